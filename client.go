@@ -1,0 +1,208 @@
+package messaging
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Version is the version of this package, as the User-Agent header tells it.
+const Version = "0.1.0"
+
+// Client is the way into the service. Create one with [NewClient], share it
+// among any number of goroutines, and keep it: its connections are reused.
+//
+// A Client prints, logs and marshals without its API key.
+type Client struct {
+	Broadcasts    *BroadcastsService
+	Events        *EventsService
+	Customers     *CustomersService
+	Transactional *TransactionalService
+
+	core *core
+}
+
+// service is what every resource is built on.
+type service struct{ core *core }
+
+// core is the configured client, immutable once it is built. It stays behind a
+// pointer, which fmt does not follow when it prints a Client within a struct.
+type core struct {
+	baseURL    string // no trailing slash
+	http       http.Client
+	key        func(context.Context) (string, error)
+	userAgent  string
+	retry      RetryPolicy
+	limiter    Limiter
+	logger     *slog.Logger
+	timeout    time.Duration
+	maxBytes   int64
+	perRequest requestSettings
+}
+
+// NewClient returns a client for the service at baseURL, such as
+// "https://api.example.com", which must be https unless it is on a loopback
+// address. Nothing is sent, and nothing but the proxy settings is read from the
+// environment.
+//
+// The error is a [*ValidationError] that lists every bad argument at once and
+// quotes none of them.
+func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
+	config := newConfig()
+	var problems problems
+	for _, opt := range opts {
+		if opt == nil {
+			problems.add("opts", "must not hold a nil option")
+			continue
+		}
+		opt.applyToClient(config, &problems)
+	}
+	core := config.build(baseURL, apiKey, &problems)
+	if err := problems.err("new client"); err != nil {
+		return nil, err
+	}
+	shared := &service{core}
+	return &Client{
+		Broadcasts:    (*BroadcastsService)(shared),
+		Events:        (*EventsService)(shared),
+		Customers:     (*CustomersService)(shared),
+		Transactional: (*TransactionalService)(shared),
+		core:          core,
+	}, nil
+}
+
+// Request is an operation of the service that this package does not model.
+type Request struct {
+	// Op is what errors and logs call the operation. Default: the method and
+	// "request".
+	Op string
+	// Method is the HTTP method. Every method but GET and HEAD is taken to act on
+	// the world, and is repeated only where it is proved not to have been sent.
+	Method string
+	// Path is relative to the base URL and already escaped, see [url.PathEscape].
+	// An absolute URL, a //host, a dot segment and a query are refused.
+	Path  string
+	Query url.Values
+	// Body is written with encoding/json; nil sends none. GET and HEAD have none.
+	Body any
+	// Into receives the member "data" of the answer by encoding/json; it is a
+	// pointer, or nil to leave the data in [Response.Data].
+	Into any
+}
+
+// Response is an answer of the service that said success.
+type Response struct {
+	StatusCode int
+	Header     http.Header
+	// Message is the text that the service gives to people.
+	Message string
+	// Data is the member "data" as it came; nil on a list page.
+	Data json.RawMessage
+	// Attempts is how many times the request was put on its way.
+	Attempts int
+	// Duration is the time from the call to its return, waits included.
+	Duration time.Duration
+}
+
+// Do sends a request that this package does not model, with the guarantees of
+// the methods that it does: the same errors, the same [Delivery], the same care
+// not to send twice.
+func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*Response, error) {
+	op := req.operation()
+	var problems problems
+	req.validate(&problems)
+	if err := problems.err(op.name); err != nil {
+		return nil, err
+	}
+	request := call{operation: op, query: req.Query.Encode()}
+	if req.Body != nil {
+		request.params = anyBody{req.Body}
+	}
+	if req.Into != nil {
+		request.accept = req.fill
+	}
+	return c.core.call(ctx, request, opts)
+}
+
+func (r Request) operation() operation {
+	name := r.Op
+	if name == "" {
+		name = r.Method + " request"
+	}
+	return operation{name: name, method: r.Method, path: r.Path, custom: true}
+}
+
+func (r Request) validate(p *problems) {
+	if r.Method == "" || strings.ContainsFunc(r.Method, isNotTokenRune) || r.Method != strings.ToUpper(r.Method) {
+		p.add("Method", "must be an HTTP method in upper case")
+	}
+	u, err := url.Parse(r.Path)
+	switch {
+	case err != nil || strings.ContainsFunc(r.Path, isNotPrintableASCII) || strings.ContainsAny(r.Path, ` \`):
+		p.add("Path", "must be an escaped path")
+	case u.IsAbs() || u.Host != "" || u.Opaque != "" || strings.HasPrefix(r.Path, "//"):
+		p.add("Path", "must be relative to the base URL")
+	case strings.ContainsAny(r.Path, "?#"):
+		p.add("Path", "must not have a query or a fragment; see Query")
+	case strings.Trim(r.Path, "/") == "":
+		p.add("Path", "is required")
+	case hasDotSegment(u.Path):
+		p.add("Path", "must not have dot segments")
+	}
+	if r.Body != nil && (operation{method: r.Method}).isRead() {
+		p.add("Body", "can't be sent with "+r.Method)
+	}
+	if into := reflect.ValueOf(r.Into); r.Into != nil && (into.Kind() != reflect.Pointer || into.IsNil()) {
+		p.add("Into", "must be a pointer")
+	}
+}
+
+// hasDotSegment reports whether an unescaped path climbs out of where it is put.
+func hasDotSegment(path string) bool {
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// fill decodes data into r.Into, which stays as it was where that fails.
+func (r Request) fill(data json.RawMessage) error {
+	into := reflect.ValueOf(r.Into).Elem()
+	fresh := reflect.New(into.Type())
+	if err := json.Unmarshal(data, fresh.Interface()); err != nil {
+		return err
+	}
+	into.Set(fresh.Elem())
+	return nil
+}
+
+// anyBody is a body that is sent as encoding/json writes it.
+type anyBody struct{ value any }
+
+func (anyBody) validate(*problems)   {}
+func (b anyBody) wire(*problems) any { return b.value }
+
+// Format prints the client, under every verb, as the base URL that it talks to.
+func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.text()) }
+
+// LogValue logs the client as the base URL that it talks to.
+func (c Client) LogValue() slog.Value { return slog.StringValue(c.text()) }
+
+// MarshalJSON writes the client as the base URL that it talks to.
+func (c Client) MarshalJSON() ([]byte, error) { return json.Marshal(c.text()) }
+
+func (c Client) text() string {
+	if c.core == nil {
+		return "messaging.Client()"
+	}
+	return "messaging.Client(" + c.core.baseURL + ")"
+}

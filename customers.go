@@ -1,0 +1,179 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// CustomersService lists the customers of the account. Reach it through [Client].
+type CustomersService service
+
+var (
+	listCustomers = operation{name: "list customers", method: http.MethodGet, path: "/v1/customers"}
+	getCustomer   = operation{name: "get customer", method: http.MethodGet, path: "/v1/customers"}
+)
+
+// List returns one page of customers. [CustomersService.All] walks them all.
+//
+// API: GET /v1/customers
+func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts ...RequestOption) (*Page[Customer], error) {
+	return list[Customer](ctx, s.core, listCustomers, listQuery(p), opts)
+}
+
+// Pages ranges over the pages of customers, from p.Cursor on. See the package
+// documentation for what a range promises.
+//
+// API: GET /v1/customers
+func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[*Page[Customer], error] {
+	return pages[Customer](ctx, s.core, listCustomers, listQuery(p), opts)
+}
+
+// All ranges over every customer that p selects, from p.Cursor on. See the
+// package documentation for what a range promises.
+//
+// API: GET /v1/customers
+func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[Customer, error] {
+	return items(s.Pages(ctx, p, opts...))
+}
+
+// Get returns the customer with the given customer id. The error is
+// [ErrCustomerNotFound] where there is none, and a [*DecodeError] where the
+// service answers with somebody else, or with several.
+//
+// API: GET /v1/customers
+func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...RequestOption) (*Customer, error) {
+	return s.only(ctx, listQuery{CustomerIDs: []string{customerID}}, func(c *Customer) bool { return c.CustomerID == customerID }, opts)
+}
+
+// GetByEmail returns the customer with the given e-mail address, whatever its
+// case. It fails as [CustomersService.Get] does.
+//
+// API: GET /v1/customers
+func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ...RequestOption) (*Customer, error) {
+	return s.only(ctx, listQuery{Emails: []string{email}}, func(c *Customer) bool { return strings.EqualFold(c.Email, email) }, opts)
+}
+
+var (
+	errAnotherCustomer  = errors.New("is another customer")
+	errSeveralCustomers = errors.New("is several customers")
+)
+
+// only lists by an identity that at most one customer has.
+func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*Customer) bool, opts []RequestOption) (*Customer, error) {
+	page, err := list[Customer](ctx, s.core, getCustomer, q, opts)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(page.Items) == 0:
+		return nil, newNotFoundError(getCustomer, page.Response)
+	case len(page.Items) > 1:
+		return nil, unusable(getCustomer, page.Response, at("data", errSeveralCustomers))
+	case !wanted(&page.Items[0]):
+		return nil, unusable(getCustomer, page.Response, at("data.0", errAnotherCustomer))
+	}
+	return &page.Items[0], nil
+}
+
+// notFoundError is ErrCustomerNotFound as the answer to one call.
+type notFoundError struct{ Call }
+
+func newNotFoundError(op operation, response *Response) error {
+	e := &notFoundError{newCall(op)}
+	e.conclude(response.Attempts, DeliveryAccepted)
+	return e
+}
+
+func (e *notFoundError) Error() string { return fmt.Sprintf("%s: %v", e.Op, ErrCustomerNotFound) }
+func (e *notFoundError) Unwrap() error { return ErrCustomerNotFound }
+
+// CustomerListParams selects customers. Without a filter it selects them all.
+type CustomerListParams struct {
+	// PerPage is the page size; zero leaves it to the service, which uses 20.
+	// Larger pages are the easiest way to a faster walk.
+	PerPage int
+	// Cursor is where to start, from [PageMeta] or [PageError]; "" is the beginning.
+	Cursor string
+	// CustomerIDs and Emails restrict the result. A filter that is empty but not
+	// nil, an empty element, and an element with a comma are a
+	// [*ValidationError]: on the wire they would select everybody, or somebody
+	// else. So is a filter too long for a URL; split it with [slices.Chunk].
+	CustomerIDs, Emails []string
+}
+
+// Customer is a customer as the service lists it.
+type Customer struct {
+	CustomerID string
+	FirstName  string
+	LastName   string
+	Email      string
+	PhoneNo    string
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	// Providers are the names that the service sends as one comma-separated text.
+	Providers       []string
+	LastInteraction time.Time
+	Extra           Extra
+}
+
+// Params returns the customer as a recipient of a broadcast or a trigger.
+// Devices are not listed by the service, so there are none.
+func (c Customer) Params() CustomerParams {
+	return CustomerParams{CustomerID: c.CustomerID, Email: c.Email,
+		FirstName: c.FirstName, LastName: c.LastName, PhoneNo: c.PhoneNo}
+}
+
+func (c *Customer) decode(r *reader) error {
+	return r.object(func(key []byte) error {
+		switch string(key) {
+		case "customer_id":
+			return r.string(&c.CustomerID)
+		case "first_name":
+			return r.string(&c.FirstName)
+		case "last_name":
+			return r.string(&c.LastName)
+		case "email":
+			return r.string(&c.Email)
+		case "phone_no":
+			return r.string(&c.PhoneNo)
+		case "customer_created_at":
+			return r.time(key, &c.CreatedAt, &c.Extra)
+		case "updated_at":
+			return r.time(key, &c.UpdatedAt, &c.Extra)
+		case "providers":
+			return r.commaSeparated(&c.Providers)
+		case "last_interaction":
+			return r.time(key, &c.LastInteraction, &c.Extra)
+		default:
+			return r.extra(key, &c.Extra)
+		}
+	})
+}
+
+// customerBody is Customer on the wire.
+type customerBody struct {
+	CustomerID      string `json:"customer_id"`
+	FirstName       string `json:"first_name"`
+	LastName        string `json:"last_name"`
+	Email           string `json:"email"`
+	PhoneNo         string `json:"phone_no"`
+	CreatedAt       string `json:"customer_created_at,omitempty"`
+	UpdatedAt       string `json:"updated_at,omitempty"`
+	Providers       string `json:"providers"`
+	LastInteraction string `json:"last_interaction,omitempty"`
+}
+
+// MarshalJSON writes the customer in the form of the service, Extra included.
+func (c Customer) MarshalJSON() ([]byte, error) {
+	return marshalModel(customerBody{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName,
+		Email: c.Email, PhoneNo: c.PhoneNo, Providers: strings.Join(c.Providers, ","),
+		CreatedAt: formatTime(c.CreatedAt, time.RFC3339), UpdatedAt: formatTime(c.UpdatedAt, time.RFC3339),
+		LastInteraction: formatTime(c.LastInteraction, time.RFC3339)}, c.Extra)
+}
+
+// UnmarshalJSON reads what the service sends and what MarshalJSON writes.
+func (c *Customer) UnmarshalJSON(data []byte) error { return unmarshalModel(data, c) }

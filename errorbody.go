@@ -1,0 +1,230 @@
+package messaging
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-faster/jx"
+)
+
+// maxErrorBody is how much of an error's body is read and kept.
+const maxErrorBody = 64 << 10
+
+// complaint is what the body of an error says.
+type complaint struct {
+	code    string
+	message string
+	fields  []FieldError
+}
+
+// readComplaint reads the body of an error. The service does not document its
+// shape, so every plausible one is understood; of a body cut short, what came.
+func readComplaint(body []byte) complaint {
+	r := newReader()
+	defer r.free()
+	r.reset(body)
+	switch r.json.Next() {
+	case jx.Object, jx.Array, jx.String:
+		var c complaint
+		c.read(readNode(r))
+		return c
+	}
+	if text := bytes.TrimSpace(body); utf8.Valid(text) && !bytes.HasPrefix(text, []byte("<")) && !isJSONScalar(r) {
+		return complaint{message: string(text)}
+	}
+	return complaint{}
+}
+
+func isJSONScalar(r *reader) bool {
+	return r.json.Next() != jx.Invalid && r.skip() == nil && r.end() == nil
+}
+
+// node is a JSON value with its members in the order of the document.
+type node struct {
+	kind    jx.Type
+	text    string // of a string, number or boolean
+	keys    []string
+	members []node
+}
+
+// readNode reads as much of a value as is sound.
+func readNode(r *reader) node {
+	n := node{kind: r.json.Next()}
+	switch n.kind {
+	case jx.Object:
+		_ = r.object(func(key []byte) error {
+			n.keys = append(n.keys, string(key))
+			n.members = append(n.members, readNode(r))
+			return nil
+		})
+	case jx.Array:
+		_ = r.array(func(int) error {
+			n.members = append(n.members, readNode(r))
+			return nil
+		})
+	case jx.String:
+		n.text, _ = r.plainString()
+	case jx.Number, jx.Bool:
+		raw, _ := r.raw()
+		n.text = string(raw)
+	case jx.Null:
+		r.null()
+	}
+	return n
+}
+
+// member returns the first of the named members that says something.
+func (n node) member(keys ...string) (node, bool) {
+	for _, key := range keys {
+		if i := slices.Index(n.keys, key); i >= 0 && i < len(n.members) && n.members[i].kind != jx.Null {
+			return n.members[i], true
+		}
+	}
+	return node{}, false
+}
+
+// words returns the first of the named members that is a scalar.
+func (n node) words(keys ...string) string {
+	for _, key := range keys {
+		if m, ok := n.member(key); ok && m.text != "" {
+			return m.text
+		}
+	}
+	return ""
+}
+
+var (
+	messageKeys = []string{"message", "detail", "error_description", "msg", "title"}
+	codeKeys    = []string{"code", "error_code"}
+	fieldsKeys  = []string{"errors", "fields", "details", "invalid-params", "invalid_params", "violations"}
+)
+
+// read takes what it can from the outermost value.
+func (c *complaint) read(n node) {
+	switch n.kind {
+	case jx.String:
+		c.message = n.text
+	case jx.Array:
+		c.readProblems("", n)
+	case jx.Object:
+		c.code, c.message = n.words(codeKeys...), n.words(messageKeys...)
+		if problems, ok := n.member(fieldsKeys...); ok {
+			c.readProblems("", problems)
+		}
+		if inner, ok := n.member("error"); ok {
+			c.readInner(inner)
+		}
+		if inner, ok := n.member("data"); ok && len(c.fields) == 0 && len(inner.keys) > 0 {
+			c.readInner(inner)
+		}
+		if c.message == "" && len(c.fields) == 0 {
+			c.readFields("", n, isList)
+		}
+	}
+}
+
+// readInner takes what the member "error" or "data" adds.
+func (c *complaint) readInner(n node) {
+	if n.kind != jx.Object {
+		c.readProblems("", n)
+		return
+	}
+	if c.code == "" {
+		c.code = n.words(codeKeys...)
+	}
+	message := n.words(messageKeys...)
+	if c.message == "" {
+		c.message = message
+	}
+	if problems, ok := n.member(fieldsKeys...); ok {
+		c.readProblems("", problems)
+	} else if message == "" {
+		c.readFields("", n, func(node) bool { return true })
+	}
+}
+
+// readProblems takes a list of problems, in whatever form it comes.
+func (c *complaint) readProblems(path string, n node) {
+	switch n.kind {
+	case jx.Object:
+		c.readFields(path, n, func(node) bool { return true })
+	case jx.Array:
+		for _, m := range n.members {
+			c.readProblem(path, m)
+		}
+	default:
+		c.addMessage(path, n.text)
+	}
+}
+
+// readProblem takes one element of a list of problems.
+func (c *complaint) readProblem(path string, n node) {
+	if n.kind != jx.Object {
+		c.readProblems(path, n)
+		return
+	}
+	field, message := n.fieldName(), n.words("message", "msg", "reason", "detail", "description", "error", "title")
+	switch {
+	case field == "" && message == "":
+		c.readFields(path, n, func(node) bool { return true })
+	case path != "" && field != "":
+		c.addMessage(path+"."+field, message)
+	default:
+		c.addMessage(path+field, message)
+	}
+}
+
+// fieldName returns the field that an element of a list of problems is about.
+func (n node) fieldName() string {
+	if source, ok := n.member("source"); ok {
+		if pointer := source.words("pointer", "parameter"); pointer != "" {
+			return pointer
+		}
+	}
+	if steps, ok := n.member("loc", "path"); ok && steps.kind == jx.Array {
+		var names []string
+		for _, step := range steps.members {
+			names = append(names, step.text)
+		}
+		return strings.Join(names, ".")
+	}
+	return n.words("field", "name", "path", "param", "property", "attribute", "pointer", "key", "loc")
+}
+
+// readFields takes an object whose keys are fields.
+func (c *complaint) readFields(path string, n node, wanted func(node) bool) {
+	for i, m := range n.members {
+		if i >= len(n.keys) || !wanted(m) {
+			continue
+		}
+		field := n.keys[i]
+		if path != "" {
+			field = path + "." + field
+		}
+		if message := m.words("message", "msg"); message != "" {
+			c.addMessage(field, message)
+			continue
+		}
+		c.readProblems(field, m)
+	}
+}
+
+func isList(n node) bool { return n.kind == jx.Array }
+
+// addMessage adds a message about a field, or about the whole where there is none.
+func (c *complaint) addMessage(field, message string) {
+	switch {
+	case message == "":
+	case field == "" && c.message == "":
+		c.message = message
+	case field == "":
+		c.message += "; " + message
+	case len(c.fields) > 0 && c.fields[len(c.fields)-1].Field == field:
+		last := &c.fields[len(c.fields)-1]
+		last.Messages = append(last.Messages, message)
+	default:
+		c.fields = append(c.fields, FieldError{Field: field, Messages: []string{message}})
+	}
+}

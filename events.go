@@ -1,0 +1,302 @@
+package messaging
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// EventsService defines, triggers and lists events. Reach it through [Client].
+type EventsService service
+
+var (
+	createEvent = operation{name: "create event", method: http.MethodPost, path: "/v1/events",
+		subject: "the event", done: "created"}
+	triggerEvent = operation{name: "trigger event", method: http.MethodPost, path: "/v1/events/trigger",
+		subject: "the event", done: "triggered"}
+	listEvents = operation{name: "list events", method: http.MethodGet, path: "/v1/events"}
+)
+
+// Create defines an event and returns it with the id that triggers it.
+//
+// It is never repeated once it may have reached the service. An error whose
+// [DeliveryOf] is [DeliveryAccepted] means that the event exists although the
+// answer could not be read: find it with [EventsService.All].
+//
+// API: POST /v1/events
+func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
+	var created Event
+	if _, err := s.core.call(ctx, call{operation: createEvent, params: &p, accept: created.read}, opts); err != nil {
+		return nil, err
+	}
+	return &created, nil
+}
+
+// Trigger triggers an event for one customer.
+//
+// With p.Definition set, the payload is first checked against the definition as
+// [Event.Validate] does. It is repeated, and fails, as
+// [BroadcastsService.SendEmail] does.
+//
+// API: POST /v1/events/trigger
+func (s *EventsService) Trigger(ctx context.Context, p EventTriggerParams, opts ...RequestOption) (*Response, error) {
+	return s.core.call(ctx, call{operation: triggerEvent, params: &p, refusable: true}, opts)
+}
+
+// List returns one page of event definitions. [EventsService.All] walks them all.
+//
+// API: GET /v1/events
+func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...RequestOption) (*Page[Event], error) {
+	return list[Event](ctx, s.core, listEvents, p.query(), opts)
+}
+
+// Pages ranges over the pages of event definitions, from p.Cursor on. See the
+// package documentation for what a range promises.
+//
+// API: GET /v1/events
+func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[*Page[Event], error] {
+	return pages[Event](ctx, s.core, listEvents, p.query(), opts)
+}
+
+// All ranges over every event definition, from p.Cursor on. See the package
+// documentation for what a range promises.
+//
+// API: GET /v1/events
+func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[Event, error] {
+	return items(s.Pages(ctx, p, opts...))
+}
+
+// EventListParams selects event definitions.
+type EventListParams struct {
+	// PerPage is the page size; zero leaves it to the service, which uses 20.
+	PerPage int
+	// Cursor is where to start, from [PageMeta] or [PageError]; "" is the beginning.
+	Cursor string
+}
+
+func (p EventListParams) query() listQuery { return listQuery{PerPage: p.PerPage, Cursor: p.Cursor} }
+
+// EventParameter is one value that an event takes when it is triggered.
+type EventParameter struct {
+	// Name is the key in the payload. "email" and "customer" are taken.
+	Name     string        `json:"name"`
+	Type     ParameterType `json:"type"`
+	Required bool          `json:"required"`
+}
+
+func (e *EventParameter) decode(r *reader) error {
+	return r.object(func(key []byte) error {
+		switch string(key) {
+		case "name":
+			return r.string(&e.Name)
+		case "type":
+			return r.string((*string)(&e.Type))
+		case "required":
+			return r.boolean(&e.Required)
+		default:
+			return r.skip()
+		}
+	})
+}
+
+// EventCreateParams describes a new event. Every field is required.
+type EventCreateParams struct {
+	Name        string
+	Description string
+	// Parameters are what the event takes. nil counts as forgotten; an empty
+	// list defines an event that takes none.
+	Parameters []EventParameter
+}
+
+func (p *EventCreateParams) validate(problems *problems) {
+	problems.requiredText("name", p.Name)
+	problems.requiredText("description", p.Description)
+	if p.Parameters == nil {
+		problems.add("parameters", "is required; an empty list stands for none")
+	}
+	seen := make(map[string]bool, len(p.Parameters))
+	for i, parameter := range p.Parameters {
+		at := problems.in("parameters").index(i)
+		at.requiredText("name", parameter.Name)
+		at.requiredText("type", string(parameter.Type))
+		switch {
+		case isReservedKey(parameter.Name):
+			at.add("name", "is taken by the customer's identity in the payload")
+		case seen[parameter.Name] && parameter.Name != "":
+			at.add("name", "is the name of an earlier parameter")
+		}
+		seen[parameter.Name] = true
+	}
+}
+
+// eventCreateBody is EventCreateParams on the wire.
+type eventCreateBody struct {
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Parameters  []EventParameter `json:"parameters"`
+}
+
+func (p *EventCreateParams) wire(*problems) any {
+	parameters := make([]EventParameter, len(p.Parameters))
+	for i, parameter := range p.Parameters {
+		parameter.Type = parameter.Type.lower()
+		parameters[i] = parameter
+	}
+	return &eventCreateBody{Name: p.Name, Description: p.Description, Parameters: parameters}
+}
+
+// EventTriggerParams says which event happened to whom. EventID or Definition
+// is required, and so is Email or Customer.
+type EventTriggerParams struct {
+	// EventID is the id of the event definition.
+	EventID string
+	// Definition gives the id instead of EventID, and has the payload checked
+	// against it before anything is sent.
+	Definition *Event
+	// Email identifies the customer; on the wire it is payload.email.
+	Email string
+	// Customer identifies the customer, and is created or updated; on the wire
+	// it is payload.customer.
+	Customer *CustomerParams
+	// Values holds the parameters of the event by name. They stand beside email
+	// and customer in the payload.
+	//
+	// Every [time.Time] in it, also within maps and slices, is sent in UTC in
+	// the one form that the service reads, 2006-01-02T15:04:05Z; fractions of a
+	// second are cut off. A zero time, a year outside 0 to 9999, and a struct
+	// that holds a time are a [*ValidationError].
+	Values map[string]any
+}
+
+func (p *EventTriggerParams) id() string {
+	if p.EventID == "" && p.Definition != nil {
+		return p.Definition.ID
+	}
+	return p.EventID
+}
+
+func (p *EventTriggerParams) validate(problems *problems) {
+	problems.requiredText("event_id", p.id())
+	payload := problems.in("payload")
+	if p.Email == "" && p.Customer == nil {
+		payload.add("email", "is required when there is no customer")
+	}
+	payload.email("email", p.Email)
+	if p.Customer != nil {
+		p.Customer.validate(payload.in("customer"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
+		switch {
+		case name == "":
+			payload.add("", "has a parameter without a name")
+		case isReservedKey(name):
+			payload.add(name, "is given by Email and Customer, not by Values")
+		}
+	}
+}
+
+// eventTriggerBody is EventTriggerParams on the wire.
+type eventTriggerBody struct {
+	EventID string         `json:"event_id"`
+	Payload map[string]any `json:"payload"`
+}
+
+func (p *EventTriggerParams) wire(problems *problems) any {
+	payload := payloadValues(problems.in("payload"), p.Values)
+	if payload == nil {
+		payload = make(map[string]any, 2)
+	}
+	if p.Email != "" {
+		payload["email"] = p.Email
+	}
+	if p.Customer != nil {
+		payload["customer"] = p.Customer
+	}
+	if p.Definition != nil {
+		p.Definition.check(problems, p)
+	}
+	return &eventTriggerBody{EventID: p.id(), Payload: payload}
+}
+
+// Event is the definition of an event.
+type Event struct {
+	// ID is a uuid, given by the service.
+	ID          string
+	Name        string
+	Description string
+	Parameters  []EventParameter
+	CreatedAt   time.Time
+	Extra       Extra
+}
+
+func (e *Event) decode(r *reader) error {
+	return r.object(func(key []byte) error {
+		switch string(key) {
+		case "id":
+			return r.string(&e.ID)
+		case "name":
+			return r.string(&e.Name)
+		case "description":
+			return r.string(&e.Description)
+		case "parameters":
+			return e.decodeParameters(r)
+		case "created_at":
+			return r.time(key, &e.CreatedAt, &e.Extra)
+		default:
+			return r.extra(key, &e.Extra)
+		}
+	})
+}
+
+func (e *Event) decodeParameters(r *reader) error {
+	e.Parameters = nil
+	if r.null() {
+		return nil
+	}
+	return r.array(func(int) error {
+		parameter, err := decodeOne[EventParameter](r)
+		parameter.Type = parameter.Type.lower()
+		e.Parameters = append(e.Parameters, parameter)
+		return err
+	})
+}
+
+// read reads a created event, which is of no use without its id.
+func (e *Event) read(data json.RawMessage) error {
+	if err := readModel(data, e); err != nil {
+		return err
+	}
+	if e.ID == "" {
+		return at("id", errMissing)
+	}
+	return nil
+}
+
+// eventBody is Event on the wire.
+type eventBody struct {
+	ID          string           `json:"id"`
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Parameters  []EventParameter `json:"parameters"`
+	CreatedAt   string           `json:"created_at,omitempty"`
+}
+
+// MarshalJSON writes the event in the form of the service, Extra included.
+func (e Event) MarshalJSON() ([]byte, error) {
+	return marshalModel(eventBody{ID: e.ID, Name: e.Name, Description: e.Description,
+		Parameters: e.Parameters, CreatedAt: formatTime(e.CreatedAt, "2006-01-02T15:04:05.000000Z")}, e.Extra)
+}
+
+// UnmarshalJSON reads what the service sends and what MarshalJSON writes.
+func (e *Event) UnmarshalJSON(data []byte) error { return unmarshalModel(data, e) }
+
+func (t ParameterType) lower() ParameterType { return ParameterType(strings.ToLower(string(t))) }
+
+// isReservedKey reports whether the payload of a trigger uses key for the
+// customer's identity.
+func isReservedKey(key string) bool { return key == "email" || key == "customer" }

@@ -1,0 +1,331 @@
+package messaging
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Option configures a [Client].
+type Option interface {
+	applyToClient(*config, *problems)
+}
+
+// RequestOption changes one call.
+type RequestOption interface {
+	applyToRequest(*requestSettings, *problems)
+}
+
+// SharedOption can be given to [NewClient], where it holds for every call, and
+// to a single call.
+type SharedOption interface {
+	Option
+	RequestOption
+}
+
+type clientOption func(*config, *problems)
+
+func (o clientOption) applyToClient(c *config, p *problems) { o(c, p) }
+
+type requestOption func(*requestSettings, *problems)
+
+func (o requestOption) applyToRequest(s *requestSettings, p *problems) { o(s, p) }
+
+type sharedOption func(*requestSettings, *problems)
+
+func (o sharedOption) applyToClient(c *config, p *problems)           { o(&c.perRequest, p) }
+func (o sharedOption) applyToRequest(s *requestSettings, p *problems) { o(s, p) }
+
+// WithHTTPClient sends through a copy of the given client, with its transport
+// and its cookie jar, as they are when [NewClient] is called. Redirects are not
+// followed whatever its CheckRedirect. Its Timeout, where it has one, becomes
+// the limit of one attempt unless [WithAttemptTimeout] sets a shorter one.
+//
+// The transport should report to [net/http/httptrace], as *http.Transport does.
+// Behind one that does not, nothing can be proved not to have been sent.
+func WithHTTPClient(client *http.Client) Option {
+	return clientOption(func(c *config, p *problems) {
+		if client == nil {
+			p.add("WithHTTPClient", "must not be nil")
+			return
+		}
+		c.client = client
+	})
+}
+
+// WithAttemptTimeout limits one attempt of a call, from asking for a connection
+// to the last byte of the answer. Default 30 s. An attempt over it fails with
+// [ErrAttemptTimeout].
+func WithAttemptTimeout(limit time.Duration) Option {
+	return clientOption(func(c *config, p *problems) {
+		if limit <= 0 {
+			p.add("WithAttemptTimeout", "must be positive")
+		}
+		c.timeout = limit
+	})
+}
+
+// WithRetryPolicy replaces the default [RetryPolicy].
+func WithRetryPolicy(policy RetryPolicy) Option {
+	return clientOption(func(c *config, p *problems) {
+		policy.validate(p.in("WithRetryPolicy"))
+		c.retry = policy
+	})
+}
+
+// Limiter paces requests. A *rate.Limiter of golang.org/x/time/rate is one.
+type Limiter interface {
+	// Wait blocks until a request may go, or ctx is done.
+	Wait(ctx context.Context) error
+}
+
+// WithRateLimiter asks limiter before each attempt. An error of it ends the call.
+func WithRateLimiter(limiter Limiter) Option {
+	return clientOption(func(c *config, p *problems) {
+		if limiter == nil {
+			p.add("WithRateLimiter", "must not be nil")
+		}
+		c.limiter = limiter
+	})
+}
+
+// WithLogger logs each attempt: at debug level where it went well, else as a
+// warning. A record holds the operation, method, path template, status, number
+// of the attempt, duration and delivery, and nothing else.
+func WithLogger(logger *slog.Logger) Option {
+	return clientOption(func(c *config, p *problems) {
+		if logger == nil {
+			p.add("WithLogger", "must not be nil")
+		}
+		c.logger = logger
+	})
+}
+
+// WithUserAgent puts product, such as "billing/1.4", before this package's own
+// name in the User-Agent header.
+func WithUserAgent(product string) Option {
+	return clientOption(func(c *config, p *problems) {
+		if strings.TrimSpace(product) == "" || strings.ContainsFunc(product, isNotPrintableASCII) {
+			p.add("WithUserAgent", "must be printable ASCII, and not blank")
+		}
+		c.userAgent = product + " " + c.userAgent
+	})
+}
+
+// WithMaxResponseBytes limits the answer to a call, after decompression. Default
+// 10 MiB. A larger answer is [ErrTooLarge].
+func WithMaxResponseBytes(limit int64) Option {
+	return clientOption(func(c *config, p *problems) {
+		if limit <= 0 {
+			p.add("WithMaxResponseBytes", "must be positive")
+		}
+		c.maxBytes = limit
+	})
+}
+
+// WithInsecureHTTP accepts a base URL that is not https. The API key and every
+// address then travel in clear text.
+func WithInsecureHTTP() Option {
+	return clientOption(func(c *config, _ *problems) { c.insecure = true })
+}
+
+// WithKeySource asks source for the API key before each attempt, so that a key
+// can be rotated. The apiKey given to [NewClient] must then be "". An error of
+// source, or a key that can't be sent, ends the call.
+func WithKeySource(source func(context.Context) (string, error)) Option {
+	return clientOption(func(c *config, p *problems) {
+		if source == nil {
+			p.add("WithKeySource", "must not be nil")
+		}
+		c.keySource = source
+	})
+}
+
+// WithHeader sets a header on every request, or on those of one call, which
+// takes precedence. Headers that decide over safety are refused: those of
+// authentication, idempotency, encoding, host, content length and content type.
+func WithHeader(key, value string) SharedOption {
+	return sharedOption(func(s *requestSettings, p *problems) {
+		key := textproto.CanonicalMIMEHeaderKey(key)
+		switch {
+		case key == "" || strings.ContainsFunc(key, isNotTokenRune):
+			p.add("WithHeader", "has a key that is not a header name")
+			return
+		case slices.Contains(reservedHeaders, key):
+			p.add("WithHeader", "can't set "+key)
+			return
+		case strings.ContainsFunc(value, unicode.IsControl):
+			p.add("WithHeader", "has a value with control characters for "+key)
+			return
+		}
+		header := s.header.Clone()
+		if header == nil {
+			header = make(http.Header)
+		}
+		header.Set(key, value)
+		s.header = header
+	})
+}
+
+// reservedHeaders can't be set by WithHeader. The idempotency keys are among
+// them because net/http takes one for a permission to send a request again.
+var reservedHeaders = []string{
+	"X-Authorization", "Idempotency-Key", "X-Idempotency-Key",
+	"Accept-Encoding", "Host", "Content-Length", "Content-Type",
+}
+
+// WithoutValidation sends what would be refused here as incomplete or
+// malformed, for an operation whose rules have changed. What the service would
+// misread is refused all the same: a filter that selects somebody else, or a
+// timestamp that it would skip.
+func WithoutValidation() SharedOption {
+	return sharedOption(func(s *requestSettings, _ *problems) { s.withoutValidation = true })
+}
+
+// WithoutReadAhead fetches each page of a range only when the loop asks for it.
+func WithoutReadAhead() SharedOption {
+	return sharedOption(func(s *requestSettings, _ *problems) { s.withoutReadAhead = true })
+}
+
+// WithRepeatableSend lets a call be repeated although it may have been carried
+// out: after a lost answer, a timeout or a server error. What it sends may then
+// happen more than once. It is for calls where twice is better than never.
+func WithRepeatableSend() RequestOption {
+	return requestOption(func(s *requestSettings, _ *problems) { s.repeatableSend = true })
+}
+
+// requestSettings is what options say about a call.
+type requestSettings struct {
+	header            http.Header // replaced, never written to
+	withoutValidation bool
+	withoutReadAhead  bool
+	repeatableSend    bool
+}
+
+// with returns the settings changed by opts.
+func (s requestSettings) with(opts []RequestOption, p *problems) requestSettings {
+	for _, opt := range opts {
+		if opt == nil {
+			p.add("opts", "must not hold a nil option")
+			continue
+		}
+		opt.applyToRequest(&s, p)
+	}
+	return s
+}
+
+// config is what options say about a client that is not built yet, so that their
+// order does not matter.
+type config struct {
+	client     *http.Client
+	timeout    time.Duration
+	retry      RetryPolicy
+	limiter    Limiter
+	logger     *slog.Logger
+	userAgent  string
+	maxBytes   int64
+	insecure   bool
+	keySource  func(context.Context) (string, error)
+	perRequest requestSettings
+}
+
+func newConfig() *config {
+	return &config{
+		timeout:   30 * time.Second,
+		userAgent: "messaging-go/" + Version,
+		maxBytes:  10 << 20,
+	}
+}
+
+func (c *config) build(baseURL, apiKey string, p *problems) *core {
+	base := c.checkBaseURL(baseURL, p)
+	key := c.keySource
+	switch {
+	case key == nil:
+		if problem := keyProblem(apiKey); problem != "" {
+			p.add("apiKey", problem)
+		}
+		key = func(context.Context) (string, error) { return apiKey, nil }
+	case apiKey != "":
+		p.add("apiKey", `must be "" beside WithKeySource`)
+	}
+	core := &core{
+		baseURL: base, key: key, userAgent: c.userAgent, retry: c.retry.withDefaults(),
+		limiter: c.limiter, logger: c.logger, timeout: c.timeout, maxBytes: c.maxBytes, perRequest: c.perRequest,
+	}
+	if c.client == nil {
+		core.http = http.Client{Transport: newTransport()}
+	} else {
+		core.http = *c.client
+		if core.http.Transport == nil {
+			core.http.Transport = http.DefaultTransport
+		}
+	}
+	if limit := core.http.Timeout; limit > 0 {
+		core.timeout = min(core.timeout, limit)
+		core.http.Timeout = 0 // net/http would report it as the caller's deadline
+	}
+	core.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return core
+}
+
+// checkBaseURL returns the base URL without a trailing slash. It quotes nothing
+// of a bad one, which may hold a password.
+func (c *config) checkBaseURL(baseURL string, p *problems) string {
+	u, err := url.Parse(baseURL)
+	switch {
+	case err != nil || strings.ContainsFunc(baseURL, isNotPrintableASCII) || strings.Contains(baseURL, " "):
+		p.add("baseURL", "must be a URL")
+		return ""
+	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
+		p.add("baseURL", "must be an absolute URL, such as https://api.example.com")
+		return ""
+	}
+	if u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()) {
+		p.add("baseURL", "must be https unless it is on a loopback address; see WithInsecureHTTP")
+	}
+	if u.User != nil {
+		p.add("baseURL", "must not hold credentials")
+	}
+	if strings.ContainsAny(baseURL, "?#") {
+		p.add("baseURL", "must not have a query or a fragment")
+	}
+	if hasDotSegment(u.Path) {
+		p.add("baseURL", "must not have dot segments")
+	}
+	return strings.TrimRight(baseURL, "/")
+}
+
+func isLoopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+}
+
+// maxKeyBytes is the longest API key that is taken for one.
+const maxKeyBytes = 4 << 10
+
+// keyProblem says why key can't be sent in a header, "" where it can.
+func keyProblem(key string) string {
+	switch {
+	case key == "":
+		return "is required"
+	case len(key) > maxKeyBytes:
+		return "must not be longer than 4 KiB"
+	case strings.ContainsFunc(key, isNotPrintableASCII) || strings.Contains(key, " "):
+		return "must be printable ASCII without blanks"
+	}
+	return ""
+}
+
+func isNotPrintableASCII(r rune) bool { return r < ' ' || r > '~' }
+
+// isNotTokenRune reports whether r can't be part of a method or header name.
+func isNotTokenRune(r rune) bool {
+	return isNotPrintableASCII(r) || strings.ContainsRune(` "(),/:;<=>?@[\]{}`, r)
+}

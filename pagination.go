@@ -1,0 +1,402 @@
+package messaging
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-faster/jx"
+	"github.com/google/go-querystring/query"
+)
+
+// Page is one page of a list.
+type Page[T any] struct {
+	Items    []T
+	Meta     PageMeta
+	Response *Response
+}
+
+// PageMeta says where a page stands in its list. An answer without it is the
+// only page.
+type PageMeta struct {
+	HasNextPage, HasPrevPage bool
+	// NextPageCursor and PrevPageCursor are opaque; "" where there is no such page.
+	NextPageCursor, PrevPageCursor string
+	// PerPage is the page size in effect.
+	PerPage int
+}
+
+// following is the cursor of the next page, "" where there is none.
+func (m PageMeta) following() string {
+	if !m.HasNextPage {
+		return ""
+	}
+	return m.NextPageCursor
+}
+
+// Collect gathers what a range yields. On an error it returns the items before
+// it, and the error.
+func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	var all []T
+	for item, err := range seq {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, item)
+	}
+	return all, nil
+}
+
+// listQuery is the query of every list; each uses the part that it has.
+type listQuery struct {
+	PerPage     int      `url:"per_page,omitempty"`
+	Cursor      string   `url:"cursor,omitempty"`
+	CustomerIDs []string `url:"customer_ids,comma,omitempty"`
+	Emails      []string `url:"emails,comma,omitempty"`
+}
+
+// maxFilterQuery is the longest query that a filter may make. Servers commonly
+// refuse request lines over 8 KiB.
+const maxFilterQuery = 6000
+
+// encode returns the query string. It finds filters that would select somebody
+// else, whether or not the rest is validated.
+func (q *listQuery) encode(validate bool, p *problems) string {
+	if validate && q.PerPage < 0 {
+		p.add("per_page", "must not be negative")
+	}
+	p.text("cursor", q.Cursor)
+	checkFilter(p, "customer_ids", q.CustomerIDs)
+	checkFilter(p, "emails", q.Emails)
+	values, err := query.Values(q)
+	if err != nil {
+		p.add("", "can't be written as a query")
+	}
+	encoded := values.Encode()
+	if longest := q.longestFilter(); longest != "" && len(encoded) > maxFilterQuery {
+		p.add(longest, "makes the query longer than "+strconv.Itoa(maxFilterQuery)+" bytes; ask for fewer at a time, see slices.Chunk")
+	}
+	return encoded
+}
+
+// longestFilter names the filter that a query is long for, "" where there is none.
+func (q *listQuery) longestFilter() string {
+	ids, emails := len(strings.Join(q.CustomerIDs, ",")), len(strings.Join(q.Emails, ","))
+	switch {
+	case ids+emails == 0:
+		return ""
+	case ids >= emails:
+		return "customer_ids"
+	default:
+		return "emails"
+	}
+}
+
+func checkFilter(p *problems, field string, values []string) {
+	if values != nil && len(values) == 0 {
+		p.add(field, "must not be empty: that would select everybody; nil stands for no filter")
+	}
+	for i, value := range values {
+		at := p.in(field).index(i)
+		at.requiredText("", value)
+		if strings.Contains(value, ",") {
+			at.add("", "must not have a comma, which would make it two")
+		}
+	}
+}
+
+// list fetches one page.
+func list[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) (*Page[T], error) {
+	page, err := fetch[T, M](ctx, c, op, q, opts)
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// fetch fetches one page. Beside an error stands a page with the meta alone,
+// where the answer still told.
+func fetch[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) (*Page[T], error) {
+	var problems problems
+	settings := c.perRequest.with(opts, &problems)
+	encoded := q.encode(!settings.withoutValidation, &problems)
+	if err := problems.err(op.name); err != nil {
+		return &Page[T]{}, err
+	}
+	rows := &pageReader[T, M]{perPage: q.PerPage}
+	response, err := c.exchange(ctx, call{operation: op, query: encoded, rows: rows}, settings, nil)
+	return &Page[T]{Items: rows.items, Meta: rows.meta(), Response: response}, err
+}
+
+// pageReader reads a page in either of the service's two envelopes: rows in
+// "data" with "meta" beside it, or both within an outer "data".
+type pageReader[T any, M model[T]] struct {
+	perPage      int
+	items        []T
+	skipRows     bool
+	outer, inner *PageMeta
+}
+
+// maxRows is the number of rows that no page may exceed, unless more than half
+// of it were asked for.
+const maxRows = 10_000
+
+func (p *pageReader[T, M]) readData(r *reader) error {
+	switch {
+	case r.null():
+		return nil
+	case r.json.Next() != jx.Object:
+		return p.readRows(r)
+	}
+	hasRows := false
+	err := r.object(func(key []byte) error {
+		switch string(key) {
+		case "data":
+			if hasRows {
+				return errTwice
+			}
+			hasRows = true
+			if r.null() {
+				return nil
+			}
+			return p.readRows(r)
+		case "meta":
+			return readMeta(r, &p.inner)
+		default:
+			return r.skip()
+		}
+	})
+	if err == nil && !hasRows && !p.skipRows {
+		err = at("data", errMissing)
+	}
+	return err
+}
+
+func (p *pageReader[T, M]) readRows(r *reader) error {
+	if p.skipRows {
+		return r.skip()
+	}
+	limit := max(maxRows, 2*p.perPage)
+	return r.array(func(i int) error {
+		if i == limit {
+			return fmt.Errorf("is one row too many: %w", ErrTooLarge)
+		}
+		if i == 0 {
+			p.items = make([]T, 0, p.capacity())
+		}
+		var item T
+		p.items = append(p.items, item)
+		err := M(&p.items[i]).decode(r)
+		r.share()
+		return err
+	})
+}
+
+// capacity is the room for the rows that are likely to come.
+func (p *pageReader[T, M]) capacity() int {
+	const serviceDefault = 20
+	if p.perPage == 0 {
+		return serviceDefault
+	}
+	return min(p.perPage, 1000)
+}
+
+func (p *pageReader[T, M]) readMeta(r *reader) error { return readMeta(r, &p.outer) }
+
+func (p *pageReader[T, M]) withoutRows() { *p = pageReader[T, M]{perPage: p.perPage, skipRows: true} }
+
+func (p *pageReader[T, M]) finish() error {
+	if p.outer != nil && p.inner != nil && *p.outer != *p.inner {
+		return at("meta", errTwoMetas)
+	}
+	return nil
+}
+
+func (p *pageReader[T, M]) meta() PageMeta {
+	switch {
+	case p.finish() != nil, p.outer == nil && p.inner == nil:
+		return PageMeta{}
+	case p.outer != nil:
+		return *p.outer
+	default:
+		return *p.inner
+	}
+}
+
+// readMeta reads a meta object. null and an empty list, which some servers write
+// for an empty object, are none.
+func readMeta(r *reader, into **PageMeta) error {
+	if *into != nil {
+		return errTwice
+	}
+	switch r.json.Next() {
+	case jx.Null:
+		return r.skip()
+	case jx.Array:
+		return r.array(func(int) error { return r.unexpected("nothing") })
+	}
+	var meta PageMeta
+	var hasNext *bool
+	err := r.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "has_next_page":
+			if !r.null() {
+				hasNext = &meta.HasNextPage
+				err = r.boolean(hasNext)
+			}
+		case "has_prev_page":
+			err = r.boolean(&meta.HasPrevPage)
+		case "next_page_cursor":
+			meta.NextPageCursor, err = r.cursor()
+		case "prev_page_cursor":
+			meta.PrevPageCursor, err = r.cursor()
+		case "per_page":
+			err = r.integer(&meta.PerPage)
+		default:
+			err = r.skip()
+		}
+		return err
+	})
+	if hasNext == nil {
+		meta.HasNextPage = meta.NextPageCursor != ""
+	}
+	*into = &meta
+	return err
+}
+
+// cursor reads a cursor, which must come back to the service as it was.
+func (r *reader) cursor() (string, error) {
+	cursor, err := r.plainString()
+	if strings.Contains(cursor, replacement) {
+		return "", errNotUTF8
+	}
+	return cursor, err
+}
+
+// trail is the way that a range has come: it leads on, and never in circles.
+type trail struct {
+	op    operation
+	seed  maphash.Seed
+	seen  map[uint64]struct{} // hashes, so that a long walk stays small
+	empty int                 // pages in a row
+}
+
+// maxEmptyPages is how many empty pages in a row a range goes through.
+const maxEmptyPages = 100
+
+func newTrail(op operation, start string) *trail {
+	t := &trail{op: op, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{})}
+	t.seen[maphash.String(t.seed, start)] = struct{}{}
+	return t
+}
+
+// next returns the cursor of the page after one with the given meta, "" after
+// the last.
+func (t *trail) next(meta PageMeta, rows int, response *Response) (string, error) {
+	cursor := meta.NextPageCursor
+	switch {
+	case !meta.HasNextPage:
+		return "", nil
+	case cursor == "":
+		return "", t.bad(response, "has a next page without a cursor")
+	}
+	hash := maphash.String(t.seed, cursor)
+	if _, circle := t.seen[hash]; circle {
+		return "", t.bad(response, "leads back to an earlier page")
+	}
+	t.seen[hash] = struct{}{}
+	if t.empty++; rows > 0 {
+		t.empty = 0
+	}
+	if t.empty > maxEmptyPages {
+		return cursor, t.bad(response, fmt.Sprintf("is the end of %d empty pages in a row", t.empty))
+	}
+	return cursor, nil
+}
+
+func (t *trail) bad(response *Response, problem string) error {
+	return unusable(t.op, response, at("meta.next_page_cursor", fmt.Errorf("%s: %w", problem, ErrBadCursor)))
+}
+
+// unusable is the error for an answer that was read, and makes no sense.
+func unusable(op operation, response *Response, err error) *DecodeError {
+	e := &DecodeError{Call: newCall(op), StatusCode: response.StatusCode, Header: response.Header, Err: err}
+	e.conclude(response.Attempts, DeliveryAccepted)
+	return e
+}
+
+// pages is the one loop over pages. Everything that the package documentation
+// promises about ranges is kept here.
+func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[*Page[T], error] {
+	return func(yield func(*Page[T], error) bool) {
+		var ahead sync.WaitGroup
+		defer ahead.Wait()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+
+		read := func(cursor string) fetched[T] {
+			q := q
+			q.Cursor = cursor
+			page, err := fetch[T, M](ctx, c, op, q, opts)
+			return fetched[T]{page, err}
+		}
+		readAhead := !c.perRequest.with(opts, new(problems)).withoutReadAhead
+		trail := newTrail(op, q.Cursor)
+		cursor, current := q.Cursor, read(q.Cursor)
+		for first := true; ; first = false {
+			if current.err != nil {
+				yield(nil, &PageError{Cursor: cursor, Next: current.page.Meta.following(), Err: current.err})
+				return
+			}
+			page := current.page
+			next, err := trail.next(page.Meta, len(page.Items), page.Response)
+			var coming chan fetched[T]
+			if readAhead && !first && next != "" && err == nil {
+				coming = make(chan fetched[T], 1)
+				ahead.Go(func() { coming <- read(next) })
+			}
+			switch {
+			case !yield(page, nil):
+				return
+			case err != nil:
+				yield(nil, &PageError{Cursor: cursor, Next: next, Err: err})
+				return
+			case next == "":
+				return
+			case coming != nil:
+				current = <-coming
+			default:
+				current = read(next)
+			}
+			cursor = next
+		}
+	}
+}
+
+// fetched is a page, or why there is none.
+type fetched[T any] struct {
+	page *Page[T]
+	err  error
+}
+
+// items ranges over the items of pages.
+func items[T any](pages iter.Seq2[*Page[T], error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for page, err := range pages {
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// RetryPolicy says how often and how patiently a call is repeated. What may be
+// repeated at all is not a matter of policy, but of what is proved about the
+// attempt; see the package documentation. A zero field means its default.
+type RetryPolicy struct {
+	// MaxAttempts is how often a request is put on its way, the first time
+	// included. Default 3; 1 never repeats.
+	MaxAttempts int
+	// MinWait and MaxWait bound the random wait between attempts, which grows
+	// with each. Default 0.5 s and 8 s.
+	MinWait, MaxWait time.Duration
+	// MaxRetryAfter is the longest wait that the service may ask for. A call that
+	// would have to wait longer returns at once. Default 30 s.
+	MaxRetryAfter time.Duration
+	// RetryRateLimitedSends repeats a send that was answered 429, which is taken
+	// to mean that nothing was done. Reads are repeated in any case.
+	RetryRateLimitedSends bool
+}
+
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	if p.MaxAttempts == 0 {
+		p.MaxAttempts = 3
+	}
+	if p.MinWait == 0 {
+		p.MinWait = 500 * time.Millisecond
+	}
+	if p.MaxWait == 0 {
+		p.MaxWait = max(8*time.Second, p.MinWait)
+	}
+	if p.MaxRetryAfter == 0 {
+		p.MaxRetryAfter = 30 * time.Second
+	}
+	return p
+}
+
+func (p RetryPolicy) validate(problems *problems) {
+	if p.MaxAttempts < 0 || p.MinWait < 0 || p.MaxWait < 0 || p.MaxRetryAfter < 0 {
+		problems.add("", "must not have a negative field")
+	}
+	if p = p.withDefaults(); p.MaxWait < p.MinWait {
+		problems.add("", "must not have a MaxWait below its MinWait")
+	}
+}
+
+// wait is the pause after the given number of attempts, unless the service asked
+// for another. It grows with each attempt and is spread at random, so that
+// clients that failed together do not come back together.
+func (p RetryPolicy) wait(attempts int, random float64) time.Duration {
+	longest := p.MinWait
+	for range attempts {
+		if longest >= p.MaxWait/2 {
+			longest = p.MaxWait
+			break
+		}
+		longest *= 2
+	}
+	return p.MinWait + time.Duration(random*float64(longest-p.MinWait))
+}
+
+// pause decides how long to wait before the next attempt, and whether that is
+// worth it: a wait that the service stretches beyond the policy, or that
+// outlives ctx, is not.
+func (p RetryPolicy) pause(ctx context.Context, attempts int, retryAfter time.Duration, asked bool) (time.Duration, bool) {
+	wait := p.wait(attempts, rand.Float64())
+	if asked {
+		if retryAfter > p.MaxRetryAfter {
+			return 0, false
+		}
+		wait = max(retryAfter, p.MinWait) // 0 must not become a hot loop
+	}
+	deadline, bounded := ctx.Deadline()
+	return wait, ctx.Err() == nil && (!bounded || time.Until(deadline) > wait)
+}
+
+// repeatable says which calls an attempt leaves free to be repeated.
+type repeatable uint8
+
+const (
+	repeatNever   repeatable = iota
+	repeatReads              // reads, and sends under WithRepeatableSend
+	repeatLimited            // reads, and sends under RetryRateLimitedSends
+	repeatAll                // everything: proved not sent
+)
+
+func (r repeatable) allows(isRead, repeatableSend, rateLimitedSends bool) bool {
+	switch r {
+	case repeatReads:
+		return isRead || repeatableSend
+	case repeatLimited:
+		return isRead || rateLimitedSends
+	default:
+		return r == repeatAll
+	}
+}
+
+// judgeStatus says what a status other than 2xx means: what became of the
+// request, and which calls may be repeated. A gateway can answer 408 and most of
+// 5xx after the service has acted, so they prove nothing.
+func judgeStatus(status int) (Delivery, repeatable) {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return DeliveryRejected, repeatLimited
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		return DeliveryUnknown, repeatReads
+	case status >= 400 && status <= 499,
+		status == http.StatusNotImplemented, status == http.StatusHTTPVersionNotSupported:
+		return DeliveryRejected, repeatNever
+	case status == 500, status == 502, status == 503, status == 504, status >= 520 && status <= 599:
+		return DeliveryUnknown, repeatReads
+	default:
+		return DeliveryUnknown, repeatNever
+	}
+}
+
+// judgeFailure says the same of an attempt that got no answer. Only the trace of
+// the attempt proves that nothing was sent; no error does.
+func judgeFailure(err error, provedNotSent bool) (Delivery, repeatable) {
+	switch {
+	case !provedNotSent:
+		return DeliveryUnknown, repeatReads
+	case isPassing(err):
+		return DeliveryNotSent, repeatAll
+	default:
+		return DeliveryNotSent, repeatNever
+	}
+}
+
+// isPassing reports whether a failure to connect may be over in a moment. One
+// that is not known to be, such as a bad certificate, is not.
+func isPassing(err error) bool {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return !dns.IsNotFound
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") {
+		return false // a TLS alert: one side refuses the other
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, ErrAttemptTimeout) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// parseRetryAfter reads the Retry-After header: seconds, or a date, which is
+// held against the answer's own Date because clocks differ. It is false for
+// anything else, never negative, and never overflows.
+func parseRetryAfter(header http.Header, now time.Time) (time.Duration, bool) {
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second, true
+	}
+	until, err := http.ParseTime(value)
+	if err != nil {
+		return 0, false
+	}
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = date
+	}
+	return max(0, until.Sub(now)), true
+}

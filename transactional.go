@@ -1,0 +1,130 @@
+package messaging
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+)
+
+// TransactionalService lists transactional messages. Reach it through [Client].
+type TransactionalService service
+
+var listTransactional = operation{name: "list transactional messages", method: http.MethodGet, path: "/v1/messaging/transactional"}
+
+// List returns one page of transactional messages. [TransactionalService.All]
+// walks them all.
+//
+// API: GET /v1/messaging/transactional
+func (s *TransactionalService) List(ctx context.Context, p TransactionalListParams, opts ...RequestOption) (*Page[TransactionalMessage], error) {
+	return list[TransactionalMessage](ctx, s.core, listTransactional, p.query(), opts)
+}
+
+// Pages ranges over the pages of transactional messages, from p.Cursor on. See
+// the package documentation for what a range promises.
+//
+// API: GET /v1/messaging/transactional
+func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListParams, opts ...RequestOption) iter.Seq2[*Page[TransactionalMessage], error] {
+	return pages[TransactionalMessage](ctx, s.core, listTransactional, p.query(), opts)
+}
+
+// All ranges over every transactional message, from p.Cursor on. See the
+// package documentation for what a range promises.
+//
+// API: GET /v1/messaging/transactional
+func (s *TransactionalService) All(ctx context.Context, p TransactionalListParams, opts ...RequestOption) iter.Seq2[TransactionalMessage, error] {
+	return items(s.Pages(ctx, p, opts...))
+}
+
+// TransactionalListParams selects transactional messages.
+type TransactionalListParams struct {
+	// PerPage is the page size; zero leaves it to the service, which uses 20.
+	PerPage int
+	// Cursor is where to start, from [PageMeta] or [PageError]; "" is the beginning.
+	Cursor string
+}
+
+func (p TransactionalListParams) query() listQuery {
+	return listQuery{PerPage: p.PerPage, Cursor: p.Cursor}
+}
+
+// TransactionalMessage is a transactional message with its delivery counts.
+type TransactionalMessage struct {
+	// ID is a uuid.
+	ID      string
+	Channel Channel
+	// Subject is empty for SMS and WhatsApp.
+	Subject string
+	Title   string
+	Message string
+	// MessageType is nil where the service sends null.
+	MessageType *string
+	// CreatedAt has no zone on the wire and is read as UTC.
+	CreatedAt       time.Time
+	TotalSent       int
+	TotalDelivered  int
+	TotalFailed     int
+	TotalComplained int
+	TotalBounced    int
+	Extra           Extra
+}
+
+func (m *TransactionalMessage) decode(r *reader) error {
+	return r.object(func(key []byte) error {
+		switch string(key) {
+		case "id":
+			return r.string(&m.ID)
+		case "channel":
+			return r.string((*string)(&m.Channel))
+		case "subject":
+			return r.string(&m.Subject)
+		case "title":
+			return r.string(&m.Title)
+		case "message":
+			return r.string(&m.Message)
+		case "message_type":
+			return r.optionalString(&m.MessageType)
+		case "created_at":
+			return r.time(key, &m.CreatedAt, &m.Extra)
+		case "total_sent":
+			return r.integer(&m.TotalSent)
+		case "total_delivered":
+			return r.integer(&m.TotalDelivered)
+		case "total_failed":
+			return r.integer(&m.TotalFailed)
+		case "total_complained":
+			return r.integer(&m.TotalComplained)
+		case "total_bounced":
+			return r.integer(&m.TotalBounced)
+		default:
+			return r.extra(key, &m.Extra)
+		}
+	})
+}
+
+// transactionalBody is TransactionalMessage on the wire.
+type transactionalBody struct {
+	ID              string  `json:"id"`
+	Channel         Channel `json:"channel"`
+	Subject         string  `json:"subject"`
+	Title           string  `json:"title"`
+	Message         string  `json:"message"`
+	MessageType     *string `json:"message_type"`
+	CreatedAt       string  `json:"created_at,omitempty"`
+	TotalSent       int     `json:"total_sent"`
+	TotalDelivered  int     `json:"total_delivered"`
+	TotalFailed     int     `json:"total_failed"`
+	TotalComplained int     `json:"total_complained"`
+	TotalBounced    int     `json:"total_bounced"`
+}
+
+// MarshalJSON writes the message in the form of the service, Extra included.
+func (m TransactionalMessage) MarshalJSON() ([]byte, error) {
+	return marshalModel(transactionalBody{ID: m.ID, Channel: m.Channel, Subject: m.Subject, Title: m.Title,
+		Message: m.Message, MessageType: m.MessageType, CreatedAt: formatTime(m.CreatedAt, wallClock),
+		TotalSent: m.TotalSent, TotalDelivered: m.TotalDelivered, TotalFailed: m.TotalFailed,
+		TotalComplained: m.TotalComplained, TotalBounced: m.TotalBounced}, m.Extra)
+}
+
+// UnmarshalJSON reads what the service sends and what MarshalJSON writes.
+func (m *TransactionalMessage) UnmarshalJSON(data []byte) error { return unmarshalModel(data, m) }
