@@ -2,11 +2,11 @@ package messaging
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,9 +31,27 @@ type reader struct {
 	body bytes.Buffer // the answer, where this reader has read it
 }
 
+// waitingText is a text for target, or a comma-separated one for names.
 type waitingText struct {
 	target     *string
+	names      *[]string
 	start, end int
+}
+
+func (w waitingText) give(text string) {
+	if w.names == nil {
+		*w.target = text
+		return
+	}
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if *w.names == nil {
+			*w.names = make([]string, 0, strings.Count(text, ",")+1)
+		}
+		*w.names = append(*w.names, name)
+	}
 }
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
@@ -131,11 +149,18 @@ func (r *reader) descend() error {
 }
 
 // null consumes a null, where there is one.
-func (r *reader) null() bool { return r.json.Next() == jx.Null && r.json.Null() == nil }
+func (r *reader) null() (bool, error) {
+	if r.json.Next() != jx.Null {
+		return false, nil
+	}
+	return true, r.scalar(r.json.Null())
+}
 
 // string reads a text or a number. The target is set by the next share.
-func (r *reader) string(target *string) error {
-	start := len(r.text)
+func (r *reader) string(target *string) error { return r.textFor(waitingText{target: target}) }
+
+func (r *reader) textFor(w waitingText) error {
+	w.start = len(r.text)
 	switch r.json.Next() {
 	case jx.String:
 		text, err := r.json.StrAppend(r.text)
@@ -154,7 +179,8 @@ func (r *reader) string(target *string) error {
 	default:
 		return r.unexpected("a text")
 	}
-	r.waiting = append(r.waiting, waitingText{target, start, len(r.text)})
+	w.end = len(r.text)
+	r.waiting = append(r.waiting, w)
 	return nil
 }
 
@@ -169,7 +195,7 @@ func (r *reader) mark() mark { return mark{len(r.text), len(r.waiting)} }
 func (r *reader) shareSince(m mark) {
 	shared := string(r.text[m.text:])
 	for _, w := range r.waiting[m.waiting:] {
-		*w.target = shared[w.start-m.text : w.end-m.text]
+		w.give(shared[w.start-m.text : w.end-m.text])
 	}
 	r.text, r.waiting = r.text[:m.text], r.waiting[:m.waiting]
 }
@@ -186,9 +212,9 @@ func (r *reader) plainString() (string, error) {
 
 // optionalString keeps the difference between null and "".
 func (r *reader) optionalString(target **string) error {
-	if r.null() {
-		*target = nil
-		return nil
+	*target = nil
+	if null, err := r.null(); null {
+		return err
 	}
 	*target = new(string)
 	return r.string(*target)
@@ -197,20 +223,12 @@ func (r *reader) optionalString(target **string) error {
 // commaSeparated reads a list of names from one text, or from an array.
 func (r *reader) commaSeparated(target *[]string) error {
 	*target = nil
-	if r.json.Next() == jx.Array {
-		return r.array(func(int) error {
-			name, err := r.plainString()
-			*target = append(*target, name)
-			return err
-		})
+	if r.json.Next() != jx.Array {
+		return r.textFor(waitingText{names: target})
 	}
-	names, err := r.plainString()
-	for name := range strings.SplitSeq(names, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			*target = append(*target, name)
-		}
-	}
-	return err
+	return r.array(func(int) error {
+		return r.textFor(waitingText{names: target})
+	})
 }
 
 // integer reads a whole number in any spelling: 20, "20", 20.0, 2e1.
@@ -226,18 +244,37 @@ func (r *reader) integer(target *int) error {
 	if err != nil {
 		return errNotWhole
 	}
-	text := strings.Trim(string(number), `"`)
-	if n, err := strconv.Atoi(text); err == nil {
-		*target = n
-		return nil
-	}
-	const exact = 1 << 53 // beyond it a float64 skips whole numbers
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.Abs(f) > exact || float64(int(f)) != f {
+	n, ok := parseWhole(strings.Trim(string(number), `"`))
+	if !ok {
 		return errNotWhole
 	}
-	*target = int(f)
+	*target = n
 	return nil
+}
+
+// parseWhole reads a number that may have a point and an exponent. It works on
+// the digits, since a float64 would round a fraction away.
+func parseWhole(text string) (int, bool) {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n, true
+	}
+	text, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	shift, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil {
+		return 0, false
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	digits := strings.TrimRight(whole+fraction, "0")
+	shift += len(whole+fraction) - len(digits) - len(fraction)
+	if strings.Trim(digits, "-0") == "" {
+		return 0, true
+	}
+	const mostDigits = 19 // of an int64
+	if shift < 0 || shift > mostDigits {
+		return 0, false
+	}
+	n, err := strconv.Atoi(digits + strings.Repeat("0", shift))
+	return n, err == nil
 }
 
 // boolean reads true, false, 1 or 0.
@@ -288,21 +325,24 @@ func (r *reader) anyText() (string, error) {
 // time reads a timestamp. One that can't be understood is kept in extra.
 func (r *reader) time(key []byte, target *time.Time, extra *Extra) error {
 	if r.json.Next() != jx.String {
-		if r.null() {
-			return nil
+		*target = time.Time{}
+		if null, err := r.null(); null {
+			return err
 		}
 		return r.extra(key, extra)
 	}
-	raw, err := r.raw()
+	text, err := r.json.StrBytes()
 	if err != nil {
-		return err
+		return errSyntax
 	}
-	if t, ok := parseTime(raw[1 : len(raw)-1]); ok {
-		*target = t
+	var ok bool
+	if *target, ok = parseTime(text); ok {
+		delete(*extra, string(key)) // what an earlier member of that name left
 		return nil
 	}
+	raw, err := json.Marshal(string(text))
 	extra.keep(key, raw)
-	return nil
+	return err
 }
 
 // extra keeps a member that the model has no field for.
@@ -333,10 +373,13 @@ func (r *reader) raw() (jx.Raw, error) {
 	if err != nil {
 		return nil, errSyntax
 	}
-	if r.depth+nesting(raw) > maxNesting {
+	if raw[0] <= ' ' { // within a list
+		raw = bytes.TrimLeft(raw, " \t\r\n")
+	}
+	if (raw[0] == '{' || raw[0] == '[') && r.depth+nesting(raw) > maxNesting {
 		return nil, errNesting
 	}
-	return bytes.TrimLeft(raw, " \t\r\n"), nil
+	return raw, nil
 }
 
 // nesting is how deep the arrays and objects of a sound JSON value go.
@@ -483,32 +526,37 @@ func marshalModel(body any, extra Extra) ([]byte, error) {
 // blank, in either case, with a fraction of a second after a dot or a comma,
 // with any offset. One without a zone is in UTC, as every time of the service is.
 func parseTime(text []byte) (time.Time, bool) {
-	const date, dateTime = len("2006-01-02"), len("2006-01-02T15:04:05")
-	var upper [48]byte
-	if len(text) < dateTime || len(text) > len(upper) {
+	const shortest, date = len("2006-01-02T15:04:05"), len("2006-01-02")
+	if len(text) < shortest {
 		return time.Time{}, false
 	}
+	var room [64]byte
+	text = append(room[:0], text...)
 	for i, c := range text {
 		if 'a' <= c && c <= 'z' {
-			c -= 'a' - 'A'
+			text[i] = c - 'a' + 'A'
 		}
-		upper[i] = c
 	}
-	if upper[date] == ' ' {
-		upper[date] = 'T'
+	if text[date] == ' ' {
+		text[date] = 'T'
 	}
-	text = upper[:len(text)]
 	form := time.RFC3339 // reads fractions too
-	switch sign := bytes.LastIndexAny(text, "+-"); {
-	case text[len(text)-1] == 'Z':
-	case sign < dateTime:
-		form = "2006-01-02T15:04:05"
-	case sign == len(text)-len("-0700"):
+	switch {
+	case text[len(text)-1] == 'Z', text[len(text)-len(":00")] == ':' && isSign(text[len(text)-len("-00:00")]):
+	case isSign(text[len(text)-len("-0000")]):
 		form = "2006-01-02T15:04:05Z0700"
+	default:
+		form = "2006-01-02T15:04:05"
 	}
 	t, err := time.Parse(form, string(text))
-	return t.UTC(), err == nil
+	t = t.UTC()
+	if err != nil || t.Year() < 0 || t.Year() > 9999 { // an offset can lead out of what can be written
+		return time.Time{}, false
+	}
+	return t, true
 }
+
+func isSign(c byte) bool { return c == '+' || c == '-' }
 
 // formatTime writes t in the given form, or in one that loses nothing where
 // that form would. The zero time is "".

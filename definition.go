@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"time"
 )
 
 // Validate checks, without sending anything, what [EventsService.Trigger] would
@@ -22,70 +21,83 @@ func (e Event) Validate(p EventTriggerParams) error {
 	return problems.err(triggerEvent.name)
 }
 
-// check holds the payload of p against the definition.
-func (e *Event) check(problems *problems, p *EventTriggerParams) {
+// check holds the payload, as it would be sent, against the definition.
+func (e *Event) check(problems *problems, p *EventTriggerParams, payload map[string]any) {
 	if p.EventID != "" && p.EventID != e.ID {
 		problems.add("event_id", "is not the id of the definition")
 	}
-	payload := problems.in("payload")
+	at := problems.in("payload")
 	known := make(map[string]bool, len(e.Parameters))
 	for _, parameter := range e.Parameters {
 		known[parameter.Name] = true
-		parameter.check(payload, p)
+		value := payload[parameter.Name]
+		switch {
+		case value == nil && !isNull(p.Values[parameter.Name]): // it can't be sent, which has been said
+		case isNull(value):
+			if parameter.Required {
+				at.add(parameter.Name, "is required by the event")
+			}
+		case !slices.Contains(reservedKeys, parameter.Name):
+			parameter.Type.check(at, parameter.Name, value)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
-		if !known[name] && !isReservedKey(name) {
-			payload.add(name, "is not a parameter of the event")
+		if !known[name] && !slices.Contains(reservedKeys, name) {
+			at.add(name, "is not a parameter of the event")
 		}
 	}
 }
 
-func (e *EventParameter) check(payload *problems, p *EventTriggerParams) {
-	switch e.Name {
-	case "email":
-		if e.Required && p.Email == "" {
-			payload.add("email", "is required by the event")
-		}
-		return
-	case "customer":
-		if e.Required && p.Customer == nil {
-			payload.add("customer", "is required by the event")
-		}
-		return
-	}
-	value := reflect.ValueOf(p.Values[e.Name])
-	for value.Kind() == reflect.Pointer && !value.IsNil() {
-		value = value.Elem()
-	}
-	if !value.IsValid() || value.Kind() == reflect.Pointer {
-		if e.Required {
-			payload.add(e.Name, "is required by the event")
-		}
-		return
-	}
-	if problem := e.Type.problem(value); problem != "" {
-		payload.add(e.Name, problem)
-	}
-}
-
-// problem says what keeps v from being a value of type t, "" for nothing.
-func (t ParameterType) problem(v reflect.Value) string {
+// check holds a value, as it would be sent, against the type.
+func (t ParameterType) check(p *problems, name string, value any) {
+	text, isText, isNumber := wireForm(value)
 	switch t.lower() {
 	case ParameterText:
-		if v.Kind() != reflect.String {
-			return "must be text"
+		if !isText {
+			p.add(name, "must be text")
 		}
 	case ParameterNumeric:
-		if _, isNumber := v.Interface().(json.Number); !isNumber && !v.CanInt() && !v.CanUint() && !v.CanFloat() {
-			return "must be a number"
+		if !isNumber {
+			p.add(name, "must be a number")
 		}
 	case ParameterTimestamp:
-		if _, isTime := v.Interface().(time.Time); isTime {
-			return ""
-		}
-		if v.Kind() != reflect.String || !isTimestamp(v.String()) {
-			return "must be a time.Time, or text in the form " + timestampForm + ": the service skips any other"
+		if !isText || !isTimestamp(text) {
+			p.add(name, "must be a time.Time, or text in the form "+timestampForm+": the service skips any other")
 		}
 	}
-	return ""
+}
+
+// wireForm tells a value that encoding/json writes as text, and as a number.
+func wireForm(value any) (text string, isText, isNumber bool) {
+	if raw, ok := value.(json.RawMessage); ok {
+		if json.Unmarshal(raw, &text) == nil && raw[0] == '"' {
+			return text, true, false
+		}
+		return "", false, raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
+	}
+	v := reflect.ValueOf(value)
+	if v.Kind() == reflect.String {
+		return v.String(), true, false
+	}
+	_, isBytes := value.([]byte)
+	return "", isBytes, v.CanInt() || v.CanUint() || v.CanFloat()
+}
+
+// isNull reports whether encoding/json writes value as null.
+func isNull(value any) bool {
+	if raw, ok := value.(json.RawMessage); ok {
+		return string(raw) == "null"
+	}
+	v := reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
+		return v.IsNil()
+	default:
+		return false
+	}
 }

@@ -17,7 +17,12 @@ type complaint struct {
 	code    string
 	message string
 	fields  []FieldError
+	size    int // of all that was taken
 }
+
+// isFull reports whether so much was taken that a body could only be made to
+// multiply: nested names are repeated in every path below them.
+func (c *complaint) isFull() bool { return c.size > 4*maxErrorBody }
 
 // readComplaint reads the body of an error. The service does not document its
 // shape, so every plausible one is understood; of a body cut short, what came.
@@ -31,14 +36,25 @@ func readComplaint(body []byte) complaint {
 		c.read(readNode(r))
 		return c
 	}
-	if text := bytes.TrimSpace(body); utf8.Valid(text) && !bytes.HasPrefix(text, []byte("<")) && !isJSONScalar(r) {
-		return complaint{message: string(text)}
+	text := plainText(body)
+	if text == "" || text[0] == '<' || r.skip() == nil && r.end() == nil { // HTML, or a number
+		return complaint{}
 	}
-	return complaint{}
+	return complaint{message: text}
 }
 
-func isJSONScalar(r *reader) bool {
-	return r.json.Next() != jx.Invalid && r.skip() == nil && r.end() == nil
+// plainText is body as text, "" where it is something else, such as compressed.
+func plainText(body []byte) string {
+	text := bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\uFEFF")))
+	for range utf8.UTFMax - 1 { // the limit may have cut a character in two
+		if last, size := utf8.DecodeLastRune(text); last == utf8.RuneError && size == 1 {
+			text = text[:len(text)-1]
+		}
+	}
+	if !utf8.Valid(text) {
+		return ""
+	}
+	return string(text)
 }
 
 // node is a JSON value with its members in the order of the document.
@@ -70,7 +86,7 @@ func readNode(r *reader) node {
 		raw, _ := r.raw()
 		n.text = string(raw)
 	case jx.Null:
-		r.null()
+		_, _ = r.null()
 	}
 	return n
 }
@@ -99,7 +115,21 @@ var (
 	messageKeys = []string{"message", "detail", "error_description", "msg", "title"}
 	codeKeys    = []string{"code", "error_code"}
 	fieldsKeys  = []string{"errors", "fields", "details", "invalid-params", "invalid_params", "violations"}
+	// Some servers put a list where others put a text.
+	listKeys = []string{"message", "messages", "detail"}
 )
+
+// problems returns the member that lists what is wrong.
+func (n node) problems() (node, bool) {
+	if problems, ok := n.member(fieldsKeys...); ok {
+		return problems, true
+	}
+	lists := slices.DeleteFunc(slices.Clone(n.members), func(m node) bool { return m.kind != jx.Array && m.kind != jx.Object })
+	if m, ok := n.member(listKeys...); ok && len(lists) == 1 && m.kind == lists[0].kind {
+		return m, true
+	}
+	return node{}, false // where there are several, they are fields
+}
 
 // read takes what it can from the outermost value.
 func (c *complaint) read(n node) {
@@ -110,7 +140,7 @@ func (c *complaint) read(n node) {
 		c.readProblems("", n)
 	case jx.Object:
 		c.code, c.message = n.words(codeKeys...), n.words(messageKeys...)
-		if problems, ok := n.member(fieldsKeys...); ok {
+		if problems, ok := n.problems(); ok {
 			c.readProblems("", problems)
 		}
 		if inner, ok := n.member("error"); ok {
@@ -138,7 +168,7 @@ func (c *complaint) readInner(n node) {
 	if c.message == "" {
 		c.message = message
 	}
-	if problems, ok := n.member(fieldsKeys...); ok {
+	if problems, ok := n.problems(); ok {
 		c.readProblems("", problems)
 	} else if message == "" {
 		c.readFields("", n, func(node) bool { return true })
@@ -196,6 +226,9 @@ func (n node) fieldName() string {
 // readFields takes an object whose keys are fields.
 func (c *complaint) readFields(path string, n node, wanted func(node) bool) {
 	for i, m := range n.members {
+		if c.isFull() {
+			return
+		}
 		if i >= len(n.keys) || !wanted(m) {
 			continue
 		}
@@ -215,11 +248,13 @@ func isList(n node) bool { return n.kind == jx.Array }
 
 // addMessage adds a message about a field, or about the whole where there is none.
 func (c *complaint) addMessage(field, message string) {
+	c.size += len(field) + len(message)
 	switch {
-	case message == "":
+	case message == "", c.isFull():
 	case field == "" && c.message == "":
 		c.message = message
 	case field == "":
+		c.size += len(c.message) // which is copied
 		c.message += "; " + message
 	case len(c.fields) > 0 && c.fields[len(c.fields)-1].Field == field:
 		last := &c.fields[len(c.fields)-1]

@@ -247,7 +247,10 @@ type TransportError struct {
 	Err error
 }
 
+// Error tells the cause, and what became of the request.
 func (e *TransportError) Error() string { return e.describe(fmt.Sprint(e.Err)) }
+
+// Unwrap returns Err.
 func (e *TransportError) Unwrap() error { return e.Err }
 
 // DecodeError is a 2xx answer that can't be understood. Nothing of it is
@@ -263,9 +266,12 @@ type DecodeError struct {
 	Err error
 }
 
+// Error tells what can't be understood, and what became of the request.
 func (e *DecodeError) Error() string {
 	return e.describe(fmt.Sprintf("can't understand the answer (%d): %v", e.StatusCode, e.Err))
 }
+
+// Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
 // PageError is what a range over pages ends with.
@@ -278,11 +284,19 @@ type PageError struct {
 	Err  error
 }
 
+// Error is the text of Err.
 func (e *PageError) Error() string { return fmt.Sprint(e.Err) }
+
+// Unwrap returns Err.
 func (e *PageError) Unwrap() error { return e.Err }
 
 // Delivery says what became of the request for the page.
-func (e *PageError) Delivery() Delivery { return DeliveryOf(e.Err) }
+func (e *PageError) Delivery() Delivery {
+	if e.Err == nil {
+		return DeliveryUnknown
+	}
+	return DeliveryOf(e.Err)
+}
 
 // FieldError is what is wrong with one field.
 type FieldError struct {
@@ -292,6 +306,7 @@ type FieldError struct {
 	Messages []string
 }
 
+// String is the field with its messages.
 func (f FieldError) String() string { return f.Field + " " + strings.Join(f.Messages, ", ") }
 
 // maxDescribed is how many fields an error text goes into.

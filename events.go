@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -125,7 +124,7 @@ func (p *EventCreateParams) validate(problems *problems) {
 		at.requiredText("name", parameter.Name)
 		at.requiredText("type", string(parameter.Type))
 		switch {
-		case isReservedKey(parameter.Name):
+		case slices.Contains(reservedKeys, parameter.Name):
 			at.add("name", "is taken by the customer's identity in the payload")
 		case seen[parameter.Name] && parameter.Name != "":
 			at.add("name", "is the name of an earlier parameter")
@@ -190,12 +189,12 @@ func (p *EventTriggerParams) validate(problems *problems) {
 	if p.Customer != nil {
 		p.Customer.validate(payload.in("customer"))
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
-		switch {
-		case name == "":
-			payload.add("", "has a parameter without a name")
-		case isReservedKey(name):
-			payload.add(name, "is given by Email and Customer, not by Values")
+	if _, nameless := p.Values[""]; nameless {
+		payload.add("", "has a parameter without a name")
+	}
+	for _, key := range reservedKeys {
+		if _, taken := p.Values[key]; taken {
+			payload.add(key, "is given by Email and Customer, not by Values")
 		}
 	}
 }
@@ -218,7 +217,7 @@ func (p *EventTriggerParams) wire(problems *problems) any {
 		payload["customer"] = p.Customer
 	}
 	if p.Definition != nil {
-		p.Definition.check(problems, p)
+		p.Definition.check(problems, p, payload)
 	}
 	return &eventTriggerBody{EventID: p.id(), Payload: payload}
 }
@@ -255,8 +254,8 @@ func (e *Event) decode(r *reader) error {
 
 func (e *Event) decodeParameters(r *reader) error {
 	e.Parameters = nil
-	if r.null() {
-		return nil
+	if null, err := r.null(); null {
+		return err
 	}
 	return r.array(func(int) error {
 		parameter, err := decodeOne[EventParameter](r)
@@ -297,6 +296,6 @@ func (e *Event) UnmarshalJSON(data []byte) error { return unmarshalModel(data, e
 
 func (t ParameterType) lower() ParameterType { return ParameterType(strings.ToLower(string(t))) }
 
-// isReservedKey reports whether the payload of a trigger uses key for the
-// customer's identity.
-func isReservedKey(key string) bool { return key == "email" || key == "customer" }
+// reservedKeys are those that the payload of a trigger uses for the customer's
+// identity.
+var reservedKeys = []string{"customer", "email"}

@@ -165,12 +165,13 @@ func WithHeader(key, value string) SharedOption {
 			p.add("WithHeader", "has a value with control characters for "+key)
 			return
 		}
-		header := s.header.Clone()
-		if header == nil {
-			header = make(http.Header)
+		setEarlier := s.setHeaders
+		s.setHeaders = func(header http.Header) {
+			if setEarlier != nil {
+				setEarlier(header)
+			}
+			header.Set(key, value)
 		}
-		header.Set(key, value)
-		s.header = header
 	})
 }
 
@@ -183,8 +184,8 @@ var reservedHeaders = []string{
 
 // WithoutValidation sends what would be refused here as incomplete or
 // malformed, for an operation whose rules have changed. What the service would
-// misread is refused all the same: a filter that selects somebody else, or a
-// timestamp that it would skip.
+// misread is refused all the same: a filter that selects somebody else, a
+// timestamp that it would skip, values that do not fit their Definition.
 func WithoutValidation() SharedOption {
 	return sharedOption(func(s *requestSettings, _ *problems) { s.withoutValidation = true })
 }
@@ -203,7 +204,9 @@ func WithRepeatableSend() RequestOption {
 
 // requestSettings is what options say about a call.
 type requestSettings struct {
-	header            http.Header // replaced, never written to
+	// setHeaders is a closure because a header can be a secret, and fmt prints
+	// no closure.
+	setHeaders        func(http.Header)
 	withoutValidation bool
 	withoutReadAhead  bool
 	repeatableSend    bool

@@ -146,10 +146,7 @@ type pageReader[T any, M model[T]] struct {
 const maxRows = 10_000
 
 func (p *pageReader[T, M]) readData(r *reader) error {
-	switch {
-	case r.null():
-		return nil
-	case r.json.Next() != jx.Object:
+	if r.json.Next() != jx.Object {
 		return p.readRows(r)
 	}
 	hasRows := false
@@ -160,9 +157,6 @@ func (p *pageReader[T, M]) readData(r *reader) error {
 				return errTwice
 			}
 			hasRows = true
-			if r.null() {
-				return nil
-			}
 			return p.readRows(r)
 		case "meta":
 			return readMeta(r, &p.inner)
@@ -177,6 +171,9 @@ func (p *pageReader[T, M]) readData(r *reader) error {
 }
 
 func (p *pageReader[T, M]) readRows(r *reader) error {
+	if null, err := r.null(); null {
+		return err
+	}
 	if p.skipRows {
 		return r.skip()
 	}
@@ -199,7 +196,7 @@ func (p *pageReader[T, M]) readRows(r *reader) error {
 // capacity is the room for the rows that are likely to come.
 func (p *pageReader[T, M]) capacity() int {
 	const serviceDefault = 20
-	if p.perPage == 0 {
+	if p.perPage <= 0 {
 		return serviceDefault
 	}
 	return min(p.perPage, 1000)
@@ -244,7 +241,8 @@ func readMeta(r *reader, into **PageMeta) error {
 	err := r.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "has_next_page":
-			if !r.null() {
+			var null bool
+			if null, err = r.null(); !null {
 				hasNext = &meta.HasNextPage
 				err = r.boolean(hasNext)
 			}

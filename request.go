@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -104,7 +105,8 @@ type exchange struct {
 	ctx      context.Context // the caller's
 	start    time.Time
 
-	attempts int
+	key      string        // of the current attempt
+	attempts int           // that were put on their way
 	attempt  *attempt      // the current one
 	worst    Delivery      // over all attempts
 	waiting  bool          // between two attempts
@@ -113,8 +115,9 @@ type exchange struct {
 	response *Response // of the attempt that went well
 	failure  failure   // of the last one that did not
 
-	http  http.Client
-	retry retryablehttp.Client
+	header http.Header // what every attempt begins with
+	http   http.Client
+	retry  retryablehttp.Client
 }
 
 // failure is an error that learns the outcome of the call when it is over.
@@ -128,21 +131,25 @@ func (x *exchange) run(body []byte) (*Response, error) {
 	if err != nil {
 		return nil, x.fail(&TransportError{Call: x.newCall(), Err: withoutURL(err)})
 	}
-	x.attempt = &attempt{ctx: x.ctx, cancel: func() {}}
+	x.attempt = x.unbegun(nil)
+	x.header = req.Header
+	if x.core.http.Jar != nil { // which adds to the header of every attempt
+		x.header = req.Header.Clone()
+	}
 	x.http = http.Client{Transport: x, CheckRedirect: x.core.http.CheckRedirect, Jar: x.core.http.Jar}
 	x.retry = retryablehttp.Client{
 		HTTPClient:   &x.http,
 		RetryMax:     x.core.retry.MaxAttempts - 1,
 		CheckRetry:   x.settle,
 		Backoff:      x.backoff,
+		PrepareRetry: x.renewHeader,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	// What it returns is known here already, and settle has closed the body.
 	_, _ = x.retry.Do(req) //nolint:bodyclose
 	switch {
 	case x.waiting:
-		x.failure.conclude(x.attempts, x.worst)
-		return nil, x.fail(&TransportError{Call: x.newCall(), Err: &interruptedError{contextError(x.ctx), x.failure}})
+		return nil, x.fail(&TransportError{Call: x.newCall(), Err: x.interrupted(contextError(x.ctx))})
 	case x.response == nil:
 		return nil, x.fail(x.failure)
 	}
@@ -153,6 +160,16 @@ func (x *exchange) run(body []byte) (*Response, error) {
 func (x *exchange) fail(f failure) error {
 	f.conclude(x.attempts, x.worst)
 	return f
+}
+
+// interrupted is why the call goes no further, together with the failure that
+// it would have gone on from.
+func (x *exchange) interrupted(why error) error {
+	if x.failure == nil {
+		return why
+	}
+	x.failure.conclude(x.attempts, x.worst)
+	return &interruptedError{why, x.failure}
 }
 
 func (x *exchange) newCall() Call { return newCall(x.call.operation) }
@@ -187,14 +204,15 @@ func (x *exchange) request(body []byte) (*retryablehttp.Request, error) {
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	for key, values := range x.settings.header {
-		req.Header[key] = values
+	if x.settings.setHeaders != nil {
+		x.settings.setHeaders(req.Header)
 	}
 	return req, nil
 }
 
 // attempt is one try at a request, and what is proved about it.
 type attempt struct {
+	start   time.Time
 	ctx     context.Context
 	cancel  context.CancelFunc
 	trace   httptrace.ClientTrace
@@ -212,7 +230,7 @@ type attempt struct {
 const maxConnections = 3
 
 func newAttempt(ctx context.Context, limit time.Duration) *attempt {
-	a := new(attempt)
+	a := &attempt{start: time.Now()}
 	ctx, a.cancel = context.WithTimeoutCause(ctx, limit, ErrAttemptTimeout)
 	a.trace = httptrace.ClientTrace{
 		GetConn: func(string) { a.asked.Add(1) },
@@ -227,6 +245,11 @@ func newAttempt(ctx context.Context, limit time.Duration) *attempt {
 	return a
 }
 
+// unbegun is an attempt that is held back, nil where nothing was tried so far.
+func (x *exchange) unbegun(held error) *attempt {
+	return &attempt{start: time.Now(), ctx: x.ctx, cancel: func() {}, held: held}
+}
+
 // provedNotSent reports the one sound proof that nothing was sent: a connection
 // was asked for and never obtained. A transport that does not report to
 // httptrace proves nothing.
@@ -237,7 +260,7 @@ func (a *attempt) provedNotSent() bool { return a.asked.Load() > 0 && a.got.Load
 func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	x.waiting = false
 	if err := x.admit(req); err != nil {
-		x.attempt = &attempt{ctx: x.ctx, cancel: func() {}, held: err}
+		x.attempt = x.unbegun(err)
 		return nil, err
 	}
 	x.attempts++
@@ -259,20 +282,33 @@ func (x *exchange) admit(req *http.Request) error {
 	}
 	if x.core.limiter != nil {
 		if err := x.core.limiter.Wait(x.ctx); err != nil {
-			return withoutURL(err)
+			return x.heldBack(err)
 		}
 	}
 	key, err := x.core.key(x.ctx)
 	if err != nil {
-		return withoutURL(err)
+		return x.heldBack(err)
 	}
 	if problem := keyProblem(key); problem != "" {
 		return errors.New("API key " + problem)
 	}
-	if x.attempts > 0 {
-		req.Header = req.Header.Clone() // an earlier attempt may still be writing it
-	}
+	x.key = key
 	req.Header.Set("X-Authorization", key)
+	return nil
+}
+
+// heldBack is why a limiter or a key source let no attempt begin.
+func (x *exchange) heldBack(err error) error {
+	if x.ctx.Err() != nil {
+		return contextError(x.ctx)
+	}
+	return x.publicError(err)
+}
+
+// renewHeader keeps attempts apart: an earlier one may still be writing its
+// header, and the cookie jar has added to it.
+func (x *exchange) renewHeader(req *http.Request) error {
+	req.Header = x.header.Clone()
 	return nil
 }
 
@@ -320,7 +356,7 @@ type verdict struct {
 func (x *exchange) judge(resp *http.Response, err error) verdict {
 	switch {
 	case x.attempt.held != nil:
-		return x.broken(x.attempt.held, DeliveryNotSent, repeatNever)
+		return x.broken(x.interrupted(x.attempt.held), DeliveryNotSent, repeatNever)
 	case resp == nil:
 		cause := x.cause(err)
 		delivery, repeat := judgeFailure(cause, x.attempt.provedNotSent())
@@ -358,10 +394,11 @@ func (x *exchange) judgeSuccess(resp *http.Response) verdict {
 	r := newReader()
 	defer r.free()
 	switch tooLarge, err := r.fetch(resp, x.core.maxBytes); {
-	case err != nil:
+	case err != nil: // which does not undo a 2xx
 		return x.broken(x.cause(err), DeliveryUnknown, repeatReads)
 	case tooLarge:
-		return x.unusable(resp, r.body.Bytes(), &pathError{wholeAnswer, ErrTooLarge}, DeliveryUnknown)
+		err := fmt.Errorf("is over the limit of %d bytes: %w", x.core.maxBytes, ErrTooLarge)
+		return x.unusable(resp, r.body.Bytes(), at(wholeAnswer, err), DeliveryUnknown)
 	}
 	body := r.body.Bytes()
 	answer, err := r.envelope(body, x.call.rows)
@@ -374,7 +411,11 @@ func (x *exchange) judgeSuccess(resp *http.Response) verdict {
 		return x.unusable(resp, body, answer.dataErr, DeliveryAccepted)
 	}
 	if x.call.accept != nil {
-		if err := x.call.accept(answer.data); err != nil {
+		err := errMissing
+		if answer.data != nil {
+			err = x.call.accept(answer.data)
+		}
+		if err != nil {
 			return x.unusable(resp, body, at("data", err), DeliveryAccepted)
 		}
 	}
@@ -409,35 +450,47 @@ func (x *exchange) cause(err error) error {
 	case context.Cause(x.attempt.ctx) == ErrAttemptTimeout:
 		return ErrAttemptTimeout
 	default:
-		return withoutURL(err)
+		return x.publicError(err)
 	}
 }
+
+// publicError is err without what must not be shown. Where a server has put the
+// request in place of an answer, net/http quotes it: such an error is replaced.
+func (x *exchange) publicError(err error) error {
+	err = withoutURL(err)
+	text := err.Error()
+	switch {
+	case x.key != "" && strings.Contains(text, x.key),
+		x.call.query != "" && strings.Contains(text, x.call.query),
+		strings.ContainsAny(text, "@"), strings.Contains(text, "%40"):
+		return errHeldBack
+	}
+	return err
+}
+
+var errHeldBack = errors.New("malformed answer (it quotes the request, so it is not shown)")
 
 // contextError is why ctx is done: its error, and the cause that was given.
 func contextError(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != ctx.Err() {
-		return &interruptedError{ctx.Err(), withoutURL(cause)}
+		return fmt.Errorf("%w: %w", ctx.Err(), withoutURL(cause))
 	}
 	return ctx.Err()
 }
 
-// interruptedError is a context that ended, and what it kept from going on.
-type interruptedError struct{ context, during error }
+// interruptedError is why a call ended between two attempts, and how the first
+// of the two went.
+type interruptedError struct{ why, earlier error }
 
-func (e *interruptedError) Error() string {
-	if _, waiting := e.during.(failure); waiting {
-		return e.context.Error() + " while waiting to try again"
-	}
-	return e.context.Error() + ": " + e.during.Error()
-}
+func (e *interruptedError) Error() string { return e.why.Error() + " while waiting to try again" }
 
-func (e *interruptedError) Unwrap() []error { return []error{e.context, e.during} }
+func (e *interruptedError) Unwrap() []error { return []error{e.why, e.earlier} }
 
 // withoutURL takes errors of net/url out of err: they print the URL with its
 // query, where the filters are, and so somebody's e-mail address.
 func withoutURL(err error) error {
 	var withURL *url.Error
-	for errors.As(err, &withURL) {
+	for errors.As(err, &withURL) && withURL.Err != nil {
 		err = withURL.Err
 	}
 	return err
@@ -456,7 +509,7 @@ func (x *exchange) log(resp *http.Response, v verdict) {
 		slog.String("operation", x.call.name),
 		slog.String("method", x.call.method),
 		slog.Int("attempt", x.attempts),
-		slog.Duration("duration", time.Since(x.start)),
+		slog.Duration("duration", time.Since(x.attempt.start)),
 		slog.String("delivery", v.delivery.String()),
 	}
 	if !x.call.custom {
@@ -472,106 +525,6 @@ func closeBody(resp *http.Response) {
 	if resp.Body != nil {
 		_ = resp.Body.Close()
 	}
-}
-
-// maxFirstBuffer is how much memory an answer gets on its word alone.
-const maxFirstBuffer = 1 << 20
-
-// fetch reads the body of an answer, and tells one that is over the limit.
-func (r *reader) fetch(resp *http.Response, limit int64) (tooLarge bool, err error) {
-	if resp.ContentLength > 0 {
-		r.body.Grow(int(min(resp.ContentLength, limit, maxFirstBuffer)) + bytes.MinRead)
-	}
-	n, err := r.body.ReadFrom(io.LimitReader(resp.Body, limit+1))
-	return n > limit, err
-}
-
-// envelope is the answer of the service, less the rows of a list.
-type envelope struct {
-	success bool
-	message string
-	data    json.RawMessage
-	// dataErr is set where the answer is sound but its data can't be read.
-	dataErr error
-}
-
-// wholeAnswer stands for the path of what is wrong with the answer as a whole.
-const wholeAnswer = "the answer"
-
-// rowReader reads the rows of a list, and where its meta may be.
-type rowReader interface {
-	readData(*reader) error
-	readMeta(*reader) error
-	// finish holds what was read together when the document is at its end.
-	finish() error
-	// withoutRows is called before reading again a document whose rows failed: it
-	// asks for the meta alone.
-	withoutRows()
-}
-
-// envelope reads an answer in one pass, rows included. Only where the data can't
-// be read is the document read again, for what the rest of it says.
-func (r *reader) envelope(document []byte, rows rowReader) (envelope, error) {
-	answer, err := r.readEnvelope(document, rows)
-	if err == nil || rows == nil {
-		return answer, err
-	}
-	rows.withoutRows()
-	answer, again := r.readEnvelope(document, rows)
-	if again != nil {
-		return envelope{}, err
-	}
-	answer.dataErr = err
-	return answer, nil
-}
-
-func (r *reader) readEnvelope(document []byte, rows rowReader) (envelope, error) {
-	var answer envelope
-	var hasSuccess, hasData bool
-	r.reset(document)
-	err := r.object(func(key []byte) (err error) {
-		switch string(key) {
-		case "success":
-			if hasSuccess {
-				return errTwice
-			}
-			hasSuccess = true
-			answer.success, err = r.strictBoolean()
-			return err
-		case "message":
-			answer.message, err = r.anyText()
-			return err
-		case "data":
-			if hasData {
-				return errTwice
-			}
-			hasData = true
-			if rows != nil {
-				return rows.readData(r)
-			}
-			data, err := r.raw()
-			answer.data = bytes.Clone(data)
-			return err
-		case "meta":
-			if rows != nil {
-				return rows.readMeta(r)
-			}
-		}
-		return r.skip()
-	})
-	switch {
-	case err != nil:
-	case !hasSuccess:
-		err = at("success", errMissing)
-	default:
-		if err = r.end(); err == nil && rows != nil {
-			err = rows.finish()
-		}
-	}
-	if _, ok := err.(*pathError); err != nil && !ok {
-		err = &pathError{wholeAnswer, err}
-	}
-	return answer, err
 }
 
 // newTransport is http.DefaultTransport with room for many calls at once.

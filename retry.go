@@ -90,7 +90,8 @@ type repeatable uint8
 
 const (
 	repeatNever   repeatable = iota
-	repeatReads              // reads, and sends under WithRepeatableSend
+	repeatReads              // reads alone
+	repeatUnknown            // reads, and sends under WithRepeatableSend
 	repeatLimited            // reads, and sends under RetryRateLimitedSends
 	repeatAll                // everything: proved not sent
 )
@@ -98,6 +99,8 @@ const (
 func (r repeatable) allows(isRead, repeatableSend, rateLimitedSends bool) bool {
 	switch r {
 	case repeatReads:
+		return isRead
+	case repeatUnknown:
 		return isRead || repeatableSend
 	case repeatLimited:
 		return isRead || rateLimitedSends
@@ -114,12 +117,12 @@ func judgeStatus(status int) (Delivery, repeatable) {
 	case status == http.StatusTooManyRequests:
 		return DeliveryRejected, repeatLimited
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
-		return DeliveryUnknown, repeatReads
+		return DeliveryUnknown, repeatUnknown
 	case status >= 400 && status <= 499,
 		status == http.StatusNotImplemented, status == http.StatusHTTPVersionNotSupported:
 		return DeliveryRejected, repeatNever
 	case status == 500, status == 502, status == 503, status == 504, status >= 520 && status <= 599:
-		return DeliveryUnknown, repeatReads
+		return DeliveryUnknown, repeatUnknown
 	default:
 		return DeliveryUnknown, repeatNever
 	}
@@ -130,7 +133,7 @@ func judgeStatus(status int) (Delivery, repeatable) {
 func judgeFailure(err error, provedNotSent bool) (Delivery, repeatable) {
 	switch {
 	case !provedNotSent:
-		return DeliveryUnknown, repeatReads
+		return DeliveryUnknown, repeatUnknown
 	case isPassing(err):
 		return DeliveryNotSent, repeatAll
 	default:

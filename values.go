@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // timestampForm is the one form of a timestamp that the service reads in the
@@ -20,36 +22,40 @@ const maxNesting = 100
 
 // templateValues checks the variables of a template.
 func templateValues(p *problems, values map[string]any) map[string]any {
-	return valueWalk{}.object(p, values)
+	return (&valueWalk{}).object(p, values, 0)
 }
 
 // payloadValues checks the values of a trigger and writes every time in them as
 // the service reads it.
 func payloadValues(p *problems, values map[string]any) map[string]any {
-	return valueWalk{timestamps: true}.object(p, values)
+	return (&valueWalk{timestamps: true}).object(p, values, 0)
 }
 
 // valueWalk copies a free-form value into maps, slices and scalars that
 // encoding/json writes without fail, and names by its path what it can't write.
 type valueWalk struct {
 	timestamps bool // times take timestampForm
-	depth      int
+	tooDeep    bool // somewhere; one can go round in a value within itself for ever
 }
 
-func (w valueWalk) object(p *problems, values map[string]any) map[string]any {
+func (w *valueWalk) object(p *problems, values map[string]any, depth int) map[string]any {
 	if values == nil {
 		return nil
 	}
 	plain := make(map[string]any, len(values))
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		p.text("", key)
-		plain[key] = w.value(p.in(key), reflect.ValueOf(values[key]))
+		plain[key] = w.value(p.in(key), reflect.ValueOf(values[key]), depth+1)
 	}
 	return plain
 }
 
-func (w valueWalk) value(p *problems, v reflect.Value) any {
-	if w.depth++; w.depth > maxNesting {
+func (w *valueWalk) value(p *problems, v reflect.Value, depth int) any {
+	if w.tooDeep {
+		return nil
+	}
+	if depth > maxNesting {
+		w.tooDeep = true
 		p.add("", "is nested too deeply, or within itself")
 		return nil
 	}
@@ -59,9 +65,8 @@ func (w valueWalk) value(p *problems, v reflect.Value) any {
 	if t, ok := v.Interface().(time.Time); ok && w.timestamps {
 		return timestamp(p, t)
 	}
-	// A pointer is followed unless only the pointer knows how to write itself.
-	if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && isMarshaler(v.Type()) == isMarshaler(v.Type().Elem()) {
-		return w.value(p, v.Elem())
+	if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && isFollowed(v.Type()) {
+		return w.value(p, v.Elem(), depth+1)
 	}
 	if isMarshaler(v.Type()) || v.Type() == reflect.TypeFor[json.Number]() {
 		return w.marshaled(p, v)
@@ -75,11 +80,11 @@ func (w valueWalk) value(p *problems, v reflect.Value) any {
 			return nil
 		}
 	case reflect.Map:
-		return w.mapping(p, v)
+		return w.mapping(p, v, depth)
 	case reflect.Slice, reflect.Array:
-		return w.sequence(p, v)
+		return w.sequence(p, v, depth)
 	case reflect.Struct:
-		if w.timestamps && holdsTime(v, 0) {
+		if w.timestamps && holdsTime(v) {
 			p.add("", "is a struct that holds a time, which would be sent in a form that the service skips; use a map")
 			return nil
 		}
@@ -91,12 +96,12 @@ func (w valueWalk) value(p *problems, v reflect.Value) any {
 	return v.Interface()
 }
 
-func (w valueWalk) mapping(p *problems, v reflect.Value) any {
+func (w *valueWalk) mapping(p *problems, v reflect.Value, depth int) any {
 	if v.IsNil() {
 		return nil
 	}
 	if v.Type().Key().Kind() != reflect.String {
-		if w.timestamps && holdsTime(v, 0) {
+		if w.timestamps && holdsTime(v) {
 			p.add("", "is a map that holds a time, and must have string keys")
 			return nil
 		}
@@ -106,10 +111,10 @@ func (w valueWalk) mapping(p *problems, v reflect.Value) any {
 	for entries := v.MapRange(); entries.Next(); {
 		values[entries.Key().String()] = entries.Value().Interface()
 	}
-	return w.object(p, values)
+	return w.object(p, values, depth)
 }
 
-func (w valueWalk) sequence(p *problems, v reflect.Value) any {
+func (w *valueWalk) sequence(p *problems, v reflect.Value, depth int) any {
 	if v.Kind() == reflect.Slice && v.IsNil() {
 		return nil
 	}
@@ -118,27 +123,48 @@ func (w valueWalk) sequence(p *problems, v reflect.Value) any {
 	}
 	elements := make([]any, v.Len())
 	for i := range elements {
-		elements[i] = w.value(p.index(i), v.Index(i))
+		elements[i] = w.value(p.index(i), v.Index(i), depth+1)
 	}
 	return elements
 }
 
-// marshaled writes a value that decides for itself how it is written, so that a
-// failure is known here, under its path.
-func (w valueWalk) marshaled(p *problems, v reflect.Value) any {
+// marshaled writes a value that is left to encoding/json, or decides for itself
+// how it is written, so that a failure is known here, under its path.
+func (w *valueWalk) marshaled(p *problems, v reflect.Value) any {
 	raw, err := json.Marshal(v.Interface())
-	if err != nil {
+	switch {
+	case err != nil:
 		p.add("", "can't be written as JSON")
 		return nil
+	case !utf8.Valid(raw), !v.Type().Implements(jsonMarshalerType) && hasReplacedText(raw):
+		p.add("", "must be valid UTF-8")
 	}
-	if w.timestamps && embedsTime(v.Type()) {
-		var text string
-		if json.Unmarshal(raw, &text) == nil && !isTimestamp(text) {
-			p.add("", "is a time that writes itself in a form that the service skips; use time.Time")
-			return nil
-		}
+	var text string
+	if !w.timestamps || !embedsTime(v.Type()) || json.Unmarshal(raw, &text) != nil {
+		return json.RawMessage(raw)
+	}
+	switch {
+	case !isTimestamp(text):
+		p.add("", "is a time that writes itself in a form that the service skips; use time.Time")
+		return nil
+	case text == time.Time{}.Format(timestampForm):
+		p.add("", "is the zero time")
 	}
 	return json.RawMessage(raw)
+}
+
+// hasReplacedText reports whether encoding/json has come upon invalid UTF-8: it
+// writes that as an escape, and a sound U+FFFD as it stands.
+func hasReplacedText(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] == '\\' {
+			if bytes.HasPrefix(raw[i:], []byte(`\ufffd`)) {
+				return true
+			}
+			i++
+		}
+	}
+	return false
 }
 
 // timestamp writes t as the service reads it.
@@ -170,6 +196,10 @@ func isMarshaler(t reflect.Type) bool {
 	return t.Implements(jsonMarshalerType) || t.Implements(textMarshalerType)
 }
 
+// isFollowed reports whether a pointer type is written as what it points to:
+// always, unless the pointer alone knows how to write itself.
+func isFollowed(t reflect.Type) bool { return !isMarshaler(t) || isMarshaler(t.Elem()) }
+
 // embedsTime reports whether t is a struct around a time.Time, whose way of
 // writing itself may be the one of time.Time.
 func embedsTime(t reflect.Type) bool {
@@ -180,7 +210,8 @@ func embedsTime(t reflect.Type) bool {
 		return false
 	}
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Anonymous && (f.Type == timeType || f.Type == reflect.PointerTo(timeType)) {
+		f := t.Field(i)
+		if f.Anonymous && (f.Type == timeType || f.Type == reflect.PointerTo(timeType) || embedsTime(f.Type)) {
 			return true
 		}
 	}
@@ -189,44 +220,90 @@ func embedsTime(t reflect.Type) bool {
 
 // holdsTime reports whether encoding/json would come upon a time in v, or upon
 // a place for one that happens to be empty today.
-func holdsTime(v reflect.Value, depth int) bool {
-	if !v.IsValid() || depth > maxNesting {
+func holdsTime(v reflect.Value) bool {
+	return (&timeSearch{map[reflect.Type]bool{}, map[place]bool{}}).value(v)
+}
+
+// timeSearch remembers where it has been, since types and values can hold
+// themselves.
+type timeSearch struct {
+	types  map[reflect.Type]bool
+	places map[place]bool
+}
+
+// place needs the type because a struct and its first field share an address.
+type place struct {
+	address uintptr
+	t       reflect.Type
+}
+
+// value looks into what only the value tells: the contents of interfaces.
+func (s *timeSearch) value(v reflect.Value) bool {
+	switch {
+	case !v.IsValid():
 		return false
-	}
-	t := v.Type()
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t == timeType || embedsTime(t) {
+	case s.in(v.Type()):
 		return true
-	}
-	if isMarshaler(t) {
+	case isMarshaler(v.Type()):
 		return false
 	}
 	switch v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		if v.IsNil() || s.places[place{v.Pointer(), v.Type()}] {
+			return false
+		}
+		s.places[place{v.Pointer(), v.Type()}] = true
+	}
+	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
-		return holdsTime(v.Elem(), depth+1)
+		return s.value(v.Elem())
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			if holdsTime(v.Index(i), depth+1) {
+			if s.value(v.Index(i)) {
 				return true
 			}
 		}
-		return holdsTime(reflect.Zero(t.Elem()), depth+1)
 	case reflect.Map:
 		for entries := v.MapRange(); entries.Next(); {
-			if holdsTime(entries.Value(), depth+1) {
+			if s.value(entries.Value()) {
 				return true
 			}
 		}
-		return holdsTime(reflect.Zero(t.Elem()), depth+1)
 	case reflect.Struct:
-		for i := range t.NumField() {
-			f := t.Field(i)
-			if written := f.IsExported() || f.Anonymous; written && f.Tag.Get("json") != "-" && holdsTime(v.Field(i), depth+1) {
+		for i := range v.NumField() {
+			if isWritten(v.Type().Field(i)) && s.value(v.Field(i)) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// in looks into what the type alone tells.
+func (s *timeSearch) in(t reflect.Type) bool {
+	found, seen := s.types[t]
+	if seen {
+		return found
+	}
+	s.types[t] = false // while its parts are looked at
+	switch {
+	case t == timeType || embedsTime(t):
+		found = true
+	case t.Kind() == reflect.Pointer && isFollowed(t):
+		found = s.in(t.Elem())
+	case isMarshaler(t):
+	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map:
+		found = s.in(t.Elem())
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			found = found || isWritten(t.Field(i)) && s.in(t.Field(i).Type)
+		}
+	}
+	s.types[t] = found
+	return found
+}
+
+// isWritten reports whether encoding/json writes the field.
+func isWritten(f reflect.StructField) bool {
+	return (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-"
 }

@@ -1,0 +1,249 @@
+package messaging_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// secretive is a client with secrets that must not show, in every form that a
+// program may come to print.
+type secretive struct {
+	name string
+	of   func(*messaging.Client) any
+}
+
+type holder struct {
+	Client  *messaging.Client
+	Value   messaging.Client
+	private *messaging.Client
+	hidden  messaging.Client
+	Events  *messaging.EventsService
+}
+
+func newHolder(c *messaging.Client) holder {
+	return holder{Client: c, Value: *c, private: c, hidden: *c, Events: c.Events}
+}
+
+var secretives = []secretive{
+	{"a client", func(c *messaging.Client) any { return c }},
+	{"a client by value", func(c *messaging.Client) any { return *c }},
+	{"a pointer to a pointer to a client", func(c *messaging.Client) any { return &c }},
+	{"a struct around clients", func(c *messaging.Client) any { return newHolder(c) }},
+	{"a pointer to a struct around clients", func(c *messaging.Client) any { return pointerTo(newHolder(c)) }},
+	{"a list of clients", func(c *messaging.Client) any { return []any{c, *c, []*messaging.Client{c}} }},
+	{"a map of clients", func(c *messaging.Client) any { return map[string]messaging.Client{"eu": *c} }},
+	{"the broadcasts", func(c *messaging.Client) any { return c.Broadcasts }},
+	{"the events", func(c *messaging.Client) any { return c.Events }},
+	{"the customers", func(c *messaging.Client) any { return c.Customers }},
+	{"the transactional messages", func(c *messaging.Client) any { return c.Transactional }},
+	{"the events by value", func(c *messaging.Client) any { return *c.Events }},
+	{"a list of services", func(c *messaging.Client) any { return []any{*c.Broadcasts, *c.Customers, *c.Transactional} }},
+}
+
+func newSecretiveClient(t *testing.T) *messaging.Client {
+	t.Helper()
+	client, err := messaging.NewClient(baseURL, "canary-key", messaging.WithHeader("X-Secret", "canary-header"))
+	require.NoError(t, err)
+	return client
+}
+
+// requireNoSecret looks for the canary as text, as hexadecimals and as bytes.
+func requireNoSecret(t *testing.T, printed string) {
+	t.Helper()
+	asBytes := strings.Trim(fmt.Sprint([]byte(canary)), "[]")
+	for _, form := range []string{canary, hex.EncodeToString([]byte(canary)), asBytes} {
+		require.NotContains(t, strings.ToLower(printed), form)
+	}
+}
+
+func TestAClientPrintsWithoutItsSecrets(t *testing.T) {
+	client := newSecretiveClient(t)
+	for _, secret := range secretives {
+		t.Run(secret.name, func(t *testing.T) {
+			value := secret.of(client)
+			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "% x", "%b", "%o", "%t", "%T", "%U"} {
+				requireNoSecret(t, fmt.Sprintf(verb, value))
+			}
+			requireNoSecret(t, fmt.Sprint(value))
+			requireNoSecret(t, fmt.Errorf("no luck with %v", value).Error())
+		})
+	}
+}
+
+func TestAClientIsLoggedWithoutItsSecrets(t *testing.T) {
+	client := newSecretiveClient(t)
+	var log bytes.Buffer
+	everything := &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}
+	handlers := map[string]slog.Handler{"text": slog.NewTextHandler(&log, everything), "JSON": slog.NewJSONHandler(&log, everything)}
+	for name, handler := range handlers {
+		for _, secret := range secretives {
+			t.Run(name+", "+secret.name, func(t *testing.T) {
+				log.Reset()
+				slog.New(handler).With("with", secret.of(client)).Info("created", "client", secret.of(client))
+				require.NotEmpty(t, log.String())
+				requireNoSecret(t, log.String())
+			})
+		}
+	}
+}
+
+func TestAClientIsMarshalledWithoutItsSecrets(t *testing.T) {
+	client := newSecretiveClient(t)
+	for _, secret := range secretives {
+		t.Run(secret.name, func(t *testing.T) {
+			written, err := json.Marshal(secret.of(client))
+			require.NoError(t, err)
+			requireNoSecret(t, string(written))
+		})
+	}
+}
+
+func TestAClientPrintsAsTheServiceThatItTalksTo(t *testing.T) {
+	const printed = "messaging.Client(https://api.example.com/eu)"
+	client, err := messaging.NewClient("https://api.example.com/eu/", "key")
+	require.NoError(t, err)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
+		assert.Equal(t, printed, fmt.Sprintf(verb, client))
+		assert.Equal(t, printed, fmt.Sprintf(verb, *client))
+	}
+	for _, value := range []any{client, *client} {
+		written, err := json.Marshal(value)
+		require.NoError(t, err)
+		assert.JSONEq(t, `"`+printed+`"`, string(written))
+	}
+	assert.Equal(t, printed, client.LogValue().String())
+}
+
+func TestAClientThatWasNeverMadePrintsToo(t *testing.T) {
+	var none *messaging.Client
+	assert.Equal(t, "messaging.Client()", fmt.Sprint(messaging.Client{}))
+	assert.NotPanics(t, func() { _ = fmt.Sprintf("%v %+v %#v", none, none, none) })
+	written, err := json.Marshal(none)
+	require.NoError(t, err)
+	assert.Equal(t, "null", string(written))
+}
+
+func doing(r messaging.Request) serviceCall {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Do(ctx, r, opts...)
+		return err
+	}
+}
+
+func TestARequestOfYourOwnHasAProperMethod(t *testing.T) {
+	problems := []string{"Method must be an HTTP method in upper case"}
+	var refusals []refusal
+	for name, method := range map[string]string{
+		"none": "", "small letters": "get", "mixed letters": "Post", "a blank within": "GE T", "a blank after it": "GET ",
+		"a line break": "GET\r\nX-Evil: 1", "a colon": "GET:", "another alphabet": "PÖST", "a NUL": "GET\x00", "a whole request line": "GET /v1/events HTTP/1.1",
+	} {
+		refusals = append(refusals, refusal{name, doing(messaging.Request{Op: "archive event", Method: method, Path: "/v1/events"}), problems})
+	}
+	requireAlwaysRefused(t, refusals)
+}
+
+func TestARequestOfYourOwnStaysBelowTheBaseURL(t *testing.T) {
+	const (
+		unescaped = "Path must be an escaped path"
+		elsewhere = "Path must be relative to the base URL"
+		query     = "Path must not have a query or a fragment; see Query"
+		dots      = "Path must not have dot segments"
+		none      = "Path is required"
+	)
+	tests := []struct {
+		name, path, problem string
+	}{
+		{"nothing", "", none},
+		{"a slash alone", "/", none},
+		{"another host", "https://canary.com/v1/events", elsewhere},
+		{"another host in clear text", "http://canary.com", elsewhere},
+		{"another scheme", "mailto:canary@example.com", elsewhere},
+		{"another host by the scheme of the base URL", "//canary.com/v1/events", elsewhere},
+		{"slashes that may be taken for a host", "///canary.com", elsewhere},
+		{"slashes alone", "//", elsewhere},
+		{"a step up", "/v1/../canary", dots},
+		{"a step up at the beginning", "../canary", dots},
+		{"a step up at the end", "/v1/canary/..", dots},
+		{"an escaped step up", "/v1/%2e%2e/canary", dots},
+		{"an escaped step up in capitals", "/v1/%2E%2E/canary", dots},
+		{"a step up that is half escaped", "/v1/.%2e/canary", dots},
+		{"a step up to an escaped slash", "/v1/..%2Fcanary", dots},
+		{"a step on the spot", "/v1/./canary", dots},
+		{"an escaped step on the spot", "/v1/%2e/canary", dots},
+		{"a query", "/v1/events?email=canary", query},
+		{"a question mark with nothing after it", "/v1/events?", query},
+		{"a fragment", "/v1/events#canary", query},
+		{"a hash with nothing after it", "/v1/events#", query},
+		{"a backslash, which some servers take for a slash", `/v1/..\canary`, unescaped},
+		{"a backslash at the beginning", `\\canary.com`, unescaped},
+		{"a blank", "/v1/ca nary", unescaped},
+		{"a blank after it", "/v1/canary ", unescaped},
+		{"a line break", "/v1/canary\n", unescaped},
+		{"a NUL", "/v1/canary\x00", unescaped},
+		{"letters that are not escaped", "/v1/cänary", unescaped},
+		{"bytes that are not UTF-8", "/v1/" + notUTF8, unescaped},
+		{"an escape that is cut short", "/v1/canary%2", unescaped},
+	}
+	var refusals []refusal
+	for _, test := range tests {
+		refusals = append(refusals, refusal{test.name, doing(messaging.Request{Method: http.MethodPost, Path: test.path}), []string{test.problem}})
+	}
+	requireAlwaysRefused(t, refusals)
+}
+
+func TestARequestOfYourOwnIsSentWhereItsPathIsInOrder(t *testing.T) {
+	for name, path := range map[string]string{
+		"a slash before it": "/v1/events", "no slash before it": "v1/events", "a slash after it": "/v1/events/",
+		"escaped letters": "/v1/c%C3%A4nary", "an escaped question mark": "/v1/a%3Fb", "dots that lead nowhere": "/v1/a..b/...",
+	} {
+		t.Run(name, func(t *testing.T) {
+			newGate(t).requireSent(t, doing(messaging.Request{Method: http.MethodPost, Path: path}))
+		})
+	}
+}
+
+func TestARequestOfYourOwnIsCheckedBeforeItIsSent(t *testing.T) {
+	type event = messaging.Event
+	requireAlwaysRefused(t, []refusal{
+		{"a GET has no body",
+			doing(messaging.Request{Method: http.MethodGet, Path: "/v1/events", Body: canary}), []string{"Body can't be sent with GET"}},
+		{"a HEAD has no body",
+			doing(messaging.Request{Method: http.MethodHead, Path: "/v1/events", Body: canary}), []string{"Body can't be sent with HEAD"}},
+		{"what receives the data is a pointer",
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: event{Name: canary}}), []string{"Into must be a pointer"}},
+		{"a map receives no data",
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: map[string]any{}}), []string{"Into must be a pointer"}},
+		{"a nil pointer receives no data",
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: (*event)(nil)}), []string{"Into must be a pointer"}},
+		{"a body is one that JSON can hold",
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: math.NaN()}), []string{"body can't be written as JSON"}},
+		{"a body has no function",
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any{canary: func() {}}}), []string{"body can't be written as JSON"}},
+		{"a body does not fail to write itself",
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: failing{}}), []string{"body can't be written as JSON"}},
+		{"everything that is wrong is reported at once",
+			doing(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
+			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment; see Query", "Into must be a pointer"}},
+	})
+}
+
+func TestARefusedRequestOfYourOwnIsNamedAsYouNamedIt(t *testing.T) {
+	g := newGate(t)
+	named := doing(messaging.Request{Op: "archive event", Method: http.MethodDelete})(t.Context(), g.client)
+	assert.Equal(t, "archive event", requireValidationError(t, named).Op)
+	unnamed := doing(messaging.Request{Method: http.MethodDelete})(t.Context(), g.client)
+	assert.Equal(t, "DELETE request", requireValidationError(t, unnamed).Op)
+}

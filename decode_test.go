@@ -1,0 +1,852 @@
+package messaging_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// answering returns a client that gets the same answer to everything.
+func answering(t testing.TB, body string, opts ...messaging.Option) *messaging.Client {
+	t.Helper()
+	return serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, body)
+	}), opts...)
+}
+
+// only returns the one item of a page.
+func only[T any](t *testing.T, page *messaging.Page[T], err error) (T, error) {
+	t.Helper()
+	if err != nil {
+		assert.Nil(t, page, "nothing half-filled is returned")
+		var none T
+		return none, err
+	}
+	require.Len(t, page.Items, 1)
+	return page.Items[0], nil
+}
+
+// eventIn, customerIn and messageIn return the one item of a list whose only
+// row has the given members.
+func eventIn(t *testing.T, members string) (messaging.Event, error) {
+	t.Helper()
+	page, err := answering(t, `{"success":true,"data":[{`+members+`}]}`).Events.List(t.Context(), messaging.EventListParams{})
+	return only(t, page, err)
+}
+
+func customerIn(t *testing.T, members string) (messaging.Customer, error) {
+	t.Helper()
+	page, err := answering(t, `{"success":true,"data":{"data":[{`+members+`}]}}`).Customers.List(t.Context(), messaging.CustomerListParams{})
+	return only(t, page, err)
+}
+
+func messageIn(t *testing.T, members string) (messaging.TransactionalMessage, error) {
+	t.Helper()
+	page, err := answering(t, `{"success":true,"data":[{`+members+`}]}`).Transactional.List(t.Context(), messaging.TransactionalListParams{})
+	return only(t, page, err)
+}
+
+// requireProblem asks for a DecodeError that says just this, path first.
+func requireProblem(t *testing.T, problem string, err error) *messaging.DecodeError {
+	t.Helper()
+	var failure *messaging.DecodeError
+	require.ErrorAs(t, err, &failure)
+	assert.Equal(t, problem, failure.Err.Error())
+	assert.Contains(t, failure.Error(), "can't understand the answer (200)")
+	assert.NotEmpty(t, failure.Body)
+	return failure
+}
+
+// reading is a JSON value in the place of a field, and what becomes of it.
+type reading[T any] struct {
+	name    string
+	value   string // JSON, "" to leave the field out
+	want    T
+	problem string // what is said after the path; then there is no want
+}
+
+func (r reading[T]) title() string {
+	if r.name != "" {
+		return r.name
+	}
+	return r.value
+}
+
+// member writes the field as a member of a row.
+func (r reading[T]) member(name string) string {
+	if r.value == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q:%s", name, r.value)
+}
+
+func TestReadingATextThatMayBeANumber(t *testing.T) {
+	for _, row := range []reading[string]{
+		{value: `"8a7e"`, want: "8a7e"},
+		{value: `""`},
+		{value: `42`, want: "42"},
+		{value: `-7.50`, want: "-7.50"},
+		{value: `12345678901234567890123`, want: "12345678901234567890123"},
+		{value: `null`},
+		{name: "a missing text is empty"},
+		{value: `"\u0041\t\"\/\ud83d\ude00"`, want: "A\t\"/😀"},
+		{value: `"naïve ☃"`, want: "naïve ☃"},
+		{name: "a lone surrogate", value: `"a\ud800z"`, want: "a\uFFFDz"},
+		{name: "a NUL", value: `"a\u0000z"`, want: "a\x00z"},
+		{name: "a megabyte", value: `"` + strings.Repeat("m", 1<<20) + `"`, want: strings.Repeat("m", 1<<20)},
+		{value: `true`, problem: "is true or false where a text is due"},
+		{value: `{}`, problem: "is an object where a text is due"},
+		{value: `["a"]`, problem: "is a list where a text is due"},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			event, err := eventIn(t, row.member("id"))
+			if row.problem != "" {
+				requireProblem(t, "data.0.id "+row.problem, err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, messaging.Event{ID: row.want}, event)
+		})
+	}
+}
+
+func TestReadingAWholeNumberInAnySpelling(t *testing.T) {
+	for _, row := range []reading[int]{
+		{value: `20`, want: 20}, {value: `"20"`, want: 20},
+		{value: `3.0`, want: 3}, {value: `"3.0"`, want: 3},
+		{value: `1e2`, want: 100}, {value: `"1e2"`, want: 100}, {value: `1E+2`, want: 100}, {value: `0.5e1`, want: 5}, {value: `1200e-2`, want: 12},
+		{value: `-1`, want: -1}, {value: `"-1"`, want: -1}, {value: `0`}, {value: `-0`}, {value: `0.0`}, {value: `0e9`},
+		{value: `null`}, {name: "a missing number is zero"},
+		{value: `9007199254740993`, want: 9007199254740993},
+		{value: `"9223372036854775807"`, want: 9223372036854775807},
+		{name: "digits that are escaped", value: `"\u0032\u0030"`, want: 20},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			message, err := messageIn(t, row.member("total_sent"))
+			require.NoError(t, err)
+			assert.Equal(t, messaging.TransactionalMessage{TotalSent: row.want}, message)
+		})
+	}
+}
+
+func TestRefusingWhatIsNoWholeNumber(t *testing.T) {
+	const notWhole = "is not a whole number"
+	for _, row := range []reading[int]{
+		{value: `1.5`, problem: notWhole}, {value: `"1.5"`, problem: notWhole}, {value: `-0.5`, problem: notWhole}, {value: `15e-1`, problem: notWhole},
+		{value: `1e30`, problem: notWhole}, {value: `"1e30"`, problem: notWhole}, {value: `-1e30`, problem: notWhole}, {value: `1e999`, problem: notWhole},
+		{value: `9223372036854775808`, problem: notWhole},
+		{name: "a hundred thousand digits", value: strings.Repeat("9", 100_000), problem: notWhole},
+		{name: "a fraction that a float64 rounds away", value: `4503599627370496.7`, problem: notWhole},
+		{name: "a fraction that is too small for a float64", value: `1e-400`, problem: notWhole},
+		{value: `"x"`, problem: notWhole}, {value: `""`, problem: notWhole}, {value: `" 20"`, problem: notWhole}, {value: `"20 "`, problem: notWhole},
+		{value: `"0x14"`, problem: notWhole}, {value: `"1_000"`, problem: notWhole}, {value: `"1,000"`, problem: notWhole},
+		{value: `"NaN"`, problem: notWhole}, {value: `"Infinity"`, problem: notWhole}, {value: `"\"20\""`, problem: notWhole},
+		{value: `true`, problem: "is true or false where a whole number is due"},
+		{value: `{}`, problem: "is an object where a whole number is due"},
+		{value: `[]`, problem: "is a list where a whole number is due"},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			_, err := messageIn(t, row.member("total_sent"))
+			requireProblem(t, "data.0.total_sent "+row.problem, err)
+		})
+	}
+}
+
+func TestEveryCountIsRead(t *testing.T) {
+	message, err := messageIn(t, `"total_sent":1,"total_delivered":"2","total_failed":3.0,"total_complained":4e0,"total_bounced":5`)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.TransactionalMessage{
+		TotalSent: 1, TotalDelivered: 2, TotalFailed: 3, TotalComplained: 4, TotalBounced: 5}, message)
+}
+
+func TestReadingABoolean(t *testing.T) {
+	for _, row := range []reading[bool]{
+		{value: `true`, want: true}, {value: `1`, want: true},
+		{value: `false`}, {value: `0`}, {value: `null`}, {name: "a missing boolean is false"},
+		{value: `2`, problem: "is a number where true or false is due"},
+		{value: `-1`, problem: "is a number where true or false is due"},
+		{value: `"true"`, problem: "is a text where true or false is due"},
+		{value: `{}`, problem: "is an object where true or false is due"},
+		{value: `[]`, problem: "is a list where true or false is due"},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			event, err := eventIn(t, `"parameters":[{`+row.member("required")+`}]`)
+			if row.problem != "" {
+				requireProblem(t, "data.0.parameters.0.required "+row.problem, err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, []messaging.EventParameter{{Required: row.want}}, event.Parameters)
+		})
+	}
+}
+
+func TestReadingProviders(t *testing.T) {
+	for _, row := range []reading[[]string]{
+		{value: `null`}, {value: `""`}, {value: `" , "`}, {value: `[]`}, {name: "missing providers are none"},
+		{value: `"mailgun"`, want: []string{"mailgun"}},
+		{value: `"a, b,,c"`, want: []string{"a", "b", "c"}},
+		{value: `"a,"`, want: []string{"a"}},
+		{value: `["a","b"]`, want: []string{"a", "b"}},
+		{value: `7`, want: []string{"7"}},
+		{name: "an array is held to the same as a text", value: `[" a ","",null,"b,c"]`, want: []string{"a", "b", "c"}},
+		{value: `{}`, problem: " is an object where a text is due"},
+		{value: `["a",{}]`, problem: ".1 is an object where a text is due"},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			customer, err := customerIn(t, row.member("providers"))
+			if row.problem != "" {
+				requireProblem(t, "data.data.0.providers"+row.problem, err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, messaging.Customer{Providers: row.want}, customer)
+		})
+	}
+}
+
+func TestReadingParameters(t *testing.T) {
+	for _, row := range []reading[[]messaging.EventParameter]{
+		{value: `null`}, {value: `[]`}, {name: "missing parameters are none"},
+		{name: "types are kept in lower case", value: `[{"name":"Plan","type":"Text"},{"name":"at","type":"TIMESTAMP","required":true},{"type":"Colour"}]`,
+			want: []messaging.EventParameter{{Name: "Plan", Type: messaging.ParameterText},
+				{Name: "at", Type: messaging.ParameterTimestamp, Required: true}, {Type: "colour"}}},
+		{name: "what is unknown of a parameter is passed over", value: `[{"unit":{"of":["time"]},"name":"at"}]`,
+			want: []messaging.EventParameter{{Name: "at"}}},
+		{value: `{}`, problem: " is an object where a list is due"},
+		{value: `[null]`, problem: ".0 is null where an object is due"},
+		{value: `[{},{"name":[]}]`, problem: ".1.name is a list where a text is due"},
+		{value: `[{},{},{"required":"no"}]`, problem: ".2.required is a text where true or false is due"},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			event, err := eventIn(t, row.member("parameters"))
+			if row.problem != "" {
+				requireProblem(t, "data.0.parameters"+row.problem, err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, messaging.Event{Parameters: row.want}, event)
+		})
+	}
+}
+
+func TestReadingATimestampThatLeavesNoDoubt(t *testing.T) {
+	second := time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"2026-05-01T10:20:30Z":           second,
+		"2026-05-01T10:20:30.123456Z":    second.Add(123456 * time.Microsecond),
+		"2026-05-01T10:20:30.123456789Z": second.Add(123456789),
+		"2026-05-01T10:20:30,5Z":         second.Add(time.Second / 2),
+		"2026-05-01 10:20:30":            second,
+		"2026-05-01T10:20:30":            second,
+		"2026-05-01 10:20:30.25":         second.Add(time.Second / 4),
+		"2026-05-01 10:20:30Z":           second,
+		"2026-05-01t10:20:30z":           second,
+		"2026-05-01T12:20:30+02:00":      second,
+		"2026-05-01T12:20:30.5+02:00":    second.Add(time.Second / 2),
+		"2026-05-01 12:20:30+0200":       second,
+		"2026-05-01T04:50:30-05:30":      second,
+		"2026-05-01T04:50:30-0530":       second,
+		"2026-05-01T10:20:30+0000":       second,
+		"2024-02-29T00:00:00Z":           time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC),
+		"0000-01-01T00:00:00Z":           time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC),
+		"9999-12-31T23:59:59Z":           time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		`2026-05-01T12:20:30\u002b02:00`: second,
+		`2026\u002d05-01T10:20:30\u005a`: second,
+	} {
+		t.Run(text, func(t *testing.T) {
+			event, err := eventIn(t, `"created_at":"`+text+`"`)
+			require.NoError(t, err)
+			assert.Equal(t, messaging.Event{CreatedAt: want}, event)
+		})
+	}
+}
+
+func TestATimestampThatCannotBeReadIsKept(t *testing.T) {
+	for _, raw := range []string{
+		`""`, `"0000-00-00"`, `"0000-00-00 00:00:00"`, `"2026-05-01"`, `"2026-05-01T10:20Z"`, `"2026-05-01T24:00:00Z"`,
+		`"2026-02-30T10:20:30Z"`, `"2026-13-01T10:20:30Z"`, `"2026-05-01T10:20:60Z"`, `"2026-05-01T10:20:30 CET"`,
+		`"01/05/2026 10:20:30 AM"`, `"Fri, 01 May 2026 10:20:30 GMT"`, `"<soon> & \"later\""`, `1777630830`, `1.5e9`, `true`, `{"date":"2026-05-01"}`, `[2026,5,1]`,
+		`"` + strings.Repeat("2026", 1000) + `"`,
+		`"0000-01-01T00:00:00+02:00"`, `"9999-12-31T23:59:59-02:00"`, // in UTC, their years have no four digits
+	} {
+		t.Run(raw[:min(len(raw), 40)], func(t *testing.T) {
+			event, err := eventIn(t, `"id":"1","created_at":`+raw)
+			require.NoError(t, err, "a list does not fail for a date")
+			assert.JSONEq(t, raw, string(event.Extra["created_at"]))
+			assert.Len(t, event.Extra, 1)
+			event.Extra = nil
+			assert.Equal(t, messaging.Event{ID: "1"}, event)
+		})
+	}
+}
+
+func TestNoTimestampIsNone(t *testing.T) {
+	for name, members := range map[string]string{"missing": ``, "null": `"created_at":null`} {
+		t.Run(name, func(t *testing.T) {
+			event, err := eventIn(t, members)
+			require.NoError(t, err)
+			assert.Equal(t, messaging.Event{}, event)
+		})
+	}
+}
+
+func TestEveryTimestampFieldIsRead(t *testing.T) {
+	second := time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
+	customer, err := customerIn(t, `"customer_created_at":"2026-05-01T10:20:30Z","updated_at":"2026-05-01T10:20:31Z","last_interaction":"2026-05-01T10:20:32Z"`)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.Customer{CreatedAt: second, UpdatedAt: second.Add(time.Second), LastInteraction: second.Add(2 * time.Second)}, customer)
+
+	customer, err = customerIn(t, `"customer_created_at":"","updated_at":0,"last_interaction":"never"`)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.Customer{Extra: messaging.Extra{
+		"customer_created_at": json.RawMessage(`""`), "updated_at": json.RawMessage(`0`), "last_interaction": json.RawMessage(`"never"`)}}, customer)
+
+	message, err := messageIn(t, `"created_at":"2026-05-01 10:20:30"`)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.TransactionalMessage{CreatedAt: second}, message)
+
+	message, err = messageIn(t, `"created_at":"0000-00-00 00:00:00"`)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.TransactionalMessage{Extra: messaging.Extra{"created_at": json.RawMessage(`"0000-00-00 00:00:00"`)}}, message)
+}
+
+func TestUnknownMembersAreKeptAsTheyCame(t *testing.T) {
+	const members = `"score":1.50,"nested":{"list":[1, {"deep":null}],"text":"\u0041"},"nothing":null,"":true,"naïve \u2603":"x","Id":"another"`
+	want := messaging.Extra{
+		"score": json.RawMessage(`1.50`), "nested": json.RawMessage(`{"list":[1, {"deep":null}],"text":"\u0041"}`),
+		"nothing": json.RawMessage(`null`), "": json.RawMessage(`true`), "naïve ☃": json.RawMessage(`"x"`), "Id": json.RawMessage(`"another"`),
+	}
+	event, err := eventIn(t, members)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.Event{Extra: want}, event)
+
+	customer, err := customerIn(t, members)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.Customer{Extra: want}, customer)
+
+	message, err := messageIn(t, members)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.TransactionalMessage{Extra: want}, message)
+}
+
+func TestMembersComeInAnyOrder(t *testing.T) {
+	page, err := answering(t, ` { "meta" : { "per_page" : "5" } , "message" : "m" ,
+		"data" : [ { "name" : "n" , "id" : 1 } ] , "links" : { } , "success" : true } `).
+		Events.List(t.Context(), messaging.EventListParams{})
+	require.NoError(t, err)
+	assert.Equal(t, []messaging.Event{{ID: "1", Name: "n"}}, page.Items)
+	assert.Equal(t, messaging.PageMeta{PerPage: 5}, page.Meta)
+	assert.Equal(t, "m", page.Response.Message)
+}
+
+func TestValuesThatTheServiceHasNotAnnouncedAreKept(t *testing.T) {
+	message, err := messageIn(t, `"channel":"Carrier-Pigeon","message_type":"OTP"`)
+	require.NoError(t, err)
+	messageType := "OTP"
+	assert.Equal(t, messaging.TransactionalMessage{Channel: "Carrier-Pigeon", MessageType: &messageType}, message)
+}
+
+func TestWhatWasReadOutlivesTheBufferItWasReadFrom(t *testing.T) {
+	bodies := make(chan string, 1)
+	client := serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, <-bodies)
+	}))
+	list := func(letter string) (*messaging.Page[messaging.Event], error) {
+		bodies <- strings.ReplaceAll(`{"success":true,"message":"%%%%","data":[{"id":"%%%%","parameters":[{"name":"%%%%"}],"more":["%%%%"]}],
+			"meta":{"has_next_page":true,"next_page_cursor":"%%%%"}}`, "%", letter)
+		return client.Events.List(t.Context(), messaging.EventListParams{})
+	}
+	page, err := list("a")
+	require.NoError(t, err)
+	bodies <- `{"success":true,"data":"aaaa"}`
+	push, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+	require.NoError(t, err)
+	bodies <- `{"success":true,"data":"aaaa"}`
+	_, err = client.Events.List(t.Context(), messaging.EventListParams{})
+	failure := requireProblem(t, "data is a text where a list is due", err)
+	for range 20 {
+		_, err := list("z")
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []messaging.Event{{ID: "aaaa", Parameters: []messaging.EventParameter{{Name: "aaaa"}},
+		Extra: messaging.Extra{"more": json.RawMessage(`["aaaa"]`)}}}, page.Items)
+	assert.Equal(t, "aaaa", page.Meta.NextPageCursor)
+	assert.Equal(t, "aaaa", page.Response.Message)
+	assert.Equal(t, `"aaaa"`, string(push.Data))
+	assert.Equal(t, `{"success":true,"data":"aaaa"}`, string(failure.Body))
+}
+
+func TestMetaIsReadWhereverItStands(t *testing.T) {
+	const meta = `{"has_next_page":true,"has_prev_page":true,"next_page_cursor":"n","prev_page_cursor":"p","per_page":"50","total":7}`
+	full := messaging.PageMeta{HasNextPage: true, HasPrevPage: true, NextPageCursor: "n", PrevPageCursor: "p", PerPage: 50}
+	for _, row := range []struct {
+		name, body string
+		want       messaging.PageMeta
+		problem    string
+	}{
+		{name: "beside data", body: `{"success":true,"data":[{}],"meta":` + meta + `}`, want: full},
+		{name: "before data", body: `{"success":true,"meta":` + meta + `,"data":[{}]}`, want: full},
+		{name: "within data", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `}}`, want: full},
+		{name: "within data, before the rows", body: `{"success":true,"data":{"meta":` + meta + `,"data":[{}]}}`, want: full},
+		{name: "beside an outer data that holds the rows", body: `{"success":true,"data":{"data":[{}]},"meta":` + meta + `}`, want: full},
+		{name: "in both places, and the same", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `},"meta":` + meta + `}`, want: full},
+		{name: "in both places, and null in one", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `},"meta":null}`, want: full},
+		{name: "in both places, and different", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `},"meta":{"per_page":20}}`,
+			problem: "meta is there twice, and differs"},
+		{name: "in both places, and empty in one", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `},"meta":{}}`,
+			problem: "meta is there twice, and differs"},
+		{name: "twice in one place", body: `{"success":true,"data":[{}],"meta":` + meta + `,"meta":` + meta + `}`, problem: "meta is there twice"},
+		{name: "twice within data", body: `{"success":true,"data":{"meta":{},"data":[{}],"meta":{}}}`, problem: "data.meta is there twice"},
+		{name: "nulls in all its members",
+			body: `{"success":true,"data":[{}],"meta":{"has_next_page":null,"has_prev_page":null,"next_page_cursor":null,"prev_page_cursor":null,"per_page":null}}`},
+		{name: "a list with something in it", body: `{"success":true,"data":[{}],"meta":[1]}`, problem: "meta.0 is a number where nothing is due"},
+		{name: "a text", body: `{"success":true,"data":[{}],"meta":"?"}`, problem: "meta is a text where an object is due"},
+		{name: "a page size that is none", body: `{"success":true,"data":[{}],"meta":{"per_page":1e30}}`, problem: "meta.per_page is not a whole number"},
+		{name: "a flag that is none", body: `{"success":true,"data":{"data":[{}],"meta":{"has_next_page":"yes"}}}`,
+			problem: "data.meta.has_next_page is a text where true or false is due"},
+		{name: "a cursor that is none", body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":{"id":1}}}`,
+			problem: "meta.next_page_cursor is an object where a text is due"},
+		{name: "a cursor that is not UTF-8", body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"a` + "\xff" + `"}}`,
+			problem: "meta.next_page_cursor is not valid UTF-8"},
+		{name: "a cursor with a lone surrogate", body: `{"success":true,"data":{"data":[{}],"meta":{"prev_page_cursor":"a\udc00"}}}`,
+			problem: "data.meta.prev_page_cursor is not valid UTF-8"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			events, err := answering(t, row.body).Events.List(t.Context(), messaging.EventListParams{})
+			customers, customersErr := answering(t, row.body).Customers.List(t.Context(), messaging.CustomerListParams{})
+			if row.problem != "" {
+				requireProblem(t, row.problem, err)
+				requireProblem(t, row.problem, customersErr)
+				assert.Nil(t, events)
+				assert.Nil(t, customers)
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, customersErr)
+			assert.Equal(t, row.want, events.Meta)
+			assert.Equal(t, row.want, customers.Meta)
+			assert.Len(t, events.Items, 1)
+			assert.Len(t, customers.Items, 1)
+		})
+	}
+}
+
+// everyKindOfCall is one call of each way in which an answer is read.
+var everyKindOfCall = map[string]func(*testing.T, *messaging.Client) error{
+	"a list": func(t *testing.T, c *messaging.Client) error {
+		page, err := c.Events.List(t.Context(), messaging.EventListParams{})
+		assert.Equal(t, err == nil, page != nil)
+		return err
+	},
+	"a nested list": func(t *testing.T, c *messaging.Client) error {
+		page, err := c.Customers.List(t.Context(), messaging.CustomerListParams{})
+		assert.Equal(t, err == nil, page != nil)
+		return err
+	},
+	"a send": func(t *testing.T, c *messaging.Client) error {
+		response, err := c.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+		assert.Equal(t, err == nil, response != nil)
+		return err
+	},
+	"a trigger": func(t *testing.T, c *messaging.Client) error {
+		response, err := c.Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "1", Email: "ada@example.com"})
+		assert.Equal(t, err == nil, response != nil)
+		return err
+	},
+	"a creation": func(t *testing.T, c *messaging.Client) error {
+		event, err := c.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+		assert.Equal(t, err == nil, event != nil)
+		return err
+	},
+}
+
+// inUTF16 writes text in UTF-16, little end first, with a byte order mark.
+func inUTF16(text string) string {
+	encoded := []byte{0xFF, 0xFE}
+	for _, unit := range utf16.Encode([]rune(text)) {
+		encoded = append(encoded, byte(unit), byte(unit>>8))
+	}
+	return string(encoded)
+}
+
+func TestAnAnswerThatCannotBeUnderstoodProvesNothing(t *testing.T) {
+	const notJSON = "the answer is not valid JSON"
+	for _, row := range []struct{ name, body, problem string }{
+		{"a page of HTML", "<html><body>Bad gateway</body></html>", notJSON},
+		{"an unfinished object", `{"success":true,"data":null`, notJSON},
+		{"an unfinished text", `{"success":true,"message":"Bro`, "message is not valid JSON"},
+		{"a bare word", `OK`, notJSON},
+		{"UTF-16", inUTF16(`{"success":true,"data":null}`), notJSON},
+		{"UTF-16 without a byte order mark", inUTF16(`{"success":true,"data":null}`)[2:], notJSON},
+		{"two byte order marks", "\uFEFF\uFEFF" + `{"success":true,"data":null}`, notJSON},
+		{"a trailing comma", `{"success":true,"data":null,}`, notJSON},
+		{"a comment", `{/**/"success":true,"data":null}`, notJSON},
+		{"a control character in a text", "{\"success\":true,\"message\":\"a\nb\"}", "message is not valid JSON"},
+		{"an escape that JSON does not have", `{"success":true,"message":"\x41"}`, "message is not valid JSON"},
+		{"null", `null`, "the answer is null where an object is due"},
+		{"a list", `[{"success":true}]`, "the answer is a list where an object is due"},
+		{"a text", `"ok"`, "the answer is a text where an object is due"},
+		{"a number", `1`, "the answer is a number where an object is due"},
+		{"true", `true`, "the answer is true or false where an object is due"},
+		{"an empty object", `{}`, "success is missing"},
+		{"no success", `{"message":"sent","data":null}`, "success is missing"},
+		{"success in capitals", `{"Success":true,"SUCCESS":true,"data":null}`, "success is missing"},
+		{"success as a text", `{"success":"true"}`, "success is a text where true or false is due"},
+		{"success as a number", `{"success":1}`, "success is a number where true or false is due"},
+		{"success null", `{"success":null}`, "success is null where true or false is due"},
+		{"success as an object", `{"success":{}}`, "success is an object where true or false is due"},
+		{"two successes that differ", `{"success":false,"success":true,"data":null}`, "success is there twice"},
+		{"two successes that agree", `{"success":true,"data":null,"success":true}`, "success is there twice"},
+		{"a second success in disguise", `{"success":true,"succes\u0073":false,"data":null}`, "success is there twice"},
+		{"data twice", `{"success":true,"data":null,"data":null}`, "data is there twice"},
+		{"text after the answer", `{"success":true,"data":null} and so on`, "the answer is followed by more text"},
+		{"a second answer", `{"success":true,"data":null}{"success":false}`, "the answer is followed by more text"},
+		{"a bracket too many", `{"success":true,"data":null}}`, "the answer is followed by more text"},
+		{"a NUL after the answer", `{"success":true,"data":null}` + "\x00", "the answer is followed by more text"},
+	} {
+		for name, call := range everyKindOfCall {
+			t.Run(row.name+" to "+name, func(t *testing.T) {
+				err := call(t, answering(t, row.body))
+				failure := requireProblem(t, row.problem, err)
+				assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+				assert.Equal(t, 1, failure.Attempts)
+				assert.Equal(t, row.body, string(failure.Body))
+			})
+		}
+	}
+}
+
+func TestAnEmptyAnswerProvesNothing(t *testing.T) {
+	for name, call := range everyKindOfCall {
+		for body, what := range map[string]string{"": "empty", " \r\n\t": "blank"} {
+			t.Run(what+" to "+name, func(t *testing.T) {
+				err := call(t, answering(t, body))
+				var failure *messaging.DecodeError
+				require.ErrorAs(t, err, &failure)
+				assert.Equal(t, "the answer is not valid JSON", failure.Err.Error())
+				assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+			})
+		}
+	}
+}
+
+func TestAnAnswerIsUnderstoodWhateverItIsWrappedIn(t *testing.T) {
+	const body = `{"success":true,"message":"fine","data":{"id":"1","data":[]}}`
+	for _, row := range []struct{ name, contentType, body string }{
+		{"a byte order mark", "application/json", "\uFEFF" + body},
+		{"white space", "application/json", " \r\n\t" + body + " \r\n\t"},
+		{"plain text by its header", "text/plain; charset=utf-8", body},
+		{"HTML by its header", "text/html", body},
+		{"no type", "", body},
+	} {
+		for name, call := range everyKindOfCall {
+			t.Run(row.name+", to "+name, func(t *testing.T) {
+				require.NoError(t, call(t, serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header()["Content-Type"] = []string{row.contentType}
+					_, _ = io.WriteString(w, row.body)
+				}))))
+			})
+		}
+	}
+}
+
+func TestANoIsANoWhateverItsData(t *testing.T) {
+	for _, data := range []string{`null`, `[]`, `[5]`, `{"per_page":["is too large"]}`, `"x"`, `false`} {
+		for name, call := range everyKindOfCall {
+			t.Run(data+" to "+name, func(t *testing.T) {
+				err := call(t, answering(t, `{"data":`+data+`,"success":false,"message":"no\u0000\u001b[31m\r\n!"}`))
+				var refusal *messaging.APIError
+				require.ErrorAs(t, err, &refusal)
+				assert.Equal(t, "no\x00\x1b[31m\r\n!", refusal.Message, "the message is kept as it came")
+				assert.Contains(t, err.Error(), `no\x00\x1b[31m\r\n!`, "and escaped where it is printed")
+				assert.Equal(t, messaging.DeliveryRejected, messaging.DeliveryOf(err))
+			})
+		}
+	}
+}
+
+func TestInvalidUTF8InATextIsReplaced(t *testing.T) {
+	page, err := answering(t, `{"success":true,"message":"caf`+"\xe9"+`","data":[{"id":"a`+"\xff"+`z","k`+"\xc0"+`y":"v`+"\xed\xa0\x80"+`"}]}`).
+		Events.List(t.Context(), messaging.EventListParams{})
+	event, err := only(t, page, err)
+	require.NoError(t, err)
+	assert.Equal(t, "a\uFFFDz", event.ID)
+	assert.Equal(t, messaging.Extra{"k\uFFFDy": json.RawMessage("\"v\uFFFD\"")}, event.Extra)
+	assert.Equal(t, "caf\uFFFD", page.Response.Message)
+}
+
+// nest returns lists within lists.
+func nest(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+
+func TestNestingIsLimited(t *testing.T) {
+	for _, row := range []struct {
+		place, body string
+		around      int // levels around the place
+		path        string
+		calls       []string
+	}{
+		{"an unknown member of a row", `{"success":true,"data":[{"more":%s}]}`, 3, "data.0.more", []string{"a list"}},
+		{"a timestamp", `{"success":true,"data":[{"created_at":%s}]}`, 3, "data.0.created_at", []string{"a list"}},
+		{"a parameter", `{"success":true,"data":[{"parameters":[{"more":%s}]}]}`, 5, "data.0.parameters.0.more", []string{"a list"}},
+		{"an unknown member of a nested row", `{"success":true,"data":{"data":[{"more":%s}]}}`, 4, "data.data.0.more", []string{"a list", "a nested list"}},
+		{"an unknown member beside the rows", `{"success":true,"data":{"links":%s,"data":[]}}`, 2, "data.links", []string{"a list", "a nested list"}},
+		{"a meta", `{"success":true,"data":[],"meta":{"more":%s}}`, 2, "meta.more", []string{"a list", "a nested list"}},
+		{"a message", `{"success":true,"data":{"id":"1","data":[]},"message":%s}`, 1, "message", []string{"a list", "a send", "a trigger", "a creation"}},
+		{"an unknown member of the answer", `{"success":true,"data":{"id":"1","data":[]},"more":%s}`, 1, "more", []string{"a list", "a send", "a trigger", "a creation"}},
+		{"the data of a send", `{"success":true,"data":%s}`, 1, "data", []string{"a send", "a trigger"}},
+		{"the data of a creation", `{"success":true,"data":{"id":"1","more":%s}}`, 2, "data", []string{"a creation"}},
+	} {
+		for _, call := range row.calls {
+			t.Run(row.place+", to "+call, func(t *testing.T) {
+				at := func(depth int) error {
+					return everyKindOfCall[call](t, answering(t, fmt.Sprintf(row.body, nest(depth-row.around))))
+				}
+				require.NoError(t, at(100))
+				requireProblem(t, row.path+" is nested too deeply", at(101))
+				for _, absurd := range []int{10_001, 200_000} {
+					var failure *messaging.DecodeError
+					require.ErrorAs(t, at(absurd), &failure)
+					assert.True(t, strings.HasPrefix(failure.Err.Error(), row.path+" is "), failure.Err.Error())
+				}
+			})
+		}
+	}
+}
+
+func TestBracketsInATextAreNoNesting(t *testing.T) {
+	brackets := strings.Repeat(`[{`, 500)
+	event, err := eventIn(t, `"id":"`+brackets+`","more":{"text":"\"`+brackets+`\\"}`)
+	require.NoError(t, err)
+	assert.Equal(t, brackets, event.ID)
+	assert.Equal(t, `{"text":"\"`+brackets+`\\"}`, string(event.Extra["more"]))
+}
+
+func TestErrorsNameThePathOfWhatCannotBeRead(t *testing.T) {
+	for _, row := range []struct{ name, body, problem string }{
+		{"a row that is null", `{"success":true,"data":[{},null]}`, "data.1 is null where an object is due"},
+		{"a row that is a number", `{"success":true,"data":[7]}`, "data.0 is a number where an object is due"},
+		{"a row that is a list", `{"success":true,"data":[{},{},[]]}`, "data.2 is a list where an object is due"},
+		{"a nested row that is a text", `{"success":true,"data":{"data":[{},"x"]}}`, "data.data.1 is a text where an object is due"},
+		{"a field", `{"success":true,"data":[{"name":false}]}`, "data.0.name is true or false where a text is due"},
+		{"a field of a nested row", `{"success":true,"data":{"data":[{},{},{},{"description":{}}]}}`, "data.data.3.description is an object where a text is due"},
+		{"a field cut short", `{"success":true,"data":{"data":[{},{},{},{"created_at":}]}}`, "data.data.3.created_at is not valid JSON"},
+		{"a text cut short", `{"success":true,"data":[{"id":"x`, "data.0.id is not valid JSON"},
+		{"a row cut short", `{"success":true,"data":[{"id":"x"`, "data.0 is not valid JSON"},
+		{"rows without a comma", `{"success":true,"data":[{} {}]}`, "data is not valid JSON"},
+		{"a number with a leading zero", `{"success":true,"data":[{"id":01}]}`, "data.0.id is not valid JSON"},
+		{"a key that is not quoted", `{"success":true,"data":[{id:1}]}`, "data.0 is not valid JSON"},
+		{"a path of odd keys", `{"success":true,"data":[{"parameters":[{"a.b c":x}]}]}`, "data.0.parameters.0.a.b c is not valid JSON"},
+		{"rows that are a text", `{"success":true,"data":"none"}`, "data is a text where a list is due"},
+		{"rows that are a number", `{"success":true,"data":0}`, "data is a number where a list is due"},
+		{"rows that are false", `{"success":true,"data":false}`, "data is true or false where a list is due"},
+		{"an object without rows", `{"success":true,"data":{}}`, "data.data is missing"},
+		{"an object that is a row itself", `{"success":true,"data":{"id":"1","name":"n"}}`, "data.data is missing"},
+		{"nested rows that are an object", `{"success":true,"data":{"data":{}}}`, "data.data is an object where a list is due"},
+		{"nested rows that are a text", `{"success":true,"data":{"data":"none"}}`, "data.data is a text where a list is due"},
+		{"nested rows that are there twice", `{"success":true,"data":{"data":[],"data":[]}}`, "data.data is there twice"},
+		{"rows that stand in both places", `{"success":true,"data":[],"data":{"data":[]}}`, "data is there twice"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			page, err := answering(t, row.body).Events.List(t.Context(), messaging.EventListParams{})
+			assert.Nil(t, page, "nothing half-filled is returned")
+			requireProblem(t, row.problem, err)
+		})
+	}
+}
+
+// What follows half a word must not pass for the value that was meant.
+func TestAWordThatOnlyBeginsLikeNullIsNoValue(t *testing.T) {
+	for _, row := range []struct{ name, body, problem string }{
+		{"for a text", `{"success":true,"data":[{"id":nope"1"}]}`, "data.0.id is not valid JSON"},
+		{"for a text that may be null", `{"success":true,"data":[{"message_type":nope"OTP"}]}`, "data.0.message_type is not valid JSON"},
+		{"for a timestamp", `{"success":true,"data":[{"created_at":nope"2026-05-01T10:20:30Z"}]}`, "data.0.created_at is not valid JSON"},
+		{"for a count", `{"success":true,"data":[{"total_sent":nope1}]}`, "data.0.total_sent is not valid JSON"},
+		{"for an unknown member", `{"success":true,"data":[{"more":nope1}]}`, "data.0.more is not valid JSON"},
+		{"for the rows", `{"success":true,"data":nope[{"id":"1"}]}`, "data is not valid JSON"},
+		{"for nested rows", `{"success":true,"data":{"data":nope[{"id":"1"}]}}`, "data.data is not valid JSON"},
+		{"for the meta", `{"success":true,"data":[],"meta":nope{}}`, "meta is not valid JSON"},
+		{"for a flag", `{"success":true,"data":[],"meta":{"has_next_page":nope true}}`, "meta.has_next_page is not valid JSON"},
+		{"for a cursor", `{"success":true,"data":[],"meta":{"next_page_cursor":nope"b"}}`, "meta.next_page_cursor is not valid JSON"},
+		{"for the message", `{"success":true,"data":[],"message":nope"fine"}`, "message is not valid JSON"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, err := answering(t, row.body).Transactional.List(t.Context(), messaging.TransactionalListParams{})
+			requireProblem(t, row.problem, err)
+		})
+	}
+	var event messaging.Event
+	require.EqualError(t, event.UnmarshalJSON([]byte(`{"parameters":nope[]}`)), "messaging: parameters is not valid JSON")
+}
+
+func TestAnErrorTextStaysShortHoweverLongThePath(t *testing.T) {
+	key := strings.Repeat("k", 1<<20)
+	_, err := eventIn(t, `"`+key+`":x`)
+	requireProblem(t, "data.0."+key+" is not valid JSON", err)
+	assert.Less(t, len(err.Error()), 400)
+}
+
+func TestTheRowsOfAPageAreLimited(t *testing.T) {
+	page := func(t *testing.T, envelope string, perPage, rows int) (*messaging.Page[messaging.Event], error) {
+		t.Helper()
+		list := "[" + strings.Repeat("{},", rows-1) + "{}]"
+		return answering(t, fmt.Sprintf(envelope, list)).Events.List(t.Context(), messaging.EventListParams{PerPage: perPage})
+	}
+	for _, row := range []struct {
+		name           string
+		perPage, limit int
+	}{
+		{"to ten thousand", 0, 10_000},
+		{"to ten thousand, however few were asked for", 1, 10_000},
+		{"to ten thousand, where half of it was asked for", 5_000, 10_000},
+		{"to twice of what was asked for", 5_001, 10_002},
+	} {
+		for path, envelope := range map[string]string{"data": `{"success":true,"data":%s}`, "data.data": `{"success":true,"data":{"data":%s}}`} {
+			t.Run(row.name+" in "+path, func(t *testing.T) {
+				full, err := page(t, envelope, row.perPage, row.limit)
+				require.NoError(t, err)
+				assert.Len(t, full.Items, row.limit)
+
+				over, err := page(t, envelope, row.perPage, row.limit+1)
+				assert.Nil(t, over)
+				require.ErrorIs(t, err, messaging.ErrTooLarge)
+				requireProblem(t, fmt.Sprintf("%s.%d is one row too many: answer too large", path, row.limit), err)
+			})
+		}
+	}
+}
+
+func TestARowTooManyIsNoticedBeforeItIsRead(t *testing.T) {
+	rows := strings.Repeat("{},", 10_000)
+	_, err := answering(t, `{"success":true,"data":[`+rows+`5,{"id":{}}]}`).Events.List(t.Context(), messaging.EventListParams{})
+	requireProblem(t, "data.10000 is one row too many: answer too large", err)
+}
+
+func TestAPageTooLargeTellsTheNextCursorWhereItStands(t *testing.T) {
+	rows := "[" + strings.Repeat("{},", 10_000) + "{}]"
+	for name, body := range map[string]string{
+		"before the rows": `{"success":true,"meta":` + pageBefore("b") + `,"data":` + rows + `}`,
+		"after the rows":  `{"success":true,"data":{"data":` + rows + `,"meta":` + pageBefore("b") + `}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := messaging.Collect(answering(t, body).Customers.All(t.Context(), messaging.CustomerListParams{}))
+			var failure *messaging.PageError
+			require.ErrorAs(t, err, &failure)
+			assert.Equal(t, "b", failure.Next)
+			assert.ErrorIs(t, err, messaging.ErrTooLarge)
+		})
+	}
+}
+
+func TestAPageSizeThatIsLetThroughUncheckedIsHarmless(t *testing.T) {
+	for _, perPage := range []int{-1, -1 << 63, 1<<63 - 1} {
+		t.Run(fmt.Sprint(perPage), func(t *testing.T) {
+			client := answering(t, `{"success":true,"data":[{"id":"1"}]}`)
+			require.NotPanics(t, func() {
+				page, err := client.Events.List(t.Context(), messaging.EventListParams{PerPage: perPage}, messaging.WithoutValidation())
+				event, err := only(t, page, err)
+				require.NoError(t, err)
+				assert.Equal(t, "1", event.ID)
+			})
+		})
+	}
+}
+
+func TestACreatedEventThatCannotBeReadExistsAllTheSame(t *testing.T) {
+	for _, row := range []struct{ name, body, problem string }{
+		{"no id", `{"success":true,"data":{"name":"n"}}`, "data.id is missing"},
+		{"null for an id", `{"success":true,"data":{"id":null}}`, "data.id is missing"},
+		{"an empty id", `{"success":true,"data":{"id":""}}`, "data.id is missing"},
+		{"an id that is none", `{"success":true,"data":{"id":{}}}`, "data.id is an object where a text is due"},
+		{"null for data", `{"success":true,"data":null}`, "data is null where an object is due"},
+		{"no data", `{"success":true}`, "data is missing"},
+		{"a list of one", `{"success":true,"data":[{"id":"1"}]}`, "data is a list where an object is due"},
+		{"an empty list", `{"success":true,"data":[]}`, "data is a list where an object is due"},
+		{"true", `{"success":true,"data":true}`, "data is true or false where an object is due"},
+		{"a parameter that is none", `{"success":true,"data":{"id":"1","parameters":[{"name":"a"},5]}}`, "data.parameters.1 is a number where an object is due"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			err := everyKindOfCall["a creation"](t, answering(t, row.body))
+			requireProblem(t, row.problem, err)
+			assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+			assert.Contains(t, err.Error(), "the event was created, do not repeat it")
+		})
+	}
+}
+
+func TestACreatedEventIsReturned(t *testing.T) {
+	client := answering(t, `{"success":true,"message":"Event created successfully","data":{"id":42,"name":"Order","description":"An order",
+		"parameters":[{"name":"total","type":"Numeric","required":true}],"created_at":"2026-05-01T10:20:30.123456Z","company":7}}`)
+	event, err := client.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+	require.NoError(t, err)
+	assert.Equal(t, &messaging.Event{ID: "42", Name: "Order", Description: "An order",
+		Parameters: []messaging.EventParameter{{Name: "total", Type: messaging.ParameterNumeric, Required: true}},
+		CreatedAt:  time.Date(2026, 5, 1, 10, 20, 30, 123456000, time.UTC),
+		Extra:      messaging.Extra{"company": json.RawMessage(`7`)}}, event)
+}
+
+func TestATriggerAnsweredFalseWasRefused(t *testing.T) {
+	for _, row := range []struct {
+		name, body, data string
+		refused          bool
+	}{
+		{name: "true", body: `{"success":true,"data":true}`, data: `true`},
+		{name: "null", body: `{"success":true,"data":null}`, data: `null`},
+		{name: "missing", body: `{"success":true}`},
+		{name: "an object", body: `{"success":true,"data":{"ok": false}}`, data: `{"ok": false}`},
+		{name: "a text", body: `{"success":true,"data":"false"}`, data: `"false"`},
+		{name: "false", body: `{"success":true,"data":false,"message":"unknown event"}`, refused: true},
+		{name: "false between blanks", body: `{ "data" : false , "message" : "unknown event" , "success" : true }`, refused: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			response, err := answering(t, row.body).Events.Trigger(t.Context(),
+				messaging.EventTriggerParams{EventID: "1", Email: "ada@example.com"})
+			if !row.refused {
+				require.NoError(t, err)
+				assert.Equal(t, row.data, string(response.Data))
+				return
+			}
+			assert.Nil(t, response)
+			var refusal *messaging.APIError
+			require.ErrorAs(t, err, &refusal)
+			assert.Equal(t, messaging.DeliveryRejected, refusal.Delivery())
+			assert.Equal(t, "unknown event", refusal.Message)
+		})
+	}
+}
+
+func TestTheDataOfABroadcastMeansNothing(t *testing.T) {
+	for _, row := range []struct{ name, body string }{
+		{"null", `{"success":true,"data":null}`},
+		{"missing", `{"success":true}`},
+		{"false", `{"success":true,"data":false}`},
+		{"an object", `{"success":true,"data":{}}`},
+		{"a text", `{"success":true,"data":"x"}`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			require.NoError(t, everyKindOfCall["a send"](t, answering(t, row.body)))
+		})
+	}
+}
+
+func TestAMessageMayBeAnything(t *testing.T) {
+	for message, want := range map[string]string{
+		`"sent"`: "sent", `null`: "", `7`: "7", `true`: "true", `{"en":"sent"}`: `{"en":"sent"}`, `["a"]`: `["a"]`,
+	} {
+		t.Run(message, func(t *testing.T) {
+			page, err := answering(t, `{"success":true,"data":[],"message":`+message+`}`).Events.List(t.Context(), messaging.EventListParams{})
+			require.NoError(t, err)
+			assert.Equal(t, want, page.Response.Message)
+		})
+	}
+}

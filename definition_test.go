@@ -1,0 +1,243 @@
+package messaging_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// requireSameVerdict holds Validate and Trigger to the same problems with p.
+func requireSameVerdict(t *testing.T, definition messaging.Event, p messaging.EventTriggerParams, problems ...string) {
+	t.Helper()
+	validated := definition.Validate(p)
+	p.Definition = &definition
+	trigger := triggerWith(func(params *messaging.EventTriggerParams) { *params = p })
+	g := newGate(t)
+	if len(problems) == 0 {
+		require.NoError(t, validated)
+		g.requireSent(t, trigger)
+		return
+	}
+	requireRefused(t, validated, problems...)
+	g.requireRefused(t, refusal{call: trigger, problems: problems})
+}
+
+// signup returns the definition of an event with the given parameters.
+func signup(parameters ...messaging.EventParameter) messaging.Event {
+	return messaging.Event{ID: "signup", Parameters: parameters}
+}
+
+func TestAValueIsHeldAgainstTheTypeOfItsParameter(t *testing.T) {
+	const (
+		text      = "must be text"
+		number    = "must be a number"
+		timestamp = "must be a time.Time, or text in the form 2006-01-02T15:04:05Z: the service skips any other"
+		skipped   = "is a time that writes itself in a form that the service skips; use time.Time"
+		required  = "is required by the event"
+		fine      = ""
+	)
+	tests := []struct {
+		name      string
+		parameter messaging.ParameterType
+		value     any
+		problem   string
+	}{
+		{"text for text", "text", "gold", fine},
+		{"an empty text for text", "text", "", fine},
+		{"a text type for text", "text", plan("gold"), fine},
+		{"a pointer to text for text", "text", pointerTo("gold"), fine},
+		{"what writes itself as text for text", "text", netip.MustParseAddr("127.0.0.1"), fine},
+		{"raw JSON that is text for text", "text", json.RawMessage(`"gold"`), fine},
+		{"bytes for text, since they are written as text", "text", []byte("gold"), fine},
+		{"a number for text", "text", 1, text},
+		{"a number in a text type for text", "text", json.Number("1"), text},
+		{"a boolean for text", "text", true, text},
+		{"a list for text", "text", []string{canary}, text},
+		{"an object for text", "text", map[string]any{canary: canary}, text},
+		{"nothing for text", "text", nil, required},
+		{"a nil pointer for text", "text", (*string)(nil), required},
+		{"what writes itself as null for text", "text", nullable{}, required},
+
+		{"an int for a number", "numeric", -1, fine},
+		{"the greatest uint64 for a number", "numeric", uint64(math.MaxUint64), fine},
+		{"a float32 for a number", "numeric", float32(0.5), fine},
+		{"a number type for a number", "numeric", celsius(36.6), fine},
+		{"a pointer to a number for a number", "numeric", pointerTo(1), fine},
+		{"a number as text that is written as a number", "numeric", json.Number("1.5"), fine},
+		{"a big number for a number", "numeric", big.NewInt(7), fine},
+		{"raw JSON that is a number for a number", "numeric", json.RawMessage(`1e3`), fine},
+		{"text for a number", "numeric", "1", number},
+		{"a boolean for a number", "numeric", true, number},
+		{"a list for a number", "numeric", []int{1}, number},
+		{"a time for a number", "numeric", anHourEast, number},
+		{"nothing for a number", "numeric", nil, required},
+		{"a nil pointer for a number", "numeric", (*int)(nil), required},
+
+		{"a time for a timestamp", "timestamp", anHourEast, fine},
+		{"a pointer to a time for a timestamp", "timestamp", &anHourEast, fine},
+		{"a time that writes itself in the form of the service for a timestamp", "timestamp", serviceTime{anHourEast}, fine},
+		{"text in the one form for a timestamp", "timestamp", "2026-01-02T03:04:05Z", fine},
+		{"a text type in the one form for a timestamp", "timestamp", plan("2026-01-02T03:04:05Z"), fine},
+		{"a leap day for a timestamp", "timestamp", "2028-02-29T00:00:00Z", fine},
+		{"an offset", "timestamp", "2026-01-02T03:04:05+00:00", timestamp},
+		{"no zone", "timestamp", "2026-01-02T03:04:05", timestamp},
+		{"a fraction of a second", "timestamp", "2026-01-02T03:04:05.9Z", timestamp},
+		{"a fraction of a second after a comma", "timestamp", "2026-01-02T03:04:05,9Z", timestamp},
+		{"a fraction that makes up for a short hour", "timestamp", "2026-01-02T3:04:05.9Z", timestamp},
+		{"a blank for the T", "timestamp", "2026-01-02 03:04:05Z", timestamp},
+		{"a small t", "timestamp", "2026-01-02t03:04:05Z", timestamp},
+		{"a small z", "timestamp", "2026-01-02T03:04:05z", timestamp},
+		{"no seconds", "timestamp", "2026-01-02T03:04Z", timestamp},
+		{"no time of day", "timestamp", "2026-01-02", timestamp},
+		{"a day that is not there", "timestamp", "2026-02-30T03:04:05Z", timestamp},
+		{"a leap day in another year", "timestamp", "2026-02-29T03:04:05Z", timestamp},
+		{"a month that is not there", "timestamp", "2026-13-02T03:04:05Z", timestamp},
+		{"an hour that is not there", "timestamp", "2026-01-02T24:00:00Z", timestamp},
+		{"a leap second", "timestamp", "2026-12-31T23:59:60Z", timestamp},
+		{"a blank before it", "timestamp", " 2026-01-02T03:04:05Z", timestamp},
+		{"a line break after it", "timestamp", "2026-01-02T03:04:05Z\n", timestamp},
+		{"the form of a mail", "timestamp", "Fri, 02 Jan 2026 03:04:05 GMT", timestamp},
+		{"any other text", "timestamp", canary, timestamp},
+		{"an empty text for a timestamp", "timestamp", "", timestamp},
+		{"raw JSON in another form", "timestamp", json.RawMessage(`"2026-01-02 03:04:05"`), timestamp},
+		{"a time that writes itself as a day", "timestamp", dayOnly{anHourEast}, skipped},
+		{"seconds since 1970", "timestamp", anHourEast.Unix(), timestamp},
+		{"a list of times", "timestamp", []time.Time{anHourEast}, timestamp},
+		{"nothing for a timestamp", "timestamp", nil, required},
+		{"a nil pointer to a time", "timestamp", (*time.Time)(nil), required},
+
+		{"a type in capitals, met", "TEXT", "gold", fine},
+		{"a type in capitals, missed", "TEXT", 1, text},
+		{"a type with a capital, met", "Numeric", 1, fine},
+		{"a type with a capital, missed", "Numeric", "1", number},
+		{"a timestamp with a capital, met", "Timestamp", anHourEast, fine},
+		{"a timestamp with a capital, missed", "Timestamp", canary, timestamp},
+		{"a type that is not known here takes text", "geo", "gold", fine},
+		{"a type that is not known here takes a list", "geo", []float64{52.4, 4.9}, fine},
+		{"a type that is not known here takes a time", "geo", anHourEast, fine},
+		{"a type that is not known here and is required", "geo", nil, required},
+		{"no type at all takes anything", "", true, fine},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			definition := signup(messaging.EventParameter{Name: "value", Type: test.parameter, Required: true})
+			p := messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": test.value}}
+			var problems []string
+			if test.problem != fine {
+				problems = []string{"payload.value " + test.problem}
+			}
+			requireSameVerdict(t, definition, p, problems...)
+		})
+	}
+}
+
+func TestAPayloadIsHeldAgainstTheDefinition(t *testing.T) {
+	type (
+		params    = messaging.EventTriggerParams
+		parameter = messaging.EventParameter
+		values    = map[string]any
+	)
+	jane := &messaging.CustomerParams{CustomerID: "42"}
+	const email = "jane@example.com"
+	tests := []struct {
+		name       string
+		definition messaging.Event
+		params     params
+		problems   []string
+	}{
+		{"a required parameter is missing", signup(parameter{"plan", "text", true}), params{Email: email},
+			[]string{"payload.plan is required by the event"}},
+		{"an optional parameter is left out", signup(parameter{"plan", "text", false}), params{Email: email}, nil},
+		{"an optional parameter is nil", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": nil}}, nil},
+		{"an optional parameter is a nil pointer", signup(parameter{"at", "timestamp", false}), params{Email: email, Values: values{"at": (*time.Time)(nil)}}, nil},
+		{"an optional parameter writes itself as null", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": nullable{}}}, nil},
+		{"an optional parameter is of another type", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": 1}},
+			[]string{"payload.plan must be text"}},
+		{"a value is no parameter of the event", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plna": canary}},
+			[]string{"payload.plna is not a parameter of the event"}},
+		{"names of parameters differ in case", signup(parameter{"plan", "text", true}), params{Email: email, Values: values{"Plan": canary}},
+			[]string{"payload.plan is required by the event", "payload.Plan is not a parameter of the event"}},
+		{"the id is given beside the definition, and is the same", signup(), params{EventID: "signup", Email: email}, nil},
+		{"the id is given beside the definition, and differs", signup(), params{EventID: canary, Email: email},
+			[]string{"event_id is not the id of the definition"}},
+		{"the definition has no id", messaging.Event{}, params{Email: email},
+			[]string{"event_id is required"}},
+		{"the definition has no id, and the params have one", messaging.Event{}, params{EventID: canary, Email: email},
+			[]string{"event_id is not the id of the definition"}},
+		{"e-mail is a parameter, and given", signup(parameter{"email", "text", true}), params{Email: email}, nil},
+		{"e-mail is a required parameter, and the customer has an id alone", signup(parameter{"email", "text", true}), params{Customer: jane},
+			[]string{"payload.email is required by the event"}},
+		{"e-mail is an optional parameter, and the customer has an id alone", signup(parameter{"email", "text", false}), params{Customer: jane}, nil},
+		{"the customer is a parameter, and given", signup(parameter{"customer", "text", true}), params{Customer: jane}, nil},
+		{"the customer is a required parameter, and not given", signup(parameter{"customer", "text", true}), params{Email: email},
+			[]string{"payload.customer is required by the event"}},
+		{"the customer is an optional parameter, and not given", signup(parameter{"customer", "text", false}), params{Email: email}, nil},
+		{"a value is given where the customer's identity goes", signup(parameter{"email", "text", false}), params{Email: email, Values: values{"email": canary}},
+			[]string{"payload.email is given by Email and Customer, not by Values"}},
+		{"a value is fit for no event", signup(parameter{"size", "numeric", true}), params{Email: email, Values: values{"size": math.NaN()}},
+			[]string{"payload.size must be a finite number"}},
+		{"a time is fit for no event", signup(parameter{"at", "timestamp", true}), params{Email: email, Values: values{"at": time.Time{}}},
+			[]string{"payload.at is the zero time"}},
+		{"everything at once: the params by themselves, the values by name, then the definition in its own order",
+			signup(parameter{"plan", "text", true}, parameter{"at", "timestamp", true}, parameter{"size", "numeric", false}),
+			params{EventID: "other", Customer: new(messaging.CustomerParams), Values: values{
+				"at": canary, "size": "1", "extra": canary, "": canary, "customer": canary, "bad": math.Inf(1)}},
+			[]string{
+				"payload.customer must have a customer_id or an email", "payload has a parameter without a name",
+				"payload.customer is given by Email and Customer, not by Values", "payload.bad must be a finite number",
+				"event_id is not the id of the definition",
+				"payload.plan is required by the event",
+				"payload.at must be a time.Time, or text in the form 2006-01-02T15:04:05Z: the service skips any other",
+				"payload.size must be a number",
+				"payload is not a parameter of the event", "payload.bad is not a parameter of the event", "payload.extra is not a parameter of the event",
+			}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			requireSameVerdict(t, test.definition, test.params, test.problems...)
+		})
+	}
+}
+
+func TestADefinitionHoldsWithoutValidation(t *testing.T) {
+	definition := signup(messaging.EventParameter{Name: "plan", Type: "text", Required: true})
+	requireAlwaysRefused(t, []refusal{
+		{"a required parameter is missing",
+			triggerWith(func(p *messaging.EventTriggerParams) { p.Definition = &definition }), []string{"payload.plan is required by the event"}},
+		{"the id is another", triggerWith(func(p *messaging.EventTriggerParams) {
+			p.Definition, p.EventID, p.Values = &definition, canary, map[string]any{"plan": "gold"}
+		}), []string{"event_id is not the id of the definition"}},
+	})
+}
+
+func TestADefinitionGivesTheIDOfTheEvent(t *testing.T) {
+	definition := signup(messaging.EventParameter{Name: "plan", Type: "text"})
+	g := newGate(t)
+	sent := g.requireSent(t, triggerWith(func(p *messaging.EventTriggerParams) {
+		p.EventID, p.Definition, p.Values = "", &definition, map[string]any{"plan": "gold"}
+	}))
+	assert.JSONEq(t, `{"event_id":"signup","payload":{"email":"jane@example.com","plan":"gold"}}`, sent)
+}
+
+func TestValidateGoesByItsOwnDefinition(t *testing.T) {
+	definition := signup(messaging.EventParameter{Name: "plan", Type: "text", Required: true})
+	another := messaging.Event{ID: "another"}
+	p := messaging.EventTriggerParams{Definition: &another, Email: "jane@example.com"}
+	requireRefused(t, definition.Validate(p), "payload.plan is required by the event")
+	assert.Same(t, &another, p.Definition)
+}
+
+func TestAListedDefinitionIsKeptInLowerCase(t *testing.T) {
+	var definition messaging.Event
+	require.NoError(t, json.Unmarshal([]byte(`{"id":"signup","parameters":[{"name":"value","type":"Timestamp","required":true}]}`), &definition))
+	requireSameVerdict(t, definition, messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": canary}},
+		"payload.value must be a time.Time, or text in the form 2006-01-02T15:04:05Z: the service skips any other")
+}

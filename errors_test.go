@@ -1,0 +1,385 @@
+package messaging_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// failureOf returns the error of one attempt that goes as told.
+func failureOf(t *testing.T, perform perform, play scene) error {
+	t.Helper()
+	client, _ := newScriptedClient(t, []scene{play}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	err := perform(t.Context(), client)
+	require.Error(t, err)
+	return err
+}
+
+func TestDeliveryInWords(t *testing.T) {
+	tests := map[messaging.Delivery]string{
+		messaging.DeliveryUnknown:  "unknown",
+		messaging.DeliveryNotSent:  "not sent",
+		messaging.DeliveryRejected: "rejected",
+		messaging.DeliveryAccepted: "accepted",
+		messaging.Delivery(200):    "unknown",
+	}
+	for delivery, words := range tests {
+		assert.Equal(t, words, delivery.String())
+		assert.Equal(t, words, fmt.Sprint(delivery))
+	}
+	assert.Zero(t, messaging.DeliveryUnknown, "a delivery that nobody set is unknown")
+}
+
+// emptyWrapper is an error that says it wraps, and wraps nothing.
+type emptyWrapper struct{ error }
+
+func (emptyWrapper) Unwrap() error { return nil }
+
+// emptyList is an error that says it joins, and joins nothing.
+type emptyList struct{ error }
+
+func (emptyList) Unwrap() []error { return nil }
+
+func TestDeliveryOf(t *testing.T) {
+	var notSent error = &messaging.ValidationError{Op: "send email broadcast"}
+	rejected := failureOf(t, sendBroadcast, answers(400, ""))
+	accepted := failureOf(t, createEvent, answers(200, saysYes))
+	unknown := failureOf(t, sendBroadcast, breaks(io.EOF))
+	foreign := errors.New("foreign")
+
+	tests := []struct {
+		name     string
+		err      error
+		delivery messaging.Delivery
+	}{
+		{"no error is accepted", nil, messaging.DeliveryAccepted},
+		{"a foreign error is unknown", foreign, messaging.DeliveryUnknown},
+		{"a foreign error around nothing is unknown", emptyWrapper{foreign}, messaging.DeliveryUnknown},
+		{"a foreign list of nothing is unknown", emptyList{foreign}, messaging.DeliveryUnknown},
+		{"a wrapped foreign error is unknown", fmt.Errorf("monday: %w", foreign), messaging.DeliveryUnknown},
+		{"the cause alone is foreign", errors.Unwrap(unknown), messaging.DeliveryUnknown},
+
+		{"a ValidationError is not sent", notSent, messaging.DeliveryNotSent},
+		{"an APIError knows", rejected, messaging.DeliveryRejected},
+		{"a DecodeError knows", accepted, messaging.DeliveryAccepted},
+		{"a TransportError knows", unknown, messaging.DeliveryUnknown},
+		{"a PageError knows of its page", &messaging.PageError{Err: rejected}, messaging.DeliveryRejected},
+
+		{"wrapping changes nothing", fmt.Errorf("monday: %w", rejected), messaging.DeliveryRejected},
+		{"wrapping twice changes nothing", fmt.Errorf("june: %w", fmt.Errorf("monday: %w", notSent)), messaging.DeliveryNotSent},
+		{"an error joined alone stays what it is", errors.Join(nil, accepted), messaging.DeliveryAccepted},
+
+		{"rejected is worse than not sent", errors.Join(rejected, notSent), messaging.DeliveryRejected},
+		{"accepted is worse than rejected", errors.Join(rejected, accepted), messaging.DeliveryAccepted},
+		{"unknown is worse than accepted", errors.Join(accepted, unknown), messaging.DeliveryUnknown},
+		{"the order does not matter", errors.Join(unknown, accepted, rejected, notSent), messaging.DeliveryUnknown},
+		{"a foreign error beside one that is not sent is unknown", errors.Join(notSent, foreign), messaging.DeliveryUnknown},
+		{"several %w are as good as joined", fmt.Errorf("%w, then %w", notSent, rejected), messaging.DeliveryRejected},
+		{"joined within joined", errors.Join(notSent, fmt.Errorf("%w, %w", rejected, errors.Join(notSent, accepted))), messaging.DeliveryAccepted},
+		{"pages joined", errors.Join(&messaging.PageError{Err: notSent}, &messaging.PageError{Err: rejected}), messaging.DeliveryRejected},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			assert.Equal(t, test.delivery, messaging.DeliveryOf(test.err))
+		})
+	}
+}
+
+func TestErrorsMadeByHand(t *testing.T) {
+	tests := map[string]struct {
+		err      error
+		delivery messaging.Delivery
+	}{
+		"ValidationError":                        {new(messaging.ValidationError), messaging.DeliveryNotSent},
+		"APIError":                               {new(messaging.APIError), messaging.DeliveryUnknown},
+		"TransportError":                         {new(messaging.TransportError), messaging.DeliveryUnknown},
+		"DecodeError":                            {new(messaging.DecodeError), messaging.DeliveryUnknown},
+		"PageError":                              {new(messaging.PageError), messaging.DeliveryUnknown},
+		"PageError around an error made by hand": {&messaging.PageError{Err: new(messaging.APIError)}, messaging.DeliveryUnknown},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+				assert.NotContains(t, fmt.Sprintf(verb, test.err), "PANIC", verb)
+			}
+			assert.Equal(t, test.delivery, messaging.DeliveryOf(test.err))
+			assert.NotErrorIs(t, test.err, messaging.ErrServer)
+			_ = errors.Unwrap(test.err)
+		})
+	}
+	t.Run("a field prints with its problems", func(t *testing.T) {
+		field := messaging.FieldError{Field: "subject", Messages: []string{"is required", "is too short"}}
+		assert.Equal(t, "subject is required, is too short", field.String())
+		assert.NotPanics(t, func() { _ = messaging.FieldError{}.String() })
+	})
+	t.Run("a fake tells its operation", func(t *testing.T) {
+		fake := &messaging.APIError{Call: messaging.Call{Op: "send email broadcast"}, StatusCode: 503}
+		assert.EqualError(t, fake, "send email broadcast: 503 Service Unavailable; the request may have been carried out")
+		assert.ErrorIs(t, fake, messaging.ErrServer)
+	})
+}
+
+func TestErrorTexts(t *testing.T) {
+	invalid := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
+		params := broadcastTo(personalEmail)
+		params.Subject, params.SenderName = "", ""
+		_, err := client.Broadcasts.SendEmail(ctx, params)
+		return err
+	}
+	deleteTag := doRequest(messaging.Request{Op: "delete tag", Method: "DELETE", Path: "/v1/tags/7"})
+	tests := []struct {
+		name    string
+		perform perform
+		play    scene
+		text    string
+	}{
+		{"wrong arguments are listed, none is quoted", invalid, nil,
+			"send email broadcast: invalid arguments: sender_name is required; subject is required; nothing was sent"},
+		{"the message of the service is quoted", sendBroadcast, answers(403, `{"message":"The plan is exhausted."}`),
+			"send email broadcast: 403 Forbidden: The plan is exhausted.; it was refused"},
+		{"so are its fields", triggerEvent, answers(422, `{"message":"Invalid","errors":{"event_id":["is unknown","is no uuid"],"payload.email":["is required"]}}`),
+			"trigger event: 422 Unprocessable Entity: Invalid: event_id is unknown, is no uuid; payload.email is required; it was refused"},
+		{"no page of HTML is quoted", createEvent, answers(502, "<html><body>DB_PASSWORD=hunter2</body></html>"),
+			"create event: 502 Bad Gateway; the event may have been created"},
+		{"a status without a name is a number", triggerEvent, answers(599, ""),
+			"trigger event: 599; the event may have been triggered"},
+		{"a no under 200 says so", sendBroadcast, answers(200, `{"success":false,"message":"Quota"}`),
+			"send email broadcast: 200 with success false: Quota; it was refused"},
+		{"a redirect hints at the base URL", sendBroadcast, answers(308, "", "Location", "https://www.example.com/"),
+			"send email broadcast: 308 Permanent Redirect (redirects are not followed: check the base URL); the broadcast may have been sent"},
+		{"so does a redirect without a name", readCustomers, answers(399, ""),
+			"list customers: 399 (redirects are not followed: check the base URL); it is safe to ask again"},
+		{"so does a 404 that says nothing", sendBroadcast, answers(404, "<html>"),
+			"send email broadcast: 404 Not Found (check the base URL); it was refused"},
+		{"a 404 that says what is not found does not", triggerEvent, answers(404, `{"message":"No such event"}`),
+			"trigger event: 404 Not Found: No such event; it was refused"},
+		{"a read can be asked again", readCustomers, answers(500, ""),
+			"list customers: 500 Internal Server Error; it is safe to ask again"},
+		{"a lost answer", sendBroadcast, breaks(io.ErrUnexpectedEOF),
+			"send email broadcast: unexpected EOF; the broadcast may have been sent"},
+		{"no connection", sendBroadcast, neverConnects(errRefused),
+			"send email broadcast: dial tcp: connect: connection refused; nothing was sent"},
+		{"an answer that can't be understood", sendBroadcast, answers(200, `{"success":"yes"}`),
+			"send email broadcast: can't understand the answer (200): success is a text where true or false is due; the broadcast may have been sent"},
+		{"an answer that can't be understood, although it said success", createEvent, answers(201, `{"success":true,"data":{}}`),
+			"create event: can't understand the answer (201): data.id is missing; the event was created, do not repeat it"},
+		{"a request of one's own goes by its name", deleteTag, breaks(io.EOF),
+			"delete tag: EOF; the request may have been carried out"},
+		{"or by its method", doRequest(messaging.Request{Method: "DELETE", Path: "/v1/tags/7"}), answers(409, `"in use"`),
+			"DELETE request: 409 Conflict: in use; it was refused"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := failureOf(t, test.perform, test.play)
+			assert.EqualError(t, err, test.text)
+			assert.EqualError(t, &messaging.PageError{Cursor: "c1", Next: "c2", Err: err}, test.text, "a PageError says no less and no more")
+		})
+	}
+}
+
+// unprintable holds what could forge or hide a line in a log or a terminal.
+const unprintable = "\x1b[31mred\x00\r\nforged\u2028line\u2029\u0085\u202e\ufeff\a\x7f\xff"
+
+func TestErrorTextIsOneShortLine(t *testing.T) {
+	manyFields := make([]messaging.FieldError, 1000)
+	for i := range manyFields {
+		manyFields[i] = messaging.FieldError{Field: fmt.Sprintf("recipients.%d.email", i), Messages: []string{unprintable}}
+	}
+	call := messaging.Call{Op: "send email broadcast"}
+	long := strings.Repeat("é世", 1000)
+	const mayHaveBeen, notSent = "; the request may have been carried out", "; nothing was sent"
+	tests := []struct {
+		name   string
+		err    error
+		ending string
+	}{
+		{"APIError with an unprintable message", &messaging.APIError{Call: call, StatusCode: 500, Message: unprintable}, mayHaveBeen},
+		{"APIError with an endless message", &messaging.APIError{Call: call, StatusCode: 500, Message: long}, mayHaveBeen},
+		{"APIError whose message is cut in the unprintable", &messaging.APIError{Call: call, StatusCode: 500, Message: strings.Repeat(unprintable, 100)}, mayHaveBeen},
+		{"APIError with many fields", &messaging.APIError{Call: call, StatusCode: 422, Fields: manyFields}, mayHaveBeen},
+		{"APIError with an endless field", &messaging.APIError{Call: call, StatusCode: 422, Fields: []messaging.FieldError{{Field: long}}}, mayHaveBeen},
+		{"APIError of a redirect with an endless message", &messaging.APIError{Call: call, StatusCode: 302, Message: long}, mayHaveBeen},
+		{"TransportError with an unprintable cause", &messaging.TransportError{Call: call, Err: errors.New(unprintable)}, mayHaveBeen},
+		{"TransportError with an endless cause", &messaging.TransportError{Call: call, Err: errors.New(long)}, mayHaveBeen},
+		{"DecodeError with an unprintable cause", &messaging.DecodeError{Call: call, Err: errors.New(unprintable)}, mayHaveBeen},
+		{"DecodeError with an endless cause", &messaging.DecodeError{Call: call, Err: errors.New(long)}, mayHaveBeen},
+		{"ValidationError with many fields", &messaging.ValidationError{Op: "send email broadcast", Fields: manyFields}, notSent},
+		{"an endless name of the operation", &messaging.APIError{Call: messaging.Call{Op: call.Op + long}}, mayHaveBeen},
+		{"PageError around any of these", &messaging.PageError{Err: &messaging.APIError{Call: call, Message: unprintable + long}}, mayHaveBeen},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { requireOneShortLine(t, test.err, "send email broadcast", test.ending) })
+	}
+	t.Run("what does not print is escaped", func(t *testing.T) {
+		err := &messaging.APIError{Call: call, StatusCode: 400, Message: unprintable}
+		assert.Contains(t, err.Error(), `\x1b[31mred\x00\r\nforged\u2028line\u2029\u0085\u202e\ufeff\a\x7f\xff`)
+		assert.Equal(t, unprintable, err.Message, "the field keeps it")
+	})
+	t.Run("the name of an operation is no way round", func(t *testing.T) {
+		err := failureOf(t, doRequest(messaging.Request{Op: "sync\nPANIC", Method: "POST", Path: "/v1/sync"}), answers(400, ""))
+		requireOneShortLine(t, err, `sync\nPANIC`, "; it was refused")
+	})
+	t.Run("fields beyond the eighth are counted", func(t *testing.T) {
+		for i := range manyFields {
+			manyFields[i] = messaging.FieldError{Field: fmt.Sprint(i), Messages: []string{"bad"}}
+		}
+		err := &messaging.ValidationError{Op: "new client", Fields: manyFields}
+		assert.EqualError(t, err, "new client: invalid arguments: 0 bad; 1 bad; 2 bad; 3 bad; 4 bad; 5 bad; 6 bad; 7 bad; and 992 more; nothing was sent")
+	})
+}
+
+func requireOneShortLine(t testing.TB, err error, beginning, ending string) {
+	t.Helper()
+	text := err.Error()
+	require.True(t, utf8.ValidString(text), "%q", text)
+	require.False(t, strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), "%q", text)
+	require.LessOrEqual(t, utf8.RuneCountInString(text), 310, "%q", text)
+	require.True(t, strings.HasPrefix(text, beginning), "%q must begin with %q", text, beginning)
+	require.True(t, strings.HasSuffix(text, ending), "%q must end with %q", text, ending)
+}
+
+func TestSentinelsOfStatuses(t *testing.T) {
+	sentinels := []error{
+		messaging.ErrValidation, messaging.ErrUnauthorized, messaging.ErrForbidden, messaging.ErrNotFound,
+		messaging.ErrCustomerNotFound, messaging.ErrRateLimited, messaging.ErrServer, messaging.ErrBadCursor,
+		messaging.ErrTooLarge, messaging.ErrAttemptTimeout, context.Canceled, context.DeadlineExceeded,
+	}
+	tests := map[int]error{
+		200: nil, 302: nil, 400: nil, 402: nil, 405: nil, 408: nil, 409: nil, 410: nil, 413: nil, 499: nil,
+		401: messaging.ErrUnauthorized, 403: messaging.ErrForbidden, 404: messaging.ErrNotFound,
+		422: messaging.ErrValidation, 429: messaging.ErrRateLimited,
+		500: messaging.ErrServer, 501: messaging.ErrServer, 503: messaging.ErrServer, 599: messaging.ErrServer, 999: messaging.ErrServer,
+	}
+	for status, match := range tests {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			err := failureOf(t, readCustomers, answers(status, saysNo))
+			for _, sentinel := range sentinels {
+				want := sentinel == match
+				assert.Equal(t, want, errors.Is(err, sentinel), "is %q", sentinel)
+				assert.Equal(t, want, errors.Is(&messaging.PageError{Err: err}, sentinel), "within a PageError is %q", sentinel)
+			}
+		})
+	}
+}
+
+func TestSentinelsThatAreNoStatus(t *testing.T) {
+	getCustomer := func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Customers.Get(ctx, "c-1", opts...)
+		return err
+	}
+	t.Run("a customer that is not there is not a 404", func(t *testing.T) {
+		err := failureOf(t, getCustomer, answers(200, `{"success":true,"data":{"data":[]}}`))
+		assert.ErrorIs(t, err, messaging.ErrCustomerNotFound)
+		assert.NotErrorIs(t, err, messaging.ErrNotFound)
+		assert.EqualError(t, err, "get customer: no such customer")
+	})
+	t.Run("a 404 is not a customer that is not there", func(t *testing.T) {
+		err := failureOf(t, getCustomer, answers(404, ""))
+		assert.ErrorIs(t, err, messaging.ErrNotFound)
+		assert.NotErrorIs(t, err, messaging.ErrCustomerNotFound)
+	})
+	t.Run("an answer over the limit is too large", func(t *testing.T) {
+		client, _ := newScriptedClient(t, []scene{answers(200, saysYes)}, messaging.WithMaxResponseBytes(8))
+		err := sendBroadcast(t.Context(), client)
+		var unread *messaging.DecodeError
+		require.ErrorAs(t, err, &unread)
+		require.ErrorIs(t, err, messaging.ErrTooLarge)
+		assert.Contains(t, err.Error(), "8 bytes")
+	})
+	t.Run("wrong arguments here are as wrong as those that the service finds", func(t *testing.T) {
+		client, _ := newScriptedClient(t, []scene{answers(200, saysYes)})
+		_, err := client.Broadcasts.SendEmail(t.Context(), messaging.EmailBroadcastParams{})
+		assert.ErrorIs(t, err, messaging.ErrValidation)
+	})
+}
+
+func TestErrorsAreFoundByType(t *testing.T) {
+	read := doRequest(messaging.Request{Op: "list tags", Method: "GET", Path: "/v1/tags"})
+	tests := []struct {
+		name string
+		play scene
+		as   func(error) (messaging.Call, bool)
+	}{
+		{"APIError", answers(400, saysNo), func(err error) (messaging.Call, bool) {
+			found := new(messaging.APIError)
+			ok := errors.As(err, &found) && found.StatusCode == 400 && string(found.Body) == saysNo
+			return found.Call, ok
+		}},
+		{"TransportError", breaks(io.EOF), func(err error) (messaging.Call, bool) {
+			found := new(messaging.TransportError)
+			ok := errors.As(err, &found) && errors.Is(found, io.EOF)
+			return found.Call, ok
+		}},
+		{"DecodeError", answers(200, "{}", "X-Request-Id", "r-1"), func(err error) (messaging.Call, bool) {
+			found := new(messaging.DecodeError)
+			ok := errors.As(err, &found) && found.StatusCode == 200 && string(found.Body) == "{}" && found.Header.Get("X-Request-Id") == "r-1"
+			return found.Call, ok
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name+" of a send", func(t *testing.T) {
+			call, ok := test.as(failureOf(t, sendBroadcast, test.play))
+			require.True(t, ok)
+			assertCall(t, call, "send email broadcast", http.MethodPost, "/v1/broadcast/send/email")
+		})
+		t.Run(test.name+" of Do", func(t *testing.T) {
+			call, ok := test.as(failureOf(t, read, test.play))
+			require.True(t, ok)
+			assertCall(t, call, "list tags", http.MethodGet, "/v1/tags")
+		})
+		t.Run(test.name+" within a PageError", func(t *testing.T) {
+			err := failureOf(t, rangeFrom("c7"), test.play)
+			var page *messaging.PageError
+			require.ErrorAs(t, err, &page)
+			assert.Equal(t, "c7", page.Cursor)
+			call, ok := test.as(err)
+			require.True(t, ok)
+			assertCall(t, call, "list customers", http.MethodGet, "/v1/customers")
+		})
+	}
+	t.Run("ValidationError within a PageError", func(t *testing.T) {
+		client, transport := newScriptedClient(t, []scene{answers(200, saysYes)})
+		_, err := messaging.Collect(client.Customers.All(t.Context(), messaging.CustomerListParams{Emails: []string{""}}))
+		var page *messaging.PageError
+		var invalid *messaging.ValidationError
+		require.ErrorAs(t, err, &page)
+		require.ErrorAs(t, err, &invalid)
+		assert.Equal(t, "list customers", invalid.Op)
+		assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+		assert.Empty(t, transport.sent)
+	})
+	t.Run("ValidationError of Do", func(t *testing.T) {
+		client, _ := newScriptedClient(t, []scene{answers(200, saysYes)})
+		_, err := client.Do(t.Context(), messaging.Request{Op: "list tags"})
+		var invalid *messaging.ValidationError
+		require.ErrorAs(t, err, &invalid)
+		assert.Equal(t, "list tags", invalid.Op)
+	})
+}
+
+// rangeFrom walks over customers from the given cursor on.
+func rangeFrom(cursor string) perform {
+	return func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := messaging.Collect(client.Customers.All(ctx, messaging.CustomerListParams{Cursor: cursor}, opts...))
+		return err
+	}
+}
+
+func assertCall(t *testing.T, call messaging.Call, op, method, path string) {
+	t.Helper()
+	assert.Equal(t, op, call.Op)
+	assert.Equal(t, method, call.Method)
+	assert.Equal(t, path, call.Path)
+	assert.Equal(t, 1, call.Attempts)
+}

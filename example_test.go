@@ -1,0 +1,343 @@
+package messaging_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+func ExampleNewClient() {
+	client, err := messaging.NewClient("https://api.example.com", "your-api-key",
+		messaging.WithAttemptTimeout(10*time.Second),
+		messaging.WithUserAgent("billing/1.4"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(client) // the key never shows
+
+	// Every bad argument is reported at once.
+	_, err = messaging.NewClient("api.example.com", "")
+	fmt.Println(err)
+	// Output:
+	// messaging.Client(https://api.example.com)
+	// new client: invalid arguments: baseURL must be an absolute URL, such as https://api.example.com; apiKey is required; nothing was sent
+}
+
+func ExampleBroadcastsService_SendEmail() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	ctx, client := context.Background(), service.Client()
+
+	response, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
+		SenderEmail: "news@acme.test",
+		SenderName:  "Acme",
+		Email:       "news@acme.test",
+		Subject:     "We have moved",
+		Message:     "<p>Our new address is …</p>",
+		MessageType: "announcement",
+		To: messaging.ToCustomers(
+			messaging.CustomerParams{Email: "ada@example.com", FirstName: "Ada"},
+			messaging.CustomerParams{Email: "grace@example.com", FirstName: "Grace"},
+		),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(response.Message)
+	// Output: Email Broadcast sent successfully
+}
+
+func ExampleBroadcastsService_SendPush() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	ctx, client := context.Background(), service.Client()
+
+	paris, err := time.LoadLocation("Europe/Paris")
+	if err != nil {
+		log.Fatal(err)
+	}
+	response, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{
+		Subject:  "Breakfast is ready",
+		Message:  "Come before it is cold.",
+		To:       messaging.ToSegments("early-birds"),
+		Schedule: messaging.ScheduleAt(time.Date(2030, time.May, 1, 7, 30, 0, 0, paris)),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(response.Message)
+	fmt.Println(*service.PushBroadcasts()[0].Schedule)
+	// Output:
+	// Push notification broadcast sent successfully
+	// {2030-05-01 07:30:00 Europe/Paris}
+}
+
+func ExampleEventsService_Create() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	ctx, client := context.Background(), service.Client()
+
+	event, err := client.Events.Create(ctx, messaging.EventCreateParams{
+		Name:        "order shipped",
+		Description: "An order has left the warehouse",
+		Parameters: []messaging.EventParameter{
+			{Name: "order", Type: messaging.ParameterText, Required: true},
+			{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(event.Name, len(event.ID))
+	// Output: order shipped 36
+}
+
+func ExampleEventsService_Trigger() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	ctx, client := context.Background(), service.Client()
+	event, err := client.Events.Create(ctx, messaging.EventCreateParams{
+		Name:        "order shipped",
+		Description: "An order has left the warehouse",
+		Parameters: []messaging.EventParameter{
+			{Name: "order", Type: messaging.ParameterText, Required: true},
+			{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	response, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{
+		Definition: event, // checks the values before anything is sent
+		Email:      "ada@example.com",
+		Values: map[string]any{
+			"order":      "A-1001",
+			"shipped_at": time.Date(2030, time.May, 1, 9, 0, 0, 0, time.UTC),
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(response.Message)
+	// Output: Event successfully triggered
+}
+
+func ExampleEvent_Validate() {
+	event := messaging.Event{
+		ID: "8f4b1f0e-8d0c-4f0e-9a53-0f4a3f5f7b11",
+		Parameters: []messaging.EventParameter{
+			{Name: "order", Type: messaging.ParameterText, Required: true},
+			{Name: "shipped_at", Type: messaging.ParameterTimestamp},
+		},
+	}
+	err := event.Validate(messaging.EventTriggerParams{
+		Email:  "ada@example.com",
+		Values: map[string]any{"shipped_at": "2030-05-01T09:00:00+02:00", "oder": "A-1001"},
+	})
+	var invalid *messaging.ValidationError
+	if errors.As(err, &invalid) {
+		for _, field := range invalid.Fields {
+			fmt.Println(field)
+		}
+	}
+	// Output:
+	// payload.order is required by the event
+	// payload.shipped_at must be a time.Time, or text in the form 2006-01-02T15:04:05Z: the service skips any other
+	// payload.oder is not a parameter of the event
+}
+
+func ExampleEventsService_All() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.AddEvents(messaging.Event{Name: "order placed"}, messaging.Event{Name: "order shipped"})
+	ctx, client := context.Background(), service.Client()
+
+	for event, err := range client.Events.All(ctx, messaging.EventListParams{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(event.Name)
+	}
+	// Output:
+	// order placed
+	// order shipped
+}
+
+func ExampleCustomersService_All() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.AddCustomers(messaging.Customer{Email: "ada@example.com"}, messaging.Customer{Email: "grace@example.com"})
+	ctx, client := context.Background(), service.Client()
+
+	for customer, err := range client.Customers.All(ctx, messaging.CustomerListParams{PerPage: 100}) {
+		if err != nil {
+			log.Fatal(err) // a *messaging.PageError: its Cursor resumes here
+		}
+		fmt.Println(customer.Email)
+	}
+	// Output:
+	// ada@example.com
+	// grace@example.com
+}
+
+func ExampleCustomersService_GetByEmail() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.AddCustomers(messaging.Customer{Email: "ada@example.com", FirstName: "Ada"})
+	ctx, client := context.Background(), service.Client()
+
+	customer, err := client.Customers.GetByEmail(ctx, "ada@example.com")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(customer.FirstName)
+
+	_, err = client.Customers.GetByEmail(ctx, "nobody@example.com")
+	fmt.Println(errors.Is(err, messaging.ErrCustomerNotFound))
+	// Output:
+	// Ada
+	// true
+}
+
+func ExampleTransactionalService_All() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.AddTransactional(messaging.TransactionalMessage{Channel: messaging.ChannelSMS, Title: "Your code", TotalSent: 3, TotalDelivered: 2})
+	ctx, client := context.Background(), service.Client()
+
+	for message, err := range client.Transactional.All(ctx, messaging.TransactionalListParams{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s %q: %d of %d delivered\n", message.Channel, message.Title, message.TotalDelivered, message.TotalSent)
+	}
+	// Output: sms "Your code": 2 of 3 delivered
+}
+
+func ExampleDeliveryOf() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.FailNext(1, messagingtest.AnswerLost())
+	ctx, client := context.Background(), service.Client()
+	broadcast := messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello, everyone.", To: messaging.AllCustomers()}
+
+	_, err = client.Broadcasts.SendPush(ctx, broadcast)
+	switch messaging.DeliveryOf(err) {
+	case messaging.DeliveryAccepted:
+		fmt.Println("sent")
+	case messaging.DeliveryNotSent:
+		fmt.Println("send it again when you like:", err)
+	case messaging.DeliveryRejected:
+		fmt.Println("mend it first:", err)
+	case messaging.DeliveryUnknown:
+		fmt.Println("find out before sending it again:", err)
+	}
+	// Output: find out before sending it again: send push broadcast: EOF; the broadcast may have been sent
+}
+
+func ExampleAPIError() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	ctx, client := context.Background(), service.Client()
+
+	_, err = client.Events.Trigger(ctx, messaging.EventTriggerParams{
+		EventID: "no-such-event",
+		Email:   "ada@example.com",
+	})
+	var refused *messaging.APIError
+	if errors.As(err, &refused) && errors.Is(err, messaging.ErrValidation) {
+		for _, field := range refused.Fields {
+			fmt.Println(field.Field)
+		}
+	}
+	// Output: event_id
+}
+
+func ExamplePageError() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	for i := range 5 {
+		service.AddCustomers(messaging.Customer{Email: fmt.Sprintf("customer-%d@example.com", i)})
+	}
+	ctx, client := context.Background(), service.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+
+	params := messaging.CustomerListParams{PerPage: 2}
+	for page, err := range client.Customers.Pages(ctx, params) {
+		var stopped *messaging.PageError
+		if errors.As(err, &stopped) {
+			params.Cursor = stopped.Cursor // go on from here later
+			break
+		}
+		fmt.Println("read", len(page.Items))
+		service.FailNext(1, messagingtest.Status(503)) // the next page fails
+	}
+	rest, err := messaging.Collect(client.Customers.All(ctx, params))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("resumed, and read", len(rest))
+	// Output:
+	// read 2
+	// resumed, and read 3
+}
+
+func ExampleClient_Do() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.AddEvents(messaging.Event{Name: "order placed"})
+	ctx, client := context.Background(), service.Client()
+
+	var events []struct {
+		Name string `json:"name"`
+	}
+	response, err := client.Do(ctx, messaging.Request{
+		Op: "list event names", Method: "GET", Path: "/v1/events", Into: &events,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(response.Message, events)
+	// Output: Company events fetched successfully [{order placed}]
+}

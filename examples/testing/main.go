@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run ships one order through a service in memory, as the shop's tests do.
+func run(ctx context.Context) error {
+	service, err := messagingtest.Start()
+	if err != nil {
+		return err
+	}
+	defer service.Close()
+	shop, err := open(ctx, service.Client())
+	if err != nil {
+		return err
+	}
+	if err := shop.Tell(ctx, Order{Number: "A-1001", Email: "ada@example.com", Shipped: time.Now()}); err != nil {
+		return err
+	}
+	fmt.Printf("told %s about order %s\n", service.Triggers()[0].Email, service.Triggers()[0].Values["order"])
+	return nil
+}
+
+// open defines the event that the shop triggers.
+func open(ctx context.Context, client *messaging.Client) (*Shop, error) {
+	shipped, err := client.Events.Create(ctx, messaging.EventCreateParams{
+		Name:        "order shipped",
+		Description: "An order has left the warehouse",
+		Parameters: []messaging.EventParameter{
+			{Name: "order", Type: messaging.ParameterText, Required: true},
+			{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Shop{Client: client, Shipped: shipped}, nil
+}

@@ -1,0 +1,283 @@
+package messaging_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// answersOfTheService are what fuzzing of answers starts from: sound answers,
+// odd ones and broken ones.
+var answersOfTheService = []string{
+	`{"success":true,"message":"Company events fetched successfully","data":[{"id":"8a7e","name":"Order","description":"d",
+		"parameters":[{"name":"total","type":"Numeric","required":true}],"created_at":"2026-05-01T10:20:30.123456Z","more":[1.50]}],
+		"meta":{"has_next_page":true,"has_prev_page":false,"next_page_cursor":"b","prev_page_cursor":null,"per_page":20}}`,
+	`{"success":true,"message":"Customers fetched successfully","data":{"data":[{"customer_id":7,"first_name":"Ada","last_name":null,
+		"email":"ada@example.com","phone_no":"+441234567890","customer_created_at":"2026-05-01T10:20:30Z","updated_at":"0000-00-00",
+		"providers":"a, b,,c","last_interaction":1777630830}],"meta":{"has_next_page":false,"next_page_cursor":null,"per_page":"20"}}}`,
+	`{"success":true,"data":{"meta":[],"data":[{"providers":["a","b"]}]},"meta":null}`,
+	`{"success":true,"message":"Transactional Messages fetched successfully","data":[{"id":"8a7e","channel":"sms","subject":"","title":"",
+		"message":"m","message_type":null,"created_at":"2026-05-01 10:20:30","total_sent":"20","total_delivered":3.0,"total_failed":1e2,
+		"total_complained":null,"total_bounced":-1},{"message_type":"OTP"}],"meta":{"has_next_page":"?"}}`,
+	`{"success":true,"data":{"id":"8a7e","name":"n","description":"d","parameters":[],"created_at":"2026-05-01T12:20:30,5+0200"}}`,
+	"\uFEFF" + ` {"data":null,"success":true} `,
+	`{"success":true,"data":[{"id":"\ud83d\ude00\ud800\u0000","k` + "\xff" + `":"` + "\xc0" + `"}]}`,
+	`{"success":true,"data":[{"created_at":"soon","created_at":"2026-05-01T10:20:30Z","customer_created_at":"2026-05-01T10:20:30Z","customer_created_at":""}]}`,
+	`{"success":true,"data":[{"providers":[" a ",null,"b,c"]},{"providers":null},{"providers":""}]}`,
+	`{"success":true,"data":[{"created_at":"0000-01-01T00:00:00+02:00","updated_at":"9999-12-31T23:59:59.999999999-02:00"}]}`,
+	`{"success":true,"data":[{"message_type":nope"OTP"}]}`, `{"success":true,"data":nope[{}]}`, `{"success":true,"data":[{"created_at":nope""}]}`,
+	`{"success":true,"data":[{"total_sent":1e30}]}`, `{"success":true,"data":[{},null]}`, `{"success":true,"data":{}}`,
+	`{"success":true,"success":false}`, `{"Success":true}`, `{"success":"true"}`, `{"success":true} {}`, `{"success":true,"data":false}`,
+	`{"success":true,"data":` + nest(101) + `}`, `{"success":true,"data":[{"x":` + nest(97) + `}]}`,
+	`{"success":false,"message":"no\u001b[31m\r\n","data":{"field":["is wrong"]}}`, `{"message":"no","errors":{"recipients.0.email":["is wrong","is long"]}}`,
+	`{"errors":[{"field":"email","message":"is wrong"},{"loc":["body",0],"msg":"is wrong"}]}`, `{"errors":["a","b"]}`,
+	`{"error":{"code":7,"message":"no","fields":{"a":{"b":"c"}}}}`, `{"error":"no"}`, `{"title":"no","detail":"really","invalid-params":[{"name":"a","reason":"b"}]}`,
+	`<html><body>Bad gateway</body></html>`, `null`, `[]`, `"ok"`, `1`, `true`, ``, `{`, "\xff\xfe{\x00}\x00",
+}
+
+// changingAnswer is a service whose answer each round of fuzzing replaces.
+type changingAnswer struct {
+	status int
+	body   []byte
+}
+
+func (a *changingAnswer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body)
+}
+
+// fuzzAnswers has call receive any answer at all, and holds it to one of two
+// outcomes: a result that stands in a sound document, or an error that is fit to
+// be shown. check looks at the result.
+func fuzzAnswers[T any](f *testing.F, call func(*testing.T, *messaging.Client) (*T, error), check func(*testing.T, *T)) {
+	for _, answer := range answersOfTheService {
+		f.Add([]byte(answer))
+	}
+	answer := &changingAnswer{status: http.StatusOK}
+	client := serveInMemory(f, answer)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		answer.body = body
+		result, err := call(t, client)
+		require.NotEqual(t, err == nil, result == nil, "either a result or an error")
+		if err != nil {
+			requirePresentable(t, err)
+			return
+		}
+		document := bytes.TrimPrefix(body, []byte("\uFEFF"))
+		require.True(t, json.Valid(document), "what is no JSON is not understood")
+		check(t, result)
+	})
+}
+
+// requirePresentable asks of the error of an answered call what every such
+// error promises.
+func requirePresentable(t *testing.T, err error) {
+	t.Helper()
+	var refusal *messaging.APIError
+	var failure *messaging.DecodeError
+	require.True(t, errors.As(err, &refusal) || errors.As(err, &failure), "%T", err)
+	assert.NotEqual(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err), "it was sent")
+	text := err.Error()
+	require.True(t, utf8.ValidString(text), "%q", text)
+	for _, r := range text {
+		require.True(t, unicode.IsPrint(r), "%q", text)
+	}
+	require.LessOrEqual(t, utf8.RuneCountInString(text), 320, "%q", text)
+}
+
+func requireEveryRoundTrip[T any, M wireModel[T]](t *testing.T, page *messaging.Page[T]) {
+	t.Helper()
+	for i := range page.Items {
+		requireRoundTrip(t, M(&page.Items[i]))
+	}
+	for _, cursor := range []string{page.Meta.NextPageCursor, page.Meta.PrevPageCursor} {
+		require.True(t, utf8.ValidString(cursor))
+		require.NotContains(t, cursor, "\uFFFD")
+	}
+}
+
+func FuzzEventListAnswer(f *testing.F) {
+	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.Event], error) {
+		return c.Events.List(t.Context(), messaging.EventListParams{})
+	}, requireEveryRoundTrip[messaging.Event])
+}
+
+func FuzzCustomerListAnswer(f *testing.F) {
+	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.Customer], error) {
+		return c.Customers.List(t.Context(), messaging.CustomerListParams{})
+	}, requireEveryRoundTrip[messaging.Customer])
+}
+
+func FuzzTransactionalListAnswer(f *testing.F) {
+	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.TransactionalMessage], error) {
+		return c.Transactional.List(t.Context(), messaging.TransactionalListParams{})
+	}, requireEveryRoundTrip[messaging.TransactionalMessage])
+}
+
+func FuzzEventCreateAnswer(f *testing.F) {
+	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Event, error) {
+		return c.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+	}, func(t *testing.T, event *messaging.Event) {
+		require.NotEmpty(t, event.ID)
+		requireRoundTrip(t, event)
+	})
+}
+
+func FuzzEventTriggerAnswer(f *testing.F) {
+	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Response, error) {
+		return c.Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "1", Email: "ada@example.com"})
+	}, func(t *testing.T, response *messaging.Response) {
+		require.True(t, response.Data == nil || json.Valid(response.Data), "%q", response.Data)
+	})
+}
+
+// FuzzRefusal has a broadcast be answered with any status but 2xx, and anything
+// in its body.
+func FuzzRefusal(f *testing.F) {
+	for i, body := range answersOfTheService {
+		f.Add([]int{400, 401, 403, 404, 422, 429, 301, 500, 503}[i%9], []byte(body))
+	}
+	answer := new(changingAnswer)
+	client := serveInMemory(f, answer)
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		if status < 300 || status > 999 {
+			t.Skip("no final status, or a success")
+		}
+		answer.status, answer.body = status, body
+		_, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+		requirePresentable(t, err)
+		var refusal *messaging.APIError
+		require.ErrorAs(t, err, &refusal)
+		require.Equal(t, status, refusal.StatusCode)
+		require.True(t, bytes.HasPrefix(body, refusal.Body))
+		for _, field := range refusal.Fields {
+			require.NotEmpty(t, field.Messages)
+		}
+	})
+}
+
+// FuzzTimestamp holds every text in the place of a date to this: it is read, as
+// the instant that package time reads, or it is kept.
+func FuzzTimestamp(f *testing.F) {
+	for _, text := range []string{
+		"2026-05-01T10:20:30Z", "2026-05-01T10:20:30.123456Z", "2026-05-01T10:20:30,5Z", "2026-05-01T12:20:30+02:00", "2026-05-01T04:50:30-05:30",
+		"2026-05-01 10:20:30", "2026-05-01t10:20:30z", "2026-05-01T12:20:30+0200", "2026-05-01T9:20:30Z", "2026-05-01T9:20:30-02:00",
+		"2026-05-01T10:20:30.1234567890123456789012345678901234567890Z", "0000-01-01T00:00:00+02:00", "9999-12-31T23:59:59-02:00", "0001-01-01T00:00:00Z",
+		"", "0000-00-00", "2026-02-30T10:20:30Z", "2026-05-01T24:00:00Z", "2026-05-01T10:20:60Z", "<soon>", "1777630830", "\xff", "\u2028",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		raw, err := json.Marshal(text)
+		require.NoError(t, err)
+		var event messaging.Event
+		require.NoError(t, event.UnmarshalJSON(fmt.Appendf(nil, `{"created_at":%s}`, raw)))
+		requireRoundTrip(t, &event)
+		if want, err := time.Parse(time.RFC3339, text); err == nil && want.UTC().Year() >= 0 && want.UTC().Year() <= 9999 {
+			require.True(t, event.CreatedAt.Equal(want), "%s, not %s", event.CreatedAt, want)
+			require.Nil(t, event.Extra)
+		}
+		if event.Extra == nil {
+			require.Equal(t, time.UTC, event.CreatedAt.Location())
+			return
+		}
+		require.True(t, event.CreatedAt.IsZero(), "a date that is kept was not read")
+		require.JSONEq(t, string(raw), string(event.Extra["created_at"]))
+	})
+}
+
+// FuzzCursorWalk sends a range through any graph of pages. Two bytes make a
+// page: the one that it leads to, and what its answer says and leaves out.
+func FuzzCursorWalk(f *testing.F) {
+	const hasItem, hasNext, noFlag, noCursor, emptyCursor, noMeta = 1, 2, 4, 8, 16, 32
+	f.Add([]byte{1, hasItem | hasNext, 2, hasItem | hasNext, 0, hasItem})
+	f.Add([]byte{1, hasItem | hasNext, 0, hasItem | hasNext})
+	f.Add([]byte{1, hasNext, 1, hasNext})
+	f.Add([]byte{1, hasItem | noFlag, 2, noFlag | noCursor})
+	f.Add([]byte{1, hasItem | hasNext | emptyCursor})
+	f.Add([]byte{9, hasItem | hasNext})
+	f.Add([]byte{1, hasItem | hasNext, 3, hasItem | noMeta})
+	endless := make([]byte, 0, 500)
+	for next := range byte(250) {
+		endless = append(endless, next+1, hasNext)
+	}
+	f.Add(endless)
+
+	page := func(next, says byte) scriptedPage {
+		var p scriptedPage
+		if says&hasItem != 0 {
+			p.items = []string{"item"}
+		}
+		meta := map[string]any{"has_next_page": says&hasNext != 0, "next_page_cursor": cursorOf(int(next))}
+		if says&noFlag != 0 {
+			delete(meta, "has_next_page")
+		}
+		if says&emptyCursor != 0 {
+			meta["next_page_cursor"] = ""
+		}
+		if says&noCursor != 0 {
+			delete(meta, "next_page_cursor")
+		}
+		if written, _ := json.Marshal(meta); says&noMeta == 0 {
+			p.meta = string(written)
+		}
+		return p
+	}
+	f.Fuzz(func(t *testing.T, graph []byte) {
+		pages := make(script)
+		for i := 0; i+1 < len(graph) && i < 512; i += 2 {
+			pages[cursorOf(i/2)] = page(graph[i], graph[i+1])
+		}
+		for _, kind := range listKinds[:2] {
+			requireSoundWalk(t, kind, pages)
+		}
+	})
+}
+
+// cursorOf names the pages of a graph; the first has the empty cursor.
+func cursorOf(page int) string {
+	if page == 0 {
+		return ""
+	}
+	return strconv.Itoa(page)
+}
+
+// requireSoundWalk walks through pages and asks that it ends, asks for no page
+// twice, and yields every item of the pages on its way.
+func requireSoundWalk(t *testing.T, kind listKind, pages script) {
+	t.Helper()
+	service := newScriptedService(kind, pages)
+	items, err := messaging.Collect(kind.all(t.Context(), serveInMemory(t, service), ""))
+	asked := service.cursors()
+	seen := make(map[string]bool)
+	var passed []string
+	for _, cursor := range asked {
+		require.False(t, seen[cursor], "asked for %q twice: %q", cursor, asked)
+		seen[cursor] = true
+		passed = append(passed, pages[cursor].items...)
+	}
+	require.Equal(t, passed, items)
+	last := asked[len(asked)-1]
+	if err == nil {
+		require.NotContains(t, pages[last].meta, `"has_next_page":true`, "the list goes on")
+		return
+	}
+	var failure *messaging.PageError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, last, failure.Cursor)
+	_, known := pages[last]
+	require.Equal(t, !known, errors.Is(err, messaging.ErrNotFound))
+	require.Equal(t, known, errors.Is(err, messaging.ErrBadCursor))
+}

@@ -1,0 +1,311 @@
+package messagingtest_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// meet sends a broadcast to customers written in JSON.
+func meet(t *testing.T, s *messagingtest.Server, customers string) reply {
+	t.Helper()
+	return post(t, s, pushPath, `{"subject":"Hello","message":"Hello.","schedule_type":"send-now",
+		"recipients":{"type":"customer","customers":[`+customers+`]}}`)
+}
+
+// known returns what requests have said about the customers.
+func known(s *messagingtest.Server) []messaging.CustomerParams {
+	var params []messaging.CustomerParams
+	for _, c := range s.Customers() {
+		params = append(params, c.CustomerParams)
+	}
+	return params
+}
+
+func TestWhichCustomerIsCreatedAndWhichUpdated(t *testing.T) {
+	tests := []struct {
+		name      string
+		options   []messagingtest.Option
+		customers string
+		want      []messaging.CustomerParams
+	}{
+		{"each new identity is a customer, in order", nil,
+			`{"email":"ada@example.com"},{"customer_id":"c-2"},{"customer_id":"c-3","email":"grace@example.com"}`,
+			[]messaging.CustomerParams{{Email: "ada@example.com"}, {CustomerID: "c-2"}, {CustomerID: "c-3", Email: "grace@example.com"}}},
+		{"the same customer id is the same customer", nil,
+			`{"customer_id":"c-1","first_name":"Ada"},{"customer_id":"c-1","last_name":"Lovelace"}`,
+			[]messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Ada", LastName: "Lovelace"}}},
+		{"the same e-mail address is the same customer, in any case", nil,
+			`{"email":"ada@example.com","first_name":"Ada"},{"email":"ADA@example.com","phone_no":"+44123"}`,
+			[]messaging.CustomerParams{{Email: "ADA@example.com", FirstName: "Ada", PhoneNo: "+44123"}}},
+		{"a field that is given replaces, one that is not stays", nil,
+			`{"customer_id":"c-1","first_name":"Ada","last_name":"Byron"},{"customer_id":"c-1","first_name":"","last_name":"Lovelace"}`,
+			[]messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Ada", LastName: "Lovelace"}}},
+		{"an identity that was added later is found from then on", nil,
+			`{"customer_id":"c-1"},{"customer_id":"c-1","email":"ada@example.com"},{"email":"ada@example.com","first_name":"Ada"}`,
+			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada"}}},
+		{"an address that a customer has left is free", nil,
+			`{"customer_id":"c-1","email":"old@example.com"},{"customer_id":"c-1","email":"new@example.com"},{"email":"old@example.com"}`,
+			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "new@example.com"}, {Email: "old@example.com"}}},
+		{"a customer id that a customer has left is free", nil,
+			`{"customer_id":"old","email":"ada@example.com"},{"customer_id":"new","email":"ada@example.com"},{"customer_id":"old"}`,
+			[]messaging.CustomerParams{{CustomerID: "new", Email: "ada@example.com"}, {CustomerID: "old"}}},
+		{"the customer id decides, and another's address stays with them", nil,
+			`{"customer_id":"c-1"},{"email":"ada@example.com"},{"customer_id":"c-1","email":"ada@example.com","first_name":"Grace"}`,
+			[]messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Grace"}, {Email: "ada@example.com"}}},
+		{"with customer ids, an address decides nothing", []messagingtest.Option{messagingtest.WithIdentifier(messagingtest.CustomerID)},
+			`{"customer_id":"c-1","email":"ada@example.com"},{"customer_id":"c-2","email":"ada@example.com"}`,
+			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}, {CustomerID: "c-2", Email: "ada@example.com"}}},
+		{"with addresses, a customer id decides nothing", []messagingtest.Option{messagingtest.WithIdentifier(messagingtest.Email)},
+			`{"customer_id":"c-1","email":"ada@example.com"},{"customer_id":"c-1","email":"grace@example.com"},
+				{"customer_id":"c-9","email":"ada@example.com"}`,
+			[]messaging.CustomerParams{{CustomerID: "c-9", Email: "ada@example.com"}, {CustomerID: "c-1", Email: "grace@example.com"}}},
+		{"devices add up, and the same token replaces", nil,
+			`{"customer_id":"c-1","devices":[{"device_type":"ios","device_token":"a"},{"device_type":"ios","device_token":"b"}]},
+				{"customer_id":"c-1","devices":[{"device_type":"android","device_token":"a"},{"device_type":"web","device_token":"c"}]}`,
+			[]messaging.CustomerParams{{CustomerID: "c-1", Devices: []messaging.Device{
+				{DeviceType: "android", DeviceToken: "a"}, {DeviceType: "ios", DeviceToken: "b"}, {DeviceType: "web", DeviceToken: "c"}}}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name+", within a broadcast", func(t *testing.T) {
+			s := messagingtest.NewServer(t, test.options...)
+			require.Equal(t, http.StatusOK, meet(t, s, test.customers).StatusCode)
+			assert.Equal(t, test.want, known(s))
+		})
+		t.Run(test.name+", over several broadcasts", func(t *testing.T) {
+			s := messagingtest.NewServer(t, test.options...)
+			var customers []json.RawMessage
+			require.NoError(t, json.Unmarshal([]byte("["+test.customers+"]"), &customers))
+			for _, customer := range customers {
+				require.Equal(t, http.StatusOK, meet(t, s, string(customer)).StatusCode)
+			}
+			assert.Equal(t, test.want, known(s))
+		})
+	}
+}
+
+func TestTheIdentifierIsRequired(t *testing.T) {
+	tests := []struct {
+		identifier messagingtest.Identifier
+		customer   string
+		want       string
+	}{
+		{messagingtest.CustomerID, `{"email":"ada@example.com"}`, "recipients.0.customers.0.customer_id"},
+		{messagingtest.Email, `{"customer_id":"c-1"}`, "recipients.0.customers.0.email"},
+	}
+	for _, test := range tests {
+		t.Run(string(test.identifier), func(t *testing.T) {
+			s := messagingtest.NewServer(t, messagingtest.WithIdentifier(test.identifier))
+			refused := meet(t, s, test.customer)
+			assert.Equal(t, map[string][]string{test.want: {"is required, since it identifies customers"}}, refused.problems(t))
+		})
+	}
+}
+
+func TestCustomersThatWereAddedAreFoundByRequests(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.AddCustomers(messaging.Customer{CustomerID: "c-1"}, messaging.Customer{Email: "grace@example.com"})
+	meet(t, s, `{"email":"grace@example.com","first_name":"Grace"},{"customer_id":"c-1","first_name":"Ada"}`)
+	assert.Equal(t, []messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Ada"}, {Email: "grace@example.com", FirstName: "Grace"}}, known(s))
+}
+
+func TestOfCustomersThatWereAddedTwiceTheFirstIsFound(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	twin := messaging.Customer{CustomerID: "c-1", Email: "ada@example.com"}
+	s.AddCustomers(twin, twin)
+	meet(t, s, `{"customer_id":"c-1","first_name":"by id"}`)
+	meet(t, s, `{"email":"ada@example.com","last_name":"by address"}`)
+	assert.Equal(t, []messaging.CustomerParams{
+		{CustomerID: "c-1", Email: "ada@example.com", FirstName: "by id", LastName: "by address"},
+		{CustomerID: "c-1", Email: "ada@example.com"},
+	}, known(s))
+	_, err := s.Client().Customers.Get(t.Context(), "c-1")
+	assert.Error(t, err, "the client does not choose one of two")
+}
+
+func TestAnAddedCustomerGetsWhatItLacks(t *testing.T) {
+	tests := []struct {
+		name    string
+		options []messagingtest.Option
+		added   messaging.Customer
+		hasID   bool
+	}{
+		{"no identity at all", nil, messaging.Customer{FirstName: "Ada"}, true},
+		{"an address is enough", nil, messaging.Customer{Email: "ada@example.com"}, false},
+		{"an address is not enough where customer ids identify",
+			[]messagingtest.Option{messagingtest.WithIdentifier(messagingtest.CustomerID)}, messaging.Customer{Email: "ada@example.com"}, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := messagingtest.NewServer(t, test.options...)
+			before := time.Now().Truncate(time.Second)
+			s.AddCustomers(test.added, test.added)
+			require.Len(t, s.Customers(), 2)
+			one, other := s.Customers()[0], s.Customers()[1]
+			if test.hasID {
+				assert.Len(t, one.CustomerID, 36)
+				assert.NotEqual(t, one.CustomerID, other.CustomerID)
+			} else {
+				assert.Empty(t, one.CustomerID)
+			}
+			for _, at := range []time.Time{one.CreatedAt, one.UpdatedAt, one.LastInteraction} {
+				assert.WithinRange(t, at, before, time.Now())
+			}
+		})
+	}
+}
+
+func TestCustomersAreListedInTheFormOfTheService(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	paris := time.FixedZone("CEST", 2*60*60)
+	s.AddCustomers(messaging.Customer{
+		CustomerID: "c-1", FirstName: "Ada", LastName: "Lovelace", Email: "ada@example.com", PhoneNo: "+44123",
+		CreatedAt:       time.Date(2030, 5, 1, 11, 30, 0, 999_999_999, paris),
+		UpdatedAt:       time.Date(2030, 5, 2, 11, 30, 0, 0, paris),
+		LastInteraction: time.Date(2030, 5, 3, 11, 30, 0, 0, paris),
+		Providers:       []string{"firebase", "apns"},
+	}, messaging.Customer{
+		Email: "grace@example.com",
+		Extra: messaging.Extra{
+			"customer_created_at": json.RawMessage(`"0000-00-00"`), "updated_at": json.RawMessage(`null`),
+			"last_interaction": json.RawMessage(`"never"`), "score": json.RawMessage(`{"open":0.5}`),
+			"email": json.RawMessage(`"hidden by the field"`),
+		},
+	})
+	assert.JSONEq(t, `{"success":true,"message":"Customers fetched successfully","data":{
+		"data":[
+			{"customer_id":"c-1","first_name":"Ada","last_name":"Lovelace","email":"ada@example.com","phone_no":"+44123",
+			 "customer_created_at":"2030-05-01T09:30:00Z","updated_at":"2030-05-02T09:30:00Z","providers":"firebase,apns",
+			 "last_interaction":"2030-05-03T09:30:00Z"},
+			{"customer_id":"","first_name":"","last_name":"","email":"grace@example.com","phone_no":"",
+			 "customer_created_at":"0000-00-00","updated_at":null,"providers":"","last_interaction":"never","score":{"open":0.5}}],
+		"meta":{"has_next_page":false,"has_prev_page":false,"next_page_cursor":null,"prev_page_cursor":null,"per_page":20}}}`,
+		get(t, s, "/v1/customers").Body)
+}
+
+func TestNoCustomersAreAnEmptyList(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	assert.JSONEq(t, `{"success":true,"message":"Customers fetched successfully","data":{"data":[],
+		"meta":{"has_next_page":false,"has_prev_page":false,"next_page_cursor":null,"prev_page_cursor":null,"per_page":20}}}`,
+		get(t, s, "/v1/customers").Body)
+}
+
+func TestAnExtraThatIsNoJSONIsNamedInA500(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.AddCustomers(messaging.Customer{Email: "ada@example.com", Extra: messaging.Extra{"score": json.RawMessage(`{`)}})
+	failed := get(t, s, "/v1/customers")
+	assert.Equal(t, http.StatusInternalServerError, failed.StatusCode)
+	assert.Contains(t, failed.Body, "A record can't be written")
+}
+
+func TestTheTimesOfACustomer(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	synctest.Test(t, func(t *testing.T) {
+		broadcast := func() {
+			r := httptest.NewRequest(http.MethodPost, pushPath, strings.NewReader(changed(t, soundPush,
+				`{"recipients":{"type":"customer","customers":[{"email":"ada@example.com"}]}}`)))
+			r.Header.Set("X-Authorization", s.APIKey())
+			r.Header.Set("Content-Type", "application/json")
+			s.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		}
+		start := time.Now().UTC()
+		time.Sleep(1500 * time.Millisecond)
+		broadcast()
+		time.Sleep(time.Hour)
+		broadcast()
+		c := s.Customers()[0]
+		assert.Equal(t, start.Add(time.Second), c.CreatedAt, "times are cut to the second")
+		assert.Equal(t, start.Add(time.Hour+time.Second), c.UpdatedAt)
+		assert.Equal(t, start.Add(time.Hour+time.Second), c.LastInteraction)
+	})
+}
+
+func TestFiltersRestrictTheList(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.AddCustomers(
+		messaging.Customer{CustomerID: "a", Email: "a@example.com"},
+		messaging.Customer{CustomerID: "b", Email: "B@example.com"},
+		messaging.Customer{CustomerID: "c"},
+		messaging.Customer{Email: "d@example.com"},
+	)
+	tests := []struct {
+		name, query string
+		want        []string // customer ids and addresses, one a customer
+	}{
+		{"no filter selects everybody", "", []string{"a", "b", "c", "d@example.com"}},
+		{"an empty filter is none", "customer_ids=&emails=", []string{"a", "b", "c", "d@example.com"}},
+		{"one customer id", "customer_ids=b", []string{"b"}},
+		{"several, in the order of the list", "customer_ids=c,a", []string{"a", "c"}},
+		{"customer ids are told apart by their case", "customer_ids=A", nil},
+		{"addresses are not", "emails=A@example.com,b@example.com", []string{"a", "b"}},
+		{"an unknown one selects nobody", "emails=z@example.com", nil},
+		{"both have to match", "customer_ids=a,b,c&emails=b@example.com,d@example.com", []string{"b"}},
+		{"an empty element selects nobody", "customer_ids=,", nil},
+		{"not even a customer without an address", "emails=,a@example.com", []string{"a"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var answer struct {
+				Data struct {
+					Data []struct {
+						CustomerID string `json:"customer_id"`
+						Email      string
+					}
+				}
+			}
+			require.NoError(t, json.Unmarshal([]byte(get(t, s, "/v1/customers?"+test.query).Body), &answer))
+			var found []string
+			for _, c := range answer.Data.Data {
+				if c.CustomerID == "" {
+					c.CustomerID = c.Email
+				}
+				found = append(found, c.CustomerID)
+			}
+			assert.Equal(t, test.want, found)
+		})
+	}
+}
+
+func TestTheClientFindsCustomers(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.AddCustomers(messaging.Customer{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada", Providers: []string{"apns"}},
+		messaging.Customer{CustomerID: "c-2", Email: "grace@example.com"})
+	ada, err := s.Client().Customers.GetByEmail(t.Context(), "ADA@example.com")
+	require.NoError(t, err)
+	kept := s.Customers()[0]
+	assert.Equal(t, messaging.Customer{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada", Providers: []string{"apns"},
+		CreatedAt: kept.CreatedAt, UpdatedAt: kept.UpdatedAt, LastInteraction: kept.LastInteraction}, *ada)
+	_, err = s.Client().Customers.Get(t.Context(), "c-3")
+	require.ErrorIs(t, err, messaging.ErrCustomerNotFound)
+	two, err := s.Client().Customers.List(t.Context(), messaging.CustomerListParams{CustomerIDs: []string{"c-1", "c-2"}})
+	require.NoError(t, err)
+	assert.Len(t, two.Items, 2)
+}
+
+func TestCustomersAreCopies(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	added := messaging.Customer{CustomerID: "c-1", Providers: []string{"apns"}, Extra: messaging.Extra{"score": json.RawMessage(`1`)}}
+	s.AddCustomers(added)
+	added.Providers[0], added.Extra["score"][0] = "changed", '2'
+	meet(t, s, `{"customer_id":"c-1","devices":[{"device_type":"ios","device_token":"t"}]}`)
+
+	mine := s.Customers()
+	want := written(t, mine)
+	assert.Equal(t, []string{"apns"}, mine[0].Providers)
+	assert.Equal(t, `1`, string(mine[0].Extra["score"]))
+	mine[0].Providers[0] = "changed"
+	mine[0].Extra["score"][0] = '2'
+	mine[0].Extra["more"] = json.RawMessage(`1`)
+	mine[0].Devices[0].DeviceToken = "changed"
+	assert.Equal(t, want, written(t, s.Customers()))
+}

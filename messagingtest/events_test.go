@@ -1,0 +1,139 @@
+package messagingtest_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+const soundEvent = `{"name":"order shipped","description":"An order has left the warehouse",
+	"parameters":[{"name":"order","type":"text","required":true}]}`
+
+func TestEventsThatBreakTheRulesAreRefused(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	checkRefused(t, s, "/v1/events", soundEvent, []refusedCase{
+		{"everything that is missing is told at once", `{"name":null,"description":"","parameters":null}`,
+			map[string][]string{"name": {"is required"}, "description": {"is required"}, "parameters": {"is required"}}},
+		{"parameters that are no list", `{"parameters":{"name":"order"}}`,
+			map[string][]string{"parameters": {"must be a list"}}},
+		{"parameters that are incomplete, or of the wrong kind", `{"parameters":[{},"order",{"name":1,"type":2,"required":"yes"}]}`,
+			map[string][]string{
+				"parameters.0.name": {"is required"}, "parameters.0.type": {"is required"},
+				"parameters.1": {"must be an object"}, "parameters.1.name": {"is required"}, "parameters.1.type": {"is required"},
+				"parameters.2.name": {"must be text"}, "parameters.2.type": {"must be text"},
+				"parameters.2.required": {"must be true or false"},
+			}},
+		{"a name that is there twice", `{"parameters":[{"name":"order","type":"text"},{"name":"Order","type":"text"},{"name":"order","type":"numeric"}]}`,
+			map[string][]string{"parameters.2.name": {"is the name of an earlier parameter"}}},
+		{"a name that the payload needs", `{"parameters":[{"name":"email","type":"text"},{"name":"customer","type":"text"}]}`,
+			map[string][]string{
+				"parameters.0.name": {"is the name of a key that every payload has"},
+				"parameters.1.name": {"is the name of a key that every payload has"},
+			}},
+	})
+	page, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})
+	require.NoError(t, err)
+	assert.Len(t, page.Items, 1, "none of those that were refused was created")
+}
+
+func TestACreatedEventIsAnsweredInTheFormOfTheService(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	created := post(t, s, "/v1/events", `{"name":"order shipped","description":"d","parameters":[
+		{"name":"order","type":"Text","required":true},{"name":"total","type":"NUMERIC"},{"name":"at","type":"Timestamp","required":false}]}`)
+	var answer struct {
+		Data struct {
+			ID        string
+			CreatedAt string `json:"created_at"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(created.Body), &answer))
+	assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$`, answer.Data.ID)
+	assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`, answer.Data.CreatedAt)
+	row := `{"id":"` + answer.Data.ID + `","created_at":"` + answer.Data.CreatedAt + `","name":"order shipped","description":"d","parameters":[
+		{"name":"order","type":"text","required":true},{"name":"total","type":"numeric","required":false},
+		{"name":"at","type":"timestamp","required":false}]}`
+	assert.JSONEq(t, `{"success":true,"message":"Event created successfully","data":`+row+`}`, created.Body)
+	assert.JSONEq(t, `{"success":true,"message":"Company events fetched successfully","data":[`+row+`],
+		"meta":{"has_next_page":false,"has_prev_page":false,"next_page_cursor":null,"prev_page_cursor":null,"per_page":20}}`,
+		get(t, s, "/v1/events").Body)
+}
+
+func TestNoEventsAreAnEmptyList(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	assert.JSONEq(t, `{"success":true,"message":"Company events fetched successfully","data":[],
+		"meta":{"has_next_page":false,"has_prev_page":false,"next_page_cursor":null,"prev_page_cursor":null,"per_page":20}}`,
+		get(t, s, "/v1/events").Body)
+}
+
+func TestAnEventMayTakeNothing(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	event, err := s.Client().Events.Create(t.Context(), messaging.EventCreateParams{
+		Name: "signed in", Description: "d", Parameters: []messaging.EventParameter{}})
+	require.NoError(t, err)
+	assert.Empty(t, event.Parameters)
+	assert.Contains(t, get(t, s, "/v1/events").Body, `"parameters":[]`)
+}
+
+func TestTheClientCreatesAndListsAnEvent(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	before := time.Now().Truncate(time.Microsecond)
+	created, err := s.Client().Events.Create(t.Context(), messaging.EventCreateParams{
+		Name: "order shipped", Description: "d",
+		Parameters: []messaging.EventParameter{{Name: "at", Type: messaging.ParameterTimestamp, Required: true}}})
+	require.NoError(t, err)
+	assert.WithinRange(t, created.CreatedAt, before, time.Now())
+	listed, err := messaging.Collect(s.Client().Events.All(t.Context(), messaging.EventListParams{}))
+	require.NoError(t, err)
+	assert.Equal(t, []messaging.Event{*created}, listed)
+}
+
+func TestAddedEventsGetWhatTheyLack(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	at := time.Date(2030, 5, 1, 9, 0, 0, 123_456_789, time.FixedZone("", 3600))
+	parameters := []messaging.EventParameter{{Name: "order", Type: "Text"}}
+	extra := messaging.Extra{"created_at": json.RawMessage(`"0000-00-00"`), "owner": json.RawMessage(`"shop"`)}
+	s.AddEvents(
+		messaging.Event{Name: "first"},
+		messaging.Event{Name: "second"},
+		messaging.Event{ID: "own-id", CreatedAt: at, Parameters: parameters},
+		messaging.Event{ID: "odd", Extra: extra},
+	)
+	parameters[0].Name, extra["owner"][1] = "changed", 'x'
+
+	listed, err := messaging.Collect(s.Client().Events.All(t.Context(), messaging.EventListParams{}))
+	require.NoError(t, err)
+	require.Len(t, listed, 4)
+	assert.Len(t, listed[0].ID, 36)
+	assert.NotEqual(t, listed[0].ID, listed[1].ID)
+	assert.False(t, listed[0].CreatedAt.IsZero())
+	assert.Equal(t, messaging.Event{ID: "own-id", CreatedAt: at.Truncate(time.Microsecond).UTC(),
+		Parameters: []messaging.EventParameter{{Name: "order", Type: "text"}}}, listed[2])
+	assert.Equal(t, messaging.Extra{"created_at": json.RawMessage(`"0000-00-00"`), "owner": json.RawMessage(`"shop"`)}, listed[3].Extra)
+}
+
+func TestIDsAreTheSameInEveryRun(t *testing.T) {
+	for range 2 {
+		s := messagingtest.NewServer(t)
+		created, err := s.Client().Events.Create(t.Context(), messaging.EventCreateParams{
+			Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+		require.NoError(t, err)
+		assert.Equal(t, "00000000-0000-4000-8000-000000000001", created.ID)
+	}
+}
+
+func TestAnEventIsStillThereWhenTheAnswerOfItsCreationIsLost(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.FailNext(1, messagingtest.AnswerLost())
+	_, err := s.Client().Events.Create(t.Context(), messaging.EventCreateParams{
+		Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	assert.Equal(t, http.StatusOK, get(t, s, "/v1/events").StatusCode)
+	assert.Contains(t, get(t, s, "/v1/events").Body, `"name":"n"`)
+}

@@ -1,0 +1,131 @@
+package messagingtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// In a test, NewServer(t) starts the service and closes it with the test.
+func Example() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	ctx, client := context.Background(), service.Client()
+
+	_, err = client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{
+		Subject: "Welcome",
+		Message: "Good to have you with us.",
+		To: messaging.ToCustomers(messaging.CustomerParams{
+			Email:   "ada@example.com",
+			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token-1"}},
+		}),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, sent := range service.PushBroadcasts() {
+		fmt.Println("sent:", sent.Subject)
+	}
+	for _, customer := range service.Customers() {
+		fmt.Println("created:", customer.Email, customer.Devices)
+	}
+	// Output:
+	// sent: Welcome
+	// created: ada@example.com [{ios token-1}]
+}
+
+func ExampleServer_FailNext() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	ctx, client := context.Background(), service.Client()
+	broadcast := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.AllCustomers()}
+
+	service.FailNext(1, messagingtest.Status(422))
+	service.FailNext(1, messagingtest.AnswerLost())
+	for range 3 {
+		_, err := client.Broadcasts.SendPush(ctx, broadcast)
+		fmt.Println(messaging.DeliveryOf(err))
+	}
+	fmt.Println(len(service.PushBroadcasts()), "sent")
+	// Output:
+	// rejected
+	// unknown
+	// accepted
+	// 2 sent
+}
+
+func ExampleAnswerLost() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+
+	service.FailNext(1, messagingtest.AnswerLost())
+	_, err = service.Client().Broadcasts.SendPush(context.Background(), messaging.PushBroadcastParams{
+		Subject: "Sale", Message: "Today only.", To: messaging.AllCustomers(),
+	})
+	fmt.Println("delivery:", messaging.DeliveryOf(err))
+	fmt.Println("sent:", len(service.PushBroadcasts()))
+	// Output:
+	// delivery: unknown
+	// sent: 1
+}
+
+func ExampleServer_Triggers() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.AddEvents(messaging.Event{ID: "order-shipped", Parameters: []messaging.EventParameter{
+		{Name: "order", Type: messaging.ParameterText, Required: true},
+		{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
+	}})
+
+	// The service answers with success, and drops the time that it can't read.
+	// Give a time.Time instead of a text, and the client writes the right form.
+	_, err = service.Client().Events.Trigger(context.Background(), messaging.EventTriggerParams{
+		EventID: "order-shipped",
+		Email:   "ada@example.com",
+		Values:  map[string]any{"order": "A-1001", "shipped_at": "2030-05-01 09:00"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, trigger := range service.Triggers() {
+		fmt.Println("taken:", trigger.Values)
+		fmt.Println("skipped:", trigger.Skipped)
+	}
+	// Output:
+	// taken: map[order:A-1001]
+	// skipped: [shipped_at]
+}
+
+func ExampleWithIdentifier() {
+	service, err := messagingtest.Start(messagingtest.WithIdentifier(messagingtest.CustomerID))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+
+	_, err = service.Client().Broadcasts.SendPush(context.Background(), messaging.PushBroadcastParams{
+		Subject: "Sale", Message: "Today only.",
+		To: messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"}),
+	})
+	var refused *messaging.APIError
+	if errors.As(err, &refused) {
+		fmt.Println(refused.StatusCode, refused.Fields[0])
+	}
+	// Output: 422 recipients.0.customers.0.customer_id is required, since it identifies customers
+}

@@ -1,0 +1,96 @@
+package messagingtest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Fault is a way for a request to fail; see [Status], [AnswerLost] and [Slow].
+// The zero Fault is none: in a sequence of [Server.FailNext] it lets requests
+// pass.
+type Fault struct {
+	delay      time.Duration
+	instead    *answer // of carrying the request out
+	answerLost bool
+}
+
+// FailNext makes the next n requests fail, whatever they ask for. Calls queue
+// up: each is about the requests after those of the call before.
+//
+// A client that repeats a request uses up one for each attempt. Note that
+// net/http itself repeats a GET when it loses the answer on a connection that
+// was used before.
+func (s *Server) FailNext(n int, f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults.add(n, f)
+}
+
+// Status answers with a status code from 200 to 599, and does not carry the
+// request out. The body is what is given, or else a JSON object with success
+// false and the name of the status as its message. Status panics on a code that
+// can't be answered with.
+func Status(code int, body ...string) Fault {
+	if code < 200 || code > 599 {
+		panic(fmt.Sprintf("messagingtest: Status(%d): must be from 200 to 599", code))
+	}
+	a := refusal(code, http.StatusText(code))
+	if len(body) > 0 {
+		a.body = []byte(strings.Join(body, ""))
+	}
+	return Fault{instead: &a}
+}
+
+// AnswerLost carries the request out, and then drops the connection without an
+// answer. The client can't know that the broadcast was sent.
+func AnswerLost() Fault { return Fault{answerLost: true} }
+
+// Slow lets the request wait for d, or until the client gives up, and then goes
+// on as usual. The request is carried out in either case: a client that has run
+// into its timeout can't know that the broadcast was sent. To look at what was
+// carried out after the client gave up, call [Server.Close] first.
+func Slow(d time.Duration) Fault { return Fault{delay: d} }
+
+// hold waits for as long as the fault asks for.
+func (f Fault) hold(ctx context.Context, closing <-chan struct{}) {
+	if f.delay <= 0 {
+		return
+	}
+	timer := time.NewTimer(f.delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-closing:
+	}
+}
+
+// faultQueue is the faults to come, each with the number of requests it is for.
+type faultQueue []queuedFault
+
+type queuedFault struct {
+	left  int
+	fault Fault
+}
+
+func (q *faultQueue) add(n int, f Fault) {
+	if n > 0 {
+		*q = append(*q, queuedFault{n, f})
+	}
+}
+
+// next takes the fault of the next request off the queue.
+func (q *faultQueue) next() Fault {
+	if len(*q) == 0 {
+		return Fault{}
+	}
+	first := &(*q)[0]
+	fault := first.fault
+	if first.left--; first.left == 0 {
+		*q = (*q)[1:]
+	}
+	return fault
+}

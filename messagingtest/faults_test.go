@@ -1,0 +1,146 @@
+package messagingtest_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+func TestAStatusIsAnsweredInsteadOfCarryingTheRequestOut(t *testing.T) {
+	tests := []struct {
+		name              string
+		fault             messagingtest.Fault
+		status            int
+		contentType, body string
+	}{
+		{"without a body it says what the status means", messagingtest.Status(503),
+			503, "application/json", `{"success":false,"message":"Service Unavailable"}`},
+		{"a body of JSON is announced as such", messagingtest.Status(422, `{"errors":["no"]}`),
+			422, "application/json", `{"errors":["no"]}`},
+		{"any other body is what it looks like", messagingtest.Status(502, "<html><body>Bad gateway"),
+			502, "text/html; charset=utf-8", "<html><body>Bad gateway"},
+		{"parts of a body are joined", messagingtest.Status(500, "a", "b"),
+			500, "text/plain; charset=utf-8", "ab"},
+		{"an empty body stays empty", messagingtest.Status(500, ""), 500, "", ""},
+		{"a status that has no body gets none", messagingtest.Status(204), 204, "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := messagingtest.NewServer(t)
+			s.FailNext(1, test.fault)
+			failed := post(t, s, "/v1/events", `{"name":"n","description":"d","parameters":[]}`)
+			assert.Equal(t, test.status, failed.StatusCode)
+			assert.Equal(t, test.body, failed.Body)
+			if test.contentType != "" {
+				assert.Equal(t, test.contentType, failed.Header.Get("Content-Type"))
+			}
+			assert.Contains(t, get(t, s, "/v1/events").Body, `"data":[]`)
+		})
+	}
+}
+
+func TestACodeThatCanNotBeAnsweredWithPanics(t *testing.T) {
+	for _, code := range []int{-1, 0, 100, 199, 600, 1000} {
+		assert.Panics(t, func() { messagingtest.Status(code) }, code)
+	}
+}
+
+func TestARequestWhoseAnswerIsLostIsCarriedOut(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.FailNext(1, messagingtest.AnswerLost())
+	_, err := s.Client().Broadcasts.SendPush(t.Context(), toEveryone)
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	assert.Len(t, s.PushBroadcasts(), 1)
+	require.Len(t, s.Requests(), 1)
+	assert.Zero(t, s.Requests()[0].StatusCode)
+}
+
+func TestARefusalCanGetLostToo(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.FailNext(1, messagingtest.AnswerLost())
+	_, err := s.Client().Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "unknown", Email: "ada@example.com"})
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	assert.Empty(t, s.Triggers())
+}
+
+func TestASlowRequestIsAnsweredAfterItsWait(t *testing.T) {
+	const wait = 20 * time.Millisecond
+	s := messagingtest.NewServer(t)
+	s.FailNext(1, messagingtest.Slow(wait))
+	start := time.Now()
+	_, err := s.Client().Broadcasts.SendPush(t.Context(), toEveryone)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, time.Since(start), wait)
+	assert.Len(t, s.PushBroadcasts(), 1)
+}
+
+// sendAndThen sends a broadcast that is held for an hour, and lets the caller
+// do something as soon as it has arrived.
+func sendAndThen(t *testing.T, s *messagingtest.Server, act func(cancel context.CancelFunc)) error {
+	t.Helper()
+	s.FailNext(1, messagingtest.Slow(time.Hour))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	sent := make(chan error, 1)
+	go func() {
+		_, err := s.Client().Broadcasts.SendPush(ctx, toEveryone)
+		sent <- err
+	}()
+	require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Empty(t, s.PushBroadcasts(), "it is not carried out before its wait is over")
+	assert.Zero(t, s.Requests()[0].StatusCode)
+	act(cancel)
+	return <-sent
+}
+
+func TestASlowRequestIsCarriedOutAlthoughTheClientGaveUp(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	err := sendAndThen(t, s, func(giveUp context.CancelFunc) { giveUp() })
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	s.Close()
+	assert.Len(t, s.PushBroadcasts(), 1)
+}
+
+func TestCloseEndsTheWaitOfASlowRequest(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	err := sendAndThen(t, s, func(context.CancelFunc) { s.Close() })
+	require.NoError(t, err)
+	assert.Len(t, s.PushBroadcasts(), 1)
+}
+
+func TestFaultsQueueUp(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.FailNext(2, messagingtest.Status(500))
+	s.FailNext(1, messagingtest.Fault{})
+	s.FailNext(0, messagingtest.Status(400))
+	s.FailNext(-1, messagingtest.Status(400))
+	s.FailNext(1, messagingtest.Status(429))
+	var statuses []int
+	for range 6 {
+		statuses = append(statuses, get(t, s, "/v1/events").StatusCode)
+	}
+	assert.Equal(t, []int{500, 500, 200, 429, 200, 200}, statuses)
+}
+
+func TestAFaultIsForTheNextRequestWhateverItAsksFor(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.FailNext(1, messagingtest.Status(http.StatusTeapot))
+	assert.Equal(t, http.StatusTeapot, get(t, s, "/unknown").StatusCode)
+	assert.Equal(t, http.StatusNotFound, get(t, s, "/unknown").StatusCode)
+}
+
+func TestEveryAttemptOfAClientUsesUpAFault(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.FailNext(2, messagingtest.Status(500))
+	page, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})
+	require.NoError(t, err)
+	assert.Equal(t, 3, page.Response.Attempts)
+}

@@ -1,0 +1,153 @@
+package messagingtest_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+func TestRequestsThatReachNoOperation(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*http.Request)
+		status int
+		allow  string
+	}{
+		{"a path that the service does not have is 404",
+			func(r *http.Request) { r.URL.Path = "/v1/segments" }, 404, ""},
+		{"a path with a slash too many is 404",
+			func(r *http.Request) { r.URL.Path += "/" }, 404, ""},
+		{"a path below another version is 404",
+			func(r *http.Request) { r.URL.Path = "/v2/events" }, 404, ""},
+		{"an unknown path is 404 without a key too",
+			func(r *http.Request) { r.URL.Path = "/"; r.Header.Del("X-Authorization") }, 404, ""},
+		{"another method is 405 and names those that are taken",
+			func(r *http.Request) { r.Method = http.MethodDelete }, 405, "POST, GET"},
+		{"a list can't be posted to",
+			func(r *http.Request) { r.URL.Path = "/v1/customers" }, 405, "GET"},
+		{"a broadcast can't be fetched",
+			func(r *http.Request) { r.URL.Path = pushPath; r.Method = http.MethodGet }, 405, "POST"},
+		{"no key is 401",
+			func(r *http.Request) { r.Header.Del("X-Authorization") }, 401, ""},
+		{"a wrong key is 401",
+			func(r *http.Request) { r.Header.Set("X-Authorization", "another") }, 401, ""},
+		{"a key in another header is 401",
+			func(r *http.Request) {
+				r.Header.Set("Authorization", r.Header.Get("X-Authorization"))
+				r.Header.Del("X-Authorization")
+			}, 401, ""},
+		{"a body that is not announced as JSON is 415",
+			func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415, ""},
+		{"a body that is not announced at all is 415",
+			func(r *http.Request) { r.Header.Del("Content-Type") }, 415, ""},
+		{"a query that can't be read is 400, since part of it would be lost",
+			func(r *http.Request) { r.Method = http.MethodGet; r.URL.RawQuery = "per_page=%zz" }, 400, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := messagingtest.NewServer(t)
+			r := newRequest(t, s, http.MethodPost, "/v1/events", `{"name":"n","description":"d","parameters":[]}`)
+			test.change(r)
+			refused := send(t, r)
+			assert.Equal(t, test.status, refused.StatusCode)
+			assert.Equal(t, test.allow, refused.Header.Get("Allow"))
+			assert.Equal(t, "application/json", refused.Header.Get("Content-Type"))
+			assert.Regexp(t, `^\{"success":false,"message":"[^"]+"\}$`, refused.Body)
+			assert.Contains(t, get(t, s, "/v1/events").Body, `"data":[]`, "nothing was done")
+		})
+	}
+}
+
+func TestABodyThatIsNotAJSONObjectIs400(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	for _, body := range []string{"", "null", "[]", `"text"`, "{", `{"name":}`, `{} {}`, "name=n"} {
+		t.Run(body, func(t *testing.T) {
+			refused := post(t, s, "/v1/events", body)
+			assert.Equal(t, http.StatusBadRequest, refused.StatusCode)
+			assert.JSONEq(t, `{"success":false,"message":"The body is not a JSON object."}`, refused.Body)
+		})
+	}
+}
+
+func TestTheContentTypeMayHaveParameters(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	r := newRequest(t, s, http.MethodPost, "/v1/events", `{"name":"n","description":"d","parameters":[]}`)
+	r.Header.Set("Content-Type", "Application/JSON; charset=utf-8")
+	assert.Equal(t, http.StatusOK, send(t, r).StatusCode)
+}
+
+// endless is a body that never ends.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// broken is a body whose sender breaks off.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
+
+func TestBodiesThatCanNotBeReadToTheEnd(t *testing.T) {
+	tests := []struct {
+		name   string
+		body   io.Reader
+		status int
+	}{
+		{"a body over 64 MiB is 413", endless{}, http.StatusRequestEntityTooLarge},
+		{"a body that breaks off is 400", broken{}, http.StatusBadRequest},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := messagingtest.NewServer(t)
+			r := httptest.NewRequest(http.MethodPost, "/v1/events", test.body)
+			r.Header.Set("X-Authorization", s.APIKey())
+			recorder := httptest.NewRecorder()
+			s.Handler().ServeHTTP(recorder, r)
+			assert.Equal(t, test.status, recorder.Code)
+			require.Len(t, s.Requests(), 1)
+			assert.Empty(t, s.Requests()[0].Body, "what came of the body is not kept")
+		})
+	}
+}
+
+func TestTheClientUnderstandsEveryRefusal(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	client := s.Client()
+	stranger, err := messaging.NewClient(s.URL(), "another-key", messaging.WithHTTPClient(http.DefaultClient))
+	require.NoError(t, err)
+	tests := []struct {
+		name string
+		err  func() error
+		want error
+	}{
+		{"401", func() error {
+			_, err := stranger.Broadcasts.SendPush(t.Context(), toEveryone)
+			return err
+		}, messaging.ErrUnauthorized},
+		{"404", func() error {
+			_, err := client.Do(t.Context(), messaging.Request{Method: "POST", Path: "/v1/segments", Body: struct{}{}})
+			return err
+		}, messaging.ErrNotFound},
+		{"422", func() error {
+			_, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{}, messaging.WithoutValidation())
+			return err
+		}, messaging.ErrValidation},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := test.err()
+			require.ErrorIs(t, err, test.want)
+			assert.Equal(t, messaging.DeliveryRejected, messaging.DeliveryOf(err))
+			var refused *messaging.APIError
+			require.ErrorAs(t, err, &refused)
+			assert.NotEmpty(t, refused.Message)
+		})
+	}
+}

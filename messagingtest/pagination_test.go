@@ -1,0 +1,247 @@
+package messagingtest_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+const transactionalPath = "/v1/messaging/transactional"
+
+// rawPage is a page of transactional messages or events on the wire.
+type rawPage struct {
+	Data []struct{ ID string }
+	Meta struct {
+		HasNextPage    *bool   `json:"has_next_page"`
+		HasPrevPage    *bool   `json:"has_prev_page"`
+		NextPageCursor *string `json:"next_page_cursor"`
+		PrevPageCursor *string `json:"prev_page_cursor"`
+		PerPage        int     `json:"per_page"`
+	}
+}
+
+func (p rawPage) ids() []string {
+	var ids []string
+	for _, row := range p.Data {
+		ids = append(ids, row.ID)
+	}
+	return ids
+}
+
+// getPage fetches a page, and sees that its meta is in harmony with itself.
+func getPage(t *testing.T, s *messagingtest.Server, perPage int, cursor string) rawPage {
+	t.Helper()
+	query := url.Values{"per_page": {strconv.Itoa(perPage)}}
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	answer := get(t, s, transactionalPath+"?"+query.Encode())
+	require.Equal(t, 200, answer.StatusCode, answer.Body)
+	var page rawPage
+	require.NoError(t, json.Unmarshal([]byte(answer.Body), &page))
+	require.Equal(t, perPage, page.Meta.PerPage)
+	require.Equal(t, *page.Meta.HasNextPage, page.Meta.NextPageCursor != nil)
+	require.Equal(t, *page.Meta.HasPrevPage, page.Meta.PrevPageCursor != nil)
+	return page
+}
+
+func addMessages(s *messagingtest.Server, ids ...string) {
+	for _, id := range ids {
+		s.AddTransactional(messaging.TransactionalMessage{ID: id})
+	}
+}
+
+func numbers(n int) []string {
+	var ids []string
+	for i := range n {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	return ids
+}
+
+func TestPagesLeadForwardAndBackAgain(t *testing.T) {
+	for length := range 8 {
+		for perPage := 1; perPage <= 4; perPage++ {
+			t.Run(fmt.Sprintf("%d records by %d", length, perPage), func(t *testing.T) {
+				s := messagingtest.NewServer(t)
+				ids := numbers(length)
+				addMessages(s, ids...)
+				want := slices.Collect(slices.Chunk(ids, perPage))
+				if length == 0 {
+					want = [][]string{nil}
+				}
+				page := getPage(t, s, perPage, "")
+				assert.False(t, *page.Meta.HasPrevPage)
+				forward := [][]string{page.ids()}
+				for page.Meta.NextPageCursor != nil {
+					page = getPage(t, s, perPage, *page.Meta.NextPageCursor)
+					forward = append(forward, page.ids())
+				}
+				assert.Equal(t, want, forward)
+				backward := [][]string{page.ids()}
+				for page.Meta.PrevPageCursor != nil {
+					page = getPage(t, s, perPage, *page.Meta.PrevPageCursor)
+					backward = append(backward, page.ids())
+				}
+				slices.Reverse(backward)
+				assert.Equal(t, want, backward)
+			})
+		}
+	}
+}
+
+func TestTheDefaultPageSizeIs20(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	addMessages(s, numbers(21)...)
+	page, err := s.Client().Transactional.List(t.Context(), messaging.TransactionalListParams{})
+	require.NoError(t, err)
+	assert.Len(t, page.Items, 20)
+	assert.Equal(t, 20, page.Meta.PerPage)
+	assert.True(t, page.Meta.HasNextPage)
+}
+
+func TestAPageMayBeLargerThanTheList(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	addMessages(s, "a")
+	const most = int(^uint(0) >> 1)
+	assert.Equal(t, []string{"a"}, getPage(t, s, most, "").ids())
+}
+
+func TestRecordsThatAreAddedMeanwhileMoveNothing(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	addMessages(s, "a", "b", "c", "d")
+	first := getPage(t, s, 2, "")
+	addMessages(s, "e")
+	second := getPage(t, s, 2, *first.Meta.NextPageCursor)
+	assert.Equal(t, []string{"c", "d"}, second.ids())
+	require.True(t, *second.Meta.HasNextPage)
+	addMessages(s, "f")
+	assert.Equal(t, []string{"e", "f"}, getPage(t, s, 2, *second.Meta.NextPageCursor).ids())
+	assert.Equal(t, []string{"a", "b"}, getPage(t, s, 2, *second.Meta.PrevPageCursor).ids())
+	assert.Equal(t, []string{"c", "d"}, getPage(t, s, 2, *first.Meta.NextPageCursor).ids(), "a cursor can be used again")
+}
+
+func TestThePageSizeMayChangeOnTheWay(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	addMessages(s, "a", "b", "c", "d", "e")
+	first := getPage(t, s, 3, "")
+	second := getPage(t, s, 1, *first.Meta.NextPageCursor)
+	assert.Equal(t, []string{"d"}, second.ids())
+	back := getPage(t, s, 5, *second.Meta.PrevPageCursor)
+	assert.Equal(t, []string{"a", "b", "c"}, back.ids())
+	assert.False(t, *back.Meta.HasPrevPage)
+	assert.Equal(t, []string{"d", "e"}, getPage(t, s, 5, *back.Meta.NextPageCursor).ids())
+}
+
+func TestAFilteredListHasPagesOfItsOwn(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	var wanted []string
+	for i := range 10 {
+		id := fmt.Sprintf("c-%d", i)
+		s.AddCustomers(messaging.Customer{CustomerID: id})
+		if i%2 == 1 {
+			wanted = append(wanted, id)
+		}
+	}
+	params := messaging.CustomerListParams{CustomerIDs: wanted, PerPage: 2}
+	var pages [][]string
+	var last messaging.PageMeta
+	for page, err := range s.Client().Customers.Pages(t.Context(), params) {
+		require.NoError(t, err)
+		var ids []string
+		for _, c := range page.Items {
+			ids = append(ids, c.CustomerID)
+		}
+		pages, last = append(pages, ids), page.Meta
+	}
+	assert.Equal(t, [][]string{{"c-1", "c-3"}, {"c-5", "c-7"}, {"c-9"}}, pages)
+
+	params.Cursor = last.PrevPageCursor
+	middle, err := s.Client().Customers.List(t.Context(), params)
+	require.NoError(t, err)
+	assert.Equal(t, "c-5", middle.Items[0].CustomerID)
+	params.Cursor = middle.Meta.PrevPageCursor
+	first, err := s.Client().Customers.List(t.Context(), params)
+	require.NoError(t, err)
+	assert.Equal(t, "c-1", first.Items[0].CustomerID)
+	assert.False(t, first.Meta.HasPrevPage, "the customer before is not one of those wanted")
+}
+
+func TestEveryListIsPaged(t *testing.T) {
+	const n = 45
+	s := messagingtest.NewServer(t)
+	for range n {
+		s.AddCustomers(messaging.Customer{})
+		s.AddEvents(messaging.Event{})
+		s.AddTransactional(messaging.TransactionalMessage{})
+	}
+	client := s.Client()
+	customers, err := messaging.Collect(client.Customers.All(t.Context(), messaging.CustomerListParams{}))
+	require.NoError(t, err)
+	events, err := messaging.Collect(client.Events.All(t.Context(), messaging.EventListParams{}))
+	require.NoError(t, err)
+	messages, err := messaging.Collect(client.Transactional.All(t.Context(), messaging.TransactionalListParams{}))
+	require.NoError(t, err)
+	ids := make(map[string]bool)
+	for i := range n {
+		ids[customers[i].CustomerID], ids[events[i].ID], ids[messages[i].ID] = true, true, true
+	}
+	assert.Len(t, ids, 3*n)
+	assert.Len(t, s.Requests(), 9)
+}
+
+func TestQueriesThatBreakTheRulesAreRefused(t *testing.T) {
+	s, longer := messagingtest.NewServer(t), messagingtest.NewServer(t)
+	addMessages(s, numbers(30)...)
+	addMessages(longer, numbers(70)...)
+	cursor := *getPage(t, s, 20, "").Meta.NextPageCursor
+	for range 30 {
+		s.AddEvents(messaging.Event{})
+	}
+	decoded, err := base64.RawURLEncoding.DecodeString(cursor)
+	require.NoError(t, err)
+	tampered := base64.RawURLEncoding.EncodeToString([]byte(strings.Replace(string(decoded), "20", "10", 1)))
+	tests := []struct {
+		name, target string
+		want         []string
+	}{
+		{"a page of nothing", transactionalPath + "?per_page=0", []string{"per_page"}},
+		{"a page of less than nothing", transactionalPath + "?per_page=-1", []string{"per_page"}},
+		{"a page of half a record", transactionalPath + "?per_page=1.5", []string{"per_page"}},
+		{"a page size that is no number", "/v1/events?per_page=all", []string{"per_page"}},
+		{"a page size that is empty", "/v1/customers?per_page=", []string{"per_page"}},
+		{"a page size beyond all numbers", "/v1/customers?per_page=99999999999999999999", []string{"per_page"}},
+		{"a cursor that was made up", transactionalPath + "?cursor=page-2", []string{"cursor"}},
+		{"a cursor that is no text", "/v1/customers?cursor=%ff", []string{"cursor"}},
+		{"a cursor that was cut", transactionalPath + "?cursor=" + cursor[:len(cursor)-2], []string{"cursor"}},
+		{"a cursor with something after it", transactionalPath + "?cursor=" + cursor + "MQ", []string{"cursor"}},
+		{"a cursor that was changed", transactionalPath + "?cursor=" + tampered, []string{"cursor"}},
+		{"a cursor of another list", "/v1/events?cursor=" + cursor, []string{"cursor"}},
+		{"a cursor of a longer list of another server",
+			transactionalPath + "?cursor=" + *getPage(t, longer, 60, "").Meta.NextPageCursor, []string{"cursor"}},
+		{"both are told at once", "/v1/events?per_page=0&cursor=x", []string{"cursor", "per_page"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var fields []string
+			for field := range get(t, s, test.target).problems(t) {
+				fields = append(fields, field)
+			}
+			slices.Sort(fields)
+			assert.Equal(t, test.want, fields)
+		})
+	}
+	assert.Equal(t, 200, get(t, s, transactionalPath+"?cursor="+cursor).StatusCode, "the cursor that the cases change is sound")
+	assert.Equal(t, 200, get(t, s, transactionalPath+"?cursor=").StatusCode, "an empty cursor is none")
+}

@@ -1,0 +1,170 @@
+package messagingtest_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+const pushPath = "/v1/broadcast/send/push-notification"
+
+// toEveryone is the smallest broadcast.
+var toEveryone = messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello, everyone.", To: messaging.AllCustomers()}
+
+func TestAServerOfATestIsClosedWithIt(t *testing.T) {
+	var s *messagingtest.Server
+	t.Run("a test that uses a server", func(t *testing.T) {
+		s = messagingtest.NewServer(t)
+		assert.Equal(t, http.StatusOK, get(t, s, "/v1/events").StatusCode)
+	})
+	_, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err), "nobody listens any more")
+}
+
+// recordingTB is a test that notes what a helper does to it.
+type recordingTB struct {
+	testing.TB
+	failedWith []any
+	cleanups   int
+}
+
+func (tb *recordingTB) Helper()        {}
+func (tb *recordingTB) Cleanup(func()) { tb.cleanups++ }
+func (tb *recordingTB) Fatal(args ...any) {
+	tb.failedWith = args
+	runtime.Goexit()
+}
+
+func TestAServerThatCanNotStartFailsTheTest(t *testing.T) {
+	tb := &recordingTB{}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		messagingtest.NewServer(tb, messagingtest.WithIdentifier("phone_no"))
+	}()
+	<-over
+	require.Len(t, tb.failedWith, 1)
+	assert.ErrorContains(t, tb.failedWith[0].(error), "phone_no")
+	assert.Zero(t, tb.cleanups)
+}
+
+func TestBadOptionsAreErrorsOfStart(t *testing.T) {
+	tests := map[string]messagingtest.Option{
+		"an identifier that is no field of a customer": messagingtest.WithIdentifier("phone_no"),
+		"an empty identifier":                          messagingtest.WithIdentifier(""),
+		"a nil option":                                 nil,
+	}
+	for name, option := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, err := messagingtest.Start(option)
+			require.ErrorContains(t, err, "messagingtest: ")
+			assert.Nil(t, s)
+		})
+	}
+}
+
+func TestClosingTwiceDoesNothing(t *testing.T) {
+	s, err := messagingtest.Start()
+	require.NoError(t, err)
+	s.Close()
+	s.Close()
+}
+
+func TestWhatWasRecordedCanBeReadAfterClose(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	_, err := s.Client().Broadcasts.SendPush(t.Context(), toEveryone)
+	require.NoError(t, err)
+	s.Close()
+	assert.Len(t, s.PushBroadcasts(), 1)
+	assert.Len(t, s.Requests(), 1)
+}
+
+func TestAClientOfTheCallersOwnNeedsTheURLAndTheKey(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	client, err := messaging.NewClient(s.URL(), s.APIKey(), messaging.WithHTTPClient(http.DefaultClient))
+	require.NoError(t, err)
+	_, err = client.Broadcasts.SendPush(t.Context(), toEveryone)
+	require.NoError(t, err)
+}
+
+func TestTwoServersShareNothing(t *testing.T) {
+	one, other := messagingtest.NewServer(t), messagingtest.NewServer(t)
+	_, err := one.Client().Broadcasts.SendPush(t.Context(), toEveryone)
+	require.NoError(t, err)
+	assert.Len(t, one.PushBroadcasts(), 1)
+	assert.Empty(t, other.PushBroadcasts())
+	assert.Empty(t, other.Requests())
+}
+
+func TestTheHandlerServesBehindAServerAndAPrefixOfTheCallersOwn(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	own := httptest.NewServer(http.StripPrefix("/sandbox", s.Handler()))
+	defer own.Close()
+	client, err := messaging.NewClient(own.URL+"/sandbox", s.APIKey(), messaging.WithHTTPClient(own.Client()))
+	require.NoError(t, err)
+
+	_, err = client.Broadcasts.SendPush(t.Context(), toEveryone)
+	require.NoError(t, err)
+	s.FailNext(1, messagingtest.AnswerLost())
+	_, err = client.Broadcasts.SendPush(t.Context(), toEveryone)
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	assert.Len(t, s.PushBroadcasts(), 2)
+}
+
+func TestABadClientOptionPanics(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	assert.Panics(t, func() { s.Client(messaging.WithAttemptTimeout(-time.Second)) })
+}
+
+func TestTheCallersClientOptionsComeAfterThoseOfTheServer(t *testing.T) {
+	noKey := errors.New("the vault is closed")
+	tests := map[string]struct {
+		option   messaging.Option
+		attempts int
+		isErr    error
+	}{
+		"a retry policy":   {messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}), 1, messaging.ErrServer},
+		"an HTTP client":   {messaging.WithHTTPClient(&http.Client{Transport: answering(http.StatusForbidden)}), 0, messaging.ErrForbidden},
+		"a source of keys": {messaging.WithKeySource(func(context.Context) (string, error) { return "", noKey }), 0, noKey},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := messagingtest.NewServer(t)
+			s.FailNext(2, messagingtest.Status(http.StatusServiceUnavailable))
+			_, err := s.Client(test.option).Events.List(t.Context(), messaging.EventListParams{})
+			require.ErrorIs(t, err, test.isErr)
+			assert.Len(t, s.Requests(), test.attempts)
+		})
+	}
+}
+
+// answering is a transport that answers everything with a status.
+type answering int
+
+func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
+	recorder := httptest.NewRecorder()
+	recorder.WriteHeader(int(a))
+	return recorder.Result(), nil
+}
+
+func TestTheClientRepeatsWithoutAPause(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.FailNext(2, messagingtest.Status(http.StatusServiceUnavailable))
+	// The client's own waits come to half a second at least, which is more than
+	// this deadline leaves: it would not even wait.
+	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+	defer cancel()
+	page, err := s.Client().Events.List(ctx, messaging.EventListParams{})
+	require.NoError(t, err)
+	assert.Equal(t, 3, page.Response.Attempts)
+}

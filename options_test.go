@@ -1,0 +1,321 @@
+package messaging_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+const baseURL = "https://api.example.com"
+
+// What an option is accepted for is settled by the compiler.
+var (
+	_ messaging.Option = messaging.WithHTTPClient(nil)
+	_ messaging.Option = messaging.WithAttemptTimeout(0)
+	_ messaging.Option = messaging.WithRetryPolicy(messaging.RetryPolicy{})
+	_ messaging.Option = messaging.WithRateLimiter(nil)
+	_ messaging.Option = messaging.WithLogger(nil)
+	_ messaging.Option = messaging.WithUserAgent("")
+	_ messaging.Option = messaging.WithMaxResponseBytes(0)
+	_ messaging.Option = messaging.WithInsecureHTTP()
+	_ messaging.Option = messaging.WithKeySource(nil)
+	_ messaging.Option = messaging.WithHeader("", "")
+	_ messaging.Option = messaging.WithoutValidation()
+	_ messaging.Option = messaging.WithoutReadAhead()
+
+	_ messaging.RequestOption = messaging.WithHeader("", "")
+	_ messaging.RequestOption = messaging.WithoutValidation()
+	_ messaging.RequestOption = messaging.WithoutReadAhead()
+	_ messaging.RequestOption = messaging.WithRepeatableSend()
+)
+
+func TestAnOptionIsAcceptedOnlyWhereItMeansSomething(t *testing.T) {
+	_, forClients := any(messaging.WithRepeatableSend()).(messaging.Option)
+	assert.False(t, forClients, "to send twice is decided call by call")
+
+	for name, option := range map[string]messaging.Option{
+		"WithHTTPClient":       messaging.WithHTTPClient(nil),
+		"WithAttemptTimeout":   messaging.WithAttemptTimeout(0),
+		"WithRetryPolicy":      messaging.WithRetryPolicy(messaging.RetryPolicy{}),
+		"WithRateLimiter":      messaging.WithRateLimiter(nil),
+		"WithLogger":           messaging.WithLogger(nil),
+		"WithUserAgent":        messaging.WithUserAgent(""),
+		"WithMaxResponseBytes": messaging.WithMaxResponseBytes(0),
+		"WithInsecureHTTP":     messaging.WithInsecureHTTP(),
+		"WithKeySource":        messaging.WithKeySource(nil),
+	} {
+		_, forCalls := option.(messaging.RequestOption)
+		assert.False(t, forCalls, "%s is for a client alone", name)
+	}
+}
+
+func TestABadBaseURLIsRefused(t *testing.T) {
+	const (
+		noURL       = "baseURL must be a URL"
+		notAbsolute = "baseURL must be an absolute URL, such as https://api.example.com"
+		clearText   = "baseURL must be https unless it is on a loopback address; see WithInsecureHTTP"
+		credentials = "baseURL must not hold credentials"
+		query       = "baseURL must not have a query or a fragment"
+		dots        = "baseURL must not have dot segments"
+	)
+	tests := []struct {
+		name    string
+		url     string
+		problem string
+	}{
+		{"nothing", "", notAbsolute},
+		{"no scheme", "api.canary.com", notAbsolute},
+		{"no scheme, but a port", "canary:443", notAbsolute},
+		{"no scheme, but slashes", "//api.canary.com", notAbsolute},
+		{"a path alone", "/v1/canary", notAbsolute},
+		{"another scheme", "ftp://api.canary.com", notAbsolute},
+		{"a scheme without slashes", "https:canary", notAbsolute},
+		{"no host", "https://", notAbsolute},
+		{"no host, but a path", "https:///canary", notAbsolute},
+		{"no host, but a port", "https://:443", notAbsolute},
+		{"a port that is no number", "https://api.canary.com:https", noURL},
+		{"a host that is cut short", "https://[::1", noURL},
+		{"an escape that is cut short", "https://api.canary.com/%4", noURL},
+		{"clear text to another machine", "http://api.canary.com", clearText},
+		{"clear text to a name that begins like this machine", "http://localhost.canary.com", clearText},
+		{"clear text to a name that begins like an address of this machine", "http://127.0.0.1.canary.com", clearText},
+		{"clear text to every address of this machine", "http://0.0.0.0", clearText},
+		{"clear text to an address nearby", "http://192.168.0.1", clearText},
+		{"clear text in capitals", "HTTP://API.CANARY.COM", clearText},
+		{"a user", "https://canary@api.example.com", credentials},
+		{"a user and a password", "https://user:canary@api.example.com", credentials},
+		{"a user without a name", "https://@api.example.com", credentials},
+		{"a query", "https://api.example.com?key=canary", query},
+		{"a query after a path", "https://api.example.com/v1?key=canary", query},
+		{"a question mark with nothing after it", "https://api.example.com?", query},
+		{"a fragment", "https://api.example.com/#canary", query},
+		{"a hash with nothing after it", "https://api.example.com#", query},
+		{"a blank before it", " https://api.canary.com", noURL},
+		{"a blank after it", "https://api.canary.com ", noURL},
+		{"a blank in the host", "https://api canary.com", noURL},
+		{"a blank in the path", "https://api.example.com/ca nary", noURL},
+		{"a line break after it", "https://api.canary.com\n", noURL},
+		{"a tab in the path", "https://api.example.com/canary\t", noURL},
+		{"a NUL", "https://api.canary.com/\x00", noURL},
+		{"a DEL", "https://api.canary.com/\x7f", noURL},
+		{"a host that is not ASCII", "https://cänary.com", noURL},
+		{"bytes that are not UTF-8", "https://canary.com/\xff", noURL},
+		{"a step up", "https://api.example.com/canary/../admin", dots},
+		{"a step up at the end", "https://api.example.com/canary/..", dots},
+		{"an escaped step up", "https://api.example.com/canary/%2e%2E/admin", dots},
+		{"a step up to an escaped slash", "https://api.example.com/canary/..%2fadmin", dots},
+		{"a step on the spot", "https://api.example.com/./canary", dots},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			client, err := messaging.NewClient(test.url, "key")
+			requireRefused(t, err, test.problem)
+			assert.Nil(t, client)
+		})
+	}
+}
+
+func TestEverythingThatIsWrongWithABaseURLIsReported(t *testing.T) {
+	_, err := messaging.NewClient("http://canary:canary@api.example.com/..?canary#canary", "key")
+	requireRefused(t, err, "baseURL must be https unless it is on a loopback address; see WithInsecureHTTP, "+
+		"must not hold credentials, must not have a query or a fragment, must not have dot segments")
+}
+
+func TestAGoodBaseURLIsTaken(t *testing.T) {
+	tests := []struct {
+		name    string
+		url     string
+		options []messaging.Option
+	}{
+		{"a host", "https://api.example.com", nil},
+		{"a port", "https://api.example.com:8443", nil},
+		{"a slash at the end", "https://api.example.com/", nil},
+		{"a path before that of the service", "https://example.com/messaging/eu", nil},
+		{"a path with a slash at the end", "https://example.com/messaging/", nil},
+		{"a path with dots that lead nowhere", "https://example.com/.well-known/a..b", nil},
+		{"an escaped path", "https://example.com/a%20b", nil},
+		{"capitals", "HTTPS://API.EXAMPLE.COM", nil},
+		{"an address", "https://192.0.2.1", nil},
+		{"an IPv6 address", "https://[2001:db8::1]:8443", nil},
+		{"clear text to this machine by name", "http://localhost:8080", nil},
+		{"clear text to this machine by name, in capitals", "http://LOCALHOST", nil},
+		{"clear text to this machine", "http://127.0.0.1:8080", nil},
+		{"clear text to this machine by another address", "http://127.1.2.3", nil},
+		{"clear text to this machine over IPv6", "http://[::1]:8080", nil},
+		{"clear text to another machine, where that is asked for", "http://api.example.com", []messaging.Option{messaging.WithInsecureHTTP()}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			client, err := messaging.NewClient(test.url, "key", test.options...)
+			require.NoError(t, err)
+			assert.NotNil(t, client)
+		})
+	}
+}
+
+// badKeys are keys that can't be sent, and why.
+var badKeys = []struct{ name, key, problem string }{
+	{"a key is required", "", "is required"},
+	{"a blank is no key", " ", "must be printable ASCII without blanks"},
+	{"a key has no blank before it", " canary", "must be printable ASCII without blanks"},
+	{"a key has no blank after it", "canary ", "must be printable ASCII without blanks"},
+	{"a key has no blank within", "Bearer canary", "must be printable ASCII without blanks"},
+	{"a key read from a file has lost its line break", "canary\n", "must be printable ASCII without blanks"},
+	{"a key can't smuggle in a header", "canary\r\nX-Evil: 1", "must be printable ASCII without blanks"},
+	{"a key has no tab", "canary\tcanary", "must be printable ASCII without blanks"},
+	{"a key has no NUL", "canary\x00", "must be printable ASCII without blanks"},
+	{"a key has no DEL", "canary\x7f", "must be printable ASCII without blanks"},
+	{"a key has no escape code", "\x1b[0mcanary", "must be printable ASCII without blanks"},
+	{"a key is ASCII", "canäry", "must be printable ASCII without blanks"},
+	{"a key has no byte order mark", "\ufeffcanary", "must be printable ASCII without blanks"},
+	{"a key is no binary", notUTF8, "must be printable ASCII without blanks"},
+	{"a key of 4097 bytes is too long", strings.Repeat("k", 4097), "must not be longer than 4 KiB"},
+}
+
+func TestABadKeyIsRefused(t *testing.T) {
+	for _, bad := range badKeys {
+		t.Run(bad.name, func(t *testing.T) {
+			client, err := messaging.NewClient(baseURL, bad.key)
+			requireRefused(t, err, "apiKey "+bad.problem)
+			assert.Nil(t, client)
+		})
+	}
+}
+
+func TestABadKeyFromAKeySourceIsNotSent(t *testing.T) {
+	for _, bad := range badKeys {
+		t.Run(bad.name, func(t *testing.T) {
+			g := newGateWithKey(t, "", messaging.WithKeySource(func(context.Context) (string, error) { return bad.key, nil }))
+			err := gettingCustomer("42")(t.Context(), g.client)
+			require.ErrorContains(t, err, "API key "+bad.problem)
+			assert.NotContains(t, err.Error(), canary)
+			assert.NotContains(t, err.Error(), "kkk")
+			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+			assert.Empty(t, g.take())
+		})
+	}
+}
+
+func TestACallWithoutAKeyFromTheKeySourceIsNotSent(t *testing.T) {
+	failure := errors.New("the vault is sealed")
+	g := newGateWithKey(t, "", messaging.WithKeySource(func(context.Context) (string, error) { return canary, failure }))
+	err := gettingCustomer("42")(t.Context(), g.client)
+	require.ErrorIs(t, err, failure)
+	assert.NotContains(t, err.Error(), canary)
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+	assert.Empty(t, g.take())
+}
+
+func TestTheLongestKeyIsTaken(t *testing.T) {
+	_, err := messaging.NewClient(baseURL, strings.Repeat("k", 4096))
+	require.NoError(t, err)
+	_, err = messaging.NewClient(baseURL, "!~")
+	require.NoError(t, err)
+}
+
+func TestABadOptionIsRefused(t *testing.T) {
+	const negative, order = "WithRetryPolicy must not have a negative field", "WithRetryPolicy must not have a MaxWait below its MinWait"
+	policy := func(p messaging.RetryPolicy) messaging.Option { return messaging.WithRetryPolicy(p) }
+	tests := []struct {
+		name    string
+		option  messaging.Option
+		problem string
+	}{
+		{"no option at all", nil, "opts must not hold a nil option"},
+		{"no HTTP client", messaging.WithHTTPClient(nil), "WithHTTPClient must not be nil"},
+		{"no logger", messaging.WithLogger(nil), "WithLogger must not be nil"},
+		{"no limiter", messaging.WithRateLimiter(nil), "WithRateLimiter must not be nil"},
+		{"no key source", messaging.WithKeySource(nil), "WithKeySource must not be nil"},
+		{"a key source beside a key", messaging.WithKeySource(func(context.Context) (string, error) { return canary, nil }),
+			`apiKey must be "" beside WithKeySource`},
+		{"no time for an attempt", messaging.WithAttemptTimeout(0), "WithAttemptTimeout must be positive"},
+		{"less than no time for an attempt", messaging.WithAttemptTimeout(-time.Second), "WithAttemptTimeout must be positive"},
+		{"no room for an answer", messaging.WithMaxResponseBytes(0), "WithMaxResponseBytes must be positive"},
+		{"less than no room for an answer", messaging.WithMaxResponseBytes(-1), "WithMaxResponseBytes must be positive"},
+		{"fewer than no attempts", policy(messaging.RetryPolicy{MaxAttempts: -1}), negative},
+		{"a shortest wait below zero", policy(messaging.RetryPolicy{MinWait: -1}), negative},
+		{"a longest wait below zero", policy(messaging.RetryPolicy{MaxWait: -1}), negative + ", must not have a MaxWait below its MinWait"},
+		{"a longest wait for the service below zero", policy(messaging.RetryPolicy{MaxRetryAfter: -1}), negative},
+		{"a longest wait below the shortest", policy(messaging.RetryPolicy{MinWait: 2 * time.Second, MaxWait: time.Second}), order},
+		{"a longest wait below the default of the shortest", policy(messaging.RetryPolicy{MaxWait: time.Millisecond}), order},
+		{"no product", messaging.WithUserAgent(""), "WithUserAgent must be printable ASCII, and not blank"},
+		{"a blank product", messaging.WithUserAgent("  "), "WithUserAgent must be printable ASCII, and not blank"},
+		{"a product with a line break", messaging.WithUserAgent("canary\r\nX-Evil: 1"), "WithUserAgent must be printable ASCII, and not blank"},
+		{"a product that is not ASCII", messaging.WithUserAgent("cänary"), "WithUserAgent must be printable ASCII, and not blank"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			client, err := messaging.NewClient(baseURL, "key", test.option)
+			requireRefused(t, err, test.problem)
+			assert.Nil(t, client)
+		})
+	}
+}
+
+func TestEveryBadArgumentOfAClientIsReportedAtOnce(t *testing.T) {
+	_, err := messaging.NewClient("https://user:canary@api.example.com", "ca nary",
+		messaging.WithMaxResponseBytes(-1), nil, messaging.WithHTTPClient(nil), messaging.WithHeader("Host", canary))
+	requireRefused(t, err, "WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
+		"WithHeader can't set Host", "baseURL must not hold credentials", "apiKey must be printable ASCII without blanks")
+	assert.Equal(t, "new client", requireValidationError(t, err).Op)
+}
+
+func TestAHeaderThatDecidesOverSafetyCannotBeSet(t *testing.T) {
+	const noName = "WithHeader has a key that is not a header name"
+	const control = "WithHeader has a value with control characters for X-Trace"
+	tests := []struct {
+		name, key, value, problem string
+	}{
+		{"the API key", "X-Authorization", canary, "WithHeader can't set X-Authorization"},
+		{"the API key in small letters", "x-authorization", canary, "WithHeader can't set X-Authorization"},
+		{"the API key in mixed letters", "x-AUTHORIZATION", canary, "WithHeader can't set X-Authorization"},
+		{"an idempotency key, which net/http takes for leave to send again", "Idempotency-Key", canary, "WithHeader can't set Idempotency-Key"},
+		{"an idempotency key by its older name", "x-idempotency-key", canary, "WithHeader can't set X-Idempotency-Key"},
+		{"an encoding", "accept-encoding", canary, "WithHeader can't set Accept-Encoding"},
+		{"the host", "HOST", canary, "WithHeader can't set Host"},
+		{"the length", "content-length", canary, "WithHeader can't set Content-Length"},
+		{"the type", "Content-type", canary, "WithHeader can't set Content-Type"},
+		{"a reserved header with an empty value", "X-Authorization", "", "WithHeader can't set X-Authorization"},
+		{"no name", "", canary, noName},
+		{"a name with a blank", "X Canary", canary, noName},
+		{"a reserved name with a blank after it", "X-Authorization ", canary, noName},
+		{"a name with a colon", "X-Canary:", canary, noName},
+		{"a name with a line break", "X-Canary\r\nX-Evil", canary, noName},
+		{"a name that is not ASCII", "X-Cänary", canary, noName},
+		{"a value with a line break", "x-trace", "canary\r\nX-Evil: 1", control},
+		{"a value with a NUL", "X-Trace", "canary\x00", control},
+		{"a value with a DEL", "X-Trace", "canary\x7f", control},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			header := messaging.WithHeader(test.key, test.value)
+			_, err := messaging.NewClient(baseURL, "key", header)
+			requireRefused(t, err, test.problem)
+
+			g := newGate(t)
+			r := refusal{call: gettingCustomer("42"), problems: []string{test.problem}}
+			g.requireRefused(t, r, header)
+			g.requireRefused(t, r, header, messaging.WithoutValidation())
+		})
+	}
+}
+
+func TestGoodOptionsAreTaken(t *testing.T) {
+	_, err := messaging.NewClient(baseURL, "",
+		messaging.WithKeySource(func(context.Context) (string, error) { return "key", nil }),
+		messaging.WithHTTPClient(new(http.Client)), messaging.WithLogger(slog.New(slog.DiscardHandler)),
+		messaging.WithAttemptTimeout(1), messaging.WithMaxResponseBytes(1), messaging.WithUserAgent("billing/1.4 (nightly)"),
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Minute}),
+		messaging.WithHeader("X-Trace", "jäne\u00a0doe"), messaging.WithHeader("Accept-Language", ""),
+		messaging.WithoutValidation(), messaging.WithoutReadAhead())
+	require.NoError(t, err)
+}

@@ -1,0 +1,921 @@
+package messaging_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/messaging-go/messaging"
+)
+
+// listKind is one of the lists of the service, its items known by their ids.
+type listKind struct {
+	name, operation string
+	idField         string
+	nested          bool // rows and meta stand within an outer "data"
+	all             func(context.Context, *messaging.Client, string, ...messaging.RequestOption) iter.Seq2[string, error]
+}
+
+// listKinds are all lists: two envelopes between them.
+var listKinds = []listKind{
+	{name: "events", operation: "list events", idField: "id",
+		all: func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
+			return ids(c.Events.All(ctx, messaging.EventListParams{Cursor: cursor}, opts...),
+				func(e messaging.Event) string { return e.ID })
+		}},
+	{name: "customers", operation: "list customers", idField: "customer_id", nested: true,
+		all: func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
+			return ids(c.Customers.All(ctx, messaging.CustomerListParams{Cursor: cursor}, opts...),
+				func(c messaging.Customer) string { return c.CustomerID })
+		}},
+	{name: "transactional messages", operation: "list transactional messages", idField: "id",
+		all: func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
+			return ids(c.Transactional.All(ctx, messaging.TransactionalListParams{Cursor: cursor}, opts...),
+				func(m messaging.TransactionalMessage) string { return m.ID })
+		}},
+}
+
+func ids[T any](items iter.Seq2[T, error], id func(T) string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for item, err := range items {
+			if !yield(id(item), err) {
+				return
+			}
+		}
+	}
+}
+
+// rowsPath is where an error finds the rows of a page.
+func (k listKind) rowsPath() string {
+	if k.nested {
+		return "data.data"
+	}
+	return "data"
+}
+
+// answer writes a page in the envelope of the list.
+func (k listKind) answer(p scriptedPage) string {
+	rows := p.rows
+	if rows == "" {
+		var list []string
+		for _, id := range p.items {
+			list = append(list, fmt.Sprintf(`{%q:%q}`, k.idField, id))
+		}
+		rows = "[" + strings.Join(list, ",") + "]"
+	}
+	meta := ""
+	if p.meta != "" {
+		meta = `,"meta":` + p.meta
+	}
+	if k.nested {
+		return `{"success":true,"message":"fetched","data":{"data":` + rows + meta + `}}`
+	}
+	return `{"success":true,"message":"fetched","data":` + rows + meta + `}`
+}
+
+// script is what a service answers to each cursor.
+type script map[string]scriptedPage
+
+func (s script) with(cursor string, p scriptedPage) script {
+	changed := maps.Clone(s)
+	changed[cursor] = p
+	return changed
+}
+
+type scriptedPage struct {
+	items    []string // the ids of the rows
+	rows     string   // JSON in place of the items
+	meta     string   // JSON, "" to leave it out
+	status   int      // 0 for 200
+	body     string   // in place of the whole answer
+	cutShort bool     // the connection ends within the answer
+}
+
+const lastPage = `{"has_next_page":false,"has_prev_page":true,"next_page_cursor":null,"prev_page_cursor":"p","per_page":2}`
+
+func pageBefore(cursor string) string {
+	quoted, _ := json.Marshal(cursor)
+	return fmt.Sprintf(`{"has_next_page":true,"has_prev_page":false,"next_page_cursor":%s,"prev_page_cursor":null,"per_page":2}`, quoted)
+}
+
+// threePages has two items on each page.
+var threePages = script{
+	"":  {items: []string{"a1", "a2"}, meta: pageBefore("b")},
+	"b": {items: []string{"b1", "b2"}, meta: pageBefore("c")},
+	"c": {items: []string{"c1", "c2"}, meta: lastPage},
+}
+
+// enoughRequests is more than any range of these tests takes. One that asks for
+// as many is in a circle.
+const enoughRequests = 1000
+
+// scriptedService answers by its script and knows what it was asked.
+type scriptedService struct {
+	kind   listKind
+	script script
+
+	mu    sync.Mutex
+	asked []string    // cursors, in order
+	more  chan string // the same, as they come
+}
+
+func newScriptedService(kind listKind, script script) *scriptedService {
+	return &scriptedService{kind: kind, script: script, more: make(chan string, enoughRequests)}
+}
+
+func (s *scriptedService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	cursor := r.URL.Query().Get("cursor")
+	s.mu.Lock()
+	s.asked = append(s.asked, cursor)
+	inCircle := len(s.asked) > enoughRequests
+	s.mu.Unlock()
+	if inCircle {
+		w.WriteHeader(http.StatusLoopDetected)
+		return
+	}
+	s.more <- cursor
+	page, known := s.script[cursor]
+	if !known {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	body := page.body
+	if body == "" {
+		body = s.kind.answer(page)
+	}
+	if page.cutShort {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	}
+	if page.status != 0 {
+		w.WriteHeader(page.status)
+	}
+	_, _ = io.WriteString(w, body)
+}
+
+func (s *scriptedService) cursors() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
+}
+
+// waitFor returns once the service was asked for the page at cursor.
+func (s *scriptedService) waitFor(t *testing.T, cursor string) {
+	t.Helper()
+	limit := time.NewTimer(10 * time.Second)
+	defer limit.Stop()
+	for {
+		select {
+		case asked := <-s.more:
+			if asked == cursor {
+				return
+			}
+		case <-limit.C:
+			require.FailNow(t, "the page was never asked for", "cursor %q; asked: %q", cursor, s.cursors())
+		}
+	}
+}
+
+// inFlight counts the requests that are on their way.
+type inFlight struct {
+	http.RoundTripper
+	requests atomic.Int32
+}
+
+func (f *inFlight) RoundTrip(req *http.Request) (*http.Response, error) {
+	f.requests.Add(1)
+	defer f.requests.Add(-1)
+	return f.RoundTripper.RoundTrip(req)
+}
+
+// twoTries repeats a read once, at once.
+var twoTries = messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 2, MinWait: 1, MaxWait: 1})
+
+// serve starts handler on the loopback and returns a client for it. When the
+// test is over, no goroutine may be left of either.
+func serve(t *testing.T, handler http.Handler, opts ...messaging.Option) (*messaging.Client, *inFlight) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	transport := &inFlight{RoundTripper: server.Client().Transport}
+	opts = append([]messaging.Option{messaging.WithHTTPClient(&http.Client{Transport: transport}), twoTries}, opts...)
+	client, err := messaging.NewClient(server.URL, "key", opts...)
+	require.NoError(t, err)
+	return client, transport
+}
+
+// inMemory is a transport that hands requests to a handler, with no network.
+type inMemory struct{ http.Handler }
+
+func (m inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
+	answer := httptest.NewRecorder()
+	m.ServeHTTP(answer, req)
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	return answer.Result(), nil
+}
+
+// serveInMemory returns a client whose requests handler answers with no network.
+func serveInMemory(t testing.TB, handler http.Handler, opts ...messaging.Option) *messaging.Client {
+	t.Helper()
+	opts = append([]messaging.Option{messaging.WithHTTPClient(&http.Client{Transport: inMemory{handler}}), twoTries}, opts...)
+	client, err := messaging.NewClient("https://api.example.com", "key", opts...)
+	require.NoError(t, err)
+	return client
+}
+
+// ending is the error that a range ends with.
+type ending struct {
+	cursor, next string // of the PageError
+	is           error  // nil for any
+	delivery     messaging.Delivery
+	text         string // part of the error text; {rows} stands for the path of the rows
+}
+
+func (e *ending) check(t *testing.T, kind listKind, err error) {
+	t.Helper()
+	if e == nil {
+		assert.NoError(t, err)
+		return
+	}
+	var pageError *messaging.PageError
+	require.ErrorAs(t, err, &pageError)
+	assert.Equal(t, e.cursor, pageError.Cursor, "the cursor to resume at")
+	assert.Equal(t, e.next, pageError.Next, "the cursor to skip to")
+	assert.Equal(t, e.delivery, pageError.Delivery())
+	assert.Equal(t, e.delivery, messaging.DeliveryOf(err))
+	if e.is != nil {
+		assert.ErrorIs(t, err, e.is)
+	}
+	text := strings.ReplaceAll(e.text, "{rows}", kind.rowsPath())
+	assert.Contains(t, err.Error(), text)
+	assert.True(t, strings.HasPrefix(err.Error(), kind.operation+": "), err.Error())
+	assert.NotContains(t, err.Error(), "http://", "no error quotes a URL")
+}
+
+// collect ranges over items for as long as visit, where there is one, wants to
+// go on. It holds every range to the same manners: one error, last, by itself.
+func collect(t *testing.T, items iter.Seq2[string, error], visit func(id string) bool) (got []string, failure error) {
+	t.Helper()
+	for id, err := range items {
+		require.NoError(t, failure, "the error is the last that is yielded")
+		if err != nil {
+			assert.Empty(t, id, "no item comes with the error")
+			failure = err
+			continue
+		}
+		got = append(got, id)
+		if visit != nil && !visit(id) {
+			break
+		}
+	}
+	return got, failure
+}
+
+// walk is one way through a list.
+type walk struct {
+	name   string
+	script script
+	start  string // the cursor to start from
+	stopAt string // break at this item, "" for never
+	items  []string
+	asked  []string // the cursors that the service was asked for
+	// ahead is the last cursor asked for where pages are read ahead, if that
+	// makes a difference.
+	ahead string
+	ends  *ending
+}
+
+func (w walk) run(t *testing.T) {
+	for _, kind := range listKinds {
+		t.Run(kind.name+", read ahead", func(t *testing.T) {
+			w.walk(t, kind, true)
+		})
+		t.Run(kind.name+", one page at a time", func(t *testing.T) {
+			w.walk(t, kind, false, messaging.WithoutReadAhead())
+		})
+	}
+}
+
+func (w walk) walk(t *testing.T, kind listKind, readsAhead bool, opts ...messaging.RequestOption) {
+	service := newScriptedService(kind, w.script)
+	client, transport := serve(t, service)
+	asked := slices.Clone(w.asked)
+	if readsAhead && w.ahead != "" {
+		asked = append(asked, w.ahead)
+	}
+	items := kind.all(t.Context(), client, w.start, opts...)
+	got, failure := collect(t, items, func(id string) bool {
+		if id == w.stopAt {
+			service.waitFor(t, asked[len(asked)-1])
+		}
+		return id != w.stopAt
+	})
+	assert.Zero(t, transport.requests.Load(), "no request outlives the range")
+	assert.Equal(t, w.items, got)
+	assert.Equal(t, asked, service.cursors())
+	w.ends.check(t, kind, failure)
+}
+
+// badCursor is the ending after a page whose cursor leads nowhere.
+func badCursor(cursor, next, text string) *ending {
+	return &ending{cursor: cursor, next: next, is: messaging.ErrBadCursor, delivery: messaging.DeliveryAccepted,
+		text: "can't understand the answer (200): meta.next_page_cursor " + text + ": bad cursor; it is safe to ask again"}
+}
+
+func TestRangeEnds(t *testing.T) {
+	for _, row := range []walk{
+		{name: "an empty list has no items",
+			script: script{"": {meta: lastPage}}, asked: []string{""}},
+		{name: "a list of one page takes one request",
+			script: script{"": {items: []string{"a1", "a2"}, meta: lastPage}},
+			items:  []string{"a1", "a2"}, asked: []string{""}},
+		{name: "a list of many pages takes one request each, in order",
+			script: threePages,
+			items:  []string{"a1", "a2", "b1", "b2", "c1", "c2"}, asked: []string{"", "b", "c"}},
+		{name: "a range starts at the cursor that it is given",
+			script: threePages, start: "b",
+			items: []string{"b1", "b2", "c1", "c2"}, asked: []string{"b", "c"}},
+		{name: "an item that is on two pages comes twice",
+			script: threePages.with("b", scriptedPage{items: []string{"a2"}, meta: pageBefore("c")}),
+			items:  []string{"a1", "a2", "a2", "c1", "c2"}, asked: []string{"", "b", "c"}},
+		{name: "pages may be larger than the meta says",
+			script: threePages.with("b", scriptedPage{items: []string{"1", "2", "3", "4", "5"}, meta: pageBefore("c")}),
+			items:  []string{"a1", "a2", "1", "2", "3", "4", "5", "c1", "c2"}, asked: []string{"", "b", "c"}},
+		{name: "no meta is a single page",
+			script: script{"": {items: []string{"a1"}}}, items: []string{"a1"}, asked: []string{""}},
+		{name: "null for meta is a single page",
+			script: script{"": {items: []string{"a1"}, meta: `null`}}, items: []string{"a1"}, asked: []string{""}},
+		{name: "an empty list for meta is a single page",
+			script: script{"": {items: []string{"a1"}, meta: `[]`}}, items: []string{"a1"}, asked: []string{""}},
+		{name: "an empty meta is a single page",
+			script: script{"": {items: []string{"a1"}, meta: `{}`}}, items: []string{"a1"}, asked: []string{""}},
+		{name: "null for data is an empty page",
+			script: script{"": {rows: `null`, meta: lastPage}}, asked: []string{""}},
+		{name: "null for data does not end a list that goes on",
+			script: threePages.with("b", scriptedPage{rows: `null`, meta: pageBefore("c")}),
+			items:  []string{"a1", "a2", "c1", "c2"}, asked: []string{"", "b", "c"}},
+		{name: "an empty page in the middle does not end a list that goes on",
+			script: threePages.with("b", scriptedPage{meta: pageBefore("c")}),
+			items:  []string{"a1", "a2", "c1", "c2"}, asked: []string{"", "b", "c"}},
+		{name: "an empty first page does not end a list that goes on",
+			script: threePages.with("", scriptedPage{meta: pageBefore("b")}),
+			items:  []string{"b1", "b2", "c1", "c2"}, asked: []string{"", "b", "c"}},
+		{name: "no next page is the end, whatever cursor there is",
+			script: script{"": {items: []string{"a1"}, meta: `{"has_next_page":false,"next_page_cursor":"b"}`}},
+			items:  []string{"a1"}, asked: []string{""}},
+		{name: "a cursor leads on where has_next_page is missing",
+			script: threePages.with("", scriptedPage{items: []string{"a1"}, meta: `{"next_page_cursor":"b"}`}),
+			items:  []string{"a1", "b1", "b2", "c1", "c2"}, asked: []string{"", "b", "c"}},
+		{name: "a cursor leads on where has_next_page is null",
+			script: threePages.with("", scriptedPage{items: []string{"a1"}, meta: `{"next_page_cursor":"b","has_next_page":null}`}),
+			items:  []string{"a1", "b1", "b2", "c1", "c2"}, asked: []string{"", "b", "c"}},
+		{name: "a cursor may be sent as a number",
+			script: script{"": {meta: `{"has_next_page":true,"next_page_cursor":7}`}, "7": {items: []string{"b1"}, meta: lastPage}},
+			items:  []string{"b1"}, asked: []string{"", "7"}},
+	} {
+		t.Run(row.name, row.run)
+	}
+}
+
+func TestRangeRefusesACursorThatLeadsAstray(t *testing.T) {
+	const circle, nowhere = "leads back to an earlier page", "has a next page without a cursor"
+	for _, row := range []walk{
+		{name: "a cursor that stays where it is",
+			script: threePages.with("b", scriptedPage{items: []string{"b1"}, meta: pageBefore("b")}),
+			items:  []string{"a1", "a2", "b1"}, asked: []string{"", "b"}, ends: badCursor("b", "", circle)},
+		{name: "a cursor that stays at the start",
+			script: script{"b": {items: []string{"b1"}, meta: pageBefore("b")}}, start: "b",
+			items: []string{"b1"}, asked: []string{"b"}, ends: badCursor("b", "", circle)},
+		{name: "two cursors that take turns",
+			script: threePages.with("c", scriptedPage{items: []string{"c1"}, meta: pageBefore("b")}),
+			items:  []string{"a1", "a2", "b1", "b2", "c1"}, asked: []string{"", "b", "c"}, ends: badCursor("c", "", circle)},
+		{name: "a way back to the cursor that the range started from",
+			script: threePages.with("c", scriptedPage{items: []string{"c1"}, meta: pageBefore("a")}).
+				with("a", scriptedPage{items: []string{"a1"}, meta: pageBefore("b")}), start: "a",
+			items: []string{"a1", "b1", "b2", "c1"}, asked: []string{"a", "b", "c"}, ends: badCursor("c", "", circle)},
+		{name: "a circle of empty pages",
+			script: script{"": {meta: pageBefore("b")}, "b": {meta: pageBefore("b")}},
+			asked:  []string{"", "b"}, ends: badCursor("b", "", circle)},
+		{name: "a next page whose cursor is null",
+			script: threePages.with("b", scriptedPage{items: []string{"b1"}, meta: `{"has_next_page":true,"next_page_cursor":null}`}),
+			items:  []string{"a1", "a2", "b1"}, asked: []string{"", "b"}, ends: badCursor("b", "", nowhere)},
+		{name: "a next page whose cursor is empty",
+			script: script{"": {items: []string{"a1"}, meta: `{"has_next_page":true,"next_page_cursor":""}`}},
+			items:  []string{"a1"}, asked: []string{""}, ends: badCursor("", "", nowhere)},
+		{name: "a next page whose cursor is missing",
+			script: script{"": {items: []string{"a1"}, meta: `{"has_next_page":true}`}},
+			items:  []string{"a1"}, asked: []string{""}, ends: badCursor("", "", nowhere)},
+	} {
+		t.Run(row.name, row.run)
+	}
+}
+
+// emptyPages is a page of one item, as many empty ones, and another item at the
+// end. The empty pages have the cursors "1", "2" and so on.
+func emptyPages(count int) (script, []string) {
+	pages := script{"": {items: []string{"first"}, meta: pageBefore("1")}}
+	cursors := []string{""}
+	for i := 1; i <= count; i++ {
+		cursors = append(cursors, strconv.Itoa(i))
+		pages[strconv.Itoa(i)] = scriptedPage{meta: pageBefore(strconv.Itoa(i + 1))}
+	}
+	pages[strconv.Itoa(count+1)] = scriptedPage{items: []string{"last"}, meta: lastPage}
+	return pages, append(cursors, strconv.Itoa(count+1))
+}
+
+func TestRangeGoesThroughEmptyPagesButNotForEver(t *testing.T) {
+	hundred, all := emptyPages(100)
+	walk{name: "a hundred are gone through", script: hundred, asked: all, items: []string{"first", "last"}}.run(t)
+
+	tooMany, all := emptyPages(101)
+	walk{name: "the next is the end", script: tooMany, asked: all[:102], items: []string{"first"},
+		ends: badCursor("101", "102", "is the end of 101 empty pages in a row")}.run(t)
+
+	interrupted, all := emptyPages(150)
+	interrupted["60"] = scriptedPage{items: []string{"between"}, meta: pageBefore("61")}
+	walk{name: "an item between them starts the count anew", script: interrupted, asked: all,
+		items: []string{"first", "between", "last"}}.run(t)
+}
+
+func TestRangeEndsWithTheErrorOfAnyPage(t *testing.T) {
+	for _, failure := range []struct {
+		name      string
+		page      scriptedPage // its meta is that of the page in whose place it stands
+		requests  int
+		tellsNext bool
+		ends      ending
+	}{
+		{name: "an answer that is cut short", page: scriptedPage{cutShort: true}, requests: 2,
+			ends: ending{is: io.ErrUnexpectedEOF, delivery: messaging.DeliveryUnknown, text: "unexpected EOF; it is safe to ask again"}},
+		{name: "a server error", page: scriptedPage{status: 500, body: `{"success":false,"message":"out of order"}`}, requests: 2,
+			ends: ending{is: messaging.ErrServer, delivery: messaging.DeliveryUnknown,
+				text: "500 Internal Server Error: out of order; it is safe to ask again"}},
+		{name: "a refusal", page: scriptedPage{status: 422, body: `{"message":"no","errors":{"cursor":["is expired"]}}`}, requests: 1,
+			ends: ending{is: messaging.ErrValidation, delivery: messaging.DeliveryRejected,
+				text: "422 Unprocessable Entity: no: cursor is expired; it was refused"}},
+		{name: "success false", page: scriptedPage{body: `{"success":false,"message":"not today","data":null}`}, requests: 1,
+			ends: ending{delivery: messaging.DeliveryRejected, text: "200 with success false: not today; it was refused"}},
+		{name: "an answer that is not JSON", page: scriptedPage{body: `<html>hello</html>`}, requests: 1,
+			ends: ending{delivery: messaging.DeliveryUnknown,
+				text: "can't understand the answer (200): the answer is not valid JSON; it is safe to ask again"}},
+		{name: "a row that can't be read", page: scriptedPage{rows: `[{},5]`}, requests: 1, tellsNext: true,
+			ends: ending{delivery: messaging.DeliveryAccepted,
+				text: "can't understand the answer (200): {rows}.1 is a number where an object is due; it is safe to ask again"}},
+	} {
+		cursors, items := []string{"", "b", "c"}, []string{"a1", "a2", "b1", "b2", "c1", "c2"}
+		for i, cursor := range cursors {
+			broken, ends := failure.page, failure.ends
+			broken.meta = threePages[cursor].meta
+			if ends.cursor = cursor; failure.tellsNext && i+1 < len(cursors) {
+				ends.next = cursors[i+1]
+			}
+			t.Run(fmt.Sprintf("%s on page %d", failure.name, i+1), walk{
+				script: threePages.with(cursor, broken),
+				items:  append([]string(nil), items[:2*i]...),
+				asked:  slices.Concat(cursors[:i], slices.Repeat([]string{cursor}, failure.requests)),
+				ends:   &ends,
+			}.run)
+		}
+	}
+}
+
+func TestNoPageIsSkippedToWhereThereIsNone(t *testing.T) {
+	walk{script: script{"": {rows: `[5]`, meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}, asked: []string{""},
+		ends: &ending{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number where an object is due"}}.run(t)
+}
+
+func TestBreakStopsAsking(t *testing.T) {
+	all := []string{"a1", "a2", "b1", "b2", "c1", "c2"}
+	for i, row := range []walk{
+		{name: "within the first page", asked: []string{""}},
+		{name: "at the end of the first page", asked: []string{""}},
+		{name: "within the second page", asked: []string{"", "b"}, ahead: "c"},
+		{name: "at the end of the second page", asked: []string{"", "b"}, ahead: "c"},
+		{name: "within the last page", asked: []string{"", "b", "c"}},
+		{name: "at the end of the last page", asked: []string{"", "b", "c"}},
+	} {
+		row.script, row.stopAt, row.items = threePages, all[i], all[:i+1]
+		t.Run(row.name, row.run)
+	}
+}
+
+func TestBreakOnTheLastItemHidesTheErrorBehindIt(t *testing.T) {
+	walk{script: script{"": {items: []string{"a1"}, meta: `{"has_next_page":true}`}}, stopAt: "a1",
+		items: []string{"a1"}, asked: []string{""}}.run(t)
+}
+
+func TestCursorsComeBackAsTheyWere(t *testing.T) {
+	for _, cursor := range []string{
+		"+/=&%", "a b", "%2B", "?#", `"\`, "naïve ☃ 𝄞", "\n\t\x00", "a;b", ",", "..", strings.Repeat("eyJpZCI6MX0", 200),
+	} {
+		t.Run(strconv.Quote(cursor[:min(len(cursor), 20)]), walk{
+			script: script{"": {items: []string{"a1"}, meta: pageBefore(cursor)}, cursor: {items: []string{"b1"}, meta: lastPage}},
+			items:  []string{"a1", "b1"}, asked: []string{"", cursor},
+		}.run)
+	}
+}
+
+func TestNothingIsSentBeforeTheRange(t *testing.T) {
+	service := newScriptedService(listKinds[0], threePages)
+	client, _ := serve(t, service)
+	for _, kind := range listKinds {
+		require.NotNil(t, kind.all(t.Context(), client, ""))
+	}
+	require.NotNil(t, client.Events.Pages(t.Context(), messaging.EventListParams{}))
+	assert.Empty(t, service.cursors())
+}
+
+func TestEveryRangeStartsOver(t *testing.T) {
+	for _, kind := range listKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			service := newScriptedService(kind, threePages)
+			client, _ := serve(t, service)
+			items := kind.all(t.Context(), client, "")
+			interrupted, err := collect(t, items, func(id string) bool {
+				if id == "b1" {
+					service.waitFor(t, "c")
+				}
+				return id != "b1"
+			})
+			require.NoError(t, err)
+			assert.Equal(t, []string{"a1", "a2", "b1"}, interrupted)
+			for range 2 {
+				got, err := messaging.Collect(items)
+				require.NoError(t, err)
+				assert.Equal(t, []string{"a1", "a2", "b1", "b2", "c1", "c2"}, got)
+			}
+			assert.Equal(t, []string{"", "b", "c", "", "b", "c", "", "b", "c"}, service.cursors())
+		})
+	}
+}
+
+func TestOneIteratorServesManyRangesAtOnce(t *testing.T) {
+	client, _ := serve(t, newScriptedService(listKinds[1], threePages))
+	items := listKinds[1].all(t.Context(), client, "")
+	var ranges sync.WaitGroup
+	for range 8 {
+		ranges.Go(func() {
+			got, err := messaging.Collect(items)
+			assert.NoError(t, err)
+			assert.Equal(t, []string{"a1", "a2", "b1", "b2", "c1", "c2"}, got)
+		})
+	}
+	ranges.Wait()
+}
+
+func TestAFailedRangeIsResumedWhereItFailed(t *testing.T) {
+	for _, kind := range listKinds {
+		for _, failing := range []string{"", "b", "c"} {
+			t.Run(fmt.Sprintf("%s, at %q", kind.name, failing), func(t *testing.T) {
+				service := newScriptedService(kind, threePages.with(failing, scriptedPage{status: 422}))
+				client, _ := serve(t, service)
+				before, err := messaging.Collect(kind.all(t.Context(), client, ""))
+				var failure *messaging.PageError
+				require.ErrorAs(t, err, &failure)
+
+				service.script = threePages
+				rest, err := messaging.Collect(kind.all(t.Context(), client, failure.Cursor))
+				require.NoError(t, err)
+				assert.Equal(t, []string{"a1", "a2", "b1", "b2", "c1", "c2"}, append(before, rest...))
+			})
+		}
+	}
+}
+
+func TestAPageThatCannotBeReadIsSkipped(t *testing.T) {
+	for _, kind := range listKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			client, _ := serve(t, newScriptedService(kind, threePages.with("b", scriptedPage{rows: `["?"]`, meta: pageBefore("c")})))
+			before, err := messaging.Collect(kind.all(t.Context(), client, ""))
+			var failure *messaging.PageError
+			require.ErrorAs(t, err, &failure)
+
+			rest, err := messaging.Collect(kind.all(t.Context(), client, failure.Next))
+			require.NoError(t, err)
+			assert.Equal(t, []string{"a1", "a2", "c1", "c2"}, append(before, rest...))
+		})
+	}
+}
+
+func TestARangeLeftBehindEmptyPagesIsContinued(t *testing.T) {
+	pages, _ := emptyPages(101)
+	client, _ := serve(t, newScriptedService(listKinds[0], pages))
+	_, err := messaging.Collect(listKinds[0].all(t.Context(), client, ""))
+	var failure *messaging.PageError
+	require.ErrorAs(t, err, &failure)
+
+	rest, err := messaging.Collect(listKinds[0].all(t.Context(), client, failure.Next))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"last"}, rest)
+}
+
+func TestPagesYieldsNoPageWithTheError(t *testing.T) {
+	client, _ := serve(t, newScriptedService(listKinds[0], threePages.with("b", scriptedPage{rows: `[5]`, meta: pageBefore("c")})))
+	var got []*messaging.Page[messaging.Event]
+	var failure error
+	for page, err := range client.Events.Pages(t.Context(), messaging.EventListParams{}) {
+		if failure = err; err == nil {
+			got = append(got, page)
+			continue
+		}
+		assert.Nil(t, page)
+	}
+	require.Error(t, failure)
+	require.Len(t, got, 1)
+	assert.Equal(t, messaging.PageMeta{HasNextPage: true, NextPageCursor: "b", PerPage: 2}, got[0].Meta)
+	assert.Len(t, got[0].Items, 2)
+	assert.Equal(t, "fetched", got[0].Response.Message)
+	assert.Equal(t, 1, got[0].Response.Attempts)
+	assert.Nil(t, got[0].Response.Data, "the rows are in Items")
+}
+
+func TestAllYieldsTheZeroItemWithTheError(t *testing.T) {
+	client, _ := serve(t, newScriptedService(listKinds[0], script{"": {rows: `[{"id":"a1","surprise":1},{"id":"a2"},5]`}}))
+	yielded := 0
+	for event, err := range client.Events.All(t.Context(), messaging.EventListParams{}) {
+		yielded++
+		require.Error(t, err)
+		assert.Equal(t, messaging.Event{}, event)
+	}
+	assert.Equal(t, 1, yielded, "nothing of a page comes that can't be read to its end")
+}
+
+func TestARangeWithWrongArgumentsSendsNothing(t *testing.T) {
+	service := newScriptedService(listKinds[1], threePages)
+	client, _ := serve(t, service)
+	customers, err := messaging.Collect(client.Customers.All(t.Context(),
+		messaging.CustomerListParams{Cursor: "b", CustomerIDs: []string{}}))
+	assert.Empty(t, customers)
+	(&ending{cursor: "b", is: messaging.ErrValidation, delivery: messaging.DeliveryNotSent,
+		text: "customer_ids must not be empty"}).check(t, listKinds[1], err)
+	assert.Empty(t, service.cursors())
+}
+
+func TestCollectReturnsTheItemsBeforeTheError(t *testing.T) {
+	failure := assert.AnError
+	for _, row := range []struct {
+		name  string
+		items []string
+		err   error
+		want  []string
+	}{
+		{name: "nothing at all"},
+		{name: "items alone", items: []string{"a", "b"}, want: []string{"a", "b"}},
+		{name: "an error alone", err: failure},
+		{name: "items, then an error", items: []string{"a", "b"}, err: failure, want: []string{"a", "b"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got, err := messaging.Collect(func(yield func(string, error) bool) {
+				for _, item := range row.items {
+					if !yield(item, nil) {
+						return
+					}
+				}
+				if row.err != nil {
+					yield("the item beside an error is not one", row.err)
+				}
+			})
+			assert.Equal(t, row.err, err)
+			assert.Equal(t, row.want, got)
+		})
+	}
+}
+
+func TestTheNextPageIsOnItsWayWhileTheLoopWorks(t *testing.T) {
+	fourPages := threePages.with("c", scriptedPage{items: []string{"c1"}, meta: pageBefore("d")}).
+		with("d", scriptedPage{items: []string{"d1"}, meta: lastPage})
+	for _, row := range []struct {
+		name    string
+		client  []messaging.Option
+		call    []messaging.RequestOption
+		askedAt map[string]int // how many pages were asked for while the loop works on the item
+	}{
+		{name: "from the second page on, and never more than one",
+			askedAt: map[string]int{"a1": 1, "a2": 1, "b1": 3, "b2": 3, "c1": 4, "d1": 4}},
+		{name: "not when the client is told otherwise", client: []messaging.Option{messaging.WithoutReadAhead()},
+			askedAt: map[string]int{"a1": 1, "a2": 1, "b1": 2, "b2": 2, "c1": 3, "d1": 4}},
+		{name: "not when the call is told otherwise", call: []messaging.RequestOption{messaging.WithoutReadAhead()},
+			askedAt: map[string]int{"a1": 1, "a2": 1, "b1": 2, "b2": 2, "c1": 3, "d1": 4}},
+	} {
+		for _, kind := range listKinds {
+			t.Run(row.name+", "+kind.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					service := newScriptedService(kind, fourPages)
+					client := serveInMemory(t, service, row.client...)
+					askedAt := make(map[string]int)
+					for id, err := range kind.all(t.Context(), client, "", row.call...) {
+						require.NoError(t, err)
+						synctest.Wait()
+						askedAt[id] = len(service.cursors())
+					}
+					assert.Equal(t, row.askedAt, askedAt)
+				})
+			})
+		}
+	}
+}
+
+// stalling answers like the service beneath it, but for the page at a cursor: a
+// request for that never ends by itself.
+type stalling struct {
+	*scriptedService
+	cursor  string
+	arrived chan struct{} // closed when the page is asked for
+	ended   chan struct{} // closed when the caller has hung up
+}
+
+func newStalling(kind listKind, cursor string) *stalling {
+	return &stalling{newScriptedService(kind, threePages), cursor, make(chan struct{}), make(chan struct{})}
+}
+
+func (s *stalling) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("cursor") != s.cursor {
+		s.scriptedService.ServeHTTP(w, r)
+		return
+	}
+	close(s.arrived)
+	<-r.Context().Done()
+	close(s.ended)
+}
+
+func (s *stalling) hungUp(t *testing.T) {
+	t.Helper()
+	select {
+	case <-s.ended:
+	case <-time.After(10 * time.Second):
+		require.FailNow(t, "the request was not cancelled")
+	}
+}
+
+func TestLeavingARangeCancelsTheRequestInFlight(t *testing.T) {
+	for name, leave := range map[string]func(t *testing.T, items iter.Seq2[string, error], atSecondPage func()){
+		"by break": func(t *testing.T, items iter.Seq2[string, error], atSecondPage func()) {
+			for id := range items {
+				if id == "b1" {
+					atSecondPage()
+					break
+				}
+			}
+		},
+		"by a panic": func(t *testing.T, items iter.Seq2[string, error], atSecondPage func()) {
+			assert.PanicsWithValue(t, "enough", func() {
+				for id := range items {
+					if id == "b1" {
+						atSecondPage()
+						panic("enough")
+					}
+				}
+			})
+		},
+		"by the end of its goroutine": func(t *testing.T, items iter.Seq2[string, error], atSecondPage func()) {
+			var working sync.WaitGroup
+			working.Go(func() {
+				for id := range items {
+					if id == "b1" {
+						atSecondPage()
+						runtime.Goexit()
+					}
+				}
+			})
+			working.Wait()
+		},
+		"by stopping a pull": func(t *testing.T, items iter.Seq2[string, error], atSecondPage func()) {
+			next, stop := iter.Pull2(items)
+			for range 3 {
+				_, err, ok := next()
+				require.True(t, ok)
+				require.NoError(t, err)
+			}
+			atSecondPage()
+			stop()
+		},
+	} {
+		for _, kind := range listKinds {
+			t.Run(name+", "+kind.name, func(t *testing.T) {
+				service := newStalling(kind, "c")
+				client, transport := serve(t, service)
+				leave(t, kind.all(t.Context(), client, ""), func() { <-service.arrived })
+				assert.Zero(t, transport.requests.Load(), "the request is over before the range is")
+				service.hungUp(t)
+				assert.Equal(t, []string{"", "b"}, service.cursors())
+			})
+		}
+	}
+}
+
+func TestARangeObeysItsContext(t *testing.T) {
+	all := []string{"a1", "a2", "b1", "b2"}
+	for _, row := range []struct {
+		name     string
+		cancelAt string // the item at which the caller gives up, "" for before the range
+		stalled  bool   // the third page is asked for by then, and never comes
+		items    []string
+		asked    []string
+		ends     ending
+	}{
+		{name: "before the first request",
+			ends: ending{delivery: messaging.DeliveryNotSent, text: "context canceled; nothing was sent"}},
+		{name: "between two requests", cancelAt: "a2", items: all[:2], asked: []string{""},
+			ends: ending{cursor: "b", delivery: messaging.DeliveryNotSent, text: "context canceled; nothing was sent"}},
+		{name: "within a page, whose other items still come", cancelAt: "a1", items: all[:2], asked: []string{""},
+			ends: ending{cursor: "b", delivery: messaging.DeliveryNotSent, text: "context canceled; nothing was sent"}},
+		{name: "while the next page is on its way", cancelAt: "b1", stalled: true, items: all, asked: []string{"", "b"},
+			ends: ending{cursor: "c", delivery: messaging.DeliveryUnknown, text: "context canceled; it is safe to ask again"}},
+	} {
+		for _, kind := range listKinds {
+			t.Run(row.name+", "+kind.name, func(t *testing.T) {
+				service := newStalling(kind, "c")
+				client, transport := serve(t, service)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if row.cancelAt == "" {
+					cancel()
+				}
+				got, failure := collect(t, kind.all(ctx, client, ""), func(id string) bool {
+					if id == row.cancelAt {
+						if row.stalled {
+							<-service.arrived
+						}
+						cancel()
+					}
+					return true
+				})
+				assert.Equal(t, row.items, got)
+				assert.Equal(t, row.asked, service.cursors())
+				assert.Zero(t, transport.requests.Load())
+				row.ends.is = context.Canceled
+				row.ends.check(t, kind, failure)
+			})
+		}
+	}
+}
+
+func TestARangeEndsWhenItsDeadlinePasses(t *testing.T) {
+	for _, kind := range listKinds {
+		for _, stalled := range []string{"", "b", "c"} {
+			t.Run(fmt.Sprintf("%s, at %q", kind.name, stalled), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					service := newStalling(kind, stalled)
+					client := serveInMemory(t, service)
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					defer cancel()
+					start := time.Now()
+					got, err := messaging.Collect(kind.all(ctx, client, ""))
+					assert.Equal(t, 5*time.Second, time.Since(start))
+					assert.Len(t, got, map[string]int{"": 0, "b": 2, "c": 4}[stalled])
+					assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout)
+					(&ending{cursor: stalled, is: context.DeadlineExceeded, delivery: messaging.DeliveryUnknown,
+						text: "context deadline exceeded; it is safe to ask again"}).check(t, kind, err)
+				})
+			})
+		}
+	}
+}
+
+func TestAListWithoutEndIsReadAsFarAsTheLoopGoes(t *testing.T) {
+	kind := listKinds[0]
+	client := serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
+		_, _ = io.WriteString(w, kind.answer(scriptedPage{items: []string{strconv.Itoa(page)}, meta: pageBefore(strconv.Itoa(page + 1))}))
+	}))
+	got, err := collect(t, kind.all(t.Context(), client, ""), func(id string) bool { return id != "999" })
+	require.NoError(t, err)
+	assert.Len(t, got, 1000)
+}
+
+func TestFiltersAndPageSizeGoWithEveryPage(t *testing.T) {
+	kind, asked := listKinds[1], make(chan string, 3)
+	service := newScriptedService(kind, threePages)
+	client := serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.RawQuery
+		service.ServeHTTP(w, r)
+	}))
+	_, err := messaging.Collect(client.Customers.All(t.Context(), messaging.CustomerListParams{
+		PerPage: 2, CustomerIDs: []string{"7", "8"}, Emails: []string{"ada+1@example.com"}}))
+	require.NoError(t, err)
+	const filters = "customer_ids=7%2C8&emails=ada%2B1%40example.com&per_page=2"
+	assert.Equal(t, filters, <-asked)
+	assert.Equal(t, "cursor=b&"+filters, <-asked)
+	assert.Equal(t, "cursor=c&"+filters, <-asked)
+}

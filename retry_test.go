@@ -1,0 +1,856 @@
+package messaging_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// requestCounts is how many requests are made when every attempt ends alike: by
+// a read, by a send, by a send with WithRepeatableSend, and by a send under
+// RetryRateLimitedSends.
+type requestCounts struct{ read, send, repeatable, rateLimited int }
+
+var (
+	repeatsEverything    = requestCounts{3, 3, 3, 3}
+	repeatsNothing       = requestCounts{1, 1, 1, 1}
+	repeatsReads         = requestCounts{3, 1, 1, 1}
+	repeatsUnlessHarmful = requestCounts{3, 1, 3, 1}
+	repeatsIfRateLimited = requestCounts{3, 1, 1, 3}
+)
+
+var (
+	errRefused   = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	errReset     = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	errProxy     = &net.OpError{Op: "proxyconnect", Net: "tcp", Err: errRefused}
+	errAlert     = &net.OpError{Op: "remote error", Err: tls.AlertError(40)}
+	errUnknownCA = &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}
+)
+
+// errLookup is the failure to find the address of a host.
+func errLookup(failure net.DNSError) error {
+	return &net.OpError{Op: "dial", Net: "tcp", Err: &failure}
+}
+
+// outcome is what an attempt can come to, and what the client makes of it.
+type outcome struct {
+	name     string
+	attempts []scriptedAttempt
+	failure  error // an error of the type that is due, nil for success
+	delivery messaging.Delivery
+	requests requestCounts
+}
+
+type scriptedAttempt struct {
+	status int // -1 where it does not matter
+	play   scene
+}
+
+func when(play scene) []scriptedAttempt { return []scriptedAttempt{{-1, play}} }
+
+// answered gives the same answer under each of the statuses.
+func answered(body string, statuses ...int) []scriptedAttempt {
+	var attempts []scriptedAttempt
+	for _, status := range statuses {
+		attempts = append(attempts, scriptedAttempt{status, answers(status, body)})
+	}
+	return attempts
+}
+
+// outcomes is what the package documentation says about retries, row by row.
+func outcomes() []outcome {
+	transport, api, decode := new(messaging.TransportError), new(messaging.APIError), new(messaging.DecodeError)
+	notSent, rejected, unknown, accepted := messaging.DeliveryNotSent, messaging.DeliveryRejected, messaging.DeliveryUnknown, messaging.DeliveryAccepted
+	says := func(body string) []scriptedAttempt { return when(answers(200, body)) }
+	return []outcome{
+		{"a connection that is refused", when(neverConnects(errRefused)), transport, notSent, repeatsEverything},
+		{"a name server that fails", when(neverConnects(errLookup(net.DNSError{IsTemporary: true}))), transport, notSent, repeatsEverything},
+		{"a name server that does not answer", when(neverConnects(errLookup(net.DNSError{IsTimeout: true}))), transport, notSent, repeatsEverything},
+		{"a connection or handshake that takes too long", when(neverConnects(os.ErrDeadlineExceeded)), transport, notSent, repeatsEverything},
+		{"an attempt that times out before it has a connection", when(neverConnectsInTime), transport, notSent, repeatsEverything},
+		{"a handshake that is reset", when(neverConnects(errReset)), transport, notSent, repeatsEverything},
+		{"a handshake that breaks off", when(neverConnects(io.EOF)), transport, notSent, repeatsEverything},
+		{"a handshake that breaks off within a record", when(neverConnects(io.ErrUnexpectedEOF)), transport, notSent, repeatsEverything},
+		{"a proxy that can't be reached", when(neverConnects(errProxy)), transport, notSent, repeatsEverything},
+
+		{"a host that does not exist", when(neverConnects(errLookup(net.DNSError{IsNotFound: true}))), transport, notSent, repeatsNothing},
+		{"a certificate that can't be trusted", when(neverConnects(errUnknownCA)), transport, notSent, repeatsNothing},
+		{"a handshake that the other side refuses", when(neverConnects(errAlert)), transport, notSent, repeatsNothing},
+		{"https to a port that speaks http", when(neverConnects(errors.New("server gave HTTP response to HTTPS client"))), transport, notSent, repeatsNothing},
+		{"a proxy that refuses", when(neverConnects(errors.New("Proxy Authentication Required"))), transport, notSent, repeatsNothing},
+
+		{"an answer that is lost", when(breaks(io.EOF)), transport, unknown, repeatsUnlessHarmful},
+		{"a connection that is reset", when(breaks(errReset)), transport, unknown, repeatsUnlessHarmful},
+		{"a dial that fails after a connection was there", when(breaks(errRefused)), transport, unknown, repeatsUnlessHarmful},
+		{"an attempt that times out", when(connects(hangs)), transport, unknown, repeatsUnlessHarmful},
+		{"a malformed answer", when(breaks(errors.New("malformed HTTP response"))), transport, unknown, repeatsUnlessHarmful},
+		{"an error that does not tell how far it got", when(failsUntraced(errRefused)), transport, unknown, repeatsUnlessHarmful},
+
+		{"429", answered(saysNo, 429), api, rejected, repeatsIfRateLimited},
+		{"408 and 425", answered(saysNo, 408, 425), api, unknown, repeatsUnlessHarmful},
+		{"any other 4xx", answered(saysNo, statuses(400, 499, 408, 425, 429)...), api, rejected, repeatsNothing},
+		{"501 and 505", answered(saysNo, 501, 505), api, rejected, repeatsNothing},
+		{"500, 502, 503 and 504", answered(saysNo, 500, 502, 503, 504), api, unknown, repeatsUnlessHarmful},
+		{"520 to 599", answered(saysNo, statuses(520, 599)...), api, unknown, repeatsUnlessHarmful},
+		{"511 and its neighbours", answered(saysNo, statuses(506, 519)...), api, unknown, repeatsNothing},
+		{"3xx", answered(saysNo, statuses(300, 399)...), api, unknown, repeatsNothing},
+		{"1xx, 101 included", answered(saysNo, statuses(100, 199)...), api, unknown, repeatsNothing},
+		{"statuses below every class", answered(saysNo, statuses(0, 99)...), api, unknown, repeatsNothing},
+		{"statuses above every class", answered(saysNo, statuses(600, 999)...), api, unknown, repeatsNothing},
+		{"a status that the body contradicts", when(answers(400, saysYes)), api, rejected, repeatsNothing},
+
+		{"2xx that says success", answered(saysYes, statuses(200, 299)...), nil, accepted, repeatsNothing},
+		{"2xx that says success, last, and as HTML", when(answers(200, `{"message":"x","success":true}`, "Content-Type", "text/html")), nil, accepted, repeatsNothing},
+		{"2xx that says no success", says(saysNo), api, rejected, repeatsNothing},
+		{"2xx that is cut short", when(answersFrom(200, &cutShort{})), transport, unknown, repeatsReads},
+		{"2xx with nothing in it", says(""), decode, unknown, repeatsNothing},
+		{"2xx that is HTML", says("<html>Welcome</html>"), decode, unknown, repeatsNothing},
+		{"2xx that came whole and breaks off", says(`{"success":true,"data":`), decode, unknown, repeatsNothing},
+		{"2xx that is a list", says(`[{"success":true}]`), decode, unknown, repeatsNothing},
+		{"2xx that is null", says(`null`), decode, unknown, repeatsNothing},
+		{"2xx that is too large", says(`{"success":true,"message":"` + strings.Repeat("x", maxResponse) + `"}`), decode, unknown, repeatsNothing},
+		{"2xx that does not tell whether it is a success", says(`{"message":"Done"}`), decode, unknown, repeatsNothing},
+		{"2xx whose success is a text", says(`{"success":"true"}`), decode, unknown, repeatsNothing},
+		{"2xx whose success is a number", says(`{"success":1}`), decode, unknown, repeatsNothing},
+		{"2xx whose success is null", says(`{"success":null}`), decode, unknown, repeatsNothing},
+		{"2xx that says both", says(`{"success":false,"success":true}`), decode, unknown, repeatsNothing},
+		{"2xx that says it in capitals", says(`{"SUCCESS":true}`), decode, unknown, repeatsNothing},
+		{"2xx with more after its end", says(saysYes + "{}"), decode, unknown, repeatsNothing},
+	}
+}
+
+// maxResponse is the limit of the answers in these tests.
+const maxResponse = 1000
+
+// statuses are those from first to last, less the exceptions.
+func statuses(first, last int, except ...int) []int {
+	var all []int
+	for status := first; status <= last; status++ {
+		if !slices.Contains(except, status) {
+			all = append(all, status)
+		}
+	}
+	return all
+}
+
+func neverConnectsInTime(req *http.Request) (*http.Response, error) {
+	askForConnection(req)
+	return hangs(req)
+}
+
+// cutShort is a body that ends before its announced length, each time it is read.
+type cutShort struct{ begun bool }
+
+func (c *cutShort) Read(p []byte) (int, error) {
+	if c.begun = !c.begun; !c.begun {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return copy(p, `{"success":`), nil
+}
+
+// failsUntraced fails without a word to httptrace.
+func failsUntraced(err error) scene {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+func TestEveryOutcomeOfAnAttempt(t *testing.T) {
+	for _, row := range outcomes() {
+		runInBubble(t, row.name, func(t *testing.T) {
+			for _, attempt := range row.attempts {
+				row.check(t, attempt)
+			}
+		})
+	}
+}
+
+func (o outcome) check(t *testing.T, attempt scriptedAttempt) {
+	t.Helper()
+	repeatable, rateLimited := messaging.WithRepeatableSend(), messaging.RetryPolicy{RetryRateLimitedSends: true}
+	calls := []struct {
+		name    string
+		perform perform
+		opts    []messaging.RequestOption
+		policy  messaging.RetryPolicy
+		want    int
+	}{
+		{"read", readCustomers, nil, messaging.RetryPolicy{}, o.requests.read},
+		{"send", sendBroadcast, nil, messaging.RetryPolicy{}, o.requests.send},
+		{"send with WithRepeatableSend", sendBroadcast, []messaging.RequestOption{repeatable}, messaging.RetryPolicy{}, o.requests.repeatable},
+		{"send with RetryRateLimitedSends", sendBroadcast, nil, rateLimited, o.requests.rateLimited},
+	}
+	for _, call := range calls {
+		client, transport := newScriptedClient(t, []scene{attempt.play},
+			messaging.WithRetryPolicy(call.policy), messaging.WithMaxResponseBytes(maxResponse))
+		err := call.perform(t.Context(), client, call.opts...)
+		which := fmt.Sprintf("%s, status %d", call.name, attempt.status)
+		assert.IsType(t, o.failure, err, which)
+		assert.Equal(t, o.delivery, messaging.DeliveryOf(err), which)
+		assert.Equal(t, call.want, len(transport.sent), which)
+	}
+}
+
+func TestNoStatusIsForgotten(t *testing.T) {
+	var all []int
+	for _, row := range outcomes() {
+		for _, attempt := range row.attempts {
+			if attempt.status >= 0 {
+				all = append(all, attempt.status)
+			}
+		}
+	}
+	slices.Sort(all)
+	assert.Equal(t, statuses(0, 999), all, "each status that HTTP can carry belongs to one row")
+}
+
+func TestAnswersToOperationsThatReadTheirData(t *testing.T) {
+	tests := []struct {
+		name     string
+		perform  perform
+		body     string
+		failure  error
+		delivery messaging.Delivery
+	}{
+		{"a trigger answered true was carried out", triggerEvent, `{"success":true,"data":true}`, nil, messaging.DeliveryAccepted},
+		{"a trigger answered null was carried out", triggerEvent, `{"success":true,"data":null}`, nil, messaging.DeliveryAccepted},
+		{"a trigger answered false was not", triggerEvent, `{"success":true,"data":false}`, new(messaging.APIError), messaging.DeliveryRejected},
+		{"a created event with an id is there", createEvent, `{"success":true,"data":{"id":"e-1"}}`, nil, messaging.DeliveryAccepted},
+		{"a created event without an id is there all the same", createEvent, `{"success":true,"data":{"name":"order_paid"}}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
+		{"so is one whose data is of the wrong kind", createEvent, `{"success":true,"data":[1]}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
+		{"so is one whose data is null", createEvent, `{"success":true,"data":null}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
+		{"what Into can't take was carried out", doRequest(messaging.Request{Method: "PUT", Path: "/v1/tags", Into: new(int)}),
+			`{"success":true,"data":"x"}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			client, transport := newScriptedClient(t, []scene{answers(200, test.body)})
+			err := test.perform(t.Context(), client, messaging.WithRepeatableSend())
+			assert.IsType(t, test.failure, err)
+			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
+			assert.Len(t, transport.sent, 1)
+		})
+	}
+}
+
+func TestWhatIsRefusedLocallyIsNotSent(t *testing.T) {
+	tests := []struct {
+		name    string
+		perform perform
+	}{
+		{"a broadcast without anything in it", func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{}, opts...)
+			return err
+		}},
+		{"a body that has no JSON", doRequest(messaging.Request{Method: "POST", Path: "/v1/tags", Body: make(chan int)})},
+		{"a body that never ends", doRequest(messaging.Request{Method: "POST", Path: "/v1/tags", Body: newEndless()})},
+		{"a path to another host", doRequest(messaging.Request{Method: "POST", Path: "//evil.example"})},
+		{"a filter that selects everybody", func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := client.Customers.List(ctx, messaging.CustomerListParams{Emails: []string{}}, opts...)
+			return err
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			client, transport := newScriptedClient(t, []scene{answers(200, saysYes)})
+			err := test.perform(t.Context(), client)
+			require.ErrorIs(t, err, messaging.ErrValidation)
+			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+			assert.Empty(t, transport.sent)
+		})
+	}
+}
+
+// newEndless returns a value that holds itself.
+func newEndless() map[string]any {
+	endless := map[string]any{}
+	endless["self"] = endless
+	return endless
+}
+
+func TestDeliveryIsTheWorstOfAllAttempts(t *testing.T) {
+	tests := []struct {
+		name     string
+		scenes   []scene
+		attempts int
+		delivery messaging.Delivery
+	}{
+		{"not sent, then refused by the service, is rejected", []scene{neverConnects(errRefused), answers(400, "")}, 2, messaging.DeliveryRejected},
+		{"a lost answer, then a saysNo, is unknown", []scene{breaks(io.EOF), answers(400, "")}, 2, messaging.DeliveryUnknown},
+		{"a server error, then no connection, is unknown", []scene{answers(503, ""), neverConnects(errUnknownCA)}, 2, messaging.DeliveryUnknown},
+		{"never sent at all is not sent", []scene{neverConnects(errRefused)}, 3, messaging.DeliveryNotSent},
+		{"a lost answer, then an answer that can't be read, is unknown", []scene{breaks(io.EOF), answers(200, "x")}, 2, messaging.DeliveryUnknown},
+	}
+	for _, test := range tests {
+		runInBubble(t, test.name, func(t *testing.T) {
+			client, transport := newScriptedClient(t, test.scenes)
+			err := sendBroadcast(t.Context(), client, messaging.WithRepeatableSend())
+			require.Error(t, err)
+			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
+			assert.Len(t, transport.sent, test.attempts)
+		})
+	}
+	runInBubble(t, "success makes up for all that went before", func(t *testing.T) {
+		client, _ := newScriptedClient(t, []scene{neverConnects(errRefused), answers(429, ""), answers(200, saysYes)},
+			messaging.WithRetryPolicy(messaging.RetryPolicy{RetryRateLimitedSends: true}))
+		response, err := client.Broadcasts.SendEmail(t.Context(), broadcastTo(personalEmail))
+		require.NoError(t, err)
+		assert.Equal(t, 3, response.Attempts)
+	})
+}
+
+var errShutdown = errors.New("the worker shuts down")
+
+// blockingLimiter waits until the caller gives up.
+type blockingLimiter struct{}
+
+func (blockingLimiter) Wait(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestTheCallerGivesUp(t *testing.T) {
+	const patience = 100 * time.Millisecond
+	endings := []struct {
+		name string
+		end  func(context.Context) (context.Context, context.CancelFunc)
+		is   error
+	}{
+		{"cancelled", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancelCause(ctx)
+			timer := time.AfterFunc(patience, func() { cancel(errShutdown) })
+			return ctx, func() { timer.Stop(); cancel(nil) }
+		}, context.Canceled},
+		{"past the deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeoutCause(ctx, patience, errShutdown)
+		}, context.DeadlineExceeded},
+	}
+	stages := []struct {
+		name     string
+		play     scene
+		opts     []messaging.Option
+		attempts int
+		delivery messaging.Delivery
+	}{
+		{"while the limiter holds the call", answers(200, saysYes), []messaging.Option{messaging.WithRateLimiter(blockingLimiter{})}, 0, messaging.DeliveryNotSent},
+		{"while connecting", neverConnectsInTime, nil, 1, messaging.DeliveryNotSent},
+		{"while waiting for the answer", connects(hangs), nil, 1, messaging.DeliveryUnknown},
+		{"while reading the answer", beginsToAnswer, nil, 1, messaging.DeliveryUnknown},
+	}
+	for _, ending := range endings {
+		for _, stage := range stages {
+			runInBubble(t, ending.name+" "+stage.name, func(t *testing.T) {
+				client, transport := newScriptedClient(t, []scene{stage.play}, stage.opts...)
+				ctx, cancel := ending.end(t.Context())
+				defer cancel()
+				start := time.Now()
+				err := sendBroadcast(ctx, client, messaging.WithRepeatableSend())
+				var failed *messaging.TransportError
+				require.ErrorAs(t, err, &failed)
+				assert.ErrorIs(t, err, ending.is)
+				assert.ErrorIs(t, err, errShutdown, "the cause is told")
+				assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout)
+				assert.Equal(t, stage.delivery, messaging.DeliveryOf(err))
+				assert.Equal(t, stage.attempts, failed.Attempts)
+				assert.Len(t, transport.sent, stage.attempts)
+				assert.Equal(t, patience, time.Since(start))
+			})
+		}
+	}
+}
+
+func TestNothingIsSentOnAContextThatIsOver(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errShutdown)
+	for name, perform := range map[string]perform{"read": readCustomers, "send": sendBroadcast} {
+		t.Run(name, func(t *testing.T) {
+			limiter := new(countingLimiter)
+			client, transport := newScriptedClient(t, []scene{answers(200, saysYes)}, messaging.WithRateLimiter(limiter))
+			err := perform(ctx, client)
+			var failed *messaging.TransportError
+			require.ErrorAs(t, err, &failed)
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, errShutdown)
+			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+			assert.Zero(t, failed.Attempts)
+			assert.Zero(t, limiter.asked)
+			assert.Empty(t, transport.sent)
+		})
+	}
+}
+
+func TestCancellingTheWaitKeepsWhatWentBefore(t *testing.T) {
+	tests := []struct {
+		name     string
+		play     scene
+		delivery messaging.Delivery
+		before   error
+	}{
+		{"a server error stays unknown", answers(503, saysNo), messaging.DeliveryUnknown, messaging.ErrServer},
+		{"a lost answer stays unknown", breaks(io.EOF), messaging.DeliveryUnknown, io.EOF},
+		{"what was not sent stays not sent", neverConnects(errRefused), messaging.DeliveryNotSent, syscall.ECONNREFUSED},
+	}
+	for _, test := range tests {
+		runInBubble(t, test.name, func(t *testing.T) {
+			client, transport := newScriptedClient(t, []scene{test.play})
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(100*time.Millisecond, func() { cancel(errShutdown) })
+			start := time.Now()
+			err := sendBroadcast(ctx, client, messaging.WithRepeatableSend())
+			require.ErrorIs(t, err, context.Canceled)
+			assert.ErrorIs(t, err, errShutdown)
+			assert.ErrorIs(t, err, test.before)
+			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
+			assert.Equal(t, 100*time.Millisecond, time.Since(start))
+			assert.Len(t, transport.sent, 1)
+			assert.Contains(t, err.Error(), "while waiting to try again")
+		})
+	}
+	runInBubble(t, "the error of the last attempt is whole", func(t *testing.T) {
+		client, _ := newScriptedClient(t, []scene{answers(503, saysNo)})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		var answer *messaging.APIError
+		require.ErrorAs(t, sendBroadcast(ctx, client, messaging.WithRepeatableSend()), &answer)
+		assert.Equal(t, "No.", answer.Message)
+		assert.Equal(t, 1, answer.Attempts)
+		assert.EqualError(t, answer, "send email broadcast: 503 Service Unavailable: No.; the broadcast may have been sent")
+	})
+}
+
+func TestTimeLimitOfAnAttempt(t *testing.T) {
+	tests := []struct {
+		name  string
+		given time.Duration // Timeout of the http.Client
+		opts  []messaging.Option
+		limit time.Duration
+	}{
+		{"it is 30 seconds by default", 0, nil, 30 * time.Second},
+		{"it can be set", 0, []messaging.Option{messaging.WithAttemptTimeout(3 * time.Second)}, 3 * time.Second},
+		{"it is the Timeout of the http.Client", 2 * time.Second, nil, 2 * time.Second},
+		{"the shorter of both counts", 2 * time.Second, []messaging.Option{messaging.WithAttemptTimeout(time.Second)}, time.Second},
+		{"a longer Timeout of the http.Client does not count", time.Hour, []messaging.Option{messaging.WithAttemptTimeout(time.Second)}, time.Second},
+	}
+	stages := map[string]scene{"before the answer": connects(hangs), "within the answer": beginsToAnswer, "before the connection": neverConnectsInTime}
+	for _, test := range tests {
+		for stage, play := range stages {
+			runInBubble(t, test.name+", "+stage, func(t *testing.T) {
+				opts := append(test.opts, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+				client := newClientOver(t, "https://api.example.com",
+					&http.Client{Transport: &scriptedTransport{scenes: []scene{play}}, Timeout: test.given}, opts...)
+				start := time.Now()
+				err := sendBroadcast(t.Context(), client)
+				assert.ErrorIs(t, err, messaging.ErrAttemptTimeout)
+				assert.NotErrorIs(t, err, context.DeadlineExceeded, "that is the caller's own")
+				assert.NotErrorIs(t, err, context.Canceled)
+				assert.Equal(t, test.limit, time.Since(start))
+			})
+		}
+	}
+	runInBubble(t, "an error that never ends is judged by its status", func(t *testing.T) {
+		endless := func(req *http.Request) (*http.Response, error) {
+			return answersFrom(503, io.MultiReader(strings.NewReader("busy"), hangingReader{req.Context()}))(req)
+		}
+		client, _ := newScriptedClient(t, []scene{endless}, messaging.WithAttemptTimeout(time.Second))
+		var answer *messaging.APIError
+		require.ErrorAs(t, sendBroadcast(t.Context(), client), &answer)
+		assert.Equal(t, 503, answer.StatusCode)
+		assert.Equal(t, "busy", string(answer.Body))
+	})
+}
+
+// waits is how long the client waited between its attempts.
+func (s *scriptedTransport) waits() []time.Duration {
+	var waits []time.Duration
+	for i := 1; i < len(s.sent); i++ {
+		waits = append(waits, s.sent[i].at.Sub(s.sent[i-1].at))
+	}
+	return waits
+}
+
+func TestWaitsGrowAtRandomWithinBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		policy := messaging.RetryPolicy{MaxAttempts: 6, MinWait: time.Second, MaxWait: 6 * time.Second}
+		client, transport := newScriptedClient(t, []scene{answers(503, "")}, messaging.WithRetryPolicy(policy))
+		longest := []time.Duration{2 * time.Second, 4 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second}
+		first := make(map[time.Duration]bool)
+		for range 100 {
+			transport.sent = nil
+			require.Error(t, readCustomers(t.Context(), client))
+			waits := transport.waits()
+			require.Len(t, waits, len(longest))
+			for i, wait := range waits {
+				assert.GreaterOrEqual(t, wait, time.Second)
+				assert.LessOrEqual(t, wait, longest[i])
+			}
+			first[waits[0]] = true
+		}
+		assert.Greater(t, len(first), 50, "clients that failed together must not come back together")
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	const minWait, maxWait, maxRetryAfter = time.Second, 2 * time.Second, 30 * time.Second
+	const longest = math.MaxInt64 / time.Second * time.Second
+	tests := []struct {
+		name       string
+		header     []string
+		waits      []time.Duration // at least and at most; none where the call ends
+		retryAfter time.Duration
+	}{
+		{"seconds", []string{"Retry-After", "5"}, []time.Duration{5 * time.Second, 5 * time.Second}, 5 * time.Second},
+		{"seconds up to the limit", []string{"Retry-After", "30"}, []time.Duration{maxRetryAfter, maxRetryAfter}, 30 * time.Second},
+		{"0 is not a hot loop", []string{"Retry-After", "0"}, []time.Duration{minWait, minWait}, 0},
+		{"a date is held against the answer's own", []string{"Retry-After", "Sun, 06 Nov 1994 08:49:41 GMT", "Date", "Sun, 06 Nov 1994 08:49:37 GMT"},
+			[]time.Duration{4 * time.Second, 4 * time.Second}, 4 * time.Second},
+		{"a date without another to hold it against is held against the clock", []string{"Retry-After", "Sat, 01 Jan 2000 00:00:09 GMT"},
+			[]time.Duration{9 * time.Second, 9 * time.Second}, 9 * time.Second},
+		{"a date in the form of RFC 850", []string{"Retry-After", "Sunday, 06-Nov-94 08:49:40 GMT", "Date", "Sun, 06 Nov 1994 08:49:37 GMT"},
+			[]time.Duration{3 * time.Second, 3 * time.Second}, 3 * time.Second},
+		{"a date that is past is not a hot loop", []string{"Retry-After", "Sun, 06 Nov 1994 08:49:30 GMT", "Date", "Sun, 06 Nov 1994 08:49:37 GMT"},
+			[]time.Duration{minWait, minWait}, 0},
+		{"the first of two counts", []string{"Retry-After", "5", "Retry-After", "7"}, []time.Duration{5 * time.Second, 5 * time.Second}, 5 * time.Second},
+
+		{"none at all", nil, []time.Duration{minWait, maxWait}, 0},
+		{"a negative number is none", []string{"Retry-After", "-5"}, []time.Duration{minWait, maxWait}, 0},
+		{"a fraction is none", []string{"Retry-After", "1.5"}, []time.Duration{minWait, maxWait}, 0},
+		{"an exponent is none", []string{"Retry-After", "1e99"}, []time.Duration{minWait, maxWait}, 0},
+		{"no number is none", []string{"Retry-After", "NaN"}, []time.Duration{minWait, maxWait}, 0},
+		{"a word is none", []string{"Retry-After", "abc"}, []time.Duration{minWait, maxWait}, 0},
+		{"an empty one is none", []string{"Retry-After", ""}, []time.Duration{minWait, maxWait}, 0},
+
+		{"seconds over the limit end the call", []string{"Retry-After", "31"}, nil, 31 * time.Second},
+		{"a date over the limit ends the call", []string{"Retry-After", "Fri, 31 Dec 9999 23:59:59 GMT"}, nil, math.MaxInt64},
+		{"more seconds than a Duration holds end the call", []string{"Retry-After", "9999999999"}, nil, longest},
+		{"more digits than a number holds end the call", []string{"Retry-After", strings.Repeat("9", 30)}, nil, longest},
+	}
+	for _, test := range tests {
+		runInBubble(t, test.name, func(t *testing.T) {
+			policy := messaging.RetryPolicy{MaxAttempts: 2, MinWait: minWait, MaxWait: maxWait, MaxRetryAfter: maxRetryAfter}
+			client, transport := newScriptedClient(t, []scene{answers(429, "", test.header...)}, messaging.WithRetryPolicy(policy))
+			var answer *messaging.APIError
+			require.ErrorAs(t, sendBroadcast(t.Context(), client), &answer)
+			assert.Equal(t, test.retryAfter, answer.RetryAfter, "a send is told how long to wait")
+
+			transport.sent = nil
+			start := time.Now()
+			require.ErrorIs(t, readCustomers(t.Context(), client), messaging.ErrRateLimited)
+			if test.waits == nil {
+				assert.Len(t, transport.sent, 1)
+				assert.Zero(t, time.Since(start))
+				return
+			}
+			require.Len(t, transport.sent, 2)
+			wait := transport.waits()[0]
+			assert.GreaterOrEqual(t, wait, test.waits[0])
+			assert.LessOrEqual(t, wait, test.waits[1])
+		})
+	}
+}
+
+func TestNobodyWaitsForWhatCannotHappenInTime(t *testing.T) {
+	const patience = 2 * time.Second
+	tests := []struct {
+		name       string
+		wait       time.Duration
+		header     []string
+		retryAfter time.Duration
+	}{
+		{"a wait of the policy beyond the deadline ends the call", 3 * time.Second, nil, 0},
+		{"a wait of the policy up to the deadline ends the call", patience, nil, 0},
+		{"a wait of the service beyond the deadline ends the call", time.Second, []string{"Retry-After", "20"}, 20 * time.Second},
+		{"a wait of the service up to the deadline ends the call", time.Second, []string{"Retry-After", "2"}, patience},
+	}
+	for _, test := range tests {
+		runInBubble(t, test.name, func(t *testing.T) {
+			policy := messaging.RetryPolicy{MinWait: test.wait, MaxWait: test.wait}
+			client, transport := newScriptedClient(t, []scene{answers(503, saysNo, test.header...)}, messaging.WithRetryPolicy(policy))
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			start := time.Now()
+			err := readCustomers(ctx, client)
+			var answer *messaging.APIError
+			require.ErrorAs(t, err, &answer)
+			assert.NotErrorIs(t, err, context.DeadlineExceeded, "the real error is told instead")
+			assert.Equal(t, test.retryAfter, answer.RetryAfter)
+			assert.Len(t, transport.sent, 1)
+			assert.Zero(t, time.Since(start))
+		})
+	}
+}
+
+func TestMaxAttempts(t *testing.T) {
+	for _, attempts := range []int{1, 2, 7} {
+		runInBubble(t, fmt.Sprint(attempts), func(t *testing.T) {
+			client, transport := newScriptedClient(t, []scene{answers(503, "")}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts}))
+			var answer *messaging.APIError
+			require.ErrorAs(t, readCustomers(t.Context(), client), &answer)
+			assert.Len(t, transport.sent, attempts)
+			assert.Equal(t, attempts, answer.Attempts)
+		})
+	}
+}
+
+// faultServer treats every request alike, after it has read it to its end.
+type faultServer struct {
+	*httptest.Server
+	received atomic.Int32
+}
+
+func newFaultServer(t *testing.T, start func(*httptest.Server), fault http.HandlerFunc) *faultServer {
+	t.Helper()
+	server := new(faultServer)
+	server.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		server.received.Add(1)
+		fault(w, r)
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	start(server.Server)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// says takes the connection over, writes to it as it stands, and closes it.
+func says(raw string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		_, _ = io.WriteString(conn, raw)
+		_ = conn.Close()
+	}
+}
+
+// resets ends the connection as a crashed server does.
+func resets(w http.ResponseWriter, _ *http.Request) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	_ = conn.(*net.TCPConn).SetLinger(0)
+	_ = conn.Close()
+}
+
+func TestFaultsOfARealServer(t *testing.T) {
+	tests := []struct {
+		name     string
+		fault    http.HandlerFunc
+		failure  error
+		delivery messaging.Delivery
+		requests requestCounts
+	}{
+		{"the connection is reset after the request", resets, new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"the answer is lost", says(""), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"the status line breaks off", says("HTTP/1.1 20"), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"the answer is malformed", says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"two lengths contradict each other", says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   "),
+			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"the body is cut short", says("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"success\":"),
+			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsReads},
+		{"a chunk of the body is malformed", says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsReads},
+		{"the protocol is switched", says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\nConnection: Upgrade\r\n\r\n"),
+			new(messaging.APIError), messaging.DeliveryUnknown, repeatsNothing},
+		{"a redirect leads nowhere", says("HTTP/1.1 302 Found\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n"),
+			new(messaging.APIError), messaging.DeliveryUnknown, repeatsNothing},
+		{"there is no content", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+			new(messaging.DecodeError), messaging.DeliveryUnknown, repeatsNothing},
+		{"the content is partial and says success", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = io.WriteString(w, saysYes)
+		}, nil, messaging.DeliveryAccepted, repeatsNothing},
+		{"the service is unavailable", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+			new(messaging.APIError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+	}
+	for _, test := range tests {
+		for _, call := range test.requests.calls() {
+			t.Run(test.name+", "+call.name, func(t *testing.T) {
+				server := newFaultServer(t, (*httptest.Server).Start, test.fault)
+				err := call.perform(t.Context(), newClientOver(t, server.URL, server.Client(), withQuickRetries()))
+				assert.IsType(t, test.failure, err)
+				assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
+				assert.EqualValues(t, call.want, server.received.Load())
+			})
+		}
+	}
+}
+
+// realCall is a read, a send or a repeatable send, and how many requests it makes.
+type realCall struct {
+	name    string
+	perform perform
+	want    int
+}
+
+func (r requestCounts) calls() []realCall {
+	repeatable := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
+		return sendBroadcast(ctx, client, messaging.WithRepeatableSend())
+	}
+	return []realCall{{"read", readCustomers, r.read}, {"send", sendBroadcast, r.send}, {"repeatable send", repeatable, r.repeatable}}
+}
+
+func TestConnectionsThatFailAreProvedNotSent(t *testing.T) {
+	tests := []struct {
+		name     string
+		target   func(*testing.T) (string, *http.Client)
+		requests requestCounts
+	}{
+		{"nobody listens", nobodyListens, repeatsEverything},
+		{"the handshake breaks off", handshakeBreaksOff, repeatsEverything},
+		{"the proxy is not there", func(t *testing.T) (string, *http.Client) {
+			address, _ := nobodyListens(t)
+			return "https://api.example.com", overProxy(t, address)
+		}, repeatsEverything},
+		{"the certificate is signed by nobody known", func(t *testing.T) (string, *http.Client) {
+			server := newFaultServer(t, (*httptest.Server).StartTLS, says(""))
+			return server.URL, &http.Client{Transport: &http.Transport{}}
+		}, repeatsNothing},
+		{"https meets http", func(t *testing.T) (string, *http.Client) {
+			server := newFaultServer(t, (*httptest.Server).Start, says(""))
+			return strings.Replace(server.URL, "http://", "https://", 1), server.Client()
+		}, repeatsNothing},
+		{"the proxy refuses", func(t *testing.T) (string, *http.Client) {
+			proxy := newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusProxyAuthRequired)
+			})
+			return "https://api.example.com", overProxy(t, proxy.URL)
+		}, repeatsNothing},
+	}
+	for _, test := range tests {
+		for _, call := range test.requests.calls() {
+			t.Run(test.name+", "+call.name, func(t *testing.T) {
+				baseURL, over := test.target(t)
+				err := call.perform(t.Context(), newClientOver(t, baseURL, over, withQuickRetries()))
+				var failed *messaging.TransportError
+				require.ErrorAs(t, err, &failed)
+				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+				assert.Equal(t, call.want, failed.Attempts)
+			})
+		}
+	}
+}
+
+func nobodyListens(t *testing.T) (string, *http.Client) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return "http://" + listener.Addr().String(), &http.Client{Transport: &http.Transport{}}
+}
+
+func handshakeBreaksOff(t *testing.T) (string, *http.Client) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = bufio.NewReader(conn).ReadByte()
+			_ = conn.Close()
+		}
+	}()
+	return "https://" + listener.Addr().String(), &http.Client{Transport: &http.Transport{}}
+}
+
+func overProxy(t *testing.T, address string) *http.Client {
+	t.Helper()
+	proxy, err := url.Parse(address)
+	require.NoError(t, err)
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
+}
+
+func TestAServerThatStartsLateGetsTheBroadcastOnce(t *testing.T) {
+	server := newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, saysYes) })
+	var dials int
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials++; dials < 3 {
+			return nil, errRefused
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	transport := &http.Transport{DialContext: dial}
+	defer transport.CloseIdleConnections()
+	client := newClientOver(t, server.URL, &http.Client{Transport: transport}, withQuickRetries())
+	response, err := client.Broadcasts.SendEmail(t.Context(), broadcastTo(personalEmail))
+	require.NoError(t, err)
+	assert.Equal(t, 3, response.Attempts)
+	assert.EqualValues(t, 1, server.received.Load())
+}
+
+func TestAServerThatRecovers(t *testing.T) {
+	newServer := func(t *testing.T) *faultServer {
+		var failedBefore atomic.Bool
+		return newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
+			if !failedBefore.Swap(true) {
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return
+			}
+			_, _ = io.WriteString(w, saysYes)
+		})
+	}
+	t.Run("a read is asked again", func(t *testing.T) {
+		server := newServer(t)
+		page, err := newClientOver(t, server.URL, server.Client(), withQuickRetries()).Customers.List(t.Context(), messaging.CustomerListParams{})
+		require.NoError(t, err)
+		assert.Equal(t, 2, page.Response.Attempts)
+		assert.EqualValues(t, 2, server.received.Load())
+	})
+	t.Run("a send is not", func(t *testing.T) {
+		server := newServer(t)
+		err := sendBroadcast(t.Context(), newClientOver(t, server.URL, server.Client(), withQuickRetries()))
+		require.ErrorIs(t, err, messaging.ErrServer)
+		assert.EqualValues(t, 1, server.received.Load())
+	})
+}
+
+func TestRedirectsAreNeverFollowed(t *testing.T) {
+	elsewhere := newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, saysYes) })
+	targets := map[string]string{"to another host": elsewhere.URL + "/v1/customers", "on the same host": "/elsewhere"}
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for where, target := range targets {
+			for _, call := range repeatsNothing.calls() {
+				t.Run(fmt.Sprintf("%d %s, %s", status, where, call.name), func(t *testing.T) {
+					server := newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, r *http.Request) {
+						http.Redirect(w, r, target, status)
+					})
+					err := call.perform(t.Context(), newClientOver(t, server.URL, server.Client(), withQuickRetries()))
+					var answer *messaging.APIError
+					require.ErrorAs(t, err, &answer)
+					assert.Equal(t, status, answer.StatusCode)
+					assert.Equal(t, target, answer.Header.Get("Location"))
+					assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+					assert.Contains(t, err.Error(), "check the base URL")
+					assert.EqualValues(t, 1, server.received.Load())
+				})
+			}
+		}
+	}
+	assert.Zero(t, elsewhere.received.Load(), "nothing, and above all no key, may reach the other host")
+}

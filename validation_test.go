@@ -1,0 +1,571 @@
+package messaging_test
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// canary stands in every refused value that can hold it. No error may sing.
+const canary = "canary"
+
+const notUTF8 = canary + "\xff"
+
+// serviceCall calls the service in one way.
+type serviceCall func(context.Context, *messaging.Client, ...messaging.RequestOption) error
+
+// refusal is a call that must not be sent, and every reason for it.
+type refusal struct {
+	name     string
+	call     serviceCall
+	problems []string
+}
+
+// gate is a client, with a server behind it that remembers what got through.
+type gate struct {
+	client *messaging.Client
+
+	mu     sync.Mutex
+	passed []string // a request each: its query or its body
+}
+
+func newGate(t *testing.T, opts ...messaging.Option) *gate {
+	t.Helper()
+	return newGateWithKey(t, "key", opts...)
+}
+
+func newGateWithKey(t *testing.T, key string, opts ...messaging.Option) *gate {
+	t.Helper()
+	g := new(gate)
+	server := httptest.NewServer(http.HandlerFunc(g.serve))
+	t.Cleanup(server.Close)
+	var err error
+	g.client, err = messaging.NewClient(server.URL, key, append(opts, messaging.WithHTTPClient(server.Client()))...)
+	require.NoError(t, err)
+	return g
+}
+
+func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	g.mu.Lock()
+	g.passed = append(g.passed, r.URL.RawQuery+string(body))
+	g.mu.Unlock()
+	answer := `{"success":true,"data":{"id":"signup"}}`
+	if r.Method == http.MethodGet {
+		answer = `{"success":true,"data":[]}`
+	}
+	_, _ = io.WriteString(w, answer)
+}
+
+// take returns what got through since it was last asked.
+func (g *gate) take() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	passed := g.passed
+	g.passed = nil
+	return passed
+}
+
+// requireSent makes a call that must get through, and returns its query or body.
+func (g *gate) requireSent(t *testing.T, call serviceCall, opts ...messaging.RequestOption) string {
+	t.Helper()
+	require.NoError(t, call(t.Context(), g.client, opts...))
+	passed := g.take()
+	require.Len(t, passed, 1)
+	return passed[0]
+}
+
+func (g *gate) requireRefused(t *testing.T, r refusal, opts ...messaging.RequestOption) {
+	t.Helper()
+	requireRefused(t, r.call(t.Context(), g.client, opts...), r.problems...)
+	require.Empty(t, g.take(), "nothing may reach the service")
+}
+
+// requireRefused holds err to what is promised of every error that comes before
+// anything is sent, and to exactly the given problems in their order.
+func requireRefused(t *testing.T, err error, problems ...string) {
+	t.Helper()
+	refused := requireValidationError(t, err)
+	var found []string
+	for _, field := range refused.Fields {
+		found = append(found, field.String())
+	}
+	require.Equal(t, problems, found)
+}
+
+func requireValidationError(t *testing.T, err error) *messaging.ValidationError {
+	t.Helper()
+	var refused *messaging.ValidationError
+	require.ErrorAs(t, err, &refused)
+	require.ErrorIs(t, err, messaging.ErrValidation)
+	require.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+	require.NotEmpty(t, refused.Op)
+	require.NotEmpty(t, refused.Fields)
+
+	text := err.Error()
+	require.NotContains(t, text, "\n")
+	require.LessOrEqual(t, utf8.RuneCountInString(text), 310)
+	require.True(t, utf8.ValidString(text), "the text must be valid UTF-8")
+	require.NotContains(t, strings.ToLower(text), canary, "a value must not be quoted")
+	return refused
+}
+
+// requireRefusedUnlessLifted is for what WithoutValidation lets pass.
+func requireRefusedUnlessLifted(t *testing.T, refusals []refusal) {
+	t.Helper()
+	for _, r := range refusals {
+		t.Run(r.name, func(t *testing.T) {
+			g := newGate(t)
+			g.requireRefused(t, r)
+			g.requireSent(t, r.call, messaging.WithoutValidation())
+		})
+	}
+}
+
+// requireAlwaysRefused is for what the service would misread, or can't be sent.
+func requireAlwaysRefused(t *testing.T, refusals []refusal) {
+	t.Helper()
+	for _, r := range refusals {
+		t.Run(r.name, func(t *testing.T) {
+			g := newGate(t)
+			g.requireRefused(t, r)
+			g.requireRefused(t, r, messaging.WithoutValidation())
+		})
+	}
+}
+
+// emailWith is an e-mail broadcast in order, but for one change.
+func emailWith(change func(*messaging.EmailBroadcastParams)) serviceCall {
+	p := messaging.EmailBroadcastParams{
+		SenderEmail: "billing@example.com", SenderName: "Acme Billing", Email: "jane@example.com",
+		Subject: "Your invoice", Message: "It is due.", MessageType: "invoice", To: messaging.AllCustomers(),
+	}
+	change(&p)
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Broadcasts.SendEmail(ctx, p, opts...)
+		return err
+	}
+}
+
+// pushWith is a push broadcast in order, but for one change.
+func pushWith(change func(*messaging.PushBroadcastParams)) serviceCall {
+	p := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.AllCustomers()}
+	change(&p)
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Broadcasts.SendPush(ctx, p, opts...)
+		return err
+	}
+}
+
+// eventWith creates an event that is in order, but for one change.
+func eventWith(change func(*messaging.EventCreateParams)) serviceCall {
+	p := messaging.EventCreateParams{Name: "signup", Description: "Somebody signed up.",
+		Parameters: []messaging.EventParameter{{Name: "plan", Type: messaging.ParameterText}}}
+	change(&p)
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Events.Create(ctx, p, opts...)
+		return err
+	}
+}
+
+// triggerWith triggers an event in order, but for one change.
+func triggerWith(change func(*messaging.EventTriggerParams)) serviceCall {
+	p := messaging.EventTriggerParams{EventID: "signup", Email: "jane@example.com"}
+	change(&p)
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Events.Trigger(ctx, p, opts...)
+		return err
+	}
+}
+
+func listingCustomers(p messaging.CustomerListParams) serviceCall {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Customers.List(ctx, p, opts...)
+		return err
+	}
+}
+
+func TestAnEmailBroadcastIsCheckedBeforeItIsSent(t *testing.T) {
+	type params = messaging.EmailBroadcastParams
+	requireRefusedUnlessLifted(t, []refusal{
+		{"the sender has an address",
+			emailWith(func(p *params) { p.SenderEmail = "" }), []string{"sender_email is required"}},
+		{"the address of the sender is well-formed",
+			emailWith(func(p *params) { p.SenderEmail = "Canary <canary@example.com>" }), []string{"sender_email must be an e-mail address"}},
+		{"the sender has a name",
+			emailWith(func(p *params) { p.SenderName = "" }), []string{"sender_name is required"}},
+		{"the recipient has an address",
+			emailWith(func(p *params) { p.Email = "" }), []string{"email is required"}},
+		{"the address of the recipient is well-formed",
+			emailWith(func(p *params) { p.Email = "canary@@example.com" }), []string{"email must be an e-mail address"}},
+		{"there is a subject",
+			emailWith(func(p *params) { p.Subject = "" }), []string{"subject is required"}},
+		{"there is a message",
+			emailWith(func(p *params) { p.Message = "" }), []string{"message is required"}},
+		{"a template does not stand in for the message",
+			emailWith(func(p *params) { p.Message, p.TemplateID, p.EmailTemplateID = "", canary, canary }), []string{"message is required"}},
+		{"there is a message type",
+			emailWith(func(p *params) { p.MessageType = "" }), []string{"message_type is required"}},
+		{"every copied address is well-formed",
+			emailWith(func(p *params) { p.CC = []string{"jane@example.com", canary} }), []string{"cc.1 must be an e-mail address"}},
+		{"no copied address is empty",
+			emailWith(func(p *params) { p.CC = []string{""} }), []string{"cc.0 is required"}},
+		{"every blindly copied address is well-formed",
+			emailWith(func(p *params) { p.BCC = []string{"jane@example.com", "", "@canary"} }),
+			[]string{"bcc.1 is required", "bcc.2 must be an e-mail address"}},
+		{"every address to reply to is well-formed",
+			emailWith(func(p *params) { p.ReplyTo = []string{"canary@", "jane@example.com", ""} }),
+			[]string{"reply_to.0 must be an e-mail address", "reply_to.2 is required"}},
+		{"every text is valid UTF-8", emailWith(func(p *params) {
+			address := notUTF8 + "@example.com"
+			*p = params{SenderEmail: address, SenderName: notUTF8, Email: address, Subject: notUTF8,
+				CC: []string{address}, BCC: []string{address}, ReplyTo: []string{address},
+				Message: notUTF8, TemplateID: notUTF8, EmailTemplateID: notUTF8, MessageType: notUTF8, To: messaging.AllCustomers()}
+		}), []string{
+			"sender_email must be valid UTF-8", "sender_name must be valid UTF-8", "email must be valid UTF-8", "subject must be valid UTF-8",
+			"cc.0 must be valid UTF-8", "bcc.0 must be valid UTF-8", "reply_to.0 must be valid UTF-8",
+			"message must be valid UTF-8", "template_id must be valid UTF-8", "email_template_id must be valid UTF-8", "message_type must be valid UTF-8",
+		}},
+		{"everything that is wrong is reported at once, in the order of the fields", emailWith(func(p *params) {
+			*p = params{CC: []string{canary}, BCC: []string{canary}, ReplyTo: []string{canary}, Schedule: new(messaging.Schedule)}
+		}), []string{
+			"sender_email is required", "sender_name is required", "email is required", "subject is required",
+			"cc.0 must be an e-mail address", "bcc.0 must be an e-mail address", "reply_to.0 must be an e-mail address",
+			"message is required", "message_type is required", "recipients must be all customers or at least one recipient",
+			"schedule_date.schedule_date is required", "schedule_date.timezone is required",
+		}},
+	})
+}
+
+func TestAPushBroadcastIsCheckedBeforeItIsSent(t *testing.T) {
+	type params = messaging.PushBroadcastParams
+	requireRefusedUnlessLifted(t, []refusal{
+		{"there is a subject",
+			pushWith(func(p *params) { p.Subject = "" }), []string{"subject is required"}},
+		{"there is a message",
+			pushWith(func(p *params) { p.Message = "" }), []string{"message is required"}},
+		{"every text is valid UTF-8",
+			pushWith(func(p *params) { p.Subject, p.Message, p.WhatsAppTemplateID = notUTF8, notUTF8, notUTF8 }),
+			[]string{"subject must be valid UTF-8", "message must be valid UTF-8", "whatsapp_template_id must be valid UTF-8"}},
+		{"everything that is wrong is reported at once, in the order of the fields",
+			pushWith(func(p *params) { *p = params{Schedule: new(messaging.Schedule)} }),
+			[]string{"subject is required", "message is required", "recipients must be all customers or at least one recipient",
+				"schedule_date.schedule_date is required", "schedule_date.timezone is required"}},
+	})
+}
+
+func TestAnEventIsCheckedBeforeItIsCreated(t *testing.T) {
+	type params = messaging.EventCreateParams
+	parameters := func(of ...messaging.EventParameter) serviceCall {
+		return eventWith(func(p *params) { p.Parameters = of })
+	}
+	requireRefusedUnlessLifted(t, []refusal{
+		{"an event has a name",
+			eventWith(func(p *params) { p.Name = "" }), []string{"name is required"}},
+		{"an event has a description",
+			eventWith(func(p *params) { p.Description = "" }), []string{"description is required"}},
+		{"parameters that were forgotten are not taken for none",
+			eventWith(func(p *params) { p.Parameters = nil }), []string{"parameters is required; an empty list stands for none"}},
+		{"a parameter has a name and a type",
+			parameters(messaging.EventParameter{}), []string{"parameters.0.name is required", "parameters.0.type is required"}},
+		{"two parameters can't share a name",
+			parameters(messaging.EventParameter{Name: canary, Type: "text"}, messaging.EventParameter{Name: canary, Type: "numeric"}),
+			[]string{"parameters.1.name is the name of an earlier parameter"}},
+		{"a parameter can't take a name of the customer's identity",
+			parameters(messaging.EventParameter{Name: "email", Type: "text"}, messaging.EventParameter{Name: "customer", Type: "text"}),
+			[]string{"parameters.0.name is taken by the customer's identity in the payload",
+				"parameters.1.name is taken by the customer's identity in the payload"}},
+		{"every text is valid UTF-8", eventWith(func(p *params) {
+			*p = params{notUTF8, notUTF8, []messaging.EventParameter{{Name: notUTF8, Type: notUTF8}}}
+		}), []string{"name must be valid UTF-8", "description must be valid UTF-8",
+			"parameters.0.name must be valid UTF-8", "parameters.0.type must be valid UTF-8"}},
+		{"everything that is wrong is reported at once, in the order of the fields",
+			eventWith(func(p *params) { *p = params{} }),
+			[]string{"name is required", "description is required", "parameters is required; an empty list stands for none"}},
+	})
+}
+
+func TestATriggerIsCheckedBeforeItIsSent(t *testing.T) {
+	type params = messaging.EventTriggerParams
+	requireRefusedUnlessLifted(t, []refusal{
+		{"a trigger names its event",
+			triggerWith(func(p *params) { p.EventID = "" }), []string{"event_id is required"}},
+		{"a definition without an id names no event",
+			triggerWith(func(p *params) { p.EventID, p.Definition = "", &messaging.Event{Name: canary} }), []string{"event_id is required"}},
+		{"a trigger names its customer",
+			triggerWith(func(p *params) { p.Email = "" }), []string{"payload.email is required when there is no customer"}},
+		{"the address is well-formed",
+			triggerWith(func(p *params) { p.Email = canary }), []string{"payload.email must be an e-mail address"}},
+		{"a customer has an identity",
+			triggerWith(func(p *params) { p.Customer = &messaging.CustomerParams{FirstName: canary} }),
+			[]string{"payload.customer must have a customer_id or an email"}},
+		{"a customer is in order",
+			triggerWith(func(p *params) { p.Customer = &messaging.CustomerParams{Email: canary, PhoneNo: canary} }),
+			[]string{"payload.customer.email must be an e-mail address",
+				"payload.customer.phone_no must be in international format, starting with +"}},
+		{"every text is valid UTF-8", triggerWith(func(p *params) {
+			*p = params{EventID: notUTF8, Email: notUTF8 + "@example.com", Customer: &messaging.CustomerParams{CustomerID: notUTF8}}
+		}), []string{"event_id must be valid UTF-8", "payload.email must be valid UTF-8", "payload.customer.customer_id must be valid UTF-8"}},
+		{"a value has a name",
+			triggerWith(func(p *params) { p.Values = map[string]any{"": canary} }), []string{"payload has a parameter without a name"}},
+		{"the customer's identity is no value",
+			triggerWith(func(p *params) { p.Values = map[string]any{"email": canary, "customer": canary} }),
+			[]string{"payload.customer is given by Email and Customer, not by Values",
+				"payload.email is given by Email and Customer, not by Values"}},
+		{"everything that is wrong is reported at once, in the order of the fields",
+			triggerWith(func(p *params) {
+				*p = params{Customer: new(messaging.CustomerParams), Values: map[string]any{"email": canary, "": canary}}
+			}),
+			[]string{"event_id is required", "payload.customer must have a customer_id or an email",
+				"payload has a parameter without a name", "payload.email is given by Email and Customer, not by Values"}},
+	})
+}
+
+func TestWhatTheServiceMayUnderstandIsSent(t *testing.T) {
+	tests := []struct {
+		name string
+		call serviceCall
+	}{
+		{"a message type that is not known here",
+			emailWith(func(p *messaging.EmailBroadcastParams) { p.MessageType = "carrier pigeon" })},
+		{"an e-mail broadcast with everything optional left out",
+			emailWith(func(*messaging.EmailBroadcastParams) {})},
+		{"a push broadcast without a WhatsApp template",
+			pushWith(func(*messaging.PushBroadcastParams) {})},
+		{"a parameter type that is not known here",
+			eventWith(func(p *messaging.EventCreateParams) {
+				p.Parameters = []messaging.EventParameter{{Name: "consent", Type: "boolean"}}
+			})},
+		{"an event with an empty list of parameters",
+			eventWith(func(p *messaging.EventCreateParams) { p.Parameters = []messaging.EventParameter{} })},
+		{"two parameters whose names differ in case",
+			eventWith(func(p *messaging.EventCreateParams) {
+				p.Parameters = []messaging.EventParameter{{Name: "plan", Type: "text"}, {Name: "Plan", Type: "text"}}
+			})},
+		{"a trigger for a customer without an e-mail address",
+			triggerWith(func(p *messaging.EventTriggerParams) {
+				p.Email, p.Customer = "", &messaging.CustomerParams{CustomerID: "42"}
+			})},
+		{"a customer with a device of a kind that is not known here",
+			pushWith(func(p *messaging.PushBroadcastParams) {
+				p.To = messaging.ToCustomers(messaging.CustomerParams{CustomerID: "42", PhoneNo: "+31201234567",
+					Devices: []messaging.Device{{DeviceType: "fridge", DeviceToken: "token"}}})
+			})},
+		{"a page size of zero, which leaves it to the service",
+			listingCustomers(messaging.CustomerListParams{PerPage: 0})},
+	}
+	g := newGate(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { g.requireSent(t, test.call) })
+	}
+}
+
+func TestANegativePageSizeIsRefused(t *testing.T) {
+	problems := []string{"per_page must not be negative"}
+	requireRefusedUnlessLifted(t, []refusal{
+		{"of customers", listingCustomers(messaging.CustomerListParams{PerPage: -1}), problems},
+		{"of events", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Events.List(ctx, messaging.EventListParams{PerPage: -1}, opts...)
+			return err
+		}, problems},
+		{"of transactional messages", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Transactional.List(ctx, messaging.TransactionalListParams{PerPage: -1}, opts...)
+			return err
+		}, problems},
+	})
+}
+
+func TestAFilterThatWouldSelectSomebodyElseIsRefused(t *testing.T) {
+	type params = messaging.CustomerListParams
+	const everybody = "must not be empty: that would select everybody; nil stands for no filter"
+	const two = "must not have a comma, which would make it two"
+	requireAlwaysRefused(t, []refusal{
+		{"an empty list of ids selects everybody",
+			listingCustomers(params{CustomerIDs: []string{}}), []string{"customer_ids " + everybody}},
+		{"an empty list of addresses selects everybody",
+			listingCustomers(params{Emails: []string{}}), []string{"emails " + everybody}},
+		{"an empty id selects nobody knows whom",
+			listingCustomers(params{CustomerIDs: []string{"1", ""}}), []string{"customer_ids.1 is required"}},
+		{"an empty address selects nobody knows whom",
+			listingCustomers(params{Emails: []string{"", "jane@example.com"}}), []string{"emails.0 is required"}},
+		{"a comma splits an id",
+			listingCustomers(params{CustomerIDs: []string{"1", "canary,2"}}), []string{"customer_ids.1 " + two}},
+		{"a comma splits an address",
+			listingCustomers(params{Emails: []string{"canary,jane@example.com"}}), []string{"emails.0 " + two}},
+		{"an id that is not UTF-8 would arrive as another",
+			listingCustomers(params{CustomerIDs: []string{notUTF8}}), []string{"customer_ids.0 must be valid UTF-8"}},
+		{"an address that is not UTF-8 would arrive as another",
+			listingCustomers(params{Emails: []string{notUTF8}}), []string{"emails.0 must be valid UTF-8"}},
+		{"a cursor that is not UTF-8 would arrive as another",
+			listingCustomers(params{Cursor: notUTF8}), []string{"cursor must be valid UTF-8"}},
+		{"everything that is wrong is reported at once, and by element",
+			listingCustomers(params{Cursor: notUTF8, CustomerIDs: []string{}, Emails: []string{"", notUTF8 + ","}}),
+			[]string{"cursor must be valid UTF-8", "customer_ids " + everybody,
+				"emails.0 is required", "emails.1 must be valid UTF-8, " + two}},
+		{"nobody is looked up by an empty id",
+			gettingCustomer(""), []string{"customer_ids.0 is required"}},
+		{"one customer is not looked up by two ids",
+			gettingCustomer("canary,2"), []string{"customer_ids.0 " + two}},
+		{"nobody is looked up by an empty address",
+			gettingCustomerByEmail(""), []string{"emails.0 is required"}},
+		{"one customer is not looked up by two addresses",
+			gettingCustomerByEmail("canary@example.com,jane@example.com"), []string{"emails.0 " + two}},
+	})
+}
+
+func gettingCustomer(id string) serviceCall {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Customers.Get(ctx, id, opts...)
+		return err
+	}
+}
+
+func gettingCustomerByEmail(email string) serviceCall {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Customers.GetByEmail(ctx, email, opts...)
+		return err
+	}
+}
+
+func TestAFilterTooLongForAURLIsRefused(t *testing.T) {
+	type params = messaging.CustomerListParams
+	const tooLong = " makes the query longer than 6000 bytes; ask for fewer at a time, see slices.Chunk"
+	long := []string{strings.Repeat(canary, 1000)}
+	longer := []string{strings.Repeat(canary, 1100)}
+	requireAlwaysRefused(t, []refusal{
+		{"by its ids", listingCustomers(params{CustomerIDs: long}), []string{"customer_ids" + tooLong}},
+		{"by its addresses", listingCustomers(params{Emails: long}), []string{"emails" + tooLong}},
+		{"by its ids more than by its addresses", listingCustomers(params{CustomerIDs: longer, Emails: long}), []string{"customer_ids" + tooLong}},
+		{"by its addresses more than by its ids", listingCustomers(params{CustomerIDs: long, Emails: longer}), []string{"emails" + tooLong}},
+		{"by one byte", listingCustomers(params{CustomerIDs: []string{strings.Repeat("1", 6001-len("customer_ids="))}}), []string{"customer_ids" + tooLong}},
+		{"by what escaping adds to it", listingCustomers(params{Emails: []string{strings.Repeat("@", 2100)}}), []string{"emails" + tooLong}},
+	})
+}
+
+func TestALongQueryIsSentWhereNoFilterCanBeShortened(t *testing.T) {
+	g := newGate(t)
+	atTheLimit := strings.Repeat("1", 6000-len("customer_ids="))
+	require.Len(t, g.requireSent(t, listingCustomers(messaging.CustomerListParams{CustomerIDs: []string{atTheLimit}})), 6000)
+	longCursor := strings.Repeat("c", 7000)
+	require.Equal(t, "cursor="+longCursor, g.requireSent(t, listingCustomers(messaging.CustomerListParams{Cursor: longCursor})))
+}
+
+func TestARangeOverABadFilterEndsAtOnceWithTheRefusal(t *testing.T) {
+	g := newGate(t)
+	p := messaging.CustomerListParams{Cursor: "page-2", CustomerIDs: []string{}}
+	ranges := map[string]func() error{
+		"All":   func() error { return onlyError(t, g.client.Customers.All(t.Context(), p)) },
+		"Pages": func() error { return onlyError(t, g.client.Customers.Pages(t.Context(), p)) },
+	}
+	for name, walk := range ranges {
+		t.Run(name, func(t *testing.T) {
+			err := walk()
+			requireRefused(t, err, "customer_ids must not be empty: that would select everybody; nil stands for no filter")
+			var page *messaging.PageError
+			require.ErrorAs(t, err, &page)
+			assert.Equal(t, "page-2", page.Cursor)
+			assert.Empty(t, g.take())
+		})
+	}
+}
+
+// onlyError ranges over what must yield one error and nothing else.
+func onlyError[T any](t *testing.T, seq iter.Seq2[T, error]) error {
+	t.Helper()
+	var errs []error
+	for item, err := range seq {
+		assert.Zero(t, item)
+		errs = append(errs, err)
+	}
+	require.Len(t, errs, 1)
+	return errs[0]
+}
+
+func TestARefusalNamesTheOperation(t *testing.T) {
+	calls := map[string]serviceCall{
+		"send email broadcast": emailWith(func(p *messaging.EmailBroadcastParams) { p.Subject = "" }),
+		"send push broadcast":  pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }),
+		"create event":         eventWith(func(p *messaging.EventCreateParams) { p.Name = "" }),
+		"trigger event":        triggerWith(func(p *messaging.EventTriggerParams) { p.EventID = "" }),
+		"list customers":       listingCustomers(messaging.CustomerListParams{PerPage: -1}),
+		"get customer":         gettingCustomer(""),
+	}
+	g := newGate(t)
+	for operation, call := range calls {
+		t.Run(operation, func(t *testing.T) {
+			err := call(t.Context(), g.client)
+			assert.Equal(t, operation, requireValidationError(t, err).Op)
+			assert.True(t, strings.HasPrefix(err.Error(), operation+": "), err)
+			assert.True(t, strings.HasSuffix(err.Error(), "; nothing was sent"), err)
+		})
+	}
+}
+
+func TestWhatIsWrongWithTheOptionsOfACallIsReportedBesideItsArguments(t *testing.T) {
+	g := newGate(t)
+	r := refusal{call: pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }), problems: []string{
+		"opts must not hold a nil option", "WithHeader can't set Host", "subject is required"}}
+	g.requireRefused(t, r, nil, messaging.WithHeader("host", canary))
+}
+
+func TestValidationIsLiftedForAWholeClient(t *testing.T) {
+	g := newGate(t, messaging.WithoutValidation())
+	g.requireSent(t, pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }))
+	g.requireRefused(t, refusal{call: gettingCustomer(""), problems: []string{"customer_ids.0 is required"}})
+}
+
+func TestAHundredThousandCustomersAreChecked(t *testing.T) {
+	customers := make([]messaging.CustomerParams, 100_000)
+	for i := range customers {
+		customers[i] = messaging.CustomerParams{CustomerID: "42", Email: "jane@example.com", PhoneNo: "+31201234567"}
+	}
+	toThem := func() serviceCall {
+		return pushWith(func(p *messaging.PushBroadcastParams) { p.To = messaging.ToCustomers(customers...) })
+	}
+	g := newGate(t)
+	g.requireSent(t, toThem())
+
+	customers[99_999].Email = canary
+	g.requireRefused(t, refusal{call: toThem(), problems: []string{"recipients.0.customers.99999.email must be an e-mail address"}})
+
+	for i := range customers {
+		customers[i].Email = canary
+	}
+	refused := requireValidationError(t, toThem()(t.Context(), g.client))
+	assert.Len(t, refused.Fields, 100_000)
+	assert.Contains(t, refused.Error(), "recipients.0.customers.0.email must be an e-mail address")
+}
+
+func TestTheTextOfARefusalStaysOnOneShortLine(t *testing.T) {
+	tests := []struct {
+		name string
+		key  string
+	}{
+		{"a name with line breaks", "first\r\nsecond\u2028third"},
+		{"a name that is not UTF-8", "first\xff"},
+		{"a name with escape codes", "\x1b[31mred"},
+		{"a very long name", strings.Repeat("name", 1000)},
+	}
+	g := newGate(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			unsendable := map[string]any{test.key: func() {}}
+			err := triggerWith(func(p *messaging.EventTriggerParams) { p.Values = unsendable })(t.Context(), g.client)
+			text := requireValidationError(t, err).Error()
+			assert.NotContains(t, text, "\r")
+			assert.NotContains(t, text, "\u2028")
+			assert.NotContains(t, text, "\x1b")
+		})
+	}
+}
