@@ -340,6 +340,19 @@ func TestUnknownMembersAreKeptAsTheyCame(t *testing.T) {
 	assert.Equal(t, messaging.TransactionalMessage{Extra: want}, message)
 }
 
+func TestExtraIsNilWhereThereIsNothingToKeep(t *testing.T) {
+	for name, members := range map[string]string{
+		"no members": ``, "known members": `"id":"1","created_at":"2026-05-01T10:20:30Z"`, "null for a date": `"created_at":null`,
+		"a date that is there twice": `"created_at":"soon","created_at":"2026-05-01T10:20:30Z"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			event, err := eventIn(t, members)
+			require.NoError(t, err)
+			assert.Nil(t, event.Extra)
+		})
+	}
+}
+
 func TestMembersComeInAnyOrder(t *testing.T) {
 	page, err := answering(t, ` { "meta" : { "per_page" : "5" } , "message" : "m" ,
 		"data" : [ { "name" : "n" , "id" : 1 } ] , "links" : { } , "success" : true } `).

@@ -63,6 +63,9 @@ func TestErrorBodies(t *testing.T) {
 		{"a list of objects with loc and msg", `[{"loc":["body","recipients",0,"email"],"msg":"is invalid"}]`, "", "", complaints("body.recipients.0.email", "is invalid")},
 		{"the same within detail", `{"detail":[{"loc":["body","subject"],"msg":"is required"}]}`, "", "", complaints("body.subject", "is required")},
 		{"a list of objects with a source", `{"errors":[{"status":"422","source":{"pointer":"/data/subject"},"title":"Invalid","detail":"is required"}]}`, "", "", complaints("/data/subject", "is required")},
+		{"a list of objects with a parameter", `{"errors":[{"source":{"parameter":"per_page"},"detail":"is too large"}]}`, "", "", complaints("per_page", "is too large")},
+		{"lists of objects below a field", `{"errors":{"recipients":[{"field":"email","message":"is invalid"}]}}`, "", "", complaints("recipients.email", "is invalid")},
+		{"errors of null beside fields", `{"errors":null,"fields":{"subject":["is required"]}}`, "", "", complaints("subject", "is required")},
 		{"a list of texts", `{"errors":["subject is required","email is taken"]}`, "", "subject is required; email is taken", nil},
 		{"a text", `{"errors":"subject is required"}`, "", "subject is required", nil},
 
@@ -73,13 +76,18 @@ func TestErrorBodies(t *testing.T) {
 		{"error as a map of lists", `{"error":{"subject":["is required"],"message":["is too long"]}}`, "", "", complaints("subject", "is required", "message", "is too long")},
 		{"error as a text", `{"success":false,"error":"Invalid."}`, "", "Invalid.", nil},
 		{"error as a list of texts", `{"error":["Invalid.","Sorry."]}`, "", "Invalid.; Sorry.", nil},
+		{"error with message and what is no field", `{"error":{"type":"validation","message":"Invalid."}}`, "", "Invalid.", nil},
+		{"a code outside and inside", `{"code":"outer","error":{"code":"inner","message":"Invalid."}}`, "outer", "Invalid.", nil},
+		{"a message outside and inside", `{"message":"Outer.","error":{"message":"Inner."}}`, "", "Outer.", nil},
 		{"message beside error", `{"message":"Invalid.","error":{"subject":["is required"]}}`, "", "Invalid.", complaints("subject", "is required")},
 
 		{"data as a map of lists", `{"success":false,"data":{"subject":["is required"]}}`, "", "", complaints("subject", "is required")},
 		{"data with message and errors", `{"success":false,"data":{"message":"Invalid.","errors":{"subject":["is required"]}}}`, "", "Invalid.", complaints("subject", "is required")},
 		{"message beside data", `{"success":false,"message":"Invalid.","data":{"subject":["is required"]}}`, "", "Invalid.", complaints("subject", "is required")},
 		{"message beside data of null", `{"success":false,"message":"Invalid.","data":null}`, "", "Invalid.", nil},
-		{"message beside data of a list", `{"success":false,"message":"Invalid.","data":[]}`, "", "Invalid.", nil},
+		{"message beside data of a list", `{"success":false,"message":"Invalid.","data":["draft"]}`, "", "Invalid.", nil},
+		{"data beside errors is no error", `{"errors":{"subject":["is required"]},"data":{"cc":["eve@example.com"]}}`, "", "", complaints("subject", "is required")},
+		{"a map of lists beside other members", `{"success":false,"state":"failed","subject":["is required"]}`, "", "", complaints("subject", "is required")},
 		{"the map of lists itself", `{"subject":["is required"],"message":["is too long"]}`, "", "", complaints("subject", "is required", "message", "is too long")},
 
 		{"problem+json", `{"type":"about:blank","title":"Unprocessable","status":422,"detail":"The subject is missing.","instance":"/1"}`, "", "The subject is missing.", nil},
@@ -157,14 +165,17 @@ func TestEveryStatusHasItsBodyRead(t *testing.T) {
 	}
 }
 
-// endlessly is a body without end that counts what is read of it.
-type endlessly struct{ read int }
+// hugeBody is a body of 10 MB that counts what is read of it.
+type hugeBody struct{ read int }
 
-func (e *endlessly) Read(p []byte) (int, error) {
+func (h *hugeBody) Read(p []byte) (int, error) {
+	if h.read >= 10_000_000 {
+		return 0, io.EOF
+	}
 	for i := range p {
 		p[i] = 'x'
 	}
-	e.read += len(p)
+	h.read += len(p)
 	return len(p), nil
 }
 
@@ -187,8 +198,8 @@ func TestErrorBodiesAreBounded(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a body without end is left in the middle", func(t *testing.T) {
-		body := new(endlessly)
+	t.Run("a body of 10 MB is left at its beginning", func(t *testing.T) {
+		body := new(hugeBody)
 		var answer *messaging.APIError
 		require.ErrorAs(t, failureOf(t, sendBroadcast, answersFrom(500, body)), &answer)
 		assert.Len(t, answer.Body, maxKeptBody)

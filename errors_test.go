@@ -297,6 +297,11 @@ func TestSentinelsThatAreNoStatus(t *testing.T) {
 		require.ErrorIs(t, err, messaging.ErrTooLarge)
 		assert.Contains(t, err.Error(), "8 bytes")
 	})
+	t.Run("no more than 64 KiB of it is kept", func(t *testing.T) {
+		var unread *messaging.DecodeError
+		require.ErrorAs(t, failureOf(t, sendBroadcast, answers(200, strings.Repeat("x", maxKeptBody+1))), &unread)
+		assert.Len(t, unread.Body, maxKeptBody)
+	})
 	t.Run("wrong arguments here are as wrong as those that the service finds", func(t *testing.T) {
 		client, _ := newScriptedClient(t, []scene{answers(200, saysYes)})
 		_, err := client.Broadcasts.SendEmail(t.Context(), messaging.EmailBroadcastParams{})

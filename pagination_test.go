@@ -179,7 +179,7 @@ func (s *scriptedService) cursors() []string {
 // waitFor returns once the service was asked for the page at cursor.
 func (s *scriptedService) waitFor(t *testing.T, cursor string) {
 	t.Helper()
-	limit := time.NewTimer(10 * time.Second)
+	limit := time.NewTimer(5 * time.Second)
 	defer limit.Stop()
 	for {
 		select {
@@ -763,7 +763,7 @@ func (s *stalling) hungUp(t *testing.T) {
 	t.Helper()
 	select {
 	case <-s.ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(5 * time.Second):
 		require.FailNow(t, "the request was not cancelled")
 	}
 }

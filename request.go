@@ -146,7 +146,7 @@ func (x *exchange) run(body []byte) (*Response, error) {
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	// What it returns is known here already, and settle has closed the body.
-	_, _ = x.retry.Do(req) //nolint:bodyclose
+	_, _ = x.retry.Do(req)
 	switch {
 	case x.waiting:
 		return nil, x.fail(&TransportError{Call: x.newCall(), Err: x.interrupted(contextError(x.ctx))})

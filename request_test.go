@@ -571,7 +571,7 @@ func TestOddTransports(t *testing.T) {
 	assert.True(t, body.closed)
 }
 
-func TestEveryBodyIsClosed(t *testing.T) {
+func TestEveryAttemptIsCleanedUp(t *testing.T) {
 	tests := map[string]struct {
 		status int
 		body   io.Reader
@@ -580,21 +580,22 @@ func TestEveryBodyIsClosed(t *testing.T) {
 		"of a no":                      {200, strings.NewReader(saysNo)},
 		"of what can't be understood":  {200, strings.NewReader("<html>")},
 		"of what is cut short":         {200, &cutShort{}},
-		"of what is over the limit":    {200, new(endlessly)},
+		"of what is over the limit":    {200, new(hugeBody)},
 		"of an error":                  {500, strings.NewReader(saysNo)},
-		"of an error without end":      {500, new(endlessly)},
+		"of a huge error":              {500, new(hugeBody)},
 		"of a redirect":                {302, strings.NewReader("")},
-		"of another protocol":          {101, new(endlessly)},
+		"of another protocol":          {101, new(hugeBody)},
 		"of a success without content": {204, strings.NewReader("")},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
+		t.Run("the body "+name, func(t *testing.T) {
 			body := &closeRecorder{Reader: test.body}
-			client, _ := newScriptedClient(t, []scene{connects(func(*http.Request) (*http.Response, error) {
+			client, transport := newScriptedClient(t, []scene{connects(func(*http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: test.status, Body: body, ContentLength: -1}, nil
-			})})
+			})}, messaging.WithMaxResponseBytes(maxResponse))
 			_ = sendBroadcast(t.Context(), client)
 			assert.True(t, body.closed)
+			assert.ErrorIs(t, transport.sent[0].Context().Err(), context.Canceled, "nothing of the attempt stays behind")
 		})
 	}
 }

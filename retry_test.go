@@ -236,6 +236,7 @@ func TestAnswersToOperationsThatReadTheirData(t *testing.T) {
 		{"a trigger answered true was carried out", triggerEvent, `{"success":true,"data":true}`, nil, messaging.DeliveryAccepted},
 		{"a trigger answered null was carried out", triggerEvent, `{"success":true,"data":null}`, nil, messaging.DeliveryAccepted},
 		{"a trigger answered false was not", triggerEvent, `{"success":true,"data":false}`, new(messaging.APIError), messaging.DeliveryRejected},
+		{"another send answered false says what it says", doRequest(messaging.Request{Method: "PUT", Path: "/v1/tags"}), `{"success":true,"data":false}`, nil, messaging.DeliveryAccepted},
 		{"a created event with an id is there", createEvent, `{"success":true,"data":{"id":"e-1"}}`, nil, messaging.DeliveryAccepted},
 		{"a created event without an id is there all the same", createEvent, `{"success":true,"data":{"name":"order_paid"}}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
 		{"so is one whose data is of the wrong kind", createEvent, `{"success":true,"data":[1]}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
@@ -468,6 +469,15 @@ func TestTimeLimitOfAnAttempt(t *testing.T) {
 			})
 		}
 	}
+	runInBubble(t, "nobody waits for the body of another protocol", func(t *testing.T) {
+		client, _ := newScriptedClient(t, []scene{func(req *http.Request) (*http.Response, error) {
+			return answersFrom(101, hangingReader{req.Context()})(req)
+		}})
+		start := time.Now()
+		var answer *messaging.APIError
+		require.ErrorAs(t, sendBroadcast(t.Context(), client), &answer)
+		assert.Zero(t, time.Since(start))
+	})
 	runInBubble(t, "an error that never ends is judged by its status", func(t *testing.T) {
 		endless := func(req *http.Request) (*http.Response, error) {
 			return answersFrom(503, io.MultiReader(strings.NewReader("busy"), hangingReader{req.Context()}))(req)
@@ -511,7 +521,7 @@ func TestWaitsGrowAtRandomWithinBounds(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
-	const minWait, maxWait, maxRetryAfter = time.Second, 2 * time.Second, 30 * time.Second
+	const minWait, maxWait = time.Second, 2 * time.Second
 	const longest = math.MaxInt64 / time.Second * time.Second
 	tests := []struct {
 		name       string
@@ -520,7 +530,7 @@ func TestRetryAfter(t *testing.T) {
 		retryAfter time.Duration
 	}{
 		{"seconds", []string{"Retry-After", "5"}, []time.Duration{5 * time.Second, 5 * time.Second}, 5 * time.Second},
-		{"seconds up to the limit", []string{"Retry-After", "30"}, []time.Duration{maxRetryAfter, maxRetryAfter}, 30 * time.Second},
+		{"seconds up to the limit", []string{"Retry-After", "30"}, []time.Duration{30 * time.Second, 30 * time.Second}, 30 * time.Second},
 		{"0 is not a hot loop", []string{"Retry-After", "0"}, []time.Duration{minWait, minWait}, 0},
 		{"a date is held against the answer's own", []string{"Retry-After", "Sun, 06 Nov 1994 08:49:41 GMT", "Date", "Sun, 06 Nov 1994 08:49:37 GMT"},
 			[]time.Duration{4 * time.Second, 4 * time.Second}, 4 * time.Second},
@@ -547,7 +557,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 	for _, test := range tests {
 		runInBubble(t, test.name, func(t *testing.T) {
-			policy := messaging.RetryPolicy{MaxAttempts: 2, MinWait: minWait, MaxWait: maxWait, MaxRetryAfter: maxRetryAfter}
+			policy := messaging.RetryPolicy{MaxAttempts: 2, MinWait: minWait, MaxWait: maxWait}
 			client, transport := newScriptedClient(t, []scene{answers(429, "", test.header...)}, messaging.WithRetryPolicy(policy))
 			var answer *messaging.APIError
 			require.ErrorAs(t, sendBroadcast(t.Context(), client), &answer)
@@ -565,6 +575,17 @@ func TestRetryAfter(t *testing.T) {
 			wait := transport.waits()[0]
 			assert.GreaterOrEqual(t, wait, test.waits[0])
 			assert.LessOrEqual(t, wait, test.waits[1])
+		})
+	}
+}
+
+func TestTheLimitOfRetryAfterCanBeSet(t *testing.T) {
+	for seconds, attempts := range map[string]int{"5": 3, "6": 1} {
+		runInBubble(t, seconds+" seconds", func(t *testing.T) {
+			client, transport := newScriptedClient(t, []scene{answers(429, "", "Retry-After", seconds)},
+				messaging.WithRetryPolicy(messaging.RetryPolicy{MaxRetryAfter: 5 * time.Second}))
+			require.ErrorIs(t, readCustomers(t.Context(), client), messaging.ErrRateLimited)
+			assert.Len(t, transport.sent, attempts)
 		})
 	}
 }

@@ -258,6 +258,7 @@ func TestScheduleAtKeepsTheWallClockWhereItCan(t *testing.T) {
 		{"a place, without the fraction of a second", summer.In(zone(t, "Europe/Amsterdam")), messaging.Schedule{Date: "2026-07-01 09:30:15", Timezone: "Europe/Amsterdam"}},
 		{"UTC", summer, inUTC},
 		{"an offset with no name", summer.In(time.FixedZone("", 7200)), inUTC},
+		{"no offset and no name, as read from +00:00", summer.In(time.FixedZone("", 0)), inUTC},
 		{"an offset with a name of its own", summer.In(time.FixedZone("Head office", 7200)), inUTC},
 		{"an offset under the name of a place that has another", summer.In(time.FixedZone("Europe/Amsterdam", 3600)), inUTC},
 		{"an offset under the name of UTC", summer.In(time.FixedZone("UTC", 7200)), inUTC},

@@ -37,9 +37,9 @@
 // or wrong API key 401, an unknown path 404, and a known one with another method
 // 405.
 //
-// Two things are accepted on purpose, because the service accepts them. A value
-// of a timestamp parameter in any form but 2006-01-02T15:04:05Z is skipped: the
-// event is triggered without it, and [Trigger] lists it as Skipped. Values of
-// other parameters, template variables, schedule dates and time zones are taken
-// as they come.
+// Two things pass on purpose. A value of a timestamp parameter in any form but
+// 2006-01-02T15:04:05Z is skipped, as the service does: the event is triggered
+// without it, and [Trigger] lists it as Skipped. And what the service has no
+// stated rule for is taken as it comes: values of other parameters, template
+// variables, schedule dates and time zones.
 package messagingtest

@@ -38,7 +38,7 @@ func main() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "export:", err)
-		os.Exit(1) //nolint:gocritic // the process is over, and its service with it
+		os.Exit(1)
 	}
 }
 
