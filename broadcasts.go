@@ -155,8 +155,8 @@ type broadcastBody struct {
 }
 
 func newBroadcastBody(p *problems, to Audience, at *Schedule) broadcastBody {
-	if to.mixed {
-		p.add("recipients", "can't name anybody beside all customers")
+	if to.flaw != "" {
+		p.add("recipients", to.flaw)
 	}
 	return broadcastBody{AllCustomers: to.all, Recipients: to.wire(), ScheduleType: at.wireType(), ScheduleDate: at}
 }

@@ -134,7 +134,7 @@ func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*R
 func (r Request) operation() operation {
 	name := r.Op
 	if name == "" {
-		name = r.Method + " request"
+		name = strings.TrimSpace(r.Method + " request")
 	}
 	return operation{name: name, method: r.Method, path: r.Path, custom: true}
 }

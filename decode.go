@@ -337,7 +337,7 @@ func (r *reader) time(key []byte, target *time.Time, extra *Extra) error {
 	}
 	var ok bool
 	if *target, ok = parseTime(text); ok {
-		delete(*extra, string(key)) // what an earlier member of that name left
+		extra.drop(key) // what an earlier member of that name left
 		return nil
 	}
 	raw, err := json.Marshal(string(text))
@@ -360,6 +360,12 @@ func (e *Extra) keep(key, raw []byte) {
 		*e = make(Extra)
 	}
 	(*e)[string(key)] = slices.Clone(raw)
+}
+
+func (e *Extra) drop(key []byte) {
+	if delete(*e, string(key)); len(*e) == 0 {
+		*e = nil
+	}
 }
 
 func (r *reader) skip() error {
@@ -433,6 +439,7 @@ func (r *reader) unexpected(wanted string) error {
 
 var (
 	errSyntax     = errors.New("is not valid JSON")
+	errEmpty      = errors.New("is empty")
 	errTrailing   = errors.New("is followed by more text")
 	errNesting    = errors.New("is nested too deeply")
 	errMissing    = errors.New("is missing")

@@ -547,7 +547,7 @@ func TestAnEmptyAnswerProvesNothing(t *testing.T) {
 				err := call(t, answering(t, body))
 				var failure *messaging.DecodeError
 				require.ErrorAs(t, err, &failure)
-				assert.Equal(t, "the answer is not valid JSON", failure.Err.Error())
+				assert.Equal(t, "the answer is empty", failure.Err.Error())
 				assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 			})
 		}
@@ -627,11 +627,10 @@ func TestNestingIsLimited(t *testing.T) {
 				}
 				require.NoError(t, at(100))
 				requireProblem(t, row.path+" is nested too deeply", at(101))
-				for _, absurd := range []int{10_001, 200_000} {
-					var failure *messaging.DecodeError
-					require.ErrorAs(t, at(absurd), &failure)
-					assert.True(t, strings.HasPrefix(failure.Err.Error(), row.path+" is "), failure.Err.Error())
-				}
+
+				var failure *messaging.DecodeError
+				require.ErrorAs(t, at(10_001), &failure)
+				assert.True(t, strings.HasPrefix(failure.Err.Error(), row.path+" is "), failure.Err.Error())
 			})
 		}
 	}

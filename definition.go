@@ -79,8 +79,7 @@ func wireForm(value any) (text string, isText, isNumber bool) {
 	if v.Kind() == reflect.String {
 		return v.String(), true, false
 	}
-	_, isBytes := value.([]byte)
-	return "", isBytes, v.CanInt() || v.CanUint() || v.CanFloat()
+	return "", false, v.CanInt() || v.CanUint() || v.CanFloat()
 }
 
 // isNull reports whether encoding/json writes value as null.

@@ -35,7 +35,7 @@ const wholeAnswer = "the answer"
 type rowReader interface {
 	readData(*reader) error
 	readMeta(*reader) error
-	// finish holds what was read together when the document is at its end.
+	// finish holds against each other what was read in a sound document.
 	finish() error
 	// withoutRows is called before reading again a document whose rows failed: it
 	// asks for the meta alone.
@@ -46,8 +46,12 @@ type rowReader interface {
 // be read is the document read again, for what the rest of it says.
 func (r *reader) envelope(document []byte, rows rowReader) (envelope, error) {
 	answer, err := r.readEnvelope(document, rows)
-	if err == nil || rows == nil {
+	switch {
+	case rows == nil:
 		return answer, err
+	case err == nil:
+		answer.dataErr = rows.finish()
+		return answer, nil
 	}
 	rows.withoutRows()
 	answer, again := r.readEnvelope(document, rows)
@@ -61,6 +65,9 @@ func (r *reader) envelope(document []byte, rows rowReader) (envelope, error) {
 func (r *reader) readEnvelope(document []byte, rows rowReader) (envelope, error) {
 	var answer envelope
 	var hasSuccess, hasData bool
+	if len(bytes.TrimSpace(document)) == 0 {
+		return answer, at(wholeAnswer, errEmpty)
+	}
 	r.reset(document)
 	err := r.object(func(key []byte) (err error) {
 		switch string(key) {
@@ -97,9 +104,7 @@ func (r *reader) readEnvelope(document []byte, rows rowReader) (envelope, error)
 	case !hasSuccess:
 		err = at("success", errMissing)
 	default:
-		if err = r.end(); err == nil && rows != nil {
-			err = rows.finish()
-		}
+		err = r.end()
 	}
 	if _, ok := err.(*pathError); err != nil && !ok {
 		err = at(wholeAnswer, err)

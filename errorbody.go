@@ -20,6 +20,17 @@ type complaint struct {
 	size    int // of all that was taken
 }
 
+// rewrite changes every text.
+func (c *complaint) rewrite(text func(string) string) {
+	c.code, c.message = text(c.code), text(c.message)
+	for i, field := range c.fields {
+		c.fields[i].Field = text(field.Field)
+		for j, message := range field.Messages {
+			field.Messages[j] = text(message)
+		}
+	}
+}
+
 // isFull reports whether so much was taken that a body could only be made to
 // multiply: nested names are repeated in every path below them.
 func (c *complaint) isFull() bool { return c.size > 4*maxErrorBody }

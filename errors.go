@@ -94,7 +94,8 @@ func (d Delivery) worse(other Delivery) Delivery {
 
 // DeliveryOf says what became of the request behind err: accepted where err is
 // nil, the worst where several errors are joined, unknown where err does not
-// come from this package.
+// come from this package. It matters for sends. A read changes nothing and can
+// be repeated whatever its delivery.
 func DeliveryOf(err error) Delivery {
 	if err == nil {
 		return DeliveryAccepted
@@ -209,7 +210,7 @@ func (e *APIError) Error() string {
 	} else if text := http.StatusText(e.StatusCode); text != "" {
 		status += " " + text
 	}
-	if e.Message != "" {
+	if e.Message != "" && e.Message != http.StatusText(e.StatusCode) {
 		status += ": " + e.Message
 	}
 	status += describeFields(e.Fields)

@@ -152,7 +152,9 @@ func (p *EventCreateParams) wire(*problems) any {
 // EventTriggerParams says which event happened to whom. EventID or Definition
 // is required, and so is Email or Customer.
 type EventTriggerParams struct {
-	// EventID is the id of the event definition.
+	// EventID is the id of the event definition. With the id alone, nothing tells
+	// which text in Values is meant as a timestamp: one in a form that the
+	// service skips is sent as it stands. Prefer Definition.
 	EventID string
 	// Definition gives the id instead of EventID, and has the payload checked
 	// against it before anything is sent.
@@ -169,6 +171,9 @@ type EventTriggerParams struct {
 	// the one form that the service reads, 2006-01-02T15:04:05Z; fractions of a
 	// second are cut off. A zero time, a year outside 0 to 9999, and a struct
 	// that holds a time are a [*ValidationError].
+	//
+	// The parameter types with a constant here take one text, number or time. A
+	// map or a list fits only a parameter of another type, or no Definition.
 	Values map[string]any
 }
 

@@ -114,6 +114,8 @@ func TestWhatWasReadIsStoredAndReadBackUnchanged(t *testing.T) {
 			"created_at":"soon","created_at":"2026-05-01T10:20:30Z"`},
 		{"a date that is there twice, the last unreadable", `"customer_created_at":"2026-05-01T10:20:30Z","customer_created_at":"soon",
 			"created_at":"2026-05-01T10:20:30Z","created_at":"soon"`},
+		{"a date that is there twice, the last a number", `"customer_created_at":"2026-05-01T10:20:30Z","customer_created_at":1777630830,
+			"created_at":"2026-05-01T10:20:30Z","created_at":1777630830`},
 		{"ids that are numbers", `"customer_id":7,"id":1e5,"phone_no":441234567890`},
 		{"types in capitals", `"parameters":[{"name":"a","type":"TIMESTAMP","required":1}]`},
 		{"providers as an array", `"providers":["a","b"]`},

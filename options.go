@@ -138,7 +138,9 @@ func WithInsecureHTTP() Option {
 
 // WithKeySource asks source for the API key before each attempt, so that a key
 // can be rotated. The apiKey given to [NewClient] must then be "". An error of
-// source, or a key that can't be sent, ends the call.
+// source, or a key that can't be sent, ends the call; so does a 401, which is
+// not repeated. The time that source takes does not count towards
+// [WithAttemptTimeout]: its context is the call's.
 func WithKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption(func(c *config, p *problems) {
 		if source == nil {

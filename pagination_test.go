@@ -244,15 +244,15 @@ func serveInMemory(t testing.TB, handler http.Handler, opts ...messaging.Option)
 	return client
 }
 
-// ending is the error that a range ends with.
-type ending struct {
+// rangeEnding is the error that a range ends with.
+type rangeEnding struct {
 	cursor, next string // of the PageError
 	is           error  // nil for any
 	delivery     messaging.Delivery
 	text         string // part of the error text; {rows} stands for the path of the rows
 }
 
-func (e *ending) check(t *testing.T, kind listKind, err error) {
+func (e *rangeEnding) check(t *testing.T, kind listKind, err error) {
 	t.Helper()
 	if e == nil {
 		assert.NoError(t, err)
@@ -303,21 +303,21 @@ type walk struct {
 	// ahead is the last cursor asked for where pages are read ahead, if that
 	// makes a difference.
 	ahead string
-	ends  *ending
+	ends  *rangeEnding
 }
 
 func (w walk) run(t *testing.T) {
 	for _, kind := range listKinds {
 		t.Run(kind.name+", read ahead", func(t *testing.T) {
-			w.walk(t, kind, true)
+			w.through(t, kind, true)
 		})
 		t.Run(kind.name+", one page at a time", func(t *testing.T) {
-			w.walk(t, kind, false, messaging.WithoutReadAhead())
+			w.through(t, kind, false, messaging.WithoutReadAhead())
 		})
 	}
 }
 
-func (w walk) walk(t *testing.T, kind listKind, readsAhead bool, opts ...messaging.RequestOption) {
+func (w walk) through(t *testing.T, kind listKind, readsAhead bool, opts ...messaging.RequestOption) {
 	service := newScriptedService(kind, w.script)
 	client, transport := serve(t, service)
 	asked := slices.Clone(w.asked)
@@ -338,8 +338,8 @@ func (w walk) walk(t *testing.T, kind listKind, readsAhead bool, opts ...messagi
 }
 
 // badCursor is the ending after a page whose cursor leads nowhere.
-func badCursor(cursor, next, text string) *ending {
-	return &ending{cursor: cursor, next: next, is: messaging.ErrBadCursor, delivery: messaging.DeliveryAccepted,
+func badCursor(cursor, next, text string) *rangeEnding {
+	return &rangeEnding{cursor: cursor, next: next, is: messaging.ErrBadCursor, delivery: messaging.DeliveryAccepted,
 		text: "can't understand the answer (200): meta.next_page_cursor " + text + ": bad cursor; it is safe to ask again"}
 }
 
@@ -431,9 +431,9 @@ func TestRangeRefusesACursorThatLeadsAstray(t *testing.T) {
 	}
 }
 
-// emptyPages is a page of one item, as many empty ones, and another item at the
-// end. The empty pages have the cursors "1", "2" and so on.
-func emptyPages(count int) (script, []string) {
+// manyEmptyPages is a page of one item, so many empty ones, and a page of one item
+// at the end. It comes with the cursors of them all, "" and then "1", "2", "3".
+func manyEmptyPages(count int) (script, []string) {
 	pages := script{"": {items: []string{"first"}, meta: pageBefore("1")}}
 	cursors := []string{""}
 	for i := 1; i <= count; i++ {
@@ -445,17 +445,21 @@ func emptyPages(count int) (script, []string) {
 }
 
 func TestRangeGoesThroughEmptyPagesButNotForEver(t *testing.T) {
-	hundred, all := emptyPages(100)
-	walk{name: "a hundred are gone through", script: hundred, asked: all, items: []string{"first", "last"}}.run(t)
-
-	tooMany, all := emptyPages(101)
-	walk{name: "the next is the end", script: tooMany, asked: all[:102], items: []string{"first"},
-		ends: badCursor("101", "102", "is the end of 101 empty pages in a row")}.run(t)
-
-	interrupted, all := emptyPages(150)
+	hundred, throughHundred := manyEmptyPages(100)
+	tooMany, throughTooMany := manyEmptyPages(101)
+	interrupted, throughInterrupted := manyEmptyPages(150)
 	interrupted["60"] = scriptedPage{items: []string{"between"}, meta: pageBefore("61")}
-	walk{name: "an item between them starts the count anew", script: interrupted, asked: all,
-		items: []string{"first", "between", "last"}}.run(t)
+	for _, row := range []walk{
+		{name: "a hundred in a row are gone through",
+			script: hundred, items: []string{"first", "last"}, asked: throughHundred},
+		{name: "one more is the end",
+			script: tooMany, items: []string{"first"}, asked: throughTooMany[:102],
+			ends: badCursor("101", "102", "is the end of 101 empty pages in a row")},
+		{name: "an item between them starts the count anew",
+			script: interrupted, items: []string{"first", "between", "last"}, asked: throughInterrupted},
+	} {
+		t.Run(row.name, row.run)
+	}
 }
 
 func TestRangeEndsWithTheErrorOfAnyPage(t *testing.T) {
@@ -464,23 +468,23 @@ func TestRangeEndsWithTheErrorOfAnyPage(t *testing.T) {
 		page      scriptedPage // its meta is that of the page in whose place it stands
 		requests  int
 		tellsNext bool
-		ends      ending
+		ends      rangeEnding
 	}{
 		{name: "an answer that is cut short", page: scriptedPage{cutShort: true}, requests: 2,
-			ends: ending{is: io.ErrUnexpectedEOF, delivery: messaging.DeliveryUnknown, text: "unexpected EOF; it is safe to ask again"}},
+			ends: rangeEnding{is: io.ErrUnexpectedEOF, delivery: messaging.DeliveryUnknown, text: "unexpected EOF; it is safe to ask again"}},
 		{name: "a server error", page: scriptedPage{status: 500, body: `{"success":false,"message":"out of order"}`}, requests: 2,
-			ends: ending{is: messaging.ErrServer, delivery: messaging.DeliveryUnknown,
+			ends: rangeEnding{is: messaging.ErrServer, delivery: messaging.DeliveryUnknown,
 				text: "500 Internal Server Error: out of order; it is safe to ask again"}},
 		{name: "a refusal", page: scriptedPage{status: 422, body: `{"message":"no","errors":{"cursor":["is expired"]}}`}, requests: 1,
-			ends: ending{is: messaging.ErrValidation, delivery: messaging.DeliveryRejected,
+			ends: rangeEnding{is: messaging.ErrValidation, delivery: messaging.DeliveryRejected,
 				text: "422 Unprocessable Entity: no: cursor is expired; it was refused"}},
 		{name: "success false", page: scriptedPage{body: `{"success":false,"message":"not today","data":null}`}, requests: 1,
-			ends: ending{delivery: messaging.DeliveryRejected, text: "200 with success false: not today; it was refused"}},
+			ends: rangeEnding{delivery: messaging.DeliveryRejected, text: "200 with success false: not today; it was refused"}},
 		{name: "an answer that is not JSON", page: scriptedPage{body: `<html>hello</html>`}, requests: 1,
-			ends: ending{delivery: messaging.DeliveryUnknown,
+			ends: rangeEnding{delivery: messaging.DeliveryUnknown,
 				text: "can't understand the answer (200): the answer is not valid JSON; it is safe to ask again"}},
 		{name: "a row that can't be read", page: scriptedPage{rows: `[{},5]`}, requests: 1, tellsNext: true,
-			ends: ending{delivery: messaging.DeliveryAccepted,
+			ends: rangeEnding{delivery: messaging.DeliveryAccepted,
 				text: "can't understand the answer (200): {rows}.1 is a number where an object is due; it is safe to ask again"}},
 	} {
 		cursors, items := []string{"", "b", "c"}, []string{"a1", "a2", "b1", "b2", "c1", "c2"}
@@ -502,7 +506,7 @@ func TestRangeEndsWithTheErrorOfAnyPage(t *testing.T) {
 
 func TestNoPageIsSkippedToWhereThereIsNone(t *testing.T) {
 	walk{script: script{"": {rows: `[5]`, meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}, asked: []string{""},
-		ends: &ending{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number where an object is due"}}.run(t)
+		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number where an object is due"}}.run(t)
 }
 
 func TestBreakStopsAsking(t *testing.T) {
@@ -619,7 +623,7 @@ func TestAPageThatCannotBeReadIsSkipped(t *testing.T) {
 }
 
 func TestARangeLeftBehindEmptyPagesIsContinued(t *testing.T) {
-	pages, _ := emptyPages(101)
+	pages, _ := manyEmptyPages(101)
 	client, _ := serve(t, newScriptedService(listKinds[0], pages))
 	_, err := messaging.Collect(listKinds[0].all(t.Context(), client, ""))
 	var failure *messaging.PageError
@@ -667,7 +671,7 @@ func TestARangeWithWrongArgumentsSendsNothing(t *testing.T) {
 	customers, err := messaging.Collect(client.Customers.All(t.Context(),
 		messaging.CustomerListParams{Cursor: "b", CustomerIDs: []string{}}))
 	assert.Empty(t, customers)
-	(&ending{cursor: "b", is: messaging.ErrValidation, delivery: messaging.DeliveryNotSent,
+	(&rangeEnding{cursor: "b", is: messaging.ErrValidation, delivery: messaging.DeliveryNotSent,
 		text: "customer_ids must not be empty"}).check(t, listKinds[1], err)
 	assert.Empty(t, service.cursors())
 }
@@ -832,16 +836,16 @@ func TestARangeObeysItsContext(t *testing.T) {
 		stalled  bool   // the third page is asked for by then, and never comes
 		items    []string
 		asked    []string
-		ends     ending
+		ends     rangeEnding
 	}{
 		{name: "before the first request",
-			ends: ending{delivery: messaging.DeliveryNotSent, text: "context canceled; nothing was sent"}},
+			ends: rangeEnding{delivery: messaging.DeliveryNotSent, text: "context canceled; nothing was sent"}},
 		{name: "between two requests", cancelAt: "a2", items: all[:2], asked: []string{""},
-			ends: ending{cursor: "b", delivery: messaging.DeliveryNotSent, text: "context canceled; nothing was sent"}},
+			ends: rangeEnding{cursor: "b", delivery: messaging.DeliveryNotSent, text: "context canceled; nothing was sent"}},
 		{name: "within a page, whose other items still come", cancelAt: "a1", items: all[:2], asked: []string{""},
-			ends: ending{cursor: "b", delivery: messaging.DeliveryNotSent, text: "context canceled; nothing was sent"}},
+			ends: rangeEnding{cursor: "b", delivery: messaging.DeliveryNotSent, text: "context canceled; nothing was sent"}},
 		{name: "while the next page is on its way", cancelAt: "b1", stalled: true, items: all, asked: []string{"", "b"},
-			ends: ending{cursor: "c", delivery: messaging.DeliveryUnknown, text: "context canceled; it is safe to ask again"}},
+			ends: rangeEnding{cursor: "c", delivery: messaging.DeliveryUnknown, text: "context canceled; it is safe to ask again"}},
 	} {
 		for _, kind := range listKinds {
 			t.Run(row.name+", "+kind.name, func(t *testing.T) {
@@ -885,7 +889,7 @@ func TestARangeEndsWhenItsDeadlinePasses(t *testing.T) {
 					assert.Equal(t, 5*time.Second, time.Since(start))
 					assert.Len(t, got, map[string]int{"": 0, "b": 2, "c": 4}[stalled])
 					assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout)
-					(&ending{cursor: stalled, is: context.DeadlineExceeded, delivery: messaging.DeliveryUnknown,
+					(&rangeEnding{cursor: stalled, is: context.DeadlineExceeded, delivery: messaging.DeliveryUnknown,
 						text: "context deadline exceeded; it is safe to ask again"}).check(t, kind, err)
 				})
 			})

@@ -131,7 +131,6 @@ func (x *exchange) run(body []byte) (*Response, error) {
 	if err != nil {
 		return nil, x.fail(&TransportError{Call: x.newCall(), Err: withoutURL(err)})
 	}
-	x.attempt = x.unbegun(nil)
 	x.header = req.Header
 	if x.core.http.Jar != nil { // which adds to the header of every attempt
 		x.header = req.Header.Clone()
@@ -245,7 +244,7 @@ func newAttempt(ctx context.Context, limit time.Duration) *attempt {
 	return a
 }
 
-// unbegun is an attempt that is held back, nil where nothing was tried so far.
+// unbegun is an attempt that is held back.
 func (x *exchange) unbegun(held error) *attempt {
 	return &attempt{start: time.Now(), ctx: x.ctx, cancel: func() {}, held: held}
 }
@@ -282,12 +281,12 @@ func (x *exchange) admit(req *http.Request) error {
 	}
 	if x.core.limiter != nil {
 		if err := x.core.limiter.Wait(x.ctx); err != nil {
-			return x.heldBack(err)
+			return x.heldBack("rate limiter", err)
 		}
 	}
 	key, err := x.core.key(x.ctx)
 	if err != nil {
-		return x.heldBack(err)
+		return x.heldBack("key source", err)
 	}
 	if problem := keyProblem(key); problem != "" {
 		return errors.New("API key " + problem)
@@ -298,11 +297,11 @@ func (x *exchange) admit(req *http.Request) error {
 }
 
 // heldBack is why a limiter or a key source let no attempt begin.
-func (x *exchange) heldBack(err error) error {
+func (x *exchange) heldBack(by string, err error) error {
 	if x.ctx.Err() != nil {
 		return contextError(x.ctx)
 	}
-	return x.publicError(err)
+	return fmt.Errorf("%s: %w", by, withoutURL(err))
 }
 
 // renewHeader keeps attempts apart: an earlier one may still be writing its
@@ -315,6 +314,9 @@ func (x *exchange) renewHeader(req *http.Request) error {
 // settle judges an attempt: it reads the answer, notes what became of the
 // request, and decides whether to try again.
 func (x *exchange) settle(_ context.Context, resp *http.Response, err error) (bool, error) {
+	if x.attempt == nil { // net/http refuses the request by itself
+		x.attempt = x.unbegun(x.publicError(err))
+	}
 	defer x.attempt.cancel()
 	if resp == nil {
 		resp = x.attempt.answer
@@ -406,7 +408,7 @@ func (x *exchange) judgeSuccess(resp *http.Response) verdict {
 	case err != nil:
 		return x.unusable(resp, body, err, DeliveryUnknown)
 	case !answer.success, x.call.refusable && string(answer.data) == "false":
-		return verdict{failure: x.apiError(resp, bytes.Clone(body[:min(len(body), maxErrorBody)])), delivery: DeliveryRejected}
+		return verdict{failure: x.apiError(resp, body), delivery: DeliveryRejected}
 	case answer.dataErr != nil:
 		return x.unusable(resp, body, answer.dataErr, DeliveryAccepted)
 	}
@@ -427,12 +429,47 @@ func newResponse(resp *http.Response, answer envelope) *Response {
 }
 
 func (x *exchange) unusable(resp *http.Response, body []byte, err error, d Delivery) verdict {
+	if x.quotesKey(err.Error()) { // as the name of a member
+		err = &withheldError{err}
+	}
 	return verdict{delivery: d, failure: &DecodeError{Call: x.newCall(), StatusCode: resp.StatusCode, Header: resp.Header,
-		Body: bytes.Clone(body[:min(len(body), maxErrorBody)]), Err: err}}
+		Body: x.keptBody(body), Err: err}}
+}
+
+// shortestSecret is the shortest key that is looked for in a text: a shorter one
+// would be found by chance.
+const shortestSecret = 8
+
+// keptBody is the beginning of body as an error keeps it. A service that quotes
+// the API key does not get it into a log.
+func (x *exchange) keptBody(body []byte) []byte {
+	body = bytes.Clone(body[:min(len(body), maxErrorBody)])
+	if !x.quotesKey(string(body)) {
+		return body
+	}
+	return bytes.ReplaceAll(body, []byte(x.key), []byte(hiddenKey))
+}
+
+// hiddenKey stands for the API key where an answer quotes it.
+const hiddenKey = "[API key]"
+
+func (x *exchange) quotesKey(text string) bool {
+	return len(x.key) >= shortestSecret && strings.Contains(text, x.key)
+}
+
+// withoutKey is text as it can be shown. JSON can spell the key in a way that is
+// not found in the body.
+func (x *exchange) withoutKey(text string) string {
+	if !x.quotesKey(text) {
+		return text
+	}
+	return strings.ReplaceAll(text, x.key, hiddenKey)
 }
 
 func (x *exchange) apiError(resp *http.Response, body []byte) *APIError {
+	body = x.keptBody(body)
 	c := readComplaint(body)
+	c.rewrite(x.withoutKey)
 	retryAfter, _ := retryAfterOf(resp)
 	return &APIError{Call: x.newCall(), StatusCode: resp.StatusCode, Code: c.code, Message: c.message, Fields: c.fields,
 		RetryAfter: retryAfter, Header: resp.Header, Body: body}
@@ -455,20 +492,34 @@ func (x *exchange) cause(err error) error {
 }
 
 // publicError is err without what must not be shown. Where a server has put the
-// request in place of an answer, net/http quotes it: such an error is replaced.
+// request in place of an answer, net/http quotes it as malformed.
 func (x *exchange) publicError(err error) error {
 	err = withoutURL(err)
+	var network net.Error
+	if errors.As(err, &network) {
+		return err
+	}
 	text := err.Error()
-	switch {
-	case x.key != "" && strings.Contains(text, x.key),
-		x.call.query != "" && strings.Contains(text, x.call.query),
-		strings.ContainsAny(text, "@"), strings.Contains(text, "%40"):
-		return errHeldBack
+	if x.quotesKey(text) ||
+		x.call.query != "" && strings.Contains(text, x.call.query) ||
+		strings.Contains(text, "@") || strings.Contains(text, "%40") {
+		return &withheldError{err}
 	}
 	return err
 }
 
-var errHeldBack = errors.New("malformed answer (it quotes the request, so it is not shown)")
+// withheldError hides a text that quotes the request. It can be recognised, and
+// not unwrapped.
+type withheldError struct{ err error }
+
+func (e *withheldError) Error() string {
+	return "the cause quotes the request, and is not shown"
+}
+
+func (e *withheldError) Is(target error) bool { return errors.Is(e.err, target) }
+
+// Format keeps %#v from printing what is withheld.
+func (e *withheldError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.Error()) }
 
 // contextError is why ctx is done: its error, and the cause that was given.
 func contextError(ctx context.Context) error {

@@ -448,7 +448,7 @@ func TestTheLimiterIsAskedBeforeEachAttempt(t *testing.T) {
 }
 
 func TestWhatHoldsBackAnAttemptEndsTheCall(t *testing.T) {
-	errHeld := errors.New("not now")
+	errHeld := errors.New("no lease for billing@example.com")
 	tests := []struct {
 		name     string
 		attempts int
@@ -697,6 +697,11 @@ func getByEmail(ctx context.Context, client *messaging.Client, opts ...messaging
 	return err
 }
 
+func getByID(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+	_, err := client.Customers.Get(ctx, "ada.canary.example", opts...)
+	return err
+}
+
 // repeats says what it was sent, as it came, in place of an answer.
 func repeats(write func(io.Writer, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -729,7 +734,7 @@ func TestNoErrorAndNoLogTellsTheKeyOrAnEmailAddress(t *testing.T) {
 			server := newFaultServer(t, (*httptest.Server).Start, fault)
 			logger, written := newLogged()
 			client := newClientOver(t, server.URL, server.Client(), withQuickRetries(), messaging.WithLogger(logger))
-			for _, perform := range []perform{getByEmail, sendBroadcast, triggerEvent} {
+			for _, perform := range []perform{getByEmail, getByID, sendBroadcast, triggerEvent} {
 				assertKeepsSecrets(t, perform(t.Context(), client), written)
 			}
 		})

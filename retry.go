@@ -20,7 +20,7 @@ type RetryPolicy struct {
 	// included. Default 3; 1 never repeats.
 	MaxAttempts int
 	// MinWait and MaxWait bound the random wait between attempts, which grows
-	// with each. Default 0.5 s and 8 s.
+	// with each. Default 0.5 s and 8 s; a MinWait above 8 s is its own MaxWait.
 	MinWait, MaxWait time.Duration
 	// MaxRetryAfter is the longest wait that the service may ask for. A call that
 	// would have to wait longer returns at once. Default 30 s.

@@ -16,9 +16,8 @@ import (
 type Audience struct {
 	all        bool
 	recipients []Recipient
-	// mixed remembers that AllCustomers was joined with named recipients, which
-	// the service has no way to express.
-	mixed bool
+	// flaw is what ToEach found wrong, "" for nothing.
+	flaw string
 }
 
 // AllCustomers addresses every customer of the account.
@@ -36,16 +35,24 @@ func ToSegments(ids ...string) Audience {
 }
 
 // ToEach joins audiences into one, for a broadcast that goes to named customers
-// and to segments. [AllCustomers] leaves nobody to add: joining it with another
-// audience is refused when the broadcast is sent.
+// and to segments. [AllCustomers] leaves nobody to add, and the zero Audience has
+// nobody to give: joining either with another audience is refused when the
+// broadcast is sent.
 func ToEach(audiences ...Audience) Audience {
 	var joined Audience
 	for _, a := range audiences {
 		joined.all = joined.all || a.all
-		joined.mixed = joined.mixed || a.mixed
 		joined.recipients = append(joined.recipients, a.recipients...)
+		switch {
+		case a.flaw != "":
+			joined.flaw = a.flaw
+		case !a.all && len(a.recipients) == 0:
+			joined.flaw = "must not join an audience that is nobody"
+		}
 	}
-	joined.mixed = joined.mixed || joined.all && len(audiences) > 1
+	if joined.all && len(audiences) > 1 {
+		joined.flaw = "can't name anybody beside all customers"
+	}
 	return joined
 }
 
@@ -172,9 +179,14 @@ type Schedule struct {
 
 // ScheduleAt schedules for t, to the second. The date is written as the wall
 // clock of t's location under its IANA name, provided that reading both back
-// gives the same instant. For other locations ([time.Local], a fixed zone, the
-// repeated hour when clocks go back) it is written in UTC.
+// gives the same instant. For other locations ([time.Local], a fixed zone) and
+// for the half of a repeated hour that can't be told from the other, it is
+// written in UTC. The zero time, and one that takes more than four digits for
+// the year, have no date and are refused when the broadcast is sent.
 func ScheduleAt(t time.Time) *Schedule {
+	if t.IsZero() || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
+		return &Schedule{Timezone: "UTC"}
+	}
 	t = t.Truncate(time.Second)
 	name := t.Location().String()
 	if loc, err := loadZone(name); err == nil {

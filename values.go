@@ -42,12 +42,32 @@ func (w *valueWalk) object(p *problems, values map[string]any, depth int) map[st
 	if values == nil {
 		return nil
 	}
-	plain := make(map[string]any, len(values))
+	plain := make(map[string]any, len(values)+len(reservedKeys))
+	for key, value := range values {
+		if isPlain(key) && isPlain(value) {
+			plain[key] = value
+		}
+	}
+	if len(plain) == len(values) { // as most payloads are
+		return plain
+	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		p.text("", key)
 		plain[key] = w.value(p.in(key), reflect.ValueOf(values[key]), depth+1)
 	}
 	return plain
+}
+
+// isPlain reports whether encoding/json is sure to write value as it is meant.
+func isPlain(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return utf8.ValidString(value)
+	case nil, bool, int, int64:
+		return true
+	default:
+		return false
+	}
 }
 
 func (w *valueWalk) value(p *problems, v reflect.Value, depth int) any {
@@ -231,10 +251,20 @@ type timeSearch struct {
 	places map[place]bool
 }
 
-// place needs the type because a struct and its first field share an address.
+// place is more than an address, which a struct shares with its first field and
+// a slice with the beginning of it.
 type place struct {
 	address uintptr
 	t       reflect.Type
+	length  int
+}
+
+func placeOf(v reflect.Value) place {
+	p := place{address: v.Pointer(), t: v.Type()}
+	if v.Kind() == reflect.Slice {
+		p.length = v.Len()
+	}
+	return p
 }
 
 // value looks into what only the value tells: the contents of interfaces.
@@ -249,10 +279,10 @@ func (s *timeSearch) value(v reflect.Value) bool {
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Map, reflect.Slice:
-		if v.IsNil() || s.places[place{v.Pointer(), v.Type()}] {
+		if v.IsNil() || s.places[placeOf(v)] {
 			return false
 		}
-		s.places[place{v.Pointer(), v.Type()}] = true
+		s.places[placeOf(v)] = true
 	}
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:

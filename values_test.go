@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,7 @@ type (
 	}
 	dates       []time.Time
 	appointment struct{ At time.Time }
+	ticket      struct{ At time.Time }
 	nullable    struct{}
 	failing     struct{}
 	failingText struct{}
@@ -69,6 +71,7 @@ type (
 
 func (dates) MarshalJSON() ([]byte, error)        { return []byte(`"daily"`), nil }
 func (*appointment) MarshalJSON() ([]byte, error) { return []byte(`"soon"`), nil }
+func (ticket) MarshalText() ([]byte, error)       { return []byte("row 5"), nil }
 func (nullable) MarshalJSON() ([]byte, error)     { return []byte(`null`), nil }
 func (brokenText) MarshalText() ([]byte, error)   { return []byte(notUTF8), nil }
 
@@ -182,6 +185,9 @@ func TestAStructThatHoldsATimeIsRefused(t *testing.T) {
 		{"in a pointer to a struct within", struct{ Inner *inner }{new(inner)}, holdsTime},
 		{"in a field of any type", struct{ At any }{anHourEast}, holdsTime},
 		{"in a slice field that is empty today", struct{ At []time.Time }{}, holdsTime},
+		{"in an array of anything", struct{ All [1]any }{[1]any{anHourEast}}, holdsTime},
+		{"behind a pointer to anything", struct{ At *any }{&shared[1]}, holdsTime},
+		{"in a slice, beside the beginning of it", struct{ Head, All []any }{shared[:1], shared}, holdsTime},
 		{"in a slice, beside a pointer to its first element", struct {
 			First *any
 			All   []any
@@ -198,6 +204,7 @@ func TestAStructThatHoldsATimeIsRefused(t *testing.T) {
 		{"behind a pointer to one that was lent it", &promoted{anHourEast}, skipped},
 		{"in a pointer field that lends it its way of writing", struct{ *time.Time }{&anHourEast}, skipped},
 		{"in a field that lends it through another struct", struct{ promoted }{promoted{anHourEast}}, skipped},
+		{"in a field that lends it through a pointer to another struct", struct{ *promoted }{&promoted{anHourEast}}, skipped},
 		{"in a field that writes itself as a day", dayOnly{anHourEast}, skipped},
 		{"in a field of a struct, that writes itself", struct{ At serviceTime }{serviceTime{anHourEast}}, holdsTime},
 		{"in a map whose keys are numbers", map[int]time.Time{1: anHourEast}, badKeys},
@@ -235,6 +242,16 @@ func TestAStructWhoseTimeIsNotWrittenIsSent(t *testing.T) {
 		{"a struct that writes itself", &pointerOnly{"jane"}, `"I am jane"`},
 		{"a list of times that writes itself", struct{ At dates }{dates{anHourEast}}, `{"At":"daily"}`},
 		{"a pointer to a struct that writes itself by its pointer", struct{ Next *appointment }{&appointment{anHourEast}}, `{"Next":"soon"}`},
+		{"a struct that writes itself as text", ticket{anHourEast}, `"row 5"`},
+		{"a struct around one that writes itself as text", struct{ Ticket ticket }{ticket{anHourEast}}, `{"Ticket":"row 5"}`},
+		{"a struct that is lent its way of writing by something else", struct{ netip.Addr }{netip.MustParseAddr("127.0.0.1")}, `"127.0.0.1"`},
+		{"a struct with room for a time, and something else in it", struct {
+			One  any
+			None any
+			All  []any
+			Some [1]any
+			Map  map[string]any
+		}{1, nil, []any{2}, [1]any{3}, map[string]any{"four": 4}}, `{"One":1,"None":null,"All":[2],"Some":[3],"Map":{"four":4}}`},
 		{"a struct with no time", struct {
 			Name string `json:"name"`
 		}{"jane"}, `{"name":"jane"}`},
@@ -316,6 +333,7 @@ func TestAVariableMayHoldATimeInAnyForm(t *testing.T) {
 	const precise = `"2026-01-02T04:04:05.9+01:00"`
 	assert.Equal(t, precise, g.sentVariable(t, anHourEast))
 	assert.Equal(t, `"0001-01-01T00:00:00Z"`, g.sentVariable(t, time.Time{}))
+	assert.Equal(t, precise, g.sentVariable(t, promoted{anHourEast}))
 	assert.Equal(t, `{"At":`+precise+`}`, g.sentVariable(t, struct{ At time.Time }{anHourEast}))
 	assert.Equal(t, `{"1":`+precise+`}`, g.sentVariable(t, map[int]time.Time{1: anHourEast}))
 }
@@ -400,6 +418,8 @@ func TestAValueWithinItselfIsRefusedAndSoIsOneTooDeep(t *testing.T) {
 		{"a slice within itself", inSlice},
 		{"a pointer to itself", inPointer},
 		{"a struct within itself", inStruct},
+		{"a struct around a map within itself", struct{ In any }{inMap}},
+		{"a struct around a slice within itself", struct{ In any }{inSlice}},
 		{"a ring of maps that closes in two places", ringOfMaps(10)},
 		{"maps nested deeper than the service is trusted to read", nested(200)},
 	}

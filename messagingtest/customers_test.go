@@ -48,6 +48,9 @@ func TestWhichCustomerIsCreatedAndWhichUpdated(t *testing.T) {
 		{"the same e-mail address is the same customer, in any case", nil,
 			`{"email":"ada@example.com","first_name":"Ada"},{"email":"ADA@example.com","phone_no":"+44123"}`,
 			[]messaging.CustomerParams{{Email: "ADA@example.com", FirstName: "Ada", PhoneNo: "+44123"}}},
+		{"the case of an address does not matter the other way round either", nil,
+			`{"email":"ADA@example.com","first_name":"Ada"},{"email":"ada@example.com"}`,
+			[]messaging.CustomerParams{{Email: "ada@example.com", FirstName: "Ada"}}},
 		{"a field that is given replaces, one that is not stays", nil,
 			`{"customer_id":"c-1","first_name":"Ada","last_name":"Byron"},{"customer_id":"c-1","first_name":"","last_name":"Lovelace"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Ada", LastName: "Lovelace"}}},
@@ -55,13 +58,13 @@ func TestWhichCustomerIsCreatedAndWhichUpdated(t *testing.T) {
 			`{"customer_id":"c-1"},{"customer_id":"c-1","email":"ada@example.com"},{"email":"ada@example.com","first_name":"Ada"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada"}}},
 		{"an address that a customer has left is free", nil,
-			`{"customer_id":"c-1","email":"old@example.com"},{"customer_id":"c-1","email":"new@example.com"},{"email":"old@example.com"}`,
+			`{"customer_id":"c-1","email":"Old@example.com"},{"customer_id":"c-1","email":"new@example.com"},{"email":"old@example.com"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "new@example.com"}, {Email: "old@example.com"}}},
 		{"a customer id that a customer has left is free", nil,
 			`{"customer_id":"old","email":"ada@example.com"},{"customer_id":"new","email":"ada@example.com"},{"customer_id":"old"}`,
 			[]messaging.CustomerParams{{CustomerID: "new", Email: "ada@example.com"}, {CustomerID: "old"}}},
 		{"the customer id decides, and another's address stays with them", nil,
-			`{"customer_id":"c-1"},{"email":"ada@example.com"},{"customer_id":"c-1","email":"ada@example.com","first_name":"Grace"}`,
+			`{"customer_id":"c-1"},{"email":"ada@example.com"},{"customer_id":"c-1","email":"Ada@example.com","first_name":"Grace"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Grace"}, {Email: "ada@example.com"}}},
 		{"with customer ids, an address decides nothing", []messagingtest.Option{messagingtest.WithIdentifier(messagingtest.CustomerID)},
 			`{"customer_id":"c-1","email":"ada@example.com"},{"customer_id":"c-2","email":"ada@example.com"}`,
@@ -98,16 +101,18 @@ func TestTheIdentifierIsRequired(t *testing.T) {
 	tests := []struct {
 		identifier messagingtest.Identifier
 		customer   string
-		want       string
 	}{
-		{messagingtest.CustomerID, `{"email":"ada@example.com"}`, "recipients.0.customers.0.customer_id"},
-		{messagingtest.Email, `{"customer_id":"c-1"}`, "recipients.0.customers.0.email"},
+		{"customer_id", `{"email":"ada@example.com"}`},
+		{"email", `{"customer_id":"c-1"}`},
 	}
+	assert.Equal(t, tests[0].identifier, messagingtest.CustomerID)
+	assert.Equal(t, tests[1].identifier, messagingtest.Email)
 	for _, test := range tests {
 		t.Run(string(test.identifier), func(t *testing.T) {
 			s := messagingtest.NewServer(t, messagingtest.WithIdentifier(test.identifier))
 			refused := meet(t, s, test.customer)
-			assert.Equal(t, map[string][]string{test.want: {"is required, since it identifies customers"}}, refused.problems(t))
+			path := "recipients.0.customers.0." + string(test.identifier)
+			assert.Equal(t, map[string][]string{path: {"is required, since it identifies customers"}}, refused.problems(t))
 		})
 	}
 }

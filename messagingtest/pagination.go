@@ -36,12 +36,12 @@ func (c cursor) String() string {
 }
 
 // parseCursor reads a cursor that was given out for a list of that length or
-// shorter.
+// shorter. One is given out only where there is a record to go on with.
 func parseCursor(text, list string, length int) (c cursor, known bool) {
 	decoded, _ := base64.RawURLEncoding.DecodeString(text)
 	var checksum uint32
 	_, _ = fmt.Sscanf(string(decoded), "%08x %s %t %d", &checksum, &c.list, &c.backward, &c.position)
-	return c, c.String() == text && c.list == list && c.position <= length
+	return c, c.String() == text && c.list == list && c.position < length
 }
 
 // page returns the rows that the query asks for, and where they stand. What is

@@ -147,7 +147,7 @@ func TestThePageSizeMayChangeOnTheWay(t *testing.T) {
 func TestAFilteredListHasPagesOfItsOwn(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	var wanted []string
-	for i := range 10 {
+	for i := range 11 {
 		id := fmt.Sprintf("c-%d", i)
 		s.AddCustomers(messaging.Customer{CustomerID: id})
 		if i%2 == 1 {
@@ -167,6 +167,7 @@ func TestAFilteredListHasPagesOfItsOwn(t *testing.T) {
 	}
 	assert.Equal(t, [][]string{{"c-1", "c-3"}, {"c-5", "c-7"}, {"c-9"}}, pages)
 
+	assert.False(t, last.HasNextPage, "the customer after is not one of those wanted")
 	params.Cursor = last.PrevPageCursor
 	middle, err := s.Client().Customers.List(t.Context(), params)
 	require.NoError(t, err)
@@ -230,6 +231,8 @@ func TestQueriesThatBreakTheRulesAreRefused(t *testing.T) {
 		{"a cursor of another list", "/v1/events?cursor=" + cursor, []string{"cursor"}},
 		{"a cursor of a longer list of another server",
 			transactionalPath + "?cursor=" + *getPage(t, longer, 60, "").Meta.NextPageCursor, []string{"cursor"}},
+		{"a cursor behind the last record",
+			transactionalPath + "?cursor=" + *getPage(t, longer, 30, "").Meta.NextPageCursor, []string{"cursor"}},
 		{"both are told at once", "/v1/events?per_page=0&cursor=x", []string{"cursor", "per_page"}},
 	}
 	for _, test := range tests {

@@ -202,6 +202,14 @@ func TestATriggerCreatesOrUpdatesItsCustomer(t *testing.T) {
 	}
 }
 
+func TestATriggerIsRecordedAsItCame(t *testing.T) {
+	s := newTriggerServer(t)
+	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"email":"ada@example.com","customer":{"customer_id":"c-1"},"order":"A-1","at":"now"}}`)
+	require.Len(t, s.Triggers(), 1)
+	assert.Equal(t, &messaging.CustomerParams{CustomerID: "c-1"}, s.Triggers()[0].Customer, "the address beside it is not written into it")
+	assert.Equal(t, []messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}}, known(s))
+}
+
 func TestARecordedTriggerIsACopy(t *testing.T) {
 	s := newTriggerServer(t)
 	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"customer":{"customer_id":"c-1","devices":[{"device_token":"t"}]},

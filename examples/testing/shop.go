@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,9 +17,9 @@ type Shop struct {
 	Client *messaging.Client
 	// Shipped is the definition of the event that is triggered.
 	Shipped *messaging.Event
-	// Later holds the orders that can be told again without harm, Unclear those
-	// that somebody has to look into first.
-	Later, Unclear []Order
+	// Later holds the orders to be told again, Refused those that the service
+	// will not take as they are, and Unclear those that may have been told.
+	Later, Refused, Unclear []Order
 }
 
 // Order is what a customer is told about.
@@ -36,13 +37,15 @@ func (s *Shop) Tell(ctx context.Context, order Order) error {
 		Email:      order.Email,
 		Values:     map[string]any{"order": order.Number, "shipped_at": order.Shipped},
 	})
-	switch messaging.DeliveryOf(err) {
-	case messaging.DeliveryAccepted:
+	switch delivery := messaging.DeliveryOf(err); {
+	case delivery == messaging.DeliveryAccepted:
 		return nil
-	case messaging.DeliveryUnknown:
+	case delivery == messaging.DeliveryUnknown:
 		s.Unclear = append(s.Unclear, order)
-	default:
+	case delivery == messaging.DeliveryNotSent, errors.Is(err, messaging.ErrRateLimited):
 		s.Later = append(s.Later, order)
+	default:
+		s.Refused = append(s.Refused, order)
 	}
 	return fmt.Errorf("order %s: %w", order.Number, err)
 }

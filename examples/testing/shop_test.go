@@ -41,7 +41,17 @@ func TestAnOrderWhoseAnswerIsLostIsPutAsideAndNotToldTwice(t *testing.T) {
 	assert.Len(t, service.Triggers(), 1, "the customer was told once, although the shop can't know")
 }
 
-func TestAnOrderThatTheServiceRefusesIsKeptForLater(t *testing.T) {
+func TestAnOrderThatTheServiceRefusesIsNotTriedAgain(t *testing.T) {
+	shop, service := newShop(t)
+	service.FailNext(1, messagingtest.Status(422))
+
+	require.Error(t, shop.Tell(t.Context(), order))
+
+	assert.Equal(t, []Order{order}, shop.Refused)
+	assert.Empty(t, service.Triggers())
+}
+
+func TestAnOrderThatComesTooFastIsKeptForLater(t *testing.T) {
 	shop, service := newShop(t)
 	service.FailNext(1, messagingtest.Status(429))
 

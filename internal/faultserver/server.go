@@ -10,6 +10,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -29,8 +30,11 @@ type Server struct {
 	scripts  []Script
 	stopping chan struct{}
 	running  sync.WaitGroup
+	stop     sync.Once
+	hangUps  chan struct{}
 
 	mu          sync.Mutex
+	stopped     bool
 	connections []net.Conn
 	requests    []Request
 	acted       []Request
@@ -70,8 +74,8 @@ func StartAt(tb testing.TB, address string, scripts ...Script) *Server {
 	return start(tb, listen(tb, address), "http", scripts)
 }
 
-// StartTLS starts a server that speaks HTTP/1.1 over TLS with a certificate that
-// no client trusts but one that skips the check.
+// StartTLS starts a server that speaks HTTP/1.1 over TLS. Its certificate is for
+// example.com and 127.0.0.1, and trusted by a client with [ClientTLS].
 func StartTLS(tb testing.TB, scripts ...Script) *Server {
 	tb.Helper()
 	return start(tb, tls.NewListener(listen(tb, "127.0.0.1:0"), serverTLS("http/1.1")), "https", scripts)
@@ -86,12 +90,23 @@ func listen(tb testing.TB, address string) net.Listener {
 	return listener
 }
 
-// serverTLS borrows the certificate that httptest comes with.
-func serverTLS(protocol string) *tls.Config {
+// certificate is the one that httptest comes with.
+var certificate = sync.OnceValue(func() tls.Certificate {
 	lender := httptest.NewUnstartedServer(nil)
 	lender.StartTLS()
 	defer lender.Close()
-	return &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: []string{protocol}}
+	return lender.TLS.Certificates[0]
+})
+
+func serverTLS(protocol string) *tls.Config {
+	return &tls.Config{Certificates: []tls.Certificate{certificate()}, NextProtos: []string{protocol}}
+}
+
+// ClientTLS makes a client trust the servers of this package.
+func ClientTLS() *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AddCert(certificate().Leaf)
+	return &tls.Config{RootCAs: roots}
 }
 
 // ClosedAddress returns an address of this machine that refuses connections.
@@ -103,11 +118,15 @@ func ClosedAddress(tb testing.TB) string {
 }
 
 func start(tb testing.TB, listener net.Listener, scheme string, scripts []Script) *Server {
-	s := &Server{listener: listener, scheme: scheme, scripts: scripts, stopping: make(chan struct{})}
+	s := &Server{listener: listener, scheme: scheme, scripts: scripts,
+		stopping: make(chan struct{}), hangUps: make(chan struct{}, mostHangUps)}
 	s.running.Go(s.accept)
-	tb.Cleanup(s.close)
+	tb.Cleanup(s.Stop)
 	return s
 }
+
+// mostHangUps is how many hang-ups wait to be asked for.
+const mostHangUps = 1000
 
 func (s *Server) accept() {
 	for i := 0; ; i++ {
@@ -115,15 +134,27 @@ func (s *Server) accept() {
 		if err != nil {
 			return
 		}
-		s.mu.Lock()
-		s.connections = append(s.connections, conn)
-		s.mu.Unlock()
+		if !s.keep(conn) {
+			_ = conn.Close()
+			return
+		}
 		script := s.scripts[min(i, len(s.scripts)-1)]
 		s.running.Go(func() {
 			defer conn.Close()
 			script.play(&Connection{server: s, net: conn, reader: bufio.NewReader(conn)})
 		})
 	}
+}
+
+// keep remembers a connection, unless the server has stopped meanwhile.
+func (s *Server) keep(conn net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return false
+	}
+	s.connections = append(s.connections, conn)
+	return true
 }
 
 func (s Script) play(c *Connection) {
@@ -134,10 +165,15 @@ func (s Script) play(c *Connection) {
 	}
 }
 
+// Stop ends the server and every connection to it, as a crash does. The end of
+// the test stops it too.
+func (s *Server) Stop() { s.stop.Do(s.close) }
+
 func (s *Server) close() {
 	close(s.stopping)
 	_ = s.listener.Close()
 	s.mu.Lock()
+	s.stopped = true
 	for _, conn := range s.connections {
 		_ = conn.Close()
 	}
@@ -146,7 +182,10 @@ func (s *Server) close() {
 }
 
 // URL is the base URL of the server.
-func (s *Server) URL() string { return s.scheme + "://" + s.listener.Addr().String() }
+func (s *Server) URL() string { return s.scheme + "://" + s.Address() }
+
+// Address is where the server listens.
+func (s *Server) Address() string { return s.listener.Addr().String() }
 
 // Connections is how many connections were accepted.
 func (s *Server) Connections() int {
@@ -170,6 +209,10 @@ func (s *Server) Acted() int {
 	return len(s.acted)
 }
 
+// HangUps receives once for each connection that the client has ended while the
+// server was at [Hang].
+func (s *Server) HangUps() <-chan struct{} { return s.hangUps }
+
 func (s *Server) record(list *[]Request, r Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,21 +221,23 @@ func (s *Server) record(list *[]Request, r Request) {
 
 // ReadRequest reads one request to its end.
 func ReadRequest(c *Connection) error {
-	if err := ReadHead(c); err != nil {
-		return err
-	}
-	c.server.record(&c.server.requests, c.last)
-	return nil
-}
-
-// ReadHead reads the head of a request, and its body, without counting it.
-func ReadHead(c *Connection) error {
 	request, err := http.ReadRequest(c.reader)
 	if err != nil {
 		return err
 	}
 	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return err
+	}
 	c.last = Request{Method: request.Method, Target: request.RequestURI, Header: request.Header, Body: body}
+	c.server.record(&c.server.requests, c.last)
+	return nil
+}
+
+// ReadHead reads the head of a request, which does not count yet, and leaves its
+// body where it is.
+func ReadHead(c *Connection) error {
+	_, err := http.ReadRequest(c.reader)
 	return err
 }
 
@@ -212,8 +257,9 @@ func Act(c *Connection) error {
 
 // Write writes text as it stands.
 func Write(text string) Step {
+	written := []byte(text) // once, so that tests which measure memory see none of it
 	return func(c *Connection) error {
-		_, err := io.WriteString(c.net, text)
+		_, err := c.net.Write(written)
 		return err
 	}
 }
@@ -233,14 +279,20 @@ func Answer(status int, body string, headers ...string) Step {
 // Repeat writes text n times over, for answers too large to hold. It stops when
 // the client has gone.
 func Repeat(text string, n int) Step {
+	write := Write(text)
 	return func(c *Connection) error {
 		for range n {
-			if _, err := io.WriteString(c.net, text); err != nil {
+			if err := write(c); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
+}
+
+// Choose plays the step that fits the request that was read last.
+func Choose(fitting func(Request) Step) Step {
+	return func(c *Connection) error { return fitting(c.last)(c) }
 }
 
 // Drip writes text byte by byte, with a pause before each, for as long as
@@ -264,6 +316,10 @@ func Drip(text string, pause time.Duration) Step {
 // Hang says nothing more until the client or the test has gone.
 func Hang(c *Connection) error {
 	_, _ = io.Copy(io.Discard, c.reader)
+	select {
+	case <-c.server.stopping:
+	case c.server.hangUps <- struct{}{}:
+	}
 	return errStopped
 }
 
