@@ -105,7 +105,8 @@ type Response struct {
 	Message string
 	// Data is the member "data" as it came; nil on a list page.
 	Data json.RawMessage
-	// Attempts is how many times the request was put on its way.
+	// Attempts is how many times the request was put on its way. net/http can
+	// repeat a read on its own within one attempt.
 	Attempts int
 	// Duration is the time from the call to its return, waits included.
 	Duration time.Duration
@@ -151,6 +152,8 @@ func (r Request) validate(p *problems) {
 		p.add("Path", "must be relative to the base URL")
 	case strings.ContainsAny(r.Path, "?#"):
 		p.add("Path", "must not have a query or a fragment; see Query")
+	case u.EscapedPath() != r.Path:
+		p.add("Path", "must be an escaped path")
 	case strings.Trim(r.Path, "/") == "":
 		p.add("Path", "is required")
 	case hasDotSegment(u.Path):

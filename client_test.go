@@ -171,6 +171,7 @@ func TestARequestOfYourOwnStaysBelowTheBaseURL(t *testing.T) {
 		{"another host", "https://canary.com/v1/events", elsewhere},
 		{"another host in clear text", "http://canary.com", elsewhere},
 		{"another scheme", "mailto:canary@example.com", elsewhere},
+		{"another scheme and no host", "file:/etc/canary", elsewhere},
 		{"another host by the scheme of the base URL", "//canary.com/v1/events", elsewhere},
 		{"slashes that may be taken for a host", "///canary.com", elsewhere},
 		{"slashes alone", "//", elsewhere},
@@ -204,13 +205,25 @@ func TestARequestOfYourOwnStaysBelowTheBaseURL(t *testing.T) {
 	requireAlwaysRefused(t, refusals)
 }
 
-func TestARequestOfYourOwnIsSentWhereItsPathIsInOrder(t *testing.T) {
-	for name, path := range map[string]string{
-		"a slash before it": "/v1/events", "no slash before it": "v1/events", "a slash after it": "/v1/events/",
-		"escaped letters": "/v1/c%C3%A4nary", "an escaped question mark": "/v1/a%3Fb", "dots that lead nowhere": "/v1/a..b/...",
-	} {
-		t.Run(name, func(t *testing.T) {
-			newGate(t).requireSent(t, doing(messaging.Request{Method: http.MethodPost, Path: path}))
+func TestARequestOfYourOwnIsSentWhereItIsInOrder(t *testing.T) {
+	tests := []struct {
+		name, method, path string
+		body               any
+		sent               string
+	}{
+		{"a path with a slash before it", http.MethodPost, "/v1/events", nil, ""},
+		{"a path with no slash before it", http.MethodPost, "v1/events", nil, ""},
+		{"a path with a slash after it", http.MethodPost, "/v1/events/", nil, ""},
+		{"a path with escaped letters", http.MethodPost, "/v1/c%C3%A4nary", nil, ""},
+		{"a path with an escaped question mark", http.MethodPost, "/v1/a%3Fb", nil, ""},
+		{"a path with dots that lead nowhere", http.MethodPost, "/v1/a..b/...", nil, ""},
+		{"a GET without a body", http.MethodGet, "/v1/events", nil, ""},
+		{"a method that is not known here", "X-ARCHIVE", "/v1/events", map[string]any{"id": 1}, `{"id":1}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			request := messaging.Request{Method: test.method, Path: test.path, Body: test.body}
+			assert.Equal(t, test.sent, newGate(t).requireSent(t, doing(request)))
 		})
 	}
 }

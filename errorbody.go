@@ -206,7 +206,7 @@ func (c *complaint) readProblem(path string, n node) {
 		c.readProblems(path, n)
 		return
 	}
-	field, message := n.fieldName(), n.words("message", "msg", "reason", "detail", "description", "error", "title")
+	field, message := n.fieldName(), n.words("message", "msg", "defaultMessage", "reason", "detail", "description", "error", "title")
 	switch {
 	case field == "" && message == "":
 		c.readFields(path, n, func(node) bool { return true })
@@ -231,7 +231,7 @@ func (n node) fieldName() string {
 		}
 		return strings.Join(names, ".")
 	}
-	return n.words("field", "name", "path", "param", "property", "attribute", "pointer", "key", "loc")
+	return n.words("field", "name", "path", "param", "property", "propertyPath", "attribute", "pointer", "key", "loc")
 }
 
 // readFields takes an object whose keys are fields.

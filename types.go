@@ -64,6 +64,9 @@ func (a Audience) Recipients() []Recipient {
 	recipients := slices.Clone(a.recipients)
 	for i, r := range recipients {
 		recipients[i].Customers = slices.Clone(r.Customers)
+		for j, c := range r.Customers {
+			recipients[i].Customers[j].Devices = slices.Clone(c.Devices)
+		}
 		recipients[i].Segments = slices.Clone(r.Segments)
 	}
 	return recipients

@@ -193,6 +193,7 @@ func TestAStructThatHoldsATimeIsRefused(t *testing.T) {
 			All   []any
 		}{&shared[0], shared}, holdsTime},
 		{"in a slice of anything", struct{ All []any }{[]any{1, &anHourEast}}, holdsTime},
+		{"in an array in a slice field that is empty today", struct{ At [][1]time.Time }{}, holdsTime},
 		{"in a map field that is nil today", struct{ At map[string]*time.Time }{}, holdsTime},
 		{"in a map of anything", struct{ All map[string]any }{map[string]any{"at": anHourEast}}, holdsTime},
 		{"in an array field", struct{ At [1]time.Time }{}, holdsTime},

@@ -9,7 +9,9 @@ import (
 type answer struct {
 	status int
 	allow  string // the methods that a path takes, for 405
-	body   []byte
+	// retryAfter is the wait that a 429 asks for, in seconds.
+	retryAfter string
+	body       []byte
 }
 
 // success is the envelope of everything that went well.
@@ -38,7 +40,7 @@ func listed(message string, rows []any, meta *pageMeta) answer {
 func refusal(status int, message string) answer { return encoded(status, failure{Message: message}) }
 
 func invalid(found problems) answer {
-	return encoded(http.StatusUnprocessableEntity, failure{Message: "The request is invalid.", Errors: found})
+	return encoded(http.StatusUnprocessableEntity, failure{Message: "The request is invalid", Errors: found})
 }
 
 // encoded writes an envelope. It can fail only over a record that was added with
@@ -58,6 +60,9 @@ func (a answer) write(w http.ResponseWriter) {
 	}
 	if a.allow != "" {
 		w.Header().Set("Allow", a.allow)
+	}
+	if a.retryAfter != "" {
+		w.Header().Set("Retry-After", a.retryAfter)
 	}
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body) // the client may be gone

@@ -58,8 +58,9 @@ func TestWhichCustomerIsCreatedAndWhichUpdated(t *testing.T) {
 			`{"customer_id":"c-1"},{"customer_id":"c-1","email":"ada@example.com"},{"email":"ada@example.com","first_name":"Ada"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada"}}},
 		{"an address that a customer has left is free", nil,
-			`{"customer_id":"c-1","email":"Old@example.com"},{"customer_id":"c-1","email":"new@example.com"},{"email":"old@example.com"}`,
-			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "new@example.com"}, {Email: "old@example.com"}}},
+			`{"customer_id":"c-1"},{"customer_id":"c-2","email":"Old@example.com"},{"customer_id":"c-2","email":"new@example.com"},
+				{"email":"old@example.com"}`,
+			[]messaging.CustomerParams{{CustomerID: "c-1"}, {CustomerID: "c-2", Email: "new@example.com"}, {Email: "old@example.com"}}},
 		{"a customer id that a customer has left is free", nil,
 			`{"customer_id":"old","email":"ada@example.com"},{"customer_id":"new","email":"ada@example.com"},{"customer_id":"old"}`,
 			[]messaging.CustomerParams{{CustomerID: "new", Email: "ada@example.com"}, {CustomerID: "old"}}},
@@ -126,13 +127,13 @@ func TestCustomersThatWereAddedAreFoundByRequests(t *testing.T) {
 
 func TestOfCustomersThatWereAddedTwiceTheFirstIsFound(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	twin := messaging.Customer{CustomerID: "c-1", Email: "ada@example.com"}
-	s.AddCustomers(twin, twin)
+	s.AddCustomers(messaging.Customer{CustomerID: "c-1", Email: "ada@example.com"},
+		messaging.Customer{CustomerID: "c-1", Email: "ADA@example.com"})
 	meet(t, s, `{"customer_id":"c-1","first_name":"by id"}`)
 	meet(t, s, `{"email":"ada@example.com","last_name":"by address"}`)
 	assert.Equal(t, []messaging.CustomerParams{
 		{CustomerID: "c-1", Email: "ada@example.com", FirstName: "by id", LastName: "by address"},
-		{CustomerID: "c-1", Email: "ada@example.com"},
+		{CustomerID: "c-1", Email: "ADA@example.com"},
 	}, known(s))
 	_, err := s.Client().Customers.Get(t.Context(), "c-1")
 	assert.Error(t, err, "the client does not choose one of two")

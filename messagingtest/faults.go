@@ -3,18 +3,22 @@ package messagingtest
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// Fault is a way for a request to fail; see [Status], [AnswerLost] and [Slow].
-// The zero Fault is none: in a sequence of [Server.FailNext] it lets requests
-// pass.
+// Fault is a way for a request to fail; see [Status], [RateLimited], [NotReached],
+// [AnswerLost], [Malformed] and [Slow]. The zero Fault is none: in a sequence of
+// [Server.FailNext] it lets requests pass.
 type Fault struct {
 	delay      time.Duration
 	instead    *answer // of carrying the request out
+	afterwards *answer // in place of the service's own
 	answerLost bool
+	notReached bool
 }
 
 // FailNext makes the next n requests fail, whatever they ask for. Calls queue
@@ -42,6 +46,30 @@ func Status(code int, body ...string) Fault {
 		a.body = []byte(strings.Join(body, ""))
 	}
 	return Fault{instead: &a}
+}
+
+// RateLimited answers 429 and does not carry the request out. The Retry-After
+// header asks for a wait of after, in whole seconds, rounded up.
+func RateLimited(after time.Duration) Fault {
+	a := refusal(http.StatusTooManyRequests, http.StatusText(http.StatusTooManyRequests))
+	a.retryAfter = strconv.Itoa(int(math.Ceil(max(0, after).Seconds())))
+	return Fault{instead: &a}
+}
+
+// NotReached lets no connection come about: the request is refused before it is
+// sent, which the client can prove. A client repeats such a request, a send too,
+// so that it takes as many of these as the client has attempts to see it fail.
+//
+// It needs the transport that [Server.Client] installs. Of a client with a
+// transport of its own the request does arrive; it is not carried out, and the
+// connection is dropped, so that the client can't know.
+func NotReached() Fault { return Fault{notReached: true} }
+
+// Malformed carries the request out, and then answers 200 with body as it stands:
+// half an answer, or the page of a proxy. Whether the client can know that the
+// request was carried out depends on what the body says.
+func Malformed(body string) Fault {
+	return Fault{afterwards: &answer{status: http.StatusOK, body: []byte(body)}}
 }
 
 // AnswerLost carries the request out, and then drops the connection without an
@@ -80,6 +108,12 @@ func (q *faultQueue) add(n int, f Fault) {
 	if n > 0 {
 		*q = append(*q, queuedFault{n, f})
 	}
+}
+
+// nextIsNotReached takes the fault of the next request off the queue if it is one
+// that keeps the request from being sent.
+func (q *faultQueue) nextIsNotReached() bool {
+	return len(*q) > 0 && (*q)[0].fault.notReached && q.next().notReached
 }
 
 // next takes the fault of the next request off the queue.

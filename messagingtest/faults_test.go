@@ -3,6 +3,7 @@ package messagingtest_test
 import (
 	"context"
 	"net/http"
+	"syscall"
 	"testing"
 	"time"
 
@@ -146,4 +147,100 @@ func TestEveryAttemptOfAClientUsesUpAFault(t *testing.T) {
 	page, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})
 	require.NoError(t, err)
 	assert.Equal(t, 3, page.Response.Attempts)
+}
+
+func TestARateLimitSaysHowLongToWait(t *testing.T) {
+	tests := []struct {
+		name  string
+		after time.Duration
+		want  time.Duration
+	}{
+		{"whole seconds", 3 * time.Second, 3 * time.Second},
+		{"a part of a second is rounded up", 1500 * time.Millisecond, 2 * time.Second},
+		{"none", 0, 0},
+		{"none below zero", -time.Second, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := messagingtest.NewServer(t)
+			s.FailNext(1, messagingtest.RateLimited(test.after))
+			err := pushToAll(t, s.Client())
+			require.ErrorIs(t, err, messaging.ErrRateLimited)
+			var refused *messaging.APIError
+			require.ErrorAs(t, err, &refused)
+			assert.Equal(t, test.want, refused.RetryAfter)
+			assert.Equal(t, messaging.DeliveryRejected, refused.Delivery())
+			assert.Empty(t, s.PushBroadcasts())
+		})
+	}
+}
+
+func TestARequestThatIsNotReachedIsProvedNotSent(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	client := s.Client()
+	require.NoError(t, pushToAll(t, client), "there is an idle connection now")
+	s.FailNext(3, messagingtest.NotReached())
+
+	err := pushToAll(t, client)
+
+	var failed *messaging.TransportError
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, 3, failed.Attempts)
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+	assert.Len(t, s.Requests(), 1)
+	assert.Len(t, s.PushBroadcasts(), 1)
+}
+
+func TestASendThatIsNotReachedAtFirstIsCarriedOutOnce(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	s.FailNext(2, messagingtest.NotReached())
+	require.NoError(t, pushToAll(t, s.Client()))
+	assert.Len(t, s.PushBroadcasts(), 1)
+}
+
+func TestBehindAnotherTransportNotReachedCanNotBeProved(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	own := new(http.Transport)
+	t.Cleanup(own.CloseIdleConnections)
+	s.FailNext(1, messagingtest.NotReached())
+
+	err := pushToAll(t, s.Client(messaging.WithHTTPClient(&http.Client{Transport: own})))
+
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	assert.Len(t, s.Requests(), 1)
+	assert.Empty(t, s.PushBroadcasts())
+}
+
+func TestAMalformedAnswerComesAfterTheRequestWasCarriedOut(t *testing.T) {
+	tests := []struct {
+		name, body string
+		delivery   messaging.Delivery
+	}{
+		{"half an answer", `{"success":tr`, messaging.DeliveryUnknown},
+		{"the page of a proxy", `<html><body>Welcome</body></html>`, messaging.DeliveryUnknown},
+		{"nothing", ``, messaging.DeliveryUnknown},
+		{"an answer without the event", `{"success":true,"data":null}`, messaging.DeliveryAccepted},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := messagingtest.NewServer(t)
+			client := s.Client()
+			s.FailNext(1, messagingtest.Malformed(test.body))
+			_, err := client.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+			var unclear *messaging.DecodeError
+			require.ErrorAs(t, err, &unclear)
+			assert.Equal(t, test.body, string(unclear.Body))
+			assert.Equal(t, test.delivery, unclear.Delivery())
+			events, err := messaging.Collect(client.Events.All(t.Context(), messaging.EventListParams{}))
+			require.NoError(t, err)
+			assert.Len(t, events, 1)
+		})
+	}
+}
+
+func pushToAll(t *testing.T, client *messaging.Client) error {
+	t.Helper()
+	_, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+	return err
 }

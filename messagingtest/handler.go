@@ -45,10 +45,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		body = nil
 	}
 	number, fault := s.arrive(r, body)
+	if fault.notReached { // the client has a transport of its own
+		panic(http.ErrAbortHandler)
+	}
 	fault.hold(r.Context(), s.closing)
 	a := s.answer(r, body, err, fault)
 	if fault.answerLost {
 		panic(http.ErrAbortHandler)
+	}
+	if fault.afterwards != nil {
+		a = *fault.afterwards
 	}
 	s.answered(number, a.status)
 	a.write(w)
@@ -75,16 +81,16 @@ func (s *Server) answer(r *http.Request, body []byte, bodyErr error, fault Fault
 	case fault.instead != nil:
 		return *fault.instead
 	case errors.As(bodyErr, &tooLarge):
-		return refusal(http.StatusRequestEntityTooLarge, "The body is larger than 64 MiB.")
+		return refusal(http.StatusRequestEntityTooLarge, "The body is larger than 64 MiB")
 	case bodyErr != nil:
-		return refusal(http.StatusBadRequest, "The body was broken off.")
+		return refusal(http.StatusBadRequest, "The body was broken off")
 	}
 	operation, refused := find(r.Method, r.URL.Path)
 	switch {
 	case operation == nil:
 		return refused
 	case r.Header.Get("X-Authorization") != apiKey:
-		return refusal(http.StatusUnauthorized, "The API key in X-Authorization is missing or wrong.")
+		return refusal(http.StatusUnauthorized, "The API key in X-Authorization is missing or wrong")
 	case r.Method == http.MethodPost:
 		return s.post(operation, r, body)
 	default:
@@ -105,21 +111,21 @@ func find(method, path string) (*route, answer) {
 		allowed = append(allowed, route.method)
 	}
 	if len(allowed) == 0 {
-		return nil, refusal(http.StatusNotFound, "There is nothing at this path.")
+		return nil, refusal(http.StatusNotFound, "There is nothing at this path")
 	}
-	refused := refusal(http.StatusMethodNotAllowed, "The path does not take this method.")
+	refused := refusal(http.StatusMethodNotAllowed, "The path does not take this method")
 	refused.allow = strings.Join(allowed, ", ")
 	return nil, refused
 }
 
 func (s *Server) post(operation *route, r *http.Request, body []byte) answer {
 	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType != "application/json" {
-		return refusal(http.StatusUnsupportedMediaType, "The Content-Type is not application/json.")
+		return refusal(http.StatusUnsupportedMediaType, "The Content-Type is not application/json")
 	}
 	in := received{problems: make(problems)}
 	in.body.problems = in.problems
 	if err := json.Unmarshal(body, &in.body.members); err != nil || in.body.members == nil {
-		return refusal(http.StatusBadRequest, "The body is not a JSON object.")
+		return refusal(http.StatusBadRequest, "The body is not a JSON object")
 	}
 	return operation.serve(s, in)
 }
@@ -127,7 +133,7 @@ func (s *Server) post(operation *route, r *http.Request, body []byte) answer {
 func (s *Server) get(operation *route, r *http.Request) answer {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return refusal(http.StatusBadRequest, "The query is malformed.")
+		return refusal(http.StatusBadRequest, "The query is malformed")
 	}
 	return operation.serve(s, received{query: query, problems: make(problems)})
 }

@@ -145,7 +145,7 @@ func (s *Server) Close() { s.close() }
 // anything else, give the options that [messaging.NewClient] takes.
 func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 	own := []messaging.Option{
-		messaging.WithHTTPClient(&http.Client{Transport: s.transport}),
+		messaging.WithHTTPClient(&http.Client{Transport: transport{s}}),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Millisecond, MaxWait: 10 * time.Millisecond}),
 		// A key source of the caller's takes the place of this one.
 		messaging.WithKeySource(func(context.Context) (string, error) { return apiKey, nil }),

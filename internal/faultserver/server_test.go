@@ -1,0 +1,243 @@
+package faultserver_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
+
+	"github.com/messaging-go/messaging/internal/faultserver"
+)
+
+// newClient returns a client whose POST is sent once, and never again by
+// net/http itself.
+func newClient(t *testing.T) *http.Client {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: faultserver.ClientTLS(), ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func post(client *http.Client, url string) (status int, body string, err error) {
+	req, err := http.NewRequest(http.MethodPost, url, io.NopCloser(strings.NewReader("hello")))
+	if err != nil {
+		return 0, "", err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(content), err
+}
+
+func TestAScriptIsPlayedStepByStep(t *testing.T) {
+	yes := faultserver.Answer(http.StatusOK, "yes")
+	tests := []struct {
+		name            string
+		script          faultserver.Script
+		status          int
+		body            string
+		err             error
+		requests, acted int
+	}{
+		{"read, act, answer", faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes}, 200, "yes", nil, 1, 1},
+		{"read and answer", faultserver.Script{faultserver.ReadRequest, yes}, 200, "yes", nil, 1, 0},
+		{"read, act, close", faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Close}, 0, "", io.EOF, 1, 1},
+		{"read, act, reset", faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Reset}, 0, "", syscall.ECONNRESET, 1, 1},
+		{"what is not read to its end does not count", faultserver.Script{faultserver.ReadHead, faultserver.Reset}, 0, "", syscall.ECONNRESET, 0, 0},
+		{"a few bytes are no request", faultserver.Script{faultserver.ReadBytes(3), faultserver.Reset}, 0, "", syscall.ECONNRESET, 0, 0},
+		{"a step that fails ends the script", faultserver.Script{faultserver.ReadRequest, fails, faultserver.Act, yes}, 0, "", io.EOF, 1, 0},
+		{"a body is cut short", faultserver.Script{faultserver.ReadRequest, faultserver.Write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nyes")}, 200, "yes", io.ErrUnexpectedEOF, 1, 0},
+		{"text is repeated", faultserver.Script{faultserver.ReadRequest, faultserver.Write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"), faultserver.Repeat("ab", 3)}, 200, "ababab", nil, 1, 0},
+		{"text drips", faultserver.Script{faultserver.ReadRequest, faultserver.Drip("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nyes", time.Microsecond)}, 200, "yes", nil, 1, 0},
+		{"the answer fits the request", faultserver.Script{faultserver.ReadRequest, faultserver.Choose(repeatsBody)}, 200, "hello", nil, 1, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			server := faultserver.Start(t, test.script)
+			status, body, err := post(newClient(t), server.URL())
+			assert.ErrorIs(t, err, test.err)
+			assert.Equal(t, test.status, status)
+			assert.Equal(t, test.body, body)
+			assert.Len(t, server.Requests(), test.requests)
+			assert.Equal(t, test.acted, server.Acted())
+			assert.Equal(t, 1, server.Connections())
+		})
+	}
+}
+
+func fails(*faultserver.Connection) error { return errors.New("failed") }
+
+func repeatsBody(r faultserver.Request) faultserver.Step {
+	return faultserver.Answer(http.StatusOK, string(r.Body))
+}
+
+func TestEachConnectionHasItsScript(t *testing.T) {
+	says := func(text string) faultserver.Script {
+		return faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, text, "Connection: close")}
+	}
+	server := faultserver.Start(t, says("first"), says("second"))
+	for _, want := range []string{"first", "second", "second"} {
+		_, body, err := post(newClient(t), server.URL())
+		require.NoError(t, err)
+		assert.Equal(t, want, body)
+	}
+	assert.Equal(t, 3, server.Connections())
+}
+
+func TestForeverKeepsAConnectionAlive(t *testing.T) {
+	server := faultserver.Start(t, faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(http.StatusOK, "yes"))})
+	client := newClient(t)
+	for range 3 {
+		_, _, err := post(client, server.URL())
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 3, server.Acted())
+	assert.Equal(t, 1, server.Connections())
+}
+
+func TestARequestIsKeptAsItWasRead(t *testing.T) {
+	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, "yes", "X-Answer: 1")})
+	_, _, err := post(newClient(t), server.URL()+"/path?query=1")
+	require.NoError(t, err)
+	request := server.Requests()[0]
+	assert.Equal(t, []string{"POST", "/path?query=1", "hello"}, []string{request.Method, request.Target, string(request.Body)})
+	assert.Equal(t, "gzip", request.Header.Get("Accept-Encoding"))
+}
+
+func TestAHangUpIsTold(t *testing.T) {
+	server := faultserver.Start(t, faultserver.Script{faultserver.Hang})
+	conn, err := net.Dial("tcp", server.Address())
+	require.NoError(t, err)
+	_, err = io.WriteString(conn, "whatever")
+	require.NoError(t, err)
+	assert.Empty(t, server.HangUps())
+	require.NoError(t, conn.Close())
+	<-server.HangUps()
+}
+
+func TestStopEndsWhateverIsPlayed(t *testing.T) {
+	for name, step := range map[string]faultserver.Step{
+		"a hanging step":     faultserver.Hang,
+		"a dripping step":    faultserver.Drip("never", time.Hour),
+		"a read":             faultserver.ReadRequest,
+		"a write":            faultserver.Repeat(strings.Repeat("x", 1<<20), 1<<20),
+		"a step on its turn": faultserver.Forever(faultserver.ReadRequest, faultserver.Act),
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := make(signal, 1)
+			server := faultserver.Start(t, faultserver.Script{begun.give, step})
+			conn, err := net.Dial("tcp", server.Address())
+			require.NoError(t, err)
+			defer conn.Close()
+			<-begun
+			server.Stop()
+			server.Stop() // as the end of the test does once more
+			_, err = net.Dial("tcp", server.Address())
+			assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+		})
+	}
+}
+
+// signal tells that a script has come to a certain step.
+type signal chan struct{}
+
+func (s signal) give(*faultserver.Connection) error {
+	s <- struct{}{}
+	return nil
+}
+
+func TestNobodyListensAtAClosedAddress(t *testing.T) {
+	_, err := net.Dial("tcp", faultserver.ClosedAddress(t))
+	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+}
+
+func TestAServerStartsAtAnAddressKnownBefore(t *testing.T) {
+	address := faultserver.ClosedAddress(t)
+	server := faultserver.StartAt(t, address, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, "yes")})
+	assert.Equal(t, "http://"+address, server.URL())
+	_, body, err := post(newClient(t), server.URL())
+	require.NoError(t, err)
+	assert.Equal(t, "yes", body)
+}
+
+func TestTLSIsTrustedWithTheRightSettings(t *testing.T) {
+	server := faultserver.StartTLS(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, "yes")})
+	_, body, err := post(newClient(t), server.URL())
+	require.NoError(t, err)
+	assert.Equal(t, "yes", body)
+	_, _, err = post(&http.Client{Transport: &http.Transport{}}, server.URL())
+	assert.ErrorContains(t, err, "unknown authority")
+}
+
+func TestHTTP2ScriptsArePlayedForEachRequest(t *testing.T) {
+	tests := []struct {
+		name   string
+		script faultserver.Script2
+		status int
+		body   string
+		text   string // in the error
+		acted  int
+	}{
+		{"act and answer", faultserver.Script2{faultserver.Act2, faultserver.Answer2(http.StatusOK, "yes")}, 200, "yes", "", 1},
+		{"answer with an error", faultserver.Script2{faultserver.Answer2(http.StatusServiceUnavailable, "no")}, 503, "no", "", 0},
+		{"reset the stream", faultserver.Script2{faultserver.Act2, faultserver.ResetStream(http2.ErrCodeInternal)}, 0, "", "INTERNAL_ERROR", 1},
+		{"go away having seen the request", faultserver.Script2{faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, false), faultserver.Close2}, 0, "", "GOAWAY", 1},
+		{"go away as if it had not", faultserver.Script2{faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, true)}, 0, "", "cannot retry", 1},
+		{"act and close", faultserver.Script2{faultserver.Act2, faultserver.Close2}, 0, "", "EOF", 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			server := faultserver.StartHTTP2(t, test.script)
+			status, body, err := post(newClient(t), server.URL())
+			if test.text == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, test.text)
+			}
+			assert.Equal(t, test.status, status)
+			assert.Equal(t, test.body, body)
+			require.Len(t, server.Requests(), 1)
+			assert.Equal(t, "hello", string(server.Requests()[0].Body))
+			assert.Equal(t, test.acted, server.Acted())
+		})
+	}
+}
+
+func TestHTTP2RequestsShareAConnection(t *testing.T) {
+	server := faultserver.StartHTTP2(t, faultserver.Script2{faultserver.Act2, faultserver.Answer2(http.StatusOK, "yes")})
+	client := newClient(t)
+	for range 3 {
+		_, _, err := post(client, server.URL())
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 3, server.Acted())
+	assert.Equal(t, 1, server.Connections())
+}
+
+func TestAClientThatGivesUpHangsUp(t *testing.T) {
+	acted := make(signal, 1)
+	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, acted.give, faultserver.Hang})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-acted
+		cancel()
+	}()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL(), nil)
+	require.NoError(t, err)
+	_, err = newClient(t).Do(req)
+	require.ErrorIs(t, err, context.Canceled)
+	<-server.HangUps()
+	assert.Equal(t, 1, server.Acted())
+}

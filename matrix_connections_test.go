@@ -1,0 +1,468 @@
+package messaging_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/faultserver"
+)
+
+// elsewhere is a host that only a transport of these tests finds.
+const elsewhere = "https://api.messaging.example"
+
+// hostileConnections are connections that never come about, break, or answer
+// somebody else, and callers who give up.
+func hostileConnections() []hostileRow {
+	yes := faultserver.Answer(http.StatusOK, saysYes)
+	wholeDay := messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: 24 * time.Hour, MaxWait: 24 * time.Hour})
+	interrupted := make(interruption, 1)
+	return []hostileRow{
+		{95, "a connection that never comes about", together(
+			afterActing(yes).through(dialsInVain(errLookup(net.DNSError{IsTemporary: true}))).where(tookAttempts(3)),
+			afterActing(yes).through(dialsInVain(errLookup(net.DNSError{IsNotFound: true}))).where(tookAttempts(1)),
+			afterActing(yes).over(toClosedPort).where(is(syscall.ECONNREFUSED), tookAttempts(3)),
+			afterActing(yes).over(dialsForEver(nil)).impatiently().where(is(messaging.ErrAttemptTimeout), tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Reset}).at(elsewhere).where(tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Close}).at(elsewhere).where(tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.Hang}).at(elsewhere).impatiently().where(is(messaging.ErrAttemptTimeout), tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Answer(400, "")}).at(elsewhere).where(tells("HTTP response to HTTPS client"), tookAttempts(1)),
+		).both(unsent, 0, 0)},
+		{96, "a certificate that is unknown, for another host, or expired", together(
+			servedOverTLS(yes).through(func(t *http.Transport) { t.TLSClientConfig = nil }).where(tells("unknown authority")),
+			servedOverTLS(yes).at(elsewhere).where(tells("not api.messaging.example")),
+			servedOverTLS(yes).through(func(t *http.Transport) { t.TLSClientConfig.Time = inAThousandYears }).where(tells("expired")),
+		).both(unsent, 0, 0).where(tookAttempts(1))},
+		{97, "a connection that ends before the request is read", together(
+			endingEarly().read(lost, 0, 0).where(tookConnections(3)),
+			endingEarly().send(lost, 0, 0).where(tookConnections(1)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(64 << 10), faultserver.Reset}).sending(broadcastingAtLength).send(lost, 0, 0).where(tookConnections(1)),
+		)},
+		{98, "an answer that is lost after the service has acted", together(
+			afterActing(faultserver.Close),
+			afterActing(faultserver.Reset),
+			afterActing(faultserver.Hang).impatiently().where(is(messaging.ErrAttemptTimeout)),
+			afterActing(faultserver.Write("SSH-2.0-OpenSSH_9.6\r\n\r\n")),
+		).read(lost, 3, 3).send(lost, 1, 1)},
+		{99, "a connection that was idle, and is closed by the server", together(
+			tested(testRequestOnAClosingConnection),
+			tested(testRequestAfterAConnectionWasClosed),
+		)},
+		{100, "HTTP/2 resets that net/http answers with the same request, without end", eachOf(http2Invitations(), func(invitation faultserver.Step2) hostileCases {
+			return together(
+				servedOverHTTP2(faultserver.Act2, invitation).send(lost, 1, 1),
+				tested(func(t *testing.T) { testReadIsCutOff(t, invitation) }),
+			)
+		})},
+		{101, "HTTP/2 that goes away after acting, and a host that is dead thereafter", together(
+			goingAwayForGood().read(lost, 1, 1).where(is(syscall.ECONNREFUSED), tookAttempts(3)),
+			goingAwayForGood().send(lost, 1, 1).where(tookAttempts(1)),
+		)},
+		{102, "a server that starts late", afterActing(yes).through(refusedTwice).both(succeeds, 1, 1).where(succeededAtAttempt(3))},
+		{103, "a caller who gives up", together(
+			afterActing(yes).within(cancelled).both(unsent, 0, 0),
+			afterActing(yes).over(dialsForEver(interrupted)).within(interrupted.context).both(unsent, 0, 0),
+			afterActing(interrupted.now, faultserver.Hang).within(interrupted.context).both(lost, 1, 1),
+			afterActing(faultserver.Write(okLine+"Content-Length: 1000\r\n\r\n"+unfinished), interrupted.now, faultserver.Hang).within(interrupted.context).both(lost, 1, 1),
+			tested(testGivingUpBetweenAttempts),
+		).where(is(context.Canceled))},
+		{104, "a deadline before the next attempt", afterActing(faultserver.Answer(503, "")).with(wholeDay).within(aMinute).
+			both(unclear, 1, 1).where(is(messaging.ErrServer), isNot(context.DeadlineExceeded))},
+		{105, "an answer to somebody else's question", together(
+			tested(testLeftoversAreNoAnswer(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", okLine, len(saysNo), saysNo))),
+			answered200(`{"success":true,"data":[{"customer_id":"eve"}]}`).reading(gettingAda).read(doneButGarbled, 1, 1).where(tells("data.0 is another customer")),
+		)},
+		{106, "headers that ask a browser to remember", tested(testNothingIsRemembered)},
+		{107, "a proxy that refuses, and a base URL without TLS", together(
+			eachOf([]int{407, 502}, func(status int) hostileCases { return withoutActing(faultserver.Answer(status, "")) }).
+				at(elsewhere).over(asProxy).both(unsent, 1, 0).where(tookAttempts(1), seesNoKey),
+			tested(testNoTLSIsRefused),
+		)},
+		{108, "a transport with its own ideas", together(
+			afterActing(yes).over(untracedToClosedPort).read(lost, 0, 0).where(is(syscall.ECONNREFUSED), tookAttempts(3)),
+			afterActing(yes).over(untracedToClosedPort).send(lost, 0, 0).where(is(syscall.ECONNREFUSED), tookAttempts(1)),
+			afterActing(yes).over(answerBesideError).read(lost, 3, 3).send(lost, 1, 1).where(is(errOddTransport)),
+			afterActing(yes).over(neitherAnswerNorError).both(lost, 0, 0),
+		)},
+		{109, "a thousand calls in parallel", tested(testAThousandCalls)},
+		{110, "an end to everything while calls run", together(
+			tested(testAllCallsEnd(func(cancel context.CancelFunc, _ *faultserver.Server) { cancel() })),
+			tested(testAllCallsEnd(func(_ context.CancelFunc, server *faultserver.Server) { server.Stop() })),
+		)},
+	}
+}
+
+func servedOverTLS(steps ...faultserver.Step) hostileCases {
+	return servedBy(func(tb testing.TB) *faultserver.Server { return faultserver.StartTLS(tb, acting(steps...)) })
+}
+
+func inAThousandYears() time.Time { return time.Now().AddDate(1000, 0, 0) }
+
+// endingEarly are connections that end before a request has come.
+func endingEarly() hostileCases {
+	return together(
+		onConnections(faultserver.Script{faultserver.Close}),
+		onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Reset}),
+		onConnections(faultserver.Script{faultserver.ReadHead, faultserver.Reset}),
+	)
+}
+
+func broadcastingAtLength(ctx context.Context, client *messaging.Client) (any, error) {
+	params := broadcastTo(personalEmail)
+	params.Message = strings.Repeat("x", 8<<20)
+	return client.Broadcasts.SendEmail(ctx, params)
+}
+
+func gettingAda(ctx context.Context, client *messaging.Client) (any, error) {
+	return client.Customers.Get(ctx, "ada")
+}
+
+func dialsInVain(err error) func(*http.Transport) {
+	return func(transport *http.Transport) {
+		transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, err }
+	}
+}
+
+func toClosedPort(t *testing.T, _ *faultserver.Server) http.RoundTripper {
+	address := faultserver.ClosedAddress(t)
+	return &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
+}
+
+// dialsForEver begins to dial, and says so, but never comes to an end. It does
+// not stop with the request, because net/http keeps a dial for the next one.
+func dialsForEver(begun interruption) func(*testing.T, *faultserver.Server) http.RoundTripper {
+	return func(t *testing.T, _ *faultserver.Server) http.RoundTripper {
+		over := make(chan struct{})
+		t.Cleanup(func() { close(over) })
+		return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			if begun != nil {
+				begun <- struct{}{}
+			}
+			<-over
+			return nil, errRefused
+		}}
+	}
+}
+
+// refusedTwice refuses the first two connections.
+func refusedTwice(transport *http.Transport) {
+	dial, refusals := transport.DialContext, 2
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if refusals--; refusals >= 0 {
+			return nil, errRefused
+		}
+		return dial(ctx, network, address)
+	}
+}
+
+// refusedFromTheSecondOn refuses all connections but the first.
+func refusedFromTheSecondOn(transport *http.Transport) {
+	dial, dials := transport.DialContext, 0
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials++; dials > 1 {
+			return nil, errRefused
+		}
+		return dial(ctx, network, address)
+	}
+}
+
+func asProxy(_ *testing.T, server *faultserver.Server) http.RoundTripper {
+	proxy := &url.URL{Scheme: "http", Host: server.Address()}
+	return &http.Transport{Proxy: http.ProxyURL(proxy)}
+}
+
+// http2Invitations are the ways in which HTTP/2 says that a request was not
+// handled, whatever the truth. net/http takes each as an invitation to send it
+// again.
+func http2Invitations() []faultserver.Step2 {
+	return []faultserver.Step2{
+		faultserver.ResetStream(http2.ErrCodeProtocol),
+		faultserver.ResetStream(http2.ErrCodeRefusedStream),
+		faultserver.GoAway(http2.ErrCodeNo, true),
+	}
+}
+
+func servedOverHTTP2(steps ...faultserver.Step2) hostileCases {
+	return servedBy(func(tb testing.TB) *faultserver.Server { return faultserver.StartHTTP2(tb, steps) }).through(func(*http.Transport) {})
+}
+
+func goingAwayForGood() hostileCases {
+	return servedOverHTTP2(faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, true), faultserver.Close2).through(refusedFromTheSecondOn)
+}
+
+// testReadIsCutOff can't tell whether the fourth request has left before the
+// attempt is cut off, but there is no fifth.
+func testReadIsCutOff(t *testing.T, invitation faultserver.Step2) {
+	server := faultserver.StartHTTP2(t, faultserver.Script2{faultserver.Act2, invitation})
+	transport := newTransportTo(t, server, func(*http.Transport) {})
+	client := newClientOver(t, server.URL(), &http.Client{Transport: transport},
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}), messaging.WithAttemptTimeout(patience))
+	_, err := listingCustomersPage(t.Context(), client)
+	requireUpshot(t, lost, err)
+	assert.LessOrEqual(t, len(server.Requests()), 4)
+	assert.LessOrEqual(t, server.Acted(), 4)
+}
+
+// testRequestOnAClosingConnection is the request that a server reads, acts upon
+// and never answers, on a connection that has served before. net/http itself
+// repeats a read there.
+func testRequestOnAClosingConnection(t *testing.T) {
+	for _, call := range []hostileCall{{"read", listingCustomersPage, succeeds, 3, 3}, {"send", broadcasting, lost, 2, 2}} {
+		t.Run(call.name, func(t *testing.T) {
+			yes := faultserver.Answer(http.StatusOK, saysYes)
+			server := faultserver.Start(t, faultserver.Script{
+				faultserver.ReadRequest, faultserver.Act, yes,
+				faultserver.ReadRequest, faultserver.Act, faultserver.Close,
+			}, acting(yes))
+			client := newHostileClient(t, server)
+			_, err := call.perform(t.Context(), client)
+			requireUpshot(t, succeeds, err)
+			_, err = call.perform(t.Context(), client)
+			requireUpshot(t, call.want, err)
+			requireCounts(t, server, call.requests, call.acted)
+		})
+	}
+}
+
+// testRequestAfterAConnectionWasClosed does not decide a race either: the client
+// may have noticed that the connection is closed, or not.
+func testRequestAfterAConnectionWasClosed(t *testing.T) {
+	yes := faultserver.Answer(http.StatusOK, saysYes)
+	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes, faultserver.Close}, acting(yes))
+	client := newHostileClient(t, server)
+	_, err := broadcasting(t.Context(), client)
+	requireUpshot(t, succeeds, err)
+	if _, err = broadcasting(t.Context(), client); err == nil {
+		requireCounts(t, server, 2, 2)
+		return
+	}
+	requireUpshot(t, lost, err)
+	requireCounts(t, server, 1, 1)
+}
+
+func newHostileClient(t *testing.T, server *faultserver.Server) *messaging.Client {
+	t.Helper()
+	client, err := messaging.NewClient(server.URL(), secretKey, withQuickRetries())
+	require.NoError(t, err)
+	return client
+}
+
+// interruption ends a call at a certain step of a script.
+type interruption chan struct{}
+
+func (i interruption) now(*faultserver.Connection) error {
+	i <- struct{}{}
+	return nil
+}
+
+func (i interruption) context(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	go func() {
+		select {
+		case <-i:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+func cancelled(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	cancel()
+	return ctx, cancel
+}
+
+func aMinute(parent context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(parent, time.Minute)
+}
+
+func testGivingUpBetweenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, transport := newScriptedClient(t, []scene{answers(http.StatusServiceUnavailable, "")})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		_, err := listingCustomersPage(ctx, client)
+		requireUpshot(t, lost, err)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.ErrorIs(t, err, messaging.ErrServer, "what went before is not forgotten")
+		assert.Len(t, transport.sent, 1)
+	})
+}
+
+func testNothingIsRemembered(t *testing.T) {
+	for name, call := range map[string]invoke{"read": listingCustomersPage, "send": broadcasting} {
+		t.Run(name, func(t *testing.T) {
+			server := faultserver.Start(t, acting(faultserver.Answer(http.StatusOK, saysYes, "Set-Cookie: session=1",
+				"Strict-Transport-Security: max-age=31536000", `Alt-Svc: h2="127.0.0.1:1"`, "Link: </elsewhere>; rel=preload", "Clear-Site-Data: *")))
+			client := newHostileClient(t, server)
+			for range 2 {
+				_, err := call(t.Context(), client)
+				requireUpshot(t, succeeds, err)
+			}
+			requireCounts(t, server, 2, 2)
+			first, second := server.Requests()[0], server.Requests()[1]
+			assert.Equal(t, first, second)
+			assert.NotContains(t, second.Header, "Cookie")
+		})
+	}
+}
+
+func testNoTLSIsRefused(t *testing.T) {
+	_, err := messaging.NewClient("http://api.messaging.example", secretKey)
+	requireUpshot(t, upshot{new(messaging.ValidationError), messaging.DeliveryNotSent}, err)
+	assert.ErrorContains(t, err, "must be https")
+}
+
+// roundTripper is a transport of the user's own making.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
+
+var errOddTransport = errors.New("odd")
+
+// valueless is a context in which httptrace finds no trace.
+type valueless struct{ context.Context }
+
+func (valueless) Value(any) any { return nil }
+
+func untracedToClosedPort(t *testing.T, server *faultserver.Server) http.RoundTripper {
+	transport := toClosedPort(t, server)
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		return transport.RoundTrip(req.WithContext(valueless{req.Context()}))
+	})
+}
+
+// answerBesideError gives an answer and an error, and wants the answer closed.
+func answerBesideError(t *testing.T, server *faultserver.Server) http.RoundTripper {
+	transport := newTransportTo(t, server, func(*http.Transport) {})
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		body := &closingBody{ReadCloser: resp.Body}
+		t.Cleanup(func() { assert.True(t, body.closed.Load(), "the answer is closed") })
+		resp.Body = body
+		return resp, errOddTransport
+	})
+}
+
+type closingBody struct {
+	io.ReadCloser
+	closed atomic.Bool
+}
+
+func (b *closingBody) Close() error {
+	b.closed.Store(true)
+	return b.ReadCloser.Close()
+}
+
+func neitherAnswerNorError(*testing.T, *faultserver.Server) http.RoundTripper {
+	return roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })
+}
+
+// echo answers with what it was asked for.
+func echo(r faultserver.Request) faultserver.Step {
+	if r.Method == http.MethodGet {
+		target, _ := url.ParseRequestURI(r.Target)
+		return faultserver.Answer(http.StatusOK, fmt.Sprintf(`{"success":true,"data":[{"customer_id":%q}]}`, target.Query().Get("customer_ids")))
+	}
+	var sent struct{ Subject string }
+	_ = json.Unmarshal(r.Body, &sent)
+	return faultserver.Answer(http.StatusOK, fmt.Sprintf(`{"success":true,"message":%q}`, sent.Subject))
+}
+
+func testAThousandCalls(t *testing.T) {
+	const callers, calls = 50, 20
+	server := faultserver.Start(t, acting(faultserver.Choose(echo)))
+	client := newHostileClient(t, server)
+	var running sync.WaitGroup
+	for caller := range callers {
+		running.Go(func() {
+			for i := range calls / 2 {
+				name := fmt.Sprintf("%d-%d", caller, i)
+				customer, err := client.Customers.Get(t.Context(), name)
+				if assert.NoError(t, err) {
+					assert.Equal(t, name, customer.CustomerID)
+				}
+				response, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: name, Message: "m", To: messaging.AllCustomers()})
+				if assert.NoError(t, err) {
+					assert.Equal(t, name, response.Message)
+				}
+			}
+		})
+	}
+	running.Wait()
+	requireCounts(t, server, callers*calls, callers*calls)
+	assert.Less(t, server.Connections(), 2*callers, "connections are used again and again")
+}
+
+// testAllCallsEnd has every call under way when the end comes.
+func testAllCallsEnd(end func(context.CancelFunc, *faultserver.Server)) func(*testing.T) {
+	return func(t *testing.T) {
+		const calls = 32
+		underWay := make(chan struct{}, calls)
+		server := faultserver.Start(t, acting(func(*faultserver.Connection) error {
+			underWay <- struct{}{}
+			return nil
+		}, faultserver.Hang))
+		client := newHostileClient(t, server)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		failures := make(chan error, calls)
+		for i := range calls {
+			call := []invoke{listingCustomersPage, broadcasting}[i%2]
+			go func() {
+				_, err := call(ctx, client)
+				failures <- err
+			}()
+		}
+		for range calls {
+			<-underWay
+		}
+		end(cancel, server)
+		for range calls {
+			requireUpshot(t, lost, <-failures)
+		}
+		requireCounts(t, server, calls, calls)
+	}
+}
+
+func isNot(sentinel error) hostileCheck {
+	return func(t *testing.T, o hostileOutcome) { assert.NotErrorIs(t, o.err, sentinel) }
+}
+
+// seesNoKey asks that the server was never told the key.
+func seesNoKey(t *testing.T, o hostileOutcome) {
+	for _, request := range o.server.Requests() {
+		assert.NotContains(t, request.Header, "X-Authorization")
+	}
+}
+
+func tookConnections(want int) hostileCheck {
+	return func(t *testing.T, o hostileOutcome) { assert.Equal(t, want, o.server.Connections()) }
+}
+
+func succeededAtAttempt(want int) hostileCheck {
+	return func(t *testing.T, o hostileOutcome) { assert.Equal(t, want, o.response(t).Attempts) }
+}
