@@ -288,6 +288,7 @@ type chaosService struct {
 	deck        []chaosFate // what is still to be dealt
 	outage      int         // dials that are still to be refused
 	connections []net.Conn
+	stopped     bool
 	carriedOut  map[int]int
 	met         map[int][]string // the fates of each call
 	played      map[string]int   // how often each fate
@@ -312,6 +313,7 @@ func startChaosService(t *testing.T, seed uint64, protocol chaosProtocol) *chaos
 func (s *chaosService) stop() {
 	_ = s.listener.Close()
 	s.mu.Lock()
+	s.stopped = true
 	for _, conn := range s.connections {
 		_ = conn.Close()
 	}
@@ -325,11 +327,11 @@ func (s *chaosService) accept() {
 		if err != nil {
 			return
 		}
-		s.mu.Lock()
-		s.connections = append(s.connections, conn)
-		s.mu.Unlock()
 		s.running.Go(func() {
 			defer func() { _ = conn.Close() }()
+			if !s.keep(conn) {
+				return
+			}
 			if s.roll(20) == 0 {
 				resetInChaos(conn)
 				return
@@ -337,6 +339,14 @@ func (s *chaosService) accept() {
 			s.serve(s, conn)
 		})
 	}
+}
+
+// keep remembers a connection for stop to close, unless it has come too late.
+func (s *chaosService) keep(conn net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.connections = append(s.connections, conn)
+	return !s.stopped
 }
 
 // roll throws a die.

@@ -45,7 +45,7 @@ func hostileLists() []hostileRow {
 		})},
 		{39, "a next page without a cursor", eachOf([]string{`null`, `""`}, func(cursor string) hostileCases {
 			return walked(script{"": {items: []string{"1"}, meta: `{"has_next_page":true,"next_page_cursor":` + cursor + `}`}}).
-				read(ledAstray, 1, 1).where(is(messaging.ErrBadCursor), gives("1"))
+				read(ledAstray, 1, 1).where(is(messaging.ErrBadCursor), tells("has a next page without a cursor"), gives("1"))
 		})},
 		{40, "a cursor without a next page", walked(script{"": {items: []string{"1"}, meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}).
 			read(succeeds, 1, 1).where(gives("1"))},

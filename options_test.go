@@ -309,13 +309,31 @@ func TestAHeaderThatDecidesOverSafetyCannotBeSet(t *testing.T) {
 	}
 }
 
+type neverBusy struct{}
+
+func (neverBusy) Wait(context.Context) error { return nil }
+
 func TestGoodOptionsAreTaken(t *testing.T) {
 	_, err := messaging.NewClient(baseURL, "",
 		messaging.WithKeySource(func(context.Context) (string, error) { return "key", nil }),
 		messaging.WithHTTPClient(new(http.Client)), messaging.WithLogger(slog.New(slog.DiscardHandler)),
+		messaging.WithRateLimiter(neverBusy{}),
 		messaging.WithAttemptTimeout(1), messaging.WithMaxResponseBytes(1), messaging.WithUserAgent("billing/1.4 (nightly)"),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Minute}),
 		messaging.WithHeader("X-Trace", "jäne\u00a0doe"), messaging.WithHeader("Accept-Language", ""),
 		messaging.WithoutValidation(), messaging.WithoutReadAhead())
 	require.NoError(t, err)
+}
+
+func TestHeadersAddUpAndTheOneSetLastIsSent(t *testing.T) {
+	list := listingCustomers(messaging.CustomerListParams{})
+	g := newGate(t, messaging.WithHeader("X-Team", "billing"), messaging.WithHeader("X-Trace", "of the client"))
+	g.requireSent(t, list, messaging.WithHeader("x-trace", "of the call"), messaging.WithHeader("X-Shard", "7"))
+	assert.Equal(t, []string{"billing"}, g.header.Values("X-Team"))
+	assert.Equal(t, []string{"of the call"}, g.header.Values("X-Trace"))
+	assert.Equal(t, []string{"7"}, g.header.Values("X-Shard"))
+
+	g.requireSent(t, list)
+	assert.Equal(t, []string{"of the client"}, g.header.Values("X-Trace"))
+	assert.Empty(t, g.header.Values("X-Shard"), "a call leaves nothing behind")
 }

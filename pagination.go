@@ -340,7 +340,7 @@ func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q list
 			q := q
 			q.Cursor = cursor
 			page, err := fetch[T, M](ctx, c, op, q, opts)
-			return fetched[T]{page, err}
+			return fetched[T]{page: page, err: err}
 		}
 		readAhead := !c.perRequest.with(opts, new(problems)).withoutReadAhead
 		trail := newTrail(op, q.Cursor)
@@ -355,7 +355,14 @@ func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q list
 			var coming chan fetched[T]
 			if readAhead && !first && next != "" && err == nil {
 				coming = make(chan fetched[T], 1)
-				ahead.Go(func() { coming <- read(next) })
+				ahead.Go(func() {
+					var f fetched[T]
+					defer func() {
+						f.panicked = recover()
+						coming <- f
+					}()
+					f = read(next)
+				})
 			}
 			switch {
 			case !yield(page, nil):
@@ -366,7 +373,9 @@ func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q list
 			case next == "":
 				return
 			case coming != nil:
-				current = <-coming
+				if current = <-coming; current.panicked != nil {
+					panic(current.panicked)
+				}
 			default:
 				current = read(next)
 			}
@@ -375,10 +384,12 @@ func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q list
 	}
 }
 
-// fetched is a page, or why there is none.
+// fetched is a page, or why there is none. A panic, of a transport of the
+// caller's perhaps, belongs to the caller's goroutine, which can recover.
 type fetched[T any] struct {
-	page *Page[T]
-	err  error
+	page     *Page[T]
+	err      error
+	panicked any
 }
 
 // items ranges over the items of pages.

@@ -923,3 +923,23 @@ func TestFiltersAndPageSizeGoWithEveryPage(t *testing.T) {
 	assert.Equal(t, "cursor=b&"+filters, <-asked)
 	assert.Equal(t, "cursor=c&"+filters, <-asked)
 }
+
+func TestAPanicWhileReadingAheadReachesTheLoop(t *testing.T) {
+	requests := 0
+	answers := roundTrip(func(*http.Request) (*http.Response, error) {
+		if requests++; requests == 3 {
+			panic("the transport is out of order")
+		}
+		body := fmt.Sprintf(`{"success":true,"data":[{"id":"%d"}],"meta":{"has_next_page":true,"next_page_cursor":"%d"}}`, requests, requests)
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
+	})
+	client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	require.NoError(t, err)
+	seen := 0
+	require.PanicsWithValue(t, "the transport is out of order", func() {
+		for range client.Events.All(t.Context(), messaging.EventListParams{}) {
+			seen++
+		}
+	})
+	require.Equal(t, 2, seen, "the items of the pages before it")
+}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/textproto"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -315,7 +316,7 @@ func (x *exchange) renewHeader(req *http.Request) error {
 // request, and decides whether to try again.
 func (x *exchange) settle(_ context.Context, resp *http.Response, err error) (bool, error) {
 	if x.attempt == nil { // net/http refuses the request by itself
-		x.attempt = x.unbegun(x.publicError(err))
+		x.attempt = x.unbegun(withoutURL(err))
 	}
 	defer x.attempt.cancel()
 	if resp == nil {
@@ -430,7 +431,7 @@ func newResponse(resp *http.Response, answer envelope) *Response {
 
 func (x *exchange) unusable(resp *http.Response, body []byte, err error, d Delivery) verdict {
 	if x.quotesKey(err.Error()) { // as the name of a member
-		err = &withheldError{err}
+		err = &withheldError{"the name of a member", err}
 	}
 	return verdict{delivery: d, failure: &DecodeError{Call: x.newCall(), StatusCode: resp.StatusCode, Header: resp.Header,
 		Body: x.keptBody(body), Err: err}}
@@ -491,8 +492,8 @@ func (x *exchange) cause(err error) error {
 	}
 }
 
-// publicError is err without what must not be shown. Where a server has put the
-// request in place of an answer, net/http quotes it as malformed.
+// publicError is err without what must not be shown. Where a server sends back
+// what it was sent in place of an answer, net/http quotes that as malformed.
 func (x *exchange) publicError(err error) error {
 	err = withoutURL(err)
 	var network net.Error
@@ -500,20 +501,31 @@ func (x *exchange) publicError(err error) error {
 		return err
 	}
 	text := err.Error()
-	if x.quotesKey(text) ||
-		x.call.query != "" && strings.Contains(text, x.call.query) ||
+	if x.attempt.got.Load() > 0 {
+		var protocol textproto.ProtocolError
+		if errors.As(err, &protocol) {
+			return &withheldError{"a malformed header", err}
+		}
+		if shown, _, quotes := strings.Cut(text, `"`); quotes {
+			return &withheldError{strings.TrimRight(shown, ": "), err}
+		}
+	}
+	if x.quotesKey(text) || x.call.query != "" && strings.Contains(text, x.call.query) ||
 		strings.Contains(text, "@") || strings.Contains(text, "%40") {
-		return &withheldError{err}
+		return &withheldError{"the transport failed", err}
 	}
 	return err
 }
 
-// withheldError hides a text that quotes the request. It can be recognised, and
-// not unwrapped.
-type withheldError struct{ err error }
+// withheldError shows the part of a cause that quotes nobody. The rest can be
+// recognised, and not unwrapped.
+type withheldError struct {
+	shown string
+	err   error
+}
 
 func (e *withheldError) Error() string {
-	return "the cause quotes the request, and is not shown"
+	return e.shown + " (the rest quotes the request or the answer, and is not shown)"
 }
 
 func (e *withheldError) Is(target error) bool { return errors.Is(e.err, target) }

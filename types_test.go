@@ -71,25 +71,32 @@ func TestABroadcastThatReachesNobodyIsRefused(t *testing.T) {
 	requireRefusedUnlessLifted(t, refusals)
 }
 
-func TestAllCustomersCannotBeJoined(t *testing.T) {
+func TestWhatCannotBeJoinedIsRefused(t *testing.T) {
+	var nobody messaging.Audience
 	everybody, vip := messaging.AllCustomers(), messaging.ToSegments("vip")
+	const besideAll = "recipients can't name anybody beside all customers"
+	const isNobody = "recipients must not join an audience that is nobody"
 	tests := []struct {
-		name string
-		to   messaging.Audience
+		name    string
+		to      messaging.Audience
+		problem string
 	}{
-		{"with a segment", messaging.ToEach(everybody, vip)},
-		{"after a segment", messaging.ToEach(vip, everybody)},
-		{"with themselves", messaging.ToEach(everybody, everybody)},
-		{"with nobody", messaging.ToEach(messaging.Audience{}, everybody)},
-		{"within what is joined", messaging.ToEach(messaging.ToEach(everybody), vip)},
-		{"and it is remembered when joined again", messaging.ToEach(messaging.ToEach(everybody, vip))},
+		{"everybody with a segment", messaging.ToEach(everybody, vip), besideAll},
+		{"a segment with everybody", messaging.ToEach(vip, everybody), besideAll},
+		{"everybody with everybody", messaging.ToEach(everybody, everybody), besideAll},
+		{"nobody with everybody", messaging.ToEach(nobody, everybody), besideAll},
+		{"everybody within what is joined", messaging.ToEach(messaging.ToEach(everybody), vip), besideAll},
+		{"everybody with a segment, joined once more", messaging.ToEach(messaging.ToEach(everybody, vip)), besideAll},
+		{"a segment with nobody, who may have been forgotten", messaging.ToEach(vip, nobody), isNobody},
+		{"nobody with a segment", messaging.ToEach(nobody, vip), isNobody},
+		{"a segment with nothing joined", messaging.ToEach(vip, messaging.ToEach()), isNobody},
+		{"nobody within what is joined", messaging.ToEach(messaging.ToEach(vip, nobody), vip), isNobody},
 	}
-	problems := []string{"recipients can't name anybody beside all customers"}
 	var refusals []refusal
 	for _, test := range tests {
 		refusals = append(refusals,
-			refusal{"e-mail: " + test.name, emailTo(test.to), problems},
-			refusal{"push: " + test.name, pushTo(test.to), problems})
+			refusal{"e-mail: " + test.name, emailTo(test.to), []string{test.problem}},
+			refusal{"push: " + test.name, pushTo(test.to), []string{test.problem}})
 	}
 	requireAlwaysRefused(t, refusals)
 }
@@ -160,14 +167,18 @@ func TestAnAudienceIsNotChangedThroughWhatItWasMadeOf(t *testing.T) {
 }
 
 func TestAnAudienceIsNotChangedThroughItsRecipients(t *testing.T) {
-	to := messaging.ToEach(messaging.ToCustomers(messaging.CustomerParams{CustomerID: "42"}), messaging.ToSegments("vip"))
+	jane := func() messaging.CustomerParams {
+		return messaging.CustomerParams{CustomerID: "42", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token"}}}
+	}
+	to := messaging.ToEach(messaging.ToCustomers(jane()), messaging.ToSegments("vip"))
 
 	spoilt := to.Recipients()
+	spoilt[0].Customers[0].Devices[0].DeviceToken = canary
 	spoilt[0].Customers[0].CustomerID, spoilt[1].Segments[0] = canary, canary
 	spoilt[1].Type = canary
 
 	assert.Equal(t, []messaging.Recipient{
-		{Type: messaging.RecipientCustomer, Customers: []messaging.CustomerParams{{CustomerID: "42"}}},
+		{Type: messaging.RecipientCustomer, Customers: []messaging.CustomerParams{jane()}},
 		{Type: messaging.RecipientSegment, Segments: []string{"vip"}},
 	}, to.Recipients())
 }

@@ -12,12 +12,12 @@ import (
 // the path, so checking a hundred thousand sound customers writes no path.
 type problems struct {
 	parent *problems
-	name   string // a step by name, or by position where name is ""
-	i      int
+	name   string
+	i      int          // a step by position; -1 for one by name
 	found  []FieldError // in the root alone
 }
 
-func (p *problems) in(name string) *problems { return &problems{parent: p, name: name} }
+func (p *problems) in(name string) *problems { return &problems{parent: p, name: name, i: -1} }
 
 func (p *problems) index(i int) *problems { return &problems{parent: p, i: i} }
 
@@ -27,7 +27,7 @@ func (p *problems) add(field, message string) {
 	root := p
 	for ; root.parent != nil; root = root.parent {
 		step := root.name
-		if step == "" {
+		if root.i >= 0 {
 			step = strconv.Itoa(root.i)
 		}
 		path = joinPath(step, path)

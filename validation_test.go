@@ -37,7 +37,8 @@ type gate struct {
 	client *messaging.Client
 
 	mu     sync.Mutex
-	passed []string // a request each: its query or its body
+	passed []string    // a request each: its query or its body
+	header http.Header // of the last one
 }
 
 func newGate(t *testing.T, opts ...messaging.Option) *gate {
@@ -59,7 +60,7 @@ func newGateWithKey(t *testing.T, key string, opts ...messaging.Option) *gate {
 func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	g.mu.Lock()
-	g.passed = append(g.passed, r.URL.RawQuery+string(body))
+	g.passed, g.header = append(g.passed, r.URL.RawQuery+string(body)), r.Header
 	g.mu.Unlock()
 	answer := `{"success":true,"data":{"id":"signup"}}`
 	if r.Method == http.MethodGet {

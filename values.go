@@ -85,7 +85,10 @@ func (w *valueWalk) value(p *problems, v reflect.Value, depth int) any {
 	if t, ok := v.Interface().(time.Time); ok && w.timestamps {
 		return timestamp(p, t)
 	}
-	if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && isFollowed(v.Type()) {
+	if v.Kind() == reflect.Interface {
+		return w.value(p, v.Elem(), depth)
+	}
+	if v.Kind() == reflect.Pointer && isFollowed(v.Type()) {
 		return w.value(p, v.Elem(), depth+1)
 	}
 	if isMarshaler(v.Type()) || v.Type() == reflect.TypeFor[json.Number]() {

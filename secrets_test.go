@@ -1,0 +1,468 @@
+package messaging_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/faultserver"
+)
+
+// Everything that a caller hands over in this file has the canary in it: the key,
+// headers, filters, and every field of every parameter.
+const (
+	canaryKey    = "sk_live_" + canary + "_0123456789"
+	canaryHeader = canary + "-header"
+	canaryEmail  = canary + "@example.com"
+)
+
+// callsWithSecrets makes every call of the API.
+var callsWithSecrets = map[string]perform{
+	"BroadcastsService.SendEmail": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
+			SenderEmail: canaryEmail, SenderName: canary, Email: canaryEmail, Subject: canary, CC: []string{canaryEmail}, BCC: []string{canaryEmail},
+			ReplyTo: []string{canaryEmail}, Message: canary, TemplateID: canary, EmailTemplateID: canary, Variables: map[string]any{canary: canary},
+			MessageType: canary, To: messaging.ToCustomers(canaryCustomer())}, opts...)
+		return err
+	},
+	// Nothing in this one looks like an e-mail address.
+	"BroadcastsService.SendPush": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: canary, Message: canary, WhatsAppTemplateID: canary,
+			To: messaging.ToCustomers(messaging.CustomerParams{CustomerID: canary, FirstName: canary})}, opts...)
+		return err
+	},
+	"EventsService.Create": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Events.Create(ctx, messaging.EventCreateParams{Name: canary, Description: canary,
+			Parameters: []messaging.EventParameter{{Name: canary, Type: messaging.ParameterText}}}, opts...)
+		return err
+	},
+	"EventsService.Trigger": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		customer := canaryCustomer()
+		_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: canary, Email: canaryEmail, Customer: &customer,
+			Values: map[string]any{canary: canary}}, opts...)
+		return err
+	},
+	"EventsService.List": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Events.List(ctx, messaging.EventListParams{PerPage: 7}, opts...)
+		return err
+	},
+	"EventsService.Pages": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := messaging.Collect(client.Events.Pages(ctx, messaging.EventListParams{}, opts...))
+		return err
+	},
+	"EventsService.All": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{}, opts...))
+		return err
+	},
+	"CustomersService.List": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Customers.List(ctx, canaryFilter(), opts...)
+		return err
+	},
+	"CustomersService.Pages": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := messaging.Collect(client.Customers.Pages(ctx, canaryFilter(), opts...))
+		return err
+	},
+	"CustomersService.All": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := messaging.Collect(client.Customers.All(ctx, canaryFilter(), opts...))
+		return err
+	},
+	"CustomersService.Get": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Customers.Get(ctx, canary, opts...)
+		return err
+	},
+	"CustomersService.GetByEmail": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Customers.GetByEmail(ctx, canaryEmail, opts...)
+		return err
+	},
+	"TransactionalService.List": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Transactional.List(ctx, messaging.TransactionalListParams{PerPage: 7}, opts...)
+		return err
+	},
+	"TransactionalService.Pages": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := messaging.Collect(client.Transactional.Pages(ctx, messaging.TransactionalListParams{}, opts...))
+		return err
+	},
+	"TransactionalService.All": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := messaging.Collect(client.Transactional.All(ctx, messaging.TransactionalListParams{}, opts...))
+		return err
+	},
+	"Client.Do": doRequest(messaging.Request{Method: http.MethodPut, Path: "/v1/tags", Query: url.Values{canary: {canaryEmail}},
+		Body: map[string]string{canary: canaryEmail}, Into: new(int)}),
+}
+
+func canaryCustomer() messaging.CustomerParams {
+	return messaging.CustomerParams{CustomerID: canary, Email: canaryEmail, FirstName: canary, LastName: canary, PhoneNo: "+" + canary,
+		Devices: []messaging.Device{{DeviceType: canary, DeviceToken: canary}}}
+}
+
+func canaryFilter() messaging.CustomerListParams {
+	return messaging.CustomerListParams{CustomerIDs: []string{canary}, Emails: []string{canaryEmail}}
+}
+
+func TestEveryCallIsSearchedForSecrets(t *testing.T) {
+	printers := []string{"Format", "LogValue", "MarshalJSON"} // searched by themselves
+	var methods []string
+	of := func(service reflect.Type) {
+		for i := range service.NumMethod() {
+			if name := service.Method(i).Name; !slices.Contains(printers, name) {
+				methods = append(methods, service.Elem().Name()+"."+name)
+			}
+		}
+	}
+	client := reflect.TypeFor[*messaging.Client]()
+	of(client)
+	for i := range client.Elem().NumField() {
+		if field := client.Elem().Field(i); field.IsExported() {
+			of(field.Type)
+		}
+	}
+	assert.ElementsMatch(t, methods, slices.Collect(maps.Keys(callsWithSecrets)))
+}
+
+// searched is a client whose every trace is searched for the canary.
+type searched struct {
+	client *messaging.Client
+	logged *bytes.Buffer
+}
+
+func newSearched(t *testing.T, baseURL string, over http.RoundTripper, opts ...messaging.Option) searched {
+	t.Helper()
+	logger, logged := newLogged()
+	opts = append([]messaging.Option{
+		messaging.WithHTTPClient(&http.Client{Transport: over}), messaging.WithLogger(logger), messaging.WithHeader("X-Operator", canaryHeader),
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 2, MinWait: time.Millisecond, MaxWait: time.Millisecond}),
+	}, opts...)
+	client, err := messaging.NewClient(baseURL, canaryKey, opts...)
+	require.NoError(t, err)
+	return searched{client, logged}
+}
+
+// search looks for the canary in everything that a program may come to show of a
+// call that has failed, the texts of the service left out where it quotes.
+func (s searched) search(t *testing.T, err error) {
+	t.Helper()
+	s.searchLogAndClient(t)
+	require.Error(t, err)
+	var withURL *url.Error
+	require.False(t, errors.As(err, &withURL), "an error of net/url prints the URL")
+	for _, cause := range unwrapAll(err) {
+		requireNoSecret(t, strings.Join(formsOf(cause), "\n"))
+	}
+}
+
+func (s searched) searchLogAndClient(t *testing.T) {
+	t.Helper()
+	requireNoSecret(t, s.logged.String())
+	for _, secret := range secretives {
+		requireNoSecret(t, fmt.Sprintf("%v %+v %#v", secret.of(s.client), secret.of(s.client), secret.of(s.client)))
+	}
+}
+
+// unwrapAll returns err and all its causes.
+func unwrapAll(err error) []error {
+	all := []error{err}
+	switch wrapper := err.(type) {
+	case interface{ Unwrap() error }:
+		if cause := wrapper.Unwrap(); cause != nil {
+			all = append(all, unwrapAll(cause)...)
+		}
+	case interface{ Unwrap() []error }:
+		for _, cause := range wrapper.Unwrap() {
+			all = append(all, unwrapAll(cause)...)
+		}
+	}
+	return all
+}
+
+// formsOf is a value in every form that it may be shown in.
+func formsOf(value any) []string {
+	var forms []string
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+		forms = append(forms, fmt.Sprintf(verb, value))
+	}
+	written, err := json.Marshal(value)
+	forms = append(forms, string(written), fmt.Sprint(err))
+	var logged bytes.Buffer
+	slog.New(slog.NewTextHandler(&logged, nil)).Error("failed", "err", value)
+	slog.New(slog.NewJSONHandler(&logged, nil)).Error("failed", "err", value)
+	return append(forms, logged.String())
+}
+
+func TestTheSearchFindsACanary(t *testing.T) {
+	type hidden struct{ secret any }
+	for name, value := range map[string]any{
+		"in a text": errors.New(canaryKey), "in a cause": fmt.Errorf("no: %w", errors.New(canaryEmail)), "in bytes": []byte(canary),
+		"in a field that is not exported": hidden{canaryHeader}, "in a header": http.Header{"X": {canary}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Contains(t, strings.Join(formsOf(value), "\n"), canary)
+		})
+	}
+}
+
+// searchEveryCall makes every call over the same transport, and searches each.
+func searchEveryCall(t *testing.T, baseURL string, over http.RoundTripper, opts ...messaging.Option) {
+	t.Helper()
+	for name, call := range callsWithSecrets {
+		s := newSearched(t, baseURL, over, opts...)
+		err := call(t.Context(), s.client)
+		require.Error(t, err, name)
+		s.search(t, err)
+		if t.Failed() {
+			t.Logf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNoSecretShowsWhateverTheAnswer(t *testing.T) {
+	scenes := map[string]scene{
+		"400 with nothing in it":                 answers(400, ""),
+		"401":                                    answers(401, saysNo),
+		"403":                                    answers(403, saysNo),
+		"404 in HTML":                            answers(404, "<html>Not here</html>"),
+		"422 that quotes nothing":                answers(422, `{"message":"Invalid.","errors":{"email":["is invalid"]}}`),
+		"429":                                    answers(429, saysNo, "Retry-After", "1"),
+		"500":                                    answers(500, saysNo),
+		"503":                                    answers(503, "", "Retry-After", "3600"),
+		"a redirect":                             answers(302, "", "Location", "/login"),
+		"another protocol":                       answers(101, ""),
+		"success false":                          answers(200, saysNo),
+		"no success":                             answers(200, `{}`),
+		"no JSON":                                answers(200, "<html>"),
+		"data of a wrong kind":                   answers(200, `{"success":true,"data":"text"}`+" "+`trailing`),
+		"too much":                               answers(200, strings.Repeat("x", maxResponse+1)),
+		"an answer cut short":                    answersFrom(200, &cutShort{}),
+		"a lost answer":                          breaks(io.EOF),
+		"a broken connection":                    breaks(errReset),
+		"a refused connection":                   neverConnects(errRefused),
+		"an unknown host":                        neverConnects(errLookup(net.DNSError{IsNotFound: true, Name: "api.example.com"})),
+		"a bad certificate":                      neverConnects(errUnknownCA),
+		"an attempt timeout":                     connects(hangs),
+		"a timeout before there is a connection": neverConnectsInTime,
+		"an answer that begins, and hangs":       beginsToAnswer,
+		"an error that prints the URL":           failsWithURL(func(err *url.Error) error { return err }),
+		"an error around one that does":          failsWithURL(func(err *url.Error) error { return fmt.Errorf("proxy: %w", err) }),
+		"one of several errors that does":        failsWithURL(func(err *url.Error) error { return errors.Join(io.EOF, err) }),
+		"an error that quotes the URL": func(req *http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("proxy: no route to %s", req.URL)
+		},
+		"an error that quotes the key": func(req *http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("proxy: bad header %q", req.Header["X-Authorization"])
+		},
+	}
+	for name, play := range scenes {
+		runInBubble(t, name, func(t *testing.T) {
+			searchEveryCall(t, "https://api.example.com", &scriptedTransport{scenes: []scene{play}}, messaging.WithMaxResponseBytes(maxResponse))
+		})
+	}
+}
+
+func TestNoSecretShowsWhenTheCallerGivesUp(t *testing.T) {
+	errCause := &url.Error{Op: "Get", URL: "https://example.com/?email=" + canaryEmail, Err: io.ErrUnexpectedEOF}
+	for name, play := range map[string]scene{
+		"while connecting": neverConnectsInTime, "while waiting for an answer": connects(hangs), "between two attempts": answers(503, "", "Retry-After", "1"),
+	} {
+		runInBubble(t, name, func(t *testing.T) {
+			for name, call := range callsWithSecrets {
+				for _, policy := range []messaging.RetryPolicy{{}, {MaxAttempts: 1}} {
+					s := newSearched(t, "https://api.example.com", &scriptedTransport{scenes: []scene{play}}, messaging.WithRetryPolicy(policy))
+					ctx, cancel := context.WithCancelCause(t.Context())
+					timer := time.AfterFunc(100*time.Millisecond, func() { cancel(errCause) })
+					first := call(ctx, s.client)
+					<-ctx.Done()
+					s.search(t, errors.Join(first, call(ctx, s.client)))
+					assert.False(t, t.Failed(), name)
+					timer.Stop()
+				}
+			}
+		})
+	}
+}
+
+// quotes has a server put a part of the request into what it sends in place of
+// an answer, where net/http is likely to quote it.
+func quotes(answer func(request string) string, part func(*http.Request) string) http.HandlerFunc {
+	return repeats(func(w io.Writer, r *http.Request) { _, _ = io.WriteString(w, answer(part(r))) })
+}
+
+func TestNoSecretShowsWhereAServerQuotesTheRequest(t *testing.T) {
+	places := map[string]func(string) string{
+		"in place of an answer":   func(quoted string) string { return quoted + "\r\n\r\n" },
+		"in place of a status":    func(quoted string) string { return "HTTP/1.1 " + quoted + " OK\r\n\r\n" },
+		"in place of a header":    func(quoted string) string { return "HTTP/1.1 200 OK\r\n" + quoted + "\r\n\r\n" },
+		"as the length of a body": func(quoted string) string { return "HTTP/1.1 200 OK\r\nContent-Length: " + quoted + "\r\n\r\n" },
+		"as two lengths of a body": func(quoted string) string {
+			return "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: " + quoted + "\r\n\r\n"
+		},
+		"as a transfer encoding": func(quoted string) string { return "HTTP/1.1 200 OK\r\nTransfer-Encoding: " + quoted + "\r\n\r\n" },
+		"as the length of a chunk": func(quoted string) string {
+			return "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + quoted + "\r\n"
+		},
+		"in place of a trailer": func(quoted string) string {
+			return "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + quoted + "\r\n\r\n"
+		},
+		"in place of gzip":        func(quoted string) string { return "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + quoted },
+		"after an interim answer": func(quoted string) string { return "HTTP/1.1 103 Early Hints\r\n\r\n" + quoted + "\r\n\r\n" },
+		"as the version of HTTP":  func(quoted string) string { return quoted + " 200 OK\r\n\r\n" },
+	}
+	parts := map[string]func(*http.Request) string{
+		"the key":           func(r *http.Request) string { return r.Header.Get("X-Authorization") },
+		"a header":          func(r *http.Request) string { return r.Header.Get("X-Operator") },
+		"the request line":  func(r *http.Request) string { return r.Method + " " + r.RequestURI + " " + r.Proto },
+		"the query":         func(r *http.Request) string { return r.URL.RawQuery },
+		"the query as text": func(r *http.Request) string { query, _ := url.QueryUnescape(r.URL.RawQuery); return query },
+		"the body":          func(r *http.Request) string { body, _ := io.ReadAll(r.Body); return string(body) },
+	}
+	for where, answer := range places {
+		for what, part := range parts {
+			t.Run(what+" "+where, func(t *testing.T) {
+				server := httptest.NewServer(quotes(answer, part))
+				defer server.Close()
+				searchEveryCall(t, server.URL, server.Client().Transport)
+			})
+		}
+	}
+}
+
+// What the service itself quotes is left in the error for the caller to read, and
+// in no other place.
+func TestWhatTheServiceQuotesIsKeptInTheErrorAlone(t *testing.T) {
+	for _, status := range []int{200, 400, 401, 422, 500} {
+		for name, body := range map[string]func(quoted string) string{
+			"as a message":  func(quoted string) string { return fmt.Sprintf(`{"success":false,"message":%q}`, quoted) },
+			"as the fields": func(quoted string) string { return fmt.Sprintf(`{"success":false,"errors":{%q:[%q]}}`, quoted, quoted) },
+			"as a page":     func(quoted string) string { return "<html>" + quoted + "</html>" },
+			"as no JSON":    func(quoted string) string { return `{"success":` + quoted },
+			"in unread data": func(quoted string) string {
+				return fmt.Sprintf(`{"success":null,"data":[%q],"code":%q}`, quoted, quoted)
+			},
+			"in a raw string": func(quoted string) string { return fmt.Sprintf("%q", quoted) },
+		} {
+			t.Run(fmt.Sprint(status, " ", name), func(t *testing.T) {
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					dumped, _ := httputil.DumpRequest(r, true)
+					w.Header().Set("X-Quoted", r.Header.Get("X-Authorization"))
+					w.WriteHeader(status)
+					_, _ = io.WriteString(w, body(string(dumped)))
+				}))
+				defer server.Close()
+				for name, call := range callsWithSecrets {
+					s := newSearched(t, server.URL, server.Client().Transport)
+					err := call(t.Context(), s.client)
+					require.Error(t, err, name)
+					s.searchLogAndClient(t)
+					requireQuotedInOnePlace(t, err)
+				}
+			})
+		}
+	}
+}
+
+// requireQuotedInOnePlace searches an error without what it keeps of the answer.
+func requireQuotedInOnePlace(t *testing.T, err error) {
+	t.Helper()
+	var refused *messaging.APIError
+	var unreadable *messaging.DecodeError
+	switch {
+	case errors.As(err, &refused):
+		require.Contains(t, string(refused.Body), canary)
+		rest := *refused
+		rest.Code, rest.Message, rest.Fields, rest.Header, rest.Body = "", "", nil, nil, nil
+		requireNoSecret(t, strings.Join(formsOf(&rest), "\n"))
+	case errors.As(err, &unreadable):
+		require.Contains(t, string(unreadable.Body), canary)
+		requireNoSecret(t, unreadable.Error())
+		rest := *unreadable
+		rest.Header, rest.Body = nil, nil
+		requireNoSecret(t, strings.Join(formsOf(&rest), "\n"))
+	default:
+		t.Fatalf("%T does not come from the service: %v", err, err)
+	}
+}
+
+func TestNoSecretShowsOfWhatIsNotThere(t *testing.T) {
+	t.Run("nobody listens", func(t *testing.T) {
+		searchEveryCall(t, "http://"+faultserver.ClosedAddress(t), &http.Transport{})
+	})
+	t.Run("the handshake breaks off", func(t *testing.T) {
+		server := faultserver.Start(t, faultserver.Script{faultserver.ReadBytes(1)})
+		searchEveryCall(t, strings.Replace(server.URL(), "http:", "https:", 1), &http.Transport{})
+	})
+	t.Run("https meets http", func(t *testing.T) {
+		server := faultserver.Start(t, faultserver.Script{faultserver.ReadBytes(1), faultserver.Answer(400, "")})
+		searchEveryCall(t, strings.Replace(server.URL(), "http:", "https:", 1), &http.Transport{})
+	})
+	t.Run("the answer is lost", func(t *testing.T) {
+		server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest})
+		searchEveryCall(t, server.URL(), &http.Transport{DisableKeepAlives: true})
+	})
+}
+
+func TestNoSecretShowsInARefusalOfTheArguments(t *testing.T) {
+	unsendable := messaging.WithHeader("X-Operator", canaryHeader+"\n")
+	for name, call := range callsWithSecrets {
+		t.Run(name, func(t *testing.T) {
+			s := newSearched(t, "https://api.example.com", &scriptedTransport{scenes: []scene{answers(200, saysYes)}})
+			err := call(t.Context(), s.client, unsendable)
+			require.ErrorIs(t, err, messaging.ErrValidation)
+			s.search(t, err)
+		})
+	}
+	for name, arguments := range map[string]struct{ baseURL, key string }{
+		"a base URL with a password":     {"https://" + canary + ":" + canary + "@example.com", canaryKey},
+		"a base URL with a query":        {"https://example.com?key=" + canaryKey, canaryKey},
+		"a base URL that is none":        {"https://[" + canary, canaryKey},
+		"a base URL with a line break":   {"https://example.com/" + canary + "\n", canaryKey},
+		"a base URL in clear text":       {"http://" + canary + ".example.com", canaryKey},
+		"a base URL of another scheme":   {canary + "://example.com", canaryKey},
+		"the key in place of the URL":    {canaryKey, "https://example.com"},
+		"a key with a line break":        {"https://example.com", canaryKey + "\n"},
+		"a key with blanks":              {"https://example.com", "Bearer " + canaryKey},
+		"a key that is far too long":     {"https://example.com", strings.Repeat(canaryKey, 1000)},
+		"a key and a base URL, both bad": {"ftp://" + canaryEmail, canaryKey + "\x00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := messaging.NewClient(arguments.baseURL, arguments.key)
+			require.ErrorIs(t, err, messaging.ErrValidation)
+			var withURL *url.Error
+			assert.False(t, errors.As(err, &withURL))
+			requireNoSecret(t, strings.Join(formsOf(err), "\n"))
+		})
+	}
+}
+
+// A panic of the user's transport is the user's, and passes through as it is.
+func TestNoSecretIsAddedToAPanic(t *testing.T) {
+	errBug := errors.New("a bug of the user's")
+	for name, call := range callsWithSecrets {
+		t.Run(name, func(t *testing.T) {
+			s := newSearched(t, "https://api.example.com", &scriptedTransport{scenes: []scene{func(*http.Request) (*http.Response, error) { panic(errBug) }}})
+			recovered := func() (value any) {
+				defer func() { value = recover() }()
+				_ = call(t.Context(), s.client)
+				return nil
+			}()
+			assert.Same(t, errBug, recovered)
+			s.searchLogAndClient(t)
+		})
+	}
+}
