@@ -38,7 +38,7 @@ type core struct {
 	baseURL    string // no trailing slash
 	http       http.Client
 	key        func(context.Context) (string, error)
-	userAgent  string
+	userAgent  []string // as a header holds it
 	retry      RetryPolicy
 	limiter    Limiter
 	logger     *slog.Logger

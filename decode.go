@@ -28,7 +28,8 @@ type reader struct {
 	text    []byte
 	waiting []waitingText
 
-	body bytes.Buffer // the answer, where this reader has read it
+	body    bytes.Buffer // the answer, where this reader has read it
+	limited io.LimitedReader
 }
 
 // waitingText is a text for target, or a comma-separated one for names.

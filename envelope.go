@@ -15,7 +15,9 @@ func (r *reader) fetch(resp *http.Response, limit int64) (tooLarge bool, err err
 	if resp.ContentLength > 0 {
 		r.body.Grow(int(min(resp.ContentLength, limit, maxFirstBuffer)) + bytes.MinRead)
 	}
-	n, err := r.body.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	r.limited = io.LimitedReader{R: resp.Body, N: limit + 1}
+	n, err := r.body.ReadFrom(&r.limited)
+	r.limited.R = nil
 	return n > limit, err
 }
 

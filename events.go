@@ -211,10 +211,7 @@ type eventTriggerBody struct {
 }
 
 func (p *EventTriggerParams) wire(problems *problems) any {
-	payload := payloadValues(problems.in("payload"), p.Values)
-	if payload == nil {
-		payload = make(map[string]any, 2)
-	}
+	payload := payloadValues(problems, p.Values)
 	if p.Email != "" {
 		payload["email"] = p.Email
 	}

@@ -216,6 +216,13 @@ type requestSettings struct {
 
 // with returns the settings changed by opts.
 func (s requestSettings) with(opts []RequestOption, p *problems) requestSettings {
+	if len(opts) == 0 {
+		return s
+	}
+	return s.changed(opts, p)
+}
+
+func (s requestSettings) changed(opts []RequestOption, p *problems) requestSettings {
 	for _, opt := range opts {
 		if opt == nil {
 			p.add("opts", "must not hold a nil option")
@@ -262,7 +269,7 @@ func (c *config) build(baseURL, apiKey string, p *problems) *core {
 		p.add("apiKey", `must be "" beside WithKeySource`)
 	}
 	core := &core{
-		baseURL: base, key: key, userAgent: c.userAgent, retry: c.retry.withDefaults(),
+		baseURL: base, key: key, userAgent: []string{c.userAgent}, retry: c.retry.withDefaults(),
 		limiter: c.limiter, logger: c.logger, timeout: c.timeout, maxBytes: c.maxBytes, perRequest: c.perRequest,
 	}
 	if c.client == nil {

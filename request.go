@@ -178,6 +178,9 @@ func newCall(op operation) Call {
 	return Call{Op: op.name, Method: op.method, Path: op.path, operation: op}
 }
 
+// contentJSON is a header value that all requests share, and nothing writes to.
+var contentJSON = []string{"application/json"}
+
 // request builds what every attempt sends, but for the API key.
 func (x *exchange) request(body []byte) (*retryablehttp.Request, error) {
 	target := x.core.baseURL + "/" + strings.TrimPrefix(x.call.path, "/")
@@ -199,10 +202,10 @@ func (x *exchange) request(body []byte) (*retryablehttp.Request, error) {
 	if content != nil {
 		req.GetBody = nil // with it, net/http sends a body again of its own accord
 	}
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", x.core.userAgent)
+	req.Header["Accept"] = contentJSON
+	req.Header["User-Agent"] = x.core.userAgent
 	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header["Content-Type"] = contentJSON
 	}
 	if x.settings.setHeaders != nil {
 		x.settings.setHeaders(req.Header)

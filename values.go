@@ -26,9 +26,16 @@ func templateValues(p *problems, values map[string]any) map[string]any {
 }
 
 // payloadValues checks the values of a trigger and writes every time in them as
-// the service reads it.
+// the service reads it. The map it returns is the caller's to add to.
 func payloadValues(p *problems, values map[string]any) map[string]any {
-	return (&valueWalk{timestamps: true}).object(p, values, 0)
+	plain := make(map[string]any, len(values)+len(reservedKeys))
+	for key, value := range values {
+		if !isPlain(key) || !isPlain(value) {
+			return (&valueWalk{timestamps: true}).object(p.in("payload"), values, 0)
+		}
+		plain[key] = value
+	}
+	return plain
 }
 
 // valueWalk copies a free-form value into maps, slices and scalars that
@@ -43,14 +50,6 @@ func (w *valueWalk) object(p *problems, values map[string]any, depth int) map[st
 		return nil
 	}
 	plain := make(map[string]any, len(values)+len(reservedKeys))
-	for key, value := range values {
-		if isPlain(key) && isPlain(value) {
-			plain[key] = value
-		}
-	}
-	if len(plain) == len(values) { // as most payloads are
-		return plain
-	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		p.text("", key)
 		plain[key] = w.value(p.in(key), reflect.ValueOf(values[key]), depth+1)
@@ -58,7 +57,8 @@ func (w *valueWalk) object(p *problems, values map[string]any, depth int) map[st
 	return plain
 }
 
-// isPlain reports whether encoding/json is sure to write value as it is meant.
+// isPlain reports whether encoding/json is sure to write value as it is meant,
+// which it is in most payloads.
 func isPlain(value any) bool {
 	switch value := value.(type) {
 	case string:
