@@ -162,6 +162,9 @@ func (r Request) validate(p *problems) {
 	if r.Body != nil && (operation{method: r.Method}).isRead() {
 		p.add("Body", "can't be sent with "+r.Method)
 	}
+	if r.Into != nil && r.Method == http.MethodHead {
+		p.add("Into", "can't be filled by HEAD, which has no body")
+	}
 	if into := reflect.ValueOf(r.Into); r.Into != nil && (into.Kind() != reflect.Pointer || into.IsNil()) {
 		p.add("Into", "must be a pointer")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -65,18 +66,27 @@ var (
 
 // only lists by an identity that at most one customer has.
 func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*Customer) bool, opts []RequestOption) (*Customer, error) {
-	page, err := list[Customer](ctx, s.core, getCustomer, q, opts)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(page.Items) == 0:
-		return nil, newNotFoundError(getCustomer, page.Response)
-	case len(page.Items) > 1:
-		return nil, unusable(getCustomer, page.Response, at("data", errSeveralCustomers))
-	case !wanted(&page.Items[0]):
-		return nil, unusable(getCustomer, page.Response, at("data.0", errAnotherCustomer))
+	var found []Customer
+	var response *Response
+	opts = slices.Concat(opts, []RequestOption{WithoutReadAhead()})
+	for page, err := range pages[Customer](ctx, s.core, getCustomer, q, opts) {
+		if err != nil {
+			return nil, errors.Unwrap(err) // the cursor of a page is of no use here
+		}
+		found, response = append(found, page.Items...), page.Response
+		if len(found) > 1 {
+			break
+		}
 	}
-	return &page.Items[0], nil
+	switch {
+	case len(found) == 0:
+		return nil, newNotFoundError(getCustomer, response)
+	case len(found) > 1:
+		return nil, unusable(getCustomer, response, at("data", errSeveralCustomers))
+	case !wanted(&found[0]):
+		return nil, unusable(getCustomer, response, at("data.0", errAnotherCustomer))
+	}
+	return &found[0], nil
 }
 
 // notFoundError is ErrCustomerNotFound as the answer to one call.

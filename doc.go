@@ -59,10 +59,12 @@
 // over. An error comes once, last, with the zero item, as a [*PageError]; the
 // items before it stay valid, and its Cursor, given back in the params, resumes
 // at the page that failed. A loop that has to resume after an error of its own
-// ranges over Pages, where every page tells its cursor. From the second page on, the next page is fetched
-// while the loop works on the current one; see [WithoutReadAhead]. Leaving the
-// loop cancels what is under way and leaves no goroutine behind. Items that have
-// been fetched are still yielded after the context ends.
+// ranges over Pages, where every page tells its cursor.
+//
+// From the second page on, the next page is fetched while the loop works on the
+// current one; see [WithoutReadAhead]. Leaving the loop cancels what is under
+// way and leaves no goroutine behind. Items that have been fetched are still
+// yielded after the context ends.
 //
 // An empty page in the middle does not end the range. A page that leads back to
 // an earlier one, that promises a next page without a cursor, or that is the end

@@ -123,7 +123,7 @@ func (n node) words(keys ...string) string {
 }
 
 var (
-	messageKeys = []string{"message", "detail", "error_description", "msg", "title"}
+	messageKeys = []string{"message", "detail", "error_description", "msg", "title", "reason"}
 	codeKeys    = []string{"code", "error_code"}
 	fieldsKeys  = []string{"errors", "fields", "details", "invalid-params", "invalid_params", "violations"}
 	// Some servers put a list where others put a text.
@@ -207,7 +207,10 @@ func (c *complaint) readProblem(path string, n node) {
 		return
 	}
 	field, message := n.fieldName(), n.words("message", "msg", "defaultMessage", "reason", "detail", "description", "error", "title")
+	list, hasList := n.member("messages", "message", "errors")
 	switch {
+	case message == "" && field != "" && hasList:
+		c.readProblems(strings.TrimPrefix(path+"."+field, "."), list)
 	case field == "" && message == "":
 		c.readFields(path, n, func(node) bool { return true })
 	case path != "" && field != "":

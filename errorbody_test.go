@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"net/http"
 	"runtime"
 	"strings"
 	"testing"
@@ -246,4 +247,18 @@ func TestErrorBodyThatBreaksOffIsKept(t *testing.T) {
 	assert.Equal(t, "Invalid.", answer.Message)
 	assert.Equal(t, `{"message":"Invalid.","errors":`, string(answer.Body))
 	assert.Equal(t, messaging.DeliveryRejected, messaging.DeliveryOf(answer), "the status came whole")
+}
+
+func TestAProblemCanHaveItsMessagesInAList(t *testing.T) {
+	for _, key := range []string{"message", "messages", "errors"} {
+		answers := roundTrip(func(*http.Request) (*http.Response, error) {
+			body := `{"errors":[{"field":"subject","` + key + `":["is required","is short"]}]}`
+			return &http.Response{StatusCode: http.StatusUnprocessableEntity, Body: io.NopCloser(strings.NewReader(body))}, nil
+		})
+		client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+		require.NoError(t, err)
+		var refused *messaging.APIError
+		require.ErrorAs(t, sendBroadcast(t.Context(), client), &refused)
+		require.Equal(t, []messaging.FieldError{{Field: "subject", Messages: []string{"is required", "is short"}}}, refused.Fields, key)
+	}
 }

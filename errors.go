@@ -215,7 +215,7 @@ func (e *APIError) Error() string {
 	}
 	status += describeFields(e.Fields)
 	switch {
-	case e.StatusCode >= 300 && e.StatusCode <= 399:
+	case e.StatusCode >= 300 && e.StatusCode <= 399 && e.StatusCode != http.StatusNotModified:
 		status += " (redirects are not followed: check the base URL)"
 	case e.StatusCode == http.StatusNotFound && e.Message == "":
 		status += " (check the base URL)"
@@ -277,7 +277,8 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 
 // PageError is what a range over pages ends with.
 type PageError struct {
-	// Cursor is that of the page that failed. Pass it back to resume there.
+	// Cursor is that of the page that failed. Pass it back to resume there. Where
+	// Err is [ErrBadCursor], the items of that page have been yielded already.
 	Cursor string
 	// Next is the cursor of the page after it, where the answer still told, to
 	// skip a page that can't be read.

@@ -94,7 +94,9 @@ func (e *EventParameter) decode(r *reader) error {
 		case "name":
 			return r.string(&e.Name)
 		case "type":
-			return r.string((*string)(&e.Type))
+			text, err := r.plainString()
+			e.Type = ParameterType(text).lower()
+			return err
 		case "required":
 			return r.boolean(&e.Required)
 		default:
@@ -102,6 +104,9 @@ func (e *EventParameter) decode(r *reader) error {
 		}
 	})
 }
+
+// UnmarshalJSON reads what the service sends, with the type in any case.
+func (e *EventParameter) UnmarshalJSON(data []byte) error { return unmarshalModel(data, e) }
 
 // EventCreateParams describes a new event. Every field is required.
 type EventCreateParams struct {
@@ -261,7 +266,6 @@ func (e *Event) decodeParameters(r *reader) error {
 	}
 	return r.array(func(int) error {
 		parameter, err := decodeOne[EventParameter](r)
-		parameter.Type = parameter.Type.lower()
 		e.Parameters = append(e.Parameters, parameter)
 		return err
 	})

@@ -65,12 +65,16 @@ func hostileConnections() []hostileRow {
 			tested(testRequestOnAClosingConnection),
 			tested(testRequestAfterAConnectionWasClosed),
 		)},
-		{100, "HTTP/2 resets that net/http answers with the same request, without end", eachOf(http2Invitations(), func(invitation faultserver.Step2) hostileCases {
-			return together(
-				servedOverHTTP2(faultserver.Act2, invitation).send(lost, 1, 1),
-				tested(func(t *testing.T) { testReadIsCutOff(t, invitation) }),
-			)
-		})},
+		{100, "HTTP/2 resets that net/http answers with the same request, without end", together(
+			eachOf(http2Invitations(), func(invitation faultserver.Step2) hostileCases {
+				return tested(func(t *testing.T) { testReadIsCutOff(t, invitation) })
+			}),
+			eachOf(http2Invitations(), func(invitation faultserver.Step2) hostileCases {
+				return servedOverHTTP2(faultserver.Act2, invitation).send(lost, 1, 1)
+			}),
+			// net/http repeats once at once, and then begins to wait.
+			servedOverHTTP2(faultserver.Act2, faultserver.ResetStream(http2.ErrCodeRefusedStream)).impatiently().read(lost, 3*2, 3*2).send(lost, 1, 1),
+		)},
 		{101, "HTTP/2 that goes away after acting, and a host that is dead thereafter", together(
 			goingAwayForGood().read(lost, 1, 1).where(is(syscall.ECONNREFUSED), tookAttempts(3)),
 			goingAwayForGood().send(lost, 1, 1).where(tookAttempts(1)),
@@ -190,15 +194,10 @@ func asProxy(_ *testing.T, server *faultserver.Server) http.RoundTripper {
 	return &http.Transport{Proxy: http.ProxyURL(proxy)}
 }
 
-// http2Invitations are the ways in which HTTP/2 says that a request was not
-// handled, whatever the truth. net/http takes each as an invitation to send it
-// again.
+// http2Invitations are ways in which HTTP/2 says that a request was not handled,
+// whatever the truth. net/http takes each as an invitation to send it again.
 func http2Invitations() []faultserver.Step2 {
-	return []faultserver.Step2{
-		faultserver.ResetStream(http2.ErrCodeProtocol),
-		faultserver.ResetStream(http2.ErrCodeRefusedStream),
-		faultserver.GoAway(http2.ErrCodeNo, true),
-	}
+	return []faultserver.Step2{faultserver.ResetStream(http2.ErrCodeProtocol), faultserver.GoAway(http2.ErrCodeNo, true)}
 }
 
 func servedOverHTTP2(steps ...faultserver.Step2) hostileCases {
@@ -210,14 +209,14 @@ func goingAwayForGood() hostileCases {
 }
 
 // testReadIsCutOff can't tell whether the fourth request has left before the
-// attempt is cut off, but there is no fifth.
+// attempt is cut off, but there is no fifth, and no second attempt.
 func testReadIsCutOff(t *testing.T, invitation faultserver.Step2) {
 	server := faultserver.StartHTTP2(t, faultserver.Script2{faultserver.Act2, invitation})
 	transport := newTransportTo(t, server, func(*http.Transport) {})
-	client := newClientOver(t, server.URL(), &http.Client{Transport: transport},
-		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}), messaging.WithAttemptTimeout(patience))
+	client := newClientOver(t, server.URL(), &http.Client{Transport: transport}, withQuickRetries())
 	_, err := listingCustomersPage(t.Context(), client)
 	requireUpshot(t, lost, err)
+	assert.ErrorContains(t, err, "net/http keeps repeating the request")
 	assert.LessOrEqual(t, len(server.Requests()), 4)
 	assert.LessOrEqual(t, server.Acted(), 4)
 }
@@ -312,7 +311,7 @@ func testGivingUpBetweenAttempts(t *testing.T) {
 func testNothingIsRemembered(t *testing.T) {
 	for name, call := range map[string]invoke{"read": listingCustomersPage, "send": broadcasting} {
 		t.Run(name, func(t *testing.T) {
-			server := faultserver.Start(t, acting(faultserver.Answer(http.StatusOK, saysYes, "Set-Cookie: session=1",
+			server := faultserver.Start(t, acting(faultserver.Answer(http.StatusOK, saysYes, "Set-Cookie: visitor=1",
 				"Strict-Transport-Security: max-age=31536000", `Alt-Svc: h2="127.0.0.1:1"`, "Link: </elsewhere>; rel=preload", "Clear-Site-Data: *")))
 			client := newHostileClient(t, server)
 			for range 2 {

@@ -43,12 +43,15 @@ func hostileStatuses() []hostileRow {
 		{76, "409", withoutActing(answer(409, `{"message":"It exists."}`)).both(refused, 1, 0).where(complains("It exists."))},
 		{77, "413 while the request is still being written", tested(testTooLargeARequest)},
 		{78, "429 with a Retry-After that makes sense, or none", together(
-			rateLimited().read(refused, 3, 0).where(waitsFor(0)),
-			rateLimited("Retry-After: 0").read(refused, 3, 0).where(waitsFor(0)),
-			rateLimited("Retry-After: 5").read(refused, 1, 0).where(waitsFor(5*time.Second)),
-			rateLimited("Retry-After: Sun, 06 Nov 1994 08:49:30 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT").read(refused, 3, 0).where(waitsFor(0)),
-			rateLimited("Retry-After: Sun, 06 Nov 1994 09:49:37 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT").read(refused, 1, 0).where(waitsFor(time.Hour)),
-		).send(refused, 1, 0)},
+			tested(testRetryAfterIsObeyed),
+			together(
+				rateLimited().read(refused, 3, 0).where(waitsFor(0)),
+				rateLimited("Retry-After: 0").read(refused, 3, 0).where(waitsFor(0)),
+				rateLimited("Retry-After: 5").read(refused, 1, 0).where(waitsFor(5*time.Second)),
+				rateLimited("Retry-After: Sun, 06 Nov 1994 08:49:30 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT").read(refused, 3, 0).where(waitsFor(0)),
+				rateLimited("Retry-After: Sun, 06 Nov 1994 09:49:37 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT").read(refused, 1, 0).where(waitsFor(time.Hour)),
+			).send(refused, 1, 0),
+		)},
 		{79, "429 with a Retry-After that makes no sense, or asks for too much", together(
 			eachOf([]string{"-5", "1.5", "1e99", "NaN"}, func(value string) hostileCases { return rateLimited("Retry-After: " + value) }).read(refused, 3, 0).where(waitsFor(0)),
 			rateLimited("Retry-After: 0", "Retry-After: 7").read(refused, 3, 0).where(waitsFor(0)),
@@ -79,6 +82,7 @@ func hostileStatuses() []hostileRow {
 		{88, "422 without measure", together(
 			invalid(`{"errors":{`+strings.TrimSuffix(strings.Repeat(`"field":["is required"],`, 1e5), ",")+`}}`),
 			invalid(`{"message":"`+strings.Repeat("x", 10<<20)+`"}`),
+			invalid(`{"errors":{"`+strings.Repeat("x", 30_000)+`":{`+strings.Repeat(`"a":["is required"],"b":["is required"],`, 800)+`"c":[]}}}`),
 			invalid(`{"errors":{"subject":`+strings.Repeat(`{"rule":`, 1e5)+`1`+strings.Repeat(`}`, 1e5)+`}}`),
 		).costing(16 << 20)},
 		{89, "500 with a debug page", afterActing(answer(500, debugPage)).read(unclear, 3, 3).send(unclear, 1, 1).where(is(messaging.ErrServer), keepsQuietAbout("hunter2"))},
@@ -135,6 +139,7 @@ func refusalBodies() []string {
 var doorkeepers = []string{
 	`{"message":"No."}`, pageOfHTML, "", "<html>Blocked: " + secretKey + "</html>",
 	`{"message":"The key ` + secretKey + ` is unknown."}`,
+	strings.Repeat("x", maxKeptBody-len(secretKey)+1) + secretKey, // which the limit cuts in two
 	`{"errors":{"key":["` + strings.Replace(secretKey, "_", `\u005f`, 1) + ` is unknown"]}}`,
 }
 
@@ -147,6 +152,18 @@ func rateLimited(headers ...string) hostileCases {
 	return withoutActing(faultserver.Answer(http.StatusTooManyRequests, "", headers...)).
 		with(messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Millisecond, MaxWait: time.Millisecond, MaxRetryAfter: time.Second})).
 		where(is(messaging.ErrRateLimited))
+}
+
+func testRetryAfterIsObeyed(t *testing.T) {
+	for header, want := range map[string]time.Duration{"0": time.Second, "5": 5 * time.Second} {
+		runInBubble(t, header, func(t *testing.T) {
+			client, transport := newScriptedClient(t, []scene{answers(http.StatusTooManyRequests, "", "Retry-After", header)},
+				messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Second, MaxWait: time.Second}))
+			_, err := listingCustomersPage(t.Context(), client)
+			requireUpshot(t, refused, err)
+			assert.Equal(t, []time.Duration{want, want}, transport.waits())
+		})
+	}
 }
 
 // testTooLargeARequest does not decide a race: the refusal may arrive, or the

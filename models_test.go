@@ -294,3 +294,9 @@ func TestParameterTypesAreSentInLowerCaseAndReadInAny(t *testing.T) {
 		{Type: messaging.ParameterTimestamp}, {Type: "colour"}}, event.Parameters)
 	assert.Equal(t, messaging.ParameterType("Text"), given[0].Type, "the params are not written to")
 }
+
+func TestAParameterIsReadWithItsTypeInLowerCase(t *testing.T) {
+	var parameter messaging.EventParameter
+	require.NoError(t, json.Unmarshal([]byte(`{"name":"at","type":"Timestamp","required":1}`), &parameter))
+	require.Equal(t, messaging.EventParameter{Name: "at", Type: messaging.ParameterTimestamp, Required: true}, parameter)
+}

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -46,10 +47,12 @@ func (o sharedOption) applyToRequest(s *requestSettings, p *problems) { o(s, p) 
 // WithHTTPClient sends through a copy of the given client, with its transport
 // and its cookie jar, as they are when [NewClient] is called. Redirects are not
 // followed whatever its CheckRedirect. Its Timeout, where it has one, becomes
-// the limit of one attempt unless [WithAttemptTimeout] sets a shorter one.
+// the limit of one attempt, unless [WithAttemptTimeout] sets a shorter one.
 //
 // The transport should report to [net/http/httptrace], as *http.Transport does.
-// Behind one that does not, nothing can be proved not to have been sent.
+// Behind one that does not, nothing can be proved not to have been sent. One that
+// sends a request in several ways has to report all of them, or none: a request
+// that took a way without a report would be thought not sent.
 func WithHTTPClient(client *http.Client) Option {
 	return clientOption(func(c *config, p *problems) {
 		if client == nil {
@@ -182,6 +185,7 @@ func WithHeader(key, value string) SharedOption {
 var reservedHeaders = []string{
 	"X-Authorization", "Idempotency-Key", "X-Idempotency-Key",
 	"Accept-Encoding", "Host", "Content-Length", "Content-Type",
+	"Connection", "Content-Encoding", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
 // WithoutValidation sends what would be refused here as incomplete or
@@ -237,7 +241,7 @@ func (s requestSettings) changed(opts []RequestOption, p *problems) requestSetti
 // order does not matter.
 type config struct {
 	client     *http.Client
-	timeout    time.Duration
+	timeout    time.Duration // 0 where it is not set
 	retry      RetryPolicy
 	limiter    Limiter
 	logger     *slog.Logger
@@ -248,9 +252,10 @@ type config struct {
 	perRequest requestSettings
 }
 
+const defaultTimeout = 30 * time.Second
+
 func newConfig() *config {
 	return &config{
-		timeout:   30 * time.Second,
 		userAgent: "messaging-go/" + Version,
 		maxBytes:  10 << 20,
 	}
@@ -280,10 +285,11 @@ func (c *config) build(baseURL, apiKey string, p *problems) *core {
 			core.http.Transport = http.DefaultTransport
 		}
 	}
-	if limit := core.http.Timeout; limit > 0 {
-		core.timeout = min(core.timeout, limit)
-		core.http.Timeout = 0 // net/http would report it as the caller's deadline
+	if limit := core.http.Timeout; limit > 0 && (core.timeout == 0 || limit < core.timeout) {
+		core.timeout = limit
 	}
+	core.http.Timeout = 0 // net/http would report it as the caller's deadline
+	core.timeout = cmp.Or(core.timeout, defaultTimeout)
 	core.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return core
 }

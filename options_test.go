@@ -280,6 +280,8 @@ func TestAHeaderThatDecidesOverSafetyCannotBeSet(t *testing.T) {
 		{"the API key in mixed letters", "x-AUTHORIZATION", canary, "WithHeader can't set X-Authorization"},
 		{"an idempotency key, which net/http takes for leave to send again", "Idempotency-Key", canary, "WithHeader can't set Idempotency-Key"},
 		{"an idempotency key by its older name", "x-idempotency-key", canary, "WithHeader can't set X-Idempotency-Key"},
+		{"an encoding that the body does not have", "Content-Encoding", canary, "WithHeader can't set Content-Encoding"},
+		{"another protocol", "Upgrade", canary, "WithHeader can't set Upgrade"},
 		{"an encoding", "accept-encoding", canary, "WithHeader can't set Accept-Encoding"},
 		{"the host", "HOST", canary, "WithHeader can't set Host"},
 		{"the length", "content-length", canary, "WithHeader can't set Content-Length"},

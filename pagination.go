@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,14 +29,6 @@ type PageMeta struct {
 	NextPageCursor, PrevPageCursor string
 	// PerPage is the page size in effect.
 	PerPage int
-}
-
-// following is the cursor of the next page, "" where there is none.
-func (m PageMeta) following() string {
-	if !m.HasNextPage {
-		return ""
-	}
-	return m.NextPageCursor
 }
 
 // Collect gathers what a range yields. On an error it returns the items before
@@ -105,6 +98,9 @@ func checkFilter(p *problems, field string, values []string) {
 		at.requiredText("", value)
 		if strings.Contains(value, ",") {
 			at.add("", "must not have a comma, which would make it two")
+		}
+		if strings.TrimSpace(value) != value {
+			at.add("", "must not begin or end with a blank, which the service may cut off")
 		}
 	}
 }
@@ -316,6 +312,15 @@ func (t *trail) next(meta PageMeta, rows int, response *Response) (string, error
 	return cursor, nil
 }
 
+// ahead returns the cursor of the page after one that can't be read, "" where it
+// is not told or leads back.
+func (t *trail) ahead(meta PageMeta) string {
+	if _, circle := t.seen[maphash.String(t.seed, meta.NextPageCursor)]; circle || !meta.HasNextPage {
+		return ""
+	}
+	return meta.NextPageCursor
+}
+
 func (t *trail) bad(response *Response, problem string) error {
 	return unusable(t.op, response, at("meta.next_page_cursor", fmt.Errorf("%s: %w", problem, ErrBadCursor)))
 }
@@ -347,7 +352,7 @@ func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q list
 		cursor, current := q.Cursor, read(q.Cursor)
 		for first := true; ; first = false {
 			if current.err != nil {
-				yield(nil, &PageError{Cursor: cursor, Next: current.page.Meta.following(), Err: current.err})
+				yield(nil, &PageError{Cursor: cursor, Next: trail.ahead(current.page.Meta), Err: current.err})
 				return
 			}
 			page := current.page
@@ -355,14 +360,7 @@ func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q list
 			var coming chan fetched[T]
 			if readAhead && !first && next != "" && err == nil {
 				coming = make(chan fetched[T], 1)
-				ahead.Go(func() {
-					var f fetched[T]
-					defer func() {
-						f.panicked = recover()
-						coming <- f
-					}()
-					f = read(next)
-				})
+				ahead.Go(func() { fetchAhead(coming, func() fetched[T] { return read(next) }) })
 			}
 			switch {
 			case !yield(page, nil):
@@ -373,9 +371,7 @@ func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q list
 			case next == "":
 				return
 			case coming != nil:
-				if current = <-coming; current.panicked != nil {
-					panic(current.panicked)
-				}
+				current = (<-coming).landed()
 			default:
 				current = read(next)
 			}
@@ -384,12 +380,35 @@ func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q list
 	}
 }
 
-// fetched is a page, or why there is none. A panic, of a transport of the
-// caller's perhaps, belongs to the caller's goroutine, which can recover.
+// fetched is a page, or why there is none.
 type fetched[T any] struct {
-	page     *Page[T]
-	err      error
+	page *Page[T]
+	err  error
+	// panicked and exited are how a transport of the caller's can end a goroutine.
+	// Both belong to the goroutine of the caller.
 	panicked any
+	exited   bool
+}
+
+// fetchAhead reads a page, however that ends.
+func fetchAhead[T any](coming chan<- fetched[T], read func() fetched[T]) {
+	f := fetched[T]{exited: true}
+	defer func() {
+		f.panicked = recover()
+		coming <- f
+	}()
+	f = read()
+}
+
+// landed is f in the goroutine of the caller.
+func (f fetched[T]) landed() fetched[T] {
+	switch {
+	case f.panicked != nil:
+		panic(f.panicked)
+	case f.exited:
+		runtime.Goexit()
+	}
+	return f
 }
 
 // items ranges over the items of pages.

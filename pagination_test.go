@@ -943,3 +943,56 @@ func TestAPanicWhileReadingAheadReachesTheLoop(t *testing.T) {
 	})
 	require.Equal(t, 2, seen, "the items of the pages before it")
 }
+
+func TestSkippingAPageThatLeadsBackIsNotOffered(t *testing.T) {
+	for _, next := range []string{"a", "", "b"} {
+		answers := roundTrip(func(r *http.Request) (*http.Response, error) {
+			body := fmt.Sprintf(`{"success":true,"data":[7],"meta":{"has_next_page":true,"next_page_cursor":%q}}`, next)
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
+		})
+		client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+		require.NoError(t, err)
+		_, err = messaging.Collect(client.Events.All(t.Context(), messaging.EventListParams{Cursor: "a"}))
+		var stopped *messaging.PageError
+		require.ErrorAs(t, err, &stopped)
+		require.Equal(t, map[string]string{"a": "", "": "", "b": "b"}[next], stopped.Next)
+	}
+}
+
+func TestACustomerIsLookedForBehindAnEmptyPage(t *testing.T) {
+	pages := map[string]string{
+		"":  `{"data":[],"meta":{"has_next_page":true,"next_page_cursor":"b"}}`,
+		"b": `{"data":[{"customer_id":"7"}],"meta":{"has_next_page":false}}`,
+	}
+	answers := roundTrip(func(r *http.Request) (*http.Response, error) {
+		body := `{"success":true,"data":` + pages[r.URL.Query().Get("cursor")] + `}`
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
+	})
+	client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	require.NoError(t, err)
+	customer, err := client.Customers.Get(t.Context(), "7")
+	require.NoError(t, err)
+	require.Equal(t, "7", customer.CustomerID)
+}
+
+func TestAGoexitWhileReadingAheadEndsTheGoroutineOfTheLoop(t *testing.T) {
+	requests := 0
+	answers := roundTrip(func(*http.Request) (*http.Response, error) {
+		if requests++; requests == 3 {
+			runtime.Goexit()
+		}
+		body := fmt.Sprintf(`{"success":true,"data":[{"id":"%d"}],"meta":{"has_next_page":true,"next_page_cursor":"%d"}}`, requests, requests)
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
+	})
+	client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	require.NoError(t, err)
+	finished, done := false, make(chan struct{})
+	go func() {
+		defer close(done)
+		for range client.Events.All(t.Context(), messaging.EventListParams{}) {
+		}
+		finished = true
+	}()
+	<-done
+	require.False(t, finished)
+}

@@ -3,6 +3,7 @@ package messaging
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -221,6 +222,7 @@ type attempt struct {
 	trace   httptrace.ClientTrace
 	asked   atomic.Int32 // connections asked for
 	got     atomic.Int32 // connections obtained
+	counted atomic.Int32 // those of them that count towards maxConnections
 	looping atomic.Bool
 	// held is why the attempt was not begun.
 	held error
@@ -230,15 +232,26 @@ type attempt struct {
 
 // maxConnections is how many connections one attempt may go through. More means
 // that net/http is repeating the request on its own, which it does without end.
+// Connections of HTTP/1 that were left idle and have died do not count: each is
+// tried once, and there is an end to them.
 const maxConnections = 3
+
+func isLeftIdle(info httptrace.GotConnInfo) bool {
+	if !info.Reused {
+		return false
+	}
+	secure, ok := info.Conn.(*tls.Conn)
+	return !ok || secure.ConnectionState().NegotiatedProtocol != "h2"
+}
 
 func newAttempt(ctx context.Context, limit time.Duration) *attempt {
 	a := &attempt{start: time.Now()}
 	ctx, a.cancel = context.WithTimeoutCause(ctx, limit, ErrAttemptTimeout)
 	a.trace = httptrace.ClientTrace{
 		GetConn: func(string) { a.asked.Add(1) },
-		GotConn: func(httptrace.GotConnInfo) {
-			if a.got.Add(1) > maxConnections {
+		GotConn: func(info httptrace.GotConnInfo) {
+			a.got.Add(1)
+			if !isLeftIdle(info) && a.counted.Add(1) > maxConnections {
 				a.looping.Store(true)
 				a.cancel()
 			}
@@ -294,6 +307,9 @@ func (x *exchange) admit(req *http.Request) error {
 	}
 	if problem := keyProblem(key); problem != "" {
 		return errors.New("API key " + problem)
+	}
+	if x.ctx.Err() != nil { // meanwhile
+		return contextError(x.ctx)
 	}
 	x.key = key
 	req.Header.Set("X-Authorization", key)
@@ -366,7 +382,7 @@ func (x *exchange) judge(resp *http.Response, err error) verdict {
 	case resp == nil:
 		cause := x.cause(err)
 		delivery, repeat := judgeFailure(cause, x.attempt.provedNotSent())
-		return x.broken(cause, delivery, repeat)
+		return x.broken(x.publicError(cause), delivery, repeat)
 	}
 	if resp.Body == nil { // a transport of the caller's may leave it out
 		resp.Body = http.NoBody
@@ -378,7 +394,8 @@ func (x *exchange) judge(resp *http.Response, err error) verdict {
 	delivery, repeat := judgeStatus(resp.StatusCode)
 	var body bytes.Buffer
 	if resp.StatusCode >= 200 { // below, the body is the connection
-		_, _ = body.ReadFrom(io.LimitReader(resp.Body, maxErrorBody)) // what came is kept
+		// What came is kept; a key across the limit is to be found whole.
+		_, _ = body.ReadFrom(io.LimitReader(resp.Body, int64(maxErrorBody+len(x.key))))
 	}
 	return verdict{failure: x.apiError(resp, body.Bytes()), delivery: delivery, repeat: repeat}
 }
@@ -401,7 +418,7 @@ func (x *exchange) judgeSuccess(resp *http.Response) verdict {
 	defer r.free()
 	switch tooLarge, err := r.fetch(resp, x.core.maxBytes); {
 	case err != nil: // which does not undo a 2xx
-		return x.broken(x.cause(err), DeliveryUnknown, repeatReads)
+		return x.broken(x.publicError(x.cause(err)), DeliveryUnknown, repeatReads)
 	case tooLarge:
 		err := fmt.Errorf("is over the limit of %d bytes: %w", x.core.maxBytes, ErrTooLarge)
 		return x.unusable(resp, r.body.Bytes(), at(wholeAnswer, err), DeliveryUnknown)
@@ -436,8 +453,8 @@ func (x *exchange) unusable(resp *http.Response, body []byte, err error, d Deliv
 	if x.quotesKey(err.Error()) { // as the name of a member
 		err = &withheldError{"the name of a member", err}
 	}
-	return verdict{delivery: d, failure: &DecodeError{Call: x.newCall(), StatusCode: resp.StatusCode, Header: resp.Header,
-		Body: x.keptBody(body), Err: err}}
+	return verdict{delivery: d, failure: &DecodeError{Call: x.newCall(), StatusCode: resp.StatusCode,
+		Header: x.keptHeader(resp.Header), Body: x.keptBody(body), Err: err}}
 }
 
 // shortestSecret is the shortest key that is looked for in a text: a shorter one
@@ -447,11 +464,22 @@ const shortestSecret = 8
 // keptBody is the beginning of body as an error keeps it. A service that quotes
 // the API key does not get it into a log.
 func (x *exchange) keptBody(body []byte) []byte {
-	body = bytes.Clone(body[:min(len(body), maxErrorBody)])
-	if !x.quotesKey(string(body)) {
-		return body
+	body = bytes.Clone(body[:min(len(body), maxErrorBody+len(x.key))])
+	if x.quotesKey(string(body)) {
+		body = bytes.ReplaceAll(body, []byte(x.key), []byte(hiddenKey))
 	}
-	return bytes.ReplaceAll(body, []byte(x.key), []byte(hiddenKey))
+	return body[:min(len(body), maxErrorBody)]
+}
+
+// keptHeader is header as an error keeps it.
+func (x *exchange) keptHeader(header http.Header) http.Header {
+	kept := header.Clone()
+	for _, values := range kept {
+		for i, value := range values {
+			values[i] = x.withoutKey(value)
+		}
+	}
+	return kept
 }
 
 // hiddenKey stands for the API key where an answer quotes it.
@@ -476,7 +504,7 @@ func (x *exchange) apiError(resp *http.Response, body []byte) *APIError {
 	c.rewrite(x.withoutKey)
 	retryAfter, _ := retryAfterOf(resp)
 	return &APIError{Call: x.newCall(), StatusCode: resp.StatusCode, Code: c.code, Message: c.message, Fields: c.fields,
-		RetryAfter: retryAfter, Header: resp.Header, Body: body}
+		RetryAfter: retryAfter, Header: x.keptHeader(resp.Header), Body: body}
 }
 
 var errLooping = errors.New("net/http keeps repeating the request")
@@ -491,20 +519,24 @@ func (x *exchange) cause(err error) error {
 	case context.Cause(x.attempt.ctx) == ErrAttemptTimeout:
 		return ErrAttemptTimeout
 	default:
-		return x.publicError(err)
+		return withoutURL(err)
 	}
 }
 
 // publicError is err without what must not be shown. Where a server sends back
 // what it was sent in place of an answer, net/http quotes that as malformed.
 func (x *exchange) publicError(err error) error {
-	err = withoutURL(err)
-	var network net.Error
-	if errors.As(err, &network) {
+	if x.ctx.Err() != nil { // and the cause is the caller's
 		return err
 	}
 	text := err.Error()
-	if x.attempt.got.Load() > 0 {
+	query, _ := url.QueryUnescape(x.call.query)
+	if x.quotesKey(text) || strings.Contains(text, "@") || strings.Contains(text, "%40") ||
+		query != "" && (strings.Contains(text, x.call.query) || strings.Contains(text, query)) {
+		return &withheldError{"the transport failed", err}
+	}
+	var network net.Error
+	if x.attempt.got.Load() > 0 && !errors.As(err, &network) {
 		var protocol textproto.ProtocolError
 		if errors.As(err, &protocol) {
 			return &withheldError{"a malformed header", err}
@@ -512,10 +544,6 @@ func (x *exchange) publicError(err error) error {
 		if shown, _, quotes := strings.Cut(text, `"`); quotes {
 			return &withheldError{strings.TrimRight(shown, ": "), err}
 		}
-	}
-	if x.quotesKey(text) || x.call.query != "" && strings.Contains(text, x.call.query) ||
-		strings.Contains(text, "@") || strings.Contains(text, "%40") {
-		return &withheldError{"the transport failed", err}
 	}
 	return err
 }

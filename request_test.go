@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -827,4 +828,69 @@ func textsOf(err error) []string {
 		}
 	}
 	return texts
+}
+
+func TestAContextThatEndsWhileTheKeyIsFetchedSendsNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	source := func(context.Context) (string, error) {
+		cancel()
+		return "test-key", nil
+	}
+	sent := 0
+	answers := roundTrip(func(*http.Request) (*http.Response, error) {
+		sent++
+		return nil, io.EOF
+	})
+	client, err := messaging.NewClient("https://api.example.com", "", messaging.WithKeySource(source), messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	require.NoError(t, err)
+
+	err = sendBroadcast(ctx, client)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+	assert.Zero(t, sent)
+}
+
+func TestConnectionsThatDiedWhileIdleAreNotTakenForALoop(t *testing.T) {
+	answers := roundTrip(func(r *http.Request) (*http.Response, error) {
+		trace := httptrace.ContextClientTrace(r.Context())
+		for range 6 {
+			trace.GetConn(r.URL.Host)
+			trace.GotConn(httptrace.GotConnInfo{Reused: true, WasIdle: true})
+		}
+		if r.Context().Err() != nil {
+			return nil, r.Context().Err()
+		}
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"success":true,"data":[]}`))}, nil
+	})
+	client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	require.NoError(t, err)
+	_, err = client.Events.List(t.Context(), messaging.EventListParams{})
+	require.NoError(t, err)
+}
+
+func TestATransportThatDescribesTheRequestInItsErrorIsNotQuoted(t *testing.T) {
+	cause := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	answers := roundTrip(func(r *http.Request) (*http.Response, error) {
+		return nil, fmt.Errorf("%s %s (%s): %w", r.Method, r.URL, r.Header.Get("X-Authorization"), cause)
+	})
+	client, err := messaging.NewClient("https://api.example.com", "canary-api-key", messaging.WithHTTPClient(&http.Client{Transport: answers}),
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	require.NoError(t, err)
+
+	_, err = client.Customers.GetByEmail(t.Context(), "ada@example.com")
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	assert.NotContains(t, err.Error(), "canary-api-key")
+	assert.NotContains(t, err.Error(), "example.com")
+}
+
+func TestAHeaderThatQuotesTheKeyIsKeptWithoutIt(t *testing.T) {
+	answers := roundTrip(func(r *http.Request) (*http.Response, error) {
+		header := http.Header{"X-Debug": {"got " + r.Header.Get("X-Authorization")}}
+		return &http.Response{StatusCode: http.StatusUnauthorized, Header: header, Body: http.NoBody}, nil
+	})
+	client, err := messaging.NewClient("https://api.example.com", "canary-api-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	require.NoError(t, err)
+	var refused *messaging.APIError
+	require.ErrorAs(t, sendBroadcast(t.Context(), client), &refused)
+	assert.Equal(t, "got [API key]", refused.Header.Get("X-Debug"))
 }

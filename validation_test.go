@@ -573,3 +573,27 @@ func TestTheTextOfARefusalStaysOnOneShortLine(t *testing.T) {
 		})
 	}
 }
+
+func TestABlankAroundAFilterIsRefused(t *testing.T) {
+	for _, id := range []string{" ", " 7", "7 ", "\t7"} {
+		g := newGate(t)
+		g.requireRefused(t, refusal{
+			call: func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := client.Customers.Get(ctx, id, opts...)
+				return err
+			},
+			problems: []string{"customer_ids.0 must not begin or end with a blank, which the service may cut off"},
+		})
+	}
+}
+
+func TestHEADHasNothingToFill(t *testing.T) {
+	g := newGate(t)
+	g.requireRefused(t, refusal{
+		call: func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := client.Do(ctx, messaging.Request{Method: "HEAD", Path: "/v1/events", Into: new(any)}, opts...)
+			return err
+		},
+		problems: []string{"Into can't be filled by HEAD, which has no body"},
+	})
+}

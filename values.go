@@ -82,8 +82,8 @@ func (w *valueWalk) value(p *problems, v reflect.Value, depth int) any {
 	if !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
 		return nil
 	}
-	if t, ok := v.Interface().(time.Time); ok && w.timestamps {
-		return timestamp(p, t)
+	if w.timestamps && isTime(v.Type()) {
+		return timestamp(p, v.Convert(timeType).Interface().(time.Time))
 	}
 	if v.Kind() == reflect.Interface {
 		return w.value(p, v.Elem(), depth)
@@ -91,7 +91,10 @@ func (w *valueWalk) value(p *problems, v reflect.Value, depth int) any {
 	if v.Kind() == reflect.Pointer && isFollowed(v.Type()) {
 		return w.value(p, v.Elem(), depth+1)
 	}
-	if isMarshaler(v.Type()) || v.Type() == reflect.TypeFor[json.Number]() {
+	if v.CanAddr() && !isMarshaler(v.Type()) && isMarshaler(reflect.PointerTo(v.Type())) {
+		v = v.Addr() // encoding/json, too, finds the method of an element of a slice
+	}
+	if isMarshaler(v.Type()) || v.Type() == numberType {
 		return w.marshaled(p, v)
 	}
 	switch v.Kind() {
@@ -156,7 +159,7 @@ func (w *valueWalk) sequence(p *problems, v reflect.Value, depth int) any {
 func (w *valueWalk) marshaled(p *problems, v reflect.Value) any {
 	raw, err := json.Marshal(v.Interface())
 	switch {
-	case err != nil:
+	case err != nil, v.Type() == numberType && v.Len() == 0: // encoding/json would make it 0
 		p.add("", "can't be written as JSON")
 		return nil
 	case !utf8.Valid(raw), !v.Type().Implements(jsonMarshalerType) && hasReplacedText(raw):
@@ -211,9 +214,16 @@ func isTimestamp(s string) bool {
 
 var (
 	timeType          = reflect.TypeFor[time.Time]()
+	numberType        = reflect.TypeFor[json.Number]()
 	jsonMarshalerType = reflect.TypeFor[json.Marshaler]()
 	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 )
+
+// isTime reports whether t is time.Time, or a type made of it that has no way of
+// its own to write itself: encoding/json would write such a type as {}.
+func isTime(t reflect.Type) bool {
+	return t == timeType || t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) && !isMarshaler(t)
+}
 
 func isMarshaler(t reflect.Type) bool {
 	return t.Implements(jsonMarshalerType) || t.Implements(textMarshalerType)
@@ -320,7 +330,7 @@ func (s *timeSearch) in(t reflect.Type) bool {
 	}
 	s.types[t] = false // while its parts are looked at
 	switch {
-	case t == timeType || embedsTime(t):
+	case isTime(t) || embedsTime(t):
 		found = true
 	case t.Kind() == reflect.Pointer && isFollowed(t):
 		found = s.in(t.Elem())

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
 )
 
 func triggerValue(value any) serviceCall {
@@ -545,4 +546,25 @@ func TestTheParamsAreNotWrittenTo(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, event(), created)
 	require.Len(t, g.take(), 3)
+}
+
+func TestElementsOfASliceAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
+	service := messagingtest.NewServer(t)
+	event, err := service.Client().Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+	require.NoError(t, err)
+	_, err = service.Client().Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: event.ID, Email: "ada@example.com",
+		Values: map[string]any{"sizes": []big.Int{*big.NewInt(5)}, "at": madeOfTime(time.Date(2030, 5, 1, 9, 0, 0, 0, time.UTC))}})
+	require.NoError(t, err)
+	values := service.Triggers()[0].Values
+	assert.Equal(t, []any{5.0}, values["sizes"], "the method belongs to the pointer")
+	assert.Equal(t, "2030-05-01T09:00:00Z", values["at"], "a type made of time.Time is a time")
+}
+
+type madeOfTime time.Time
+
+func TestANumberWithoutDigitsIsRefused(t *testing.T) {
+	requireAlwaysRefused(t, []refusal{{
+		"an empty json.Number", triggerWith(func(p *messaging.EventTriggerParams) { p.Values = map[string]any{"size": json.Number("")} }),
+		[]string{"payload.size can't be written as JSON"},
+	}})
 }

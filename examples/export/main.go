@@ -73,7 +73,9 @@ func export(ctx context.Context, client *messaging.Client, params messaging.Cust
 	for page, err := range client.Customers.Pages(ctx, params) {
 		var stopped *messaging.PageError
 		if errors.As(err, &stopped) {
-			fmt.Fprintf(progress, "\nresume with: -cursor %q\n", stopped.Cursor)
+			if !errors.Is(err, messaging.ErrBadCursor) { // after which there is no way on
+				fmt.Fprintf(progress, "\nresume with: -cursor %q\n", stopped.Cursor)
+			}
 			return err
 		}
 		for _, customer := range page.Items {
