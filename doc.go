@@ -29,9 +29,24 @@
 //   - [DeliveryAccepted]: it was carried out, and only the answer could not be
 //     read. Do not send it again.
 //
+// In code:
+//
+//	_, err := client.Broadcasts.SendEmail(ctx, params)
+//	switch messaging.DeliveryOf(err) {
+//	case messaging.DeliveryAccepted: // sent; err is nil, or only the answer was lost on us
+//	case messaging.DeliveryNotSent: // queue it again
+//	case messaging.DeliveryRejected: // mend it, errors.As(err, &apiError) tells how
+//	case messaging.DeliveryUnknown: // put it aside: somebody has to look
+//	}
+//
+// This matters for sends. A read changes nothing, and can be repeated whatever
+// its delivery.
+//
 // "Not sent" is said only where it is proved: the transport asked for a
-// connection and never got one. No kind of error proves as much; a connection
-// that breaks in the middle looks the same whether the service acted or not.
+// connection and never got one. Nothing else can be known. A connection that
+// breaks before the answer looks the same whether the service has acted or not,
+// no kind of error tells the one from the other, and a gateway can answer 503 for
+// a service that has done its work.
 //
 // # Errors
 //
@@ -46,12 +61,27 @@
 // # Retries
 //
 // A call is repeated, up to [RetryPolicy] and within its context, only where that
-// can do no harm. Reads are repeated after a lost answer, a timeout, and the
-// statuses 408, 425, 429, 500, 502, 503, 504 and 520 to 599. A send, which is
-// every other method, is repeated only while it is proved that nothing was sent,
-// unless the call says otherwise with [WithRepeatableSend] or the policy with
-// RetryRateLimitedSends. Redirects are never followed. Which failures are
-// repeated is not covered by semantic versioning.
+// can do no harm. A send is every method but GET and HEAD.
+//
+//	what happened                                   read  send  delivery
+//	refused here, or by key source or limiter       no    no    not sent
+//	no connection, for the moment                   yes   yes   not sent
+//	no connection: host, certificate or proxy       no    no    not sent
+//	connected, no answer                            yes   (1)   unknown
+//	the context ended, connected                    no    no    unknown
+//	429                                             yes   (2)   rejected
+//	408, 425, 500, 502, 503, 504, 520 to 599        yes   (1)   unknown
+//	any other 4xx, 501, 505                         no    no    rejected
+//	3xx, 101, 511, any other status                 no    no    unknown
+//	2xx, success false                              no    no    rejected
+//	2xx, cut short                                  yes   no    unknown
+//	2xx, no answer of the service                   no    no    unknown
+//	2xx, success true, data that can't be read      no    no    accepted
+//
+// (1) with [WithRepeatableSend]. (2) with RetryRateLimitedSends in the policy.
+//
+// The delivery of a call is the worst of its attempts. Redirects are never
+// followed. Which failures are repeated is not covered by semantic versioning.
 //
 // # Ranges
 //
