@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/messaging-go/messaging"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/canned"
+	"github.com/messaging-go/messaging/benchmarks/internal/measure"
+	"github.com/messaging-go/messaging/benchmarks/internal/peers"
+)
+
+// broadcasting sends a broadcast to a great many customers, to a server that
+// costs nothing: what is left is checking and encoding.
+func broadcasting(s *stage) ([]measure.Experiment, error) {
+	client, err := inProcess(http.StatusOK, canned.Messaging.Answer)
+	if err != nil {
+		return nil, err
+	}
+	params, plain := broadcastTo(s.broadcast), plainBroadcastTo(s.broadcast)
+	body, err := json.Marshal(plain)
+	if err != nil {
+		return nil, err
+	}
+	return []measure.Experiment{{
+		Title:  fmt.Sprintf("e-mail broadcast to %d customers with two devices each", s.broadcast),
+		Rounds: s.rounds,
+		Variants: []measure.Variant{
+			{Name: ours, Run: func(ctx context.Context) (measure.Sample, error) {
+				return measure.Repeat(ctx, 5, func(ctx context.Context) error {
+					_, err := client.Broadcasts.SendEmail(ctx, params)
+					return err
+				})
+			}},
+			{Name: "json.Marshal", Run: func(ctx context.Context) (measure.Sample, error) {
+				return measure.Repeat(ctx, 5, func(context.Context) error {
+					_, err := json.Marshal(plain)
+					return err
+				})
+			}},
+		},
+		Rows: []measure.Row{
+			{Measure: "time of the whole call against json.Marshal alone", Unit: "x", Limit: measure.AtMost(1.1, 1), Value: timeOf(ours, "json.Marshal")},
+			{Measure: "bytes allocated against the body", Unit: "x", Limit: measure.AtMost(2.5, 1.5), Value: func(r measure.Round) float64 {
+				return r[ours].BytesEach() / float64(len(body))
+			}},
+			{Subject: "json.Marshal", Measure: "bytes allocated against the body", Unit: "x", Value: func(r measure.Round) float64 {
+				return r["json.Marshal"].BytesEach() / float64(len(body))
+			}},
+		},
+	}}, nil
+}
+
+// inProcess returns a client whose every call is answered alike, from memory.
+func inProcess(status int, body string) (peers.SDK, error) {
+	transport := canned.Transport{Status: status, Body: []byte(body)}
+	return peers.NewMessaging("https://api.example.com", messaging.WithHTTPClient(&http.Client{Transport: transport}))
+}
+
+// broadcastTo is a broadcast to customers with two devices each.
+func broadcastTo(customers int) messaging.EmailBroadcastParams {
+	recipients := make([]messaging.CustomerParams, customers)
+	for i := range recipients {
+		p := canned.NewPerson(i)
+		recipients[i] = messaging.CustomerParams{
+			CustomerID: fmt.Sprint("cus_", canned.NumberOf(i)), Email: p.Email, FirstName: p.FirstName, LastName: p.LastName, PhoneNo: p.Phone,
+			Devices: []messaging.Device{
+				{DeviceType: "ios", DeviceToken: fmt.Sprintf("%064x", 2*i)},
+				{DeviceType: "android", DeviceToken: fmt.Sprintf("%064x", 2*i+1)},
+			},
+		}
+	}
+	return messaging.EmailBroadcastParams{
+		SenderEmail: "news@acme.test", SenderName: "Acme", Email: "news@acme.test", Subject: "We have moved",
+		Message: "Our new address is on the website.", MessageType: "announcement", To: messaging.ToCustomers(recipients...),
+	}
+}
+
+// The same broadcast in structs that know nothing of the SDK.
+type (
+	plainBroadcast struct {
+		SenderEmail  string         `json:"sender_email"`
+		SenderName   string         `json:"sender_name"`
+		Email        string         `json:"email"`
+		Subject      string         `json:"subject"`
+		Message      string         `json:"message"`
+		MessageType  string         `json:"message_type"`
+		Recipients   plainRecipient `json:"recipients"`
+		ScheduleType string         `json:"schedule_type"`
+	}
+	plainRecipient struct {
+		Type      string          `json:"type"`
+		Customers []plainCustomer `json:"customers"`
+	}
+	plainCustomer struct {
+		CustomerID string        `json:"customer_id,omitempty"`
+		Email      string        `json:"email,omitempty"`
+		FirstName  string        `json:"first_name,omitempty"`
+		LastName   string        `json:"last_name,omitempty"`
+		PhoneNo    string        `json:"phone_no,omitempty"`
+		Devices    []plainDevice `json:"devices,omitempty"`
+	}
+	plainDevice struct {
+		DeviceType  string `json:"device_type"`
+		DeviceToken string `json:"device_token"`
+	}
+)
+
+func plainBroadcastTo(customers int) plainBroadcast {
+	params := broadcastTo(customers)
+	plain := plainBroadcast{
+		SenderEmail: params.SenderEmail, SenderName: params.SenderName, Email: params.Email, Subject: params.Subject,
+		Message: params.Message, MessageType: params.MessageType, ScheduleType: "send-now",
+		Recipients: plainRecipient{Type: "customer", Customers: make([]plainCustomer, customers)},
+	}
+	for i, c := range params.To.Recipients()[0].Customers {
+		devices := make([]plainDevice, len(c.Devices))
+		for j, d := range c.Devices {
+			devices[j] = plainDevice(d)
+		}
+		plain.Recipients.Customers[i] = plainCustomer{c.CustomerID, c.Email, c.FirstName, c.LastName, c.PhoneNo, devices}
+	}
+	return plain
+}

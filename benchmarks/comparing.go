@@ -1,0 +1,62 @@
+package main
+
+import (
+	"math"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/measure"
+	"github.com/messaging-go/messaging/benchmarks/internal/peers"
+	"github.com/messaging-go/messaging/benchmarks/internal/report"
+)
+
+// comparing walks the list of each peer, and makes its small call, next to the
+// floor on the same bytes.
+func comparing(s *stage) ([]measure.Experiment, error) {
+	e := measure.Experiment{Title: report.Peers, Rounds: s.rounds, Matrix: true}
+	subjects := append([]peers.Peer{peers.Messaging}, peers.All()...)
+	for _, peer := range subjects {
+		base := s.Lists[peer.Name]
+		client, err := peer.New(base)
+		if err != nil {
+			return nil, err
+		}
+		s.compare(&e, peer.Name, peer.Name, client)
+		s.add(&e, peer.Name+" "+floor, peers.NewFloor(peer, base, s.peerRows))
+	}
+	s.compare(&e, byHand, ours, peers.NewByHand(s.Lists[ours]))
+	e.Rows = append(e.Rows, measure.Row{Subject: ours, Measure: "share of the floor's speed against the best peer's", Unit: "x",
+		Limit: measure.AtLeast(2, 2), Value: func(r measure.Round) float64 {
+			best := 0.0
+			for _, peer := range peers.All() {
+				best = math.Max(best, shareOfFloor(peer.Name, peer.Name)(r))
+			}
+			return shareOfFloor(ours, ours)(r) / best
+		}})
+	return []measure.Experiment{e}, nil
+}
+
+// add adds a client to the experiment.
+func (s *stage) add(e *measure.Experiment, name string, client peers.Client) {
+	e.Variants = append(e.Variants,
+		walking(name+" walk", client, s.peerRows, 100),
+		calling(name+" call", client, s.calls))
+}
+
+// compare adds a client, and holds it against the floor of a service.
+func (s *stage) compare(e *measure.Experiment, name, service string, client peers.Client) {
+	s.add(e, name, client)
+	walk, call, callFloor := name+" walk", name+" call", service+" "+floor+" call"
+	e.Rows = append(e.Rows,
+		measure.Row{Subject: name, Measure: report.ShareOfFloor, Value: shareOfFloor(name, service)},
+		measure.Row{Subject: name, Measure: "allocations a row", Value: func(r measure.Round) float64 { return r[walk].AllocationsEach() }},
+		measure.Row{Subject: name, Measure: "bytes a row", Value: func(r measure.Round) float64 { return r[walk].BytesEach() }},
+		measure.Row{Subject: name, Measure: "call, time / floor", Value: timeOf(call, callFloor)},
+		measure.Row{Subject: name, Measure: "call, allocations beyond floor", Value: func(r measure.Round) float64 {
+			return r[call].AllocationsEach() - r[callFloor].AllocationsEach()
+		}},
+	)
+}
+
+// shareOfFloor is how near a client comes to the speed of the floor of a service.
+func shareOfFloor(name, service string) func(measure.Round) float64 {
+	return speedOf(name+" walk", service+" "+floor+" walk")
+}

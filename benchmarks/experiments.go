@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/measure"
+	"github.com/messaging-go/messaging/benchmarks/internal/peers"
+)
+
+// allExperiments lists everything that is measured, in the order of the report.
+func allExperiments(s *stage) ([]measure.Experiment, error) {
+	var all []measure.Experiment
+	for _, build := range []func(*stage) ([]measure.Experiment, error){
+		iterating, peakMemory, readingAhead, triggering, inFlight, broadcasting, failing, comparing, growing,
+	} {
+		experiments, err := build(s)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, experiments...)
+	}
+	return all, nil
+}
+
+// What the contestants go by.
+const (
+	ours      = "messaging"
+	byHand    = "by hand"
+	floor     = "floor"
+	retryable = "go-retryablehttp"
+)
+
+// walking walks a list.
+func walking(name string, walker interface {
+	Walk(ctx context.Context, perPage int) (int, error)
+}, rows, perPage int) measure.Variant {
+	return measure.Variant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) {
+		return measure.Take(func() (int, error) {
+			walked, err := walker.Walk(ctx, perPage)
+			if err == nil && walked != rows {
+				err = fmt.Errorf("walked %d rows of %d", walked, rows)
+			}
+			return walked, err
+		})
+	}}
+}
+
+// calling makes calls one after the other.
+func calling(name string, caller interface{ Call(context.Context) error }, times int) measure.Variant {
+	return measure.Variant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) {
+		return measure.Repeat(ctx, times, caller.Call)
+	}}
+}
+
+// timeOf is how many times as long one variant took as another, for each unit of
+// work.
+func timeOf(variant, other string) func(measure.Round) float64 {
+	return func(r measure.Round) float64 { return r[variant].Each() / r[other].Each() }
+}
+
+// speedOf is how many times as fast one variant was as another.
+func speedOf(variant, other string) func(measure.Round) float64 { return timeOf(other, variant) }
+
+// contestants are the SDK, the loop by hand and the floor, at the same list.
+func contestants(base string, rows int) (map[string]peers.Client, error) {
+	sdk, err := peers.NewMessaging(base)
+	return map[string]peers.Client{
+		ours:   sdk,
+		byHand: peers.NewByHand(base),
+		floor:  peers.NewFloor(peers.Messaging, base, rows),
+	}, err
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/messaging-go/messaging"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/canned"
+	"github.com/messaging-go/messaging/benchmarks/internal/measure"
+	"github.com/messaging-go/messaging/benchmarks/internal/peers"
+)
+
+// failing compares calls that fail with calls of the same size that go well. All
+// of it happens in memory, where no network hides what a failure costs.
+func failing(s *stage) ([]measure.Experiment, error) {
+	pairs, err := failurePairs()
+	if err != nil {
+		return nil, err
+	}
+	e := measure.Experiment{Title: "what a failure costs", Rounds: s.manyRounds}
+	for _, pair := range pairs {
+		good, bad := pair.name+", good", pair.name+", bad"
+		e.Variants = append(e.Variants,
+			measure.Variant{Name: good, Run: repeated(pair.times, pair.good, false)},
+			measure.Variant{Name: bad, Run: repeated(pair.times, pair.bad, true)})
+		e.Rows = append(e.Rows, measure.Row{Measure: pair.name + ", time against success", Unit: "x", Limit: measure.AtMost(2, 1), Value: timeOf(bad, good)})
+	}
+	return []measure.Experiment{e}, nil
+}
+
+// failurePair is a call that goes well, and one of the same size that fails.
+type failurePair struct {
+	name      string
+	times     int
+	good, bad func(context.Context) error
+}
+
+func repeated(times int, call func(context.Context) error, fails bool) func(context.Context) (measure.Sample, error) {
+	return func(ctx context.Context) (measure.Sample, error) {
+		return measure.Repeat(ctx, times, func(ctx context.Context) error {
+			err := call(ctx)
+			if fails && err == nil {
+				return errors.New("was meant to fail")
+			}
+			if fails {
+				return nil
+			}
+			return err
+		})
+	}
+}
+
+func failurePairs() ([]failurePair, error) {
+	page, badPage := pageAndBadPage(100)
+	var clients clients
+	pairs := []failurePair{
+		{"a page with a row that can't be read", 100, clients.list(page), clients.list(badPage)},
+	}
+	few, many := refusalOf(4), refusalOf(500)
+	pairs = append(pairs,
+		failurePair{"a 422 that names 4 fields", 100, clients.trigger(http.StatusOK, acceptanceOf(len(few))), clients.trigger(http.StatusUnprocessableEntity, few)},
+		failurePair{"a 422 that names 500 fields", 20, clients.list(pageOf(len(many))), clients.trigger(http.StatusUnprocessableEntity, many)})
+	for _, customers := range []int{1, 1000} {
+		good, bad := broadcastTo(customers), broadcastTo(customers)
+		wrong := bad.To.Recipients()[0].Customers
+		for i := range wrong {
+			wrong[i].Email = strings.Replace(wrong[i].Email, "@", "#", 1)
+		}
+		bad.To = messaging.ToCustomers(wrong...)
+		pairs = append(pairs, failurePair{fmt.Sprintf("a ValidationError, broadcast to %d", customers), max(20, 500/customers),
+			clients.send(good), clients.send(bad)})
+	}
+	return pairs, clients.err
+}
+
+// clients makes clients that are answered from memory, and keeps the first error.
+type clients struct{ err error }
+
+func (c *clients) client(status int, body string) peers.SDK {
+	client, err := inProcess(status, body)
+	c.err = errors.Join(c.err, err)
+	return client
+}
+
+func (c *clients) list(page string) func(context.Context) error {
+	client := c.client(http.StatusOK, page)
+	return func(ctx context.Context) error {
+		_, err := client.Customers.List(ctx, messaging.CustomerListParams{PerPage: 100})
+		return err
+	}
+}
+
+func (c *clients) trigger(status int, answer string) func(context.Context) error {
+	return c.client(status, answer).Call
+}
+
+func (c *clients) send(params messaging.EmailBroadcastParams) func(context.Context) error {
+	client := c.client(http.StatusOK, canned.Messaging.Answer)
+	return func(ctx context.Context) error {
+		_, err := client.Broadcasts.SendEmail(ctx, params)
+		return err
+	}
+}
+
+// pageAndBadPage returns a page, and the same with a name in its last row that is
+// an object.
+func pageAndBadPage(rows int) (page, badPage string) {
+	const key = `"first_name":`
+	page = canned.Whole(canned.Messaging.Format, rows)
+	start := strings.LastIndex(page, key) + len(key)
+	length := strings.IndexByte(page[start:], ',')
+	return page, page[:start] + "{}" + strings.Repeat(" ", length-len("{}")) + page[start+length:]
+}
+
+// pageOf is a page of about the given length: what a long answer is made of.
+func pageOf(length int) string {
+	return canned.Whole(canned.Messaging.Format, length/len(canned.Messaging.Format.Row(0)))
+}
+
+// refusalOf is the body of a 422 about so many fields.
+func refusalOf(fields int) string {
+	var body strings.Builder
+	body.WriteString(`{"success":false,"message":"The given data was invalid.","errors":{`)
+	for i := range fields {
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		fmt.Fprintf(&body, `"recipients.0.customers.%d.email":["must be an e-mail address","is the address of nobody"]`, i)
+	}
+	body.WriteString(`}}`)
+	return body.String()
+}
+
+// acceptanceOf is a success of the given length.
+func acceptanceOf(length int) string {
+	const head, tail = `{"success":true,"data":true,"message":"`, `"}`
+	return head + strings.Repeat("Event successfully triggered. ", length)[:length-len(head)-len(tail)] + tail
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/canned"
+	"github.com/messaging-go/messaging/benchmarks/internal/measure"
+	"github.com/messaging-go/messaging/benchmarks/internal/peers"
+)
+
+// caller is a client as far as these experiments need it.
+type caller interface{ Call(context.Context) error }
+
+// newCallers make clients that have no connection yet.
+var newCallers = map[string]func(base string) (caller, error){
+	ours:      func(base string) (caller, error) { return peers.NewMessaging(base) },
+	retryable: func(base string) (caller, error) { return peers.NewRetryable(base), nil },
+}
+
+// inFlight triggers many events at once, over TLS with HTTP/1.1, at a server that
+// takes its time.
+func inFlight(s *stage) ([]measure.Experiment, error) {
+	return []measure.Experiment{s.steady(), s.bursting(), s.timingOut()}, nil
+}
+
+// eachCaller is one variant for each client, with a new client in every round.
+func (s *stage) eachCaller(run func(ctx context.Context, c caller) (measure.Sample, error)) []measure.Variant {
+	var variants []measure.Variant
+	for _, name := range []string{ours, retryable} {
+		variants = append(variants, measure.Variant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) {
+			client, err := newCallers[name](canned.Adjusted(s.TLS, 0, pace))
+			if err != nil {
+				return measure.Sample{}, err
+			}
+			return s.counted(ctx, func() (measure.Sample, error) { return run(ctx, client) })
+		}})
+	}
+	return variants
+}
+
+func (s *stage) steady() measure.Experiment {
+	many := s.many()
+	return measure.Experiment{
+		Title:  fmt.Sprintf("%d triggers in flight, 20 ms server, TLS", many),
+		Rounds: s.fewRounds,
+		Variants: s.eachCaller(func(ctx context.Context, c caller) (measure.Sample, error) {
+			return together(ctx, many, many*s.waves, func(ctx context.Context, _ int) error { return c.Call(ctx) })
+		}),
+		Rows: []measure.Row{
+			{Measure: "throughput against the ideal", Unit: "x", Limit: measure.AtLeast(0.82, 0.87), Value: shareOfIdeal(ours, many)},
+			{Measure: "connections against calls in flight", Unit: "x", Limit: measure.AtMost(1.5, 1.5), Value: connectionsTo(ours, many)},
+			{Subject: retryable, Measure: "throughput against the ideal", Unit: "x", Value: shareOfIdeal(retryable, many)},
+			{Subject: retryable, Measure: "connections against calls in flight", Unit: "x", Value: connectionsTo(retryable, many)},
+		},
+	}
+}
+
+// shareOfIdeal compares with calls that take no longer than the server does.
+func shareOfIdeal(name string, inFlight int) func(measure.Round) float64 {
+	return func(r measure.Round) float64 { return pace.Seconds() / float64(inFlight) / r[name].Each() }
+}
+
+// connectionsTo compares the connections that no failed call accounts for with
+// the calls in flight.
+func connectionsTo(name string, inFlight int) func(measure.Round) float64 {
+	return func(r measure.Round) float64 {
+		return float64(r[name].Connections-r[name].Failures) / float64(inFlight)
+	}
+}
+
+func (s *stage) bursting() measure.Experiment {
+	many := s.many()
+	return measure.Experiment{
+		Title:  fmt.Sprintf("%d bursts of %d triggers, a second apart, TLS", s.bursts, many),
+		Rounds: min(2, s.fewRounds),
+		Variants: s.eachCaller(func(ctx context.Context, c caller) (measure.Sample, error) {
+			return bursts(ctx, s.bursts, many, c)
+		}),
+		Rows: []measure.Row{
+			{Measure: "connections against one burst", Unit: "x", Limit: measure.AtMost(1.2, 1), Value: connectionsTo(ours, many)},
+			{Subject: retryable, Measure: "connections against one burst", Unit: "x", Value: connectionsTo(retryable, many)},
+		},
+	}
+}
+
+// bursts makes size calls at once, and again after a second.
+func bursts(ctx context.Context, times, size int, c caller) (measure.Sample, error) {
+	return measure.Take(func() (int, error) {
+		second := time.NewTicker(time.Second)
+		defer second.Stop()
+		for burst := range times {
+			if burst > 0 {
+				<-second.C
+			}
+			_, err := together(ctx, size, size, func(ctx context.Context, _ int) error { return c.Call(ctx) })
+			if err != nil {
+				return 0, err
+			}
+		}
+		return times * size, nil
+	})
+}
+
+func (s *stage) timingOut() measure.Experiment {
+	some := s.some()
+	return measure.Experiment{
+		Title:  fmt.Sprintf("%d triggers in flight, 1 %% of them timing out, TLS", some),
+		Rounds: s.fewRounds,
+		Variants: s.eachCaller(func(ctx context.Context, c caller) (measure.Sample, error) {
+			return impatient(ctx, some, some*s.waves, c)
+		}),
+		Rows: []measure.Row{
+			{Measure: "connections beyond the failures, against calls in flight", Unit: "x", Limit: measure.AtMost(1.3, 1), Value: connectionsTo(ours, some)},
+			{Subject: retryable, Measure: "connections beyond the failures, against calls in flight", Unit: "x", Value: connectionsTo(retryable, some)},
+		},
+	}
+}
+
+// impatient makes calls of which every hundredth does not wait for the answer.
+func impatient(ctx context.Context, inFlight, calls int, c caller) (measure.Sample, error) {
+	return together(ctx, inFlight, calls, func(ctx context.Context, i int) error {
+		if i%100 != 99 {
+			return c.Call(ctx)
+		}
+		ctx, cancel := context.WithTimeout(ctx, pace/4)
+		defer cancel()
+		if c.Call(ctx) == nil {
+			return fmt.Errorf("call %d was meant to time out", i)
+		}
+		return errExpected
+	})
+}
+
+// errExpected is a failure that is part of the experiment.
+var errExpected = errors.New("expected")
+
+// together makes calls, so many of them in flight at any time.
+func together(ctx context.Context, inFlight, calls int, call func(ctx context.Context, i int) error) (measure.Sample, error) {
+	var failures atomic.Int64
+	sample, err := measure.Take(func() (int, error) {
+		var next atomic.Int64
+		group, ctx := errgroup.WithContext(ctx)
+		for range inFlight {
+			group.Go(func() error {
+				for i := int(next.Add(1)) - 1; i < calls && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+					switch err := call(ctx, i); err {
+					case nil:
+					case errExpected:
+						failures.Add(1)
+					default:
+						return err
+					}
+				}
+				return ctx.Err()
+			})
+		}
+		return calls, group.Wait()
+	})
+	sample.Failures = int(failures.Load())
+	return sample, err
+}

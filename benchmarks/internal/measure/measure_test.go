@@ -1,0 +1,213 @@
+package measure_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/measure"
+)
+
+func TestTheMedianIsTheMiddleValue(t *testing.T) {
+	cases := map[string]struct {
+		values []float64
+		want   float64
+	}{
+		"of an odd number of values, the one in the middle":        {[]float64{9, 1, 2}, 2},
+		"of an even number, halfway between the two in the middle": {[]float64{4, 1, 2, 9}, 3},
+		"of one value, that value":                                 {[]float64{7}, 7},
+		"one wild value does not move it":                          {[]float64{1, 1, 1000}, 1},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			given := slices.Clone(c.values)
+
+			assert.Equal(t, c.want, measure.Median(c.values))
+			assert.Equal(t, given, c.values, "the values stay in the order of the rounds")
+		})
+	}
+	assert.True(t, math.IsNaN(measure.Median(nil)), "of no values, no number")
+}
+
+func TestTheSpreadIsTheLowestAndTheHighestValue(t *testing.T) {
+	low, high := measure.Result{Values: []float64{3, 1, 2}}.Spread()
+
+	assert.Equal(t, 1.0, low)
+	assert.Equal(t, 3.0, high)
+}
+
+func TestALimitIsMissedOnTheWrongSideOnly(t *testing.T) {
+	cases := map[string]struct {
+		limit  measure.Limit
+		value  float64
+		missed bool
+	}{
+		"at least 2, and it is more":              {measure.AtLeast(2, 3), 2.5, false},
+		"at least 2, and it is exactly that":      {measure.AtLeast(2, 3), 2, false},
+		"at least 2, and it is less":              {measure.AtLeast(2, 3), 1.9, true},
+		"at most 2, and it is less":               {measure.AtMost(2, 1), 1.5, false},
+		"at most 2, and it is exactly that":       {measure.AtMost(2, 1), 2, false},
+		"at most 2, and it is more":               {measure.AtMost(2, 1), 2.1, true},
+		"no limit":                                {measure.Limit{}, 1000, false},
+		"at least something, and it is no number": {measure.AtLeast(2, 3), math.NaN(), true},
+		"at most something, and it is no number":  {measure.AtMost(2, 1), math.NaN(), true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			result := measure.Result{Row: measure.Row{Limit: c.limit}, Values: []float64{c.value}}
+
+			assert.Equal(t, c.missed, result.Missed())
+		})
+	}
+}
+
+func TestARowIsComputedFromTheSamplesOfOneRound(t *testing.T) {
+	fast, slow := 0, 0
+	experiment := measure.Experiment{
+		Rounds: 3,
+		Variants: []measure.Variant{
+			{Name: "fast", Run: func(context.Context) (measure.Sample, error) {
+				fast++
+				return measure.Sample{Wall: time.Duration(fast) * time.Second}, nil
+			}},
+			{Name: "slow", Run: func(context.Context) (measure.Sample, error) {
+				slow++
+				return measure.Sample{Wall: time.Duration(slow) * 10 * time.Second}, nil
+			}},
+		},
+		Rows: []measure.Row{{Subject: "slow against fast", Value: func(r measure.Round) float64 {
+			return r["slow"].Wall.Seconds() / r["fast"].Wall.Seconds()
+		}}},
+	}
+
+	outcomes, err := runner().Run(t.Context(), []measure.Experiment{experiment})
+
+	require.NoError(t, err)
+	assert.Equal(t, []float64{10, 10, 10}, outcomes[0].Results[0].Values)
+}
+
+func TestEveryExperimentGetsAllItsRoundsScatteredOverTheRun(t *testing.T) {
+	var ran []string
+	experiments := []measure.Experiment{counting("few", 2, &ran), counting("many", 20, &ran)}
+
+	_, err := runner().Run(t.Context(), experiments)
+
+	require.NoError(t, err)
+	require.Len(t, ran, 22)
+	assert.Equal(t, 10, count(ran[:11], "many"), "half of the many in the first half")
+	assert.Equal(t, 1, count(ran[:11], "few"), "and one of the few")
+}
+
+func TestVariantsTakeTurnsInGoingFirst(t *testing.T) {
+	first := make(map[string]int)
+	var inRound int
+	variant := func(name string) measure.Variant {
+		return measure.Variant{Name: name, Run: func(context.Context) (measure.Sample, error) {
+			if inRound%2 == 0 {
+				first[name]++
+			}
+			inRound++
+			return measure.Sample{}, nil
+		}}
+	}
+	experiment := measure.Experiment{Rounds: 40, Variants: []measure.Variant{variant("a"), variant("b")}}
+
+	_, err := runner().Run(t.Context(), []measure.Experiment{experiment})
+
+	require.NoError(t, err)
+	assert.Greater(t, first["a"], 10)
+	assert.Greater(t, first["b"], 10)
+}
+
+func TestBeyondTheBudgetOnlyFirstRoundsAreRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran []string
+		slow := counting("slow", 5, &ran)
+		slow.Variants[0].Run = func(context.Context) (measure.Sample, error) {
+			time.Sleep(time.Minute)
+			ran = append(ran, "slow")
+			return measure.Sample{}, nil
+		}
+		r := runner()
+		r.Budget = 90 * time.Second
+
+		_, err := r.Run(t.Context(), []measure.Experiment{slow, counting("late", 1, &ran)})
+
+		require.NoError(t, err)
+		assert.Equal(t, 2, count(ran, "slow"))
+		assert.Equal(t, 1, count(ran, "late"))
+	})
+}
+
+func TestARunEndsWithTheFirstFailureAndNamesIt(t *testing.T) {
+	broken := measure.Experiment{Title: "walk", Rounds: 1, Variants: []measure.Variant{{Name: "by hand",
+		Run: func(context.Context) (measure.Sample, error) { return measure.Sample{}, errors.New("refused") }}}}
+
+	_, err := runner().Run(t.Context(), []measure.Experiment{broken})
+
+	assert.EqualError(t, err, "walk: by hand: refused")
+}
+
+func TestARunEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var ran []string
+
+	_, err := runner().Run(ctx, []measure.Experiment{counting("never", 1, &ran)})
+
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Empty(t, ran)
+}
+
+var sink []byte
+
+func TestASampleCountsTimeAllocationsAndWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sample, err := measure.Repeat(t.Context(), 50, func(context.Context) error {
+			time.Sleep(time.Second)
+			sink = make([]byte, 1<<20)
+			return nil
+		})
+
+		require.NoError(t, err)
+		assert.Equal(t, 50, sample.Work)
+		assert.Equal(t, 50*time.Second, sample.Wall)
+		assert.Equal(t, 1.0, sample.Each())
+		assert.InDelta(t, 1<<20, sample.BytesEach(), 10_000)
+		assert.InDelta(t, 1, sample.AllocationsEach(), 20) // sleeping allocates too
+	})
+}
+
+func TestASampleEndsWithTheFirstFailedCall(t *testing.T) {
+	calls := 0
+	_, err := measure.Repeat(t.Context(), 50, func(context.Context) error {
+		calls++
+		return errors.New("refused")
+	})
+
+	assert.EqualError(t, err, "refused")
+	assert.Equal(t, 1, calls)
+}
+
+func runner() measure.Runner { return measure.Runner{Random: rand.New(rand.NewPCG(1, 2))} }
+
+// counting is an experiment that only notes that it was run.
+func counting(title string, rounds int, ran *[]string) measure.Experiment {
+	return measure.Experiment{Title: title, Rounds: rounds, Variants: []measure.Variant{{Name: title,
+		Run: func(context.Context) (measure.Sample, error) {
+			*ran = append(*ran, title)
+			return measure.Sample{}, nil
+		}}}}
+}
+
+func count(ran []string, title string) int {
+	return len(slices.DeleteFunc(slices.Clone(ran), func(r string) bool { return r != title }))
+}

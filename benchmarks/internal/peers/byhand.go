@@ -1,0 +1,122 @@
+package peers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// ByHand is the messaging service without an SDK: net/http and encoding/json, as
+// one would write it for oneself, with no retry and no check.
+type ByHand struct {
+	client *http.Client
+	base   string
+}
+
+// NewByHand returns a client for the service at base, with connections of its own.
+func NewByHand(base string) *ByHand { return NewByHandThrough(newHTTPClient().Transport, base) }
+
+// NewByHandThrough returns a client that sends through the given transport.
+func NewByHandThrough(transport http.RoundTripper, base string) *ByHand {
+	return &ByHand{&http.Client{Transport: transport}, base}
+}
+
+type customersAnswer struct {
+	Success bool   `json:"success"`
+	Message string `json:"message"`
+	Data    struct {
+		Data []customer `json:"data"`
+		Meta struct {
+			HasNextPage    bool   `json:"has_next_page"`
+			NextPageCursor string `json:"next_page_cursor"`
+		} `json:"meta"`
+	} `json:"data"`
+}
+
+type customer struct {
+	CustomerID        string    `json:"customer_id"`
+	FirstName         string    `json:"first_name"`
+	LastName          string    `json:"last_name"`
+	Email             string    `json:"email"`
+	PhoneNo           string    `json:"phone_no"`
+	CustomerCreatedAt time.Time `json:"customer_created_at"`
+	UpdatedAt         time.Time `json:"updated_at"`
+	Providers         string    `json:"providers"`
+	LastInteraction   time.Time `json:"last_interaction"`
+}
+
+// Walk lists all customers.
+func (b *ByHand) Walk(ctx context.Context, perPage int) (rows int, err error) {
+	query := url.Values{"per_page": {strconv.Itoa(perPage)}}
+	for {
+		var answer customersAnswer
+		if err := b.send(ctx, http.MethodGet, "/v1/customers?"+query.Encode(), nil, &answer); err != nil {
+			return rows, err
+		}
+		if !answer.Success {
+			return rows, errors.New(answer.Message)
+		}
+		for range answer.Data.Data {
+			rows++
+		}
+		if !answer.Data.Meta.HasNextPage {
+			return rows, nil
+		}
+		query.Set("cursor", answer.Data.Meta.NextPageCursor)
+	}
+}
+
+// Call triggers an event.
+func (b *ByHand) Call(ctx context.Context) error {
+	body := struct {
+		EventID string         `json:"event_id"`
+		Payload map[string]any `json:"payload"`
+	}{EventID, map[string]any{"email": "ada@example.com", "order": "A-1001", "amount": 125}}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Success bool   `json:"success"`
+		Message string `json:"message"`
+	}
+	if err := b.send(ctx, http.MethodPost, "/v1/events/trigger", bytes.NewReader(encoded), &answer); err != nil {
+		return err
+	}
+	if !answer.Success {
+		return errors.New(answer.Message)
+	}
+	return nil
+}
+
+func (b *ByHand) send(ctx context.Context, method, path string, body io.Reader, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, b.base+path, body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("X-Authorization", "key")
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := b.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", resp.Status, answer)
+	}
+	return json.Unmarshal(answer, into)
+}

@@ -1,0 +1,72 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/canned"
+)
+
+// Floor is what no client can go below: it fetches the very bytes that the peer
+// fetches and throws them away.
+type Floor struct {
+	client *http.Client
+	peer   Peer
+	base   string
+	rows   int
+}
+
+// NewFloor returns the floor of peer for a list of the given length.
+func NewFloor(peer Peer, base string, rows int) *Floor {
+	return &Floor{client: newHTTPClient(), peer: peer, base: base, rows: rows}
+}
+
+// newHTTPClient is net/http as it comes, with connections of its own.
+func newHTTPClient() *http.Client {
+	return &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+}
+
+// Walk fetches every page.
+func (f *Floor) Walk(ctx context.Context, perPage int) (rows int, err error) {
+	for page := (canned.Page{PerPage: perPage, Total: f.rows}); page.Exists(); page = page.Next() {
+		if _, err := f.exchange(ctx, http.MethodGet, f.peer.Service.Format.Path(page), "", nil); err != nil {
+			return rows, err
+		}
+		rows += page.Rows()
+	}
+	return rows, nil
+}
+
+// Call sends what the peer sends.
+func (f *Floor) Call(ctx context.Context) error {
+	sends := f.peer.Sends
+	_, err := f.exchange(ctx, http.MethodPost, sends.Path, sends.ContentType, strings.NewReader(sends.Body))
+	return err
+}
+
+func (f *Floor) exchange(ctx context.Context, method, path, contentType string, body io.Reader) (received int64, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, f.base+path, body)
+	if err != nil {
+		return 0, err
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode >= 300 {
+		return 0, fmt.Errorf("%s %s: %s", method, path, resp.Status)
+	}
+	return io.Copy(io.Discard, resp.Body)
+}
+
+// BytesPerPage is how long a full page is.
+func (f *Floor) BytesPerPage(ctx context.Context, perPage int) (int64, error) {
+	return f.exchange(ctx, http.MethodGet, f.peer.Service.Format.Path(canned.Page{PerPage: perPage, Total: f.rows}), "", nil)
+}

@@ -1,0 +1,122 @@
+// Command benchmarks measures what the SDK costs, side by side with a loop
+// written by hand, with other clients, and with the floor that none can go
+// below. README.md says what is measured, how, and how to read it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/measure"
+	"github.com/messaging-go/messaging/benchmarks/internal/report"
+)
+
+func main() {
+	if isServer() {
+		exit(serve())
+	}
+	exit(run(parseSettings(os.Args[1:])))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "benchmarks:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// settings is what the command line says.
+type settings struct {
+	quick, gate bool
+	out         string
+	only        *regexp.Regexp // the experiments to run, by title
+}
+
+func parseSettings(arguments []string) settings {
+	s := settings{only: regexp.MustCompile("")}
+	flags := flag.NewFlagSet("benchmarks", flag.ExitOnError)
+	flags.BoolVar(&s.quick, "quick", false, "run less work within a minute; implies -gate=false")
+	flags.BoolVar(&s.gate, "gate", true, "exit 1 where a limit is missed")
+	flags.Func("run", "run only the experiments whose title matches this regular expression", func(expression string) (err error) {
+		s.only, err = regexp.Compile(expression)
+		return err
+	})
+	flags.StringVar(&s.out, "out", "", `where results.json and the charts go (default "results", for a partial run a temporary directory)`)
+	_ = flags.Parse(arguments)
+	if s.quick {
+		s.gate = false
+	}
+	switch {
+	case s.out != "":
+	case s.quick, s.only.String() != "":
+		s.out = filepath.Join(os.TempDir(), "messaging-benchmarks")
+	default:
+		s.out = "results"
+	}
+	return s
+}
+
+// longest is a bound on the whole run, for a machine on which it does not end.
+const longest = 30 * time.Minute
+
+func run(s settings) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	scale := fullScale
+	if s.quick {
+		scale = quickScale
+	}
+	stage, err := newStage(ctx, scale)
+	if err != nil {
+		return err
+	}
+	defer stage.close()
+	experiments, err := allExperiments(stage)
+	if err != nil {
+		return err
+	}
+	experiments = slices.DeleteFunc(experiments, func(e measure.Experiment) bool { return !s.only.MatchString(e.Title) })
+	runner := measure.Runner{Random: newRandom(), Budget: scale.budget, Progress: progress}
+	outcomes, err := runner.Run(ctx, experiments)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(os.Stderr, "\n")
+	return conclude(s, outcomes)
+}
+
+// newRandom orders the rounds of this run like those of no other.
+func newRandom() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
+
+// progress tells, on one line of the terminal, what is being run.
+func progress(done, of int, title string) {
+	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+		fmt.Fprintf(os.Stderr, "\r\x1b[K%d of %d: %s", done+1, of, title)
+	}
+}
+
+// conclude writes down what came of it. It fails where a limit is missed and the
+// run is to be judged.
+func conclude(s settings, outcomes []measure.Outcome) error {
+	fmt.Print(report.Text(outcomes))
+	if err := report.Write(s.out, s.quick, outcomes); err != nil {
+		return err
+	}
+	fmt.Println("\nresults.json and the charts are in", s.out)
+	missed := report.Missed(outcomes)
+	if missed > 0 && s.gate {
+		return fmt.Errorf("%d limits missed", missed)
+	}
+	return nil
+}

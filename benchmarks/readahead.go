@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/messaging-go/messaging"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/canned"
+	"github.com/messaging-go/messaging/benchmarks/internal/measure"
+	"github.com/messaging-go/messaging/benchmarks/internal/peers"
+)
+
+// pace is how long the server takes for an answer, and the caller for a page.
+const pace = 20 * time.Millisecond
+
+// readingAhead works on each page for as long as the server takes for it.
+func readingAhead(s *stage) ([]measure.Experiment, error) {
+	const perPage = 100
+	client, err := peers.NewMessaging(canned.Adjusted(s.Plain, s.readAhead*perPage, pace))
+	if err != nil {
+		return nil, err
+	}
+	work := func(name string, options ...messaging.RequestOption) measure.Variant {
+		return measure.Variant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) {
+			return measure.Take(func() (pages int, err error) {
+				for _, err := range client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: perPage}, options...) {
+					if err != nil {
+						return pages, err
+					}
+					time.Sleep(pace)
+					pages++
+				}
+				return pages, nil
+			})
+		}}
+	}
+	against := func(name string) func(measure.Round) float64 {
+		return func(r measure.Round) float64 { return r[name].Each() / pace.Seconds() }
+	}
+	return []measure.Experiment{{
+		Title:    "read-ahead, 20 ms server, 20 ms work",
+		Rounds:   s.fewRounds,
+		Variants: []measure.Variant{work("ahead"), work("in turn", messaging.WithoutReadAhead())},
+		Rows: []measure.Row{
+			{Measure: "time against the longer of the two", Unit: "x", Limit: measure.AtMost(1.12, 1.07), Value: against("ahead")},
+			{Measure: "the same without read-ahead", Unit: "x", Value: against("in turn")},
+		},
+	}}, nil
+}

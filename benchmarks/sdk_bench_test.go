@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/canned"
+	"github.com/messaging-go/messaging/benchmarks/internal/peers"
+)
+
+// These benchmarks go through the public API and are answered from memory, so
+// that a profile of one shows the SDK and hardly anything else:
+//
+//	go test -bench 'ListPage/customers/100$' -benchmem -cpuprofile cpu.prof
+
+func BenchmarkListPage(b *testing.B) {
+	lists := []struct {
+		name   string
+		format canned.Format
+		list   func(context.Context, peers.SDK, int) (rows int, err error)
+	}{
+		{"customers", canned.Messaging.Format, func(ctx context.Context, sdk peers.SDK, perPage int) (int, error) {
+			return length(sdk.Customers.List(ctx, messaging.CustomerListParams{PerPage: perPage}))
+		}},
+		{"events", canned.Events, func(ctx context.Context, sdk peers.SDK, perPage int) (int, error) {
+			return length(sdk.Events.List(ctx, messaging.EventListParams{PerPage: perPage}))
+		}},
+		{"transactional", canned.Transactional, func(ctx context.Context, sdk peers.SDK, perPage int) (int, error) {
+			return length(sdk.Transactional.List(ctx, messaging.TransactionalListParams{PerPage: perPage}))
+		}},
+	}
+	for _, l := range lists {
+		for _, rows := range []int{20, 100, 1000} {
+			b.Run(fmt.Sprintf("%s/%d", l.name, rows), func(b *testing.B) {
+				page := canned.Whole(l.format, rows)
+				sdk := answered(b, http.StatusOK, page)
+				b.SetBytes(int64(len(page)))
+				measureCalls(b, rows, func() error {
+					got, err := l.list(b.Context(), sdk, rows)
+					if err == nil && got != rows {
+						err = fmt.Errorf("%d rows instead of %d", got, rows)
+					}
+					return err
+				})
+			})
+		}
+	}
+}
+
+func length[T any](page *messaging.Page[T], err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	return len(page.Items), nil
+}
+
+// answered returns a client whose calls are all answered alike, from memory.
+func answered(b *testing.B, status int, body string) peers.SDK {
+	b.Helper()
+	sdk, err := inProcess(status, body)
+	require.NoError(b, err)
+	return sdk
+}
+
+// measureCalls repeats a call, and reports the time for each of the rows in it.
+func measureCalls(b *testing.B, rows int, call func() error) {
+	b.Helper()
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := call(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if rows > 1 {
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows), "ns/row")
+	}
+}
+
+func BenchmarkTrigger(b *testing.B) {
+	definition := &messaging.Event{ID: peers.EventID, Parameters: []messaging.EventParameter{
+		{Name: "order", Type: messaging.ParameterText, Required: true},
+		{Name: "amount", Type: messaging.ParameterNumeric},
+	}}
+	values := map[string]any{"order": "A-1001", "amount": 125}
+	cases := map[string]messaging.EventTriggerParams{
+		"by id":                      {EventID: peers.EventID, Email: "ada@example.com", Values: values},
+		"checked against definition": {Definition: definition, Email: "ada@example.com", Values: values},
+	}
+	for name, params := range cases {
+		b.Run(name, func(b *testing.B) {
+			sdk := answered(b, http.StatusOK, canned.Messaging.Answer)
+			measureCalls(b, 1, func() error {
+				_, err := sdk.Events.Trigger(b.Context(), params)
+				return err
+			})
+		})
+	}
+}
+
+// BenchmarkTriggerByHand is the same call without the SDK, for comparison.
+func BenchmarkTriggerByHand(b *testing.B) {
+	transport := canned.Transport{Status: http.StatusOK, Body: []byte(canned.Messaging.Answer)}
+	byHand := peers.NewByHandThrough(transport, "https://api.example.com")
+	measureCalls(b, 1, func() error { return byHand.Call(b.Context()) })
+}
+
+func BenchmarkEmailBroadcast(b *testing.B) {
+	for _, customers := range []int{10, 1000, 100_000} {
+		b.Run(fmt.Sprint(customers), func(b *testing.B) {
+			sdk, params := answered(b, http.StatusOK, canned.Messaging.Answer), broadcastTo(customers)
+			measureCalls(b, customers, func() error {
+				_, err := sdk.Broadcasts.SendEmail(b.Context(), params)
+				return err
+			})
+		})
+	}
+}
+
+func BenchmarkFailure(b *testing.B) {
+	_, badPage := pageAndBadPage(100)
+	page := canned.Whole(canned.Messaging.Format, 100)
+	cases := []struct {
+		name string
+		sdk  peers.SDK
+		call func(context.Context, peers.SDK) error
+	}{
+		{"a ValidationError", answered(b, http.StatusOK, canned.Messaging.Answer), triggerNothing},
+		{"a 422 that names 4 fields", answered(b, http.StatusUnprocessableEntity, refusalOf(4)), trigger},
+		{"a 422 that names 500 fields", answered(b, http.StatusUnprocessableEntity, refusalOf(500)), trigger},
+		{"a row that can't be read", answered(b, http.StatusOK, badPage), listCustomers},
+		{"a page that is cut short", answered(b, http.StatusOK, page[:len(page)-10]), listCustomers},
+		{"HTML in place of a page", answered(b, http.StatusOK, "<html><body>Welcome</body></html>"), listCustomers},
+	}
+	for _, c := range cases {
+		b.Run(c.name, func(b *testing.B) {
+			measureCalls(b, 1, func() error {
+				if c.call(b.Context(), c.sdk) == nil {
+					return errors.New("was meant to fail")
+				}
+				return nil
+			})
+		})
+	}
+}
+
+func trigger(ctx context.Context, sdk peers.SDK) error { return sdk.Call(ctx) }
+
+func triggerNothing(ctx context.Context, sdk peers.SDK) error {
+	_, err := sdk.Events.Trigger(ctx, messaging.EventTriggerParams{})
+	return err
+}
+
+func listCustomers(ctx context.Context, sdk peers.SDK) error {
+	_, err := sdk.Customers.List(ctx, messaging.CustomerListParams{PerPage: 100})
+	return err
+}

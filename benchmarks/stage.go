@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/messaging-go/messaging/benchmarks/internal/canned"
+	"github.com/messaging-go/messaging/benchmarks/internal/measure"
+	"github.com/messaging-go/messaging/benchmarks/internal/peers"
+)
+
+// scale is how much work a run does.
+type scale struct {
+	budget time.Duration // after which no round is begun but a first one
+
+	rounds     int   // of most experiments
+	fewRounds  int   // of those that take long
+	manyRounds int   // of those that are short, and noisy
+	rows       int   // of a long list
+	peerRows   int   // of the list that each peer walks
+	readAhead  int   // pages
+	inFlight   []int // calls in flight, from one to many
+	waves      int   // how often each of the calls in flight is made anew
+	bursts     int
+	calls      int // one after the other, of one round
+	broadcast  int // customers
+}
+
+var (
+	fullScale = scale{rounds: 5, fewRounds: 3, manyRounds: 25, rows: 1_000_000, peerRows: 200_000, readAhead: 200,
+		inFlight: []int{1, 16, 64, 256}, waves: 100, bursts: 10, calls: 500, broadcast: 100_000}
+	quickScale = scale{budget: 30 * time.Second, rounds: 3, fewRounds: 1, manyRounds: 7, rows: 50_000, peerRows: 10_000, readAhead: 25,
+		inFlight: []int{1, 16, 64, 256}, waves: 20, bursts: 3, calls: 200, broadcast: 100_000}
+)
+
+// many is the most calls in flight, and some a quarter of them.
+func (s scale) many() int { return s.inFlight[len(s.inFlight)-1] }
+func (s scale) some() int { return s.many() / 4 }
+
+// stage is what experiments are run on: the server, in a process of its own, and
+// the program that walks a list in a process of its own.
+type stage struct {
+	canned.Addresses
+	scale
+	walker string
+	close  func()
+}
+
+// newStage starts the server. It makes http.DefaultTransport trust it, which the
+// transports of the clients are made from.
+func newStage(ctx context.Context, scale scale) (*stage, error) {
+	walker, removeWalker, err := buildWalker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	addresses, stopServer, err := startServer(ctx, scale.peerRows)
+	s := &stage{Addresses: addresses, scale: scale, walker: walker, close: func() {
+		stopServer()
+		removeWalker()
+	}}
+	if err == nil {
+		http.DefaultTransport.(*http.Transport).TLSClientConfig, err = s.Trust()
+	}
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	return s, nil
+}
+
+// roleVariable tells a process, in its environment, that it is the server.
+const roleVariable = "MESSAGING_BENCHMARKS_SERVE_ROWS"
+
+// startServer runs this program again, as the server.
+func startServer(ctx context.Context, rows int) (addresses canned.Addresses, stop func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return addresses, func() {}, err
+	}
+	command := exec.CommandContext(ctx, self)
+	command.Env = append(os.Environ(), fmt.Sprint(roleVariable, "=", rows))
+	command.Stderr = os.Stderr
+	command.WaitDelay = time.Second
+	in, inErr := command.StdinPipe()
+	out, outErr := command.StdoutPipe()
+	if err := errors.Join(inErr, outErr, command.Start()); err != nil {
+		return addresses, func() {}, err
+	}
+	stop = func() {
+		_ = in.Close()
+		_ = command.Wait()
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &addresses)
+	}
+	return addresses, stop, err
+}
+
+// isServer reports whether this process was started to be the server.
+func isServer() bool { return os.Getenv(roleVariable) != "" }
+
+// serve serves until the process that started this one closes the input, or is
+// gone.
+func serve() error {
+	rows, err := strconv.Atoi(os.Getenv(roleVariable))
+	if err != nil {
+		return err
+	}
+	lists := map[string]http.Handler{peers.Messaging.Name: canned.List(peers.Messaging.Service, rows)}
+	for _, peer := range peers.All() {
+		lists[peer.Name] = canned.List(peer.Service, rows)
+	}
+	return canned.Serve(canned.Messaging, lists, os.Stdin, os.Stdout)
+}
+
+// counted measures work together with the connections that it opened.
+func (s *stage) counted(ctx context.Context, work func() (measure.Sample, error)) (measure.Sample, error) {
+	before, err := s.Connections(ctx)
+	if err != nil {
+		return measure.Sample{}, err
+	}
+	sample, err := work()
+	if err != nil {
+		return sample, err
+	}
+	after, err := s.Connections(ctx)
+	sample.Connections = after - before
+	return sample, err
+}
