@@ -78,7 +78,7 @@ func (p *EmailBroadcastParams) validate(problems *problems) {
 	problems.text("template_id", p.TemplateID)
 	problems.text("email_template_id", p.EmailTemplateID)
 	problems.requiredText("message_type", p.MessageType)
-	validateDelivery(problems, p.To, p.Schedule)
+	validateWhoAndWhen(problems, p.To, p.Schedule)
 }
 
 // emailBroadcastBody is EmailBroadcastParams on the wire.
@@ -128,7 +128,7 @@ func (p *PushBroadcastParams) validate(problems *problems) {
 	problems.requiredText("subject", p.Subject)
 	problems.requiredText("message", p.Message)
 	problems.text("whatsapp_template_id", p.WhatsAppTemplateID)
-	validateDelivery(problems, p.To, p.Schedule)
+	validateWhoAndWhen(problems, p.To, p.Schedule)
 }
 
 // pushBroadcastBody is PushBroadcastParams on the wire.
@@ -161,7 +161,7 @@ func newBroadcastBody(p *problems, to Audience, at *Schedule) broadcastBody {
 	return broadcastBody{AllCustomers: to.all, Recipients: to.wire(), ScheduleType: at.wireType(), ScheduleDate: at}
 }
 
-func validateDelivery(p *problems, to Audience, at *Schedule) {
+func validateWhoAndWhen(p *problems, to Audience, at *Schedule) {
 	to.validate(p)
 	if at != nil {
 		at.validate(p.in("schedule_date"))

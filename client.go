@@ -148,7 +148,7 @@ func (r Request) validate(p *problems) {
 	switch {
 	case err != nil || strings.ContainsFunc(r.Path, isNotPrintableASCII) || strings.ContainsAny(r.Path, ` \`):
 		p.add("Path", "must be an escaped path")
-	case u.IsAbs() || u.Host != "" || u.Opaque != "" || strings.HasPrefix(r.Path, "//"):
+	case u.IsAbs() || strings.HasPrefix(r.Path, "//"):
 		p.add("Path", "must be relative to the base URL")
 	case strings.ContainsAny(r.Path, "?#"):
 		p.add("Path", "must not have a query or a fragment; see Query")

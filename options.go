@@ -226,6 +226,8 @@ func (s requestSettings) with(opts []RequestOption, p *problems) requestSettings
 	return s.changed(opts, p)
 }
 
+// changed stands apart because settings that an option is handed move to the
+// heap, and most calls have no options.
 func (s requestSettings) changed(opts []RequestOption, p *problems) requestSettings {
 	for _, opt := range opts {
 		if opt == nil {

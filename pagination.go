@@ -70,8 +70,10 @@ func (q *listQuery) encode(validate bool, p *problems) string {
 		p.add("", "can't be written as a query")
 	}
 	encoded := values.Encode()
-	if longest := q.longestFilter(); longest != "" && len(encoded) > maxFilterQuery {
-		p.add(longest, "makes the query longer than "+strconv.Itoa(maxFilterQuery)+" bytes; ask for fewer at a time, see slices.Chunk")
+	if len(encoded) > maxFilterQuery {
+		if longest := q.longestFilter(); longest != "" {
+			p.add(longest, "makes the query longer than "+strconv.Itoa(maxFilterQuery)+" bytes; ask for fewer at a time, see slices.Chunk")
+		}
 	}
 	return encoded
 }

@@ -400,10 +400,9 @@ func (x *exchange) judge(resp *http.Response, err error) verdict {
 	return verdict{failure: x.apiError(resp, body.Bytes()), delivery: delivery, repeat: repeat}
 }
 
-// broken is the verdict on an attempt without a usable answer. Nothing is
-// repeated once the caller has given up.
+// broken is the verdict on an attempt without a usable answer.
 func (x *exchange) broken(cause error, delivery Delivery, repeat repeatable) verdict {
-	if x.ctx.Err() != nil || x.attempt.looping.Load() {
+	if x.attempt.looping.Load() {
 		repeat = repeatNever
 	}
 	return verdict{failure: &TransportError{Call: x.newCall(), Err: cause}, delivery: delivery, repeat: repeat}
