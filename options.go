@@ -320,7 +320,7 @@ func (c *config) checkBaseURL(baseURL string, p *problems) string {
 	if hasDotSegment(u.Path) {
 		p.add("baseURL", "must not have dot segments")
 	}
-	if len(p.found) == 0 && !strings.HasSuffix(baseURL, u.EscapedPath()) {
+	if p.none() && !strings.HasSuffix(baseURL, u.EscapedPath()) {
 		p.add("baseURL", "must have an escaped path")
 	}
 	return strings.TrimRight(baseURL, "/")

@@ -86,7 +86,7 @@ func (c *call) encode(settings requestSettings, p *problems) []byte {
 		c.params.validate(p)
 	}
 	wire := c.params.wire(p)
-	if len(p.found) > 0 {
+	if !p.none() {
 		return nil
 	}
 	var body bytes.Buffer

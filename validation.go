@@ -9,12 +9,19 @@ import (
 
 // problems collects what is wrong with the arguments of one call, each under
 // the path that the argument has on the wire. A node knows only its own step of
-// the path, so checking a hundred thousand sound customers writes no path.
+// the path, and add keeps nothing of it: a node lives on the stack of the check
+// that it is for, so that a hundred thousand sound customers allocate none.
 type problems struct {
 	parent *problems
 	name   string
-	i      int          // a step by position; -1 for one by name
-	found  []FieldError // in the root alone
+	i      int // a step by position; -1 for one by name
+	// In the root alone. A slice to append to would count as kept.
+	first, last *problem
+}
+
+type problem struct {
+	path, message string
+	next          *problem
 }
 
 func (p *problems) in(name string) *problems { return &problems{parent: p, name: name, i: -1} }
@@ -23,20 +30,36 @@ func (p *problems) index(i int) *problems { return &problems{parent: p, i: i} }
 
 // add records a problem with field, or with p itself where field is "".
 func (p *problems) add(field, message string) {
-	path := field
 	root := p
-	for ; root.parent != nil; root = root.parent {
-		step := root.name
-		if root.i >= 0 {
-			step = strconv.Itoa(root.i)
-		}
-		path = joinPath(step, path)
+	for root.parent != nil {
+		root = root.parent
 	}
-	if n := len(root.found); n > 0 && root.found[n-1].Field == path {
-		root.found[n-1].Messages = append(root.found[n-1].Messages, message)
-		return
+	found := &problem{path: string(appendStep(p.appendPath(nil), field)), message: message}
+	if root.first == nil {
+		root.first = found
+	} else {
+		root.last.next = found
 	}
-	root.found = append(root.found, FieldError{Field: path, Messages: []string{message}})
+	root.last = found
+}
+
+// appendPath writes the steps that lead to p.
+func (p *problems) appendPath(path []byte) []byte {
+	switch {
+	case p.parent == nil:
+		return path
+	case p.i >= 0:
+		return appendStep(p.parent.appendPath(path), strconv.Itoa(p.i))
+	default:
+		return appendStep(p.parent.appendPath(path), p.name)
+	}
+}
+
+func appendStep(path []byte, step string) []byte {
+	if len(path) > 0 && step != "" {
+		path = append(path, '.')
+	}
+	return append(path, step...)
 }
 
 // text checks a string that may be empty.
@@ -75,12 +98,23 @@ func (p *problems) emails(field string, values []string) {
 	}
 }
 
+// none reports whether nothing has been found so far. It is asked of the root.
+func (p *problems) none() bool { return p.first == nil }
+
 // err is nil where nothing was found.
 func (p *problems) err(op string) error {
-	if len(p.found) == 0 {
+	if p.none() {
 		return nil
 	}
-	return &ValidationError{Op: op, Fields: p.found}
+	var fields []FieldError
+	for found := p.first; found != nil; found = found.next {
+		if last := len(fields) - 1; last >= 0 && fields[last].Field == found.path {
+			fields[last].Messages = append(fields[last].Messages, found.message)
+		} else {
+			fields = append(fields, FieldError{Field: found.path, Messages: []string{found.message}})
+		}
+	}
+	return &ValidationError{Op: op, Fields: fields}
 }
 
 // looksLikeEmail asks for one @ with something on both sides and no blanks. Only

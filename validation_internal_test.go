@@ -47,10 +47,10 @@ func TestAProblemIsFiledUnderItsPathOnTheWire(t *testing.T) {
 	p.add("subject", "is dull")
 	customers.index(12).add("", "is back")
 
-	assert.Equal(t, []FieldError{
+	assert.Equal(t, &ValidationError{Op: "test", Fields: []FieldError{
 		{"recipients.0.customers.0.email", []string{"is odd"}},
 		{"recipients.0.customers.12", []string{"is empty", "is late"}},
 		{"subject", []string{"is dull"}},
 		{"recipients.0.customers.12", []string{"is back"}},
-	}, p.found)
+	}}, p.err("test"))
 }
