@@ -21,52 +21,45 @@ import (
 // decode is made of its methods. They leave their target alone on null, take a
 // number for a text, and name the path of what they can't read.
 type reader struct {
-	json  jx.Decoder
-	depth int
+	json    jx.Decoder
+	depth   int
+	length  int    // of the document
+	scratch []byte // of text
 
-	// The texts of a row wait here until share gives them one allocation.
-	text    []byte
-	waiting []waitingText
+	// Texts and lists of names are short and many, so they are cut from these.
+	texts strings.Builder
+	names []string
+
+	nodes []node // of the body of an error
 
 	body    bytes.Buffer // the answer, where this reader has read it
 	limited io.LimitedReader
 }
 
-// waitingText is a text for target, or a comma-separated one for names.
-type waitingText struct {
-	target     *string
-	names      *[]string
-	start, end int
-}
-
-func (w waitingText) give(text string) {
-	if w.names == nil {
-		*w.target = text
-		return
-	}
-	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
-		if *w.names == nil {
-			*w.names = make([]string, 0, strings.Count(text, ",")+1)
-		}
-		*w.names = append(*w.names, name)
-	}
-}
+// textsAtOnce and namesAtOnce are what shares an allocation: much is saved, and
+// whoever keeps a single text keeps no more than its neighbours with it.
+const (
+	textsAtOnce = 512 // bytes
+	namesAtOnce = 16
+)
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// maxPooledBytes keeps one huge answer from occupying memory for good.
-const maxPooledBytes = 4 << 20
+// What is larger is not pooled, so that no huge answer occupies memory for good.
+const (
+	maxPooledBytes = 4 << 20
+	maxPooledNodes = maxPooledBytes / 64 // bytes each
+)
 
 func newReader() *reader { return readers.Get().(*reader) }
 
 func (r *reader) free() {
-	clear(r.waiting[:cap(r.waiting)])
-	r.waiting = r.waiting[:0]
 	r.json.ResetBytes(nil)
-	if r.body.Cap() > maxPooledBytes || cap(r.text) > maxPooledBytes {
+	r.texts.Reset()
+	r.names = nil
+	clear(r.nodes)
+	r.nodes = r.nodes[:0]
+	if r.body.Cap() > maxPooledBytes || cap(r.scratch) > maxPooledBytes || cap(r.nodes) > maxPooledNodes {
 		return
 	}
 	r.body.Reset()
@@ -81,7 +74,7 @@ func (r *reader) reset(document []byte) {
 		document = bytes.ToValidUTF8(document, []byte(replacement))
 	}
 	r.json.ResetBytes(document)
-	r.depth, r.text, r.waiting = 0, r.text[:0], r.waiting[:0]
+	r.depth, r.length = 0, len(document)
 }
 
 const replacement = string(utf8.RuneError)
@@ -102,16 +95,17 @@ func (r *reader) object(field func(key []byte) error) error {
 	if err := r.descend(); err != nil {
 		return err
 	}
-	members, err := r.json.ObjIter()
-	if err != nil {
-		return errSyntax
-	}
-	for members.Next() {
-		if err := field(members.Key()); err != nil {
-			return at(string(members.Key()), err)
+	var failure error
+	err := r.json.ObjBytes(func(_ *jx.Decoder, key []byte) error {
+		if err := field(key); err != nil {
+			failure = at(string(key), err)
 		}
-	}
-	if members.Err() != nil {
+		return failure
+	})
+	switch {
+	case failure != nil:
+		return failure
+	case err != nil:
 		return errSyntax
 	}
 	r.depth--
@@ -157,58 +151,44 @@ func (r *reader) null() (bool, error) {
 	return true, r.scalar(r.json.Null())
 }
 
-// string reads a text or a number. The target is set by the next share.
-func (r *reader) string(target *string) error { return r.textFor(waitingText{target: target}) }
-
-func (r *reader) textFor(w waitingText) error {
-	w.start = len(r.text)
+// string reads a text or a number.
+func (r *reader) string(target *string) error {
 	switch r.json.Next() {
 	case jx.String:
-		text, err := r.json.StrAppend(r.text)
+		text, err := r.json.StrAppend(r.scratch[:0])
 		if err != nil {
 			return errSyntax
 		}
-		r.text = text
+		r.scratch = text
+		*target = r.keep(text)
+		return nil
 	case jx.Number:
 		number, err := r.json.Raw()
 		if err != nil {
 			return errSyntax
 		}
-		r.text = append(r.text, number...)
+		*target = r.keep(number)
+		return nil
 	case jx.Null:
 		return r.scalar(r.json.Null())
 	default:
 		return r.unexpected("a text")
 	}
-	w.end = len(r.text)
-	r.waiting = append(r.waiting, w)
-	return nil
 }
 
-// share hands out the texts read since the last share, all cut from one string.
-func (r *reader) share() { r.shareSince(mark{}) }
-
-// mark is a point between two texts, for a part of a row that is shared apart.
-type mark struct{ text, waiting int }
-
-func (r *reader) mark() mark { return mark{len(r.text), len(r.waiting)} }
-
-func (r *reader) shareSince(m mark) {
-	shared := string(r.text[m.text:])
-	for _, w := range r.waiting[m.waiting:] {
-		w.give(shared[w.start-m.text : w.end-m.text])
+// keep returns text as a string, which shares memory with others where it is
+// short. What a strings.Builder has once written stays as it is.
+func (r *reader) keep(text []byte) string {
+	if len(text) > textsAtOnce/4 {
+		return string(text)
 	}
-	r.text, r.waiting = r.text[:m.text], r.waiting[:m.waiting]
-}
-
-// plainString reads a text or a number at once, for what is looked at before
-// the row is complete.
-func (r *reader) plainString() (string, error) {
-	m := r.mark()
-	err := r.string(nil)
-	text := string(r.text[m.text:])
-	r.text, r.waiting = r.text[:m.text], r.waiting[:m.waiting]
-	return text, err
+	if r.texts.Cap()-r.texts.Len() < len(text) {
+		r.texts.Reset()
+		r.texts.Grow(min(textsAtOnce, r.length))
+	}
+	start := r.texts.Len()
+	r.texts.Write(text)
+	return r.texts.String()[start:]
 }
 
 // optionalString keeps the difference between null and "".
@@ -225,11 +205,39 @@ func (r *reader) optionalString(target **string) error {
 func (r *reader) commaSeparated(target *[]string) error {
 	*target = nil
 	if r.json.Next() != jx.Array {
-		return r.textFor(waitingText{names: target})
+		return r.namesIn(target)
 	}
 	return r.array(func(int) error {
-		return r.textFor(waitingText{names: target})
+		var names []string
+		err := r.namesIn(&names)
+		*target = append(*target, names...)
+		return err
 	})
+}
+
+// namesIn reads a text of names that commas part, some of which may be blank.
+func (r *reader) namesIn(target *[]string) error {
+	var text string
+	if err := r.string(&text); err != nil || text == "" {
+		return err
+	}
+	most := strings.Count(text, ",") + 1
+	if cap(r.names)-len(r.names) < most {
+		r.names = make([]string, 0, max(most, namesAtOnce))
+	}
+	names := r.names[len(r.names):]
+	for more := true; more; {
+		var name string
+		name, text, more = strings.Cut(text, ",")
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	r.names = r.names[:len(r.names)+len(names)]
+	if len(names) > 0 {
+		*target = slices.Clip(names)
+	}
+	return nil
 }
 
 // integer reads a whole number in any spelling: 20, "20", 20.0, 2e1.
@@ -312,9 +320,10 @@ func (r *reader) strictBoolean() (bool, error) {
 }
 
 // anyText reads a text, or whatever stands in its place as it is written.
-func (r *reader) anyText() (string, error) {
+func (r *reader) anyText() (text string, err error) {
 	if r.json.Next() == jx.String {
-		return r.plainString()
+		err = r.string(&text)
+		return text, err
 	}
 	raw, err := r.raw()
 	if string(raw) == "null" {
@@ -391,22 +400,33 @@ func (r *reader) raw() (jx.Raw, error) {
 
 // nesting is how deep the arrays and objects of a sound JSON value go.
 func nesting(value []byte) int {
-	depth, deepest, quoted := 0, 0, false
+	depth, deepest := 0, 0
 	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '[' || c == '{':
+		switch value[i] {
+		case '"':
+			i += closingQuote(value[i:])
+		case '[', '{':
 			depth++
 			deepest = max(deepest, depth)
-		case c == ']' || c == '}':
+		case ']', '}':
 			depth--
 		}
 	}
 	return deepest
+}
+
+// closingQuote is where the text ends that value begins with.
+func closingQuote(value []byte) int {
+	for end := 1; ; end++ {
+		end += bytes.IndexByte(value[end:], '"')
+		backslashes := 0
+		for value[end-1-backslashes] == '\\' {
+			backslashes++
+		}
+		if backslashes%2 == 0 {
+			return end
+		}
+	}
 }
 
 func (r *reader) scalar(err error) error {
@@ -475,21 +495,13 @@ type model[T any] interface {
 	decode(*reader) error
 }
 
-// decodeOne reads one model, its texts included.
-func decodeOne[T any, M model[T]](r *reader) (T, error) {
-	var value T
-	m := r.mark()
-	err := M(&value).decode(r)
-	r.shareSince(m)
-	return value, err
-}
-
 // readModel reads a document that is one model. On an error, into stays as it was.
 func readModel[T any, M model[T]](document []byte, into M) error {
 	r := newReader()
 	defer r.free()
 	r.reset(document)
-	value, err := decodeOne[T, M](r)
+	var value T
+	err := M(&value).decode(r)
 	if err == nil {
 		err = r.end()
 	}
@@ -534,6 +546,9 @@ func marshalModel(body any, extra Extra) ([]byte, error) {
 // blank, in either case, with a fraction of a second after a dot or a comma,
 // with any offset. One without a zone is in UTC, as every time of the service is.
 func parseTime(text []byte) (time.Time, bool) {
+	if t, ok := parseStamp(text); ok {
+		return t, true
+	}
 	const shortest, date = len("2006-01-02T15:04:05"), len("2006-01-02")
 	if len(text) < shortest {
 		return time.Time{}, false
@@ -562,6 +577,49 @@ func parseTime(text []byte) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return t, true
+}
+
+// parseStamp reads 2006-01-02T15:04:05Z and 2006-01-02 15:04:05, the forms that
+// the service writes most, in a fraction of the time that time.Parse takes. What
+// it does not read may be a time all the same.
+func parseStamp(text []byte) (time.Time, bool) {
+	const form = "2006-01-02T15:04:05"
+	if len(text) != len(form) && (len(text) != len(form)+1 || text[len(form)] != 'Z') {
+		return time.Time{}, false
+	}
+	if text[4] != '-' || text[7] != '-' || text[10] != 'T' && text[10] != ' ' || text[13] != ':' || text[16] != ':' {
+		return time.Time{}, false
+	}
+	century, year, month, day := twoDigits(text[0:]), twoDigits(text[2:]), twoDigits(text[5:]), twoDigits(text[8:])
+	hour, minute, second := twoDigits(text[11:]), twoDigits(text[14:]), twoDigits(text[17:])
+	if century > 99 || year > 99 || month < 1 || month > 12 || hour > 23 || minute > 59 || second > 59 ||
+		day < 1 || day > 31 || day > 28 && (day == 31 || month == 2) { // not in every month
+		return time.Time{}, false
+	}
+	days := int64(daysSince1970(100*century+year, month, day))
+	return time.Unix(days*24*3600+int64(3600*hour+60*minute+second), 0).UTC(), true
+}
+
+// daysSince1970 counts the days to a date of the years 0 to 9999. Its years begin
+// in March, so that the leap day is the last.
+func daysSince1970(year, month, day int) int {
+	if month < 3 {
+		year, month = year-1, month+12
+	}
+	year += 400 // a whole cycle of the calendar, as there is a year before 0
+	dayOfYear := (153*(month-3)+2)/5 + day - 1
+	const cycle, until1970 = 146_097, 719_468 // days; the latter from 1 March of the year 0
+	return 365*year + year/4 - year/100 + year/400 + dayOfYear - cycle - until1970
+}
+
+// twoDigits is the number that text begins with, or one that no part of a time
+// can be.
+func twoDigits(text []byte) int {
+	tens, ones := text[0]-'0', text[1]-'0'
+	if tens > 9 || ones > 9 {
+		return 100
+	}
+	return 10*int(tens) + int(ones)
 }
 
 func isSign(c byte) bool { return c == '+' || c == '-' }

@@ -17,7 +17,9 @@ type complaint struct {
 	code    string
 	message string
 	fields  []FieldError
-	size    int // of all that was taken
+	// messages are those of all fields, in one slice that each has its part of.
+	messages []string
+	size     int // of all that was taken
 }
 
 // rewrite changes every text.
@@ -44,7 +46,7 @@ func readComplaint(body []byte) complaint {
 	switch r.json.Next() {
 	case jx.Object, jx.Array, jx.String:
 		var c complaint
-		c.read(readNode(r))
+		c.read(r.tree())
 		return c
 	}
 	text := plainText(body)
@@ -68,45 +70,68 @@ func plainText(body []byte) string {
 	return string(text)
 }
 
-// node is a JSON value with its members in the order of the document.
+// node is a JSON value.
 type node struct {
-	kind    jx.Type
-	text    string // of a string, number or boolean
-	keys    []string
-	members []node
+	key   string // in the object that it is a member of
+	kind  jx.Type
+	text  string // of a string, number or boolean
+	below []node // its members and theirs, in the order of the document
 }
 
-// readNode reads as much of a value as is sound.
-func readNode(r *reader) node {
-	n := node{kind: r.json.Next()}
-	switch n.kind {
+// members ranges over what n has in it.
+func (n node) members(yield func(node) bool) {
+	for rest := n.below; len(rest) > 0; rest = rest[1+len(rest[0].below):] {
+		if !yield(rest[0]) {
+			return
+		}
+	}
+}
+
+// tree reads as much of a document as is sound. The nodes are r's.
+func (r *reader) tree() node {
+	r.readNode("")
+	return r.nodes[0]
+}
+
+func (r *reader) readNode(key string) {
+	i := len(r.nodes)
+	r.nodes = append(r.nodes, node{key: key, kind: r.json.Next()})
+	var text string
+	switch r.nodes[i].kind {
 	case jx.Object:
 		_ = r.object(func(key []byte) error {
-			n.keys = append(n.keys, string(key))
-			n.members = append(n.members, readNode(r))
+			r.readNode(r.keep(key))
 			return nil
 		})
 	case jx.Array:
 		_ = r.array(func(int) error {
-			n.members = append(n.members, readNode(r))
+			r.readNode("")
 			return nil
 		})
 	case jx.String:
-		n.text, _ = r.plainString()
+		_ = r.string(&text)
 	case jx.Number, jx.Bool:
 		raw, _ := r.raw()
-		n.text = string(raw)
+		text = string(raw)
 	case jx.Null:
 		_, _ = r.null()
 	}
-	return n
+	r.nodes[i].text, r.nodes[i].below = text, r.nodes[i+1:]
 }
 
 // member returns the first of the named members that says something.
 func (n node) member(keys ...string) (node, bool) {
+	if n.kind != jx.Object {
+		return node{}, false
+	}
 	for _, key := range keys {
-		if i := slices.Index(n.keys, key); i >= 0 && i < len(n.members) && n.members[i].kind != jx.Null {
-			return n.members[i], true
+		for m := range n.members {
+			if m.key == key {
+				if m.kind != jx.Null {
+					return m, true
+				}
+				break
+			}
 		}
 	}
 	return node{}, false
@@ -135,8 +160,13 @@ func (n node) problems() (node, bool) {
 	if problems, ok := n.member(fieldsKeys...); ok {
 		return problems, true
 	}
-	lists := slices.DeleteFunc(slices.Clone(n.members), func(m node) bool { return m.kind != jx.Array && m.kind != jx.Object })
-	if m, ok := n.member(listKeys...); ok && len(lists) == 1 && m.kind == lists[0].kind {
+	lists := 0
+	for m := range n.members {
+		if m.kind == jx.Array || m.kind == jx.Object {
+			lists++
+		}
+	}
+	if m, ok := n.member(listKeys...); ok && lists == 1 && (m.kind == jx.Array || m.kind == jx.Object) {
 		return m, true
 	}
 	return node{}, false // where there are several, they are fields
@@ -157,7 +187,7 @@ func (c *complaint) read(n node) {
 		if inner, ok := n.member("error"); ok {
 			c.readInner(inner)
 		}
-		if inner, ok := n.member("data"); ok && len(c.fields) == 0 && len(inner.keys) > 0 {
+		if inner, ok := n.member("data"); ok && len(c.fields) == 0 && inner.kind == jx.Object && len(inner.below) > 0 {
 			c.readInner(inner)
 		}
 		if c.message == "" && len(c.fields) == 0 {
@@ -192,7 +222,7 @@ func (c *complaint) readProblems(path string, n node) {
 	case jx.Object:
 		c.readFields(path, n, func(node) bool { return true })
 	case jx.Array:
-		for _, m := range n.members {
+		for m := range n.members {
 			c.readProblem(path, m)
 		}
 	default:
@@ -229,7 +259,7 @@ func (n node) fieldName() string {
 	}
 	if steps, ok := n.member("loc", "path"); ok && steps.kind == jx.Array {
 		var names []string
-		for _, step := range steps.members {
+		for step := range steps.members {
 			names = append(names, step.text)
 		}
 		return strings.Join(names, ".")
@@ -239,14 +269,14 @@ func (n node) fieldName() string {
 
 // readFields takes an object whose keys are fields.
 func (c *complaint) readFields(path string, n node, wanted func(node) bool) {
-	for i, m := range n.members {
+	for m := range n.members {
 		if c.isFull() {
 			return
 		}
-		if i >= len(n.keys) || !wanted(m) {
+		if !wanted(m) {
 			continue
 		}
-		field := n.keys[i]
+		field := m.key
 		if path != "" {
 			field = path + "." + field
 		}
@@ -272,8 +302,15 @@ func (c *complaint) addMessage(field, message string) {
 		c.message += "; " + message
 	case len(c.fields) > 0 && c.fields[len(c.fields)-1].Field == field:
 		last := &c.fields[len(c.fields)-1]
-		last.Messages = append(last.Messages, message)
+		last.Messages = c.addTo(last.Messages, message)
 	default:
-		c.fields = append(c.fields, FieldError{Field: field, Messages: []string{message}})
+		c.fields = append(c.fields, FieldError{Field: field, Messages: c.addTo(nil, message)})
 	}
+}
+
+// addTo adds a message to those of the last field.
+func (c *complaint) addTo(last []string, message string) []string {
+	start := len(c.messages) - len(last)
+	c.messages = append(c.messages, message)
+	return slices.Clip(c.messages[start:])
 }

@@ -94,8 +94,8 @@ func (e *EventParameter) decode(r *reader) error {
 		case "name":
 			return r.string(&e.Name)
 		case "type":
-			text, err := r.plainString()
-			e.Type = ParameterType(text).lower()
+			err := r.string((*string)(&e.Type))
+			e.Type = e.Type.lower()
 			return err
 		case "required":
 			return r.boolean(&e.Required)
@@ -265,7 +265,8 @@ func (e *Event) decodeParameters(r *reader) error {
 		return err
 	}
 	return r.array(func(int) error {
-		parameter, err := decodeOne[EventParameter](r)
+		var parameter EventParameter
+		err := parameter.decode(r)
 		e.Parameters = append(e.Parameters, parameter)
 		return err
 	})

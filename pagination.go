@@ -185,9 +185,7 @@ func (p *pageReader[T, M]) readRows(r *reader) error {
 		}
 		var item T
 		p.items = append(p.items, item)
-		err := M(&p.items[i]).decode(r)
-		r.share()
-		return err
+		return M(&p.items[i]).decode(r)
 	})
 }
 
@@ -266,7 +264,8 @@ func readMeta(r *reader, into **PageMeta) error {
 
 // cursor reads a cursor, which must come back to the service as it was.
 func (r *reader) cursor() (string, error) {
-	cursor, err := r.plainString()
+	var cursor string
+	err := r.string(&cursor)
 	if strings.Contains(cursor, replacement) {
 		return "", errNotUTF8
 	}

@@ -1,0 +1,142 @@
+package messaging
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEveryMonthBeginsAndEndsWhereTheCalendarSays(t *testing.T) {
+	for year := range 10_000 {
+		for month := time.January; month <= time.December; month++ {
+			for _, day := range []int{1, 28, time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()} {
+				wanted := time.Date(year, month, day, 23, 59, 58, 0, time.UTC)
+				text := wanted.Format("2006-01-02T15:04:05Z")
+				if got, ok := parseTime([]byte(text)); !ok || got != wanted {
+					require.Equal(t, wanted, got, text)
+				}
+			}
+		}
+	}
+}
+
+func TestAStampIsReadByItsDigitsAloneWhereThatLeavesNoDoubt(t *testing.T) {
+	tests := []struct {
+		name, text string
+		read       bool
+	}{
+		{"in UTC", "2024-02-28T23:59:59Z", true},
+		{"with a blank and without a zone", "2024-02-28 23:59:59", true},
+		{"in the year 0", "0000-01-01T00:00:00Z", true},
+		{"on a day that not every month has", "2023-02-29T00:00:00Z", false},
+		{"on the last day of a long month", "2024-01-31T00:00:00Z", false},
+		{"with a letter for a digit", "2O24-01-01T00:00:00Z", false},
+		{"with a sign for a digit", "2024-01-01T00:00:0-Z", false},
+		{"in month 0", "2024-00-01T00:00:00Z", false},
+		{"in month 13", "2024-13-01T00:00:00Z", false},
+		{"on day 0", "2024-01-00T00:00:00Z", false},
+		{"in hour 24", "2024-01-01T24:00:00Z", false},
+		{"in minute 60", "2024-01-01T00:60:00Z", false},
+		{"in second 60", "2024-01-01T00:00:60Z", false},
+		{"with slashes", "2024/01/01T00:00:00Z", false},
+		{"with an offset", "2024-01-01T00:00:00+01:00", false},
+		{"with another zone", "2024-01-01T00:00:00X", false},
+		{"with a fraction", "2024-01-01T00:00:00.5Z", false},
+		{"cut short", "2024-01-01T00:00:0", false},
+		{"missing", "", false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, read := parseStamp([]byte(test.text))
+			assert.Equal(t, test.read, read)
+		})
+	}
+}
+
+func TestTextsThatShareMemoryStayWhatTheyWere(t *testing.T) {
+	var document strings.Builder
+	var wanted []string
+	for i := range 2000 {
+		wanted = append(wanted, strings.Repeat(string(rune('a'+i%26)), i*7%(textsAtOnce/2)))
+		fmt.Fprintf(&document, "%c%q", "[,"[min(i, 1)], wanted[i])
+	}
+	document.WriteByte(']')
+
+	r := newReader()
+	r.reset([]byte(document.String()))
+	var got []string
+	require.NoError(t, r.array(func(int) error {
+		got = append(got, "")
+		return r.string(&got[len(got)-1])
+	}))
+	assert.LessOrEqual(t, r.texts.Cap(), textsAtOnce, "memory that texts share")
+	r.free()
+
+	assert.Equal(t, wanted, got)
+}
+
+func TestNamesThatShareMemoryCanBeAddedTo(t *testing.T) {
+	r := newReader()
+	defer r.free()
+	r.reset([]byte(`["email,sms", "fax", " email, sms ,, ", ["push", "web,email"], "", " , ", null]`))
+	var got [][]string
+	require.NoError(t, r.array(func(int) error {
+		var names []string
+		err := r.commaSeparated(&names)
+		got = append(got, names)
+		return err
+	}))
+	_ = append(got[0], "must not reach the next")
+
+	assert.Equal(t, [][]string{{"email", "sms"}, {"fax"}, {"email", "sms"}, {"push", "web", "email"}, nil, nil, nil}, got)
+}
+
+func TestAReaderThatIsNotInUseKeepsNoPersonalData(t *testing.T) {
+	r := newReader()
+	r.reset([]byte(`{"errors":{"jane@example.com":["is nobody"]}}`))
+	r.tree()
+	var names []string
+	r.reset([]byte(`"Jane"`))
+	require.NoError(t, r.commaSeparated(&names))
+	r.free()
+
+	assert.Nil(t, r.names)
+	assert.Zero(t, r.texts.Cap())
+	for _, node := range r.nodes[:cap(r.nodes)] {
+		assert.Zero(t, node)
+	}
+}
+
+func TestAShortDocumentTakesNoMoreMemoryForItsTextsThanItHas(t *testing.T) {
+	var r reader
+	r.reset([]byte(`"0123456789"`))
+	var text string
+	require.NoError(t, r.string(&text))
+	assert.LessOrEqual(t, r.texts.Cap(), 16)
+}
+
+func TestNesting(t *testing.T) {
+	tests := []struct {
+		name, value string
+		depth       int
+	}{
+		{"a number", `1`, 0},
+		{"an empty list", `[]`, 1},
+		{"lists side by side", `[[],[[]],[]]`, 3},
+		{"lists and objects", `{"a":[{"b":{}}],"c":1}`, 4},
+		{"brackets in a text", `["[[[{{{"]`, 1},
+		{"a quote in a text", `["\"[[["]`, 1},
+		{"a backslash at the end of a text", `["\\",[1]]`, 2},
+		{"a backslash and a quote at the end of a text", `["\\\"[",[1]]`, 2},
+		{"an empty text", `["",[""]]`, 2},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			assert.Equal(t, test.depth, nesting([]byte(test.value)))
+		})
+	}
+}
