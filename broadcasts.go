@@ -146,10 +146,13 @@ func (p *PushBroadcastParams) wire(problems *problems) any {
 	}
 }
 
-// broadcastBody is what both kinds of broadcast say about who and when.
+func (p *EmailBroadcastParams) audience() Audience { return p.To }
+func (p *PushBroadcastParams) audience() Audience  { return p.To }
+
+// broadcastBody is what both kinds of broadcast say about who and when, but for
+// the recipients, who are written after it.
 type broadcastBody struct {
 	AllCustomers bool      `json:"all_customers,omitempty"`
-	Recipients   any       `json:"recipients,omitempty"`
 	ScheduleType string    `json:"schedule_type"`
 	ScheduleDate *Schedule `json:"schedule_date,omitempty"`
 }
@@ -158,7 +161,7 @@ func newBroadcastBody(p *problems, to Audience, at *Schedule) broadcastBody {
 	if to.flaw != "" {
 		p.add("recipients", to.flaw)
 	}
-	return broadcastBody{AllCustomers: to.all, Recipients: to.wire(), ScheduleType: at.wireType(), ScheduleDate: at}
+	return broadcastBody{AllCustomers: to.all, ScheduleType: at.wireType(), ScheduleDate: at}
 }
 
 func validateWhoAndWhen(p *problems, to Audience, at *Schedule) {

@@ -39,7 +39,7 @@ func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts
 //
 // API: GET /v1/customers
 func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[Customer, error] {
-	return items(s.Pages(ctx, p, opts...))
+	return all[Customer](ctx, s.core, listCustomers, listQuery(p), opts)
 }
 
 // Get returns the customer with the given customer id. The error is

@@ -67,7 +67,7 @@ func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...Re
 //
 // API: GET /v1/events
 func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[Event, error] {
-	return items(s.Pages(ctx, p, opts...))
+	return all[Event](ctx, s.core, listEvents, p.query(), opts)
 }
 
 // EventListParams selects event definitions.

@@ -109,24 +109,20 @@ func checkFilter(p *problems, field string, values []string) {
 
 // list fetches one page.
 func list[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) (*Page[T], error) {
-	page, err := fetch[T, M](ctx, c, op, q, opts)
+	page, err := fetch[T, M](ctx, c, op, q, opts, nil)
 	if err != nil {
 		return nil, err
 	}
 	return page, nil
 }
 
-// fetch fetches one page. Beside an error stands a page with the meta alone,
-// where the answer still told.
-func fetch[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) (*Page[T], error) {
-	var problems problems
-	settings := c.perRequest.with(opts, &problems)
-	encoded := q.encode(!settings.withoutValidation, &problems)
-	if err := problems.err(op.name); err != nil {
-		return &Page[T]{}, err
-	}
-	rows := &pageReader[T, M]{perPage: q.PerPage}
-	response, err := c.exchange(ctx, call{operation: op, query: encoded, rows: rows}, settings, nil)
+// fetch fetches one page, into the room that it is given. Beside an error stands
+// a page with the meta alone, where the answer still told.
+func fetch[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption, room []T) (*Page[T], error) {
+	rows := &pageReader[T, M]{perPage: q.PerPage, items: room[:0]}
+	x := c.newExchange(ctx, call{operation: op, rows: rows}, opts)
+	x.call.query = q.encode(!x.settings.withoutValidation, &x.problems)
+	response, err := x.run()
 	return &Page[T]{Items: rows.items, Meta: rows.meta(), Response: response}, err
 }
 
@@ -180,7 +176,7 @@ func (p *pageReader[T, M]) readRows(r *reader) error {
 		if i == limit {
 			return fmt.Errorf("is one row too many: %w", ErrTooLarge)
 		}
-		if i == 0 {
+		if cap(p.items) == 0 {
 			p.items = make([]T, 0, p.capacity())
 		}
 		var item T
@@ -333,25 +329,40 @@ func unusable(op operation, response *Response, err error) *DecodeError {
 	return e
 }
 
-// pages is the one loop over pages. Everything that the package documentation
-// promises about ranges is kept here.
+// pages ranges over pages, and all over their items.
 func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[*Page[T], error] {
+	return walk[T, M](ctx, c, op, q, opts, false)
+}
+
+func all[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[T, error] {
+	return items(walk[T, M](ctx, c, op, q, opts, true))
+}
+
+// walk is the one loop over pages. Everything that the package documentation
+// promises about ranges is kept here. Where pages are fleeting, so that nobody
+// keeps their Items, they take turns in the same room: one page is read ahead
+// while the loop goes through the other.
+func walk[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption, fleeting bool) iter.Seq2[*Page[T], error] {
 	return func(yield func(*Page[T], error) bool) {
 		var ahead sync.WaitGroup
 		defer ahead.Wait()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 
-		read := func(cursor string) fetched[T] {
+		var rooms [2][]T
+		read := func(n int, cursor string) fetched[T] {
 			q := q
 			q.Cursor = cursor
-			page, err := fetch[T, M](ctx, c, op, q, opts)
+			page, err := fetch[T, M](ctx, c, op, q, opts, rooms[n%2])
+			if fleeting {
+				rooms[n%2] = page.Items
+			}
 			return fetched[T]{page: page, err: err}
 		}
 		readAhead := !c.perRequest.with(opts, new(problems)).withoutReadAhead
 		trail := newTrail(op, q.Cursor)
-		cursor, current := q.Cursor, read(q.Cursor)
-		for first := true; ; first = false {
+		cursor, current := q.Cursor, read(0, q.Cursor)
+		for n := 0; ; n++ {
 			if current.err != nil {
 				yield(nil, &PageError{Cursor: cursor, Next: trail.ahead(current.page.Meta), Err: current.err})
 				return
@@ -359,9 +370,9 @@ func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q list
 			page := current.page
 			next, err := trail.next(page.Meta, len(page.Items), page.Response)
 			var coming chan fetched[T]
-			if readAhead && !first && next != "" && err == nil {
+			if readAhead && n > 0 && next != "" && err == nil {
 				coming = make(chan fetched[T], 1)
-				ahead.Go(func() { fetchAhead(coming, func() fetched[T] { return read(next) }) })
+				ahead.Go(func() { fetchAhead(coming, func() fetched[T] { return read(n+1, next) }) })
 			}
 			switch {
 			case !yield(page, nil):
@@ -374,7 +385,7 @@ func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q list
 			case coming != nil:
 				current = (<-coming).landed()
 			default:
-				current = read(next)
+				current = read(n+1, next)
 			}
 			cursor = next
 		}

@@ -996,3 +996,51 @@ func TestAGoexitWhileReadingAheadEndsTheGoroutineOfTheLoop(t *testing.T) {
 	<-done
 	require.False(t, finished)
 }
+
+// longScript has a dozen pages of a few customers, no two of whom are alike.
+func longScript() (script, []messaging.Customer) {
+	const pages, rows = 12, 3
+	pagesByCursor, customers := script{}, []messaging.Customer(nil)
+	for page := range pages {
+		var list []string
+		for row := range rows {
+			id := fmt.Sprintf("%d-%d", page, row)
+			list = append(list, fmt.Sprintf(`{"customer_id":%q,"email":"%s@example.com","providers":"mail %s,push %s","plan":%q}`, id, id, id, id, id))
+			customers = append(customers, messaging.Customer{CustomerID: id, Email: id + "@example.com",
+				Providers: []string{"mail " + id, "push " + id}, Extra: messaging.Extra{"plan": json.RawMessage(strconv.Quote(id))}})
+		}
+		meta := lastPage
+		if page < pages-1 {
+			meta = pageBefore(strconv.Itoa(page + 1))
+		}
+		cursor := ""
+		if page > 0 {
+			cursor = strconv.Itoa(page)
+		}
+		pagesByCursor[cursor] = scriptedPage{rows: "[" + strings.Join(list, ",") + "]", meta: meta}
+	}
+	return pagesByCursor, customers
+}
+
+func TestWhatARangeHasYieldedStaysAsItWas(t *testing.T) {
+	script, customers := longScript()
+	kind := listKinds[slices.IndexFunc(listKinds, func(k listKind) bool { return k.idField == "customer_id" })]
+	for name, opts := range map[string][]messaging.RequestOption{"read ahead": nil, "one page at a time": {messaging.WithoutReadAhead()}} {
+		runInBubble(t, name, func(t *testing.T) {
+			client := serveInMemory(t, newScriptedService(kind, script))
+			var items, itemsOfPages []messaging.Customer
+			for customer, err := range client.Customers.All(t.Context(), messaging.CustomerListParams{}, opts...) {
+				require.NoError(t, err)
+				synctest.Wait() // until the next page is there
+				items = append(items, customer)
+			}
+			pages, err := messaging.Collect(client.Customers.Pages(t.Context(), messaging.CustomerListParams{}, opts...))
+			require.NoError(t, err)
+			for _, page := range pages {
+				itemsOfPages = append(itemsOfPages, page.Items...)
+			}
+			assert.Equal(t, customers, items)
+			assert.Equal(t, customers, itemsOfPages)
+		})
+	}
+}

@@ -45,6 +45,9 @@ type params interface {
 	wire(*problems) any
 }
 
+// addressed is params with an audience, whose recipients join what wire returns.
+type addressed interface{ audience() Audience }
+
 // call is one request, and what to make of the answer.
 type call struct {
 	operation
@@ -62,19 +65,9 @@ type call struct {
 // call does everything that a call to the service takes, from its options to
 // its answer.
 func (c *core) call(ctx context.Context, call call, opts []RequestOption) (*Response, error) {
-	var problems problems
-	settings := c.perRequest.with(opts, &problems)
-	body := call.encode(settings, &problems)
-	if err := problems.err(call.name); err != nil {
-		return nil, err
-	}
-	return c.exchange(ctx, call, settings, body)
-}
-
-// exchange sends a call and returns its answer.
-func (c *core) exchange(ctx context.Context, call call, settings requestSettings, body []byte) (*Response, error) {
-	x := &exchange{core: c, call: call, settings: settings, ctx: ctx, start: time.Now(), worst: DeliveryNotSent}
-	return x.run(body)
+	x := c.newExchange(ctx, call, opts)
+	x.body = x.call.encode(x.settings, &x.problems)
+	return x.run()
 }
 
 // encode writes the body, nil for none.
@@ -89,37 +82,50 @@ func (c *call) encode(settings requestSettings, p *problems) []byte {
 	if !p.none() {
 		return nil
 	}
-	var body bytes.Buffer
-	encoder := json.NewEncoder(&body)
-	encoder.SetEscapeHTML(false) // a message full of markup stays readable, and short
-	if err := encoder.Encode(wire); err != nil {
+	w := newBodyWriter()
+	w.value(wire)
+	if params, ok := c.params.(addressed); ok {
+		params.audience().write(w)
+	}
+	body, err := w.finish()
+	if err != nil {
 		p.add("body", "can't be written as JSON")
 	}
-	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
+	return body
 }
 
 // exchange is one call on its way. go-retryablehttp drives it: RoundTrip is one
-// attempt, settle judges it, backoff says how long to wait for the next.
+// attempt, and settle judges it and says how long to wait for the next.
 type exchange struct {
 	core     *core
 	call     call
 	settings requestSettings
+	problems problems        // with the arguments
+	body     []byte          // nil for none
 	ctx      context.Context // the caller's
 	start    time.Time
 
-	key      string        // of the current attempt
-	attempts int           // that were put on their way
-	attempt  *attempt      // the current one
-	worst    Delivery      // over all attempts
-	waiting  bool          // between two attempts
-	wait     time.Duration // for how long
+	key      string   // of the current attempt
+	attempts int      // that were put on their way
+	attempt  *attempt // the current one
+	first    attempt  // in place, as most calls take no other
+	worst    Delivery // over all attempts
+	waiting  bool     // between two attempts
 
 	response *Response // of the attempt that went well
 	failure  failure   // of the last one that did not
 
-	header http.Header // what every attempt begins with
-	http   http.Client
-	retry  retryablehttp.Client
+	// What every attempt begins with, less its API key and its body.
+	request retryablehttp.Request
+	header  http.Header
+	http    http.Client
+	retry   retryablehttp.Client
+}
+
+func (c *core) newExchange(ctx context.Context, call call, opts []RequestOption) *exchange {
+	x := &exchange{core: c, call: call, ctx: ctx, start: time.Now(), worst: DeliveryNotSent}
+	x.settings = c.perRequest.with(opts, &x.problems)
+	return x
 }
 
 // failure is an error that learns the outcome of the call when it is over.
@@ -128,26 +134,24 @@ type failure interface {
 	conclude(attempts int, worst Delivery)
 }
 
-func (x *exchange) run(body []byte) (*Response, error) {
-	req, err := x.request(body)
-	if err != nil {
-		return nil, x.fail(&TransportError{Call: x.newCall(), Err: withoutURL(err)})
+// run sends the call and returns its answer, unless something is wrong with it.
+func (x *exchange) run() (*Response, error) {
+	if err := x.problems.err(x.call.name); err != nil {
+		return nil, err
 	}
-	x.header = req.Header
-	if x.core.http.Jar != nil { // which adds to the header of every attempt
-		x.header = req.Header.Clone()
+	if err := x.prepare(); err != nil {
+		return nil, x.fail(&TransportError{Call: x.newCall(), Err: withoutURL(err)})
 	}
 	x.http = http.Client{Transport: x, CheckRedirect: x.core.http.CheckRedirect, Jar: x.core.http.Jar}
 	x.retry = retryablehttp.Client{
 		HTTPClient:   &x.http,
 		RetryMax:     x.core.retry.MaxAttempts - 1,
 		CheckRetry:   x.settle,
-		Backoff:      x.backoff,
-		PrepareRetry: x.renewHeader,
+		Backoff:      waitExactly,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	// What it returns is known here already, and settle has closed the body.
-	_, _ = x.retry.Do(req)
+	_, _ = x.retry.Do(&x.request)
 	switch {
 	case x.waiting:
 		return nil, x.fail(&TransportError{Call: x.newCall(), Err: x.interrupted(contextError(x.ctx))})
@@ -182,41 +186,37 @@ func newCall(op operation) Call {
 // contentJSON is a header value that all requests share, and nothing writes to.
 var contentJSON = []string{"application/json"}
 
-// request builds what every attempt sends, but for the API key.
-func (x *exchange) request(body []byte) (*retryablehttp.Request, error) {
+// prepare builds the request that every attempt is made from. It has no body,
+// which go-retryablehttp would allow net/http to send again of its own accord.
+func (x *exchange) prepare() error {
 	target := x.core.baseURL + "/" + strings.TrimPrefix(x.call.path, "/")
 	if x.call.query != "" {
 		target += "?" + x.call.query
 	}
-	var content any
-	switch {
-	case body != nil:
-		content = body
-	case !x.call.isRead():
-		// Over HTTP/2, net/http repeats a request without a body of its own accord.
-		content = retryablehttp.ReaderFunc(func() (io.Reader, error) { return strings.NewReader(""), nil })
-	}
-	req, err := retryablehttp.NewRequestWithContext(x.ctx, x.call.method, target, content)
+	req, err := http.NewRequestWithContext(x.ctx, x.call.method, target, nil)
 	if err != nil {
-		return nil, err
-	}
-	if content != nil {
-		req.GetBody = nil // with it, net/http sends a body again of its own accord
+		return err
 	}
 	req.Header["Accept"] = contentJSON
 	req.Header["User-Agent"] = x.core.userAgent
-	if body != nil {
+	if x.body != nil {
 		req.Header["Content-Type"] = contentJSON
 	}
 	if x.settings.setHeaders != nil {
 		x.settings.setHeaders(req.Header)
 	}
-	return req, nil
+	x.request.Request, x.header = req, req.Header
+	if x.core.http.Jar != nil { // which adds to the header of every attempt
+		x.header = req.Header.Clone()
+	}
+	return nil
 }
 
 // attempt is one try at a request, and what is proved about it.
 type attempt struct {
 	start   time.Time
+	key     [1]string // the value of a header
+	body    bytes.Reader
 	ctx     context.Context
 	cancel  context.CancelFunc
 	trace   httptrace.ClientTrace
@@ -244,21 +244,41 @@ func isLeftIdle(info httptrace.GotConnInfo) bool {
 	return !ok || secure.ConnectionState().NegotiatedProtocol != "h2"
 }
 
-func newAttempt(ctx context.Context, limit time.Duration) *attempt {
-	a := &attempt{start: time.Now()}
-	ctx, a.cancel = context.WithTimeoutCause(ctx, limit, ErrAttemptTimeout)
+// begin puts an attempt on its way. What belongs to an earlier one is left
+// alone: net/http may still be reading it.
+func (x *exchange) begin(key string) *attempt {
+	a := &x.first
+	if x.attempts++; x.attempts > 1 {
+		a = new(attempt)
+	}
+	a.start, a.key[0] = time.Now(), key
+	a.body.Reset(x.body)
+	ctx, cancel := context.WithTimeoutCause(x.ctx, x.core.timeout, ErrAttemptTimeout)
+	a.cancel = cancel
 	a.trace = httptrace.ClientTrace{
 		GetConn: func(string) { a.asked.Add(1) },
 		GotConn: func(info httptrace.GotConnInfo) {
 			a.got.Add(1)
 			if !isLeftIdle(info) && a.counted.Add(1) > maxConnections {
 				a.looping.Store(true)
-				a.cancel()
+				cancel()
 			}
 		},
 	}
 	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)
 	return a
+}
+
+// request is what the attempt sends: req with a key and, unless it is a read, a
+// body, were it an empty one. Without GetBody, that keeps net/http from sending
+// it again of its own accord.
+func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
+	req = req.WithContext(a.ctx)
+	req.Header["X-Authorization"] = a.key[:]
+	if !isRead {
+		req.Body, req.ContentLength = io.NopCloser(&a.body), a.body.Size()
+	}
+	return req
 }
 
 // unbegun is an attempt that is held back.
@@ -275,14 +295,14 @@ func (a *attempt) provedNotSent() bool { return a.asked.Load() > 0 && a.got.Load
 // below, which go-retryablehttp would call after every failure.
 func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	x.waiting = false
-	if err := x.admit(req); err != nil {
+	key, err := x.admit()
+	if err != nil {
 		x.attempt = x.unbegun(err)
 		return nil, err
 	}
-	x.attempts++
-	a := newAttempt(x.ctx, x.core.timeout)
-	x.attempt = a
-	resp, err := x.core.http.Transport.RoundTrip(req.WithContext(a.ctx))
+	a := x.begin(key)
+	x.attempt, x.key = a, key
+	resp, err := x.core.http.Transport.RoundTrip(a.request(req, x.call.isRead()))
 	if err != nil && resp != nil {
 		closeBody(resp)
 		resp = nil
@@ -291,29 +311,27 @@ func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// admit lets an attempt begin: in time, at the pace of the limiter, with a key.
-func (x *exchange) admit(req *http.Request) error {
+// admit lets an attempt begin, with a key: in time, and at the pace of the limiter.
+func (x *exchange) admit() (key string, err error) {
 	if x.ctx.Err() != nil {
-		return contextError(x.ctx)
+		return "", contextError(x.ctx)
 	}
 	if x.core.limiter != nil {
 		if err := x.core.limiter.Wait(x.ctx); err != nil {
-			return x.heldBack("rate limiter", err)
+			return "", x.heldBack("rate limiter", err)
 		}
 	}
-	key, err := x.core.key(x.ctx)
+	key, err = x.core.key(x.ctx)
 	if err != nil {
-		return x.heldBack("key source", err)
+		return "", x.heldBack("key source", err)
 	}
 	if problem := keyProblem(key); problem != "" {
-		return errors.New("API key " + problem)
+		return "", errors.New("API key " + problem)
 	}
 	if x.ctx.Err() != nil { // meanwhile
-		return contextError(x.ctx)
+		return "", contextError(x.ctx)
 	}
-	x.key = key
-	req.Header.Set("X-Authorization", key)
-	return nil
+	return key, nil
 }
 
 // heldBack is why a limiter or a key source let no attempt begin.
@@ -322,13 +340,6 @@ func (x *exchange) heldBack(by string, err error) error {
 		return contextError(x.ctx)
 	}
 	return fmt.Errorf("%s: %w", by, withoutURL(err))
-}
-
-// renewHeader keeps attempts apart: an earlier one may still be writing its
-// header, and the cookie jar has added to it.
-func (x *exchange) renewHeader(req *http.Request) error {
-	req.Header = x.header.Clone()
-	return nil
 }
 
 // settle judges an attempt: it reads the answer, notes what became of the
@@ -353,11 +364,15 @@ func (x *exchange) settle(_ context.Context, resp *http.Response, err error) (bo
 		return false, nil
 	}
 	retryAfter, asked := retryAfterOf(resp)
-	x.wait, x.waiting = x.core.retry.pause(x.ctx, x.attempts, retryAfter, asked)
+	x.retry.RetryWaitMin, x.waiting = x.core.retry.pause(x.ctx, x.attempts, retryAfter, asked)
+	if x.waiting { // an earlier attempt may still be writing its header, and a cookie jar has added to it
+		x.request.Header = x.header.Clone()
+	}
 	return x.waiting, nil
 }
 
-func (x *exchange) backoff(_, _ time.Duration, _ int, _ *http.Response) time.Duration { return x.wait }
+// waitExactly is the backoff for a wait that settle has decided on.
+func waitExactly(decided, _ time.Duration, _ int, _ *http.Response) time.Duration { return decided }
 
 func retryAfterOf(resp *http.Response) (time.Duration, bool) {
 	if resp == nil {
@@ -392,12 +407,13 @@ func (x *exchange) judge(resp *http.Response, err error) verdict {
 		return x.judgeSuccess(resp)
 	}
 	delivery, repeat := judgeStatus(resp.StatusCode)
-	var body bytes.Buffer
+	r := newReader()
+	defer r.free()
 	if resp.StatusCode >= 200 { // below, the body is the connection
 		// What came is kept; a key across the limit is to be found whole.
-		_, _ = body.ReadFrom(io.LimitReader(resp.Body, int64(maxErrorBody+len(x.key))))
+		_, _ = r.fetch(resp, int64(maxErrorBody+len(x.key)))
 	}
-	return verdict{failure: x.apiError(resp, body.Bytes()), delivery: delivery, repeat: repeat}
+	return verdict{failure: x.apiError(resp, r.body.Bytes()), delivery: delivery, repeat: repeat}
 }
 
 // broken is the verdict on an attempt without a usable answer.
@@ -464,8 +480,8 @@ const shortestSecret = 8
 // the API key does not get it into a log.
 func (x *exchange) keptBody(body []byte) []byte {
 	body = bytes.Clone(body[:min(len(body), maxErrorBody+len(x.key))])
-	if x.quotesKey(string(body)) {
-		body = bytes.ReplaceAll(body, []byte(x.key), []byte(hiddenKey))
+	if key := []byte(x.key); len(key) >= shortestSecret && bytes.Contains(body, key) {
+		body = bytes.ReplaceAll(body, key, []byte(hiddenKey))
 	}
 	return body[:min(len(body), maxErrorBody)]
 }

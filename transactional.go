@@ -33,7 +33,7 @@ func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListPar
 //
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) All(ctx context.Context, p TransactionalListParams, opts ...RequestOption) iter.Seq2[TransactionalMessage, error] {
-	return items(s.Pages(ctx, p, opts...))
+	return all[TransactionalMessage](ctx, s.core, listTransactional, p.query(), opts)
 }
 
 // TransactionalListParams selects transactional messages.

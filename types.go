@@ -72,16 +72,17 @@ func (a Audience) Recipients() []Recipient {
 	return recipients
 }
 
-// wire is the recipients as the service reads them: one as an object, several
+// write adds the recipients as the service reads them: one as an object, several
 // as an array, nobody left out.
-func (a Audience) wire() any {
+func (a Audience) write(w *bodyWriter) {
 	switch len(a.recipients) {
 	case 0:
-		return nil
 	case 1:
-		return &a.recipients[0]
+		w.member("recipients", func() { a.recipients[0].write(w) })
 	default:
-		return a.recipients
+		w.member("recipients", func() {
+			w.list(len(a.recipients), func(i int) { a.recipients[i].write(w) })
+		})
 	}
 }
 
@@ -105,6 +106,16 @@ type Recipient struct {
 	Customers []CustomerParams `json:"customers,omitempty"`
 	// Segments are the ids of the segments addressed when Type is [RecipientSegment].
 	Segments []string `json:"segments,omitempty"`
+}
+
+// write writes the customers, who can be many, one by one.
+func (r *Recipient) write(w *bodyWriter) {
+	w.value(Recipient{Type: r.Type, Segments: r.Segments})
+	if len(r.Customers) > 0 {
+		w.member("customers", func() {
+			w.list(len(r.Customers), func(i int) { w.value(&r.Customers[i]) })
+		})
+	}
 }
 
 func (r *Recipient) validate(p *problems) {

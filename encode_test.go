@@ -1,0 +1,130 @@
+package messaging_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// customersWithDevices are as many customers, no two of them alike or of the
+// same length.
+func customersWithDevices(n int) []messaging.CustomerParams {
+	customers := make([]messaging.CustomerParams, n)
+	for i := range customers {
+		customers[i] = messaging.CustomerParams{
+			CustomerID: fmt.Sprintf("%0*d", 1+i%40, i), Email: fmt.Sprintf("jane+%d@example.com", i), FirstName: `Jane "J" <&>`, PhoneNo: "+331",
+			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: fmt.Sprint("token ", i)}, {DeviceType: "android"}},
+		}
+	}
+	return customers
+}
+
+func TestEveryRecipientIsSent(t *testing.T) {
+	g := newGate(t)
+	for _, n := range []int{1, 2, 99, 100, 101, 102, 1000} {
+		t.Run(fmt.Sprint(n, " customers"), func(t *testing.T) {
+			customers := customersWithDevices(n)
+			var sent struct{ Recipients []messaging.Recipient }
+			body := g.requireSent(t, pushTo(messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(customers...))))
+			require.NoError(t, json.Unmarshal([]byte(body), &sent))
+
+			assert.Equal(t, []messaging.Recipient{
+				{Type: messaging.RecipientSegment, Segments: []string{"vip"}},
+				{Type: messaging.RecipientCustomer, Customers: customers},
+			}, sent.Recipients)
+		})
+	}
+}
+
+func TestABodyIsNotTouchedByTheNext(t *testing.T) {
+	transport := &keepingTransport{}
+	client := newClientOver(t, "https://api.example.com", transport.client())
+	for _, id := range []string{"first", "second"} {
+		_, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.ToSegments(id)})
+		require.NoError(t, err)
+	}
+	assert.Contains(t, transport.read(t, 0), "first")
+	assert.Contains(t, transport.read(t, 1), "second")
+}
+
+func TestMoreCustomersTakeNoMoreAllocations(t *testing.T) {
+	client := newClientOver(t, "https://api.example.com", (&keepingTransport{}).client())
+	sending := func(customers int) float64 {
+		params := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.ToCustomers(customersWithDevices(customers)...)}
+		return testing.AllocsPerRun(5, func() {
+			_, err := client.Broadcasts.SendPush(t.Context(), params)
+			require.NoError(t, err)
+		})
+	}
+	assert.Less(t, sending(2000)-sending(1000), 100.0)
+}
+
+func TestABroadcastTakesLittleMoreMemoryThanItsBody(t *testing.T) {
+	transport := new(keepingTransport)
+	client := newClientOver(t, "https://api.example.com", transport.client())
+	params := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.ToCustomers(customersWithDevices(20_000)...)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := client.Broadcasts.SendPush(t.Context(), params)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	body := len(transport.read(t, 0))
+	assert.Less(t, float64(after.TotalAlloc-before.TotalAlloc)/float64(body), 1.4)
+}
+
+func TestARowTakesLessThanAnAllocation(t *testing.T) {
+	listing := func(rows int) float64 {
+		client := newClientOver(t, "https://api.example.com", (&keepingTransport{answer: pageOfCustomers(rows)}).client())
+		return testing.AllocsPerRun(5, func() {
+			page, err := client.Customers.List(t.Context(), messaging.CustomerListParams{PerPage: rows})
+			require.NoError(t, err)
+			require.Len(t, page.Items, rows)
+		})
+	}
+	assert.Less(t, (listing(1000)-listing(200))/800, 0.7)
+}
+
+// keepingTransport keeps the body of every request unread, and answers alike.
+type keepingTransport struct {
+	answer string // "" for a yes
+	bodies []io.Reader
+}
+
+func (k *keepingTransport) client() *http.Client { return &http.Client{Transport: k} }
+
+func (k *keepingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	k.bodies = append(k.bodies, req.Body)
+	return answers(http.StatusOK, cmp.Or(k.answer, saysYes))(req)
+}
+
+func (k *keepingTransport) read(t *testing.T, i int) string {
+	t.Helper()
+	body, err := io.ReadAll(k.bodies[i])
+	require.NoError(t, err)
+	return string(body)
+}
+
+// pageOfCustomers is the answer to a list, with customers that have everything.
+func pageOfCustomers(rows int) string {
+	var page strings.Builder
+	page.WriteString(`{"success":true,"message":"fetched","data":{"data":[`)
+	for i := range rows {
+		if i > 0 {
+			page.WriteByte(',')
+		}
+		fmt.Fprintf(&page, `{"customer_id":"cus_%d","first_name":"Jane","last_name":"Doe","email":"jane+%d@example.com","phone_no":"+33612345678",`+
+			`"customer_created_at":"2024-01-31T08:00:00Z","updated_at":"2024-02-01T08:00:00Z","providers":"email,push","last_interaction":"2024-02-28T08:00:00Z"}`, i, i)
+	}
+	page.WriteString(`],"meta":{"has_next_page":false,"next_page_cursor":null}}}`)
+	return page.String()
+}
