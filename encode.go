@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// bodyWriter writes the body of a request, value by value. All of it is written
-// by encoding/json, which in one go would need as much memory again, and again.
+// bodyWriter writes the body of a request. Every value is written by
+// encoding/json, but a long list element by element: in one go, that would take
+// several times the memory of the body.
 type bodyWriter struct {
 	buffer  bytes.Buffer
 	encoder *json.Encoder

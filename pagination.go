@@ -168,8 +168,8 @@ func (p *pageReader[T, M]) readRows(r *reader) error {
 	if null, err := r.null(); null {
 		return err
 	}
-	if p.skipRows {
-		return r.skip()
+	if p.skipRows { // however deep they go
+		return r.scalar(r.json.Skip())
 	}
 	limit := max(maxRows, 2*p.perPage)
 	return r.array(func(i int) error {
