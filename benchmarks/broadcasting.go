@@ -20,22 +20,26 @@ func broadcasting(s *stage) ([]measure.Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	params, plain := broadcastTo(s.broadcast), plainBroadcastTo(s.broadcast)
-	body, err := json.Marshal(plain)
+	// The customers are made for each round anew. Kept, they would be a heap that
+	// spares the other experiments most of their garbage collection.
+	body, err := json.Marshal(plainBroadcastTo(s.broadcast))
 	if err != nil {
 		return nil, err
 	}
+	length := float64(len(body))
 	return []measure.Experiment{{
 		Title:  fmt.Sprintf("e-mail broadcast to %d customers with two devices each", s.broadcast),
 		Rounds: s.rounds,
 		Variants: []measure.Variant{
 			{Name: ours, Run: func(ctx context.Context) (measure.Sample, error) {
+				params := broadcastTo(s.broadcast)
 				return measure.Repeat(ctx, 5, func(ctx context.Context) error {
 					_, err := client.Broadcasts.SendEmail(ctx, params)
 					return err
 				})
 			}},
 			{Name: "json.Marshal", Run: func(ctx context.Context) (measure.Sample, error) {
+				plain := plainBroadcastTo(s.broadcast)
 				return measure.Repeat(ctx, 5, func(context.Context) error {
 					_, err := json.Marshal(plain)
 					return err
@@ -45,10 +49,10 @@ func broadcasting(s *stage) ([]measure.Experiment, error) {
 		Rows: []measure.Row{
 			{Measure: "time of the whole call against json.Marshal alone", Unit: "x", Limit: measure.AtMost(1.1, 1), Value: timeOf(ours, "json.Marshal")},
 			{Measure: "bytes allocated against the body", Unit: "x", Limit: measure.AtMost(2.5, 1.5), Value: func(r measure.Round) float64 {
-				return r[ours].BytesEach() / float64(len(body))
+				return r[ours].BytesEach() / length
 			}},
 			{Subject: "json.Marshal", Measure: "bytes allocated against the body", Unit: "x", Value: func(r measure.Round) float64 {
-				return r["json.Marshal"].BytesEach() / float64(len(body))
+				return r["json.Marshal"].BytesEach() / length
 			}},
 		},
 	}}, nil

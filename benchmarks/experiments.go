@@ -27,6 +27,7 @@ func allExperiments(s *stage) ([]measure.Experiment, error) {
 const (
 	ours      = "messaging"
 	byHand    = "by hand"
+	leanest   = "by hand, leanest"
 	floor     = "floor"
 	retryable = "go-retryablehttp"
 )
@@ -66,8 +67,9 @@ func speedOf(variant, other string) func(measure.Round) float64 { return timeOf(
 func contestants(base string, rows int) (map[string]peers.Client, error) {
 	sdk, err := peers.NewMessaging(base)
 	return map[string]peers.Client{
-		ours:   sdk,
-		byHand: peers.NewByHand(base),
-		floor:  peers.NewFloor(peers.Messaging, base, rows),
+		ours:    sdk,
+		byHand:  peers.NewByHand(base),
+		leanest: peers.NewLeanByHand(base),
+		floor:   peers.NewFloor(peers.Messaging, base, rows),
 	}, err
 }

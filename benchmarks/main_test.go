@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,6 +22,7 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/canned"
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
+	"github.com/messaging-go/messaging/benchmarks/internal/report"
 )
 
 // TestMain lets the test binary be its own server, as the program is.
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // tinyScale shows that everything runs. What it measures means nothing.
-var tinyScale = scale{rounds: 1, fewRounds: 1, manyRounds: 1, rows: 1000, peerRows: 1000, readAhead: 3,
+var tinyScale = scale{rounds: 1, fewRounds: 1, manyRounds: 1, turns: 1, rows: 1000, peerRows: 1000, readAhead: 3,
 	inFlight: []int{1, 8, 32}, waves: 14, bursts: 2, calls: 2, broadcast: 10}
 
 func TestEveryExperimentRunsAndEveryRowHasAValue(t *testing.T) {
@@ -219,6 +221,14 @@ func TestEachFailureIsTheOneItIsSaidToBe(t *testing.T) {
 	assert.Len(t, refused.Fields, 500)
 }
 
+func TestTheREADMEShowsTheResultsAsTheyWere(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	table, err := os.ReadFile(filepath.Join("results", report.Table))
+	require.NoError(t, err)
+	assert.Contains(t, string(readme), string(table))
+}
+
 func TestThePlainBroadcastIsTheBodyThatTheSDKSends(t *testing.T) {
 	bodies := make(chan string, 1)
 	client, err := peers.NewMessaging("https://api.example.com", messaging.WithHTTPClient(&http.Client{Transport: recorder{bodies}}))
@@ -229,7 +239,7 @@ func TestThePlainBroadcastIsTheBodyThatTheSDKSends(t *testing.T) {
 	plain, err := json.Marshal(plainBroadcastTo(3))
 
 	require.NoError(t, err)
-	assert.Equal(t, string(plain), <-bodies)
+	assert.JSONEq(t, string(plain), <-bodies)
 }
 
 // recorder notes the bodies that are sent.

@@ -54,6 +54,51 @@ func BenchmarkListPage(b *testing.B) {
 	}
 }
 
+// BenchmarkWalk shows what it buys that All reads its pages into the same room.
+func BenchmarkWalk(b *testing.B) {
+	const rows, perPage = 1000, 100
+	sdk, err := peers.NewMessaging("https://api.example.com", messaging.WithHTTPClient(&http.Client{Transport: newPagedTransport(rows, perPage)}))
+	require.NoError(b, err)
+	params := messaging.CustomerListParams{PerPage: perPage}
+	b.Run("All", func(b *testing.B) {
+		measureCalls(b, rows, func() error {
+			for _, err := range sdk.Customers.All(b.Context(), params, messaging.WithoutReadAhead()) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	b.Run("Pages", func(b *testing.B) {
+		measureCalls(b, rows, func() error {
+			for _, err := range sdk.Customers.Pages(b.Context(), params, messaging.WithoutReadAhead()) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// pagedTransport answers with the pages of a list, from memory.
+type pagedTransport map[string]canned.Transport // by cursor
+
+func newPagedTransport(rows, perPage int) pagedTransport {
+	pages, cursor := pagedTransport{}, ""
+	book := canned.NewBook(canned.Messaging.Format)
+	for page := (canned.Page{PerPage: perPage, Total: rows}); page.Exists(); page = page.Next() {
+		pages[cursor] = canned.Transport{Status: http.StatusOK, Body: book.Append(nil, page, http.Header{})}
+		cursor = fmt.Sprint("from-", page.Next().From)
+	}
+	return pages
+}
+
+func (p pagedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return p[req.URL.Query().Get("cursor")].RoundTrip(req)
+}
+
 func length[T any](page *messaging.Page[T], err error) (int, error) {
 	if err != nil {
 		return 0, err

@@ -129,26 +129,28 @@ func TestTheFloorOfACallSendsWhatThePeerSends(t *testing.T) {
 
 func posts(seen *record) []request { return seen.take(http.MethodPost) }
 
-func TestTheLoopByHandDoesWhatTheSDKDoes(t *testing.T) {
+func TestTheLoopsByHandDoWhatTheSDKDoes(t *testing.T) {
 	base, seen := serve(t, peers.Messaging)
 	sdk, err := peers.NewMessaging(base)
 	require.NoError(t, err)
-	byHand := peers.NewByHand(base)
+	for name, byHand := range map[string]*peers.ByHand{"as one would write it": peers.NewByHand(base), "the leanest": peers.NewLeanByHand(base)} {
+		t.Run(name, func(t *testing.T) {
+			walked, err := byHand.Walk(t.Context(), perPage)
+			require.NoError(t, err)
+			assert.Equal(t, rows, walked)
+			byHandPages := pages(seen)
+			_, err = sdk.Walk(t.Context(), perPage)
+			require.NoError(t, err)
+			assert.Equal(t, byHandPages, pages(seen))
 
-	walked, err := byHand.Walk(t.Context(), perPage)
-	require.NoError(t, err)
-	assert.Equal(t, rows, walked)
-	byHandPages := pages(seen)
-	_, err = sdk.Walk(t.Context(), perPage)
-	require.NoError(t, err)
-	assert.Equal(t, byHandPages, pages(seen))
-
-	require.NoError(t, byHand.Call(t.Context()))
-	byHandCall := posts(seen)
-	require.NoError(t, sdk.Call(t.Context()))
-	sdkCall := posts(seen)
-	assert.JSONEq(t, byHandCall[0].body, sdkCall[0].body)
-	assert.Equal(t, byHandCall[0].path, sdkCall[0].path)
+			require.NoError(t, byHand.Call(t.Context()))
+			byHandCall := posts(seen)
+			require.NoError(t, sdk.Call(t.Context()))
+			sdkCall := posts(seen)
+			assert.JSONEq(t, byHandCall[0].body, sdkCall[0].body)
+			assert.Equal(t, byHandCall[0].path, sdkCall[0].path)
+		})
+	}
 }
 
 func TestRetryableTriggersAnEvent(t *testing.T) {

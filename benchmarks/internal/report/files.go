@@ -11,7 +11,11 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 )
 
-// Write writes results.json and the charts into a directory, which it makes.
+// Table is the file with the table that the README of the SDK shows.
+const Table = "table.md"
+
+// Write writes results.json, the table and the charts into a directory, which it
+// makes.
 func Write(directory string, quick bool, outcomes []measure.Outcome) error {
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return err
@@ -21,6 +25,9 @@ func Write(directory string, quick bool, outcomes []measure.Outcome) error {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(directory, "results.json"), append(encoded, '\n'), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(directory, Table), []byte(Markdown(outcomes)), 0o644); err != nil {
 		return err
 	}
 	for _, o := range outcomes {

@@ -71,6 +71,19 @@ func lines(text string) []string {
 	return all
 }
 
+func TestTheTableForTheREADMEHasTheRowsWithALimit(t *testing.T) {
+	directory := t.TempDir()
+
+	require.NoError(t, report.Write(directory, false, outcomes()))
+
+	table, err := os.ReadFile(filepath.Join(directory, report.Table))
+	require.NoError(t, err)
+	assert.Equal(t, "| work | measured | median | limit |\n|---|---|---|---|\n"+
+		"| iterate | speed | **2.50x** | ≥ 2.20x |\n"+
+		"|  | allocations a row | **3** | ≤ 2.50 |\n"+
+		"| "+report.Peers+" | messaging: share against the best | **3x** | ≥ 2x |\n", string(table))
+}
+
 func TestTheMissedRowsAreCounted(t *testing.T) {
 	assert.Equal(t, 1, report.Missed(outcomes()))
 	assert.Equal(t, 0, report.Missed(nil))
