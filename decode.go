@@ -36,8 +36,9 @@ type reader struct {
 	limited io.LimitedReader
 }
 
-// textsAtOnce and namesAtOnce are what shares an allocation: much is saved, and
-// whoever keeps a single text keeps no more than its neighbours with it.
+// textsAtOnce and namesAtOnce are what shares an allocation, which saves most of
+// them. Whoever keeps one text keeps no more than these bytes; whoever keeps one
+// list of names, no more than these names and what each of them is cut from.
 const (
 	textsAtOnce = 512 // bytes
 	namesAtOnce = 16
@@ -221,11 +222,14 @@ func (r *reader) namesIn(target *[]string) error {
 	if err := r.string(&text); err != nil || text == "" {
 		return err
 	}
+	var names []string
 	most := strings.Count(text, ",") + 1
-	if cap(r.names)-len(r.names) < most {
-		r.names = make([]string, 0, max(most, namesAtOnce))
+	if most <= namesAtOnce {
+		if cap(r.names)-len(r.names) < most {
+			r.names = make([]string, 0, namesAtOnce)
+		}
+		names = r.names[len(r.names):]
 	}
-	names := r.names[len(r.names):]
 	for more := true; more; {
 		var name string
 		name, text, more = strings.Cut(text, ",")
@@ -233,7 +237,9 @@ func (r *reader) namesIn(target *[]string) error {
 			names = append(names, name)
 		}
 	}
-	r.names = r.names[:len(r.names)+len(names)]
+	if most <= namesAtOnce {
+		r.names = r.names[:len(r.names)+len(names)]
+	}
 	if len(names) > 0 {
 		*target = slices.Clip(names)
 	}

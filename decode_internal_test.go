@@ -95,7 +95,24 @@ func TestNamesThatShareMemoryCanBeAddedTo(t *testing.T) {
 	assert.Equal(t, [][]string{{"email", "sms"}, {"fax"}, {"email", "sms"}, {"push", "web", "email"}, nil, nil, nil}, got)
 }
 
-func TestAReaderThatIsNotInUseKeepsNoPersonalData(t *testing.T) {
+func TestAListOfManyNamesHasMemoryOfItsOwn(t *testing.T) {
+	r := newReader()
+	defer r.free()
+	var none, many, few []string
+	r.reset([]byte(`"` + strings.Repeat(",", 1000) + `"`))
+	require.NoError(t, r.commaSeparated(&none))
+	r.reset([]byte(`"` + strings.Repeat("push,", 1000) + `"`))
+	require.NoError(t, r.commaSeparated(&many))
+	r.reset([]byte(`"email,sms"`))
+	require.NoError(t, r.commaSeparated(&few))
+
+	assert.Nil(t, none)
+	assert.Len(t, many, 1000)
+	assert.Equal(t, []string{"email", "sms"}, few)
+	assert.Equal(t, namesAtOnce, cap(r.names))
+}
+
+func TestAReaderThatIsNotInUseKeepsNothingThatItHandedOut(t *testing.T) {
 	r := newReader()
 	r.reset([]byte(`{"errors":{"jane@example.com":["is nobody"]}}`))
 	r.tree()

@@ -7,8 +7,8 @@ import (
 )
 
 // bodyWriter writes the body of a request. Every value is written by
-// encoding/json, but a long list element by element: in one go, that would take
-// several times the memory of the body.
+// encoding/json, but the customers of a broadcast one by one: in one go, they
+// would take several times the memory of the body.
 type bodyWriter struct {
 	buffer  bytes.Buffer
 	encoder *json.Encoder
@@ -24,10 +24,13 @@ var bodyWriters = sync.Pool{New: func() any {
 
 func newBodyWriter() *bodyWriter { return bodyWriters.Get().(*bodyWriter) }
 
+// maxPooledBody is the largest buffer that is worth a copy to be used again.
+const maxPooledBody = 16 << 10
+
 // finish returns what was written, and gives up w.
 func (w *bodyWriter) finish() ([]byte, error) {
 	body, err := w.buffer.Bytes(), w.err
-	if w.buffer.Cap() > maxPooledBytes {
+	if w.buffer.Cap() > maxPooledBody {
 		return body, err
 	}
 	body = bytes.Clone(body)
@@ -59,21 +62,32 @@ func (w *bodyWriter) member(name string, value func()) {
 	w.buffer.WriteByte('}')
 }
 
-// list writes n elements. The first of them tell how much room the rest will
-// need, which is then made at once.
+// list writes n elements.
 func (w *bodyWriter) list(n int, element func(i int)) {
-	const sample = 100
 	start := w.buffer.Len()
 	w.buffer.WriteByte('[')
 	for i := range n {
-		if i == sample {
-			average := (w.buffer.Len() - start) / sample
-			w.buffer.Grow((n - sample) * (average + average/8))
-		}
 		if i > 0 {
 			w.buffer.WriteByte(',')
+		}
+		if i >= fairSample {
+			w.makeRoom(w.buffer.Len()-start, i, n-i)
 		}
 		element(i)
 	}
 	w.buffer.WriteByte(']')
+}
+
+// fairSample is how many elements of a list tell how long the rest will be.
+const fairSample = 100
+
+// makeRoom makes room for the rest of a list, if it is like the elements so far,
+// where there is none for the next. It goes by so few of them no further than
+// maxGuess.
+func (w *bodyWriter) makeRoom(written, elements, rest int) {
+	const maxGuess = 64 << 20
+	average := written/elements + 1
+	if w.buffer.Available() < 2*average {
+		w.buffer.Grow(int(min(int64(rest)*int64(average)*9/8, maxGuess)))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/textproto"
@@ -129,7 +130,7 @@ func WithMaxResponseBytes(limit int64) Option {
 		if limit <= 0 {
 			p.add("WithMaxResponseBytes", "must be positive")
 		}
-		c.maxBytes = limit
+		c.maxBytes = min(limit, math.MaxInt64-1) // one byte more tells what is larger
 	})
 }
 

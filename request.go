@@ -115,7 +115,7 @@ type exchange struct {
 	response *Response // of the attempt that went well
 	failure  failure   // of the last one that did not
 
-	// What every attempt begins with, less its API key and its body.
+	// What every attempt begins with; key and body are its own.
 	request retryablehttp.Request
 	header  http.Header
 	http    http.Client
@@ -186,8 +186,9 @@ func newCall(op operation) Call {
 // contentJSON is a header value that all requests share, and nothing writes to.
 var contentJSON = []string{"application/json"}
 
-// prepare builds the request that every attempt is made from. It has no body,
-// which go-retryablehttp would allow net/http to send again of its own accord.
+// prepare builds the request that every attempt is made from. It is given no
+// body: go-retryablehttp would add a GetBody to it, with which net/http sends the
+// body again of its own accord.
 func (x *exchange) prepare() error {
 	target := x.core.baseURL + "/" + strings.TrimPrefix(x.call.path, "/")
 	if x.call.query != "" {
@@ -226,7 +227,8 @@ type attempt struct {
 	looping atomic.Bool
 	// held is why the attempt was not begun.
 	held error
-	// answer is kept because net/http drops one whose Location it can't parse.
+	// answer is what is judged. Of a redirect, net/http is not shown the body,
+	// which it closes where it can't parse the Location.
 	answer *http.Response
 }
 
@@ -308,6 +310,11 @@ func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp = nil
 	}
 	a.answer = resp
+	if resp != nil && resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+		shown := *resp
+		shown.Body = http.NoBody
+		return &shown, err
+	}
 	return resp, err
 }
 
@@ -349,7 +356,7 @@ func (x *exchange) settle(_ context.Context, resp *http.Response, err error) (bo
 		x.attempt = x.unbegun(withoutURL(err))
 	}
 	defer x.attempt.cancel()
-	if resp == nil {
+	if x.attempt.answer != nil {
 		resp = x.attempt.answer
 	}
 	v := x.judge(resp, err)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -893,4 +894,29 @@ func TestAHeaderThatQuotesTheKeyIsKeptWithoutIt(t *testing.T) {
 	var refused *messaging.APIError
 	require.ErrorAs(t, sendBroadcast(t.Context(), client), &refused)
 	assert.Equal(t, "got [API key]", refused.Header.Get("X-Debug"))
+}
+
+func TestTheAnswerOfARedirectIsKeptWhereverItLeads(t *testing.T) {
+	for _, status := range []int{300, 301, 302, 303, 304, 307, 308} {
+		for location, value := range map[string]string{"to another place": "https://example.org/", "to no place": "http://[::1", "without a place": ""} {
+			for name, perform := range map[string]perform{"a send": sendBroadcast, "a read": readCustomers} {
+				t.Run(fmt.Sprint(status, " ", location, ", ", name), func(t *testing.T) {
+					scenes := []scene{answers(status, `{"success":false,"message":"We have moved."}`, "Location", value)}
+					client, transport := newScriptedClient(t, scenes)
+					err := perform(t.Context(), client)
+
+					var refused *messaging.APIError
+					require.ErrorAs(t, err, &refused)
+					assert.Equal(t, status, refused.StatusCode)
+					assert.Equal(t, "We have moved.", refused.Message)
+					assert.Len(t, transport.sent, 1)
+				})
+			}
+		}
+	}
+}
+
+func TestTheLargestLimitIsNoLimit(t *testing.T) {
+	client, _ := newScriptedClient(t, []scene{answers(http.StatusOK, saysYes)}, messaging.WithMaxResponseBytes(math.MaxInt64))
+	require.NoError(t, sendBroadcast(t.Context(), client))
 }

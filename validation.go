@@ -15,7 +15,8 @@ type problems struct {
 	parent *problems
 	name   string
 	i      int // a step by position; -1 for one by name
-	// In the root alone. A slice to append to would count as kept.
+	// What was found, in the root alone. It is a chain because escape analysis
+	// takes an append for keeping the nodes, and would put them all on the heap.
 	first, last *problem
 }
 
@@ -34,7 +35,11 @@ func (p *problems) add(field, message string) {
 	for root.parent != nil {
 		root = root.parent
 	}
-	found := &problem{path: string(appendStep(p.appendPath(nil), field)), message: message}
+	path := p.appendPath(nil)
+	if field != "" {
+		path = appendStep(path, field)
+	}
+	found := &problem{path: string(path), message: message}
 	if root.first == nil {
 		root.first = found
 	} else {
@@ -56,7 +61,7 @@ func (p *problems) appendPath(path []byte) []byte {
 }
 
 func appendStep(path []byte, step string) []byte {
-	if len(path) > 0 && step != "" {
+	if len(path) > 0 {
 		path = append(path, '.')
 	}
 	return append(path, step...)

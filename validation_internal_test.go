@@ -46,11 +46,13 @@ func TestAProblemIsFiledUnderItsPathOnTheWire(t *testing.T) {
 	customers.index(12).add("", "is late")
 	p.add("subject", "is dull")
 	customers.index(12).add("", "is back")
+	p.in("payload").in("").in("a").add("b", "is within a nameless one")
 
 	assert.Equal(t, &ValidationError{Op: "test", Fields: []FieldError{
 		{"recipients.0.customers.0.email", []string{"is odd"}},
 		{"recipients.0.customers.12", []string{"is empty", "is late"}},
 		{"subject", []string{"is dull"}},
 		{"recipients.0.customers.12", []string{"is back"}},
+		{"payload..a.b", []string{"is within a nameless one"}},
 	}}, p.err("test"))
 }
