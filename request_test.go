@@ -897,19 +897,22 @@ func TestAHeaderThatQuotesTheKeyIsKeptWithoutIt(t *testing.T) {
 }
 
 func TestTheAnswerOfARedirectIsKeptWhereverItLeads(t *testing.T) {
-	for _, status := range []int{300, 301, 302, 303, 304, 307, 308} {
-		for location, value := range map[string]string{"to another place": "https://example.org/", "to no place": "http://[::1", "without a place": ""} {
-			for name, perform := range map[string]perform{"a send": sendBroadcast, "a read": readCustomers} {
-				t.Run(fmt.Sprint(status, " ", location, ", ", name), func(t *testing.T) {
-					scenes := []scene{answers(status, `{"success":false,"message":"We have moved."}`, "Location", value)}
-					client, transport := newScriptedClient(t, scenes)
-					err := perform(t.Context(), client)
+	for _, status := range []int{300, 301, 302, 303, 307, 308} {
+		for name, location := range map[string]string{"to another place": "https://example.org/", "to no place": "http://[::1", "without a place": ""} {
+			for call, perform := range map[string]perform{"a send": sendBroadcast, "a read": readCustomers} {
+				t.Run(fmt.Sprint(status, " ", name, ", ", call), func(t *testing.T) {
+					server := newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
+						w.Header().Set("Location", location)
+						w.WriteHeader(status)
+						_, _ = io.WriteString(w, `{"success":false,"message":"We have moved."}`)
+					})
+					err := perform(t.Context(), newClientOver(t, server.URL, server.Client()))
 
 					var refused *messaging.APIError
 					require.ErrorAs(t, err, &refused)
 					assert.Equal(t, status, refused.StatusCode)
 					assert.Equal(t, "We have moved.", refused.Message)
-					assert.Len(t, transport.sent, 1)
+					assert.EqualValues(t, 1, server.received.Load())
 				})
 			}
 		}
