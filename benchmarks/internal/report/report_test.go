@@ -48,7 +48,7 @@ func TestTheReportShowsEachRowWithItsLimitAndWhetherItHolds(t *testing.T) {
 	text := report.Text(outcomes())
 
 	for _, line := range []string{
-		"at least aim median spread",
+		"limit aim median spread",
 		"iterate",
 		"speed ≥ 2.20x 3x 2.50x 2.40 – 2.60 OK",
 		"allocations a row ≤ 2.50 1.60 3 3 – 3 MISSED",

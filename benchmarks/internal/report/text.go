@@ -50,7 +50,7 @@ func Text(outcomes []measure.Outcome) string {
 // writeLimits writes a line for each row that is not part of a matrix.
 func writeLimits(text *strings.Builder, outcomes []measure.Outcome) {
 	table := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "\tat least\taim\tmedian\tspread\t")
+	_, _ = fmt.Fprintln(table, "\tlimit\taim\tmedian\tspread\t")
 	for _, o := range outcomes {
 		titled := false
 		for _, r := range o.Results {
