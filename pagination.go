@@ -329,13 +329,27 @@ func unusable(op operation, response *Response, err error) *DecodeError {
 	return e
 }
 
-// pages ranges over pages, and all over their items.
+// pages ranges over pages.
 func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[*Page[T], error] {
 	return walk[T, M](ctx, c, op, q, opts, false)
 }
 
+// all ranges over the items of pages.
 func all[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[T, error] {
-	return items(walk[T, M](ctx, c, op, q, opts, true))
+	return func(yield func(T, error) bool) {
+		for page, err := range walk[T, M](ctx, c, op, q, opts, true) {
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // walk is the one loop over pages. Everything that the package documentation
@@ -421,22 +435,4 @@ func (f fetched[T]) landed() fetched[T] {
 		runtime.Goexit()
 	}
 	return f
-}
-
-// items ranges over the items of pages.
-func items[T any](pages iter.Seq2[*Page[T], error]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for page, err := range pages {
-			if err != nil {
-				var none T
-				yield(none, err)
-				return
-			}
-			for _, item := range page.Items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-		}
-	}
 }

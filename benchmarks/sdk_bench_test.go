@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"testing"
 
@@ -61,25 +62,21 @@ func BenchmarkWalk(b *testing.B) {
 	require.NoError(b, err)
 	params := messaging.CustomerListParams{PerPage: perPage}
 	b.Run("All", func(b *testing.B) {
-		measureCalls(b, rows, func() error {
-			for _, err := range sdk.Customers.All(b.Context(), params, messaging.WithoutReadAhead()) {
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		measureCalls(b, rows, func() error { return drain(sdk.Customers.All(b.Context(), params, messaging.WithoutReadAhead())) })
 	})
 	b.Run("Pages", func(b *testing.B) {
-		measureCalls(b, rows, func() error {
-			for _, err := range sdk.Customers.Pages(b.Context(), params, messaging.WithoutReadAhead()) {
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		measureCalls(b, rows, func() error { return drain(sdk.Customers.Pages(b.Context(), params, messaging.WithoutReadAhead())) })
 	})
+}
+
+// drain ranges to the end, and keeps nothing.
+func drain[T any](seq iter.Seq2[T, error]) error {
+	for _, err := range seq {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pagedTransport answers with the pages of a list, from memory.

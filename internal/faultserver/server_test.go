@@ -98,6 +98,12 @@ func TestEachConnectionHasItsScript(t *testing.T) {
 
 func TestForeverKeepsAConnectionAlive(t *testing.T) {
 	server := faultserver.Start(t, faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(http.StatusOK, "yes"))})
+	assertOneConnectionServes(t, server)
+}
+
+// assertOneConnectionServes makes requests one after the other.
+func assertOneConnectionServes(t *testing.T, server *faultserver.Server) {
+	t.Helper()
 	client := newClient(t)
 	for range 3 {
 		_, _, err := post(client, server.URL())
@@ -217,13 +223,7 @@ func TestHTTP2ScriptsArePlayedForEachRequest(t *testing.T) {
 
 func TestHTTP2RequestsShareAConnection(t *testing.T) {
 	server := faultserver.StartHTTP2(t, faultserver.Script2{faultserver.Act2, faultserver.Answer2(http.StatusOK, "yes")})
-	client := newClient(t)
-	for range 3 {
-		_, _, err := post(client, server.URL())
-		require.NoError(t, err)
-	}
-	assert.Equal(t, 3, server.Acted())
-	assert.Equal(t, 1, server.Connections())
+	assertOneConnectionServes(t, server)
 }
 
 func TestAClientThatGivesUpHangsUp(t *testing.T) {

@@ -15,8 +15,7 @@ func Markdown(outcomes []measure.Outcome) string {
 		title := o.Title
 		for _, r := range o.Results {
 			if r.Limit.Applies() {
-				fmt.Fprintf(&table, "| %s | %s | **%s%s** | %s %s%s |\n", title, describe(r.Row),
-					number(r.Median()), r.Unit, r.Limit.Sign(), number(r.Limit.Must()), r.Unit)
+				fmt.Fprintf(&table, "| %s | %s | **%s%s** | %s |\n", title, describe(r.Row), number(r.Median()), r.Unit, bound(r.Row))
 				title = ""
 			}
 		}

@@ -70,7 +70,7 @@ func writeLimits(text *strings.Builder, outcomes []measure.Outcome) {
 func writeLimit(table *tabwriter.Writer, r measure.Result) {
 	must, aim, verdict := "", "", ""
 	if r.Limit.Applies() {
-		must = r.Limit.Sign() + " " + number(r.Limit.Must()) + r.Unit
+		must = bound(r.Row)
 		aim = number(r.Limit.Aim()) + r.Unit
 		verdict = "OK"
 	}
@@ -79,6 +79,11 @@ func writeLimit(table *tabwriter.Writer, r measure.Result) {
 	}
 	low, high := r.Spread()
 	_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s%s\t%s – %s\t%s\n", describe(r.Row), must, aim, number(r.Median()), r.Unit, number(low), number(high), verdict)
+}
+
+// bound is the limit of a row as people read it.
+func bound(row measure.Row) string {
+	return row.Limit.Sign() + " " + number(row.Limit.Must()) + row.Unit
 }
 
 func describe(row measure.Row) string {
