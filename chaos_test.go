@@ -359,7 +359,7 @@ func (s *chaosService) roll(sides int) int {
 // clients returns clients that differ in how they connect and how often they try.
 func (s *chaosService) clients(t *testing.T) []*messaging.Client {
 	t.Helper()
-	policies := []messaging.RetryPolicy{{}, {RetryRateLimitedSends: true}, {MaxAttempts: 6, RetryRateLimitedSends: true}, {MaxAttempts: 1}}
+	policies := []messaging.RetryPolicy{{}, {MaxAttempts: 2}, {MaxAttempts: 6}, {MaxAttempts: 1}}
 	var clients []*messaging.Client
 	for _, policy := range policies {
 		policy.MinWait, policy.MaxWait = time.Millisecond, 2*time.Millisecond

@@ -35,16 +35,18 @@ type service struct{ core *core }
 // core is the configured client, immutable once it is built. It stays behind a
 // pointer, which fmt does not follow when it prints a Client within a struct.
 type core struct {
-	baseURL    string // no trailing slash
-	http       http.Client
-	key        func(context.Context) (string, error)
-	userAgent  []string // as a header holds it
-	retry      RetryPolicy
-	limiter    Limiter
-	logger     *slog.Logger
-	timeout    time.Duration
-	maxBytes   int64
-	perRequest requestSettings
+	baseURL string // no trailing slash
+	http    http.Client
+	// ownTransport says that the transport of http was built here.
+	ownTransport bool
+	key          func(context.Context) (string, error)
+	userAgent    []string // as a header holds it
+	retry        RetryPolicy
+	limiter      Limiter
+	logger       *slog.Logger
+	timeout      time.Duration
+	maxBytes     int64
+	perRequest   requestSettings
 }
 
 // NewClient returns a client for the service at baseURL, such as
@@ -100,8 +102,9 @@ type Request struct {
 // Response is an answer of the service that said success.
 type Response struct {
 	StatusCode int
-	Header     http.Header
-	// Message is the text that the service gives to people.
+	// Header is that of the response; a quoted API key is replaced.
+	Header http.Header
+	// Message is the human-readable message of the service.
 	Message string
 	// Data is the member "data" as it came; nil on a list page.
 	Data json.RawMessage

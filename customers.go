@@ -23,7 +23,7 @@ var (
 //
 // API: GET /v1/customers
 func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts ...RequestOption) (*Page[Customer], error) {
-	return list[Customer](ctx, s.core, listCustomers, listQuery(p), opts)
+	return list[Customer](ctx, s.core, listCustomers, p.query(), opts)
 }
 
 // Pages ranges over the pages of customers, from p.Cursor on. See the package
@@ -31,7 +31,7 @@ func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts 
 //
 // API: GET /v1/customers
 func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[*Page[Customer], error] {
-	return pages[Customer](ctx, s.core, listCustomers, listQuery(p), opts)
+	return pages[Customer](ctx, s.core, listCustomers, p.query(), opts)
 }
 
 // All ranges over every customer that p selects, from p.Cursor on. See the
@@ -39,7 +39,7 @@ func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts
 //
 // API: GET /v1/customers
 func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[Customer, error] {
-	return all[Customer](ctx, s.core, listCustomers, listQuery(p), opts)
+	return all[Customer](ctx, s.core, listCustomers, p.query(), opts)
 }
 
 // Get returns the customer with the given customer id. The error is
@@ -52,11 +52,12 @@ func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...R
 }
 
 // GetByEmail returns the customer with the given e-mail address, whatever its
-// case. It fails as [CustomersService.Get] does.
+// case. It fails as [CustomersService.Get] does; a string that is not an e-mail
+// address is a [*ValidationError].
 //
 // API: GET /v1/customers
 func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ...RequestOption) (*Customer, error) {
-	return s.only(ctx, listQuery{Emails: []string{email}}, func(c *Customer) bool { return strings.EqualFold(c.Email, email) }, opts)
+	return s.only(ctx, listQuery{Emails: []string{email}, byEmail: true}, func(c *Customer) bool { return strings.EqualFold(c.Email, email) }, opts)
 }
 
 var (
@@ -94,7 +95,7 @@ type notFoundError struct{ Call }
 
 func newNotFoundError(op operation, response *Response) error {
 	e := &notFoundError{newCall(op)}
-	e.conclude(response.Attempts, DeliveryAccepted)
+	e.complete(response.Attempts, DeliveryAccepted, false)
 	return e
 }
 
@@ -113,6 +114,10 @@ type CustomerListParams struct {
 	// [*ValidationError]: on the wire they would select everybody, or somebody
 	// else. So is a filter too long for a URL; split it with [slices.Chunk].
 	CustomerIDs, Emails []string
+}
+
+func (p CustomerListParams) query() listQuery {
+	return listQuery{PerPage: p.PerPage, Cursor: p.Cursor, CustomerIDs: p.CustomerIDs, Emails: p.Emails}
 }
 
 // Customer is a customer as the service lists it.

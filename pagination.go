@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"iter"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -50,45 +49,55 @@ type listQuery struct {
 	Cursor      string   `url:"cursor,omitempty"`
 	CustomerIDs []string `url:"customer_ids,comma,omitempty"`
 	Emails      []string `url:"emails,comma,omitempty"`
+
+	// byEmail says that a customer is looked up by Emails, which has to be an
+	// e-mail address then. A filter may hold whatever the service has stored.
+	byEmail bool
 }
 
-// maxFilterQuery is the longest query that a filter may make. Servers commonly
-// refuse request lines over 8 KiB.
+// maxFilterQuery is the longest query that filters may make. Servers commonly
+// refuse request lines over 8 KiB, and a cursor has to fit beside them.
 const maxFilterQuery = 6000
 
 // encode returns the query string. It finds filters that would select somebody
 // else, whether or not the rest is validated.
 func (q *listQuery) encode(validate bool, p *problems) string {
-	if validate && q.PerPage < 0 {
-		p.add("per_page", "must not be negative")
+	if validate {
+		if q.PerPage < 0 {
+			p.add("per_page", "must not be negative")
+		}
+		if q.byEmail && q.Emails[0] != "" && !looksLikeEmail(q.Emails[0]) {
+			p.in("emails").index(0).add("", "must be an e-mail address")
+		}
 	}
 	p.text("cursor", q.Cursor)
 	checkFilter(p, "customer_ids", q.CustomerIDs)
 	checkFilter(p, "emails", q.Emails)
+	// The filters alone are measured, so that a query which passes for the first
+	// page passes for those that have a cursor.
+	filters := listQuery{CustomerIDs: q.CustomerIDs, Emails: q.Emails}
+	if q.isFiltered() && len(filters.string(p)) > maxFilterQuery {
+		p.add(q.longestFilter(), fmt.Sprintf("makes the query longer than %d bytes; ask for fewer at a time, see slices.Chunk", maxFilterQuery))
+	}
+	return q.string(p)
+}
+
+func (q *listQuery) isFiltered() bool { return len(q.CustomerIDs)+len(q.Emails) > 0 }
+
+func (q *listQuery) string(p *problems) string {
 	values, err := query.Values(q)
 	if err != nil {
 		p.add("", "can't be written as a query")
 	}
-	encoded := values.Encode()
-	if len(encoded) > maxFilterQuery {
-		if longest := q.longestFilter(); longest != "" {
-			p.add(longest, "makes the query longer than "+strconv.Itoa(maxFilterQuery)+" bytes; ask for fewer at a time, see slices.Chunk")
-		}
-	}
-	return encoded
+	return values.Encode()
 }
 
-// longestFilter names the filter that a query is long for, "" where there is none.
+// longestFilter names the filter that takes most of the query.
 func (q *listQuery) longestFilter() string {
-	ids, emails := len(strings.Join(q.CustomerIDs, ",")), len(strings.Join(q.Emails, ","))
-	switch {
-	case ids+emails == 0:
-		return ""
-	case ids >= emails:
+	if len(strings.Join(q.CustomerIDs, ",")) >= len(strings.Join(q.Emails, ",")) {
 		return "customer_ids"
-	default:
-		return "emails"
 	}
+	return "emails"
 }
 
 func checkFilter(p *problems, field string, values []string) {
@@ -325,7 +334,7 @@ func (t *trail) bad(response *Response, problem string) error {
 // unusable is the error for an answer that was read, and makes no sense.
 func unusable(op operation, response *Response, err error) *DecodeError {
 	e := &DecodeError{Call: newCall(op), StatusCode: response.StatusCode, Header: response.Header, Err: err}
-	e.conclude(response.Attempts, DeliveryAccepted)
+	e.complete(response.Attempts, DeliveryAccepted, false)
 	return e
 }
 
@@ -360,8 +369,11 @@ func walk[T any, M model[T]](ctx context.Context, c *core, op operation, q listQ
 	return func(yield func(*Page[T], error) bool) {
 		var ahead sync.WaitGroup
 		defer ahead.Wait()
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
+		if ctx != nil { // a nil context is refused with the other arguments
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithCancel(ctx)
+			defer cancel()
+		}
 
 		var rooms [2][]T
 		read := func(n int, cursor string) fetched[T] {

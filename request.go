@@ -1,21 +1,13 @@
 package messaging
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/textproto"
-	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -94,8 +86,8 @@ func (c *call) encode(settings requestSettings, p *problems) []byte {
 	return body
 }
 
-// exchange is one call on its way. go-retryablehttp drives it: RoundTrip is one
-// attempt, and settle judges it and says how long to wait for the next.
+// exchange is one call in progress. go-retryablehttp drives it: RoundTrip makes an
+// attempt, and checkRetry classifies it and decides on the next.
 type exchange struct {
 	core     *core
 	call     call
@@ -105,15 +97,15 @@ type exchange struct {
 	ctx      context.Context // the caller's
 	start    time.Time
 
-	key      string   // of the current attempt
-	attempts int      // that were put on their way
+	redactor redactor // of the current attempt's key
+	attempts int      // that were begun
 	attempt  *attempt // the current one
-	first    attempt  // in place, as most calls take no other
-	worst    Delivery // over all attempts
+	refusal  *refusal // why there is none
+	first    attempt  // in place, as most calls make only one
+	delivery Delivery // over all attempts
 	waiting  bool     // between two attempts
 
-	response *Response // of the attempt that went well
-	failure  failure   // of the last one that did not
+	result result // of the last attempt
 
 	// What every attempt begins with; key and body are its own.
 	request retryablehttp.Request
@@ -123,58 +115,77 @@ type exchange struct {
 }
 
 func (c *core) newExchange(ctx context.Context, call call, opts []RequestOption) *exchange {
-	x := &exchange{core: c, call: call, ctx: ctx, start: time.Now(), worst: DeliveryNotSent}
+	x := &exchange{core: c, call: call, ctx: ctx, start: time.Now(), delivery: DeliveryNotSent}
+	if ctx == nil {
+		x.problems.add("ctx", "must not be nil")
+	}
 	x.settings = c.perRequest.with(opts, &x.problems)
 	return x
 }
 
-// failure is an error that learns the outcome of the call when it is over.
+// failure is an error that is completed when the outcome of the call is known.
 type failure interface {
 	error
-	conclude(attempts int, worst Delivery)
+	complete(attempts int, delivery Delivery, retryable bool)
 }
 
-// run sends the call and returns its answer, unless something is wrong with it.
+// run sends the call and returns its response, or an error.
 func (x *exchange) run() (*Response, error) {
 	if err := x.problems.err(x.call.name); err != nil {
 		return nil, err
 	}
 	if err := x.prepare(); err != nil {
-		return nil, x.fail(&TransportError{Call: x.newCall(), Err: withoutURL(err)})
+		return nil, x.completed(&TransportError{Call: x.newCall(), Err: withoutURL(err)})
 	}
 	x.http = http.Client{Transport: x, CheckRedirect: x.core.http.CheckRedirect, Jar: x.core.http.Jar}
 	x.retry = retryablehttp.Client{
 		HTTPClient:   &x.http,
 		RetryMax:     x.core.retry.MaxAttempts - 1,
-		CheckRetry:   x.settle,
-		Backoff:      waitExactly,
+		CheckRetry:   x.checkRetry,
+		Backoff:      exactWait,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	// What it returns is known here already, and settle has closed the body.
+	defer x.endAttempt() // also where the transport panics
+	// What it returns is known here already, and checkRetry has closed the body.
 	_, _ = x.retry.Do(&x.request)
 	switch {
 	case x.waiting:
-		return nil, x.fail(&TransportError{Call: x.newCall(), Err: x.interrupted(contextError(x.ctx))})
-	case x.response == nil:
-		return nil, x.fail(x.failure)
+		return nil, x.completed(&TransportError{Call: x.newCall(), Err: x.afterFailure(contextError(x.ctx))})
+	case x.result.failure != nil:
+		return nil, x.completed(x.result.failure)
 	}
-	x.response.Attempts, x.response.Duration = x.attempts, time.Since(x.start)
-	return x.response, nil
+	response := x.result.response
+	response.Attempts, response.Duration = x.attempts, time.Since(x.start)
+	return response, nil
 }
 
-func (x *exchange) fail(f failure) error {
-	f.conclude(x.attempts, x.worst)
+// completed fills in what is known of the whole call.
+func (x *exchange) completed(f failure) error {
+	f.complete(x.attempts, x.delivery, x.isRetryable())
 	return f
 }
 
-// interrupted is why the call goes no further, together with the failure that
-// it would have gone on from.
-func (x *exchange) interrupted(why error) error {
-	if x.failure == nil {
+// isRetryable reports whether the same call, made again, does nothing twice and
+// may succeed.
+func (x *exchange) isRetryable() bool {
+	harmless := x.delivery == DeliveryNotSent || x.delivery == DeliveryRejected ||
+		x.call.isRead() || x.settings.repeatableSend
+	return harmless && x.result.repeat.allows(x.call.isRead(), x.settings.repeatableSend)
+}
+
+// afterFailure is why the call ends, together with the failure of the attempt
+// before, if there was one.
+func (x *exchange) afterFailure(why error) error {
+	if x.result.failure == nil {
 		return why
 	}
-	x.failure.conclude(x.attempts, x.worst)
-	return &interruptedError{why, x.failure}
+	return &interruptedError{why, x.completed(x.result.failure)}
+}
+
+func (x *exchange) endAttempt() {
+	if x.attempt != nil {
+		x.attempt.end()
+	}
 }
 
 func (x *exchange) newCall() Call { return newCall(x.call.operation) }
@@ -182,6 +193,9 @@ func (x *exchange) newCall() Call { return newCall(x.call.operation) }
 func newCall(op operation) Call {
 	return Call{Op: op.name, Method: op.method, Path: op.path, operation: op}
 }
+
+// authorizationHeader carries the API key.
+const authorizationHeader = "X-Authorization"
 
 // contentJSON is a header value that all requests share, and nothing writes to.
 var contentJSON = []string{"application/json"}
@@ -213,161 +227,94 @@ func (x *exchange) prepare() error {
 	return nil
 }
 
-// attempt is one try at a request, and what is proved about it.
-type attempt struct {
-	start   time.Time
-	key     [1]string // the value of a header
-	body    bytes.Reader
-	ctx     context.Context
-	cancel  context.CancelFunc
-	trace   httptrace.ClientTrace
-	asked   atomic.Int32 // connections asked for
-	got     atomic.Int32 // connections obtained
-	counted atomic.Int32 // those of them that count towards maxConnections
-	looping atomic.Bool
-	// held is why the attempt was not begun.
-	held error
-	// answer is what is judged. Of a redirect, net/http is not shown the body,
-	// which it closes where it can't parse the Location.
-	answer *http.Response
-}
-
-// maxConnections is how many connections one attempt may go through. More means
-// that net/http is repeating the request on its own, which it does without end.
-// Connections of HTTP/1 that were left idle and have died do not count: each is
-// tried once, and there is an end to them.
-const maxConnections = 3
-
-func isLeftIdle(info httptrace.GotConnInfo) bool {
-	if !info.Reused {
-		return false
-	}
-	secure, ok := info.Conn.(*tls.Conn)
-	return !ok || secure.ConnectionState().NegotiatedProtocol != "h2"
-}
-
-// begin puts an attempt on its way. What belongs to an earlier one is left
-// alone: net/http may still be reading it.
-func (x *exchange) begin(key string) *attempt {
-	a := &x.first
-	if x.attempts++; x.attempts > 1 {
-		a = new(attempt)
-	}
-	a.start, a.key[0] = time.Now(), key
-	a.body.Reset(x.body)
-	ctx, cancel := context.WithTimeoutCause(x.ctx, x.core.timeout, ErrAttemptTimeout)
-	a.cancel = cancel
-	a.trace = httptrace.ClientTrace{
-		GetConn: func(string) { a.asked.Add(1) },
-		GotConn: func(info httptrace.GotConnInfo) {
-			a.got.Add(1)
-			if !isLeftIdle(info) && a.counted.Add(1) > maxConnections {
-				a.looping.Store(true)
-				cancel()
-			}
-		},
-	}
-	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)
-	return a
-}
-
-// request is what the attempt sends: req with a key and, unless it is a read, a
-// body, were it an empty one. Without GetBody, that keeps net/http from sending
-// it again of its own accord.
-func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
-	req = req.WithContext(a.ctx)
-	req.Header["X-Authorization"] = a.key[:]
-	if !isRead {
-		req.Body, req.ContentLength = io.NopCloser(&a.body), a.body.Size()
-	}
-	return req
-}
-
-// unbegun is an attempt that is held back.
-func (x *exchange) unbegun(held error) *attempt {
-	return &attempt{start: time.Now(), ctx: x.ctx, cancel: func() {}, held: held}
-}
-
-// provedNotSent reports the one sound proof that nothing was sent: a connection
-// was asked for and never obtained. A transport that does not report to
-// httptrace proves nothing.
-func (a *attempt) provedNotSent() bool { return a.asked.Load() > 0 && a.got.Load() == 0 }
-
 // RoundTrip makes one attempt. It hides CloseIdleConnections of the transport
 // below, which go-retryablehttp would call after every failure.
 func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	x.waiting = false
-	key, err := x.admit()
-	if err != nil {
-		x.attempt = x.unbegun(err)
-		return nil, err
+	var key string
+	if key, x.refusal = x.admit(); x.refusal != nil {
+		return nil, x.refusal.err
 	}
-	a := x.begin(key)
-	x.attempt, x.key = a, key
+	x.attempt, x.redactor = &x.first, redactor{key}
+	if x.attempts++; x.attempts > 1 { // net/http may still be reading the first
+		x.attempt = new(attempt)
+	}
+	a := x.attempt
+	a.begin(x.ctx, x.core.timeout, key, x.body, x.core.ownTransport)
 	resp, err := x.core.http.Transport.RoundTrip(a.request(req, x.call.isRead()))
-	if err != nil && resp != nil {
+	switch {
+	case err != nil && resp != nil:
 		closeBody(resp)
-		resp = nil
+		return nil, err
+	case err != nil:
+		return nil, err
+	case resp == nil:
+		return nil, errNoResponse
 	}
-	a.answer = resp
-	if resp != nil && resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+	a.response = resp
+	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
 		shown := *resp
 		shown.Body = http.NoBody
-		return &shown, err
+		return &shown, nil
 	}
-	return resp, err
+	return resp, nil
 }
 
-// admit lets an attempt begin, with a key: in time, and at the pace of the limiter.
-func (x *exchange) admit() (key string, err error) {
+var errNoResponse = errors.New("the transport returned neither a response nor an error")
+
+// refusal is why an attempt was not begun, and which calls may be made again
+// although it was not.
+type refusal struct {
+	err    error
+	repeat repeatable
+}
+
+// admit waits until an attempt may begin, and returns its key.
+func (x *exchange) admit() (string, *refusal) {
 	if x.ctx.Err() != nil {
-		return "", contextError(x.ctx)
+		return "", &refusal{contextError(x.ctx), repeatAll}
 	}
 	if x.core.limiter != nil {
 		if err := x.core.limiter.Wait(x.ctx); err != nil {
-			return "", x.heldBack("rate limiter", err)
+			return "", x.refusedBy("rate limiter", err)
 		}
 	}
-	key, err = x.core.key(x.ctx)
+	key, err := x.core.key(x.ctx)
 	if err != nil {
-		return "", x.heldBack("key source", err)
+		return "", x.refusedBy("key source", err)
 	}
 	if problem := keyProblem(key); problem != "" {
-		return "", errors.New("API key " + problem)
+		return "", &refusal{errors.New("API key " + problem), repeatNever}
 	}
 	if x.ctx.Err() != nil { // meanwhile
-		return "", contextError(x.ctx)
+		return "", &refusal{contextError(x.ctx), repeatAll}
 	}
 	return key, nil
 }
 
-// heldBack is why a limiter or a key source let no attempt begin.
-func (x *exchange) heldBack(by string, err error) error {
+func (x *exchange) refusedBy(function string, err error) *refusal {
 	if x.ctx.Err() != nil {
-		return contextError(x.ctx)
+		return &refusal{contextError(x.ctx), repeatAll}
 	}
-	return fmt.Errorf("%s: %w", by, withoutURL(err))
+	return &refusal{fmt.Errorf("%s: %w", function, redactedSourceError(err)), repeatAll}
 }
 
-// settle judges an attempt: it reads the answer, notes what became of the
-// request, and decides whether to try again.
-func (x *exchange) settle(_ context.Context, resp *http.Response, err error) (bool, error) {
-	if x.attempt == nil { // net/http refuses the request by itself
-		x.attempt = x.unbegun(withoutURL(err))
+// checkRetry classifies an attempt: it reads the response, records what became of
+// the request, and decides whether to try again.
+func (x *exchange) checkRetry(_ context.Context, resp *http.Response, err error) (bool, error) {
+	if x.attempt == nil && x.refusal == nil { // net/http refuses the request by itself
+		x.refusal = &refusal{redactedTransportError(err), repeatNever}
 	}
-	defer x.attempt.cancel()
-	if x.attempt.answer != nil {
-		resp = x.attempt.answer
+	if x.attempt != nil && x.attempt.response != nil {
+		resp = x.attempt.response
 	}
-	v := x.judge(resp, err)
-	x.response, x.failure = v.response, v.failure
-	x.log(resp, v)
-	if v.failure == nil {
-		return false, nil
-	}
-	x.worst = x.worst.worse(v.delivery)
-	if x.attempts >= x.core.retry.MaxAttempts ||
-		!v.repeat.allows(x.call.isRead(), x.settings.repeatableSend, x.core.retry.RetryRateLimitedSends) {
+	x.result = x.classify(resp, err)
+	x.delivery = x.delivery.after(x.result.delivery)
+	x.endAttempt() // before a logger takes its time
+	x.log(resp)
+	x.attempt = nil
+	if x.result.failure == nil || x.refusal != nil || x.attempts >= x.core.retry.MaxAttempts ||
+		!x.result.repeat.allows(x.call.isRead(), x.settings.repeatableSend) {
 		return false, nil
 	}
 	retryAfter, asked := retryAfterOf(resp)
@@ -378,8 +325,8 @@ func (x *exchange) settle(_ context.Context, resp *http.Response, err error) (bo
 	return x.waiting, nil
 }
 
-// waitExactly is the backoff for a wait that settle has decided on.
-func waitExactly(decided, _ time.Duration, _ int, _ *http.Response) time.Duration { return decided }
+// exactWait is the backoff for a wait that checkRetry has decided on.
+func exactWait(decided, _ time.Duration, _ int, _ *http.Response) time.Duration { return decided }
 
 func retryAfterOf(resp *http.Response) (time.Duration, bool) {
 	if resp == nil {
@@ -388,61 +335,67 @@ func retryAfterOf(resp *http.Response) (time.Duration, bool) {
 	return parseRetryAfter(resp.Header, time.Now())
 }
 
-// verdict is what one attempt came to: a response, or a failure, its delivery,
+// result is what one attempt came to: a response, or a failure, with its delivery
 // and which calls may be repeated after it.
-type verdict struct {
+type result struct {
 	response *Response
 	failure  failure
 	delivery Delivery
 	repeat   repeatable
 }
 
-func (x *exchange) judge(resp *http.Response, err error) verdict {
+func (x *exchange) classify(resp *http.Response, err error) result {
 	switch {
-	case x.attempt.held != nil:
-		return x.broken(x.interrupted(x.attempt.held), DeliveryNotSent, repeatNever)
+	case x.refusal != nil:
+		return x.failed(x.afterFailure(x.refusal.err), DeliveryNotSent, x.refusal.repeat)
 	case resp == nil:
-		cause := x.cause(err)
-		delivery, repeat := judgeFailure(cause, x.attempt.provedNotSent())
-		return x.broken(x.publicError(cause), delivery, repeat)
+		return x.classifyFailure(err)
 	}
 	if resp.Body == nil { // a transport of the caller's may leave it out
 		resp.Body = http.NoBody
 	}
 	defer closeBody(resp)
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
-		return x.judgeSuccess(resp)
+		return x.classifySuccess(resp)
 	}
-	delivery, repeat := judgeStatus(resp.StatusCode)
+	delivery, repeat := classifyStatus(resp.StatusCode)
 	r := newReader()
 	defer r.free()
 	if resp.StatusCode >= 200 { // below, the body is the connection
-		// What came is kept; a key across the limit is to be found whole.
-		_, _ = r.fetch(resp, int64(maxErrorBody+len(x.key)))
+		// What came is kept; a key across the limit has to be found whole.
+		_, _ = r.fetch(resp, int64(x.redactor.window(maxErrorBody)))
 	}
-	return verdict{failure: x.apiError(resp, r.body.Bytes()), delivery: delivery, repeat: repeat}
+	return result{failure: x.apiError(resp, r.body.Bytes()), delivery: delivery, repeat: repeat}
 }
 
-// broken is the verdict on an attempt without a usable answer.
-func (x *exchange) broken(cause error, delivery Delivery, repeat repeatable) verdict {
-	if x.attempt.looping.Load() {
-		repeat = repeatNever
-	}
-	return verdict{failure: &TransportError{Call: x.newCall(), Err: cause}, delivery: delivery, repeat: repeat}
+// failed is the result of an attempt without a usable response.
+func (x *exchange) failed(cause error, delivery Delivery, repeat repeatable) result {
+	return result{failure: &TransportError{Call: x.newCall(), Err: cause}, delivery: delivery, repeat: repeat}
 }
 
-// judgeSuccess reads a 2xx answer, which is a success only if it says so.
-func (x *exchange) judgeSuccess(resp *http.Response) verdict {
+// classifyFailure classifies an attempt that got no response.
+func (x *exchange) classifyFailure(err error) result {
+	proved, noConnection := x.attempt.provedNotSent(), x.attempt.foundNoConnection()
+	cause := x.cause(err)
+	delivery, repeat := classifyFailure(cause, proved, noConnection)
+	if cause == errLooping {
+		repeat = repeatReads
+	}
+	return x.failed(cause, delivery, repeat)
+}
+
+// classifySuccess reads a 2xx response, which is a success only if it says so.
+func (x *exchange) classifySuccess(resp *http.Response) result {
 	if x.call.method == http.MethodHead {
-		return verdict{response: newResponse(resp, envelope{}), delivery: DeliveryAccepted}
+		return result{response: x.newResponse(resp, envelope{}), delivery: DeliveryAccepted}
 	}
 	r := newReader()
 	defer r.free()
 	switch tooLarge, err := r.fetch(resp, x.core.maxBytes); {
 	case err != nil: // which does not undo a 2xx
-		return x.broken(x.publicError(x.cause(err)), DeliveryUnknown, repeatReads)
+		return x.failed(x.cause(err), DeliveryUnknown, repeatReads)
 	case tooLarge:
-		err := fmt.Errorf("is over the limit of %d bytes: %w", x.core.maxBytes, ErrTooLarge)
+		err := fmt.Errorf("exceeds the limit of %d bytes: %w", x.core.maxBytes, ErrTooLarge)
 		return x.unusable(resp, r.body.Bytes(), at(wholeAnswer, err), DeliveryUnknown)
 	}
 	body := r.body.Bytes()
@@ -450,8 +403,12 @@ func (x *exchange) judgeSuccess(resp *http.Response) verdict {
 	switch {
 	case err != nil:
 		return x.unusable(resp, body, err, DeliveryUnknown)
-	case !answer.success, x.call.refusable && string(answer.data) == "false":
-		return verdict{failure: x.apiError(resp, body), delivery: DeliveryRejected}
+	case !answer.success:
+		return result{failure: x.apiError(resp, body), delivery: DeliveryRejected}
+	case x.call.refusable && string(answer.data) == "false":
+		failure := x.apiError(resp, body)
+		failure.dataFalse = true
+		return result{failure: failure, delivery: DeliveryRejected}
 	case answer.dataErr != nil:
 		return x.unusable(resp, body, answer.dataErr, DeliveryAccepted)
 	}
@@ -464,74 +421,34 @@ func (x *exchange) judgeSuccess(resp *http.Response) verdict {
 			return x.unusable(resp, body, at("data", err), DeliveryAccepted)
 		}
 	}
-	return verdict{response: newResponse(resp, answer), delivery: DeliveryAccepted}
+	return result{response: x.newResponse(resp, answer), delivery: DeliveryAccepted}
 }
 
-func newResponse(resp *http.Response, answer envelope) *Response {
-	return &Response{StatusCode: resp.StatusCode, Header: resp.Header, Message: answer.message, Data: answer.data}
+func (x *exchange) newResponse(resp *http.Response, answer envelope) *Response {
+	return &Response{StatusCode: resp.StatusCode, Header: x.redactor.header(resp.Header), Message: answer.message, Data: answer.data}
 }
 
-func (x *exchange) unusable(resp *http.Response, body []byte, err error, d Delivery) verdict {
-	if x.quotesKey(err.Error()) { // as the name of a member
-		err = &withheldError{"the name of a member", err}
+func (x *exchange) unusable(resp *http.Response, body []byte, err error, d Delivery) result {
+	if x.redactor.isQuotedIn(err.Error()) {
+		err = &opaqueError{"has a member whose name quotes the API key", err}
 	}
-	return verdict{delivery: d, failure: &DecodeError{Call: x.newCall(), StatusCode: resp.StatusCode,
-		Header: x.keptHeader(resp.Header), Body: x.keptBody(body), Err: err}}
-}
-
-// shortestSecret is the shortest key that is looked for in a text: a shorter one
-// would be found by chance.
-const shortestSecret = 8
-
-// keptBody is the beginning of body as an error keeps it. A service that quotes
-// the API key does not get it into a log.
-func (x *exchange) keptBody(body []byte) []byte {
-	body = bytes.Clone(body[:min(len(body), maxErrorBody+len(x.key))])
-	if key := []byte(x.key); len(key) >= shortestSecret && bytes.Contains(body, key) {
-		body = bytes.ReplaceAll(body, key, []byte(hiddenKey))
-	}
-	return body[:min(len(body), maxErrorBody)]
-}
-
-// keptHeader is header as an error keeps it.
-func (x *exchange) keptHeader(header http.Header) http.Header {
-	kept := header.Clone()
-	for _, values := range kept {
-		for i, value := range values {
-			values[i] = x.withoutKey(value)
-		}
-	}
-	return kept
-}
-
-// hiddenKey stands for the API key where an answer quotes it.
-const hiddenKey = "[API key]"
-
-func (x *exchange) quotesKey(text string) bool {
-	return len(x.key) >= shortestSecret && strings.Contains(text, x.key)
-}
-
-// withoutKey is text as it can be shown. JSON can spell the key in a way that is
-// not found in the body.
-func (x *exchange) withoutKey(text string) string {
-	if !x.quotesKey(text) {
-		return text
-	}
-	return strings.ReplaceAll(text, x.key, hiddenKey)
+	return result{delivery: d, failure: &DecodeError{Call: x.newCall(), StatusCode: resp.StatusCode,
+		Header: x.redactor.header(resp.Header), Body: x.redactor.body(body, maxErrorBody), Err: err}}
 }
 
 func (x *exchange) apiError(resp *http.Response, body []byte) *APIError {
-	body = x.keptBody(body)
+	body = x.redactor.body(body, maxErrorBody)
 	c := readComplaint(body)
-	c.rewrite(x.withoutKey)
+	c.rewrite(x.redactor.text)
 	retryAfter, _ := retryAfterOf(resp)
 	return &APIError{Call: x.newCall(), StatusCode: resp.StatusCode, Code: c.code, Message: c.message, Fields: c.fields,
-		RetryAfter: retryAfter, Header: x.keptHeader(resp.Header), Body: body}
+		RetryAfter: retryAfter, Header: x.redactor.header(resp.Header), Body: body}
 }
 
 var errLooping = errors.New("net/http keeps repeating the request")
 
-// cause says why an attempt got no answer, in the order of who knows best.
+// cause returns why an attempt got no response, with a text that is safe to show.
+// It looks at each context once, so that one that ends meanwhile changes nothing.
 func (x *exchange) cause(err error) error {
 	switch {
 	case x.attempt.looping.Load():
@@ -541,92 +458,41 @@ func (x *exchange) cause(err error) error {
 	case context.Cause(x.attempt.ctx) == ErrAttemptTimeout:
 		return ErrAttemptTimeout
 	default:
-		return withoutURL(err)
+		return redactedTransportError(err)
 	}
 }
 
-// publicError is err without what must not be shown. Where a server sends back
-// what it was sent in place of an answer, net/http quotes that as malformed.
-func (x *exchange) publicError(err error) error {
-	if x.ctx.Err() != nil { // and the cause is the caller's
-		return err
-	}
-	text := err.Error()
-	query, _ := url.QueryUnescape(x.call.query)
-	if x.quotesKey(text) || strings.Contains(text, "@") || strings.Contains(text, "%40") ||
-		query != "" && (strings.Contains(text, x.call.query) || strings.Contains(text, query)) {
-		return &withheldError{"the transport failed", err}
-	}
-	var network net.Error
-	if x.attempt.got.Load() > 0 && !errors.As(err, &network) {
-		var protocol textproto.ProtocolError
-		if errors.As(err, &protocol) {
-			return &withheldError{"a malformed header", err}
-		}
-		if shown, _, quotes := strings.Cut(text, `"`); quotes {
-			return &withheldError{strings.TrimRight(shown, ": "), err}
-		}
-	}
-	return err
-}
-
-// withheldError shows the part of a cause that quotes nobody. The rest can be
-// recognised, and not unwrapped.
-type withheldError struct {
-	shown string
-	err   error
-}
-
-func (e *withheldError) Error() string {
-	return e.shown + " (the rest quotes the request or the answer, and is not shown)"
-}
-
-func (e *withheldError) Is(target error) bool { return errors.Is(e.err, target) }
-
-// Format keeps %#v from printing what is withheld.
-func (e *withheldError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.Error()) }
-
-// contextError is why ctx is done: its error, and the cause that was given.
+// contextError is why ctx is done: its error, and the cause that the caller gave.
 func contextError(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != ctx.Err() {
-		return fmt.Errorf("%w: %w", ctx.Err(), withoutURL(cause))
+		return fmt.Errorf("%w: %w", ctx.Err(), redactedSourceError(cause))
 	}
 	return ctx.Err()
 }
 
-// interruptedError is why a call ended between two attempts, and how the first
-// of the two went.
+// interruptedError is why a call ended between two attempts, and the failure of
+// the first of them.
 type interruptedError struct{ why, earlier error }
 
-func (e *interruptedError) Error() string { return e.why.Error() + " while waiting to try again" }
+func (e *interruptedError) Error() string { return e.why.Error() + " while waiting to retry" }
 
 func (e *interruptedError) Unwrap() []error { return []error{e.why, e.earlier} }
 
-// withoutURL takes errors of net/url out of err: they print the URL with its
-// query, where the filters are, and so somebody's e-mail address.
-func withoutURL(err error) error {
-	var withURL *url.Error
-	for errors.As(err, &withURL) && withURL.Err != nil {
-		err = withURL.Err
-	}
-	return err
-}
-
 // log writes what is safe to write down about an attempt, and no more.
-func (x *exchange) log(resp *http.Response, v verdict) {
+func (x *exchange) log(resp *http.Response) {
 	if x.core.logger == nil {
 		return
 	}
 	level := slog.LevelDebug
-	if v.failure != nil {
+	if x.result.failure != nil {
 		level = slog.LevelWarn
 	}
 	attributes := []slog.Attr{
 		slog.String("operation", x.call.name),
 		slog.String("method", x.call.method),
 		slog.Int("attempt", x.attempts),
-		slog.Duration("duration", time.Since(x.attempt.start)),
-		slog.String("delivery", v.delivery.String()),
+		slog.Duration("duration", x.attempt.duration()),
+		slog.String("delivery", x.result.delivery.String()),
 	}
 	if !x.call.custom {
 		attributes = append(attributes, slog.String("path", x.call.path))
@@ -641,26 +507,4 @@ func closeBody(resp *http.Response) {
 	if resp.Body != nil {
 		_ = resp.Body.Close()
 	}
-}
-
-// newTransport is http.DefaultTransport with room for many calls at once.
-func newTransport() *http.Transport {
-	t, ok := http.DefaultTransport.(*http.Transport)
-	if ok {
-		t = t.Clone()
-	} else { // the program has replaced it
-		t = &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			TLSHandshakeTimeout: 10 * time.Second,
-		}
-	}
-	t.ForceAttemptHTTP2 = true
-	t.MaxIdleConns = 0
-	t.MaxIdleConnsPerHost = 256
-	// Shorter than servers keep connections: a POST on a connection that the
-	// server is closing ends in an unknown delivery.
-	t.IdleConnTimeout = 4 * time.Second
-	t.MaxResponseHeaderBytes = 1 << 20
-	return t
 }

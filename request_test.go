@@ -48,12 +48,15 @@ type sentRequest struct {
 
 func (s *scriptedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	play := s.scenes[min(len(s.sent), len(s.scenes)-1)]
-	var content []byte
+	s.sent = append(s.sent, sentRequest{Request: req, at: time.Now()})
+	var content bytes.Buffer
+	read := req.Clone(req.Context())
 	if req.Body != nil {
-		content, _ = io.ReadAll(req.Body)
+		read.Body = io.NopCloser(io.TeeReader(req.Body, &content))
 	}
-	s.sent = append(s.sent, sentRequest{req, string(content), time.Now()})
-	return play(req)
+	resp, err := play(read)
+	s.sent[len(s.sent)-1].content = content.String()
+	return resp, err
 }
 
 // neverConnects asks for a connection and fails before it has one.
@@ -64,7 +67,8 @@ func neverConnects(err error) scene {
 	}
 }
 
-// connects plays the rest of a scene on a connection.
+// connects plays the rest of a scene on a connection, after the request was
+// written to it.
 func connects(then scene) scene {
 	return func(req *http.Request) (*http.Response, error) {
 		askForConnection(req)
@@ -79,6 +83,18 @@ func askForConnection(req *http.Request) {
 
 func getConnection(req *http.Request) {
 	httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{})
+	write(req)
+}
+
+// write does what net/http does when it writes a request.
+func write(req *http.Request) {
+	trace := httptrace.ContextClientTrace(req.Context())
+	for name, values := range req.Header {
+		trace.WroteHeaderField(name, values)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
 }
 
 // breaks fails without an answer, once connected.
@@ -336,36 +352,57 @@ func TestSendWithoutABodyWorksOverHTTP2(t *testing.T) {
 	assert.JSONEq(t, `["HTTP/2.0","POST",0]`, string(response.Data))
 }
 
-func TestAnAttemptIsCutOffAtTheFourthConnection(t *testing.T) {
+func TestGuardAgainstLoopsEndsAnAttempt(t *testing.T) {
+	many := func(times int, happens func(*http.Request)) func(*http.Request) {
+		return func(req *http.Request) {
+			for range times {
+				happens(req)
+			}
+		}
+	}
 	tests := []struct {
-		name        string
-		connections int
-		cutOff      bool
+		name    string
+		happens func(*http.Request)
+		cutOff  bool
 	}{
-		{"three connections are let pass", 3, false},
-		{"a fourth ends the attempt, and the call", 4, true},
+		{"a request may be written three times", many(3, write), false},
+		{"the fourth time ends the attempt", many(4, write), true},
+		{"connections do not count", many(20, func(req *http.Request) {
+			askForConnection(req)
+			httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{})
+		}), false},
+		{"requests that a transport makes on its own do not count", many(20, func(req *http.Request) {
+			trace := httptrace.ContextClientTrace(req.Context())
+			trace.WroteHeaderField("Authorization", []string{"token"})
+		}), false},
+		{"HTTP/2 writes header names in lower case", many(4, func(req *http.Request) {
+			httptrace.ContextClientTrace(req.Context()).WroteHeaderField("x-authorization", []string{secretKey})
+		}), true},
 	}
 	for _, test := range tests {
 		runInBubble(t, test.name, func(t *testing.T) {
 			client, transport := newScriptedClient(t, []scene{func(req *http.Request) (*http.Response, error) {
-				for range test.connections {
-					askForConnection(req)
-					getConnection(req)
-				}
+				test.happens(req)
 				if req.Context().Err() != nil {
 					return nil, req.Context().Err()
 				}
-				return answers(200, saysYes)(req)
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(saysYes))}, nil
 			}})
 			err := readCustomers(t.Context(), client)
-			assert.Len(t, transport.sent, 1)
 			if !test.cutOff {
 				require.NoError(t, err)
 				return
 			}
 			require.ErrorContains(t, err, "net/http keeps repeating the request")
+			assert.Len(t, transport.sent, 3, "a read is tried again")
+			assert.True(t, messaging.Retryable(err))
 			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 			assert.NotErrorIs(t, err, context.Canceled)
+
+			err = triggerEvent(t.Context(), client, messaging.WithRepeatableSend())
+			require.ErrorContains(t, err, "net/http keeps repeating the request")
+			assert.Len(t, transport.sent, 4, "a send is not")
+			assert.False(t, messaging.Retryable(err))
 		})
 	}
 }
@@ -544,14 +581,23 @@ func TestOddTransports(t *testing.T) {
 		play     scene
 		delivery messaging.Delivery
 	}{
-		{"a transport that does not report to httptrace proves nothing",
-			func(*http.Request) (*http.Response, error) { return nil, errOdd }, messaging.DeliveryUnknown},
+		{"an error of a transport that has not read the body proves that nothing was sent",
+			func(*http.Request) (*http.Response, error) { return nil, errOdd }, messaging.DeliveryNotSent},
+		{"an error of a transport that has read the body proves nothing",
+			func(req *http.Request) (*http.Response, error) {
+				_, _ = req.Body.Read(make([]byte, 1))
+				return nil, errOdd
+			}, messaging.DeliveryUnknown},
 		{"an answer beside an error is closed and does not count",
-			func(*http.Request) (*http.Response, error) {
+			func(req *http.Request) (*http.Response, error) {
+				_, _ = io.ReadAll(req.Body)
 				return &http.Response{StatusCode: 200, Body: body}, errOdd
 			}, messaging.DeliveryUnknown},
 		{"neither an answer nor an error is an unknown fate",
-			func(*http.Request) (*http.Response, error) { return nil, nil }, messaging.DeliveryUnknown},
+			func(req *http.Request) (*http.Response, error) {
+				_, _ = io.ReadAll(req.Body)
+				return nil, nil
+			}, messaging.DeliveryUnknown},
 		{"an answer without a body is one that says nothing",
 			func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil }, messaging.DeliveryUnknown},
 		{"an answer that announces a body and has none says nothing",

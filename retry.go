@@ -25,9 +25,6 @@ type RetryPolicy struct {
 	// MaxRetryAfter is the longest wait that the service may ask for. A call that
 	// would have to wait longer returns at once. Default 30 s.
 	MaxRetryAfter time.Duration
-	// RetryRateLimitedSends repeats a send that was answered 429, which is taken
-	// to mean that nothing was done. Reads are repeated in any case.
-	RetryRateLimitedSends bool
 }
 
 func (p RetryPolicy) withDefaults() RetryPolicy {
@@ -92,30 +89,28 @@ const (
 	repeatNever   repeatable = iota
 	repeatReads              // reads alone
 	repeatUnknown            // reads, and sends under WithRepeatableSend
-	repeatLimited            // reads, and sends under RetryRateLimitedSends
-	repeatAll                // everything: proved not sent
+	repeatAll                // every call: the service did nothing
 )
 
-func (r repeatable) allows(isRead, repeatableSend, rateLimitedSends bool) bool {
+func (r repeatable) allows(isRead, repeatableSend bool) bool {
 	switch r {
 	case repeatReads:
 		return isRead
 	case repeatUnknown:
 		return isRead || repeatableSend
-	case repeatLimited:
-		return isRead || rateLimitedSends
 	default:
 		return r == repeatAll
 	}
 }
 
-// judgeStatus says what a status other than 2xx means: what became of the
-// request, and which calls may be repeated. A gateway can answer 408 and most of
-// 5xx after the service has acted, so they prove nothing.
-func judgeStatus(status int) (Delivery, repeatable) {
+// classifyStatus says what a status other than 2xx means: what became of the
+// request, and which calls may be repeated. A 429 is taken, as RFC 6585 has it, to
+// mean that nothing was done. A gateway can send 408 and most of 5xx after the
+// service has acted, so they prove nothing.
+func classifyStatus(status int) (Delivery, repeatable) {
 	switch {
 	case status == http.StatusTooManyRequests:
-		return DeliveryRejected, repeatLimited
+		return DeliveryRejected, repeatAll
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
 		return DeliveryUnknown, repeatUnknown
 	case status >= 400 && status <= 499,
@@ -128,22 +123,29 @@ func judgeStatus(status int) (Delivery, repeatable) {
 	}
 }
 
-// judgeFailure says the same of an attempt that got no answer. Only the trace of
-// the attempt proves that nothing was sent; no error does.
-func judgeFailure(err error, provedNotSent bool) (Delivery, repeatable) {
+// classifyFailure says the same of an attempt that got no response. No kind of
+// error proves that nothing was sent; see [attempt.provedNotSent]. Without that
+// proof, an attempt that seems to have found no connection is not repeated where
+// the next would not find one either.
+func classifyFailure(err error, provedNotSent, noConnection bool) (Delivery, repeatable) {
 	switch {
-	case !provedNotSent:
-		return DeliveryUnknown, repeatUnknown
-	case isPassing(err):
+	case provedNotSent && isTransient(err):
 		return DeliveryNotSent, repeatAll
-	default:
+	case provedNotSent:
 		return DeliveryNotSent, repeatNever
+	case noConnection && !isTransient(err):
+		return DeliveryUnknown, repeatNever
+	default:
+		return DeliveryUnknown, repeatUnknown
 	}
 }
 
-// isPassing reports whether a failure to connect may be over in a moment. One
-// that is not known to be, such as a bad certificate, is not.
-func isPassing(err error) bool {
+// isTransient reports whether a failure to connect may be over soon. One that is
+// not known to be, such as a bad certificate, is not.
+func isTransient(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the caller's own
+		return true
+	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
 		return !dns.IsNotFound
@@ -153,8 +155,7 @@ func isPassing(err error) bool {
 		return false // a TLS alert: one side refuses the other
 	}
 	var network net.Error
-	return errors.As(err, &network) || errors.Is(err, ErrAttemptTimeout) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // parseRetryAfter reads the Retry-After header: seconds, or a date, which is

@@ -30,16 +30,14 @@ import (
 )
 
 // requestCounts is how many requests are made when every attempt ends alike: by
-// a read, by a send, by a send with WithRepeatableSend, and by a send under
-// RetryRateLimitedSends.
-type requestCounts struct{ read, send, repeatable, rateLimited int }
+// a read, by a send, and by a send with WithRepeatableSend.
+type requestCounts struct{ read, send, repeatable int }
 
 var (
-	repeatsEverything    = requestCounts{3, 3, 3, 3}
-	repeatsNothing       = requestCounts{1, 1, 1, 1}
-	repeatsReads         = requestCounts{3, 1, 1, 1}
-	repeatsUnlessHarmful = requestCounts{3, 1, 3, 1}
-	repeatsIfRateLimited = requestCounts{3, 1, 1, 3}
+	repeatsEverything    = requestCounts{3, 3, 3}
+	repeatsNothing       = requestCounts{1, 1, 1}
+	repeatsReads         = requestCounts{3, 1, 1}
+	repeatsUnlessHarmful = requestCounts{3, 1, 3}
 )
 
 var (
@@ -107,9 +105,10 @@ func outcomes() []outcome {
 		{"a dial that fails after a connection was there", when(breaks(errRefused)), transport, unknown, repeatsUnlessHarmful},
 		{"an attempt that times out", when(connects(hangs)), transport, unknown, repeatsUnlessHarmful},
 		{"a malformed answer", when(breaks(errors.New("malformed HTTP response"))), transport, unknown, repeatsUnlessHarmful},
-		{"an error that does not tell how far it got", when(failsUntraced(errRefused)), transport, unknown, repeatsUnlessHarmful},
+		{"an error that does not tell how far it got", when(failsUntraced(errRefused)), transport, notSent, repeatsEverything},
+		{"an error of an unknown kind, such as a mock's", when(failsUntraced(errors.New("boom"))), transport, notSent, requestCounts{3, 1, 1}},
 
-		{"429", answered(saysNo, 429), api, rejected, repeatsIfRateLimited},
+		{"429", answered(saysNo, 429), api, rejected, repeatsEverything},
 		{"408 and 425", answered(saysNo, 408, 425), api, unknown, repeatsUnlessHarmful},
 		{"any other 4xx", answered(saysNo, statuses(400, 499, 408, 425, 429)...), api, rejected, repeatsNothing},
 		{"501 and 505", answered(saysNo, 501, 505), api, rejected, repeatsNothing},
@@ -188,26 +187,26 @@ func TestEveryOutcomeOfAnAttempt(t *testing.T) {
 
 func (o outcome) check(t *testing.T, attempt scriptedAttempt) {
 	t.Helper()
-	repeatable, rateLimited := messaging.WithRepeatableSend(), messaging.RetryPolicy{RetryRateLimitedSends: true}
 	calls := []struct {
 		name    string
 		perform perform
 		opts    []messaging.RequestOption
-		policy  messaging.RetryPolicy
 		want    int
 	}{
-		{"read", readCustomers, nil, messaging.RetryPolicy{}, o.requests.read},
-		{"send", sendBroadcast, nil, messaging.RetryPolicy{}, o.requests.send},
-		{"send with WithRepeatableSend", sendBroadcast, []messaging.RequestOption{repeatable}, messaging.RetryPolicy{}, o.requests.repeatable},
-		{"send with RetryRateLimitedSends", sendBroadcast, nil, rateLimited, o.requests.rateLimited},
+		{"read", readCustomers, nil, o.requests.read},
+		{"send", sendBroadcast, nil, o.requests.send},
+		{"send with WithRepeatableSend", sendBroadcast, []messaging.RequestOption{messaging.WithRepeatableSend()}, o.requests.repeatable},
 	}
 	for _, call := range calls {
-		client, transport := newScriptedClient(t, []scene{attempt.play},
-			messaging.WithRetryPolicy(call.policy), messaging.WithMaxResponseBytes(maxResponse))
+		client, transport := newScriptedClient(t, []scene{attempt.play}, messaging.WithMaxResponseBytes(maxResponse))
 		err := call.perform(t.Context(), client, call.opts...)
 		which := fmt.Sprintf("%s, status %d", call.name, attempt.status)
+		delivery := o.delivery
+		if call.name == "read" && delivery == messaging.DeliveryNotSent {
+			delivery = messaging.DeliveryUnknown // without a body, a given transport proves nothing
+		}
 		assert.IsType(t, o.failure, err, which)
-		assert.Equal(t, o.delivery, messaging.DeliveryOf(err), which)
+		assert.Equal(t, delivery, messaging.DeliveryOf(err), which)
 		assert.Equal(t, call.want, len(transport.sent), which)
 	}
 }
@@ -314,7 +313,7 @@ func TestDeliveryIsTheWorstOfAllAttempts(t *testing.T) {
 	}
 	runInBubble(t, "success makes up for all that went before", func(t *testing.T) {
 		client, _ := newScriptedClient(t, []scene{neverConnects(errRefused), answers(429, ""), answers(200, saysYes)},
-			messaging.WithRetryPolicy(messaging.RetryPolicy{RetryRateLimitedSends: true}))
+			messaging.WithRetryPolicy(messaging.RetryPolicy{}))
 		response, err := client.Broadcasts.SendEmail(t.Context(), broadcastTo(personalEmail))
 		require.NoError(t, err)
 		assert.Equal(t, 3, response.Attempts)
@@ -425,7 +424,7 @@ func TestCancellingTheWaitKeepsWhatWentBefore(t *testing.T) {
 			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
 			assert.Equal(t, 100*time.Millisecond, time.Since(start))
 			assert.Len(t, transport.sent, 1)
-			assert.Contains(t, err.Error(), "while waiting to try again")
+			assert.Contains(t, err.Error(), "while waiting to retry")
 		})
 	}
 	runInBubble(t, "the error of the last attempt is whole", func(t *testing.T) {
@@ -558,14 +557,14 @@ func TestRetryAfter(t *testing.T) {
 	for _, test := range tests {
 		runInBubble(t, test.name, func(t *testing.T) {
 			policy := messaging.RetryPolicy{MaxAttempts: 2, MinWait: minWait, MaxWait: maxWait}
-			client, transport := newScriptedClient(t, []scene{answers(429, "", test.header...)}, messaging.WithRetryPolicy(policy))
+			once, _ := newScriptedClient(t, []scene{answers(429, "", test.header...)}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 			var answer *messaging.APIError
-			require.ErrorAs(t, sendBroadcast(t.Context(), client), &answer)
-			assert.Equal(t, test.retryAfter, answer.RetryAfter, "a send is told how long to wait")
+			require.ErrorAs(t, sendBroadcast(t.Context(), once), &answer)
+			assert.Equal(t, test.retryAfter, answer.RetryAfter, "the error says how long to wait")
 
-			transport.sent = nil
+			client, transport := newScriptedClient(t, []scene{answers(429, "", test.header...)}, messaging.WithRetryPolicy(policy))
 			start := time.Now()
-			require.ErrorIs(t, readCustomers(t.Context(), client), messaging.ErrRateLimited)
+			require.ErrorIs(t, sendBroadcast(t.Context(), client), messaging.ErrRateLimited)
 			if test.waits == nil {
 				assert.Len(t, transport.sent, 1)
 				assert.Zero(t, time.Since(start))
@@ -762,9 +761,21 @@ func TestConnectionsThatFailAreProvedNotSent(t *testing.T) {
 	}
 	for _, test := range tests {
 		for _, call := range test.requests.calls() {
-			t.Run(test.name+", "+call.name, func(t *testing.T) {
+			t.Run(test.name+", "+call.name+" over a given transport", func(t *testing.T) {
 				baseURL, over := test.target(t)
 				err := call.perform(t.Context(), newClientOver(t, baseURL, over, withQuickRetries()))
+				var failed *messaging.TransportError
+				require.ErrorAs(t, err, &failed)
+				want := messaging.DeliveryNotSent
+				if call.name == "read" {
+					want = messaging.DeliveryUnknown // it has no body that could prove anything
+				}
+				assert.Equal(t, want, messaging.DeliveryOf(err))
+				assert.Equal(t, call.want, failed.Attempts)
+			})
+			t.Run(test.name+", "+call.name+" over the client's own transport", func(t *testing.T) {
+				baseURL, over := test.target(t)
+				err := call.perform(t.Context(), newOwnTransportClient(t, baseURL, over.Transport.(*http.Transport), withQuickRetries()))
 				var failed *messaging.TransportError
 				require.ErrorAs(t, err, &failed)
 				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
@@ -772,6 +783,18 @@ func TestConnectionsThatFailAreProvedNotSent(t *testing.T) {
 			})
 		}
 	}
+}
+
+// newOwnTransportClient returns a client on the transport that it builds itself,
+// which is like the given one. No test that uses it is parallel.
+func newOwnTransportClient(t *testing.T, baseURL string, like *http.Transport, opts ...messaging.Option) *messaging.Client {
+	t.Helper()
+	usual := http.DefaultTransport
+	defer func() { http.DefaultTransport = usual }()
+	http.DefaultTransport = like
+	client, err := messaging.NewClient(baseURL, secretKey, opts...)
+	require.NoError(t, err)
+	return client
 }
 
 func nobodyListens(t *testing.T) (string, *http.Client) {

@@ -164,7 +164,7 @@ func TestARateLimitSaysHowLongToWait(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := messagingtest.NewServer(t)
 			s.FailNext(1, messagingtest.RateLimited(test.after))
-			err := pushToAll(t, s.Client())
+			err := pushToAll(t, s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1})))
 			require.ErrorIs(t, err, messaging.ErrRateLimited)
 			var refused *messaging.APIError
 			require.ErrorAs(t, err, &refused)

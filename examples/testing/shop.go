@@ -17,9 +17,11 @@ type Shop struct {
 	Client *messaging.Client
 	// Shipped is the definition of the event that is triggered.
 	Shipped *messaging.Event
-	// Later holds the orders to be told again, Refused those that the service
-	// will not take as they are, and Unclear those that may have been told.
-	Later, Refused, Unclear []Order
+
+	Later   []Order // to be told again by the program itself
+	Unclear []Order // may have been told: somebody has to find out
+	Invalid []Order // to be corrected, such as a malformed e-mail address
+	Blocked []Order // to be told again when the key, the base URL or the host is fixed
 }
 
 // Order is what a customer is told about.
@@ -29,8 +31,8 @@ type Order struct {
 	Shipped time.Time
 }
 
-// Tell tells the customer that the order has shipped. An order is told at most
-// once: where it can't be known whether it was, it is put aside.
+// Tell tells the customer that the order has shipped. No order is told twice, and
+// none is lost: one that could not be told is in one of the lists.
 func (s *Shop) Tell(ctx context.Context, order Order) error {
 	_, err := s.Client.Events.Trigger(ctx, messaging.EventTriggerParams{
 		Definition: s.Shipped,
@@ -39,13 +41,15 @@ func (s *Shop) Tell(ctx context.Context, order Order) error {
 	})
 	switch delivery := messaging.DeliveryOf(err); {
 	case delivery == messaging.DeliveryAccepted:
-		return nil
+		return nil // told; an error is about the response alone
+	case messaging.Retryable(err):
+		s.Later = append(s.Later, order)
 	case delivery == messaging.DeliveryUnknown:
 		s.Unclear = append(s.Unclear, order)
-	case delivery == messaging.DeliveryNotSent, errors.Is(err, messaging.ErrRateLimited):
-		s.Later = append(s.Later, order)
+	case errors.Is(err, messaging.ErrValidation):
+		s.Invalid = append(s.Invalid, order)
 	default:
-		s.Refused = append(s.Refused, order)
+		s.Blocked = append(s.Blocked, order)
 	}
 	return fmt.Errorf("order %s: %w", order.Number, err)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -41,24 +42,34 @@ func TestAnOrderWhoseAnswerIsLostIsPutAsideAndNotToldTwice(t *testing.T) {
 	assert.Len(t, service.Triggers(), 1, "the customer was told once, although the shop can't know")
 }
 
-func TestAnOrderThatTheServiceRefusesIsNotTriedAgain(t *testing.T) {
-	shop, service := newShop(t)
-	service.FailNext(1, messagingtest.Status(422))
+func TestAnOrderThatWasNotToldGoesWhereItBelongs(t *testing.T) {
+	tests := []struct {
+		name  string
+		fault messagingtest.Fault
+		order Order
+		want  func(*Shop) []Order
+	}{
+		{"a rate limit passes", messagingtest.Status(429), order, func(s *Shop) []Order { return s.Later }},
+		{"a service that can't be reached comes back", messagingtest.NotReached(), order, func(s *Shop) []Order { return s.Later }},
+		{"a server error tells nothing", messagingtest.Status(503), order, func(s *Shop) []Order { return s.Unclear }},
+		{"the service finds the order invalid", messagingtest.Status(422), order, func(s *Shop) []Order { return s.Invalid }},
+		{"a malformed address is never sent", messagingtest.Fault{}, Order{Number: "A-1002", Email: "ada", Shipped: order.Shipped},
+			func(s *Shop) []Order { return s.Invalid }},
+		{"a wrong key is no fault of the order", messagingtest.Status(401), order, func(s *Shop) []Order { return s.Blocked }},
+		{"neither is a wrong base URL", messagingtest.Status(404), order, func(s *Shop) []Order { return s.Blocked }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			shop, service := newShop(t)
+			service.FailNext(10, test.fault)
 
-	require.Error(t, shop.Tell(t.Context(), order))
+			require.Error(t, shop.Tell(t.Context(), test.order))
 
-	assert.Equal(t, []Order{order}, shop.Refused)
-	assert.Empty(t, service.Triggers())
-}
-
-func TestAnOrderThatComesTooFastIsKeptForLater(t *testing.T) {
-	shop, service := newShop(t)
-	service.FailNext(1, messagingtest.Status(429))
-
-	require.Error(t, shop.Tell(t.Context(), order))
-
-	assert.Equal(t, []Order{order}, shop.Later)
-	assert.Empty(t, service.Triggers())
+			assert.Equal(t, []Order{test.order}, test.want(shop))
+			assert.Len(t, slices.Concat(shop.Later, shop.Unclear, shop.Invalid, shop.Blocked), 1)
+			assert.Empty(t, service.Triggers())
+		})
+	}
 }
 
 func TestTheProgramRuns(t *testing.T) { require.NoError(t, run(t.Context())) }
