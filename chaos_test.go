@@ -52,7 +52,7 @@ func runChaos(t *testing.T, protocol chaosProtocol) {
 
 	service := startChaosService(t, seed, protocol)
 	errs := sendInChaos(t, seed, calls, service.clients(t))
-	service.stop() // so that what is still on its way there is carried out, too
+	service.stop()
 
 	told := make(map[string]int)
 	for i, err := range errs {
@@ -282,6 +282,8 @@ type chaosService struct {
 	listener net.Listener
 	nowhere  string // an address that refuses connections
 	running  sync.WaitGroup
+	stopping chan struct{}
+	stop     func() // so that what is still on its way is carried out
 
 	mu          sync.Mutex
 	random      *rand.Rand
@@ -303,14 +305,16 @@ func startChaosService(t *testing.T, seed uint64, protocol chaosProtocol) *chaos
 		listener = tls.NewListener(listener, &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: []string{"h2"}})
 		lender.Close()
 	}
-	s := &chaosService{chaosProtocol: protocol, listener: listener, nowhere: faultserver.ClosedAddress(t),
+	s := &chaosService{chaosProtocol: protocol, listener: listener, stopping: make(chan struct{}), nowhere: faultserver.ClosedAddress(t),
 		random: rand.New(rand.NewPCG(seed, seed)), carriedOut: map[int]int{}, met: map[int][]string{}, played: map[string]int{}}
+	s.stop = sync.OnceFunc(s.end)
 	s.running.Go(s.accept)
 	t.Cleanup(s.stop)
 	return s
 }
 
-func (s *chaosService) stop() {
+func (s *chaosService) end() {
+	close(s.stopping)
 	_ = s.listener.Close()
 	s.mu.Lock()
 	s.stopped = true
@@ -356,20 +360,83 @@ func (s *chaosService) roll(sides int) int {
 	return s.random.IntN(sides)
 }
 
-// clients returns clients that differ in how they connect and how often they try.
+// clients returns clients that differ in how they connect, how often they try,
+// and in what lies between them and net/http.
 func (s *chaosService) clients(t *testing.T) []*messaging.Client {
 	t.Helper()
-	policies := []messaging.RetryPolicy{{}, {MaxAttempts: 2}, {MaxAttempts: 6}, {MaxAttempts: 1}}
 	var clients []*messaging.Client
-	for _, policy := range policies {
-		policy.MinWait, policy.MaxWait = time.Millisecond, 2*time.Millisecond
-		transport := &http.Transport{DialContext: s.dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16,
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-		t.Cleanup(transport.CloseIdleConnections)
-		clients = append(clients, newClientOver(t, s.scheme+"://"+s.listener.Addr().String(), &http.Client{Transport: transport},
-			messaging.WithRetryPolicy(policy), messaging.WithAttemptTimeout(500*time.Millisecond)))
+	for i, attempts := range []int{3, 2, 6, 1} {
+		opts := []messaging.Option{messaging.WithAttemptTimeout(500 * time.Millisecond),
+			messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts, MinWait: time.Millisecond, MaxWait: 2 * time.Millisecond})}
+		address := s.scheme + "://" + s.listener.Addr().String()
+		over := func(change func(http.RoundTripper) http.RoundTripper) {
+			clients = append(clients, newClientOver(t, address, &http.Client{Transport: change(s.transport(t))}, opts...))
+		}
+		over(func(inner http.RoundTripper) http.RoundTripper { return inner })
+		over(func(inner http.RoundTripper) http.RoundTripper {
+			return &chaosGivingUp{inner: inner, service: s, random: rand.New(rand.NewPCG(uint64(i), 0))}
+		})
+		over(func(inner http.RoundTripper) http.RoundTripper {
+			return &chaosGivingUp{inner: inner, service: s, random: rand.New(rand.NewPCG(uint64(i), 1)), detached: true}
+		})
+		if !s.tls { // the transport of the client itself speaks HTTP/1.1
+			clients = append(clients, newOwnTransportClient(t, address, s.transport(t), opts...))
+		}
 	}
 	return clients
+}
+
+func (s *chaosService) transport(t *testing.T) *http.Transport {
+	t.Helper()
+	transport := &http.Transport{DialContext: s.dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// chaosGivingUp is a transport that gives up on some requests early, and goes on
+// sending them: until the attempt is cancelled, or where it is detached, even then.
+type chaosGivingUp struct {
+	inner    http.RoundTripper
+	service  *chaosService
+	detached bool
+
+	mu     sync.Mutex
+	random *rand.Rand
+}
+
+func (g *chaosGivingUp) RoundTrip(req *http.Request) (*http.Response, error) {
+	g.mu.Lock()
+	patience := time.Duration(g.random.IntN(3000)) * time.Microsecond
+	g.mu.Unlock()
+	done := func() {}
+	if g.detached {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), time.Second)
+		req, done = req.Clone(ctx), cancel
+	}
+	type answer struct {
+		resp *http.Response
+		err  error
+	}
+	answered, gone := make(chan answer), make(chan struct{})
+	g.service.running.Go(func() {
+		resp, err := g.inner.RoundTrip(req)
+		select {
+		case answered <- answer{resp, err}:
+		case <-gone:
+			done()
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+		}
+	})
+	select {
+	case a := <-answered: // whose body is read under its context
+		return a.resp, a.err
+	case <-time.After(patience):
+		close(gone)
+		return nil, errGaveUp
+	}
 }
 
 // dial connects to the service, which is out of reach now and then, and at times
@@ -387,8 +454,11 @@ func (s *chaosService) dial(ctx context.Context, network, address string) (net.C
 	s.mu.Unlock()
 	switch {
 	case stalls:
-		<-ctx.Done()
-		return nil, ctx.Err()
+		select {
+		case <-ctx.Done():
+		case <-s.stopping: // net/http keeps a dial for the next request
+		}
+		return nil, errGaveUp
 	case refuses:
 		address = s.nowhere
 	}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"unicode"
 	"unicode/utf8"
 
@@ -387,4 +390,61 @@ func assertCall(t *testing.T, call messaging.Call, op, method, path string) {
 	assert.Equal(t, method, call.Method)
 	assert.Equal(t, path, call.Path)
 	assert.Equal(t, 1, call.Attempts)
+}
+
+func TestAttemptTimeoutIsATimeoutButNotTheCallersDeadline(t *testing.T) {
+	var network net.Error
+	require.ErrorAs(t, messaging.ErrAttemptTimeout, &network)
+	assert.True(t, network.Timeout())
+	assert.NotErrorIs(t, messaging.ErrAttemptTimeout, context.DeadlineExceeded)
+	synctest.Test(t, func(t *testing.T) {
+		err := failureOf(t, sendBroadcast, connects(hangs))
+		require.ErrorAs(t, err, &network)
+		assert.True(t, network.Timeout())
+		assert.NotErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+func TestErrorOfATriggerTellsThatDataWasFalse(t *testing.T) {
+	err := failureOf(t, triggerEvent, answers(200, `{"success":true,"data":false}`))
+	assert.EqualError(t, err, "trigger event: 200 with data false; it was refused")
+	err = failureOf(t, triggerEvent, answers(200, `{"success":false,"data":false}`))
+	assert.EqualError(t, err, "trigger event: 200 with success false; it was refused")
+}
+
+// endingContext ends when it has been looked at so many times.
+type endingContext struct {
+	context.Context
+	end   context.CancelFunc
+	looks atomic.Int32
+}
+
+func (c *endingContext) Err() error {
+	if c.looks.Add(-1) < 0 {
+		c.end()
+	}
+	return c.Context.Err()
+}
+
+func TestErrorsQuoteNothingWhereverTheContextEnds(t *testing.T) {
+	quotes := func(req *http.Request) (*http.Response, error) {
+		getConnection(req)
+		return nil, fmt.Errorf("no route to %s for %s", req.URL, req.Header.Get("X-Authorization"))
+	}
+	for looks := range int32(20) {
+		for _, call := range callsWithSecrets {
+			ctx := &endingContext{}
+			ctx.Context, ctx.end = context.WithCancel(t.Context())
+			ctx.looks.Store(looks)
+			client, _ := newScriptedClient(t, []scene{quotes}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+			err := call(ctx, client)
+			require.Error(t, err)
+			for _, cause := range unwrapAll(err) {
+				requireNoSecret(t, strings.Join(formsOf(cause), "\n"))
+				assert.NotContains(t, cause.Error(), secretKey)
+				assert.NotContains(t, cause.Error(), "no route")
+			}
+			ctx.end()
+		}
+	}
 }

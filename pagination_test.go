@@ -1044,3 +1044,55 @@ func TestWhatARangeHasYieldedStaysAsItWas(t *testing.T) {
 		})
 	}
 }
+
+func TestRangesWithANilContextAreRefusedLikeEveryOtherCall(t *testing.T) {
+	client, transport := newScriptedClient(t, []scene{answers(200, saysYes)})
+	var none context.Context
+	for name, call := range map[string]perform{
+		"a range over items": walkCustomers,
+		"a range over pages": func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
+			_, err := messaging.Collect(client.Events.Pages(ctx, messaging.EventListParams{}))
+			return err
+		},
+		"a page":    readCustomers,
+		"a send":    triggerEvent,
+		"a request": doRequest(messaging.Request{Method: http.MethodGet, Path: "/v1/tags"}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := call(none, client)
+			require.ErrorIs(t, err, messaging.ErrValidation)
+			assert.ErrorContains(t, err, "ctx must not be nil")
+			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+		})
+	}
+	assert.Empty(t, transport.sent)
+}
+
+func TestRangesKeepNoKeyInTheHeaderOfAnError(t *testing.T) {
+	quoting := []string{"X-Echo", "key " + secretKey, secretKey, "1"}
+	for name, scenes := range map[string][]scene{
+		"a page that leads back":        {answers(200, pageWithNext("a"), quoting...), answers(200, pageWithNext("a"), quoting...)},
+		"a customer that is another":    {answers(200, `{"success":true,"data":[{"customer_id":"eve"}]}`, quoting...)},
+		"a page without its own cursor": {answers(200, pageWithNext(""), quoting...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, _ := newScriptedClient(t, scenes)
+			_, err := client.Customers.Get(t.Context(), "ada")
+			var unusable *messaging.DecodeError
+			require.ErrorAs(t, err, &unusable)
+			require.Len(t, unusable.Header, 2)
+			assert.NotContains(t, strings.ToLower(fmt.Sprint(unusable.Header)), strings.ToLower(secretKey))
+		})
+	}
+}
+
+func TestFiltersThatPassForTheFirstPagePassForTheNext(t *testing.T) {
+	longest := strings.Repeat("1", 6000-len("customer_ids="))
+	client, transport := newScriptedClient(t, []scene{answers(200, pageWithNext(strings.Repeat("c", 500))), answers(200, pageWithNext("d")),
+		answers(200, `{"success":true,"data":[]}`)})
+	params := messaging.CustomerListParams{PerPage: 100, CustomerIDs: []string{longest}}
+	customers, err := messaging.Collect(client.Customers.All(t.Context(), params))
+	require.NoError(t, err)
+	assert.Len(t, customers, 2)
+	assert.Len(t, transport.sent, 3)
+}

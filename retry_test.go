@@ -208,6 +208,7 @@ func (o outcome) check(t *testing.T, attempt scriptedAttempt) {
 		assert.IsType(t, o.failure, err, which)
 		assert.Equal(t, delivery, messaging.DeliveryOf(err), which)
 		assert.Equal(t, call.want, len(transport.sent), which)
+		assert.Equal(t, call.want > 1, messaging.Retryable(err), which)
 	}
 }
 
@@ -311,6 +312,13 @@ func TestDeliveryIsTheWorstOfAllAttempts(t *testing.T) {
 			assert.Len(t, transport.sent, test.attempts)
 		})
 	}
+	runInBubble(t, "accepted is certain, whatever went before", func(t *testing.T) {
+		client, _ := newScriptedClient(t, []scene{answers(503, ""), answers(200, `{"success":true,"data":{}}`)})
+		err := createEvent(t.Context(), client, messaging.WithRepeatableSend())
+		require.ErrorAs(t, err, new(*messaging.DecodeError))
+		assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+		assert.False(t, messaging.Retryable(err))
+	})
 	runInBubble(t, "success makes up for all that went before", func(t *testing.T) {
 		client, _ := newScriptedClient(t, []scene{neverConnects(errRefused), answers(429, ""), answers(200, saysYes)},
 			messaging.WithRetryPolicy(messaging.RetryPolicy{}))
@@ -318,6 +326,93 @@ func TestDeliveryIsTheWorstOfAllAttempts(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 3, response.Attempts)
 	})
+}
+
+// failureOver returns the error of a call over a transport that plays the scenes.
+func failureOver(call perform, scenes []scene, opts ...messaging.Option) func(*testing.T, context.Context) error {
+	return func(t *testing.T, ctx context.Context) error {
+		client, _ := newScriptedClient(t, scenes, opts...)
+		return call(ctx, client)
+	}
+}
+
+func TestRetryable(t *testing.T) {
+	repeatable := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
+		return triggerEvent(ctx, client, messaging.WithRepeatableSend())
+	}
+	giveUpAfter := func(limit time.Duration, fails func(*testing.T, context.Context) error) func(*testing.T, context.Context) error {
+		return func(t *testing.T, ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			return fails(t, ctx)
+		}
+	}
+	const soon = 100 * time.Millisecond
+	limiter := messaging.WithRateLimiter(&countingLimiter{failFrom: 1, err: errors.New("no lease")})
+	secondLimiter := func() messaging.Option {
+		return messaging.WithRateLimiter(&countingLimiter{failFrom: 2, err: errors.New("no lease")})
+	}
+	tests := []struct {
+		name string
+		fail func(*testing.T, context.Context) error
+		want bool
+	}{
+		{"success", failureOver(triggerEvent, []scene{answers(200, saysYes)}), false},
+		{"invalid arguments", failureOver(doRequest(messaging.Request{}), []scene{answers(200, saysYes)}), false},
+		{"a rate limiter that fails", failureOver(triggerEvent, []scene{answers(200, saysYes)}, limiter), true},
+		{"a rate limiter that fails after a lost answer of a read", failureOver(readCustomers, []scene{breaks(io.EOF)}, secondLimiter()), true},
+		{"a rate limiter that fails after a lost answer of a repeatable send", failureOver(repeatable, []scene{breaks(io.EOF)}, secondLimiter()), true},
+		{"a key source that fails", func(t *testing.T, ctx context.Context) error {
+			client, _ := newKeySourceClient(t, &recordingKeySource{err: errors.New("sealed")}, answers(200, saysYes))
+			return triggerEvent(ctx, client)
+		}, true},
+		{"a malformed key", func(t *testing.T, ctx context.Context) error {
+			client, _ := newKeySourceClient(t, &recordingKeySource{keys: []string{"key\n"}}, answers(200, saysYes))
+			return triggerEvent(ctx, client)
+		}, false},
+		{"a context that ended before the call", giveUpAfter(0, failureOver(triggerEvent, []scene{answers(200, saysYes)})), true},
+		{"a context that ends while a send connects", giveUpAfter(soon, failureOver(triggerEvent, []scene{neverConnectsInTime})), true},
+		{"a context that ends after a send was written", giveUpAfter(soon, failureOver(triggerEvent, []scene{connects(hangs)})), false},
+		{"a context that ends after a repeatable send was written", giveUpAfter(soon, failureOver(repeatable, []scene{connects(hangs)})), true},
+		{"a context that ends during a read", giveUpAfter(soon, failureOver(readCustomers, []scene{connects(hangs)})), true},
+		{"a context that ends while a refused connection is waited for", giveUpAfter(soon, failureOver(triggerEvent, []scene{neverConnects(errRefused)})), true},
+		{"a context that ends while a rate limit is waited for", giveUpAfter(soon, failureOver(triggerEvent, []scene{answers(429, "")})), true},
+		{"a rate limit that lasts too long to wait for", failureOver(triggerEvent, []scene{answers(429, "", "Retry-After", "3600")}), true},
+		{"a lost answer, and then no connection", failureOver(repeatable, []scene{breaks(io.EOF), neverConnects(errRefused)}), true},
+		{"a lost answer, and then a refusal", failureOver(repeatable, []scene{breaks(io.EOF), answers(422, "")}), false},
+		{"a refused connection, and then a lost answer", failureOver(triggerEvent, []scene{neverConnects(errRefused), breaks(io.EOF)}), false},
+		{"a customer that is not found", failureOver(func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
+			_, err := client.Customers.Get(ctx, "c-1")
+			return err
+		}, []scene{answers(200, `{"success":true,"data":{"data":[]}}`)}), false},
+		{"a page that can be asked for again", failureOver(walkCustomers, []scene{answers(503, "")}), true},
+		{"a page that can't be read", failureOver(walkCustomers, []scene{answers(200, "{}")}), false},
+		{"a page that leads back", failureOver(walkCustomers, []scene{answers(200, pageWithNext("a")), answers(200, pageWithNext("a"))}), false},
+	}
+	for _, test := range tests {
+		runInBubble(t, test.name, func(t *testing.T) {
+			err := test.fail(t, t.Context())
+			assert.Equal(t, test.want, messaging.Retryable(err), "%v", err)
+			assert.Equal(t, test.want, messaging.Retryable(fmt.Errorf("order 7: %w", err)), "it is found within another error")
+			if err != nil {
+				assert.False(t, messaging.Retryable(errors.Join(err, io.EOF)), "every joined error has to be")
+				assert.Equal(t, test.want, messaging.Retryable(errors.Join(err, err)))
+			}
+		})
+	}
+	assert.False(t, messaging.Retryable(nil))
+	assert.False(t, messaging.Retryable(io.EOF), "an error of another package")
+	assert.False(t, messaging.Retryable(&messaging.PageError{}))
+	assert.False(t, messaging.Retryable(messaging.ErrRateLimited), "a sentinel tells nothing of a call")
+}
+
+func walkCustomers(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
+	_, err := messaging.Collect(client.Customers.All(ctx, messaging.CustomerListParams{}))
+	return err
+}
+
+func pageWithNext(cursor string) string {
+	return fmt.Sprintf(`{"success":true,"data":[{"customer_id":"c-1"}],"meta":{"has_next_page":true,"next_page_cursor":%q}}`, cursor)
 }
 
 var errShutdown = errors.New("the worker shuts down")

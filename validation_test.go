@@ -428,6 +428,18 @@ func TestAFilterThatWouldSelectSomebodyElseIsRefused(t *testing.T) {
 	})
 }
 
+func TestCustomersAreNotLookedUpByWhatIsNoAddress(t *testing.T) {
+	g := newGate(t)
+	for _, address := range []string{"canary", "canary@", "@canary.example", "canary@canary@example.com", "canary @example.com"} {
+		err := gettingCustomerByEmail(address)(t.Context(), g.client)
+		requireRefused(t, err, "emails.0 must be an e-mail address")
+	}
+	assert.Empty(t, g.take())
+	require.NotErrorIs(t, gettingCustomerByEmail("canary")(t.Context(), g.client, messaging.WithoutValidation()), messaging.ErrValidation)
+	listing := listingCustomers(messaging.CustomerListParams{Emails: []string{"as the service has stored it"}})
+	require.NoError(t, listing(t.Context(), g.client), "a filter of a list may hold anything")
+}
+
 func gettingCustomer(id string) serviceCall {
 	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := c.Customers.Get(ctx, id, opts...)

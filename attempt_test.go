@@ -1,0 +1,238 @@
+package messaging_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// actingServer carries out every request that it has read to its end.
+type actingServer struct {
+	*httptest.Server
+	acted atomic.Int32
+}
+
+func newActingServer(t *testing.T) *actingServer {
+	t.Helper()
+	s := new(actingServer)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err == nil {
+			s.acted.Add(1)
+			_, _ = io.WriteString(w, saysYes)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// lateTransport gives up on every request at once, as a circuit breaker does after
+// its time limit, and still sends it once it is released.
+type lateTransport struct {
+	inner    http.RoundTripper
+	failure  error
+	change   func(*http.Request) *http.Request
+	released chan struct{}
+	sending  sync.WaitGroup
+	calls    atomic.Int32
+}
+
+func (l *lateTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	l.calls.Add(1)
+	l.sending.Go(func() {
+		<-l.released
+		if resp, err := l.inner.RoundTrip(l.change(req)); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		}
+	})
+	return nil, l.failure
+}
+
+// release lets every request go, and waits until none is on its way.
+func (l *lateTransport) release() {
+	close(l.released)
+	l.sending.Wait()
+}
+
+func unchanged(req *http.Request) *http.Request { return req }
+
+func detached(req *http.Request) *http.Request {
+	return req.Clone(context.WithoutCancel(req.Context()))
+}
+
+func readBeforehand(req *http.Request) *http.Request {
+	body, _ := io.ReadAll(req.Body)
+	req = detached(req)
+	req.Body = io.NopCloser(strings.NewReader(string(body)))
+	return req
+}
+
+// A timeout of the transport can pass, so that a call is repeated after it.
+var errGaveUp = &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+
+func TestNotSentIsTrueOfATransportThatSendsAfterItGaveUp(t *testing.T) {
+	for name, change := range map[string]func(*http.Request) *http.Request{
+		"with the context of the attempt": unchanged,
+		"detached from it":                detached,
+	} {
+		for failureName, failure := range map[string]error{"that can pass": errGaveUp, "of an unknown kind": errors.New("circuit open")} {
+			t.Run(name+", after an error "+failureName, func(t *testing.T) {
+				server := newActingServer(t)
+				late := &lateTransport{inner: server.Client().Transport, failure: failure, change: change, released: make(chan struct{})}
+				client := newClientOver(t, server.URL, &http.Client{Transport: late}, withQuickRetries())
+
+				err := triggerEvent(t.Context(), client)
+				late.release()
+
+				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+				assert.EqualValues(t, map[bool]int{true: 3, false: 1}[failure == errGaveUp], late.calls.Load())
+				assert.Zero(t, server.acted.Load(), "carried out although it was not sent")
+			})
+		}
+	}
+}
+
+func TestNotSentIsTrueWhileTheAttemptIsLogged(t *testing.T) {
+	server := newActingServer(t)
+	late := &lateTransport{inner: server.Client().Transport, failure: errGaveUp, change: unchanged, released: make(chan struct{})}
+	logger := slog.New(handlerFunc(sync.OnceFunc(late.release)))
+	client := newClientOver(t, server.URL, &http.Client{Transport: late}, messaging.WithLogger(logger),
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+
+	err := triggerEvent(t.Context(), client)
+
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+	assert.Zero(t, server.acted.Load())
+}
+
+// handlerFunc is a slog.Handler that does something for each record.
+type handlerFunc func()
+
+func (h handlerFunc) Enabled(context.Context, slog.Level) bool  { return true }
+func (h handlerFunc) Handle(context.Context, slog.Record) error { h(); return nil }
+func (h handlerFunc) WithAttrs([]slog.Attr) slog.Handler        { return h }
+func (h handlerFunc) WithGroup(string) slog.Handler             { return h }
+
+func TestNotSentIsNeverSaidOfATransportThatReadsTheBodyBeforehand(t *testing.T) {
+	server := newActingServer(t)
+	reading := roundTripper(func(req *http.Request) (*http.Response, error) {
+		resp, err := server.Client().Transport.RoundTrip(readBeforehand(req))
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return nil, errGaveUp
+	})
+	client := newClientOver(t, server.URL, &http.Client{Transport: reading}, withQuickRetries())
+	err := triggerEvent(t.Context(), client)
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	assert.EqualValues(t, 1, server.acted.Load())
+}
+
+func TestNotSentIsNeverSaidOfASendWithoutABodyBehindAGivenTransport(t *testing.T) {
+	server := newActingServer(t)
+	late := &lateTransport{inner: server.Client().Transport, failure: errGaveUp, released: make(chan struct{})}
+	late.change = func(req *http.Request) *http.Request {
+		req = detached(req)
+		req.Body = nil // there is nothing in it
+		return req
+	}
+	client := newClientOver(t, server.URL, &http.Client{Transport: late}, withQuickRetries())
+	err := doRequest(messaging.Request{Method: http.MethodDelete, Path: "/v1/tags/1"})(t.Context(), client)
+	late.release()
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	assert.EqualValues(t, 1, server.acted.Load(), "it was sent after all, once")
+}
+
+// A hook of TLSNextProto takes over connections of an *http.Transport, which
+// then does not report them to httptrace.
+func TestNotSentIsTrueOfATransportWithAProtocolHook(t *testing.T) {
+	server := newActingServer(t)
+	secure := httptest.NewUnstartedServer(nil)
+	secure.TLS = &tls.Config{NextProtos: []string{"acme"}}
+	secure.StartTLS()
+	defer secure.Close()
+	transport := secure.Client().Transport.(*http.Transport).Clone()
+	transport.TLSClientConfig.NextProtos = []string{"acme"}
+	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{
+		"acme": func(string, *tls.Conn) http.RoundTripper {
+			return roundTripper(func(req *http.Request) (*http.Response, error) {
+				req = req.Clone(req.Context())
+				req.URL.Scheme, req.URL.Host = "http", strings.TrimPrefix(server.URL, "http://")
+				if resp, err := server.Client().Transport.RoundTrip(req); err == nil {
+					_ = resp.Body.Close()
+				}
+				return nil, errGaveUp
+			})
+		},
+	}
+	client := newClientOver(t, secure.URL, &http.Client{Transport: transport}, withQuickRetries())
+	err := triggerEvent(t.Context(), client)
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	assert.EqualValues(t, 1, server.acted.Load())
+
+	// The client's own transport is a copy without the hook, even where a dialer
+	// agrees on the protocol.
+	transport = transport.Clone()
+	transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		return (&tls.Dialer{Config: transport.TLSClientConfig}).DialContext(ctx, network, address)
+	}
+	own := newOwnTransportClient(t, secure.URL, transport, withQuickRetries())
+	require.Error(t, triggerEvent(t.Context(), own))
+	assert.EqualValues(t, 1, server.acted.Load())
+}
+
+func TestNotSentIsWhatAMockOfATransportBringsAbout(t *testing.T) {
+	errBoom := errors.New("boom")
+	client := newClientOver(t, "https://api.example.com", &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		return nil, errBoom
+	})})
+	err := triggerEvent(t.Context(), client)
+	require.ErrorIs(t, err, errBoom)
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+	assert.EqualError(t, err, "trigger event: transport error (its text may quote the request or the response, and is withheld); nothing was sent")
+}
+
+func TestBodyIsLockedForGoodWhenItsAttemptHasEnded(t *testing.T) {
+	for name, play := range map[string]scene{
+		"after a failure":  func(*http.Request) (*http.Response, error) { return nil, errGaveUp },
+		"after a response": func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 422}, nil },
+		"after a success": func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(saysYes))}, nil
+		},
+		"after a panic": func(*http.Request) (*http.Response, error) { panic("a bug of the transport") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var requests []*http.Request
+			client := newClientOver(t, "https://api.example.com", &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+				requests = append(requests, req)
+				return play(req)
+			})}, withQuickRetries())
+			func() {
+				defer func() { _ = recover() }()
+				_ = triggerEvent(t.Context(), client)
+			}()
+			require.NotEmpty(t, requests)
+			for _, req := range requests {
+				content, err := io.ReadAll(req.Body)
+				assert.Error(t, err)
+				assert.Empty(t, content)
+				assert.Error(t, req.Context().Err(), "the attempt is cancelled")
+			}
+		})
+	}
+}

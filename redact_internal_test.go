@@ -1,0 +1,120 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRedactorRemovesTheKeyInEverySpelling(t *testing.T) {
+	r := redactor{`sk/live+"0\1%2`}
+	tests := []struct{ name, body, want string }{
+		{"as it is", `<p>sk/live+"0\1%2</p>`, `<p>[API key]</p>`},
+		{"in a JSON string", `{"key":"sk/live+\"0\\1%2"}`, `{"key":"[API key]"}`},
+		{"with an escaped slash", `{"key":"sk\/live+\"0\\1%2"}`, `{"key":"[API key]"}`},
+		{"with characters as numbers", `"\u0073k\u002Flive\u002b\u00220\\1%2"`, `"[API key]"`},
+		{"in a URL", `/?key=sk%2Flive%2b%220%5C1%252&x=1`, `/?key=[API key]&x=1`},
+		{"several times", `sk/live+"0\1%2 sk/live+"0\1%2`, `[API key] [API key]`},
+		{"after a start that looks like it", `sk\/lsk\/live+\"0\\1%2`, `sk\/l[API key]`},
+		{"not where a part is missing", `"sk\/live+\"0\\1%"`, `"sk\/live+\"0\\1%"`},
+		{"not where a number breaks off", `"sk\u002`, `"sk\u002`},
+		{"not where a number is none", `"sk\u00zz%zz%2`, `"sk\u00zz%zz%2`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			assert.Equal(t, test.want, string(r.body([]byte(test.body), len(test.body))))
+		})
+	}
+}
+
+func TestRedactorFindsAKeyAcrossTheLimit(t *testing.T) {
+	r := redactor{"sk_live_0123456789"}
+	for _, spelled := range []string{r.key, strings.ReplaceAll(r.key, "_", `\u005f`)} {
+		body := strings.Repeat("x", 100) + spelled
+		assert.Equal(t, strings.Repeat("x", 100)+"[API", string(r.body([]byte(body[:min(len(body), r.window(104))]), 104)))
+	}
+}
+
+func TestRedactorLeavesAShortKeyAlone(t *testing.T) {
+	r := redactor{"key"}
+	assert.Equal(t, "monkey", r.text("monkey"))
+	assert.Equal(t, "monkey", string(r.body([]byte("monkey"), 10)))
+	assert.Equal(t, http.Header{"Key": {"key"}}, r.header(http.Header{"Key": {"key"}}))
+}
+
+func TestRedactorRemovesTheKeyFromAHeader(t *testing.T) {
+	r := redactor{"sk_live_0123456789"}
+	plain := http.Header{"Server": {"nginx"}}
+	assert.Equal(t, plain, r.header(plain))
+	quoting := http.Header{"X-Echo": {"a", "b sk_live_0123456789"}, "Sk_live_0123456789": {"1"}, "Server": {"nginx"}}
+	assert.Equal(t, http.Header{"X-Echo": {"a", "b [API key]"}, "[API key]": {"1"}, "Server": {"nginx"}}, r.header(quoting))
+	assert.Contains(t, quoting, "Sk_live_0123456789", "the original stays as it was")
+}
+
+func TestTransportErrorsAreShownAsFarAsTheyQuoteNothing(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	const withheld = "transport error (its text may quote the request or the response, and is withheld)"
+	tests := []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"a known error", refused, "dial tcp: connect: connection refused"},
+		{"a known error within another", fmt.Errorf("POST /?email=ada@example.com: %w", refused), "dial tcp: connect: connection refused"},
+		{"a known error among others", errors.Join(errors.New("ada@example.com"), refused), "dial tcp: connect: connection refused"},
+		{"a known error around an unknown one", &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("ada@example.com")}, withheld},
+		{"an error of net/url", &url.Error{Op: "Get", URL: "https://example.com/?email=ada@example.com", Err: io.EOF}, "EOF"},
+		{"a phrase of net/http", errors.New(`malformed HTTP response "ada@example.com"`), "malformed HTTP response"},
+		{"the refusal of a proxy", errors.New("Proxy Authentication Required"), "proxy: Proxy Authentication Required"},
+		{"any other text", errors.New("ada@example.com"), withheld},
+		{"no text", errors.New(""), withheld},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			shown := redactedTransportError(test.err)
+			assert.EqualError(t, shown, test.want)
+			for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+				assert.Equal(t, test.want, fmt.Sprintf(verb, shown))
+			}
+			assert.NoError(t, errors.Unwrap(shown), "nothing that prints causes prints it")
+		})
+	}
+}
+
+func TestOpaqueErrorsAreFoundWithTheirCauses(t *testing.T) {
+	mine := &net.AddrError{Err: "mine"}
+	other := errors.New("other")
+	joined := errors.Join(&url.Error{Op: "Get", URL: "https://example.com", Err: mine}, other)
+	for name, err := range map[string]error{"of a transport": redactedTransportError(joined), "of a function": redactedSourceError(joined)} {
+		t.Run(name, func(t *testing.T) {
+			assert.ErrorIs(t, err, mine)
+			assert.ErrorIs(t, err, other, "both sides of a joined error are kept")
+			var address *net.AddrError
+			require.ErrorAs(t, err, &address)
+			assert.Same(t, mine, address)
+			var withURL *url.Error
+			assert.False(t, errors.As(err, &withURL), "it prints the URL")
+		})
+	}
+	foreign := redactedTransportError(fmt.Errorf("%w, %w", context.DeadlineExceeded, context.Canceled))
+	assert.NotErrorIs(t, foreign, context.DeadlineExceeded, "that is the caller's deadline")
+	assert.NotErrorIs(t, foreign, context.Canceled)
+}
+
+func TestErrorsOfTheCallersFunctionsAreShown(t *testing.T) {
+	err := errors.New("the vault is sealed")
+	assert.Same(t, err, redactedSourceError(err))
+	assert.Same(t, err, redactedSourceError(&url.Error{Op: "Get", URL: "https://vault.example/?token=1", Err: err}))
+	assert.NotContains(t, redactedSourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err}, io.EOF)).Error(), "token")
+}

@@ -1,0 +1,251 @@
+package messaging_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/faultserver"
+)
+
+// protocolServer speaks HTTP/1.1 and HTTP/2 over TLS, and keeps the protocol of
+// every request. After each so many answers it retires a connection.
+type protocolServer struct {
+	*httptest.Server
+	retireAfter int64
+	answers     atomic.Int64
+
+	mu        sync.Mutex
+	protocols []string
+}
+
+func newProtocolServer(t *testing.T) *protocolServer {
+	t.Helper()
+	s := new(protocolServer)
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *protocolServer) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.protocols = append(s.protocols, r.Proto)
+	s.mu.Unlock()
+	if s.retireAfter > 0 && s.answers.Add(1)%s.retireAfter == 0 {
+		w.Header().Set("Connection", "close") // over HTTP/2, this sends GOAWAY
+	}
+	_, _ = io.WriteString(w, saysYes)
+}
+
+func (s *protocolServer) take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.protocols
+	s.protocols = nil
+	return taken
+}
+
+// trusting returns the transport of NewTransport, as one that trusts the server.
+func (s *protocolServer) trusting(t *testing.T) *http.Transport {
+	t.Helper()
+	transport := messaging.NewTransport()
+	transport.TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	transport.TLSClientConfig.NextProtos = nil
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+func TestOwnTransportSpeaksHTTP1Alone(t *testing.T) {
+	server := newProtocolServer(t)
+	usual := server.Client().Transport.(*http.Transport) // which speaks HTTP/2
+	resp, err := (&http.Client{Transport: usual}).Get(server.URL)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, []string{"HTTP/2.0"}, server.take())
+
+	client := newOwnTransportClient(t, server.URL, usual)
+	require.NoError(t, triggerEvent(t.Context(), client))
+	assert.Equal(t, []string{"HTTP/1.1"}, server.take())
+}
+
+func TestNewTransportSpeaksHTTP1UnlessHTTP2IsAllowed(t *testing.T) {
+	server := newProtocolServer(t)
+	transport := server.trusting(t)
+	require.NoError(t, triggerEvent(t.Context(), newClientOver(t, server.URL, &http.Client{Transport: transport})))
+	assert.Equal(t, []string{"HTTP/1.1"}, server.take())
+
+	transport = server.trusting(t)
+	transport.Protocols.SetHTTP2(true)
+	require.NoError(t, triggerEvent(t.Context(), newClientOver(t, server.URL, &http.Client{Transport: transport})))
+	assert.Equal(t, []string{"HTTP/2.0"}, server.take())
+	assert.Positive(t, transport.HTTP2.SendPingTimeout)
+	assert.Positive(t, transport.HTTP2.PingTimeout)
+}
+
+func TestNewTransportIsACopyOfTheDefaultOne(t *testing.T) {
+	transport := messaging.NewTransport()
+	assert.NotSame(t, http.DefaultTransport, transport)
+	assert.NotNil(t, transport.Proxy)
+	assert.Zero(t, transport.MaxIdleConns)
+	assert.Equal(t, 256, transport.MaxIdleConnsPerHost)
+	assert.Equal(t, 4*time.Second, transport.IdleConnTimeout)
+	assert.EqualValues(t, 1<<20, transport.MaxResponseHeaderBytes)
+	assert.Nil(t, transport.TLSNextProto)
+	assert.NotEqual(t, http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost, transport.MaxIdleConnsPerHost)
+}
+
+func TestNewTransportWorksWhereTheDefaultOneIsReplaced(t *testing.T) {
+	replaceDefaultTransport(t, roundTripper(func(*http.Request) (*http.Response, error) { panic("not used") }))
+	server := newProtocolServer(t)
+	require.NoError(t, triggerEvent(t.Context(), newClientOver(t, server.URL, &http.Client{Transport: server.trusting(t)})))
+	assert.NotNil(t, messaging.NewTransport().Proxy)
+}
+
+func replaceDefaultTransport(t *testing.T, by http.RoundTripper) {
+	usual := http.DefaultTransport
+	t.Cleanup(func() { http.DefaultTransport = usual })
+	http.DefaultTransport = by
+}
+
+func TestReplacedDefaultTransportIsUsedAsItIs(t *testing.T) {
+	var got []string
+	replaceDefaultTransport(t, roundTripper(func(req *http.Request) (*http.Response, error) {
+		got = append(got, req.URL.Path)
+		return answers(200, saysYes)(req)
+	}))
+	for name, opts := range map[string][]messaging.Option{
+		"without options":                     nil,
+		"with an http.Client of no transport": {messaging.WithHTTPClient(&http.Client{Timeout: time.Minute})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got = nil
+			client, err := messaging.NewClient("https://api.example.com", secretKey, opts...)
+			require.NoError(t, err)
+			require.NoError(t, triggerEvent(t.Context(), client))
+			assert.Equal(t, []string{"/v1/events/trigger"}, got)
+		})
+	}
+	t.Run("and its errors are those of a given transport", func(t *testing.T) {
+		replaceDefaultTransport(t, roundTripper(func(*http.Request) (*http.Response, error) { return nil, errGaveUp }))
+		client, err := messaging.NewClient("https://api.example.com", secretKey, withQuickRetries())
+		require.NoError(t, err)
+		assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(triggerEvent(t.Context(), client)))
+		assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(readCustomers(t.Context(), client)))
+	})
+}
+
+// Over HTTP/2, the calls that share a silent connection would all be unknown.
+func TestOwnTransportLosesOneCallToASilentConnection(t *testing.T) {
+	const calls = 130
+	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Hang},
+		acting(faultserver.Answer(http.StatusOK, saysYes)))
+	client, err := messaging.NewClient(server.URL(), secretKey, messaging.WithAttemptTimeout(patience))
+	require.NoError(t, err)
+	var unknown atomic.Int32
+	var running sync.WaitGroup
+	for range 10 {
+		running.Go(func() {
+			for range calls / 10 {
+				if err := triggerEvent(t.Context(), client); err != nil {
+					assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err), "%v", err)
+					unknown.Add(1)
+				}
+			}
+		})
+	}
+	running.Wait()
+	assert.EqualValues(t, 1, unknown.Load())
+	assert.Equal(t, calls, server.Acted())
+}
+
+func TestReadsSurviveAServerThatRetiresItsConnections(t *testing.T) {
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		t.Run(protocol, func(t *testing.T) {
+			server := newProtocolServer(t)
+			server.retireAfter = 10
+			transport := server.trusting(t)
+			transport.Protocols.SetHTTP2(protocol == "HTTP/2.0")
+			client := newClientOver(t, server.URL, &http.Client{Transport: transport}, withQuickRetries())
+			var running sync.WaitGroup
+			for range 16 {
+				running.Go(func() {
+					for range 50 {
+						assert.NoError(t, readCustomers(t.Context(), client))
+					}
+				})
+			}
+			running.Wait()
+			assert.Equal(t, []string{protocol}, slices.Compact(server.take()))
+		})
+	}
+}
+
+// A transport that gets a token for each request does so with the context of the
+// request, and so under its trace.
+func TestRequestsOfATransportItselfDoNotTripTheGuardAgainstLoops(t *testing.T) {
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close")
+		_, _ = io.WriteString(w, "token")
+	}))
+	defer tokens.Close()
+	server := newActingServer(t)
+	client := newClientOver(t, server.URL, &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+		for range 5 {
+			token, err := http.NewRequestWithContext(req.Context(), http.MethodPost, tokens.URL, strings.NewReader("grant"))
+			if err != nil {
+				return nil, err
+			}
+			resp, err := tokens.Client().Do(token)
+			if err != nil {
+				return nil, fmt.Errorf("token: %w", err)
+			}
+			_ = resp.Body.Close()
+		}
+		return server.Client().Transport.RoundTrip(req)
+	})}, withQuickRetries())
+	require.NoError(t, readCustomers(t.Context(), client))
+	require.NoError(t, triggerEvent(t.Context(), client))
+}
+
+func TestDialersTimeoutIsNotTheCallersDeadline(t *testing.T) {
+	for name, newClient := range map[string]func(*testing.T, *http.Transport) *messaging.Client{
+		"the client's own transport": func(t *testing.T, transport *http.Transport) *messaging.Client {
+			return newOwnTransportClient(t, "https://api.example.com", transport, withQuickRetries())
+		},
+		"a given transport": func(t *testing.T, transport *http.Transport) *messaging.Client {
+			return newClientOver(t, "https://api.example.com", &http.Client{Transport: transport}, withQuickRetries())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			transport := new(http.Transport)
+			transport.DialContext = dialTimesOut
+			err := triggerEvent(t.Context(), newClient(t, transport))
+			require.Error(t, err)
+			assert.NotErrorIs(t, err, context.DeadlineExceeded)
+			assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout)
+			assert.ErrorContains(t, err, "i/o timeout")
+			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+			assert.True(t, messaging.Retryable(err))
+		})
+	}
+}
+
+// dialTimesOut fails as a net.Dialer does whose Timeout is over.
+func dialTimesOut(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{Deadline: time.Unix(1, 0)}).DialContext(ctx, network, "127.0.0.1:1")
+}
