@@ -451,7 +451,9 @@ func (s *chaosService) dial(ctx context.Context, network, address string) (net.C
 	if refuses {
 		s.outage--
 	}
+	pause := time.Duration(s.random.IntN(5000)) * time.Microsecond
 	s.mu.Unlock()
+	time.Sleep(pause) // long enough for a transport to give up meanwhile
 	switch {
 	case stalls:
 		select {
