@@ -204,6 +204,7 @@ func TestNotSentIsWhatAMockOfATransportBringsAbout(t *testing.T) {
 	err := triggerEvent(t.Context(), client)
 	require.ErrorIs(t, err, errBoom)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+	assert.False(t, messaging.Retryable(err), "nothing tells that it can pass")
 	assert.EqualError(t, err, "trigger event: transport error (its text may quote the request or the response, and is withheld); nothing was sent")
 }
 

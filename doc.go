@@ -18,70 +18,81 @@
 //
 // # Was it sent?
 //
-// Every error of this package tells what became of the request. Ask with
-// [DeliveryOf]:
+// Every error of this package says what became of the request; see [DeliveryOf]:
 //
-//   - [DeliveryNotSent]: the service never got it. Send it again when you like.
-//   - [DeliveryRejected]: the service refused it and did nothing. Mend it first,
-//     or wait where the error is [ErrRateLimited].
-//   - [DeliveryUnknown]: the answer was lost, or says nothing that can be relied
-//     upon. It may have been carried out: find out before sending it again.
-//   - [DeliveryAccepted]: it was carried out, and only the answer could not be
-//     read. Do not send it again.
+//   - [DeliveryNotSent]: the service did not receive it.
+//   - [DeliveryRejected]: the service refused it and did nothing.
+//   - [DeliveryUnknown]: the response was lost, or proves nothing. The request may
+//     have been carried out.
+//   - [DeliveryAccepted]: it was carried out. With an error, only the response could
+//     not be read.
 //
-// In code:
+// [Retryable] says whether the same call may be made again and may then succeed.
+// Together they decide what to do about a send:
 //
-//	_, err := client.Broadcasts.SendEmail(ctx, params)
-//	switch messaging.DeliveryOf(err) {
-//	case messaging.DeliveryAccepted: // sent; err is nil, or only the answer was lost on us
-//	case messaging.DeliveryNotSent: // queue it again
-//	case messaging.DeliveryRejected: // mend it, errors.As(err, &apiError) tells how
-//	case messaging.DeliveryUnknown: // put it aside: somebody has to look
+//	_, err := client.Events.Trigger(ctx, params)
+//	switch delivery := messaging.DeliveryOf(err); {
+//	case delivery == messaging.DeliveryAccepted:
+//		// done; an error is about the response alone
+//	case messaging.Retryable(err):
+//		// queue it again: no connection, a rate limit, an ended context
+//	case delivery == messaging.DeliveryUnknown:
+//		// put it aside: somebody has to find out whether it was carried out
+//	case errors.Is(err, messaging.ErrValidation):
+//		// fix the request: invalid arguments, or a 422
+//	default:
+//		// keep it, and alert: the API key, the base URL or the host is wrong
 //	}
 //
-// This matters for sends. A read changes nothing, and can be repeated whatever
-// its delivery.
+// "Not sent" alone does not mean "queue it again": invalid arguments are not sent
+// either. Test for [ErrCustomerNotFound] before [ErrNotFound], which it is too.
 //
-// "Not sent" is said only where it is proved: the transport asked for a
-// connection and never got one. Nothing else can be known. A connection that
-// breaks before the answer looks the same whether the service has acted or not,
-// no kind of error tells the one from the other, and a gateway can answer 503 for
-// a service that has done its work.
+// "Not sent" is only said with proof. The transport of a [Client] itself sends
+// nothing after it has failed to get a connection. A transport given with
+// [WithHTTPClient], or put in the place of [http.DefaultTransport], may go on after
+// it has failed, so the proof is the body of the request: none of it had been read,
+// and from then on it can't be read. A transport that reads it beforehand, and a
+// request without a body, are never "not sent" there. No kind of error is a proof,
+// and a gateway can send a 503 for a service that has done its work.
 //
 // # Errors
 //
 // There is one type of error for each stage of a call. [ValidationError]: the
-// arguments were refused here. [TransportError]: there was no usable answer.
-// [APIError]: the service answered no. [DecodeError]: a 2xx answer can't be
-// understood. A range ends with a [PageError] around one of them. Test for a
-// situation with [errors.Is] and the Err variables, and read the details with
-// [errors.As]. The texts name the operation, and hold neither the API key nor a
-// URL; personal data can stand in them only where the service quotes it.
+// arguments are invalid, nothing was sent. [TransportError]: there was no usable
+// response. [APIError]: the service refused, with any status but 2xx or with success
+// false. [DecodeError]: a 2xx response can't be read. A range ends with a [PageError]
+// around one of them. Test for a situation with [errors.Is] and the Err variables, and
+// read the details with [errors.As]. The texts name the operation; they hold neither
+// the API key nor a URL, and personal data only where the service quotes it.
 //
 // # Retries
 //
-// A call is repeated, up to [RetryPolicy] and within its context, only where that
-// can do no harm. A send is every method but GET and HEAD.
+// A call is retried, up to [RetryPolicy] and within its context, only where that
+// does nothing twice. A send is every method but GET and HEAD.
 //
-//	what happened                                   read  send  delivery
-//	refused here, or by key source or limiter       no    no    not sent
-//	no connection, for the moment                   yes   yes   not sent
-//	no connection: host, certificate or proxy       no    no    not sent
-//	connected, no answer                            yes   (1)   unknown
-//	the context ended, connected                    no    no    unknown
-//	429                                             yes   (2)   rejected
-//	408, 425, 500, 502, 503, 504, 520 to 599        yes   (1)   unknown
-//	any other 4xx, 501, 505                         no    no    rejected
-//	3xx, 101, 511, any other status                 no    no    unknown
-//	2xx, success false                              no    no    rejected
-//	2xx, cut short                                  yes   no    unknown
-//	2xx, no answer of the service                   no    no    unknown
-//	2xx, success true, data that can't be read      no    no    accepted
+//	what happened                                       read  send  delivery
+//	not begun: arguments, key source, limiter, context  no    no    not sent
+//	no connection, for the moment                       yes   yes   not sent
+//	no connection: host, certificate or proxy           no    no    not sent
+//	connected, no response                              yes   (1)   unknown
+//	connected, and the caller's context ended           no    no    unknown
+//	429                                                 yes   yes   rejected
+//	408, 425, 500, 502, 503, 504, 520 to 599            yes   (1)   unknown
+//	any other 4xx, 501, 505                             no    no    rejected
+//	3xx, 101, 511, any other status                     no    no    unknown
+//	2xx, success false, or a trigger with data false    no    no    rejected
+//	2xx, cut short                                      yes   no    unknown
+//	2xx, but not a response of the service              no    no    unknown
+//	2xx, success true, and data that can't be read      no    no    accepted
 //
-// (1) with [WithRepeatableSend]. (2) with RetryRateLimitedSends in the policy.
+// (1) with [WithRepeatableSend]. Two assumptions are in it: that a service which
+// answers 429 did nothing, as RFC 6585 has it, and that so did one which answers
+// success false or another 4xx.
 //
-// The delivery of a call is the worst of its attempts. Redirects are never
-// followed. Which failures are repeated is not covered by semantic versioning.
+// Behind a given transport, "no connection" is "not sent" for a send with a body,
+// and unknown for anything else. The delivery of a call is the worst of its attempts,
+// but accepted if one was. Redirects are never followed. Which failures are retried
+// is not covered by semantic versioning.
 //
 // # Ranges
 //
@@ -113,4 +124,8 @@
 //
 // A [Client] never changes and can be used by any number of goroutines. Params
 // are taken by value; what they point to must not change during the call.
+//
+// A range fetches the next page in another goroutine. So the functions that a client
+// is given, a key source, a rate limiter, a log handler and a transport, must be safe
+// for concurrent use even in a program of one goroutine.
 package messaging

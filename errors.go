@@ -64,12 +64,13 @@ const (
 	// DeliveryUnknown is the zero value: the request may have been carried out.
 	// Find out before sending it again.
 	DeliveryUnknown Delivery = iota
-	// DeliveryNotSent is proof that the service never got the request.
+	// DeliveryNotSent means that the service certainly did not receive the request,
+	// and will not. Whether to send it again is for [Retryable] to say.
 	DeliveryNotSent
-	// DeliveryRejected means that the service answered no, and did nothing.
+	// DeliveryRejected means that the service refused the request and did nothing.
 	DeliveryRejected
-	// DeliveryAccepted means that the request was carried out. Where it comes
-	// with an error, only the answer could not be read: do not repeat the call.
+	// DeliveryAccepted means that the request was carried out. With an error, only
+	// the response could not be read: do not repeat the call.
 	DeliveryAccepted
 )
 
@@ -118,10 +119,13 @@ func (d Delivery) after(attempt Delivery) Delivery {
 	return d.worse(attempt)
 }
 
-// DeliveryOf says what became of the request behind err: accepted where err is
+// DeliveryOf returns what became of the request behind err: accepted where err is
 // nil, the worst where several errors are joined, unknown where err does not
 // come from this package. It matters for sends. A read changes nothing and can
 // be repeated whatever its delivery.
+//
+// To decide what to do next, ask in this order: is it accepted, is it [Retryable],
+// is it unknown, is it [ErrValidation]. The package documentation has the code.
 func DeliveryOf(err error) Delivery {
 	if err == nil {
 		return DeliveryAccepted
@@ -257,7 +261,8 @@ type APIError struct {
 	Fields []FieldError
 	// RetryAfter is the wait that the service asked for, 0 where it asked for none.
 	RetryAfter time.Duration
-	Header     http.Header
+	// Header is that of the response; a quoted API key is replaced.
+	Header http.Header
 	// Body is the beginning of the answer, at most 64 KiB of it.
 	Body []byte
 
@@ -305,11 +310,14 @@ func (e *APIError) Is(target error) bool {
 	return e.StatusCode >= 500 && target == ErrServer
 }
 
-// TransportError is a call that got no usable answer.
+// TransportError is a call that got no usable response.
 type TransportError struct {
 	Call
-	// Err is the cause. Errors of net/url are taken out of it, since they print
-	// the URL with its query.
+	// Err is the cause. Its text is that of an error of a known type, or a fixed
+	// phrase of net/http; any other text is withheld, since it may quote the
+	// request or the response. [errors.Is] and [errors.As] find every cause but a
+	// *url.Error, which prints the URL with its query. context.DeadlineExceeded
+	// and context.Canceled are found for the caller's own context alone.
 	Err error
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -255,17 +256,46 @@ func ExampleDeliveryOf() {
 	broadcast := messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello, everyone.", To: messaging.AllCustomers()}
 
 	_, err = client.Broadcasts.SendPush(ctx, broadcast)
-	switch messaging.DeliveryOf(err) {
-	case messaging.DeliveryAccepted:
-		fmt.Println("sent")
-	case messaging.DeliveryNotSent:
-		fmt.Println("send it again when you like:", err)
-	case messaging.DeliveryRejected:
-		fmt.Println("mend it first:", err)
-	case messaging.DeliveryUnknown:
-		fmt.Println("find out before sending it again:", err)
+	switch delivery := messaging.DeliveryOf(err); {
+	case delivery == messaging.DeliveryAccepted:
+		fmt.Println("done; an error is about the response alone:", err)
+	case messaging.Retryable(err):
+		fmt.Println("queue it again:", err)
+	case delivery == messaging.DeliveryUnknown:
+		fmt.Println("put it aside, somebody has to find out:", err)
+	case errors.Is(err, messaging.ErrValidation):
+		fmt.Println("fix the request:", err)
+	default:
+		fmt.Println("keep it, and fix the key, the base URL or the host:", err)
 	}
-	// Output: find out before sending it again: send push broadcast: EOF; the broadcast may have been sent
+	// Output: put it aside, somebody has to find out: send push broadcast: EOF; the broadcast may have been sent
+}
+
+func ExampleNewTransport() {
+	transport := messaging.NewTransport()
+	transport.Protocols.SetHTTP2(true) // pings then detect a silent connection
+	client, err := messaging.NewClient("https://api.example.com", "your-api-key",
+		messaging.WithHTTPClient(&http.Client{Transport: transport}))
+	fmt.Println(client, err)
+	// Output: messaging.Client(https://api.example.com) <nil>
+}
+
+func ExampleRetryable() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	client := service.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	for _, fault := range []messagingtest.Fault{messagingtest.NotReached(), messagingtest.AnswerLost(), messagingtest.Status(401)} {
+		service.FailNext(1, fault)
+		_, err := client.Broadcasts.SendPush(context.Background(), messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello.", To: messaging.AllCustomers()})
+		fmt.Println(messaging.DeliveryOf(err), messaging.Retryable(err))
+	}
+	// Output:
+	// not sent true
+	// unknown false
+	// rejected false
 }
 
 func ExampleAPIError() {

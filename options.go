@@ -45,15 +45,21 @@ type sharedOption func(*requestSettings, *problems)
 func (o sharedOption) applyToClient(c *config, p *problems)           { o(&c.perRequest, p) }
 func (o sharedOption) applyToRequest(s *requestSettings, p *problems) { o(s, p) }
 
-// WithHTTPClient sends through a copy of the given client, with its transport
-// and its cookie jar, as they are when [NewClient] is called. Redirects are not
-// followed whatever its CheckRedirect. Its Timeout, where it has one, becomes
-// the limit of one attempt, unless [WithAttemptTimeout] sets a shorter one.
+// WithHTTPClient sends through a copy of the given client, with its transport and
+// its cookie jar, as they are when [NewClient] is called. Both must be safe for
+// concurrent use. A client without a transport gets the default one; see
+// [NewTransport] for one to change or to wrap. Redirects are not followed whatever
+// its CheckRedirect. Its Timeout, where it has one, becomes the limit of one
+// attempt, unless [WithAttemptTimeout] sets a shorter one.
 //
-// The transport should report to [net/http/httptrace], as *http.Transport does.
-// Behind one that does not, nothing can be proved not to have been sent. One that
-// sends a request in several ways has to report all of them, or none: a request
-// that took a way without a report would be thought not sent.
+// Of a given transport nothing is known but whether it has read the body of a
+// request. An attempt that fails before that is [DeliveryNotSent], and the body can't
+// be read any more. A transport that reads the body beforehand, to sign or to log
+// it, and a send without a body are never "not sent".
+//
+// Do not give a client that retries by itself, such as the StandardClient of
+// go-retryablehttp: it reads the body once and sends it several times, and this
+// package can't know.
 func WithHTTPClient(client *http.Client) Option {
 	return clientOption(func(c *config, p *problems) {
 		if client == nil {
@@ -84,13 +90,16 @@ func WithRetryPolicy(policy RetryPolicy) Option {
 	})
 }
 
-// Limiter paces requests. A *rate.Limiter of golang.org/x/time/rate is one.
+// Limiter paces requests. A *rate.Limiter of golang.org/x/time/rate is one. It must
+// be safe for concurrent use.
 type Limiter interface {
 	// Wait blocks until a request may go, or ctx is done.
 	Wait(ctx context.Context) error
 }
 
 // WithRateLimiter asks limiter before each attempt. An error of it ends the call.
+// It must be safe for concurrent use, also in a program of one goroutine: a range
+// fetches the next page in another.
 func WithRateLimiter(limiter Limiter) Option {
 	return clientOption(func(c *config, p *problems) {
 		if limiter == nil {
@@ -102,7 +111,9 @@ func WithRateLimiter(limiter Limiter) Option {
 
 // WithLogger logs each attempt: at debug level where it went well, else as a
 // warning. A record holds the operation, method, path template, status, number
-// of the attempt, duration and delivery, and nothing else.
+// of the attempt, duration and delivery, and nothing else. The handler of the logger
+// must be safe for concurrent use, also in a program of one goroutine: a range
+// fetches the next page in another.
 func WithLogger(logger *slog.Logger) Option {
 	return clientOption(func(c *config, p *problems) {
 		if logger == nil {
@@ -145,6 +156,9 @@ func WithInsecureHTTP() Option {
 // source, or a key that can't be sent, ends the call; so does a 401, which is
 // not repeated. The time that source takes does not count towards
 // [WithAttemptTimeout]: its context is the call's.
+//
+// The source must be safe for concurrent use, also in a program of one goroutine:
+// a range fetches the next page in another. One that caches a key needs a mutex.
 func WithKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption(func(c *config, p *problems) {
 		if source == nil {

@@ -16,8 +16,8 @@ import (
 // repeated at all is not a matter of policy, but of what is proved about the
 // attempt; see the package documentation. A zero field means its default.
 type RetryPolicy struct {
-	// MaxAttempts is how often a request is put on its way, the first time
-	// included. Default 3; 1 never repeats.
+	// MaxAttempts is the largest number of attempts, the first one included.
+	// Default 3; 1 never retries.
 	MaxAttempts int
 	// MinWait and MaxWait bound the random wait between attempts, which grows
 	// with each. Default 0.5 s and 8 s; a MinWait above 8 s is its own MaxWait.

@@ -189,12 +189,21 @@ func (t tour) explain(err error) {
 			t.say("  field:    %v", field)
 		}
 	}
-	advice := map[messaging.Delivery]string{
-		messaging.DeliveryUnknown:  "it may have been carried out: find out before sending it again",
-		messaging.DeliveryNotSent:  "the service never got it: send it again when you like",
-		messaging.DeliveryRejected: "the service did nothing: mend the request first",
-		messaging.DeliveryAccepted: "it was carried out: do not send it again",
+	t.say("  delivery: %v, %s", messaging.DeliveryOf(err), advice(err))
+}
+
+// advice says what to do about a send that failed.
+func advice(err error) string {
+	switch delivery := messaging.DeliveryOf(err); {
+	case delivery == messaging.DeliveryAccepted:
+		return "it was carried out: do not send it again"
+	case messaging.Retryable(err):
+		return "nothing was done: send it again later"
+	case delivery == messaging.DeliveryUnknown:
+		return "it may have been carried out: find out before sending it again"
+	case errors.Is(err, messaging.ErrValidation):
+		return "nothing was done: fix the request first"
+	default:
+		return "nothing was done: fix the API key, the base URL or the host first"
 	}
-	delivery := messaging.DeliveryOf(err)
-	t.say("  delivery: %v, %s", delivery, advice[delivery])
 }
