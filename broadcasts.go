@@ -18,9 +18,10 @@ var (
 // SendEmail sends an e-mail broadcast, now or at p.Schedule. Customers named in
 // p.To are created or updated on the way.
 //
-// A broadcast is never sent twice: the call is repeated only while it is proved
-// that nothing reached the service. On an error, [DeliveryOf] tells whether the
-// broadcast may have gone out. Wrong arguments are a [*ValidationError].
+// The call is retried only where the service certainly did nothing, so that the
+// broadcast is not sent twice unless [WithRepeatableSend] allows it. On an error,
+// [DeliveryOf] tells whether the broadcast may have been sent, and [Retryable]
+// whether to send it again. Invalid arguments are a [*ValidationError].
 //
 // API: POST /v1/broadcast/send/email
 func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParams, opts ...RequestOption) (*Response, error) {

@@ -109,7 +109,7 @@
 //
 // An empty page in the middle does not end the range. A page that leads back to
 // an earlier one, that promises a next page without a cursor, or that is the end
-// of too many empty ones is [ErrBadCursor]: never a silent end, never a circle.
+// of too many empty ones is [ErrBadCursor]: the range neither stops early nor loops.
 // The service decides what happens to records that are added meanwhile.
 //
 // # Validation

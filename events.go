@@ -23,9 +23,9 @@ var (
 
 // Create defines an event and returns it with the id that triggers it.
 //
-// It is never repeated once it may have reached the service. An error whose
+// The call is retried only where the service certainly did nothing. An error whose
 // [DeliveryOf] is [DeliveryAccepted] means that the event exists although the
-// answer could not be read: find it with [EventsService.All].
+// response could not be read: find it with [EventsService.All].
 //
 // API: POST /v1/events
 func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
