@@ -54,7 +54,7 @@ func (t ParameterType) check(p *problems, name string, value any) {
 	switch t.lower() {
 	case ParameterText:
 		if !isText {
-			p.add(name, "must be text")
+			p.add(name, "must be a string")
 		}
 	case ParameterNumeric:
 		if !isNumber {
@@ -62,7 +62,7 @@ func (t ParameterType) check(p *problems, name string, value any) {
 		}
 	case ParameterTimestamp:
 		if !isText || !isTimestamp(text) {
-			p.add(name, "must be a time.Time, or text in the form "+timestampForm+": the service skips any other")
+			p.add(name, "must be a time.Time, or a string in the form "+timestampForm+"; the service skips any other form")
 		}
 	}
 }

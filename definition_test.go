@@ -37,9 +37,9 @@ func signup(parameters ...messaging.EventParameter) messaging.Event {
 
 func TestAValueIsHeldAgainstTheTypeOfItsParameter(t *testing.T) {
 	const (
-		text      = "must be text"
+		text      = "must be a string"
 		number    = "must be a number"
-		timestamp = "must be a time.Time, or text in the form 2006-01-02T15:04:05Z: the service skips any other"
+		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form"
 		skipped   = "is a time that writes itself in a form that the service skips; use time.Time"
 		required  = "is required by the event"
 		fine      = ""
@@ -165,7 +165,7 @@ func TestAPayloadIsHeldAgainstTheDefinition(t *testing.T) {
 		{"an optional parameter is a nil pointer", signup(parameter{"at", "timestamp", false}), params{Email: email, Values: values{"at": (*time.Time)(nil)}}, nil},
 		{"an optional parameter writes itself as null", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": nullable{}}}, nil},
 		{"an optional parameter is of another type", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": 1}},
-			[]string{"payload.plan must be text"}},
+			[]string{"payload.plan must be a string"}},
 		{"a value is no parameter of the event", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plna": canary}},
 			[]string{"payload.plna is not a parameter of the event"}},
 		{"names of parameters differ in case", signup(parameter{"plan", "text", true}), params{Email: email, Values: values{"Plan": canary}},
@@ -200,7 +200,7 @@ func TestAPayloadIsHeldAgainstTheDefinition(t *testing.T) {
 				"payload.customer is given by Email and Customer, not by Values", "payload.bad must be a finite number",
 				"event_id is not the id of the definition",
 				"payload.plan is required by the event",
-				"payload.at must be a time.Time, or text in the form 2006-01-02T15:04:05Z: the service skips any other",
+				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form",
 				"payload.size must be a number",
 				"payload is not a parameter of the event", "payload.bad is not a parameter of the event", "payload.extra is not a parameter of the event",
 			}},
@@ -244,5 +244,5 @@ func TestAListedDefinitionIsKeptInLowerCase(t *testing.T) {
 	var definition messaging.Event
 	require.NoError(t, json.Unmarshal([]byte(`{"id":"signup","parameters":[{"name":"value","type":"Timestamp","required":true}]}`), &definition))
 	requireSameVerdict(t, definition, messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": canary}},
-		"payload.value must be a time.Time, or text in the form 2006-01-02T15:04:05Z: the service skips any other")
+		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form")
 }
