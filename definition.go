@@ -3,7 +3,6 @@ package messaging
 import (
 	"encoding/json"
 	"maps"
-	"reflect"
 	"slices"
 )
 
@@ -30,15 +29,16 @@ func (e *Event) check(problems *problems, p *EventTriggerParams, payload map[str
 	known := make(map[string]bool, len(e.Parameters))
 	for _, parameter := range e.Parameters {
 		known[parameter.Name] = true
-		value := payload[parameter.Name]
-		switch {
-		case value == nil && !isNull(p.Values[parameter.Name]): // it can't be sent, which has been said
-		case isNull(value):
+		switch value := payload[parameter.Name].(type) {
+		case refused:
+		case nil:
 			if parameter.Required {
 				at.add(parameter.Name, "is required by the event")
 			}
-		case !slices.Contains(reservedKeys, parameter.Name):
-			parameter.Type.check(at, parameter.Name, value)
+		default:
+			if !slices.Contains(reservedKeys, parameter.Name) {
+				parameter.Type.check(at, parameter.Name, value)
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
@@ -61,42 +61,23 @@ func (t ParameterType) check(p *problems, name string, value any) {
 			p.add(name, "must be a number")
 		}
 	case ParameterTimestamp:
-		if !isText || !isTimestamp(text) {
+		if !isTimestamp(text) {
 			p.add(name, "must be a time.Time, or a string in the form "+timestampForm+"; the service skips any other form")
 		}
 	}
 }
 
-// wireForm tells a value that encoding/json writes as text, and as a number.
+// wireForm tells a plain value that is written as a string, and as a number.
 func wireForm(value any) (text string, isText, isNumber bool) {
-	if raw, ok := value.(json.RawMessage); ok {
-		if json.Unmarshal(raw, &text) == nil && raw[0] == '"' {
-			return text, true, false
-		}
-		return "", false, raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
-	}
-	v := reflect.ValueOf(value)
-	if v.Kind() == reflect.String {
-		return v.String(), true, false
-	}
-	return "", false, v.CanInt() || v.CanUint() || v.CanFloat()
-}
-
-// isNull reports whether encoding/json writes value as null.
-func isNull(value any) bool {
-	if raw, ok := value.(json.RawMessage); ok {
-		return string(raw) == "null"
-	}
-	v := reflect.ValueOf(value)
-	for v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
-	}
-	switch v.Kind() {
-	case reflect.Invalid:
-		return true
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
-		return v.IsNil()
+	switch value := value.(type) {
+	case string:
+		return value, true, false
+	case int, int64, uint64, float32, float64:
+		return "", false, true
+	case json.RawMessage:
+		isText = json.Unmarshal(value, &text) == nil
+		return text, isText, value[0] == '-' || value[0] >= '0' && value[0] <= '9'
 	default:
-		return false
+		return "", false, false
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,12 +36,12 @@ func signup(parameters ...messaging.EventParameter) messaging.Event {
 	return messaging.Event{ID: "signup", Parameters: parameters}
 }
 
-func TestAValueIsHeldAgainstTheTypeOfItsParameter(t *testing.T) {
+func TestDefinitionHoldsAValueAgainstTheTypeOfItsParameter(t *testing.T) {
 	const (
 		text      = "must be a string"
 		number    = "must be a number"
 		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form"
-		skipped   = "is a time that writes itself in a form that the service skips; use time.Time"
+		isStruct  = "is a struct; use a map, a time.Time, or a type with MarshalJSON"
 		required  = "is required by the event"
 		fine      = ""
 	)
@@ -57,7 +58,7 @@ func TestAValueIsHeldAgainstTheTypeOfItsParameter(t *testing.T) {
 		{"what writes itself as text for text", "text", netip.MustParseAddr("127.0.0.1"), fine},
 		{"raw JSON that is text for text", "text", json.RawMessage(`"gold"`), fine},
 		{"a number for text", "text", 1, text},
-		{"a number in a text type for text", "text", json.Number("1"), text},
+		{"a json.Number for text", "text", json.Number("1"), text},
 		{"a boolean for text", "text", true, text},
 		{"a list for text", "text", []string{canary}, text},
 		{"an object for text", "text", map[string]any{canary: canary}, text},
@@ -69,10 +70,15 @@ func TestAValueIsHeldAgainstTheTypeOfItsParameter(t *testing.T) {
 
 		{"an int for a number", "numeric", -1, fine},
 		{"the greatest uint64 for a number", "numeric", uint64(math.MaxUint64), fine},
+		{"an int64 for a number", "numeric", int64(1), fine},
+		{"a uint type for a number", "numeric", size(1), fine},
 		{"a float32 for a number", "numeric", float32(0.5), fine},
-		{"a number type for a number", "numeric", celsius(36.6), fine},
+		{"a float32 type for a number", "numeric", ratio(0.5), fine},
+		{"a float64 for a number", "numeric", 0.5, fine},
+		{"raw JSON that is a negative number for a number", "numeric", json.RawMessage(`-1`), fine},
+		{"a float64 type for a number", "numeric", celsius(36.6), fine},
 		{"a pointer to a number for a number", "numeric", pointerTo(1), fine},
-		{"a number as text that is written as a number", "numeric", json.Number("1.5"), fine},
+		{"a json.Number for a number", "numeric", json.Number("1.5"), fine},
 		{"a big number for a number", "numeric", big.NewInt(7), fine},
 		{"raw JSON that is a number for a number", "numeric", json.RawMessage(`1e3`), fine},
 		{"text for a number", "numeric", "1", number},
@@ -87,7 +93,8 @@ func TestAValueIsHeldAgainstTheTypeOfItsParameter(t *testing.T) {
 
 		{"a time for a timestamp", "timestamp", anHourEast, fine},
 		{"a pointer to a time for a timestamp", "timestamp", &anHourEast, fine},
-		{"a time that writes itself in the form of the service for a timestamp", "timestamp", serviceTime{anHourEast}, fine},
+		{"a type that writes a time in the form of the service for a timestamp", "timestamp", promoted{onTheSecond}, fine},
+		{"raw JSON in the form of the service for a timestamp", "timestamp", json.RawMessage(onTheWire), fine},
 		{"text in the one form for a timestamp", "timestamp", "2026-01-02T03:04:05Z", fine},
 		{"a text type in the one form for a timestamp", "timestamp", plan("2026-01-02T03:04:05Z"), fine},
 		{"a leap day for a timestamp", "timestamp", "2028-02-29T00:00:00Z", fine},
@@ -111,9 +118,16 @@ func TestAValueIsHeldAgainstTheTypeOfItsParameter(t *testing.T) {
 		{"the form of a mail", "timestamp", "Fri, 02 Jan 2026 03:04:05 GMT", timestamp},
 		{"any other text", "timestamp", canary, timestamp},
 		{"an empty text for a timestamp", "timestamp", "", timestamp},
-		{"raw JSON in another form", "timestamp", json.RawMessage(`"2026-01-02 03:04:05"`), timestamp},
+		{"raw JSON in another form", "timestamp", json.RawMessage(`"2026-01-02 03:04:05"`), skipped},
+		{"raw JSON that is text, but no time", "timestamp", json.RawMessage(`"soon"`), timestamp},
+		{"raw JSON that is a number for a timestamp", "timestamp", json.RawMessage(`1767323045`), timestamp},
+		{"an infinite time of a database", "timestamp", timestampOfPostgres{Infinity: 1, Valid: true}, timestamp},
+		{"no time of a database", "timestamp", timestampOfPostgres{}, required},
 		{"bytes for text, which would be sent in base64", "text", []byte("gold"), text},
-		{"a time that writes itself as a day", "timestamp", dayOnly{anHourEast}, skipped},
+		{"a type that writes a time in another form, once", "timestamp", promoted{anHourEast}, skipped},
+		{"a type that writes a time in another form for text", "text", promoted{anHourEast}, skipped},
+		{"a struct for a timestamp, once", "timestamp", timestampOfProto{}, isStruct},
+		{"the zero time for a number, once", "numeric", time.Time{}, isZeroTime},
 		{"seconds since 1970", "timestamp", anHourEast.Unix(), timestamp},
 		{"a list of times", "timestamp", []time.Time{anHourEast}, timestamp},
 		{"nothing for a timestamp", "timestamp", nil, required},
@@ -137,14 +151,14 @@ func TestAValueIsHeldAgainstTheTypeOfItsParameter(t *testing.T) {
 			p := messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": test.value}}
 			var problems []string
 			if test.problem != fine {
-				problems = []string{"payload.value " + test.problem}
+				problems = []string{"payload.value " + strings.TrimSpace(test.problem)}
 			}
 			requireSameVerdict(t, definition, p, problems...)
 		})
 	}
 }
 
-func TestAPayloadIsHeldAgainstTheDefinition(t *testing.T) {
+func TestDefinitionHoldsThePayload(t *testing.T) {
 	type (
 		params    = messaging.EventTriggerParams
 		parameter = messaging.EventParameter
@@ -162,8 +176,10 @@ func TestAPayloadIsHeldAgainstTheDefinition(t *testing.T) {
 			[]string{"payload.plan is required by the event"}},
 		{"an optional parameter is left out", signup(parameter{"plan", "text", false}), params{Email: email}, nil},
 		{"an optional parameter is nil", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": nil}}, nil},
-		{"an optional parameter is a nil pointer", signup(parameter{"at", "timestamp", false}), params{Email: email, Values: values{"at": (*time.Time)(nil)}}, nil},
-		{"an optional parameter writes itself as null", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": nullable{}}}, nil},
+		{"an optional parameter is a nil pointer", signup(parameter{"at", "timestamp", false}),
+			params{Email: email, Values: values{"at": (*time.Time)(nil)}}, nil},
+		{"an optional parameter writes itself as null", signup(parameter{"plan", "text", false}),
+			params{Email: email, Values: values{"plan": nullable{}}}, nil},
 		{"an optional parameter is of another type", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": 1}},
 			[]string{"payload.plan must be a string"}},
 		{"a value is no parameter of the event", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plna": canary}},
@@ -180,17 +196,27 @@ func TestAPayloadIsHeldAgainstTheDefinition(t *testing.T) {
 		{"e-mail is a parameter, and given", signup(parameter{"email", "text", true}), params{Email: email}, nil},
 		{"e-mail is a required parameter, and the customer has an id alone", signup(parameter{"email", "text", true}), params{Customer: jane},
 			[]string{"payload.email is required by the event"}},
-		{"e-mail is an optional parameter, and the customer has an id alone", signup(parameter{"email", "text", false}), params{Customer: jane}, nil},
+		{"e-mail is an optional parameter, and the customer has an id alone", signup(parameter{"email", "text", false}),
+			params{Customer: jane}, nil},
 		{"the customer is a parameter, and given", signup(parameter{"customer", "text", true}), params{Customer: jane}, nil},
 		{"the customer is a required parameter, and not given", signup(parameter{"customer", "text", true}), params{Email: email},
 			[]string{"payload.customer is required by the event"}},
 		{"the customer is an optional parameter, and not given", signup(parameter{"customer", "text", false}), params{Email: email}, nil},
-		{"a value is given where the customer's identity goes", signup(parameter{"email", "text", false}), params{Email: email, Values: values{"email": canary}},
+		{"a value is given where the customer's identity goes", signup(parameter{"email", "text", false}),
+			params{Email: email, Values: values{"email": canary}},
 			[]string{"payload.email is given by Email and Customer, not by Values"}},
+		{"a required value is refused for another reason", signup(parameter{"at", "timestamp", true}),
+			params{Email: email, Values: values{"at": strictTime(onTheSecond)}},
+			[]string{"payload.at" + skipped}},
+		{"a required value contains itself", signup(parameter{"plan", "text", true}), params{Email: email, Values: values{"plan": ringOfMaps(1)}},
+			[]string{"payload.plan is nested deeper than 100 levels, or contains itself"}},
+		{"a value is refused within a map of another type", signup(parameter{"plan", "text", true}),
+			params{Email: email, Values: values{"plan": values{"a": math.NaN()}}},
+			[]string{"payload.plan.a must be a finite number", "payload.plan must be a string"}},
 		{"a value is fit for no event", signup(parameter{"size", "numeric", true}), params{Email: email, Values: values{"size": math.NaN()}},
 			[]string{"payload.size must be a finite number"}},
 		{"a time is fit for no event", signup(parameter{"at", "timestamp", true}), params{Email: email, Values: values{"at": time.Time{}}},
-			[]string{"payload.at is the zero time"}},
+			[]string{"payload.at" + isZeroTime}},
 		{"everything at once: the params by themselves, the values by name, then the definition in its own order",
 			signup(parameter{"plan", "text", true}, parameter{"at", "timestamp", true}, parameter{"size", "numeric", false}),
 			params{EventID: "other", Customer: new(messaging.CustomerParams), Values: values{
@@ -202,7 +228,8 @@ func TestAPayloadIsHeldAgainstTheDefinition(t *testing.T) {
 				"payload.plan is required by the event",
 				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form",
 				"payload.size must be a number",
-				"payload is not a parameter of the event", "payload.bad is not a parameter of the event", "payload.extra is not a parameter of the event",
+				"payload is not a parameter of the event", "payload.bad is not a parameter of the event",
+				"payload.extra is not a parameter of the event",
 			}},
 	}
 	for _, test := range tests {
@@ -212,7 +239,7 @@ func TestAPayloadIsHeldAgainstTheDefinition(t *testing.T) {
 	}
 }
 
-func TestADefinitionHoldsWithoutValidation(t *testing.T) {
+func TestDefinitionHoldsWithoutValidation(t *testing.T) {
 	definition := signup(messaging.EventParameter{Name: "plan", Type: "text", Required: true})
 	requireAlwaysRefused(t, []refusal{
 		{"a required parameter is missing",
@@ -223,7 +250,7 @@ func TestADefinitionHoldsWithoutValidation(t *testing.T) {
 	})
 }
 
-func TestADefinitionGivesTheIDOfTheEvent(t *testing.T) {
+func TestDefinitionGivesTheIDOfTheEvent(t *testing.T) {
 	definition := signup(messaging.EventParameter{Name: "plan", Type: "text"})
 	g := newGate(t)
 	sent := g.requireSent(t, triggerWith(func(p *messaging.EventTriggerParams) {
@@ -240,9 +267,10 @@ func TestValidateGoesByItsOwnDefinition(t *testing.T) {
 	assert.Same(t, &another, p.Definition)
 }
 
-func TestAListedDefinitionIsKeptInLowerCase(t *testing.T) {
+func TestDefinitionThatWasListedIsInLowerCase(t *testing.T) {
 	var definition messaging.Event
-	require.NoError(t, json.Unmarshal([]byte(`{"id":"signup","parameters":[{"name":"value","type":"Timestamp","required":true}]}`), &definition))
+	listed := []byte(`{"id":"signup","parameters":[{"name":"value","type":"Timestamp","required":true}]}`)
+	require.NoError(t, json.Unmarshal(listed, &definition))
 	requireSameVerdict(t, definition, messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": canary}},
 		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form")
 }

@@ -4,61 +4,59 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// timestampForm is the one form of a timestamp that the service reads in the
-// payload of a trigger. It skips every other in silence.
+// timestampForm is the only form of a timestamp that the service reads in the
+// payload of a trigger. It skips any other without an error.
 const timestampForm = "2006-01-02T15:04:05Z"
 
 // maxNesting is how deep a value may be nested, in what is sent and what is read.
 const maxNesting = 100
 
-// templateValues checks the variables of a template.
+// templateValues returns the variables of a template as plain values.
 func templateValues(p *problems, values map[string]any) map[string]any {
-	return (&valueWalk{}).object(p, values, 0)
+	return (&freeForm{}).object(p, values)
 }
 
-// payloadValues checks the values of a trigger and writes every time in them as
-// the service reads it. The map it returns is the caller's to add to.
+// payloadValues returns the values of a trigger as plain values. The map is the
+// caller's to add to.
 func payloadValues(p *problems, values map[string]any) map[string]any {
+	return (&freeForm{strict: true}).object(p.in("payload"), values)
+}
+
+// freeForm turns what a caller gives into plain values, which encoding/json
+// writes without an error: nil, bool, string, int, int64, uint64, float32,
+// float64, []byte, json.RawMessage, map[string]any and []any.
+type freeForm struct {
+	strict  bool // times take timestampForm, and structs are refused
+	tooDeep bool // the value, at some place in it
+}
+
+func (f *freeForm) object(p *problems, values map[string]any) map[string]any {
 	plain := make(map[string]any, len(values)+len(reservedKeys))
+	var others []string
 	for key, value := range values {
-		if !isPlain(key) || !isPlain(value) {
-			return (&valueWalk{timestamps: true}).object(p.in("payload"), values, 0)
+		if utf8.ValidString(key) && isPlain(value) {
+			plain[key] = value
+		} else {
+			others = append(others, key)
 		}
-		plain[key] = value
 	}
-	return plain
-}
-
-// valueWalk copies a free-form value into maps, slices and scalars that
-// encoding/json writes without fail, and names by its path what it can't write.
-type valueWalk struct {
-	timestamps bool // times take timestampForm
-	tooDeep    bool // somewhere; one can go round in a value within itself for ever
-}
-
-func (w *valueWalk) object(p *problems, values map[string]any, depth int) map[string]any {
-	if values == nil {
-		return nil
-	}
-	plain := make(map[string]any, len(values)+len(reservedKeys))
-	for _, key := range slices.Sorted(maps.Keys(values)) {
+	slices.Sort(others) // and with them their problems
+	for _, key := range others {
 		p.text("", key)
-		plain[key] = w.value(p.in(key), reflect.ValueOf(values[key]), depth+1)
+		plain[key] = f.member(p.in(key), values[key])
 	}
 	return plain
 }
 
-// isPlain reports whether encoding/json is sure to write value as it is meant,
-// which it is in most payloads.
+// isPlain spares the values of most payloads the reflection.
 func isPlain(value any) bool {
 	switch value := value.(type) {
 	case string:
@@ -70,283 +68,190 @@ func isPlain(value any) bool {
 	}
 }
 
-func (w *valueWalk) value(p *problems, v reflect.Value, depth int) any {
-	if w.tooDeep {
+// member reports nothing else of a value that is nested too deeply: one that
+// contains itself has every other problem on every level.
+func (f *freeForm) member(p *problems, value any) any {
+	var within problems
+	f.tooDeep = false
+	plain := f.value(&within, reflect.ValueOf(value), 0)
+	if f.tooDeep {
+		return refuse(p, "is nested deeper than 100 levels, or contains itself")
+	}
+	for found := within.first; found != nil; found = found.next {
+		p.add(found.path, found.message)
+	}
+	return plain
+}
+
+// refused is in the place of a value that a problem was added for.
+type refused struct{}
+
+func refuse(p *problems, message string) any {
+	p.add("", message)
+	return refused{}
+}
+
+func (f *freeForm) value(p *problems, v reflect.Value, depth int) any {
+	if f.tooDeep = f.tooDeep || depth > maxNesting; f.tooDeep {
 		return nil
-	}
-	if depth > maxNesting {
-		w.tooDeep = true
-		p.add("", "is nested too deeply, or within itself")
-		return nil
-	}
-	if !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
-		return nil
-	}
-	if w.timestamps && isTime(v.Type()) {
-		return timestamp(p, v.Convert(timeType).Interface().(time.Time))
-	}
-	if v.Kind() == reflect.Interface {
-		return w.value(p, v.Elem(), depth)
-	}
-	if v.Kind() == reflect.Pointer && isFollowed(v.Type()) {
-		return w.value(p, v.Elem(), depth+1)
-	}
-	if v.CanAddr() && !isMarshaler(v.Type()) && isMarshaler(reflect.PointerTo(v.Type())) {
-		v = v.Addr() // encoding/json, too, finds the method of an element of a slice
-	}
-	if isMarshaler(v.Type()) || v.Type() == numberType {
-		return w.marshaled(p, v)
 	}
 	switch v.Kind() {
-	case reflect.String:
-		p.text("", v.String())
-	case reflect.Float32, reflect.Float64:
-		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
-			p.add("", "must be a finite number")
-			return nil
-		}
-	case reflect.Map:
-		return w.mapping(p, v, depth)
-	case reflect.Slice, reflect.Array:
-		return w.sequence(p, v, depth)
-	case reflect.Struct:
-		if w.timestamps && holdsTime(v) {
-			p.add("", "is a struct that holds a time, which would be sent in a form that the service skips; use a map")
-			return nil
-		}
-		return w.marshaled(p, v)
-	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
-		p.add("", fmt.Sprintf("is a %s, which JSON has no form for", v.Kind()))
+	case reflect.Invalid:
 		return nil
+	case reflect.Interface:
+		return f.value(p, v.Elem(), depth)
+	case reflect.Pointer:
+		return f.value(p, v.Elem(), depth+1)
 	}
-	return v.Interface()
-}
-
-func (w *valueWalk) mapping(p *problems, v reflect.Value, depth int) any {
-	if v.IsNil() {
-		return nil
+	whole, kind := v, v.Kind()
+	if v.CanAddr() {
+		whole = v.Addr() // encoding/json, too, finds the methods of the pointer
 	}
-	if v.Type().Key().Kind() != reflect.String {
-		if w.timestamps && holdsTime(v) {
-			p.add("", "is a map that holds a time, and must have string keys")
-			return nil
-		}
-		return w.marshaled(p, v)
-	}
-	values := make(map[string]any, v.Len())
-	for entries := v.MapRange(); entries.Next(); {
-		values[entries.Key().String()] = entries.Value().Interface()
-	}
-	return w.object(p, values, depth)
-}
-
-func (w *valueWalk) sequence(p *problems, v reflect.Value, depth int) any {
-	if v.Kind() == reflect.Slice && v.IsNil() {
-		return nil
-	}
-	if v.Type().Elem().Kind() == reflect.Uint8 {
-		return v.Interface()
-	}
-	elements := make([]any, v.Len())
-	for i := range elements {
-		elements[i] = w.value(p.index(i), v.Index(i), depth+1)
-	}
-	return elements
-}
-
-// marshaled writes a value that is left to encoding/json, or decides for itself
-// how it is written, so that a failure is known here, under its path.
-func (w *valueWalk) marshaled(p *problems, v reflect.Value) any {
-	raw, err := json.Marshal(v.Interface())
 	switch {
-	case err != nil, v.Type() == numberType && v.Len() == 0: // encoding/json would make it 0
-		p.add("", "can't be written as JSON")
+	case f.strict && v.Type() == reflect.TypeFor[time.Time]():
+		return timestamp(p, v.Interface().(time.Time))
+	case writesItself(whole.Type()):
+		return f.marshaled(p, whole.Interface())
+	case (kind == reflect.Map || kind == reflect.Slice) && v.IsNil():
 		return nil
-	case !utf8.Valid(raw), !v.Type().Implements(jsonMarshalerType) && hasReplacedText(raw):
-		p.add("", "must be valid UTF-8")
+	case kind == reflect.Map && v.Type().Key().Kind() == reflect.String:
+		return f.mapping(p, v, depth)
+	case kind == reflect.Slice && isByte(v.Type().Elem()):
+		return v.Bytes()
+	case kind == reflect.Slice || kind == reflect.Array:
+		return f.sequence(p, v, depth)
+	case kind == reflect.Map && f.strict:
+		return refuse(p, "is a map with keys that are not strings; use string keys")
+	case kind == reflect.Struct && f.strict:
+		return refuse(p, "is a struct; use a map, a time.Time, or a type with MarshalJSON")
+	case kind == reflect.Map || kind == reflect.Struct:
+		return f.marshaled(p, whole.Interface())
+	default:
+		return scalar(p, v)
+	}
+}
+
+func (f *freeForm) mapping(p *problems, v reflect.Value, depth int) any {
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	plain := make(map[string]any, len(keys))
+	for _, key := range keys {
+		p.text("", key.String())
+		plain[key.String()] = f.value(p.in(key.String()), v.MapIndex(key), depth+1)
+	}
+	return plain
+}
+
+func (f *freeForm) sequence(p *problems, v reflect.Value, depth int) any {
+	plain := make([]any, v.Len())
+	for i := range plain {
+		plain[i] = f.value(p.index(i), v.Index(i), depth+1)
+	}
+	return plain
+}
+
+func scalar(p *problems, v reflect.Value) any {
+	switch {
+	case v.Type() == reflect.TypeFor[json.Number]():
+		raw, err := json.Marshal(v.Interface())
+		if err != nil || v.Len() == 0 { // encoding/json takes "" for 0
+			return refuse(p, "must be a valid number")
+		}
+		return json.RawMessage(raw)
+	case v.Kind() == reflect.String:
+		p.text("", v.String())
+		return v.String()
+	case v.Kind() == reflect.Bool:
+		return v.Bool()
+	case v.CanInt():
+		return v.Int()
+	case v.CanUint():
+		return v.Uint()
+	case !v.CanFloat():
+		return refuse(p, "is of kind "+v.Kind().String()+"; use a bool, a string, a number, a time.Time, a map or a slice")
+	case math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0):
+		return refuse(p, "must be a finite number")
+	case v.Kind() == reflect.Float32:
+		return float32(v.Float()) // is written with fewer digits
+	default:
+		return v.Float()
+	}
+}
+
+// marshaled leaves it to value, or to encoding/json, how value is written.
+func (f *freeForm) marshaled(p *problems, value any) any {
+	raw, err := json.Marshal(value)
+	_, verbatim := value.(json.Marshaler)
+	switch {
+	case err != nil: // its text could quote the value
+		return refuse(p, "can't be written as JSON")
+	case string(raw) == "null":
+		return nil
+	case !utf8.Valid(raw), !verbatim && hasReplacedText(raw):
+		return refuse(p, "must be valid UTF-8")
 	}
 	var text string
-	if !w.timestamps || !embedsTime(v.Type()) || json.Unmarshal(raw, &text) != nil {
-		return json.RawMessage(raw)
-	}
 	switch {
-	case !isTimestamp(text):
-		p.add("", "is a time that writes itself in a form that the service skips; use time.Time")
-		return nil
+	case !f.strict || json.Unmarshal(raw, &text) != nil:
 	case text == time.Time{}.Format(timestampForm):
-		p.add("", "is the zero time")
+		return refuse(p, isZeroTime)
+	case !isTimestamp(text) && isTime(text):
+		return refuse(p, "is a time in a form that the service skips; use time.Time, or the form "+timestampForm)
 	}
 	return json.RawMessage(raw)
 }
 
-// hasReplacedText reports whether encoding/json has come upon invalid UTF-8: it
-// writes that as an escape, and a sound U+FFFD as it stands.
+// hasReplacedText reports whether encoding/json has replaced invalid UTF-8: it
+// writes the replacement as an escape, but a U+FFFD of the text as it is.
 func hasReplacedText(raw []byte) bool {
-	for i := 0; i < len(raw); i++ {
-		if raw[i] == '\\' {
-			if bytes.HasPrefix(raw[i:], []byte(`\ufffd`)) {
-				return true
-			}
-			i++
-		}
-	}
-	return false
+	return bytes.Contains(bytes.ReplaceAll(raw, []byte(`\\`), nil), []byte(`\ufffd`))
 }
 
-// timestamp writes t as the service reads it.
+const isZeroTime = "is the zero time; use nil for no time"
+
+// timestamp returns t in the form that the service reads.
 func timestamp(p *problems, t time.Time) any {
 	t = t.UTC()
 	switch {
 	case t.IsZero():
-		p.add("", "is the zero time")
+		return refuse(p, isZeroTime)
 	case t.Year() < 0 || t.Year() > 9999:
-		p.add("", "has a year outside 0 to 9999")
+		return refuse(p, "is a time outside the years 0 to 9999; use a time within them")
 	}
 	return t.Format(timestampForm)
 }
 
-// isTimestamp reports whether s is in timestampForm to the letter. time.Parse
-// alone would let a fraction of a second pass.
+// isTimestamp reports whether s is exactly in timestampForm. time.Parse alone
+// would accept a fraction of a second.
 func isTimestamp(s string) bool {
 	_, err := time.Parse(timestampForm, s)
 	return err == nil && len(s) == len(timestampForm)
 }
 
-var (
-	timeType          = reflect.TypeFor[time.Time]()
-	numberType        = reflect.TypeFor[json.Number]()
-	jsonMarshalerType = reflect.TypeFor[json.Marshaler]()
-	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
-)
-
-// isTime reports whether t is time.Time, or a type made of it that has no way of
-// its own to write itself: encoding/json would write such a type as {}.
-func isTime(t reflect.Type) bool {
-	return t == timeType || t.Kind() == reflect.Struct && t.ConvertibleTo(timeType) && !isMarshaler(t)
+// isTime reports whether s is a time in a form that types are likely to write.
+func isTime(s string) bool {
+	s, _, _ = strings.Cut(s, " m=") // the monotonic clock, which time.Time.String adds
+	_, ok := parseTime([]byte(s))
+	return ok || slices.ContainsFunc(timeForms, func(form string) bool {
+		_, err := time.Parse(form, s)
+		return err == nil
+	})
 }
 
-func isMarshaler(t reflect.Type) bool {
-	return t.Implements(jsonMarshalerType) || t.Implements(textMarshalerType)
+// timeForms are the forms that parseTime does not read, and RFC3339, of which it
+// does not read what is outside the years 0 to 9999 in UTC. The last two are those
+// of time.Time.String, for a zone with a name and for one without.
+var timeForms = []string{
+	time.RFC3339, time.DateOnly, time.ANSIC, time.UnixDate, time.RubyDate,
+	time.RFC822, time.RFC822Z, time.RFC850, time.RFC1123, time.RFC1123Z,
+	"2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05 -0700 -0700",
 }
 
-// isFollowed reports whether a pointer type is written as what it points to:
-// always, unless the pointer alone knows how to write itself.
-func isFollowed(t reflect.Type) bool { return !isMarshaler(t) || isMarshaler(t.Elem()) }
-
-// embedsTime reports whether t is a struct around a time.Time, whose way of
-// writing itself may be the one of time.Time.
-func embedsTime(t reflect.Type) bool {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return false
-	}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Anonymous && (f.Type == timeType || f.Type == reflect.PointerTo(timeType) || embedsTime(f.Type)) {
-			return true
-		}
-	}
-	return false
+// isByte reports whether encoding/json writes a slice of t as one string.
+func isByte(t reflect.Type) bool {
+	return t.Kind() == reflect.Uint8 && !writesItself(reflect.PointerTo(t))
 }
 
-// holdsTime reports whether encoding/json would come upon a time in v, or upon
-// a place for one that happens to be empty today.
-func holdsTime(v reflect.Value) bool {
-	return (&timeSearch{map[reflect.Type]bool{}, map[place]bool{}}).value(v)
-}
-
-// timeSearch remembers where it has been, since types and values can hold
-// themselves.
-type timeSearch struct {
-	types  map[reflect.Type]bool
-	places map[place]bool
-}
-
-// place is more than an address, which a struct shares with its first field and
-// a slice with the beginning of it.
-type place struct {
-	address uintptr
-	t       reflect.Type
-	length  int
-}
-
-func placeOf(v reflect.Value) place {
-	p := place{address: v.Pointer(), t: v.Type()}
-	if v.Kind() == reflect.Slice {
-		p.length = v.Len()
-	}
-	return p
-}
-
-// value looks into what only the value tells: the contents of interfaces.
-func (s *timeSearch) value(v reflect.Value) bool {
-	switch {
-	case !v.IsValid():
-		return false
-	case s.in(v.Type()):
-		return true
-	case isMarshaler(v.Type()):
-		return false
-	}
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice:
-		if v.IsNil() || s.places[placeOf(v)] {
-			return false
-		}
-		s.places[placeOf(v)] = true
-	}
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		return s.value(v.Elem())
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			if s.value(v.Index(i)) {
-				return true
-			}
-		}
-	case reflect.Map:
-		for entries := v.MapRange(); entries.Next(); {
-			if s.value(entries.Value()) {
-				return true
-			}
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if isWritten(v.Type().Field(i)) && s.value(v.Field(i)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// in looks into what the type alone tells.
-func (s *timeSearch) in(t reflect.Type) bool {
-	found, seen := s.types[t]
-	if seen {
-		return found
-	}
-	s.types[t] = false // while its parts are looked at
-	switch {
-	case isTime(t) || embedsTime(t):
-		found = true
-	case t.Kind() == reflect.Pointer && isFollowed(t):
-		found = s.in(t.Elem())
-	case isMarshaler(t):
-	case t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map:
-		found = s.in(t.Elem())
-	case t.Kind() == reflect.Struct:
-		for i := range t.NumField() {
-			found = found || isWritten(t.Field(i)) && s.in(t.Field(i).Type)
-		}
-	}
-	s.types[t] = found
-	return found
-}
-
-// isWritten reports whether encoding/json writes the field.
-func isWritten(f reflect.StructField) bool {
-	return (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-"
+func writesItself(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
