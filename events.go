@@ -158,7 +158,7 @@ func (p *EventCreateParams) wire(*problems) any {
 // is required, and so is Email or Customer.
 type EventTriggerParams struct {
 	// EventID is the id of the event definition. With the id alone, nothing tells
-	// which text in Values is meant as a timestamp: one in a form that the
+	// which string in Values is meant as a timestamp: one in a form that the
 	// service skips is sent as it stands. Prefer Definition.
 	EventID string
 	// Definition gives the id instead of EventID, and has the payload checked
@@ -172,13 +172,22 @@ type EventTriggerParams struct {
 	// Values holds the parameters of the event by name. They stand beside email
 	// and customer in the payload.
 	//
-	// Every [time.Time] in it, also within maps and slices, is sent in UTC in
-	// the one form that the service reads, 2006-01-02T15:04:05Z; fractions of a
-	// second are cut off. A zero time, a year outside 0 to 9999, and a struct
-	// that holds a time are a [*ValidationError].
+	// A value is nil, a bool, a string, a number, a [time.Time], a [json.Number],
+	// a [json.Marshaler], an [encoding.TextMarshaler], a map with string keys, a
+	// slice or an array of these, or a pointer to one of these. Types of your own
+	// that are made of a bool, a string, a number, a map, a slice or an array will
+	// do. Anything else, such as a struct without MarshalJSON, a NaN or an
+	// infinity, is a [*ValidationError].
 	//
-	// The parameter types with a constant here take one text, number or time. A
-	// map or a list fits only a parameter of another type, or no Definition.
+	// Every time.Time, also within maps and slices, is sent in UTC in the one form
+	// that the service reads, 2006-01-02T15:04:05Z; fractions of a second are cut
+	// off. It is a ValidationError if it is the zero time or has a year outside 0
+	// to 9999, and so is a value whose own MarshalJSON or MarshalText writes a time
+	// in any other form. A string is sent as it is, unless Definition says that it
+	// is a timestamp.
+	//
+	// The parameter types with a constant here take one string, number or time. A
+	// map or a slice fits only a parameter of another type, or no Definition.
 	Values map[string]any
 }
 
