@@ -58,6 +58,7 @@ func (r *reader) envelope(document []byte, rows rowReader) (envelope, error) {
 	rows.withoutRows()
 	answer, again := r.readEnvelope(document, rows)
 	if again != nil {
+		rows.withoutRows() // what was read of the meta may be half of it, or one of two
 		return envelope{}, err
 	}
 	answer.dataErr = err

@@ -71,7 +71,7 @@ func hostileBodies() []hostileRow {
 		{19, "201 that says no success, and why", withoutActing(answer(201, `{"success":false,"errors":{"subject":["is required"]}}`)).
 			both(refused, 1, 0).where(complains("", complaints("subject", "is required")...))},
 		{20, "success twice", answered200(`{"success":false,"success":true}`, `{"success":true,"success":false}`).
-			both(garbled, 1, 1).where(tells("success is there twice"))},
+			both(garbled, 1, 1).where(tells("success is duplicated"))},
 		{21, "success in another case", answered200(`{"Success":true}`, `{"SUCCESS":true}`).both(garbled, 1, 1).where(tells("success is missing"))},
 		{22, "text or a second document after the first", answered200(saysYes+"ok", saysYes+saysYes).both(garbled, 1, 1).where(tells("followed by more text"))},
 		{23, "a byte order mark before JSON", answered200("\uFEFF"+saysYes).both(succeeds, 1, 1)},

@@ -36,7 +36,7 @@ func hostileLists() []hostileRow {
 			read(succeeds, 1, 1).where(gives(messaging.Event{ID: "1"}), hasMeta(bIsNext))},
 		{37, "meta in both places", together(
 			answered200(`{"success":true,"data":{"data":[],"meta":{"has_next_page":false}},"meta":`+nextIsB+`}`).
-				read(doneButGarbled, 1, 1).where(tells("meta is there twice, and differs")),
+				read(doneButGarbled, 1, 1).where(tells("meta is duplicated, and the copies differ")),
 			answered200(`{"success":true,"data":{"data":[],"meta":`+nextIsB+`},"meta":`+nextIsB+`}`).
 				read(succeeds, 1, 1).where(hasMeta(bIsNext)),
 		)},

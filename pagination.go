@@ -237,34 +237,57 @@ func readMeta(r *reader, into **PageMeta) error {
 	case jx.Array:
 		return r.array(func(int) error { return r.unexpected("nothing") })
 	}
-	var meta PageMeta
-	var hasNext *bool
-	err := r.object(func(key []byte) (err error) {
-		switch string(key) {
-		case "has_next_page":
-			var null bool
-			if null, err = r.null(); !null {
-				hasNext = &meta.HasNextPage
-				err = r.boolean(hasNext)
-			}
-		case "has_prev_page":
-			err = r.boolean(&meta.HasPrevPage)
-		case "next_page_cursor":
-			meta.NextPageCursor, err = r.cursor()
-		case "prev_page_cursor":
-			meta.PrevPageCursor, err = r.cursor()
-		case "per_page":
-			err = r.integer(&meta.PerPage)
-		default:
-			err = r.skip()
-		}
-		return err
-	})
-	if hasNext == nil {
-		meta.HasNextPage = meta.NextPageCursor != ""
+	m := new(metaReader)
+	err := r.object(func(key []byte) error { return m.readMember(r, key) })
+	if !m.saysNext {
+		m.meta.HasNextPage = m.meta.NextPageCursor != ""
 	}
-	*into = &meta
+	*into = &m.meta
 	return err
+}
+
+// metaReader reads the members of a meta object.
+type metaReader struct {
+	meta PageMeta
+	// hasFlag and hasCursor report whether has_next_page and next_page_cursor have
+	// been read. Of two that differ, one ends the list and the other does not.
+	hasFlag, hasCursor bool
+	saysNext           bool // has_next_page is not null
+}
+
+func (m *metaReader) readMember(r *reader, key []byte) (err error) {
+	switch string(key) {
+	case "has_next_page":
+		return m.readFlag(r)
+	case "has_prev_page":
+		return r.boolean(&m.meta.HasPrevPage)
+	case "next_page_cursor":
+		if m.hasCursor {
+			return errTwice
+		}
+		m.hasCursor = true
+		m.meta.NextPageCursor, err = r.cursor()
+		return err
+	case "prev_page_cursor":
+		m.meta.PrevPageCursor, err = r.cursor()
+		return err
+	case "per_page":
+		return r.integer(&m.meta.PerPage)
+	default:
+		return r.skip()
+	}
+}
+
+func (m *metaReader) readFlag(r *reader) error {
+	if m.hasFlag {
+		return errTwice
+	}
+	m.hasFlag = true
+	if null, err := r.null(); null {
+		return err
+	}
+	m.saysNext = true
+	return r.boolean(&m.meta.HasNextPage)
 }
 
 // cursor reads a cursor, which must come back to the service as it was.

@@ -509,6 +509,20 @@ func TestNoPageIsSkippedToWhereThereIsNone(t *testing.T) {
 		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number where an object is due"}}.run(t)
 }
 
+func TestRangeStopsAtMetaWithDuplicates(t *testing.T) {
+	for _, row := range []struct{ name, meta, problem string }{
+		{"has_next_page true, then false", `{"has_next_page":true,"next_page_cursor":"c","has_next_page":false}`, "meta.has_next_page is duplicated"},
+		{"has_next_page false, then true", `{"has_next_page":false,"next_page_cursor":"c","has_next_page":true}`, "meta.has_next_page is duplicated"},
+		{"next_page_cursor c, then null", `{"has_next_page":true,"next_page_cursor":"c","next_page_cursor":null}`, "meta.next_page_cursor is duplicated"},
+		{"next_page_cursor c, then d", `{"next_page_cursor":"c","next_page_cursor":"d"}`, "meta.next_page_cursor is duplicated"},
+		{"two objects", pageBefore("c") + `,"meta":` + pageBefore("d"), "meta is duplicated"},
+	} {
+		t.Run(row.name, walk{script: threePages.with("b", scriptedPage{items: []string{"b1"}, meta: row.meta}),
+			items: []string{"a1", "a2"}, asked: []string{"", "b"},
+			ends: &rangeEnding{cursor: "b", next: "", delivery: messaging.DeliveryUnknown, text: row.problem}}.run)
+	}
+}
+
 func TestBreakStopsAsking(t *testing.T) {
 	all := []string{"a1", "a2", "b1", "b2", "c1", "c2"}
 	for i, row := range []walk{
