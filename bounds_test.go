@@ -96,14 +96,16 @@ func TestAnExcessiveAnswerIsAnErrorOfBoundedSize(t *testing.T) {
 func excessiveBodies(t *testing.T) []excess {
 	const (
 		ok       = "HTTP/1.1 200 OK\r\nConnection: close\r\n"
+		data     = ok + "\r\n" + `{"success":true,"data":`
 		invalid  = "HTTP/1.1 422 Unprocessable Entity\r\nConnection: close\r\n\r\n"
 		tooLarge = "the answer exceeds the limit of 10485760 bytes"
 	)
 	transport, api, decode := new(messaging.TransportError), new(messaging.APIError), new(messaging.DecodeError)
-	unknown, rejected := messaging.DeliveryUnknown, messaging.DeliveryRejected
+	unknown, rejected, accepted := messaging.DeliveryUnknown, messaging.DeliveryRejected, messaging.DeliveryAccepted
 	announced := fmt.Sprintf("Content-Length: %d\r\n\r\n", gigabyte)
 	chunk := fmt.Appendf(nil, "%x\r\n%s\r\n", len(filler), filler)
 	deep := nest(10_001)
+	opening, closing := bytes.Repeat([]byte("["), 1000), strings.Repeat("]", 5_000_000)
 	return []excess{
 		{"a gigabyte out of a gzip bomb", pours(ok+"Content-Encoding: gzip\r\n\r\n", gzipBomb(t), gigabyte/(8*mebibyte), ""),
 			decode, messaging.ErrTooLarge, tooLarge, unknown, 96},
@@ -117,7 +119,9 @@ func excessiveBodies(t *testing.T) []excess {
 			transport, io.ErrUnexpectedEOF, "", unknown, 4},
 
 		{"10,001 lists within each other", says(ok + "\r\n" + deep), decode, nil, "the answer is", unknown, 4},
-		{"10,001 lists within each other as data", says(ok + "\r\n" + `{"success":true,"data":` + deep + `}`), decode, nil, "data", unknown, 4},
+		{"10,001 lists within each other as data", says(data + deep + `}`), decode, nil, "data", accepted, 4},
+		{"five million lists within each other as data", pours(data, opening, 5_000, closing+`}`), decode, nil, "data", accepted, 128},
+		{"ten million lists as data that do not end", pours(data, opening, 10_000, ""), decode, nil, "data", unknown, 128},
 		{"10,001 lists within each other beside the data", says(ok + "\r\n" + `{"success":true,"data":[],"more":` + deep + `}`),
 			decode, nil, "more is", unknown, 4},
 		{"10,001 lists within each other as an error", says(invalid + `{"errors":` + deep + `}`), api, messaging.ErrValidation, "", rejected, 4},

@@ -435,6 +435,119 @@ func closingQuote(value []byte) int {
 	}
 }
 
+// shallow reports whether document is valid JSON, and returns it with the arrays
+// and objects of level maxNesting+2 replaced by a number. What is left is still
+// nested too deeply for a model, but not for package jx.
+func (r *reader) shallow(document []byte) (short []byte, valid bool) {
+	s := skimmer{json: &r.json, text: bytes.TrimPrefix(document, []byte("\uFEFF"))}
+	switch {
+	case !s.skim():
+		return nil, false
+	case s.short == nil:
+		return s.text, true
+	default:
+		return append(s.short, s.text[s.done:]...), true
+	}
+}
+
+// skimmer reads a document of any depth, without recursion. Package jx refuses
+// more than 10,000 levels.
+type skimmer struct {
+	json  *jx.Decoder // reads what is neither an array nor an object
+	text  []byte
+	next  int    // the offset that the skimmer has reached
+	open  []byte // the brackets that are due, the innermost last
+	cut   int    // the offset of the value that is being replaced
+	done  int    // the offset up to which text is in short
+	short []byte // nil if nothing was replaced
+}
+
+// skim reports whether the text is one JSON value.
+func (s *skimmer) skim() bool {
+	const element, firstOrEnd, commaOrEnd = 0, 1, 2
+	for due := element; ; {
+		switch c := s.peek(); {
+		case due != element && c == s.open[len(s.open)-1]:
+			s.leave()
+			due = commaOrEnd
+		case due == commaOrEnd && c == ',':
+			s.next++
+			due = element
+		case due == commaOrEnd || !s.name():
+			return false
+		case s.enter():
+			due = firstOrEnd
+		case s.scalar():
+			due = commaOrEnd
+		default:
+			return false
+		}
+		switch {
+		case len(s.open) == 0:
+			s.peek()
+			return s.next == len(s.text)
+		case len(s.open) > len(s.text)-s.next: // too little is left for the brackets that are due
+			return false
+		}
+	}
+}
+
+// peek returns the next byte that is not white space, 0 at the end.
+func (s *skimmer) peek() byte {
+	for ; s.next < len(s.text); s.next++ {
+		switch c := s.text[s.next]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// name reads the name and the colon before a value in an object.
+func (s *skimmer) name() bool {
+	if len(s.open) == 0 || s.open[len(s.open)-1] == ']' {
+		return true
+	}
+	if s.peek() != '"' || !s.scalar() || s.peek() != ':' {
+		return false
+	}
+	s.next++
+	return true
+}
+
+// enter reads the bracket that opens an array or an object, if it is the next byte.
+func (s *skimmer) enter() bool {
+	end := s.peek() + 2 // of '[' it is ']', and of '{' it is '}'
+	if end != ']' && end != '}' {
+		return false
+	}
+	if len(s.open) == maxNesting+1 {
+		s.cut = s.next
+	}
+	s.open = append(s.open, end)
+	s.next++
+	return true
+}
+
+// leave reads the bracket that closes the innermost array or object.
+func (s *skimmer) leave() {
+	s.open = s.open[:len(s.open)-1]
+	s.next++
+	if len(s.open) == maxNesting+1 {
+		s.short = append(append(s.short, s.text[s.done:s.cut]...), '0')
+		s.done = s.next
+	}
+}
+
+// scalar reads a value other than an array and an object.
+func (s *skimmer) scalar() bool {
+	s.json.ResetBytes(s.text[s.next:])
+	raw, err := s.json.Raw()
+	s.next += len(raw)
+	return err == nil
+}
+
 func (r *reader) scalar(err error) error {
 	if err != nil {
 		return errSyntax

@@ -1,6 +1,8 @@
 package messaging
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -156,4 +158,61 @@ func TestNesting(t *testing.T) {
 			assert.Equal(t, test.depth, nesting([]byte(test.value)))
 		})
 	}
+}
+
+func TestShallowLeavesOutWhatIsTooDeep(t *testing.T) {
+	const most = maxNesting + 1
+	nested := func(levels int, inner string) string {
+		return strings.Repeat(`{"a":[`, levels/2) + inner + strings.Repeat(`]}`, levels/2)
+	}
+	tests := []struct{ name, document, want string }{
+		{"nothing of a scalar", `1`, `1`},
+		{"nothing of what is too deep by one level", nested(most-1, `[1,{},"]"]`), nested(most-1, `[1,0,"]"]`)},
+		{"an empty array", nested(most-1, `[[]]`), nested(most-1, `[0]`)},
+		{"an object", nested(most-1, `{"a":{"b":["]}",1,{}]},"c":2}`), nested(most-1, `{"a":0,"c":2}`)},
+		{"several values", nested(most-1, ` [ [ ] , [[]], "x", {"a":{}} ] `), nested(most-1, ` [ 0 , 0, "x", 0 ] `)},
+		{"values in several places", "[" + nested(most-1, `[2]`) + "," + nested(most-1, `[3]`) + ",4]",
+			"[" + nested(most-1, `0`) + "," + nested(most-1, `0`) + ",4]"},
+		{"a million levels", nested(1_000_000, ""), nested(most-1, `{"a":0}`)},
+		{"a byte order mark", "\uFEFF[]", "[]"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := newReader()
+			defer r.free()
+			short, valid := r.shallow([]byte(test.document))
+			require.True(t, valid)
+			assert.Equal(t, test.want, string(short))
+		})
+	}
+}
+
+// FuzzShallow compares shallow with encoding/json.
+func FuzzShallow(f *testing.F) {
+	deep, end := strings.Repeat(`[{"a":`, maxNesting/2), strings.Repeat(`}]`, maxNesting/2)
+	for _, document := range []string{
+		``, ` `, `1`, `-`, `-0.5e+1`, `01`, `1.`, `""`, `"\"\\"`, `"\u00"`, `nul`, `null `, `truefalse`, "\u00a01", `:`, `,`, `]`,
+		`[]`, `[,]`, `[1,]`, `[1 2]`, `[]]`, `[}`, `["a":1]`, "[\x00]", `[1]x`, ` [ { "a" : [ ] } ] `,
+		`{}`, `{]`, `{,}`, `{"a":1,}`, `{"a"}`, `{"a":}`, `{"a" 1}`, `{1:1}`, `{[]:1}`, `{"a":1 "b":2}`, `{"a":1:2}`,
+		deep + `[]` + end, deep + `[[[1],2],{"b":{}}]` + end, deep + `[[` + end,
+	} {
+		f.Add([]byte(document))
+	}
+	f.Fuzz(func(t *testing.T, document []byte) {
+		if bytes.HasPrefix(document, []byte("\uFEFF")) {
+			t.Skip("encoding/json takes no byte order mark")
+		}
+		r := newReader()
+		defer r.free()
+		short, valid := r.shallow(bytes.Clone(document))
+		require.Equal(t, json.Valid(document), valid)
+		if !valid {
+			return
+		}
+		require.True(t, json.Valid(short), "%s", short)
+		require.Equal(t, min(nesting(document), maxNesting+1), nesting(short))
+		if nesting(document) <= maxNesting+1 {
+			require.Equal(t, document, short)
+		}
+	})
 }

@@ -419,20 +419,21 @@ func TestMetaIsReadWhereverItStands(t *testing.T) {
 			problem: "meta is duplicated, and the copies differ"},
 		{name: "in both places, and empty in one", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `},"meta":{}}`,
 			problem: "meta is duplicated, and the copies differ"},
-		{name: "twice in one place", body: `{"success":true,"data":[{}],"meta":` + meta + `,"meta":` + meta + `}`, problem: "meta is duplicated"},
+		{name: "twice in one place", problem: "meta is duplicated",
+			body: `{"success":true,"data":[{}],"meta":` + meta + `,"meta":` + meta + `}`},
 		{name: "twice within data", body: `{"success":true,"data":{"meta":{},"data":[{}],"meta":{}}}`, problem: "data.meta is duplicated"},
-		{name: "a flag twice, which differs", body: `{"success":true,"data":[{}],"meta":{"has_next_page":true,"next_page_cursor":"n","has_next_page":false}}`,
-			problem: "meta.has_next_page is duplicated"},
-		{name: "a flag twice, which is null once", body: `{"success":true,"data":{"data":[{}],"meta":{"has_next_page":null,"has_next_page":false}}}`,
-			problem: "data.meta.has_next_page is duplicated"},
-		{name: "a flag twice, which is the same", body: `{"success":true,"data":[{}],"meta":{"has_next_page":false,"has_next_pag\u0065":false}}`,
-			problem: "meta.has_next_page is duplicated"},
-		{name: "a cursor twice, which differs", body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"n","has_next_page":true,"next_page_cursor":"o"}}`,
-			problem: "meta.next_page_cursor is duplicated"},
-		{name: "a cursor twice, which is null once", body: `{"success":true,"data":{"data":[{}],"meta":{"next_page_cursor":"n","next_page_cursor":null}}}`,
-			problem: "data.meta.next_page_cursor is duplicated"},
-		{name: "a cursor twice, which is the same", body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"","next_page_cursor":""}}`,
-			problem: "meta.next_page_cursor is duplicated"},
+		{name: "a flag twice, which differs", problem: "meta.has_next_page is duplicated",
+			body: `{"success":true,"data":[{}],"meta":{"has_next_page":true,"next_page_cursor":"n","has_next_page":false}}`},
+		{name: "a flag twice, which is null once", problem: "data.meta.has_next_page is duplicated",
+			body: `{"success":true,"data":{"data":[{}],"meta":{"has_next_page":null,"has_next_page":false}}}`},
+		{name: "a flag twice, which is the same", problem: "meta.has_next_page is duplicated",
+			body: `{"success":true,"data":[{}],"meta":{"has_next_page":false,"has_next_pag\u0065":false}}`},
+		{name: "a cursor twice, which differs", problem: "meta.next_page_cursor is duplicated",
+			body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"n","has_next_page":true,"next_page_cursor":"o"}}`},
+		{name: "a cursor twice, which is null once", problem: "data.meta.next_page_cursor is duplicated",
+			body: `{"success":true,"data":{"data":[{}],"meta":{"next_page_cursor":"n","next_page_cursor":null}}}`},
+		{name: "a cursor twice, which is the same", problem: "meta.next_page_cursor is duplicated",
+			body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"","next_page_cursor":""}}`},
 		{name: "nulls in all its members",
 			body: `{"success":true,"data":[{}],"meta":{"has_next_page":null,"has_prev_page":null,"next_page_cursor":null,"prev_page_cursor":null,"per_page":null}}`},
 		{name: "a list with something in it", body: `{"success":true,"data":[{}],"meta":[1]}`, problem: "meta.0 is a number where nothing is due"},
@@ -534,7 +535,6 @@ func TestAnAnswerThatCannotBeUnderstoodProvesNothing(t *testing.T) {
 		{"two successes that differ", `{"success":false,"success":true,"data":null}`, "success is duplicated"},
 		{"two successes that agree", `{"success":true,"data":null,"success":true}`, "success is duplicated"},
 		{"a second success in disguise", `{"success":true,"succes\u0073":false,"data":null}`, "success is duplicated"},
-		{"data twice", `{"success":true,"data":null,"data":null}`, "data is duplicated"},
 		{"text after the answer", `{"success":true,"data":null} and so on`, "the answer is followed by more text"},
 		{"a second answer", `{"success":true,"data":null}{"success":false}`, "the answer is followed by more text"},
 		{"a bracket too many", `{"success":true,"data":null}}`, "the answer is followed by more text"},
@@ -638,11 +638,164 @@ func TestNestingIsLimited(t *testing.T) {
 					return everyKindOfCall[call](t, answering(t, fmt.Sprintf(row.body, nest(depth-row.around))))
 				}
 				require.NoError(t, at(100))
-				requireProblem(t, row.path+" is nested too deeply", at(101))
+				for _, depth := range []int{101, 102, 10_000, 10_001, 100_000} {
+					requireProblem(t, row.path+" is nested too deeply", at(depth))
+				}
+			})
+		}
+	}
+}
 
+// unreadableData are members "data" of a response that can't be read, between
+// which %s stands for the other members.
+var unreadableData = []struct{ name, members, problem string }{
+	{"of 101 levels", `"data":` + nest(100) + `,%s`, "data is nested too deeply"},
+	{"of 10,000 levels", `"data":` + nest(9_999) + `,%s`, "data is nested too deeply"},
+	{"of 10,001 levels", `%s,"data":` + nest(10_000), "data is nested too deeply"},
+	{"of a million levels", `"data":` + nest(999_999) + `,%s`, "data is nested too deeply"},
+	{"of objects and arrays", `%s,"data":` + strings.Repeat(` { "a" : [ 1 , `, 9_000) + `"]}"` + strings.Repeat(` ] , "b" : { } } `, 9_000),
+		"data is nested too deeply"},
+	{"duplicated", `"data":1,%s,"data":2`, "data is duplicated"},
+	{"duplicated, with equal copies", `%s,"data":{"id":"1"},"data":{"id":"1"}`, "data is duplicated"},
+	{"duplicated, with an escape in one name", `"data":null,"d\u0061ta":null,%s`, "data is duplicated"},
+	{"three of them", `"data":[],%s,"data":{},"data":"x"`, "data is duplicated"},
+	{"duplicated, the first too deep", `"data":` + nest(10_000) + `,%s,"data":1`, "data is nested too deeply"},
+	{"duplicated, the last too deep", `"data":1,%s,"data":` + nest(10_000), "data is duplicated"},
+}
+
+// everyKindOfSend is one call of each way in which the data of a send are read.
+var everyKindOfSend = map[string]func(*testing.T, *messaging.Client) error{
+	"a send":     everyKindOfCall["a send"],
+	"a trigger":  everyKindOfCall["a trigger"],
+	"a creation": everyKindOfCall["a creation"],
+	"an own request": func(t *testing.T, c *messaging.Client) error {
+		response, err := c.Do(t.Context(), messaging.Request{Method: http.MethodPost, Path: "/v1/segments", Body: map[string]any{}})
+		assert.Equal(t, err == nil, response != nil)
+		return err
+	},
+}
+
+func TestUnreadableDataLeaveTheDeliveryToTheRestOfTheResponse(t *testing.T) {
+	for _, rest := range []struct {
+		name, members string
+		delivery      messaging.Delivery // as the rest says
+	}{
+		{"success true", `"success":true`, messaging.DeliveryAccepted},
+		{"success true and others", `"message":"sent","success":true,"more":[{"a":null}]`, messaging.DeliveryAccepted},
+		{"success true between blanks", " \"success\" : true\r\n", messaging.DeliveryAccepted},
+		{"success false", `"message":"no","success":false`, messaging.DeliveryRejected},
+		{"no success", `"message":"sent"`, messaging.DeliveryUnknown},
+		{"success as a string", `"success":"true"`, messaging.DeliveryUnknown},
+		{"two successes that differ", `"success":true,"success":false`, messaging.DeliveryUnknown},
+		{"two successes that agree", `"success":true,"success":true`, messaging.DeliveryUnknown},
+		{"a message nested too deeply", `"message":` + nest(100) + `,"success":true`, messaging.DeliveryUnknown},
+		{"a member nested too deeply", `"success":true,"more":` + nest(10_000), messaging.DeliveryUnknown},
+		{"invalid JSON", `"success":true,"more":tru`, messaging.DeliveryUnknown},
+	} {
+		for _, data := range unreadableData {
+			for name, call := range everyKindOfSend {
+				t.Run(rest.name+" beside data "+data.name+", to "+name, func(t *testing.T) {
+					err := call(t, answering(t, "{"+fmt.Sprintf(data.members, rest.members)+"}"))
+					assert.Equal(t, rest.delivery, messaging.DeliveryOf(err))
+					switch rest.delivery {
+					case messaging.DeliveryAccepted:
+						requireProblem(t, data.problem, err)
+					case messaging.DeliveryRejected:
+						require.ErrorAs(t, err, new(*messaging.APIError))
+					default:
+						require.ErrorAs(t, err, new(*messaging.DecodeError))
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestDeepDataMustBeValidJSON(t *testing.T) {
+	const levels = 10_100
+	left, right := strings.Repeat("[", levels), strings.Repeat("]", levels)
+	objects, ends := strings.Repeat(`{"a":`, levels), strings.Repeat("}", levels)
+	for name, data := range map[string]string{
+		"a comma before the end of an array":    left + "1," + right,
+		"a comma at the beginning of an array":  left + ",1" + right,
+		"two commas":                            left + "1,,2" + right,
+		"no comma":                              left + "1 2" + right,
+		"no comma after an array":               left + "[][]" + right,
+		"a comma before the end of an object":   objects + `{"a":1,}` + ends,
+		"a member without a value":              objects + `{"a":}` + ends,
+		"a member without a colon":              objects + `{"a" 1}` + ends,
+		"a member without a name":               objects + `{:1}` + ends,
+		"a name alone":                          objects + `{"a"}` + ends,
+		"a name that is a number":               objects + `{1:1}` + ends,
+		"a name that is an array":               objects + `{[]:1}` + ends,
+		"a colon in an array":                   left + `"a":1` + right,
+		"an array that ends as an object":       left + "[1}" + right,
+		"an object that ends as an array":       objects + `{"a":1]` + ends,
+		"a bracket too few":                     left + right[1:],
+		"a bracket too many":                    left + right + "]",
+		"no end":                                left,
+		"a number with a leading zero":          left + "01" + right,
+		"half a number":                         left + "1." + right,
+		"half a literal":                        left + "nul" + right,
+		"a literal with a tail":                 left + "nulls" + right,
+		"a string without an end":               left + `"` + right,
+		"a control character in a string":       left + "\"\n\"" + right,
+		"an escape that JSON does not have":     left + `"\x41"` + right,
+		"a blank that JSON does not have":       left + "\u00a0" + right,
+		"a comment":                             left + "/**/" + right,
+		"nothing in place of the deepest value": objects + ends,
+	} {
+		for _, body := range []string{`{"success":true,"data":` + data + `}`, `{"data":` + data + `,"success":true}`} {
+			t.Run(name, func(t *testing.T) {
+				err := everyKindOfCall["a send"](t, answering(t, body))
 				var failure *messaging.DecodeError
-				require.ErrorAs(t, at(10_001), &failure)
-				assert.True(t, strings.HasPrefix(failure.Err.Error(), row.path+" is "), failure.Err.Error())
+				require.ErrorAs(t, err, &failure)
+				assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+				assert.True(t, strings.HasSuffix(failure.Err.Error(), " is not valid JSON"), failure.Err.Error())
+			})
+		}
+	}
+	for name, end := range map[string]string{"text": " and so on", "a second response": `{"success":false}`, "a bracket": "}"} {
+		t.Run("followed by "+name, func(t *testing.T) {
+			err := everyKindOfCall["a send"](t, answering(t, `{"success":true,"data":`+left+right+`}`+end))
+			require.ErrorAs(t, err, new(*messaging.DecodeError))
+			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+		})
+	}
+}
+
+func TestDeepDataAreReadWhateverTheyAreWrappedIn(t *testing.T) {
+	body := `{"success":true,"message":"caf` + "\xe9" + `","data":` + nest(10_001) + `}`
+	for name, body := range map[string]string{
+		"nothing": body, "a byte order mark": "\uFEFF" + body, "white space": " \r\n\t" + body + " \r\n\t",
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := everyKindOfCall["a send"](t, answering(t, body))
+			requireProblem(t, "data is nested too deeply", err)
+			assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+		})
+	}
+}
+
+func TestUnreadableRowsLeaveTheDeliveryToTheRestOfTheResponse(t *testing.T) {
+	for _, row := range []struct{ name, data, problem string }{
+		{"a row of 10,001 levels", `"data":[{"more":` + nest(10_000) + `}]`, "data.0.more is nested too deeply"},
+		{"a nested row of 10,001 levels", `"data":{"data":[{"more":` + nest(10_000) + `}]}`, "data.data.0.more is nested too deeply"},
+		{"arrays for a row", `"data":` + nest(10_001), "data.0 is a list where an object is due"},
+		{"data duplicated", `"data":[],"data":[]`, "data is duplicated"},
+		{"data duplicated, with rows in both places", `"data":[],"data":{"data":[]}`, "data is duplicated"},
+		{"nested data duplicated", `"data":{"data":[],"data":[]}`, "data.data is duplicated"},
+	} {
+		for success, delivery := range map[string]messaging.Delivery{
+			`true`: messaging.DeliveryAccepted, `false`: messaging.DeliveryRejected,
+			`true,"success":true`: messaging.DeliveryUnknown, `"true"`: messaging.DeliveryUnknown,
+		} {
+			t.Run(row.name+" beside success "+success, func(t *testing.T) {
+				err := everyKindOfCall["a list"](t, answering(t, `{"success":`+success+`,`+row.data+`}`))
+				assert.Equal(t, delivery, messaging.DeliveryOf(err))
+				if delivery == messaging.DeliveryAccepted {
+					requireProblem(t, row.problem, err)
+				}
 			})
 		}
 	}
@@ -847,6 +1000,45 @@ func TestATriggerAnsweredFalseWasRefused(t *testing.T) {
 			assert.Equal(t, "unknown event", refusal.Message)
 		})
 	}
+}
+
+func TestDuplicatedDataOfATriggerMustAgreeOnARefusal(t *testing.T) {
+	for _, row := range []struct {
+		name, members string
+		delivery      messaging.Delivery
+	}{
+		{"false twice", `"data":false,"data":false,"success":true`, messaging.DeliveryRejected},
+		{"false three times", `"data":false,"success":true,"data": false ,"d\u0061ta":false`, messaging.DeliveryRejected},
+		{"false, then true", `"data":false,"data":true,"success":true`, messaging.DeliveryUnknown},
+		{"true, then false", `"success":true,"data":true,"data":false`, messaging.DeliveryUnknown},
+		{"null, then false", `"data":null,"success":true,"data":false`, messaging.DeliveryUnknown},
+		{"false, then a string", `"data":false,"success":true,"data":"false"`, messaging.DeliveryUnknown},
+		{"false, then 10,001 levels", `"data":false,"success":true,"data":` + nest(10_000), messaging.DeliveryUnknown},
+		{"101 levels, then false", `"data":` + nest(100) + `,"data":false,"success":true`, messaging.DeliveryUnknown},
+		{"true twice", `"data":true,"data":true,"success":true`, messaging.DeliveryAccepted},
+		{"true, then null", `"data":true,"success":true,"data":null`, messaging.DeliveryAccepted},
+		{"false, then true, and success false", `"data":false,"data":true,"success":false`, messaging.DeliveryRejected},
+		{"true twice, and success false", `"data":true,"data":true,"success":false`, messaging.DeliveryRejected},
+		{"false twice, and success twice", `"data":false,"data":false,"success":true,"success":true`, messaging.DeliveryUnknown},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			err := everyKindOfCall["a trigger"](t, answering(t, "{"+row.members+"}"))
+			assert.Equal(t, row.delivery, messaging.DeliveryOf(err))
+			if row.delivery == messaging.DeliveryRejected {
+				require.ErrorAs(t, err, new(*messaging.APIError))
+			} else {
+				require.ErrorAs(t, err, new(*messaging.DecodeError))
+			}
+			if row.delivery == messaging.DeliveryAccepted {
+				requireProblem(t, "data is duplicated", err)
+			}
+		})
+	}
+	t.Run("false, then true, to a broadcast", func(t *testing.T) {
+		err := everyKindOfCall["a send"](t, answering(t, `{"data":false,"data":true,"success":true}`))
+		requireProblem(t, "data is duplicated", err)
+		assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+	})
 }
 
 func TestTheDataOfABroadcastMeansNothing(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+
+	"github.com/go-faster/jx"
 )
 
 // maxFirstBuffer is how much memory an answer gets on its word alone.
@@ -26,6 +28,9 @@ type envelope struct {
 	success bool
 	message string
 	data    json.RawMessage
+	// dataFalse and dataOther report whether a member "data" is false, and whether
+	// one is not. Both are true for duplicates that contradict each other.
+	dataFalse, dataOther bool
 	// dataErr is set where the answer is sound but its data can't be read.
 	dataErr error
 }
@@ -39,72 +44,71 @@ type rowReader interface {
 	readMeta(*reader) error
 	// finish holds against each other what was read in a sound document.
 	finish() error
-	// withoutRows is called before reading again a document whose rows failed: it
-	// asks for the meta alone.
+	// withoutRows drops what was read. From then on, only the meta is read.
 	withoutRows()
 }
 
-// envelope reads an answer in one pass, rows included. Only where the data can't
-// be read is the document read again, for what the rest of it says.
+// envelope reads a response in one pass, rows included. Only if that fails, it
+// reads the document again for what stands beside the data.
 func (r *reader) envelope(document []byte, rows rowReader) (envelope, error) {
-	answer, err := r.readEnvelope(document, rows)
-	switch {
-	case rows == nil:
-		return answer, err
-	case err == nil:
-		answer.dataErr = rows.finish()
-		return answer, nil
+	e := envelopeReader{rows: rows}
+	if err := e.read(r, document); err != nil {
+		return r.envelopeBesideData(document, rows, err)
 	}
-	rows.withoutRows()
-	answer, again := r.readEnvelope(document, rows)
-	if again != nil {
-		rows.withoutRows() // what was read of the meta may be half of it, or one of two
-		return envelope{}, err
+	if rows != nil {
+		e.dataErr = rows.finish()
 	}
-	answer.dataErr = err
-	return answer, nil
+	return e.envelope, nil
 }
 
-func (r *reader) readEnvelope(document []byte, rows rowReader) (envelope, error) {
-	var answer envelope
-	var hasSuccess, hasData bool
+// envelopeBesideData reads a document that failed with err, less its data. If
+// nothing else is wrong with it, err becomes the dataErr of the envelope.
+func (r *reader) envelopeBesideData(document []byte, rows rowReader, err error) (envelope, error) {
+	forgetRows(rows)
+	document, valid := r.shallow(document)
+	if !valid {
+		return envelope{}, err
+	}
+	if place, ok := err.(*pathError); ok && place.err == errSyntax { // the limit of package jx on nesting, as the syntax is valid
+		err = &pathError{place.path, errNesting}
+	}
+	e := envelopeReader{rows: rows, besideData: true}
+	again := e.read(r, document)
+	if again != nil || e.duplicated { // the meta may be incomplete, or one of several
+		forgetRows(rows)
+	}
+	if again != nil {
+		return envelope{}, err
+	}
+	e.dataErr = err
+	return e.envelope, nil
+}
+
+func forgetRows(rows rowReader) {
+	if rows != nil {
+		rows.withoutRows()
+	}
+}
+
+// envelopeReader reads the members of a response.
+type envelopeReader struct {
+	envelope
+	rows       rowReader
+	besideData bool // skip the data, which can't be read
+	hasSuccess bool
+	hasData    bool
+	duplicated bool // there is more than one "data"
+}
+
+func (e *envelopeReader) read(r *reader, document []byte) error {
 	if len(bytes.TrimSpace(document)) == 0 {
-		return answer, at(wholeAnswer, errEmpty)
+		return at(wholeAnswer, errEmpty)
 	}
 	r.reset(document)
-	err := r.object(func(key []byte) (err error) {
-		switch string(key) {
-		case "success":
-			if hasSuccess {
-				return errTwice
-			}
-			hasSuccess = true
-			answer.success, err = r.strictBoolean()
-			return err
-		case "message":
-			answer.message, err = r.anyText()
-			return err
-		case "data":
-			if hasData {
-				return errTwice
-			}
-			hasData = true
-			if rows != nil {
-				return rows.readData(r)
-			}
-			data, err := r.raw()
-			answer.data = bytes.Clone(data)
-			return err
-		case "meta":
-			if rows != nil {
-				return rows.readMeta(r)
-			}
-		}
-		return r.skip()
-	})
+	err := r.object(func(key []byte) error { return e.readMember(r, key) })
 	switch {
 	case err != nil:
-	case !hasSuccess:
+	case !e.hasSuccess:
 		err = at("success", errMissing)
 	default:
 		err = r.end()
@@ -112,5 +116,55 @@ func (r *reader) readEnvelope(document []byte, rows rowReader) (envelope, error)
 	if _, ok := err.(*pathError); err != nil && !ok {
 		err = at(wholeAnswer, err)
 	}
-	return answer, err
+	return err
+}
+
+func (e *envelopeReader) readMember(r *reader, key []byte) (err error) {
+	switch string(key) {
+	case "success":
+		if e.hasSuccess {
+			return errTwice
+		}
+		e.hasSuccess = true
+		e.success, err = r.strictBoolean()
+		return err
+	case "message":
+		e.message, err = r.anyText()
+		return err
+	case "data":
+		e.hasData, e.duplicated = true, e.hasData
+		return e.readData(r)
+	case "meta":
+		if e.rows != nil {
+			return e.rows.readMeta(r)
+		}
+	}
+	return r.skip()
+}
+
+func (e *envelopeReader) readData(r *reader) error {
+	switch {
+	case e.duplicated && !e.besideData:
+		return errTwice
+	case e.duplicated && e.rows != nil:
+		return r.scalar(r.json.Skip())
+	case e.rows != nil:
+		return e.rows.readData(r)
+	case e.besideData:
+		raw, err := r.json.Raw()
+		e.noteData(raw)
+		return r.scalar(err)
+	}
+	raw, err := r.raw()
+	e.data = bytes.Clone(raw)
+	e.noteData(raw)
+	return err
+}
+
+func (e *envelopeReader) noteData(raw jx.Raw) {
+	if string(raw) == "false" {
+		e.dataFalse = true
+	} else {
+		e.dataOther = true
+	}
 }

@@ -87,7 +87,7 @@ func hostileBodies() []hostileRow {
 		{26, "control characters in a message", withoutActing(answer(400, `{"message":"\u001b[0m\u0000\r\nforged: line"}`)).
 			both(refused, 1, 0).where(complains(reset), tells(`\x1b[0m\x00\r\nforged: line`))},
 		{27, "lists nested 10,001 deep", together(
-			answered200(`{"success":true,"more":`+nest(10_001)+`}`).where(tells("more is not valid JSON")),
+			answered200(`{"success":true,"more":`+nest(10_001)+`}`).where(tells("more is nested too deeply")),
 			answered200(`{"success":true,"more":`+nest(101)+`}`).where(tells("more is nested too deeply")),
 			answered200(`{"success":true,"`+secretKey+`":`+nest(101)+`}`),
 		).both(garbled, 1, 1).costing(4 << 20)},

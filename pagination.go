@@ -156,7 +156,7 @@ func (p *pageReader[T, M]) readData(r *reader) error {
 	err := r.object(func(key []byte) error {
 		switch string(key) {
 		case "data":
-			if hasRows {
+			if hasRows && !p.skipRows {
 				return errTwice
 			}
 			hasRows = true

@@ -509,12 +509,25 @@ func TestNoPageIsSkippedToWhereThereIsNone(t *testing.T) {
 		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number where an object is due"}}.run(t)
 }
 
+func TestPageErrorNamesNoNextCursorWhereDataIsDuplicated(t *testing.T) {
+	const data = `"data":{"data":[5],"meta":{"next_page_cursor":"c"}}`
+	for name, body := range map[string]string{
+		"meta within the first": `{"success":true,` + data + `,"data":[]}`,
+		"meta within the last":  `{"success":true,"data":[],` + data + `}`,
+		"meta beside them":      `{"data":[],"meta":{"next_page_cursor":"c"},"data":[{}],"success":true}`,
+	} {
+		t.Run(name, walk{script: threePages.with("b", scriptedPage{body: body}), items: []string{"a1", "a2"}, asked: []string{"", "b"},
+			ends: &rangeEnding{cursor: "b", next: "", delivery: messaging.DeliveryAccepted, text: "data"}}.run)
+	}
+}
+
 func TestRangeStopsAtMetaWithDuplicates(t *testing.T) {
+	const flag, cursor = "meta.has_next_page is duplicated", "meta.next_page_cursor is duplicated"
 	for _, row := range []struct{ name, meta, problem string }{
-		{"has_next_page true, then false", `{"has_next_page":true,"next_page_cursor":"c","has_next_page":false}`, "meta.has_next_page is duplicated"},
-		{"has_next_page false, then true", `{"has_next_page":false,"next_page_cursor":"c","has_next_page":true}`, "meta.has_next_page is duplicated"},
-		{"next_page_cursor c, then null", `{"has_next_page":true,"next_page_cursor":"c","next_page_cursor":null}`, "meta.next_page_cursor is duplicated"},
-		{"next_page_cursor c, then d", `{"next_page_cursor":"c","next_page_cursor":"d"}`, "meta.next_page_cursor is duplicated"},
+		{"has_next_page true, then false", `{"has_next_page":true,"next_page_cursor":"c","has_next_page":false}`, flag},
+		{"has_next_page false, then true", `{"has_next_page":false,"next_page_cursor":"c","has_next_page":true}`, flag},
+		{"next_page_cursor c, then null", `{"has_next_page":true,"next_page_cursor":"c","next_page_cursor":null}`, cursor},
+		{"next_page_cursor c, then d", `{"next_page_cursor":"c","next_page_cursor":"d"}`, cursor},
 		{"two objects", pageBefore("c") + `,"meta":` + pageBefore("d"), "meta is duplicated"},
 	} {
 		t.Run(row.name, walk{script: threePages.with("b", scriptedPage{items: []string{"b1"}, meta: row.meta}),

@@ -405,10 +405,12 @@ func (x *exchange) classifySuccess(resp *http.Response) result {
 		return x.unusable(resp, body, err, DeliveryUnknown)
 	case !answer.success:
 		return result{failure: x.apiError(resp, body), delivery: DeliveryRejected}
-	case x.call.refusable && string(answer.data) == "false":
+	case x.call.refusable && answer.dataFalse && !answer.dataOther:
 		failure := x.apiError(resp, body)
 		failure.dataFalse = true
 		return result{failure: failure, delivery: DeliveryRejected}
+	case x.call.refusable && answer.dataFalse: // of duplicates that contradict each other
+		return x.unusable(resp, body, answer.dataErr, DeliveryUnknown)
 	case answer.dataErr != nil:
 		return x.unusable(resp, body, answer.dataErr, DeliveryAccepted)
 	}
