@@ -204,6 +204,11 @@ func bodyOf(err error) []byte {
 	return nil
 }
 
+func readEvents(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+	_, err := client.Events.List(ctx, messaging.EventListParams{}, opts...)
+	return err
+}
+
 // Three million rows of {} are nine megabytes. They are stopped by the limit on
 // bytes where that is low, and else by the limit on rows: had they all been read,
 // they would take up half a gigabyte.
@@ -211,10 +216,7 @@ func TestRowsWithoutEnd(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + `{"success":true,"meta":{"has_next_page":true,"next_page_cursor":"c2"},"data":[`
 	lists := map[string]perform{
 		"customers": readCustomers,
-		"events": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := client.Events.List(ctx, messaging.EventListParams{}, opts...)
-			return err
-		},
+		"events":    readEvents,
 		"transactional messages": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := client.Transactional.List(ctx, messaging.TransactionalListParams{}, opts...)
 			return err
@@ -233,6 +235,34 @@ func TestRowsWithoutEnd(t *testing.T) {
 				e.check(t, list, messaging.WithMaxResponseBytes(e.limit))
 			})
 		}
+	}
+}
+
+// Elements of two or three bytes take up to 40 bytes of memory each. Ten megabytes
+// of them took more than 800, most of it in the growing list.
+func TestListsWithinARowTakeBoundedMemory(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + `{"success":true,"data":`
+	repeat := func(head, element, tail string) http.HandlerFunc {
+		return pours(head, bytes.Repeat([]byte(element), 10_000/len(element)), 1000, tail)
+	}
+	for _, test := range []struct {
+		name    string
+		perform perform
+		answer  http.HandlerFunc
+		path    string
+	}{
+		{"parameters of an event", readEvents, repeat(head+`[{"parameters":[`, `{},`, `{}]}]}`), "data.0.parameters."},
+		{"parameters of a created event", createEvent, repeat(head+`{"id":"1","parameters":[`, `{},`, `{}]}}`), "data.parameters."},
+		{"providers in an array", readCustomers, repeat(head+`[{"providers":[`, `"a",`, `"a"]}]}`), "data.0.providers."},
+		{"providers in a string", readCustomers, repeat(head+`[{"providers":"`, `a,`, `a"}]}`), "data.0.providers exceeds"},
+		{"providers in strings of an array", readCustomers, repeat(head+`[{"providers":[`, `"a,a,a,a",`, `"a"]}]}`), "data.0.providers."},
+		{"providers of several customers", readCustomers,
+			repeat(head+`[`, `{"providers":"`+strings.Repeat("a,", 1000)+`"},`, `{}]}`), ".providers exceeds"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			excess{test.name, test.answer, new(messaging.DecodeError), messaging.ErrTooLarge, test.path, messaging.DeliveryAccepted, 192}.
+				check(t, test.perform)
+		})
 	}
 }
 

@@ -21,10 +21,11 @@ import (
 // decode is made of its methods. They leave their target alone on null, take a
 // number for a text, and name the path of what they can't read.
 type reader struct {
-	json    jx.Decoder
-	depth   int
-	length  int    // of the document
-	scratch []byte // of text
+	json     jx.Decoder
+	depth    int
+	length   int    // of the document
+	elements int    // of all lists within rows
+	scratch  []byte // of text
 
 	// Texts and lists of names are short and many, so they are cut from these.
 	texts strings.Builder
@@ -75,7 +76,7 @@ func (r *reader) reset(document []byte) {
 		document = bytes.ToValidUTF8(document, []byte(replacement))
 	}
 	r.json.ResetBytes(document)
-	r.depth, r.length = 0, len(document)
+	r.depth, r.length, r.elements = 0, len(document), 0
 }
 
 const replacement = string(utf8.RuneError)
@@ -134,6 +135,23 @@ func (r *reader) array(element func(i int) error) error {
 		return errSyntax
 	}
 	r.depth--
+	return nil
+}
+
+// Lists within rows may have maxElements in total, or one for so many bytes of a
+// long document. Elements that are worth reading are longer: without a limit,
+// the shortest ones would take many times the memory of the response.
+const (
+	maxElements     = 250_000
+	bytesPerElement = 32
+)
+
+// countElement is called before an element is added to a list within a row.
+func (r *reader) countElement() error {
+	most := max(maxElements, r.length/bytesPerElement)
+	if r.elements++; r.elements > most {
+		return fmt.Errorf("exceeds the limit of %d list elements: %w", most, ErrTooLarge)
+	}
 	return nil
 }
 
@@ -233,9 +251,13 @@ func (r *reader) namesIn(target *[]string) error {
 	for more := true; more; {
 		var name string
 		name, text, more = strings.Cut(text, ",")
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
+		if name = strings.TrimSpace(name); name == "" {
+			continue
 		}
+		if err := r.countElement(); err != nil {
+			return err
+		}
+		names = append(names, name)
 	}
 	if most <= namesAtOnce {
 		r.names = r.names[:len(r.names)+len(names)]

@@ -909,6 +909,61 @@ func TestARowTooManyIsNoticedBeforeItIsRead(t *testing.T) {
 	requireProblem(t, "data.10000 is one row too many: answer too large", err)
 }
 
+// pageOf is a response of equal rows, each with a list of equal elements.
+func pageOf(rows int, member, list string, elements int, element string) string {
+	row := fmt.Sprintf(`{%q:%s},`, member, fmt.Sprintf(list, strings.Repeat(element+",", elements-1)+element))
+	return `{"success":true,"data":[` + strings.Repeat(row, rows-1) + strings.TrimSuffix(row, ",") + "]}"
+}
+
+func TestListsWithinRowsAreLimitedInTotal(t *testing.T) {
+	const problem = " exceeds the limit of 250000 list elements: answer too large"
+	for _, row := range []struct{ name, kind, body, problem string }{
+		{"250,000 parameters of one event", "a list", pageOf(1, "parameters", "[%s]", 250_000, "{}"), ""},
+		{"250,001 parameters of one event", "a list", pageOf(1, "parameters", "[%s]", 250_001, "{}"), "data.0.parameters.250000" + problem},
+		{"250,000 parameters of 1,000 events", "a list", pageOf(1000, "parameters", "[%s]", 250, "{}"), ""},
+		{"251,000 parameters of 1,000 events", "a list", pageOf(1000, "parameters", "[%s]", 251, "{}"), "data.996.parameters.4" + problem},
+		{"250,000 providers in an array", "a nested list", pageOf(1, "providers", "[%s]", 250_000, `"a"`), ""},
+		{"250,001 providers in an array", "a nested list", pageOf(1, "providers", "[%s]", 250_001, `"a"`), "data.0.providers.250000" + problem},
+		{"250,000 providers in a string", "a nested list", pageOf(1, "providers", `"%s"`, 250_000, "a"), ""},
+		{"250,001 providers in a string", "a nested list", pageOf(1, "providers", `"%s"`, 250_001, "a"), "data.0.providers" + problem},
+		{"251,000 providers of 1,000 customers", "a nested list", pageOf(1000, "providers", `"%s"`, 251, "a"), "data.996.providers" + problem},
+		{"400,000 providers without a name", "a nested list", pageOf(1, "providers", `"%s"`, 400_000, " "), ""},
+		{"250,001 parameters of a created event", "a creation",
+			`{"success":true,"data":{"id":"1","parameters":[` + strings.Repeat("{},", 250_000) + `{}]}}`, "data.parameters.250000" + problem},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			client := answering(t, row.body)
+			for range 2 { // each response has the whole limit
+				err := everyKindOfCall[row.kind](t, client)
+				if row.problem == "" {
+					require.NoError(t, err)
+					continue
+				}
+				requireProblem(t, row.problem, err)
+				assert.ErrorIs(t, err, messaging.ErrTooLarge)
+				assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+			}
+		})
+	}
+	var event messaging.Event
+	err := event.UnmarshalJSON([]byte(`{"parameters":[` + strings.Repeat("{},", 250_000) + `{}]}`))
+	require.EqualError(t, err, "messaging: parameters.250000"+problem)
+}
+
+func TestListsWithinRowsMayBeLongInALongResponse(t *testing.T) {
+	const parameter = `{"name":"n","type":"text","required":1}`
+	for _, row := range []struct{ rows, parameters int }{{10_000, 20}, {20_000, 30}} {
+		t.Run(fmt.Sprintf("%d events of %d parameters", row.rows, row.parameters), func(t *testing.T) {
+			body := pageOf(row.rows, "parameters", "[%s]", row.parameters, parameter)
+			page, err := answering(t, body, messaging.WithMaxResponseBytes(int64(len(body)))).
+				Events.List(t.Context(), messaging.EventListParams{PerPage: row.rows})
+			require.NoError(t, err)
+			require.Len(t, page.Items, row.rows)
+			assert.Len(t, page.Items[row.rows-1].Parameters, row.parameters)
+		})
+	}
+}
+
 func TestAPageTooLargeTellsTheNextCursorWhereItStands(t *testing.T) {
 	rows := "[" + strings.Repeat("{},", 10_000) + "{}]"
 	for name, body := range map[string]string{

@@ -274,6 +274,9 @@ func (e *Event) decodeParameters(r *reader) error {
 		return err
 	}
 	return r.array(func(int) error {
+		if err := r.countElement(); err != nil {
+			return err
+		}
 		var parameter EventParameter
 		err := parameter.decode(r)
 		e.Parameters = append(e.Parameters, parameter)
