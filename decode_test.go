@@ -652,7 +652,7 @@ var unreadableData = []struct{ name, members, problem string }{
 	{"of 101 levels", `"data":` + nest(100) + `,%s`, "data is nested too deeply"},
 	{"of 10,000 levels", `"data":` + nest(9_999) + `,%s`, "data is nested too deeply"},
 	{"of 10,001 levels", `%s,"data":` + nest(10_000), "data is nested too deeply"},
-	{"of a million levels", `"data":` + nest(999_999) + `,%s`, "data is nested too deeply"},
+	{"of 50,000 levels", `"data":` + nest(49_999) + `,%s`, "data is nested too deeply"},
 	{"of objects and arrays", `%s,"data":` + strings.Repeat(` { "a" : [ 1 , `, 9_000) + `"]}"` + strings.Repeat(` ] , "b" : { } } `, 9_000),
 		"data is nested too deeply"},
 	{"duplicated", `"data":1,%s,"data":2`, "data is duplicated"},
@@ -933,16 +933,15 @@ func TestListsWithinRowsAreLimitedInTotal(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			client := answering(t, row.body)
-			for range 2 { // each response has the whole limit
-				err := everyKindOfCall[row.kind](t, client)
-				if row.problem == "" {
-					require.NoError(t, err)
-					continue
-				}
-				requireProblem(t, row.problem, err)
-				assert.ErrorIs(t, err, messaging.ErrTooLarge)
-				assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+			err := everyKindOfCall[row.kind](t, client)
+			if row.problem == "" {
+				require.NoError(t, err)
+				require.NoError(t, everyKindOfCall[row.kind](t, client), "each response has the whole limit")
+				return
 			}
+			requireProblem(t, row.problem, err)
+			assert.ErrorIs(t, err, messaging.ErrTooLarge)
+			assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
 		})
 	}
 	var event messaging.Event
@@ -952,7 +951,7 @@ func TestListsWithinRowsAreLimitedInTotal(t *testing.T) {
 
 func TestListsWithinRowsMayBeLongInALongResponse(t *testing.T) {
 	const parameter = `{"name":"n","type":"text","required":1}`
-	for _, row := range []struct{ rows, parameters int }{{10_000, 20}, {20_000, 30}} {
+	for _, row := range []struct{ rows, parameters int }{{10_000, 20}, {10_000, 30}} {
 		t.Run(fmt.Sprintf("%d events of %d parameters", row.rows, row.parameters), func(t *testing.T) {
 			body := pageOf(row.rows, "parameters", "[%s]", row.parameters, parameter)
 			page, err := answering(t, body, messaging.WithMaxResponseBytes(int64(len(body)))).

@@ -24,9 +24,12 @@ type Fault struct {
 // FailNext makes the next n requests fail, whatever they ask for. Calls queue
 // up: each is about the requests after those of the call before.
 //
-// A client that repeats a request uses up one for each attempt. Note that
-// net/http itself repeats a GET when it loses the answer on a connection that
-// was used before.
+// A request of a client of [Server.Client] takes its fault when it is sent, any
+// other request when it arrives. A client that repeats a request uses up one fault
+// for each attempt. Note that net/http itself repeats a GET within an attempt when
+// it loses the response on a connection that was used before: to a client of
+// Server.Client, the repetition has no fault, so that it passes; of any other
+// client, it takes the next fault.
 func (s *Server) FailNext(n int, f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,12 +111,6 @@ func (q *faultQueue) add(n int, f Fault) {
 	if n > 0 {
 		*q = append(*q, queuedFault{n, f})
 	}
-}
-
-// nextIsNotReached takes the fault of the next request off the queue if it is one
-// that keeps the request from being sent.
-func (q *faultQueue) nextIsNotReached() bool {
-	return len(*q) > 0 && (*q)[0].fault.notReached && q.next().notReached
 }
 
 // next takes the fault of the next request off the queue.

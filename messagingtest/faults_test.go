@@ -3,6 +3,7 @@ package messagingtest_test
 import (
 	"context"
 	"net/http"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -197,6 +198,73 @@ func TestASendThatIsNotReachedAtFirstIsCarriedOutOnce(t *testing.T) {
 	s.FailNext(2, messagingtest.NotReached())
 	require.NoError(t, pushToAll(t, s.Client()))
 	assert.Len(t, s.PushBroadcasts(), 1)
+}
+
+func TestFaultsAreTakenOnceByConcurrentCalls(t *testing.T) {
+	const rounds = 500
+	once := messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1})
+	lost, notReached := messagingtest.AnswerLost(), messagingtest.NotReached()
+	for name, faults := range map[string][2]messagingtest.Fault{
+		"a lost answer first": {lost, notReached},
+		"not reached first":   {notReached, lost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := messagingtest.NewServer(t)
+			client := s.Client(once)
+			for round := 1; round <= rounds; round++ {
+				s.FailNext(1, faults[0])
+				s.FailNext(1, faults[1])
+				var calls sync.WaitGroup
+				var deliveries [2]messaging.Delivery
+				for i := range deliveries {
+					calls.Go(func() { deliveries[i] = messaging.DeliveryOf(pushToAll(t, client)) })
+				}
+				calls.Wait()
+				require.ElementsMatch(t, []messaging.Delivery{messaging.DeliveryUnknown, messaging.DeliveryNotSent}, deliveries[:])
+				require.Len(t, s.Requests(), round)
+				require.Len(t, s.PushBroadcasts(), round)
+			}
+			require.NoError(t, pushToAll(t, client), "the queue is empty")
+		})
+	}
+}
+
+func TestFaultsAreTakenInTheOrderOfSending(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	client := s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	s.FailNext(1, messagingtest.Slow(time.Hour))
+	held := make(chan error, 1)
+	go func() { held <- pushToAll(t, client) }()
+	require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 10*time.Second, time.Millisecond)
+	for _, fault := range []messagingtest.Fault{messagingtest.Status(422), {}, messagingtest.NotReached(), messagingtest.AnswerLost()} {
+		s.FailNext(1, fault)
+	}
+	var deliveries []messaging.Delivery
+	for range 5 {
+		deliveries = append(deliveries, messaging.DeliveryOf(pushToAll(t, client)))
+	}
+	assert.Equal(t, []messaging.Delivery{messaging.DeliveryRejected, messaging.DeliveryAccepted, messaging.DeliveryNotSent,
+		messaging.DeliveryUnknown, messaging.DeliveryAccepted}, deliveries)
+	s.Close()
+	require.NoError(t, <-held)
+}
+
+func TestRequestThatNetHTTPRepeatsTakesNoOtherFault(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	client := s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	list := func() error {
+		_, err := client.Events.List(t.Context(), messaging.EventListParams{})
+		return err
+	}
+	require.NoError(t, list(), "there is an idle connection now")
+	s.FailNext(2, messagingtest.AnswerLost())
+
+	require.NoError(t, list(), "net/http repeats it")
+	require.Len(t, s.Requests(), 3)
+	require.NoError(t, list())
+	require.Len(t, s.Requests(), 5)
+	require.NoError(t, list())
+	require.Len(t, s.Requests(), 6, "the queue is empty")
 }
 
 func TestBehindAnotherTransportNotReachedCanNotBeProved(t *testing.T) {

@@ -60,12 +60,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	a.write(w)
 }
 
-// arrive records a request and takes the fault that is meant for it.
+// arrive records a request, less its ticket, and returns the fault that is meant
+// for it. A request without a ticket takes its fault off the queue here.
 func (s *Server) arrive(r *http.Request, body []byte) (number int, fault Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, newRequest(r, body))
-	return len(s.requests) - 1, s.faults.next()
+	request := newRequest(r, body)
+	fault, known := s.useTicket(r.Header.Get(ticketHeader))
+	if known {
+		request.Header.Del(ticketHeader)
+	} else {
+		fault = s.faults.next()
+	}
+	s.requests = append(s.requests, request)
+	return len(s.requests) - 1, fault
 }
 
 // answered records the status that a request is answered with.

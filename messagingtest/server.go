@@ -26,6 +26,7 @@ type Server struct {
 	mu              sync.Mutex // guards what follows
 	requests        []Request
 	faults          faultQueue
+	tickets         map[string]Fault
 	emailBroadcasts []EmailBroadcast
 	pushBroadcasts  []PushBroadcast
 	triggers        []Trigger
@@ -50,7 +51,7 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 // Start starts a service for a program, which has to close it. The error is
 // about a bad option, or about the loopback address.
 func Start(opts ...Option) (*Server, error) {
-	s := &Server{closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	s := &Server{closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256}, tickets: make(map[string]Fault)}
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, errors.New("messagingtest: an option is nil")

@@ -1,6 +1,7 @@
 package messagingtest
 
 import (
+	"crypto/rand"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -8,28 +9,54 @@ import (
 	"syscall"
 )
 
-// transport is what the clients of a Server send through. It can refuse to
-// connect.
+// transport is what the clients of a Server send through. It takes the fault of
+// a request, and applies the one that has to be applied before sending.
 type transport struct{ server *Server }
 
-// RoundTrip tells httptrace what a refused connection tells it: that one was
-// asked for, and none obtained.
+// RoundTrip sends a request together with the ticket for its fault.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !t.server.takeNotReached() {
-		return t.server.transport.RoundTrip(r)
+	fault, ticket := t.server.issueTicket()
+	if fault.notReached {
+		return nil, t.refuse(r)
 	}
+	withTicket := r.WithContext(r.Context()) // a copy: a transport must not change the request
+	withTicket.Header = r.Header.Clone()
+	withTicket.Header.Set(ticketHeader, ticket)
+	return t.server.transport.RoundTrip(withTicket)
+}
+
+// refuse does what a refused connection does: it tells httptrace that one was
+// asked for, leaves the body unread, and returns the error of a dial.
+func (t transport) refuse(r *http.Request) error {
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GetConn != nil {
 		trace.GetConn(r.URL.Host)
 	}
-	return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: t.server.web.Listener.Addr(),
+	return &net.OpError{Op: "dial", Net: "tcp", Addr: t.server.web.Listener.Addr(),
 		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
-func (s *Server) takeNotReached() bool {
+// ticketHeader holds a random text under which a fault that was taken off the
+// queue is kept until the request arrives. No other program can guess one.
+const ticketHeader = "Messagingtest-Ticket"
+
+// issueTicket takes the fault of the next request off the queue.
+func (s *Server) issueTicket() (fault Fault, ticket string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.faults.nextIsNotReached()
+	fault, ticket = s.faults.next(), rand.Text()
+	s.tickets[ticket] = fault
+	return fault, ticket
+}
+
+// useTicket returns the fault of a request that was sent with a ticket, and none
+// if it was used before. The caller holds s.mu.
+func (s *Server) useTicket(ticket string) (fault Fault, known bool) {
+	fault, known = s.tickets[ticket]
+	if known {
+		s.tickets[ticket] = Fault{}
+	}
+	return fault, known
 }

@@ -1,0 +1,115 @@
+package messagingtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTicketIsNotSeenByAnyone(t *testing.T) {
+	s := NewServer(t)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/v1/events", strings.NewReader(`{}`))
+	require.NoError(t, err)
+	request.Header.Set("X-Custom", "value")
+	sent := request.Header.Clone()
+
+	response, err := transport{s}.RoundTrip(request)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+
+	assert.Equal(t, sent, request.Header)
+	require.Len(t, s.Requests(), 1)
+	assert.NotContains(t, s.Requests()[0].Header, ticketHeader)
+	assert.Equal(t, []string{"value"}, s.Requests()[0].Header["X-Custom"])
+	assert.Len(t, s.tickets, 1)
+}
+
+// arrive sends a request past the transport, and returns the status of the response.
+func arrive(s *Server, ticket ...string) int {
+	request := httptest.NewRequest(http.MethodGet, "/v1/events", nil)
+	request.Header.Set("X-Authorization", apiKey)
+	request.Header[ticketHeader] = ticket
+	response := httptest.NewRecorder()
+	s.Handler().ServeHTTP(response, request)
+	return response.Code
+}
+
+func TestTicketIsForOneArrival(t *testing.T) {
+	s := NewServer(t)
+	s.FailNext(1, Status(http.StatusTeapot))
+	s.FailNext(1, Status(http.StatusConflict))
+	_, first := s.issueTicket()
+	_, second := s.issueTicket()
+	_, third := s.issueTicket()
+	s.FailNext(1, Status(http.StatusGone))
+
+	assert.Equal(t, http.StatusOK, arrive(s, third))
+	assert.Equal(t, http.StatusConflict, arrive(s, second))
+	assert.Equal(t, http.StatusTeapot, arrive(s, first))
+	for _, used := range []string{first, second, third} {
+		assert.Equal(t, http.StatusOK, arrive(s, used), "it takes no other fault")
+	}
+	assert.Equal(t, http.StatusGone, arrive(s), "the fault that was queued last is still there")
+}
+
+func TestTicketOfNobodyIsIgnored(t *testing.T) {
+	another := NewServer(t)
+	_, ofAnother := another.issueTicket()
+	for name, tickets := range map[string][]string{
+		"none": nil, "empty": {""}, "made up": {"1"}, "of another server": {ofAnother}, "two": {"1", "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := NewServer(t)
+			_, _ = s.issueTicket()
+			s.FailNext(1, Status(http.StatusTeapot))
+			assert.Equal(t, http.StatusTeapot, arrive(s, tickets...), "it takes its fault on arrival")
+			assert.Equal(t, http.StatusOK, arrive(s, tickets...))
+			assert.Equal(t, tickets, s.Requests()[0].Header[ticketHeader], "it is a header like any other")
+		})
+	}
+}
+
+// unread is a body that must not be read.
+type unread struct{ reads, closes int }
+
+func (u *unread) Read([]byte) (int, error) { u.reads++; return 0, io.EOF }
+func (u *unread) Close() error             { u.closes++; return nil }
+
+func TestRefusedRequestIsLeftUnread(t *testing.T) {
+	s := NewServer(t)
+	s.FailNext(1, NotReached())
+	body, asked := new(unread), 0
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		GetConn: func(string) { asked++ },
+		GotConn: func(httptrace.GotConnInfo) { asked += 100 },
+	})
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL()+"/v1/events", body)
+	require.NoError(t, err)
+
+	response, err := transport{s}.RoundTrip(request)
+
+	assert.Nil(t, response)
+	var dial *net.OpError
+	require.True(t, errors.As(err, &dial))
+	assert.Equal(t, "dial", dial.Op)
+	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+	assert.Equal(t, unread{reads: 0, closes: 1}, *body)
+	assert.Equal(t, 1, asked)
+	assert.Empty(t, s.Requests())
+
+	bare := request.Clone(context.Background())
+	bare.Body = nil
+	s.FailNext(1, NotReached())
+	_, err = transport{s}.RoundTrip(bare)
+	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
+}
