@@ -504,12 +504,9 @@ func (s *skimmer) skim() bool {
 		default:
 			return false
 		}
-		switch {
-		case len(s.open) == 0:
+		if len(s.open) == 0 {
 			s.peek()
 			return s.next == len(s.text)
-		case len(s.open) > len(s.text)-s.next: // too little is left for the brackets that are due
-			return false
 		}
 	}
 }

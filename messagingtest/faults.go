@@ -24,12 +24,12 @@ type Fault struct {
 // FailNext makes the next n requests fail, whatever they ask for. Calls queue
 // up: each is about the requests after those of the call before.
 //
-// A request of a client of [Server.Client] takes its fault when it is sent, any
-// other request when it arrives. A client that repeats a request uses up one fault
-// for each attempt. Note that net/http itself repeats a GET within an attempt when
-// it loses the response on a connection that was used before: to a client of
-// Server.Client, the repetition has no fault, so that it passes; of any other
-// client, it takes the next fault.
+// A request from a client that [Server.Client] returned takes its fault when it is
+// sent, any other request when it arrives. A client that repeats a request uses up
+// one fault for each attempt. Note that net/http itself repeats a GET, within an
+// attempt, when it loses the response on a connection that was used before. From
+// a client of Server.Client, such a repetition has no fault and passes; from any
+// other client, it takes the next fault.
 func (s *Server) FailNext(n int, f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTicketIsNotSeenByAnyone(t *testing.T) {
+func TestTicketIsNotRecorded(t *testing.T) {
 	s := NewServer(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/v1/events", strings.NewReader(`{}`))
 	require.NoError(t, err)
@@ -62,11 +62,11 @@ func TestTicketIsForOneArrival(t *testing.T) {
 	assert.Equal(t, http.StatusGone, arrive(s), "the fault that was queued last is still there")
 }
 
-func TestTicketOfNobodyIsIgnored(t *testing.T) {
+func TestUnknownTicketIsIgnored(t *testing.T) {
 	another := NewServer(t)
 	_, ofAnother := another.issueTicket()
 	for name, tickets := range map[string][]string{
-		"none": nil, "empty": {""}, "made up": {"1"}, "of another server": {ofAnother}, "two": {"1", "2"},
+		"none": nil, "empty": {""}, "invented": {"1"}, "of another server": {ofAnother}, "two": {"1", "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := NewServer(t)
