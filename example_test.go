@@ -161,7 +161,7 @@ func ExampleEvent_Validate() {
 	}
 	// Output:
 	// payload.order is required by the event
-	// payload.shipped_at must be a time.Time, or text in the form 2006-01-02T15:04:05Z: the service skips any other
+	// payload.shipped_at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form
 	// payload.oder is not a parameter of the event
 }
 

@@ -2,6 +2,7 @@ package messagingtest
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -23,10 +24,13 @@ type Server struct {
 	closing   chan struct{}
 	close     func()
 
+	ticketPrefix string
+
 	mu              sync.Mutex // guards what follows
 	requests        []Request
 	faults          faultQueue
-	tickets         map[string]Fault
+	tickets         map[string]Fault // of requests that were sent and have not arrived
+	lastTicket      int
 	emailBroadcasts []EmailBroadcast
 	pushBroadcasts  []PushBroadcast
 	triggers        []Trigger
@@ -51,7 +55,8 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 // Start starts a service for a program, which has to close it. The error is
 // about a bad option, or about the loopback address.
 func Start(opts ...Option) (*Server, error) {
-	s := &Server{closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256}, tickets: make(map[string]Fault)}
+	s := &Server{closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256},
+		ticketPrefix: rand.Text() + "-", tickets: make(map[string]Fault)}
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, errors.New("messagingtest: an option is nil")

@@ -1,11 +1,12 @@
 package messagingtest
 
 import (
-	"crypto/rand"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -38,25 +39,27 @@ func (t transport) refuse(r *http.Request) error {
 		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
-// ticketHeader holds a random text under which a fault that was taken off the
-// queue is kept until the request arrives. No other program can guess one.
+// ticketHeader says that the fault of a request was taken off the queue when it
+// was sent. Its value starts with a text that no other program can guess.
 const ticketHeader = "Messagingtest-Ticket"
 
-// issueTicket takes the fault of the next request off the queue.
+// issueTicket takes the fault of the next request off the queue, and keeps it until
+// the request arrives.
 func (s *Server) issueTicket() (fault Fault, ticket string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	fault, ticket = s.faults.next(), rand.Text()
-	s.tickets[ticket] = fault
+	s.lastTicket++
+	fault, ticket = s.faults.next(), s.ticketPrefix+strconv.Itoa(s.lastTicket)
+	if fault != (Fault{}) && !fault.notReached {
+		s.tickets[ticket] = fault
+	}
 	return fault, ticket
 }
 
 // useTicket returns the fault of a request that was sent with a ticket, and none
 // if it was used before. The caller holds s.mu.
 func (s *Server) useTicket(ticket string) (fault Fault, known bool) {
-	fault, known = s.tickets[ticket]
-	if known {
-		s.tickets[ticket] = Fault{}
-	}
-	return fault, known
+	fault = s.tickets[ticket]
+	delete(s.tickets, ticket)
+	return fault, strings.HasPrefix(ticket, s.ticketPrefix)
 }
