@@ -138,9 +138,9 @@ func (r *reader) array(element func(i int) error) error {
 	return nil
 }
 
-// Lists within rows may have maxElements in total, or one for so many bytes of a
-// long document. Elements that are worth reading are longer: without a limit,
-// the shortest ones would take many times the memory of the response.
+// A document may have maxElements elements in all the lists within its rows, or one
+// for every bytesPerElement bytes if that is more. Without a limit, the shortest
+// elements would take many times the memory of the response.
 const (
 	maxElements     = 250_000
 	bytesPerElement = 32
