@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -109,10 +110,16 @@ func ClientTLS() *tls.Config {
 	return &tls.Config{RootCAs: roots}
 }
 
-// ClosedAddress returns an address of this machine that refuses connections.
+// ClosedAddress returns an address of this machine that refuses connections. It
+// is on a loopback address of its own where the system has more than one, since
+// the tests of another package, in another process, may be given the port.
 func ClosedAddress(tb testing.TB) string {
 	tb.Helper()
-	listener := listen(tb, "127.0.0.1:0")
+	own := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
+	listener, err := net.Listen("tcp", net.JoinHostPort(own.String(), "0"))
+	if err != nil {
+		listener = listen(tb, "127.0.0.1:0")
+	}
 	defer listener.Close()
 	return listener.Addr().String()
 }
