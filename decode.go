@@ -37,6 +37,22 @@ type reader struct {
 	limited io.LimitedReader
 }
 
+// kind is the type of a JSON value. No other file imports package jx.
+type kind = jx.Type
+
+const (
+	noValue    = jx.Invalid
+	kindString = jx.String
+	kindNumber = jx.Number
+	kindNull   = jx.Null
+	kindBool   = jx.Bool
+	kindArray  = jx.Array
+	kindObject = jx.Object
+)
+
+// kind returns the type of the next value, and reads nothing.
+func (r *reader) kind() kind { return r.json.Next() }
+
 // textsAtOnce and namesAtOnce are what shares an allocation, which saves most of
 // them. Whoever keeps one text keeps no more than these bytes; whoever keeps one
 // list of names, no more than these names and what each of them is cut from.
@@ -83,7 +99,7 @@ const replacement = string(utf8.RuneError)
 
 // end asks that nothing but white space follows what has been read.
 func (r *reader) end() error {
-	if r.json.Next() != jx.Invalid || !errors.Is(r.json.Skip(), io.EOF) {
+	if r.kind() != noValue || !errors.Is(r.json.Skip(), io.EOF) {
 		return errTrailing
 	}
 	return nil
@@ -91,7 +107,7 @@ func (r *reader) end() error {
 
 // object reads an object; field reads the value of each key.
 func (r *reader) object(field func(key []byte) error) error {
-	if r.json.Next() != jx.Object {
+	if r.kind() != kindObject {
 		return r.unexpected("an object")
 	}
 	if err := r.descend(); err != nil {
@@ -116,7 +132,7 @@ func (r *reader) object(field func(key []byte) error) error {
 
 // array reads an array; element reads the i-th element.
 func (r *reader) array(element func(i int) error) error {
-	if r.json.Next() != jx.Array {
+	if r.kind() != kindArray {
 		return r.unexpected("a list")
 	}
 	if err := r.descend(); err != nil {
@@ -164,7 +180,7 @@ func (r *reader) descend() error {
 
 // null consumes a null, where there is one.
 func (r *reader) null() (bool, error) {
-	if r.json.Next() != jx.Null {
+	if r.kind() != kindNull {
 		return false, nil
 	}
 	return true, r.scalar(r.json.Null())
@@ -172,8 +188,8 @@ func (r *reader) null() (bool, error) {
 
 // string reads a text or a number.
 func (r *reader) string(target *string) error {
-	switch r.json.Next() {
-	case jx.String:
+	switch r.kind() {
+	case kindString:
 		text, err := r.json.StrAppend(r.scratch[:0])
 		if err != nil {
 			return errSyntax
@@ -181,14 +197,14 @@ func (r *reader) string(target *string) error {
 		r.scratch = text
 		*target = r.keep(text)
 		return nil
-	case jx.Number:
+	case kindNumber:
 		number, err := r.json.Raw()
 		if err != nil {
 			return errSyntax
 		}
 		*target = r.keep(number)
 		return nil
-	case jx.Null:
+	case kindNull:
 		return r.scalar(r.json.Null())
 	default:
 		return r.unexpected("a text")
@@ -223,7 +239,7 @@ func (r *reader) optionalString(target **string) error {
 // commaSeparated reads a list of names from one text, or from an array.
 func (r *reader) commaSeparated(target *[]string) error {
 	*target = nil
-	if r.json.Next() != jx.Array {
+	if r.kind() != kindArray {
 		return r.namesIn(target)
 	}
 	return r.array(func(int) error {
@@ -270,10 +286,10 @@ func (r *reader) namesIn(target *[]string) error {
 
 // integer reads a whole number in any spelling: 20, "20", 20.0, 2e1.
 func (r *reader) integer(target *int) error {
-	switch r.json.Next() {
-	case jx.Null:
+	switch r.kind() {
+	case kindNull:
 		return r.scalar(r.json.Null())
-	case jx.Number, jx.String:
+	case kindNumber, kindString:
 	default:
 		return r.unexpected("a whole number")
 	}
@@ -316,14 +332,14 @@ func parseWhole(text string) (int, bool) {
 
 // boolean reads true, false, 1 or 0.
 func (r *reader) boolean(target *bool) error {
-	switch r.json.Next() {
-	case jx.Bool:
+	switch r.kind() {
+	case kindBool:
 		value, err := r.json.Bool()
 		*target = value
 		return r.scalar(err)
-	case jx.Null:
+	case kindNull:
 		return r.scalar(r.json.Null())
-	case jx.Number:
+	case kindNumber:
 		number, err := r.json.Raw()
 		if err != nil {
 			return errSyntax
@@ -340,7 +356,7 @@ func (r *reader) boolean(target *bool) error {
 
 // strictBoolean reads true or false, and nothing that merely looks like it.
 func (r *reader) strictBoolean() (bool, error) {
-	if r.json.Next() != jx.Bool {
+	if r.kind() != kindBool {
 		return false, r.unexpected("true or false")
 	}
 	value, err := r.json.Bool()
@@ -349,7 +365,7 @@ func (r *reader) strictBoolean() (bool, error) {
 
 // anyText reads a text, or whatever stands in its place as it is written.
 func (r *reader) anyText() (text string, err error) {
-	if r.json.Next() == jx.String {
+	if r.kind() == kindString {
 		err = r.string(&text)
 		return text, err
 	}
@@ -362,7 +378,7 @@ func (r *reader) anyText() (text string, err error) {
 
 // time reads a timestamp. One that can't be understood is kept in extra.
 func (r *reader) time(key []byte, target *time.Time, extra *Extra) error {
-	if r.json.Next() != jx.String {
+	if r.kind() != kindString {
 		*target = time.Time{}
 		if null, err := r.null(); null {
 			return err
@@ -412,7 +428,7 @@ func (r *reader) skip() error {
 }
 
 // raw returns the next value as it stands. The bytes belong to the document.
-func (r *reader) raw() (jx.Raw, error) {
+func (r *reader) raw() ([]byte, error) {
 	raw, err := r.json.Raw()
 	if err != nil {
 		return nil, errSyntax
@@ -577,18 +593,18 @@ func (r *reader) scalar(err error) error {
 // unexpected says what the next value should have been.
 func (r *reader) unexpected(wanted string) error {
 	found := "no value"
-	switch r.json.Next() {
-	case jx.String:
+	switch r.kind() {
+	case kindString:
 		found = "a text"
-	case jx.Number:
+	case kindNumber:
 		found = "a number"
-	case jx.Null:
+	case kindNull:
 		found = "null"
-	case jx.Bool:
+	case kindBool:
 		found = "true or false"
-	case jx.Array:
+	case kindArray:
 		found = "a list"
-	case jx.Object:
+	case kindObject:
 		found = "an object"
 	default:
 		return errSyntax
@@ -678,99 +694,4 @@ func marshalModel(body any, extra Extra) ([]byte, error) {
 		}
 	}
 	return json.Marshal(members)
-}
-
-// parseTime reads every form of a timestamp that leaves no doubt: with T or a
-// blank, in either case, with a fraction of a second after a dot or a comma,
-// with any offset. One without a zone is in UTC, as every time of the service is.
-func parseTime(text []byte) (time.Time, bool) {
-	if t, ok := parseStamp(text); ok {
-		return t, true
-	}
-	const shortest, date = len("2006-01-02T15:04:05"), len("2006-01-02")
-	if len(text) < shortest {
-		return time.Time{}, false
-	}
-	var room [64]byte
-	text = append(room[:0], text...)
-	for i, c := range text {
-		if 'a' <= c && c <= 'z' {
-			text[i] = c - 'a' + 'A'
-		}
-	}
-	if text[date] == ' ' {
-		text[date] = 'T'
-	}
-	form := time.RFC3339 // reads fractions too
-	switch {
-	case text[len(text)-1] == 'Z', text[len(text)-len(":00")] == ':' && isSign(text[len(text)-len("-00:00")]):
-	case isSign(text[len(text)-len("-0000")]):
-		form = "2006-01-02T15:04:05Z0700"
-	default:
-		form = "2006-01-02T15:04:05"
-	}
-	t, err := time.Parse(form, string(text))
-	t = t.UTC()
-	if err != nil || t.Year() < 0 || t.Year() > 9999 { // an offset can lead out of what can be written
-		return time.Time{}, false
-	}
-	return t, true
-}
-
-// parseStamp reads 2006-01-02T15:04:05Z and 2006-01-02 15:04:05, the forms that
-// the service writes most, in a fraction of the time that time.Parse takes. What
-// it does not read may be a time all the same.
-func parseStamp(text []byte) (time.Time, bool) {
-	const form = "2006-01-02T15:04:05"
-	if len(text) != len(form) && (len(text) != len(form)+1 || text[len(form)] != 'Z') {
-		return time.Time{}, false
-	}
-	if text[4] != '-' || text[7] != '-' || text[10] != 'T' && text[10] != ' ' || text[13] != ':' || text[16] != ':' {
-		return time.Time{}, false
-	}
-	century, year, month, day := twoDigits(text[0:]), twoDigits(text[2:]), twoDigits(text[5:]), twoDigits(text[8:])
-	hour, minute, second := twoDigits(text[11:]), twoDigits(text[14:]), twoDigits(text[17:])
-	if century > 99 || year > 99 || month < 1 || month > 12 || hour > 23 || minute > 59 || second > 59 ||
-		day < 1 || day > 31 || day > 28 && (day == 31 || month == 2) { // not in every month
-		return time.Time{}, false
-	}
-	days := int64(daysSince1970(100*century+year, month, day))
-	return time.Unix(days*24*3600+int64(3600*hour+60*minute+second), 0).UTC(), true
-}
-
-// daysSince1970 counts the days to a date of the years 0 to 9999. Its years begin
-// in March, so that the leap day is the last.
-func daysSince1970(year, month, day int) int {
-	if month < 3 {
-		year, month = year-1, month+12
-	}
-	year += 400 // a whole cycle of the calendar, as there is a year before 0
-	dayOfYear := (153*(month-3)+2)/5 + day - 1
-	const cycle, until1970 = 146_097, 719_468 // days; the latter from 1 March of the year 0
-	return 365*year + year/4 - year/100 + year/400 + dayOfYear - cycle - until1970
-}
-
-// twoDigits is the number that text begins with, or one that no part of a time
-// can be.
-func twoDigits(text []byte) int {
-	tens, ones := text[0]-'0', text[1]-'0'
-	if tens > 9 || ones > 9 {
-		return 100
-	}
-	return 10*int(tens) + int(ones)
-}
-
-func isSign(c byte) bool { return c == '+' || c == '-' }
-
-// formatTime writes t in the given form, or in one that loses nothing where
-// that form would. The zero time is "".
-func formatTime(t time.Time, form string) string {
-	if t.IsZero() {
-		return ""
-	}
-	text := t.UTC().Format(form)
-	if again, ok := parseTime([]byte(text)); ok && again.Equal(t) {
-		return text
-	}
-	return t.UTC().Format(time.RFC3339Nano)
 }

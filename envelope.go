@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-
-	"github.com/go-faster/jx"
 )
 
 // maxFirstBuffer is how much memory an answer gets on its word alone.
@@ -161,7 +159,7 @@ func (e *envelopeReader) readData(r *reader) error {
 	return err
 }
 
-func (e *envelopeReader) noteData(raw jx.Raw) {
+func (e *envelopeReader) noteData(raw []byte) {
 	if string(raw) == "false" {
 		e.dataFalse = true
 	} else {

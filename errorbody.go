@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/go-faster/jx"
 )
 
 // maxErrorBody is how much of an error's body is read and kept.
@@ -43,8 +41,8 @@ func readComplaint(body []byte) complaint {
 	r := newReader()
 	defer r.free()
 	r.reset(body)
-	switch r.json.Next() {
-	case jx.Object, jx.Array, jx.String:
+	switch r.kind() {
+	case kindObject, kindArray, kindString:
 		var c complaint
 		c.read(r.tree())
 		return c
@@ -73,7 +71,7 @@ func plainText(body []byte) string {
 // node is a JSON value.
 type node struct {
 	key   string // in the object that it is a member of
-	kind  jx.Type
+	kind  kind
 	text  string // of a string, number or boolean
 	below []node // its members and theirs, in the order of the document
 }
@@ -95,25 +93,25 @@ func (r *reader) tree() node {
 
 func (r *reader) readNode(key string) {
 	i := len(r.nodes)
-	r.nodes = append(r.nodes, node{key: key, kind: r.json.Next()})
+	r.nodes = append(r.nodes, node{key: key, kind: r.kind()})
 	var text string
 	switch r.nodes[i].kind {
-	case jx.Object:
+	case kindObject:
 		_ = r.object(func(key []byte) error {
 			r.readNode(r.keep(key))
 			return nil
 		})
-	case jx.Array:
+	case kindArray:
 		_ = r.array(func(int) error {
 			r.readNode("")
 			return nil
 		})
-	case jx.String:
+	case kindString:
 		_ = r.string(&text)
-	case jx.Number, jx.Bool:
+	case kindNumber, kindBool:
 		raw, _ := r.raw()
 		text = string(raw)
-	case jx.Null:
+	case kindNull:
 		_, _ = r.null()
 	}
 	r.nodes[i].text, r.nodes[i].below = text, r.nodes[i+1:]
@@ -121,13 +119,13 @@ func (r *reader) readNode(key string) {
 
 // member returns the first of the named members that says something.
 func (n node) member(keys ...string) (node, bool) {
-	if n.kind != jx.Object {
+	if n.kind != kindObject {
 		return node{}, false
 	}
 	for _, key := range keys {
 		for m := range n.members {
 			if m.key == key {
-				if m.kind != jx.Null {
+				if m.kind != kindNull {
 					return m, true
 				}
 				break
@@ -162,11 +160,11 @@ func (n node) problems() (node, bool) {
 	}
 	lists := 0
 	for m := range n.members {
-		if m.kind == jx.Array || m.kind == jx.Object {
+		if m.kind == kindArray || m.kind == kindObject {
 			lists++
 		}
 	}
-	if m, ok := n.member(listKeys...); ok && lists == 1 && (m.kind == jx.Array || m.kind == jx.Object) {
+	if m, ok := n.member(listKeys...); ok && lists == 1 && (m.kind == kindArray || m.kind == kindObject) {
 		return m, true
 	}
 	return node{}, false // where there are several, they are fields
@@ -175,11 +173,11 @@ func (n node) problems() (node, bool) {
 // read takes what it can from the outermost value.
 func (c *complaint) read(n node) {
 	switch n.kind {
-	case jx.String:
+	case kindString:
 		c.message = n.text
-	case jx.Array:
+	case kindArray:
 		c.readProblems("", n)
-	case jx.Object:
+	case kindObject:
 		c.code, c.message = n.words(codeKeys...), n.words(messageKeys...)
 		if problems, ok := n.problems(); ok {
 			c.readProblems("", problems)
@@ -187,7 +185,7 @@ func (c *complaint) read(n node) {
 		if inner, ok := n.member("error"); ok {
 			c.readInner(inner)
 		}
-		if inner, ok := n.member("data"); ok && len(c.fields) == 0 && inner.kind == jx.Object && len(inner.below) > 0 {
+		if inner, ok := n.member("data"); ok && len(c.fields) == 0 && inner.kind == kindObject && len(inner.below) > 0 {
 			c.readInner(inner)
 		}
 		if c.message == "" && len(c.fields) == 0 {
@@ -198,7 +196,7 @@ func (c *complaint) read(n node) {
 
 // readInner takes what the member "error" or "data" adds.
 func (c *complaint) readInner(n node) {
-	if n.kind != jx.Object {
+	if n.kind != kindObject {
 		c.readProblems("", n)
 		return
 	}
@@ -219,9 +217,9 @@ func (c *complaint) readInner(n node) {
 // readProblems takes a list of problems, in whatever form it comes.
 func (c *complaint) readProblems(path string, n node) {
 	switch n.kind {
-	case jx.Object:
+	case kindObject:
 		c.readFields(path, n, func(node) bool { return true })
-	case jx.Array:
+	case kindArray:
 		for m := range n.members {
 			c.readProblem(path, m)
 		}
@@ -232,7 +230,7 @@ func (c *complaint) readProblems(path string, n node) {
 
 // readProblem takes one element of a list of problems.
 func (c *complaint) readProblem(path string, n node) {
-	if n.kind != jx.Object {
+	if n.kind != kindObject {
 		c.readProblems(path, n)
 		return
 	}
@@ -257,7 +255,7 @@ func (n node) fieldName() string {
 			return pointer
 		}
 	}
-	if steps, ok := n.member("loc", "path"); ok && steps.kind == jx.Array {
+	if steps, ok := n.member("loc", "path"); ok && steps.kind == kindArray {
 		var names []string
 		for step := range steps.members {
 			names = append(names, step.text)
@@ -288,7 +286,7 @@ func (c *complaint) readFields(path string, n node, wanted func(node) bool) {
 	}
 }
 
-func isList(n node) bool { return n.kind == jx.Array }
+func isList(n node) bool { return n.kind == kindArray }
 
 // addMessage adds a message about a field, or about the whole where there is none.
 func (c *complaint) addMessage(field, message string) {

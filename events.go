@@ -307,7 +307,7 @@ type eventBody struct {
 // MarshalJSON writes the event in the form of the service, Extra included.
 func (e Event) MarshalJSON() ([]byte, error) {
 	return marshalModel(eventBody{ID: e.ID, Name: e.Name, Description: e.Description,
-		Parameters: e.Parameters, CreatedAt: formatTime(e.CreatedAt, "2006-01-02T15:04:05.000000Z")}, e.Extra)
+		Parameters: e.Parameters, CreatedAt: formatTime(e.CreatedAt, microsecondForm)}, e.Extra)
 }
 
 // UnmarshalJSON reads what the service sends and what MarshalJSON writes.

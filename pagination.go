@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-faster/jx"
 	"github.com/google/go-querystring/query"
 )
 
@@ -149,7 +148,7 @@ type pageReader[T any, M model[T]] struct {
 const maxRows = 10_000
 
 func (p *pageReader[T, M]) readData(r *reader) error {
-	if r.json.Next() != jx.Object {
+	if r.kind() != kindObject {
 		return p.readRows(r)
 	}
 	hasRows := false
@@ -231,10 +230,10 @@ func readMeta(r *reader, into **PageMeta) error {
 	if *into != nil {
 		return errTwice
 	}
-	switch r.json.Next() {
-	case jx.Null:
+	switch r.kind() {
+	case kindNull:
 		return r.skip()
-	case jx.Array:
+	case kindArray:
 		return r.array(func(int) error { return r.unexpected("nothing") })
 	}
 	m := new(metaReader)

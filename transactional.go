@@ -121,7 +121,7 @@ type transactionalBody struct {
 // MarshalJSON writes the message in the form of the service, Extra included.
 func (m TransactionalMessage) MarshalJSON() ([]byte, error) {
 	return marshalModel(transactionalBody{ID: m.ID, Channel: m.Channel, Subject: m.Subject, Title: m.Title,
-		Message: m.Message, MessageType: m.MessageType, CreatedAt: formatTime(m.CreatedAt, wallClock),
+		Message: m.Message, MessageType: m.MessageType, CreatedAt: formatTime(m.CreatedAt, localForm),
 		TotalSent: m.TotalSent, TotalDelivered: m.TotalDelivered, TotalFailed: m.TotalFailed,
 		TotalComplained: m.TotalComplained, TotalBounced: m.TotalBounced}, m.Extra)
 }

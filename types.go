@@ -177,9 +177,6 @@ type Device struct {
 	DeviceToken string `json:"device_token"`
 }
 
-// wallClock is how a Schedule writes its date.
-const wallClock = "2006-01-02 15:04:05"
-
 // Schedule is when a broadcast goes out. A nil *Schedule means now.
 type Schedule struct {
 	// Date is the wall clock in Timezone. [ScheduleAt] writes it as
@@ -204,12 +201,12 @@ func ScheduleAt(t time.Time) *Schedule {
 	t = t.Truncate(time.Second)
 	name := t.Location().String()
 	if loc, err := loadZone(name); err == nil {
-		date := t.Format(wallClock)
-		if again, err := time.ParseInLocation(wallClock, date, loc); err == nil && again.Equal(t) {
+		date := t.Format(localForm)
+		if again, err := time.ParseInLocation(localForm, date, loc); err == nil && again.Equal(t) {
 			return &Schedule{Date: date, Timezone: name}
 		}
 	}
-	return &Schedule{Date: t.UTC().Format(wallClock), Timezone: "UTC"}
+	return &Schedule{Date: t.UTC().Format(localForm), Timezone: "UTC"}
 }
 
 func (s *Schedule) validate(p *problems) {

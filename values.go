@@ -12,10 +12,6 @@ import (
 	"unicode/utf8"
 )
 
-// timestampForm is the only form of a timestamp that the service reads in the
-// payload of a trigger. It skips any other without an error.
-const timestampForm = "2006-01-02T15:04:05Z"
-
 // maxNesting is how deep a value may be nested, in what is sent and what is read.
 const maxNesting = 100
 
@@ -205,46 +201,6 @@ func (f *freeForm) marshaled(p *problems, value any) any {
 // writes the replacement as an escape, but a U+FFFD of the text as it is.
 func hasReplacedText(raw []byte) bool {
 	return bytes.Contains(bytes.ReplaceAll(raw, []byte(`\\`), nil), []byte(`\ufffd`))
-}
-
-const isZeroTime = "is the zero time; use nil for no time"
-
-// timestamp returns t in the form that the service reads.
-func timestamp(p *problems, t time.Time) any {
-	t = t.UTC()
-	switch {
-	case t.IsZero():
-		return refuse(p, isZeroTime)
-	case t.Year() < 0 || t.Year() > 9999:
-		return refuse(p, "is a time outside the years 0 to 9999; use a time within them")
-	}
-	return t.Format(timestampForm)
-}
-
-// isTimestamp reports whether s is exactly in timestampForm. time.Parse alone
-// would accept a fraction of a second.
-func isTimestamp(s string) bool {
-	_, err := time.Parse(timestampForm, s)
-	return err == nil && len(s) == len(timestampForm)
-}
-
-// isTime reports whether s is a time in a form that types are likely to write.
-func isTime(s string) bool {
-	s, _, _ = strings.Cut(s, " m=") // the monotonic clock, which time.Time.String adds
-	_, ok := parseTime([]byte(s))
-	return ok || slices.ContainsFunc(timeForms, func(form string) bool {
-		_, err := time.Parse(form, s)
-		return err == nil
-	})
-}
-
-// timeForms are the forms that parseTime does not read, and RFC3339, of which it
-// does not read what is outside the years 0 to 9999 in UTC. The last two are those
-// of time.Time.String, for a zone with a name and for one without.
-var timeForms = []string{
-	time.RFC3339, time.DateOnly, time.ANSIC, time.UnixDate, time.RubyDate,
-	time.RFC822, time.RFC822Z, time.RFC850, time.RFC1123, time.RFC1123Z,
-	"2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05 -0700 -0700",
 }
 
 // isByte reports whether encoding/json writes a slice of t as one string.

@@ -1,0 +1,152 @@
+package messaging
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// The forms in which the service writes and reads timestamps.
+const (
+	// timestampForm is the only one that it reads in the payload of a trigger. It
+	// skips any other without an error.
+	timestampForm = "2006-01-02T15:04:05Z"
+	// localForm has no zone: it is UTC, or goes with the name of a zone.
+	localForm       = "2006-01-02 15:04:05"
+	microsecondForm = "2006-01-02T15:04:05.000000Z"
+)
+
+const isZeroTime = "is the zero time; use nil for no time"
+
+// timestamp returns t in the form that the service reads.
+func timestamp(p *problems, t time.Time) any {
+	t = t.UTC()
+	switch {
+	case t.IsZero():
+		return refuse(p, isZeroTime)
+	case t.Year() < 0 || t.Year() > 9999:
+		return refuse(p, "is a time outside the years 0 to 9999; use a time within them")
+	}
+	return t.Format(timestampForm)
+}
+
+// isTimestamp reports whether s is exactly in timestampForm. time.Parse alone
+// would accept a fraction of a second.
+func isTimestamp(s string) bool {
+	_, err := time.Parse(timestampForm, s)
+	return err == nil && len(s) == len(timestampForm)
+}
+
+// isTime reports whether s is a time in a form that types are likely to write.
+func isTime(s string) bool {
+	s, _, _ = strings.Cut(s, " m=") // the monotonic clock, which time.Time.String adds
+	_, ok := parseTime([]byte(s))
+	return ok || slices.ContainsFunc(timeForms, func(form string) bool {
+		_, err := time.Parse(form, s)
+		return err == nil
+	})
+}
+
+// timeForms are the forms that parseTime does not read, and RFC3339, of which it
+// does not read what is outside the years 0 to 9999 in UTC. The last two are those
+// of time.Time.String, for a zone with a name and for one without.
+var timeForms = []string{
+	time.RFC3339, time.DateOnly, time.ANSIC, time.UnixDate, time.RubyDate,
+	time.RFC822, time.RFC822Z, time.RFC850, time.RFC1123, time.RFC1123Z,
+	"2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05 -0700 -0700",
+}
+
+// parseTime reads every form of a timestamp that leaves no doubt: with T or a
+// blank, in either case, with a fraction of a second after a dot or a comma,
+// with any offset. One without a zone is in UTC, as every time of the service is.
+func parseTime(text []byte) (time.Time, bool) {
+	if t, ok := parseStamp(text); ok {
+		return t, true
+	}
+	const shortest, date = len("2006-01-02T15:04:05"), len("2006-01-02")
+	if len(text) < shortest {
+		return time.Time{}, false
+	}
+	var room [64]byte
+	text = append(room[:0], text...)
+	for i, c := range text {
+		if 'a' <= c && c <= 'z' {
+			text[i] = c - 'a' + 'A'
+		}
+	}
+	if text[date] == ' ' {
+		text[date] = 'T'
+	}
+	form := time.RFC3339 // reads fractions too
+	switch {
+	case text[len(text)-1] == 'Z', text[len(text)-len(":00")] == ':' && isSign(text[len(text)-len("-00:00")]):
+	case isSign(text[len(text)-len("-0000")]):
+		form = "2006-01-02T15:04:05Z0700"
+	default:
+		form = "2006-01-02T15:04:05"
+	}
+	t, err := time.Parse(form, string(text))
+	t = t.UTC()
+	if err != nil || t.Year() < 0 || t.Year() > 9999 { // an offset can lead out of what can be written
+		return time.Time{}, false
+	}
+	return t, true
+}
+
+// parseStamp reads 2006-01-02T15:04:05Z and 2006-01-02 15:04:05, the forms that
+// the service writes most, in a fraction of the time that time.Parse takes. What
+// it does not read may be a time all the same.
+func parseStamp(text []byte) (time.Time, bool) {
+	const form = "2006-01-02T15:04:05"
+	if len(text) != len(form) && (len(text) != len(form)+1 || text[len(form)] != 'Z') {
+		return time.Time{}, false
+	}
+	if text[4] != '-' || text[7] != '-' || text[10] != 'T' && text[10] != ' ' || text[13] != ':' || text[16] != ':' {
+		return time.Time{}, false
+	}
+	century, year, month, day := twoDigits(text[0:]), twoDigits(text[2:]), twoDigits(text[5:]), twoDigits(text[8:])
+	hour, minute, second := twoDigits(text[11:]), twoDigits(text[14:]), twoDigits(text[17:])
+	if century > 99 || year > 99 || month < 1 || month > 12 || hour > 23 || minute > 59 || second > 59 ||
+		day < 1 || day > 31 || day > 28 && (day == 31 || month == 2) { // not in every month
+		return time.Time{}, false
+	}
+	days := int64(daysSince1970(100*century+year, month, day))
+	return time.Unix(days*24*3600+int64(3600*hour+60*minute+second), 0).UTC(), true
+}
+
+// daysSince1970 counts the days to a date of the years 0 to 9999. Its years begin
+// in March, so that the leap day is the last.
+func daysSince1970(year, month, day int) int {
+	if month < 3 {
+		year, month = year-1, month+12
+	}
+	year += 400 // a whole cycle of the calendar, as there is a year before 0
+	dayOfYear := (153*(month-3)+2)/5 + day - 1
+	const cycle, until1970 = 146_097, 719_468 // days; the latter from 1 March of the year 0
+	return 365*year + year/4 - year/100 + year/400 + dayOfYear - cycle - until1970
+}
+
+// twoDigits is the number that text begins with, or one that no part of a time
+// can be.
+func twoDigits(text []byte) int {
+	tens, ones := text[0]-'0', text[1]-'0'
+	if tens > 9 || ones > 9 {
+		return 100
+	}
+	return 10*int(tens) + int(ones)
+}
+
+func isSign(c byte) bool { return c == '+' || c == '-' }
+
+// formatTime writes t in the given form, or in one that loses nothing where
+// that form would. The zero time is "".
+func formatTime(t time.Time, form string) string {
+	if t.IsZero() {
+		return ""
+	}
+	text := t.UTC().Format(form)
+	if again, ok := parseTime([]byte(text)); ok && again.Equal(t) {
+		return text
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
