@@ -57,14 +57,14 @@ type core struct {
 // The error is a [*ValidationError] that lists every bad argument at once and
 // quotes none of them.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
-	config := newConfig()
+	var config config
 	var problems problems
 	for _, opt := range opts {
 		if opt == nil {
 			problems.add("opts", "must not hold a nil option")
 			continue
 		}
-		opt.applyToClient(config, &problems)
+		opt.applyToClient(&config, &problems)
 	}
 	core := config.build(baseURL, apiKey, &problems)
 	if err := problems.err("new client"); err != nil {

@@ -130,7 +130,7 @@ func WithUserAgent(product string) Option {
 		if strings.TrimSpace(product) == "" || strings.ContainsFunc(product, isNotPrintableASCII) {
 			p.add("WithUserAgent", "must be printable ASCII, and not blank")
 		}
-		c.userAgent = product + " " + c.userAgent
+		c.product = strings.TrimSpace(product + " " + c.product)
 	})
 }
 
@@ -164,7 +164,7 @@ func WithKeySource(source func(context.Context) (string, error)) Option {
 		if source == nil {
 			p.add("WithKeySource", "must not be nil")
 		}
-		c.keySource = source
+		c.key = source
 	})
 }
 
@@ -254,46 +254,36 @@ func (s requestSettings) changed(opts []RequestOption, p *problems) requestSetti
 	return s
 }
 
-// config is what options say about a client that is not built yet, so that their
-// order does not matter.
+// config is a client that is not complete yet, so that the order of options does
+// not matter.
 type config struct {
-	client     *http.Client
-	timeout    time.Duration // 0 where it is not set
-	retry      RetryPolicy
-	limiter    Limiter
-	logger     *slog.Logger
-	userAgent  string
-	maxBytes   int64
-	insecure   bool
-	keySource  func(context.Context) (string, error)
-	perRequest requestSettings
+	core
+	client   *http.Client // nil where none was given
+	product  string       // in front of this package's own name in User-Agent
+	insecure bool
 }
 
-const defaultTimeout = 30 * time.Second
+const (
+	defaultTimeout  = 30 * time.Second
+	defaultMaxBytes = 10 << 20
+)
 
-func newConfig() *config {
-	return &config{
-		userAgent: "messaging-go/" + Version,
-		maxBytes:  10 << 20,
-	}
-}
-
+// build completes the client.
 func (c *config) build(baseURL, apiKey string, p *problems) *core {
-	base := c.checkBaseURL(baseURL, p)
-	key := c.keySource
+	core := &c.core
+	core.baseURL = c.checkBaseURL(baseURL, p)
 	switch {
-	case key == nil:
+	case core.key == nil:
 		if problem := keyProblem(apiKey); problem != "" {
 			p.add("apiKey", problem)
 		}
-		key = func(context.Context) (string, error) { return apiKey, nil }
+		core.key = func(context.Context) (string, error) { return apiKey, nil }
 	case apiKey != "":
-		p.add("apiKey", `must be "" beside WithKeySource`)
+		p.add("apiKey", `must be "" if WithKeySource is given`)
 	}
-	core := &core{
-		baseURL: base, key: key, userAgent: []string{c.userAgent}, retry: c.retry.withDefaults(),
-		limiter: c.limiter, logger: c.logger, timeout: c.timeout, maxBytes: c.maxBytes, perRequest: c.perRequest,
-	}
+	core.userAgent = []string{strings.TrimSpace(c.product + " messaging-go/" + Version)}
+	core.retry = core.retry.withDefaults()
+	core.maxBytes = cmp.Or(core.maxBytes, defaultMaxBytes)
 	if c.client != nil {
 		core.http = *c.client
 	}

@@ -236,7 +236,7 @@ func TestABadOptionIsRefused(t *testing.T) {
 		{"no limiter", messaging.WithRateLimiter(nil), "WithRateLimiter must not be nil"},
 		{"no key source", messaging.WithKeySource(nil), "WithKeySource must not be nil"},
 		{"a key source beside a key", messaging.WithKeySource(func(context.Context) (string, error) { return canary, nil }),
-			`apiKey must be "" beside WithKeySource`},
+			`apiKey must be "" if WithKeySource is given`},
 		{"no time for an attempt", messaging.WithAttemptTimeout(0), "WithAttemptTimeout must be positive"},
 		{"less than no time for an attempt", messaging.WithAttemptTimeout(-time.Second), "WithAttemptTimeout must be positive"},
 		{"no room for an answer", messaging.WithMaxResponseBytes(0), "WithMaxResponseBytes must be positive"},
