@@ -228,7 +228,7 @@ func TestRowsWithoutEnd(t *testing.T) {
 			excess
 			limit int64
 		}{
-			{excess{"rows", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "data.10000 is one row too many", messaging.DeliveryAccepted, 128}, 64 * mebibyte},
+			{excess{"rows", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "data.10000 exceeds the limit of 10000 rows", messaging.DeliveryAccepted, 128}, 64 * mebibyte},
 			{excess{"bytes", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "exceeds the limit of 1048576 bytes", messaging.DeliveryUnknown, 16}, mebibyte},
 		} {
 			t.Run(name+" are stopped by the limit on "+e.name, func(t *testing.T) {

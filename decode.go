@@ -133,7 +133,7 @@ func (r *reader) object(field func(key []byte) error) error {
 // array reads an array; element reads the i-th element.
 func (r *reader) array(element func(i int) error) error {
 	if r.kind() != kindArray {
-		return r.unexpected("a list")
+		return r.unexpected("an array")
 	}
 	if err := r.descend(); err != nil {
 		return err
@@ -207,7 +207,7 @@ func (r *reader) string(target *string) error {
 	case kindNull:
 		return r.scalar(r.json.Null())
 	default:
-		return r.unexpected("a text")
+		return r.unexpected("a string")
 	}
 }
 
@@ -291,23 +291,23 @@ func (r *reader) integer(target *int) error {
 		return r.scalar(r.json.Null())
 	case kindNumber, kindString:
 	default:
-		return r.unexpected("a whole number")
+		return r.unexpected("an integer")
 	}
 	number, err := r.json.Num()
 	if err != nil {
-		return errNotWhole
+		return errNotInteger
 	}
-	n, ok := parseWhole(strings.Trim(string(number), `"`))
+	n, ok := parseInteger(strings.Trim(string(number), `"`))
 	if !ok {
-		return errNotWhole
+		return errNotInteger
 	}
 	*target = n
 	return nil
 }
 
-// parseWhole reads a number that may have a point and an exponent. It works on
+// parseInteger reads a number that may have a point and an exponent. It works on
 // the digits, since a float64 would round a fraction away.
-func parseWhole(text string) (int, bool) {
+func parseInteger(text string) (int, bool) {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n, true
 	}
@@ -350,14 +350,14 @@ func (r *reader) boolean(target *bool) error {
 		}
 		return nil
 	default:
-		return r.unexpected("true or false")
+		return r.unexpected("a boolean")
 	}
 }
 
 // strictBoolean reads true or false, and nothing that merely looks like it.
 func (r *reader) strictBoolean() (bool, error) {
 	if r.kind() != kindBool {
-		return false, r.unexpected("true or false")
+		return false, r.unexpected("a boolean")
 	}
 	value, err := r.json.Bool()
 	return value, r.scalar(err)
@@ -595,34 +595,34 @@ func (r *reader) unexpected(wanted string) error {
 	found := "no value"
 	switch r.kind() {
 	case kindString:
-		found = "a text"
+		found = "a string"
 	case kindNumber:
 		found = "a number"
 	case kindNull:
 		found = "null"
 	case kindBool:
-		found = "true or false"
+		found = "a boolean"
 	case kindArray:
-		found = "a list"
+		found = "an array"
 	case kindObject:
 		found = "an object"
 	default:
 		return errSyntax
 	}
-	return fmt.Errorf("is %s where %s is due", found, wanted)
+	return fmt.Errorf("is %s, want %s", found, wanted)
 }
 
 var (
-	errSyntax     = errors.New("is not valid JSON")
-	errEmpty      = errors.New("is empty")
-	errTrailing   = errors.New("is followed by more text")
-	errNesting    = errors.New("is nested too deeply")
-	errMissing    = errors.New("is missing")
-	errTwice      = errors.New("is duplicated")
-	errTwoMetas   = errors.New("is duplicated, and the copies differ")
-	errNotUTF8    = errors.New("is not valid UTF-8")
-	errNotWhole   = errors.New("is not a whole number")
-	errNotBoolean = errors.New("is a number where true or false is due")
+	errSyntax      = errors.New("is not valid JSON")
+	errEmpty       = errors.New("is empty")
+	errTrailing    = errors.New("is followed by more text")
+	errNesting     = errors.New("is nested too deeply")
+	errMissing     = errors.New("is missing")
+	errDuplicate   = errors.New("is duplicated")
+	errMetasDiffer = errors.New("is duplicated, and the copies differ")
+	errNotUTF8     = errors.New("is not valid UTF-8")
+	errNotInteger  = errors.New("is not an integer")
+	errNotBoolean  = errors.New("is a number, want a boolean")
 )
 
 // pathError names the place in a document that can't be read.

@@ -104,9 +104,9 @@ func TestReadingATextThatMayBeANumber(t *testing.T) {
 		{name: "a lone surrogate", value: `"a\ud800z"`, want: "a\uFFFDz"},
 		{name: "a NUL", value: `"a\u0000z"`, want: "a\x00z"},
 		{name: "a megabyte", value: `"` + strings.Repeat("m", 1<<20) + `"`, want: strings.Repeat("m", 1<<20)},
-		{value: `true`, problem: "is true or false where a text is due"},
-		{value: `{}`, problem: "is an object where a text is due"},
-		{value: `["a"]`, problem: "is a list where a text is due"},
+		{value: `true`, problem: "is a boolean, want a string"},
+		{value: `{}`, problem: "is an object, want a string"},
+		{value: `["a"]`, problem: "is an array, want a string"},
 	} {
 		t.Run(row.title(), func(t *testing.T) {
 			event, err := eventIn(t, row.member("id"))
@@ -140,7 +140,7 @@ func TestReadingAWholeNumberInAnySpelling(t *testing.T) {
 }
 
 func TestRefusingWhatIsNoWholeNumber(t *testing.T) {
-	const notWhole = "is not a whole number"
+	const notWhole = "is not an integer"
 	for _, row := range []reading[int]{
 		{value: `1.5`, problem: notWhole}, {value: `"1.5"`, problem: notWhole}, {value: `-0.5`, problem: notWhole}, {value: `15e-1`, problem: notWhole},
 		{value: `1e30`, problem: notWhole}, {value: `"1e30"`, problem: notWhole}, {value: `-1e30`, problem: notWhole}, {value: `1e999`, problem: notWhole},
@@ -151,9 +151,9 @@ func TestRefusingWhatIsNoWholeNumber(t *testing.T) {
 		{value: `"x"`, problem: notWhole}, {value: `""`, problem: notWhole}, {value: `" 20"`, problem: notWhole}, {value: `"20 "`, problem: notWhole},
 		{value: `"0x14"`, problem: notWhole}, {value: `"1_000"`, problem: notWhole}, {value: `"1,000"`, problem: notWhole},
 		{value: `"NaN"`, problem: notWhole}, {value: `"Infinity"`, problem: notWhole}, {value: `"\"20\""`, problem: notWhole},
-		{value: `true`, problem: "is true or false where a whole number is due"},
-		{value: `{}`, problem: "is an object where a whole number is due"},
-		{value: `[]`, problem: "is a list where a whole number is due"},
+		{value: `true`, problem: "is a boolean, want an integer"},
+		{value: `{}`, problem: "is an object, want an integer"},
+		{value: `[]`, problem: "is an array, want an integer"},
 	} {
 		t.Run(row.title(), func(t *testing.T) {
 			_, err := messageIn(t, row.member("total_sent"))
@@ -173,11 +173,11 @@ func TestReadingABoolean(t *testing.T) {
 	for _, row := range []reading[bool]{
 		{value: `true`, want: true}, {value: `1`, want: true},
 		{value: `false`}, {value: `0`}, {value: `null`}, {name: "a missing boolean is false"},
-		{value: `2`, problem: "is a number where true or false is due"},
-		{value: `-1`, problem: "is a number where true or false is due"},
-		{value: `"true"`, problem: "is a text where true or false is due"},
-		{value: `{}`, problem: "is an object where true or false is due"},
-		{value: `[]`, problem: "is a list where true or false is due"},
+		{value: `2`, problem: "is a number, want a boolean"},
+		{value: `-1`, problem: "is a number, want a boolean"},
+		{value: `"true"`, problem: "is a string, want a boolean"},
+		{value: `{}`, problem: "is an object, want a boolean"},
+		{value: `[]`, problem: "is an array, want a boolean"},
 	} {
 		t.Run(row.title(), func(t *testing.T) {
 			event, err := eventIn(t, `"parameters":[{`+row.member("required")+`}]`)
@@ -200,8 +200,8 @@ func TestReadingProviders(t *testing.T) {
 		{value: `["a","b"]`, want: []string{"a", "b"}},
 		{value: `7`, want: []string{"7"}},
 		{name: "an array is held to the same as a text", value: `[" a ","",null,"b,c"]`, want: []string{"a", "b", "c"}},
-		{value: `{}`, problem: " is an object where a text is due"},
-		{value: `["a",{}]`, problem: ".1 is an object where a text is due"},
+		{value: `{}`, problem: " is an object, want a string"},
+		{value: `["a",{}]`, problem: ".1 is an object, want a string"},
 	} {
 		t.Run(row.title(), func(t *testing.T) {
 			customer, err := customerIn(t, row.member("providers"))
@@ -223,10 +223,10 @@ func TestReadingParameters(t *testing.T) {
 				{Name: "at", Type: messaging.ParameterTimestamp, Required: true}, {Type: "colour"}}},
 		{name: "what is unknown of a parameter is passed over", value: `[{"unit":{"of":["time"]},"name":"at"}]`,
 			want: []messaging.EventParameter{{Name: "at"}}},
-		{value: `{}`, problem: " is an object where a list is due"},
-		{value: `[null]`, problem: ".0 is null where an object is due"},
-		{value: `[{},{"name":[]}]`, problem: ".1.name is a list where a text is due"},
-		{value: `[{},{},{"required":"no"}]`, problem: ".2.required is a text where true or false is due"},
+		{value: `{}`, problem: " is an object, want an array"},
+		{value: `[null]`, problem: ".0 is null, want an object"},
+		{value: `[{},{"name":[]}]`, problem: ".1.name is an array, want a string"},
+		{value: `[{},{},{"required":"no"}]`, problem: ".2.required is a string, want a boolean"},
 	} {
 		t.Run(row.title(), func(t *testing.T) {
 			event, err := eventIn(t, row.member("parameters"))
@@ -387,7 +387,7 @@ func TestWhatWasReadOutlivesTheBufferItWasReadFrom(t *testing.T) {
 	require.NoError(t, err)
 	bodies <- `{"success":true,"data":"aaaa"}`
 	_, err = client.Events.List(t.Context(), messaging.EventListParams{})
-	failure := requireProblem(t, "data is a text where a list is due", err)
+	failure := requireProblem(t, "data is a string, want an array", err)
 	for range 20 {
 		_, err := list("z")
 		require.NoError(t, err)
@@ -436,13 +436,13 @@ func TestMetaIsReadWhereverItStands(t *testing.T) {
 			body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"","next_page_cursor":""}}`},
 		{name: "nulls in all its members",
 			body: `{"success":true,"data":[{}],"meta":{"has_next_page":null,"has_prev_page":null,"next_page_cursor":null,"prev_page_cursor":null,"per_page":null}}`},
-		{name: "a list with something in it", body: `{"success":true,"data":[{}],"meta":[1]}`, problem: "meta.0 is a number where nothing is due"},
-		{name: "a text", body: `{"success":true,"data":[{}],"meta":"?"}`, problem: "meta is a text where an object is due"},
-		{name: "a page size that is none", body: `{"success":true,"data":[{}],"meta":{"per_page":1e30}}`, problem: "meta.per_page is not a whole number"},
+		{name: "a list with something in it", body: `{"success":true,"data":[{}],"meta":[1]}`, problem: "meta.0 is a number, want no element"},
+		{name: "a text", body: `{"success":true,"data":[{}],"meta":"?"}`, problem: "meta is a string, want an object"},
+		{name: "a page size that is none", body: `{"success":true,"data":[{}],"meta":{"per_page":1e30}}`, problem: "meta.per_page is not an integer"},
 		{name: "a flag that is none", body: `{"success":true,"data":{"data":[{}],"meta":{"has_next_page":"yes"}}}`,
-			problem: "data.meta.has_next_page is a text where true or false is due"},
+			problem: "data.meta.has_next_page is a string, want a boolean"},
 		{name: "a cursor that is none", body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":{"id":1}}}`,
-			problem: "meta.next_page_cursor is an object where a text is due"},
+			problem: "meta.next_page_cursor is an object, want a string"},
 		{name: "a cursor that is not UTF-8", body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"a` + "\xff" + `"}}`,
 			problem: "meta.next_page_cursor is not valid UTF-8"},
 		{name: "a cursor with a lone surrogate", body: `{"success":true,"data":{"data":[{}],"meta":{"prev_page_cursor":"a\udc00"}}}`,
@@ -520,18 +520,18 @@ func TestAnAnswerThatCannotBeUnderstoodProvesNothing(t *testing.T) {
 		{"a comment", `{/**/"success":true,"data":null}`, notJSON},
 		{"a control character in a text", "{\"success\":true,\"message\":\"a\nb\"}", "message is not valid JSON"},
 		{"an escape that JSON does not have", `{"success":true,"message":"\x41"}`, "message is not valid JSON"},
-		{"null", `null`, "the answer is null where an object is due"},
-		{"a list", `[{"success":true}]`, "the answer is a list where an object is due"},
-		{"a text", `"ok"`, "the answer is a text where an object is due"},
-		{"a number", `1`, "the answer is a number where an object is due"},
-		{"true", `true`, "the answer is true or false where an object is due"},
+		{"null", `null`, "the answer is null, want an object"},
+		{"a list", `[{"success":true}]`, "the answer is an array, want an object"},
+		{"a text", `"ok"`, "the answer is a string, want an object"},
+		{"a number", `1`, "the answer is a number, want an object"},
+		{"true", `true`, "the answer is a boolean, want an object"},
 		{"an empty object", `{}`, "success is missing"},
 		{"no success", `{"message":"sent","data":null}`, "success is missing"},
 		{"success in capitals", `{"Success":true,"SUCCESS":true,"data":null}`, "success is missing"},
-		{"success as a text", `{"success":"true"}`, "success is a text where true or false is due"},
-		{"success as a number", `{"success":1}`, "success is a number where true or false is due"},
-		{"success null", `{"success":null}`, "success is null where true or false is due"},
-		{"success as an object", `{"success":{}}`, "success is an object where true or false is due"},
+		{"success as a text", `{"success":"true"}`, "success is a string, want a boolean"},
+		{"success as a number", `{"success":1}`, "success is a number, want a boolean"},
+		{"success null", `{"success":null}`, "success is null, want a boolean"},
+		{"success as an object", `{"success":{}}`, "success is an object, want a boolean"},
 		{"two successes that differ", `{"success":false,"success":true,"data":null}`, "success is duplicated"},
 		{"two successes that agree", `{"success":true,"data":null,"success":true}`, "success is duplicated"},
 		{"a second success in disguise", `{"success":true,"succes\u0073":false,"data":null}`, "success is duplicated"},
@@ -781,7 +781,7 @@ func TestUnreadableRowsLeaveTheDeliveryToTheRestOfTheResponse(t *testing.T) {
 	for _, row := range []struct{ name, data, problem string }{
 		{"a row of 10,001 levels", `"data":[{"more":` + nest(10_000) + `}]`, "data.0.more is nested too deeply"},
 		{"a nested row of 10,001 levels", `"data":{"data":[{"more":` + nest(10_000) + `}]}`, "data.data.0.more is nested too deeply"},
-		{"arrays for a row", `"data":` + nest(10_001), "data.0 is a list where an object is due"},
+		{"arrays for a row", `"data":` + nest(10_001), "data.0 is an array, want an object"},
 		{"data duplicated", `"data":[],"data":[]`, "data is duplicated"},
 		{"data duplicated, with rows in both places", `"data":[],"data":{"data":[]}`, "data is duplicated"},
 		{"nested data duplicated", `"data":{"data":[],"data":[]}`, "data.data is duplicated"},
@@ -811,12 +811,12 @@ func TestBracketsInATextAreNoNesting(t *testing.T) {
 
 func TestErrorsNameThePathOfWhatCannotBeRead(t *testing.T) {
 	for _, row := range []struct{ name, body, problem string }{
-		{"a row that is null", `{"success":true,"data":[{},null]}`, "data.1 is null where an object is due"},
-		{"a row that is a number", `{"success":true,"data":[7]}`, "data.0 is a number where an object is due"},
-		{"a row that is a list", `{"success":true,"data":[{},{},[]]}`, "data.2 is a list where an object is due"},
-		{"a nested row that is a text", `{"success":true,"data":{"data":[{},"x"]}}`, "data.data.1 is a text where an object is due"},
-		{"a field", `{"success":true,"data":[{"name":false}]}`, "data.0.name is true or false where a text is due"},
-		{"a field of a nested row", `{"success":true,"data":{"data":[{},{},{},{"description":{}}]}}`, "data.data.3.description is an object where a text is due"},
+		{"a row that is null", `{"success":true,"data":[{},null]}`, "data.1 is null, want an object"},
+		{"a row that is a number", `{"success":true,"data":[7]}`, "data.0 is a number, want an object"},
+		{"a row that is a list", `{"success":true,"data":[{},{},[]]}`, "data.2 is an array, want an object"},
+		{"a nested row that is a text", `{"success":true,"data":{"data":[{},"x"]}}`, "data.data.1 is a string, want an object"},
+		{"a field", `{"success":true,"data":[{"name":false}]}`, "data.0.name is a boolean, want a string"},
+		{"a field of a nested row", `{"success":true,"data":{"data":[{},{},{},{"description":{}}]}}`, "data.data.3.description is an object, want a string"},
 		{"a field cut short", `{"success":true,"data":{"data":[{},{},{},{"created_at":}]}}`, "data.data.3.created_at is not valid JSON"},
 		{"a text cut short", `{"success":true,"data":[{"id":"x`, "data.0.id is not valid JSON"},
 		{"a row cut short", `{"success":true,"data":[{"id":"x"`, "data.0 is not valid JSON"},
@@ -824,13 +824,13 @@ func TestErrorsNameThePathOfWhatCannotBeRead(t *testing.T) {
 		{"a number with a leading zero", `{"success":true,"data":[{"id":01}]}`, "data.0.id is not valid JSON"},
 		{"a key that is not quoted", `{"success":true,"data":[{id:1}]}`, "data.0 is not valid JSON"},
 		{"a path of odd keys", `{"success":true,"data":[{"parameters":[{"a.b c":x}]}]}`, "data.0.parameters.0.a.b c is not valid JSON"},
-		{"rows that are a text", `{"success":true,"data":"none"}`, "data is a text where a list is due"},
-		{"rows that are a number", `{"success":true,"data":0}`, "data is a number where a list is due"},
-		{"rows that are false", `{"success":true,"data":false}`, "data is true or false where a list is due"},
+		{"rows that are a text", `{"success":true,"data":"none"}`, "data is a string, want an array"},
+		{"rows that are a number", `{"success":true,"data":0}`, "data is a number, want an array"},
+		{"rows that are false", `{"success":true,"data":false}`, "data is a boolean, want an array"},
 		{"an object without rows", `{"success":true,"data":{}}`, "data.data is missing"},
 		{"an object that is a row itself", `{"success":true,"data":{"id":"1","name":"n"}}`, "data.data is missing"},
-		{"nested rows that are an object", `{"success":true,"data":{"data":{}}}`, "data.data is an object where a list is due"},
-		{"nested rows that are a text", `{"success":true,"data":{"data":"none"}}`, "data.data is a text where a list is due"},
+		{"nested rows that are an object", `{"success":true,"data":{"data":{}}}`, "data.data is an object, want an array"},
+		{"nested rows that are a text", `{"success":true,"data":{"data":"none"}}`, "data.data is a string, want an array"},
 		{"nested rows that are there twice", `{"success":true,"data":{"data":[],"data":[]}}`, "data.data is duplicated"},
 		{"rows that stand in both places", `{"success":true,"data":[],"data":{"data":[]}}`, "data is duplicated"},
 	} {
@@ -897,7 +897,7 @@ func TestTheRowsOfAPageAreLimited(t *testing.T) {
 				over, err := page(t, envelope, row.perPage, row.limit+1)
 				assert.Nil(t, over)
 				require.ErrorIs(t, err, messaging.ErrTooLarge)
-				requireProblem(t, fmt.Sprintf("%s.%d is one row too many: answer too large", path, row.limit), err)
+				requireProblem(t, fmt.Sprintf("%s.%d exceeds the limit of %d rows: answer too large", path, row.limit, row.limit), err)
 			})
 		}
 	}
@@ -906,7 +906,7 @@ func TestTheRowsOfAPageAreLimited(t *testing.T) {
 func TestARowTooManyIsNoticedBeforeItIsRead(t *testing.T) {
 	rows := strings.Repeat("{},", 10_000)
 	_, err := answering(t, `{"success":true,"data":[`+rows+`5,{"id":{}}]}`).Events.List(t.Context(), messaging.EventListParams{})
-	requireProblem(t, "data.10000 is one row too many: answer too large", err)
+	requireProblem(t, "data.10000 exceeds the limit of 10000 rows: answer too large", err)
 }
 
 // pageOf is a response of equal rows, each with a list of equal elements.
@@ -998,13 +998,13 @@ func TestACreatedEventThatCannotBeReadExistsAllTheSame(t *testing.T) {
 		{"no id", `{"success":true,"data":{"name":"n"}}`, "data.id is missing"},
 		{"null for an id", `{"success":true,"data":{"id":null}}`, "data.id is missing"},
 		{"an empty id", `{"success":true,"data":{"id":""}}`, "data.id is missing"},
-		{"an id that is none", `{"success":true,"data":{"id":{}}}`, "data.id is an object where a text is due"},
-		{"null for data", `{"success":true,"data":null}`, "data is null where an object is due"},
+		{"an id that is none", `{"success":true,"data":{"id":{}}}`, "data.id is an object, want a string"},
+		{"null for data", `{"success":true,"data":null}`, "data is null, want an object"},
 		{"no data", `{"success":true}`, "data is missing"},
-		{"a list of one", `{"success":true,"data":[{"id":"1"}]}`, "data is a list where an object is due"},
-		{"an empty list", `{"success":true,"data":[]}`, "data is a list where an object is due"},
-		{"true", `{"success":true,"data":true}`, "data is true or false where an object is due"},
-		{"a parameter that is none", `{"success":true,"data":{"id":"1","parameters":[{"name":"a"},5]}}`, "data.parameters.1 is a number where an object is due"},
+		{"a list of one", `{"success":true,"data":[{"id":"1"}]}`, "data is an array, want an object"},
+		{"an empty list", `{"success":true,"data":[]}`, "data is an array, want an object"},
+		{"true", `{"success":true,"data":true}`, "data is a boolean, want an object"},
+		{"a parameter that is none", `{"success":true,"data":{"id":"1","parameters":[{"name":"a"},5]}}`, "data.parameters.1 is a number, want an object"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := everyKindOfCall["a creation"](t, answering(t, row.body))

@@ -121,7 +121,7 @@ func (e *envelopeReader) readMember(r *reader, key []byte) (err error) {
 	switch string(key) {
 	case "success":
 		if e.hasSuccess {
-			return errTwice
+			return errDuplicate
 		}
 		e.hasSuccess = true
 		e.success, err = r.strictBoolean()
@@ -143,7 +143,7 @@ func (e *envelopeReader) readMember(r *reader, key []byte) (err error) {
 func (e *envelopeReader) readData(r *reader) error {
 	switch {
 	case e.duplicated && !e.besideData:
-		return errTwice
+		return errDuplicate
 	case e.duplicated && e.rows != nil:
 		return r.scalar(r.json.Skip())
 	case e.rows != nil:

@@ -7,21 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// maxErrorBody is how much of an error's body is read and kept.
+// maxErrorBody is the number of bytes of an error response that are read and kept.
 const maxErrorBody = 64 << 10
 
-// complaint is what the body of an error says.
-type complaint struct {
+// errorBody is what the body of an error response says.
+type errorBody struct {
 	code    string
 	message string
 	fields  []FieldError
-	// messages are those of all fields, in one slice that each has its part of.
+	// messages holds the messages of all fields, each of which has a part of it.
 	messages []string
-	size     int // of all that was taken
+	size     int // of all that was read, in bytes
 }
 
-// rewrite changes every text.
-func (c *complaint) rewrite(text func(string) string) {
+// rewrite replaces every string by what text returns for it.
+func (c *errorBody) rewrite(text func(string) string) {
 	c.code, c.message = text(c.code), text(c.message)
 	for i, field := range c.fields {
 		c.fields[i].Field = text(field.Field)
@@ -31,30 +31,32 @@ func (c *complaint) rewrite(text func(string) string) {
 	}
 }
 
-// isFull reports whether so much was taken that a body could only be made to
-// multiply: nested names are repeated in every path below them.
-func (c *complaint) isFull() bool { return c.size > 4*maxErrorBody }
+// isFull reports whether enough was read. The limit stops a body of nested names,
+// each of which is repeated in every path below it, from taking more memory than
+// its size suggests.
+func (c *errorBody) isFull() bool { return c.size > 4*maxErrorBody }
 
-// readComplaint reads the body of an error. The service does not document its
-// shape, so every plausible one is understood; of a body cut short, what came.
-func readComplaint(body []byte) complaint {
+// readErrorBody reads the body of an error response. The service does not document
+// its shape, so every plausible one is understood. Of a truncated body, it reads
+// what there is.
+func readErrorBody(body []byte) errorBody {
 	r := newReader()
 	defer r.free()
 	r.reset(body)
 	switch r.kind() {
 	case kindObject, kindArray, kindString:
-		var c complaint
+		var c errorBody
 		c.read(r.tree())
 		return c
 	}
 	text := plainText(body)
 	if text == "" || text[0] == '<' || r.skip() == nil && r.end() == nil { // HTML, or a number
-		return complaint{}
+		return errorBody{}
 	}
-	return complaint{message: text}
+	return errorBody{message: text}
 }
 
-// plainText is body as text, "" where it is something else, such as compressed.
+// plainText returns body as a string, "" if it is not UTF-8, such as compressed data.
 func plainText(body []byte) string {
 	text := bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\uFEFF")))
 	for range utf8.UTFMax - 1 { // the limit may have cut a character in two
@@ -73,10 +75,10 @@ type node struct {
 	key   string // in the object that it is a member of
 	kind  kind
 	text  string // of a string, number or boolean
-	below []node // its members and theirs, in the order of the document
+	below []node // its members, each followed by its own, in document order
 }
 
-// members ranges over what n has in it.
+// members ranges over the members or elements of n.
 func (n node) members(yield func(node) bool) {
 	for rest := n.below; len(rest) > 0; rest = rest[1+len(rest[0].below):] {
 		if !yield(rest[0]) {
@@ -85,7 +87,7 @@ func (n node) members(yield func(node) bool) {
 	}
 }
 
-// tree reads as much of a document as is sound. The nodes are r's.
+// tree reads as much of a document as is valid JSON. The nodes belong to r.
 func (r *reader) tree() node {
 	r.readNode("")
 	return r.nodes[0]
@@ -117,7 +119,7 @@ func (r *reader) readNode(key string) {
 	r.nodes[i].text, r.nodes[i].below = text, r.nodes[i+1:]
 }
 
-// member returns the first of the named members that says something.
+// member returns the first of the named members that is not null.
 func (n node) member(keys ...string) (node, bool) {
 	if n.kind != kindObject {
 		return node{}, false
@@ -135,8 +137,8 @@ func (n node) member(keys ...string) (node, bool) {
 	return node{}, false
 }
 
-// words returns the first of the named members that is a scalar.
-func (n node) words(keys ...string) string {
+// scalar returns the first of the named members that is a non-empty scalar.
+func (n node) scalar(keys ...string) string {
 	for _, key := range keys {
 		if m, ok := n.member(key); ok && m.text != "" {
 			return m.text
@@ -149,11 +151,11 @@ var (
 	messageKeys = []string{"message", "detail", "error_description", "msg", "title", "reason"}
 	codeKeys    = []string{"code", "error_code"}
 	fieldsKeys  = []string{"errors", "fields", "details", "invalid-params", "invalid_params", "violations"}
-	// Some servers put a list where others put a text.
+	// Some servers send a list where others send a string.
 	listKeys = []string{"message", "messages", "detail"}
 )
 
-// problems returns the member that lists what is wrong.
+// problems returns the member that lists what is invalid.
 func (n node) problems() (node, bool) {
 	if problems, ok := n.member(fieldsKeys...); ok {
 		return problems, true
@@ -167,18 +169,18 @@ func (n node) problems() (node, bool) {
 	if m, ok := n.member(listKeys...); ok && lists == 1 && (m.kind == kindArray || m.kind == kindObject) {
 		return m, true
 	}
-	return node{}, false // where there are several, they are fields
+	return node{}, false // several lists are fields
 }
 
-// read takes what it can from the outermost value.
-func (c *complaint) read(n node) {
+// read reads the outermost value.
+func (c *errorBody) read(n node) {
 	switch n.kind {
 	case kindString:
 		c.message = n.text
 	case kindArray:
 		c.readProblems("", n)
 	case kindObject:
-		c.code, c.message = n.words(codeKeys...), n.words(messageKeys...)
+		c.code, c.message = n.scalar(codeKeys...), n.scalar(messageKeys...)
 		if problems, ok := n.problems(); ok {
 			c.readProblems("", problems)
 		}
@@ -194,16 +196,16 @@ func (c *complaint) read(n node) {
 	}
 }
 
-// readInner takes what the member "error" or "data" adds.
-func (c *complaint) readInner(n node) {
+// readInner reads what the member "error" or "data" adds.
+func (c *errorBody) readInner(n node) {
 	if n.kind != kindObject {
 		c.readProblems("", n)
 		return
 	}
 	if c.code == "" {
-		c.code = n.words(codeKeys...)
+		c.code = n.scalar(codeKeys...)
 	}
-	message := n.words(messageKeys...)
+	message := n.scalar(messageKeys...)
 	if c.message == "" {
 		c.message = message
 	}
@@ -214,8 +216,8 @@ func (c *complaint) readInner(n node) {
 	}
 }
 
-// readProblems takes a list of problems, in whatever form it comes.
-func (c *complaint) readProblems(path string, n node) {
+// readProblems reads a list of problems, whatever its shape.
+func (c *errorBody) readProblems(path string, n node) {
 	switch n.kind {
 	case kindObject:
 		c.readFields(path, n, func(node) bool { return true })
@@ -228,13 +230,13 @@ func (c *complaint) readProblems(path string, n node) {
 	}
 }
 
-// readProblem takes one element of a list of problems.
-func (c *complaint) readProblem(path string, n node) {
+// readProblem reads one element of a list of problems.
+func (c *errorBody) readProblem(path string, n node) {
 	if n.kind != kindObject {
 		c.readProblems(path, n)
 		return
 	}
-	field, message := n.fieldName(), n.words("message", "msg", "defaultMessage", "reason", "detail", "description", "error", "title")
+	field, message := n.fieldName(), n.scalar("message", "msg", "defaultMessage", "reason", "detail", "description", "error", "title")
 	list, hasList := n.member("messages", "message", "errors")
 	switch {
 	case message == "" && field != "" && hasList:
@@ -248,10 +250,10 @@ func (c *complaint) readProblem(path string, n node) {
 	}
 }
 
-// fieldName returns the field that an element of a list of problems is about.
+// fieldName returns the field that a problem is about.
 func (n node) fieldName() string {
 	if source, ok := n.member("source"); ok {
-		if pointer := source.words("pointer", "parameter"); pointer != "" {
+		if pointer := source.scalar("pointer", "parameter"); pointer != "" {
 			return pointer
 		}
 	}
@@ -262,11 +264,11 @@ func (n node) fieldName() string {
 		}
 		return strings.Join(names, ".")
 	}
-	return n.words("field", "name", "path", "param", "property", "propertyPath", "attribute", "pointer", "key", "loc")
+	return n.scalar("field", "name", "path", "param", "property", "propertyPath", "attribute", "pointer", "key", "loc")
 }
 
-// readFields takes an object whose keys are fields.
-func (c *complaint) readFields(path string, n node, wanted func(node) bool) {
+// readFields reads an object whose keys are fields.
+func (c *errorBody) readFields(path string, n node, wanted func(node) bool) {
 	for m := range n.members {
 		if c.isFull() {
 			return
@@ -278,7 +280,7 @@ func (c *complaint) readFields(path string, n node, wanted func(node) bool) {
 		if path != "" {
 			field = path + "." + field
 		}
-		if message := m.words("message", "msg"); message != "" {
+		if message := m.scalar("message", "msg"); message != "" {
 			c.addMessage(field, message)
 			continue
 		}
@@ -288,8 +290,8 @@ func (c *complaint) readFields(path string, n node, wanted func(node) bool) {
 
 func isList(n node) bool { return n.kind == kindArray }
 
-// addMessage adds a message about a field, or about the whole where there is none.
-func (c *complaint) addMessage(field, message string) {
+// addMessage adds a message about a field, or about the request if field is "".
+func (c *errorBody) addMessage(field, message string) {
 	c.size += len(field) + len(message)
 	switch {
 	case message == "", c.isFull():
@@ -306,8 +308,8 @@ func (c *complaint) addMessage(field, message string) {
 	}
 }
 
-// addTo adds a message to those of the last field.
-func (c *complaint) addTo(last []string, message string) []string {
+// addTo returns the messages of the last field, and one more.
+func (c *errorBody) addTo(last []string, message string) []string {
 	start := len(c.messages) - len(last)
 	c.messages = append(c.messages, message)
 	return slices.Clip(c.messages[start:])

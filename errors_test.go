@@ -174,7 +174,7 @@ func TestErrorTexts(t *testing.T) {
 		{"no connection", sendBroadcast, neverConnects(errRefused),
 			"send email broadcast: dial tcp: connect: connection refused; nothing was sent"},
 		{"an answer that can't be understood", sendBroadcast, answers(200, `{"success":"yes"}`),
-			"send email broadcast: can't understand the answer (200): success is a text where true or false is due; the broadcast may have been sent"},
+			"send email broadcast: can't understand the answer (200): success is a string, want a boolean; the broadcast may have been sent"},
 		{"an answer that can't be understood, although it said success", createEvent, answers(201, `{"success":true,"data":{}}`),
 			"create event: can't understand the answer (201): data.id is missing; the event was created, do not repeat it"},
 		{"a request of one's own goes by its name", deleteTag, breaks(io.EOF),

@@ -59,11 +59,11 @@ func hostileBodies() []hostileRow {
 		{12, "200 with a sound answer that calls itself text", afterActing(answer(200, saysYes, "Content-Type: text/plain")).both(succeeds, 1, 1)},
 		{13, "200 with a page of HTML that calls itself JSON", afterActing(answer(200, pageOfHTML, "Content-Type: application/json")).
 			both(garbled, 1, 1).where(keepsBody(pageOfHTML))},
-		{14, "200 with JSON that is no object", answered200(`null`, `[]`, `"ok"`, `1`, `true`).both(garbled, 1, 1).where(tells("where an object is due"))},
+		{14, "200 with JSON that is no object", answered200(`null`, `[]`, `"ok"`, `1`, `true`).both(garbled, 1, 1).where(tells("want an object"))},
 		{15, "200 with an empty object", answered200(`{}`).both(garbled, 1, 1).where(tells("success is missing"))},
 		{16, "200 that says no success", withoutActing(answer(200, saysNo)).both(refused, 1, 0).where(complains("No."))},
 		{17, "200 whose success only looks true", answered200(`{"success":"true"}`, `{"success":1}`, `{"success":null}`).
-			both(garbled, 1, 1).where(tells("where true or false is due"))},
+			both(garbled, 1, 1).where(tells("want a boolean"))},
 		{18, "an error status that says success", together(
 			withoutActing(answer(400, saysYes)).both(refused, 1, 0),
 			afterActing(answer(500, saysYes)).read(unclear, 3, 3).send(unclear, 1, 1),
@@ -94,7 +94,7 @@ func hostileBodies() []hostileRow {
 		{28, "a text of a million characters and a number of 100,000 digits", together(
 			answered200(`{"success":true,"data":[{"customer_id":"`+strings.Repeat("x", 1e6)+`"}]}`).both(succeeds, 1, 1).where(givesID(strings.Repeat("x", 1e6))),
 			answered200(`{"success":true,"data":[{"total_sent":`+strings.Repeat("9", 1e5)+`}]}`).reading(listingMessagesPage).
-				read(doneButGarbled, 1, 1).send(succeeds, 1, 1).where(onlyOnFailure(tells("data.0.total_sent is not a whole number"))),
+				read(doneButGarbled, 1, 1).send(succeeds, 1, 1).where(onlyOnFailure(tells("data.0.total_sent is not an integer"))),
 		).costing(32 << 20)},
 		{29, "members that nobody knows", answered200(`{"success":true,"version":2,"data":[],"meta":{"total":1},"links":{"next":null}}`).both(succeeds, 1, 1)},
 		{30, "a send whose data is missing, or anything", answered200(`{"success":true}`, `{"success":true,"data":null}`, `{"success":true,"data":{}}`, `{"success":true,"data":"x"}`).

@@ -27,7 +27,7 @@ func hostileLists() []hostileRow {
 		{33, "a list whose data is null", answered200(`{"success":true,"data":null}`, `{"success":true,"data":{"data":null}}`).
 			both(succeeds, 1, 1).where(givesNobody)},
 		{34, "a list that is an object", together(
-			answered200(`{"success":true,"data":{"data":{"customer_id":"1"}}}`).where(tells("data.data is an object where a list is due")),
+			answered200(`{"success":true,"data":{"data":{"customer_id":"1"}}}`).where(tells("data.data is an object, want an array")),
 			answered200(`{"success":true,"data":{"id":"1"}}`).reading(listingEventsPage).where(tells("data.data is missing")),
 		).read(doneButGarbled, 1, 1)},
 		{35, "customers that are not nested", answered200(`{"success":true,"data":[{"customer_id":"1"}],"meta":`+nextIsB+`}`).
@@ -45,7 +45,7 @@ func hostileLists() []hostileRow {
 		})},
 		{39, "a next page without a cursor", eachOf([]string{`null`, `""`}, func(cursor string) hostileCases {
 			return walked(script{"": {items: []string{"1"}, meta: `{"has_next_page":true,"next_page_cursor":` + cursor + `}`}}).
-				read(ledAstray, 1, 1).where(is(messaging.ErrBadCursor), tells("has a next page without a cursor"), gives("1"))
+				read(ledAstray, 1, 1).where(is(messaging.ErrBadCursor), tells("is missing although has_next_page is true"), gives("1"))
 		})},
 		{40, "a cursor without a next page", walked(script{"": {items: []string{"1"}, meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}).
 			read(succeeds, 1, 1).where(gives("1"))},
@@ -71,7 +71,7 @@ func hostileLists() []hostileRow {
 			answered200(`{"success":true,"data":[],"meta":{"per_page":0}}`).where(hasMeta(messaging.PageMeta{})),
 		).reading(listingFiveCustomers).read(succeeds, 1, 1)},
 		{47, "a million rows", answered200(`{"success":true,"data":[`+strings.Repeat(`{},`, 1e6-1)+`{}]}`).
-			read(doneButGarbled, 1, 1).where(is(messaging.ErrTooLarge), tells("data.10000 is one row too many")).costing(32 << 20)},
+			read(doneButGarbled, 1, 1).where(is(messaging.ErrTooLarge), tells("data.10000 exceeds the limit of 10000 rows")).costing(32 << 20)},
 		{48, "a cursor of signs that mean something in a URL", walked(script{"": {items: []string{"1"}, meta: pageBefore(oddCursor)}, oddCursor: {items: []string{"2"}, meta: lastPage}}).
 			read(succeeds, 2, 2).where(gives("1", "2"))},
 		{49, "a record that comes twice", walked(script{"": {items: []string{"1", "1"}, meta: pageBefore("b")}, "b": {items: []string{"1"}, meta: lastPage}}).
@@ -86,7 +86,7 @@ func hostileLists() []hostileRow {
 			answered200(`{"success":true,"data":[{"total_sent":"3","total_delivered":3.0,"total_failed":1e2,"total_complained":null,"total_bounced":-1}]}`).reading(listingMessagesPage).
 				read(succeeds, 1, 1).where(gives(messaging.TransactionalMessage{TotalSent: 3, TotalDelivered: 3, TotalFailed: 100, TotalBounced: -1})),
 			answered200(`{"success":true,"data":[{"total_sent":1e30}]}`).reading(listingMessagesPage).
-				read(doneButGarbled, 1, 1).where(tells("data.0.total_sent is not a whole number")),
+				read(doneButGarbled, 1, 1).where(tells("data.0.total_sent is not an integer")),
 		)},
 		{53, "providers in every form", together(
 			answered200(`{"success":true,"data":[{"providers":null}]}`, `{"success":true,"data":[{"providers":""}]}`).where(gives(messaging.Customer{})),

@@ -19,18 +19,18 @@ type Page[T any] struct {
 	Response *Response
 }
 
-// PageMeta says where a page stands in its list. An answer without it is the
-// only page.
+// PageMeta is the position of a page in its list. A response without it is the only
+// page.
 type PageMeta struct {
 	HasNextPage, HasPrevPage bool
-	// NextPageCursor and PrevPageCursor are opaque; "" where there is no such page.
+	// NextPageCursor and PrevPageCursor are opaque; "" if there is no such page.
 	NextPageCursor, PrevPageCursor string
 	// PerPage is the page size in effect.
 	PerPage int
 }
 
-// Collect gathers what a range yields. On an error it returns the items before
-// it, and the error.
+// Collect returns the items that seq yields. On an error it returns the items
+// before it, and the error.
 func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	var all []T
 	for item, err := range seq {
@@ -42,7 +42,7 @@ func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	return all, nil
 }
 
-// listQuery is the query of every list; each uses the part that it has.
+// listQuery is the query of every list. Each list uses some of the fields.
 type listQuery struct {
 	PerPage     int      `url:"per_page,omitempty"`
 	Cursor      string   `url:"cursor,omitempty"`
@@ -101,16 +101,16 @@ func (q *listQuery) longestFilter() string {
 
 func checkFilter(p *problems, field string, values []string) {
 	if values != nil && len(values) == 0 {
-		p.add(field, "must not be empty: that would select everybody; nil stands for no filter")
+		p.add(field, "must not be empty: that would select all customers; use nil for no filter")
 	}
 	for i, value := range values {
 		at := p.in(field).index(i)
 		at.requiredText("", value)
 		if strings.Contains(value, ",") {
-			at.add("", "must not have a comma, which would make it two")
+			at.add("", "must not contain a comma: the service would read two values")
 		}
 		if strings.TrimSpace(value) != value {
-			at.add("", "must not begin or end with a blank, which the service may cut off")
+			at.add("", "must not begin or end with white space, which the service may remove")
 		}
 	}
 }
@@ -124,10 +124,10 @@ func list[T any, M model[T]](ctx context.Context, c *core, op operation, q listQ
 	return page, nil
 }
 
-// fetch fetches one page, into the room that it is given. Beside an error stands
-// a page with the meta alone, where the answer still told.
-func fetch[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption, room []T) (*Page[T], error) {
-	rows := &pageReader[T, M]{perPage: q.PerPage, items: room[:0]}
+// fetch fetches one page into buffer. With an error it returns a page that has the
+// meta alone, if the response had one.
+func fetch[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption, buffer []T) (*Page[T], error) {
+	rows := &pageReader[T, M]{perPage: q.PerPage, items: buffer[:0]}
 	x := c.newExchange(ctx, call{operation: op, rows: rows}, opts)
 	x.call.query = q.encode(!x.settings.withoutValidation, &x.problems)
 	response, err := x.run()
@@ -143,8 +143,8 @@ type pageReader[T any, M model[T]] struct {
 	outer, inner *PageMeta
 }
 
-// maxRows is the number of rows that no page may exceed, unless more than half
-// of it were asked for.
+// maxRows is the largest number of rows in a page, unless more than half of it were
+// requested.
 const maxRows = 10_000
 
 func (p *pageReader[T, M]) readData(r *reader) error {
@@ -156,7 +156,7 @@ func (p *pageReader[T, M]) readData(r *reader) error {
 		switch string(key) {
 		case "data":
 			if hasRows && !p.skipRows {
-				return errTwice
+				return errDuplicate
 			}
 			hasRows = true
 			return p.readRows(r)
@@ -176,13 +176,13 @@ func (p *pageReader[T, M]) readRows(r *reader) error {
 	if null, err := r.null(); null {
 		return err
 	}
-	if p.skipRows { // however deep they go
+	if p.skipRows { // however deep they are nested
 		return r.scalar(r.json.Skip())
 	}
 	limit := max(maxRows, 2*p.perPage)
 	return r.array(func(i int) error {
 		if i == limit {
-			return fmt.Errorf("is one row too many: %w", ErrTooLarge)
+			return fmt.Errorf("exceeds the limit of %d rows: %w", limit, ErrTooLarge)
 		}
 		if cap(p.items) == 0 {
 			p.items = make([]T, 0, p.capacity())
@@ -193,7 +193,7 @@ func (p *pageReader[T, M]) readRows(r *reader) error {
 	})
 }
 
-// capacity is the room for the rows that are likely to come.
+// capacity is the number of rows that are likely to follow.
 func (p *pageReader[T, M]) capacity() int {
 	const serviceDefault = 20
 	if p.perPage <= 0 {
@@ -208,7 +208,7 @@ func (p *pageReader[T, M]) withoutRows() { *p = pageReader[T, M]{perPage: p.perP
 
 func (p *pageReader[T, M]) finish() error {
 	if p.outer != nil && p.inner != nil && *p.outer != *p.inner {
-		return at("meta", errTwoMetas)
+		return at("meta", errMetasDiffer)
 	}
 	return nil
 }
@@ -224,17 +224,17 @@ func (p *pageReader[T, M]) meta() PageMeta {
 	}
 }
 
-// readMeta reads a meta object. null and an empty list, which some servers write
-// for an empty object, are none.
+// readMeta reads a meta object. null, and an empty array, which some servers write
+// for an empty object, count as no meta.
 func readMeta(r *reader, into **PageMeta) error {
 	if *into != nil {
-		return errTwice
+		return errDuplicate
 	}
 	switch r.kind() {
 	case kindNull:
 		return r.skip()
 	case kindArray:
-		return r.array(func(int) error { return r.unexpected("nothing") })
+		return r.array(func(int) error { return r.unexpected("no element") })
 	}
 	m := new(metaReader)
 	err := r.object(func(key []byte) error { return m.readMember(r, key) })
@@ -262,7 +262,7 @@ func (m *metaReader) readMember(r *reader, key []byte) (err error) {
 		return r.boolean(&m.meta.HasPrevPage)
 	case "next_page_cursor":
 		if m.hasCursor {
-			return errTwice
+			return errDuplicate
 		}
 		m.hasCursor = true
 		m.meta.NextPageCursor, err = r.cursor()
@@ -279,7 +279,7 @@ func (m *metaReader) readMember(r *reader, key []byte) (err error) {
 
 func (m *metaReader) readFlag(r *reader) error {
 	if m.hasFlag {
-		return errTwice
+		return errDuplicate
 	}
 	m.hasFlag = true
 	if null, err := r.null(); null {
@@ -289,7 +289,7 @@ func (m *metaReader) readFlag(r *reader) error {
 	return r.boolean(&m.meta.HasNextPage)
 }
 
-// cursor reads a cursor, which must come back to the service as it was.
+// cursor reads a cursor, which has to be sent back to the service unchanged.
 func (r *reader) cursor() (string, error) {
 	var cursor string
 	err := r.string(&cursor)
@@ -299,61 +299,63 @@ func (r *reader) cursor() (string, error) {
 	return cursor, err
 }
 
-// trail is the way that a range has come: it leads on, and never in circles.
-type trail struct {
+// cursorGuard refuses cursors that would make a range loop or end early.
+type cursorGuard struct {
 	op    operation
 	seed  maphash.Seed
-	seen  map[uint64]struct{} // hashes, so that a long walk stays small
+	seen  map[uint64]struct{} // hashes, so that a long range takes little memory
 	empty int                 // pages in a row
 }
 
-// maxEmptyPages is how many empty pages in a row a range goes through.
+// maxEmptyPages is the number of empty pages in a row that a range accepts.
 const maxEmptyPages = 100
 
-func newTrail(op operation, start string) *trail {
-	t := &trail{op: op, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{})}
-	t.seen[maphash.String(t.seed, start)] = struct{}{}
-	return t
+func newCursorGuard(op operation, start string) *cursorGuard {
+	g := &cursorGuard{op: op, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{})}
+	g.seen[maphash.String(g.seed, start)] = struct{}{}
+	return g
 }
 
-// next returns the cursor of the page after one with the given meta, "" after
-// the last.
-func (t *trail) next(meta PageMeta, rows int, response *Response) (string, error) {
+// next returns the cursor of the next page, "" after the last.
+func (g *cursorGuard) next(meta PageMeta, rows int, response *Response) (string, error) {
 	cursor := meta.NextPageCursor
 	switch {
 	case !meta.HasNextPage:
 		return "", nil
 	case cursor == "":
-		return "", t.bad(response, "has a next page without a cursor")
+		return "", g.invalid(response, "is missing although has_next_page is true")
+	case g.hasSeen(cursor):
+		return "", g.invalid(response, "is the cursor of an earlier page")
 	}
-	hash := maphash.String(t.seed, cursor)
-	if _, circle := t.seen[hash]; circle {
-		return "", t.bad(response, "leads back to an earlier page")
+	g.seen[maphash.String(g.seed, cursor)] = struct{}{}
+	if g.empty++; rows > 0 {
+		g.empty = 0
 	}
-	t.seen[hash] = struct{}{}
-	if t.empty++; rows > 0 {
-		t.empty = 0
-	}
-	if t.empty > maxEmptyPages {
-		return cursor, t.bad(response, fmt.Sprintf("is the end of %d empty pages in a row", t.empty))
+	if g.empty > maxEmptyPages {
+		return cursor, g.invalid(response, fmt.Sprintf("follows %d empty pages in a row", g.empty))
 	}
 	return cursor, nil
 }
 
-// ahead returns the cursor of the page after one that can't be read, "" where it
-// is not told or leads back.
-func (t *trail) ahead(meta PageMeta) string {
-	if _, circle := t.seen[maphash.String(t.seed, meta.NextPageCursor)]; circle || !meta.HasNextPage {
+// afterUnreadable returns the cursor of the page after one that can't be read, ""
+// if it is unknown or that of an earlier page.
+func (g *cursorGuard) afterUnreadable(meta PageMeta) string {
+	if !meta.HasNextPage || g.hasSeen(meta.NextPageCursor) {
 		return ""
 	}
 	return meta.NextPageCursor
 }
 
-func (t *trail) bad(response *Response, problem string) error {
-	return unusable(t.op, response, at("meta.next_page_cursor", fmt.Errorf("%s: %w", problem, ErrBadCursor)))
+func (g *cursorGuard) hasSeen(cursor string) bool {
+	_, seen := g.seen[maphash.String(g.seed, cursor)]
+	return seen
 }
 
-// unusable is the error for an answer that was read, and makes no sense.
+func (g *cursorGuard) invalid(response *Response, problem string) error {
+	return unusable(g.op, response, at("meta.next_page_cursor", fmt.Errorf("%s: %w", problem, ErrBadCursor)))
+}
+
+// unusable is the error for a response that was read and makes no sense.
 func unusable(op operation, response *Response, err error) *DecodeError {
 	e := &DecodeError{Call: newCall(op), StatusCode: response.StatusCode, Header: response.Header, Err: err}
 	e.complete(response.Attempts, DeliveryAccepted, false)
@@ -362,13 +364,13 @@ func unusable(op operation, response *Response, err error) *DecodeError {
 
 // pages ranges over pages.
 func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[*Page[T], error] {
-	return walk[T, M](ctx, c, op, q, opts, false)
+	return walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts})
 }
 
 // all ranges over the items of pages.
 func all[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for page, err := range walk[T, M](ctx, c, op, q, opts, true) {
+		for page, err := range walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts, reuse: true}) {
 			if err != nil {
 				var none T
 				yield(none, err)
@@ -383,44 +385,31 @@ func all[T any, M model[T]](ctx context.Context, c *core, op operation, q listQu
 	}
 }
 
-// walk is the one loop over pages. Everything that the package documentation
-// promises about ranges is kept here. Where pages are fleeting, so that nobody
-// keeps their Items, they take turns in the same room: one page is read ahead
-// while the loop goes through the other.
-func walk[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption, fleeting bool) iter.Seq2[*Page[T], error] {
+// walk is the one loop over pages. What the package documentation promises about
+// ranges is done here.
+func walk[T any, M model[T]](ctx context.Context, r listRange) iter.Seq2[*Page[T], error] {
 	return func(yield func(*Page[T], error) bool) {
-		var ahead sync.WaitGroup
-		defer ahead.Wait()
+		f := &pageFetcher[T, M]{listRange: r} // every range starts over
+		defer f.running.Wait()
 		if ctx != nil { // a nil context is refused with the other arguments
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
 			defer cancel()
 		}
-
-		var rooms [2][]T
-		read := func(n int, cursor string) fetched[T] {
-			q := q
-			q.Cursor = cursor
-			page, err := fetch[T, M](ctx, c, op, q, opts, rooms[n%2])
-			if fleeting {
-				rooms[n%2] = page.Items
-			}
-			return fetched[T]{page: page, err: err}
-		}
-		readAhead := !c.perRequest.with(opts, new(problems)).withoutReadAhead
-		trail := newTrail(op, q.Cursor)
-		cursor, current := q.Cursor, read(0, q.Cursor)
+		readAhead := !f.core.perRequest.with(f.opts, new(problems)).withoutReadAhead
+		guard := newCursorGuard(f.op, f.query.Cursor)
+		cursor := f.query.Cursor
+		current := f.fetch(ctx, 0, cursor)
 		for n := 0; ; n++ {
+			page := current.page
 			if current.err != nil {
-				yield(nil, &PageError{Cursor: cursor, Next: trail.ahead(current.page.Meta), Err: current.err})
+				yield(nil, &PageError{Cursor: cursor, Next: guard.afterUnreadable(page.Meta), Err: current.err})
 				return
 			}
-			page := current.page
-			next, err := trail.next(page.Meta, len(page.Items), page.Response)
-			var coming chan fetched[T]
+			next, err := guard.next(page.Meta, len(page.Items), page.Response)
+			var ahead <-chan fetched[T]
 			if readAhead && n > 0 && next != "" && err == nil {
-				coming = make(chan fetched[T], 1)
-				ahead.Go(func() { fetchAhead(coming, func() fetched[T] { return read(n+1, next) }) })
+				ahead = f.fetchAhead(ctx, n+1, next)
 			}
 			switch {
 			case !yield(page, nil):
@@ -430,38 +419,71 @@ func walk[T any, M model[T]](ctx context.Context, c *core, op operation, q listQ
 				return
 			case next == "":
 				return
-			case coming != nil:
-				current = (<-coming).landed()
+			case ahead != nil:
+				current = (<-ahead).inCaller()
 			default:
-				current = read(n+1, next)
+				current = f.fetch(ctx, n+1, next)
 			}
 			cursor = next
 		}
 	}
 }
 
-// fetched is a page, or why there is none.
+// listRange is what a range goes through.
+type listRange struct {
+	core  *core
+	op    operation
+	query listQuery
+	opts  []RequestOption
+	// reuse says that the Items of a page are not kept. Two pages, one that is read
+	// ahead and one that the caller works on, then use two buffers by turns.
+	reuse bool
+}
+
+// pageFetcher fetches the pages of one range.
+type pageFetcher[T any, M model[T]] struct {
+	listRange
+	buffers [2][]T
+	running sync.WaitGroup
+}
+
+// fetch fetches the n-th page.
+func (f *pageFetcher[T, M]) fetch(ctx context.Context, n int, cursor string) fetched[T] {
+	q := f.query
+	q.Cursor = cursor
+	page, err := fetch[T, M](ctx, f.core, f.op, q, f.opts, f.buffers[n%2])
+	if f.reuse {
+		f.buffers[n%2] = page.Items
+	}
+	return fetched[T]{page: page, err: err}
+}
+
+// fetchAhead fetches the n-th page in another goroutine.
+func (f *pageFetcher[T, M]) fetchAhead(ctx context.Context, n int, cursor string) <-chan fetched[T] {
+	ahead := make(chan fetched[T], 1)
+	f.running.Go(func() {
+		result := fetched[T]{exited: true}
+		defer func() {
+			result.panicked = recover()
+			ahead <- result
+		}()
+		result = f.fetch(ctx, n, cursor)
+	})
+	return ahead
+}
+
+// fetched is the result of fetching a page.
 type fetched[T any] struct {
 	page *Page[T]
 	err  error
-	// panicked and exited are how a transport of the caller's can end a goroutine.
-	// Both belong to the goroutine of the caller.
+	// A transport of the caller's can panic or call runtime.Goexit. Both belong in
+	// the goroutine of the caller.
 	panicked any
 	exited   bool
 }
 
-// fetchAhead reads a page, however that ends.
-func fetchAhead[T any](coming chan<- fetched[T], read func() fetched[T]) {
-	f := fetched[T]{exited: true}
-	defer func() {
-		f.panicked = recover()
-		coming <- f
-	}()
-	f = read()
-}
-
-// landed is f in the goroutine of the caller.
-func (f fetched[T]) landed() fetched[T] {
+// inCaller returns f, or ends the goroutine of the caller as the other one ended.
+func (f fetched[T]) inCaller() fetched[T] {
 	switch {
 	case f.panicked != nil:
 		panic(f.panicked)

@@ -399,7 +399,7 @@ func TestRangeEnds(t *testing.T) {
 }
 
 func TestRangeRefusesACursorThatLeadsAstray(t *testing.T) {
-	const circle, nowhere = "leads back to an earlier page", "has a next page without a cursor"
+	const circle, nowhere = "is the cursor of an earlier page", "is missing although has_next_page is true"
 	for _, row := range []walk{
 		{name: "a cursor that stays where it is",
 			script: threePages.with("b", scriptedPage{items: []string{"b1"}, meta: pageBefore("b")}),
@@ -454,7 +454,7 @@ func TestRangeGoesThroughEmptyPagesButNotForEver(t *testing.T) {
 			script: hundred, items: []string{"first", "last"}, asked: throughHundred},
 		{name: "one more is the end",
 			script: tooMany, items: []string{"first"}, asked: throughTooMany[:102],
-			ends: badCursor("101", "102", "is the end of 101 empty pages in a row")},
+			ends: badCursor("101", "102", "follows 101 empty pages in a row")},
 		{name: "an item between them starts the count anew",
 			script: interrupted, items: []string{"first", "between", "last"}, asked: throughInterrupted},
 	} {
@@ -485,7 +485,7 @@ func TestRangeEndsWithTheErrorOfAnyPage(t *testing.T) {
 				text: "can't understand the answer (200): the answer is not valid JSON; it is safe to ask again"}},
 		{name: "a row that can't be read", page: scriptedPage{rows: `[{},5]`}, requests: 1, tellsNext: true,
 			ends: rangeEnding{delivery: messaging.DeliveryAccepted,
-				text: "can't understand the answer (200): {rows}.1 is a number where an object is due; it is safe to ask again"}},
+				text: "can't understand the answer (200): {rows}.1 is a number, want an object; it is safe to ask again"}},
 	} {
 		cursors, items := []string{"", "b", "c"}, []string{"a1", "a2", "b1", "b2", "c1", "c2"}
 		for i, cursor := range cursors {
@@ -506,7 +506,7 @@ func TestRangeEndsWithTheErrorOfAnyPage(t *testing.T) {
 
 func TestNoPageIsSkippedToWhereThereIsNone(t *testing.T) {
 	walk{script: script{"": {rows: `[5]`, meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}, asked: []string{""},
-		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number where an object is due"}}.run(t)
+		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number, want an object"}}.run(t)
 }
 
 func TestPageErrorNamesNoNextCursorWhereDataIsDuplicated(t *testing.T) {

@@ -440,7 +440,7 @@ func (x *exchange) unusable(resp *http.Response, body []byte, err error, d Deliv
 
 func (x *exchange) apiError(resp *http.Response, body []byte) *APIError {
 	body = x.redactor.body(body, maxErrorBody)
-	c := readComplaint(body)
+	c := readErrorBody(body)
 	c.rewrite(x.redactor.text)
 	retryAfter, _ := retryAfterOf(resp)
 	return &APIError{Call: x.newCall(), StatusCode: resp.StatusCode, Code: c.code, Message: c.message, Fields: c.fields,

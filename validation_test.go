@@ -392,8 +392,8 @@ func TestANegativePageSizeIsRefused(t *testing.T) {
 
 func TestAFilterThatWouldSelectSomebodyElseIsRefused(t *testing.T) {
 	type params = messaging.CustomerListParams
-	const everybody = "must not be empty: that would select everybody; nil stands for no filter"
-	const two = "must not have a comma, which would make it two"
+	const everybody = "must not be empty: that would select all customers; use nil for no filter"
+	const two = "must not contain a comma: the service would read two values"
 	requireAlwaysRefused(t, []refusal{
 		{"an empty list of ids selects everybody",
 			listingCustomers(params{CustomerIDs: []string{}}), []string{"customer_ids " + everybody}},
@@ -487,7 +487,7 @@ func TestARangeOverABadFilterEndsAtOnceWithTheRefusal(t *testing.T) {
 	for name, walk := range ranges {
 		t.Run(name, func(t *testing.T) {
 			err := walk()
-			requireRefused(t, err, "customer_ids must not be empty: that would select everybody; nil stands for no filter")
+			requireRefused(t, err, "customer_ids must not be empty: that would select all customers; use nil for no filter")
 			var page *messaging.PageError
 			require.ErrorAs(t, err, &page)
 			assert.Equal(t, "page-2", page.Cursor)
@@ -594,7 +594,7 @@ func TestABlankAroundAFilterIsRefused(t *testing.T) {
 				_, err := client.Customers.Get(ctx, id, opts...)
 				return err
 			},
-			problems: []string{"customer_ids.0 must not begin or end with a blank, which the service may cut off"},
+			problems: []string{"customer_ids.0 must not begin or end with white space, which the service may remove"},
 		})
 	}
 }
