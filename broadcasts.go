@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// BroadcastsService sends e-mail and push broadcasts. Reach it through [Client].
+// BroadcastsService sends e-mail and push broadcasts; see [Client.Broadcasts].
 type BroadcastsService service
 
 var (
@@ -15,8 +15,8 @@ var (
 		subject: "the broadcast", done: "sent"}
 )
 
-// SendEmail sends an e-mail broadcast, now or at p.Schedule. Customers named in
-// p.To are created or updated on the way.
+// SendEmail sends an e-mail broadcast, now or at p.Schedule. The service creates or
+// updates the customers in p.To.
 //
 // The call is retried only where the service certainly did nothing, so that the
 // broadcast is not sent twice unless [WithRepeatableSend] allows it. On an error,
@@ -29,9 +29,9 @@ func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParam
 }
 
 // SendPush sends a push notification broadcast, now or at p.Schedule, to the
-// devices of the customers in p.To. Devices given there are stored first.
+// devices of the customers in p.To. The service stores the devices given there.
 //
-// It is repeated, and fails, as [BroadcastsService.SendEmail] does.
+// Retries and errors are those of [BroadcastsService.SendEmail].
 //
 // API: POST /v1/broadcast/send/push-notification
 func (s *BroadcastsService) SendPush(ctx context.Context, p PushBroadcastParams, opts ...RequestOption) (*Response, error) {
@@ -44,8 +44,8 @@ type EmailBroadcastParams struct {
 	SenderEmail string
 	// SenderName is a display name, such as "Acme Billing".
 	SenderName string
-	// Email is the recipient address. How it relates to To is not documented by
-	// the service; its samples give both.
+	// Email is the recipient address. The service does not document how it relates
+	// to To; its samples have both.
 	Email   string
 	Subject string
 	// CC, BCC and ReplyTo are e-mail addresses.
@@ -53,17 +53,17 @@ type EmailBroadcastParams struct {
 	// Message is the content. It is always required, so neither template id is.
 	Message    string
 	TemplateID string
-	// EmailTemplateID is the id of an e-mail template, another thing than TemplateID.
+	// EmailTemplateID is the id of an e-mail template, distinct from TemplateID.
 	EmailTemplateID string
-	// Variables fill the template. Values are written as encoding/json writes
-	// them; what it can't write is a [*ValidationError].
+	// Variables are the variables of the template. encoding/json writes the values;
+	// one that it can't write is a [*ValidationError].
 	Variables map[string]any
 	// MessageType is the kind of message. The service does not document its
-	// values, so any text is sent as it stands.
+	// values, so any string is sent.
 	MessageType string
-	// To is the audience. The zero Audience is an error.
+	// To is the audience. The zero Audience is refused.
 	To Audience
-	// Schedule is when to send; nil sends now.
+	// Schedule is the time to send; nil sends now.
 	Schedule *Schedule
 }
 
@@ -79,10 +79,10 @@ func (p *EmailBroadcastParams) validate(problems *problems) {
 	problems.text("template_id", p.TemplateID)
 	problems.text("email_template_id", p.EmailTemplateID)
 	problems.requiredText("message_type", p.MessageType)
-	validateWhoAndWhen(problems, p.To, p.Schedule)
+	validateAudienceAndSchedule(problems, p.To, p.Schedule)
 }
 
-// emailBroadcastBody is EmailBroadcastParams on the wire.
+// emailBroadcastBody is the wire form of EmailBroadcastParams.
 type emailBroadcastBody struct {
 	SenderEmail     string         `json:"sender_email"`
 	SenderName      string         `json:"sender_name"`
@@ -115,13 +115,13 @@ func (p *EmailBroadcastParams) wire(problems *problems) any {
 type PushBroadcastParams struct {
 	Subject string
 	Message string
-	// WhatsAppTemplateID is optional: the service lists it as required, and
-	// leaves it out of its own samples.
+	// WhatsAppTemplateID is optional: the service lists it as required, but its own
+	// samples omit it.
 	WhatsAppTemplateID string
-	// To is the audience: all customers, customers or segments. The zero
-	// Audience is an error.
+	// To is the audience: all customers, customers or segments. The zero Audience is
+	// refused.
 	To Audience
-	// Schedule is when to send; nil sends now.
+	// Schedule is the time to send; nil sends now.
 	Schedule *Schedule
 }
 
@@ -129,10 +129,10 @@ func (p *PushBroadcastParams) validate(problems *problems) {
 	problems.requiredText("subject", p.Subject)
 	problems.requiredText("message", p.Message)
 	problems.text("whatsapp_template_id", p.WhatsAppTemplateID)
-	validateWhoAndWhen(problems, p.To, p.Schedule)
+	validateAudienceAndSchedule(problems, p.To, p.Schedule)
 }
 
-// pushBroadcastBody is PushBroadcastParams on the wire.
+// pushBroadcastBody is the wire form of PushBroadcastParams.
 type pushBroadcastBody struct {
 	Subject            string `json:"subject"`
 	Message            string `json:"message"`
@@ -150,8 +150,8 @@ func (p *PushBroadcastParams) wire(problems *problems) any {
 func (p *EmailBroadcastParams) audience() Audience { return p.To }
 func (p *PushBroadcastParams) audience() Audience  { return p.To }
 
-// broadcastBody is what both kinds of broadcast say about who and when, but for
-// the recipients, who are written after it.
+// broadcastBody is the part that both kinds of broadcast share, without the
+// recipients, which are written after it.
 type broadcastBody struct {
 	AllCustomers bool      `json:"all_customers,omitempty"`
 	ScheduleType string    `json:"schedule_type"`
@@ -159,13 +159,13 @@ type broadcastBody struct {
 }
 
 func newBroadcastBody(p *problems, to Audience, at *Schedule) broadcastBody {
-	if to.flaw != "" {
-		p.add("recipients", to.flaw)
+	if to.problem != "" {
+		p.add("recipients", to.problem)
 	}
 	return broadcastBody{AllCustomers: to.all, ScheduleType: at.wireType(), ScheduleDate: at}
 }
 
-func validateWhoAndWhen(p *problems, to Audience, at *Schedule) {
+func validateAudienceAndSchedule(p *problems, to Audience, at *Schedule) {
 	to.validate(p)
 	if at != nil {
 		at.validate(p.in("schedule_date"))

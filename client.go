@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// Version is the version of this package, as the User-Agent header tells it.
+// Version is the version of this package, sent in the User-Agent header.
 const Version = "0.1.0"
 
-// Client is the way into the service. Create one with [NewClient], share it
-// among any number of goroutines, and keep it: its connections are reused.
+// Client calls the service's API. Create one with [NewClient] and reuse it: it keeps
+// connections open. It is safe for concurrent use.
 //
 // A Client prints, logs and marshals without its API key.
 type Client struct {
@@ -29,11 +29,11 @@ type Client struct {
 	core *core
 }
 
-// service is what every resource is built on.
+// service is shared by the services of all resources.
 type service struct{ core *core }
 
-// core is the configured client, immutable once it is built. It stays behind a
-// pointer, which fmt does not follow when it prints a Client within a struct.
+// core is the configured client. It is immutable after NewClient, and referenced by
+// pointer, since fmt does not follow a pointer within a struct that it prints.
 type core struct {
 	baseURL string // no trailing slash
 	http    http.Client
@@ -54,8 +54,8 @@ type core struct {
 // address. Nothing is sent, and nothing but the proxy settings is read from the
 // environment.
 //
-// The error is a [*ValidationError] that lists every bad argument at once and
-// quotes none of them.
+// The error is a [*ValidationError] that lists every invalid argument and quotes
+// none of them.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	var config config
 	var problems problems
@@ -86,7 +86,7 @@ type Request struct {
 	// "request".
 	Op string
 	// Method is the HTTP method. Every method but GET and HEAD is taken to act on
-	// the world, and is repeated only where it is proved not to have been sent.
+	// the world, and is retried only where the service certainly did nothing.
 	Method string
 	// Path is relative to the base URL and already escaped, see [url.PathEscape].
 	// An absolute URL, a //host, a dot segment and a query are refused.
@@ -94,30 +94,29 @@ type Request struct {
 	Query url.Values
 	// Body is written with encoding/json; nil sends none. GET and HEAD have none.
 	Body any
-	// Into receives the member "data" of the answer by encoding/json; it is a
+	// Into receives the member "data" of the response, by encoding/json. It is a
 	// pointer, or nil to leave the data in [Response.Data].
 	Into any
 }
 
-// Response is an answer of the service that said success.
+// Response is a successful response of the service.
 type Response struct {
 	StatusCode int
 	// Header is that of the response; a quoted API key is replaced.
 	Header http.Header
 	// Message is the human-readable message of the service.
 	Message string
-	// Data is the member "data" as it came; nil on a list page.
+	// Data is the member "data" as received; nil for a list.
 	Data json.RawMessage
-	// Attempts is how many times the request was put on its way. net/http can
-	// repeat a read on its own within one attempt.
+	// Attempts is the number of attempts that were made. net/http can repeat a read
+	// on its own within one attempt.
 	Attempts int
-	// Duration is the time from the call to its return, waits included.
+	// Duration is the time that the call took, waits included.
 	Duration time.Duration
 }
 
-// Do sends a request that this package does not model, with the guarantees of
-// the methods that it does: the same errors, the same [Delivery], the same care
-// not to send twice.
+// Do sends a request that this package does not model. Errors, [Delivery] and retries
+// are those of the other methods. Any method but GET and HEAD is a send.
 func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*Response, error) {
 	op := req.operation()
 	var problems problems
@@ -173,7 +172,7 @@ func (r Request) validate(p *problems) {
 	}
 }
 
-// hasDotSegment reports whether an unescaped path climbs out of where it is put.
+// hasDotSegment reports whether an unescaped path has a segment "." or "..".
 func hasDotSegment(path string) bool {
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {
@@ -183,7 +182,7 @@ func hasDotSegment(path string) bool {
 	return false
 }
 
-// fill decodes data into r.Into, which stays as it was where that fails.
+// fill decodes data into r.Into, which is unchanged on an error.
 func (r Request) fill(data json.RawMessage) error {
 	into := reflect.ValueOf(r.Into).Elem()
 	fresh := reflect.New(into.Type())
@@ -194,19 +193,19 @@ func (r Request) fill(data json.RawMessage) error {
 	return nil
 }
 
-// anyBody is a body that is sent as encoding/json writes it.
+// anyBody is a body that encoding/json writes.
 type anyBody struct{ value any }
 
 func (anyBody) validate(*problems)   {}
 func (b anyBody) wire(*problems) any { return b.value }
 
-// Format prints the client, under every verb, as the base URL that it talks to.
+// Format prints the client as its base URL, whatever the verb.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.text()) }
 
-// LogValue logs the client as the base URL that it talks to.
+// LogValue logs the client as its base URL.
 func (c Client) LogValue() slog.Value { return slog.StringValue(c.text()) }
 
-// MarshalJSON writes the client as the base URL that it talks to.
+// MarshalJSON writes the client as its base URL.
 func (c Client) MarshalJSON() ([]byte, error) { return json.Marshal(c.text()) }
 
 func (c Client) text() string {

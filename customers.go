@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// CustomersService lists the customers of the account. Reach it through [Client].
+// CustomersService lists the customers of the account; see [Client.Customers].
 type CustomersService service
 
 var (
@@ -19,7 +19,7 @@ var (
 	getCustomer   = operation{name: "get customer", method: http.MethodGet, path: "/v1/customers"}
 )
 
-// List returns one page of customers. [CustomersService.All] walks them all.
+// List returns one page of customers. [CustomersService.All] ranges over all of them.
 //
 // API: GET /v1/customers
 func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts ...RequestOption) (*Page[Customer], error) {
@@ -43,8 +43,8 @@ func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts .
 }
 
 // Get returns the customer with the given customer id. The error is
-// [ErrCustomerNotFound] where there is none, and a [*DecodeError] where the
-// service answers with somebody else, or with several.
+// [ErrCustomerNotFound] if there is none, and a [*DecodeError] if the service responds
+// with another customer, or with several.
 //
 // API: GET /v1/customers
 func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...RequestOption) (*Customer, error) {
@@ -62,7 +62,7 @@ func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ..
 
 var (
 	errAnotherCustomer  = errors.New("is another customer")
-	errSeveralCustomers = errors.New("is several customers")
+	errSeveralCustomers = errors.New("has several customers")
 )
 
 // only lists by an identity that at most one customer has.
@@ -72,7 +72,7 @@ func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*C
 	opts = slices.Concat(opts, []RequestOption{WithoutReadAhead()})
 	for page, err := range pages[Customer](ctx, s.core, getCustomer, q, opts) {
 		if err != nil {
-			return nil, errors.Unwrap(err) // the cursor of a page is of no use here
+			return nil, errors.Unwrap(err) // the caller has no use for a cursor
 		}
 		found, response = append(found, page.Items...), page.Response
 		if len(found) > 1 {
@@ -90,7 +90,7 @@ func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*C
 	return &found[0], nil
 }
 
-// notFoundError is ErrCustomerNotFound as the answer to one call.
+// notFoundError is ErrCustomerNotFound as the result of one call.
 type notFoundError struct{ Call }
 
 func newNotFoundError(op operation, response *Response) error {
@@ -105,14 +105,14 @@ func (e *notFoundError) Unwrap() error { return ErrCustomerNotFound }
 // CustomerListParams selects customers. Without a filter it selects them all.
 type CustomerListParams struct {
 	// PerPage is the page size; zero leaves it to the service, which uses 20.
-	// Larger pages are the easiest way to a faster walk.
+	// Larger pages make a range faster.
 	PerPage int
 	// Cursor is where to start, from [PageMeta] or [PageError]; "" is the beginning.
 	Cursor string
 	// CustomerIDs and Emails restrict the result. A filter that is empty but not
 	// nil, an empty element, and an element with a comma are a
-	// [*ValidationError]: on the wire they would select everybody, or somebody
-	// else. So is a filter too long for a URL; split it with [slices.Chunk].
+	// [*ValidationError]: on the wire they would select all or other customers. So
+	// is a filter too long for a URL; split it with [slices.Chunk].
 	CustomerIDs, Emails []string
 }
 
@@ -129,7 +129,7 @@ type Customer struct {
 	PhoneNo    string
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	// Providers are the names that the service sends as one comma-separated text.
+	// Providers are the names that the service sends as one comma-separated string.
 	Providers       []string
 	LastInteraction time.Time
 	Extra           Extra
@@ -169,7 +169,7 @@ func (c *Customer) decode(r *reader) error {
 	})
 }
 
-// customerBody is Customer on the wire.
+// customerBody is the wire form of Customer.
 type customerBody struct {
 	CustomerID      string `json:"customer_id"`
 	FirstName       string `json:"first_name"`
@@ -182,7 +182,7 @@ type customerBody struct {
 	LastInteraction string `json:"last_interaction,omitempty"`
 }
 
-// MarshalJSON writes the customer in the form of the service, Extra included.
+// MarshalJSON writes the wire form of the customer, Extra included.
 func (c Customer) MarshalJSON() ([]byte, error) {
 	return marshalModel(customerBody{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName,
 		Email: c.Email, PhoneNo: c.PhoneNo, Providers: strings.Join(c.Providers, ","),

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// bodyWriter writes the body of a request. Every value is written by
-// encoding/json, but the customers of a broadcast one by one: in one go, they
-// would take several times the memory of the body.
+// bodyWriter writes the body of a request. encoding/json writes every value, but the
+// customers of a broadcast one by one: together they would take several times the
+// memory of the body.
 type bodyWriter struct {
 	buffer  bytes.Buffer
 	encoder *json.Encoder
@@ -18,16 +18,16 @@ type bodyWriter struct {
 var bodyWriters = sync.Pool{New: func() any {
 	w := new(bodyWriter)
 	w.encoder = json.NewEncoder(&w.buffer)
-	w.encoder.SetEscapeHTML(false) // a message full of markup stays readable, and short
+	w.encoder.SetEscapeHTML(false) // markup in a message stays short
 	return w
 }}
 
 func newBodyWriter() *bodyWriter { return bodyWriters.Get().(*bodyWriter) }
 
-// maxPooledBody is the largest buffer that is worth a copy to be used again.
+// maxPooledBody is the size of the largest buffer that is copied and reused.
 const maxPooledBody = 16 << 10
 
-// finish returns what was written, and gives up w.
+// finish returns the body. w must not be used afterwards.
 func (w *bodyWriter) finish() ([]byte, error) {
 	body, err := w.buffer.Bytes(), w.err
 	if w.buffer.Cap() > maxPooledBody {
@@ -40,7 +40,7 @@ func (w *bodyWriter) finish() ([]byte, error) {
 	return body, err
 }
 
-// value writes what encoding/json makes of v.
+// value writes v by encoding/json.
 func (w *bodyWriter) value(v any) {
 	if w.err != nil {
 		return
@@ -50,8 +50,7 @@ func (w *bodyWriter) value(v any) {
 	}
 }
 
-// member adds a member to the object that has just been written, which is not
-// empty.
+// member adds a member to the non-empty object that was written last.
 func (w *bodyWriter) member(name string, value func()) {
 	if w.err != nil {
 		return
@@ -70,24 +69,23 @@ func (w *bodyWriter) list(n int, element func(i int)) {
 		if i > 0 {
 			w.buffer.WriteByte(',')
 		}
-		if i >= fairSample {
-			w.makeRoom(w.buffer.Len()-start, i, n-i)
+		if i >= sampleSize {
+			w.grow(w.buffer.Len()-start, i, n-i)
 		}
 		element(i)
 	}
 	w.buffer.WriteByte(']')
 }
 
-// fairSample is how many elements of a list tell how long the rest will be.
-const fairSample = 100
+// sampleSize is the number of elements from which the size of a list is estimated.
+const sampleSize = 100
 
-// makeRoom makes room for the rest of a list, if it is like the elements so far,
-// where there is none for the next. It goes by so few of them no further than
-// maxGuess.
-func (w *bodyWriter) makeRoom(written, elements, rest int) {
-	const maxGuess = 64 << 20
+// grow makes space for the rest of a list if the buffer is nearly full, assuming
+// elements of the average size so far, but for no more than maxGrowth bytes.
+func (w *bodyWriter) grow(written, elements, rest int) {
+	const maxGrowth = 64 << 20
 	average := written/elements + 1
 	if w.buffer.Available() < 2*average {
-		w.buffer.Grow(int(min(int64(rest)*int64(average)*9/8, maxGuess)))
+		w.buffer.Grow(int(min(int64(rest)*int64(average)*9/8, maxGrowth)))
 	}
 }

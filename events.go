@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// EventsService defines, triggers and lists events. Reach it through [Client].
+// EventsService defines, triggers and lists events; see [Client.Events].
 type EventsService service
 
 var (
@@ -39,15 +39,15 @@ func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ..
 // Trigger triggers an event for one customer.
 //
 // With p.Definition set, the payload is first checked against the definition as
-// [Event.Validate] does. It is repeated, and fails, as
-// [BroadcastsService.SendEmail] does.
+// [Event.Validate] does. Retries and errors are those of
+// [BroadcastsService.SendEmail].
 //
 // API: POST /v1/events/trigger
 func (s *EventsService) Trigger(ctx context.Context, p EventTriggerParams, opts ...RequestOption) (*Response, error) {
 	return s.core.call(ctx, call{operation: triggerEvent, params: &p, refusable: true}, opts)
 }
 
-// List returns one page of event definitions. [EventsService.All] walks them all.
+// List returns one page of event definitions. [EventsService.All] ranges over all of them.
 //
 // API: GET /v1/events
 func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...RequestOption) (*Page[Event], error) {
@@ -82,7 +82,7 @@ func (p EventListParams) query() listQuery { return listQuery{PerPage: p.PerPage
 
 // EventParameter is one value that an event takes when it is triggered.
 type EventParameter struct {
-	// Name is the key in the payload. "email" and "customer" are taken.
+	// Name is the key in the payload. It can't be "email" or "customer".
 	Name     string        `json:"name"`
 	Type     ParameterType `json:"type"`
 	Required bool          `json:"required"`
@@ -112,8 +112,8 @@ func (e *EventParameter) UnmarshalJSON(data []byte) error { return unmarshalMode
 type EventCreateParams struct {
 	Name        string
 	Description string
-	// Parameters are what the event takes. nil counts as forgotten; an empty
-	// list defines an event that takes none.
+	// Parameters are the parameters of the event. nil is refused as forgotten; use
+	// an empty list for none.
 	Parameters []EventParameter
 }
 
@@ -121,7 +121,7 @@ func (p *EventCreateParams) validate(problems *problems) {
 	problems.requiredText("name", p.Name)
 	problems.requiredText("description", p.Description)
 	if p.Parameters == nil {
-		problems.add("parameters", "is required; an empty list stands for none")
+		problems.add("parameters", "is required; use an empty list for none")
 	}
 	seen := make(map[string]bool, len(p.Parameters))
 	for i, parameter := range p.Parameters {
@@ -130,15 +130,15 @@ func (p *EventCreateParams) validate(problems *problems) {
 		at.requiredText("type", string(parameter.Type))
 		switch {
 		case slices.Contains(reservedKeys, parameter.Name):
-			at.add("name", "is taken by the customer's identity in the payload")
+			at.add("name", "is reserved for the identity of the customer in the payload")
 		case seen[parameter.Name] && parameter.Name != "":
-			at.add("name", "is the name of an earlier parameter")
+			at.add("name", "is a duplicate")
 		}
 		seen[parameter.Name] = true
 	}
 }
 
-// eventCreateBody is EventCreateParams on the wire.
+// eventCreateBody is the wire form of EventCreateParams.
 type eventCreateBody struct {
 	Name        string           `json:"name"`
 	Description string           `json:"description"`
@@ -154,8 +154,8 @@ func (p *EventCreateParams) wire(*problems) any {
 	return &eventCreateBody{Name: p.Name, Description: p.Description, Parameters: parameters}
 }
 
-// EventTriggerParams says which event happened to whom. EventID or Definition
-// is required, and so is Email or Customer.
+// EventTriggerParams is an event for a customer. EventID or Definition is required,
+// and so is Email or Customer.
 type EventTriggerParams struct {
 	// EventID is the id of the event definition. With the id alone, nothing tells
 	// which string in Values is meant as a timestamp: one in a form that the
@@ -213,12 +213,12 @@ func (p *EventTriggerParams) validate(problems *problems) {
 	}
 	for _, key := range reservedKeys {
 		if _, taken := p.Values[key]; taken {
-			payload.add(key, "is given by Email and Customer, not by Values")
+			payload.add(key, "must be given by Email or Customer, not by Values")
 		}
 	}
 }
 
-// eventTriggerBody is EventTriggerParams on the wire.
+// eventTriggerBody is the wire form of EventTriggerParams.
 type eventTriggerBody struct {
 	EventID string         `json:"event_id"`
 	Payload map[string]any `json:"payload"`
@@ -240,7 +240,7 @@ func (p *EventTriggerParams) wire(problems *problems) any {
 
 // Event is the definition of an event.
 type Event struct {
-	// ID is a uuid, given by the service.
+	// ID is a uuid that the service assigns.
 	ID          string
 	Name        string
 	Description string
@@ -284,7 +284,7 @@ func (e *Event) decodeParameters(r *reader) error {
 	})
 }
 
-// read reads a created event, which is of no use without its id.
+// read reads a created event, which can't be used without its id.
 func (e *Event) read(data json.RawMessage) error {
 	if err := readModel(data, e); err != nil {
 		return err
@@ -295,7 +295,7 @@ func (e *Event) read(data json.RawMessage) error {
 	return nil
 }
 
-// eventBody is Event on the wire.
+// eventBody is the wire form of Event.
 type eventBody struct {
 	ID          string           `json:"id"`
 	Name        string           `json:"name"`
@@ -304,7 +304,7 @@ type eventBody struct {
 	CreatedAt   string           `json:"created_at,omitempty"`
 }
 
-// MarshalJSON writes the event in the form of the service, Extra included.
+// MarshalJSON writes the wire form of the event, Extra included.
 func (e Event) MarshalJSON() ([]byte, error) {
 	return marshalModel(eventBody{ID: e.ID, Name: e.Name, Description: e.Description,
 		Parameters: e.Parameters, CreatedAt: formatTime(e.CreatedAt, microsecondForm)}, e.Extra)
@@ -315,6 +315,5 @@ func (e *Event) UnmarshalJSON(data []byte) error { return unmarshalModel(data, e
 
 func (t ParameterType) lower() ParameterType { return ParameterType(strings.ToLower(string(t))) }
 
-// reservedKeys are those that the payload of a trigger uses for the customer's
-// identity.
+// reservedKeys are the keys of the payload that identify the customer.
 var reservedKeys = []string{"customer", "email"}

@@ -25,8 +25,7 @@ type RequestOption interface {
 	applyToRequest(*requestSettings, *problems)
 }
 
-// SharedOption can be given to [NewClient], where it holds for every call, and
-// to a single call.
+// SharedOption can be given to [NewClient], for every call, and to a single call.
 type SharedOption interface {
 	Option
 	RequestOption
@@ -71,7 +70,7 @@ func WithHTTPClient(client *http.Client) Option {
 }
 
 // WithAttemptTimeout limits one attempt of a call, from asking for a connection
-// to the last byte of the answer. Default 30 s. An attempt over it fails with
+// to the last byte of the response. Default 30 s. An attempt over it fails with
 // [ErrAttemptTimeout].
 func WithAttemptTimeout(limit time.Duration) Option {
 	return clientOption(func(c *config, p *problems) {
@@ -93,7 +92,7 @@ func WithRetryPolicy(policy RetryPolicy) Option {
 // Limiter paces requests. A *rate.Limiter of golang.org/x/time/rate is one. It must
 // be safe for concurrent use.
 type Limiter interface {
-	// Wait blocks until a request may go, or ctx is done.
+	// Wait blocks until a request may be sent, or ctx is done.
 	Wait(ctx context.Context) error
 }
 
@@ -109,7 +108,7 @@ func WithRateLimiter(limiter Limiter) Option {
 	})
 }
 
-// WithLogger logs each attempt: at debug level where it went well, else as a
+// WithLogger logs one record per attempt: at debug level if it succeeded, else as a
 // warning. A record holds the operation, method, path template, status, number
 // of the attempt, duration and delivery, and nothing else. The handler of the logger
 // must be safe for concurrent use, also in a program of one goroutine: a range
@@ -134,19 +133,19 @@ func WithUserAgent(product string) Option {
 	})
 }
 
-// WithMaxResponseBytes limits the answer to a call, after decompression. Default
-// 10 MiB. A larger answer is [ErrTooLarge].
+// WithMaxResponseBytes limits the size of a response, after decompression. Default
+// 10 MiB. A larger response is [ErrTooLarge].
 func WithMaxResponseBytes(limit int64) Option {
 	return clientOption(func(c *config, p *problems) {
 		if limit <= 0 {
 			p.add("WithMaxResponseBytes", "must be positive")
 		}
-		c.maxBytes = min(limit, math.MaxInt64-1) // one byte more tells what is larger
+		c.maxBytes = min(limit, math.MaxInt64-1) // one more byte is read, to detect a larger response
 	})
 }
 
 // WithInsecureHTTP accepts a base URL that is not https. The API key and every
-// address then travel in clear text.
+// address are then sent in clear text.
 func WithInsecureHTTP() Option {
 	return clientOption(func(c *config, _ *problems) { c.insecure = true })
 }
@@ -168,8 +167,8 @@ func WithKeySource(source func(context.Context) (string, error)) Option {
 	})
 }
 
-// WithHeader sets a header on every request, or on those of one call, which
-// takes precedence. Headers that decide over safety are refused: those of
+// WithHeader sets a header on every request, or on the requests of one call, which
+// takes precedence. Headers that this package depends on are refused: those for
 // authentication, idempotency, encoding, host, content length and content type.
 func WithHeader(key, value string) SharedOption {
 	return sharedOption(func(s *requestSettings, p *problems) {
@@ -195,35 +194,35 @@ func WithHeader(key, value string) SharedOption {
 	})
 }
 
-// reservedHeaders can't be set by WithHeader. The idempotency keys are among
-// them because net/http takes one for a permission to send a request again.
+// reservedHeaders can't be set by WithHeader. The idempotency keys are among them
+// because net/http sends a request that has one again.
 var reservedHeaders = []string{
 	"X-Authorization", "Idempotency-Key", "X-Idempotency-Key",
 	"Accept-Encoding", "Host", "Content-Length", "Content-Type",
 	"Connection", "Content-Encoding", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// WithoutValidation sends what would be refused here as incomplete or
-// malformed, for an operation whose rules have changed. What the service would
-// misread is refused all the same: a filter that selects somebody else, a
-// timestamp that it would skip, values that do not fit their Definition.
+// WithoutValidation skips the checks for required and well-formed fields, for an
+// operation whose rules have changed. What the service would misread is still
+// refused: a filter that selects other customers, a timestamp that it would skip,
+// values that do not match their Definition.
 func WithoutValidation() SharedOption {
 	return sharedOption(func(s *requestSettings, _ *problems) { s.withoutValidation = true })
 }
 
-// WithoutReadAhead fetches each page of a range only when the loop asks for it.
+// WithoutReadAhead fetches each page of a range only when the loop needs it.
 func WithoutReadAhead() SharedOption {
 	return sharedOption(func(s *requestSettings, _ *problems) { s.withoutReadAhead = true })
 }
 
-// WithRepeatableSend lets a call be repeated although it may have been carried
-// out: after a lost answer, a timeout or a server error. What it sends may then
-// happen more than once. It is for calls where twice is better than never.
+// WithRepeatableSend allows a send to be retried although it may have been carried
+// out: after a lost response, a timeout or a server error. It may then be carried out
+// more than once. Use it where twice is better than not at all.
 func WithRepeatableSend() RequestOption {
 	return requestOption(func(s *requestSettings, _ *problems) { s.repeatableSend = true })
 }
 
-// requestSettings is what options say about a call.
+// requestSettings holds the options of a call.
 type requestSettings struct {
 	// setHeaders is a closure because a header can be a secret, and fmt prints
 	// no closure.
@@ -241,8 +240,8 @@ func (s requestSettings) with(opts []RequestOption, p *problems) requestSettings
 	return s.changed(opts, p)
 }
 
-// changed stands apart because settings that an option is handed move to the
-// heap, and most calls have no options.
+// changed is separate from with because settings that are passed to an option are
+// allocated on the heap, and most calls have no options.
 func (s requestSettings) changed(opts []RequestOption, p *problems) requestSettings {
 	for _, opt := range opts {
 		if opt == nil {
@@ -299,8 +298,8 @@ func (c *config) build(baseURL, apiKey string, p *problems) *core {
 	return core
 }
 
-// checkBaseURL returns the base URL without a trailing slash. It quotes nothing
-// of a bad one, which may hold a password.
+// checkBaseURL returns the base URL without a trailing slash. It does not quote an
+// invalid one, which may hold a password.
 func (c *config) checkBaseURL(baseURL string, p *problems) string {
 	u, err := url.Parse(baseURL)
 	switch {
@@ -333,10 +332,10 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-// maxKeyBytes is the longest API key that is taken for one.
+// maxKeyBytes is the length of the longest API key.
 const maxKeyBytes = 4 << 10
 
-// keyProblem says why key can't be sent in a header, "" where it can.
+// keyProblem says why key can't be sent in a header, "" if it can.
 func keyProblem(key string) string {
 	switch {
 	case key == "":
@@ -344,14 +343,14 @@ func keyProblem(key string) string {
 	case len(key) > maxKeyBytes:
 		return "must not be longer than 4 KiB"
 	case strings.ContainsFunc(key, isNotPrintableASCII) || strings.Contains(key, " "):
-		return "must be printable ASCII without blanks"
+		return "must be printable ASCII without white space"
 	}
 	return ""
 }
 
 func isNotPrintableASCII(r rune) bool { return r < ' ' || r > '~' }
 
-// isNotTokenRune reports whether r can't be part of a method or header name.
+// isNotTokenRune reports whether r is not allowed in a method or header name.
 func isNotTokenRune(r rune) bool {
 	return isNotPrintableASCII(r) || strings.ContainsRune(` "(),/:;<=>?@[\]{}`, r)
 }

@@ -165,19 +165,19 @@ func TestAGoodBaseURLIsTaken(t *testing.T) {
 // badKeys are keys that can't be sent, and why.
 var badKeys = []struct{ name, key, problem string }{
 	{"a key is required", "", "is required"},
-	{"a blank is no key", " ", "must be printable ASCII without blanks"},
-	{"a key has no blank before it", " canary", "must be printable ASCII without blanks"},
-	{"a key has no blank after it", "canary ", "must be printable ASCII without blanks"},
-	{"a key has no blank within", "Bearer canary", "must be printable ASCII without blanks"},
-	{"a key read from a file has lost its line break", "canary\n", "must be printable ASCII without blanks"},
-	{"a key can't smuggle in a header", "canary\r\nX-Evil: 1", "must be printable ASCII without blanks"},
-	{"a key has no tab", "canary\tcanary", "must be printable ASCII without blanks"},
-	{"a key has no NUL", "canary\x00", "must be printable ASCII without blanks"},
-	{"a key has no DEL", "canary\x7f", "must be printable ASCII without blanks"},
-	{"a key has no escape code", "\x1b[0mcanary", "must be printable ASCII without blanks"},
-	{"a key is ASCII", "canäry", "must be printable ASCII without blanks"},
-	{"a key has no byte order mark", "\ufeffcanary", "must be printable ASCII without blanks"},
-	{"a key is no binary", notUTF8, "must be printable ASCII without blanks"},
+	{"a blank is no key", " ", "must be printable ASCII without white space"},
+	{"a key has no blank before it", " canary", "must be printable ASCII without white space"},
+	{"a key has no blank after it", "canary ", "must be printable ASCII without white space"},
+	{"a key has no blank within", "Bearer canary", "must be printable ASCII without white space"},
+	{"a key read from a file has lost its line break", "canary\n", "must be printable ASCII without white space"},
+	{"a key can't smuggle in a header", "canary\r\nX-Evil: 1", "must be printable ASCII without white space"},
+	{"a key has no tab", "canary\tcanary", "must be printable ASCII without white space"},
+	{"a key has no NUL", "canary\x00", "must be printable ASCII without white space"},
+	{"a key has no DEL", "canary\x7f", "must be printable ASCII without white space"},
+	{"a key has no escape code", "\x1b[0mcanary", "must be printable ASCII without white space"},
+	{"a key is ASCII", "canäry", "must be printable ASCII without white space"},
+	{"a key has no byte order mark", "\ufeffcanary", "must be printable ASCII without white space"},
+	{"a key is no binary", notUTF8, "must be printable ASCII without white space"},
 	{"a key of 4097 bytes is too long", strings.Repeat("k", 4097), "must not be longer than 4 KiB"},
 }
 
@@ -265,7 +265,7 @@ func TestEveryBadArgumentOfAClientIsReportedAtOnce(t *testing.T) {
 	_, err := messaging.NewClient("https://user:canary@api.example.com", "ca nary",
 		messaging.WithMaxResponseBytes(-1), nil, messaging.WithHTTPClient(nil), messaging.WithHeader("Host", canary))
 	requireRefused(t, err, "WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
-		"WithHeader can't set Host", "baseURL must not hold credentials", "apiKey must be printable ASCII without blanks")
+		"WithHeader can't set Host", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
 	assert.Equal(t, "new client", requireValidationError(t, err).Op)
 }
 

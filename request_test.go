@@ -447,9 +447,9 @@ func TestARotatedKeyIsSentWithTheNextAttempt(t *testing.T) {
 func TestAKeyThatCannotBeSentIsRefusedWithoutBeingQuoted(t *testing.T) {
 	tests := []struct{ name, key, problem string }{
 		{"an empty key", "", "is required"},
-		{"a key with a line break", "sk-secret\r\nX-Admin: 1", "must be printable ASCII without blanks"},
-		{"a key with a blank", "sk-secret tail", "must be printable ASCII without blanks"},
-		{"a key in another script", "sk-secret-ключ", "must be printable ASCII without blanks"},
+		{"a key with a line break", "sk-secret\r\nX-Admin: 1", "must be printable ASCII without white space"},
+		{"a key with a blank", "sk-secret tail", "must be printable ASCII without white space"},
+		{"a key in another script", "sk-secret-ключ", "must be printable ASCII without white space"},
 		{"a key that is far too long", strings.Repeat("sk-secret", 1000), "must not be longer than 4 KiB"},
 	}
 	for _, test := range tests {

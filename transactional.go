@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// TransactionalService lists transactional messages. Reach it through [Client].
+// TransactionalService lists transactional messages; see [Client.Transactional].
 type TransactionalService service
 
 var listTransactional = operation{name: "list transactional messages", method: http.MethodGet, path: "/v1/messaging/transactional"}
 
 // List returns one page of transactional messages. [TransactionalService.All]
-// walks them all.
+// ranges over all of them.
 //
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) List(ctx context.Context, p TransactionalListParams, opts ...RequestOption) (*Page[TransactionalMessage], error) {
@@ -57,7 +57,7 @@ type TransactionalMessage struct {
 	Subject string
 	Title   string
 	Message string
-	// MessageType is nil where the service sends null.
+	// MessageType is nil if the service sends null.
 	MessageType *string
 	// CreatedAt has no zone on the wire and is read as UTC.
 	CreatedAt       time.Time
@@ -102,7 +102,7 @@ func (m *TransactionalMessage) decode(r *reader) error {
 	})
 }
 
-// transactionalBody is TransactionalMessage on the wire.
+// transactionalBody is the wire form of TransactionalMessage.
 type transactionalBody struct {
 	ID              string  `json:"id"`
 	Channel         Channel `json:"channel"`
@@ -118,7 +118,7 @@ type transactionalBody struct {
 	TotalBounced    int     `json:"total_bounced"`
 }
 
-// MarshalJSON writes the message in the form of the service, Extra included.
+// MarshalJSON writes the wire form of the message, Extra included.
 func (m TransactionalMessage) MarshalJSON() ([]byte, error) {
 	return marshalModel(transactionalBody{ID: m.ID, Channel: m.Channel, Subject: m.Subject, Title: m.Title,
 		Message: m.Message, MessageType: m.MessageType, CreatedAt: formatTime(m.CreatedAt, localForm),

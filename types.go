@@ -8,50 +8,49 @@ import (
 	"time"
 )
 
-// Audience is who a broadcast goes to: everyone, or named recipients. Build one
-// with [AllCustomers], [ToCustomers], [ToSegments] or [ToEach].
+// Audience is who a broadcast is sent to: all customers, or a list of recipients.
+// Create one with [AllCustomers], [ToCustomers], [ToSegments] or [ToEach].
 //
-// The zero Audience is nobody and is refused, so that everyone is never one
-// forgotten field away.
+// The zero Audience is empty and is refused, so that a forgotten field does not send
+// to all customers.
 type Audience struct {
 	all        bool
 	recipients []Recipient
-	// flaw is what ToEach found wrong, "" for nothing.
-	flaw string
+	// problem is what is invalid about it, as found by ToEach.
+	problem string
 }
 
 // AllCustomers addresses every customer of the account.
 func AllCustomers() Audience { return Audience{all: true} }
 
-// ToCustomers addresses the given customers. The service creates a customer it
-// does not know yet and updates one that it does, together with its devices.
+// ToCustomers addresses the given customers. The service creates or updates each of
+// them, together with its devices.
 func ToCustomers(customers ...CustomerParams) Audience {
 	return Audience{recipients: []Recipient{{Type: RecipientCustomer, Customers: slices.Clone(customers)}}}
 }
 
-// ToSegments addresses the customers of the given segments, named by segment id.
+// ToSegments addresses the customers of the segments with the given ids.
 func ToSegments(ids ...string) Audience {
 	return Audience{recipients: []Recipient{{Type: RecipientSegment, Segments: slices.Clone(ids)}}}
 }
 
-// ToEach joins audiences into one, for a broadcast that goes to named customers
-// and to segments. [AllCustomers] leaves nobody to add, and the zero Audience has
-// nobody to give: joining either with another audience is refused when the
-// broadcast is sent.
+// ToEach combines audiences, for a broadcast to customers and to segments.
+// [AllCustomers] can't be combined with another audience, and neither can the zero
+// Audience: the broadcast is then refused.
 func ToEach(audiences ...Audience) Audience {
 	var joined Audience
 	for _, a := range audiences {
 		joined.all = joined.all || a.all
 		joined.recipients = append(joined.recipients, a.recipients...)
 		switch {
-		case a.flaw != "":
-			joined.flaw = a.flaw
+		case a.problem != "":
+			joined.problem = a.problem
 		case !a.all && len(a.recipients) == 0:
-			joined.flaw = "must not join an audience that is nobody"
+			joined.problem = "must not combine an empty audience"
 		}
 	}
 	if joined.all && len(audiences) > 1 {
-		joined.flaw = "can't name anybody beside all customers"
+		joined.problem = "can't be combined with AllCustomers"
 	}
 	return joined
 }
@@ -59,7 +58,7 @@ func ToEach(audiences ...Audience) Audience {
 // All reports whether the audience is every customer of the account.
 func (a Audience) All() bool { return a.all }
 
-// Recipients returns a copy of the named recipients, nil for [AllCustomers].
+// Recipients returns a copy of the recipients, nil for [AllCustomers].
 func (a Audience) Recipients() []Recipient {
 	recipients := slices.Clone(a.recipients)
 	for i, r := range recipients {
@@ -72,8 +71,8 @@ func (a Audience) Recipients() []Recipient {
 	return recipients
 }
 
-// write adds the recipients as the service reads them: one as an object, several
-// as an array, nobody left out.
+// write writes the recipients as the service reads them: one as an object, several
+// as an array, none at all for all customers.
 func (a Audience) write(w *bodyWriter) {
 	switch len(a.recipients) {
 	case 0:
@@ -91,7 +90,7 @@ func (a Audience) validate(p *problems) {
 	case a.all:
 		return
 	case len(a.recipients) == 0:
-		p.add("recipients", "must be all customers or at least one recipient")
+		p.add("recipients", "must be AllCustomers or have at least one recipient")
 		return
 	}
 	for i, r := range a.recipients {
@@ -99,16 +98,16 @@ func (a Audience) validate(p *problems) {
 	}
 }
 
-// Recipient is one group of people within an [Audience].
+// Recipient is one group of customers within an [Audience].
 type Recipient struct {
 	Type RecipientType `json:"type"`
-	// Customers are the people addressed when Type is [RecipientCustomer].
+	// Customers are the customers addressed if Type is [RecipientCustomer].
 	Customers []CustomerParams `json:"customers,omitempty"`
-	// Segments are the ids of the segments addressed when Type is [RecipientSegment].
+	// Segments are the ids of the segments addressed if Type is [RecipientSegment].
 	Segments []string `json:"segments,omitempty"`
 }
 
-// write writes the customers, who can be many, one by one.
+// write writes the customers one by one: there can be very many.
 func (r *Recipient) write(w *bodyWriter) {
 	w.value(Recipient{Type: r.Type, Segments: r.Segments})
 	if len(r.Customers) > 0 {
@@ -121,7 +120,7 @@ func (r *Recipient) write(w *bodyWriter) {
 func (r *Recipient) validate(p *problems) {
 	if r.Type == RecipientSegment {
 		if len(r.Segments) == 0 {
-			p.add("segments", "must name at least one segment")
+			p.add("segments", "must have at least one segment")
 		}
 		for i, id := range r.Segments {
 			p.in("segments").index(i).requiredText("", id)
@@ -129,16 +128,16 @@ func (r *Recipient) validate(p *problems) {
 		return
 	}
 	if len(r.Customers) == 0 {
-		p.add("customers", "must name at least one customer")
+		p.add("customers", "must have at least one customer")
 	}
 	for i := range r.Customers {
 		r.Customers[i].validate(p.in("customers").index(i))
 	}
 }
 
-// CustomerParams is a customer as an integration names it: by CustomerID or by
-// Email, whichever the account is set up to identify customers with. Every
-// other field is optional, and an empty one is not sent.
+// CustomerParams is a customer in a request. CustomerID or Email is required,
+// whichever identifies customers in your account. The other fields are optional, and
+// empty fields are not sent.
 type CustomerParams struct {
 	// CustomerID is the customer's id in your own system.
 	CustomerID string `json:"customer_id,omitempty"`
@@ -177,23 +176,23 @@ type Device struct {
 	DeviceToken string `json:"device_token"`
 }
 
-// Schedule is when a broadcast goes out. A nil *Schedule means now.
+// Schedule is the time at which a broadcast is sent. A nil *Schedule means now.
 type Schedule struct {
-	// Date is the wall clock in Timezone. [ScheduleAt] writes it as
-	// "2006-01-02 15:04:05"; any other form is sent as it stands.
+	// Date is the local time in Timezone. [ScheduleAt] writes it as
+	// "2006-01-02 15:04:05"; any other form is sent unchanged.
 	Date string `json:"schedule_date"`
 	// Timezone is an IANA name such as "Europe/Paris", or "UTC". It must be one
-	// that [time.LoadLocation] knows; where the machine has no zone database at
-	// all, every name is accepted.
+	// that [time.LoadLocation] knows. On a machine without a time zone database,
+	// any name is accepted.
 	Timezone string `json:"timezone"`
 }
 
-// ScheduleAt schedules for t, to the second. The date is written as the wall
-// clock of t's location under its IANA name, provided that reading both back
-// gives the same instant. For other locations ([time.Local], a fixed zone) and
-// for the half of a repeated hour that can't be told from the other, it is
-// written in UTC. The zero time, and one that takes more than four digits for
-// the year, have no date and are refused when the broadcast is sent.
+// ScheduleAt returns the schedule for t, to the second. The date is in local time
+// under the IANA name of t's location if reading both back gives the same instant.
+// It is in UTC for other locations ([time.Local], a fixed zone) and for an ambiguous
+// time, such as one within the hour that is repeated when clocks are set back. The
+// zero time, and a year of more than four digits, are refused when the broadcast is
+// sent.
 func ScheduleAt(t time.Time) *Schedule {
 	if t.IsZero() || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
 		return &Schedule{Timezone: "UTC"}
@@ -220,7 +219,7 @@ func (s *Schedule) validate(p *problems) {
 	}
 }
 
-// wireType is the schedule_type that goes with the schedule.
+// wireType is the schedule_type of the schedule.
 func (s *Schedule) wireType() string {
 	if s == nil {
 		return "send-now"
@@ -228,10 +227,10 @@ func (s *Schedule) wireType() string {
 	return "send-later"
 }
 
-var errNoZone = errors.New("not a place")
+var errNoZone = errors.New("not an IANA time zone name")
 
-// loadZone is time.LoadLocation without the two names that are not places:
-// "" and "Local" mean one thing on this machine and another at the service.
+// loadZone is time.LoadLocation without "" and "Local", which mean another zone on
+// another machine.
 func loadZone(name string) (*time.Location, error) {
 	if name == "" || name == "Local" {
 		return nil, errNoZone
@@ -239,8 +238,8 @@ func loadZone(name string) (*time.Location, error) {
 	return time.LoadLocation(name)
 }
 
-// hasZoneDatabase tells a misspelt zone from a machine, such as a minimal
-// container, on which no zone can be looked up.
+// hasZoneDatabase reports whether zones can be looked up at all. In a minimal
+// container they can't, and no name is known to be wrong.
 func hasZoneDatabase() bool {
 	return slices.ContainsFunc([]string{"Europe/London", "America/New_York"}, func(name string) bool {
 		_, err := time.LoadLocation(name)
@@ -259,9 +258,9 @@ const (
 	ChannelWhatsApp Channel = "whatsapp"
 )
 
-// ParameterType is the type of an event parameter. It is read in any case, and
-// kept and sent in lower case. The list is open: the service may know types
-// that have no constant here.
+// ParameterType is the type of an event parameter. It is read in upper or lower case,
+// and kept and sent in lower case. The list is open: the service may use types that
+// have no constant here.
 type ParameterType string
 
 // The parameter types that the service is known to use.
@@ -269,11 +268,11 @@ const (
 	ParameterText    ParameterType = "text"
 	ParameterNumeric ParameterType = "numeric"
 	// ParameterTimestamp takes a [time.Time], or a string in exactly the form
-	// 2006-01-02T15:04:05Z. The service skips any other form in silence.
+	// 2006-01-02T15:04:05Z. The service skips any other form without an error.
 	ParameterTimestamp ParameterType = "timestamp"
 )
 
-// RecipientType says what a [Recipient] lists.
+// RecipientType is what a [Recipient] lists.
 type RecipientType string
 
 // The recipient types of the service.
@@ -282,7 +281,7 @@ const (
 	RecipientSegment  RecipientType = "segment"
 )
 
-// Extra holds the members of an answer that a model has no field for, or could
-// not read into its field, such as a date of 0000-00-00. It is nil when there
-// are none, and is written back when the model is marshalled.
+// Extra holds the members of a response for which a model has no field, or which
+// could not be read into the field, such as the date 0000-00-00. It is nil if there
+// are none. MarshalJSON of the model writes it back.
 type Extra map[string]json.RawMessage

@@ -26,13 +26,13 @@ func TestABroadcastThatReachesNobodyIsRefused(t *testing.T) {
 		problems []string
 	}{
 		{"the zero audience is nobody, and not everybody", messaging.Audience{},
-			[]string{"recipients must be all customers or at least one recipient"}},
+			[]string{"recipients must be AllCustomers or have at least one recipient"}},
 		{"joining nothing is nobody", messaging.ToEach(),
-			[]string{"recipients must be all customers or at least one recipient"}},
+			[]string{"recipients must be AllCustomers or have at least one recipient"}},
 		{"no customers", messaging.ToCustomers(),
-			[]string{"recipients.0.customers must name at least one customer"}},
+			[]string{"recipients.0.customers must have at least one customer"}},
 		{"no segments", messaging.ToSegments(),
-			[]string{"recipients.0.segments must name at least one segment"}},
+			[]string{"recipients.0.segments must have at least one segment"}},
 		{"a segment without an id", messaging.ToSegments("vip", ""),
 			[]string{"recipients.0.segments.1 is required"}},
 		{"a segment whose id is not UTF-8", messaging.ToSegments(notUTF8),
@@ -59,7 +59,7 @@ func TestABroadcastThatReachesNobodyIsRefused(t *testing.T) {
 			[]string{"recipients.2.segments.1 is required"}},
 		{"bad recipients at any depth of joining, counted in the order of the wire",
 			messaging.ToEach(messaging.ToEach(messaging.ToSegments(), messaging.ToEach(messaging.ToCustomers())), messaging.ToSegments("")),
-			[]string{"recipients.0.segments must name at least one segment", "recipients.1.customers must name at least one customer",
+			[]string{"recipients.0.segments must have at least one segment", "recipients.1.customers must have at least one customer",
 				"recipients.2.segments.0 is required"}},
 	}
 	var refusals []refusal
@@ -74,8 +74,8 @@ func TestABroadcastThatReachesNobodyIsRefused(t *testing.T) {
 func TestWhatCannotBeJoinedIsRefused(t *testing.T) {
 	var nobody messaging.Audience
 	everybody, vip := messaging.AllCustomers(), messaging.ToSegments("vip")
-	const besideAll = "recipients can't name anybody beside all customers"
-	const isNobody = "recipients must not join an audience that is nobody"
+	const besideAll = "recipients can't be combined with AllCustomers"
+	const isNobody = "recipients must not combine an empty audience"
 	tests := []struct {
 		name    string
 		to      messaging.Audience

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// problems collects what is wrong with the arguments of one call, each under
-// the path that the argument has on the wire. A node knows only its own step of
-// the path, and add keeps nothing of it: a node lives on the stack of the check
-// that it is for, so that a hundred thousand sound customers allocate none.
+// problems collects the problems with the arguments of one call, each under the
+// path that the argument has on the wire. A node holds its own step of the path
+// only, and add keeps no reference to it, so that it can be allocated on the stack:
+// a hundred thousand valid customers allocate none.
 type problems struct {
 	parent *problems
 	name   string
-	i      int // a step by position; -1 for one by name
-	// What was found, in the root alone. It is a chain because escape analysis
-	// takes an append for keeping the nodes, and would put them all on the heap.
+	i      int // the index in a list; -1 for a name
+	// The problems, in the root only. They are a linked list because with a slice,
+	// escape analysis would put every node on the heap.
 	first, last *problem
 }
 
@@ -29,7 +29,7 @@ func (p *problems) in(name string) *problems { return &problems{parent: p, name:
 
 func (p *problems) index(i int) *problems { return &problems{parent: p, i: i} }
 
-// add records a problem with field, or with p itself where field is "".
+// add records a problem with field, or with p itself if field is "".
 func (p *problems) add(field, message string) {
 	root := p
 	for root.parent != nil {
@@ -48,7 +48,7 @@ func (p *problems) add(field, message string) {
 	root.last = found
 }
 
-// appendPath writes the steps that lead to p.
+// appendPath appends the path of p.
 func (p *problems) appendPath(path []byte) []byte {
 	switch {
 	case p.parent == nil:
@@ -103,10 +103,10 @@ func (p *problems) emails(field string, values []string) {
 	}
 }
 
-// none reports whether nothing has been found so far. It is asked of the root.
+// none reports whether there are no problems so far. p is the root.
 func (p *problems) none() bool { return p.first == nil }
 
-// err is nil where nothing was found.
+// err returns the problems as an error, nil for none.
 func (p *problems) err(op string) error {
 	if p.none() {
 		return nil
@@ -122,8 +122,9 @@ func (p *problems) err(op string) error {
 	return &ValidationError{Op: op, Fields: fields}
 }
 
-// looksLikeEmail asks for one @ with something on both sides and no blanks. Only
-// the service can tell more, so a stricter check would refuse good addresses.
+// looksLikeEmail reports whether s has one @ with something on both sides, and
+// neither white space nor control characters. A stricter check would refuse valid
+// addresses.
 func looksLikeEmail(s string) bool {
 	local, domain, found := strings.Cut(s, "@")
 	return found && local != "" && domain != "" && !strings.Contains(domain, "@") &&

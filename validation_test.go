@@ -243,7 +243,7 @@ func TestAnEmailBroadcastIsCheckedBeforeItIsSent(t *testing.T) {
 		}), []string{
 			"sender_email is required", "sender_name is required", "email is required", "subject is required",
 			"cc.0 must be an e-mail address", "bcc.0 must be an e-mail address", "reply_to.0 must be an e-mail address",
-			"message is required", "message_type is required", "recipients must be all customers or at least one recipient",
+			"message is required", "message_type is required", "recipients must be AllCustomers or have at least one recipient",
 			"schedule_date.schedule_date is required", "schedule_date.timezone is required",
 		}},
 	})
@@ -261,7 +261,7 @@ func TestAPushBroadcastIsCheckedBeforeItIsSent(t *testing.T) {
 			[]string{"subject must be valid UTF-8", "message must be valid UTF-8", "whatsapp_template_id must be valid UTF-8"}},
 		{"everything that is wrong is reported at once, in the order of the fields",
 			pushWith(func(p *params) { *p = params{Schedule: new(messaging.Schedule)} }),
-			[]string{"subject is required", "message is required", "recipients must be all customers or at least one recipient",
+			[]string{"subject is required", "message is required", "recipients must be AllCustomers or have at least one recipient",
 				"schedule_date.schedule_date is required", "schedule_date.timezone is required"}},
 	})
 }
@@ -277,7 +277,7 @@ func TestAnEventIsCheckedBeforeItIsCreated(t *testing.T) {
 		{"an event has a description",
 			eventWith(func(p *params) { p.Description = "" }), []string{"description is required"}},
 		{"parameters that were forgotten are not taken for none",
-			eventWith(func(p *params) { p.Parameters = nil }), []string{"parameters is required; an empty list stands for none"}},
+			eventWith(func(p *params) { p.Parameters = nil }), []string{"parameters is required; use an empty list for none"}},
 		{"a parameter has a name and a type",
 			parameters(messaging.EventParameter{}), []string{"parameters.0.name is required", "parameters.0.type is required"}},
 		{"two parameters that have no name share none",
@@ -285,18 +285,18 @@ func TestAnEventIsCheckedBeforeItIsCreated(t *testing.T) {
 			[]string{"parameters.0.name is required", "parameters.1.name is required"}},
 		{"two parameters can't share a name",
 			parameters(messaging.EventParameter{Name: canary, Type: "text"}, messaging.EventParameter{Name: canary, Type: "numeric"}),
-			[]string{"parameters.1.name is the name of an earlier parameter"}},
+			[]string{"parameters.1.name is a duplicate"}},
 		{"a parameter can't take a name of the customer's identity",
 			parameters(messaging.EventParameter{Name: "email", Type: "text"}, messaging.EventParameter{Name: "customer", Type: "text"}),
-			[]string{"parameters.0.name is taken by the customer's identity in the payload",
-				"parameters.1.name is taken by the customer's identity in the payload"}},
+			[]string{"parameters.0.name is reserved for the identity of the customer in the payload",
+				"parameters.1.name is reserved for the identity of the customer in the payload"}},
 		{"every text is valid UTF-8", eventWith(func(p *params) {
 			*p = params{notUTF8, notUTF8, []messaging.EventParameter{{Name: notUTF8, Type: notUTF8}}}
 		}), []string{"name must be valid UTF-8", "description must be valid UTF-8",
 			"parameters.0.name must be valid UTF-8", "parameters.0.type must be valid UTF-8"}},
 		{"everything that is wrong is reported at once, in the order of the fields",
 			eventWith(func(p *params) { *p = params{} }),
-			[]string{"name is required", "description is required", "parameters is required; an empty list stands for none"}},
+			[]string{"name is required", "description is required", "parameters is required; use an empty list for none"}},
 	})
 }
 
@@ -325,14 +325,14 @@ func TestATriggerIsCheckedBeforeItIsSent(t *testing.T) {
 			triggerWith(func(p *params) { p.Values = map[string]any{"": canary} }), []string{"payload has a parameter without a name"}},
 		{"the customer's identity is no value",
 			triggerWith(func(p *params) { p.Values = map[string]any{"email": canary, "customer": canary} }),
-			[]string{"payload.customer is given by Email and Customer, not by Values",
-				"payload.email is given by Email and Customer, not by Values"}},
+			[]string{"payload.customer must be given by Email or Customer, not by Values",
+				"payload.email must be given by Email or Customer, not by Values"}},
 		{"everything that is wrong is reported at once, in the order of the fields",
 			triggerWith(func(p *params) {
 				*p = params{Customer: new(messaging.CustomerParams), Values: map[string]any{"email": canary, "": canary}}
 			}),
 			[]string{"event_id is required", "payload.customer must have a customer_id or an email",
-				"payload has a parameter without a name", "payload.email is given by Email and Customer, not by Values"}},
+				"payload has a parameter without a name", "payload.email must be given by Email or Customer, not by Values"}},
 	})
 }
 

@@ -31,7 +31,7 @@ func TestEventsThatBreakTheRulesAreRefused(t *testing.T) {
 				"parameters.2.required": {"must be true or false"},
 			}},
 		{"a name that is there twice", `{"parameters":[{"name":"order","type":"text"},{"name":"Order","type":"text"},{"name":"order","type":"numeric"}]}`,
-			map[string][]string{"parameters.2.name": {"is the name of an earlier parameter"}}},
+			map[string][]string{"parameters.2.name": {"is a duplicate"}}},
 		{"a name that the payload needs", `{"parameters":[{"name":"email","type":"text"},{"name":"customer","type":"text"}]}`,
 			map[string][]string{
 				"parameters.0.name": {"is the name of a key that every payload has"},
