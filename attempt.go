@@ -27,6 +27,7 @@ type attempt struct {
 	asked, got   atomic.Int32 // connections that a transport asked for, and got
 	written      atomic.Int32 // copies of the request that net/http has begun to write
 	looping      atomic.Bool
+	answered     bool // the transport returned a response beside an error
 
 	// response is what the transport returned. net/http closes the body of a
 	// redirect whose Location it can't parse, so it is not shown that one.
@@ -93,13 +94,15 @@ func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 //
 // Any other transport may report to httptrace or not, send in several ways, and
 // go on after RoundTrip has returned. What it can't do is to send a body that it
-// has not read. So the body is locked first, and then looked at. A transport
-// that has read the body, or a request that has none, proves nothing.
+// has not read. So the body is locked first, and then looked at. A transport that
+// has read from the body, that reports to have written the headers, or that has
+// returned a response as well, proves nothing, and neither does a request without a
+// body.
 func (a *attempt) provedNotSent() bool {
 	if a.ownTransport {
 		return a.foundNoConnection()
 	}
-	return a.body.lock()
+	return a.body.lock() && a.written.Load() == 0 && !a.answered
 }
 
 // foundNoConnection reports whether a connection was asked for and never

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
 	"strings"
 	"sync"
@@ -143,6 +144,73 @@ func TestNotSentIsNeverSaidOfATransportThatReadsTheBodyBeforehand(t *testing.T) 
 	assert.EqualValues(t, 1, server.acted.Load())
 }
 
+func TestNotSentIsNeverSaidWhereSomethingTellsThatTheServiceHasTheRequest(t *testing.T) {
+	for name, play := range map[string]scene{
+		"the headers were written, over HTTP/1.1": func(req *http.Request) (*http.Response, error) {
+			httptrace.ContextClientTrace(req.Context()).WroteHeaderField("X-Authorization", []string{secretKey})
+			return nil, errGaveUp
+		},
+		"the headers were written, over HTTP/2": func(req *http.Request) (*http.Response, error) {
+			httptrace.ContextClientTrace(req.Context()).WroteHeaderField("x-authorization", []string{secretKey})
+			return nil, errGaveUp
+		},
+		"a response was returned beside the error": func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(saysYes))}, errGaveUp
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			client := newClientOver(t, "https://api.example.com", &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+				calls++
+				return play(req)
+			})}, withQuickRetries())
+			err := triggerEvent(t.Context(), client)
+			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+			assert.False(t, messaging.Retryable(err))
+			assert.Equal(t, 1, calls)
+		})
+	}
+}
+
+// Over HTTP/2, a call that its context ends can return before the body is read,
+// although the service has the headers.
+func TestNotSentIsNeverSaidOfACallThatEndsOverHTTP2(t *testing.T) {
+	var acted atomic.Int32
+	var cancel atomic.Pointer[context.CancelFunc]
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		acted.Add(1)
+		(*cancel.Load())()
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	client := newClientOver(t, server.URL, server.Client(), withQuickRetries())
+	for range 500 {
+		ctx, stop := context.WithCancel(t.Context())
+		cancel.Store(&stop)
+		before := acted.Load()
+		err := doRequest(messaging.Request{Method: http.MethodDelete, Path: "/v1/tags/1", Body: map[string]string{"reason": "test"}})(ctx, client)
+		if acted.Load() > before {
+			require.NotEqual(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+		}
+		stop()
+	}
+}
+
+func TestHeadersThatATransportChangesDoNotReachTheNextAttempt(t *testing.T) {
+	var running sync.WaitGroup
+	var got [][]string
+	client := newClientOver(t, "https://api.example.com", &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+		got = append(got, req.Header.Values("X-Trace"))
+		req.Header.Add("X-Trace", "2")
+		running.Go(func() { req.Header.Set("X-Late", "1") })
+		return nil, errGaveUp
+	})}, withQuickRetries())
+	_ = triggerEvent(t.Context(), client, messaging.WithHeader("X-Trace", "1"))
+	running.Wait()
+	assert.Equal(t, [][]string{{"1"}, {"1"}, {"1"}}, got)
+}
+
 func TestNotSentIsNeverSaidOfASendWithoutABodyBehindAGivenTransport(t *testing.T) {
 	server := newActingServer(t)
 	late := &lateTransport{inner: server.Client().Transport, failure: errGaveUp, released: make(chan struct{})}
@@ -205,6 +273,8 @@ func TestNotSentIsWhatAMockOfATransportBringsAbout(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.False(t, messaging.Retryable(err), "nothing tells that it can pass")
+	err = triggerEvent(t.Context(), client, messaging.WithRepeatableSend())
+	assert.True(t, messaging.Retryable(err), "what may be repeated in doubt may be repeated without")
 	assert.EqualError(t, err, "trigger event: transport error (its text may quote the request or the response, and is withheld); nothing was sent")
 }
 

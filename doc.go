@@ -41,7 +41,8 @@
 //	case errors.Is(err, messaging.ErrValidation):
 //		// fix the request: invalid arguments, or a 422
 //	default:
-//		// keep it, and alert: the API key, the base URL or the host is wrong
+//		// keep it, and alert: the API key, the base URL, the host or a transport of
+//		// yours needs attention
 //	}
 //
 // "Not sent" alone does not mean "queue it again": invalid arguments are not sent
@@ -51,9 +52,10 @@
 // nothing after it has failed to get a connection. A transport given with
 // [WithHTTPClient], or put in the place of [http.DefaultTransport], may go on after
 // it has failed, so the proof is the body of the request: none of it had been read,
-// and from then on it can't be read. A transport that reads it beforehand, and a
-// request without a body, are never "not sent" there. No kind of error is a proof,
-// and a gateway can send a 503 for a service that has done its work.
+// from then on it can't be read, and the transport reports no headers as written. A
+// transport that reads the body beforehand, and a request without a body, are never
+// "not sent" there. No kind of error is a proof, and a gateway can send a 503 for a
+// service that has done its work.
 //
 // # Errors
 //
@@ -85,12 +87,12 @@
 //	2xx, but not a response of the service              no    no    unknown
 //	2xx, success true, and data that can't be read      no    no    accepted
 //
-// (1) with [WithRepeatableSend]. Two assumptions are in it: that a service which
-// answers 429 did nothing, as RFC 6585 has it, and that so did one which answers
-// success false or another 4xx.
+// (1) with [WithRepeatableSend]. The table assumes that a service which responds 429
+// did nothing, as RFC 6585 has it; that so did one which responds success false or
+// another 4xx; and that a service does not act on a request whose body it did not get.
 //
-// Behind a given transport, "no connection" is "not sent" for a send with a body,
-// and unknown for anything else. The delivery of a call is the worst of its attempts,
+// Behind a given transport, any failure before the body is read is "not sent" for a
+// send with a body, and unknown for anything else. The delivery of a call is the worst of its attempts,
 // but accepted if one was. Redirects are never followed. Which failures are retried
 // is not covered by semantic versioning.
 //

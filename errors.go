@@ -162,9 +162,10 @@ func DeliveryOf(err error) Delivery {
 // harmless.
 //
 // It is false for invalid arguments, 401, 403, 404, 422 and most other 4xx, a host
-// that does not exist, a bad certificate, a proxy that refuses, a response that
-// can't be read, nil, and an error of another package. Of a [*PageError] it
-// reports on the cause, and of joined errors, whether each of them is retryable.
+// that does not exist, a bad certificate, a proxy that refuses, a malformed API key, a
+// response that can't be read, a send over a transport whose error is not known to
+// pass, nil, and an error of another package. Of a [*PageError] it reports on the
+// cause, and of joined errors, whether each of them is retryable.
 func Retryable(err error) bool {
 	switch e := err.(type) {
 	case nil:

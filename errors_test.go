@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -410,6 +411,45 @@ func TestErrorOfATriggerTellsThatDataWasFalse(t *testing.T) {
 	assert.EqualError(t, err, "trigger event: 200 with data false; it was refused")
 	err = failureOf(t, triggerEvent, answers(200, `{"success":false,"data":false}`))
 	assert.EqualError(t, err, "trigger event: 200 with success false; it was refused")
+}
+
+func TestErrorsQuoteNoKeyOfAnyAttempt(t *testing.T) {
+	source := &recordingKeySource{keys: []string{"old/key+0123456789", "new/key+0123456789"}}
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := newKeySourceClient(t, source, answers(429, ""),
+			answers(400, `{"message":"seen old\/key+0123456789 and new%2Fkey%2B0123456789"}`, "Location", "/login?key=new%2Fkey%2B0123456789"))
+		err := triggerEvent(t.Context(), client)
+		var refused *messaging.APIError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, "seen [API key] and [API key]", refused.Message)
+		assert.Equal(t, `{"message":"seen [API key] and [API key]"}`, string(refused.Body))
+		assert.Equal(t, "/login?key=[API key]", refused.Header.Get("Location"))
+	})
+}
+
+func TestErrorsOfIntoQuoteNoKey(t *testing.T) {
+	body := fmt.Sprintf(`{"success":true,"data":{"at":%q}}`, secretKey)
+	err := failureOf(t, doRequest(messaging.Request{Method: http.MethodPost, Path: "/v1/tags", Into: new(struct{ At time.Time })}), answers(200, body))
+	assert.NotContains(t, err.Error(), secretKey)
+	var quoting *time.ParseError
+	assert.False(t, errors.As(err, &quoting), "its text quotes the key")
+	assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+}
+
+// overContext is done, with an error of a type that can't be compared.
+type overContext struct{ context.Context }
+
+type overError []string
+
+func (overError) Error() string { return "over" }
+
+func (overContext) Err() error { return overError{} }
+
+func TestErrorsOfAnOddContextAreToldWithoutAPanic(t *testing.T) {
+	client, _ := newScriptedClient(t, []scene{answers(200, saysYes)})
+	err := triggerEvent(overContext{t.Context()}, client)
+	assert.ErrorContains(t, err, "over")
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 }
 
 // endingContext ends when it has been looked at so many times.

@@ -266,7 +266,7 @@ func ExampleDeliveryOf() {
 	case errors.Is(err, messaging.ErrValidation):
 		fmt.Println("fix the request:", err)
 	default:
-		fmt.Println("keep it, and fix the key, the base URL or the host:", err)
+		fmt.Println("keep it, and look at the key, the base URL, the host:", err)
 	}
 	// Output: put it aside, somebody has to find out: send push broadcast: EOF; the broadcast may have been sent
 }

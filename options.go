@@ -52,9 +52,10 @@ func (o sharedOption) applyToRequest(s *requestSettings, p *problems) { o(s, p) 
 // attempt, unless [WithAttemptTimeout] sets a shorter one.
 //
 // Of a given transport nothing is known but whether it has read the body of a
-// request. An attempt that fails before that is [DeliveryNotSent], and the body can't
-// be read any more. A transport that reads the body beforehand, to sign or to log
-// it, and a send without a body are never "not sent".
+// request, and what it reports to [net/http/httptrace]. An attempt that fails before
+// the body is read and headers are written is [DeliveryNotSent], and the body can't be
+// read any more. A transport that reads the body beforehand, to sign or to log it, and
+// a send without a body are never "not sent". A transport must not drop the body.
 //
 // Do not give a client that retries by itself, such as the StandardClient of
 // go-retryablehttp: it reads the body once and sends it several times, and this
@@ -288,6 +289,9 @@ func (c *config) build(baseURL, apiKey string, p *problems) *core {
 	}
 	if core.http.Transport == nil {
 		core.http.Transport, core.ownTransport = newDefaultTransport()
+	}
+	if own, _ := core.http.Transport.(*http.Transport); core.ownTransport && !c.insecure && strings.HasPrefix(core.baseURL, "http:") {
+		own.Proxy = nil // the API key does not leave this machine in clear text
 	}
 	if limit := core.http.Timeout; limit > 0 && (core.timeout == 0 || limit < core.timeout) {
 		core.timeout = limit

@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"context"
@@ -14,80 +13,121 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-// redactor removes an API key from what an error or a response keeps.
-type redactor struct{ key string }
-
-// redactedKey stands for the API key where a response quotes it.
-const redactedKey = "[API key]"
-
-// minRedactedKey is the length of the shortest key that is searched for: a
-// shorter one would be found in texts that do not quote it.
-const minRedactedKey = 8
-
-func (r redactor) isQuotedIn(text string) bool {
-	return len(r.key) >= minRedactedKey && strings.Contains(text, r.key)
+// redactor removes API keys from what an error or a response keeps.
+type redactor struct {
+	key     string
+	earlier []string // keys of earlier attempts of a call
 }
 
-// text returns a decoded text without the key.
-func (r redactor) text(text string) string {
+// redactedKey stands for an API key where a response quotes it.
+const redactedKey = "[API key]"
+
+// minRedactedKey is the length of the shortest key that is searched for: a shorter
+// one would be found in texts that do not quote it.
+const minRedactedKey = 8
+
+// use makes r search for key as well.
+func (r *redactor) use(key string) {
+	if r.key != "" && r.key != key {
+		r.earlier = append(r.earlier, r.key)
+	}
+	r.key = key
+}
+
+// text returns text without the keys, however they are spelled in it.
+func (r *redactor) text(text string) string {
 	if !r.isQuotedIn(text) {
 		return text
 	}
-	return strings.ReplaceAll(text, r.key, redactedKey)
+	return string(r.body([]byte(text), len(text)))
 }
 
-// body returns a copy of at most limit bytes of the start of body, without the
-// key: as it is, or as a JSON string or a URL spells it. A key that crosses the
-// limit is removed as well.
-func (r redactor) body(body []byte, limit int) []byte {
-	body = bytes.Clone(body[:min(len(body), r.window(limit))])
-	if len(r.key) >= minRedactedKey {
-		if key := []byte(r.key); bytes.Contains(body, key) {
-			body = bytes.ReplaceAll(body, key, []byte(redactedKey))
+// isQuotedIn reports whether a key is in text, however it is spelled.
+func (r *redactor) isQuotedIn(text string) bool {
+	if !r.mayBeIn(text) {
+		return false
+	}
+	for i := range len(text) {
+		if r.quotedLength(text[i:]) > 0 {
+			return true
 		}
-		body = r.removeEscaped(body, '\\', jsonCharacter)
-		body = r.removeEscaped(body, '%', urlCharacter)
 	}
-	return body[:min(len(body), limit)]
+	return false
 }
 
-// window is how much of a body has to be read to find every key that starts
-// within limit.
-func (r redactor) window(limit int) int {
-	const longestSpelling = len(`\u002f`)
-	return limit + longestSpelling*len(r.key)
+// mayBeIn rules out most texts at little cost.
+func (r *redactor) mayBeIn(text string) bool {
+	return strings.IndexByte(text, '\\') >= 0 || strings.IndexByte(text, '%') >= 0 || strings.Contains(text, r.key) ||
+		slices.ContainsFunc(r.earlier, func(key string) bool { return strings.Contains(text, key) })
 }
 
-// removeEscaped replaces every key in body whose characters are written as next
-// reads them. A body without the escape character has none.
-func (r redactor) removeEscaped(body []byte, escape byte, next func([]byte) (c byte, size int)) []byte {
-	if bytes.IndexByte(body, escape) < 0 {
-		return body
+// body returns a copy of the first limit bytes of body, without the keys. It reads
+// on to the end of a key that crosses the limit; see window.
+func (r *redactor) body(body []byte, limit int) []byte {
+	text := string(body[:min(len(body), r.window(limit))])
+	limit = min(limit, len(text))
+	if !r.mayBeIn(text) {
+		return []byte(text[:limit])
 	}
-	var kept []byte
-	for i := 0; i < len(body); {
-		if length := r.escapedLength(body[i:], next); length > 0 {
+	kept := make([]byte, 0, limit)
+	for i := 0; i < limit; {
+		if length := r.quotedLength(text[i:]); length > 0 {
 			kept = append(kept, redactedKey...)
 			i += length
 			continue
 		}
-		kept = append(kept, body[i])
+		kept = append(kept, text[i])
 		i++
 	}
-	return kept
+	return kept[:min(len(kept), limit)]
 }
 
-// escapedLength is the length of the key at the start of text, 0 for none.
-func (r redactor) escapedLength(text []byte, next func([]byte) (c byte, size int)) int {
+// window is the number of bytes that have to be read to find every key that starts
+// before limit.
+func (r *redactor) window(limit int) int {
+	const longestSpelling = len(`\\u0025u002f`)
+	longest := len(r.key)
+	for _, key := range r.earlier {
+		longest = max(longest, len(key))
+	}
+	return limit + longestSpelling*longest
+}
+
+// quotedLength returns the number of bytes that a key takes at the start of text, 0
+// for none.
+func (r *redactor) quotedLength(text string) int {
+	if length := spelledLength(text, r.key); length > 0 {
+		return length
+	}
+	for _, key := range r.earlier {
+		if length := spelledLength(text, key); length > 0 {
+			return length
+		}
+	}
+	return 0
+}
+
+// spelledLength returns the number of bytes that key takes at the start of text: as
+// it is, or with characters as JSON strings and URLs escape them, once or several
+// times over.
+func spelledLength(text, key string) int {
+	if len(key) < minRedactedKey {
+		return 0
+	}
+	if strings.HasPrefix(text, key) {
+		return len(key)
+	}
 	length := 0
-	for i := range len(r.key) {
-		c, size := next(text[length:])
-		if size == 0 || c != r.key[i] {
+	for i := range len(key) {
+		size := characterLength(text[length:], key[i])
+		if size == 0 {
 			return 0
 		}
 		length += size
@@ -95,45 +135,62 @@ func (r redactor) escapedLength(text []byte, next func([]byte) (c byte, size int
 	return length
 }
 
-// jsonCharacter reads the ASCII character that text starts with, in a JSON string.
-func jsonCharacter(text []byte) (c byte, size int) {
+// characterLength returns the number of bytes that c takes at the start of text, 0
+// if text starts with something else.
+func characterLength(text string, c byte) int {
+	backslashes := len(text) - len(strings.TrimLeft(text, `\`))
+	rest := text[backslashes:]
 	switch {
-	case len(text) == 0:
-		return 0, 0
-	case text[0] != '\\':
-		return text[0], 1
-	case len(text) >= 2 && (text[1] == '/' || text[1] == '\\' || text[1] == '"'):
-		return text[1], 2
-	case len(text) >= 6 && text[1] == 'u':
-		return hexCharacter(text[2:6], 6)
+	case c == '\\' && backslashes > 0:
+		return backslashes
+	case rest == "":
+		return 0
+	case c == '%':
+		return characterPercent(text)
+	case rest[0] == c:
+		return backslashes + 1
+	case backslashes > 0 && rest[0] == 'u' && hexValue(rest, 1, 4) == int(c):
+		return backslashes + len("u002f")
 	}
-	return 0, 0
+	percent := characterPercent(text)
+	if percent > 0 && hexValue(text, percent, 2) == int(c) {
+		return percent + len("2f")
+	}
+	return 0
 }
 
-// urlCharacter reads the ASCII character that text starts with, in a URL.
-func urlCharacter(text []byte) (c byte, size int) {
-	switch {
-	case len(text) == 0:
-		return 0, 0
-	case text[0] != '%':
-		return text[0], 1
-	case len(text) >= 3:
-		return hexCharacter(text[1:3], 3)
+// characterPercent returns the length of a percent sign at the start of text, which
+// can be escaped itself, 0 if there is none.
+func characterPercent(text string) int {
+	length := 0
+	if text[0] == '%' {
+		length = 1
+	} else if unescaped := strings.TrimLeft(text, `\`); len(unescaped) < len(text) &&
+		strings.HasPrefix(unescaped, "u0025") {
+		length = len(text) - len(unescaped) + len("u0025")
 	}
-	return 0, 0
+	for length > 0 && strings.HasPrefix(text[length:], "25") { // %2525 is %25, which is %
+		length += len("25")
+	}
+	return length
 }
 
-func hexCharacter(digits []byte, size int) (byte, int) {
-	c, err := strconv.ParseUint(string(digits), 16, 8)
+// hexValue returns the value of the hexadecimal digits of text from start on, -1 if
+// there are none.
+func hexValue(text string, start, digits int) int {
+	if len(text) < start+digits {
+		return -1
+	}
+	value, err := strconv.ParseUint(text[start:start+digits], 16, 16)
 	if err != nil {
-		return 0, 0
+		return -1
 	}
-	return byte(c), size
+	return int(value)
 }
 
-// header returns header without the key, in names and values. It is a copy only
-// where the key is found.
-func (r redactor) header(header http.Header) http.Header {
+// header returns header without the keys, in names and values. It is a copy only
+// if a key is found.
+func (r *redactor) header(header http.Header) http.Header {
 	if !r.isInHeader(header) {
 		return header
 	}
@@ -149,49 +206,58 @@ func (r redactor) header(header http.Header) http.Header {
 	return redacted
 }
 
-func (r redactor) isInHeader(header http.Header) bool {
+func (r *redactor) isInHeader(header http.Header) bool {
 	for name, values := range header {
-		if r.isInName(name) {
+		if r.isInName(name) || slices.ContainsFunc(values, r.isQuotedIn) {
 			return true
-		}
-		for _, value := range values {
-			if r.isQuotedIn(value) {
-				return true
-			}
 		}
 	}
 	return false
 }
 
 // isInName ignores case, because net/http changes the case of header names.
-func (r redactor) isInName(name string) bool {
-	return len(r.key) >= minRedactedKey && len(name) >= len(r.key) &&
-		strings.Contains(strings.ToLower(name), strings.ToLower(r.key))
+func (r *redactor) isInName(name string) bool {
+	isIn := func(key string) bool {
+		return len(key) >= minRedactedKey && len(name) >= len(key) && strings.Contains(strings.ToLower(name), strings.ToLower(key))
+	}
+	return isIn(r.key) || slices.ContainsFunc(r.earlier, isIn)
 }
 
-// opaqueError shows a text that is safe to show in place of that of an error,
-// which may quote the request or the response. [errors.Is] and [errors.As] find
-// what the error is; nothing that prints an error does.
+// opaqueError shows a text that is safe to show instead of that of an error, which
+// may quote the request or the response. [errors.Is] and [errors.As] find what the
+// error is; nothing that prints an error does.
 type opaqueError struct {
 	text string
 	err  error
+	// sealed says that not even errors.As finds the error, since it quotes a key.
+	sealed bool
 }
 
 func (e *opaqueError) Error() string { return e.text }
 
 // Is reports whether the error is target. The errors of contexts are not found:
-// those of the caller's context are never opaque, and a dialer's own timeout
-// claims to be context.DeadlineExceeded as well.
+// those of the caller's context are not opaque, and a dialer's own timeout claims to
+// be context.DeadlineExceeded as well.
 func (e *opaqueError) Is(target error) bool {
 	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
 }
 
-// As finds everything but a *url.Error, which prints the URL and its query.
+// As finds everything but a *url.Error, which prints the URL and its query. An
+// interface that a *url.Error implements, such as net.Error, is found behind it.
 func (e *opaqueError) As(target any) bool {
-	if _, isURL := target.(**url.Error); isURL {
+	if e.sealed {
 		return false
 	}
-	return errors.As(e.err, target)
+	found := reflect.ValueOf(target).Elem()
+	for err := e.err; errors.As(err, target); {
+		withURL, isURL := found.Interface().(*url.Error)
+		if !isURL {
+			return true
+		}
+		err = withURL.Err
+	}
+	found.SetZero()
+	return false
 }
 
 // Format keeps %#v from printing the error.
@@ -206,7 +272,7 @@ func redactedTransportError(err error) error {
 	if text == "" {
 		text = knownPhrase(err)
 	}
-	return &opaqueError{text, err}
+	return &opaqueError{text: text, err: err}
 }
 
 // knownText returns the text of the first error in the tree of err that is known
@@ -281,7 +347,7 @@ var phrases = []string{
 	"chunked line",
 	"unexpected EOF reading trailer",
 	"server response headers exceeded",
-	"server closed idle connection",
+	serverClosedIdle,
 	"TLS handshake timeout",
 	"timeout awaiting response headers",
 	"i/o timeout",
@@ -293,15 +359,19 @@ var phrases = []string{
 	"HTTP/1.x transport connection broken",
 }
 
+// serverClosedIdle is the text of an error of net/http about a connection that the
+// server closed before a request was written to it.
+const serverClosedIdle = "server closed idle connection"
+
 // redactedSourceError returns an error of a function that the caller has given,
-// such as a key source. Its text is the caller's to decide, less the URL of a
+// such as a key source. Its text is the caller's to decide, without the URL of a
 // request that it has made.
 func redactedSourceError(err error) error {
 	err = withoutURL(err)
-	if withURL := (*url.Error)(nil); errors.As(err, &withURL) { // among several
+	if withURL := (*url.Error)(nil); errors.As(err, &withURL) { // around or among others
 		return redactedTransportError(err)
 	}
-	return err
+	return &opaqueError{text: err.Error(), err: err}
 }
 
 // withoutURL returns the cause of an error of net/url: such an error prints the

@@ -18,13 +18,17 @@ import (
 )
 
 func TestRedactorRemovesTheKeyInEverySpelling(t *testing.T) {
-	r := redactor{`sk/live+"0\1%2`}
+	r := redactor{key: `sk/live+"0\1%2`}
 	tests := []struct{ name, body, want string }{
 		{"as it is", `<p>sk/live+"0\1%2</p>`, `<p>[API key]</p>`},
 		{"in a JSON string", `{"key":"sk/live+\"0\\1%2"}`, `{"key":"[API key]"}`},
 		{"with an escaped slash", `{"key":"sk\/live+\"0\\1%2"}`, `{"key":"[API key]"}`},
 		{"with characters as numbers", `"\u0073k\u002Flive\u002b\u00220\\1%2"`, `"[API key]"`},
 		{"in a URL", `/?key=sk%2Flive%2b%220%5C1%252&x=1`, `/?key=[API key]&x=1`},
+		{"as a URL in a JSON string", `"https:\/\/x\/?k=sk\/live%2B%220\\1%252"`, `"https:\/\/x\/?k=[API key]"`},
+		{"as JSON in a JSON string", `"{\"key\":\"sk\\/live+\\\"0\\\\1%2\"}"`, `"{\"key\":\"[API key]\"}"`},
+		{"in a URL within a URL", `/?u=%2F%3Fk%3Dsk%252Flive%252B%25220%255C1%25252`, `/?u=%2F%3Fk%3D[API key]`},
+		{"with percent signs as numbers", `"sk\u00252Flive\u00252b\u0025220\\1\u00252"`, `"[API key]"`},
 		{"several times", `sk/live+"0\1%2 sk/live+"0\1%2`, `[API key] [API key]`},
 		{"after a start that looks like it", `sk\/lsk\/live+\"0\\1%2`, `sk\/l[API key]`},
 		{"not where a part is missing", `"sk\/live+\"0\\1%"`, `"sk\/live+\"0\\1%"`},
@@ -39,22 +43,46 @@ func TestRedactorRemovesTheKeyInEverySpelling(t *testing.T) {
 }
 
 func TestRedactorFindsAKeyAcrossTheLimit(t *testing.T) {
-	r := redactor{"sk_live_0123456789"}
+	r := redactor{key: "sk_live_0123456789"}
 	for _, spelled := range []string{r.key, strings.ReplaceAll(r.key, "_", `\u005f`)} {
 		body := strings.Repeat("x", 100) + spelled
 		assert.Equal(t, strings.Repeat("x", 100)+"[API", string(r.body([]byte(body[:min(len(body), r.window(104))]), 104)))
 	}
 }
 
+func TestRedactorKeepsNoPartOfAKeyAtTheLimit(t *testing.T) {
+	r := redactor{key: "sk_live_0123456789ABCDEFGHIJ"}
+	for _, limit := range []int{100, 1000, 1001, 1013} {
+		for pad := range len(r.key) {
+			body := strings.Repeat("x", pad) + strings.Repeat(r.key, 100)
+			kept := string(r.body([]byte(body[:min(len(body), r.window(limit))]), limit))
+			assert.LessOrEqual(t, len(kept), limit)
+			assert.NotContains(t, strings.ReplaceAll(kept, redactedKey, ""), "sk_")
+		}
+	}
+}
+
+func TestRedactorRemovesTheKeysOfEarlierAttempts(t *testing.T) {
+	var r redactor
+	for _, key := range []string{"old_key_0123456789", "old_key_0123456789", "new_key_0123456789", "third_key_01234567"} {
+		r.use(key)
+	}
+	assert.Len(t, r.earlier, 2)
+	const quoted = "old_key_0123456789 new_key_0123456789 third_key_01234567"
+	assert.Equal(t, "[API key] [API key] [API key]", r.text(quoted))
+	assert.Equal(t, "[API key] [API key] [API key]", string(r.body([]byte(quoted), 100)))
+	assert.Equal(t, http.Header{"[API key]": {"[API key]"}}, r.header(http.Header{"Old_key_0123456789": {"old%5Fkey%5F0123456789"}}))
+}
+
 func TestRedactorLeavesAShortKeyAlone(t *testing.T) {
-	r := redactor{"key"}
+	r := redactor{key: "key"}
 	assert.Equal(t, "monkey", r.text("monkey"))
 	assert.Equal(t, "monkey", string(r.body([]byte("monkey"), 10)))
 	assert.Equal(t, http.Header{"Key": {"key"}}, r.header(http.Header{"Key": {"key"}}))
 }
 
 func TestRedactorRemovesTheKeyFromAHeader(t *testing.T) {
-	r := redactor{"sk_live_0123456789"}
+	r := redactor{key: "sk_live_0123456789"}
 	plain := http.Header{"Server": {"nginx"}}
 	assert.Equal(t, plain, r.header(plain))
 	quoting := http.Header{"X-Echo": {"a", "b sk_live_0123456789"}, "Sk_live_0123456789": {"1"}, "Server": {"nginx"}}
@@ -105,6 +133,13 @@ func TestOpaqueErrorsAreFoundWithTheirCauses(t *testing.T) {
 			assert.Same(t, mine, address)
 			var withURL *url.Error
 			assert.False(t, errors.As(err, &withURL), "it prints the URL")
+			assert.Nil(t, withURL)
+			var network net.Error // which a *url.Error is as well
+			require.False(t, errors.As(redactedTransportError(fmt.Errorf("tracing: %w", &url.Error{Err: other})), &network))
+			assert.Nil(t, network)
+			refused := &net.OpError{Op: "dial", Err: other}
+			require.ErrorAs(t, redactedTransportError(fmt.Errorf("tracing: %w", &url.Error{Err: refused})), &network)
+			assert.Same(t, refused, network)
 		})
 	}
 	foreign := redactedTransportError(fmt.Errorf("%w, %w", context.DeadlineExceeded, context.Canceled))
@@ -114,7 +149,11 @@ func TestOpaqueErrorsAreFoundWithTheirCauses(t *testing.T) {
 
 func TestErrorsOfTheCallersFunctionsAreShown(t *testing.T) {
 	err := errors.New("the vault is sealed")
-	assert.Same(t, err, redactedSourceError(err))
-	assert.Same(t, err, redactedSourceError(&url.Error{Op: "Get", URL: "https://vault.example/?token=1", Err: err}))
+	for _, source := range []error{err, &url.Error{Op: "Get", URL: "https://vault.example/?token=1", Err: err}} {
+		shown := redactedSourceError(source)
+		assert.EqualError(t, shown, "the vault is sealed")
+		assert.ErrorIs(t, shown, err)
+	}
+	assert.NotErrorIs(t, redactedSourceError(context.DeadlineExceeded), context.DeadlineExceeded, "that is the caller's deadline")
 	assert.NotContains(t, redactedSourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err}, io.EOF)).Error(), "token")
 }

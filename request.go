@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -97,7 +98,7 @@ type exchange struct {
 	ctx      context.Context // the caller's
 	start    time.Time
 
-	redactor redactor // of the current attempt's key
+	redactor redactor // of the keys that were sent
 	attempts int      // that were begun
 	attempt  *attempt // the current one
 	refusal  *refusal // why there is none
@@ -221,7 +222,7 @@ func (x *exchange) prepare() error {
 		x.settings.setHeaders(req.Header)
 	}
 	x.request.Request, x.header = req, req.Header
-	if x.core.http.Jar != nil { // which adds to the header of every attempt
+	if x.core.http.Jar != nil || !x.core.ownTransport { // which may change the header of an attempt
 		x.header = req.Header.Clone()
 	}
 	return nil
@@ -235,7 +236,8 @@ func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	if key, x.refusal = x.admit(); x.refusal != nil {
 		return nil, x.refusal.err
 	}
-	x.attempt, x.redactor = &x.first, redactor{key}
+	x.redactor.use(key)
+	x.attempt = &x.first
 	if x.attempts++; x.attempts > 1 { // net/http may still be reading the first
 		x.attempt = new(attempt)
 	}
@@ -243,7 +245,8 @@ func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	a.begin(x.ctx, x.core.timeout, key, x.body, x.core.ownTransport)
 	resp, err := x.core.http.Transport.RoundTrip(a.request(req, x.call.isRead()))
 	switch {
-	case err != nil && resp != nil:
+	case err != nil && resp != nil: // which proves that the service got the request
+		a.answered = true
 		closeBody(resp)
 		return nil, err
 	case err != nil:
@@ -432,7 +435,7 @@ func (x *exchange) newResponse(resp *http.Response, answer envelope) *Response {
 
 func (x *exchange) unusable(resp *http.Response, body []byte, err error, d Delivery) result {
 	if x.redactor.isQuotedIn(err.Error()) {
-		err = &opaqueError{"has a member whose name quotes the API key", err}
+		err = &opaqueError{text: "can't be read (the reason quotes the API key, and is withheld)", err: err, sealed: true}
 	}
 	return result{delivery: d, failure: &DecodeError{Call: x.newCall(), StatusCode: resp.StatusCode,
 		Header: x.redactor.header(resp.Header), Body: x.redactor.body(body, maxErrorBody), Err: err}}
@@ -466,10 +469,11 @@ func (x *exchange) cause(err error) error {
 
 // contextError is why ctx is done: its error, and the cause that the caller gave.
 func contextError(ctx context.Context) error {
-	if cause := context.Cause(ctx); cause != ctx.Err() {
-		return fmt.Errorf("%w: %w", ctx.Err(), redactedSourceError(cause))
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if reflect.TypeOf(cause).Comparable() && cause != err {
+		return fmt.Errorf("%w: %w", err, redactedSourceError(cause))
 	}
-	return ctx.Err()
+	return err
 }
 
 // interruptedError is why a call ended between two attempts, and the failure of

@@ -588,7 +588,7 @@ func TestOddTransports(t *testing.T) {
 				_, _ = req.Body.Read(make([]byte, 1))
 				return nil, errOdd
 			}, messaging.DeliveryUnknown},
-		{"an answer beside an error is closed and does not count",
+		{"a response beside an error is closed and does not count",
 			func(req *http.Request) (*http.Response, error) {
 				_, _ = io.ReadAll(req.Body)
 				return &http.Response{StatusCode: 200, Body: body}, errOdd

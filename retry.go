@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 )
 
@@ -124,24 +126,27 @@ func classifyStatus(status int) (Delivery, repeatable) {
 }
 
 // classifyFailure says the same of an attempt that got no response. No kind of
-// error proves that nothing was sent; see [attempt.provedNotSent]. Without that
-// proof, an attempt that seems to have found no connection is not repeated where
-// the next would not find one either.
+// error proves that nothing was sent; see [attempt.provedNotSent]. What kind it is
+// says whether the next attempt may succeed: one that is not known to be transient
+// is not retried if there was no connection, as it is for good then in all known
+// cases, such as a bad certificate.
 func classifyFailure(err error, provedNotSent, noConnection bool) (Delivery, repeatable) {
+	delivery := DeliveryUnknown
+	if provedNotSent {
+		delivery = DeliveryNotSent
+	}
 	switch {
 	case provedNotSent && isTransient(err):
-		return DeliveryNotSent, repeatAll
-	case provedNotSent:
-		return DeliveryNotSent, repeatNever
+		return delivery, repeatAll
 	case noConnection && !isTransient(err):
-		return DeliveryUnknown, repeatNever
+		return delivery, repeatNever
 	default:
-		return DeliveryUnknown, repeatUnknown
+		return delivery, repeatUnknown
 	}
 }
 
-// isTransient reports whether a failure to connect may be over soon. One that is
-// not known to be, such as a bad certificate, is not.
+// isTransient reports whether a failure may be over soon. One that is not known to
+// be, such as the refusal of a proxy, is not.
 func isTransient(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the caller's own
 		return true
@@ -150,12 +155,11 @@ func isTransient(err error) bool {
 	if errors.As(err, &dns) {
 		return !dns.IsNotFound
 	}
-	var op *net.OpError
-	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") {
-		return false // a TLS alert: one side refuses the other
-	}
 	var network net.Error
-	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	var number syscall.Errno
+	return errors.As(err, &network) && network.Timeout() || errors.As(err, &number) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		strings.Contains(err.Error(), serverClosedIdle)
 }
 
 // parseRetryAfter reads the Retry-After header: seconds, or a date, which is

@@ -9,7 +9,8 @@ import (
 
 // NewTransport returns the transport that a [Client] uses by default, to be
 // changed or wrapped, and given to [WithHTTPClient]. It is a copy of
-// [http.DefaultTransport], proxy settings included, that
+// [http.DefaultTransport], proxy settings included but without the protocols that
+// were registered with it, that
 //
 //   - keeps up to 256 idle connections per host, for 4 seconds: longer than that, a
 //     server may close a connection just when a request is written to it, which

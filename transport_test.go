@@ -2,11 +2,13 @@ package messaging_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -107,6 +109,20 @@ func TestNewTransportIsACopyOfTheDefaultOne(t *testing.T) {
 	assert.EqualValues(t, 1<<20, transport.MaxResponseHeaderBytes)
 	assert.Nil(t, transport.TLSNextProto)
 	assert.NotEqual(t, http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost, transport.MaxIdleConnsPerHost)
+}
+
+func TestOwnTransportTakesNoProxyForALoopbackAddressInClearText(t *testing.T) {
+	server := newActingServer(t)
+	proxied := 0
+	like := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) {
+		proxied++
+		return nil, errors.New("this would send the key in clear text")
+	}}
+	t.Cleanup(like.CloseIdleConnections)
+	require.NoError(t, triggerEvent(t.Context(), newOwnTransportClient(t, server.URL, like)))
+	assert.Zero(t, proxied)
+	require.Error(t, triggerEvent(t.Context(), newOwnTransportClient(t, server.URL, like, messaging.WithInsecureHTTP())), "which allows it")
+	assert.Positive(t, proxied)
 }
 
 func TestNewTransportWorksWhereTheDefaultOneIsReplaced(t *testing.T) {
