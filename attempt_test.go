@@ -9,12 +9,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httptrace"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,7 +34,7 @@ func newActingServer(t *testing.T) *actingServer {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err == nil {
 			s.acted.Add(1)
-			_, _ = io.WriteString(w, saysYes)
+			_, _ = io.WriteString(w, scripted.Success)
 		}
 	}))
 	t.Cleanup(s.Close)
@@ -83,25 +83,22 @@ func readBeforehand(req *http.Request) *http.Request {
 	return req
 }
 
-// A timeout of the transport can pass, so that a call is repeated after it.
-var errGaveUp = &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
-
 func TestNotSentIsTrueOfATransportThatSendsAfterItGaveUp(t *testing.T) {
 	for name, change := range map[string]func(*http.Request) *http.Request{
 		"with the context of the attempt": unchanged,
 		"detached from it":                detached,
 	} {
-		for failureName, failure := range map[string]error{"that can pass": errGaveUp, "of an unknown kind": errors.New("circuit open")} {
+		for failureName, failure := range map[string]error{"that can pass": scripted.ErrDialTimeout, "of an unknown kind": errors.New("circuit open")} {
 			t.Run(name+", after an error "+failureName, func(t *testing.T) {
 				server := newActingServer(t)
 				late := &lateTransport{inner: server.Client().Transport, failure: failure, change: change, released: make(chan struct{})}
-				client := newClientOver(t, server.URL, &http.Client{Transport: late}, withQuickRetries())
+				client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: late}, scripted.WithQuickRetries())
 
-				err := triggerEvent(t.Context(), client)
+				err := scripted.TriggerEvent(t.Context(), client)
 				late.release()
 
 				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-				assert.EqualValues(t, map[bool]int{true: 3, false: 1}[failure == errGaveUp], late.calls.Load())
+				assert.EqualValues(t, map[bool]int{true: 3, false: 1}[failure == scripted.ErrDialTimeout], late.calls.Load())
 				assert.Zero(t, server.acted.Load(), "carried out although it was not sent")
 			})
 		}
@@ -110,12 +107,12 @@ func TestNotSentIsTrueOfATransportThatSendsAfterItGaveUp(t *testing.T) {
 
 func TestNotSentIsTrueWhileTheAttemptIsLogged(t *testing.T) {
 	server := newActingServer(t)
-	late := &lateTransport{inner: server.Client().Transport, failure: errGaveUp, change: unchanged, released: make(chan struct{})}
+	late := &lateTransport{inner: server.Client().Transport, failure: scripted.ErrDialTimeout, change: unchanged, released: make(chan struct{})}
 	logger := slog.New(handlerFunc(sync.OnceFunc(late.release)))
-	client := newClientOver(t, server.URL, &http.Client{Transport: late}, messaging.WithLogger(logger),
+	client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: late}, messaging.WithLogger(logger),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 
-	err := triggerEvent(t.Context(), client)
+	err := scripted.TriggerEvent(t.Context(), client)
 
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.Zero(t, server.acted.Load())
@@ -131,15 +128,15 @@ func (h handlerFunc) WithGroup(string) slog.Handler             { return h }
 
 func TestNotSentIsNeverSaidOfATransportThatReadsTheBodyBeforehand(t *testing.T) {
 	server := newActingServer(t)
-	reading := roundTripper(func(req *http.Request) (*http.Response, error) {
+	reading := scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := server.Client().Transport.RoundTrip(readBeforehand(req))
 		if err == nil {
 			_ = resp.Body.Close()
 		}
-		return nil, errGaveUp
+		return nil, scripted.ErrDialTimeout
 	})
-	client := newClientOver(t, server.URL, &http.Client{Transport: reading}, withQuickRetries())
-	err := triggerEvent(t.Context(), client)
+	client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: reading}, scripted.WithQuickRetries())
+	err := scripted.TriggerEvent(t.Context(), client)
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 	assert.EqualValues(t, 1, server.acted.Load())
 }
@@ -213,14 +210,14 @@ func TestHeadersThatATransportChangesDoNotReachTheNextAttempt(t *testing.T) {
 
 func TestNotSentIsNeverSaidOfASendWithoutABodyBehindAGivenTransport(t *testing.T) {
 	server := newActingServer(t)
-	late := &lateTransport{inner: server.Client().Transport, failure: errGaveUp, released: make(chan struct{})}
+	late := &lateTransport{inner: server.Client().Transport, failure: scripted.ErrDialTimeout, released: make(chan struct{})}
 	late.change = func(req *http.Request) *http.Request {
 		req = detached(req)
 		req.Body = nil // there is nothing in it
 		return req
 	}
-	client := newClientOver(t, server.URL, &http.Client{Transport: late}, withQuickRetries())
-	err := doRequest(messaging.Request{Method: http.MethodDelete, Path: "/v1/tags/1"})(t.Context(), client)
+	client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: late}, scripted.WithQuickRetries())
+	err := scripted.Do(messaging.Request{Method: http.MethodDelete, Path: "/v1/tags/1"})(t.Context(), client)
 	late.release()
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 	assert.EqualValues(t, 1, server.acted.Load(), "it was sent after all, once")
@@ -238,18 +235,18 @@ func TestNotSentIsTrueOfATransportWithAProtocolHook(t *testing.T) {
 	transport.TLSClientConfig.NextProtos = []string{"acme"}
 	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{
 		"acme": func(string, *tls.Conn) http.RoundTripper {
-			return roundTripper(func(req *http.Request) (*http.Response, error) {
+			return scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				req = req.Clone(req.Context())
 				req.URL.Scheme, req.URL.Host = "http", strings.TrimPrefix(server.URL, "http://")
 				if resp, err := server.Client().Transport.RoundTrip(req); err == nil {
 					_ = resp.Body.Close()
 				}
-				return nil, errGaveUp
+				return nil, scripted.ErrDialTimeout
 			})
 		},
 	}
-	client := newClientOver(t, secure.URL, &http.Client{Transport: transport}, withQuickRetries())
-	err := triggerEvent(t.Context(), client)
+	client := scripted.NewClientOver(t, secure.URL, &http.Client{Transport: transport}, scripted.WithQuickRetries())
+	err := scripted.TriggerEvent(t.Context(), client)
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 	assert.EqualValues(t, 1, server.acted.Load())
 
@@ -259,17 +256,17 @@ func TestNotSentIsTrueOfATransportWithAProtocolHook(t *testing.T) {
 	transport.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		return (&tls.Dialer{Config: transport.TLSClientConfig}).DialContext(ctx, network, address)
 	}
-	own := newOwnTransportClient(t, secure.URL, transport, withQuickRetries())
-	require.Error(t, triggerEvent(t.Context(), own))
+	own := scripted.NewClientOnOwnTransport(t, secure.URL, transport, scripted.WithQuickRetries())
+	require.Error(t, scripted.TriggerEvent(t.Context(), own))
 	assert.EqualValues(t, 1, server.acted.Load())
 }
 
 func TestNotSentIsWhatAMockOfATransportBringsAbout(t *testing.T) {
 	errBoom := errors.New("boom")
-	client := newClientOver(t, "https://api.example.com", &http.Client{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+	client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
 		return nil, errBoom
 	})})
-	err := triggerEvent(t.Context(), client)
+	err := scripted.TriggerEvent(t.Context(), client)
 	require.ErrorIs(t, err, errBoom)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.False(t, messaging.Retryable(err), "nothing tells that it can pass")
@@ -279,23 +276,23 @@ func TestNotSentIsWhatAMockOfATransportBringsAbout(t *testing.T) {
 }
 
 func TestBodyIsLockedForGoodWhenItsAttemptHasEnded(t *testing.T) {
-	for name, play := range map[string]scene{
-		"after a failure":  func(*http.Request) (*http.Response, error) { return nil, errGaveUp },
+	for name, play := range map[string]scripted.Scene{
+		"after a failure":  func(*http.Request) (*http.Response, error) { return nil, scripted.ErrDialTimeout },
 		"after a response": func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 422}, nil },
 		"after a success": func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(saysYes))}, nil
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(scripted.Success))}, nil
 		},
 		"after a panic": func(*http.Request) (*http.Response, error) { panic("a bug of the transport") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var requests []*http.Request
-			client := newClientOver(t, "https://api.example.com", &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+			client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				requests = append(requests, req)
 				return play(req)
-			})}, withQuickRetries())
+			})}, scripted.WithQuickRetries())
 			func() {
 				defer func() { _ = recover() }()
-				_ = triggerEvent(t.Context(), client)
+				_ = scripted.TriggerEvent(t.Context(), client)
 			}()
 			require.NotEmpty(t, requests)
 			for _, req := range requests {

@@ -3,55 +3,20 @@ package messaging_test
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
-	"strings"
 	"testing"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 )
-
-// secretive is a client with secrets that must not show, in every form that a
-// program may come to print.
-type secretive struct {
-	name string
-	of   func(*messaging.Client) any
-}
-
-type holder struct {
-	Client  *messaging.Client
-	Value   messaging.Client
-	private *messaging.Client
-	hidden  messaging.Client
-	Events  *messaging.EventsService
-}
-
-func newHolder(c *messaging.Client) holder {
-	return holder{Client: c, Value: *c, private: c, hidden: *c, Events: c.Events}
-}
-
-var secretives = []secretive{
-	{"a client", func(c *messaging.Client) any { return c }},
-	{"a client by value", func(c *messaging.Client) any { return *c }},
-	{"a pointer to a pointer to a client", func(c *messaging.Client) any { return &c }},
-	{"a struct around clients", func(c *messaging.Client) any { return newHolder(c) }},
-	{"a pointer to a struct around clients", func(c *messaging.Client) any { return pointerTo(newHolder(c)) }},
-	{"a list of clients", func(c *messaging.Client) any { return []any{c, *c, []*messaging.Client{c}} }},
-	{"a map of clients", func(c *messaging.Client) any { return map[string]messaging.Client{"eu": *c} }},
-	{"the broadcasts", func(c *messaging.Client) any { return c.Broadcasts }},
-	{"the events", func(c *messaging.Client) any { return c.Events }},
-	{"the customers", func(c *messaging.Client) any { return c.Customers }},
-	{"the transactional messages", func(c *messaging.Client) any { return c.Transactional }},
-	{"the events by value", func(c *messaging.Client) any { return *c.Events }},
-	{"a list of services", func(c *messaging.Client) any { return []any{*c.Broadcasts, *c.Customers, *c.Transactional} }},
-}
 
 func newSecretiveClient(t *testing.T) *messaging.Client {
 	t.Helper()
@@ -60,25 +25,16 @@ func newSecretiveClient(t *testing.T) *messaging.Client {
 	return client
 }
 
-// requireNoSecret looks for the canary as text, as hexadecimals and as bytes.
-func requireNoSecret(t *testing.T, printed string) {
-	t.Helper()
-	asBytes := strings.Trim(fmt.Sprint([]byte(canary)), "[]")
-	for _, form := range []string{canary, hex.EncodeToString([]byte(canary)), asBytes} {
-		require.NotContains(t, strings.ToLower(printed), form)
-	}
-}
-
 func TestAClientPrintsWithoutItsSecrets(t *testing.T) {
 	client := newSecretiveClient(t)
-	for _, secret := range secretives {
-		t.Run(secret.name, func(t *testing.T) {
-			value := secret.of(client)
+	for _, secret := range scripted.SecretHolders {
+		t.Run(secret.Name, func(t *testing.T) {
+			value := secret.Of(client)
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "% x", "%b", "%o", "%t", "%T", "%U"} {
-				requireNoSecret(t, fmt.Sprintf(verb, value))
+				scripted.RequireNoSecret(t, fmt.Sprintf(verb, value))
 			}
-			requireNoSecret(t, fmt.Sprint(value))
-			requireNoSecret(t, fmt.Errorf("no luck with %v", value).Error())
+			scripted.RequireNoSecret(t, fmt.Sprint(value))
+			scripted.RequireNoSecret(t, fmt.Errorf("no luck with %v", value).Error())
 		})
 	}
 }
@@ -89,12 +45,12 @@ func TestAClientIsLoggedWithoutItsSecrets(t *testing.T) {
 	everything := &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}
 	handlers := map[string]slog.Handler{"text": slog.NewTextHandler(&log, everything), "JSON": slog.NewJSONHandler(&log, everything)}
 	for name, handler := range handlers {
-		for _, secret := range secretives {
-			t.Run(name+", "+secret.name, func(t *testing.T) {
+		for _, secret := range scripted.SecretHolders {
+			t.Run(name+", "+secret.Name, func(t *testing.T) {
 				log.Reset()
-				slog.New(handler).With("with", secret.of(client)).Info("created", "client", secret.of(client))
+				slog.New(handler).With("with", secret.Of(client)).Info("created", "client", secret.Of(client))
 				require.NotEmpty(t, log.String())
-				requireNoSecret(t, log.String())
+				scripted.RequireNoSecret(t, log.String())
 			})
 		}
 	}
@@ -102,11 +58,11 @@ func TestAClientIsLoggedWithoutItsSecrets(t *testing.T) {
 
 func TestAClientIsMarshalledWithoutItsSecrets(t *testing.T) {
 	client := newSecretiveClient(t)
-	for _, secret := range secretives {
-		t.Run(secret.name, func(t *testing.T) {
-			written, err := json.Marshal(secret.of(client))
+	for _, secret := range scripted.SecretHolders {
+		t.Run(secret.Name, func(t *testing.T) {
+			written, err := json.Marshal(secret.Of(client))
 			require.NoError(t, err)
-			requireNoSecret(t, string(written))
+			scripted.RequireNoSecret(t, string(written))
 		})
 	}
 }

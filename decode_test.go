@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf16"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +20,7 @@ import (
 // answering returns a client that gets the same answer to everything.
 func answering(t testing.TB, body string, opts ...messaging.Option) *messaging.Client {
 	t.Helper()
-	return serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, body)
 	}), opts...)
 }
@@ -372,7 +373,7 @@ func TestValuesThatTheServiceHasNotAnnouncedAreKept(t *testing.T) {
 
 func TestWhatWasReadOutlivesTheBufferItWasReadFrom(t *testing.T) {
 	bodies := make(chan string, 1)
-	client := serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, <-bodies)
 	}))
 	list := func(letter string) (*messaging.Page[messaging.Event], error) {
@@ -497,15 +498,6 @@ var everyKindOfCall = map[string]func(*testing.T, *messaging.Client) error{
 	},
 }
 
-// inUTF16 writes text in UTF-16, little end first, with a byte order mark.
-func inUTF16(text string) string {
-	encoded := []byte{0xFF, 0xFE}
-	for _, unit := range utf16.Encode([]rune(text)) {
-		encoded = append(encoded, byte(unit), byte(unit>>8))
-	}
-	return string(encoded)
-}
-
 func TestAnAnswerThatCannotBeUnderstoodProvesNothing(t *testing.T) {
 	const notJSON = "the answer is not valid JSON"
 	for _, row := range []struct{ name, body, problem string }{
@@ -513,8 +505,8 @@ func TestAnAnswerThatCannotBeUnderstoodProvesNothing(t *testing.T) {
 		{"an unfinished object", `{"success":true,"data":null`, notJSON},
 		{"an unfinished text", `{"success":true,"message":"Bro`, "message is not valid JSON"},
 		{"a bare word", `OK`, notJSON},
-		{"UTF-16", inUTF16(`{"success":true,"data":null}`), notJSON},
-		{"UTF-16 without a byte order mark", inUTF16(`{"success":true,"data":null}`)[2:], notJSON},
+		{"UTF-16", scripted.UTF16(`{"success":true,"data":null}`), notJSON},
+		{"UTF-16 without a byte order mark", scripted.UTF16(`{"success":true,"data":null}`)[2:], notJSON},
 		{"two byte order marks", "\uFEFF\uFEFF" + `{"success":true,"data":null}`, notJSON},
 		{"a trailing comma", `{"success":true,"data":null,}`, notJSON},
 		{"a comment", `{/**/"success":true,"data":null}`, notJSON},
@@ -577,7 +569,7 @@ func TestAnAnswerIsUnderstoodWhateverItIsWrappedIn(t *testing.T) {
 	} {
 		for name, call := range everyKindOfCall {
 			t.Run(row.name+", to "+name, func(t *testing.T) {
-				require.NoError(t, call(t, serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				require.NoError(t, call(t, scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.Header()["Content-Type"] = []string{row.contentType}
 					_, _ = io.WriteString(w, row.body)
 				}))))
@@ -611,9 +603,6 @@ func TestInvalidUTF8InATextIsReplaced(t *testing.T) {
 	assert.Equal(t, "caf\uFFFD", page.Response.Message)
 }
 
-// nest returns lists within lists.
-func nest(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
-
 func TestNestingIsLimited(t *testing.T) {
 	for _, row := range []struct {
 		place, body string
@@ -635,7 +624,7 @@ func TestNestingIsLimited(t *testing.T) {
 		for _, call := range row.calls {
 			t.Run(row.place+", to "+call, func(t *testing.T) {
 				at := func(depth int) error {
-					return everyKindOfCall[call](t, answering(t, fmt.Sprintf(row.body, nest(depth-row.around))))
+					return everyKindOfCall[call](t, answering(t, fmt.Sprintf(row.body, scripted.NestedArrays(depth-row.around))))
 				}
 				require.NoError(t, at(100))
 				for _, depth := range []int{101, 102, 10_000, 10_001, 100_000} {
@@ -649,18 +638,18 @@ func TestNestingIsLimited(t *testing.T) {
 // unreadableData are members "data" of a response that can't be read, between
 // which %s stands for the other members.
 var unreadableData = []struct{ name, members, problem string }{
-	{"of 101 levels", `"data":` + nest(100) + `,%s`, "data is nested too deeply"},
-	{"of 10,000 levels", `"data":` + nest(9_999) + `,%s`, "data is nested too deeply"},
-	{"of 10,001 levels", `%s,"data":` + nest(10_000), "data is nested too deeply"},
-	{"of 50,000 levels", `"data":` + nest(49_999) + `,%s`, "data is nested too deeply"},
+	{"of 101 levels", `"data":` + scripted.NestedArrays(100) + `,%s`, "data is nested too deeply"},
+	{"of 10,000 levels", `"data":` + scripted.NestedArrays(9_999) + `,%s`, "data is nested too deeply"},
+	{"of 10,001 levels", `%s,"data":` + scripted.NestedArrays(10_000), "data is nested too deeply"},
+	{"of 50,000 levels", `"data":` + scripted.NestedArrays(49_999) + `,%s`, "data is nested too deeply"},
 	{"of objects and arrays", `%s,"data":` + strings.Repeat(` { "a" : [ 1 , `, 9_000) + `"]}"` + strings.Repeat(` ] , "b" : { } } `, 9_000),
 		"data is nested too deeply"},
 	{"duplicated", `"data":1,%s,"data":2`, "data is duplicated"},
 	{"duplicated, with equal copies", `%s,"data":{"id":"1"},"data":{"id":"1"}`, "data is duplicated"},
 	{"duplicated, with an escape in one name", `"data":null,"d\u0061ta":null,%s`, "data is duplicated"},
 	{"three of them", `"data":[],%s,"data":{},"data":"x"`, "data is duplicated"},
-	{"duplicated, the first too deep", `"data":` + nest(10_000) + `,%s,"data":1`, "data is nested too deeply"},
-	{"duplicated, the last too deep", `"data":1,%s,"data":` + nest(10_000), "data is duplicated"},
+	{"duplicated, the first too deep", `"data":` + scripted.NestedArrays(10_000) + `,%s,"data":1`, "data is nested too deeply"},
+	{"duplicated, the last too deep", `"data":1,%s,"data":` + scripted.NestedArrays(10_000), "data is duplicated"},
 }
 
 // everyKindOfSend is one call of each way in which the data of a send are read.
@@ -688,8 +677,8 @@ func TestUnreadableDataLeaveTheDeliveryToTheRestOfTheResponse(t *testing.T) {
 		{"success as a string", `"success":"true"`, messaging.DeliveryUnknown},
 		{"two successes that differ", `"success":true,"success":false`, messaging.DeliveryUnknown},
 		{"two successes that agree", `"success":true,"success":true`, messaging.DeliveryUnknown},
-		{"a message nested too deeply", `"message":` + nest(100) + `,"success":true`, messaging.DeliveryUnknown},
-		{"a member nested too deeply", `"success":true,"more":` + nest(10_000), messaging.DeliveryUnknown},
+		{"a message nested too deeply", `"message":` + scripted.NestedArrays(100) + `,"success":true`, messaging.DeliveryUnknown},
+		{"a member nested too deeply", `"success":true,"more":` + scripted.NestedArrays(10_000), messaging.DeliveryUnknown},
 		{"invalid JSON", `"success":true,"more":tru`, messaging.DeliveryUnknown},
 	} {
 		for _, data := range unreadableData {
@@ -765,7 +754,7 @@ func TestDeepDataMustBeValidJSON(t *testing.T) {
 }
 
 func TestDeepDataAreReadWhateverTheyAreWrappedIn(t *testing.T) {
-	body := `{"success":true,"message":"caf` + "\xe9" + `","data":` + nest(10_001) + `}`
+	body := `{"success":true,"message":"caf` + "\xe9" + `","data":` + scripted.NestedArrays(10_001) + `}`
 	for name, body := range map[string]string{
 		"nothing": body, "a byte order mark": "\uFEFF" + body, "white space": " \r\n\t" + body + " \r\n\t",
 	} {
@@ -779,9 +768,9 @@ func TestDeepDataAreReadWhateverTheyAreWrappedIn(t *testing.T) {
 
 func TestUnreadableRowsLeaveTheDeliveryToTheRestOfTheResponse(t *testing.T) {
 	for _, row := range []struct{ name, data, problem string }{
-		{"a row of 10,001 levels", `"data":[{"more":` + nest(10_000) + `}]`, "data.0.more is nested too deeply"},
-		{"a nested row of 10,001 levels", `"data":{"data":[{"more":` + nest(10_000) + `}]}`, "data.data.0.more is nested too deeply"},
-		{"arrays for a row", `"data":` + nest(10_001), "data.0 is an array, want an object"},
+		{"a row of 10,001 levels", `"data":[{"more":` + scripted.NestedArrays(10_000) + `}]`, "data.0.more is nested too deeply"},
+		{"a nested row of 10,001 levels", `"data":{"data":[{"more":` + scripted.NestedArrays(10_000) + `}]}`, "data.data.0.more is nested too deeply"},
+		{"arrays for a row", `"data":` + scripted.NestedArrays(10_001), "data.0 is a list where an object is due"},
 		{"data duplicated", `"data":[],"data":[]`, "data is duplicated"},
 		{"data duplicated, with rows in both places", `"data":[],"data":{"data":[]}`, "data is duplicated"},
 		{"nested data duplicated", `"data":{"data":[],"data":[]}`, "data.data is duplicated"},
@@ -966,8 +955,8 @@ func TestListsWithinRowsMayBeLongInALongResponse(t *testing.T) {
 func TestAPageTooLargeTellsTheNextCursorWhereItStands(t *testing.T) {
 	rows := "[" + strings.Repeat("{},", 10_000) + "{}]"
 	for name, body := range map[string]string{
-		"before the rows": `{"success":true,"meta":` + pageBefore("b") + `,"data":` + rows + `}`,
-		"after the rows":  `{"success":true,"data":{"data":` + rows + `,"meta":` + pageBefore("b") + `}}`,
+		"before the rows": `{"success":true,"meta":` + scripted.MetaBefore("b") + `,"data":` + rows + `}`,
+		"after the rows":  `{"success":true,"data":{"data":` + rows + `,"meta":` + scripted.MetaBefore("b") + `}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := messaging.Collect(answering(t, body).Customers.All(t.Context(), messaging.CustomerListParams{}))
@@ -1067,8 +1056,8 @@ func TestDuplicatedDataOfATriggerMustAgreeOnARefusal(t *testing.T) {
 		{"true, then false", `"success":true,"data":true,"data":false`, messaging.DeliveryUnknown},
 		{"null, then false", `"data":null,"success":true,"data":false`, messaging.DeliveryUnknown},
 		{"false, then a string", `"data":false,"success":true,"data":"false"`, messaging.DeliveryUnknown},
-		{"false, then 10,001 levels", `"data":false,"success":true,"data":` + nest(10_000), messaging.DeliveryUnknown},
-		{"101 levels, then false", `"data":` + nest(100) + `,"data":false,"success":true`, messaging.DeliveryUnknown},
+		{"false, then 10,001 levels", `"data":false,"success":true,"data":` + scripted.NestedArrays(10_000), messaging.DeliveryUnknown},
+		{"101 levels, then false", `"data":` + scripted.NestedArrays(100) + `,"data":false,"success":true`, messaging.DeliveryUnknown},
 		{"true twice", `"data":true,"data":true,"success":true`, messaging.DeliveryAccepted},
 		{"true, then null", `"data":true,"success":true,"data":null`, messaging.DeliveryAccepted},
 		{"false, then true, and success false", `"data":false,"data":true,"success":false`, messaging.DeliveryRejected},

@@ -8,27 +8,16 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 )
-
-// failureOf returns the error of one attempt that goes as told.
-func failureOf(t *testing.T, perform perform, play scene) error {
-	t.Helper()
-	client, _ := newScriptedClient(t, []scene{play}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-	err := perform(t.Context(), client)
-	require.Error(t, err)
-	return err
-}
 
 func TestDeliveryInWords(t *testing.T) {
 	tests := map[messaging.Delivery]string{
@@ -57,9 +46,9 @@ func (emptyList) Unwrap() []error { return nil }
 
 func TestDeliveryOf(t *testing.T) {
 	var notSent error = &messaging.ValidationError{Op: "send email broadcast"}
-	rejected := failureOf(t, sendBroadcast, answers(400, ""))
-	accepted := failureOf(t, createEvent, answers(200, saysYes))
-	unknown := failureOf(t, sendBroadcast, breaks(io.EOF))
+	rejected := scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(400, ""))
+	accepted := scripted.FailureOf(t, scripted.CreateEvent, scripted.Responds(200, scripted.Success))
+	unknown := scripted.FailureOf(t, scripted.SendBroadcast, scripted.Breaks(io.EOF))
 	foreign := errors.New("foreign")
 
 	tests := []struct {
@@ -136,56 +125,56 @@ func TestErrorsMadeByHand(t *testing.T) {
 
 func TestErrorTexts(t *testing.T) {
 	invalid := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
-		params := broadcastTo(personalEmail)
+		params := scripted.BroadcastTo(scripted.PersonalEmail)
 		params.Subject, params.SenderName = "", ""
 		_, err := client.Broadcasts.SendEmail(ctx, params)
 		return err
 	}
-	deleteTag := doRequest(messaging.Request{Op: "delete tag", Method: "DELETE", Path: "/v1/tags/7"})
+	deleteTag := scripted.Do(messaging.Request{Op: "delete tag", Method: "DELETE", Path: "/v1/tags/7"})
 	tests := []struct {
 		name    string
-		perform perform
-		play    scene
+		perform scripted.Call
+		play    scripted.Scene
 		text    string
 	}{
 		{"wrong arguments are listed, none is quoted", invalid, nil,
 			"send email broadcast: invalid arguments: sender_name is required; subject is required; nothing was sent"},
-		{"the message of the service is quoted", sendBroadcast, answers(403, `{"message":"The plan is exhausted."}`),
+		{"the message of the service is quoted", scripted.SendBroadcast, scripted.Responds(403, `{"message":"The plan is exhausted."}`),
 			"send email broadcast: 403 Forbidden: The plan is exhausted.; it was refused"},
-		{"so are its fields", triggerEvent, answers(422, `{"message":"Invalid","errors":{"event_id":["is unknown","is no uuid"],"payload.email":["is required"]}}`),
+		{"so are its fields", scripted.TriggerEvent, scripted.Responds(422, `{"message":"Invalid","errors":{"event_id":["is unknown","is no uuid"],"payload.email":["is required"]}}`),
 			"trigger event: 422 Unprocessable Entity: Invalid: event_id is unknown, is no uuid; payload.email is required; it was refused"},
-		{"no page of HTML is quoted", createEvent, answers(502, "<html><body>DB_PASSWORD=hunter2</body></html>"),
+		{"no page of HTML is quoted", scripted.CreateEvent, scripted.Responds(502, "<html><body>DB_PASSWORD=hunter2</body></html>"),
 			"create event: 502 Bad Gateway; the event may have been created"},
-		{"a status without a name is a number", triggerEvent, answers(599, ""),
+		{"a status without a name is a number", scripted.TriggerEvent, scripted.Responds(599, ""),
 			"trigger event: 599; the event may have been triggered"},
-		{"a no under 200 says so", sendBroadcast, answers(200, `{"success":false,"message":"Quota"}`),
+		{"a no under 200 says so", scripted.SendBroadcast, scripted.Responds(200, `{"success":false,"message":"Quota"}`),
 			"send email broadcast: 200 with success false: Quota; it was refused"},
-		{"a redirect hints at the base URL", sendBroadcast, answers(308, "", "Location", "https://www.example.com/"),
+		{"a redirect hints at the base URL", scripted.SendBroadcast, scripted.Responds(308, "", "Location", "https://www.example.com/"),
 			"send email broadcast: 308 Permanent Redirect (redirects are not followed: check the base URL); the broadcast may have been sent"},
-		{"so does a redirect without a name", readCustomers, answers(399, ""),
+		{"so does a redirect without a name", scripted.ReadCustomers, scripted.Responds(399, ""),
 			"list customers: 399 (redirects are not followed: check the base URL); it is safe to ask again"},
-		{"so does a 404 that says nothing", sendBroadcast, answers(404, "<html>"),
+		{"so does a 404 that says nothing", scripted.SendBroadcast, scripted.Responds(404, "<html>"),
 			"send email broadcast: 404 Not Found (check the base URL); it was refused"},
-		{"a 404 that says what is not found does not", triggerEvent, answers(404, `{"message":"No such event"}`),
+		{"a 404 that says what is not found does not", scripted.TriggerEvent, scripted.Responds(404, `{"message":"No such event"}`),
 			"trigger event: 404 Not Found: No such event; it was refused"},
-		{"a read can be asked again", readCustomers, answers(500, ""),
+		{"a read can be asked again", scripted.ReadCustomers, scripted.Responds(500, ""),
 			"list customers: 500 Internal Server Error; it is safe to ask again"},
-		{"a lost answer", sendBroadcast, breaks(io.ErrUnexpectedEOF),
+		{"a lost answer", scripted.SendBroadcast, scripted.Breaks(io.ErrUnexpectedEOF),
 			"send email broadcast: unexpected EOF; the broadcast may have been sent"},
-		{"no connection", sendBroadcast, neverConnects(errRefused),
+		{"no connection", scripted.SendBroadcast, scripted.NeverConnects(scripted.ErrRefused),
 			"send email broadcast: dial tcp: connect: connection refused; nothing was sent"},
-		{"an answer that can't be understood", sendBroadcast, answers(200, `{"success":"yes"}`),
-			"send email broadcast: can't understand the answer (200): success is a string, want a boolean; the broadcast may have been sent"},
-		{"an answer that can't be understood, although it said success", createEvent, answers(201, `{"success":true,"data":{}}`),
+		{"an answer that can't be understood", scripted.SendBroadcast, scripted.Responds(200, `{"success":"yes"}`),
+			"send email broadcast: can't understand the answer (200): success is a text where true or false is due; the broadcast may have been sent"},
+		{"an answer that can't be understood, although it said success", scripted.CreateEvent, scripted.Responds(201, `{"success":true,"data":{}}`),
 			"create event: can't understand the answer (201): data.id is missing; the event was created, do not repeat it"},
-		{"a request of one's own goes by its name", deleteTag, breaks(io.EOF),
+		{"a request of one's own goes by its name", deleteTag, scripted.Breaks(io.EOF),
 			"delete tag: EOF; the request may have been carried out"},
-		{"or by its method", doRequest(messaging.Request{Method: "DELETE", Path: "/v1/tags/7"}), answers(409, `"in use"`),
+		{"or by its method", scripted.Do(messaging.Request{Method: "DELETE", Path: "/v1/tags/7"}), scripted.Responds(409, `"in use"`),
 			"DELETE request: 409 Conflict: in use; it was refused"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := failureOf(t, test.perform, test.play)
+			err := scripted.FailureOf(t, test.perform, test.play)
 			assert.EqualError(t, err, test.text)
 			assert.EqualError(t, &messaging.PageError{Cursor: "c1", Next: "c2", Err: err}, test.text, "a PageError says no less and no more")
 		})
@@ -223,7 +212,7 @@ func TestErrorTextIsOneShortLine(t *testing.T) {
 		{"PageError around any of these", &messaging.PageError{Err: &messaging.APIError{Call: call, Message: unprintable + long}}, mayHaveBeen},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { requireOneShortLine(t, test.err, "send email broadcast", test.ending) })
+		t.Run(test.name, func(t *testing.T) { scripted.RequireOneShortLine(t, test.err, "send email broadcast", test.ending) })
 	}
 	t.Run("what does not print is escaped", func(t *testing.T) {
 		err := &messaging.APIError{Call: call, StatusCode: 400, Message: unprintable}
@@ -231,8 +220,8 @@ func TestErrorTextIsOneShortLine(t *testing.T) {
 		assert.Equal(t, unprintable, err.Message, "the field keeps it")
 	})
 	t.Run("the name of an operation is no way round", func(t *testing.T) {
-		err := failureOf(t, doRequest(messaging.Request{Op: "sync\nPANIC", Method: "POST", Path: "/v1/sync"}), answers(400, ""))
-		requireOneShortLine(t, err, `sync\nPANIC`, "; it was refused")
+		err := scripted.FailureOf(t, scripted.Do(messaging.Request{Op: "sync\nPANIC", Method: "POST", Path: "/v1/sync"}), scripted.Responds(400, ""))
+		scripted.RequireOneShortLine(t, err, `sync\nPANIC`, "; it was refused")
 	})
 	t.Run("fields beyond the eighth are counted", func(t *testing.T) {
 		for i := range manyFields {
@@ -241,16 +230,6 @@ func TestErrorTextIsOneShortLine(t *testing.T) {
 		err := &messaging.ValidationError{Op: "new client", Fields: manyFields}
 		assert.EqualError(t, err, "new client: invalid arguments: 0 bad; 1 bad; 2 bad; 3 bad; 4 bad; 5 bad; 6 bad; 7 bad; and 992 more; nothing was sent")
 	})
-}
-
-func requireOneShortLine(t testing.TB, err error, beginning, ending string) {
-	t.Helper()
-	text := err.Error()
-	require.True(t, utf8.ValidString(text), "%q", text)
-	require.False(t, strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), "%q", text)
-	require.LessOrEqual(t, utf8.RuneCountInString(text), 310, "%q", text)
-	require.True(t, strings.HasPrefix(text, beginning), "%q must begin with %q", text, beginning)
-	require.True(t, strings.HasSuffix(text, ending), "%q must end with %q", text, ending)
 }
 
 func TestSentinelsOfStatuses(t *testing.T) {
@@ -267,7 +246,7 @@ func TestSentinelsOfStatuses(t *testing.T) {
 	}
 	for status, match := range tests {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
-			err := failureOf(t, readCustomers, answers(status, saysNo))
+			err := scripted.FailureOf(t, scripted.ReadCustomers, scripted.Responds(status, scripted.Failure))
 			for _, sentinel := range sentinels {
 				want := sentinel == match
 				assert.Equal(t, want, errors.Is(err, sentinel), "is %q", sentinel)
@@ -283,19 +262,19 @@ func TestSentinelsThatAreNoStatus(t *testing.T) {
 		return err
 	}
 	t.Run("a customer that is not found is told from a 404", func(t *testing.T) {
-		err := failureOf(t, getCustomer, answers(200, `{"success":true,"data":{"data":[]}}`))
+		err := scripted.FailureOf(t, getCustomer, scripted.Responds(200, `{"success":true,"data":{"data":[]}}`))
 		assert.ErrorIs(t, err, messaging.ErrCustomerNotFound)
 		assert.ErrorIs(t, err, messaging.ErrNotFound)
 		assert.EqualError(t, err, "get customer: no such customer")
 	})
 	t.Run("a 404 is not a customer that is not there", func(t *testing.T) {
-		err := failureOf(t, getCustomer, answers(404, ""))
+		err := scripted.FailureOf(t, getCustomer, scripted.Responds(404, ""))
 		assert.ErrorIs(t, err, messaging.ErrNotFound)
 		assert.NotErrorIs(t, err, messaging.ErrCustomerNotFound)
 	})
 	t.Run("an answer over the limit is too large", func(t *testing.T) {
-		client, _ := newScriptedClient(t, []scene{answers(200, saysYes)}, messaging.WithMaxResponseBytes(8))
-		err := sendBroadcast(t.Context(), client)
+		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, messaging.WithMaxResponseBytes(8))
+		err := scripted.SendBroadcast(t.Context(), client)
 		var unread *messaging.DecodeError
 		require.ErrorAs(t, err, &unread)
 		require.ErrorIs(t, err, messaging.ErrTooLarge)
@@ -303,34 +282,34 @@ func TestSentinelsThatAreNoStatus(t *testing.T) {
 	})
 	t.Run("no more than 64 KiB of it is kept", func(t *testing.T) {
 		var unread *messaging.DecodeError
-		require.ErrorAs(t, failureOf(t, sendBroadcast, answers(200, strings.Repeat("x", maxKeptBody+1))), &unread)
-		assert.Len(t, unread.Body, maxKeptBody)
+		require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(200, strings.Repeat("x", scripted.MaxKeptBody+1))), &unread)
+		assert.Len(t, unread.Body, scripted.MaxKeptBody)
 	})
 	t.Run("wrong arguments here are as wrong as those that the service finds", func(t *testing.T) {
-		client, _ := newScriptedClient(t, []scene{answers(200, saysYes)})
+		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
 		_, err := client.Broadcasts.SendEmail(t.Context(), messaging.EmailBroadcastParams{})
 		assert.ErrorIs(t, err, messaging.ErrValidation)
 	})
 }
 
 func TestErrorsAreFoundByType(t *testing.T) {
-	read := doRequest(messaging.Request{Op: "list tags", Method: "GET", Path: "/v1/tags"})
+	read := scripted.Do(messaging.Request{Op: "list tags", Method: "GET", Path: "/v1/tags"})
 	tests := []struct {
 		name string
-		play scene
+		play scripted.Scene
 		as   func(error) (messaging.Call, bool)
 	}{
-		{"APIError", answers(400, saysNo), func(err error) (messaging.Call, bool) {
+		{"APIError", scripted.Responds(400, scripted.Failure), func(err error) (messaging.Call, bool) {
 			found := new(messaging.APIError)
-			ok := errors.As(err, &found) && found.StatusCode == 400 && string(found.Body) == saysNo
+			ok := errors.As(err, &found) && found.StatusCode == 400 && string(found.Body) == scripted.Failure
 			return found.Call, ok
 		}},
-		{"TransportError", breaks(io.EOF), func(err error) (messaging.Call, bool) {
+		{"TransportError", scripted.Breaks(io.EOF), func(err error) (messaging.Call, bool) {
 			found := new(messaging.TransportError)
 			ok := errors.As(err, &found) && errors.Is(found, io.EOF)
 			return found.Call, ok
 		}},
-		{"DecodeError", answers(200, "{}", "X-Request-Id", "r-1"), func(err error) (messaging.Call, bool) {
+		{"DecodeError", scripted.Responds(200, "{}", "X-Request-Id", "r-1"), func(err error) (messaging.Call, bool) {
 			found := new(messaging.DecodeError)
 			ok := errors.As(err, &found) && found.StatusCode == 200 && string(found.Body) == "{}" && found.Header.Get("X-Request-Id") == "r-1"
 			return found.Call, ok
@@ -338,17 +317,17 @@ func TestErrorsAreFoundByType(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name+" of a send", func(t *testing.T) {
-			call, ok := test.as(failureOf(t, sendBroadcast, test.play))
+			call, ok := test.as(scripted.FailureOf(t, scripted.SendBroadcast, test.play))
 			require.True(t, ok)
 			assertCall(t, call, "send email broadcast", http.MethodPost, "/v1/broadcast/send/email")
 		})
 		t.Run(test.name+" of Do", func(t *testing.T) {
-			call, ok := test.as(failureOf(t, read, test.play))
+			call, ok := test.as(scripted.FailureOf(t, read, test.play))
 			require.True(t, ok)
 			assertCall(t, call, "list tags", http.MethodGet, "/v1/tags")
 		})
 		t.Run(test.name+" within a PageError", func(t *testing.T) {
-			err := failureOf(t, rangeFrom("c7"), test.play)
+			err := scripted.FailureOf(t, rangeFrom("c7"), test.play)
 			var page *messaging.PageError
 			require.ErrorAs(t, err, &page)
 			assert.Equal(t, "c7", page.Cursor)
@@ -358,7 +337,7 @@ func TestErrorsAreFoundByType(t *testing.T) {
 		})
 	}
 	t.Run("ValidationError within a PageError", func(t *testing.T) {
-		client, transport := newScriptedClient(t, []scene{answers(200, saysYes)})
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
 		_, err := messaging.Collect(client.Customers.All(t.Context(), messaging.CustomerListParams{Emails: []string{""}}))
 		var page *messaging.PageError
 		var invalid *messaging.ValidationError
@@ -366,10 +345,10 @@ func TestErrorsAreFoundByType(t *testing.T) {
 		require.ErrorAs(t, err, &invalid)
 		assert.Equal(t, "list customers", invalid.Op)
 		assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-		assert.Empty(t, transport.sent)
+		assert.Empty(t, transport.Sent)
 	})
 	t.Run("ValidationError of Do", func(t *testing.T) {
-		client, _ := newScriptedClient(t, []scene{answers(200, saysYes)})
+		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
 		_, err := client.Do(t.Context(), messaging.Request{Op: "list tags"})
 		var invalid *messaging.ValidationError
 		require.ErrorAs(t, err, &invalid)
@@ -378,7 +357,7 @@ func TestErrorsAreFoundByType(t *testing.T) {
 }
 
 // rangeFrom walks over customers from the given cursor on.
-func rangeFrom(cursor string) perform {
+func rangeFrom(cursor string) scripted.Call {
 	return func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := messaging.Collect(client.Customers.All(ctx, messaging.CustomerListParams{Cursor: cursor}, opts...))
 		return err
@@ -399,7 +378,7 @@ func TestAttemptTimeoutIsATimeoutButNotTheCallersDeadline(t *testing.T) {
 	assert.True(t, network.Timeout())
 	assert.NotErrorIs(t, messaging.ErrAttemptTimeout, context.DeadlineExceeded)
 	synctest.Test(t, func(t *testing.T) {
-		err := failureOf(t, sendBroadcast, connects(hangs))
+		err := scripted.FailureOf(t, scripted.SendBroadcast, scripted.Connects(scripted.Hangs))
 		require.ErrorAs(t, err, &network)
 		assert.True(t, network.Timeout())
 		assert.NotErrorIs(t, err, context.DeadlineExceeded)
@@ -407,84 +386,8 @@ func TestAttemptTimeoutIsATimeoutButNotTheCallersDeadline(t *testing.T) {
 }
 
 func TestErrorOfATriggerTellsThatDataWasFalse(t *testing.T) {
-	err := failureOf(t, triggerEvent, answers(200, `{"success":true,"data":false}`))
+	err := scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(200, `{"success":true,"data":false}`))
 	assert.EqualError(t, err, "trigger event: 200 with data false; it was refused")
-	err = failureOf(t, triggerEvent, answers(200, `{"success":false,"data":false}`))
+	err = scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(200, `{"success":false,"data":false}`))
 	assert.EqualError(t, err, "trigger event: 200 with success false; it was refused")
-}
-
-func TestErrorsQuoteNoKeyOfAnyAttempt(t *testing.T) {
-	source := &recordingKeySource{keys: []string{"old/key+0123456789", "new/key+0123456789"}}
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := newKeySourceClient(t, source, answers(429, ""),
-			answers(400, `{"message":"seen old\/key+0123456789 and new%2Fkey%2B0123456789"}`, "Location", "/login?key=new%2Fkey%2B0123456789"))
-		err := triggerEvent(t.Context(), client)
-		var refused *messaging.APIError
-		require.ErrorAs(t, err, &refused)
-		assert.Equal(t, "seen [API key] and [API key]", refused.Message)
-		assert.Equal(t, `{"message":"seen [API key] and [API key]"}`, string(refused.Body))
-		assert.Equal(t, "/login?key=[API key]", refused.Header.Get("Location"))
-	})
-}
-
-func TestErrorsOfIntoQuoteNoKey(t *testing.T) {
-	body := fmt.Sprintf(`{"success":true,"data":{"at":%q}}`, secretKey)
-	err := failureOf(t, doRequest(messaging.Request{Method: http.MethodPost, Path: "/v1/tags", Into: new(struct{ At time.Time })}), answers(200, body))
-	assert.NotContains(t, err.Error(), secretKey)
-	var quoting *time.ParseError
-	assert.False(t, errors.As(err, &quoting), "its text quotes the key")
-	assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
-}
-
-// overContext is done, with an error of a type that can't be compared.
-type overContext struct{ context.Context }
-
-type overError []string
-
-func (overError) Error() string { return "over" }
-
-func (overContext) Err() error { return overError{} }
-
-func TestErrorsOfAnOddContextAreToldWithoutAPanic(t *testing.T) {
-	client, _ := newScriptedClient(t, []scene{answers(200, saysYes)})
-	err := triggerEvent(overContext{t.Context()}, client)
-	assert.ErrorContains(t, err, "over")
-	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-}
-
-// endingContext ends when it has been looked at so many times.
-type endingContext struct {
-	context.Context
-	end   context.CancelFunc
-	looks atomic.Int32
-}
-
-func (c *endingContext) Err() error {
-	if c.looks.Add(-1) < 0 {
-		c.end()
-	}
-	return c.Context.Err()
-}
-
-func TestErrorsQuoteNothingWhereverTheContextEnds(t *testing.T) {
-	quotes := func(req *http.Request) (*http.Response, error) {
-		getConnection(req)
-		return nil, fmt.Errorf("no route to %s for %s", req.URL, req.Header.Get("X-Authorization"))
-	}
-	for looks := range int32(20) {
-		for _, call := range callsWithSecrets {
-			ctx := &endingContext{}
-			ctx.Context, ctx.end = context.WithCancel(t.Context())
-			ctx.looks.Store(looks)
-			client, _ := newScriptedClient(t, []scene{quotes}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-			err := call(ctx, client)
-			require.Error(t, err)
-			for _, cause := range unwrapAll(err) {
-				requireNoSecret(t, strings.Join(formsOf(cause), "\n"))
-				assert.NotContains(t, cause.Error(), secretKey)
-				assert.NotContains(t, cause.Error(), "no route")
-			}
-			ctx.end()
-		}
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messaging-go/messaging/internal/scripted"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -67,36 +69,6 @@ func TestModelsHaveTheFormOfTheService(t *testing.T) {
 	}
 }
 
-// wireModel is a model that writes and reads itself.
-type wireModel[T any] interface {
-	*T
-	json.Marshaler
-	json.Unmarshaler
-}
-
-// requireRoundTrip asks that a model comes back from its wire form as it was.
-// Members of Extra may come back without the white space between their tokens.
-func requireRoundTrip[T any, M wireModel[T]](t *testing.T, model M) {
-	t.Helper()
-	written, err := json.Marshal(model)
-	require.NoError(t, err)
-	again := M(new(T))
-	require.NoError(t, json.Unmarshal(written, again), "%s", written)
-	tidyExtra(t, model)
-	tidyExtra(t, again)
-	require.Equal(t, model, again, "%s", written)
-}
-
-func tidyExtra(t *testing.T, model any) {
-	t.Helper()
-	extra := reflect.ValueOf(model).Elem().FieldByName("Extra").Interface().(messaging.Extra)
-	for key, value := range extra {
-		tidy, err := json.Marshal(value)
-		require.NoError(t, err)
-		extra[key] = tidy
-	}
-}
-
 func TestWhatWasReadIsStoredAndReadBackUnchanged(t *testing.T) {
 	for _, row := range []struct{ name, members string }{
 		{"nothing", ``},
@@ -127,17 +99,17 @@ func TestWhatWasReadIsStoredAndReadBackUnchanged(t *testing.T) {
 		t.Run(row.name+", of an event", func(t *testing.T) {
 			event, err := eventIn(t, row.members)
 			require.NoError(t, err)
-			requireRoundTrip(t, &event)
+			scripted.RequireRoundTrip(t, &event)
 		})
 		t.Run(row.name+", of a customer", func(t *testing.T) {
 			customer, err := customerIn(t, row.members)
 			require.NoError(t, err)
-			requireRoundTrip(t, &customer)
+			scripted.RequireRoundTrip(t, &customer)
 		})
 		t.Run(row.name+", of a message", func(t *testing.T) {
 			message, err := messageIn(t, row.members)
 			require.NoError(t, err)
-			requireRoundTrip(t, &message)
+			scripted.RequireRoundTrip(t, &message)
 		})
 	}
 }
@@ -280,7 +252,7 @@ func TestAListedCustomerBecomesARecipient(t *testing.T) {
 
 func TestParameterTypesAreSentInLowerCaseAndReadInAny(t *testing.T) {
 	sent := make(chan string, 1)
-	client := serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		sent <- string(body)
 		_, _ = io.WriteString(w, `{"success":true,"data":{"id":"1","parameters":[{"type":"Text"},{"type":"NUMERIC"},{"type":"timestamp"},{"type":"Colour"}]}}`)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -19,6 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/messaging-go/messaging/internal/scripted"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -26,171 +27,11 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// listKind is one of the lists of the service, its items known by their ids.
-type listKind struct {
-	name, operation string
-	idField         string
-	nested          bool // rows and meta stand within an outer "data"
-	all             func(context.Context, *messaging.Client, string, ...messaging.RequestOption) iter.Seq2[string, error]
-}
-
-// listKinds are all lists: two envelopes between them.
-var listKinds = []listKind{
-	{name: "events", operation: "list events", idField: "id",
-		all: func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
-			return ids(c.Events.All(ctx, messaging.EventListParams{Cursor: cursor}, opts...),
-				func(e messaging.Event) string { return e.ID })
-		}},
-	{name: "customers", operation: "list customers", idField: "customer_id", nested: true,
-		all: func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
-			return ids(c.Customers.All(ctx, messaging.CustomerListParams{Cursor: cursor}, opts...),
-				func(c messaging.Customer) string { return c.CustomerID })
-		}},
-	{name: "transactional messages", operation: "list transactional messages", idField: "id",
-		all: func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
-			return ids(c.Transactional.All(ctx, messaging.TransactionalListParams{Cursor: cursor}, opts...),
-				func(m messaging.TransactionalMessage) string { return m.ID })
-		}},
-}
-
-func ids[T any](items iter.Seq2[T, error], id func(T) string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for item, err := range items {
-			if !yield(id(item), err) {
-				return
-			}
-		}
-	}
-}
-
-// rowsPath is where an error finds the rows of a page.
-func (k listKind) rowsPath() string {
-	if k.nested {
-		return "data.data"
-	}
-	return "data"
-}
-
-// answer writes a page in the envelope of the list.
-func (k listKind) answer(p scriptedPage) string {
-	rows := p.rows
-	if rows == "" {
-		var list []string
-		for _, id := range p.items {
-			list = append(list, fmt.Sprintf(`{%q:%q}`, k.idField, id))
-		}
-		rows = "[" + strings.Join(list, ",") + "]"
-	}
-	meta := ""
-	if p.meta != "" {
-		meta = `,"meta":` + p.meta
-	}
-	if k.nested {
-		return `{"success":true,"message":"fetched","data":{"data":` + rows + meta + `}}`
-	}
-	return `{"success":true,"message":"fetched","data":` + rows + meta + `}`
-}
-
-// script is what a service answers to each cursor.
-type script map[string]scriptedPage
-
-func (s script) with(cursor string, p scriptedPage) script {
-	changed := maps.Clone(s)
-	changed[cursor] = p
-	return changed
-}
-
-type scriptedPage struct {
-	items    []string // the ids of the rows
-	rows     string   // JSON in place of the items
-	meta     string   // JSON, "" to leave it out
-	status   int      // 0 for 200
-	body     string   // in place of the whole answer
-	cutShort bool     // the connection ends within the answer
-}
-
-const lastPage = `{"has_next_page":false,"has_prev_page":true,"next_page_cursor":null,"prev_page_cursor":"p","per_page":2}`
-
-func pageBefore(cursor string) string {
-	quoted, _ := json.Marshal(cursor)
-	return fmt.Sprintf(`{"has_next_page":true,"has_prev_page":false,"next_page_cursor":%s,"prev_page_cursor":null,"per_page":2}`, quoted)
-}
-
 // threePages has two items on each page.
-var threePages = script{
-	"":  {items: []string{"a1", "a2"}, meta: pageBefore("b")},
-	"b": {items: []string{"b1", "b2"}, meta: pageBefore("c")},
-	"c": {items: []string{"c1", "c2"}, meta: lastPage},
-}
-
-// enoughRequests is more than any range of these tests takes. One that asks for
-// as many is in a circle.
-const enoughRequests = 1000
-
-// scriptedService answers by its script and knows what it was asked.
-type scriptedService struct {
-	kind   listKind
-	script script
-
-	mu    sync.Mutex
-	asked []string    // cursors, in order
-	more  chan string // the same, as they come
-}
-
-func newScriptedService(kind listKind, script script) *scriptedService {
-	return &scriptedService{kind: kind, script: script, more: make(chan string, enoughRequests)}
-}
-
-func (s *scriptedService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	cursor := r.URL.Query().Get("cursor")
-	s.mu.Lock()
-	s.asked = append(s.asked, cursor)
-	inCircle := len(s.asked) > enoughRequests
-	s.mu.Unlock()
-	if inCircle {
-		w.WriteHeader(http.StatusLoopDetected)
-		return
-	}
-	s.more <- cursor
-	page, known := s.script[cursor]
-	if !known {
-		w.WriteHeader(http.StatusNotFound)
-		return
-	}
-	body := page.body
-	if body == "" {
-		body = s.kind.answer(page)
-	}
-	if page.cutShort {
-		w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
-	}
-	if page.status != 0 {
-		w.WriteHeader(page.status)
-	}
-	_, _ = io.WriteString(w, body)
-}
-
-func (s *scriptedService) cursors() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.asked)
-}
-
-// waitFor returns once the service was asked for the page at cursor.
-func (s *scriptedService) waitFor(t *testing.T, cursor string) {
-	t.Helper()
-	limit := time.NewTimer(5 * time.Second)
-	defer limit.Stop()
-	for {
-		select {
-		case asked := <-s.more:
-			if asked == cursor {
-				return
-			}
-		case <-limit.C:
-			require.FailNow(t, "the page was never asked for", "cursor %q; asked: %q", cursor, s.cursors())
-		}
-	}
+var threePages = scripted.Pages{
+	"":  {Items: []string{"a1", "a2"}, Meta: scripted.MetaBefore("b")},
+	"b": {Items: []string{"b1", "b2"}, Meta: scripted.MetaBefore("c")},
+	"c": {Items: []string{"c1", "c2"}, Meta: scripted.MetaOfLastPage},
 }
 
 // inFlight counts the requests that are on their way.
@@ -205,9 +46,6 @@ func (f *inFlight) RoundTrip(req *http.Request) (*http.Response, error) {
 	return f.RoundTripper.RoundTrip(req)
 }
 
-// twoTries repeats a read once, at once.
-var twoTries = messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 2, MinWait: 1, MaxWait: 1})
-
 // serve starts handler on the loopback and returns a client for it. When the
 // test is over, no goroutine may be left of either.
 func serve(t *testing.T, handler http.Handler, opts ...messaging.Option) (*messaging.Client, *inFlight) {
@@ -217,31 +55,10 @@ func serve(t *testing.T, handler http.Handler, opts ...messaging.Option) (*messa
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	transport := &inFlight{RoundTripper: server.Client().Transport}
-	opts = append([]messaging.Option{messaging.WithHTTPClient(&http.Client{Transport: transport}), twoTries}, opts...)
+	opts = append([]messaging.Option{messaging.WithHTTPClient(&http.Client{Transport: transport}), scripted.TwoAttempts}, opts...)
 	client, err := messaging.NewClient(server.URL, "key", opts...)
 	require.NoError(t, err)
 	return client, transport
-}
-
-// inMemory is a transport that hands requests to a handler, with no network.
-type inMemory struct{ http.Handler }
-
-func (m inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
-	answer := httptest.NewRecorder()
-	m.ServeHTTP(answer, req)
-	if err := req.Context().Err(); err != nil {
-		return nil, err
-	}
-	return answer.Result(), nil
-}
-
-// serveInMemory returns a client whose requests handler answers with no network.
-func serveInMemory(t testing.TB, handler http.Handler, opts ...messaging.Option) *messaging.Client {
-	t.Helper()
-	opts = append([]messaging.Option{messaging.WithHTTPClient(&http.Client{Transport: inMemory{handler}}), twoTries}, opts...)
-	client, err := messaging.NewClient("https://api.example.com", "key", opts...)
-	require.NoError(t, err)
-	return client
 }
 
 // rangeEnding is the error that a range ends with.
@@ -252,7 +69,7 @@ type rangeEnding struct {
 	text         string // part of the error text; {rows} stands for the path of the rows
 }
 
-func (e *rangeEnding) check(t *testing.T, kind listKind, err error) {
+func (e *rangeEnding) check(t *testing.T, kind scripted.List, err error) {
 	t.Helper()
 	if e == nil {
 		assert.NoError(t, err)
@@ -267,9 +84,9 @@ func (e *rangeEnding) check(t *testing.T, kind listKind, err error) {
 	if e.is != nil {
 		assert.ErrorIs(t, err, e.is)
 	}
-	text := strings.ReplaceAll(e.text, "{rows}", kind.rowsPath())
+	text := strings.ReplaceAll(e.text, "{rows}", kind.RowsPath())
 	assert.Contains(t, err.Error(), text)
-	assert.True(t, strings.HasPrefix(err.Error(), kind.operation+": "), err.Error())
+	assert.True(t, strings.HasPrefix(err.Error(), kind.Operation+": "), err.Error())
 	assert.NotContains(t, err.Error(), "http://", "no error quotes a URL")
 }
 
@@ -295,7 +112,7 @@ func collect(t *testing.T, items iter.Seq2[string, error], visit func(id string)
 // walk is one way through a list.
 type walk struct {
 	name   string
-	script script
+	script scripted.Pages
 	start  string // the cursor to start from
 	stopAt string // break at this item, "" for never
 	items  []string
@@ -307,33 +124,33 @@ type walk struct {
 }
 
 func (w walk) run(t *testing.T) {
-	for _, kind := range listKinds {
-		t.Run(kind.name+", read ahead", func(t *testing.T) {
+	for _, kind := range scripted.Lists {
+		t.Run(kind.Name+", read ahead", func(t *testing.T) {
 			w.through(t, kind, true)
 		})
-		t.Run(kind.name+", one page at a time", func(t *testing.T) {
+		t.Run(kind.Name+", one page at a time", func(t *testing.T) {
 			w.through(t, kind, false, messaging.WithoutReadAhead())
 		})
 	}
 }
 
-func (w walk) through(t *testing.T, kind listKind, readsAhead bool, opts ...messaging.RequestOption) {
-	service := newScriptedService(kind, w.script)
+func (w walk) through(t *testing.T, kind scripted.List, readsAhead bool, opts ...messaging.RequestOption) {
+	service := scripted.NewListService(kind, w.script)
 	client, transport := serve(t, service)
 	asked := slices.Clone(w.asked)
 	if readsAhead && w.ahead != "" {
 		asked = append(asked, w.ahead)
 	}
-	items := kind.all(t.Context(), client, w.start, opts...)
+	items := kind.All(t.Context(), client, w.start, opts...)
 	got, failure := collect(t, items, func(id string) bool {
 		if id == w.stopAt {
-			service.waitFor(t, asked[len(asked)-1])
+			service.WaitFor(t, asked[len(asked)-1])
 		}
 		return id != w.stopAt
 	})
 	assert.Zero(t, transport.requests.Load(), "no request outlives the range")
 	assert.Equal(t, w.items, got)
-	assert.Equal(t, asked, service.cursors())
+	assert.Equal(t, asked, service.Cursors())
 	w.ends.check(t, kind, failure)
 }
 
@@ -346,9 +163,9 @@ func badCursor(cursor, next, text string) *rangeEnding {
 func TestRangeEnds(t *testing.T) {
 	for _, row := range []walk{
 		{name: "an empty list has no items",
-			script: script{"": {meta: lastPage}}, asked: []string{""}},
+			script: scripted.Pages{"": {Meta: scripted.MetaOfLastPage}}, asked: []string{""}},
 		{name: "a list of one page takes one request",
-			script: script{"": {items: []string{"a1", "a2"}, meta: lastPage}},
+			script: scripted.Pages{"": {Items: []string{"a1", "a2"}, Meta: scripted.MetaOfLastPage}},
 			items:  []string{"a1", "a2"}, asked: []string{""}},
 		{name: "a list of many pages takes one request each, in order",
 			script: threePages,
@@ -357,41 +174,41 @@ func TestRangeEnds(t *testing.T) {
 			script: threePages, start: "b",
 			items: []string{"b1", "b2", "c1", "c2"}, asked: []string{"b", "c"}},
 		{name: "an item that is on two pages comes twice",
-			script: threePages.with("b", scriptedPage{items: []string{"a2"}, meta: pageBefore("c")}),
+			script: threePages.With("b", scripted.Page{Items: []string{"a2"}, Meta: scripted.MetaBefore("c")}),
 			items:  []string{"a1", "a2", "a2", "c1", "c2"}, asked: []string{"", "b", "c"}},
 		{name: "pages may be larger than the meta says",
-			script: threePages.with("b", scriptedPage{items: []string{"1", "2", "3", "4", "5"}, meta: pageBefore("c")}),
+			script: threePages.With("b", scripted.Page{Items: []string{"1", "2", "3", "4", "5"}, Meta: scripted.MetaBefore("c")}),
 			items:  []string{"a1", "a2", "1", "2", "3", "4", "5", "c1", "c2"}, asked: []string{"", "b", "c"}},
 		{name: "no meta is a single page",
-			script: script{"": {items: []string{"a1"}}}, items: []string{"a1"}, asked: []string{""}},
+			script: scripted.Pages{"": {Items: []string{"a1"}}}, items: []string{"a1"}, asked: []string{""}},
 		{name: "null for meta is a single page",
-			script: script{"": {items: []string{"a1"}, meta: `null`}}, items: []string{"a1"}, asked: []string{""}},
+			script: scripted.Pages{"": {Items: []string{"a1"}, Meta: `null`}}, items: []string{"a1"}, asked: []string{""}},
 		{name: "an empty list for meta is a single page",
-			script: script{"": {items: []string{"a1"}, meta: `[]`}}, items: []string{"a1"}, asked: []string{""}},
+			script: scripted.Pages{"": {Items: []string{"a1"}, Meta: `[]`}}, items: []string{"a1"}, asked: []string{""}},
 		{name: "an empty meta is a single page",
-			script: script{"": {items: []string{"a1"}, meta: `{}`}}, items: []string{"a1"}, asked: []string{""}},
+			script: scripted.Pages{"": {Items: []string{"a1"}, Meta: `{}`}}, items: []string{"a1"}, asked: []string{""}},
 		{name: "null for data is an empty page",
-			script: script{"": {rows: `null`, meta: lastPage}}, asked: []string{""}},
+			script: scripted.Pages{"": {Rows: `null`, Meta: scripted.MetaOfLastPage}}, asked: []string{""}},
 		{name: "null for data does not end a list that goes on",
-			script: threePages.with("b", scriptedPage{rows: `null`, meta: pageBefore("c")}),
+			script: threePages.With("b", scripted.Page{Rows: `null`, Meta: scripted.MetaBefore("c")}),
 			items:  []string{"a1", "a2", "c1", "c2"}, asked: []string{"", "b", "c"}},
 		{name: "an empty page in the middle does not end a list that goes on",
-			script: threePages.with("b", scriptedPage{meta: pageBefore("c")}),
+			script: threePages.With("b", scripted.Page{Meta: scripted.MetaBefore("c")}),
 			items:  []string{"a1", "a2", "c1", "c2"}, asked: []string{"", "b", "c"}},
 		{name: "an empty first page does not end a list that goes on",
-			script: threePages.with("", scriptedPage{meta: pageBefore("b")}),
+			script: threePages.With("", scripted.Page{Meta: scripted.MetaBefore("b")}),
 			items:  []string{"b1", "b2", "c1", "c2"}, asked: []string{"", "b", "c"}},
 		{name: "no next page is the end, whatever cursor there is",
-			script: script{"": {items: []string{"a1"}, meta: `{"has_next_page":false,"next_page_cursor":"b"}`}},
+			script: scripted.Pages{"": {Items: []string{"a1"}, Meta: `{"has_next_page":false,"next_page_cursor":"b"}`}},
 			items:  []string{"a1"}, asked: []string{""}},
 		{name: "a cursor leads on where has_next_page is missing",
-			script: threePages.with("", scriptedPage{items: []string{"a1"}, meta: `{"next_page_cursor":"b"}`}),
+			script: threePages.With("", scripted.Page{Items: []string{"a1"}, Meta: `{"next_page_cursor":"b"}`}),
 			items:  []string{"a1", "b1", "b2", "c1", "c2"}, asked: []string{"", "b", "c"}},
 		{name: "a cursor leads on where has_next_page is null",
-			script: threePages.with("", scriptedPage{items: []string{"a1"}, meta: `{"next_page_cursor":"b","has_next_page":null}`}),
+			script: threePages.With("", scripted.Page{Items: []string{"a1"}, Meta: `{"next_page_cursor":"b","has_next_page":null}`}),
 			items:  []string{"a1", "b1", "b2", "c1", "c2"}, asked: []string{"", "b", "c"}},
 		{name: "a cursor may be sent as a number",
-			script: script{"": {meta: `{"has_next_page":true,"next_page_cursor":7}`}, "7": {items: []string{"b1"}, meta: lastPage}},
+			script: scripted.Pages{"": {Meta: `{"has_next_page":true,"next_page_cursor":7}`}, "7": {Items: []string{"b1"}, Meta: scripted.MetaOfLastPage}},
 			items:  []string{"b1"}, asked: []string{"", "7"}},
 	} {
 		t.Run(row.name, row.run)
@@ -402,29 +219,29 @@ func TestRangeRefusesACursorThatLeadsAstray(t *testing.T) {
 	const circle, nowhere = "is the cursor of an earlier page", "is missing although has_next_page is true"
 	for _, row := range []walk{
 		{name: "a cursor that stays where it is",
-			script: threePages.with("b", scriptedPage{items: []string{"b1"}, meta: pageBefore("b")}),
+			script: threePages.With("b", scripted.Page{Items: []string{"b1"}, Meta: scripted.MetaBefore("b")}),
 			items:  []string{"a1", "a2", "b1"}, asked: []string{"", "b"}, ends: badCursor("b", "", circle)},
 		{name: "a cursor that stays at the start",
-			script: script{"b": {items: []string{"b1"}, meta: pageBefore("b")}}, start: "b",
+			script: scripted.Pages{"b": {Items: []string{"b1"}, Meta: scripted.MetaBefore("b")}}, start: "b",
 			items: []string{"b1"}, asked: []string{"b"}, ends: badCursor("b", "", circle)},
 		{name: "two cursors that take turns",
-			script: threePages.with("c", scriptedPage{items: []string{"c1"}, meta: pageBefore("b")}),
+			script: threePages.With("c", scripted.Page{Items: []string{"c1"}, Meta: scripted.MetaBefore("b")}),
 			items:  []string{"a1", "a2", "b1", "b2", "c1"}, asked: []string{"", "b", "c"}, ends: badCursor("c", "", circle)},
 		{name: "a way back to the cursor that the range started from",
-			script: threePages.with("c", scriptedPage{items: []string{"c1"}, meta: pageBefore("a")}).
-				with("a", scriptedPage{items: []string{"a1"}, meta: pageBefore("b")}), start: "a",
+			script: threePages.With("c", scripted.Page{Items: []string{"c1"}, Meta: scripted.MetaBefore("a")}).
+				With("a", scripted.Page{Items: []string{"a1"}, Meta: scripted.MetaBefore("b")}), start: "a",
 			items: []string{"a1", "b1", "b2", "c1"}, asked: []string{"a", "b", "c"}, ends: badCursor("c", "", circle)},
 		{name: "a circle of empty pages",
-			script: script{"": {meta: pageBefore("b")}, "b": {meta: pageBefore("b")}},
+			script: scripted.Pages{"": {Meta: scripted.MetaBefore("b")}, "b": {Meta: scripted.MetaBefore("b")}},
 			asked:  []string{"", "b"}, ends: badCursor("b", "", circle)},
 		{name: "a next page whose cursor is null",
-			script: threePages.with("b", scriptedPage{items: []string{"b1"}, meta: `{"has_next_page":true,"next_page_cursor":null}`}),
+			script: threePages.With("b", scripted.Page{Items: []string{"b1"}, Meta: `{"has_next_page":true,"next_page_cursor":null}`}),
 			items:  []string{"a1", "a2", "b1"}, asked: []string{"", "b"}, ends: badCursor("b", "", nowhere)},
 		{name: "a next page whose cursor is empty",
-			script: script{"": {items: []string{"a1"}, meta: `{"has_next_page":true,"next_page_cursor":""}`}},
+			script: scripted.Pages{"": {Items: []string{"a1"}, Meta: `{"has_next_page":true,"next_page_cursor":""}`}},
 			items:  []string{"a1"}, asked: []string{""}, ends: badCursor("", "", nowhere)},
 		{name: "a next page whose cursor is missing",
-			script: script{"": {items: []string{"a1"}, meta: `{"has_next_page":true}`}},
+			script: scripted.Pages{"": {Items: []string{"a1"}, Meta: `{"has_next_page":true}`}},
 			items:  []string{"a1"}, asked: []string{""}, ends: badCursor("", "", nowhere)},
 	} {
 		t.Run(row.name, row.run)
@@ -433,14 +250,14 @@ func TestRangeRefusesACursorThatLeadsAstray(t *testing.T) {
 
 // manyEmptyPages is a page of one item, so many empty ones, and a page of one item
 // at the end. It comes with the cursors of them all, "" and then "1", "2", "3".
-func manyEmptyPages(count int) (script, []string) {
-	pages := script{"": {items: []string{"first"}, meta: pageBefore("1")}}
+func manyEmptyPages(count int) (scripted.Pages, []string) {
+	pages := scripted.Pages{"": {Items: []string{"first"}, Meta: scripted.MetaBefore("1")}}
 	cursors := []string{""}
 	for i := 1; i <= count; i++ {
 		cursors = append(cursors, strconv.Itoa(i))
-		pages[strconv.Itoa(i)] = scriptedPage{meta: pageBefore(strconv.Itoa(i + 1))}
+		pages[strconv.Itoa(i)] = scripted.Page{Meta: scripted.MetaBefore(strconv.Itoa(i + 1))}
 	}
-	pages[strconv.Itoa(count+1)] = scriptedPage{items: []string{"last"}, meta: lastPage}
+	pages[strconv.Itoa(count+1)] = scripted.Page{Items: []string{"last"}, Meta: scripted.MetaOfLastPage}
 	return pages, append(cursors, strconv.Itoa(count+1))
 }
 
@@ -448,7 +265,7 @@ func TestRangeGoesThroughEmptyPagesButNotForEver(t *testing.T) {
 	hundred, throughHundred := manyEmptyPages(100)
 	tooMany, throughTooMany := manyEmptyPages(101)
 	interrupted, throughInterrupted := manyEmptyPages(150)
-	interrupted["60"] = scriptedPage{items: []string{"between"}, meta: pageBefore("61")}
+	interrupted["60"] = scripted.Page{Items: []string{"between"}, Meta: scripted.MetaBefore("61")}
 	for _, row := range []walk{
 		{name: "a hundred in a row are gone through",
 			script: hundred, items: []string{"first", "last"}, asked: throughHundred},
@@ -465,37 +282,37 @@ func TestRangeGoesThroughEmptyPagesButNotForEver(t *testing.T) {
 func TestRangeEndsWithTheErrorOfAnyPage(t *testing.T) {
 	for _, failure := range []struct {
 		name      string
-		page      scriptedPage // its meta is that of the page in whose place it stands
+		page      scripted.Page // its meta is that of the page in whose place it stands
 		requests  int
 		tellsNext bool
 		ends      rangeEnding
 	}{
-		{name: "an answer that is cut short", page: scriptedPage{cutShort: true}, requests: 2,
+		{name: "an answer that is cut short", page: scripted.Page{CutShort: true}, requests: 2,
 			ends: rangeEnding{is: io.ErrUnexpectedEOF, delivery: messaging.DeliveryUnknown, text: "unexpected EOF; it is safe to ask again"}},
-		{name: "a server error", page: scriptedPage{status: 500, body: `{"success":false,"message":"out of order"}`}, requests: 2,
+		{name: "a server error", page: scripted.Page{Status: 500, Body: `{"success":false,"message":"out of order"}`}, requests: 2,
 			ends: rangeEnding{is: messaging.ErrServer, delivery: messaging.DeliveryUnknown,
 				text: "500 Internal Server Error: out of order; it is safe to ask again"}},
-		{name: "a refusal", page: scriptedPage{status: 422, body: `{"message":"no","errors":{"cursor":["is expired"]}}`}, requests: 1,
+		{name: "a refusal", page: scripted.Page{Status: 422, Body: `{"message":"no","errors":{"cursor":["is expired"]}}`}, requests: 1,
 			ends: rangeEnding{is: messaging.ErrValidation, delivery: messaging.DeliveryRejected,
 				text: "422 Unprocessable Entity: no: cursor is expired; it was refused"}},
-		{name: "success false", page: scriptedPage{body: `{"success":false,"message":"not today","data":null}`}, requests: 1,
+		{name: "success false", page: scripted.Page{Body: `{"success":false,"message":"not today","data":null}`}, requests: 1,
 			ends: rangeEnding{delivery: messaging.DeliveryRejected, text: "200 with success false: not today; it was refused"}},
-		{name: "an answer that is not JSON", page: scriptedPage{body: `<html>hello</html>`}, requests: 1,
+		{name: "an answer that is not JSON", page: scripted.Page{Body: `<html>hello</html>`}, requests: 1,
 			ends: rangeEnding{delivery: messaging.DeliveryUnknown,
 				text: "can't understand the answer (200): the answer is not valid JSON; it is safe to ask again"}},
-		{name: "a row that can't be read", page: scriptedPage{rows: `[{},5]`}, requests: 1, tellsNext: true,
+		{name: "a row that can't be read", page: scripted.Page{Rows: `[{},5]`}, requests: 1, tellsNext: true,
 			ends: rangeEnding{delivery: messaging.DeliveryAccepted,
 				text: "can't understand the answer (200): {rows}.1 is a number, want an object; it is safe to ask again"}},
 	} {
 		cursors, items := []string{"", "b", "c"}, []string{"a1", "a2", "b1", "b2", "c1", "c2"}
 		for i, cursor := range cursors {
 			broken, ends := failure.page, failure.ends
-			broken.meta = threePages[cursor].meta
+			broken.Meta = threePages[cursor].Meta
 			if ends.cursor = cursor; failure.tellsNext && i+1 < len(cursors) {
 				ends.next = cursors[i+1]
 			}
 			t.Run(fmt.Sprintf("%s on page %d", failure.name, i+1), walk{
-				script: threePages.with(cursor, broken),
+				script: threePages.With(cursor, broken),
 				items:  append([]string(nil), items[:2*i]...),
 				asked:  slices.Concat(cursors[:i], slices.Repeat([]string{cursor}, failure.requests)),
 				ends:   &ends,
@@ -505,8 +322,8 @@ func TestRangeEndsWithTheErrorOfAnyPage(t *testing.T) {
 }
 
 func TestNoPageIsSkippedToWhereThereIsNone(t *testing.T) {
-	walk{script: script{"": {rows: `[5]`, meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}, asked: []string{""},
-		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number, want an object"}}.run(t)
+	walk{script: scripted.Pages{"": {Rows: `[5]`, Meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}, asked: []string{""},
+		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number where an object is due"}}.run(t)
 }
 
 func TestPageErrorNamesNoNextCursorWhereDataIsDuplicated(t *testing.T) {
@@ -516,7 +333,7 @@ func TestPageErrorNamesNoNextCursorWhereDataIsDuplicated(t *testing.T) {
 		"meta within the last":  `{"success":true,"data":[],` + data + `}`,
 		"meta beside them":      `{"data":[],"meta":{"next_page_cursor":"c"},"data":[{}],"success":true}`,
 	} {
-		t.Run(name, walk{script: threePages.with("b", scriptedPage{body: body}), items: []string{"a1", "a2"}, asked: []string{"", "b"},
+		t.Run(name, walk{script: threePages.With("b", scripted.Page{Body: body}), items: []string{"a1", "a2"}, asked: []string{"", "b"},
 			ends: &rangeEnding{cursor: "b", next: "", delivery: messaging.DeliveryAccepted, text: "data"}}.run)
 	}
 }
@@ -528,9 +345,9 @@ func TestRangeStopsAtMetaWithDuplicates(t *testing.T) {
 		{"has_next_page false, then true", `{"has_next_page":false,"next_page_cursor":"c","has_next_page":true}`, flag},
 		{"next_page_cursor c, then null", `{"has_next_page":true,"next_page_cursor":"c","next_page_cursor":null}`, cursor},
 		{"next_page_cursor c, then d", `{"next_page_cursor":"c","next_page_cursor":"d"}`, cursor},
-		{"two objects", pageBefore("c") + `,"meta":` + pageBefore("d"), "meta is duplicated"},
+		{"two objects", scripted.MetaBefore("c") + `,"meta":` + scripted.MetaBefore("d"), "meta is duplicated"},
 	} {
-		t.Run(row.name, walk{script: threePages.with("b", scriptedPage{items: []string{"b1"}, meta: row.meta}),
+		t.Run(row.name, walk{script: threePages.With("b", scripted.Page{Items: []string{"b1"}, Meta: row.meta}),
 			items: []string{"a1", "a2"}, asked: []string{"", "b"},
 			ends: &rangeEnding{cursor: "b", next: "", delivery: messaging.DeliveryUnknown, text: row.problem}}.run)
 	}
@@ -552,7 +369,7 @@ func TestBreakStopsAsking(t *testing.T) {
 }
 
 func TestBreakOnTheLastItemHidesTheErrorBehindIt(t *testing.T) {
-	walk{script: script{"": {items: []string{"a1"}, meta: `{"has_next_page":true}`}}, stopAt: "a1",
+	walk{script: scripted.Pages{"": {Items: []string{"a1"}, Meta: `{"has_next_page":true}`}}, stopAt: "a1",
 		items: []string{"a1"}, asked: []string{""}}.run(t)
 }
 
@@ -561,31 +378,31 @@ func TestCursorsComeBackAsTheyWere(t *testing.T) {
 		"+/=&%", "a b", "%2B", "?#", `"\`, "naïve ☃ 𝄞", "\n\t\x00", "a;b", ",", "..", strings.Repeat("eyJpZCI6MX0", 200),
 	} {
 		t.Run(strconv.Quote(cursor[:min(len(cursor), 20)]), walk{
-			script: script{"": {items: []string{"a1"}, meta: pageBefore(cursor)}, cursor: {items: []string{"b1"}, meta: lastPage}},
+			script: scripted.Pages{"": {Items: []string{"a1"}, Meta: scripted.MetaBefore(cursor)}, cursor: {Items: []string{"b1"}, Meta: scripted.MetaOfLastPage}},
 			items:  []string{"a1", "b1"}, asked: []string{"", cursor},
 		}.run)
 	}
 }
 
 func TestNothingIsSentBeforeTheRange(t *testing.T) {
-	service := newScriptedService(listKinds[0], threePages)
+	service := scripted.NewListService(scripted.Lists[0], threePages)
 	client, _ := serve(t, service)
-	for _, kind := range listKinds {
-		require.NotNil(t, kind.all(t.Context(), client, ""))
+	for _, kind := range scripted.Lists {
+		require.NotNil(t, kind.All(t.Context(), client, ""))
 	}
 	require.NotNil(t, client.Events.Pages(t.Context(), messaging.EventListParams{}))
-	assert.Empty(t, service.cursors())
+	assert.Empty(t, service.Cursors())
 }
 
 func TestEveryRangeStartsOver(t *testing.T) {
-	for _, kind := range listKinds {
-		t.Run(kind.name, func(t *testing.T) {
-			service := newScriptedService(kind, threePages)
+	for _, kind := range scripted.Lists {
+		t.Run(kind.Name, func(t *testing.T) {
+			service := scripted.NewListService(kind, threePages)
 			client, _ := serve(t, service)
-			items := kind.all(t.Context(), client, "")
+			items := kind.All(t.Context(), client, "")
 			interrupted, err := collect(t, items, func(id string) bool {
 				if id == "b1" {
-					service.waitFor(t, "c")
+					service.WaitFor(t, "c")
 				}
 				return id != "b1"
 			})
@@ -596,14 +413,14 @@ func TestEveryRangeStartsOver(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, []string{"a1", "a2", "b1", "b2", "c1", "c2"}, got)
 			}
-			assert.Equal(t, []string{"", "b", "c", "", "b", "c", "", "b", "c"}, service.cursors())
+			assert.Equal(t, []string{"", "b", "c", "", "b", "c", "", "b", "c"}, service.Cursors())
 		})
 	}
 }
 
 func TestOneIteratorServesManyRangesAtOnce(t *testing.T) {
-	client, _ := serve(t, newScriptedService(listKinds[1], threePages))
-	items := listKinds[1].all(t.Context(), client, "")
+	client, _ := serve(t, scripted.NewListService(scripted.Lists[1], threePages))
+	items := scripted.Lists[1].All(t.Context(), client, "")
 	var ranges sync.WaitGroup
 	for range 8 {
 		ranges.Go(func() {
@@ -616,17 +433,17 @@ func TestOneIteratorServesManyRangesAtOnce(t *testing.T) {
 }
 
 func TestAFailedRangeIsResumedWhereItFailed(t *testing.T) {
-	for _, kind := range listKinds {
+	for _, kind := range scripted.Lists {
 		for _, failing := range []string{"", "b", "c"} {
-			t.Run(fmt.Sprintf("%s, at %q", kind.name, failing), func(t *testing.T) {
-				service := newScriptedService(kind, threePages.with(failing, scriptedPage{status: 422}))
+			t.Run(fmt.Sprintf("%s, at %q", kind.Name, failing), func(t *testing.T) {
+				service := scripted.NewListService(kind, threePages.With(failing, scripted.Page{Status: 422}))
 				client, _ := serve(t, service)
-				before, err := messaging.Collect(kind.all(t.Context(), client, ""))
+				before, err := messaging.Collect(kind.All(t.Context(), client, ""))
 				var failure *messaging.PageError
 				require.ErrorAs(t, err, &failure)
 
-				service.script = threePages
-				rest, err := messaging.Collect(kind.all(t.Context(), client, failure.Cursor))
+				service.Pages = threePages
+				rest, err := messaging.Collect(kind.All(t.Context(), client, failure.Cursor))
 				require.NoError(t, err)
 				assert.Equal(t, []string{"a1", "a2", "b1", "b2", "c1", "c2"}, append(before, rest...))
 			})
@@ -635,14 +452,14 @@ func TestAFailedRangeIsResumedWhereItFailed(t *testing.T) {
 }
 
 func TestAPageThatCannotBeReadIsSkipped(t *testing.T) {
-	for _, kind := range listKinds {
-		t.Run(kind.name, func(t *testing.T) {
-			client, _ := serve(t, newScriptedService(kind, threePages.with("b", scriptedPage{rows: `["?"]`, meta: pageBefore("c")})))
-			before, err := messaging.Collect(kind.all(t.Context(), client, ""))
+	for _, kind := range scripted.Lists {
+		t.Run(kind.Name, func(t *testing.T) {
+			client, _ := serve(t, scripted.NewListService(kind, threePages.With("b", scripted.Page{Rows: `["?"]`, Meta: scripted.MetaBefore("c")})))
+			before, err := messaging.Collect(kind.All(t.Context(), client, ""))
 			var failure *messaging.PageError
 			require.ErrorAs(t, err, &failure)
 
-			rest, err := messaging.Collect(kind.all(t.Context(), client, failure.Next))
+			rest, err := messaging.Collect(kind.All(t.Context(), client, failure.Next))
 			require.NoError(t, err)
 			assert.Equal(t, []string{"a1", "a2", "c1", "c2"}, append(before, rest...))
 		})
@@ -651,18 +468,18 @@ func TestAPageThatCannotBeReadIsSkipped(t *testing.T) {
 
 func TestARangeLeftBehindEmptyPagesIsContinued(t *testing.T) {
 	pages, _ := manyEmptyPages(101)
-	client, _ := serve(t, newScriptedService(listKinds[0], pages))
-	_, err := messaging.Collect(listKinds[0].all(t.Context(), client, ""))
+	client, _ := serve(t, scripted.NewListService(scripted.Lists[0], pages))
+	_, err := messaging.Collect(scripted.Lists[0].All(t.Context(), client, ""))
 	var failure *messaging.PageError
 	require.ErrorAs(t, err, &failure)
 
-	rest, err := messaging.Collect(listKinds[0].all(t.Context(), client, failure.Next))
+	rest, err := messaging.Collect(scripted.Lists[0].All(t.Context(), client, failure.Next))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"last"}, rest)
 }
 
 func TestPagesYieldsNoPageWithTheError(t *testing.T) {
-	client, _ := serve(t, newScriptedService(listKinds[0], threePages.with("b", scriptedPage{rows: `[5]`, meta: pageBefore("c")})))
+	client, _ := serve(t, scripted.NewListService(scripted.Lists[0], threePages.With("b", scripted.Page{Rows: `[5]`, Meta: scripted.MetaBefore("c")})))
 	var got []*messaging.Page[messaging.Event]
 	var failure error
 	for page, err := range client.Events.Pages(t.Context(), messaging.EventListParams{}) {
@@ -682,7 +499,7 @@ func TestPagesYieldsNoPageWithTheError(t *testing.T) {
 }
 
 func TestAllYieldsTheZeroItemWithTheError(t *testing.T) {
-	client, _ := serve(t, newScriptedService(listKinds[0], script{"": {rows: `[{"id":"a1","surprise":1},{"id":"a2"},5]`}}))
+	client, _ := serve(t, scripted.NewListService(scripted.Lists[0], scripted.Pages{"": {Rows: `[{"id":"a1","surprise":1},{"id":"a2"},5]`}}))
 	yielded := 0
 	for event, err := range client.Events.All(t.Context(), messaging.EventListParams{}) {
 		yielded++
@@ -693,14 +510,14 @@ func TestAllYieldsTheZeroItemWithTheError(t *testing.T) {
 }
 
 func TestARangeWithWrongArgumentsSendsNothing(t *testing.T) {
-	service := newScriptedService(listKinds[1], threePages)
+	service := scripted.NewListService(scripted.Lists[1], threePages)
 	client, _ := serve(t, service)
 	customers, err := messaging.Collect(client.Customers.All(t.Context(),
 		messaging.CustomerListParams{Cursor: "b", CustomerIDs: []string{}}))
 	assert.Empty(t, customers)
 	(&rangeEnding{cursor: "b", is: messaging.ErrValidation, delivery: messaging.DeliveryNotSent,
-		text: "customer_ids must not be empty"}).check(t, listKinds[1], err)
-	assert.Empty(t, service.cursors())
+		text: "customer_ids must not be empty"}).check(t, scripted.Lists[1], err)
+	assert.Empty(t, service.Cursors())
 }
 
 func TestCollectReturnsTheItemsBeforeTheError(t *testing.T) {
@@ -734,8 +551,8 @@ func TestCollectReturnsTheItemsBeforeTheError(t *testing.T) {
 }
 
 func TestTheNextPageIsOnItsWayWhileTheLoopWorks(t *testing.T) {
-	fourPages := threePages.with("c", scriptedPage{items: []string{"c1"}, meta: pageBefore("d")}).
-		with("d", scriptedPage{items: []string{"d1"}, meta: lastPage})
+	fourPages := threePages.With("c", scripted.Page{Items: []string{"c1"}, Meta: scripted.MetaBefore("d")}).
+		With("d", scripted.Page{Items: []string{"d1"}, Meta: scripted.MetaOfLastPage})
 	for _, row := range []struct {
 		name    string
 		client  []messaging.Option
@@ -749,16 +566,16 @@ func TestTheNextPageIsOnItsWayWhileTheLoopWorks(t *testing.T) {
 		{name: "not when the call is told otherwise", call: []messaging.RequestOption{messaging.WithoutReadAhead()},
 			askedAt: map[string]int{"a1": 1, "a2": 1, "b1": 2, "b2": 2, "c1": 3, "d1": 4}},
 	} {
-		for _, kind := range listKinds {
-			t.Run(row.name+", "+kind.name, func(t *testing.T) {
+		for _, kind := range scripted.Lists {
+			t.Run(row.name+", "+kind.Name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					service := newScriptedService(kind, fourPages)
-					client := serveInMemory(t, service, row.client...)
+					service := scripted.NewListService(kind, fourPages)
+					client := scripted.NewInMemoryClient(t, service, row.client...)
 					askedAt := make(map[string]int)
-					for id, err := range kind.all(t.Context(), client, "", row.call...) {
+					for id, err := range kind.All(t.Context(), client, "", row.call...) {
 						require.NoError(t, err)
 						synctest.Wait()
-						askedAt[id] = len(service.cursors())
+						askedAt[id] = len(service.Cursors())
 					}
 					assert.Equal(t, row.askedAt, askedAt)
 				})
@@ -770,19 +587,19 @@ func TestTheNextPageIsOnItsWayWhileTheLoopWorks(t *testing.T) {
 // stalling answers like the service beneath it, but for the page at a cursor: a
 // request for that never ends by itself.
 type stalling struct {
-	*scriptedService
+	*scripted.ListService
 	cursor  string
 	arrived chan struct{} // closed when the page is asked for
 	ended   chan struct{} // closed when the caller has hung up
 }
 
-func newStalling(kind listKind, cursor string) *stalling {
-	return &stalling{newScriptedService(kind, threePages), cursor, make(chan struct{}), make(chan struct{})}
+func newStalling(kind scripted.List, cursor string) *stalling {
+	return &stalling{scripted.NewListService(kind, threePages), cursor, make(chan struct{}), make(chan struct{})}
 }
 
 func (s *stalling) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("cursor") != s.cursor {
-		s.scriptedService.ServeHTTP(w, r)
+		s.ListService.ServeHTTP(w, r)
 		return
 	}
 	close(s.arrived)
@@ -842,14 +659,14 @@ func TestLeavingARangeCancelsTheRequestInFlight(t *testing.T) {
 			stop()
 		},
 	} {
-		for _, kind := range listKinds {
-			t.Run(name+", "+kind.name, func(t *testing.T) {
+		for _, kind := range scripted.Lists {
+			t.Run(name+", "+kind.Name, func(t *testing.T) {
 				service := newStalling(kind, "c")
 				client, transport := serve(t, service)
-				leave(t, kind.all(t.Context(), client, ""), func() { <-service.arrived })
+				leave(t, kind.All(t.Context(), client, ""), func() { <-service.arrived })
 				assert.Zero(t, transport.requests.Load(), "the request is over before the range is")
 				service.hungUp(t)
-				assert.Equal(t, []string{"", "b"}, service.cursors())
+				assert.Equal(t, []string{"", "b"}, service.Cursors())
 			})
 		}
 	}
@@ -874,8 +691,8 @@ func TestARangeObeysItsContext(t *testing.T) {
 		{name: "while the next page is on its way", cancelAt: "b1", stalled: true, items: all, asked: []string{"", "b"},
 			ends: rangeEnding{cursor: "c", delivery: messaging.DeliveryUnknown, text: "context canceled; it is safe to ask again"}},
 	} {
-		for _, kind := range listKinds {
-			t.Run(row.name+", "+kind.name, func(t *testing.T) {
+		for _, kind := range scripted.Lists {
+			t.Run(row.name+", "+kind.Name, func(t *testing.T) {
 				service := newStalling(kind, "c")
 				client, transport := serve(t, service)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -883,7 +700,7 @@ func TestARangeObeysItsContext(t *testing.T) {
 				if row.cancelAt == "" {
 					cancel()
 				}
-				got, failure := collect(t, kind.all(ctx, client, ""), func(id string) bool {
+				got, failure := collect(t, kind.All(ctx, client, ""), func(id string) bool {
 					if id == row.cancelAt {
 						if row.stalled {
 							<-service.arrived
@@ -893,7 +710,7 @@ func TestARangeObeysItsContext(t *testing.T) {
 					return true
 				})
 				assert.Equal(t, row.items, got)
-				assert.Equal(t, row.asked, service.cursors())
+				assert.Equal(t, row.asked, service.Cursors())
 				assert.Zero(t, transport.requests.Load())
 				row.ends.is = context.Canceled
 				row.ends.check(t, kind, failure)
@@ -903,16 +720,16 @@ func TestARangeObeysItsContext(t *testing.T) {
 }
 
 func TestARangeEndsWhenItsDeadlinePasses(t *testing.T) {
-	for _, kind := range listKinds {
+	for _, kind := range scripted.Lists {
 		for _, stalled := range []string{"", "b", "c"} {
-			t.Run(fmt.Sprintf("%s, at %q", kind.name, stalled), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, at %q", kind.Name, stalled), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					service := newStalling(kind, stalled)
-					client := serveInMemory(t, service)
+					client := scripted.NewInMemoryClient(t, service)
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 					defer cancel()
 					start := time.Now()
-					got, err := messaging.Collect(kind.all(ctx, client, ""))
+					got, err := messaging.Collect(kind.All(ctx, client, ""))
 					assert.Equal(t, 5*time.Second, time.Since(start))
 					assert.Len(t, got, map[string]int{"": 0, "b": 2, "c": 4}[stalled])
 					assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout)
@@ -925,20 +742,20 @@ func TestARangeEndsWhenItsDeadlinePasses(t *testing.T) {
 }
 
 func TestAListWithoutEndIsReadAsFarAsTheLoopGoes(t *testing.T) {
-	kind := listKinds[0]
-	client := serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	kind := scripted.Lists[0]
+	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
-		_, _ = io.WriteString(w, kind.answer(scriptedPage{items: []string{strconv.Itoa(page)}, meta: pageBefore(strconv.Itoa(page + 1))}))
+		_, _ = io.WriteString(w, kind.Response(scripted.Page{Items: []string{strconv.Itoa(page)}, Meta: scripted.MetaBefore(strconv.Itoa(page + 1))}))
 	}))
-	got, err := collect(t, kind.all(t.Context(), client, ""), func(id string) bool { return id != "999" })
+	got, err := collect(t, kind.All(t.Context(), client, ""), func(id string) bool { return id != "999" })
 	require.NoError(t, err)
 	assert.Len(t, got, 1000)
 }
 
 func TestFiltersAndPageSizeGoWithEveryPage(t *testing.T) {
-	kind, asked := listKinds[1], make(chan string, 3)
-	service := newScriptedService(kind, threePages)
-	client := serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	kind, asked := scripted.Lists[1], make(chan string, 3)
+	service := scripted.NewListService(kind, threePages)
+	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.RawQuery
 		service.ServeHTTP(w, r)
 	}))
@@ -953,7 +770,7 @@ func TestFiltersAndPageSizeGoWithEveryPage(t *testing.T) {
 
 func TestAPanicWhileReadingAheadReachesTheLoop(t *testing.T) {
 	requests := 0
-	answers := roundTrip(func(*http.Request) (*http.Response, error) {
+	answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
 		if requests++; requests == 3 {
 			panic("the transport is out of order")
 		}
@@ -973,7 +790,7 @@ func TestAPanicWhileReadingAheadReachesTheLoop(t *testing.T) {
 
 func TestSkippingAPageThatLeadsBackIsNotOffered(t *testing.T) {
 	for _, next := range []string{"a", "", "b"} {
-		answers := roundTrip(func(r *http.Request) (*http.Response, error) {
+		answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			body := fmt.Sprintf(`{"success":true,"data":[7],"meta":{"has_next_page":true,"next_page_cursor":%q}}`, next)
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
 		})
@@ -991,7 +808,7 @@ func TestACustomerIsLookedForBehindAnEmptyPage(t *testing.T) {
 		"":  `{"data":[],"meta":{"has_next_page":true,"next_page_cursor":"b"}}`,
 		"b": `{"data":[{"customer_id":"7"}],"meta":{"has_next_page":false}}`,
 	}
-	answers := roundTrip(func(r *http.Request) (*http.Response, error) {
+	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		body := `{"success":true,"data":` + pages[r.URL.Query().Get("cursor")] + `}`
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
 	})
@@ -1004,7 +821,7 @@ func TestACustomerIsLookedForBehindAnEmptyPage(t *testing.T) {
 
 func TestAGoexitWhileReadingAheadEndsTheGoroutineOfTheLoop(t *testing.T) {
 	requests := 0
-	answers := roundTrip(func(*http.Request) (*http.Response, error) {
+	answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
 		if requests++; requests == 3 {
 			runtime.Goexit()
 		}
@@ -1025,9 +842,9 @@ func TestAGoexitWhileReadingAheadEndsTheGoroutineOfTheLoop(t *testing.T) {
 }
 
 // longScript has a dozen pages of a few customers, no two of whom are alike.
-func longScript() (script, []messaging.Customer) {
+func longScript() (scripted.Pages, []messaging.Customer) {
 	const pages, rows = 12, 3
-	pagesByCursor, customers := script{}, []messaging.Customer(nil)
+	pagesByCursor, customers := scripted.Pages{}, []messaging.Customer(nil)
 	for page := range pages {
 		var list []string
 		for row := range rows {
@@ -1036,25 +853,25 @@ func longScript() (script, []messaging.Customer) {
 			customers = append(customers, messaging.Customer{CustomerID: id, Email: id + "@example.com",
 				Providers: []string{"mail " + id, "push " + id}, Extra: messaging.Extra{"plan": json.RawMessage(strconv.Quote(id))}})
 		}
-		meta := lastPage
+		meta := scripted.MetaOfLastPage
 		if page < pages-1 {
-			meta = pageBefore(strconv.Itoa(page + 1))
+			meta = scripted.MetaBefore(strconv.Itoa(page + 1))
 		}
 		cursor := ""
 		if page > 0 {
 			cursor = strconv.Itoa(page)
 		}
-		pagesByCursor[cursor] = scriptedPage{rows: "[" + strings.Join(list, ",") + "]", meta: meta}
+		pagesByCursor[cursor] = scripted.Page{Rows: "[" + strings.Join(list, ",") + "]", Meta: meta}
 	}
 	return pagesByCursor, customers
 }
 
 func TestWhatARangeHasYieldedStaysAsItWas(t *testing.T) {
 	script, customers := longScript()
-	kind := listKinds[slices.IndexFunc(listKinds, func(k listKind) bool { return k.idField == "customer_id" })]
+	kind := scripted.Lists[slices.IndexFunc(scripted.Lists, func(k scripted.List) bool { return k.IDField == "customer_id" })]
 	for name, opts := range map[string][]messaging.RequestOption{"read ahead": nil, "one page at a time": {messaging.WithoutReadAhead()}} {
-		runInBubble(t, name, func(t *testing.T) {
-			client := serveInMemory(t, newScriptedService(kind, script))
+		scripted.RunInBubble(t, name, func(t *testing.T) {
+			client := scripted.NewInMemoryClient(t, scripted.NewListService(kind, script))
 			var items, itemsOfPages []messaging.Customer
 			for customer, err := range client.Customers.All(t.Context(), messaging.CustomerListParams{}, opts...) {
 				require.NoError(t, err)
@@ -1073,17 +890,17 @@ func TestWhatARangeHasYieldedStaysAsItWas(t *testing.T) {
 }
 
 func TestRangesWithANilContextAreRefusedLikeEveryOtherCall(t *testing.T) {
-	client, transport := newScriptedClient(t, []scene{answers(200, saysYes)})
+	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
 	var none context.Context
-	for name, call := range map[string]perform{
+	for name, call := range map[string]scripted.Call{
 		"a range over items": walkCustomers,
 		"a range over pages": func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
 			_, err := messaging.Collect(client.Events.Pages(ctx, messaging.EventListParams{}))
 			return err
 		},
-		"a page":    readCustomers,
-		"a send":    triggerEvent,
-		"a request": doRequest(messaging.Request{Method: http.MethodGet, Path: "/v1/tags"}),
+		"a page":    scripted.ReadCustomers,
+		"a send":    scripted.TriggerEvent,
+		"a request": scripted.Do(messaging.Request{Method: http.MethodGet, Path: "/v1/tags"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := call(none, client)
@@ -1092,34 +909,34 @@ func TestRangesWithANilContextAreRefusedLikeEveryOtherCall(t *testing.T) {
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 		})
 	}
-	assert.Empty(t, transport.sent)
+	assert.Empty(t, transport.Sent)
 }
 
 func TestRangesKeepNoKeyInTheHeaderOfAnError(t *testing.T) {
-	quoting := []string{"X-Echo", "key " + secretKey, secretKey, "1"}
-	for name, scenes := range map[string][]scene{
-		"a page that leads back":        {answers(200, pageWithNext("a"), quoting...), answers(200, pageWithNext("a"), quoting...)},
-		"a customer that is another":    {answers(200, `{"success":true,"data":[{"customer_id":"eve"}]}`, quoting...)},
-		"a page without its own cursor": {answers(200, pageWithNext(""), quoting...)},
+	quoting := []string{"X-Echo", "key " + scripted.SecretKey, scripted.SecretKey, "1"}
+	for name, scenes := range map[string][]scripted.Scene{
+		"a page that leads back":        {scripted.Responds(200, pageWithNext("a"), quoting...), scripted.Responds(200, pageWithNext("a"), quoting...)},
+		"a customer that is another":    {scripted.Responds(200, `{"success":true,"data":[{"customer_id":"eve"}]}`, quoting...)},
+		"a page without its own cursor": {scripted.Responds(200, pageWithNext(""), quoting...)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, _ := newScriptedClient(t, scenes)
+			client, _ := scripted.NewClient(t, scenes)
 			_, err := client.Customers.Get(t.Context(), "ada")
 			var unusable *messaging.DecodeError
 			require.ErrorAs(t, err, &unusable)
 			require.Len(t, unusable.Header, 2)
-			assert.NotContains(t, strings.ToLower(fmt.Sprint(unusable.Header)), strings.ToLower(secretKey))
+			assert.NotContains(t, strings.ToLower(fmt.Sprint(unusable.Header)), strings.ToLower(scripted.SecretKey))
 		})
 	}
 }
 
 func TestFiltersThatPassForTheFirstPagePassForTheNext(t *testing.T) {
 	longest := strings.Repeat("1", 6000-len("customer_ids="))
-	client, transport := newScriptedClient(t, []scene{answers(200, pageWithNext(strings.Repeat("c", 500))), answers(200, pageWithNext("d")),
-		answers(200, `{"success":true,"data":[]}`)})
+	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, pageWithNext(strings.Repeat("c", 500))), scripted.Responds(200, pageWithNext("d")),
+		scripted.Responds(200, `{"success":true,"data":[]}`)})
 	params := messaging.CustomerListParams{PerPage: 100, CustomerIDs: []string{longest}}
 	customers, err := messaging.Collect(client.Customers.All(t.Context(), params))
 	require.NoError(t, err)
 	assert.Len(t, customers, 2)
-	assert.Len(t, transport.sent, 3)
+	assert.Len(t, transport.Sent, 3)
 }

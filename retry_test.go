@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"math"
 	"net"
 	"net/http"
@@ -22,6 +20,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,17 +41,9 @@ var (
 )
 
 var (
-	errRefused   = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	errReset     = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-	errProxy     = &net.OpError{Op: "proxyconnect", Net: "tcp", Err: errRefused}
-	errAlert     = &net.OpError{Op: "remote error", Err: tls.AlertError(40)}
-	errUnknownCA = &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}
+	errProxy = &net.OpError{Op: "proxyconnect", Net: "tcp", Err: scripted.ErrRefused}
+	errAlert = &net.OpError{Op: "remote error", Err: tls.AlertError(40)}
 )
-
-// errLookup is the failure to find the address of a host.
-func errLookup(failure net.DNSError) error {
-	return &net.OpError{Op: "dial", Net: "tcp", Err: &failure}
-}
 
 // outcome is what an attempt can come to, and what the client makes of it.
 type outcome struct {
@@ -68,8 +60,8 @@ type otherOutcome struct {
 	outcome
 	opts   []messaging.Option
 	within func(context.Context) (context.Context, context.CancelFunc) // nil for any time
-	read   perform                                                     // nil for a list of customers
-	send   perform                                                     // nil for a broadcast
+	read   scripted.Call                                               // nil for a list of customers
+	send   scripted.Call                                               // nil for a broadcast
 }
 
 func otherOutcomes() []otherOutcome {
@@ -85,19 +77,19 @@ func otherOutcomes() []otherOutcome {
 	failing := []messaging.Option{messaging.WithRateLimiter(&countingLimiter{failFrom: 1, err: errors.New("no lease")})}
 	none := requestCounts{}
 	return []otherOutcome{
-		{outcome: outcome{"a limiter that fails", when(answers(200, saysYes)), transport, messaging.DeliveryNotSent, none, rowNotBegun}, opts: failing},
-		{outcome: outcome{"a context that is over", when(answers(200, saysYes)), transport, messaging.DeliveryNotSent, none, rowNotBegun}, within: over},
-		{outcome: outcome{"a context that ends", when(connects(hangs)), transport, messaging.DeliveryUnknown, repeatsNothing, rowContextEnded}, within: soon},
-		{outcome: outcome{"a trigger whose data is false", when(answers(200, `{"success":true,"data":false}`)), api, messaging.DeliveryRejected, repeatsNothing, rowSuccessFalse},
-			read: triggerEvent, send: triggerEvent},
-		{outcome: outcome{"data that can't be read", when(answers(200, `{"success":true,"data":7}`)), decode, messaging.DeliveryAccepted, repeatsNothing, rowDataUnreadable},
-			send: createEvent},
+		{outcome: outcome{"a limiter that fails", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent, none, rowNotBegun}, opts: failing},
+		{outcome: outcome{"a context that is over", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent, none, rowNotBegun}, within: over},
+		{outcome: outcome{"a context that ends", when(scripted.Connects(scripted.Hangs)), transport, messaging.DeliveryUnknown, repeatsNothing, rowContextEnded}, within: soon},
+		{outcome: outcome{"a trigger whose data is false", when(scripted.Responds(200, `{"success":true,"data":false}`)), api, messaging.DeliveryRejected, repeatsNothing, rowSuccessFalse},
+			read: scripted.TriggerEvent, send: scripted.TriggerEvent},
+		{outcome: outcome{"data that can't be read", when(scripted.Responds(200, `{"success":true,"data":7}`)), decode, messaging.DeliveryAccepted, repeatsNothing, rowDataUnreadable},
+			send: scripted.CreateEvent},
 	}
 }
 
 func TestOtherOutcomesOfAnAttempt(t *testing.T) {
 	for _, row := range otherOutcomes() {
-		runInBubble(t, row.name, func(t *testing.T) {
+		scripted.RunInBubble(t, row.name, func(t *testing.T) {
 			for _, attempt := range row.attempts {
 				row.check(t, attempt)
 			}
@@ -107,16 +99,16 @@ func TestOtherOutcomesOfAnAttempt(t *testing.T) {
 
 type scriptedAttempt struct {
 	status int // -1 where it does not matter
-	play   scene
+	play   scripted.Scene
 }
 
-func when(play scene) []scriptedAttempt { return []scriptedAttempt{{-1, play}} }
+func when(play scripted.Scene) []scriptedAttempt { return []scriptedAttempt{{-1, play}} }
 
 // answered gives the same answer under each of the statuses.
 func answered(body string, statuses ...int) []scriptedAttempt {
 	var attempts []scriptedAttempt
 	for _, status := range statuses {
-		attempts = append(attempts, scriptedAttempt{status, answers(status, body)})
+		attempts = append(attempts, scriptedAttempt{status, scripted.Responds(status, body)})
 	}
 	return attempts
 }
@@ -142,52 +134,48 @@ const (
 func outcomes() []outcome {
 	transport, api, decode := new(messaging.TransportError), new(messaging.APIError), new(messaging.DecodeError)
 	notSent, rejected, unknown, accepted := messaging.DeliveryNotSent, messaging.DeliveryRejected, messaging.DeliveryUnknown, messaging.DeliveryAccepted
-	says := func(body string) []scriptedAttempt { return when(answers(200, body)) }
+	says := func(body string) []scriptedAttempt { return when(scripted.Responds(200, body)) }
 	return []outcome{
-		{"a connection that is refused", when(neverConnects(errRefused)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a name server that fails", when(neverConnects(errLookup(net.DNSError{IsTemporary: true}))), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a name server that does not answer", when(neverConnects(errLookup(net.DNSError{IsTimeout: true}))), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a connection or handshake that takes too long", when(neverConnects(os.ErrDeadlineExceeded)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"an attempt that times out before it has a connection", when(neverConnectsInTime), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a handshake that is reset", when(neverConnects(errReset)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a handshake that breaks off", when(neverConnects(io.EOF)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a handshake that breaks off within a record", when(neverConnects(io.ErrUnexpectedEOF)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a proxy that can't be reached", when(neverConnects(errProxy)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a connection that is refused", when(scripted.NeverConnects(scripted.ErrRefused)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a name server that fails", when(scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsTemporary: true}))), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a name server that does not answer", when(scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsTimeout: true}))), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a connection or handshake that takes too long", when(scripted.NeverConnects(os.ErrDeadlineExceeded)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"an attempt that times out before it has a connection", when(scripted.NeverConnectsInTime), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a handshake that is reset", when(scripted.NeverConnects(scripted.ErrReset)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a handshake that breaks off", when(scripted.NeverConnects(io.EOF)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a handshake that breaks off within a record", when(scripted.NeverConnects(io.ErrUnexpectedEOF)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a proxy that can't be reached", when(scripted.NeverConnects(errProxy)), transport, notSent, repeatsEverything, rowNoConnectionNow},
 
-		{"a host that does not exist", when(neverConnects(errLookup(net.DNSError{IsNotFound: true}))), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a certificate that can't be trusted", when(neverConnects(errUnknownCA)), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a handshake that the other side refuses", when(neverConnects(errAlert)), transport, notSent, repeatsNothing, rowNoConnection},
-		{"https to a port that speaks http", when(neverConnects(errors.New("server gave HTTP response to HTTPS client"))), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a proxy whose certificate can't be trusted", when(neverConnects(&net.OpError{Op: "proxyconnect", Err: errUnknownCA})), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a proxy that refuses over SOCKS", when(neverConnects(&net.OpError{Op: "socks connect", Err: errors.New("not allowed by ruleset")})), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a certificate that can't be trusted, within an error that is a net.Error", when(neverConnects(fmt.Errorf("tracing: %w", &url.Error{Err: errUnknownCA}))), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a connection that the server closed while it was idle", when(neverConnects(errors.New("http: server closed idle connection"))), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a proxy that refuses", when(neverConnects(errors.New("Proxy Authentication Required"))), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a host that does not exist", when(scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsNotFound: true}))), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a certificate that can't be trusted", when(scripted.NeverConnects(scripted.ErrUnknownCA)), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a handshake that the other side refuses", when(scripted.NeverConnects(errAlert)), transport, notSent, repeatsNothing, rowNoConnection},
+		{"https to a port that speaks http", when(scripted.NeverConnects(errors.New("server gave HTTP response to HTTPS client"))), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a proxy that refuses", when(scripted.NeverConnects(errors.New("Proxy Authentication Required"))), transport, notSent, repeatsNothing, rowNoConnection},
 
-		{"an answer that is lost", when(breaks(io.EOF)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"a connection that is reset", when(breaks(errReset)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"a dial that fails after a connection was there", when(breaks(errRefused)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"an attempt that times out", when(connects(hangs)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"a malformed answer", when(breaks(errors.New("malformed HTTP response"))), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"an error that does not tell how far it got", when(failsUntraced(errRefused)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"an answer that is lost", when(scripted.Breaks(io.EOF)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
+		{"a connection that is reset", when(scripted.Breaks(scripted.ErrReset)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
+		{"a dial that fails after a connection was there", when(scripted.Breaks(scripted.ErrRefused)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
+		{"an attempt that times out", when(scripted.Connects(scripted.Hangs)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
+		{"a malformed answer", when(scripted.Breaks(errors.New("malformed HTTP response"))), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
+		{"an error that does not tell how far it got", when(failsUntraced(scripted.ErrRefused)), transport, notSent, repeatsEverything, rowNoConnectionNow},
 
-		{"429", answered(saysNo, 429), api, rejected, repeatsEverything, row429},
-		{"408 and 425", answered(saysNo, 408, 425), api, unknown, repeatsUnlessHarmful, rowServerError},
-		{"any other 4xx", answered(saysNo, statuses(400, 499, 408, 425, 429)...), api, rejected, repeatsNothing, rowRefused},
-		{"501 and 505", answered(saysNo, 501, 505), api, rejected, repeatsNothing, rowRefused},
-		{"500, 502, 503 and 504", answered(saysNo, 500, 502, 503, 504), api, unknown, repeatsUnlessHarmful, rowServerError},
-		{"520 to 599", answered(saysNo, statuses(520, 599)...), api, unknown, repeatsUnlessHarmful, rowServerError},
-		{"511 and its neighbours", answered(saysNo, statuses(506, 519)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"3xx", answered(saysNo, statuses(300, 399)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"1xx, 101 included", answered(saysNo, statuses(100, 199)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"statuses below every class", answered(saysNo, statuses(0, 99)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"statuses above every class", answered(saysNo, statuses(600, 999)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"a status that the body contradicts", when(answers(400, saysYes)), api, rejected, repeatsNothing, rowRefused},
+		{"429", answered(scripted.Failure, 429), api, rejected, repeatsEverything, row429},
+		{"408 and 425", answered(scripted.Failure, 408, 425), api, unknown, repeatsUnlessHarmful, rowServerError},
+		{"any other 4xx", answered(scripted.Failure, statuses(400, 499, 408, 425, 429)...), api, rejected, repeatsNothing, rowRefused},
+		{"501 and 505", answered(scripted.Failure, 501, 505), api, rejected, repeatsNothing, rowRefused},
+		{"500, 502, 503 and 504", answered(scripted.Failure, 500, 502, 503, 504), api, unknown, repeatsUnlessHarmful, rowServerError},
+		{"520 to 599", answered(scripted.Failure, statuses(520, 599)...), api, unknown, repeatsUnlessHarmful, rowServerError},
+		{"511 and its neighbours", answered(scripted.Failure, statuses(506, 519)...), api, unknown, repeatsNothing, rowOtherStatus},
+		{"3xx", answered(scripted.Failure, statuses(300, 399)...), api, unknown, repeatsNothing, rowOtherStatus},
+		{"1xx, 101 included", answered(scripted.Failure, statuses(100, 199)...), api, unknown, repeatsNothing, rowOtherStatus},
+		{"statuses below every class", answered(scripted.Failure, statuses(0, 99)...), api, unknown, repeatsNothing, rowOtherStatus},
+		{"statuses above every class", answered(scripted.Failure, statuses(600, 999)...), api, unknown, repeatsNothing, rowOtherStatus},
+		{"a status that the body contradicts", when(scripted.Responds(400, scripted.Success)), api, rejected, repeatsNothing, rowRefused},
 
-		{"2xx that says success", answered(saysYes, statuses(200, 299)...), nil, accepted, repeatsNothing, ""},
-		{"2xx that says success, last, and as HTML", when(answers(200, `{"message":"x","success":true}`, "Content-Type", "text/html")), nil, accepted, repeatsNothing, ""},
-		{"2xx that says no success", says(saysNo), api, rejected, repeatsNothing, rowSuccessFalse},
-		{"2xx that is cut short", when(answersFrom(200, &cutShort{})), transport, unknown, repeatsReads, rowCutShort},
+		{"2xx that says success", answered(scripted.Success, statuses(200, 299)...), nil, accepted, repeatsNothing, ""},
+		{"2xx that says success, last, and as HTML", when(scripted.Responds(200, `{"message":"x","success":true}`, "Content-Type", "text/html")), nil, accepted, repeatsNothing, ""},
+		{"2xx that says no success", says(scripted.Failure), api, rejected, repeatsNothing, rowSuccessFalse},
+		{"2xx that is cut short", when(scripted.RespondsFrom(200, &scripted.CutShort{})), transport, unknown, repeatsReads, rowCutShort},
 		{"2xx with nothing in it", says(""), decode, unknown, repeatsNothing, rowUnreadable},
 		{"2xx that is HTML", says("<html>Welcome</html>"), decode, unknown, repeatsNothing, rowUnreadable},
 		{"2xx that came whole and breaks off", says(`{"success":true,"data":`), decode, unknown, repeatsNothing, rowUnreadable},
@@ -200,7 +188,7 @@ func outcomes() []outcome {
 		{"2xx whose success is null", says(`{"success":null}`), decode, unknown, repeatsNothing, rowUnreadable},
 		{"2xx that says both", says(`{"success":false,"success":true}`), decode, unknown, repeatsNothing, rowUnreadable},
 		{"2xx that says it in capitals", says(`{"SUCCESS":true}`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx with more after its end", says(saysYes + "{}"), decode, unknown, repeatsNothing, rowUnreadable},
+		{"2xx with more after its end", says(scripted.Success + "{}"), decode, unknown, repeatsNothing, rowUnreadable},
 	}
 }
 
@@ -218,29 +206,14 @@ func statuses(first, last int, except ...int) []int {
 	return all
 }
 
-func neverConnectsInTime(req *http.Request) (*http.Response, error) {
-	askForConnection(req)
-	return hangs(req)
-}
-
-// cutShort is a body that ends before its announced length, each time it is read.
-type cutShort struct{ begun bool }
-
-func (c *cutShort) Read(p []byte) (int, error) {
-	if c.begun = !c.begun; !c.begun {
-		return 0, io.ErrUnexpectedEOF
-	}
-	return copy(p, `{"success":`), nil
-}
-
 // failsUntraced fails without a word to httptrace.
-func failsUntraced(err error) scene {
+func failsUntraced(err error) scripted.Scene {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
 func TestEveryOutcomeOfAnAttempt(t *testing.T) {
 	for _, row := range outcomes() {
-		runInBubble(t, row.name, func(t *testing.T) {
+		scripted.RunInBubble(t, row.name, func(t *testing.T) {
 			for _, attempt := range row.attempts {
 				row.check(t, attempt)
 			}
@@ -253,7 +226,7 @@ func (o outcome) check(t *testing.T, attempt scriptedAttempt) {
 	o.checkWith(t, attempt, otherOutcome{})
 	// What is repeated within a call can be repeated after it.
 	for _, call := range o.calls(otherOutcome{}) {
-		client, _ := newScriptedClient(t, []scene{attempt.play}, messaging.WithMaxResponseBytes(maxResponse))
+		client, _ := scripted.NewClient(t, []scripted.Scene{attempt.play}, messaging.WithMaxResponseBytes(maxResponse))
 		err := call.perform(t.Context(), client, call.opts...)
 		assert.Equal(t, call.want > 1, messaging.Retryable(err), "%s, status %d", call.name, attempt.status)
 	}
@@ -266,7 +239,7 @@ func (o otherOutcome) check(t *testing.T, attempt scriptedAttempt) {
 
 type outcomeCall struct {
 	name    string
-	perform perform
+	perform scripted.Call
 	opts    []messaging.RequestOption
 	want    int
 }
@@ -274,10 +247,10 @@ type outcomeCall struct {
 func (o outcome) calls(other otherOutcome) []outcomeCall {
 	read, send := other.read, other.send
 	if read == nil {
-		read = readCustomers
+		read = scripted.ReadCustomers
 	}
 	if send == nil {
-		send = sendBroadcast
+		send = scripted.SendBroadcast
 	}
 	return []outcomeCall{
 		{"read", read, nil, o.requests.read},
@@ -289,7 +262,7 @@ func (o outcome) calls(other otherOutcome) []outcomeCall {
 func (o outcome) checkWith(t *testing.T, attempt scriptedAttempt, other otherOutcome) {
 	t.Helper()
 	for _, call := range o.calls(other) {
-		client, transport := newScriptedClient(t, []scene{attempt.play},
+		client, transport := scripted.NewClient(t, []scripted.Scene{attempt.play},
 			append(other.opts, messaging.WithMaxResponseBytes(maxResponse))...)
 		ctx, cancel := t.Context(), context.CancelFunc(func() {})
 		if other.within != nil {
@@ -304,7 +277,7 @@ func (o outcome) checkWith(t *testing.T, attempt scriptedAttempt, other otherOut
 		}
 		assert.IsType(t, o.failure, err, which)
 		assert.Equal(t, delivery, messaging.DeliveryOf(err), which)
-		assert.Equal(t, call.want, len(transport.sent), which)
+		assert.Equal(t, call.want, len(transport.Sent), which)
 	}
 }
 
@@ -324,29 +297,29 @@ func TestNoStatusIsForgotten(t *testing.T) {
 func TestAnswersToOperationsThatReadTheirData(t *testing.T) {
 	tests := []struct {
 		name     string
-		perform  perform
+		perform  scripted.Call
 		body     string
 		failure  error
 		delivery messaging.Delivery
 	}{
-		{"a trigger answered true was carried out", triggerEvent, `{"success":true,"data":true}`, nil, messaging.DeliveryAccepted},
-		{"a trigger answered null was carried out", triggerEvent, `{"success":true,"data":null}`, nil, messaging.DeliveryAccepted},
-		{"a trigger answered false was not", triggerEvent, `{"success":true,"data":false}`, new(messaging.APIError), messaging.DeliveryRejected},
-		{"another send answered false says what it says", doRequest(messaging.Request{Method: "PUT", Path: "/v1/tags"}), `{"success":true,"data":false}`, nil, messaging.DeliveryAccepted},
-		{"a created event with an id is there", createEvent, `{"success":true,"data":{"id":"e-1"}}`, nil, messaging.DeliveryAccepted},
-		{"a created event without an id is there all the same", createEvent, `{"success":true,"data":{"name":"order_paid"}}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
-		{"so is one whose data is of the wrong kind", createEvent, `{"success":true,"data":[1]}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
-		{"so is one whose data is null", createEvent, `{"success":true,"data":null}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
-		{"what Into can't take was carried out", doRequest(messaging.Request{Method: "PUT", Path: "/v1/tags", Into: new(int)}),
+		{"a trigger answered true was carried out", scripted.TriggerEvent, `{"success":true,"data":true}`, nil, messaging.DeliveryAccepted},
+		{"a trigger answered null was carried out", scripted.TriggerEvent, `{"success":true,"data":null}`, nil, messaging.DeliveryAccepted},
+		{"a trigger answered false was not", scripted.TriggerEvent, `{"success":true,"data":false}`, new(messaging.APIError), messaging.DeliveryRejected},
+		{"another send answered false says what it says", scripted.Do(messaging.Request{Method: "PUT", Path: "/v1/tags"}), `{"success":true,"data":false}`, nil, messaging.DeliveryAccepted},
+		{"a created event with an id is there", scripted.CreateEvent, `{"success":true,"data":{"id":"e-1"}}`, nil, messaging.DeliveryAccepted},
+		{"a created event without an id is there all the same", scripted.CreateEvent, `{"success":true,"data":{"name":"order_paid"}}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
+		{"so is one whose data is of the wrong kind", scripted.CreateEvent, `{"success":true,"data":[1]}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
+		{"so is one whose data is null", scripted.CreateEvent, `{"success":true,"data":null}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
+		{"what Into can't take was carried out", scripted.Do(messaging.Request{Method: "PUT", Path: "/v1/tags", Into: new(int)}),
 			`{"success":true,"data":"x"}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			client, transport := newScriptedClient(t, []scene{answers(200, test.body)})
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, test.body)})
 			err := test.perform(t.Context(), client, messaging.WithRepeatableSend())
 			assert.IsType(t, test.failure, err)
 			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
-			assert.Len(t, transport.sent, 1)
+			assert.Len(t, transport.Sent, 1)
 		})
 	}
 }
@@ -354,15 +327,15 @@ func TestAnswersToOperationsThatReadTheirData(t *testing.T) {
 func TestWhatIsRefusedLocallyIsNotSent(t *testing.T) {
 	tests := []struct {
 		name    string
-		perform perform
+		perform scripted.Call
 	}{
 		{"a broadcast without anything in it", func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{}, opts...)
 			return err
 		}},
-		{"a body that has no JSON", doRequest(messaging.Request{Method: "POST", Path: "/v1/tags", Body: make(chan int)})},
-		{"a body that never ends", doRequest(messaging.Request{Method: "POST", Path: "/v1/tags", Body: newEndless()})},
-		{"a path to another host", doRequest(messaging.Request{Method: "POST", Path: "//evil.example"})},
+		{"a body that has no JSON", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags", Body: make(chan int)})},
+		{"a body that never ends", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags", Body: newEndless()})},
+		{"a path to another host", scripted.Do(messaging.Request{Method: "POST", Path: "//evil.example"})},
 		{"a filter that selects everybody", func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := client.Customers.List(ctx, messaging.CustomerListParams{Emails: []string{}}, opts...)
 			return err
@@ -370,11 +343,11 @@ func TestWhatIsRefusedLocallyIsNotSent(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			client, transport := newScriptedClient(t, []scene{answers(200, saysYes)})
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
 			err := test.perform(t.Context(), client)
 			require.ErrorIs(t, err, messaging.ErrValidation)
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-			assert.Empty(t, transport.sent)
+			assert.Empty(t, transport.Sent)
 		})
 	}
 }
@@ -389,52 +362,52 @@ func newEndless() map[string]any {
 func TestDeliveryIsTheWorstOfAllAttempts(t *testing.T) {
 	tests := []struct {
 		name     string
-		scenes   []scene
+		scenes   []scripted.Scene
 		attempts int
 		delivery messaging.Delivery
 	}{
-		{"not sent, then refused by the service, is rejected", []scene{neverConnects(errRefused), answers(400, "")}, 2, messaging.DeliveryRejected},
-		{"a lost answer, then a saysNo, is unknown", []scene{breaks(io.EOF), answers(400, "")}, 2, messaging.DeliveryUnknown},
-		{"a server error, then no connection, is unknown", []scene{answers(503, ""), neverConnects(errUnknownCA)}, 2, messaging.DeliveryUnknown},
-		{"never sent at all is not sent", []scene{neverConnects(errRefused)}, 3, messaging.DeliveryNotSent},
-		{"a lost answer, then an answer that can't be read, is unknown", []scene{breaks(io.EOF), answers(200, "x")}, 2, messaging.DeliveryUnknown},
+		{"not sent, then refused by the service, is rejected", []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Responds(400, "")}, 2, messaging.DeliveryRejected},
+		{"a lost answer, then a saysNo, is unknown", []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(400, "")}, 2, messaging.DeliveryUnknown},
+		{"a server error, then no connection, is unknown", []scripted.Scene{scripted.Responds(503, ""), scripted.NeverConnects(scripted.ErrUnknownCA)}, 2, messaging.DeliveryUnknown},
+		{"never sent at all is not sent", []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused)}, 3, messaging.DeliveryNotSent},
+		{"a lost answer, then an answer that can't be read, is unknown", []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(200, "x")}, 2, messaging.DeliveryUnknown},
 	}
 	for _, test := range tests {
-		runInBubble(t, test.name, func(t *testing.T) {
-			client, transport := newScriptedClient(t, test.scenes)
-			err := sendBroadcast(t.Context(), client, messaging.WithRepeatableSend())
+		scripted.RunInBubble(t, test.name, func(t *testing.T) {
+			client, transport := scripted.NewClient(t, test.scenes)
+			err := scripted.SendBroadcast(t.Context(), client, messaging.WithRepeatableSend())
 			require.Error(t, err)
 			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
-			assert.Len(t, transport.sent, test.attempts)
+			assert.Len(t, transport.Sent, test.attempts)
 		})
 	}
-	runInBubble(t, "accepted is certain, whatever went before", func(t *testing.T) {
-		client, _ := newScriptedClient(t, []scene{answers(503, ""), answers(200, `{"success":true,"data":{}}`)})
-		err := createEvent(t.Context(), client, messaging.WithRepeatableSend())
+	scripted.RunInBubble(t, "accepted is certain, whatever went before", func(t *testing.T) {
+		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(200, `{"success":true,"data":{}}`)})
+		err := scripted.CreateEvent(t.Context(), client, messaging.WithRepeatableSend())
 		require.ErrorAs(t, err, new(*messaging.DecodeError))
 		assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
 		assert.False(t, messaging.Retryable(err))
 	})
-	runInBubble(t, "success makes up for all that went before", func(t *testing.T) {
-		client, _ := newScriptedClient(t, []scene{neverConnects(errRefused), answers(429, ""), answers(200, saysYes)},
+	scripted.RunInBubble(t, "success makes up for all that went before", func(t *testing.T) {
+		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Responds(429, ""), scripted.Responds(200, scripted.Success)},
 			messaging.WithRetryPolicy(messaging.RetryPolicy{}))
-		response, err := client.Broadcasts.SendEmail(t.Context(), broadcastTo(personalEmail))
+		response, err := client.Broadcasts.SendEmail(t.Context(), scripted.BroadcastTo(scripted.PersonalEmail))
 		require.NoError(t, err)
 		assert.Equal(t, 3, response.Attempts)
 	})
 }
 
 // failureOver returns the error of a call over a transport that plays the scenes.
-func failureOver(call perform, scenes []scene, opts ...messaging.Option) func(*testing.T, context.Context) error {
+func failureOver(call scripted.Call, scenes []scripted.Scene, opts ...messaging.Option) func(*testing.T, context.Context) error {
 	return func(t *testing.T, ctx context.Context) error {
-		client, _ := newScriptedClient(t, scenes, opts...)
+		client, _ := scripted.NewClient(t, scenes, opts...)
 		return call(ctx, client)
 	}
 }
 
 func TestRetryable(t *testing.T) {
 	repeatable := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
-		return triggerEvent(ctx, client, messaging.WithRepeatableSend())
+		return scripted.TriggerEvent(ctx, client, messaging.WithRepeatableSend())
 	}
 	giveUpAfter := func(limit time.Duration, fails func(*testing.T, context.Context) error) func(*testing.T, context.Context) error {
 		return func(t *testing.T, ctx context.Context) error {
@@ -453,40 +426,40 @@ func TestRetryable(t *testing.T) {
 		fail func(*testing.T, context.Context) error
 		want bool
 	}{
-		{"success", failureOver(triggerEvent, []scene{answers(200, saysYes)}), false},
-		{"invalid arguments", failureOver(doRequest(messaging.Request{}), []scene{answers(200, saysYes)}), false},
-		{"a rate limiter that fails", failureOver(triggerEvent, []scene{answers(200, saysYes)}, limiter), true},
-		{"a rate limiter that fails after a lost answer of a read", failureOver(readCustomers, []scene{breaks(io.EOF)}, secondLimiter()), true},
-		{"a rate limiter that fails after a lost answer of a repeatable send", failureOver(repeatable, []scene{breaks(io.EOF)}, secondLimiter()), true},
+		{"success", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)}), false},
+		{"invalid arguments", failureOver(scripted.Do(messaging.Request{}), []scripted.Scene{scripted.Responds(200, scripted.Success)}), false},
+		{"a rate limiter that fails", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)}, limiter), true},
+		{"a rate limiter that fails after a lost answer of a read", failureOver(scripted.ReadCustomers, []scripted.Scene{scripted.Breaks(io.EOF)}, secondLimiter()), true},
+		{"a rate limiter that fails after a lost answer of a repeatable send", failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF)}, secondLimiter()), true},
 		{"a key source that fails", func(t *testing.T, ctx context.Context) error {
-			client, _ := newKeySourceClient(t, &recordingKeySource{err: errors.New("sealed")}, answers(200, saysYes))
-			return triggerEvent(ctx, client)
+			client, _ := newKeySourceClient(t, &recordingKeySource{err: errors.New("sealed")}, scripted.Responds(200, scripted.Success))
+			return scripted.TriggerEvent(ctx, client)
 		}, true},
 		{"a malformed key", func(t *testing.T, ctx context.Context) error {
-			client, _ := newKeySourceClient(t, &recordingKeySource{keys: []string{"key\n"}}, answers(200, saysYes))
-			return triggerEvent(ctx, client)
+			client, _ := newKeySourceClient(t, &recordingKeySource{keys: []string{"key\n"}}, scripted.Responds(200, scripted.Success))
+			return scripted.TriggerEvent(ctx, client)
 		}, false},
-		{"a context that ended before the call", giveUpAfter(0, failureOver(triggerEvent, []scene{answers(200, saysYes)})), true},
-		{"a context that ends while a send connects", giveUpAfter(soon, failureOver(triggerEvent, []scene{neverConnectsInTime})), true},
-		{"a context that ends after a send was written", giveUpAfter(soon, failureOver(triggerEvent, []scene{connects(hangs)})), false},
-		{"a context that ends after a repeatable send was written", giveUpAfter(soon, failureOver(repeatable, []scene{connects(hangs)})), true},
-		{"a context that ends during a read", giveUpAfter(soon, failureOver(readCustomers, []scene{connects(hangs)})), true},
-		{"a context that ends while a refused connection is waited for", giveUpAfter(soon, failureOver(triggerEvent, []scene{neverConnects(errRefused)})), true},
-		{"a context that ends while a rate limit is waited for", giveUpAfter(soon, failureOver(triggerEvent, []scene{answers(429, "")})), true},
-		{"a rate limit that lasts too long to wait for", failureOver(triggerEvent, []scene{answers(429, "", "Retry-After", "3600")}), true},
-		{"a lost answer, and then no connection", failureOver(repeatable, []scene{breaks(io.EOF), neverConnects(errRefused)}), true},
-		{"a lost answer, and then a refusal", failureOver(repeatable, []scene{breaks(io.EOF), answers(422, "")}), false},
-		{"a refused connection, and then a lost answer", failureOver(triggerEvent, []scene{neverConnects(errRefused), breaks(io.EOF)}), false},
+		{"a context that ended before the call", giveUpAfter(0, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)})), true},
+		{"a context that ends while a send connects", giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnectsInTime})), true},
+		{"a context that ends after a send was written", giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Connects(scripted.Hangs)})), false},
+		{"a context that ends after a repeatable send was written", giveUpAfter(soon, failureOver(repeatable, []scripted.Scene{scripted.Connects(scripted.Hangs)})), true},
+		{"a context that ends during a read", giveUpAfter(soon, failureOver(scripted.ReadCustomers, []scripted.Scene{scripted.Connects(scripted.Hangs)})), true},
+		{"a context that ends while a refused connection is waited for", giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused)})), true},
+		{"a context that ends while a rate limit is waited for", giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(429, "")})), true},
+		{"a rate limit that lasts too long to wait for", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(429, "", "Retry-After", "3600")}), true},
+		{"a lost answer, and then no connection", failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF), scripted.NeverConnects(scripted.ErrRefused)}), true},
+		{"a lost answer, and then a refusal", failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(422, "")}), false},
+		{"a refused connection, and then a lost answer", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Breaks(io.EOF)}), false},
 		{"a customer that is not found", failureOver(func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
 			_, err := client.Customers.Get(ctx, "c-1")
 			return err
-		}, []scene{answers(200, `{"success":true,"data":{"data":[]}}`)}), false},
-		{"a page that can be asked for again", failureOver(walkCustomers, []scene{answers(503, "")}), true},
-		{"a page that can't be read", failureOver(walkCustomers, []scene{answers(200, "{}")}), false},
-		{"a page that leads back", failureOver(walkCustomers, []scene{answers(200, pageWithNext("a")), answers(200, pageWithNext("a"))}), false},
+		}, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":{"data":[]}}`)}), false},
+		{"a page that can be asked for again", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(503, "")}), true},
+		{"a page that can't be read", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(200, "{}")}), false},
+		{"a page that leads back", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(200, pageWithNext("a")), scripted.Responds(200, pageWithNext("a"))}), false},
 	}
 	for _, test := range tests {
-		runInBubble(t, test.name, func(t *testing.T) {
+		scripted.RunInBubble(t, test.name, func(t *testing.T) {
 			err := test.fail(t, t.Context())
 			assert.Equal(t, test.want, messaging.Retryable(err), "%v", err)
 			assert.Equal(t, test.want, messaging.Retryable(fmt.Errorf("order 7: %w", err)), "it is found within another error")
@@ -539,24 +512,24 @@ func TestTheCallerGivesUp(t *testing.T) {
 	}
 	stages := []struct {
 		name     string
-		play     scene
+		play     scripted.Scene
 		opts     []messaging.Option
 		attempts int
 		delivery messaging.Delivery
 	}{
-		{"while the limiter holds the call", answers(200, saysYes), []messaging.Option{messaging.WithRateLimiter(blockingLimiter{})}, 0, messaging.DeliveryNotSent},
-		{"while connecting", neverConnectsInTime, nil, 1, messaging.DeliveryNotSent},
-		{"while waiting for the answer", connects(hangs), nil, 1, messaging.DeliveryUnknown},
-		{"while reading the answer", beginsToAnswer, nil, 1, messaging.DeliveryUnknown},
+		{"while the limiter holds the call", scripted.Responds(200, scripted.Success), []messaging.Option{messaging.WithRateLimiter(blockingLimiter{})}, 0, messaging.DeliveryNotSent},
+		{"while connecting", scripted.NeverConnectsInTime, nil, 1, messaging.DeliveryNotSent},
+		{"while waiting for the answer", scripted.Connects(scripted.Hangs), nil, 1, messaging.DeliveryUnknown},
+		{"while reading the answer", scripted.BeginsToRespond, nil, 1, messaging.DeliveryUnknown},
 	}
 	for _, ending := range endings {
 		for _, stage := range stages {
-			runInBubble(t, ending.name+" "+stage.name, func(t *testing.T) {
-				client, transport := newScriptedClient(t, []scene{stage.play}, stage.opts...)
+			scripted.RunInBubble(t, ending.name+" "+stage.name, func(t *testing.T) {
+				client, transport := scripted.NewClient(t, []scripted.Scene{stage.play}, stage.opts...)
 				ctx, cancel := ending.end(t.Context())
 				defer cancel()
 				start := time.Now()
-				err := sendBroadcast(ctx, client, messaging.WithRepeatableSend())
+				err := scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend())
 				var failed *messaging.TransportError
 				require.ErrorAs(t, err, &failed)
 				assert.ErrorIs(t, err, ending.is)
@@ -564,7 +537,7 @@ func TestTheCallerGivesUp(t *testing.T) {
 				assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout)
 				assert.Equal(t, stage.delivery, messaging.DeliveryOf(err))
 				assert.Equal(t, stage.attempts, failed.Attempts)
-				assert.Len(t, transport.sent, stage.attempts)
+				assert.Len(t, transport.Sent, stage.attempts)
 				assert.Equal(t, patience, time.Since(start))
 			})
 		}
@@ -574,10 +547,10 @@ func TestTheCallerGivesUp(t *testing.T) {
 func TestNothingIsSentOnAContextThatIsOver(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errShutdown)
-	for name, perform := range map[string]perform{"read": readCustomers, "send": sendBroadcast} {
+	for name, perform := range map[string]scripted.Call{"read": scripted.ReadCustomers, "send": scripted.SendBroadcast} {
 		t.Run(name, func(t *testing.T) {
 			limiter := new(countingLimiter)
-			client, transport := newScriptedClient(t, []scene{answers(200, saysYes)}, messaging.WithRateLimiter(limiter))
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, messaging.WithRateLimiter(limiter))
 			err := perform(ctx, client)
 			var failed *messaging.TransportError
 			require.ErrorAs(t, err, &failed)
@@ -586,7 +559,7 @@ func TestNothingIsSentOnAContextThatIsOver(t *testing.T) {
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 			assert.Zero(t, failed.Attempts)
 			assert.Zero(t, limiter.asked)
-			assert.Empty(t, transport.sent)
+			assert.Empty(t, transport.Sent)
 		})
 	}
 }
@@ -594,36 +567,36 @@ func TestNothingIsSentOnAContextThatIsOver(t *testing.T) {
 func TestCancellingTheWaitKeepsWhatWentBefore(t *testing.T) {
 	tests := []struct {
 		name     string
-		play     scene
+		play     scripted.Scene
 		delivery messaging.Delivery
 		before   error
 	}{
-		{"a server error stays unknown", answers(503, saysNo), messaging.DeliveryUnknown, messaging.ErrServer},
-		{"a lost answer stays unknown", breaks(io.EOF), messaging.DeliveryUnknown, io.EOF},
-		{"what was not sent stays not sent", neverConnects(errRefused), messaging.DeliveryNotSent, syscall.ECONNREFUSED},
+		{"a server error stays unknown", scripted.Responds(503, scripted.Failure), messaging.DeliveryUnknown, messaging.ErrServer},
+		{"a lost answer stays unknown", scripted.Breaks(io.EOF), messaging.DeliveryUnknown, io.EOF},
+		{"what was not sent stays not sent", scripted.NeverConnects(scripted.ErrRefused), messaging.DeliveryNotSent, syscall.ECONNREFUSED},
 	}
 	for _, test := range tests {
-		runInBubble(t, test.name, func(t *testing.T) {
-			client, transport := newScriptedClient(t, []scene{test.play})
+		scripted.RunInBubble(t, test.name, func(t *testing.T) {
+			client, transport := scripted.NewClient(t, []scripted.Scene{test.play})
 			ctx, cancel := context.WithCancelCause(t.Context())
 			time.AfterFunc(100*time.Millisecond, func() { cancel(errShutdown) })
 			start := time.Now()
-			err := sendBroadcast(ctx, client, messaging.WithRepeatableSend())
+			err := scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend())
 			require.ErrorIs(t, err, context.Canceled)
 			assert.ErrorIs(t, err, errShutdown)
 			assert.ErrorIs(t, err, test.before)
 			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
 			assert.Equal(t, 100*time.Millisecond, time.Since(start))
-			assert.Len(t, transport.sent, 1)
+			assert.Len(t, transport.Sent, 1)
 			assert.Contains(t, err.Error(), "while waiting to retry")
 		})
 	}
-	runInBubble(t, "the error of the last attempt is whole", func(t *testing.T) {
-		client, _ := newScriptedClient(t, []scene{answers(503, saysNo)})
+	scripted.RunInBubble(t, "the error of the last attempt is whole", func(t *testing.T) {
+		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, scripted.Failure)})
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(100*time.Millisecond, cancel)
 		var answer *messaging.APIError
-		require.ErrorAs(t, sendBroadcast(ctx, client, messaging.WithRepeatableSend()), &answer)
+		require.ErrorAs(t, scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend()), &answer)
 		assert.Equal(t, "No.", answer.Message)
 		assert.Equal(t, 1, answer.Attempts)
 		assert.EqualError(t, answer, "send email broadcast: 503 Service Unavailable: No.; the broadcast may have been sent")
@@ -643,15 +616,15 @@ func TestTimeLimitOfAnAttempt(t *testing.T) {
 		{"the shorter of both counts", 2 * time.Second, []messaging.Option{messaging.WithAttemptTimeout(time.Second)}, time.Second},
 		{"a longer Timeout of the http.Client does not count", time.Hour, []messaging.Option{messaging.WithAttemptTimeout(time.Second)}, time.Second},
 	}
-	stages := map[string]scene{"before the answer": connects(hangs), "within the answer": beginsToAnswer, "before the connection": neverConnectsInTime}
+	stages := map[string]scripted.Scene{"before the answer": scripted.Connects(scripted.Hangs), "within the answer": scripted.BeginsToRespond, "before the connection": scripted.NeverConnectsInTime}
 	for _, test := range tests {
 		for stage, play := range stages {
-			runInBubble(t, test.name+", "+stage, func(t *testing.T) {
+			scripted.RunInBubble(t, test.name+", "+stage, func(t *testing.T) {
 				opts := append(test.opts, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-				client := newClientOver(t, "https://api.example.com",
-					&http.Client{Transport: &scriptedTransport{scenes: []scene{play}}, Timeout: test.given}, opts...)
+				client := scripted.NewClientOver(t, "https://api.example.com",
+					&http.Client{Transport: &scripted.Transport{Scenes: []scripted.Scene{play}}, Timeout: test.given}, opts...)
 				start := time.Now()
-				err := sendBroadcast(t.Context(), client)
+				err := scripted.SendBroadcast(t.Context(), client)
 				assert.ErrorIs(t, err, messaging.ErrAttemptTimeout)
 				assert.NotErrorIs(t, err, context.DeadlineExceeded, "that is the caller's own")
 				assert.NotErrorIs(t, err, context.Canceled)
@@ -659,46 +632,37 @@ func TestTimeLimitOfAnAttempt(t *testing.T) {
 			})
 		}
 	}
-	runInBubble(t, "nobody waits for the body of another protocol", func(t *testing.T) {
-		client, _ := newScriptedClient(t, []scene{func(req *http.Request) (*http.Response, error) {
-			return answersFrom(101, hangingReader{req.Context()})(req)
+	scripted.RunInBubble(t, "nobody waits for the body of another protocol", func(t *testing.T) {
+		client, _ := scripted.NewClient(t, []scripted.Scene{func(req *http.Request) (*http.Response, error) {
+			return scripted.RespondsFrom(101, scripted.HangingReader(req.Context()))(req)
 		}})
 		start := time.Now()
 		var answer *messaging.APIError
-		require.ErrorAs(t, sendBroadcast(t.Context(), client), &answer)
+		require.ErrorAs(t, scripted.SendBroadcast(t.Context(), client), &answer)
 		assert.Zero(t, time.Since(start))
 	})
-	runInBubble(t, "an error that never ends is judged by its status", func(t *testing.T) {
+	scripted.RunInBubble(t, "an error that never ends is judged by its status", func(t *testing.T) {
 		endless := func(req *http.Request) (*http.Response, error) {
-			return answersFrom(503, io.MultiReader(strings.NewReader("busy"), hangingReader{req.Context()}))(req)
+			return scripted.RespondsFrom(503, io.MultiReader(strings.NewReader("busy"), scripted.HangingReader(req.Context())))(req)
 		}
-		client, _ := newScriptedClient(t, []scene{endless}, messaging.WithAttemptTimeout(time.Second))
+		client, _ := scripted.NewClient(t, []scripted.Scene{endless}, messaging.WithAttemptTimeout(time.Second))
 		var answer *messaging.APIError
-		require.ErrorAs(t, sendBroadcast(t.Context(), client), &answer)
+		require.ErrorAs(t, scripted.SendBroadcast(t.Context(), client), &answer)
 		assert.Equal(t, 503, answer.StatusCode)
 		assert.Equal(t, "busy", string(answer.Body))
 	})
 }
 
-// waits is how long the client waited between its attempts.
-func (s *scriptedTransport) waits() []time.Duration {
-	var waits []time.Duration
-	for i := 1; i < len(s.sent); i++ {
-		waits = append(waits, s.sent[i].at.Sub(s.sent[i-1].at))
-	}
-	return waits
-}
-
 func TestWaitsGrowAtRandomWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := messaging.RetryPolicy{MaxAttempts: 6, MinWait: time.Second, MaxWait: 6 * time.Second}
-		client, transport := newScriptedClient(t, []scene{answers(503, "")}, messaging.WithRetryPolicy(policy))
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")}, messaging.WithRetryPolicy(policy))
 		longest := []time.Duration{2 * time.Second, 4 * time.Second, 6 * time.Second, 6 * time.Second, 6 * time.Second}
 		first := make(map[time.Duration]bool)
 		for range 100 {
-			transport.sent = nil
-			require.Error(t, readCustomers(t.Context(), client))
-			waits := transport.waits()
+			transport.Sent = nil
+			require.Error(t, scripted.ReadCustomers(t.Context(), client))
+			waits := transport.Waits()
 			require.Len(t, waits, len(longest))
 			for i, wait := range waits {
 				assert.GreaterOrEqual(t, wait, time.Second)
@@ -746,23 +710,23 @@ func TestRetryAfter(t *testing.T) {
 		{"more digits than a number holds end the call", []string{"Retry-After", strings.Repeat("9", 30)}, nil, longest},
 	}
 	for _, test := range tests {
-		runInBubble(t, test.name, func(t *testing.T) {
+		scripted.RunInBubble(t, test.name, func(t *testing.T) {
 			policy := messaging.RetryPolicy{MaxAttempts: 2, MinWait: minWait, MaxWait: maxWait}
-			once, _ := newScriptedClient(t, []scene{answers(429, "", test.header...)}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+			once, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, "", test.header...)}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 			var answer *messaging.APIError
-			require.ErrorAs(t, sendBroadcast(t.Context(), once), &answer)
+			require.ErrorAs(t, scripted.SendBroadcast(t.Context(), once), &answer)
 			assert.Equal(t, test.retryAfter, answer.RetryAfter, "the error says how long to wait")
 
-			client, transport := newScriptedClient(t, []scene{answers(429, "", test.header...)}, messaging.WithRetryPolicy(policy))
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, "", test.header...)}, messaging.WithRetryPolicy(policy))
 			start := time.Now()
-			require.ErrorIs(t, sendBroadcast(t.Context(), client), messaging.ErrRateLimited)
+			require.ErrorIs(t, scripted.SendBroadcast(t.Context(), client), messaging.ErrRateLimited)
 			if test.waits == nil {
-				assert.Len(t, transport.sent, 1)
+				assert.Len(t, transport.Sent, 1)
 				assert.Zero(t, time.Since(start))
 				return
 			}
-			require.Len(t, transport.sent, 2)
-			wait := transport.waits()[0]
+			require.Len(t, transport.Sent, 2)
+			wait := transport.Waits()[0]
 			assert.GreaterOrEqual(t, wait, test.waits[0])
 			assert.LessOrEqual(t, wait, test.waits[1])
 		})
@@ -771,11 +735,11 @@ func TestRetryAfter(t *testing.T) {
 
 func TestTheLimitOfRetryAfterCanBeSet(t *testing.T) {
 	for seconds, attempts := range map[string]int{"5": 3, "6": 1} {
-		runInBubble(t, seconds+" seconds", func(t *testing.T) {
-			client, transport := newScriptedClient(t, []scene{answers(429, "", "Retry-After", seconds)},
+		scripted.RunInBubble(t, seconds+" seconds", func(t *testing.T) {
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, "", "Retry-After", seconds)},
 				messaging.WithRetryPolicy(messaging.RetryPolicy{MaxRetryAfter: 5 * time.Second}))
-			require.ErrorIs(t, readCustomers(t.Context(), client), messaging.ErrRateLimited)
-			assert.Len(t, transport.sent, attempts)
+			require.ErrorIs(t, scripted.ReadCustomers(t.Context(), client), messaging.ErrRateLimited)
+			assert.Len(t, transport.Sent, attempts)
 		})
 	}
 }
@@ -794,18 +758,18 @@ func TestNobodyWaitsForWhatCannotHappenInTime(t *testing.T) {
 		{"a wait of the service up to the deadline ends the call", time.Second, []string{"Retry-After", "2"}, patience},
 	}
 	for _, test := range tests {
-		runInBubble(t, test.name, func(t *testing.T) {
+		scripted.RunInBubble(t, test.name, func(t *testing.T) {
 			policy := messaging.RetryPolicy{MinWait: test.wait, MaxWait: test.wait}
-			client, transport := newScriptedClient(t, []scene{answers(503, saysNo, test.header...)}, messaging.WithRetryPolicy(policy))
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, scripted.Failure, test.header...)}, messaging.WithRetryPolicy(policy))
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			start := time.Now()
-			err := readCustomers(ctx, client)
+			err := scripted.ReadCustomers(ctx, client)
 			var answer *messaging.APIError
 			require.ErrorAs(t, err, &answer)
 			assert.NotErrorIs(t, err, context.DeadlineExceeded, "the real error is told instead")
 			assert.Equal(t, test.retryAfter, answer.RetryAfter)
-			assert.Len(t, transport.sent, 1)
+			assert.Len(t, transport.Sent, 1)
 			assert.Zero(t, time.Since(start))
 		})
 	}
@@ -813,45 +777,13 @@ func TestNobodyWaitsForWhatCannotHappenInTime(t *testing.T) {
 
 func TestMaxAttempts(t *testing.T) {
 	for _, attempts := range []int{1, 2, 7} {
-		runInBubble(t, fmt.Sprint(attempts), func(t *testing.T) {
-			client, transport := newScriptedClient(t, []scene{answers(503, "")}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts}))
+		scripted.RunInBubble(t, fmt.Sprint(attempts), func(t *testing.T) {
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts}))
 			var answer *messaging.APIError
-			require.ErrorAs(t, readCustomers(t.Context(), client), &answer)
-			assert.Len(t, transport.sent, attempts)
+			require.ErrorAs(t, scripted.ReadCustomers(t.Context(), client), &answer)
+			assert.Len(t, transport.Sent, attempts)
 			assert.Equal(t, attempts, answer.Attempts)
 		})
-	}
-}
-
-// faultServer treats every request alike, after it has read it to its end.
-type faultServer struct {
-	*httptest.Server
-	received atomic.Int32
-}
-
-func newFaultServer(t *testing.T, start func(*httptest.Server), fault http.HandlerFunc) *faultServer {
-	t.Helper()
-	server := new(faultServer)
-	server.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		server.received.Add(1)
-		fault(w, r)
-	}))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	start(server.Server)
-	t.Cleanup(server.Close)
-	return server
-}
-
-// says takes the connection over, writes to it as it stands, and closes it.
-func says(raw string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			panic(err)
-		}
-		_, _ = io.WriteString(conn, raw)
-		_ = conn.Close()
 	}
 }
 
@@ -874,24 +806,24 @@ func TestFaultsOfARealServer(t *testing.T) {
 		requests requestCounts
 	}{
 		{"the connection is reset after the request", resets, new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the answer is lost", says(""), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the status line breaks off", says("HTTP/1.1 20"), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the answer is malformed", says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"two lengths contradict each other", says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   "),
+		{"the answer is lost", scripted.Says(""), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"the status line breaks off", scripted.Says("HTTP/1.1 20"), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"the answer is malformed", scripted.Says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"two lengths contradict each other", scripted.Says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   "),
 			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the body is cut short", says("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"success\":"),
+		{"the body is cut short", scripted.Says("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"success\":"),
 			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsReads},
-		{"a chunk of the body is malformed", says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+		{"a chunk of the body is malformed", scripted.Says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
 			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsReads},
-		{"the protocol is switched", says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\nConnection: Upgrade\r\n\r\n"),
+		{"the protocol is switched", scripted.Says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\nConnection: Upgrade\r\n\r\n"),
 			new(messaging.APIError), messaging.DeliveryUnknown, repeatsNothing},
-		{"a redirect leads nowhere", says("HTTP/1.1 302 Found\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n"),
+		{"a redirect leads nowhere", scripted.Says("HTTP/1.1 302 Found\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n"),
 			new(messaging.APIError), messaging.DeliveryUnknown, repeatsNothing},
 		{"there is no content", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 			new(messaging.DecodeError), messaging.DeliveryUnknown, repeatsNothing},
 		{"the content is partial and says success", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusPartialContent)
-			_, _ = io.WriteString(w, saysYes)
+			_, _ = io.WriteString(w, scripted.Success)
 		}, nil, messaging.DeliveryAccepted, repeatsNothing},
 		{"the service is unavailable", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
 			new(messaging.APIError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
@@ -899,11 +831,11 @@ func TestFaultsOfARealServer(t *testing.T) {
 	for _, test := range tests {
 		for _, call := range test.requests.calls() {
 			t.Run(test.name+", "+call.name, func(t *testing.T) {
-				server := newFaultServer(t, (*httptest.Server).Start, test.fault)
-				err := call.perform(t.Context(), newClientOver(t, server.URL, server.Client(), withQuickRetries()))
+				server := scripted.NewFaultServer(t, (*httptest.Server).Start, test.fault)
+				err := call.perform(t.Context(), scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries()))
 				assert.IsType(t, test.failure, err)
 				assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
-				assert.EqualValues(t, call.want, server.received.Load())
+				assert.EqualValues(t, call.want, server.Received.Load())
 			})
 		}
 	}
@@ -912,15 +844,15 @@ func TestFaultsOfARealServer(t *testing.T) {
 // realCall is a read, a send or a repeatable send, and how many requests it makes.
 type realCall struct {
 	name    string
-	perform perform
+	perform scripted.Call
 	want    int
 }
 
 func (r requestCounts) calls() []realCall {
 	repeatable := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
-		return sendBroadcast(ctx, client, messaging.WithRepeatableSend())
+		return scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend())
 	}
-	return []realCall{{"read", readCustomers, r.read}, {"send", sendBroadcast, r.send}, {"repeatable send", repeatable, r.repeatable}}
+	return []realCall{{"read", scripted.ReadCustomers, r.read}, {"send", scripted.SendBroadcast, r.send}, {"repeatable send", repeatable, r.repeatable}}
 }
 
 func TestConnectionsThatFailAreProvedNotSent(t *testing.T) {
@@ -936,15 +868,15 @@ func TestConnectionsThatFailAreProvedNotSent(t *testing.T) {
 			return "https://api.example.com", overProxy(t, address)
 		}, repeatsEverything},
 		{"the certificate is signed by nobody known", func(t *testing.T) (string, *http.Client) {
-			server := newFaultServer(t, (*httptest.Server).StartTLS, says(""))
+			server := scripted.NewFaultServer(t, (*httptest.Server).StartTLS, scripted.Says(""))
 			return server.URL, &http.Client{Transport: &http.Transport{}}
 		}, repeatsNothing},
 		{"https meets http", func(t *testing.T) (string, *http.Client) {
-			server := newFaultServer(t, (*httptest.Server).Start, says(""))
+			server := scripted.NewFaultServer(t, (*httptest.Server).Start, scripted.Says(""))
 			return strings.Replace(server.URL, "http://", "https://", 1), server.Client()
 		}, repeatsNothing},
 		{"the proxy refuses", func(t *testing.T) (string, *http.Client) {
-			proxy := newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
+			proxy := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusProxyAuthRequired)
 			})
 			return "https://api.example.com", overProxy(t, proxy.URL)
@@ -954,7 +886,7 @@ func TestConnectionsThatFailAreProvedNotSent(t *testing.T) {
 		for _, call := range test.requests.calls() {
 			t.Run(test.name+", "+call.name+" over a given transport", func(t *testing.T) {
 				baseURL, over := test.target(t)
-				err := call.perform(t.Context(), newClientOver(t, baseURL, over, withQuickRetries()))
+				err := call.perform(t.Context(), scripted.NewClientOver(t, baseURL, over, scripted.WithQuickRetries()))
 				var failed *messaging.TransportError
 				require.ErrorAs(t, err, &failed)
 				want := messaging.DeliveryNotSent
@@ -966,7 +898,7 @@ func TestConnectionsThatFailAreProvedNotSent(t *testing.T) {
 			})
 			t.Run(test.name+", "+call.name+" over the client's own transport", func(t *testing.T) {
 				baseURL, over := test.target(t)
-				err := call.perform(t.Context(), newOwnTransportClient(t, baseURL, over.Transport.(*http.Transport), withQuickRetries()))
+				err := call.perform(t.Context(), scripted.NewClientOnOwnTransport(t, baseURL, over.Transport.(*http.Transport), scripted.WithQuickRetries()))
 				var failed *messaging.TransportError
 				require.ErrorAs(t, err, &failed)
 				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
@@ -974,18 +906,6 @@ func TestConnectionsThatFailAreProvedNotSent(t *testing.T) {
 			})
 		}
 	}
-}
-
-// newOwnTransportClient returns a client on the transport that it builds itself,
-// which is like the given one. No test that uses it is parallel.
-func newOwnTransportClient(t *testing.T, baseURL string, like *http.Transport, opts ...messaging.Option) *messaging.Client {
-	t.Helper()
-	usual := http.DefaultTransport
-	defer func() { http.DefaultTransport = usual }()
-	http.DefaultTransport = like
-	client, err := messaging.NewClient(baseURL, secretKey, opts...)
-	require.NoError(t, err)
-	return client
 }
 
 func nobodyListens(t *testing.T) (string, *http.Client) {
@@ -1022,70 +942,70 @@ func overProxy(t *testing.T, address string) *http.Client {
 }
 
 func TestAServerThatStartsLateGetsTheBroadcastOnce(t *testing.T) {
-	server := newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, saysYes) })
+	server := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, scripted.Success) })
 	var dials int
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		if dials++; dials < 3 {
-			return nil, errRefused
+			return nil, scripted.ErrRefused
 		}
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
 	transport := &http.Transport{DialContext: dial}
 	defer transport.CloseIdleConnections()
-	client := newClientOver(t, server.URL, &http.Client{Transport: transport}, withQuickRetries())
-	response, err := client.Broadcasts.SendEmail(t.Context(), broadcastTo(personalEmail))
+	client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: transport}, scripted.WithQuickRetries())
+	response, err := client.Broadcasts.SendEmail(t.Context(), scripted.BroadcastTo(scripted.PersonalEmail))
 	require.NoError(t, err)
 	assert.Equal(t, 3, response.Attempts)
-	assert.EqualValues(t, 1, server.received.Load())
+	assert.EqualValues(t, 1, server.Received.Load())
 }
 
 func TestAServerThatRecovers(t *testing.T) {
-	newServer := func(t *testing.T) *faultServer {
+	newServer := func(t *testing.T) *scripted.FaultServer {
 		var failedBefore atomic.Bool
-		return newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
+		return scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
 			if !failedBefore.Swap(true) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
-			_, _ = io.WriteString(w, saysYes)
+			_, _ = io.WriteString(w, scripted.Success)
 		})
 	}
 	t.Run("a read is asked again", func(t *testing.T) {
 		server := newServer(t)
-		page, err := newClientOver(t, server.URL, server.Client(), withQuickRetries()).Customers.List(t.Context(), messaging.CustomerListParams{})
+		page, err := scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries()).Customers.List(t.Context(), messaging.CustomerListParams{})
 		require.NoError(t, err)
 		assert.Equal(t, 2, page.Response.Attempts)
-		assert.EqualValues(t, 2, server.received.Load())
+		assert.EqualValues(t, 2, server.Received.Load())
 	})
 	t.Run("a send is not", func(t *testing.T) {
 		server := newServer(t)
-		err := sendBroadcast(t.Context(), newClientOver(t, server.URL, server.Client(), withQuickRetries()))
+		err := scripted.SendBroadcast(t.Context(), scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries()))
 		require.ErrorIs(t, err, messaging.ErrServer)
-		assert.EqualValues(t, 1, server.received.Load())
+		assert.EqualValues(t, 1, server.Received.Load())
 	})
 }
 
 func TestRedirectsAreNeverFollowed(t *testing.T) {
-	elsewhere := newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, saysYes) })
+	elsewhere := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, scripted.Success) })
 	targets := map[string]string{"to another host": elsewhere.URL + "/v1/customers", "on the same host": "/elsewhere"}
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for where, target := range targets {
 			for _, call := range repeatsNothing.calls() {
 				t.Run(fmt.Sprintf("%d %s, %s", status, where, call.name), func(t *testing.T) {
-					server := newFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, r *http.Request) {
+					server := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, r *http.Request) {
 						http.Redirect(w, r, target, status)
 					})
-					err := call.perform(t.Context(), newClientOver(t, server.URL, server.Client(), withQuickRetries()))
+					err := call.perform(t.Context(), scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries()))
 					var answer *messaging.APIError
 					require.ErrorAs(t, err, &answer)
 					assert.Equal(t, status, answer.StatusCode)
 					assert.Equal(t, target, answer.Header.Get("Location"))
 					assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 					assert.Contains(t, err.Error(), "check the base URL")
-					assert.EqualValues(t, 1, server.received.Load())
+					assert.EqualValues(t, 1, server.Received.Load())
 				})
 			}
 		}
 	}
-	assert.Zero(t, elsewhere.received.Load(), "nothing, and above all no key, may reach the other host")
+	assert.Zero(t, elsewhere.Received.Load(), "nothing, and above all no key, may reach the other host")
 }

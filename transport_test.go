@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messaging-go/messaging/internal/scripted"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -51,7 +53,7 @@ func (s *protocolServer) serve(w http.ResponseWriter, r *http.Request) {
 	if s.retireAfter > 0 && s.answers.Add(1)%s.retireAfter == 0 {
 		w.Header().Set("Connection", "close") // over HTTP/2, this sends GOAWAY
 	}
-	_, _ = io.WriteString(w, saysYes)
+	_, _ = io.WriteString(w, scripted.Success)
 }
 
 func (s *protocolServer) take() []string {
@@ -80,20 +82,20 @@ func TestOwnTransportSpeaksHTTP1Alone(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, []string{"HTTP/2.0"}, server.take())
 
-	client := newOwnTransportClient(t, server.URL, usual)
-	require.NoError(t, triggerEvent(t.Context(), client))
+	client := scripted.NewClientOnOwnTransport(t, server.URL, usual)
+	require.NoError(t, scripted.TriggerEvent(t.Context(), client))
 	assert.Equal(t, []string{"HTTP/1.1"}, server.take())
 }
 
 func TestNewTransportSpeaksHTTP1UnlessHTTP2IsAllowed(t *testing.T) {
 	server := newProtocolServer(t)
 	transport := server.trusting(t)
-	require.NoError(t, triggerEvent(t.Context(), newClientOver(t, server.URL, &http.Client{Transport: transport})))
+	require.NoError(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOver(t, server.URL, &http.Client{Transport: transport})))
 	assert.Equal(t, []string{"HTTP/1.1"}, server.take())
 
 	transport = server.trusting(t)
 	transport.Protocols.SetHTTP2(true)
-	require.NoError(t, triggerEvent(t.Context(), newClientOver(t, server.URL, &http.Client{Transport: transport})))
+	require.NoError(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOver(t, server.URL, &http.Client{Transport: transport})))
 	assert.Equal(t, []string{"HTTP/2.0"}, server.take())
 	assert.Positive(t, transport.HTTP2.SendPingTimeout)
 	assert.Positive(t, transport.HTTP2.PingTimeout)
@@ -126,9 +128,9 @@ func TestOwnTransportTakesNoProxyForALoopbackAddressInClearText(t *testing.T) {
 }
 
 func TestNewTransportWorksWhereTheDefaultOneIsReplaced(t *testing.T) {
-	replaceDefaultTransport(t, roundTripper(func(*http.Request) (*http.Response, error) { panic("not used") }))
+	replaceDefaultTransport(t, scripted.RoundTripper(func(*http.Request) (*http.Response, error) { panic("not used") }))
 	server := newProtocolServer(t)
-	require.NoError(t, triggerEvent(t.Context(), newClientOver(t, server.URL, &http.Client{Transport: server.trusting(t)})))
+	require.NoError(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOver(t, server.URL, &http.Client{Transport: server.trusting(t)})))
 	assert.NotNil(t, messaging.NewTransport().Proxy)
 }
 
@@ -140,9 +142,9 @@ func replaceDefaultTransport(t *testing.T, by http.RoundTripper) {
 
 func TestReplacedDefaultTransportIsUsedAsItIs(t *testing.T) {
 	var got []string
-	replaceDefaultTransport(t, roundTripper(func(req *http.Request) (*http.Response, error) {
+	replaceDefaultTransport(t, scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		got = append(got, req.URL.Path)
-		return answers(200, saysYes)(req)
+		return scripted.Responds(200, scripted.Success)(req)
 	}))
 	for name, opts := range map[string][]messaging.Option{
 		"without options":                     nil,
@@ -150,18 +152,18 @@ func TestReplacedDefaultTransportIsUsedAsItIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got = nil
-			client, err := messaging.NewClient("https://api.example.com", secretKey, opts...)
+			client, err := messaging.NewClient("https://api.example.com", scripted.SecretKey, opts...)
 			require.NoError(t, err)
-			require.NoError(t, triggerEvent(t.Context(), client))
+			require.NoError(t, scripted.TriggerEvent(t.Context(), client))
 			assert.Equal(t, []string{"/v1/events/trigger"}, got)
 		})
 	}
 	t.Run("and its errors are those of a given transport", func(t *testing.T) {
-		replaceDefaultTransport(t, roundTripper(func(*http.Request) (*http.Response, error) { return nil, errGaveUp }))
-		client, err := messaging.NewClient("https://api.example.com", secretKey, withQuickRetries())
+		replaceDefaultTransport(t, scripted.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, scripted.ErrDialTimeout }))
+		client, err := messaging.NewClient("https://api.example.com", scripted.SecretKey, scripted.WithQuickRetries())
 		require.NoError(t, err)
-		assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(triggerEvent(t.Context(), client)))
-		assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(readCustomers(t.Context(), client)))
+		assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(scripted.TriggerEvent(t.Context(), client)))
+		assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(scripted.ReadCustomers(t.Context(), client)))
 	})
 }
 
@@ -169,15 +171,15 @@ func TestReplacedDefaultTransportIsUsedAsItIs(t *testing.T) {
 func TestOwnTransportLosesOneCallToASilentConnection(t *testing.T) {
 	const calls = 130
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Hang},
-		acting(faultserver.Answer(http.StatusOK, saysYes)))
-	client, err := messaging.NewClient(server.URL(), secretKey, messaging.WithAttemptTimeout(patience))
+		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(http.StatusOK, scripted.Success))})
+	client, err := messaging.NewClient(server.URL(), scripted.SecretKey, messaging.WithAttemptTimeout(300*time.Millisecond))
 	require.NoError(t, err)
 	var unknown atomic.Int32
 	var running sync.WaitGroup
 	for range 10 {
 		running.Go(func() {
 			for range calls / 10 {
-				if err := triggerEvent(t.Context(), client); err != nil {
+				if err := scripted.TriggerEvent(t.Context(), client); err != nil {
 					assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err), "%v", err)
 					unknown.Add(1)
 				}
@@ -196,12 +198,12 @@ func TestReadsSurviveAServerThatRetiresItsConnections(t *testing.T) {
 			server.retireAfter = 10
 			transport := server.trusting(t)
 			transport.Protocols.SetHTTP2(protocol == "HTTP/2.0")
-			client := newClientOver(t, server.URL, &http.Client{Transport: transport}, withQuickRetries())
+			client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: transport}, scripted.WithQuickRetries())
 			var running sync.WaitGroup
 			for range 16 {
 				running.Go(func() {
 					for range 50 {
-						assert.NoError(t, readCustomers(t.Context(), client))
+						assert.NoError(t, scripted.ReadCustomers(t.Context(), client))
 					}
 				})
 			}
@@ -220,7 +222,7 @@ func TestRequestsOfATransportItselfDoNotTripTheGuardAgainstLoops(t *testing.T) {
 	}))
 	defer tokens.Close()
 	server := newActingServer(t)
-	client := newClientOver(t, server.URL, &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+	client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		for range 5 {
 			token, err := http.NewRequestWithContext(req.Context(), http.MethodPost, tokens.URL, strings.NewReader("grant"))
 			if err != nil {
@@ -233,24 +235,24 @@ func TestRequestsOfATransportItselfDoNotTripTheGuardAgainstLoops(t *testing.T) {
 			_ = resp.Body.Close()
 		}
 		return server.Client().Transport.RoundTrip(req)
-	})}, withQuickRetries())
-	require.NoError(t, readCustomers(t.Context(), client))
-	require.NoError(t, triggerEvent(t.Context(), client))
+	})}, scripted.WithQuickRetries())
+	require.NoError(t, scripted.ReadCustomers(t.Context(), client))
+	require.NoError(t, scripted.TriggerEvent(t.Context(), client))
 }
 
 func TestDialersTimeoutIsNotTheCallersDeadline(t *testing.T) {
 	for name, newClient := range map[string]func(*testing.T, *http.Transport) *messaging.Client{
 		"the client's own transport": func(t *testing.T, transport *http.Transport) *messaging.Client {
-			return newOwnTransportClient(t, "https://api.example.com", transport, withQuickRetries())
+			return scripted.NewClientOnOwnTransport(t, "https://api.example.com", transport, scripted.WithQuickRetries())
 		},
 		"a given transport": func(t *testing.T, transport *http.Transport) *messaging.Client {
-			return newClientOver(t, "https://api.example.com", &http.Client{Transport: transport}, withQuickRetries())
+			return scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: transport}, scripted.WithQuickRetries())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			transport := new(http.Transport)
 			transport.DialContext = dialTimesOut
-			err := triggerEvent(t.Context(), newClient(t, transport))
+			err := scripted.TriggerEvent(t.Context(), newClient(t, transport))
 			require.Error(t, err)
 			assert.NotErrorIs(t, err, context.DeadlineExceeded)
 			assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout)

@@ -11,14 +11,16 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/messaging-go/messaging/internal/scripted"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 )
 
-// canary stands in every refused value that can hold it. No error may sing.
-const canary = "canary"
+// canary stands for everything that must not show.
+const canary = scripted.Canary
 
 const notUTF8 = canary + "\xff"
 
@@ -315,7 +317,9 @@ func TestATriggerIsCheckedBeforeItIsSent(t *testing.T) {
 			triggerWith(func(p *params) { p.Customer = &messaging.CustomerParams{FirstName: canary} }),
 			[]string{"payload.customer must have a customer_id or an email"}},
 		{"a customer is in order",
-			triggerWith(func(p *params) { p.Customer = &messaging.CustomerParams{Email: canary, PhoneNo: canary} }),
+			triggerWith(func(p *params) {
+				p.Customer = &messaging.CustomerParams{Email: canary, PhoneNo: canary}
+			}),
 			[]string{"payload.customer.email must be an e-mail address",
 				"payload.customer.phone_no must be in international format, starting with +"}},
 		{"every text is valid UTF-8", triggerWith(func(p *params) {

@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -119,11 +121,11 @@ func listingMessagesPage(ctx context.Context, client *messaging.Client) (any, er
 }
 
 func broadcasting(ctx context.Context, client *messaging.Client) (any, error) {
-	return client.Broadcasts.SendEmail(ctx, broadcastTo(personalEmail))
+	return client.Broadcasts.SendEmail(ctx, scripted.BroadcastTo(scripted.PersonalEmail))
 }
 
 func triggering(ctx context.Context, client *messaging.Client) (any, error) {
-	return client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "order_paid", Email: personalEmail})
+	return client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "order_paid", Email: scripted.PersonalEmail})
 }
 
 func creating(ctx context.Context, client *messaging.Client) (any, error) {
@@ -132,7 +134,7 @@ func creating(ctx context.Context, client *messaging.Client) (any, error) {
 
 // walkingCustomers returns the ids of all customers.
 func walkingCustomers(ctx context.Context, client *messaging.Client) (any, error) {
-	return messaging.Collect(customersKind.all(ctx, client, ""))
+	return messaging.Collect(customersKind.All(ctx, client, ""))
 }
 
 // hostileCase is a server, a client, and what comes of their meeting. Each call
@@ -193,7 +195,7 @@ func (c *hostileCase) meet(t *testing.T, call hostileCall) {
 
 func (c *hostileCase) client(t *testing.T, server *faultserver.Server) *messaging.Client {
 	t.Helper()
-	options := append([]messaging.Option{withQuickRetries()}, c.options...)
+	options := append([]messaging.Option{scripted.WithQuickRetries()}, c.options...)
 	if c.transport != nil {
 		options = append(options, messaging.WithHTTPClient(&http.Client{Transport: c.transport(t, server)}))
 	}
@@ -201,7 +203,7 @@ func (c *hostileCase) client(t *testing.T, server *faultserver.Server) *messagin
 	if baseURL == "" {
 		baseURL = server.URL()
 	}
-	client, err := messaging.NewClient(baseURL, secretKey, options...)
+	client, err := messaging.NewClient(baseURL, scripted.SecretKey, options...)
 	require.NoError(t, err)
 	return client
 }
@@ -215,8 +217,8 @@ func requireUpshot(t *testing.T, want upshot, err error) {
 	if err == nil {
 		return
 	}
-	requireOneShortLine(t, err, "", "")
-	assert.NotContains(t, fmt.Sprintf("%v %+v", err, err), secretKey)
+	scripted.RequireOneShortLine(t, err, "", "")
+	assert.NotContains(t, fmt.Sprintf("%v %+v", err, err), scripted.SecretKey)
 	var refusal *messaging.APIError
 	if errors.As(err, &refusal) {
 		requireKept(t, refusal.Body)
@@ -231,8 +233,8 @@ func requireUpshot(t *testing.T, want upshot, err error) {
 // in it, nor most of one.
 func requireKept(t *testing.T, body []byte) {
 	t.Helper()
-	assert.LessOrEqual(t, len(body), maxKeptBody)
-	assert.False(t, strings.Contains(string(body), secretKey[:len(secretKey)-1]), "the key is kept")
+	assert.LessOrEqual(t, len(body), scripted.MaxKeptBody)
+	assert.False(t, strings.Contains(string(body), scripted.SecretKey[:len(scripted.SecretKey)-1]), "the key is kept")
 }
 
 // requireCounts lets a server catch up that a client did not wait for.

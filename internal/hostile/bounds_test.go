@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"bufio"
@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -84,7 +86,7 @@ type excess struct {
 
 func TestAnExcessiveAnswerIsAnErrorOfBoundedSize(t *testing.T) {
 	for _, e := range append(excessiveBodies(t), excessiveHeaders()...) {
-		for name, perform := range map[string]perform{"read": readCustomers, "send": createEvent} {
+		for name, perform := range map[string]scripted.Call{"read": scripted.ReadCustomers, "send": scripted.CreateEvent} {
 			t.Run(e.name+", "+name, func(t *testing.T) { e.check(t, perform) })
 		}
 	}
@@ -104,7 +106,7 @@ func excessiveBodies(t *testing.T) []excess {
 	unknown, rejected, accepted := messaging.DeliveryUnknown, messaging.DeliveryRejected, messaging.DeliveryAccepted
 	announced := fmt.Sprintf("Content-Length: %d\r\n\r\n", gigabyte)
 	chunk := fmt.Appendf(nil, "%x\r\n%s\r\n", len(filler), filler)
-	deep := nest(10_001)
+	deep := scripted.NestedArrays(10_001)
 	opening, closing := bytes.Repeat([]byte("["), 1000), strings.Repeat("]", 5_000_000)
 	return []excess{
 		{"a gigabyte out of a gzip bomb", pours(ok+"Content-Encoding: gzip\r\n\r\n", gzipBomb(t), gigabyte/(8*mebibyte), ""),
@@ -115,16 +117,16 @@ func excessiveBodies(t *testing.T) []excess {
 			decode, messaging.ErrTooLarge, tooLarge, unknown, 96},
 		{"a gigabyte in chunks", pours(ok+"Transfer-Encoding: chunked\r\n\r\n", chunk, gigabyte/len(filler), ""),
 			decode, messaging.ErrTooLarge, tooLarge, unknown, 96},
-		{"an exbibyte that is announced and does not come", says(ok + "Content-Length: 1152921504606846976\r\n\r\n{"),
+		{"an exbibyte that is announced and does not come", scripted.Says(ok + "Content-Length: 1152921504606846976\r\n\r\n{"),
 			transport, io.ErrUnexpectedEOF, "", unknown, 4},
 
-		{"10,001 lists within each other", says(ok + "\r\n" + deep), decode, nil, "the answer is", unknown, 4},
-		{"10,001 lists within each other as data", says(data + deep + `}`), decode, nil, "data", accepted, 4},
+		{"10,001 lists within each other", scripted.Says(ok + "\r\n" + deep), decode, nil, "the answer is", unknown, 4},
+		{"10,001 lists within each other as data", scripted.Says(data + deep + `}`), decode, nil, "data", accepted, 4},
 		{"five million lists within each other as data", pours(data, opening, 5_000, closing+`}`), decode, nil, "data", accepted, 192},
 		{"ten million lists as data that do not end", pours(data, opening, 10_000, ""), decode, nil, "data", unknown, 192},
-		{"10,001 lists within each other beside the data", says(ok + "\r\n" + `{"success":true,"data":[],"more":` + deep + `}`),
+		{"10,001 lists within each other beside the data", scripted.Says(ok + "\r\n" + `{"success":true,"data":[],"more":` + deep + `}`),
 			decode, nil, "more is", unknown, 4},
-		{"10,001 lists within each other as an error", says(invalid + `{"errors":` + deep + `}`), api, messaging.ErrValidation, "", rejected, 4},
+		{"10,001 lists within each other as an error", scripted.Says(invalid + `{"errors":` + deep + `}`), api, messaging.ErrValidation, "", rejected, 4},
 
 		{"ten megabytes of an error message", pours(invalid+`{"message":"`, filler, 160, `"}`), api, messaging.ErrValidation, "422", rejected, 4},
 		{"a million problems with one field", pours(invalid+`{"errors":{`, bytes.Repeat([]byte(`"a":["b"],`), 1000), 1000, `"a":[]}}`),
@@ -146,19 +148,19 @@ func excessiveHeaders() []excess {
 		return excess{name, answer, new(messaging.TransportError), nil, limit, messaging.DeliveryUnknown, 16}
 	}
 	return []excess{
-		beyond("eleven mebibytes of header", pours("HTTP/1.1 200 OK\r\n", headerLine, 11*1024, "\r\n"+saysYes)),
+		beyond("eleven mebibytes of header", pours("HTTP/1.1 200 OK\r\n", headerLine, 11*1024, "\r\n"+scripted.Success)),
 		beyond("a header line without an end", pours("HTTP/1.1 200 OK\r\nX-Filler: ", filler, endless, "")),
 		beyond("a status line without an end", pours("HTTP/1.1 200 ", filler, endless, "")),
 		beyond("interim answers without an end", pours("", []byte("HTTP/1.1 103 Early Hints\r\n\r\n"), endless, "")),
 	}
 }
 
-func (e excess) check(t *testing.T, perform perform, opts ...messaging.Option) {
+func (e excess) check(t *testing.T, perform scripted.Call, opts ...messaging.Option) {
 	t.Helper()
 	const limit = 20 * time.Second
-	server := newFaultServer(t, (*httptest.Server).Start, e.answer)
+	server := scripted.NewFaultServer(t, (*httptest.Server).Start, e.answer)
 	opts = append(opts, messaging.WithAttemptTimeout(limit), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-	client, err := messaging.NewClient(server.URL, secretKey, opts...) // with a transport of its own
+	client, err := messaging.NewClient(server.URL, scripted.SecretKey, opts...) // with a transport of its own
 	require.NoError(t, err)
 
 	start := time.Now()
@@ -174,7 +176,7 @@ func (e excess) check(t *testing.T, perform perform, opts ...messaging.Option) {
 	}
 	assert.ErrorContains(t, err, e.says)
 	assert.Equal(t, e.delivery, messaging.DeliveryOf(err))
-	requireOneShortLine(t, err, "", "")
+	scripted.RequireOneShortLine(t, err, "", "")
 	assert.LessOrEqual(t, len(bodyOf(err)), 64<<10)
 }
 
@@ -214,8 +216,8 @@ func readEvents(ctx context.Context, client *messaging.Client, opts ...messaging
 // they would take up half a gigabyte.
 func TestRowsWithoutEnd(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + `{"success":true,"meta":{"has_next_page":true,"next_page_cursor":"c2"},"data":[`
-	lists := map[string]perform{
-		"customers": readCustomers,
+	lists := map[string]scripted.Call{
+		"customers": scripted.ReadCustomers,
 		"events":    readEvents,
 		"transactional messages": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := client.Transactional.List(ctx, messaging.TransactionalListParams{}, opts...)
@@ -247,16 +249,16 @@ func TestListsWithinARowTakeBoundedMemory(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name    string
-		perform perform
+		perform scripted.Call
 		answer  http.HandlerFunc
 		path    string
 	}{
 		{"parameters of an event", readEvents, repeat(head+`[{"parameters":[`, `{},`, `{}]}]}`), "data.0.parameters."},
-		{"parameters of a created event", createEvent, repeat(head+`{"id":"1","parameters":[`, `{},`, `{}]}}`), "data.parameters."},
-		{"providers in an array", readCustomers, repeat(head+`[{"providers":[`, `"a",`, `"a"]}]}`), "data.0.providers."},
-		{"providers in a string", readCustomers, repeat(head+`[{"providers":"`, `a,`, `a"}]}`), "data.0.providers exceeds"},
-		{"providers in strings of an array", readCustomers, repeat(head+`[{"providers":[`, `"a,a,a,a",`, `"a"]}]}`), "data.0.providers."},
-		{"providers of several customers", readCustomers,
+		{"parameters of a created event", scripted.CreateEvent, repeat(head+`{"id":"1","parameters":[`, `{},`, `{}]}}`), "data.parameters."},
+		{"providers in an array", scripted.ReadCustomers, repeat(head+`[{"providers":[`, `"a",`, `"a"]}]}`), "data.0.providers."},
+		{"providers in a string", scripted.ReadCustomers, repeat(head+`[{"providers":"`, `a,`, `a"}]}`), "data.0.providers exceeds"},
+		{"providers in strings of an array", scripted.ReadCustomers, repeat(head+`[{"providers":[`, `"a,a,a,a",`, `"a"]}]}`), "data.0.providers."},
+		{"providers of several customers", scripted.ReadCustomers,
 			repeat(head+`[`, `{"providers":"`+strings.Repeat("a,", 1000)+`"},`, `{}]}`), ".providers exceeds"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -306,11 +308,11 @@ func TestAnAnswerThatDripsIsBoundedByTheAttemptTimeout(t *testing.T) {
 		{"the body of an error", "HTTP/1.1 422 No\r\nContent-Length: 1000000\r\n\r\n", "no ", new(messaging.APIError)},
 	}
 	for _, test := range tests {
-		for name, perform := range map[string]perform{"read": readCustomers, "send": sendBroadcast} {
-			runInBubble(t, test.name+", "+name, func(t *testing.T) {
+		for name, perform := range map[string]scripted.Call{"read": scripted.ReadCustomers, "send": scripted.SendBroadcast} {
+			scripted.RunInBubble(t, test.name+", "+name, func(t *testing.T) {
 				service := &dripping{beginning: test.beginning, drops: test.drops}
 				defer service.running.Wait()
-				client := newClientOver(t, "http://127.0.0.1", &http.Client{Transport: &http.Transport{DialContext: service.dial}},
+				client := scripted.NewClientOver(t, "http://127.0.0.1", &http.Client{Transport: &http.Transport{DialContext: service.dial}},
 					messaging.WithAttemptTimeout(limit), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 				start := time.Now()
 				err := perform(t.Context(), client)
@@ -333,7 +335,7 @@ func TestAnAnswerThatDripsIsBoundedByTheAttemptTimeout(t *testing.T) {
 func newEndlessList(t *testing.T, rows string) (client *messaging.Client, pages *int) {
 	t.Helper()
 	pages = new(int)
-	return serveInMemory(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		*pages++
 		_, _ = fmt.Fprintf(w, `{"success":true,"data":[%s],"meta":{"has_next_page":true,"next_page_cursor":"c%d"}}`, rows, *pages)
 	}), messaging.WithoutReadAhead()), pages
@@ -349,7 +351,7 @@ func TestEmptyPagesWithoutEndAreABadCursor(t *testing.T) {
 	assert.Equal(t, "c101", failed.Next)
 	assert.Empty(t, customers)
 	assert.Equal(t, 101, *pages)
-	requireOneShortLine(t, err, "list customers: ", "")
+	scripted.RequireOneShortLine(t, err, "list customers: ", "")
 }
 
 // A list that never ends is walked for as long as the caller likes, in as much

@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"compress/gzip"
@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/faultserver"
@@ -17,19 +19,19 @@ func hostileSizes() []hostileRow {
 	write, repeat := faultserver.Write, faultserver.Repeat
 	const gigabyte, affordable = 1 << 30, 80 << 20 // a buffer that has doubled up to the limit of 10 MiB
 	tooLarge := []hostileCheck{is(messaging.ErrTooLarge), tells("exceeds the limit of 10485760 bytes")}
-	packed := gzipped(saysYes)
+	packed := scripted.Gzip(scripted.Success)
 	return []hostileRow{
 		{58, "a body of a gigabyte", together(
 			afterActing(write(okLine+"Content-Length: 1073741824\r\n\r\n"), repeat(kilobyte, gigabyte/len(kilobyte))),
 			afterActing(write(okLine+"Connection: close\r\n\r\n"), repeat(kilobyte, gigabyte/len(kilobyte))),
 		).both(garbled, 1, 1).where(tooLarge...).costing(affordable)},
-		{59, "a gigabyte packed into a megabyte", afterActing(faultserver.Answer(200, strings.Repeat(gzipped(strings.Repeat(" ", 1<<20)), gigabyte>>20), "Content-Encoding: gzip")).
+		{59, "a gigabyte packed into a megabyte", afterActing(faultserver.Answer(200, strings.Repeat(scripted.Gzip(strings.Repeat(" ", 1<<20)), gigabyte>>20), "Content-Encoding: gzip")).
 			both(garbled, 1, 1).where(tooLarge...).costing(affordable)},
 		{60, "a body that is packed badly, or in a way that was not asked for", together(
 			answered200(packed).both(garbled, 1, 1),
 			afterActing(faultserver.Answer(200, packed, "Content-Encoding: br")).both(garbled, 1, 1),
 			afterActing(faultserver.Answer(200, packed, "Content-Encoding: gzip")).through(func(t *http.Transport) { t.DisableCompression = true }).both(garbled, 1, 1),
-			afterActing(faultserver.Answer(200, saysYes, "Content-Encoding: gzip")).read(lost, 3, 3).send(lost, 1, 1).where(is(gzip.ErrHeader)),
+			afterActing(faultserver.Answer(200, scripted.Success, "Content-Encoding: gzip")).read(lost, 3, 3).send(lost, 1, 1).where(is(gzip.ErrHeader)),
 			afterActing(faultserver.Answer(200, packed[:len(packed)/2], "Content-Encoding: gzip")).read(lost, 3, 3).send(lost, 1, 1).where(is(io.ErrUnexpectedEOF)),
 		)},
 		{61, "a body that drips", afterActing(write(okLine+"Content-Length: 1000\r\n\r\n"), drip).impatiently().
@@ -41,8 +43,8 @@ func hostileSizes() []hostileRow {
 			afterActing(write(okLine), repeat("X-Filler: "+kilobyte[:128]+"\r\n", 10_000), write("Content-Length: 0\r\n\r\n")),
 		).read(lost, 3, 3).send(lost, 1, 1).costing(affordable)},
 		{64, "answers before the answer", together(
-			afterActing(repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1000), faultserver.Answer(200, saysYes)).both(succeeds, 1, 1),
-			afterActing(repeat("HTTP/1.1 102 Processing\r\n\r\n", 1000), faultserver.Answer(200, saysYes)).both(succeeds, 1, 1),
+			afterActing(repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1000), faultserver.Answer(200, scripted.Success)).both(succeeds, 1, 1),
+			afterActing(repeat("HTTP/1.1 102 Processing\r\n\r\n", 1000), faultserver.Answer(200, scripted.Success)).both(succeeds, 1, 1),
 			afterActing(repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1_000_000)).read(lost, 3, 3).send(lost, 1, 1).costing(affordable),
 		)},
 		{65, "100 Continue, and then nothing", afterActing(write("HTTP/1.1 100 Continue\r\n\r\n"), faultserver.Close).read(lost, 3, 3).send(lost, 1, 1)},

@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"context"
@@ -17,6 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/messaging-go/messaging/internal/scripted"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
@@ -31,13 +33,13 @@ const elsewhere = "https://api.messaging.example"
 // hostileConnections are connections that never come about, break, or answer
 // somebody else, and callers who give up.
 func hostileConnections() []hostileRow {
-	yes := faultserver.Answer(http.StatusOK, saysYes)
+	yes := faultserver.Answer(http.StatusOK, scripted.Success)
 	wholeDay := messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: 24 * time.Hour, MaxWait: 24 * time.Hour})
 	interrupted := make(interruption, 1)
 	return []hostileRow{
 		{95, "a connection that never comes about", together(
-			afterActing(yes).through(dialsInVain(errLookup(net.DNSError{IsTemporary: true}))).where(tookAttempts(3)),
-			afterActing(yes).through(dialsInVain(errLookup(net.DNSError{IsNotFound: true}))).where(tookAttempts(1)),
+			afterActing(yes).through(dialsInVain(scripted.ErrLookup(net.DNSError{IsTemporary: true}))).where(tookAttempts(3)),
+			afterActing(yes).through(dialsInVain(scripted.ErrLookup(net.DNSError{IsNotFound: true}))).where(tookAttempts(1)),
 			afterActing(yes).over(toClosedPort).where(is(syscall.ECONNREFUSED), tookAttempts(3)),
 			afterActing(yes).over(dialsForEver(nil)).impatiently().where(is(messaging.ErrAttemptTimeout), tookAttempts(3)),
 			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Reset}).at(elsewhere).where(tookAttempts(3)),
@@ -90,7 +92,7 @@ func hostileConnections() []hostileRow {
 		{104, "a deadline before the next attempt", afterActing(faultserver.Answer(503, "")).with(wholeDay).within(aMinute).
 			both(unclear, 1, 1).where(is(messaging.ErrServer), isNot(context.DeadlineExceeded))},
 		{105, "an answer to somebody else's question", together(
-			tested(testLeftoversAreNoAnswer(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", okLine, len(saysNo), saysNo))),
+			tested(testLeftoversAreNoAnswer(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", okLine, len(scripted.Failure), scripted.Failure))),
 			answered200(`{"success":true,"data":[{"customer_id":"eve"}]}`).reading(gettingAda).read(doneButGarbled, 1, 1).where(tells("data.0 is another customer")),
 		)},
 		{106, "headers that ask a browser to remember", tested(testNothingIsRemembered)},
@@ -129,7 +131,7 @@ func endingEarly() hostileCases {
 }
 
 func broadcastingAtLength(ctx context.Context, client *messaging.Client) (any, error) {
-	params := broadcastTo(personalEmail)
+	params := scripted.BroadcastTo(scripted.PersonalEmail)
 	params.Message = strings.Repeat("x", 8<<20)
 	return client.Broadcasts.SendEmail(ctx, params)
 }
@@ -162,7 +164,7 @@ func dialsForEver(begun interruption) func(*testing.T, *faultserver.Server) http
 				begun <- struct{}{}
 			}
 			<-over
-			return nil, errRefused
+			return nil, scripted.ErrRefused
 		}}
 	}
 }
@@ -172,7 +174,7 @@ func refusedTwice(transport *http.Transport) {
 	dial, refusals := transport.DialContext, 2
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if refusals--; refusals >= 0 {
-			return nil, errRefused
+			return nil, scripted.ErrRefused
 		}
 		return dial(ctx, network, address)
 	}
@@ -183,7 +185,7 @@ func refusedFromTheSecondOn(transport *http.Transport) {
 	dial, dials := transport.DialContext, 0
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if dials++; dials > 1 {
-			return nil, errRefused
+			return nil, scripted.ErrRefused
 		}
 		return dial(ctx, network, address)
 	}
@@ -213,7 +215,7 @@ func goingAwayForGood() hostileCases {
 func testReadIsCutOff(t *testing.T, invitation faultserver.Step2) {
 	server := faultserver.StartHTTP2(t, faultserver.Script2{faultserver.Act2, invitation})
 	transport := newTransportTo(t, server, func(*http.Transport) {})
-	client := newClientOver(t, server.URL(), &http.Client{Transport: transport}, withQuickRetries())
+	client := scripted.NewClientOver(t, server.URL(), &http.Client{Transport: transport}, scripted.WithQuickRetries())
 	_, err := listingCustomersPage(t.Context(), client)
 	requireUpshot(t, lost, err)
 	assert.ErrorContains(t, err, "net/http keeps repeating the request")
@@ -227,7 +229,7 @@ func testReadIsCutOff(t *testing.T, invitation faultserver.Step2) {
 func testRequestOnAClosingConnection(t *testing.T) {
 	for _, call := range []hostileCall{{"read", listingCustomersPage, succeeds, 3, 3}, {"send", broadcasting, lost, 2, 2}} {
 		t.Run(call.name, func(t *testing.T) {
-			yes := faultserver.Answer(http.StatusOK, saysYes)
+			yes := faultserver.Answer(http.StatusOK, scripted.Success)
 			server := faultserver.Start(t, faultserver.Script{
 				faultserver.ReadRequest, faultserver.Act, yes,
 				faultserver.ReadRequest, faultserver.Act, faultserver.Close,
@@ -245,7 +247,7 @@ func testRequestOnAClosingConnection(t *testing.T) {
 // testRequestAfterAConnectionWasClosed does not decide a race either: the client
 // may have noticed that the connection is closed, or not.
 func testRequestAfterAConnectionWasClosed(t *testing.T) {
-	yes := faultserver.Answer(http.StatusOK, saysYes)
+	yes := faultserver.Answer(http.StatusOK, scripted.Success)
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes, faultserver.Close}, acting(yes))
 	client := newHostileClient(t, server)
 	_, err := broadcasting(t.Context(), client)
@@ -260,7 +262,7 @@ func testRequestAfterAConnectionWasClosed(t *testing.T) {
 
 func newHostileClient(t *testing.T, server *faultserver.Server) *messaging.Client {
 	t.Helper()
-	client, err := messaging.NewClient(server.URL(), secretKey, withQuickRetries())
+	client, err := messaging.NewClient(server.URL(), scripted.SecretKey, scripted.WithQuickRetries())
 	require.NoError(t, err)
 	return client
 }
@@ -297,21 +299,21 @@ func aMinute(parent context.Context) (context.Context, context.CancelFunc) {
 
 func testGivingUpBetweenAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, transport := newScriptedClient(t, []scene{answers(http.StatusServiceUnavailable, "")})
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(http.StatusServiceUnavailable, "")})
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(100*time.Millisecond, cancel)
 		_, err := listingCustomersPage(ctx, client)
 		requireUpshot(t, lost, err)
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.ErrorIs(t, err, messaging.ErrServer, "what went before is not forgotten")
-		assert.Len(t, transport.sent, 1)
+		assert.Len(t, transport.Sent, 1)
 	})
 }
 
 func testNothingIsRemembered(t *testing.T) {
 	for name, call := range map[string]invoke{"read": listingCustomersPage, "send": broadcasting} {
 		t.Run(name, func(t *testing.T) {
-			server := faultserver.Start(t, acting(faultserver.Answer(http.StatusOK, saysYes, "Set-Cookie: visitor=1",
+			server := faultserver.Start(t, acting(faultserver.Answer(http.StatusOK, scripted.Success, "Set-Cookie: visitor=1",
 				"Strict-Transport-Security: max-age=31536000", `Alt-Svc: h2="127.0.0.1:1"`, "Link: </elsewhere>; rel=preload", "Clear-Site-Data: *")))
 			client := newHostileClient(t, server)
 			for range 2 {
@@ -327,15 +329,10 @@ func testNothingIsRemembered(t *testing.T) {
 }
 
 func testNoTLSIsRefused(t *testing.T) {
-	_, err := messaging.NewClient("http://api.messaging.example", secretKey)
+	_, err := messaging.NewClient("http://api.messaging.example", scripted.SecretKey)
 	requireUpshot(t, upshot{new(messaging.ValidationError), messaging.DeliveryNotSent}, err)
 	assert.ErrorContains(t, err, "must be https")
 }
-
-// roundTripper is a transport of the user's own making.
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
 
 var errOddTransport = errors.New("odd")
 
@@ -346,7 +343,7 @@ func (valueless) Value(any) any { return nil }
 
 func untracedToClosedPort(t *testing.T, server *faultserver.Server) http.RoundTripper {
 	transport := toClosedPort(t, server)
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
+	return scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		return transport.RoundTrip(req.WithContext(valueless{req.Context()}))
 	})
 }
@@ -354,7 +351,7 @@ func untracedToClosedPort(t *testing.T, server *faultserver.Server) http.RoundTr
 // answerBesideError gives an answer and an error, and wants the answer closed.
 func answerBesideError(t *testing.T, server *faultserver.Server) http.RoundTripper {
 	transport := newTransportTo(t, server, func(*http.Transport) {})
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
+	return scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := transport.RoundTrip(req)
 		if err != nil {
 			return nil, err
@@ -377,7 +374,7 @@ func (b *closingBody) Close() error {
 }
 
 func neitherAnswerNorError(*testing.T, *faultserver.Server) http.RoundTripper {
-	return roundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })
+	return scripted.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })
 }
 
 // echo answers with what it was asked for.

@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,7 +47,7 @@ func countRefusals(t *testing.T, refused func()) *http.Client {
 }
 
 func TestAServiceThatStartsLate(t *testing.T) {
-	answering := faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(200, saysYes))}
+	answering := faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(200, scripted.Success))}
 	failing := faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Reset}
 	tests := []struct {
 		name     string
@@ -62,7 +64,7 @@ func TestAServiceThatStartsLate(t *testing.T) {
 		{"one that fails as soon as it is there gets a send once, too", 3, failing, 2, 1, messaging.DeliveryUnknown},
 	}
 	for _, test := range tests {
-		for name, send := range map[string]perform{"a broadcast": sendBroadcast, "a trigger": triggerEvent} {
+		for name, send := range map[string]scripted.Call{"a broadcast": scripted.SendBroadcast, "a trigger": scripted.TriggerEvent} {
 			t.Run(test.name+", "+name, func(t *testing.T) {
 				address := faultserver.ClosedAddress(t)
 				var server *faultserver.Server
@@ -72,7 +74,7 @@ func TestAServiceThatStartsLate(t *testing.T) {
 					}
 				}}
 				var refused atomic.Int32
-				client := newClientOver(t, "http://"+address, countRefusals(t, func() { refused.Add(1) }), messaging.WithRateLimiter(limiter),
+				client := scripted.NewClientOver(t, "http://"+address, countRefusals(t, func() { refused.Add(1) }), messaging.WithRateLimiter(limiter),
 					messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 4, MinWait: time.Millisecond, MaxWait: time.Millisecond}))
 
 				err := send(t.Context(), client)
@@ -100,15 +102,15 @@ func TestManySendsWaitForAServiceThatStartsLate(t *testing.T) {
 			close(everybodyIsWaiting)
 		}
 	})
-	client := newClientOver(t, "http://"+address, over,
+	client := scripted.NewClientOver(t, "http://"+address, over,
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 10_000, MinWait: time.Millisecond, MaxWait: 5 * time.Millisecond}))
 	results := make(chan error, senders)
 	for range senders {
-		go func() { results <- sendBroadcast(t.Context(), client) }()
+		go func() { results <- scripted.SendBroadcast(t.Context(), client) }()
 	}
 	<-everybodyIsWaiting
 	server := faultserver.StartAt(t, address,
-		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(200, saysYes))})
+		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(200, scripted.Success))})
 	for range senders {
 		assert.NoError(t, <-results)
 	}

@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,22 +44,22 @@ func hostileLists() []hostileRow {
 				read(succeeds, 1, 1).where(hasMeta(bIsNext)),
 		)},
 		{38, "no meta, or an empty one", eachOf([]string{"", `null`, `[]`, `{}`}, func(meta string) hostileCases {
-			return walked(script{"": {items: []string{"1"}, meta: meta}}).read(succeeds, 1, 1).where(gives("1"))
+			return walked(scripted.Pages{"": {Items: []string{"1"}, Meta: meta}}).read(succeeds, 1, 1).where(gives("1"))
 		})},
 		{39, "a next page without a cursor", eachOf([]string{`null`, `""`}, func(cursor string) hostileCases {
-			return walked(script{"": {items: []string{"1"}, meta: `{"has_next_page":true,"next_page_cursor":` + cursor + `}`}}).
-				read(ledAstray, 1, 1).where(is(messaging.ErrBadCursor), tells("is missing although has_next_page is true"), gives("1"))
+			return walked(scripted.Pages{"": {Items: []string{"1"}, Meta: `{"has_next_page":true,"next_page_cursor":` + cursor + `}`}}).
+				read(ledAstray, 1, 1).where(is(messaging.ErrBadCursor), tells("has a next page without a cursor"), gives("1"))
 		})},
-		{40, "a cursor without a next page", walked(script{"": {items: []string{"1"}, meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}).
+		{40, "a cursor without a next page", walked(scripted.Pages{"": {Items: []string{"1"}, Meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}).
 			read(succeeds, 1, 1).where(gives("1"))},
-		{41, "a cursor, and no word on whether there is a next page", walked(script{"": {items: []string{"1"}, meta: `{"next_page_cursor":"b"}`}, "b": {items: []string{"2"}}}).
+		{41, "a cursor, and no word on whether there is a next page", walked(scripted.Pages{"": {Items: []string{"1"}, Meta: `{"next_page_cursor":"b"}`}, "b": {Items: []string{"2"}}}).
 			read(succeeds, 2, 2).where(gives("1", "2"))},
-		{42, "a page that leads to itself", walked(script{"": {items: []string{"1"}, meta: pageBefore("b")}, "b": {items: []string{"2"}, meta: pageBefore("b")}}).
+		{42, "a page that leads to itself", walked(scripted.Pages{"": {Items: []string{"1"}, Meta: scripted.MetaBefore("b")}, "b": {Items: []string{"2"}, Meta: scripted.MetaBefore("b")}}).
 			read(ledAstray, 2, 2).where(is(messaging.ErrBadCursor), gives("1", "2"))},
-		{43, "pages that lead in a circle", walked(script{
-			"":  {items: []string{"1"}, meta: pageBefore("a")},
-			"a": {items: []string{"2"}, meta: pageBefore("b")},
-			"b": {items: []string{"3"}, meta: pageBefore("a")},
+		{43, "pages that lead in a circle", walked(scripted.Pages{
+			"":  {Items: []string{"1"}, Meta: scripted.MetaBefore("a")},
+			"a": {Items: []string{"2"}, Meta: scripted.MetaBefore("b")},
+			"b": {Items: []string{"3"}, Meta: scripted.MetaBefore("a")},
 		}).read(ledAstray, 3, 3).where(is(messaging.ErrBadCursor), gives("1", "2", "3"))},
 		{44, "pages without end", together(
 			tested(testLeavingEndlessPages),
@@ -71,10 +74,10 @@ func hostileLists() []hostileRow {
 			answered200(`{"success":true,"data":[],"meta":{"per_page":0}}`).where(hasMeta(messaging.PageMeta{})),
 		).reading(listingFiveCustomers).read(succeeds, 1, 1)},
 		{47, "a million rows", answered200(`{"success":true,"data":[`+strings.Repeat(`{},`, 1e6-1)+`{}]}`).
-			read(doneButGarbled, 1, 1).where(is(messaging.ErrTooLarge), tells("data.10000 exceeds the limit of 10000 rows")).costing(32 << 20)},
-		{48, "a cursor of signs that mean something in a URL", walked(script{"": {items: []string{"1"}, meta: pageBefore(oddCursor)}, oddCursor: {items: []string{"2"}, meta: lastPage}}).
+			read(doneButGarbled, 1, 1).where(is(messaging.ErrTooLarge), tells("data.10000 is one row too many")).costing(32 << 20)},
+		{48, "a cursor of signs that mean something in a URL", walked(scripted.Pages{"": {Items: []string{"1"}, Meta: scripted.MetaBefore(oddCursor)}, oddCursor: {Items: []string{"2"}, Meta: scripted.MetaOfLastPage}}).
 			read(succeeds, 2, 2).where(gives("1", "2"))},
-		{49, "a record that comes twice", walked(script{"": {items: []string{"1", "1"}, meta: pageBefore("b")}, "b": {items: []string{"1"}, meta: lastPage}}).
+		{49, "a record that comes twice", walked(scripted.Pages{"": {Items: []string{"1", "1"}, Meta: scripted.MetaBefore("b")}, "b": {Items: []string{"1"}, Meta: scripted.MetaOfLastPage}}).
 			read(succeeds, 2, 2).where(gives("1", "1", "1"))},
 		{50, "an error in the middle of a range", tested(testResumingARange)},
 		{51, "ids that are numbers", together(
@@ -106,7 +109,7 @@ func hostileLists() []hostileRow {
 		)},
 		{57, "kinds that nobody has announced", together(
 			answered200(`{"success":true,"data":[{"channel":"Pigeon","message_type":"NEWS"}]}`).reading(listingMessagesPage).
-				read(succeeds, 1, 1).where(gives(messaging.TransactionalMessage{Channel: "Pigeon", MessageType: pointerTo("NEWS")})),
+				read(succeeds, 1, 1).where(gives(messaging.TransactionalMessage{Channel: "Pigeon", MessageType: new("NEWS")})),
 			answered200(`{"success":true,"data":[{"parameters":[{"name":"size","type":"Colour"}]}]}`).reading(listingEventsPage).
 				read(succeeds, 1, 1).where(gives(messaging.Event{Parameters: []messaging.EventParameter{{Name: "size", Type: "colour"}}})),
 		)},
@@ -114,17 +117,19 @@ func hostileLists() []hostileRow {
 }
 
 // walked ranges over the customers of a service that answers by its script.
-func walked(pages script) hostileCases {
+func walked(pages scripted.Pages) hostileCases {
 	return afterActing(faultserver.Choose(func(r faultserver.Request) faultserver.Step {
 		page, known := pages[cursorIn(r)]
 		if !known {
 			return faultserver.Answer(http.StatusNotFound, "")
 		}
-		return faultserver.Answer(http.StatusOK, customersKind.answer(page))
+		return faultserver.Answer(http.StatusOK, customersKind.Response(page))
 	})).reading(walkingCustomers)
 }
 
-var customersKind = listKinds[1]
+var oneSecond = time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
+
+var customersKind = scripted.Lists[1]
 
 func cursorIn(r faultserver.Request) string {
 	target, _ := url.ParseRequestURI(r.Target)
@@ -132,12 +137,12 @@ func cursorIn(r faultserver.Request) string {
 }
 
 // emptyPagesBefore is a number of empty pages, and an item after them.
-func emptyPagesBefore(n int) script {
-	pages := script{"": {meta: pageBefore("1")}}
+func emptyPagesBefore(n int) scripted.Pages {
+	pages := scripted.Pages{"": {Meta: scripted.MetaBefore("1")}}
 	for i := 1; i < n; i++ {
-		pages[strconv.Itoa(i)] = scriptedPage{meta: pageBefore(strconv.Itoa(i + 1))}
+		pages[strconv.Itoa(i)] = scripted.Page{Meta: scripted.MetaBefore(strconv.Itoa(i + 1))}
 	}
-	pages[strconv.Itoa(n)] = scriptedPage{items: []string{"1"}, meta: lastPage}
+	pages[strconv.Itoa(n)] = scripted.Page{Items: []string{"1"}, Meta: scripted.MetaOfLastPage}
 	return pages
 }
 
@@ -181,8 +186,8 @@ func listingFiveCustomers(ctx context.Context, client *messaging.Client) (any, e
 func endlessPages(tb testing.TB) *faultserver.Server {
 	return faultserver.Start(tb, acting(faultserver.Choose(func(r faultserver.Request) faultserver.Step {
 		number, _ := strconv.Atoi(cursorIn(r))
-		page := scriptedPage{items: []string{strconv.Itoa(number + 1)}, meta: pageBefore(strconv.Itoa(number + 1))}
-		return faultserver.Answer(http.StatusOK, customersKind.answer(page))
+		page := scripted.Page{Items: []string{strconv.Itoa(number + 1)}, Meta: scripted.MetaBefore(strconv.Itoa(number + 1))}
+		return faultserver.Answer(http.StatusOK, customersKind.Response(page))
 	})))
 }
 
@@ -221,17 +226,17 @@ func testResumingARange(t *testing.T) {
 	var healed atomic.Bool
 	server := faultserver.Start(t, acting(faultserver.Choose(func(r faultserver.Request) faultserver.Step {
 		number, _ := strconv.Atoi(cursorIn(r))
-		page := scriptedPage{items: []string{strconv.Itoa(number)}, meta: pageBefore(strconv.Itoa(number + 1))}
+		page := scripted.Page{Items: []string{strconv.Itoa(number)}, Meta: scripted.MetaBefore(strconv.Itoa(number + 1))}
 		switch {
 		case number == bad && !healed.Load():
 			return faultserver.Answer(http.StatusServiceUnavailable, "")
 		case number == pages-1:
-			page.meta = lastPage
+			page.Meta = scripted.MetaOfLastPage
 		}
-		return faultserver.Answer(http.StatusOK, customersKind.answer(page))
+		return faultserver.Answer(http.StatusOK, customersKind.Response(page))
 	})))
 	client := newHostileClient(t, server)
-	before, err := messaging.Collect(customersKind.all(t.Context(), client, ""))
+	before, err := messaging.Collect(customersKind.All(t.Context(), client, ""))
 	requireUpshot(t, brokenOff, err)
 	assert.ErrorIs(t, err, messaging.ErrServer)
 	requireCounts(t, server, bad+3, bad+3)
@@ -239,7 +244,7 @@ func testResumingARange(t *testing.T) {
 	healed.Store(true)
 	var broken *messaging.PageError
 	require.ErrorAs(t, err, &broken)
-	after, err := messaging.Collect(customersKind.all(t.Context(), client, broken.Cursor))
+	after, err := messaging.Collect(customersKind.All(t.Context(), client, broken.Cursor))
 	requireUpshot(t, succeeds, err)
 	requireCounts(t, server, pages+3, pages+3)
 	all := append(before, after...)

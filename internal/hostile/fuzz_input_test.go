@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,7 +27,7 @@ func FuzzRetryAfter(f *testing.F) {
 		f.Add(value, "yesterday")
 	}
 	f.Fuzz(func(t *testing.T, value, date string) {
-		answers := roundTrip(func(*http.Request) (*http.Response, error) {
+		answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
 			header := http.Header{"Retry-After": {value}, "Date": {date}}
 			return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: header, Body: http.NoBody}, nil
 		})
@@ -58,7 +60,7 @@ func FuzzBaseURL(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, base, path string) {
 		var sent *http.Request
-		answers := roundTrip(func(r *http.Request) (*http.Response, error) {
+		answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			sent = r
 			return nil, errors.New("no answer")
 		})
@@ -92,7 +94,7 @@ func FuzzAPIKey(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, key string) {
 		sent := ""
-		answers := roundTrip(func(r *http.Request) (*http.Response, error) {
+		answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			sent = r.Header.Get("X-Authorization")
 			return nil, errors.New("no answer")
 		})
@@ -107,7 +109,3 @@ func FuzzAPIKey(f *testing.F) {
 		}
 	})
 }
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,4 +1,4 @@
-package messaging_test
+package chaos_test
 
 import (
 	"bufio"
@@ -22,6 +22,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -153,7 +155,7 @@ func sendInChaos(t *testing.T, seed uint64, calls int, clients []*messaging.Clie
 // chaosSends are the calls that act on the world. Each puts an id in its body.
 var chaosSends = []func(ctx context.Context, client *messaging.Client, id string) error{
 	func(ctx context.Context, client *messaging.Client, id string) error {
-		params := broadcastTo(personalEmail)
+		params := scripted.BroadcastTo(scripted.PersonalEmail)
 		params.Subject = id
 		_, err := client.Broadcasts.SendEmail(ctx, params)
 		return err
@@ -167,7 +169,7 @@ var chaosSends = []func(ctx context.Context, client *messaging.Client, id string
 		return err
 	},
 	func(ctx context.Context, client *messaging.Client, id string) error {
-		_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: id, Email: personalEmail})
+		_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: id, Email: scripted.PersonalEmail})
 		return err
 	},
 	func(ctx context.Context, client *messaging.Client, id string) error {
@@ -259,9 +261,9 @@ func commonFates() []chaosFate {
 		{"carried out, and answered by half a document", 2, []chaosStep{read, act, answer(200, `{"success":tr`)}},
 		{"not carried out, and answered by a login page", 2, []chaosStep{read, answer(200, login)}},
 		{"carried out, and answered by a login page", 2, []chaosStep{read, act, answer(200, login)}},
-		{"refused with success false", 3, []chaosStep{read, answer(200, saysNo)}},
-		{"refused with 422", 3, []chaosStep{read, answer(422, saysNo)}},
-		{"refused with 429", 4, []chaosStep{read, answer(429, saysNo, "Retry-After", "0")}},
+		{"refused with success false", 3, []chaosStep{read, answer(200, scripted.Failure)}},
+		{"refused with 422", 3, []chaosStep{read, answer(422, scripted.Failure)}},
+		{"refused with 429", 4, []chaosStep{read, answer(429, scripted.Failure, "Retry-After", "0")}},
 	}
 	for _, status := range []int{500, 502, 503} {
 		fates = append(fates,
@@ -370,7 +372,7 @@ func (s *chaosService) clients(t *testing.T) []*messaging.Client {
 			messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts, MinWait: time.Millisecond, MaxWait: 2 * time.Millisecond})}
 		address := s.scheme + "://" + s.listener.Addr().String()
 		over := func(change func(http.RoundTripper) http.RoundTripper) {
-			clients = append(clients, newClientOver(t, address, &http.Client{Transport: change(s.transport(t))}, opts...))
+			clients = append(clients, scripted.NewClientOver(t, address, &http.Client{Transport: change(s.transport(t))}, opts...))
 		}
 		over(func(inner http.RoundTripper) http.RoundTripper { return inner })
 		over(func(inner http.RoundTripper) http.RoundTripper {
@@ -380,7 +382,7 @@ func (s *chaosService) clients(t *testing.T) []*messaging.Client {
 			return &chaosGivingUp{inner: inner, service: s, random: rand.New(rand.NewPCG(uint64(i), 1)), detached: true}
 		})
 		if !s.tls { // the transport of the client itself speaks HTTP/1.1
-			clients = append(clients, newOwnTransportClient(t, address, s.transport(t), opts...))
+			clients = append(clients, scripted.NewClientOnOwnTransport(t, address, s.transport(t), opts...))
 		}
 	}
 	return clients
@@ -435,7 +437,7 @@ func (g *chaosGivingUp) RoundTrip(req *http.Request) (*http.Response, error) {
 		return a.resp, a.err
 	case <-time.After(patience):
 		close(gone)
-		return nil, errGaveUp
+		return nil, scripted.ErrDialTimeout
 	}
 }
 
@@ -460,7 +462,7 @@ func (s *chaosService) dial(ctx context.Context, network, address string) (net.C
 		case <-ctx.Done():
 		case <-s.stopping: // net/http keeps a dial for the next request
 		}
-		return nil, errGaveUp
+		return nil, scripted.ErrDialTimeout
 	case refuses:
 		address = s.nowhere
 	}
@@ -549,7 +551,7 @@ var overHTTP1 = chaosProtocol{scheme: "http", serve: serveChaosHTTP1, fates: app
 	chaosFate{"broken within the body", 3, []chaosStep{onConnection(readHead), onConnection(readBytes(10)), onConnection(breakConnection)}},
 	chaosFate{"carried out, and the connection closed in good order", 3, []chaosStep{(*chaosVisit).read, (*chaosVisit).act, onConnection(closeConnection)}},
 	chaosFate{"carried out, answered, and not kept alive", 4, []chaosStep{(*chaosVisit).read, (*chaosVisit).act,
-		chaosAnswer(200, saysYes), onConnection(closeConnection)}},
+		chaosAnswer(200, scripted.Success), onConnection(closeConnection)}},
 	chaosFate{"carried out, and answered in another protocol", 2, []chaosStep{(*chaosVisit).read, (*chaosVisit).act,
 		onConnection(writeBytes("SSH-2.0-OpenSSH_9.6\r\n\r\n")), onConnection(closeConnection)}},
 	chaosFate{"carried out, and answered by half a status line", 2, []chaosStep{(*chaosVisit).read, (*chaosVisit).act,
@@ -658,7 +660,7 @@ func http2Fates() []chaosFate {
 		return errChaosOver
 	})
 	last := onStream(func(s *chaosStream) error { return s.goAway(s.id) })
-	return append(fates, chaosFate{"carried out, said to be the last one, and answered", 2, []chaosStep{read, act, last, chaosAnswer(200, saysYes)}})
+	return append(fates, chaosFate{"carried out, said to be the last one, and answered", 2, []chaosStep{read, act, last, chaosAnswer(200, scripted.Success)}})
 }
 
 // onStream is a step that goes below HTTP.

@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"bytes"
@@ -17,8 +17,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,13 +33,14 @@ import (
 // Everything that a caller hands over in this file has the canary in it: the key,
 // headers, filters, and every field of every parameter.
 const (
+	canary       = scripted.Canary
 	canaryKey    = "sk_live_" + canary + "_0123456789"
 	canaryHeader = canary + "-header"
 	canaryEmail  = canary + "@example.com"
 )
 
 // callsWithSecrets makes every call of the API.
-var callsWithSecrets = map[string]perform{
+var callsWithSecrets = map[string]scripted.Call{
 	"BroadcastsService.SendEmail": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
 			SenderEmail: canaryEmail, SenderName: canary, Email: canaryEmail, Subject: canary, CC: []string{canaryEmail}, BCC: []string{canaryEmail},
@@ -105,7 +109,7 @@ var callsWithSecrets = map[string]perform{
 		_, err := messaging.Collect(client.Transactional.All(ctx, messaging.TransactionalListParams{}, opts...))
 		return err
 	},
-	"Client.Do": doRequest(messaging.Request{Method: http.MethodPut, Path: "/v1/tags", Query: url.Values{canary: {canaryEmail}},
+	"Client.Do": scripted.Do(messaging.Request{Method: http.MethodPut, Path: "/v1/tags", Query: url.Values{canary: {canaryEmail}},
 		Body: map[string]string{canary: canaryEmail}, Into: new(int)}),
 }
 
@@ -138,6 +142,9 @@ func TestEveryCallIsSearchedForSecrets(t *testing.T) {
 	assert.ElementsMatch(t, methods, slices.Collect(maps.Keys(callsWithSecrets)))
 }
 
+// maxResponse is the limit of the responses in these tests.
+const maxResponse = 1000
+
 // searched is a client whose every trace is searched for the canary.
 type searched struct {
 	client *messaging.Client
@@ -146,7 +153,7 @@ type searched struct {
 
 func newSearched(t *testing.T, baseURL string, over http.RoundTripper, opts ...messaging.Option) searched {
 	t.Helper()
-	logger, logged := newLogged()
+	logger, logged := scripted.NewLogger()
 	opts = append([]messaging.Option{
 		messaging.WithHTTPClient(&http.Client{Transport: over}), messaging.WithLogger(logger), messaging.WithHeader("X-Operator", canaryHeader),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 2, MinWait: time.Millisecond, MaxWait: time.Millisecond}),
@@ -165,15 +172,15 @@ func (s searched) search(t *testing.T, err error) {
 	var withURL *url.Error
 	require.False(t, errors.As(err, &withURL), "an error of net/url prints the URL")
 	for _, cause := range unwrapAll(err) {
-		requireNoSecret(t, strings.Join(formsOf(cause), "\n"))
+		scripted.RequireNoSecret(t, strings.Join(formsOf(cause), "\n"))
 	}
 }
 
 func (s searched) searchLogAndClient(t *testing.T) {
 	t.Helper()
-	requireNoSecret(t, s.logged.String())
-	for _, secret := range secretives {
-		requireNoSecret(t, fmt.Sprintf("%v %+v %#v", secret.of(s.client), secret.of(s.client), secret.of(s.client)))
+	scripted.RequireNoSecret(t, s.logged.String())
+	for _, secret := range scripted.SecretHolders {
+		scripted.RequireNoSecret(t, fmt.Sprintf("%v %+v %#v", secret.Of(s.client), secret.Of(s.client), secret.Of(s.client)))
 	}
 }
 
@@ -234,34 +241,34 @@ func searchEveryCall(t *testing.T, baseURL string, over http.RoundTripper, opts 
 }
 
 func TestNoSecretShowsWhateverTheAnswer(t *testing.T) {
-	scenes := map[string]scene{
-		"400 with nothing in it":                 answers(400, ""),
-		"401":                                    answers(401, saysNo),
-		"403":                                    answers(403, saysNo),
-		"404 in HTML":                            answers(404, "<html>Not here</html>"),
-		"422 that quotes nothing":                answers(422, `{"message":"Invalid.","errors":{"email":["is invalid"]}}`),
-		"429":                                    answers(429, saysNo, "Retry-After", "1"),
-		"500":                                    answers(500, saysNo),
-		"503":                                    answers(503, "", "Retry-After", "3600"),
-		"a redirect":                             answers(302, "", "Location", "/login"),
-		"another protocol":                       answers(101, ""),
-		"success false":                          answers(200, saysNo),
-		"no success":                             answers(200, `{}`),
-		"no JSON":                                answers(200, "<html>"),
-		"data of a wrong kind":                   answers(200, `{"success":true,"data":"text"}`+" "+`trailing`),
-		"too much":                               answers(200, strings.Repeat("x", maxResponse+1)),
-		"an answer cut short":                    answersFrom(200, &cutShort{}),
-		"a lost answer":                          breaks(io.EOF),
-		"a broken connection":                    breaks(errReset),
-		"a refused connection":                   neverConnects(errRefused),
-		"an unknown host":                        neverConnects(errLookup(net.DNSError{IsNotFound: true, Name: "api.example.com"})),
-		"a bad certificate":                      neverConnects(errUnknownCA),
-		"an attempt timeout":                     connects(hangs),
-		"a timeout before there is a connection": neverConnectsInTime,
-		"an answer that begins, and hangs":       beginsToAnswer,
-		"an error that prints the URL":           failsWithURL(func(err *url.Error) error { return err }),
-		"an error around one that does":          failsWithURL(func(err *url.Error) error { return fmt.Errorf("proxy: %w", err) }),
-		"one of several errors that does":        failsWithURL(func(err *url.Error) error { return errors.Join(io.EOF, err) }),
+	scenes := map[string]scripted.Scene{
+		"400 with nothing in it":                 scripted.Responds(400, ""),
+		"401":                                    scripted.Responds(401, scripted.Failure),
+		"403":                                    scripted.Responds(403, scripted.Failure),
+		"404 in HTML":                            scripted.Responds(404, "<html>Not here</html>"),
+		"422 that quotes nothing":                scripted.Responds(422, `{"message":"Invalid.","errors":{"email":["is invalid"]}}`),
+		"429":                                    scripted.Responds(429, scripted.Failure, "Retry-After", "1"),
+		"500":                                    scripted.Responds(500, scripted.Failure),
+		"503":                                    scripted.Responds(503, "", "Retry-After", "3600"),
+		"a redirect":                             scripted.Responds(302, "", "Location", "/login"),
+		"another protocol":                       scripted.Responds(101, ""),
+		"success false":                          scripted.Responds(200, scripted.Failure),
+		"no success":                             scripted.Responds(200, `{}`),
+		"no JSON":                                scripted.Responds(200, "<html>"),
+		"data of a wrong kind":                   scripted.Responds(200, `{"success":true,"data":"text"}`+" "+`trailing`),
+		"too much":                               scripted.Responds(200, strings.Repeat("x", maxResponse+1)),
+		"an answer cut short":                    scripted.RespondsFrom(200, &scripted.CutShort{}),
+		"a lost answer":                          scripted.Breaks(io.EOF),
+		"a broken connection":                    scripted.Breaks(scripted.ErrReset),
+		"a refused connection":                   scripted.NeverConnects(scripted.ErrRefused),
+		"an unknown host":                        scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsNotFound: true, Name: "api.example.com"})),
+		"a bad certificate":                      scripted.NeverConnects(scripted.ErrUnknownCA),
+		"an attempt timeout":                     scripted.Connects(scripted.Hangs),
+		"a timeout before there is a connection": scripted.NeverConnectsInTime,
+		"an answer that begins, and hangs":       scripted.BeginsToRespond,
+		"an error that prints the URL":           scripted.FailsWithURL(func(err *url.Error) error { return err }),
+		"an error around one that does":          scripted.FailsWithURL(func(err *url.Error) error { return fmt.Errorf("proxy: %w", err) }),
+		"one of several errors that does":        scripted.FailsWithURL(func(err *url.Error) error { return errors.Join(io.EOF, err) }),
 		"an error that quotes the URL": func(req *http.Request) (*http.Response, error) {
 			return nil, fmt.Errorf("proxy: no route to %s", req.URL)
 		},
@@ -270,21 +277,21 @@ func TestNoSecretShowsWhateverTheAnswer(t *testing.T) {
 		},
 	}
 	for name, play := range scenes {
-		runInBubble(t, name, func(t *testing.T) {
-			searchEveryCall(t, "https://api.example.com", &scriptedTransport{scenes: []scene{play}}, messaging.WithMaxResponseBytes(maxResponse))
+		scripted.RunInBubble(t, name, func(t *testing.T) {
+			searchEveryCall(t, "https://api.example.com", &scripted.Transport{Scenes: []scripted.Scene{play}}, messaging.WithMaxResponseBytes(maxResponse))
 		})
 	}
 }
 
 func TestNoSecretShowsWhenTheCallerGivesUp(t *testing.T) {
 	errCause := &url.Error{Op: "Get", URL: "https://example.com/?email=" + canaryEmail, Err: io.ErrUnexpectedEOF}
-	for name, play := range map[string]scene{
-		"while connecting": neverConnectsInTime, "while waiting for an answer": connects(hangs), "between two attempts": answers(503, "", "Retry-After", "1"),
+	for name, play := range map[string]scripted.Scene{
+		"while connecting": scripted.NeverConnectsInTime, "while waiting for an answer": scripted.Connects(scripted.Hangs), "between two attempts": scripted.Responds(503, "", "Retry-After", "1"),
 	} {
-		runInBubble(t, name, func(t *testing.T) {
+		scripted.RunInBubble(t, name, func(t *testing.T) {
 			for name, call := range callsWithSecrets {
 				for _, policy := range []messaging.RetryPolicy{{}, {MaxAttempts: 1}} {
-					s := newSearched(t, "https://api.example.com", &scriptedTransport{scenes: []scene{play}}, messaging.WithRetryPolicy(policy))
+					s := newSearched(t, "https://api.example.com", &scripted.Transport{Scenes: []scripted.Scene{play}}, messaging.WithRetryPolicy(policy))
 					ctx, cancel := context.WithCancelCause(t.Context())
 					timer := time.AfterFunc(100*time.Millisecond, func() { cancel(errCause) })
 					first := call(ctx, s.client)
@@ -301,7 +308,7 @@ func TestNoSecretShowsWhenTheCallerGivesUp(t *testing.T) {
 // quotes has a server put a part of the request into what it sends in place of
 // an answer, where net/http is likely to quote it.
 func quotes(answer func(request string) string, part func(*http.Request) string) http.HandlerFunc {
-	return repeats(func(w io.Writer, r *http.Request) { _, _ = io.WriteString(w, answer(part(r))) })
+	return scripted.Repeats(func(w io.Writer, r *http.Request) { _, _ = io.WriteString(w, answer(part(r))) })
 }
 
 func TestNoSecretShowsWhereAServerQuotesTheRequest(t *testing.T) {
@@ -387,13 +394,13 @@ func requireQuotedInOnePlace(t *testing.T, err error) {
 		require.Contains(t, string(refused.Body), canary)
 		rest := *refused
 		rest.Code, rest.Message, rest.Fields, rest.Header, rest.Body = "", "", nil, nil, nil
-		requireNoSecret(t, strings.Join(formsOf(&rest), "\n"))
+		scripted.RequireNoSecret(t, strings.Join(formsOf(&rest), "\n"))
 	case errors.As(err, &unreadable):
 		require.Contains(t, string(unreadable.Body), canary)
-		requireNoSecret(t, unreadable.Error())
+		scripted.RequireNoSecret(t, unreadable.Error())
 		rest := *unreadable
 		rest.Header, rest.Body = nil, nil
-		requireNoSecret(t, strings.Join(formsOf(&rest), "\n"))
+		scripted.RequireNoSecret(t, strings.Join(formsOf(&rest), "\n"))
 	default:
 		t.Fatalf("%T does not come from the service: %v", err, err)
 	}
@@ -421,7 +428,7 @@ func TestNoSecretShowsInARefusalOfTheArguments(t *testing.T) {
 	unsendable := messaging.WithHeader("X-Operator", canaryHeader+"\n")
 	for name, call := range callsWithSecrets {
 		t.Run(name, func(t *testing.T) {
-			s := newSearched(t, "https://api.example.com", &scriptedTransport{scenes: []scene{answers(200, saysYes)}})
+			s := newSearched(t, "https://api.example.com", &scripted.Transport{Scenes: []scripted.Scene{scripted.Responds(200, scripted.Success)}})
 			err := call(t.Context(), s.client, unsendable)
 			require.ErrorIs(t, err, messaging.ErrValidation)
 			s.search(t, err)
@@ -445,7 +452,7 @@ func TestNoSecretShowsInARefusalOfTheArguments(t *testing.T) {
 			require.ErrorIs(t, err, messaging.ErrValidation)
 			var withURL *url.Error
 			assert.False(t, errors.As(err, &withURL))
-			requireNoSecret(t, strings.Join(formsOf(err), "\n"))
+			scripted.RequireNoSecret(t, strings.Join(formsOf(err), "\n"))
 		})
 	}
 }
@@ -455,7 +462,7 @@ func TestNoSecretIsAddedToAPanic(t *testing.T) {
 	errBug := errors.New("a bug of the user's")
 	for name, call := range callsWithSecrets {
 		t.Run(name, func(t *testing.T) {
-			s := newSearched(t, "https://api.example.com", &scriptedTransport{scenes: []scene{func(*http.Request) (*http.Response, error) { panic(errBug) }}})
+			s := newSearched(t, "https://api.example.com", &scripted.Transport{Scenes: []scripted.Scene{func(*http.Request) (*http.Response, error) { panic(errBug) }}})
 			recovered := func() (value any) {
 				defer func() { value = recover() }()
 				_ = call(t.Context(), s.client)
@@ -464,5 +471,42 @@ func TestNoSecretIsAddedToAPanic(t *testing.T) {
 			assert.Same(t, errBug, recovered)
 			s.searchLogAndClient(t)
 		})
+	}
+}
+
+// endingContext ends when it has been looked at so many times.
+type endingContext struct {
+	context.Context
+	end   context.CancelFunc
+	looks atomic.Int32
+}
+
+func (c *endingContext) Err() error {
+	if c.looks.Add(-1) < 0 {
+		c.end()
+	}
+	return c.Context.Err()
+}
+
+func TestErrorsQuoteNothingWhereverTheContextEnds(t *testing.T) {
+	quotes := func(req *http.Request) (*http.Response, error) {
+		scripted.GetConnection(req)
+		return nil, fmt.Errorf("no route to %s for %s", req.URL, req.Header.Get("X-Authorization"))
+	}
+	for looks := range int32(20) {
+		for _, call := range callsWithSecrets {
+			ctx := &endingContext{}
+			ctx.Context, ctx.end = context.WithCancel(t.Context())
+			ctx.looks.Store(looks)
+			client, _ := scripted.NewClient(t, []scripted.Scene{quotes}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+			err := call(ctx, client)
+			require.Error(t, err)
+			for _, cause := range unwrapAll(err) {
+				scripted.RequireNoSecret(t, strings.Join(formsOf(cause), "\n"))
+				assert.NotContains(t, cause.Error(), scripted.SecretKey)
+				assert.NotContains(t, cause.Error(), "no route")
+			}
+			ctx.end()
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package messaging_test
+package upstream_test
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/hashicorp/go-retryablehttp"
 	"github.com/stretchr/testify/assert"
@@ -102,8 +104,8 @@ func TestCanaryNetHTTPTakesAnIdempotencyKeyForAPermissionToRepeatAPost(t *testin
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			server := faultserver.Start(t,
-				faultserver.Script{faultserver.ReadRequest, faultserver.Answer(200, saysYes), faultserver.ReadRequest, faultserver.Act},
-				faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Answer(200, saysYes)})
+				faultserver.Script{faultserver.ReadRequest, faultserver.Answer(200, scripted.Success), faultserver.ReadRequest, faultserver.Act},
+				faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Answer(200, scripted.Success)})
 			client := newBareClient(t)
 			_, err := barely(client, newBarePost(t, t.Context(), server.URL()))
 			require.NoError(t, err)
@@ -125,7 +127,7 @@ func TestCanaryNetHTTPTakesAnIdempotencyKeyForAPermissionToRepeatAPost(t *testin
 // into a GET, so that the answer of the other host passes for that of the send.
 // This package follows no redirect.
 func TestCanaryNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
-	elsewhere := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(200, saysYes)})
+	elsewhere := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(200, scripted.Success)})
 	service := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(303, "", "Location: http://elsewhere.example/")})
 	addresses := map[string]string{"service.example:80": service.URL(), "elsewhere.example:80": elsewhere.URL()}
 	client := newBareClient(t)

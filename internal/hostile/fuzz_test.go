@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"bytes"
@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,7 +43,7 @@ var answersOfTheService = []string{
 	`{"success":true,"data":[{"message_type":nope"OTP"}]}`, `{"success":true,"data":nope[{}]}`, `{"success":true,"data":[{"created_at":nope""}]}`,
 	`{"success":true,"data":[{"total_sent":1e30}]}`, `{"success":true,"data":[{},null]}`, `{"success":true,"data":{}}`,
 	`{"success":true,"success":false}`, `{"Success":true}`, `{"success":"true"}`, `{"success":true} {}`, `{"success":true,"data":false}`,
-	`{"success":true,"data":` + nest(101) + `}`, `{"success":true,"data":[{"x":` + nest(97) + `}]}`,
+	`{"success":true,"data":` + scripted.NestedArrays(101) + `}`, `{"success":true,"data":[{"x":` + scripted.NestedArrays(97) + `}]}`,
 	`{"success":false,"message":"no\u001b[31m\r\n","data":{"field":["is wrong"]}}`, `{"message":"no","errors":{"recipients.0.email":["is wrong","is long"]}}`,
 	`{"errors":[{"field":"email","message":"is wrong"},{"loc":["body",0],"msg":"is wrong"}]}`, `{"errors":["a","b"]}`,
 	`{"error":{"code":7,"message":"no","fields":{"a":{"b":"c"}}}}`, `{"error":"no"}`, `{"title":"no","detail":"really","invalid-params":[{"name":"a","reason":"b"}]}`,
@@ -66,7 +69,7 @@ func fuzzAnswers[T any](f *testing.F, call func(*testing.T, *messaging.Client) (
 		f.Add([]byte(answer))
 	}
 	answer := &changingAnswer{status: http.StatusOK}
-	client := serveInMemory(f, answer)
+	client := scripted.NewInMemoryClient(f, answer)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		answer.body = body
 		result, err := call(t, client)
@@ -97,10 +100,10 @@ func requirePresentable(t *testing.T, err error) {
 	require.LessOrEqual(t, utf8.RuneCountInString(text), 320, "%q", text)
 }
 
-func requireEveryRoundTrip[T any, M wireModel[T]](t *testing.T, page *messaging.Page[T]) {
+func requireEveryRoundTrip[T any, M scripted.Model[T]](t *testing.T, page *messaging.Page[T]) {
 	t.Helper()
 	for i := range page.Items {
-		requireRoundTrip(t, M(&page.Items[i]))
+		scripted.RequireRoundTrip(t, M(&page.Items[i]))
 	}
 	for _, cursor := range []string{page.Meta.NextPageCursor, page.Meta.PrevPageCursor} {
 		require.True(t, utf8.ValidString(cursor))
@@ -131,7 +134,7 @@ func FuzzEventCreateAnswer(f *testing.F) {
 		return c.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
 	}, func(t *testing.T, event *messaging.Event) {
 		require.NotEmpty(t, event.ID)
-		requireRoundTrip(t, event)
+		scripted.RequireRoundTrip(t, event)
 	})
 }
 
@@ -150,7 +153,7 @@ func FuzzRefusal(f *testing.F) {
 		f.Add([]int{400, 401, 403, 404, 422, 429, 301, 500, 503}[i%9], []byte(body))
 	}
 	answer := new(changingAnswer)
-	client := serveInMemory(f, answer)
+	client := scripted.NewInMemoryClient(f, answer)
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		if status < 300 || status > 999 {
 			t.Skip("no final status, or a success")
@@ -184,7 +187,7 @@ func FuzzTimestamp(f *testing.F) {
 		require.NoError(t, err)
 		var event messaging.Event
 		require.NoError(t, event.UnmarshalJSON(fmt.Appendf(nil, `{"created_at":%s}`, raw)))
-		requireRoundTrip(t, &event)
+		scripted.RequireRoundTrip(t, &event)
 		if want, err := time.Parse(time.RFC3339, text); err == nil && want.UTC().Year() >= 0 && want.UTC().Year() <= 9999 {
 			require.True(t, event.CreatedAt.Equal(want), "%s, not %s", event.CreatedAt, want)
 			require.Nil(t, event.Extra)
@@ -215,10 +218,10 @@ func FuzzCursorWalk(f *testing.F) {
 	}
 	f.Add(endless)
 
-	page := func(next, says byte) scriptedPage {
-		var p scriptedPage
+	page := func(next, says byte) scripted.Page {
+		var p scripted.Page
 		if says&hasItem != 0 {
-			p.items = []string{"item"}
+			p.Items = []string{"item"}
 		}
 		meta := map[string]any{"has_next_page": says&hasNext != 0, "next_page_cursor": cursorOf(int(next))}
 		if says&noFlag != 0 {
@@ -231,16 +234,16 @@ func FuzzCursorWalk(f *testing.F) {
 			delete(meta, "next_page_cursor")
 		}
 		if written, _ := json.Marshal(meta); says&noMeta == 0 {
-			p.meta = string(written)
+			p.Meta = string(written)
 		}
 		return p
 	}
 	f.Fuzz(func(t *testing.T, graph []byte) {
-		pages := make(script)
+		pages := make(scripted.Pages)
 		for i := 0; i+1 < len(graph) && i < 512; i += 2 {
 			pages[cursorOf(i/2)] = page(graph[i], graph[i+1])
 		}
-		for _, kind := range listKinds[:2] {
+		for _, kind := range scripted.Lists[:2] {
 			requireSoundWalk(t, kind, pages)
 		}
 	})
@@ -256,22 +259,22 @@ func cursorOf(page int) string {
 
 // requireSoundWalk walks through pages and asks that it ends, asks for no page
 // twice, and yields every item of the pages on its way.
-func requireSoundWalk(t *testing.T, kind listKind, pages script) {
+func requireSoundWalk(t *testing.T, kind scripted.List, pages scripted.Pages) {
 	t.Helper()
-	service := newScriptedService(kind, pages)
-	items, err := messaging.Collect(kind.all(t.Context(), serveInMemory(t, service), ""))
-	asked := service.cursors()
+	service := scripted.NewListService(kind, pages)
+	items, err := messaging.Collect(kind.All(t.Context(), scripted.NewInMemoryClient(t, service), ""))
+	asked := service.Cursors()
 	seen := make(map[string]bool)
 	var passed []string
 	for _, cursor := range asked {
 		require.False(t, seen[cursor], "asked for %q twice: %q", cursor, asked)
 		seen[cursor] = true
-		passed = append(passed, pages[cursor].items...)
+		passed = append(passed, pages[cursor].Items...)
 	}
 	require.Equal(t, passed, items)
 	last := asked[len(asked)-1]
 	if err == nil {
-		require.NotContains(t, pages[last].meta, `"has_next_page":true`, "the list goes on")
+		require.NotContains(t, pages[last].Meta, `"has_next_page":true`, "the list goes on")
 		return
 	}
 	var failure *messaging.PageError
@@ -280,4 +283,36 @@ func requireSoundWalk(t *testing.T, kind listKind, pages script) {
 	_, known := pages[last]
 	require.Equal(t, !known, errors.Is(err, messaging.ErrNotFound))
 	require.Equal(t, known, errors.Is(err, messaging.ErrBadCursor))
+}
+
+func FuzzErrorBody(f *testing.F) {
+	seeds := []string{
+		"", "null", "[]", "{}", "42", `"Invalid."`, "Invalid.", "<html>", "\x1f\x8b\x08", "\xff\xfe{", "\uFEFF{}",
+		`{"code":1,"message":"Invalid.","errors":{"a.0.b":["x","y"],"c":{"message":"z"}}}`,
+		`{"errors":[{"field":"a","message":"x"},{"loc":["b",0],"msg":"y"},{"source":{"pointer":"/c"},"detail":"z"}]}`,
+		`{"error":{"message":"Invalid.","details":[{"name":"a","reason":"x"}]},"data":{"b":["y"]}}`,
+		`{"title":"Invalid.","detail":"x","invalid-params":[null,true,1,"y",[["z"]]]}`,
+		`{"errors":{"a":["\u0000\u001b[31m\ud800","` + "\xe9" + `"]`,
+		strings.Repeat(`{"errors":[`, 200), strings.Repeat(`["a",`, 200), `{"a":` + strings.Repeat("9", 400) + `}`,
+	}
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var answer *messaging.APIError
+		require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(422, string(body))), &answer)
+		require.Equal(t, string(body[:min(len(body), scripted.MaxKeptBody)]), string(answer.Body))
+		require.True(t, utf8.ValidString(answer.Code))
+		require.True(t, utf8.ValidString(answer.Message))
+		for _, field := range answer.Fields {
+			require.True(t, utf8.ValidString(field.Field))
+			require.NotEmpty(t, field.Field, "what is not about a field belongs into the message")
+			require.NotEmpty(t, field.Messages)
+			for _, message := range field.Messages {
+				require.True(t, utf8.ValidString(message))
+				require.NotEmpty(t, message)
+			}
+		}
+		scripted.RequireOneShortLine(t, answer, "send email broadcast: 422 Unprocessable Entity", "; it was refused")
+	})
 }

@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 
@@ -60,25 +62,25 @@ func hostileStatuses() []hostileRow {
 			rateLimited("Retry-After: Fri, 31 Dec 9999 23:59:59 GMT").both(refused, 1, 0).where(waitsFor(math.MaxInt64)),
 		)},
 		{80, "422 with a message and a map of fields", invalid(`{"message":"Invalid.","errors":{"subject":["is required","is too short"]}}`).
-			where(complains("Invalid.", complaints("subject", "is required|is too short")...))},
+			where(complains("Invalid.", scripted.FieldErrors("subject", "is required|is too short")...))},
 		{81, "422 with an error of fields", together(
-			invalid(`{"error":{"message":"Invalid.","fields":{"subject":["is required"]}}}`).where(complains("Invalid.", complaints("subject", "is required")...)),
-			invalid(`{"error":{"subject":["is required"]}}`).where(complains("", complaints("subject", "is required")...)),
+			invalid(`{"error":{"message":"Invalid.","fields":{"subject":["is required"]}}}`).where(complains("Invalid.", scripted.FieldErrors("subject", "is required")...)),
+			invalid(`{"error":{"subject":["is required"]}}`).where(complains("", scripted.FieldErrors("subject", "is required")...)),
 		)},
 		{82, "422 with a list of fields", together(
-			invalid(`{"errors":[{"field":"subject","message":"is required"}]}`).where(complains("", complaints("subject", "is required")...)),
-			invalid(`[{"loc":["body","subject"],"msg":"is required"}]`).where(complains("", complaints("body.subject", "is required")...)),
+			invalid(`{"errors":[{"field":"subject","message":"is required"}]}`).where(complains("", scripted.FieldErrors("subject", "is required")...)),
+			invalid(`[{"loc":["body","subject"],"msg":"is required"}]`).where(complains("", scripted.FieldErrors("body.subject", "is required")...)),
 		)},
 		{83, "422 with errors that are texts", together(
 			invalid(`{"errors":["a","b"]}`).where(complains("a; b")),
 			invalid(`{"errors":"a"}`).where(complains("a")),
-			invalid(`{"errors":{"subject":"is required"}}`).where(complains("", complaints("subject", "is required")...)),
+			invalid(`{"errors":{"subject":"is required"}}`).where(complains("", scripted.FieldErrors("subject", "is required")...)),
 		)},
 		{84, "422 with nothing but a text", together(invalid(`{"error":"Invalid."}`), invalid(`{"message":"Invalid."}`), invalid(`"Invalid."`)).where(complains("Invalid."))},
-		{85, "422 with fields in its data", invalid(`{"success":false,"data":{"subject":["is required"]}}`).where(complains("", complaints("subject", "is required")...))},
+		{85, "422 with fields in its data", invalid(`{"success":false,"data":{"subject":["is required"]}}`).where(complains("", scripted.FieldErrors("subject", "is required")...))},
 		{86, "422 that says nothing", together(invalid(""), invalid("<html>"), invalid("[]"), invalid("null"), invalid(`{"`)).where(complains(""), tells("422 Unprocessable Entity"))},
 		{87, "422 with the path of a field", invalid(`{"errors":{"recipients.0.customers.1.email":["is invalid"]}}`).
-			where(complains("", complaints("recipients.0.customers.1.email", "is invalid")...))},
+			where(complains("", scripted.FieldErrors("recipients.0.customers.1.email", "is invalid")...))},
 		{88, "422 without measure", together(
 			invalid(`{"errors":{`+strings.TrimSuffix(strings.Repeat(`"field":["is required"],`, 1e5), ",")+`}}`),
 			invalid(`{"message":"`+strings.Repeat("x", 10<<20)+`"}`),
@@ -93,7 +95,7 @@ func hostileStatuses() []hostileRow {
 		{92, "503 twice, then 200", onConnections(
 			faultserver.Script{faultserver.ReadRequest, answer(503, "", "Connection: close")},
 			faultserver.Script{faultserver.ReadRequest, answer(503, "", "Connection: close")},
-			acting(answer(200, saysYes)),
+			acting(answer(200, scripted.Success)),
 		).read(succeeds, 3, 1).send(unclear, 1, 0)},
 		{93, "503 with a body that drips", afterActing(faultserver.Write("HTTP/1.1 503 Busy\r\nContent-Length: 1000\r\n\r\n"), drip).impatiently().
 			read(unclear, 3, 3).send(unclear, 1, 1).where(is(messaging.ErrServer))},
@@ -107,20 +109,20 @@ func redirected(status int) hostileCases {
 		afterActing(faultserver.Answer(status, "", "Location: /elsewhere")),
 		afterActing(faultserver.Answer(status, "")),
 		servedBy(func(tb testing.TB) *faultserver.Server {
-			return faultserver.Start(tb, acting(faultserver.Answer(status, saysYes, "Location: "+untouched(tb))))
+			return faultserver.Start(tb, acting(faultserver.Answer(status, scripted.Success, "Location: "+untouched(tb))))
 		}),
 	)
 }
 
 func redirectedOverTLS() hostileCases {
 	return servedBy(func(tb testing.TB) *faultserver.Server {
-		return faultserver.StartTLS(tb, acting(faultserver.Answer(http.StatusFound, saysYes, "Location: "+untouched(tb))))
+		return faultserver.StartTLS(tb, acting(faultserver.Answer(http.StatusFound, scripted.Success, "Location: "+untouched(tb))))
 	}).through(func(*http.Transport) {})
 }
 
 // untouched is the URL of another server, which nobody must ever connect to.
 func untouched(tb testing.TB) string {
-	other := faultserver.Start(tb, acting(faultserver.Answer(http.StatusOK, saysYes)))
+	other := faultserver.Start(tb, acting(faultserver.Answer(http.StatusOK, scripted.Success)))
 	tb.Cleanup(func() { assert.Zero(tb, other.Connections(), "neither the key nor the body goes elsewhere") })
 	return other.URL()
 }
@@ -137,10 +139,10 @@ func refusalBodies() []string {
 
 // doorkeepers are the bodies of those who let nobody in. Some quote the key.
 var doorkeepers = []string{
-	`{"message":"No."}`, pageOfHTML, "", "<html>Blocked: " + secretKey + "</html>",
-	`{"message":"The key ` + secretKey + ` is unknown."}`,
-	strings.Repeat("x", maxKeptBody-len(secretKey)+1) + secretKey, // which the limit cuts in two
-	`{"errors":{"key":["` + strings.Replace(secretKey, "_", `\u005f`, 1) + ` is unknown"]}}`,
+	`{"message":"No."}`, pageOfHTML, "", "<html>Blocked: " + scripted.SecretKey + "</html>",
+	`{"message":"The key ` + scripted.SecretKey + ` is unknown."}`,
+	strings.Repeat("x", scripted.MaxKeptBody-len(scripted.SecretKey)+1) + scripted.SecretKey, // which the limit cuts in two
+	`{"errors":{"key":["` + strings.Replace(scripted.SecretKey, "_", `\u005f`, 1) + ` is unknown"]}}`,
 }
 
 func invalid(body string) hostileCases {
@@ -156,12 +158,12 @@ func rateLimited(headers ...string) hostileCases {
 
 func testRetryAfterIsObeyed(t *testing.T) {
 	for header, want := range map[string]time.Duration{"0": time.Second, "5": 5 * time.Second} {
-		runInBubble(t, header, func(t *testing.T) {
-			client, transport := newScriptedClient(t, []scene{answers(http.StatusTooManyRequests, "", "Retry-After", header)},
+		scripted.RunInBubble(t, header, func(t *testing.T) {
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(http.StatusTooManyRequests, "", "Retry-After", header)},
 				messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Second, MaxWait: time.Second}))
 			_, err := listingCustomersPage(t.Context(), client)
 			requireUpshot(t, refused, err)
-			assert.Equal(t, []time.Duration{want, want}, transport.waits())
+			assert.Equal(t, []time.Duration{want, want}, transport.Waits())
 		})
 	}
 }
@@ -171,7 +173,7 @@ func testRetryAfterIsObeyed(t *testing.T) {
 func testTooLargeARequest(t *testing.T) {
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadHead, faultserver.Answer(http.StatusRequestEntityTooLarge, ""), faultserver.Reset})
 	client := newHostileClient(t, server)
-	params := broadcastTo(personalEmail)
+	params := scripted.BroadcastTo(scripted.PersonalEmail)
 	params.Message = strings.Repeat("x", 8<<20)
 	_, err := client.Broadcasts.SendEmail(t.Context(), params)
 	if errors.As(err, new(*messaging.APIError)) {

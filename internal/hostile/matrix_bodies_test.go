@@ -1,4 +1,4 @@
-package messaging_test
+package hostile_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/scripted"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,45 +39,45 @@ func hostileBodies() []hostileRow {
 		{4, "a body that is longer than Content-Length says", tested(testLeftoversAreNoAnswer("}"))},
 		{5, "lengths that contradict each other, or are negative", together(
 			afterActing(write(okLine+"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}\n")),
-			afterActing(write(okLine+"Content-Length: -1\r\n\r\n"+saysYes)),
+			afterActing(write(okLine+"Content-Length: -1\r\n\r\n"+scripted.Success)),
 		).read(lost, 3, 3).send(lost, 1, 1)},
 		{6, "chunks that are malformed, never end, or have a trailer", together(
 			afterActing(chunked("zz\r\n")).read(lost, 3, 3).send(lost, 1, 1),
 			afterActing(chunked("1\r\n{\r\n"), faultserver.Close).read(lost, 3, 3).send(lost, 1, 1).where(is(io.ErrUnexpectedEOF)),
-			afterActing(chunked(fmt.Sprintf("%x\r\n%s\r\n0\r\nSuccess: false\r\n\r\n", len(saysYes), saysYes))).both(succeeds, 1, 1),
+			afterActing(chunked(fmt.Sprintf("%x\r\n%s\r\n0\r\nSuccess: false\r\n\r\n", len(scripted.Success), scripted.Success))).both(succeeds, 1, 1),
 		)},
 		{7, "200 with nothing in it", answered200("").both(garbled, 1, 1)},
 		{8, "204", afterActing(write("HTTP/1.1 204 No Content\r\n\r\n")).both(garbled, 1, 1).where(tells("(204)"))},
 		{9, "201 and 202 that say success", together(
-			afterActing(answer(201, saysYes)).both(succeeds, 1, 1).where(hasStatus(201)),
-			afterActing(answer(202, saysYes)).both(succeeds, 1, 1).where(hasStatus(202)),
+			afterActing(answer(201, scripted.Success)).both(succeeds, 1, 1).where(hasStatus(201)),
+			afterActing(answer(202, scripted.Success)).both(succeeds, 1, 1).where(hasStatus(202)),
 		)},
 		{10, "203 and 206 that say success", together(
-			afterActing(answer(203, saysYes)).both(succeeds, 1, 1).where(hasStatus(203)),
-			afterActing(answer(206, saysYes)).both(succeeds, 1, 1).where(hasStatus(206)),
+			afterActing(answer(203, scripted.Success)).both(succeeds, 1, 1).where(hasStatus(203)),
+			afterActing(answer(206, scripted.Success)).both(succeeds, 1, 1).where(hasStatus(206)),
 		)},
 		{11, "200 with a page of HTML", afterActing(answer(200, pageOfHTML, "Content-Type: text/html")).
 			both(garbled, 1, 1).where(tells("not valid JSON"), keepsBody(pageOfHTML), keepsQuietAbout("502"))},
-		{12, "200 with a sound answer that calls itself text", afterActing(answer(200, saysYes, "Content-Type: text/plain")).both(succeeds, 1, 1)},
+		{12, "200 with a sound answer that calls itself text", afterActing(answer(200, scripted.Success, "Content-Type: text/plain")).both(succeeds, 1, 1)},
 		{13, "200 with a page of HTML that calls itself JSON", afterActing(answer(200, pageOfHTML, "Content-Type: application/json")).
 			both(garbled, 1, 1).where(keepsBody(pageOfHTML))},
 		{14, "200 with JSON that is no object", answered200(`null`, `[]`, `"ok"`, `1`, `true`).both(garbled, 1, 1).where(tells("want an object"))},
 		{15, "200 with an empty object", answered200(`{}`).both(garbled, 1, 1).where(tells("success is missing"))},
-		{16, "200 that says no success", withoutActing(answer(200, saysNo)).both(refused, 1, 0).where(complains("No."))},
+		{16, "200 that says no success", withoutActing(answer(200, scripted.Failure)).both(refused, 1, 0).where(complains("No."))},
 		{17, "200 whose success only looks true", answered200(`{"success":"true"}`, `{"success":1}`, `{"success":null}`).
 			both(garbled, 1, 1).where(tells("want a boolean"))},
 		{18, "an error status that says success", together(
-			withoutActing(answer(400, saysYes)).both(refused, 1, 0),
-			afterActing(answer(500, saysYes)).read(unclear, 3, 3).send(unclear, 1, 1),
+			withoutActing(answer(400, scripted.Success)).both(refused, 1, 0),
+			afterActing(answer(500, scripted.Success)).read(unclear, 3, 3).send(unclear, 1, 1),
 		)},
 		{19, "201 that says no success, and why", withoutActing(answer(201, `{"success":false,"errors":{"subject":["is required"]}}`)).
-			both(refused, 1, 0).where(complains("", complaints("subject", "is required")...))},
+			both(refused, 1, 0).where(complains("", scripted.FieldErrors("subject", "is required")...))},
 		{20, "success twice", answered200(`{"success":false,"success":true}`, `{"success":true,"success":false}`).
 			both(garbled, 1, 1).where(tells("success is duplicated"))},
 		{21, "success in another case", answered200(`{"Success":true}`, `{"SUCCESS":true}`).both(garbled, 1, 1).where(tells("success is missing"))},
-		{22, "text or a second document after the first", answered200(saysYes+"ok", saysYes+saysYes).both(garbled, 1, 1).where(tells("followed by more text"))},
-		{23, "a byte order mark before JSON", answered200("\uFEFF"+saysYes).both(succeeds, 1, 1)},
-		{24, "UTF-16", answered200(inUTF16(saysYes), inUTF16(saysYes)[2:]).both(garbled, 1, 1)},
+		{22, "text or a second document after the first", answered200(scripted.Success+"ok", scripted.Success+scripted.Success).both(garbled, 1, 1).where(tells("followed by more text"))},
+		{23, "a byte order mark before JSON", answered200("\uFEFF"+scripted.Success).both(succeeds, 1, 1)},
+		{24, "UTF-16", answered200(scripted.UTF16(scripted.Success), scripted.UTF16(scripted.Success)[2:]).both(garbled, 1, 1)},
 		{25, "text that is no UTF-8, and half a surrogate pair", together(
 			answered200(`{"success":true,"data":[{"customer_id":"a`+"\xff"+`"}]}`).both(succeeds, 1, 1).where(givesID("a\uFFFD")),
 			answered200(`{"success":true,"data":[{"customer_id":"a\ud800"}]}`).both(succeeds, 1, 1).where(givesID("a\uFFFD")),
@@ -87,9 +89,9 @@ func hostileBodies() []hostileRow {
 		{26, "control characters in a message", withoutActing(answer(400, `{"message":"\u001b[0m\u0000\r\nforged: line"}`)).
 			both(refused, 1, 0).where(complains(reset), tells(`\x1b[0m\x00\r\nforged: line`))},
 		{27, "lists nested 10,001 deep", together(
-			answered200(`{"success":true,"more":`+nest(10_001)+`}`).where(tells("more is nested too deeply")),
-			answered200(`{"success":true,"more":`+nest(101)+`}`).where(tells("more is nested too deeply")),
-			answered200(`{"success":true,"`+secretKey+`":`+nest(101)+`}`),
+			answered200(`{"success":true,"more":`+scripted.NestedArrays(10_001)+`}`).where(tells("more is nested too deeply")),
+			answered200(`{"success":true,"more":`+scripted.NestedArrays(101)+`}`).where(tells("more is nested too deeply")),
+			answered200(`{"success":true,"`+scripted.SecretKey+`":`+scripted.NestedArrays(101)+`}`),
 		).both(garbled, 1, 1).costing(4 << 20)},
 		{28, "a text of a million characters and a number of 100,000 digits", together(
 			answered200(`{"success":true,"data":[{"customer_id":"`+strings.Repeat("x", 1e6)+`"}]}`).both(succeeds, 1, 1).where(givesID(strings.Repeat("x", 1e6))),
@@ -139,7 +141,7 @@ func testLeftoversAreNoAnswer(leftovers string) func(*testing.T) {
 	return func(t *testing.T) {
 		for name, call := range map[string]invoke{"read": listingCustomersPage, "send": broadcasting} {
 			t.Run(name, func(t *testing.T) {
-				yes := faultserver.Answer(http.StatusOK, saysYes)
+				yes := faultserver.Answer(http.StatusOK, scripted.Success)
 				server := faultserver.Start(t,
 					faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes, faultserver.Write(leftovers), faultserver.Hang}, acting(yes))
 				client := newHostileClient(t, server)

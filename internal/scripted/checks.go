@@ -1,0 +1,65 @@
+package scripted
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// FailureOf makes a call of one attempt that plays a scene, and returns its error.
+func FailureOf(tb testing.TB, call Call, play Scene) error {
+	tb.Helper()
+	client, _ := NewClient(tb, []Scene{play}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	err := call(tb.Context(), client)
+	require.Error(tb, err)
+	return err
+}
+
+// RequireOneShortLine requires that the text of an error is one line of bounded
+// length without control characters, with the given beginning and ending.
+func RequireOneShortLine(tb testing.TB, err error, beginning, ending string) {
+	tb.Helper()
+	text := err.Error()
+	require.True(tb, utf8.ValidString(text), "%q", text)
+	require.False(tb, strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), "%q", text)
+	require.LessOrEqual(tb, utf8.RuneCountInString(text), 310, "%q", text)
+	require.True(tb, strings.HasPrefix(text, beginning), "%q must begin with %q", text, beginning)
+	require.True(tb, strings.HasSuffix(text, ending), "%q must end with %q", text, ending)
+}
+
+// Model is a pointer to a model, which encodes and decodes itself.
+type Model[T any] interface {
+	*T
+	json.Marshaler
+	json.Unmarshaler
+}
+
+// RequireRoundTrip requires that a model is decoded from its own encoding
+// unchanged, except for the white space within members of Extra.
+func RequireRoundTrip[T any, M Model[T]](tb testing.TB, model M) {
+	tb.Helper()
+	encoded, err := json.Marshal(model)
+	require.NoError(tb, err)
+	decoded := M(new(T))
+	require.NoError(tb, json.Unmarshal(encoded, decoded), "%s", encoded)
+	compactExtra(tb, model)
+	compactExtra(tb, decoded)
+	require.Equal(tb, model, decoded, "%s", encoded)
+}
+
+func compactExtra(tb testing.TB, model any) {
+	tb.Helper()
+	extra := reflect.ValueOf(model).Elem().FieldByName("Extra").Interface().(messaging.Extra)
+	for key, value := range extra {
+		compact, err := json.Marshal(value)
+		require.NoError(tb, err)
+		extra[key] = compact
+	}
+}

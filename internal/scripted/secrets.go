@@ -1,0 +1,61 @@
+package scripted
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+)
+
+// Canary is part of every value that must not be printed.
+const Canary = "canary"
+
+// RequireNoSecret requires that a text does not hold the canary: as text, in
+// hexadecimal, or as a list of bytes.
+func RequireNoSecret(tb testing.TB, printed string) {
+	tb.Helper()
+	asBytes := strings.Trim(fmt.Sprint([]byte(Canary)), "[]")
+	for _, form := range []string{Canary, hex.EncodeToString([]byte(Canary)), asBytes} {
+		require.NotContains(tb, strings.ToLower(printed), form)
+	}
+}
+
+// SecretHolder is a value that holds a client and so its secrets, in one of the
+// forms that a program may print.
+type SecretHolder struct {
+	Name string
+	Of   func(*messaging.Client) any
+}
+
+// SecretHolders are the values that may be printed and must hide their secrets.
+var SecretHolders = []SecretHolder{
+	{"a client", func(c *messaging.Client) any { return c }},
+	{"a client by value", func(c *messaging.Client) any { return *c }},
+	{"a pointer to a pointer to a client", func(c *messaging.Client) any { return &c }},
+	{"a struct around clients", func(c *messaging.Client) any { return newHolder(c) }},
+	{"a pointer to a struct around clients", func(c *messaging.Client) any { return new(newHolder(c)) }},
+	{"a list of clients", func(c *messaging.Client) any { return []any{c, *c, []*messaging.Client{c}} }},
+	{"a map of clients", func(c *messaging.Client) any { return map[string]messaging.Client{"eu": *c} }},
+	{"the broadcasts", func(c *messaging.Client) any { return c.Broadcasts }},
+	{"the events", func(c *messaging.Client) any { return c.Events }},
+	{"the customers", func(c *messaging.Client) any { return c.Customers }},
+	{"the transactional messages", func(c *messaging.Client) any { return c.Transactional }},
+	{"the events by value", func(c *messaging.Client) any { return *c.Events }},
+	{"a list of services", func(c *messaging.Client) any { return []any{*c.Broadcasts, *c.Customers, *c.Transactional} }},
+}
+
+type holder struct {
+	Client  *messaging.Client
+	Value   messaging.Client
+	private *messaging.Client
+	hidden  messaging.Client
+	Events  *messaging.EventsService
+}
+
+func newHolder(c *messaging.Client) holder {
+	return holder{Client: c, Value: *c, private: c, hidden: *c, Events: c.Events}
+}
