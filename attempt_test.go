@@ -83,7 +83,7 @@ func readBeforehand(req *http.Request) *http.Request {
 	return req
 }
 
-func TestNotSentIsTrueOfATransportThatSendsAfterItGaveUp(t *testing.T) {
+func TestNotSentHoldsForATransportThatSendsAfterItFailed(t *testing.T) {
 	for name, change := range map[string]func(*http.Request) *http.Request{
 		"with the context of the attempt": unchanged,
 		"detached from it":                detached,
@@ -105,7 +105,7 @@ func TestNotSentIsTrueOfATransportThatSendsAfterItGaveUp(t *testing.T) {
 	}
 }
 
-func TestNotSentIsTrueWhileTheAttemptIsLogged(t *testing.T) {
+func TestNotSentHoldsWhileTheAttemptIsLogged(t *testing.T) {
 	server := newActingServer(t)
 	late := &lateTransport{inner: server.Client().Transport, failure: scripted.ErrDialTimeout, change: unchanged, released: make(chan struct{})}
 	logger := slog.New(handlerFunc(sync.OnceFunc(late.release)))
@@ -126,7 +126,7 @@ func (h handlerFunc) Handle(context.Context, slog.Record) error { h(); return ni
 func (h handlerFunc) WithAttrs([]slog.Attr) slog.Handler        { return h }
 func (h handlerFunc) WithGroup(string) slog.Handler             { return h }
 
-func TestNotSentIsNeverSaidOfATransportThatReadsTheBodyBeforehand(t *testing.T) {
+func TestNotSentIsNotReportedOfATransportThatReadsTheBodyFirst(t *testing.T) {
 	server := newActingServer(t)
 	reading := scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := server.Client().Transport.RoundTrip(readBeforehand(req))
@@ -141,74 +141,7 @@ func TestNotSentIsNeverSaidOfATransportThatReadsTheBodyBeforehand(t *testing.T) 
 	assert.EqualValues(t, 1, server.acted.Load())
 }
 
-func TestNotSentIsNeverSaidWhereSomethingTellsThatTheServiceHasTheRequest(t *testing.T) {
-	for name, play := range map[string]scene{
-		"the headers were written, over HTTP/1.1": func(req *http.Request) (*http.Response, error) {
-			httptrace.ContextClientTrace(req.Context()).WroteHeaderField("X-Authorization", []string{secretKey})
-			return nil, errGaveUp
-		},
-		"the headers were written, over HTTP/2": func(req *http.Request) (*http.Response, error) {
-			httptrace.ContextClientTrace(req.Context()).WroteHeaderField("x-authorization", []string{secretKey})
-			return nil, errGaveUp
-		},
-		"a response was returned beside the error": func(*http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(saysYes))}, errGaveUp
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			calls := 0
-			client := newClientOver(t, "https://api.example.com", &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
-				calls++
-				return play(req)
-			})}, withQuickRetries())
-			err := triggerEvent(t.Context(), client)
-			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-			assert.False(t, messaging.Retryable(err))
-			assert.Equal(t, 1, calls)
-		})
-	}
-}
-
-// Over HTTP/2, a call that its context ends can return before the body is read,
-// although the service has the headers.
-func TestNotSentIsNeverSaidOfACallThatEndsOverHTTP2(t *testing.T) {
-	var acted atomic.Int32
-	var cancel atomic.Pointer[context.CancelFunc]
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		acted.Add(1)
-		(*cancel.Load())()
-	}))
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	defer server.Close()
-	client := newClientOver(t, server.URL, server.Client(), withQuickRetries())
-	for range 500 {
-		ctx, stop := context.WithCancel(t.Context())
-		cancel.Store(&stop)
-		before := acted.Load()
-		err := doRequest(messaging.Request{Method: http.MethodDelete, Path: "/v1/tags/1", Body: map[string]string{"reason": "test"}})(ctx, client)
-		if acted.Load() > before {
-			require.NotEqual(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-		}
-		stop()
-	}
-}
-
-func TestHeadersThatATransportChangesDoNotReachTheNextAttempt(t *testing.T) {
-	var running sync.WaitGroup
-	var got [][]string
-	client := newClientOver(t, "https://api.example.com", &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
-		got = append(got, req.Header.Values("X-Trace"))
-		req.Header.Add("X-Trace", "2")
-		running.Go(func() { req.Header.Set("X-Late", "1") })
-		return nil, errGaveUp
-	})}, withQuickRetries())
-	_ = triggerEvent(t.Context(), client, messaging.WithHeader("X-Trace", "1"))
-	running.Wait()
-	assert.Equal(t, [][]string{{"1"}, {"1"}, {"1"}}, got)
-}
-
-func TestNotSentIsNeverSaidOfASendWithoutABodyBehindAGivenTransport(t *testing.T) {
+func TestNotSentIsNotReportedOfASendWithoutABodyOverAGivenTransport(t *testing.T) {
 	server := newActingServer(t)
 	late := &lateTransport{inner: server.Client().Transport, failure: scripted.ErrDialTimeout, released: make(chan struct{})}
 	late.change = func(req *http.Request) *http.Request {
@@ -225,7 +158,7 @@ func TestNotSentIsNeverSaidOfASendWithoutABodyBehindAGivenTransport(t *testing.T
 
 // A hook of TLSNextProto takes over connections of an *http.Transport, which
 // then does not report them to httptrace.
-func TestNotSentIsTrueOfATransportWithAProtocolHook(t *testing.T) {
+func TestNotSentIsNotReportedOfATransportWithAProtocolHook(t *testing.T) {
 	server := newActingServer(t)
 	secure := httptest.NewUnstartedServer(nil)
 	secure.TLS = &tls.Config{NextProtos: []string{"acme"}}
@@ -261,7 +194,7 @@ func TestNotSentIsTrueOfATransportWithAProtocolHook(t *testing.T) {
 	assert.EqualValues(t, 1, server.acted.Load())
 }
 
-func TestNotSentIsWhatAMockOfATransportBringsAbout(t *testing.T) {
+func TestNotSentIsReportedOfAMockTransport(t *testing.T) {
 	errBoom := errors.New("boom")
 	client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
 		return nil, errBoom
@@ -275,7 +208,7 @@ func TestNotSentIsWhatAMockOfATransportBringsAbout(t *testing.T) {
 	assert.EqualError(t, err, "trigger event: transport error (its text may quote the request or the response, and is withheld); nothing was sent")
 }
 
-func TestBodyIsLockedForGoodWhenItsAttemptHasEnded(t *testing.T) {
+func TestRequestBodyStaysLockedAfterItsAttempt(t *testing.T) {
 	for name, play := range map[string]scripted.Scene{
 		"after a failure":  func(*http.Request) (*http.Response, error) { return nil, scripted.ErrDialTimeout },
 		"after a response": func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 422}, nil },

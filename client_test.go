@@ -25,7 +25,7 @@ func newSecretiveClient(t *testing.T) *messaging.Client {
 	return client
 }
 
-func TestAClientPrintsWithoutItsSecrets(t *testing.T) {
+func TestClientIsPrintedWithoutItsSecrets(t *testing.T) {
 	client := newSecretiveClient(t)
 	for _, secret := range scripted.SecretHolders {
 		t.Run(secret.Name, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestAClientPrintsWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-func TestAClientIsLoggedWithoutItsSecrets(t *testing.T) {
+func TestClientIsLoggedWithoutItsSecrets(t *testing.T) {
 	client := newSecretiveClient(t)
 	var log bytes.Buffer
 	everything := &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}
@@ -56,7 +56,7 @@ func TestAClientIsLoggedWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-func TestAClientIsMarshalledWithoutItsSecrets(t *testing.T) {
+func TestClientIsMarshalledWithoutItsSecrets(t *testing.T) {
 	client := newSecretiveClient(t)
 	for _, secret := range scripted.SecretHolders {
 		t.Run(secret.Name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestAClientIsMarshalledWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-func TestAClientPrintsAsTheServiceThatItTalksTo(t *testing.T) {
+func TestClientIsPrintedAsItsBaseURL(t *testing.T) {
 	const printed = "messaging.Client(https://api.example.com/eu)"
 	client, err := messaging.NewClient("https://api.example.com/eu/", "key")
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestAClientPrintsAsTheServiceThatItTalksTo(t *testing.T) {
 	assert.Equal(t, printed, client.LogValue().String())
 }
 
-func TestAClientThatWasNeverMadePrintsToo(t *testing.T) {
+func TestClientZeroValueIsPrinted(t *testing.T) {
 	var none *messaging.Client
 	assert.Equal(t, "messaging.Client()", fmt.Sprint(messaging.Client{}))
 	assert.NotPanics(t, func() { _ = fmt.Sprintf("%v %+v %#v", none, none, none) })
@@ -99,7 +99,7 @@ func doing(r messaging.Request) serviceCall {
 	}
 }
 
-func TestARequestOfYourOwnHasAProperMethod(t *testing.T) {
+func TestDoRefusesAnInvalidMethod(t *testing.T) {
 	problems := []string{"Method must be an HTTP method in upper case"}
 	var refusals []refusal
 	for name, method := range map[string]string{
@@ -111,7 +111,7 @@ func TestARequestOfYourOwnHasAProperMethod(t *testing.T) {
 	requireAlwaysRefused(t, refusals)
 }
 
-func TestARequestOfYourOwnStaysBelowTheBaseURL(t *testing.T) {
+func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
 	const (
 		unescaped = "Path must be an escaped path"
 		elsewhere = "Path must be relative to the base URL"
@@ -161,7 +161,7 @@ func TestARequestOfYourOwnStaysBelowTheBaseURL(t *testing.T) {
 	requireAlwaysRefused(t, refusals)
 }
 
-func TestARequestOfYourOwnIsSentWhereItIsInOrder(t *testing.T) {
+func TestDoSendsAValidRequest(t *testing.T) {
 	tests := []struct {
 		name, method, path string
 		body               any
@@ -184,7 +184,7 @@ func TestARequestOfYourOwnIsSentWhereItIsInOrder(t *testing.T) {
 	}
 }
 
-func TestARequestOfYourOwnIsCheckedBeforeItIsSent(t *testing.T) {
+func TestDoValidatesTheRequest(t *testing.T) {
 	type event = messaging.Event
 	requireAlwaysRefused(t, []refusal{
 		{"a GET has no body",
@@ -209,7 +209,7 @@ func TestARequestOfYourOwnIsCheckedBeforeItIsSent(t *testing.T) {
 	})
 }
 
-func TestARefusedRequestOfYourOwnIsNamedAsYouNamedIt(t *testing.T) {
+func TestDoNamesTheOperationInItsErrors(t *testing.T) {
 	g := newGate(t)
 	named := doing(messaging.Request{Op: "archive event", Method: http.MethodDelete})(t.Context(), g.client)
 	assert.Equal(t, "archive event", requireValidationError(t, named).Op)

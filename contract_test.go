@@ -100,14 +100,14 @@ var operationCalls = map[string]operationCall{
 	},
 }
 
-func TestTheDocumentedOperationsAreThoseOfTheService(t *testing.T) {
+func TestDocumentedOperationsAreThoseOfTheService(t *testing.T) {
 	documented := documentedOperations(t)
 	assert.ElementsMatch(t, operations, distinct(maps.Values(documented)))
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(operationCalls)), slices.Collect(maps.Keys(documented)),
 		"every service method is called by the test below")
 }
 
-func TestAMethodCallsTheOperationThatItsCommentNames(t *testing.T) {
+func TestDocumentedOperationIsTheOneThatAMethodCalls(t *testing.T) {
 	for method, documented := range documentedOperations(t) {
 		t.Run(method, func(t *testing.T) {
 			call, known := operationCalls[method]
@@ -155,13 +155,13 @@ func documentedOperations(t *testing.T) map[string]string {
 	return documented
 }
 
-func TestEveryExportedNameIsDocumented(t *testing.T) {
+func TestExportedNamesAreDocumented(t *testing.T) {
 	for _, name := range exportedNames(t) {
 		assert.NotEmpty(t, strings.TrimSpace(name.comment), name.declaration)
 	}
 }
 
-func TestTheExportedNamesAreThoseOfTheGoldenList(t *testing.T) {
+func TestExportedNamesAreThoseOfTheGoldenFile(t *testing.T) {
 	const path = "testdata/api.txt"
 	var declarations []string
 	for _, name := range exportedNames(t) {
@@ -275,7 +275,7 @@ func parsePackage(t *testing.T) *doc.Package {
 	return pkg
 }
 
-func TestTheVersionIsTheLatestOfTheChangelog(t *testing.T) {
+func TestVersionIsTheLatestOfTheChangelog(t *testing.T) {
 	changelog, err := os.ReadFile("CHANGELOG.md")
 	require.NoError(t, err)
 	latest := regexp.MustCompile(`(?m)^## \[?(\d+\.\d+\.\d+[^\s\]]*)`).FindSubmatch(changelog)
@@ -283,7 +283,7 @@ func TestTheVersionIsTheLatestOfTheChangelog(t *testing.T) {
 	assert.Equal(t, string(latest[1]), messaging.Version)
 }
 
-func TestTheUserAgentTellsTheVersion(t *testing.T) {
+func TestVersionIsInTheUserAgent(t *testing.T) {
 	var userAgent string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { userAgent = r.UserAgent() }))
 	defer server.Close()
@@ -293,7 +293,7 @@ func TestTheUserAgentTellsTheVersion(t *testing.T) {
 	assert.Equal(t, "billing/1.4 messaging-go/"+messaging.Version, userAgent)
 }
 
-func TestParamsAreNeverWrittenTo(t *testing.T) {
+func TestParamsAreNotModifiedByAnyCall(t *testing.T) {
 	for name, build := range paramsOfEveryCall() {
 		t.Run(name, func(t *testing.T) {
 			reachable, call := build()
@@ -366,7 +366,7 @@ func sharedAudience() ([]messaging.CustomerParams, messaging.Audience) {
 
 // Sixty-four callers are in flight at once, and each gets the answers to its own
 // requests. Run with -race, this also shows that params can be shared.
-func TestOneClientServesManyGoroutines(t *testing.T) {
+func TestClientServesManyGoroutines(t *testing.T) {
 	const callers = 64
 	server := httptest.NewServer(newEchoService(callers))
 	defer server.Close()
@@ -449,7 +449,7 @@ func writeEcho(w http.ResponseWriter, message string, data, meta any) {
 }
 
 // What the README shows stands, line by line, in a file that is compiled and run.
-func TestTheCodeOfTheReadmeCompiles(t *testing.T) {
+func TestReadmeCodeCompiles(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	compiled := ""
@@ -497,7 +497,7 @@ func documentedTable(t *testing.T, path, prefix, separator string) []documentedR
 	return rows
 }
 
-func TestDocumentedRetriesAreThoseOfTheClient(t *testing.T) {
+func TestRetryTableOfTheDocumentationIsTrue(t *testing.T) {
 	documented := documentedTable(t, "README.md", "| ", ` \| `)
 	assert.Equal(t, documented, documentedTable(t, "doc.go", "//\t", ` {2,}`), "README and package documentation have one table")
 

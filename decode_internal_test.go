@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEveryMonthBeginsAndEndsWhereTheCalendarSays(t *testing.T) {
+func TestTimestampMonthsHaveTheDaysOfTheCalendar(t *testing.T) {
 	for year := range 10_000 {
 		for month := time.January; month <= time.December; month++ {
 			for _, day := range []int{1, 28, time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()} {
@@ -26,7 +26,7 @@ func TestEveryMonthBeginsAndEndsWhereTheCalendarSays(t *testing.T) {
 	}
 }
 
-func TestAStampIsReadByItsDigitsAloneWhereThatLeavesNoDoubt(t *testing.T) {
+func TestTimestampFastPathAgreesWithTimeParse(t *testing.T) {
 	tests := []struct {
 		name, text string
 		read       bool
@@ -59,7 +59,7 @@ func TestAStampIsReadByItsDigitsAloneWhereThatLeavesNoDoubt(t *testing.T) {
 	}
 }
 
-func TestTextsThatShareMemoryStayWhatTheyWere(t *testing.T) {
+func TestReaderStringsAreNotOverwritten(t *testing.T) {
 	var document strings.Builder
 	var wanted []string
 	for i := range 2000 {
@@ -81,7 +81,7 @@ func TestTextsThatShareMemoryStayWhatTheyWere(t *testing.T) {
 	assert.Equal(t, wanted, got)
 }
 
-func TestNamesThatShareMemoryCanBeAddedTo(t *testing.T) {
+func TestReaderListsCanBeAppendedTo(t *testing.T) {
 	r := newReader()
 	defer r.free()
 	r.reset([]byte(`["email,sms", "fax", " email, sms ,, ", ["push", "web,email"], "", " , ", null]`))
@@ -97,7 +97,7 @@ func TestNamesThatShareMemoryCanBeAddedTo(t *testing.T) {
 	assert.Equal(t, [][]string{{"email", "sms"}, {"fax"}, {"email", "sms"}, {"push", "web", "email"}, nil, nil, nil}, got)
 }
 
-func TestAListOfManyNamesHasMemoryOfItsOwn(t *testing.T) {
+func TestReaderAllocatesALongListSeparately(t *testing.T) {
 	r := newReader()
 	defer r.free()
 	var none, many, few []string
@@ -114,7 +114,7 @@ func TestAListOfManyNamesHasMemoryOfItsOwn(t *testing.T) {
 	assert.Equal(t, namesAtOnce, cap(r.names))
 }
 
-func TestAReaderThatIsNotInUseKeepsNothingThatItHandedOut(t *testing.T) {
+func TestReaderInThePoolKeepsNothing(t *testing.T) {
 	r := newReader()
 	r.reset([]byte(`{"errors":{"jane@example.com":["is nobody"]}}`))
 	r.tree()
@@ -130,7 +130,7 @@ func TestAReaderThatIsNotInUseKeepsNothingThatItHandedOut(t *testing.T) {
 	}
 }
 
-func TestAShortDocumentTakesNoMoreMemoryForItsTextsThanItHas(t *testing.T) {
+func TestReaderOfAShortDocumentTakesLittleMemory(t *testing.T) {
 	var r reader
 	r.reset([]byte(`"0123456789"`))
 	var text string
@@ -160,7 +160,7 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-func TestShallowLeavesOutWhatIsTooDeep(t *testing.T) {
+func TestNestingBeyondTheLimitIsRemoved(t *testing.T) {
 	const most = maxNesting + 1
 	nested := func(levels int, inner string) string {
 		return strings.Repeat(`{"a":[`, levels/2) + inner + strings.Repeat(`]}`, levels/2)

@@ -91,7 +91,7 @@ func (r reading[T]) member(name string) string {
 	return fmt.Sprintf("%q:%s", name, r.value)
 }
 
-func TestReadingATextThatMayBeANumber(t *testing.T) {
+func TestDecodeReadsAStringThatMayBeANumber(t *testing.T) {
 	for _, row := range []reading[string]{
 		{value: `"8a7e"`, want: "8a7e"},
 		{value: `""`},
@@ -121,7 +121,7 @@ func TestReadingATextThatMayBeANumber(t *testing.T) {
 	}
 }
 
-func TestReadingAWholeNumberInAnySpelling(t *testing.T) {
+func TestDecodeReadsAnIntegerInAnySpelling(t *testing.T) {
 	for _, row := range []reading[int]{
 		{value: `20`, want: 20}, {value: `"20"`, want: 20},
 		{value: `3.0`, want: 3}, {value: `"3.0"`, want: 3},
@@ -140,8 +140,8 @@ func TestReadingAWholeNumberInAnySpelling(t *testing.T) {
 	}
 }
 
-func TestRefusingWhatIsNoWholeNumber(t *testing.T) {
-	const notWhole = "is not an integer"
+func TestDecodeRefusesAnInvalidInteger(t *testing.T) {
+	const notWhole = "is not a whole number"
 	for _, row := range []reading[int]{
 		{value: `1.5`, problem: notWhole}, {value: `"1.5"`, problem: notWhole}, {value: `-0.5`, problem: notWhole}, {value: `15e-1`, problem: notWhole},
 		{value: `1e30`, problem: notWhole}, {value: `"1e30"`, problem: notWhole}, {value: `-1e30`, problem: notWhole}, {value: `1e999`, problem: notWhole},
@@ -163,14 +163,14 @@ func TestRefusingWhatIsNoWholeNumber(t *testing.T) {
 	}
 }
 
-func TestEveryCountIsRead(t *testing.T) {
+func TestDecodeReadsEveryCount(t *testing.T) {
 	message, err := messageIn(t, `"total_sent":1,"total_delivered":"2","total_failed":3.0,"total_complained":4e0,"total_bounced":5`)
 	require.NoError(t, err)
 	assert.Equal(t, messaging.TransactionalMessage{
 		TotalSent: 1, TotalDelivered: 2, TotalFailed: 3, TotalComplained: 4, TotalBounced: 5}, message)
 }
 
-func TestReadingABoolean(t *testing.T) {
+func TestDecodeReadsABoolean(t *testing.T) {
 	for _, row := range []reading[bool]{
 		{value: `true`, want: true}, {value: `1`, want: true},
 		{value: `false`}, {value: `0`}, {value: `null`}, {name: "a missing boolean is false"},
@@ -192,7 +192,7 @@ func TestReadingABoolean(t *testing.T) {
 	}
 }
 
-func TestReadingProviders(t *testing.T) {
+func TestDecodeReadsProviders(t *testing.T) {
 	for _, row := range []reading[[]string]{
 		{value: `null`}, {value: `""`}, {value: `" , "`}, {value: `[]`}, {name: "missing providers are none"},
 		{value: `"mailgun"`, want: []string{"mailgun"}},
@@ -216,7 +216,7 @@ func TestReadingProviders(t *testing.T) {
 	}
 }
 
-func TestReadingParameters(t *testing.T) {
+func TestDecodeReadsParameters(t *testing.T) {
 	for _, row := range []reading[[]messaging.EventParameter]{
 		{value: `null`}, {value: `[]`}, {name: "missing parameters are none"},
 		{name: "types are kept in lower case", value: `[{"name":"Plan","type":"Text"},{"name":"at","type":"TIMESTAMP","required":true},{"type":"Colour"}]`,
@@ -241,7 +241,7 @@ func TestReadingParameters(t *testing.T) {
 	}
 }
 
-func TestReadingATimestampThatLeavesNoDoubt(t *testing.T) {
+func TestDecodeReadsAnUnambiguousTimestamp(t *testing.T) {
 	second := time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
 	for text, want := range map[string]time.Time{
 		"2026-05-01T10:20:30Z":           second,
@@ -273,7 +273,7 @@ func TestReadingATimestampThatLeavesNoDoubt(t *testing.T) {
 	}
 }
 
-func TestATimestampThatCannotBeReadIsKept(t *testing.T) {
+func TestDecodeKeepsAnInvalidTimestamp(t *testing.T) {
 	for _, raw := range []string{
 		`""`, `"0000-00-00"`, `"0000-00-00 00:00:00"`, `"2026-05-01"`, `"2026-05-01T10:20Z"`, `"2026-05-01T24:00:00Z"`,
 		`"2026-02-30T10:20:30Z"`, `"2026-13-01T10:20:30Z"`, `"2026-05-01T10:20:60Z"`, `"2026-05-01T10:20:30 CET"`,
@@ -292,7 +292,7 @@ func TestATimestampThatCannotBeReadIsKept(t *testing.T) {
 	}
 }
 
-func TestNoTimestampIsNone(t *testing.T) {
+func TestDecodeReadsAMissingTimestampAsZero(t *testing.T) {
 	for name, members := range map[string]string{"missing": ``, "null": `"created_at":null`} {
 		t.Run(name, func(t *testing.T) {
 			event, err := eventIn(t, members)
@@ -302,7 +302,7 @@ func TestNoTimestampIsNone(t *testing.T) {
 	}
 }
 
-func TestEveryTimestampFieldIsRead(t *testing.T) {
+func TestDecodeReadsEveryTimestamp(t *testing.T) {
 	second := time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
 	customer, err := customerIn(t, `"customer_created_at":"2026-05-01T10:20:30Z","updated_at":"2026-05-01T10:20:31Z","last_interaction":"2026-05-01T10:20:32Z"`)
 	require.NoError(t, err)
@@ -322,7 +322,7 @@ func TestEveryTimestampFieldIsRead(t *testing.T) {
 	assert.Equal(t, messaging.TransactionalMessage{Extra: messaging.Extra{"created_at": json.RawMessage(`"0000-00-00 00:00:00"`)}}, message)
 }
 
-func TestUnknownMembersAreKeptAsTheyCame(t *testing.T) {
+func TestDecodeKeepsUnknownMembers(t *testing.T) {
 	const members = `"score":1.50,"nested":{"list":[1, {"deep":null}],"text":"\u0041"},"nothing":null,"":true,"naïve \u2603":"x","Id":"another"`
 	want := messaging.Extra{
 		"score": json.RawMessage(`1.50`), "nested": json.RawMessage(`{"list":[1, {"deep":null}],"text":"\u0041"}`),
@@ -341,7 +341,7 @@ func TestUnknownMembersAreKeptAsTheyCame(t *testing.T) {
 	assert.Equal(t, messaging.TransactionalMessage{Extra: want}, message)
 }
 
-func TestExtraIsNilWhereThereIsNothingToKeep(t *testing.T) {
+func TestDecodeLeavesExtraNilWithoutUnknownMembers(t *testing.T) {
 	for name, members := range map[string]string{
 		"no members": ``, "known members": `"id":"1","created_at":"2026-05-01T10:20:30Z"`, "null for a date": `"created_at":null`,
 		"a date that is there twice": `"created_at":"soon","created_at":"2026-05-01T10:20:30Z"`,
@@ -354,7 +354,7 @@ func TestExtraIsNilWhereThereIsNothingToKeep(t *testing.T) {
 	}
 }
 
-func TestMembersComeInAnyOrder(t *testing.T) {
+func TestDecodeReadsMembersInAnyOrder(t *testing.T) {
 	page, err := answering(t, ` { "meta" : { "per_page" : "5" } , "message" : "m" ,
 		"data" : [ { "name" : "n" , "id" : 1 } ] , "links" : { } , "success" : true } `).
 		Events.List(t.Context(), messaging.EventListParams{})
@@ -364,14 +364,14 @@ func TestMembersComeInAnyOrder(t *testing.T) {
 	assert.Equal(t, "m", page.Response.Message)
 }
 
-func TestValuesThatTheServiceHasNotAnnouncedAreKept(t *testing.T) {
+func TestDecodeKeepsUndocumentedValues(t *testing.T) {
 	message, err := messageIn(t, `"channel":"Carrier-Pigeon","message_type":"OTP"`)
 	require.NoError(t, err)
 	messageType := "OTP"
 	assert.Equal(t, messaging.TransactionalMessage{Channel: "Carrier-Pigeon", MessageType: &messageType}, message)
 }
 
-func TestWhatWasReadOutlivesTheBufferItWasReadFrom(t *testing.T) {
+func TestDecodeSharesNoMemoryWithItsBuffer(t *testing.T) {
 	bodies := make(chan string, 1)
 	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, <-bodies)
@@ -401,7 +401,7 @@ func TestWhatWasReadOutlivesTheBufferItWasReadFrom(t *testing.T) {
 	assert.Equal(t, `{"success":true,"data":"aaaa"}`, string(failure.Body))
 }
 
-func TestMetaIsReadWhereverItStands(t *testing.T) {
+func TestDecodeReadsMetaWhereverItIs(t *testing.T) {
 	const meta = `{"has_next_page":true,"has_prev_page":true,"next_page_cursor":"n","prev_page_cursor":"p","per_page":"50","total":7}`
 	full := messaging.PageMeta{HasNextPage: true, HasPrevPage: true, NextPageCursor: "n", PrevPageCursor: "p", PerPage: 50}
 	for _, row := range []struct {
@@ -498,7 +498,7 @@ var everyKindOfCall = map[string]func(*testing.T, *messaging.Client) error{
 	},
 }
 
-func TestAnAnswerThatCannotBeUnderstoodProvesNothing(t *testing.T) {
+func TestDecodeReportsUnknownDeliveryForAnInvalidResponse(t *testing.T) {
 	const notJSON = "the answer is not valid JSON"
 	for _, row := range []struct{ name, body, problem string }{
 		{"a page of HTML", "<html><body>Bad gateway</body></html>", notJSON},
@@ -544,7 +544,7 @@ func TestAnAnswerThatCannotBeUnderstoodProvesNothing(t *testing.T) {
 	}
 }
 
-func TestAnEmptyAnswerProvesNothing(t *testing.T) {
+func TestDecodeReportsUnknownDeliveryForAnEmptyResponse(t *testing.T) {
 	for name, call := range everyKindOfCall {
 		for body, what := range map[string]string{"": "empty", " \r\n\t": "blank"} {
 			t.Run(what+" to "+name, func(t *testing.T) {
@@ -558,7 +558,7 @@ func TestAnEmptyAnswerProvesNothing(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsUnderstoodWhateverItIsWrappedIn(t *testing.T) {
+func TestDecodeReadsAResponseOfAnyContentType(t *testing.T) {
 	const body = `{"success":true,"message":"fine","data":{"id":"1","data":[]}}`
 	for _, row := range []struct{ name, contentType, body string }{
 		{"a byte order mark", "application/json", "\uFEFF" + body},
@@ -578,7 +578,7 @@ func TestAnAnswerIsUnderstoodWhateverItIsWrappedIn(t *testing.T) {
 	}
 }
 
-func TestANoIsANoWhateverItsData(t *testing.T) {
+func TestDecodeReportsSuccessFalseWhateverTheData(t *testing.T) {
 	for _, data := range []string{`null`, `[]`, `[5]`, `{"per_page":["is too large"]}`, `"x"`, `false`} {
 		for name, call := range everyKindOfCall {
 			t.Run(data+" to "+name, func(t *testing.T) {
@@ -593,7 +593,7 @@ func TestANoIsANoWhateverItsData(t *testing.T) {
 	}
 }
 
-func TestInvalidUTF8InATextIsReplaced(t *testing.T) {
+func TestDecodeReplacesInvalidUTF8(t *testing.T) {
 	page, err := answering(t, `{"success":true,"message":"caf`+"\xe9"+`","data":[{"id":"a`+"\xff"+`z","k`+"\xc0"+`y":"v`+"\xed\xa0\x80"+`"}]}`).
 		Events.List(t.Context(), messaging.EventListParams{})
 	event, err := only(t, page, err)
@@ -603,7 +603,7 @@ func TestInvalidUTF8InATextIsReplaced(t *testing.T) {
 	assert.Equal(t, "caf\uFFFD", page.Response.Message)
 }
 
-func TestNestingIsLimited(t *testing.T) {
+func TestDecodeLimitsNesting(t *testing.T) {
 	for _, row := range []struct {
 		place, body string
 		around      int // levels around the place
@@ -664,7 +664,7 @@ var everyKindOfSend = map[string]func(*testing.T, *messaging.Client) error{
 	},
 }
 
-func TestUnreadableDataLeaveTheDeliveryToTheRestOfTheResponse(t *testing.T) {
+func TestDecodeOfInvalidDataKeepsTheDelivery(t *testing.T) {
 	for _, rest := range []struct {
 		name, members string
 		delivery      messaging.Delivery // as the rest says
@@ -700,7 +700,7 @@ func TestUnreadableDataLeaveTheDeliveryToTheRestOfTheResponse(t *testing.T) {
 	}
 }
 
-func TestDeepDataMustBeValidJSON(t *testing.T) {
+func TestDecodeRefusesDeepDataThatIsInvalidJSON(t *testing.T) {
 	const levels = 10_100
 	left, right := strings.Repeat("[", levels), strings.Repeat("]", levels)
 	objects, ends := strings.Repeat(`{"a":`, levels), strings.Repeat("}", levels)
@@ -753,7 +753,7 @@ func TestDeepDataMustBeValidJSON(t *testing.T) {
 	}
 }
 
-func TestDeepDataAreReadWhateverTheyAreWrappedIn(t *testing.T) {
+func TestDecodeReadsDeepDataWithinWhiteSpace(t *testing.T) {
 	body := `{"success":true,"message":"caf` + "\xe9" + `","data":` + scripted.NestedArrays(10_001) + `}`
 	for name, body := range map[string]string{
 		"nothing": body, "a byte order mark": "\uFEFF" + body, "white space": " \r\n\t" + body + " \r\n\t",
@@ -766,7 +766,7 @@ func TestDeepDataAreReadWhateverTheyAreWrappedIn(t *testing.T) {
 	}
 }
 
-func TestUnreadableRowsLeaveTheDeliveryToTheRestOfTheResponse(t *testing.T) {
+func TestDecodeOfInvalidRowsKeepsTheDelivery(t *testing.T) {
 	for _, row := range []struct{ name, data, problem string }{
 		{"a row of 10,001 levels", `"data":[{"more":` + scripted.NestedArrays(10_000) + `}]`, "data.0.more is nested too deeply"},
 		{"a nested row of 10,001 levels", `"data":{"data":[{"more":` + scripted.NestedArrays(10_000) + `}]}`, "data.data.0.more is nested too deeply"},
@@ -790,7 +790,7 @@ func TestUnreadableRowsLeaveTheDeliveryToTheRestOfTheResponse(t *testing.T) {
 	}
 }
 
-func TestBracketsInATextAreNoNesting(t *testing.T) {
+func TestDecodeIgnoresBracketsInStrings(t *testing.T) {
 	brackets := strings.Repeat(`[{`, 500)
 	event, err := eventIn(t, `"id":"`+brackets+`","more":{"text":"\"`+brackets+`\\"}`)
 	require.NoError(t, err)
@@ -798,7 +798,7 @@ func TestBracketsInATextAreNoNesting(t *testing.T) {
 	assert.Equal(t, `{"text":"\"`+brackets+`\\"}`, string(event.Extra["more"]))
 }
 
-func TestErrorsNameThePathOfWhatCannotBeRead(t *testing.T) {
+func TestDecodeErrorNamesThePath(t *testing.T) {
 	for _, row := range []struct{ name, body, problem string }{
 		{"a row that is null", `{"success":true,"data":[{},null]}`, "data.1 is null, want an object"},
 		{"a row that is a number", `{"success":true,"data":[7]}`, "data.0 is a number, want an object"},
@@ -832,7 +832,7 @@ func TestErrorsNameThePathOfWhatCannotBeRead(t *testing.T) {
 }
 
 // What follows half a word must not pass for the value that was meant.
-func TestAWordThatOnlyBeginsLikeNullIsNoValue(t *testing.T) {
+func TestDecodeRefusesALiteralThatBeginsLikeNull(t *testing.T) {
 	for _, row := range []struct{ name, body, problem string }{
 		{"for a text", `{"success":true,"data":[{"id":nope"1"}]}`, "data.0.id is not valid JSON"},
 		{"for a text that may be null", `{"success":true,"data":[{"message_type":nope"OTP"}]}`, "data.0.message_type is not valid JSON"},
@@ -855,14 +855,14 @@ func TestAWordThatOnlyBeginsLikeNullIsNoValue(t *testing.T) {
 	require.EqualError(t, event.UnmarshalJSON([]byte(`{"parameters":nope[]}`)), "messaging: parameters is not valid JSON")
 }
 
-func TestAnErrorTextStaysShortHoweverLongThePath(t *testing.T) {
+func TestDecodeErrorTextIsShortForALongPath(t *testing.T) {
 	key := strings.Repeat("k", 1<<20)
 	_, err := eventIn(t, `"`+key+`":x`)
 	requireProblem(t, "data.0."+key+" is not valid JSON", err)
 	assert.Less(t, len(err.Error()), 400)
 }
 
-func TestTheRowsOfAPageAreLimited(t *testing.T) {
+func TestDecodeLimitsTheRowsOfAPage(t *testing.T) {
 	page := func(t *testing.T, envelope string, perPage, rows int) (*messaging.Page[messaging.Event], error) {
 		t.Helper()
 		list := "[" + strings.Repeat("{},", rows-1) + "{}]"
@@ -892,7 +892,7 @@ func TestTheRowsOfAPageAreLimited(t *testing.T) {
 	}
 }
 
-func TestARowTooManyIsNoticedBeforeItIsRead(t *testing.T) {
+func TestDecodeStopsBeforeTheRowBeyondTheLimit(t *testing.T) {
 	rows := strings.Repeat("{},", 10_000)
 	_, err := answering(t, `{"success":true,"data":[`+rows+`5,{"id":{}}]}`).Events.List(t.Context(), messaging.EventListParams{})
 	requireProblem(t, "data.10000 exceeds the limit of 10000 rows: answer too large", err)
@@ -904,7 +904,7 @@ func pageOf(rows int, member, list string, elements int, element string) string 
 	return `{"success":true,"data":[` + strings.Repeat(row, rows-1) + strings.TrimSuffix(row, ",") + "]}"
 }
 
-func TestListsWithinRowsAreLimitedInTotal(t *testing.T) {
+func TestDecodeLimitsTheListsWithinRowsInTotal(t *testing.T) {
 	const problem = " exceeds the limit of 250000 list elements: answer too large"
 	for _, row := range []struct{ name, kind, body, problem string }{
 		{"250,000 parameters of one event", "a list", pageOf(1, "parameters", "[%s]", 250_000, "{}"), ""},
@@ -938,7 +938,7 @@ func TestListsWithinRowsAreLimitedInTotal(t *testing.T) {
 	require.EqualError(t, err, "messaging: parameters.250000"+problem)
 }
 
-func TestListsWithinRowsMayBeLongInALongResponse(t *testing.T) {
+func TestDecodeLimitOfListsWithinRowsGrowsWithTheResponse(t *testing.T) {
 	const parameter = `{"name":"n","type":"text","required":1}`
 	for _, row := range []struct{ rows, parameters int }{{10_000, 20}, {10_000, 30}} {
 		t.Run(fmt.Sprintf("%d events of %d parameters", row.rows, row.parameters), func(t *testing.T) {
@@ -952,7 +952,7 @@ func TestListsWithinRowsMayBeLongInALongResponse(t *testing.T) {
 	}
 }
 
-func TestAPageTooLargeTellsTheNextCursorWhereItStands(t *testing.T) {
+func TestDecodeErrorOfALargePageHasTheNextCursor(t *testing.T) {
 	rows := "[" + strings.Repeat("{},", 10_000) + "{}]"
 	for name, body := range map[string]string{
 		"before the rows": `{"success":true,"meta":` + scripted.MetaBefore("b") + `,"data":` + rows + `}`,
@@ -968,7 +968,7 @@ func TestAPageTooLargeTellsTheNextCursorWhereItStands(t *testing.T) {
 	}
 }
 
-func TestAPageSizeThatIsLetThroughUncheckedIsHarmless(t *testing.T) {
+func TestDecodeAcceptsAnyUncheckedPageSize(t *testing.T) {
 	for _, perPage := range []int{-1, -1 << 63, 1<<63 - 1} {
 		t.Run(fmt.Sprint(perPage), func(t *testing.T) {
 			client := answering(t, `{"success":true,"data":[{"id":"1"}]}`)
@@ -982,7 +982,7 @@ func TestAPageSizeThatIsLetThroughUncheckedIsHarmless(t *testing.T) {
 	}
 }
 
-func TestACreatedEventThatCannotBeReadExistsAllTheSame(t *testing.T) {
+func TestDecodeReportsAcceptedForAnInvalidCreatedEvent(t *testing.T) {
 	for _, row := range []struct{ name, body, problem string }{
 		{"no id", `{"success":true,"data":{"name":"n"}}`, "data.id is missing"},
 		{"null for an id", `{"success":true,"data":{"id":null}}`, "data.id is missing"},
@@ -1004,7 +1004,7 @@ func TestACreatedEventThatCannotBeReadExistsAllTheSame(t *testing.T) {
 	}
 }
 
-func TestACreatedEventIsReturned(t *testing.T) {
+func TestDecodeReturnsTheCreatedEvent(t *testing.T) {
 	client := answering(t, `{"success":true,"message":"Event created successfully","data":{"id":42,"name":"Order","description":"An order",
 		"parameters":[{"name":"total","type":"Numeric","required":true}],"created_at":"2026-05-01T10:20:30.123456Z","company":7}}`)
 	event, err := client.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
@@ -1015,7 +1015,7 @@ func TestACreatedEventIsReturned(t *testing.T) {
 		Extra:      messaging.Extra{"company": json.RawMessage(`7`)}}, event)
 }
 
-func TestATriggerAnsweredFalseWasRefused(t *testing.T) {
+func TestDecodeReportsRejectedForATriggerWithDataFalse(t *testing.T) {
 	for _, row := range []struct {
 		name, body, data string
 		refused          bool
@@ -1045,7 +1045,7 @@ func TestATriggerAnsweredFalseWasRefused(t *testing.T) {
 	}
 }
 
-func TestDuplicatedDataOfATriggerMustAgreeOnARefusal(t *testing.T) {
+func TestDecodeRejectsATriggerOnlyIfAllDuplicatedDataAreFalse(t *testing.T) {
 	for _, row := range []struct {
 		name, members string
 		delivery      messaging.Delivery
@@ -1084,7 +1084,7 @@ func TestDuplicatedDataOfATriggerMustAgreeOnARefusal(t *testing.T) {
 	})
 }
 
-func TestTheDataOfABroadcastMeansNothing(t *testing.T) {
+func TestDecodeIgnoresTheDataOfABroadcast(t *testing.T) {
 	for _, row := range []struct{ name, body string }{
 		{"null", `{"success":true,"data":null}`},
 		{"missing", `{"success":true}`},
@@ -1098,7 +1098,7 @@ func TestTheDataOfABroadcastMeansNothing(t *testing.T) {
 	}
 }
 
-func TestAMessageMayBeAnything(t *testing.T) {
+func TestDecodeAcceptsAnyMessage(t *testing.T) {
 	for message, want := range map[string]string{
 		`"sent"`: "sent", `null`: "", `7`: "7", `true`: "true", `{"en":"sent"}`: `{"en":"sent"}`, `["a"]`: `["a"]`,
 	} {

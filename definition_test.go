@@ -36,7 +36,7 @@ func signup(parameters ...messaging.EventParameter) messaging.Event {
 	return messaging.Event{ID: "signup", Parameters: parameters}
 }
 
-func TestDefinitionHoldsAValueAgainstTheTypeOfItsParameter(t *testing.T) {
+func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
 	const (
 		text      = "must be a string"
 		number    = "must be a number"
@@ -158,7 +158,7 @@ func TestDefinitionHoldsAValueAgainstTheTypeOfItsParameter(t *testing.T) {
 	}
 }
 
-func TestDefinitionHoldsThePayload(t *testing.T) {
+func TestDefinitionChecksThePayload(t *testing.T) {
 	type (
 		params    = messaging.EventTriggerParams
 		parameter = messaging.EventParameter
@@ -239,7 +239,7 @@ func TestDefinitionHoldsThePayload(t *testing.T) {
 	}
 }
 
-func TestDefinitionHoldsWithoutValidation(t *testing.T) {
+func TestDefinitionChecksWithoutValidation(t *testing.T) {
 	definition := signup(messaging.EventParameter{Name: "plan", Type: "text", Required: true})
 	requireAlwaysRefused(t, []refusal{
 		{"a required parameter is missing",
@@ -250,7 +250,7 @@ func TestDefinitionHoldsWithoutValidation(t *testing.T) {
 	})
 }
 
-func TestDefinitionGivesTheIDOfTheEvent(t *testing.T) {
+func TestDefinitionSetsTheIDOfTheEvent(t *testing.T) {
 	definition := signup(messaging.EventParameter{Name: "plan", Type: "text"})
 	g := newGate(t)
 	sent := g.requireSent(t, triggerWith(func(p *messaging.EventTriggerParams) {
@@ -259,7 +259,7 @@ func TestDefinitionGivesTheIDOfTheEvent(t *testing.T) {
 	assert.JSONEq(t, `{"event_id":"signup","payload":{"email":"jane@example.com","plan":"gold"}}`, sent)
 }
 
-func TestValidateGoesByItsOwnDefinition(t *testing.T) {
+func TestDefinitionValidateUsesItsOwnDefinition(t *testing.T) {
 	definition := signup(messaging.EventParameter{Name: "plan", Type: "text", Required: true})
 	another := messaging.Event{ID: "another"}
 	p := messaging.EventTriggerParams{Definition: &another, Email: "jane@example.com"}
@@ -267,7 +267,7 @@ func TestValidateGoesByItsOwnDefinition(t *testing.T) {
 	assert.Same(t, &another, p.Definition)
 }
 
-func TestDefinitionThatWasListedIsInLowerCase(t *testing.T) {
+func TestDefinitionOfAListedEventIsInLowerCase(t *testing.T) {
 	var definition messaging.Event
 	listed := []byte(`{"id":"signup","parameters":[{"name":"value","type":"Timestamp","required":true}]}`)
 	require.NoError(t, json.Unmarshal(listed, &definition))

@@ -32,7 +32,7 @@ func customersWithDevices(n int) []messaging.CustomerParams {
 	return customers
 }
 
-func TestEveryRecipientIsSent(t *testing.T) {
+func TestEncodeWritesEveryRecipient(t *testing.T) {
 	g := newGate(t)
 	for _, n := range []int{1, 2, 99, 100, 101, 102, 1000} {
 		t.Run(fmt.Sprint(n, " customers"), func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestEveryRecipientIsSent(t *testing.T) {
 	}
 }
 
-func TestABodyIsNotTouchedByTheNext(t *testing.T) {
+func TestEncodeDoesNotReuseABodyInUse(t *testing.T) {
 	var bodies []string
 	var client *messaging.Client
 	send := func(segment string) {
@@ -83,7 +83,7 @@ func skipUnderRace(t *testing.T) {
 	}
 }
 
-func TestMoreCustomersTakeNoMoreAllocations(t *testing.T) {
+func TestEncodeAllocationsDoNotGrowWithCustomers(t *testing.T) {
 	skipUnderRace(t)
 	client := scripted.NewClientOver(t, "https://api.example.com", (&measuringTransport{}).client())
 	sending := func(customers int) float64 {
@@ -96,7 +96,7 @@ func TestMoreCustomersTakeNoMoreAllocations(t *testing.T) {
 	assert.Less(t, sending(2000)-sending(1000), 100.0)
 }
 
-func TestABroadcastTakesLittleMoreMemoryThanItsBody(t *testing.T) {
+func TestEncodeMemoryIsBoundedByTheBody(t *testing.T) {
 	skipUnderRace(t)
 	long, short := customersWithDevices(20_000), customersWithDevices(20_000)
 	for i := range 100 {
@@ -126,7 +126,7 @@ func TestABroadcastTakesLittleMoreMemoryThanItsBody(t *testing.T) {
 	}
 }
 
-func TestARowTakesLessThanAnAllocation(t *testing.T) {
+func TestDecodeTakesLessThanOneAllocationPerRow(t *testing.T) {
 	skipUnderRace(t)
 	listing := func(rows int) float64 {
 		client := scripted.NewClientOver(t, "https://api.example.com", (&measuringTransport{answer: pageOfCustomers(rows)}).client())

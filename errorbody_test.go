@@ -18,7 +18,7 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-func TestErrorBodies(t *testing.T) {
+func TestErrorBodyShapes(t *testing.T) {
 	tests := []struct {
 		name    string
 		body    string
@@ -132,14 +132,14 @@ func TestErrorBodies(t *testing.T) {
 	}
 }
 
-func TestAListOfMessagesIsNotLostBesideTheNameOfTheStatus(t *testing.T) {
+func TestErrorBodyKeepsMessagesBesideTheStatusText(t *testing.T) {
 	const body = `{"statusCode":422,"message":["subject is required","email is taken"],"error":"Unprocessable Entity"}`
 	err := scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(422, body))
 	assert.ErrorContains(t, err, "subject is required")
 	assert.ErrorContains(t, err, "email is taken")
 }
 
-func TestEveryStatusHasItsBodyRead(t *testing.T) {
+func TestErrorBodyIsReadForEveryStatus(t *testing.T) {
 	const body = `{"success":false,"code":"E42","message":"No.","errors":{"subject":["is required"]}}`
 	for _, status := range []int{200, 201, 300, 302, 400, 401, 403, 404, 409, 422, 429, 500, 503, 599} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -167,7 +167,7 @@ func (h *hugeBody) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestErrorBodiesAreBounded(t *testing.T) {
+func TestErrorBodyIsBounded(t *testing.T) {
 	var manyFields strings.Builder
 	manyFields.WriteString(`{"success":false,"message":"Invalid.","errors":{"f0":["0"]`)
 	for i := range 100_000 - 1 {
@@ -202,7 +202,7 @@ func TestErrorBodiesAreBounded(t *testing.T) {
 	})
 }
 
-func TestErrorBodiesTakeNoMoreMemoryThanTheirLengthJustifies(t *testing.T) {
+func TestErrorBodyMemoryIsBoundedByItsLength(t *testing.T) {
 	const half = scripted.MaxKeptBody / 2
 	tests := map[string]string{
 		"many messages":                         `["` + strings.Repeat(`a","`, scripted.MaxKeptBody/4) + `"]`,
@@ -220,7 +220,7 @@ func TestErrorBodiesTakeNoMoreMemoryThanTheirLengthJustifies(t *testing.T) {
 	}
 }
 
-func TestErrorBodyThatBreaksOffIsKept(t *testing.T) {
+func TestErrorBodyIsKeptWhenCutShort(t *testing.T) {
 	broken := io.MultiReader(strings.NewReader(`{"message":"Invalid.","errors":`), iotest.ErrReader(scripted.ErrReset))
 	var answer *messaging.APIError
 	require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.RespondsFrom(422, broken)), &answer)
@@ -229,7 +229,7 @@ func TestErrorBodyThatBreaksOffIsKept(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryRejected, messaging.DeliveryOf(answer), "the status came whole")
 }
 
-func TestAProblemCanHaveItsMessagesInAList(t *testing.T) {
+func TestErrorBodyReadsAListOfMessagesOfAProblem(t *testing.T) {
 	for _, key := range []string{"message", "messages", "errors"} {
 		answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
 			body := `{"errors":[{"field":"subject","` + key + `":["is required","is short"]}]}`

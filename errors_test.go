@@ -19,7 +19,7 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-func TestDeliveryInWords(t *testing.T) {
+func TestDeliveryString(t *testing.T) {
 	tests := map[messaging.Delivery]string{
 		messaging.DeliveryUnknown:  "unknown",
 		messaging.DeliveryNotSent:  "not sent",
@@ -89,7 +89,7 @@ func TestDeliveryOf(t *testing.T) {
 	}
 }
 
-func TestErrorsMadeByHand(t *testing.T) {
+func TestErrorsOfTheZeroValue(t *testing.T) {
 	tests := map[string]struct {
 		err      error
 		delivery messaging.Delivery
@@ -184,7 +184,7 @@ func TestErrorTexts(t *testing.T) {
 // unprintable holds what could forge or hide a line in a log or a terminal.
 const unprintable = "\x1b[31mred\x00\r\nforged\u2028line\u2029\u0085\u202e\ufeff\a\x7f\xff"
 
-func TestErrorTextIsOneShortLine(t *testing.T) {
+func TestErrorTextsAreOneShortLine(t *testing.T) {
 	manyFields := make([]messaging.FieldError, 1000)
 	for i := range manyFields {
 		manyFields[i] = messaging.FieldError{Field: fmt.Sprintf("recipients.%d.email", i), Messages: []string{unprintable}}
@@ -232,7 +232,7 @@ func TestErrorTextIsOneShortLine(t *testing.T) {
 	})
 }
 
-func TestSentinelsOfStatuses(t *testing.T) {
+func TestErrorSentinelsOfStatuses(t *testing.T) {
 	sentinels := []error{
 		messaging.ErrValidation, messaging.ErrUnauthorized, messaging.ErrForbidden, messaging.ErrNotFound,
 		messaging.ErrCustomerNotFound, messaging.ErrRateLimited, messaging.ErrServer, messaging.ErrBadCursor,
@@ -256,7 +256,7 @@ func TestSentinelsOfStatuses(t *testing.T) {
 	}
 }
 
-func TestSentinelsThatAreNoStatus(t *testing.T) {
+func TestErrorSentinelsWithoutAStatus(t *testing.T) {
 	getCustomer := func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := client.Customers.Get(ctx, "c-1", opts...)
 		return err
@@ -292,7 +292,7 @@ func TestSentinelsThatAreNoStatus(t *testing.T) {
 	})
 }
 
-func TestErrorsAreFoundByType(t *testing.T) {
+func TestErrorsAsFindsEveryType(t *testing.T) {
 	read := scripted.Do(messaging.Request{Op: "list tags", Method: "GET", Path: "/v1/tags"})
 	tests := []struct {
 		name string
@@ -372,7 +372,7 @@ func assertCall(t *testing.T, call messaging.Call, op, method, path string) {
 	assert.Equal(t, 1, call.Attempts)
 }
 
-func TestAttemptTimeoutIsATimeoutButNotTheCallersDeadline(t *testing.T) {
+func TestErrAttemptTimeoutIsATimeoutButNotTheDeadlineOfTheCaller(t *testing.T) {
 	var network net.Error
 	require.ErrorAs(t, messaging.ErrAttemptTimeout, &network)
 	assert.True(t, network.Timeout())
@@ -385,7 +385,7 @@ func TestAttemptTimeoutIsATimeoutButNotTheCallersDeadline(t *testing.T) {
 	})
 }
 
-func TestErrorOfATriggerTellsThatDataWasFalse(t *testing.T) {
+func TestErrorTextOfATriggerNamesDataFalse(t *testing.T) {
 	err := scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(200, `{"success":true,"data":false}`))
 	assert.EqualError(t, err, "trigger event: 200 with data false; it was refused")
 	err = scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(200, `{"success":false,"data":false}`))

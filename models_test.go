@@ -18,7 +18,7 @@ import (
 
 var oneSecond = time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
 
-func TestModelsHaveTheFormOfTheService(t *testing.T) {
+func TestModelsHaveTheWireFormOfTheService(t *testing.T) {
 	empty, oneTime := "", "OTP"
 	for _, row := range []struct {
 		name  string
@@ -69,7 +69,7 @@ func TestModelsHaveTheFormOfTheService(t *testing.T) {
 	}
 }
 
-func TestWhatWasReadIsStoredAndReadBackUnchanged(t *testing.T) {
+func TestModelsSurviveARoundTrip(t *testing.T) {
 	for _, row := range []struct{ name, members string }{
 		{"nothing", ``},
 		{"nulls", `"customer_created_at":null,"created_at":null,"providers":null,"message_type":null,"parameters":null,"id":null,"total_sent":null`},
@@ -114,7 +114,7 @@ func TestWhatWasReadIsStoredAndReadBackUnchanged(t *testing.T) {
 	}
 }
 
-func TestTimesAreWrittenInUTCWhateverTheirZone(t *testing.T) {
+func TestModelsEncodeTimesInUTC(t *testing.T) {
 	elsewhere := oneSecond.In(time.FixedZone("two hours east", 2*60*60))
 	for wire, model := range map[string]json.Marshaler{
 		`"created_at":"2026-05-01T10:20:30.000000Z"`:    messaging.Event{CreatedAt: elsewhere},
@@ -132,7 +132,7 @@ func TestTimesAreWrittenInUTCWhateverTheirZone(t *testing.T) {
 	}
 }
 
-func TestExtraIsWrittenBesideTheFieldsAndNeverInTheirPlace(t *testing.T) {
+func TestModelsEncodeExtraBesideTheFields(t *testing.T) {
 	extra := messaging.Extra{"id": json.RawMessage(`"extra"`), "customer_id": json.RawMessage(`"extra"`), "email": json.RawMessage(`"extra"`),
 		"created_at": json.RawMessage(`"0000-00-00"`), "customer_created_at": json.RawMessage(`"0000-00-00"`), "more": json.RawMessage(`[1]`)}
 	for _, row := range []struct {
@@ -163,7 +163,7 @@ func TestExtraIsWrittenBesideTheFieldsAndNeverInTheirPlace(t *testing.T) {
 	assert.Equal(t, `"extra"`, string(extra["id"]), "Extra is not written to")
 }
 
-func TestExtraThatIsNoJSONCannotBeWritten(t *testing.T) {
+func TestModelsRefuseToEncodeAnInvalidExtra(t *testing.T) {
 	extra := messaging.Extra{"more": json.RawMessage(`{`)}
 	for _, model := range []any{messaging.Event{Extra: extra}, messaging.Customer{Extra: extra}, messaging.TransactionalMessage{Extra: extra}} {
 		_, err := json.Marshal(model)
@@ -171,7 +171,7 @@ func TestExtraThatIsNoJSONCannotBeWritten(t *testing.T) {
 	}
 }
 
-func TestModelsAreMarshalledByValueByPointerAndWithinOthers(t *testing.T) {
+func TestModelsAreMarshalledByValueByPointerAndNested(t *testing.T) {
 	customer := messaging.Customer{CustomerID: "1"}
 	const wire = `{"customer_id":"1","first_name":"","last_name":"","email":"","phone_no":"","providers":""}`
 	for want, value := range map[string]any{
@@ -183,7 +183,7 @@ func TestModelsAreMarshalledByValueByPointerAndWithinOthers(t *testing.T) {
 	}
 }
 
-func TestUnmarshallingNullChangesNothing(t *testing.T) {
+func TestModelsAreUnchangedByNull(t *testing.T) {
 	event := messaging.Event{ID: "1", Extra: messaging.Extra{"a": json.RawMessage(`1`)}}
 	require.NoError(t, json.Unmarshal([]byte(`null`), &event))
 	require.NoError(t, event.UnmarshalJSON([]byte(`null`)))
@@ -200,7 +200,7 @@ func TestUnmarshallingNullChangesNothing(t *testing.T) {
 	assert.Equal(t, messaging.TransactionalMessage{ID: "1"}, message)
 }
 
-func TestModelsAreUnmarshalledWithinOthers(t *testing.T) {
+func TestModelsAreUnmarshalledNested(t *testing.T) {
 	var events []messaging.Event
 	require.NoError(t, json.Unmarshal([]byte(`[{"id":1},null,{"id":"2"}]`), &events))
 	assert.Equal(t, []messaging.Event{{ID: "1"}, {}, {ID: "2"}}, events)
@@ -216,7 +216,7 @@ func TestModelsAreUnmarshalledWithinOthers(t *testing.T) {
 	assert.Equal(t, 3, holder.Messages[0].TotalSent)
 }
 
-func TestAModelThatCannotBeReadStaysAsItWas(t *testing.T) {
+func TestModelsAreUnchangedByInvalidJSON(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		model   json.Unmarshaler
@@ -242,7 +242,7 @@ func TestAModelThatCannotBeReadStaysAsItWas(t *testing.T) {
 	}
 }
 
-func TestAListedCustomerBecomesARecipient(t *testing.T) {
+func TestModelsListedCustomerBecomesARecipient(t *testing.T) {
 	customer := messaging.Customer{CustomerID: "7", FirstName: "Ada", LastName: "Lovelace", Email: "ada@example.com", PhoneNo: "+441234567890",
 		CreatedAt: oneSecond, Providers: []string{"mailgun"}, Extra: messaging.Extra{"score": json.RawMessage(`1`)}}
 	assert.Equal(t, messaging.CustomerParams{CustomerID: "7", FirstName: "Ada", LastName: "Lovelace",
@@ -250,7 +250,7 @@ func TestAListedCustomerBecomesARecipient(t *testing.T) {
 	assert.Equal(t, messaging.CustomerParams{}, messaging.Customer{}.Params())
 }
 
-func TestParameterTypesAreSentInLowerCaseAndReadInAny(t *testing.T) {
+func TestParameterTypeIsEncodedInLowerCase(t *testing.T) {
 	sent := make(chan string, 1)
 	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -267,7 +267,7 @@ func TestParameterTypesAreSentInLowerCaseAndReadInAny(t *testing.T) {
 	assert.Equal(t, messaging.ParameterType("Text"), given[0].Type, "the params are not written to")
 }
 
-func TestAParameterIsReadWithItsTypeInLowerCase(t *testing.T) {
+func TestParameterTypeIsDecodedInLowerCase(t *testing.T) {
 	var parameter messaging.EventParameter
 	require.NoError(t, json.Unmarshal([]byte(`{"name":"at","type":"Timestamp","required":1}`), &parameter))
 	require.Equal(t, messaging.EventParameter{Name: "at", Type: messaging.ParameterTimestamp, Required: true}, parameter)

@@ -38,7 +38,7 @@ var (
 	_ messaging.RequestOption = messaging.WithRepeatableSend()
 )
 
-func TestAnOptionIsAcceptedOnlyWhereItMeansSomething(t *testing.T) {
+func TestOptionsAreOfferedOnlyWhereTheyApply(t *testing.T) {
 	_, forClients := any(messaging.WithRepeatableSend()).(messaging.Option)
 	assert.False(t, forClients, "to send twice is decided call by call")
 
@@ -58,7 +58,7 @@ func TestAnOptionIsAcceptedOnlyWhereItMeansSomething(t *testing.T) {
 	}
 }
 
-func TestABadBaseURLIsRefused(t *testing.T) {
+func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 	const (
 		noURL       = "baseURL must be a URL"
 		notAbsolute = "baseURL must be an absolute URL, such as https://api.example.com"
@@ -124,13 +124,13 @@ func TestABadBaseURLIsRefused(t *testing.T) {
 	}
 }
 
-func TestEverythingThatIsWrongWithABaseURLIsReported(t *testing.T) {
+func TestNewClientReportsEveryProblemOfABaseURL(t *testing.T) {
 	_, err := messaging.NewClient("http://canary:canary@api.example.com/..?canary#canary", "key")
 	requireRefused(t, err, "baseURL must be https unless it is on a loopback address; see WithInsecureHTTP, "+
 		"must not hold credentials, must not have a query or a fragment, must not have dot segments")
 }
 
-func TestAGoodBaseURLIsTaken(t *testing.T) {
+func TestNewClientAcceptsAValidBaseURL(t *testing.T) {
 	tests := []struct {
 		name    string
 		url     string
@@ -181,7 +181,7 @@ var badKeys = []struct{ name, key, problem string }{
 	{"a key of 4097 bytes is too long", strings.Repeat("k", 4097), "must not be longer than 4 KiB"},
 }
 
-func TestABadKeyIsRefused(t *testing.T) {
+func TestNewClientRefusesAnInvalidKey(t *testing.T) {
 	for _, bad := range badKeys {
 		t.Run(bad.name, func(t *testing.T) {
 			client, err := messaging.NewClient(baseURL, bad.key)
@@ -191,7 +191,7 @@ func TestABadKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestABadKeyFromAKeySourceIsNotSent(t *testing.T) {
+func TestKeySourceWithAnInvalidKeySendsNothing(t *testing.T) {
 	for _, bad := range badKeys {
 		t.Run(bad.name, func(t *testing.T) {
 			g := newGateWithKey(t, "", messaging.WithKeySource(func(context.Context) (string, error) { return bad.key, nil }))
@@ -205,7 +205,7 @@ func TestABadKeyFromAKeySourceIsNotSent(t *testing.T) {
 	}
 }
 
-func TestACallWithoutAKeyFromTheKeySourceIsNotSent(t *testing.T) {
+func TestKeySourceWithoutAKeySendsNothing(t *testing.T) {
 	failure := errors.New("the vault is sealed")
 	g := newGateWithKey(t, "", messaging.WithKeySource(func(context.Context) (string, error) { return canary, failure }))
 	err := gettingCustomer("42")(t.Context(), g.client)
@@ -215,14 +215,14 @@ func TestACallWithoutAKeyFromTheKeySourceIsNotSent(t *testing.T) {
 	assert.Empty(t, g.take())
 }
 
-func TestTheLongestKeyIsTaken(t *testing.T) {
+func TestNewClientAcceptsTheLongestKey(t *testing.T) {
 	_, err := messaging.NewClient(baseURL, strings.Repeat("k", 4096))
 	require.NoError(t, err)
 	_, err = messaging.NewClient(baseURL, "!~")
 	require.NoError(t, err)
 }
 
-func TestABadOptionIsRefused(t *testing.T) {
+func TestOptionsRefuseInvalidArguments(t *testing.T) {
 	const negative, order = "WithRetryPolicy must not have a negative field", "WithRetryPolicy must not have a MaxWait below its MinWait"
 	policy := func(p messaging.RetryPolicy) messaging.Option { return messaging.WithRetryPolicy(p) }
 	tests := []struct {
@@ -261,7 +261,7 @@ func TestABadOptionIsRefused(t *testing.T) {
 	}
 }
 
-func TestEveryBadArgumentOfAClientIsReportedAtOnce(t *testing.T) {
+func TestNewClientReportsEveryInvalidArgument(t *testing.T) {
 	_, err := messaging.NewClient("https://user:canary@api.example.com", "ca nary",
 		messaging.WithMaxResponseBytes(-1), nil, messaging.WithHTTPClient(nil), messaging.WithHeader("Host", canary))
 	requireRefused(t, err, "WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
@@ -269,7 +269,7 @@ func TestEveryBadArgumentOfAClientIsReportedAtOnce(t *testing.T) {
 	assert.Equal(t, "new client", requireValidationError(t, err).Op)
 }
 
-func TestAHeaderThatDecidesOverSafetyCannotBeSet(t *testing.T) {
+func TestOptionsRefuseReservedHeaders(t *testing.T) {
 	const noName = "WithHeader has a key that is not a header name"
 	const control = "WithHeader has a value with control characters for X-Trace"
 	tests := []struct {
@@ -315,7 +315,7 @@ type neverBusy struct{}
 
 func (neverBusy) Wait(context.Context) error { return nil }
 
-func TestGoodOptionsAreTaken(t *testing.T) {
+func TestOptionsAcceptValidArguments(t *testing.T) {
 	_, err := messaging.NewClient(baseURL, "",
 		messaging.WithKeySource(func(context.Context) (string, error) { return "key", nil }),
 		messaging.WithHTTPClient(new(http.Client)), messaging.WithLogger(slog.New(slog.DiscardHandler)),
@@ -327,7 +327,7 @@ func TestGoodOptionsAreTaken(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestHeadersAddUpAndTheOneSetLastIsSent(t *testing.T) {
+func TestOptionsMergeHeadersAndTheLastOneWins(t *testing.T) {
 	list := listingCustomers(messaging.CustomerListParams{})
 	g := newGate(t, messaging.WithHeader("X-Team", "billing"), messaging.WithHeader("X-Trace", "of the client"))
 	g.requireSent(t, list, messaging.WithHeader("x-trace", "of the call"), messaging.WithHeader("X-Shard", "7"))

@@ -160,7 +160,7 @@ func badCursor(cursor, next, text string) *rangeEnding {
 		text: "can't understand the answer (200): meta.next_page_cursor " + text + ": bad cursor; it is safe to ask again"}
 }
 
-func TestRangeEnds(t *testing.T) {
+func TestPagesEnd(t *testing.T) {
 	for _, row := range []walk{
 		{name: "an empty list has no items",
 			script: scripted.Pages{"": {Meta: scripted.MetaOfLastPage}}, asked: []string{""}},
@@ -215,8 +215,8 @@ func TestRangeEnds(t *testing.T) {
 	}
 }
 
-func TestRangeRefusesACursorThatLeadsAstray(t *testing.T) {
-	const circle, nowhere = "is the cursor of an earlier page", "is missing although has_next_page is true"
+func TestPagesRefuseABadCursor(t *testing.T) {
+	const circle, nowhere = "leads back to an earlier page", "has a next page without a cursor"
 	for _, row := range []walk{
 		{name: "a cursor that stays where it is",
 			script: threePages.With("b", scripted.Page{Items: []string{"b1"}, Meta: scripted.MetaBefore("b")}),
@@ -261,7 +261,7 @@ func manyEmptyPages(count int) (scripted.Pages, []string) {
 	return pages, append(cursors, strconv.Itoa(count+1))
 }
 
-func TestRangeGoesThroughEmptyPagesButNotForEver(t *testing.T) {
+func TestPagesSkipEmptyPagesUpToALimit(t *testing.T) {
 	hundred, throughHundred := manyEmptyPages(100)
 	tooMany, throughTooMany := manyEmptyPages(101)
 	interrupted, throughInterrupted := manyEmptyPages(150)
@@ -279,7 +279,7 @@ func TestRangeGoesThroughEmptyPagesButNotForEver(t *testing.T) {
 	}
 }
 
-func TestRangeEndsWithTheErrorOfAnyPage(t *testing.T) {
+func TestPagesEndWithTheErrorOfAnyPage(t *testing.T) {
 	for _, failure := range []struct {
 		name      string
 		page      scripted.Page // its meta is that of the page in whose place it stands
@@ -321,12 +321,12 @@ func TestRangeEndsWithTheErrorOfAnyPage(t *testing.T) {
 	}
 }
 
-func TestNoPageIsSkippedToWhereThereIsNone(t *testing.T) {
+func TestPageErrorHasNoNextCursorOnTheLastPage(t *testing.T) {
 	walk{script: scripted.Pages{"": {Rows: `[5]`, Meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}, asked: []string{""},
 		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number where an object is due"}}.run(t)
 }
 
-func TestPageErrorNamesNoNextCursorWhereDataIsDuplicated(t *testing.T) {
+func TestPageErrorHasNoNextCursorForDuplicatedData(t *testing.T) {
 	const data = `"data":{"data":[5],"meta":{"next_page_cursor":"c"}}`
 	for name, body := range map[string]string{
 		"meta within the first": `{"success":true,` + data + `,"data":[]}`,
@@ -338,7 +338,7 @@ func TestPageErrorNamesNoNextCursorWhereDataIsDuplicated(t *testing.T) {
 	}
 }
 
-func TestRangeStopsAtMetaWithDuplicates(t *testing.T) {
+func TestPagesStopAtMetaWithDuplicates(t *testing.T) {
 	const flag, cursor = "meta.has_next_page is duplicated", "meta.next_page_cursor is duplicated"
 	for _, row := range []struct{ name, meta, problem string }{
 		{"has_next_page true, then false", `{"has_next_page":true,"next_page_cursor":"c","has_next_page":false}`, flag},
@@ -353,7 +353,7 @@ func TestRangeStopsAtMetaWithDuplicates(t *testing.T) {
 	}
 }
 
-func TestBreakStopsAsking(t *testing.T) {
+func TestPagesStopAtABreak(t *testing.T) {
 	all := []string{"a1", "a2", "b1", "b2", "c1", "c2"}
 	for i, row := range []walk{
 		{name: "within the first page", asked: []string{""}},
@@ -368,12 +368,12 @@ func TestBreakStopsAsking(t *testing.T) {
 	}
 }
 
-func TestBreakOnTheLastItemHidesTheErrorBehindIt(t *testing.T) {
+func TestPagesBreakOnTheLastItemHidesALaterError(t *testing.T) {
 	walk{script: scripted.Pages{"": {Items: []string{"a1"}, Meta: `{"has_next_page":true}`}}, stopAt: "a1",
 		items: []string{"a1"}, asked: []string{""}}.run(t)
 }
 
-func TestCursorsComeBackAsTheyWere(t *testing.T) {
+func TestPagesSendCursorsUnchanged(t *testing.T) {
 	for _, cursor := range []string{
 		"+/=&%", "a b", "%2B", "?#", `"\`, "naïve ☃ 𝄞", "\n\t\x00", "a;b", ",", "..", strings.Repeat("eyJpZCI6MX0", 200),
 	} {
@@ -384,7 +384,7 @@ func TestCursorsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestNothingIsSentBeforeTheRange(t *testing.T) {
+func TestPagesSendNothingBeforeTheRange(t *testing.T) {
 	service := scripted.NewListService(scripted.Lists[0], threePages)
 	client, _ := serve(t, service)
 	for _, kind := range scripted.Lists {
@@ -394,7 +394,7 @@ func TestNothingIsSentBeforeTheRange(t *testing.T) {
 	assert.Empty(t, service.Cursors())
 }
 
-func TestEveryRangeStartsOver(t *testing.T) {
+func TestPagesStartOverWithEachRange(t *testing.T) {
 	for _, kind := range scripted.Lists {
 		t.Run(kind.Name, func(t *testing.T) {
 			service := scripted.NewListService(kind, threePages)
@@ -418,7 +418,7 @@ func TestEveryRangeStartsOver(t *testing.T) {
 	}
 }
 
-func TestOneIteratorServesManyRangesAtOnce(t *testing.T) {
+func TestPagesServeConcurrentRanges(t *testing.T) {
 	client, _ := serve(t, scripted.NewListService(scripted.Lists[1], threePages))
 	items := scripted.Lists[1].All(t.Context(), client, "")
 	var ranges sync.WaitGroup
@@ -432,7 +432,7 @@ func TestOneIteratorServesManyRangesAtOnce(t *testing.T) {
 	ranges.Wait()
 }
 
-func TestAFailedRangeIsResumedWhereItFailed(t *testing.T) {
+func TestPagesResumeAtTheCursorOfTheError(t *testing.T) {
 	for _, kind := range scripted.Lists {
 		for _, failing := range []string{"", "b", "c"} {
 			t.Run(fmt.Sprintf("%s, at %q", kind.Name, failing), func(t *testing.T) {
@@ -451,7 +451,7 @@ func TestAFailedRangeIsResumedWhereItFailed(t *testing.T) {
 	}
 }
 
-func TestAPageThatCannotBeReadIsSkipped(t *testing.T) {
+func TestPagesSkipAnInvalidPage(t *testing.T) {
 	for _, kind := range scripted.Lists {
 		t.Run(kind.Name, func(t *testing.T) {
 			client, _ := serve(t, scripted.NewListService(kind, threePages.With("b", scripted.Page{Rows: `["?"]`, Meta: scripted.MetaBefore("c")})))
@@ -466,7 +466,7 @@ func TestAPageThatCannotBeReadIsSkipped(t *testing.T) {
 	}
 }
 
-func TestARangeLeftBehindEmptyPagesIsContinued(t *testing.T) {
+func TestPagesContinueAfterEmptyPages(t *testing.T) {
 	pages, _ := manyEmptyPages(101)
 	client, _ := serve(t, scripted.NewListService(scripted.Lists[0], pages))
 	_, err := messaging.Collect(scripted.Lists[0].All(t.Context(), client, ""))
@@ -478,7 +478,7 @@ func TestARangeLeftBehindEmptyPagesIsContinued(t *testing.T) {
 	assert.Equal(t, []string{"last"}, rest)
 }
 
-func TestPagesYieldsNoPageWithTheError(t *testing.T) {
+func TestPagesYieldNoPageWithAnError(t *testing.T) {
 	client, _ := serve(t, scripted.NewListService(scripted.Lists[0], threePages.With("b", scripted.Page{Rows: `[5]`, Meta: scripted.MetaBefore("c")})))
 	var got []*messaging.Page[messaging.Event]
 	var failure error
@@ -498,7 +498,7 @@ func TestPagesYieldsNoPageWithTheError(t *testing.T) {
 	assert.Nil(t, got[0].Response.Data, "the rows are in Items")
 }
 
-func TestAllYieldsTheZeroItemWithTheError(t *testing.T) {
+func TestPagesAllYieldsTheZeroItemWithAnError(t *testing.T) {
 	client, _ := serve(t, scripted.NewListService(scripted.Lists[0], scripted.Pages{"": {Rows: `[{"id":"a1","surprise":1},{"id":"a2"},5]`}}))
 	yielded := 0
 	for event, err := range client.Events.All(t.Context(), messaging.EventListParams{}) {
@@ -509,7 +509,7 @@ func TestAllYieldsTheZeroItemWithTheError(t *testing.T) {
 	assert.Equal(t, 1, yielded, "nothing of a page comes that can't be read to its end")
 }
 
-func TestARangeWithWrongArgumentsSendsNothing(t *testing.T) {
+func TestPagesWithInvalidArgumentsSendNothing(t *testing.T) {
 	service := scripted.NewListService(scripted.Lists[1], threePages)
 	client, _ := serve(t, service)
 	customers, err := messaging.Collect(client.Customers.All(t.Context(),
@@ -520,7 +520,7 @@ func TestARangeWithWrongArgumentsSendsNothing(t *testing.T) {
 	assert.Empty(t, service.Cursors())
 }
 
-func TestCollectReturnsTheItemsBeforeTheError(t *testing.T) {
+func TestCollectReturnsTheItemsBeforeAnError(t *testing.T) {
 	failure := assert.AnError
 	for _, row := range []struct {
 		name  string
@@ -550,7 +550,7 @@ func TestCollectReturnsTheItemsBeforeTheError(t *testing.T) {
 	}
 }
 
-func TestTheNextPageIsOnItsWayWhileTheLoopWorks(t *testing.T) {
+func TestReadAheadRequestsTheNextPageDuringTheLoop(t *testing.T) {
 	fourPages := threePages.With("c", scripted.Page{Items: []string{"c1"}, Meta: scripted.MetaBefore("d")}).
 		With("d", scripted.Page{Items: []string{"d1"}, Meta: scripted.MetaOfLastPage})
 	for _, row := range []struct {
@@ -616,7 +616,7 @@ func (s *stalling) hungUp(t *testing.T) {
 	}
 }
 
-func TestLeavingARangeCancelsTheRequestInFlight(t *testing.T) {
+func TestPagesCancelTheRequestInFlightAtABreak(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, items iter.Seq2[string, error], atSecondPage func()){
 		"by break": func(t *testing.T, items iter.Seq2[string, error], atSecondPage func()) {
 			for id := range items {
@@ -672,7 +672,7 @@ func TestLeavingARangeCancelsTheRequestInFlight(t *testing.T) {
 	}
 }
 
-func TestARangeObeysItsContext(t *testing.T) {
+func TestPagesObeyTheirContext(t *testing.T) {
 	all := []string{"a1", "a2", "b1", "b2"}
 	for _, row := range []struct {
 		name     string
@@ -719,7 +719,7 @@ func TestARangeObeysItsContext(t *testing.T) {
 	}
 }
 
-func TestARangeEndsWhenItsDeadlinePasses(t *testing.T) {
+func TestPagesEndAtTheDeadline(t *testing.T) {
 	for _, kind := range scripted.Lists {
 		for _, stalled := range []string{"", "b", "c"} {
 			t.Run(fmt.Sprintf("%s, at %q", kind.Name, stalled), func(t *testing.T) {
@@ -741,7 +741,7 @@ func TestARangeEndsWhenItsDeadlinePasses(t *testing.T) {
 	}
 }
 
-func TestAListWithoutEndIsReadAsFarAsTheLoopGoes(t *testing.T) {
+func TestPagesOfAnEndlessListAreReadLazily(t *testing.T) {
 	kind := scripted.Lists[0]
 	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
@@ -752,7 +752,7 @@ func TestAListWithoutEndIsReadAsFarAsTheLoopGoes(t *testing.T) {
 	assert.Len(t, got, 1000)
 }
 
-func TestFiltersAndPageSizeGoWithEveryPage(t *testing.T) {
+func TestPagesRepeatFiltersAndPageSize(t *testing.T) {
 	kind, asked := scripted.Lists[1], make(chan string, 3)
 	service := scripted.NewListService(kind, threePages)
 	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -768,7 +768,7 @@ func TestFiltersAndPageSizeGoWithEveryPage(t *testing.T) {
 	assert.Equal(t, "cursor=c&"+filters, <-asked)
 }
 
-func TestAPanicWhileReadingAheadReachesTheLoop(t *testing.T) {
+func TestReadAheadPanicReachesTheLoop(t *testing.T) {
 	requests := 0
 	answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
 		if requests++; requests == 3 {
@@ -788,7 +788,7 @@ func TestAPanicWhileReadingAheadReachesTheLoop(t *testing.T) {
 	require.Equal(t, 2, seen, "the items of the pages before it")
 }
 
-func TestSkippingAPageThatLeadsBackIsNotOffered(t *testing.T) {
+func TestPageErrorHasNoNextCursorForALoop(t *testing.T) {
 	for _, next := range []string{"a", "", "b"} {
 		answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
 			body := fmt.Sprintf(`{"success":true,"data":[7],"meta":{"has_next_page":true,"next_page_cursor":%q}}`, next)
@@ -803,7 +803,7 @@ func TestSkippingAPageThatLeadsBackIsNotOffered(t *testing.T) {
 	}
 }
 
-func TestACustomerIsLookedForBehindAnEmptyPage(t *testing.T) {
+func TestPagesFindACustomerBehindAnEmptyPage(t *testing.T) {
 	pages := map[string]string{
 		"":  `{"data":[],"meta":{"has_next_page":true,"next_page_cursor":"b"}}`,
 		"b": `{"data":[{"customer_id":"7"}],"meta":{"has_next_page":false}}`,
@@ -819,7 +819,7 @@ func TestACustomerIsLookedForBehindAnEmptyPage(t *testing.T) {
 	require.Equal(t, "7", customer.CustomerID)
 }
 
-func TestAGoexitWhileReadingAheadEndsTheGoroutineOfTheLoop(t *testing.T) {
+func TestReadAheadGoexitEndsTheGoroutineOfTheLoop(t *testing.T) {
 	requests := 0
 	answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
 		if requests++; requests == 3 {
@@ -866,7 +866,7 @@ func longScript() (scripted.Pages, []messaging.Customer) {
 	return pagesByCursor, customers
 }
 
-func TestWhatARangeHasYieldedStaysAsItWas(t *testing.T) {
+func TestPagesDoNotModifyYieldedItems(t *testing.T) {
 	script, customers := longScript()
 	kind := scripted.Lists[slices.IndexFunc(scripted.Lists, func(k scripted.List) bool { return k.IDField == "customer_id" })]
 	for name, opts := range map[string][]messaging.RequestOption{"read ahead": nil, "one page at a time": {messaging.WithoutReadAhead()}} {
@@ -889,7 +889,7 @@ func TestWhatARangeHasYieldedStaysAsItWas(t *testing.T) {
 	}
 }
 
-func TestRangesWithANilContextAreRefusedLikeEveryOtherCall(t *testing.T) {
+func TestPagesRefuseANilContext(t *testing.T) {
 	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
 	var none context.Context
 	for name, call := range map[string]scripted.Call{
@@ -912,7 +912,7 @@ func TestRangesWithANilContextAreRefusedLikeEveryOtherCall(t *testing.T) {
 	assert.Empty(t, transport.Sent)
 }
 
-func TestRangesKeepNoKeyInTheHeaderOfAnError(t *testing.T) {
+func TestPagesRedactTheKeyInTheHeaderOfAnError(t *testing.T) {
 	quoting := []string{"X-Echo", "key " + scripted.SecretKey, scripted.SecretKey, "1"}
 	for name, scenes := range map[string][]scripted.Scene{
 		"a page that leads back":        {scripted.Responds(200, pageWithNext("a"), quoting...), scripted.Responds(200, pageWithNext("a"), quoting...)},
@@ -930,7 +930,7 @@ func TestRangesKeepNoKeyInTheHeaderOfAnError(t *testing.T) {
 	}
 }
 
-func TestFiltersThatPassForTheFirstPagePassForTheNext(t *testing.T) {
+func TestPagesFiltersPassForEveryPage(t *testing.T) {
 	longest := strings.Repeat("1", 6000-len("customer_ids="))
 	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, pageWithNext(strings.Repeat("c", 500))), scripted.Responds(200, pageWithNext("d")),
 		scripted.Responds(200, `{"success":true,"data":[]}`)})

@@ -38,7 +38,7 @@ func takes(d time.Duration, then scripted.Scene) scripted.Scene {
 	}
 }
 
-func TestNetHTTPIsGivenNothingToRepeatASendWith(t *testing.T) {
+func TestRequestGivesNetHTTPNothingToRepeatASendWith(t *testing.T) {
 	tests := []struct {
 		name    string
 		perform scripted.Call
@@ -66,7 +66,7 @@ func TestNetHTTPIsGivenNothingToRepeatASendWith(t *testing.T) {
 	}
 }
 
-func TestEveryAttemptSendsTheSame(t *testing.T) {
+func TestRequestIsTheSameInEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)})
 		require.NoError(t, scripted.SendBroadcast(t.Context(), client, messaging.WithRepeatableSend(), messaging.WithHeader("X-Trace", "42")))
@@ -82,7 +82,7 @@ func TestEveryAttemptSendsTheSame(t *testing.T) {
 	})
 }
 
-func TestCookiesAreSentOnceInEveryAttempt(t *testing.T) {
+func TestRequestHasCookiesOnceInEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		jar, err := cookiejar.New(nil)
 		require.NoError(t, err)
@@ -136,7 +136,7 @@ func (s *resettingServer) serve(conn net.Conn) {
 	}
 }
 
-func TestHTTP2ResetsDoNotMultiplyRequests(t *testing.T) {
+func TestRequestIsNotMultipliedByHTTP2Resets(t *testing.T) {
 	tests := []struct {
 		name    string
 		perform scripted.Call
@@ -161,7 +161,7 @@ func TestHTTP2ResetsDoNotMultiplyRequests(t *testing.T) {
 	}
 }
 
-func TestSendWithoutABodyWorksOverHTTP2(t *testing.T) {
+func TestRequestWithoutABodyWorksOverHTTP2(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, _ := io.ReadAll(r.Body)
 		_, _ = fmt.Fprintf(w, `{"success":true,"data":[%q,%q,%d]}`, r.Proto, r.Method, len(content))
@@ -174,7 +174,7 @@ func TestSendWithoutABodyWorksOverHTTP2(t *testing.T) {
 	assert.JSONEq(t, `["HTTP/2.0","POST",0]`, string(response.Data))
 }
 
-func TestGuardAgainstLoopsEndsAnAttempt(t *testing.T) {
+func TestLoopGuardEndsAnAttempt(t *testing.T) {
 	many := func(times int, happens func(*http.Request)) func(*http.Request) {
 		return func(req *http.Request) {
 			for range times {
@@ -254,7 +254,7 @@ func newKeySourceClient(t *testing.T, source *recordingKeySource, scenes ...scri
 	return client, transport
 }
 
-func TestARotatedKeyIsSentWithTheNextAttempt(t *testing.T) {
+func TestKeySourceIsAskedBeforeEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &recordingKeySource{keys: []string{"old-key", "new-key"}}
 		client, transport := newKeySourceClient(t, source, scripted.Responds(503, ""), scripted.Responds(200, scripted.Success))
@@ -266,7 +266,7 @@ func TestARotatedKeyIsSentWithTheNextAttempt(t *testing.T) {
 	})
 }
 
-func TestAKeyThatCannotBeSentIsRefusedWithoutBeingQuoted(t *testing.T) {
+func TestKeySourceErrorDoesNotQuoteAnInvalidKey(t *testing.T) {
 	tests := []struct{ name, key, problem string }{
 		{"an empty key", "", "is required"},
 		{"a key with a line break", "sk-secret\r\nX-Admin: 1", "must be printable ASCII without white space"},
@@ -298,7 +298,7 @@ func (l *countingLimiter) Wait(context.Context) error {
 	return nil
 }
 
-func TestTheLimiterIsAskedBeforeEachAttempt(t *testing.T) {
+func TestRateLimiterIsAskedBeforeEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := new(countingLimiter)
 		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)}, messaging.WithRateLimiter(limiter))
@@ -308,7 +308,7 @@ func TestTheLimiterIsAskedBeforeEachAttempt(t *testing.T) {
 	})
 }
 
-func TestWhatHoldsBackAnAttemptEndsTheCall(t *testing.T) {
+func TestRateLimiterOrKeySourceFailureEndsTheCall(t *testing.T) {
 	errHeld := errors.New("no lease for billing@example.com")
 	tests := []struct {
 		name     string
@@ -347,7 +347,7 @@ func TestWhatHoldsBackAnAttemptEndsTheCall(t *testing.T) {
 	}
 }
 
-func TestTheHTTPClientOfTheUserIsLeftAlone(t *testing.T) {
+func TestHTTPClientOfTheUserIsNotModified(t *testing.T) {
 	var connections atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/healthy" {
@@ -390,7 +390,7 @@ func (r *closeRecorder) Close() error {
 	return nil
 }
 
-func TestOddTransports(t *testing.T) {
+func TestRequestOverIrregularTransports(t *testing.T) {
 	errOdd := errors.New("odd")
 	body := &closeRecorder{Reader: strings.NewReader(scripted.Success)}
 	tests := []struct {
@@ -436,7 +436,7 @@ func TestOddTransports(t *testing.T) {
 	assert.True(t, body.closed)
 }
 
-func TestEveryAttemptIsCleanedUp(t *testing.T) {
+func TestResponseBodyIsClosedAfterEachAttempt(t *testing.T) {
 	tests := map[string]struct {
 		status int
 		body   io.Reader
@@ -465,12 +465,12 @@ func TestEveryAttemptIsCleanedUp(t *testing.T) {
 	}
 }
 
-func TestAPanicOfTheTransportPassesThrough(t *testing.T) {
+func TestRequestPassesOnAPanicOfTheTransport(t *testing.T) {
 	client, _ := scripted.NewClient(t, []scripted.Scene{func(*http.Request) (*http.Response, error) { panic("a bug of the user's") }})
 	assert.PanicsWithValue(t, "a bug of the user's", func() { _ = scripted.ReadCustomers(t.Context(), client) })
 }
 
-func TestResponseTellsHowTheCallWent(t *testing.T) {
+func TestResponseDescribesTheCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := scripted.NewClient(t, []scripted.Scene{
 			scripted.Responds(503, "", "Retry-After", "5"),
@@ -485,7 +485,7 @@ func TestResponseTellsHowTheCallWent(t *testing.T) {
 	})
 }
 
-func TestHead(t *testing.T) {
+func TestRequestHead(t *testing.T) {
 	head := messaging.Request{Method: "HEAD", Path: "/v1/tags"}
 	t.Run("a 2xx is a success although nothing says so", func(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.Header().Set("X-Count", r.Method) }))
@@ -504,7 +504,7 @@ func TestHead(t *testing.T) {
 	})
 }
 
-func TestLog(t *testing.T) {
+func TestLoggerRecords(t *testing.T) {
 	withPath := scripted.Do(messaging.Request{Op: "delete tag", Method: "DELETE", Path: "/v1/tags/" + scripted.PersonalEmail, Query: url.Values{"by": {scripted.PersonalEmail}}})
 	tests := []struct {
 		name    string
@@ -560,7 +560,7 @@ func getByID(ctx context.Context, client *messaging.Client, opts ...messaging.Re
 	return err
 }
 
-func TestNoErrorAndNoLogTellsTheKeyOrAnEmailAddress(t *testing.T) {
+func TestLoggerAndErrorsKeepSecrets(t *testing.T) {
 	faults := map[string]http.HandlerFunc{
 		"lost answer":      scripted.Says(""),
 		"malformed answer": scripted.Says("SSH-2.0-OpenSSH_9.6\r\n"),
@@ -671,7 +671,7 @@ func textsOf(err error) []string {
 	return texts
 }
 
-func TestAContextThatEndsWhileTheKeyIsFetchedSendsNothing(t *testing.T) {
+func TestKeySourceThatOutlastsTheContextSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	source := func(context.Context) (string, error) {
 		cancel()
@@ -691,7 +691,7 @@ func TestAContextThatEndsWhileTheKeyIsFetchedSendsNothing(t *testing.T) {
 	assert.Zero(t, sent)
 }
 
-func TestConnectionsThatDiedWhileIdleAreNotTakenForALoop(t *testing.T) {
+func TestLoopGuardIgnoresDeadIdleConnections(t *testing.T) {
 	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		trace := httptrace.ContextClientTrace(r.Context())
 		for range 6 {
@@ -709,7 +709,7 @@ func TestConnectionsThatDiedWhileIdleAreNotTakenForALoop(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestATransportThatDescribesTheRequestInItsErrorIsNotQuoted(t *testing.T) {
+func TestErrorsDoNotQuoteATransportThatDescribesTheRequest(t *testing.T) {
 	cause := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("%s %s (%s): %w", r.Method, r.URL, r.Header.Get("X-Authorization"), cause)
@@ -724,7 +724,7 @@ func TestATransportThatDescribesTheRequestInItsErrorIsNotQuoted(t *testing.T) {
 	assert.NotContains(t, err.Error(), "example.com")
 }
 
-func TestAHeaderThatQuotesTheKeyIsKeptWithoutIt(t *testing.T) {
+func TestResponseHeaderIsKeptWithoutTheKey(t *testing.T) {
 	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		header := http.Header{"X-Debug": {"got " + r.Header.Get("X-Authorization")}}
 		return &http.Response{StatusCode: http.StatusUnauthorized, Header: header, Body: http.NoBody}, nil
@@ -736,7 +736,7 @@ func TestAHeaderThatQuotesTheKeyIsKeptWithoutIt(t *testing.T) {
 	assert.Equal(t, "got [API key]", refused.Header.Get("X-Debug"))
 }
 
-func TestTheAnswerOfARedirectIsKeptWhereverItLeads(t *testing.T) {
+func TestRedirectResponseIsKept(t *testing.T) {
 	for _, status := range []int{300, 301, 302, 303, 307, 308} {
 		for name, location := range map[string]string{"to another place": "https://example.org/", "to no place": "http://[::1", "without a place": ""} {
 			for call, perform := range map[string]scripted.Call{"a send": scripted.SendBroadcast, "a read": scripted.ReadCustomers} {
@@ -759,7 +759,7 @@ func TestTheAnswerOfARedirectIsKeptWhereverItLeads(t *testing.T) {
 	}
 }
 
-func TestTheLargestLimitIsNoLimit(t *testing.T) {
+func TestMaxResponseBytesAcceptsTheLargestLimit(t *testing.T) {
 	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(http.StatusOK, scripted.Success)}, messaging.WithMaxResponseBytes(math.MaxInt64))
 	require.NoError(t, scripted.SendBroadcast(t.Context(), client))
 }

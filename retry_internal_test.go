@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestWaitBetweenAttempts(t *testing.T) {
+func TestRetryWaitBetweenAttempts(t *testing.T) {
 	tests := []struct {
 		name              string
 		policy            RetryPolicy
@@ -37,7 +37,7 @@ func TestWaitBetweenAttempts(t *testing.T) {
 	}
 }
 
-func TestWaitIsNeverNegative(t *testing.T) {
+func TestRetryWaitIsNeverNegative(t *testing.T) {
 	policies := []RetryPolicy{{}, {MinWait: 1, MaxWait: math.MaxInt64}, {MinWait: math.MaxInt64, MaxWait: math.MaxInt64}}
 	for _, policy := range policies {
 		t.Run(fmt.Sprint(policy.MinWait, policy.MaxWait), func(t *testing.T) {

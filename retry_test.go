@@ -87,7 +87,7 @@ func otherOutcomes() []otherOutcome {
 	}
 }
 
-func TestOtherOutcomesOfAnAttempt(t *testing.T) {
+func TestRetryByOtherOutcomes(t *testing.T) {
 	for _, row := range otherOutcomes() {
 		scripted.RunInBubble(t, row.name, func(t *testing.T) {
 			for _, attempt := range row.attempts {
@@ -211,7 +211,7 @@ func failsUntraced(err error) scripted.Scene {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-func TestEveryOutcomeOfAnAttempt(t *testing.T) {
+func TestRetryByOutcome(t *testing.T) {
 	for _, row := range outcomes() {
 		scripted.RunInBubble(t, row.name, func(t *testing.T) {
 			for _, attempt := range row.attempts {
@@ -281,7 +281,7 @@ func (o outcome) checkWith(t *testing.T, attempt scriptedAttempt, other otherOut
 	}
 }
 
-func TestNoStatusIsForgotten(t *testing.T) {
+func TestRetryOutcomesCoverEveryStatus(t *testing.T) {
 	var all []int
 	for _, row := range outcomes() {
 		for _, attempt := range row.attempts {
@@ -294,7 +294,7 @@ func TestNoStatusIsForgotten(t *testing.T) {
 	assert.Equal(t, statuses(0, 999), all, "each status that HTTP can carry belongs to one row")
 }
 
-func TestAnswersToOperationsThatReadTheirData(t *testing.T) {
+func TestDeliveryOfOperationsThatReadTheirData(t *testing.T) {
 	tests := []struct {
 		name     string
 		perform  scripted.Call
@@ -324,7 +324,7 @@ func TestAnswersToOperationsThatReadTheirData(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedLocallyIsNotSent(t *testing.T) {
+func TestDeliveryOfAnInvalidRequestIsNotSent(t *testing.T) {
 	tests := []struct {
 		name    string
 		perform scripted.Call
@@ -359,7 +359,7 @@ func newEndless() map[string]any {
 	return endless
 }
 
-func TestDeliveryIsTheWorstOfAllAttempts(t *testing.T) {
+func TestDeliveryIsTheLeastCertainOfAllAttempts(t *testing.T) {
 	tests := []struct {
 		name     string
 		scenes   []scripted.Scene
@@ -494,7 +494,7 @@ func (blockingLimiter) Wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func TestTheCallerGivesUp(t *testing.T) {
+func TestContextEndsACall(t *testing.T) {
 	const patience = 100 * time.Millisecond
 	endings := []struct {
 		name string
@@ -544,7 +544,7 @@ func TestTheCallerGivesUp(t *testing.T) {
 	}
 }
 
-func TestNothingIsSentOnAContextThatIsOver(t *testing.T) {
+func TestContextThatHasEndedSendsNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errShutdown)
 	for name, perform := range map[string]scripted.Call{"read": scripted.ReadCustomers, "send": scripted.SendBroadcast} {
@@ -564,7 +564,7 @@ func TestNothingIsSentOnAContextThatIsOver(t *testing.T) {
 	}
 }
 
-func TestCancellingTheWaitKeepsWhatWentBefore(t *testing.T) {
+func TestContextThatEndsDuringAWaitKeepsTheLastError(t *testing.T) {
 	tests := []struct {
 		name     string
 		play     scripted.Scene
@@ -603,7 +603,7 @@ func TestCancellingTheWaitKeepsWhatWentBefore(t *testing.T) {
 	})
 }
 
-func TestTimeLimitOfAnAttempt(t *testing.T) {
+func TestAttemptTimeout(t *testing.T) {
 	tests := []struct {
 		name  string
 		given time.Duration // Timeout of the http.Client
@@ -653,7 +653,7 @@ func TestTimeLimitOfAnAttempt(t *testing.T) {
 	})
 }
 
-func TestWaitsGrowAtRandomWithinBounds(t *testing.T) {
+func TestRetryWaitsGrowAtRandomWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := messaging.RetryPolicy{MaxAttempts: 6, MinWait: time.Second, MaxWait: 6 * time.Second}
 		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")}, messaging.WithRetryPolicy(policy))
@@ -733,7 +733,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestTheLimitOfRetryAfterCanBeSet(t *testing.T) {
+func TestRetryAfterLimitCanBeSet(t *testing.T) {
 	for seconds, attempts := range map[string]int{"5": 3, "6": 1} {
 		scripted.RunInBubble(t, seconds+" seconds", func(t *testing.T) {
 			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, "", "Retry-After", seconds)},
@@ -744,7 +744,7 @@ func TestTheLimitOfRetryAfterCanBeSet(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForWhatCannotHappenInTime(t *testing.T) {
+func TestRetryIsNotAwaitedBeyondTheDeadline(t *testing.T) {
 	const patience = 2 * time.Second
 	tests := []struct {
 		name       string
@@ -775,7 +775,7 @@ func TestNobodyWaitsForWhatCannotHappenInTime(t *testing.T) {
 	}
 }
 
-func TestMaxAttempts(t *testing.T) {
+func TestRetryMaxAttempts(t *testing.T) {
 	for _, attempts := range []int{1, 2, 7} {
 		scripted.RunInBubble(t, fmt.Sprint(attempts), func(t *testing.T) {
 			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts}))
@@ -797,7 +797,7 @@ func resets(w http.ResponseWriter, _ *http.Request) {
 	_ = conn.Close()
 }
 
-func TestFaultsOfARealServer(t *testing.T) {
+func TestRetryByFaultOfAServer(t *testing.T) {
 	tests := []struct {
 		name     string
 		fault    http.HandlerFunc
@@ -855,7 +855,7 @@ func (r requestCounts) calls() []realCall {
 	return []realCall{{"read", scripted.ReadCustomers, r.read}, {"send", scripted.SendBroadcast, r.send}, {"repeatable send", repeatable, r.repeatable}}
 }
 
-func TestConnectionsThatFailAreProvedNotSent(t *testing.T) {
+func TestRetryByFailedConnection(t *testing.T) {
 	tests := []struct {
 		name     string
 		target   func(*testing.T) (string, *http.Client)
@@ -941,7 +941,7 @@ func overProxy(t *testing.T, address string) *http.Client {
 	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
 }
 
-func TestAServerThatStartsLateGetsTheBroadcastOnce(t *testing.T) {
+func TestRetryReachesAServerThatStartsLateOnce(t *testing.T) {
 	server := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, scripted.Success) })
 	var dials int
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -959,7 +959,7 @@ func TestAServerThatStartsLateGetsTheBroadcastOnce(t *testing.T) {
 	assert.EqualValues(t, 1, server.Received.Load())
 }
 
-func TestAServerThatRecovers(t *testing.T) {
+func TestRetryReachesAServerThatRecovers(t *testing.T) {
 	newServer := func(t *testing.T) *scripted.FaultServer {
 		var failedBefore atomic.Bool
 		return scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
@@ -985,7 +985,7 @@ func TestAServerThatRecovers(t *testing.T) {
 	})
 }
 
-func TestRedirectsAreNeverFollowed(t *testing.T) {
+func TestRedirectsAreNotFollowed(t *testing.T) {
 	elsewhere := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, scripted.Success) })
 	targets := map[string]string{"to another host": elsewhere.URL + "/v1/customers", "on the same host": "/elsewhere"}
 	for _, status := range []int{301, 302, 303, 307, 308} {

@@ -74,7 +74,7 @@ func (s *protocolServer) trusting(t *testing.T) *http.Transport {
 	return transport
 }
 
-func TestOwnTransportSpeaksHTTP1Alone(t *testing.T) {
+func TestTransportOfTheClientUsesHTTP1Only(t *testing.T) {
 	server := newProtocolServer(t)
 	usual := server.Client().Transport.(*http.Transport) // which speaks HTTP/2
 	resp, err := (&http.Client{Transport: usual}).Get(server.URL)
@@ -87,7 +87,7 @@ func TestOwnTransportSpeaksHTTP1Alone(t *testing.T) {
 	assert.Equal(t, []string{"HTTP/1.1"}, server.take())
 }
 
-func TestNewTransportSpeaksHTTP1UnlessHTTP2IsAllowed(t *testing.T) {
+func TestNewTransportUsesHTTP1UnlessHTTP2IsAllowed(t *testing.T) {
 	server := newProtocolServer(t)
 	transport := server.trusting(t)
 	require.NoError(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOver(t, server.URL, &http.Client{Transport: transport})))
@@ -113,21 +113,7 @@ func TestNewTransportIsACopyOfTheDefaultOne(t *testing.T) {
 	assert.NotEqual(t, http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost, transport.MaxIdleConnsPerHost)
 }
 
-func TestOwnTransportTakesNoProxyForALoopbackAddressInClearText(t *testing.T) {
-	server := newActingServer(t)
-	proxied := 0
-	like := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) {
-		proxied++
-		return nil, errors.New("this would send the key in clear text")
-	}}
-	t.Cleanup(like.CloseIdleConnections)
-	require.NoError(t, triggerEvent(t.Context(), newOwnTransportClient(t, server.URL, like)))
-	assert.Zero(t, proxied)
-	require.Error(t, triggerEvent(t.Context(), newOwnTransportClient(t, server.URL, like, messaging.WithInsecureHTTP())), "which allows it")
-	assert.Positive(t, proxied)
-}
-
-func TestNewTransportWorksWhereTheDefaultOneIsReplaced(t *testing.T) {
+func TestNewTransportWorksIfTheDefaultOneIsReplaced(t *testing.T) {
 	replaceDefaultTransport(t, scripted.RoundTripper(func(*http.Request) (*http.Response, error) { panic("not used") }))
 	server := newProtocolServer(t)
 	require.NoError(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOver(t, server.URL, &http.Client{Transport: server.trusting(t)})))
@@ -140,7 +126,7 @@ func replaceDefaultTransport(t *testing.T, by http.RoundTripper) {
 	http.DefaultTransport = by
 }
 
-func TestReplacedDefaultTransportIsUsedAsItIs(t *testing.T) {
+func TestTransportThatReplacesTheDefaultOneIsUsedUnchanged(t *testing.T) {
 	var got []string
 	replaceDefaultTransport(t, scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		got = append(got, req.URL.Path)
@@ -168,7 +154,7 @@ func TestReplacedDefaultTransportIsUsedAsItIs(t *testing.T) {
 }
 
 // Over HTTP/2, the calls that share a silent connection would all be unknown.
-func TestOwnTransportLosesOneCallToASilentConnection(t *testing.T) {
+func TestTransportOfTheClientLosesOneCallToASilentConnection(t *testing.T) {
 	const calls = 130
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Hang},
 		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(http.StatusOK, scripted.Success))})
@@ -191,7 +177,7 @@ func TestOwnTransportLosesOneCallToASilentConnection(t *testing.T) {
 	assert.Equal(t, calls, server.Acted())
 }
 
-func TestReadsSurviveAServerThatRetiresItsConnections(t *testing.T) {
+func TestTransportReadsSurviveConnectionsThatTheServerCloses(t *testing.T) {
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(protocol, func(t *testing.T) {
 			server := newProtocolServer(t)
@@ -215,7 +201,7 @@ func TestReadsSurviveAServerThatRetiresItsConnections(t *testing.T) {
 
 // A transport that gets a token for each request does so with the context of the
 // request, and so under its trace.
-func TestRequestsOfATransportItselfDoNotTripTheGuardAgainstLoops(t *testing.T) {
+func TestLoopGuardIgnoresRequestsOfTheTransport(t *testing.T) {
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Connection", "close")
 		_, _ = io.WriteString(w, "token")
@@ -240,7 +226,7 @@ func TestRequestsOfATransportItselfDoNotTripTheGuardAgainstLoops(t *testing.T) {
 	require.NoError(t, scripted.TriggerEvent(t.Context(), client))
 }
 
-func TestDialersTimeoutIsNotTheCallersDeadline(t *testing.T) {
+func TestTransportDialTimeoutIsNotTheDeadlineOfTheCaller(t *testing.T) {
 	for name, newClient := range map[string]func(*testing.T, *http.Transport) *messaging.Client{
 		"the client's own transport": func(t *testing.T, transport *http.Transport) *messaging.Client {
 			return scripted.NewClientOnOwnTransport(t, "https://api.example.com", transport, scripted.WithQuickRetries())

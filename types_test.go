@@ -18,7 +18,7 @@ func pushTo(to messaging.Audience) serviceCall {
 	return pushWith(func(p *messaging.PushBroadcastParams) { p.To = to })
 }
 
-func TestABroadcastThatReachesNobodyIsRefused(t *testing.T) {
+func TestAudienceThatIsEmptyIsRefused(t *testing.T) {
 	jane := messaging.CustomerParams{CustomerID: "42"}
 	tests := []struct {
 		name     string
@@ -71,7 +71,7 @@ func TestABroadcastThatReachesNobodyIsRefused(t *testing.T) {
 	requireRefusedUnlessLifted(t, refusals)
 }
 
-func TestWhatCannotBeJoinedIsRefused(t *testing.T) {
+func TestAudienceRefusesAnInvalidJoin(t *testing.T) {
 	var nobody messaging.Audience
 	everybody, vip := messaging.AllCustomers(), messaging.ToSegments("vip")
 	const besideAll = "recipients can't be combined with AllCustomers"
@@ -101,7 +101,7 @@ func TestWhatCannotBeJoinedIsRefused(t *testing.T) {
 	requireAlwaysRefused(t, refusals)
 }
 
-func TestAnAudienceGoesOnTheWireAsTheServiceReadsIt(t *testing.T) {
+func TestAudienceWireForm(t *testing.T) {
 	jane, joe := messaging.CustomerParams{CustomerID: "42"}, messaging.CustomerParams{Email: "joe@example.com"}
 	const vip, toJane = `{"type":"segment","segments":["vip"]}`, `{"type":"customer","customers":[{"customer_id":"42"}]}`
 	tests := []struct {
@@ -127,7 +127,7 @@ func TestAnAudienceGoesOnTheWireAsTheServiceReadsIt(t *testing.T) {
 	}
 }
 
-func TestAnAudienceTellsWhoItIs(t *testing.T) {
+func TestAudienceRecipients(t *testing.T) {
 	jane := messaging.CustomerParams{CustomerID: "42"}
 	toJane := messaging.Recipient{Type: messaging.RecipientCustomer, Customers: []messaging.CustomerParams{jane}}
 	vip := messaging.Recipient{Type: messaging.RecipientSegment, Segments: []string{"vip"}}
@@ -151,7 +151,7 @@ func TestAnAudienceTellsWhoItIs(t *testing.T) {
 	}
 }
 
-func TestAnAudienceIsNotChangedThroughWhatItWasMadeOf(t *testing.T) {
+func TestAudienceCopiesItsArguments(t *testing.T) {
 	customers := []messaging.CustomerParams{{CustomerID: "42"}}
 	segments := []string{"vip"}
 	parts := []messaging.Audience{messaging.ToCustomers(customers...), messaging.ToSegments(segments...)}
@@ -166,7 +166,7 @@ func TestAnAudienceIsNotChangedThroughWhatItWasMadeOf(t *testing.T) {
 	assert.False(t, to.All())
 }
 
-func TestAnAudienceIsNotChangedThroughItsRecipients(t *testing.T) {
+func TestAudienceReturnsACopyOfItsRecipients(t *testing.T) {
 	jane := func() messaging.CustomerParams {
 		return messaging.CustomerParams{CustomerID: "42", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token"}}}
 	}
@@ -183,7 +183,7 @@ func TestAnAudienceIsNotChangedThroughItsRecipients(t *testing.T) {
 	}, to.Recipients())
 }
 
-func TestTwoAudiencesThatShareAPartDoNotShareMemory(t *testing.T) {
+func TestAudiencesThatShareAPartDoNotShareMemory(t *testing.T) {
 	shared := messaging.ToEach(messaging.ToSegments("a"), messaging.ToSegments("b"), messaging.ToSegments("c"))
 	one := messaging.ToEach(shared, messaging.ToSegments("one"))
 	two := messaging.ToEach(shared, messaging.ToSegments("two"))
@@ -191,7 +191,7 @@ func TestTwoAudiencesThatShareAPartDoNotShareMemory(t *testing.T) {
 	assert.Equal(t, []string{"two"}, two.Recipients()[3].Segments)
 }
 
-func TestABroadcastIsScheduledForAMomentThatTheServiceCanTell(t *testing.T) {
+func TestScheduleIsValidated(t *testing.T) {
 	const nine = "2027-03-01 09:00:00"
 	const unknown = "schedule_date.timezone is not a known IANA time zone name"
 	tests := []struct {
@@ -220,7 +220,7 @@ func TestABroadcastIsScheduledForAMomentThatTheServiceCanTell(t *testing.T) {
 	requireRefusedUnlessLifted(t, refusals)
 }
 
-func TestAScheduleGoesOnTheWireAsTheServiceReadsIt(t *testing.T) {
+func TestScheduleWireForm(t *testing.T) {
 	tests := []struct {
 		name     string
 		schedule *messaging.Schedule
@@ -286,7 +286,7 @@ func TestScheduleAtKeepsTheWallClockWhereItCan(t *testing.T) {
 	}
 }
 
-func TestScheduleAtTellsTheTwoHalvesOfARepeatedHourApart(t *testing.T) {
+func TestScheduleAtDistinguishesTheTwoHalvesOfARepeatedHour(t *testing.T) {
 	newYork := zone(t, "America/New_York")
 	first := time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC).In(newYork)
 	second := first.Add(time.Hour)
@@ -298,7 +298,7 @@ func TestScheduleAtTellsTheTwoHalvesOfARepeatedHourApart(t *testing.T) {
 	assert.ElementsMatch(t, []string{"America/New_York", "UTC"}, []string{schedules[0].Timezone, schedules[1].Timezone})
 }
 
-func TestScheduleAtReadsBackAsTheSameMoment(t *testing.T) {
+func TestScheduleAtKeepsTheInstant(t *testing.T) {
 	newYork := zone(t, "America/New_York")
 	tests := []struct {
 		name   string

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestOnlyWhatCanBeNoEmailAddressIsRefused(t *testing.T) {
+func TestValidationOfAnEmailAddress(t *testing.T) {
 	tests := []struct {
 		name    string
 		address string
@@ -38,7 +38,7 @@ func TestOnlyWhatCanBeNoEmailAddressIsRefused(t *testing.T) {
 	}
 }
 
-func TestAProblemIsFiledUnderItsPathOnTheWire(t *testing.T) {
+func TestValidationErrorsAreFiledByPath(t *testing.T) {
 	var p problems
 	customers := p.in("recipients").index(0).in("customers")
 	customers.index(0).add("email", "is odd")

@@ -199,7 +199,7 @@ func listingCustomers(p messaging.CustomerListParams) serviceCall {
 	}
 }
 
-func TestAnEmailBroadcastIsCheckedBeforeItIsSent(t *testing.T) {
+func TestValidationOfAnEmailBroadcast(t *testing.T) {
 	type params = messaging.EmailBroadcastParams
 	requireRefusedUnlessLifted(t, []refusal{
 		{"the sender has an address",
@@ -251,7 +251,7 @@ func TestAnEmailBroadcastIsCheckedBeforeItIsSent(t *testing.T) {
 	})
 }
 
-func TestAPushBroadcastIsCheckedBeforeItIsSent(t *testing.T) {
+func TestValidationOfAPushBroadcast(t *testing.T) {
 	type params = messaging.PushBroadcastParams
 	requireRefusedUnlessLifted(t, []refusal{
 		{"there is a subject",
@@ -268,7 +268,7 @@ func TestAPushBroadcastIsCheckedBeforeItIsSent(t *testing.T) {
 	})
 }
 
-func TestAnEventIsCheckedBeforeItIsCreated(t *testing.T) {
+func TestValidationOfAnEvent(t *testing.T) {
 	type params = messaging.EventCreateParams
 	parameters := func(of ...messaging.EventParameter) serviceCall {
 		return eventWith(func(p *params) { p.Parameters = of })
@@ -302,7 +302,7 @@ func TestAnEventIsCheckedBeforeItIsCreated(t *testing.T) {
 	})
 }
 
-func TestATriggerIsCheckedBeforeItIsSent(t *testing.T) {
+func TestValidationOfATrigger(t *testing.T) {
 	type params = messaging.EventTriggerParams
 	requireRefusedUnlessLifted(t, []refusal{
 		{"a trigger names its event",
@@ -340,7 +340,7 @@ func TestATriggerIsCheckedBeforeItIsSent(t *testing.T) {
 	})
 }
 
-func TestWhatTheServiceMayUnderstandIsSent(t *testing.T) {
+func TestValidationPassesWhatTheServiceMayAccept(t *testing.T) {
 	tests := []struct {
 		name string
 		call serviceCall
@@ -379,7 +379,7 @@ func TestWhatTheServiceMayUnderstandIsSent(t *testing.T) {
 	}
 }
 
-func TestANegativePageSizeIsRefused(t *testing.T) {
+func TestValidationRefusesANegativePageSize(t *testing.T) {
 	problems := []string{"per_page must not be negative"}
 	requireRefusedUnlessLifted(t, []refusal{
 		{"of customers", listingCustomers(messaging.CustomerListParams{PerPage: -1}), problems},
@@ -394,7 +394,7 @@ func TestANegativePageSizeIsRefused(t *testing.T) {
 	})
 }
 
-func TestAFilterThatWouldSelectSomebodyElseIsRefused(t *testing.T) {
+func TestValidationRefusesAFilterThatSelectsOthers(t *testing.T) {
 	type params = messaging.CustomerListParams
 	const everybody = "must not be empty: that would select all customers; use nil for no filter"
 	const two = "must not contain a comma: the service would read two values"
@@ -432,7 +432,7 @@ func TestAFilterThatWouldSelectSomebodyElseIsRefused(t *testing.T) {
 	})
 }
 
-func TestCustomersAreNotLookedUpByWhatIsNoAddress(t *testing.T) {
+func TestValidationRefusesAnInvalidAddressOfACustomer(t *testing.T) {
 	g := newGate(t)
 	for _, address := range []string{"canary", "canary@", "@canary.example", "canary@canary@example.com", "canary @example.com"} {
 		err := gettingCustomerByEmail(address)(t.Context(), g.client)
@@ -458,7 +458,7 @@ func gettingCustomerByEmail(email string) serviceCall {
 	}
 }
 
-func TestAFilterTooLongForAURLIsRefused(t *testing.T) {
+func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
 	type params = messaging.CustomerListParams
 	const tooLong = " makes the query longer than 6000 bytes; ask for fewer at a time, see slices.Chunk"
 	long := []string{strings.Repeat(canary, 1000)}
@@ -473,7 +473,7 @@ func TestAFilterTooLongForAURLIsRefused(t *testing.T) {
 	})
 }
 
-func TestALongQueryIsSentWhereNoFilterCanBeShortened(t *testing.T) {
+func TestValidationPassesALongQueryWithoutFilters(t *testing.T) {
 	g := newGate(t)
 	atTheLimit := strings.Repeat("1", 6000-len("customer_ids="))
 	require.Len(t, g.requireSent(t, listingCustomers(messaging.CustomerListParams{CustomerIDs: []string{atTheLimit}})), 6000)
@@ -481,7 +481,7 @@ func TestALongQueryIsSentWhereNoFilterCanBeShortened(t *testing.T) {
 	require.Equal(t, "cursor="+longCursor, g.requireSent(t, listingCustomers(messaging.CustomerListParams{Cursor: longCursor})))
 }
 
-func TestARangeOverABadFilterEndsAtOnceWithTheRefusal(t *testing.T) {
+func TestValidationErrorEndsARangeAtOnce(t *testing.T) {
 	g := newGate(t)
 	p := messaging.CustomerListParams{Cursor: "page-2", CustomerIDs: []string{}}
 	ranges := map[string]func() error{
@@ -512,7 +512,7 @@ func onlyError[T any](t *testing.T, seq iter.Seq2[T, error]) error {
 	return errs[0]
 }
 
-func TestARefusalNamesTheOperation(t *testing.T) {
+func TestValidationErrorNamesTheOperation(t *testing.T) {
 	calls := map[string]serviceCall{
 		"send email broadcast": emailWith(func(p *messaging.EmailBroadcastParams) { p.Subject = "" }),
 		"send push broadcast":  pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }),
@@ -532,20 +532,20 @@ func TestARefusalNamesTheOperation(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithTheOptionsOfACallIsReportedBesideItsArguments(t *testing.T) {
+func TestValidationReportsOptionsBesideArguments(t *testing.T) {
 	g := newGate(t)
 	r := refusal{call: pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }), problems: []string{
 		"opts must not hold a nil option", "WithHeader can't set Host", "subject is required"}}
 	g.requireRefused(t, r, nil, messaging.WithHeader("host", canary))
 }
 
-func TestValidationIsLiftedForAWholeClient(t *testing.T) {
+func TestValidationIsDisabledForAWholeClient(t *testing.T) {
 	g := newGate(t, messaging.WithoutValidation())
 	g.requireSent(t, pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }))
 	g.requireRefused(t, refusal{call: gettingCustomer(""), problems: []string{"customer_ids.0 is required"}})
 }
 
-func TestAHundredThousandCustomersAreChecked(t *testing.T) {
+func TestValidationOfAHundredThousandCustomers(t *testing.T) {
 	customers := make([]messaging.CustomerParams, 100_000)
 	for i := range customers {
 		customers[i] = messaging.CustomerParams{CustomerID: "42", Email: "jane@example.com", PhoneNo: "+31201234567"}
@@ -567,7 +567,7 @@ func TestAHundredThousandCustomersAreChecked(t *testing.T) {
 	assert.Contains(t, refused.Error(), "recipients.0.customers.0.email must be an e-mail address")
 }
 
-func TestTheTextOfARefusalStaysOnOneShortLine(t *testing.T) {
+func TestValidationErrorTextIsOneShortLine(t *testing.T) {
 	tests := []struct {
 		name string
 		key  string
@@ -590,7 +590,7 @@ func TestTheTextOfARefusalStaysOnOneShortLine(t *testing.T) {
 	}
 }
 
-func TestABlankAroundAFilterIsRefused(t *testing.T) {
+func TestValidationRefusesABlankAroundAFilter(t *testing.T) {
 	for _, id := range []string{" ", " 7", "7 ", "\t7"} {
 		g := newGate(t)
 		g.requireRefused(t, refusal{
@@ -603,7 +603,7 @@ func TestABlankAroundAFilterIsRefused(t *testing.T) {
 	}
 }
 
-func TestHEADHasNothingToFill(t *testing.T) {
+func TestValidationRefusesIntoForHEAD(t *testing.T) {
 	g := newGate(t)
 	g.requireRefused(t, refusal{
 		call: func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {

@@ -663,7 +663,7 @@ func TestValuesReportEveryProblemBesideThoseOfTheOtherParams(t *testing.T) {
 	})
 }
 
-func TestParamsAreNotWrittenTo(t *testing.T) {
+func TestParamsAreNotModified(t *testing.T) {
 	values := func() map[string]any {
 		return map[string]any{
 			"at": anHourEast, "pointer": pointerTo(anHourEast), "none": nil, "bytes": blob("jane"),

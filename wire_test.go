@@ -61,7 +61,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-func TestEveryGoldenFileBelongsToAnExchange(t *testing.T) {
+func TestWireGoldenFilesBelongToAnExchange(t *testing.T) {
 	var wanted []string
 	for _, exchange := range wireExchanges() {
 		wanted = append(wanted, exchange.requestPath(), exchange.responsePath())
@@ -71,7 +71,7 @@ func TestEveryGoldenFileBelongsToAnExchange(t *testing.T) {
 	assert.ElementsMatch(t, wanted, found)
 }
 
-func TestEveryOperationHasAGoldenExchange(t *testing.T) {
+func TestWireGoldenFilesCoverEveryOperation(t *testing.T) {
 	recorded := make(map[string]string)
 	for _, exchange := range wireExchanges() {
 		golden, err := os.ReadFile(exchange.requestPath())

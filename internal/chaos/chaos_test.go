@@ -41,7 +41,7 @@ import (
 // MESSAGING_CHAOS_CALLS asks for more calls, and MESSAGING_CHAOS_SEED makes the
 // dice of an earlier run fall again.
 
-func TestChaosNeverSendsTwiceAndAlwaysTells(t *testing.T) {
+func TestChaosKeepsEveryPromise(t *testing.T) {
 	t.Run("over HTTP/1.1", func(t *testing.T) { runChaos(t, overHTTP1) })
 	t.Run("over HTTP/2", func(t *testing.T) { runChaos(t, overHTTP2) })
 }
@@ -105,7 +105,7 @@ func brokenPromise(err error, carriedOut int) string {
 	return ""
 }
 
-func TestABrokenPromiseIsNoticed(t *testing.T) {
+func TestChaosNoticesABrokenPromise(t *testing.T) {
 	notSent := new(messaging.ValidationError)
 	assert.Equal(t, "sent twice", brokenPromise(nil, 2))
 	assert.Equal(t, "sent twice", brokenPromise(io.EOF, 2))

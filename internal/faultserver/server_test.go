@@ -41,7 +41,7 @@ func post(client *http.Client, url string) (status int, body string, err error) 
 	return resp.StatusCode, string(content), err
 }
 
-func TestAScriptIsPlayedStepByStep(t *testing.T) {
+func TestServerPlaysAScript(t *testing.T) {
 	yes := faultserver.Answer(http.StatusOK, "yes")
 	tests := []struct {
 		name            string
@@ -83,7 +83,7 @@ func repeatsBody(r faultserver.Request) faultserver.Step {
 	return faultserver.Answer(http.StatusOK, string(r.Body))
 }
 
-func TestEachConnectionHasItsScript(t *testing.T) {
+func TestServerPlaysOneScriptPerConnection(t *testing.T) {
 	says := func(text string) faultserver.Script {
 		return faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, text, "Connection: close")}
 	}
@@ -96,7 +96,7 @@ func TestEachConnectionHasItsScript(t *testing.T) {
 	assert.Equal(t, 3, server.Connections())
 }
 
-func TestForeverKeepsAConnectionAlive(t *testing.T) {
+func TestServerForeverKeepsAConnectionAlive(t *testing.T) {
 	server := faultserver.Start(t, faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(http.StatusOK, "yes"))})
 	assertOneConnectionServes(t, server)
 }
@@ -113,7 +113,7 @@ func assertOneConnectionServes(t *testing.T, server *faultserver.Server) {
 	assert.Equal(t, 1, server.Connections())
 }
 
-func TestARequestIsKeptAsItWasRead(t *testing.T) {
+func TestServerRecordsRequests(t *testing.T) {
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, "yes", "X-Answer: 1")})
 	_, _, err := post(newClient(t), server.URL()+"/path?query=1")
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestARequestIsKeptAsItWasRead(t *testing.T) {
 	assert.Equal(t, "gzip", request.Header.Get("Accept-Encoding"))
 }
 
-func TestAHangUpIsTold(t *testing.T) {
+func TestServerReportsAHangUp(t *testing.T) {
 	server := faultserver.Start(t, faultserver.Script{faultserver.Hang})
 	conn, err := net.Dial("tcp", server.Address())
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestAHangUpIsTold(t *testing.T) {
 	<-server.HangUps()
 }
 
-func TestStopEndsWhateverIsPlayed(t *testing.T) {
+func TestServerStopEndsEveryScript(t *testing.T) {
 	for name, step := range map[string]faultserver.Step{
 		"a hanging step":     faultserver.Hang,
 		"a dripping step":    faultserver.Drip("never", time.Hour),
@@ -164,12 +164,12 @@ func (s signal) give(*faultserver.Connection) error {
 	return nil
 }
 
-func TestNobodyListensAtAClosedAddress(t *testing.T) {
+func TestClosedAddressRefusesConnections(t *testing.T) {
 	_, err := net.Dial("tcp", faultserver.ClosedAddress(t))
 	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
-func TestAServerStartsAtAnAddressKnownBefore(t *testing.T) {
+func TestServerStartsAtAGivenAddress(t *testing.T) {
 	address := faultserver.ClosedAddress(t)
 	server := faultserver.StartAt(t, address, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, "yes")})
 	assert.Equal(t, "http://"+address, server.URL())
@@ -178,7 +178,7 @@ func TestAServerStartsAtAnAddressKnownBefore(t *testing.T) {
 	assert.Equal(t, "yes", body)
 }
 
-func TestTLSIsTrustedWithTheRightSettings(t *testing.T) {
+func TestServerOverTLSIsTrustedWithClientTLS(t *testing.T) {
 	server := faultserver.StartTLS(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, "yes")})
 	_, body, err := post(newClient(t), server.URL())
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestTLSIsTrustedWithTheRightSettings(t *testing.T) {
 	assert.ErrorContains(t, err, "unknown authority")
 }
 
-func TestHTTP2ScriptsArePlayedForEachRequest(t *testing.T) {
+func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 	tests := []struct {
 		name   string
 		script faultserver.Script2
@@ -221,12 +221,12 @@ func TestHTTP2ScriptsArePlayedForEachRequest(t *testing.T) {
 	}
 }
 
-func TestHTTP2RequestsShareAConnection(t *testing.T) {
+func TestServerOverHTTP2SharesAConnection(t *testing.T) {
 	server := faultserver.StartHTTP2(t, faultserver.Script2{faultserver.Act2, faultserver.Answer2(http.StatusOK, "yes")})
 	assertOneConnectionServes(t, server)
 }
 
-func TestAClientThatGivesUpHangsUp(t *testing.T) {
+func TestServerReportsAClientThatGivesUp(t *testing.T) {
 	acted := make(signal, 1)
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, acted.give, faultserver.Hang})
 	ctx, cancel := context.WithCancel(t.Context())

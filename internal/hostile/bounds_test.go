@@ -84,7 +84,7 @@ type excess struct {
 	mebibytes int
 }
 
-func TestAnExcessiveAnswerIsAnErrorOfBoundedSize(t *testing.T) {
+func TestBoundsOfAnExcessiveResponse(t *testing.T) {
 	for _, e := range append(excessiveBodies(t), excessiveHeaders()...) {
 		for name, perform := range map[string]scripted.Call{"read": scripted.ReadCustomers, "send": scripted.CreateEvent} {
 			t.Run(e.name+", "+name, func(t *testing.T) { e.check(t, perform) })
@@ -214,7 +214,7 @@ func readEvents(ctx context.Context, client *messaging.Client, opts ...messaging
 // Three million rows of {} are nine megabytes. They are stopped by the limit on
 // bytes where that is low, and else by the limit on rows: had they all been read,
 // they would take up half a gigabyte.
-func TestRowsWithoutEnd(t *testing.T) {
+func TestBoundsOfEndlessRows(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + `{"success":true,"meta":{"has_next_page":true,"next_page_cursor":"c2"},"data":[`
 	lists := map[string]scripted.Call{
 		"customers": scripted.ReadCustomers,
@@ -242,7 +242,7 @@ func TestRowsWithoutEnd(t *testing.T) {
 
 // An element of two or three bytes takes up to 40 bytes of memory, and the list it
 // is in grows by copying: without a limit, ten megabytes of them take 800.
-func TestListsWithinARowTakeBoundedMemory(t *testing.T) {
+func TestBoundsOfListsWithinARow(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + `{"success":true,"data":`
 	repeat := func(head, element, tail string) http.HandlerFunc {
 		return pours(head, bytes.Repeat([]byte(element), 10_000/len(element)), 1000, tail)
@@ -294,7 +294,7 @@ func (d *dripping) dial(context.Context, string, string) (net.Conn, error) {
 	return near, nil
 }
 
-func TestAnAnswerThatDripsIsBoundedByTheAttemptTimeout(t *testing.T) {
+func TestBoundsOfASlowResponse(t *testing.T) {
 	const limit = 90 * time.Second
 	tests := []struct {
 		name, beginning, drops string
@@ -341,7 +341,7 @@ func newEndlessList(t *testing.T, rows string) (client *messaging.Client, pages 
 	}), messaging.WithoutReadAhead()), pages
 }
 
-func TestEmptyPagesWithoutEndAreABadCursor(t *testing.T) {
+func TestBoundsOfEndlessEmptyPages(t *testing.T) {
 	client, pages := newEndlessList(t, "")
 	customers, err := messaging.Collect(client.Customers.All(t.Context(), messaging.CustomerListParams{}))
 	var failed *messaging.PageError
@@ -356,7 +356,7 @@ func TestEmptyPagesWithoutEndAreABadCursor(t *testing.T) {
 
 // A list that never ends is walked for as long as the caller likes, in as much
 // memory as a page takes: fifty megabytes pass by here.
-func TestPagesWithoutEndAreWalkedInBoundedMemory(t *testing.T) {
+func TestBoundsOfEndlessPages(t *testing.T) {
 	const settled, enough, mostGrowth = 50, 500, 4 * mebibyte
 	row := `{"first_name":"` + strings.Repeat("x", 10_000) + `"},`
 	client, pages := newEndlessList(t, strings.Repeat(row, 9)+strings.TrimSuffix(row, ","))

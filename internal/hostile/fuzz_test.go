@@ -111,25 +111,25 @@ func requireEveryRoundTrip[T any, M scripted.Model[T]](t *testing.T, page *messa
 	}
 }
 
-func FuzzEventListAnswer(f *testing.F) {
+func FuzzEventListResponse(f *testing.F) {
 	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.Event], error) {
 		return c.Events.List(t.Context(), messaging.EventListParams{})
 	}, requireEveryRoundTrip[messaging.Event])
 }
 
-func FuzzCustomerListAnswer(f *testing.F) {
+func FuzzCustomerListResponse(f *testing.F) {
 	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.Customer], error) {
 		return c.Customers.List(t.Context(), messaging.CustomerListParams{})
 	}, requireEveryRoundTrip[messaging.Customer])
 }
 
-func FuzzTransactionalListAnswer(f *testing.F) {
+func FuzzTransactionalListResponse(f *testing.F) {
 	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.TransactionalMessage], error) {
 		return c.Transactional.List(t.Context(), messaging.TransactionalListParams{})
 	}, requireEveryRoundTrip[messaging.TransactionalMessage])
 }
 
-func FuzzEventCreateAnswer(f *testing.F) {
+func FuzzEventCreateResponse(f *testing.F) {
 	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Event, error) {
 		return c.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
 	}, func(t *testing.T, event *messaging.Event) {
@@ -138,7 +138,7 @@ func FuzzEventCreateAnswer(f *testing.F) {
 	})
 }
 
-func FuzzEventTriggerAnswer(f *testing.F) {
+func FuzzEventTriggerResponse(f *testing.F) {
 	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Response, error) {
 		return c.Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "1", Email: "ada@example.com"})
 	}, func(t *testing.T, response *messaging.Response) {
@@ -146,9 +146,9 @@ func FuzzEventTriggerAnswer(f *testing.F) {
 	})
 }
 
-// FuzzRefusal has a broadcast be answered with any status but 2xx, and anything
+// FuzzErrorResponse has a broadcast be answered with any status but 2xx, and anything
 // in its body.
-func FuzzRefusal(f *testing.F) {
+func FuzzErrorResponse(f *testing.F) {
 	for i, body := range answersOfTheService {
 		f.Add([]int{400, 401, 403, 404, 422, 429, 301, 500, 503}[i%9], []byte(body))
 	}

@@ -46,7 +46,7 @@ func countRefusals(t *testing.T, refused func()) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-func TestAServiceThatStartsLate(t *testing.T) {
+func TestLateServiceGetsASendOnce(t *testing.T) {
 	answering := faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(200, scripted.Success))}
 	failing := faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Reset}
 	tests := []struct {
@@ -92,7 +92,7 @@ func TestAServiceThatStartsLate(t *testing.T) {
 }
 
 // Whoever waits for the service gets through once it is there, each of them once.
-func TestManySendsWaitForAServiceThatStartsLate(t *testing.T) {
+func TestLateServiceGetsManySendsOnce(t *testing.T) {
 	const senders = 16
 	address := faultserver.ClosedAddress(t)
 	everybodyIsWaiting := make(chan struct{})

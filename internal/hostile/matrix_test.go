@@ -38,7 +38,7 @@ func hostileRows() []hostileRow {
 
 const lastHostileRow = 110
 
-func TestHostileAnswers(t *testing.T) {
+func TestHostileResponses(t *testing.T) {
 	usual := log.Writer()
 	t.Cleanup(func() { log.SetOutput(usual) })
 	log.SetOutput(io.Discard) // net/http logs there what a server says unasked
@@ -54,7 +54,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-func TestNoHostileAnswerIsForgotten(t *testing.T) {
+func TestHostileRowsAreComplete(t *testing.T) {
 	var numbers []int
 	for _, row := range hostileRows() {
 		numbers = append(numbers, row.number)

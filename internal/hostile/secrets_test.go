@@ -122,7 +122,7 @@ func canaryFilter() messaging.CustomerListParams {
 	return messaging.CustomerListParams{CustomerIDs: []string{canary}, Emails: []string{canaryEmail}}
 }
 
-func TestEveryCallIsSearchedForSecrets(t *testing.T) {
+func TestSecretsSearchCoversEveryCall(t *testing.T) {
 	printers := []string{"Format", "LogValue", "MarshalJSON"} // searched by themselves
 	var methods []string
 	of := func(service reflect.Type) {
@@ -214,7 +214,7 @@ func formsOf(value any) []string {
 	return append(forms, logged.String())
 }
 
-func TestTheSearchFindsACanary(t *testing.T) {
+func TestSecretsSearchFindsACanary(t *testing.T) {
 	type hidden struct{ secret any }
 	for name, value := range map[string]any{
 		"in a text": errors.New(canaryKey), "in a cause": fmt.Errorf("no: %w", errors.New(canaryEmail)), "in bytes": []byte(canary),
@@ -240,7 +240,7 @@ func searchEveryCall(t *testing.T, baseURL string, over http.RoundTripper, opts 
 	}
 }
 
-func TestNoSecretShowsWhateverTheAnswer(t *testing.T) {
+func TestSecretsAreHiddenForAnyResponse(t *testing.T) {
 	scenes := map[string]scripted.Scene{
 		"400 with nothing in it":                 scripted.Responds(400, ""),
 		"401":                                    scripted.Responds(401, scripted.Failure),
@@ -283,7 +283,7 @@ func TestNoSecretShowsWhateverTheAnswer(t *testing.T) {
 	}
 }
 
-func TestNoSecretShowsWhenTheCallerGivesUp(t *testing.T) {
+func TestSecretsAreHiddenWhenTheContextEnds(t *testing.T) {
 	errCause := &url.Error{Op: "Get", URL: "https://example.com/?email=" + canaryEmail, Err: io.ErrUnexpectedEOF}
 	for name, play := range map[string]scripted.Scene{
 		"while connecting": scripted.NeverConnectsInTime, "while waiting for an answer": scripted.Connects(scripted.Hangs), "between two attempts": scripted.Responds(503, "", "Retry-After", "1"),
@@ -311,7 +311,7 @@ func quotes(answer func(request string) string, part func(*http.Request) string)
 	return scripted.Repeats(func(w io.Writer, r *http.Request) { _, _ = io.WriteString(w, answer(part(r))) })
 }
 
-func TestNoSecretShowsWhereAServerQuotesTheRequest(t *testing.T) {
+func TestSecretsAreHiddenIfAServerQuotesTheRequest(t *testing.T) {
 	places := map[string]func(string) string{
 		"in place of an answer":   func(quoted string) string { return quoted + "\r\n\r\n" },
 		"in place of a status":    func(quoted string) string { return "HTTP/1.1 " + quoted + " OK\r\n\r\n" },
@@ -352,7 +352,7 @@ func TestNoSecretShowsWhereAServerQuotesTheRequest(t *testing.T) {
 
 // What the service itself quotes is left in the error for the caller to read, and
 // in no other place.
-func TestWhatTheServiceQuotesIsKeptInTheErrorAlone(t *testing.T) {
+func TestSecretsThatTheServiceQuotesAreInTheErrorOnly(t *testing.T) {
 	for _, status := range []int{200, 400, 401, 422, 500} {
 		for name, body := range map[string]func(quoted string) string{
 			"as a message":  func(quoted string) string { return fmt.Sprintf(`{"success":false,"message":%q}`, quoted) },
@@ -406,7 +406,7 @@ func requireQuotedInOnePlace(t *testing.T, err error) {
 	}
 }
 
-func TestNoSecretShowsOfWhatIsNotThere(t *testing.T) {
+func TestSecretsAreHiddenIfAServerIsNotThere(t *testing.T) {
 	t.Run("nobody listens", func(t *testing.T) {
 		searchEveryCall(t, "http://"+faultserver.ClosedAddress(t), &http.Transport{})
 	})
@@ -424,7 +424,7 @@ func TestNoSecretShowsOfWhatIsNotThere(t *testing.T) {
 	})
 }
 
-func TestNoSecretShowsInARefusalOfTheArguments(t *testing.T) {
+func TestSecretsAreHiddenInAValidationError(t *testing.T) {
 	unsendable := messaging.WithHeader("X-Operator", canaryHeader+"\n")
 	for name, call := range callsWithSecrets {
 		t.Run(name, func(t *testing.T) {
@@ -458,7 +458,7 @@ func TestNoSecretShowsInARefusalOfTheArguments(t *testing.T) {
 }
 
 // A panic of the user's transport is the user's, and passes through as it is.
-func TestNoSecretIsAddedToAPanic(t *testing.T) {
+func TestSecretsAreNotAddedToAPanic(t *testing.T) {
 	errBug := errors.New("a bug of the user's")
 	for name, call := range callsWithSecrets {
 		t.Run(name, func(t *testing.T) {
@@ -488,7 +488,7 @@ func (c *endingContext) Err() error {
 	return c.Context.Err()
 }
 
-func TestErrorsQuoteNothingWhereverTheContextEnds(t *testing.T) {
+func TestSecretsAreHiddenWhereverTheContextEnds(t *testing.T) {
 	quotes := func(req *http.Request) (*http.Response, error) {
 		scripted.GetConnection(req)
 		return nil, fmt.Errorf("no route to %s for %s", req.URL, req.Header.Get("X-Authorization"))

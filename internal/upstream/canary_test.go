@@ -60,7 +60,7 @@ func barely(client *http.Client, request *http.Request) (status int, err error) 
 // resets it with PROTOCOL_ERROR, even where the server has acted on it; see
 // https://go.dev/issue/52459. GetBody is what makes it able to, so this package
 // takes GetBody away.
-func TestCanaryNetHTTPRepeatsAPostOverHTTP2(t *testing.T) {
+func TestNetHTTPRepeatsAPostOverHTTP2(t *testing.T) {
 	const enough = 5
 	t.Run("as often as it likes with GetBody", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -90,7 +90,7 @@ func TestCanaryNetHTTPRepeatsAPostOverHTTP2(t *testing.T) {
 // net/http sends a POST again over HTTP/1.1 when a connection that was used
 // before breaks, provided that the request has an idempotency key. The service
 // knows no such key, so this package refuses the header, and takes GetBody away.
-func TestCanaryNetHTTPTakesAnIdempotencyKeyForAPermissionToRepeatAPost(t *testing.T) {
+func TestNetHTTPRepeatsAPostWithAnIdempotencyKey(t *testing.T) {
 	tests := []struct {
 		name, header   string
 		withoutGetBody bool
@@ -126,7 +126,7 @@ func TestCanaryNetHTTPTakesAnIdempotencyKeyForAPermissionToRepeatAPost(t *testin
 // takes X-Authorization, where the API key is, along. A 303 after a POST turns it
 // into a GET, so that the answer of the other host passes for that of the send.
 // This package follows no redirect.
-func TestCanaryNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
+func TestNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
 	elsewhere := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(200, scripted.Success)})
 	service := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(303, "", "Location: http://elsewhere.example/")})
 	addresses := map[string]string{"service.example:80": service.URL(), "elsewhere.example:80": elsewhere.URL()}
@@ -152,7 +152,7 @@ func TestCanaryNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
 // net/http tells nothing of an answer whose Location it can't parse, not even the
 // status, although redirects are not followed. This package remembers what the
 // transport returned.
-func TestCanaryNetHTTPHidesAnAnswerWithABrokenLocation(t *testing.T) {
+func TestNetHTTPHidesAResponseWithAnInvalidLocation(t *testing.T) {
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(302, "", "Location: http://[::1")})
 	client := newBareClient(t)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -165,7 +165,7 @@ func TestCanaryNetHTTPHidesAnAnswerWithABrokenLocation(t *testing.T) {
 // A handshake that is broken off, after which nothing can have been sent, and an
 // answer that is lost, after which everything can have happened, are the very
 // same error. This package goes by httptrace, and never by an error.
-func TestCanaryNetHTTPGivesOneErrorForABrokenHandshakeAndALostAnswer(t *testing.T) {
+func TestNetHTTPReturnsOneErrorForABrokenHandshakeAndALostResponse(t *testing.T) {
 	failure := func(address string) error {
 		_, err := barely(newBareClient(t), newBarePost(t, t.Context(), address))
 		return errors.Unwrap(err) // from the *url.Error
@@ -192,7 +192,7 @@ func newBareRetryClient(over *http.Client) *retryablehttp.Client {
 // go-retryablehttp does not look at the method: it sends a POST whose answer was
 // lost as often as it would ask again with a GET. This package has a policy of
 // its own.
-func TestCanaryGoRetryableHTTPRepeatsAPost(t *testing.T) {
+func TestRetryableHTTPRepeatsAPost(t *testing.T) {
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act})
 	client := newBareRetryClient(newBareClient(t))
 	_, err := client.Post(server.URL(), "text/plain", []byte("broadcast")) //nolint:bodyclose // there is none
@@ -209,7 +209,7 @@ func (p *pooledTransport) CloseIdleConnections()                         { p.emp
 
 // go-retryablehttp closes the idle connections of a client that it has failed
 // with, whoever else uses them. This package hides the method from it.
-func TestCanaryGoRetryableHTTPClosesIdleConnectionsAfterAFailure(t *testing.T) {
+func TestRetryableHTTPClosesIdleConnectionsAfterAFailure(t *testing.T) {
 	transport := new(pooledTransport)
 	_, err := newBareRetryClient(&http.Client{Transport: transport}).Get("http://service.example/") //nolint:bodyclose // there is none
 	require.ErrorIs(t, err, io.EOF)
@@ -219,7 +219,7 @@ func TestCanaryGoRetryableHTTPClosesIdleConnectionsAfterAFailure(t *testing.T) {
 // go-retryablehttp waits for as long as Retry-After says, whatever the longest
 // wait that it was given, and where that overflows, it does not wait at all. This
 // package reads the header itself.
-func TestCanaryGoRetryableHTTPTakesRetryAfterWithoutACap(t *testing.T) {
+func TestRetryableHTTPObeysRetryAfterWithoutALimit(t *testing.T) {
 	const longest = time.Second
 	backoff := func(retryAfter string) time.Duration {
 		resp := &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {retryAfter}}}
