@@ -10,12 +10,11 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 func newSecretiveClient(t *testing.T) *messaging.Client {
@@ -104,7 +103,8 @@ func TestDoRefusesAnInvalidMethod(t *testing.T) {
 	var refusals []refusal
 	for name, method := range map[string]string{
 		"none": "", "small letters": "get", "mixed letters": "Post", "a blank within": "GE T", "a blank after it": "GET ",
-		"a line break": "GET\r\nX-Evil: 1", "a colon": "GET:", "another alphabet": "PÖST", "a NUL": "GET\x00", "a whole request line": "GET /v1/events HTTP/1.1",
+		"a line break": "GET\r\nX-Evil: 1", "a colon": "GET:", "another alphabet": "PÖST", "a NUL": "GET\x00",
+		"a whole request line": "GET /v1/events HTTP/1.1",
 	} {
 		refusals = append(refusals, refusal{name, doing(messaging.Request{Op: "archive event", Method: method, Path: "/v1/events"}), problems})
 	}
@@ -156,7 +156,8 @@ func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
 	}
 	var refusals []refusal
 	for _, test := range tests {
-		refusals = append(refusals, refusal{test.name, doing(messaging.Request{Method: http.MethodPost, Path: test.path}), []string{test.problem}})
+		refusals = append(refusals, refusal{test.name, doing(messaging.Request{Method: http.MethodPost, Path: test.path}),
+			[]string{test.problem}})
 	}
 	requireAlwaysRefused(t, refusals)
 }
@@ -200,12 +201,14 @@ func TestDoValidatesTheRequest(t *testing.T) {
 		{"a body is one that JSON can hold",
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: math.NaN()}), []string{"body can't be written as JSON"}},
 		{"a body has no function",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any{canary: func() {}}}), []string{"body can't be written as JSON"}},
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any{canary: func() {}}}),
+			[]string{"body can't be written as JSON"}},
 		{"a body does not fail to write itself",
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: failing{}}), []string{"body can't be written as JSON"}},
 		{"everything that is wrong is reported at once",
 			doing(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
-			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment; see Query", "Into must be a pointer"}},
+			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment; see Query",
+				"Into must be a pointer"}},
 	})
 }
 

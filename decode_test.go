@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // answering returns a client that gets the same answer to everything.
@@ -125,7 +124,8 @@ func TestDecodeReadsAnIntegerInAnySpelling(t *testing.T) {
 	for _, row := range []reading[int]{
 		{value: `20`, want: 20}, {value: `"20"`, want: 20},
 		{value: `3.0`, want: 3}, {value: `"3.0"`, want: 3},
-		{value: `1e2`, want: 100}, {value: `"1e2"`, want: 100}, {value: `1E+2`, want: 100}, {value: `0.5e1`, want: 5}, {value: `1200e-2`, want: 12},
+		{value: `1e2`, want: 100}, {value: `"1e2"`, want: 100}, {value: `1E+2`, want: 100}, {value: `0.5e1`, want: 5},
+		{value: `1200e-2`, want: 12},
 		{value: `-1`, want: -1}, {value: `"-1"`, want: -1}, {value: `0`}, {value: `-0`}, {value: `0.0`}, {value: `0e9`},
 		{value: `null`}, {name: "a missing number is zero"},
 		{value: `9007199254740993`, want: 9007199254740993},
@@ -143,13 +143,16 @@ func TestDecodeReadsAnIntegerInAnySpelling(t *testing.T) {
 func TestDecodeRefusesAnInvalidInteger(t *testing.T) {
 	const notWhole = "is not a whole number"
 	for _, row := range []reading[int]{
-		{value: `1.5`, problem: notWhole}, {value: `"1.5"`, problem: notWhole}, {value: `-0.5`, problem: notWhole}, {value: `15e-1`, problem: notWhole},
-		{value: `1e30`, problem: notWhole}, {value: `"1e30"`, problem: notWhole}, {value: `-1e30`, problem: notWhole}, {value: `1e999`, problem: notWhole},
+		{value: `1.5`, problem: notWhole}, {value: `"1.5"`, problem: notWhole}, {value: `-0.5`, problem: notWhole}, {value: `15e-1`,
+			problem: notWhole},
+		{value: `1e30`, problem: notWhole}, {value: `"1e30"`, problem: notWhole}, {value: `-1e30`, problem: notWhole},
+		{value: `1e999`, problem: notWhole},
 		{value: `9223372036854775808`, problem: notWhole},
 		{name: "a hundred thousand digits", value: strings.Repeat("9", 100_000), problem: notWhole},
 		{name: "a fraction that a float64 rounds away", value: `4503599627370496.7`, problem: notWhole},
 		{name: "a fraction that is too small for a float64", value: `1e-400`, problem: notWhole},
-		{value: `"x"`, problem: notWhole}, {value: `""`, problem: notWhole}, {value: `" 20"`, problem: notWhole}, {value: `"20 "`, problem: notWhole},
+		{value: `"x"`, problem: notWhole}, {value: `""`, problem: notWhole}, {value: `" 20"`, problem: notWhole},
+		{value: `"20 "`, problem: notWhole},
 		{value: `"0x14"`, problem: notWhole}, {value: `"1_000"`, problem: notWhole}, {value: `"1,000"`, problem: notWhole},
 		{value: `"NaN"`, problem: notWhole}, {value: `"Infinity"`, problem: notWhole}, {value: `"\"20\""`, problem: notWhole},
 		{value: `true`, problem: "is a boolean, want an integer"},
@@ -219,7 +222,8 @@ func TestDecodeReadsProviders(t *testing.T) {
 func TestDecodeReadsParameters(t *testing.T) {
 	for _, row := range []reading[[]messaging.EventParameter]{
 		{value: `null`}, {value: `[]`}, {name: "missing parameters are none"},
-		{name: "types are kept in lower case", value: `[{"name":"Plan","type":"Text"},{"name":"at","type":"TIMESTAMP","required":true},{"type":"Colour"}]`,
+		{name: "types are kept in lower case",
+			value: `[{"name":"Plan","type":"Text"},{"name":"at","type":"TIMESTAMP","required":true},{"type":"Colour"}]`,
 			want: []messaging.EventParameter{{Name: "Plan", Type: messaging.ParameterText},
 				{Name: "at", Type: messaging.ParameterTimestamp, Required: true}, {Type: "colour"}}},
 		{name: "what is unknown of a parameter is passed over", value: `[{"unit":{"of":["time"]},"name":"at"}]`,
@@ -277,7 +281,8 @@ func TestDecodeKeepsAnInvalidTimestamp(t *testing.T) {
 	for _, raw := range []string{
 		`""`, `"0000-00-00"`, `"0000-00-00 00:00:00"`, `"2026-05-01"`, `"2026-05-01T10:20Z"`, `"2026-05-01T24:00:00Z"`,
 		`"2026-02-30T10:20:30Z"`, `"2026-13-01T10:20:30Z"`, `"2026-05-01T10:20:60Z"`, `"2026-05-01T10:20:30 CET"`,
-		`"01/05/2026 10:20:30 AM"`, `"Fri, 01 May 2026 10:20:30 GMT"`, `"<soon> & \"later\""`, `1777630830`, `1.5e9`, `true`, `{"date":"2026-05-01"}`, `[2026,5,1]`,
+		`"01/05/2026 10:20:30 AM"`, `"Fri, 01 May 2026 10:20:30 GMT"`, `"<soon> & \"later\""`, `1777630830`, `1.5e9`, `true`,
+		`{"date":"2026-05-01"}`, `[2026,5,1]`,
 		`"` + strings.Repeat("2026", 1000) + `"`,
 		`"0000-01-01T00:00:00+02:00"`, `"9999-12-31T23:59:59-02:00"`, // in UTC, their years have no four digits
 	} {
@@ -304,14 +309,17 @@ func TestDecodeReadsAMissingTimestampAsZero(t *testing.T) {
 
 func TestDecodeReadsEveryTimestamp(t *testing.T) {
 	second := time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
-	customer, err := customerIn(t, `"customer_created_at":"2026-05-01T10:20:30Z","updated_at":"2026-05-01T10:20:31Z","last_interaction":"2026-05-01T10:20:32Z"`)
+	customer, err := customerIn(t,
+		`"customer_created_at":"2026-05-01T10:20:30Z","updated_at":"2026-05-01T10:20:31Z","last_interaction":"2026-05-01T10:20:32Z"`)
 	require.NoError(t, err)
-	assert.Equal(t, messaging.Customer{CreatedAt: second, UpdatedAt: second.Add(time.Second), LastInteraction: second.Add(2 * time.Second)}, customer)
+	assert.Equal(t, messaging.Customer{CreatedAt: second, UpdatedAt: second.Add(time.Second), LastInteraction: second.Add(2 * time.Second)},
+		customer)
 
 	customer, err = customerIn(t, `"customer_created_at":"","updated_at":0,"last_interaction":"never"`)
 	require.NoError(t, err)
 	assert.Equal(t, messaging.Customer{Extra: messaging.Extra{
-		"customer_created_at": json.RawMessage(`""`), "updated_at": json.RawMessage(`0`), "last_interaction": json.RawMessage(`"never"`)}}, customer)
+		"customer_created_at": json.RawMessage(`""`), "updated_at": json.RawMessage(`0`),
+		"last_interaction": json.RawMessage(`"never"`)}}, customer)
 
 	message, err := messageIn(t, `"created_at":"2026-05-01 10:20:30"`)
 	require.NoError(t, err)
@@ -323,7 +331,8 @@ func TestDecodeReadsEveryTimestamp(t *testing.T) {
 }
 
 func TestDecodeKeepsUnknownMembers(t *testing.T) {
-	const members = `"score":1.50,"nested":{"list":[1, {"deep":null}],"text":"\u0041"},"nothing":null,"":true,"naïve \u2603":"x","Id":"another"`
+	const members = `"score":1.50,"nested":{"list":[1, {"deep":null}],"text":"\u0041"},"nothing":null,"":true,"naïve \u2603":"x",` +
+		`"Id":"another"`
 	want := messaging.Extra{
 		"score": json.RawMessage(`1.50`), "nested": json.RawMessage(`{"list":[1, {"deep":null}],"text":"\u0041"}`),
 		"nothing": json.RawMessage(`null`), "": json.RawMessage(`true`), "naïve ☃": json.RawMessage(`"x"`), "Id": json.RawMessage(`"another"`),
@@ -384,7 +393,8 @@ func TestDecodeSharesNoMemoryWithItsBuffer(t *testing.T) {
 	page, err := list("a")
 	require.NoError(t, err)
 	bodies <- `{"success":true,"data":"aaaa"}`
-	push, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+	push, err := client.Broadcasts.SendPush(t.Context(),
+		messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
 	require.NoError(t, err)
 	bodies <- `{"success":true,"data":"aaaa"}`
 	_, err = client.Events.List(t.Context(), messaging.EventListParams{})
@@ -436,10 +446,13 @@ func TestDecodeReadsMetaWhereverItIs(t *testing.T) {
 		{name: "a cursor twice, which is the same", problem: "meta.next_page_cursor is duplicated",
 			body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"","next_page_cursor":""}}`},
 		{name: "nulls in all its members",
-			body: `{"success":true,"data":[{}],"meta":{"has_next_page":null,"has_prev_page":null,"next_page_cursor":null,"prev_page_cursor":null,"per_page":null}}`},
-		{name: "a list with something in it", body: `{"success":true,"data":[{}],"meta":[1]}`, problem: "meta.0 is a number, want no element"},
-		{name: "a text", body: `{"success":true,"data":[{}],"meta":"?"}`, problem: "meta is a string, want an object"},
-		{name: "a page size that is none", body: `{"success":true,"data":[{}],"meta":{"per_page":1e30}}`, problem: "meta.per_page is not an integer"},
+			body: `{"success":true,"data":[{}],"meta":{"has_next_page":null,"has_prev_page":null,"next_page_cursor":null,"prev_page_cursor":null,` +
+				`"per_page":null}}`},
+		{name: "a list with something in it", body: `{"success":true,"data":[{}],"meta":[1]}`,
+			problem: "meta.0 is a number where nothing is due"},
+		{name: "a text", body: `{"success":true,"data":[{}],"meta":"?"}`, problem: "meta is a text where an object is due"},
+		{name: "a page size that is none", body: `{"success":true,"data":[{}],"meta":{"per_page":1e30}}`,
+			problem: "meta.per_page is not a whole number"},
 		{name: "a flag that is none", body: `{"success":true,"data":{"data":[{}],"meta":{"has_next_page":"yes"}}}`,
 			problem: "data.meta.has_next_page is a string, want a boolean"},
 		{name: "a cursor that is none", body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":{"id":1}}}`,
@@ -482,7 +495,8 @@ var everyKindOfCall = map[string]func(*testing.T, *messaging.Client) error{
 		return err
 	},
 	"a send": func(t *testing.T, c *messaging.Client) error {
-		response, err := c.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+		response, err := c.Broadcasts.SendPush(t.Context(),
+			messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
 		assert.Equal(t, err == nil, response != nil)
 		return err
 	},
@@ -492,7 +506,8 @@ var everyKindOfCall = map[string]func(*testing.T, *messaging.Client) error{
 		return err
 	},
 	"a creation": func(t *testing.T, c *messaging.Client) error {
-		event, err := c.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+		event, err := c.Events.Create(t.Context(),
+			messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
 		assert.Equal(t, err == nil, event != nil)
 		return err
 	},
@@ -594,7 +609,8 @@ func TestDecodeReportsSuccessFalseWhateverTheData(t *testing.T) {
 }
 
 func TestDecodeReplacesInvalidUTF8(t *testing.T) {
-	page, err := answering(t, `{"success":true,"message":"caf`+"\xe9"+`","data":[{"id":"a`+"\xff"+`z","k`+"\xc0"+`y":"v`+"\xed\xa0\x80"+`"}]}`).
+	page, err := answering(t, `{"success":true,"message":"caf`+"\xe9"+`","data":[{"id":"a`+"\xff"+`z","k`+"\xc0"+`y":"v`+"\xed\xa0\x80"+
+		`"}]}`).
 		Events.List(t.Context(), messaging.EventListParams{})
 	event, err := only(t, page, err)
 	require.NoError(t, err)
@@ -613,11 +629,15 @@ func TestDecodeLimitsNesting(t *testing.T) {
 		{"an unknown member of a row", `{"success":true,"data":[{"more":%s}]}`, 3, "data.0.more", []string{"a list"}},
 		{"a timestamp", `{"success":true,"data":[{"created_at":%s}]}`, 3, "data.0.created_at", []string{"a list"}},
 		{"a parameter", `{"success":true,"data":[{"parameters":[{"more":%s}]}]}`, 5, "data.0.parameters.0.more", []string{"a list"}},
-		{"an unknown member of a nested row", `{"success":true,"data":{"data":[{"more":%s}]}}`, 4, "data.data.0.more", []string{"a list", "a nested list"}},
-		{"an unknown member beside the rows", `{"success":true,"data":{"links":%s,"data":[]}}`, 2, "data.links", []string{"a list", "a nested list"}},
+		{"an unknown member of a nested row", `{"success":true,"data":{"data":[{"more":%s}]}}`, 4, "data.data.0.more",
+			[]string{"a list", "a nested list"}},
+		{"an unknown member beside the rows", `{"success":true,"data":{"links":%s,"data":[]}}`, 2, "data.links",
+			[]string{"a list", "a nested list"}},
 		{"a meta", `{"success":true,"data":[],"meta":{"more":%s}}`, 2, "meta.more", []string{"a list", "a nested list"}},
-		{"a message", `{"success":true,"data":{"id":"1","data":[]},"message":%s}`, 1, "message", []string{"a list", "a send", "a trigger", "a creation"}},
-		{"an unknown member of the answer", `{"success":true,"data":{"id":"1","data":[]},"more":%s}`, 1, "more", []string{"a list", "a send", "a trigger", "a creation"}},
+		{"a message", `{"success":true,"data":{"id":"1","data":[]},"message":%s}`, 1, "message",
+			[]string{"a list", "a send", "a trigger", "a creation"}},
+		{"an unknown member of the answer", `{"success":true,"data":{"id":"1","data":[]},"more":%s}`, 1, "more",
+			[]string{"a list", "a send", "a trigger", "a creation"}},
 		{"the data of a send", `{"success":true,"data":%s}`, 1, "data", []string{"a send", "a trigger"}},
 		{"the data of a creation", `{"success":true,"data":{"id":"1","more":%s}}`, 2, "data", []string{"a creation"}},
 	} {
@@ -769,7 +789,8 @@ func TestDecodeReadsDeepDataWithinWhiteSpace(t *testing.T) {
 func TestDecodeOfInvalidRowsKeepsTheDelivery(t *testing.T) {
 	for _, row := range []struct{ name, data, problem string }{
 		{"a row of 10,001 levels", `"data":[{"more":` + scripted.NestedArrays(10_000) + `}]`, "data.0.more is nested too deeply"},
-		{"a nested row of 10,001 levels", `"data":{"data":[{"more":` + scripted.NestedArrays(10_000) + `}]}`, "data.data.0.more is nested too deeply"},
+		{"a nested row of 10,001 levels", `"data":{"data":[{"more":` + scripted.NestedArrays(10_000) + `}]}`,
+			"data.data.0.more is nested too deeply"},
 		{"arrays for a row", `"data":` + scripted.NestedArrays(10_001), "data.0 is a list where an object is due"},
 		{"data duplicated", `"data":[],"data":[]`, "data is duplicated"},
 		{"data duplicated, with rows in both places", `"data":[],"data":{"data":[]}`, "data is duplicated"},
@@ -800,12 +821,13 @@ func TestDecodeIgnoresBracketsInStrings(t *testing.T) {
 
 func TestDecodeErrorNamesThePath(t *testing.T) {
 	for _, row := range []struct{ name, body, problem string }{
-		{"a row that is null", `{"success":true,"data":[{},null]}`, "data.1 is null, want an object"},
-		{"a row that is a number", `{"success":true,"data":[7]}`, "data.0 is a number, want an object"},
-		{"a row that is a list", `{"success":true,"data":[{},{},[]]}`, "data.2 is an array, want an object"},
-		{"a nested row that is a text", `{"success":true,"data":{"data":[{},"x"]}}`, "data.data.1 is a string, want an object"},
-		{"a field", `{"success":true,"data":[{"name":false}]}`, "data.0.name is a boolean, want a string"},
-		{"a field of a nested row", `{"success":true,"data":{"data":[{},{},{},{"description":{}}]}}`, "data.data.3.description is an object, want a string"},
+		{"a row that is null", `{"success":true,"data":[{},null]}`, "data.1 is null where an object is due"},
+		{"a row that is a number", `{"success":true,"data":[7]}`, "data.0 is a number where an object is due"},
+		{"a row that is a list", `{"success":true,"data":[{},{},[]]}`, "data.2 is a list where an object is due"},
+		{"a nested row that is a text", `{"success":true,"data":{"data":[{},"x"]}}`, "data.data.1 is a text where an object is due"},
+		{"a field", `{"success":true,"data":[{"name":false}]}`, "data.0.name is true or false where a text is due"},
+		{"a field of a nested row", `{"success":true,"data":{"data":[{},{},{},{"description":{}}]}}`,
+			"data.data.3.description is an object where a text is due"},
 		{"a field cut short", `{"success":true,"data":{"data":[{},{},{},{"created_at":}]}}`, "data.data.3.created_at is not valid JSON"},
 		{"a text cut short", `{"success":true,"data":[{"id":"x`, "data.0.id is not valid JSON"},
 		{"a row cut short", `{"success":true,"data":[{"id":"x"`, "data.0 is not valid JSON"},
@@ -990,10 +1012,11 @@ func TestDecodeReportsAcceptedForAnInvalidCreatedEvent(t *testing.T) {
 		{"an id that is none", `{"success":true,"data":{"id":{}}}`, "data.id is an object, want a string"},
 		{"null for data", `{"success":true,"data":null}`, "data is null, want an object"},
 		{"no data", `{"success":true}`, "data is missing"},
-		{"a list of one", `{"success":true,"data":[{"id":"1"}]}`, "data is an array, want an object"},
-		{"an empty list", `{"success":true,"data":[]}`, "data is an array, want an object"},
-		{"true", `{"success":true,"data":true}`, "data is a boolean, want an object"},
-		{"a parameter that is none", `{"success":true,"data":{"id":"1","parameters":[{"name":"a"},5]}}`, "data.parameters.1 is a number, want an object"},
+		{"a list of one", `{"success":true,"data":[{"id":"1"}]}`, "data is a list where an object is due"},
+		{"an empty list", `{"success":true,"data":[]}`, "data is a list where an object is due"},
+		{"true", `{"success":true,"data":true}`, "data is true or false where an object is due"},
+		{"a parameter that is none", `{"success":true,"data":{"id":"1","parameters":[{"name":"a"},5]}}`,
+			"data.parameters.1 is a number where an object is due"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := everyKindOfCall["a creation"](t, answering(t, row.body))
@@ -1007,7 +1030,8 @@ func TestDecodeReportsAcceptedForAnInvalidCreatedEvent(t *testing.T) {
 func TestDecodeReturnsTheCreatedEvent(t *testing.T) {
 	client := answering(t, `{"success":true,"message":"Event created successfully","data":{"id":42,"name":"Order","description":"An order",
 		"parameters":[{"name":"total","type":"Numeric","required":true}],"created_at":"2026-05-01T10:20:30.123456Z","company":7}}`)
-	event, err := client.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+	event, err := client.Events.Create(t.Context(),
+		messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
 	require.NoError(t, err)
 	assert.Equal(t, &messaging.Event{ID: "42", Name: "Order", Description: "An order",
 		Parameters: []messaging.EventParameter{{Name: "total", Type: messaging.ParameterNumeric, Required: true}},

@@ -12,12 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // customersWithDevices are as many customers, no two of them alike.
@@ -53,19 +52,21 @@ func TestEncodeDoesNotReuseABodyInUse(t *testing.T) {
 	var bodies []string
 	var client *messaging.Client
 	send := func(segment string) {
-		_, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.ToSegments(segment)})
+		_, err := client.Broadcasts.SendPush(t.Context(),
+			messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.ToSegments(segment)})
 		require.NoError(t, err)
 	}
 	calls := 0
-	client = scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
-		if calls++; calls == 1 {
-			send("second")
-		}
-		body, err := io.ReadAll(req.Body)
-		bodies = append(bodies, string(body))
-		require.NoError(t, err)
-		return scripted.Responds(http.StatusOK, scripted.Success)(req)
-	})})
+	client = scripted.NewClientOver(t, "https://api.example.com",
+		&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			if calls++; calls == 1 {
+				send("second")
+			}
+			body, err := io.ReadAll(req.Body)
+			bodies = append(bodies, string(body))
+			require.NoError(t, err)
+			return scripted.Responds(http.StatusOK, scripted.Success)(req)
+		})})
 	send("first")
 	require.Len(t, bodies, 2)
 	assert.Contains(t, bodies[0], "second")
@@ -87,7 +88,8 @@ func TestEncodeAllocationsDoNotGrowWithCustomers(t *testing.T) {
 	skipUnderRace(t)
 	client := scripted.NewClientOver(t, "https://api.example.com", (&measuringTransport{}).client())
 	sending := func(customers int) float64 {
-		params := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.ToCustomers(customersWithDevices(customers)...)}
+		params := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.",
+			To: messaging.ToCustomers(customersWithDevices(customers)...)}
 		return testing.AllocsPerRun(5, func() {
 			_, err := client.Broadcasts.SendPush(t.Context(), params)
 			require.NoError(t, err)
@@ -160,8 +162,10 @@ func pageOfCustomers(rows int) string {
 		if i > 0 {
 			page.WriteByte(',')
 		}
-		fmt.Fprintf(&page, `{"customer_id":"cus_%d","first_name":"Jane","last_name":"Doe","email":"jane+%d@example.com","phone_no":"+33612345678",`+
-			`"customer_created_at":"2024-01-31T08:00:00Z","updated_at":"2024-02-01T08:00:00Z","providers":"email,push","last_interaction":"2024-02-28T08:00:00Z"}`, i, i)
+		fmt.Fprintf(&page,
+			`{"customer_id":"cus_%d","first_name":"Jane","last_name":"Doe","email":"jane+%d@example.com","phone_no":"+33612345678",`+
+				`"customer_created_at":"2024-01-31T08:00:00Z","updated_at":"2024-02-01T08:00:00Z","providers":"email,push",`+
+				`"last_interaction":"2024-02-28T08:00:00Z"}`, i, i)
 	}
 	page.WriteString(`],"meta":{"has_next_page":false,"next_page_cursor":null}}}`)
 	return page.String()

@@ -11,12 +11,11 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 func TestDeliveryString(t *testing.T) {
@@ -79,7 +78,8 @@ func TestDeliveryOf(t *testing.T) {
 		{"the order does not matter", errors.Join(unknown, accepted, rejected, notSent), messaging.DeliveryUnknown},
 		{"a foreign error beside one that is not sent is unknown", errors.Join(notSent, foreign), messaging.DeliveryUnknown},
 		{"several %w are as good as joined", fmt.Errorf("%w, then %w", notSent, rejected), messaging.DeliveryRejected},
-		{"joined within joined", errors.Join(notSent, fmt.Errorf("%w, %w", rejected, errors.Join(notSent, accepted))), messaging.DeliveryAccepted},
+		{"joined within joined", errors.Join(notSent, fmt.Errorf("%w, %w", rejected, errors.Join(notSent, accepted))),
+			messaging.DeliveryAccepted},
 		{"pages joined", errors.Join(&messaging.PageError{Err: notSent}, &messaging.PageError{Err: rejected}), messaging.DeliveryRejected},
 	}
 	for _, test := range tests {
@@ -141,7 +141,8 @@ func TestErrorTexts(t *testing.T) {
 			"send email broadcast: invalid arguments: sender_name is required; subject is required; nothing was sent"},
 		{"the message of the service is quoted", scripted.SendBroadcast, scripted.Responds(403, `{"message":"The plan is exhausted."}`),
 			"send email broadcast: 403 Forbidden: The plan is exhausted.; it was refused"},
-		{"so are its fields", scripted.TriggerEvent, scripted.Responds(422, `{"message":"Invalid","errors":{"event_id":["is unknown","is no uuid"],"payload.email":["is required"]}}`),
+		{"so are its fields", scripted.TriggerEvent,
+			scripted.Responds(422, `{"message":"Invalid","errors":{"event_id":["is unknown","is no uuid"],"payload.email":["is required"]}}`),
 			"trigger event: 422 Unprocessable Entity: Invalid: event_id is unknown, is no uuid; payload.email is required; it was refused"},
 		{"no page of HTML is quoted", scripted.CreateEvent, scripted.Responds(502, "<html><body>DB_PASSWORD=hunter2</body></html>"),
 			"create event: 502 Bad Gateway; the event may have been created"},
@@ -164,8 +165,10 @@ func TestErrorTexts(t *testing.T) {
 		{"no connection", scripted.SendBroadcast, scripted.NeverConnects(scripted.ErrRefused),
 			"send email broadcast: dial tcp: connect: connection refused; nothing was sent"},
 		{"an answer that can't be understood", scripted.SendBroadcast, scripted.Responds(200, `{"success":"yes"}`),
-			"send email broadcast: can't understand the answer (200): success is a text where true or false is due; the broadcast may have been sent"},
-		{"an answer that can't be understood, although it said success", scripted.CreateEvent, scripted.Responds(201, `{"success":true,"data":{}}`),
+			"send email broadcast: can't understand the answer (200): success is a text where true or false is due; " +
+				"the broadcast may have been sent"},
+		{"an answer that can't be understood, although it said success", scripted.CreateEvent,
+			scripted.Responds(201, `{"success":true,"data":{}}`),
 			"create event: can't understand the answer (201): data.id is missing; the event was created, do not repeat it"},
 		{"a request of one's own goes by its name", deleteTag, scripted.Breaks(io.EOF),
 			"delete tag: EOF; the request may have been carried out"},
@@ -199,9 +202,11 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 	}{
 		{"APIError with an unprintable message", &messaging.APIError{Call: call, StatusCode: 500, Message: unprintable}, mayHaveBeen},
 		{"APIError with an endless message", &messaging.APIError{Call: call, StatusCode: 500, Message: long}, mayHaveBeen},
-		{"APIError whose message is cut in the unprintable", &messaging.APIError{Call: call, StatusCode: 500, Message: strings.Repeat(unprintable, 100)}, mayHaveBeen},
+		{"APIError whose message is cut in the unprintable",
+			&messaging.APIError{Call: call, StatusCode: 500, Message: strings.Repeat(unprintable, 100)}, mayHaveBeen},
 		{"APIError with many fields", &messaging.APIError{Call: call, StatusCode: 422, Fields: manyFields}, mayHaveBeen},
-		{"APIError with an endless field", &messaging.APIError{Call: call, StatusCode: 422, Fields: []messaging.FieldError{{Field: long}}}, mayHaveBeen},
+		{"APIError with an endless field", &messaging.APIError{Call: call, StatusCode: 422, Fields: []messaging.FieldError{{Field: long}}},
+			mayHaveBeen},
 		{"APIError of a redirect with an endless message", &messaging.APIError{Call: call, StatusCode: 302, Message: long}, mayHaveBeen},
 		{"TransportError with an unprintable cause", &messaging.TransportError{Call: call, Err: errors.New(unprintable)}, mayHaveBeen},
 		{"TransportError with an endless cause", &messaging.TransportError{Call: call, Err: errors.New(long)}, mayHaveBeen},
@@ -220,7 +225,8 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 		assert.Equal(t, unprintable, err.Message, "the field keeps it")
 	})
 	t.Run("the name of an operation is no way round", func(t *testing.T) {
-		err := scripted.FailureOf(t, scripted.Do(messaging.Request{Op: "sync\nPANIC", Method: "POST", Path: "/v1/sync"}), scripted.Responds(400, ""))
+		err := scripted.FailureOf(t, scripted.Do(messaging.Request{Op: "sync\nPANIC", Method: "POST", Path: "/v1/sync"}),
+			scripted.Responds(400, ""))
 		scripted.RequireOneShortLine(t, err, `sync\nPANIC`, "; it was refused")
 	})
 	t.Run("fields beyond the eighth are counted", func(t *testing.T) {
@@ -228,7 +234,8 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 			manyFields[i] = messaging.FieldError{Field: fmt.Sprint(i), Messages: []string{"bad"}}
 		}
 		err := &messaging.ValidationError{Op: "new client", Fields: manyFields}
-		assert.EqualError(t, err, "new client: invalid arguments: 0 bad; 1 bad; 2 bad; 3 bad; 4 bad; 5 bad; 6 bad; 7 bad; and 992 more; nothing was sent")
+		assert.EqualError(t, err,
+			"new client: invalid arguments: 0 bad; 1 bad; 2 bad; 3 bad; 4 bad; 5 bad; 6 bad; 7 bad; and 992 more; nothing was sent")
 	})
 }
 
@@ -282,7 +289,8 @@ func TestErrorSentinelsWithoutAStatus(t *testing.T) {
 	})
 	t.Run("no more than 64 KiB of it is kept", func(t *testing.T) {
 		var unread *messaging.DecodeError
-		require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(200, strings.Repeat("x", scripted.MaxKeptBody+1))), &unread)
+		require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(200, strings.Repeat("x", scripted.MaxKeptBody+1))),
+			&unread)
 		assert.Len(t, unread.Body, scripted.MaxKeptBody)
 	})
 	t.Run("wrong arguments here are as wrong as those that the service finds", func(t *testing.T) {

@@ -233,7 +233,8 @@ func ExampleTransactionalService_All() {
 		log.Fatal(err)
 	}
 	defer service.Close()
-	service.AddTransactional(messaging.TransactionalMessage{Channel: messaging.ChannelSMS, Title: "Your code", TotalSent: 3, TotalDelivered: 2})
+	service.AddTransactional(messaging.TransactionalMessage{Channel: messaging.ChannelSMS, Title: "Your code", TotalSent: 3,
+		TotalDelivered: 2})
 	ctx, client := context.Background(), service.Client()
 
 	for message, err := range client.Transactional.All(ctx, messaging.TransactionalListParams{}) {
@@ -289,7 +290,8 @@ func ExampleRetryable() {
 	client := service.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 	for _, fault := range []messagingtest.Fault{messagingtest.NotReached(), messagingtest.AnswerLost(), messagingtest.Status(401)} {
 		service.FailNext(1, fault)
-		_, err := client.Broadcasts.SendPush(context.Background(), messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello.", To: messaging.AllCustomers()})
+		_, err := client.Broadcasts.SendPush(context.Background(),
+			messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello.", To: messaging.AllCustomers()})
 		fmt.Println(messaging.DeliveryOf(err), messaging.Retryable(err))
 	}
 	// Output:

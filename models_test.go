@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 var oneSecond = time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
@@ -37,18 +36,21 @@ func TestModelsHaveTheWireFormOfTheService(t *testing.T) {
 			wire: `{"id":"","name":"","description":"","parameters":null}`},
 		{name: "a customer",
 			value: messaging.Customer{CustomerID: "7", FirstName: "Ada", LastName: "Lovelace", Email: "ada@example.com", PhoneNo: "+441234567890",
-				CreatedAt: oneSecond, UpdatedAt: oneSecond.Add(time.Second), Providers: []string{"mailgun", "twilio"}, LastInteraction: oneSecond.Add(time.Minute),
-				Extra: messaging.Extra{"score": json.RawMessage(`1.50`)}},
+				CreatedAt: oneSecond, UpdatedAt: oneSecond.Add(time.Second), Providers: []string{"mailgun", "twilio"},
+				LastInteraction: oneSecond.Add(time.Minute),
+				Extra:           messaging.Extra{"score": json.RawMessage(`1.50`)}},
 			wire: `{"customer_id":"7","first_name":"Ada","last_name":"Lovelace","email":"ada@example.com","phone_no":"+441234567890",
 				"customer_created_at":"2026-05-01T10:20:30Z","updated_at":"2026-05-01T10:20:31Z","providers":"mailgun,twilio",
 				"last_interaction":"2026-05-01T10:21:30Z","score":1.50}`},
 		{name: "a customer without anything", value: messaging.Customer{},
 			wire: `{"customer_id":"","first_name":"","last_name":"","email":"","phone_no":"","providers":""}`},
 		{name: "a message",
-			value: messaging.TransactionalMessage{ID: "8a7e", Channel: messaging.ChannelSMS, Subject: "s", Title: "t", Message: "<b>m</b>", MessageType: &oneTime,
-				CreatedAt: oneSecond, TotalSent: 1, TotalDelivered: 2, TotalFailed: 3, TotalComplained: 4, TotalBounced: 5,
+			value: messaging.TransactionalMessage{ID: "8a7e", Channel: messaging.ChannelSMS, Subject: "s", Title: "t", Message: "<b>m</b>",
+				MessageType: &oneTime,
+				CreatedAt:   oneSecond, TotalSent: 1, TotalDelivered: 2, TotalFailed: 3, TotalComplained: 4, TotalBounced: 5,
 				Extra: messaging.Extra{"sender": json.RawMessage(`null`)}},
-			wire: `{"id":"8a7e","channel":"sms","subject":"s","title":"t","message":"<b>m</b>","message_type":"OTP","created_at":"2026-05-01 10:20:30",
+			wire: `{"id":"8a7e","channel":"sms","subject":"s","title":"t","message":"<b>m</b>","message_type":"OTP",
+				"created_at":"2026-05-01 10:20:30",
 				"total_sent":1,"total_delivered":2,"total_failed":3,"total_complained":4,"total_bounced":5,"sender":null}`},
 		{name: "a message of the empty type", value: messaging.TransactionalMessage{MessageType: &empty},
 			wire: `{"id":"","channel":"","subject":"","title":"","message":"","message_type":"",
@@ -72,12 +74,14 @@ func TestModelsHaveTheWireFormOfTheService(t *testing.T) {
 func TestModelsSurviveARoundTrip(t *testing.T) {
 	for _, row := range []struct{ name, members string }{
 		{"nothing", ``},
-		{"nulls", `"customer_created_at":null,"created_at":null,"providers":null,"message_type":null,"parameters":null,"id":null,"total_sent":null`},
+		{"nulls",
+			`"customer_created_at":null,"created_at":null,"providers":null,"message_type":null,"parameters":null,"id":null,"total_sent":null`},
 		{"empty values", `"customer_created_at":"","created_at":"","providers":"","message_type":"","parameters":[],"id":"","total_sent":0`},
 		{"unreadable dates", `"customer_created_at":"0000-00-00","updated_at":0,"last_interaction":{"a":[1, 2]},"created_at":"<never>"`},
 		{"fractions of a second", `"customer_created_at":"2026-05-01T10:20:30.5Z","updated_at":"2026-05-01T10:20:30.000001Z",
 			"last_interaction":"2026-05-01T10:20:30.123456789Z","created_at":"2026-05-01T10:20:30.123456789Z"`},
-		{"other zones", `"customer_created_at":"2026-05-01T12:20:30+02:00","updated_at":"2026-05-01T12:20:30.25+0200","created_at":"2026-05-01 04:50:30-05:30"`},
+		{"other zones",
+			`"customer_created_at":"2026-05-01T12:20:30+02:00","updated_at":"2026-05-01T12:20:30.25+0200","created_at":"2026-05-01 04:50:30-05:30"`},
 		{"the earliest instant", `"customer_created_at":"0000-01-01T00:00:00Z","created_at":"0000-01-01 00:00:00"`},
 		{"the latest instant", `"customer_created_at":"9999-12-31T23:59:59.999999999Z","created_at":"9999-12-31 23:59:59"`},
 		{"an instant of no four digits in UTC", `"customer_created_at":"0000-01-01T00:00:00+02:00","created_at":"9999-12-31T23:59:59-02:00"`},
@@ -165,7 +169,8 @@ func TestModelsEncodeExtraBesideTheFields(t *testing.T) {
 
 func TestModelsRefuseToEncodeAnInvalidExtra(t *testing.T) {
 	extra := messaging.Extra{"more": json.RawMessage(`{`)}
-	for _, model := range []any{messaging.Event{Extra: extra}, messaging.Customer{Extra: extra}, messaging.TransactionalMessage{Extra: extra}} {
+	for _, model := range []any{messaging.Event{Extra: extra}, messaging.Customer{Extra: extra},
+		messaging.TransactionalMessage{Extra: extra}} {
 		_, err := json.Marshal(model)
 		assert.Error(t, err)
 	}
@@ -223,12 +228,13 @@ func TestModelsAreUnchangedByInvalidJSON(t *testing.T) {
 		wire    string
 		problem string
 	}{
-		{"an event", &messaging.Event{ID: "1"}, `{"id":"2","name":{}}`, "messaging: name is an object, want a string"},
-		{"a parameter", &messaging.Event{ID: "1"}, `{"id":"2","parameters":[{},5]}`, "messaging: parameters.1 is a number, want an object"},
-		{"a customer", &messaging.Customer{CustomerID: "1"}, `{"customer_id":"2","email":[]}`, "messaging: email is an array, want a string"},
-		{"a message", &messaging.TransactionalMessage{ID: "1"}, `{"id":"2","total_sent":1.5}`, "messaging: total_sent is not an integer"},
-		{"a list", &messaging.Event{ID: "1"}, `[]`, "messaging: is an array, want an object"},
-		{"a text", &messaging.Customer{CustomerID: "1"}, `"2"`, "messaging: is a string, want an object"},
+		{"an event", &messaging.Event{ID: "1"}, `{"id":"2","name":{}}`, "messaging: name is an object where a text is due"},
+		{"a parameter", &messaging.Event{ID: "1"}, `{"id":"2","parameters":[{},5]}`,
+			"messaging: parameters.1 is a number where an object is due"},
+		{"a customer", &messaging.Customer{CustomerID: "1"}, `{"customer_id":"2","email":[]}`, "messaging: email is a list where a text is due"},
+		{"a message", &messaging.TransactionalMessage{ID: "1"}, `{"id":"2","total_sent":1.5}`, "messaging: total_sent is not a whole number"},
+		{"a list", &messaging.Event{ID: "1"}, `[]`, "messaging: is a list where an object is due"},
+		{"a text", &messaging.Customer{CustomerID: "1"}, `"2"`, "messaging: is a text where an object is due"},
 		{"half an object", &messaging.Event{ID: "1"}, `{"id":"2"`, "messaging: is not valid JSON"},
 		{"nothing", &messaging.Event{ID: "1"}, ``, "messaging: is not valid JSON"},
 		{"two objects", &messaging.TransactionalMessage{ID: "1"}, `{"id":"2"}{}`, "messaging: is followed by more text"},
@@ -255,9 +261,11 @@ func TestParameterTypeIsEncodedInLowerCase(t *testing.T) {
 	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		sent <- string(body)
-		_, _ = io.WriteString(w, `{"success":true,"data":{"id":"1","parameters":[{"type":"Text"},{"type":"NUMERIC"},{"type":"timestamp"},{"type":"Colour"}]}}`)
+		_, _ = io.WriteString(w,
+			`{"success":true,"data":{"id":"1","parameters":[{"type":"Text"},{"type":"NUMERIC"},{"type":"timestamp"},{"type":"Colour"}]}}`)
 	}))
-	given := []messaging.EventParameter{{Name: "a", Type: "Text"}, {Name: "b", Type: messaging.ParameterTimestamp}, {Name: "c", Type: "COLOUR"}}
+	given := []messaging.EventParameter{{Name: "a", Type: "Text"}, {Name: "b", Type: messaging.ParameterTimestamp},
+		{Name: "c", Type: "COLOUR"}}
 	event, err := client.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: given})
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"name":"n","description":"d","parameters":[{"name":"a","type":"text","required":false},

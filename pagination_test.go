@@ -18,13 +18,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // threePages has two items on each page.
@@ -208,8 +207,9 @@ func TestPagesEnd(t *testing.T) {
 			script: threePages.With("", scripted.Page{Items: []string{"a1"}, Meta: `{"next_page_cursor":"b","has_next_page":null}`}),
 			items:  []string{"a1", "b1", "b2", "c1", "c2"}, asked: []string{"", "b", "c"}},
 		{name: "a cursor may be sent as a number",
-			script: scripted.Pages{"": {Meta: `{"has_next_page":true,"next_page_cursor":7}`}, "7": {Items: []string{"b1"}, Meta: scripted.MetaOfLastPage}},
-			items:  []string{"b1"}, asked: []string{"", "7"}},
+			script: scripted.Pages{"": {Meta: `{"has_next_page":true,"next_page_cursor":7}`},
+				"7": {Items: []string{"b1"}, Meta: scripted.MetaOfLastPage}},
+			items: []string{"b1"}, asked: []string{"", "7"}},
 	} {
 		t.Run(row.name, row.run)
 	}
@@ -378,8 +378,9 @@ func TestPagesSendCursorsUnchanged(t *testing.T) {
 		"+/=&%", "a b", "%2B", "?#", `"\`, "naïve ☃ 𝄞", "\n\t\x00", "a;b", ",", "..", strings.Repeat("eyJpZCI6MX0", 200),
 	} {
 		t.Run(strconv.Quote(cursor[:min(len(cursor), 20)]), walk{
-			script: scripted.Pages{"": {Items: []string{"a1"}, Meta: scripted.MetaBefore(cursor)}, cursor: {Items: []string{"b1"}, Meta: scripted.MetaOfLastPage}},
-			items:  []string{"a1", "b1"}, asked: []string{"", cursor},
+			script: scripted.Pages{"": {Items: []string{"a1"}, Meta: scripted.MetaBefore(cursor)},
+				cursor: {Items: []string{"b1"}, Meta: scripted.MetaOfLastPage}},
+			items: []string{"a1", "b1"}, asked: []string{"", cursor},
 		}.run)
 	}
 }
@@ -479,7 +480,8 @@ func TestPagesContinueAfterEmptyPages(t *testing.T) {
 }
 
 func TestPagesYieldNoPageWithAnError(t *testing.T) {
-	client, _ := serve(t, scripted.NewListService(scripted.Lists[0], threePages.With("b", scripted.Page{Rows: `[5]`, Meta: scripted.MetaBefore("c")})))
+	client, _ := serve(t, scripted.NewListService(scripted.Lists[0],
+		threePages.With("b", scripted.Page{Rows: `[5]`, Meta: scripted.MetaBefore("c")})))
 	var got []*messaging.Page[messaging.Event]
 	var failure error
 	for page, err := range client.Events.Pages(t.Context(), messaging.EventListParams{}) {
@@ -745,7 +747,8 @@ func TestPagesOfAnEndlessListAreReadLazily(t *testing.T) {
 	kind := scripted.Lists[0]
 	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
-		_, _ = io.WriteString(w, kind.Response(scripted.Page{Items: []string{strconv.Itoa(page)}, Meta: scripted.MetaBefore(strconv.Itoa(page + 1))}))
+		_, _ = io.WriteString(w, kind.Response(
+			scripted.Page{Items: []string{strconv.Itoa(page)}, Meta: scripted.MetaBefore(strconv.Itoa(page + 1))}))
 	}))
 	got, err := collect(t, kind.All(t.Context(), client, ""), func(id string) bool { return id != "999" })
 	require.NoError(t, err)
@@ -849,7 +852,8 @@ func longScript() (scripted.Pages, []messaging.Customer) {
 		var list []string
 		for row := range rows {
 			id := fmt.Sprintf("%d-%d", page, row)
-			list = append(list, fmt.Sprintf(`{"customer_id":%q,"email":"%s@example.com","providers":"mail %s,push %s","plan":%q}`, id, id, id, id, id))
+			list = append(list, fmt.Sprintf(`{"customer_id":%q,"email":"%s@example.com","providers":"mail %s,push %s","plan":%q}`, id, id, id, id,
+				id))
 			customers = append(customers, messaging.Customer{CustomerID: id, Email: id + "@example.com",
 				Providers: []string{"mail " + id, "push " + id}, Extra: messaging.Extra{"plan": json.RawMessage(strconv.Quote(id))}})
 		}
@@ -915,7 +919,8 @@ func TestPagesRefuseANilContext(t *testing.T) {
 func TestPagesRedactTheKeyInTheHeaderOfAnError(t *testing.T) {
 	quoting := []string{"X-Echo", "key " + scripted.SecretKey, scripted.SecretKey, "1"}
 	for name, scenes := range map[string][]scripted.Scene{
-		"a page that leads back":        {scripted.Responds(200, pageWithNext("a"), quoting...), scripted.Responds(200, pageWithNext("a"), quoting...)},
+		"a page that leads back": {scripted.Responds(200, pageWithNext("a"), quoting...),
+			scripted.Responds(200, pageWithNext("a"), quoting...)},
 		"a customer that is another":    {scripted.Responds(200, `{"success":true,"data":[{"customer_id":"eve"}]}`, quoting...)},
 		"a page without its own cursor": {scripted.Responds(200, pageWithNext(""), quoting...)},
 	} {
@@ -932,8 +937,9 @@ func TestPagesRedactTheKeyInTheHeaderOfAnError(t *testing.T) {
 
 func TestPagesFiltersPassForEveryPage(t *testing.T) {
 	longest := strings.Repeat("1", 6000-len("customer_ids="))
-	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, pageWithNext(strings.Repeat("c", 500))), scripted.Responds(200, pageWithNext("d")),
-		scripted.Responds(200, `{"success":true,"data":[]}`)})
+	client, transport := scripted.NewClient(t,
+		[]scripted.Scene{scripted.Responds(200, pageWithNext(strings.Repeat("c", 500))), scripted.Responds(200, pageWithNext("d")),
+			scripted.Responds(200, `{"success":true,"data":[]}`)})
 	params := messaging.CustomerListParams{PerPage: 100, CustomerIDs: []string{longest}}
 	customers, err := messaging.Collect(client.Customers.All(t.Context(), params))
 	require.NoError(t, err)

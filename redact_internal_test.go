@@ -125,11 +125,8 @@ func TestRedactorKeepsTheCausesOfAWithheldError(t *testing.T) {
 
 func TestRedactorShowsErrorsOfTheFunctionsOfTheCaller(t *testing.T) {
 	err := errors.New("the vault is sealed")
-	for _, source := range []error{err, &url.Error{Op: "Get", URL: "https://vault.example/?token=1", Err: err}} {
-		shown := redactedSourceError(source)
-		assert.EqualError(t, shown, "the vault is sealed")
-		assert.ErrorIs(t, shown, err)
-	}
-	assert.NotErrorIs(t, redactedSourceError(context.DeadlineExceeded), context.DeadlineExceeded, "that is the caller's deadline")
-	assert.NotContains(t, redactedSourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err}, io.EOF)).Error(), "token")
+	assert.Same(t, err, redactedSourceError(err))
+	assert.Same(t, err, redactedSourceError(&url.Error{Op: "Get", URL: "https://vault.example/?token=1", Err: err}))
+	assert.NotContains(t, redactedSourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err}, io.EOF)).Error(),
+		"token")
 }

@@ -21,13 +21,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // takes plays the rest of a scene after a while.
@@ -68,7 +67,8 @@ func TestRequestGivesNetHTTPNothingToRepeatASendWith(t *testing.T) {
 
 func TestRequestIsTheSameInEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)})
+		client, transport := scripted.NewClient(t,
+			[]scripted.Scene{scripted.Responds(503, ""), scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)})
 		require.NoError(t, scripted.SendBroadcast(t.Context(), client, messaging.WithRepeatableSend(), messaging.WithHeader("X-Trace", "42")))
 		require.Len(t, transport.Sent, 3)
 		first := transport.Sent[0]
@@ -169,7 +169,8 @@ func TestRequestWithoutABodyWorksOverHTTP2(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	response, err := scripted.NewClientOver(t, server.URL, server.Client()).Do(t.Context(), messaging.Request{Method: "POST", Path: "/v1/sync"})
+	response, err := scripted.NewClientOver(t, server.URL, server.Client()).Do(t.Context(),
+		messaging.Request{Method: "POST", Path: "/v1/sync"})
 	require.NoError(t, err)
 	assert.JSONEq(t, `["HTTP/2.0","POST",0]`, string(response.Data))
 }
@@ -301,7 +302,9 @@ func (l *countingLimiter) Wait(context.Context) error {
 func TestRateLimiterIsAskedBeforeEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := new(countingLimiter)
-		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)}, messaging.WithRateLimiter(limiter))
+		client, transport := scripted.NewClient(t,
+			[]scripted.Scene{scripted.Responds(503, ""), scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)},
+			messaging.WithRateLimiter(limiter))
 		require.NoError(t, scripted.ReadCustomers(t.Context(), client))
 		assert.Len(t, transport.Sent, 3)
 		assert.Equal(t, 3, limiter.asked)
@@ -316,10 +319,12 @@ func TestRateLimiterOrKeySourceFailureEndsTheCall(t *testing.T) {
 		client   func(*testing.T) (*messaging.Client, *scripted.Transport)
 	}{
 		{"the limiter fails before the first attempt", 0, func(t *testing.T) (*messaging.Client, *scripted.Transport) {
-			return scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")}, messaging.WithRateLimiter(&countingLimiter{failFrom: 1, err: errHeld}))
+			return scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")},
+				messaging.WithRateLimiter(&countingLimiter{failFrom: 1, err: errHeld}))
 		}},
 		{"the limiter fails before the second attempt", 1, func(t *testing.T) (*messaging.Client, *scripted.Transport) {
-			return scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")}, messaging.WithRateLimiter(&countingLimiter{failFrom: 2, err: errHeld}))
+			return scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")},
+				messaging.WithRateLimiter(&countingLimiter{failFrom: 2, err: errHeld}))
 		}},
 		{"the key source fails before the first attempt", 0, func(t *testing.T) (*messaging.Client, *scripted.Transport) {
 			return newKeySourceClient(t, &recordingKeySource{err: errHeld}, scripted.Responds(503, ""))
@@ -421,7 +426,7 @@ func TestRequestOverIrregularTransports(t *testing.T) {
 			func(*http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: 200, ContentLength: 7}, nil
 			}, messaging.DeliveryUnknown},
-		{"a saysNo without a body or header is a saysNo",
+		{"an error response without a body or header is a refusal",
 			func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 400}, nil }, messaging.DeliveryRejected},
 	}
 	for _, test := range tests {
@@ -505,7 +510,8 @@ func TestRequestHead(t *testing.T) {
 }
 
 func TestLoggerRecords(t *testing.T) {
-	withPath := scripted.Do(messaging.Request{Op: "delete tag", Method: "DELETE", Path: "/v1/tags/" + scripted.PersonalEmail, Query: url.Values{"by": {scripted.PersonalEmail}}})
+	withPath := scripted.Do(messaging.Request{Op: "delete tag", Method: "DELETE", Path: "/v1/tags/" + scripted.PersonalEmail,
+		Query: url.Values{"by": {scripted.PersonalEmail}}})
 	tests := []struct {
 		name    string
 		perform scripted.Call
@@ -513,20 +519,27 @@ func TestLoggerRecords(t *testing.T) {
 		records []string
 	}{
 		{"a success is a debug record", scripted.SendBroadcast, []scripted.Scene{scripted.Responds(200, scripted.Success)}, []string{
-			`{"level":"DEBUG","operation":"send email broadcast","method":"POST","path":"/v1/broadcast/send/email","attempt":1,"duration":0,"delivery":"accepted","status":200}`,
+			`{"level":"DEBUG","operation":"send email broadcast","method":"POST","path":"/v1/broadcast/send/email","attempt":1,"duration":0,` +
+				`"delivery":"accepted","status":200}`,
 		}},
 		{"each attempt is a record, and a failed one a warning", scripted.ReadCustomers,
-			[]scripted.Scene{scripted.Breaks(io.EOF), takes(time.Second, scripted.Responds(429, scripted.Failure, "Retry-After", "5")), takes(time.Millisecond, scripted.Responds(200, scripted.Success))}, []string{
+			[]scripted.Scene{scripted.Breaks(io.EOF), takes(time.Second, scripted.Responds(429, scripted.Failure, "Retry-After", "5")),
+				takes(time.Millisecond, scripted.Responds(200, scripted.Success))}, []string{
 				`{"level":"WARN","operation":"list customers","method":"GET","path":"/v1/customers","attempt":1,"duration":0,"delivery":"unknown"}`,
-				`{"level":"WARN","operation":"list customers","method":"GET","path":"/v1/customers","attempt":2,"duration":1000000000,"delivery":"rejected","status":429}`,
-				`{"level":"DEBUG","operation":"list customers","method":"GET","path":"/v1/customers","attempt":3,"duration":1000000,"delivery":"accepted","status":200}`,
+				`{"level":"WARN","operation":"list customers","method":"GET","path":"/v1/customers","attempt":2,"duration":1000000000,` +
+					`"delivery":"rejected","status":429}`,
+				`{"level":"DEBUG","operation":"list customers","method":"GET","path":"/v1/customers","attempt":3,"duration":1000000,` +
+					`"delivery":"accepted","status":200}`,
 			}},
-		{"an attempt that never connected was not sent", scripted.SendBroadcast, []scripted.Scene{scripted.NeverConnects(&net.DNSError{IsNotFound: true})}, []string{
-			`{"level":"WARN","operation":"send email broadcast","method":"POST","path":"/v1/broadcast/send/email","attempt":1,"duration":0,"delivery":"not sent"}`,
-		}},
-		{"the path of a request of one's own is left out, because it is no template", withPath, []scripted.Scene{scripted.Responds(404, scripted.Failure)}, []string{
-			`{"level":"WARN","operation":"delete tag","method":"DELETE","attempt":1,"duration":0,"delivery":"rejected","status":404}`,
-		}},
+		{"an attempt that never connected was not sent", scripted.SendBroadcast,
+			[]scripted.Scene{scripted.NeverConnects(&net.DNSError{IsNotFound: true})}, []string{
+				`{"level":"WARN","operation":"send email broadcast","method":"POST","path":"/v1/broadcast/send/email","attempt":1,"duration":0,` +
+					`"delivery":"not sent"}`,
+			}},
+		{"the path of a request of one's own is left out, because it is no template", withPath,
+			[]scripted.Scene{scripted.Responds(404, scripted.Failure)}, []string{
+				`{"level":"WARN","operation":"delete tag","method":"DELETE","attempt":1,"duration":0,"delivery":"rejected","status":404}`,
+			}},
 	}
 	for _, test := range tests {
 		scripted.RunInBubble(t, test.name, func(t *testing.T) {
@@ -603,8 +616,9 @@ func TestLoggerAndErrorsKeepSecrets(t *testing.T) {
 		"no success":                      scripted.Responds(200, scripted.Failure),
 		"no JSON":                         scripted.Responds(200, scripted.SecretKey+scripted.PersonalEmail),
 		"success missing":                 scripted.Responds(200, `{"message":"`+scripted.PersonalEmail+`"}`),
-		"rows of a wrong kind":            scripted.Responds(200, `{"success":"`+scripted.SecretKey+`","data":[{"email":"`+scripted.PersonalEmail+`"},7]}`),
-		"somebody else":                   scripted.Responds(200, `{"success":true,"data":[{"email":"eve@canary.example"}]}`),
+		"rows of a wrong kind": scripted.Responds(200, `{"success":"`+scripted.SecretKey+`","data":[{"email":"`+scripted.PersonalEmail+
+			`"},7]}`),
+		"somebody else": scripted.Responds(200, `{"success":true,"data":[{"email":"eve@canary.example"}]}`),
 	}
 	for name, play := range scenes {
 		scripted.RunInBubble(t, name, func(t *testing.T) {
@@ -631,8 +645,9 @@ func TestLoggerAndErrorsKeepSecrets(t *testing.T) {
 			_, err := client.Broadcasts.SendEmail(ctx, scripted.BroadcastTo(scripted.PersonalEmail+" "), opts...)
 			return err
 		},
-		"a path to another host":  scripted.Do(messaging.Request{Method: "GET", Path: "https://" + scripted.PersonalEmail}),
-		"a body that has no JSON": scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags", Body: map[string]any{scripted.PersonalEmail: make(chan int)}}),
+		"a path to another host": scripted.Do(messaging.Request{Method: "GET", Path: "https://" + scripted.PersonalEmail}),
+		"a body that has no JSON": scripted.Do(
+			messaging.Request{Method: "POST", Path: "/v1/tags", Body: map[string]any{scripted.PersonalEmail: make(chan int)}}),
 		"a header that can't be sent": func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
 			return scripted.SendBroadcast(ctx, client, messaging.WithHeader("X-Operator", scripted.PersonalEmail+"\n"))
 		},
@@ -682,7 +697,8 @@ func TestKeySourceThatOutlastsTheContextSendsNothing(t *testing.T) {
 		sent++
 		return nil, io.EOF
 	})
-	client, err := messaging.NewClient("https://api.example.com", "", messaging.WithKeySource(source), messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	client, err := messaging.NewClient("https://api.example.com", "", messaging.WithKeySource(source),
+		messaging.WithHTTPClient(&http.Client{Transport: answers}))
 	require.NoError(t, err)
 
 	err = scripted.SendBroadcast(ctx, client)
@@ -738,7 +754,8 @@ func TestResponseHeaderIsKeptWithoutTheKey(t *testing.T) {
 
 func TestRedirectResponseIsKept(t *testing.T) {
 	for _, status := range []int{300, 301, 302, 303, 307, 308} {
-		for name, location := range map[string]string{"to another place": "https://example.org/", "to no place": "http://[::1", "without a place": ""} {
+		for name, location := range map[string]string{"to another place": "https://example.org/", "to no place": "http://[::1",
+			"without a place": ""} {
 			for call, perform := range map[string]scripted.Call{"a send": scripted.SendBroadcast, "a read": scripted.ReadCustomers} {
 				t.Run(fmt.Sprint(status, " ", name, ", ", call), func(t *testing.T) {
 					server := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
@@ -760,6 +777,7 @@ func TestRedirectResponseIsKept(t *testing.T) {
 }
 
 func TestMaxResponseBytesAcceptsTheLargestLimit(t *testing.T) {
-	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(http.StatusOK, scripted.Success)}, messaging.WithMaxResponseBytes(math.MaxInt64))
+	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(http.StatusOK, scripted.Success)},
+		messaging.WithMaxResponseBytes(math.MaxInt64))
 	require.NoError(t, scripted.SendBroadcast(t.Context(), client))
 }

@@ -21,12 +21,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // requestCounts is how many requests are made when every attempt ends alike: by
@@ -77,12 +76,17 @@ func otherOutcomes() []otherOutcome {
 	failing := []messaging.Option{messaging.WithRateLimiter(&countingLimiter{failFrom: 1, err: errors.New("no lease")})}
 	none := requestCounts{}
 	return []otherOutcome{
-		{outcome: outcome{"a limiter that fails", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent, none, rowNotBegun}, opts: failing},
-		{outcome: outcome{"a context that is over", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent, none, rowNotBegun}, within: over},
-		{outcome: outcome{"a context that ends", when(scripted.Connects(scripted.Hangs)), transport, messaging.DeliveryUnknown, repeatsNothing, rowContextEnded}, within: soon},
-		{outcome: outcome{"a trigger whose data is false", when(scripted.Responds(200, `{"success":true,"data":false}`)), api, messaging.DeliveryRejected, repeatsNothing, rowSuccessFalse},
+		{outcome: outcome{"a limiter that fails", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent,
+			none, rowNotBegun}, opts: failing},
+		{outcome: outcome{"a context that is over", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent, none,
+			rowNotBegun}, within: over},
+		{outcome: outcome{"a context that ends", when(scripted.Connects(scripted.Hangs)), transport, messaging.DeliveryUnknown, repeatsNothing,
+			rowContextEnded}, within: soon},
+		{outcome: outcome{"a trigger whose data is false", when(scripted.Responds(200, `{"success":true,"data":false}`)), api,
+			messaging.DeliveryRejected, repeatsNothing, rowSuccessFalse},
 			read: scripted.TriggerEvent, send: scripted.TriggerEvent},
-		{outcome: outcome{"data that can't be read", when(scripted.Responds(200, `{"success":true,"data":7}`)), decode, messaging.DeliveryAccepted, repeatsNothing, rowDataUnreadable},
+		{outcome: outcome{"data that can't be read", when(scripted.Responds(200, `{"success":true,"data":7}`)), decode,
+			messaging.DeliveryAccepted, repeatsNothing, rowDataUnreadable},
 			send: scripted.CreateEvent},
 	}
 }
@@ -133,31 +137,43 @@ const (
 // outcomes is what the package documentation says about retries, row by row.
 func outcomes() []outcome {
 	transport, api, decode := new(messaging.TransportError), new(messaging.APIError), new(messaging.DecodeError)
-	notSent, rejected, unknown, accepted := messaging.DeliveryNotSent, messaging.DeliveryRejected, messaging.DeliveryUnknown, messaging.DeliveryAccepted
-	says := func(body string) []scriptedAttempt { return when(scripted.Responds(200, body)) }
+	notSent, rejected := messaging.DeliveryNotSent, messaging.DeliveryRejected
+	unknown, accepted := messaging.DeliveryUnknown, messaging.DeliveryAccepted
+	neverConnects, breaks, responds := scripted.NeverConnects, scripted.Breaks, scripted.Responds
+	says := func(body string) []scriptedAttempt { return when(responds(200, body)) }
 	return []outcome{
-		{"a connection that is refused", when(scripted.NeverConnects(scripted.ErrRefused)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a name server that fails", when(scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsTemporary: true}))), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a name server that does not answer", when(scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsTimeout: true}))), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a connection or handshake that takes too long", when(scripted.NeverConnects(os.ErrDeadlineExceeded)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"an attempt that times out before it has a connection", when(scripted.NeverConnectsInTime), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a handshake that is reset", when(scripted.NeverConnects(scripted.ErrReset)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a handshake that breaks off", when(scripted.NeverConnects(io.EOF)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a handshake that breaks off within a record", when(scripted.NeverConnects(io.ErrUnexpectedEOF)), transport, notSent, repeatsEverything, rowNoConnectionNow},
-		{"a proxy that can't be reached", when(scripted.NeverConnects(errProxy)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a connection that is refused", when(neverConnects(scripted.ErrRefused)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a name server that fails", when(neverConnects(scripted.ErrLookup(net.DNSError{IsTemporary: true}))), transport, notSent,
+			repeatsEverything, rowNoConnectionNow},
+		{"a name server that does not answer", when(neverConnects(scripted.ErrLookup(net.DNSError{IsTimeout: true}))), transport, notSent,
+			repeatsEverything, rowNoConnectionNow},
+		{"a connection or handshake that takes too long", when(neverConnects(os.ErrDeadlineExceeded)), transport, notSent, repeatsEverything,
+			rowNoConnectionNow},
+		{"an attempt that times out before it has a connection", when(scripted.NeverConnectsInTime), transport, notSent, repeatsEverything,
+			rowNoConnectionNow},
+		{"a handshake that is reset", when(neverConnects(scripted.ErrReset)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a handshake that breaks off", when(neverConnects(io.EOF)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a handshake that breaks off within a record", when(neverConnects(io.ErrUnexpectedEOF)), transport, notSent, repeatsEverything,
+			rowNoConnectionNow},
+		{"a proxy that can't be reached", when(neverConnects(errProxy)), transport, notSent, repeatsEverything, rowNoConnectionNow},
 
-		{"a host that does not exist", when(scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsNotFound: true}))), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a certificate that can't be trusted", when(scripted.NeverConnects(scripted.ErrUnknownCA)), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a handshake that the other side refuses", when(scripted.NeverConnects(errAlert)), transport, notSent, repeatsNothing, rowNoConnection},
-		{"https to a port that speaks http", when(scripted.NeverConnects(errors.New("server gave HTTP response to HTTPS client"))), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a proxy that refuses", when(scripted.NeverConnects(errors.New("Proxy Authentication Required"))), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a host that does not exist", when(neverConnects(scripted.ErrLookup(net.DNSError{IsNotFound: true}))), transport, notSent,
+			repeatsNothing, rowNoConnection},
+		{"a certificate that can't be trusted", when(neverConnects(scripted.ErrUnknownCA)), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a handshake that the other side refuses", when(neverConnects(errAlert)), transport, notSent, repeatsNothing, rowNoConnection},
+		{"https to a port that speaks http", when(neverConnects(errors.New("server gave HTTP response to HTTPS client"))), transport, notSent,
+			repeatsNothing, rowNoConnection},
+		{"a proxy that refuses", when(neverConnects(errors.New("Proxy Authentication Required"))), transport, notSent, repeatsNothing,
+			rowNoConnection},
 
-		{"an answer that is lost", when(scripted.Breaks(io.EOF)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"a connection that is reset", when(scripted.Breaks(scripted.ErrReset)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"a dial that fails after a connection was there", when(scripted.Breaks(scripted.ErrRefused)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
+		{"an answer that is lost", when(breaks(io.EOF)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
+		{"a connection that is reset", when(breaks(scripted.ErrReset)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
+		{"a dial that fails after a connection was there", when(breaks(scripted.ErrRefused)), transport, unknown, repeatsUnlessHarmful,
+			rowNoResponse},
 		{"an attempt that times out", when(scripted.Connects(scripted.Hangs)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"a malformed answer", when(scripted.Breaks(errors.New("malformed HTTP response"))), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
-		{"an error that does not tell how far it got", when(failsUntraced(scripted.ErrRefused)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a malformed answer", when(breaks(errors.New("malformed HTTP response"))), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
+		{"an error that does not tell how far it got", when(failsUntraced(scripted.ErrRefused)), transport, notSent, repeatsEverything,
+			rowNoConnectionNow},
 
 		{"429", answered(scripted.Failure, 429), api, rejected, repeatsEverything, row429},
 		{"408 and 425", answered(scripted.Failure, 408, 425), api, unknown, repeatsUnlessHarmful, rowServerError},
@@ -170,10 +186,11 @@ func outcomes() []outcome {
 		{"1xx, 101 included", answered(scripted.Failure, statuses(100, 199)...), api, unknown, repeatsNothing, rowOtherStatus},
 		{"statuses below every class", answered(scripted.Failure, statuses(0, 99)...), api, unknown, repeatsNothing, rowOtherStatus},
 		{"statuses above every class", answered(scripted.Failure, statuses(600, 999)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"a status that the body contradicts", when(scripted.Responds(400, scripted.Success)), api, rejected, repeatsNothing, rowRefused},
+		{"a status that the body contradicts", when(responds(400, scripted.Success)), api, rejected, repeatsNothing, rowRefused},
 
 		{"2xx that says success", answered(scripted.Success, statuses(200, 299)...), nil, accepted, repeatsNothing, ""},
-		{"2xx that says success, last, and as HTML", when(scripted.Responds(200, `{"message":"x","success":true}`, "Content-Type", "text/html")), nil, accepted, repeatsNothing, ""},
+		{"2xx that says success, last, and as HTML", when(responds(200, `{"message":"x","success":true}`, "Content-Type", "text/html")),
+			nil, accepted, repeatsNothing, ""},
 		{"2xx that says no success", says(scripted.Failure), api, rejected, repeatsNothing, rowSuccessFalse},
 		{"2xx that is cut short", when(scripted.RespondsFrom(200, &scripted.CutShort{})), transport, unknown, repeatsReads, rowCutShort},
 		{"2xx with nothing in it", says(""), decode, unknown, repeatsNothing, rowUnreadable},
@@ -181,7 +198,8 @@ func outcomes() []outcome {
 		{"2xx that came whole and breaks off", says(`{"success":true,"data":`), decode, unknown, repeatsNothing, rowUnreadable},
 		{"2xx that is a list", says(`[{"success":true}]`), decode, unknown, repeatsNothing, rowUnreadable},
 		{"2xx that is null", says(`null`), decode, unknown, repeatsNothing, rowUnreadable},
-		{"2xx that is too large", says(`{"success":true,"message":"` + strings.Repeat("x", maxResponse) + `"}`), decode, unknown, repeatsNothing, rowUnreadable},
+		{"2xx that is too large", says(`{"success":true,"message":"` + strings.Repeat("x", maxResponse) + `"}`), decode, unknown, repeatsNothing,
+			rowUnreadable},
 		{"2xx that does not tell whether it is a success", says(`{"message":"Done"}`), decode, unknown, repeatsNothing, rowUnreadable},
 		{"2xx whose success is a text", says(`{"success":"true"}`), decode, unknown, repeatsNothing, rowUnreadable},
 		{"2xx whose success is a number", says(`{"success":1}`), decode, unknown, repeatsNothing, rowUnreadable},
@@ -304,12 +322,17 @@ func TestDeliveryOfOperationsThatReadTheirData(t *testing.T) {
 	}{
 		{"a trigger answered true was carried out", scripted.TriggerEvent, `{"success":true,"data":true}`, nil, messaging.DeliveryAccepted},
 		{"a trigger answered null was carried out", scripted.TriggerEvent, `{"success":true,"data":null}`, nil, messaging.DeliveryAccepted},
-		{"a trigger answered false was not", scripted.TriggerEvent, `{"success":true,"data":false}`, new(messaging.APIError), messaging.DeliveryRejected},
-		{"another send answered false says what it says", scripted.Do(messaging.Request{Method: "PUT", Path: "/v1/tags"}), `{"success":true,"data":false}`, nil, messaging.DeliveryAccepted},
+		{"a trigger answered false was not", scripted.TriggerEvent, `{"success":true,"data":false}`, new(messaging.APIError),
+			messaging.DeliveryRejected},
+		{"another send answered false says what it says", scripted.Do(messaging.Request{Method: "PUT", Path: "/v1/tags"}),
+			`{"success":true,"data":false}`, nil, messaging.DeliveryAccepted},
 		{"a created event with an id is there", scripted.CreateEvent, `{"success":true,"data":{"id":"e-1"}}`, nil, messaging.DeliveryAccepted},
-		{"a created event without an id is there all the same", scripted.CreateEvent, `{"success":true,"data":{"name":"order_paid"}}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
-		{"so is one whose data is of the wrong kind", scripted.CreateEvent, `{"success":true,"data":[1]}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
-		{"so is one whose data is null", scripted.CreateEvent, `{"success":true,"data":null}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
+		{"a created event without an id is there all the same", scripted.CreateEvent, `{"success":true,"data":{"name":"order_paid"}}`,
+			new(messaging.DecodeError), messaging.DeliveryAccepted},
+		{"so is one whose data is of the wrong kind", scripted.CreateEvent, `{"success":true,"data":[1]}`, new(messaging.DecodeError),
+			messaging.DeliveryAccepted},
+		{"so is one whose data is null", scripted.CreateEvent, `{"success":true,"data":null}`, new(messaging.DecodeError),
+			messaging.DeliveryAccepted},
 		{"what Into can't take was carried out", scripted.Do(messaging.Request{Method: "PUT", Path: "/v1/tags", Into: new(int)}),
 			`{"success":true,"data":"x"}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
 	}
@@ -366,11 +389,15 @@ func TestDeliveryIsTheLeastCertainOfAllAttempts(t *testing.T) {
 		attempts int
 		delivery messaging.Delivery
 	}{
-		{"not sent, then refused by the service, is rejected", []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Responds(400, "")}, 2, messaging.DeliveryRejected},
-		{"a lost answer, then a saysNo, is unknown", []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(400, "")}, 2, messaging.DeliveryUnknown},
-		{"a server error, then no connection, is unknown", []scripted.Scene{scripted.Responds(503, ""), scripted.NeverConnects(scripted.ErrUnknownCA)}, 2, messaging.DeliveryUnknown},
+		{"not sent, then refused by the service, is rejected",
+			[]scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Responds(400, "")}, 2, messaging.DeliveryRejected},
+		{"a lost answer, then a refusal, is unknown", []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(400, "")}, 2,
+			messaging.DeliveryUnknown},
+		{"a server error, then no connection, is unknown",
+			[]scripted.Scene{scripted.Responds(503, ""), scripted.NeverConnects(scripted.ErrUnknownCA)}, 2, messaging.DeliveryUnknown},
 		{"never sent at all is not sent", []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused)}, 3, messaging.DeliveryNotSent},
-		{"a lost answer, then an answer that can't be read, is unknown", []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(200, "x")}, 2, messaging.DeliveryUnknown},
+		{"a lost answer, then an answer that can't be read, is unknown", []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(200, "x")},
+			2, messaging.DeliveryUnknown},
 	}
 	for _, test := range tests {
 		scripted.RunInBubble(t, test.name, func(t *testing.T) {
@@ -389,7 +416,8 @@ func TestDeliveryIsTheLeastCertainOfAllAttempts(t *testing.T) {
 		assert.False(t, messaging.Retryable(err))
 	})
 	scripted.RunInBubble(t, "success makes up for all that went before", func(t *testing.T) {
-		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Responds(429, ""), scripted.Responds(200, scripted.Success)},
+		client, _ := scripted.NewClient(t,
+			[]scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Responds(429, ""), scripted.Responds(200, scripted.Success)},
 			messaging.WithRetryPolicy(messaging.RetryPolicy{}))
 		response, err := client.Broadcasts.SendEmail(t.Context(), scripted.BroadcastTo(scripted.PersonalEmail))
 		require.NoError(t, err)
@@ -428,9 +456,12 @@ func TestRetryable(t *testing.T) {
 	}{
 		{"success", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)}), false},
 		{"invalid arguments", failureOver(scripted.Do(messaging.Request{}), []scripted.Scene{scripted.Responds(200, scripted.Success)}), false},
-		{"a rate limiter that fails", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)}, limiter), true},
-		{"a rate limiter that fails after a lost answer of a read", failureOver(scripted.ReadCustomers, []scripted.Scene{scripted.Breaks(io.EOF)}, secondLimiter()), true},
-		{"a rate limiter that fails after a lost answer of a repeatable send", failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF)}, secondLimiter()), true},
+		{"a rate limiter that fails", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)}, limiter),
+			true},
+		{"a rate limiter that fails after a lost answer of a read",
+			failureOver(scripted.ReadCustomers, []scripted.Scene{scripted.Breaks(io.EOF)}, secondLimiter()), true},
+		{"a rate limiter that fails after a lost answer of a repeatable send",
+			failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF)}, secondLimiter()), true},
 		{"a key source that fails", func(t *testing.T, ctx context.Context) error {
 			client, _ := newKeySourceClient(t, &recordingKeySource{err: errors.New("sealed")}, scripted.Responds(200, scripted.Success))
 			return scripted.TriggerEvent(ctx, client)
@@ -439,24 +470,36 @@ func TestRetryable(t *testing.T) {
 			client, _ := newKeySourceClient(t, &recordingKeySource{keys: []string{"key\n"}}, scripted.Responds(200, scripted.Success))
 			return scripted.TriggerEvent(ctx, client)
 		}, false},
-		{"a context that ended before the call", giveUpAfter(0, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)})), true},
-		{"a context that ends while a send connects", giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnectsInTime})), true},
-		{"a context that ends after a send was written", giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Connects(scripted.Hangs)})), false},
-		{"a context that ends after a repeatable send was written", giveUpAfter(soon, failureOver(repeatable, []scripted.Scene{scripted.Connects(scripted.Hangs)})), true},
-		{"a context that ends during a read", giveUpAfter(soon, failureOver(scripted.ReadCustomers, []scripted.Scene{scripted.Connects(scripted.Hangs)})), true},
-		{"a context that ends while a refused connection is waited for", giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused)})), true},
-		{"a context that ends while a rate limit is waited for", giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(429, "")})), true},
-		{"a rate limit that lasts too long to wait for", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(429, "", "Retry-After", "3600")}), true},
-		{"a lost answer, and then no connection", failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF), scripted.NeverConnects(scripted.ErrRefused)}), true},
-		{"a lost answer, and then a refusal", failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(422, "")}), false},
-		{"a refused connection, and then a lost answer", failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Breaks(io.EOF)}), false},
+		{"a context that ended before the call",
+			giveUpAfter(0, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(200, scripted.Success)})), true},
+		{"a context that ends while a send connects",
+			giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnectsInTime})), true},
+		{"a context that ends after a send was written",
+			giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Connects(scripted.Hangs)})), false},
+		{"a context that ends after a repeatable send was written",
+			giveUpAfter(soon, failureOver(repeatable, []scripted.Scene{scripted.Connects(scripted.Hangs)})), true},
+		{"a context that ends during a read",
+			giveUpAfter(soon, failureOver(scripted.ReadCustomers, []scripted.Scene{scripted.Connects(scripted.Hangs)})), true},
+		{"a context that ends while a refused connection is waited for",
+			giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused)})), true},
+		{"a context that ends while a rate limit is waited for",
+			giveUpAfter(soon, failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(429, "")})), true},
+		{"a rate limit that lasts too long to wait for",
+			failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.Responds(429, "", "Retry-After", "3600")}), true},
+		{"a lost answer, and then no connection",
+			failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF), scripted.NeverConnects(scripted.ErrRefused)}), true},
+		{"a lost answer, and then a refusal", failureOver(repeatable, []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(422, "")}),
+			false},
+		{"a refused connection, and then a lost answer",
+			failureOver(scripted.TriggerEvent, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused), scripted.Breaks(io.EOF)}), false},
 		{"a customer that is not found", failureOver(func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
 			_, err := client.Customers.Get(ctx, "c-1")
 			return err
 		}, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":{"data":[]}}`)}), false},
 		{"a page that can be asked for again", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(503, "")}), true},
 		{"a page that can't be read", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(200, "{}")}), false},
-		{"a page that leads back", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(200, pageWithNext("a")), scripted.Responds(200, pageWithNext("a"))}), false},
+		{"a page that leads back", failureOver(walkCustomers,
+			[]scripted.Scene{scripted.Responds(200, pageWithNext("a")), scripted.Responds(200, pageWithNext("a"))}), false},
 	}
 	for _, test := range tests {
 		scripted.RunInBubble(t, test.name, func(t *testing.T) {
@@ -517,7 +560,8 @@ func TestContextEndsACall(t *testing.T) {
 		attempts int
 		delivery messaging.Delivery
 	}{
-		{"while the limiter holds the call", scripted.Responds(200, scripted.Success), []messaging.Option{messaging.WithRateLimiter(blockingLimiter{})}, 0, messaging.DeliveryNotSent},
+		{"while the limiter holds the call", scripted.Responds(200, scripted.Success),
+			[]messaging.Option{messaging.WithRateLimiter(blockingLimiter{})}, 0, messaging.DeliveryNotSent},
 		{"while connecting", scripted.NeverConnectsInTime, nil, 1, messaging.DeliveryNotSent},
 		{"while waiting for the answer", scripted.Connects(scripted.Hangs), nil, 1, messaging.DeliveryUnknown},
 		{"while reading the answer", scripted.BeginsToRespond, nil, 1, messaging.DeliveryUnknown},
@@ -550,7 +594,8 @@ func TestContextThatHasEndedSendsNothing(t *testing.T) {
 	for name, perform := range map[string]scripted.Call{"read": scripted.ReadCustomers, "send": scripted.SendBroadcast} {
 		t.Run(name, func(t *testing.T) {
 			limiter := new(countingLimiter)
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, messaging.WithRateLimiter(limiter))
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
+				messaging.WithRateLimiter(limiter))
 			err := perform(ctx, client)
 			var failed *messaging.TransportError
 			require.ErrorAs(t, err, &failed)
@@ -614,9 +659,11 @@ func TestAttemptTimeout(t *testing.T) {
 		{"it can be set", 0, []messaging.Option{messaging.WithAttemptTimeout(3 * time.Second)}, 3 * time.Second},
 		{"it is the Timeout of the http.Client", 2 * time.Second, nil, 2 * time.Second},
 		{"the shorter of both counts", 2 * time.Second, []messaging.Option{messaging.WithAttemptTimeout(time.Second)}, time.Second},
-		{"a longer Timeout of the http.Client does not count", time.Hour, []messaging.Option{messaging.WithAttemptTimeout(time.Second)}, time.Second},
+		{"a longer Timeout of the http.Client does not count", time.Hour, []messaging.Option{messaging.WithAttemptTimeout(time.Second)},
+			time.Second},
 	}
-	stages := map[string]scripted.Scene{"before the answer": scripted.Connects(scripted.Hangs), "within the answer": scripted.BeginsToRespond, "before the connection": scripted.NeverConnectsInTime}
+	stages := map[string]scripted.Scene{"before the answer": scripted.Connects(scripted.Hangs), "within the answer": scripted.BeginsToRespond,
+		"before the connection": scripted.NeverConnectsInTime}
 	for _, test := range tests {
 		for stage, play := range stages {
 			scripted.RunInBubble(t, test.name+", "+stage, func(t *testing.T) {
@@ -686,15 +733,18 @@ func TestRetryAfter(t *testing.T) {
 		{"seconds", []string{"Retry-After", "5"}, []time.Duration{5 * time.Second, 5 * time.Second}, 5 * time.Second},
 		{"seconds up to the limit", []string{"Retry-After", "30"}, []time.Duration{30 * time.Second, 30 * time.Second}, 30 * time.Second},
 		{"0 is not a hot loop", []string{"Retry-After", "0"}, []time.Duration{minWait, minWait}, 0},
-		{"a date is held against the answer's own", []string{"Retry-After", "Sun, 06 Nov 1994 08:49:41 GMT", "Date", "Sun, 06 Nov 1994 08:49:37 GMT"},
+		{"a date is held against the answer's own",
+			[]string{"Retry-After", "Sun, 06 Nov 1994 08:49:41 GMT", "Date", "Sun, 06 Nov 1994 08:49:37 GMT"},
 			[]time.Duration{4 * time.Second, 4 * time.Second}, 4 * time.Second},
 		{"a date without another to hold it against is held against the clock", []string{"Retry-After", "Sat, 01 Jan 2000 00:00:09 GMT"},
 			[]time.Duration{9 * time.Second, 9 * time.Second}, 9 * time.Second},
 		{"a date in the form of RFC 850", []string{"Retry-After", "Sunday, 06-Nov-94 08:49:40 GMT", "Date", "Sun, 06 Nov 1994 08:49:37 GMT"},
 			[]time.Duration{3 * time.Second, 3 * time.Second}, 3 * time.Second},
-		{"a date that is past is not a hot loop", []string{"Retry-After", "Sun, 06 Nov 1994 08:49:30 GMT", "Date", "Sun, 06 Nov 1994 08:49:37 GMT"},
+		{"a date that is past is not a hot loop",
+			[]string{"Retry-After", "Sun, 06 Nov 1994 08:49:30 GMT", "Date", "Sun, 06 Nov 1994 08:49:37 GMT"},
 			[]time.Duration{minWait, minWait}, 0},
-		{"the first of two counts", []string{"Retry-After", "5", "Retry-After", "7"}, []time.Duration{5 * time.Second, 5 * time.Second}, 5 * time.Second},
+		{"the first of two counts", []string{"Retry-After", "5", "Retry-After", "7"}, []time.Duration{5 * time.Second, 5 * time.Second},
+			5 * time.Second},
 
 		{"none at all", nil, []time.Duration{minWait, maxWait}, 0},
 		{"a negative number is none", []string{"Retry-After", "-5"}, []time.Duration{minWait, maxWait}, 0},
@@ -712,12 +762,14 @@ func TestRetryAfter(t *testing.T) {
 	for _, test := range tests {
 		scripted.RunInBubble(t, test.name, func(t *testing.T) {
 			policy := messaging.RetryPolicy{MaxAttempts: 2, MinWait: minWait, MaxWait: maxWait}
-			once, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, "", test.header...)}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+			once, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, "", test.header...)},
+				messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 			var answer *messaging.APIError
 			require.ErrorAs(t, scripted.SendBroadcast(t.Context(), once), &answer)
 			assert.Equal(t, test.retryAfter, answer.RetryAfter, "the error says how long to wait")
 
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, "", test.header...)}, messaging.WithRetryPolicy(policy))
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, "", test.header...)},
+				messaging.WithRetryPolicy(policy))
 			start := time.Now()
 			require.ErrorIs(t, scripted.SendBroadcast(t.Context(), client), messaging.ErrRateLimited)
 			if test.waits == nil {
@@ -760,7 +812,8 @@ func TestRetryIsNotAwaitedBeyondTheDeadline(t *testing.T) {
 	for _, test := range tests {
 		scripted.RunInBubble(t, test.name, func(t *testing.T) {
 			policy := messaging.RetryPolicy{MinWait: test.wait, MaxWait: test.wait}
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, scripted.Failure, test.header...)}, messaging.WithRetryPolicy(policy))
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, scripted.Failure, test.header...)},
+				messaging.WithRetryPolicy(policy))
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			start := time.Now()
@@ -778,7 +831,8 @@ func TestRetryIsNotAwaitedBeyondTheDeadline(t *testing.T) {
 func TestRetryMaxAttempts(t *testing.T) {
 	for _, attempts := range []int{1, 2, 7} {
 		scripted.RunInBubble(t, fmt.Sprint(attempts), func(t *testing.T) {
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")}, messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts}))
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")},
+				messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts}))
 			var answer *messaging.APIError
 			require.ErrorAs(t, scripted.ReadCustomers(t.Context(), client), &answer)
 			assert.Len(t, transport.Sent, attempts)
@@ -807,8 +861,10 @@ func TestRetryByFaultOfAServer(t *testing.T) {
 	}{
 		{"the connection is reset after the request", resets, new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
 		{"the answer is lost", scripted.Says(""), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the status line breaks off", scripted.Says("HTTP/1.1 20"), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the answer is malformed", scripted.Says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"the status line breaks off", scripted.Says("HTTP/1.1 20"), new(messaging.TransportError), messaging.DeliveryUnknown,
+			repeatsUnlessHarmful},
+		{"the answer is malformed", scripted.Says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown,
+			repeatsUnlessHarmful},
 		{"two lengths contradict each other", scripted.Says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   "),
 			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
 		{"the body is cut short", scripted.Says("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"success\":"),
@@ -852,7 +908,8 @@ func (r requestCounts) calls() []realCall {
 	repeatable := func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
 		return scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend())
 	}
-	return []realCall{{"read", scripted.ReadCustomers, r.read}, {"send", scripted.SendBroadcast, r.send}, {"repeatable send", repeatable, r.repeatable}}
+	return []realCall{{"read", scripted.ReadCustomers, r.read}, {"send", scripted.SendBroadcast, r.send},
+		{"repeatable send", repeatable, r.repeatable}}
 }
 
 func TestRetryByFailedConnection(t *testing.T) {
@@ -898,7 +955,8 @@ func TestRetryByFailedConnection(t *testing.T) {
 			})
 			t.Run(test.name+", "+call.name+" over the client's own transport", func(t *testing.T) {
 				baseURL, over := test.target(t)
-				err := call.perform(t.Context(), scripted.NewClientOnOwnTransport(t, baseURL, over.Transport.(*http.Transport), scripted.WithQuickRetries()))
+				err := call.perform(t.Context(),
+					scripted.NewClientOnOwnTransport(t, baseURL, over.Transport.(*http.Transport), scripted.WithQuickRetries()))
 				var failed *messaging.TransportError
 				require.ErrorAs(t, err, &failed)
 				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
@@ -942,7 +1000,8 @@ func overProxy(t *testing.T, address string) *http.Client {
 }
 
 func TestRetryReachesAServerThatStartsLateOnce(t *testing.T) {
-	server := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, scripted.Success) })
+	server := scripted.NewFaultServer(t, (*httptest.Server).Start,
+		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, scripted.Success) })
 	var dials int
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		if dials++; dials < 3 {
@@ -972,7 +1031,8 @@ func TestRetryReachesAServerThatRecovers(t *testing.T) {
 	}
 	t.Run("a read is asked again", func(t *testing.T) {
 		server := newServer(t)
-		page, err := scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries()).Customers.List(t.Context(), messaging.CustomerListParams{})
+		page, err := scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries()).Customers.List(t.Context(),
+			messaging.CustomerListParams{})
 		require.NoError(t, err)
 		assert.Equal(t, 2, page.Response.Attempts)
 		assert.EqualValues(t, 2, server.Received.Load())
@@ -986,7 +1046,8 @@ func TestRetryReachesAServerThatRecovers(t *testing.T) {
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
-	elsewhere := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, scripted.Success) })
+	elsewhere := scripted.NewFaultServer(t, (*httptest.Server).Start,
+		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, scripted.Success) })
 	targets := map[string]string{"to another host": elsewhere.URL + "/v1/customers", "on the same host": "/elsewhere"}
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for where, target := range targets {

@@ -16,13 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/faultserver"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // protocolServer speaks HTTP/1.1 and HTTP/2 over TLS, and keeps the protocol of
@@ -208,20 +207,21 @@ func TestLoopGuardIgnoresRequestsOfTheTransport(t *testing.T) {
 	}))
 	defer tokens.Close()
 	server := newActingServer(t)
-	client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
-		for range 5 {
-			token, err := http.NewRequestWithContext(req.Context(), http.MethodPost, tokens.URL, strings.NewReader("grant"))
-			if err != nil {
-				return nil, err
+	client := scripted.NewClientOver(t, server.URL,
+		&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			for range 5 {
+				token, err := http.NewRequestWithContext(req.Context(), http.MethodPost, tokens.URL, strings.NewReader("grant"))
+				if err != nil {
+					return nil, err
+				}
+				resp, err := tokens.Client().Do(token)
+				if err != nil {
+					return nil, fmt.Errorf("token: %w", err)
+				}
+				_ = resp.Body.Close()
 			}
-			resp, err := tokens.Client().Do(token)
-			if err != nil {
-				return nil, fmt.Errorf("token: %w", err)
-			}
-			_ = resp.Body.Close()
-		}
-		return server.Client().Transport.RoundTrip(req)
-	})}, scripted.WithQuickRetries())
+			return server.Client().Transport.RoundTrip(req)
+		})}, scripted.WithQuickRetries())
 	require.NoError(t, scripted.ReadCustomers(t.Context(), client))
 	require.NoError(t, scripted.TriggerEvent(t.Context(), client))
 }

@@ -114,8 +114,10 @@ func TestAudienceWireForm(t *testing.T) {
 		{"customers are one recipient", messaging.ToCustomers(jane, joe),
 			`"recipients":{"type":"customer","customers":[{"customer_id":"42"},{"email":"joe@example.com"}]}`},
 		{"segments are one recipient", messaging.ToSegments("vip"), `"recipients":` + vip},
-		{"several recipients are a list", messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(jane)), `"recipients":[` + vip + `,` + toJane + `]`},
-		{"joining again makes one flat list", messaging.ToEach(messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(jane)), messaging.ToSegments("vip")),
+		{"several recipients are a list", messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(jane)),
+			`"recipients":[` + vip + `,` + toJane + `]`},
+		{"joining again makes one flat list",
+			messaging.ToEach(messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(jane)), messaging.ToSegments("vip")),
 			`"recipients":[` + vip + `,` + toJane + `,` + vip + `]`},
 	}
 	g := newGate(t)
@@ -207,7 +209,8 @@ func TestScheduleIsValidated(t *testing.T) {
 		{"a path out of the zone database", messaging.Schedule{Date: nine, Timezone: "../../etc/canary"}, []string{unknown}},
 		{"a zone that is not UTF-8", messaging.Schedule{Date: nine, Timezone: notUTF8},
 			[]string{"schedule_date.timezone must be valid UTF-8, is not a known IANA time zone name"}},
-		{"a date that is not UTF-8", messaging.Schedule{Date: notUTF8, Timezone: "UTC"}, []string{"schedule_date.schedule_date must be valid UTF-8"}},
+		{"a date that is not UTF-8", messaging.Schedule{Date: notUTF8, Timezone: "UTC"},
+			[]string{"schedule_date.schedule_date must be valid UTF-8"}},
 		{"an empty schedule is not a broadcast for now", messaging.Schedule{},
 			[]string{"schedule_date.schedule_date is required", "schedule_date.timezone is required"}},
 	}
@@ -266,7 +269,8 @@ func TestScheduleAtKeepsTheWallClockWhereItCan(t *testing.T) {
 		at     time.Time
 		wanted messaging.Schedule
 	}{
-		{"a place, without the fraction of a second", summer.In(zone(t, "Europe/Amsterdam")), messaging.Schedule{Date: "2026-07-01 09:30:15", Timezone: "Europe/Amsterdam"}},
+		{"a place, without the fraction of a second", summer.In(zone(t, "Europe/Amsterdam")),
+			messaging.Schedule{Date: "2026-07-01 09:30:15", Timezone: "Europe/Amsterdam"}},
 		{"UTC", summer, inUTC},
 		{"an offset with no name", summer.In(time.FixedZone("", 7200)), inUTC},
 		{"no offset and no name, as read from +00:00", summer.In(time.FixedZone("", 0)), inUTC},

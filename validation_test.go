@@ -11,12 +11,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // canary stands for everything that must not show.
@@ -238,7 +237,8 @@ func TestValidationOfAnEmailBroadcast(t *testing.T) {
 		}), []string{
 			"sender_email must be valid UTF-8", "sender_name must be valid UTF-8", "email must be valid UTF-8", "subject must be valid UTF-8",
 			"cc.0 must be valid UTF-8", "bcc.0 must be valid UTF-8", "reply_to.0 must be valid UTF-8",
-			"message must be valid UTF-8", "template_id must be valid UTF-8", "email_template_id must be valid UTF-8", "message_type must be valid UTF-8",
+			"message must be valid UTF-8", "template_id must be valid UTF-8", "email_template_id must be valid UTF-8",
+			"message_type must be valid UTF-8",
 		}},
 		{"everything that is wrong is reported at once, in the order of the fields", emailWith(func(p *params) {
 			*p = params{CC: []string{canary}, BCC: []string{canary}, ReplyTo: []string{canary}, Schedule: new(messaging.Schedule)}
@@ -466,9 +466,11 @@ func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
 	requireAlwaysRefused(t, []refusal{
 		{"by its ids", listingCustomers(params{CustomerIDs: long}), []string{"customer_ids" + tooLong}},
 		{"by its addresses", listingCustomers(params{Emails: long}), []string{"emails" + tooLong}},
-		{"by its ids more than by its addresses", listingCustomers(params{CustomerIDs: longer, Emails: long}), []string{"customer_ids" + tooLong}},
+		{"by its ids more than by its addresses", listingCustomers(params{CustomerIDs: longer, Emails: long}),
+			[]string{"customer_ids" + tooLong}},
 		{"by its addresses more than by its ids", listingCustomers(params{CustomerIDs: long, Emails: longer}), []string{"emails" + tooLong}},
-		{"by one byte", listingCustomers(params{CustomerIDs: []string{strings.Repeat("1", 6001-len("customer_ids="))}}), []string{"customer_ids" + tooLong}},
+		{"by one byte", listingCustomers(params{CustomerIDs: []string{strings.Repeat("1", 6001-len("customer_ids="))}}),
+			[]string{"customer_ids" + tooLong}},
 		{"by what escaping adds to it", listingCustomers(params{Emails: []string{strings.Repeat("@", 2100)}}), []string{"emails" + tooLong}},
 	})
 }

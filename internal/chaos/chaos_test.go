@@ -23,8 +23,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
@@ -32,6 +30,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/faultserver"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // The chaos tests send thousands of calls to a service that treats each of them
@@ -165,7 +164,8 @@ var chaosSends = []func(ctx context.Context, client *messaging.Client, id string
 		return err
 	},
 	func(ctx context.Context, client *messaging.Client, id string) error {
-		_, err := client.Events.Create(ctx, messaging.EventCreateParams{Name: id, Description: "An event", Parameters: []messaging.EventParameter{}})
+		_, err := client.Events.Create(ctx,
+			messaging.EventCreateParams{Name: id, Description: "An event", Parameters: []messaging.EventParameter{}})
 		return err
 	},
 	func(ctx context.Context, client *messaging.Client, id string) error {
@@ -549,7 +549,8 @@ var overHTTP1 = chaosProtocol{scheme: "http", serve: serveChaosHTTP1, fates: app
 	chaosFate{"broken before anything was read", 3, []chaosStep{onConnection(breakConnection)}},
 	chaosFate{"broken when half of the head was read", 3, []chaosStep{onConnection(readBytes(40)), onConnection(breakConnection)}},
 	chaosFate{"broken within the body", 3, []chaosStep{onConnection(readHead), onConnection(readBytes(10)), onConnection(breakConnection)}},
-	chaosFate{"carried out, and the connection closed in good order", 3, []chaosStep{(*chaosVisit).read, (*chaosVisit).act, onConnection(closeConnection)}},
+	chaosFate{"carried out, and the connection closed in good order",
+		3, []chaosStep{(*chaosVisit).read, (*chaosVisit).act, onConnection(closeConnection)}},
 	chaosFate{"carried out, answered, and not kept alive", 4, []chaosStep{(*chaosVisit).read, (*chaosVisit).act,
 		chaosAnswer(200, scripted.Success), onConnection(closeConnection)}},
 	chaosFate{"carried out, and answered in another protocol", 2, []chaosStep{(*chaosVisit).read, (*chaosVisit).act,
@@ -648,9 +649,11 @@ func http2Fates() []chaosFate {
 	var fates []chaosFate
 	add := func(name string, often int, breakOff func(*chaosStream) error) {
 		last := onStream(breakOff)
-		fates = append(fates, chaosFate{name, often, []chaosStep{read, last}}, chaosFate{"carried out, and " + name, often, []chaosStep{read, act, last}})
+		fates = append(fates, chaosFate{name, often, []chaosStep{read, last}},
+			chaosFate{"carried out, and " + name, often, []chaosStep{read, act, last}})
 	}
-	for _, code := range []http2.ErrCode{http2.ErrCodeProtocol, http2.ErrCodeRefusedStream, http2.ErrCodeCancel, http2.ErrCodeEnhanceYourCalm} {
+	for _, code := range []http2.ErrCode{http2.ErrCodeProtocol, http2.ErrCodeRefusedStream, http2.ErrCodeCancel,
+		http2.ErrCodeEnhanceYourCalm} {
 		add("broken off with "+code.String(), 2, func(s *chaosStream) error { return s.reset(code) })
 	}
 	// These take the other requests on the connection with them.
@@ -660,7 +663,8 @@ func http2Fates() []chaosFate {
 		return errChaosOver
 	})
 	last := onStream(func(s *chaosStream) error { return s.goAway(s.id) })
-	return append(fates, chaosFate{"carried out, said to be the last one, and answered", 2, []chaosStep{read, act, last, chaosAnswer(200, scripted.Success)}})
+	return append(fates, chaosFate{"carried out, said to be the last one, and answered", 2,
+		[]chaosStep{read, act, last, chaosAnswer(200, scripted.Success)}})
 }
 
 // onStream is a step that goes below HTTP.

@@ -55,12 +55,16 @@ func TestServerPlaysAScript(t *testing.T) {
 		{"read and answer", faultserver.Script{faultserver.ReadRequest, yes}, 200, "yes", nil, 1, 0},
 		{"read, act, close", faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Close}, 0, "", io.EOF, 1, 1},
 		{"read, act, reset", faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Reset}, 0, "", syscall.ECONNRESET, 1, 1},
-		{"what is not read to its end does not count", faultserver.Script{faultserver.ReadHead, faultserver.Reset}, 0, "", syscall.ECONNRESET, 0, 0},
+		{"what is not read to its end does not count", faultserver.Script{faultserver.ReadHead, faultserver.Reset}, 0, "", syscall.ECONNRESET,
+			0, 0},
 		{"a few bytes are no request", faultserver.Script{faultserver.ReadBytes(3), faultserver.Reset}, 0, "", syscall.ECONNRESET, 0, 0},
 		{"a step that fails ends the script", faultserver.Script{faultserver.ReadRequest, fails, faultserver.Act, yes}, 0, "", io.EOF, 1, 0},
-		{"a body is cut short", faultserver.Script{faultserver.ReadRequest, faultserver.Write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nyes")}, 200, "yes", io.ErrUnexpectedEOF, 1, 0},
-		{"text is repeated", faultserver.Script{faultserver.ReadRequest, faultserver.Write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"), faultserver.Repeat("ab", 3)}, 200, "ababab", nil, 1, 0},
-		{"text drips", faultserver.Script{faultserver.ReadRequest, faultserver.Drip("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nyes", time.Microsecond)}, 200, "yes", nil, 1, 0},
+		{"a body is cut short", faultserver.Script{faultserver.ReadRequest, faultserver.Write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nyes")},
+			200, "yes", io.ErrUnexpectedEOF, 1, 0},
+		{"text is repeated", faultserver.Script{faultserver.ReadRequest, faultserver.Write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"),
+			faultserver.Repeat("ab", 3)}, 200, "ababab", nil, 1, 0},
+		{"text drips", faultserver.Script{faultserver.ReadRequest,
+			faultserver.Drip("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nyes", time.Microsecond)}, 200, "yes", nil, 1, 0},
 		{"the answer fits the request", faultserver.Script{faultserver.ReadRequest, faultserver.Choose(repeatsBody)}, 200, "hello", nil, 1, 0},
 	}
 	for _, test := range tests {
@@ -97,7 +101,8 @@ func TestServerPlaysOneScriptPerConnection(t *testing.T) {
 }
 
 func TestServerForeverKeepsAConnectionAlive(t *testing.T) {
-	server := faultserver.Start(t, faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(http.StatusOK, "yes"))})
+	server := faultserver.Start(t,
+		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(http.StatusOK, "yes"))})
 	assertOneConnectionServes(t, server)
 }
 
@@ -199,7 +204,8 @@ func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 		{"act and answer", faultserver.Script2{faultserver.Act2, faultserver.Answer2(http.StatusOK, "yes")}, 200, "yes", "", 1},
 		{"answer with an error", faultserver.Script2{faultserver.Answer2(http.StatusServiceUnavailable, "no")}, 503, "no", "", 0},
 		{"reset the stream", faultserver.Script2{faultserver.Act2, faultserver.ResetStream(http2.ErrCodeInternal)}, 0, "", "INTERNAL_ERROR", 1},
-		{"go away having seen the request", faultserver.Script2{faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, false), faultserver.Close2}, 0, "", "GOAWAY", 1},
+		{"go away having seen the request", faultserver.Script2{faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, false), faultserver.Close2},
+			0, "", "GOAWAY", 1},
 		{"go away as if it had not", faultserver.Script2{faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, true)}, 0, "", "cannot retry", 1},
 		{"act and close", faultserver.Script2{faultserver.Act2, faultserver.Close2}, 0, "", "EOF", 1},
 	}

@@ -18,12 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 const (
@@ -35,10 +34,10 @@ const (
 // filler is 64 KiB of text.
 var filler = bytes.Repeat([]byte("x"), 64<<10)
 
-// pours takes the connection over, writes head, then chunk as many times as it is
-// told, and tail, until the client has gone. It allocates next to nothing, so
-// that what a test measures is the client.
-func pours(head string, chunk []byte, times int, tail string) http.HandlerFunc {
+// respondsWithChunks writes head, then chunk a number of times, and tail, until the
+// client has closed the connection. It allocates almost nothing, so that a test
+// measures the client.
+func respondsWithChunks(head string, chunk []byte, times int, tail string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
@@ -69,8 +68,8 @@ func gzipBomb(t *testing.T) []byte {
 	return packed.Bytes()
 }
 
-// excess is an answer that goes beyond a bound.
-type excess struct {
+// excessiveResponse is a response that exceeds a bound.
+type excessiveResponse struct {
 	name     string
 	answer   http.HandlerFunc
 	failure  error  // an error of the type that is due
@@ -95,7 +94,7 @@ func TestBoundsOfAnExcessiveResponse(t *testing.T) {
 // excessiveBodies are too much for the default limit of 10 MiB, which the buffer
 // reaches in steps that make 31 MiB together, or are errors, which are cut off at
 // 64 KiB.
-func excessiveBodies(t *testing.T) []excess {
+func excessiveBodies(t *testing.T) []excessiveResponse {
 	const (
 		ok       = "HTTP/1.1 200 OK\r\nConnection: close\r\n"
 		data     = ok + "\r\n" + `{"success":true,"data":`
@@ -108,54 +107,58 @@ func excessiveBodies(t *testing.T) []excess {
 	chunk := fmt.Appendf(nil, "%x\r\n%s\r\n", len(filler), filler)
 	deep := scripted.NestedArrays(10_001)
 	opening, closing := bytes.Repeat([]byte("["), 1000), strings.Repeat("]", 5_000_000)
-	return []excess{
-		{"a gigabyte out of a gzip bomb", pours(ok+"Content-Encoding: gzip\r\n\r\n", gzipBomb(t), gigabyte/(8*mebibyte), ""),
+	return []excessiveResponse{
+		{"a gigabyte out of a gzip bomb", respondsWithChunks(ok+"Content-Encoding: gzip\r\n\r\n", gzipBomb(t), gigabyte/(8*mebibyte), ""),
 			decode, messaging.ErrTooLarge, tooLarge, unknown, 96},
-		{"a gigabyte that is announced", pours(ok+announced, filler, gigabyte/len(filler), ""),
+		{"a gigabyte that is announced", respondsWithChunks(ok+announced, filler, gigabyte/len(filler), ""),
 			decode, messaging.ErrTooLarge, tooLarge, unknown, 96},
-		{"a gigabyte that is not announced", pours(ok+"\r\n", filler, gigabyte/len(filler), ""),
+		{"a gigabyte that is not announced", respondsWithChunks(ok+"\r\n", filler, gigabyte/len(filler), ""),
 			decode, messaging.ErrTooLarge, tooLarge, unknown, 96},
-		{"a gigabyte in chunks", pours(ok+"Transfer-Encoding: chunked\r\n\r\n", chunk, gigabyte/len(filler), ""),
+		{"a gigabyte in chunks", respondsWithChunks(ok+"Transfer-Encoding: chunked\r\n\r\n", chunk, gigabyte/len(filler), ""),
 			decode, messaging.ErrTooLarge, tooLarge, unknown, 96},
 		{"an exbibyte that is announced and does not come", scripted.Says(ok + "Content-Length: 1152921504606846976\r\n\r\n{"),
 			transport, io.ErrUnexpectedEOF, "", unknown, 4},
 
 		{"10,001 lists within each other", scripted.Says(ok + "\r\n" + deep), decode, nil, "the answer is", unknown, 4},
 		{"10,001 lists within each other as data", scripted.Says(data + deep + `}`), decode, nil, "data", accepted, 4},
-		{"five million lists within each other as data", pours(data, opening, 5_000, closing+`}`), decode, nil, "data", accepted, 192},
-		{"ten million lists as data that do not end", pours(data, opening, 10_000, ""), decode, nil, "data", unknown, 192},
+		{"five million lists within each other as data", respondsWithChunks(data, opening, 5_000, closing+`}`), decode, nil, "data", accepted,
+			192},
+		{"ten million lists as data that do not end", respondsWithChunks(data, opening, 10_000, ""), decode, nil, "data", unknown, 192},
 		{"10,001 lists within each other beside the data", scripted.Says(ok + "\r\n" + `{"success":true,"data":[],"more":` + deep + `}`),
 			decode, nil, "more is", unknown, 4},
-		{"10,001 lists within each other as an error", scripted.Says(invalid + `{"errors":` + deep + `}`), api, messaging.ErrValidation, "", rejected, 4},
+		{"10,001 lists within each other as an error", scripted.Says(invalid + `{"errors":` + deep + `}`), api, messaging.ErrValidation,
+			"", rejected, 4},
 
-		{"ten megabytes of an error message", pours(invalid+`{"message":"`, filler, 160, `"}`), api, messaging.ErrValidation, "422", rejected, 4},
-		{"a million problems with one field", pours(invalid+`{"errors":{`, bytes.Repeat([]byte(`"a":["b"],`), 1000), 1000, `"a":[]}}`),
+		{"ten megabytes of an error message", respondsWithChunks(invalid+`{"message":"`, filler, 160, `"}`), api, messaging.ErrValidation, "422",
+			rejected, 4},
+		{"a million problems with one field",
+			respondsWithChunks(invalid+`{"errors":{`, bytes.Repeat([]byte(`"a":["b"],`), 1000), 1000, `"a":[]}}`),
 			api, messaging.ErrValidation, "422", rejected, 8},
-		{"a million problems", pours(invalid+`{"errors":[`, bytes.Repeat([]byte(`{"field":"a"},`), 1000), 1000, `"b"]}`),
+		{"a million problems", respondsWithChunks(invalid+`{"errors":[`, bytes.Repeat([]byte(`{"field":"a"},`), 1000), 1000, `"b"]}`),
 			api, messaging.ErrValidation, "422", rejected, 16},
-		{"an error text without an end", pours("HTTP/1.1 400 Bad\r\n\r\n", []byte("no\r\n\x1b[31m\x00 "), endless, ""),
+		{"an error text without an end", respondsWithChunks("HTTP/1.1 400 Bad\r\n\r\n", []byte("no\r\n\x1b[31m\x00 "), endless, ""),
 			api, nil, `400 Bad Request: no\r\n\x1b[31m\x00 no`, rejected, 4},
-		{"an error text of one endless line", pours("HTTP/1.1 400 Bad\r\n\r\n", filler, endless, ""),
+		{"an error text of one endless line", respondsWithChunks("HTTP/1.1 400 Bad\r\n\r\n", filler, endless, ""),
 			api, nil, "400 Bad Request: xxx", rejected, 4},
 	}
 }
 
 // excessiveHeaders are over the 1 MiB that the client's own transport allows.
-func excessiveHeaders() []excess {
+func excessiveHeaders() []excessiveResponse {
 	const limit = "server response headers exceeded"
 	headerLine := []byte("X-Filler: " + strings.Repeat("x", 1012) + "\r\n")
-	beyond := func(name string, answer http.HandlerFunc) excess {
-		return excess{name, answer, new(messaging.TransportError), nil, limit, messaging.DeliveryUnknown, 16}
+	beyond := func(name string, answer http.HandlerFunc) excessiveResponse {
+		return excessiveResponse{name, answer, new(messaging.TransportError), nil, limit, messaging.DeliveryUnknown, 16}
 	}
-	return []excess{
-		beyond("eleven mebibytes of header", pours("HTTP/1.1 200 OK\r\n", headerLine, 11*1024, "\r\n"+scripted.Success)),
-		beyond("a header line without an end", pours("HTTP/1.1 200 OK\r\nX-Filler: ", filler, endless, "")),
-		beyond("a status line without an end", pours("HTTP/1.1 200 ", filler, endless, "")),
-		beyond("interim answers without an end", pours("", []byte("HTTP/1.1 103 Early Hints\r\n\r\n"), endless, "")),
+	return []excessiveResponse{
+		beyond("eleven mebibytes of header", respondsWithChunks("HTTP/1.1 200 OK\r\n", headerLine, 11*1024, "\r\n"+scripted.Success)),
+		beyond("a header line without an end", respondsWithChunks("HTTP/1.1 200 OK\r\nX-Filler: ", filler, endless, "")),
+		beyond("a status line without an end", respondsWithChunks("HTTP/1.1 200 ", filler, endless, "")),
+		beyond("interim answers without an end", respondsWithChunks("", []byte("HTTP/1.1 103 Early Hints\r\n\r\n"), endless, "")),
 	}
 }
 
-func (e excess) check(t *testing.T, perform scripted.Call, opts ...messaging.Option) {
+func (e excessiveResponse) check(t *testing.T, perform scripted.Call, opts ...messaging.Option) {
 	t.Helper()
 	const limit = 20 * time.Second
 	server := scripted.NewFaultServer(t, (*httptest.Server).Start, e.answer)
@@ -193,7 +196,7 @@ func allocatedBy(call func()) int {
 	return int(after.TotalAlloc - before.TotalAlloc)
 }
 
-// bodyOf is what an error keeps of the answer.
+// bodyOf is what an error keeps of the response.
 func bodyOf(err error) []byte {
 	var answer *messaging.APIError
 	var unreadable *messaging.DecodeError
@@ -215,7 +218,8 @@ func readEvents(ctx context.Context, client *messaging.Client, opts ...messaging
 // bytes where that is low, and else by the limit on rows: had they all been read,
 // they would take up half a gigabyte.
 func TestBoundsOfEndlessRows(t *testing.T) {
-	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + `{"success":true,"meta":{"has_next_page":true,"next_page_cursor":"c2"},"data":[`
+	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" +
+		`{"success":true,"meta":{"has_next_page":true,"next_page_cursor":"c2"},"data":[`
 	lists := map[string]scripted.Call{
 		"customers": scripted.ReadCustomers,
 		"events":    readEvents,
@@ -224,14 +228,16 @@ func TestBoundsOfEndlessRows(t *testing.T) {
 			return err
 		},
 	}
-	answer := pours(head, bytes.Repeat([]byte(`{},`), 1000), 3000, `{}]}`)
+	answer := respondsWithChunks(head, bytes.Repeat([]byte(`{},`), 1000), 3000, `{}]}`)
 	for name, list := range lists {
 		for _, e := range []struct {
-			excess
+			excessiveResponse
 			limit int64
 		}{
-			{excess{"rows", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "data.10000 exceeds the limit of 10000 rows", messaging.DeliveryAccepted, 128}, 64 * mebibyte},
-			{excess{"bytes", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "exceeds the limit of 1048576 bytes", messaging.DeliveryUnknown, 16}, mebibyte},
+			{excessiveResponse{"rows", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "data.10000 is one row too many",
+				messaging.DeliveryAccepted, 128}, 64 * mebibyte},
+			{excessiveResponse{"bytes", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "exceeds the limit of 1048576 bytes",
+				messaging.DeliveryUnknown, 16}, mebibyte},
 		} {
 			t.Run(name+" are stopped by the limit on "+e.name, func(t *testing.T) {
 				e.check(t, list, messaging.WithMaxResponseBytes(e.limit))
@@ -245,7 +251,7 @@ func TestBoundsOfEndlessRows(t *testing.T) {
 func TestBoundsOfListsWithinARow(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + `{"success":true,"data":`
 	repeat := func(head, element, tail string) http.HandlerFunc {
-		return pours(head, bytes.Repeat([]byte(element), 10_000/len(element)), 1000, tail)
+		return respondsWithChunks(head, bytes.Repeat([]byte(element), 10_000/len(element)), 1000, tail)
 	}
 	for _, test := range []struct {
 		name    string
@@ -257,25 +263,25 @@ func TestBoundsOfListsWithinARow(t *testing.T) {
 		{"parameters of a created event", scripted.CreateEvent, repeat(head+`{"id":"1","parameters":[`, `{},`, `{}]}}`), "data.parameters."},
 		{"providers in an array", scripted.ReadCustomers, repeat(head+`[{"providers":[`, `"a",`, `"a"]}]}`), "data.0.providers."},
 		{"providers in a string", scripted.ReadCustomers, repeat(head+`[{"providers":"`, `a,`, `a"}]}`), "data.0.providers exceeds"},
-		{"providers in strings of an array", scripted.ReadCustomers, repeat(head+`[{"providers":[`, `"a,a,a,a",`, `"a"]}]}`), "data.0.providers."},
+		{"providers in strings of an array", scripted.ReadCustomers, repeat(head+`[{"providers":[`, `"a,a,a,a",`, `"a"]}]}`),
+			"data.0.providers."},
 		{"providers of several customers", scripted.ReadCustomers,
 			repeat(head+`[`, `{"providers":"`+strings.Repeat("a,", 1000)+`"},`, `{}]}`), ".providers exceeds"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			excess{test.name, test.answer, new(messaging.DecodeError), messaging.ErrTooLarge, test.path, messaging.DeliveryAccepted, 192}.
+			excessiveResponse{test.name, test.answer, new(messaging.DecodeError), messaging.ErrTooLarge, test.path, messaging.DeliveryAccepted, 192}.
 				check(t, test.perform)
 		})
 	}
 }
 
-// dripping is a service that answers byte by byte, one a second, after a beginning
-// that comes at once.
-type dripping struct {
+// slowService responds with a beginning at once, and then with one byte a second.
+type slowService struct {
 	beginning, drops string
 	running          sync.WaitGroup
 }
 
-func (d *dripping) dial(context.Context, string, string) (net.Conn, error) {
+func (d *slowService) dial(context.Context, string, string) (net.Conn, error) {
 	near, far := net.Pipe()
 	d.running.Go(func() {
 		defer func() { _ = far.Close() }()
@@ -310,7 +316,7 @@ func TestBoundsOfASlowResponse(t *testing.T) {
 	for _, test := range tests {
 		for name, perform := range map[string]scripted.Call{"read": scripted.ReadCustomers, "send": scripted.SendBroadcast} {
 			scripted.RunInBubble(t, test.name+", "+name, func(t *testing.T) {
-				service := &dripping{beginning: test.beginning, drops: test.drops}
+				service := &slowService{beginning: test.beginning, drops: test.drops}
 				defer service.running.Wait()
 				client := scripted.NewClientOver(t, "http://127.0.0.1", &http.Client{Transport: &http.Transport{DialContext: service.dial}},
 					messaging.WithAttemptTimeout(limit), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
@@ -354,8 +360,8 @@ func TestBoundsOfEndlessEmptyPages(t *testing.T) {
 	scripted.RequireOneShortLine(t, err, "list customers: ", "")
 }
 
-// A list that never ends is walked for as long as the caller likes, in as much
-// memory as a page takes: fifty megabytes pass by here.
+// A range over an endless list takes as much memory as a page: fifty megabytes are
+// received here.
 func TestBoundsOfEndlessPages(t *testing.T) {
 	const settled, enough, mostGrowth = 50, 500, 4 * mebibyte
 	row := `{"first_name":"` + strings.Repeat("x", 10_000) + `"},`

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // FuzzRetryAfter holds any Retry-After header to this: the wait it asks for is
@@ -51,10 +50,13 @@ func FuzzRetryAfter(f *testing.F) {
 // being quoted, or the request goes to the host of the one, below its path.
 func FuzzBaseURL(f *testing.F) {
 	for _, base := range []string{
-		"https://api.example.com", "https://api.example.com/", "https://api.example.com/tenants/a%2Fb//", "http://127.0.0.1:8080", "http://[::1]/x",
-		"http://api.example.com", "https://user:secret@api.example.com", "https://api.example.com?x", "https://api.example.com#", "ftp://x", "https://:443", "//x", "", "\x00",
+		"https://api.example.com", "https://api.example.com/", "https://api.example.com/tenants/a%2Fb//",
+		"http://127.0.0.1:8080", "http://[::1]/x",
+		"http://api.example.com", "https://user:secret@api.example.com", "https://api.example.com?x", "https://api.example.com#", "ftp://x",
+		"https://:443", "//x", "", "\x00",
 	} {
-		for _, path := range []string{"/v1/segments", "v1/segments", "v1/a%2F..%2Fb", "/v1/../admin", "//evil.example.com/x", "https://evil.example.com", `\\evil`, "/v1/%2e%2e/x", "v1?x=1", "", "%zz"} {
+		for _, path := range []string{"/v1/segments", "v1/segments", "v1/a%2F..%2Fb", "/v1/../admin", "//evil.example.com/x",
+			"https://evil.example.com", `\\evil`, "/v1/%2e%2e/x", "v1?x=1", "", "%zz"} {
 			f.Add(base, path)
 		}
 	}
@@ -89,7 +91,8 @@ func FuzzBaseURL(f *testing.F) {
 // FuzzAPIKey holds any key to this: it is refused, without being quoted, or sent
 // as it is.
 func FuzzAPIKey(f *testing.F) {
-	for _, key := range []string{"", " ", "secret-key", "secret key", "secret\nkey", "secret\x00key", "sécret-key", " secret-key", "secret-key\r\n", strings.Repeat("k", 4096), strings.Repeat("k", 4097)} {
+	for _, key := range []string{"", " ", "secret-key", "secret key", "secret\nkey", "secret\x00key", "sécret-key", " secret-key",
+		"secret-key\r\n", strings.Repeat("k", 4096), strings.Repeat("k", 4097)} {
 		f.Add(key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {

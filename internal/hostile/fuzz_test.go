@@ -13,17 +13,16 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// answersOfTheService are what fuzzing of answers starts from: sound answers,
+// seedResponses are what fuzzing of answers starts from: sound answers,
 // odd ones and broken ones.
-var answersOfTheService = []string{
+var seedResponses = []string{
 	`{"success":true,"message":"Company events fetched successfully","data":[{"id":"8a7e","name":"Order","description":"d",
 		"parameters":[{"name":"total","type":"Numeric","required":true}],"created_at":"2026-05-01T10:20:30.123456Z","more":[1.50]}],
 		"meta":{"has_next_page":true,"has_prev_page":false,"next_page_cursor":"b","prev_page_cursor":null,"per_page":20}}`,
@@ -37,38 +36,42 @@ var answersOfTheService = []string{
 	`{"success":true,"data":{"id":"8a7e","name":"n","description":"d","parameters":[],"created_at":"2026-05-01T12:20:30,5+0200"}}`,
 	"\uFEFF" + ` {"data":null,"success":true} `,
 	`{"success":true,"data":[{"id":"\ud83d\ude00\ud800\u0000","k` + "\xff" + `":"` + "\xc0" + `"}]}`,
-	`{"success":true,"data":[{"created_at":"soon","created_at":"2026-05-01T10:20:30Z","customer_created_at":"2026-05-01T10:20:30Z","customer_created_at":""}]}`,
+	`{"success":true,"data":[{"created_at":"soon","created_at":"2026-05-01T10:20:30Z","customer_created_at":"2026-05-01T10:20:30Z",` +
+		`"customer_created_at":""}]}`,
 	`{"success":true,"data":[{"providers":[" a ",null,"b,c"]},{"providers":null},{"providers":""}]}`,
 	`{"success":true,"data":[{"created_at":"0000-01-01T00:00:00+02:00","updated_at":"9999-12-31T23:59:59.999999999-02:00"}]}`,
-	`{"success":true,"data":[{"message_type":nope"OTP"}]}`, `{"success":true,"data":nope[{}]}`, `{"success":true,"data":[{"created_at":nope""}]}`,
+	`{"success":true,"data":[{"message_type":nope"OTP"}]}`, `{"success":true,"data":nope[{}]}`,
+	`{"success":true,"data":[{"created_at":nope""}]}`,
 	`{"success":true,"data":[{"total_sent":1e30}]}`, `{"success":true,"data":[{},null]}`, `{"success":true,"data":{}}`,
 	`{"success":true,"success":false}`, `{"Success":true}`, `{"success":"true"}`, `{"success":true} {}`, `{"success":true,"data":false}`,
 	`{"success":true,"data":` + scripted.NestedArrays(101) + `}`, `{"success":true,"data":[{"x":` + scripted.NestedArrays(97) + `}]}`,
-	`{"success":false,"message":"no\u001b[31m\r\n","data":{"field":["is wrong"]}}`, `{"message":"no","errors":{"recipients.0.email":["is wrong","is long"]}}`,
+	`{"success":false,"message":"no\u001b[31m\r\n","data":{"field":["is wrong"]}}`,
+	`{"message":"no","errors":{"recipients.0.email":["is wrong","is long"]}}`,
 	`{"errors":[{"field":"email","message":"is wrong"},{"loc":["body",0],"msg":"is wrong"}]}`, `{"errors":["a","b"]}`,
-	`{"error":{"code":7,"message":"no","fields":{"a":{"b":"c"}}}}`, `{"error":"no"}`, `{"title":"no","detail":"really","invalid-params":[{"name":"a","reason":"b"}]}`,
+	`{"error":{"code":7,"message":"no","fields":{"a":{"b":"c"}}}}`, `{"error":"no"}`,
+	`{"title":"no","detail":"really","invalid-params":[{"name":"a","reason":"b"}]}`,
 	`<html><body>Bad gateway</body></html>`, `null`, `[]`, `"ok"`, `1`, `true`, ``, `{`, "\xff\xfe{\x00}\x00",
 }
 
-// changingAnswer is a service whose answer each round of fuzzing replaces.
-type changingAnswer struct {
+// changingResponse is a service whose answer each round of fuzzing replaces.
+type changingResponse struct {
 	status int
 	body   []byte
 }
 
-func (a *changingAnswer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+func (a *changingResponse) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body)
 }
 
-// fuzzAnswers has call receive any answer at all, and holds it to one of two
+// fuzzResponses has call receive any answer at all, and holds it to one of two
 // outcomes: a result that stands in a sound document, or an error that is fit to
 // be shown. check looks at the result.
-func fuzzAnswers[T any](f *testing.F, call func(*testing.T, *messaging.Client) (*T, error), check func(*testing.T, *T)) {
-	for _, answer := range answersOfTheService {
+func fuzzResponses[T any](f *testing.F, call func(*testing.T, *messaging.Client) (*T, error), check func(*testing.T, *T)) {
+	for _, answer := range seedResponses {
 		f.Add([]byte(answer))
 	}
-	answer := &changingAnswer{status: http.StatusOK}
+	answer := &changingResponse{status: http.StatusOK}
 	client := scripted.NewInMemoryClient(f, answer)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		answer.body = body
@@ -112,25 +115,25 @@ func requireEveryRoundTrip[T any, M scripted.Model[T]](t *testing.T, page *messa
 }
 
 func FuzzEventListResponse(f *testing.F) {
-	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.Event], error) {
+	fuzzResponses(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.Event], error) {
 		return c.Events.List(t.Context(), messaging.EventListParams{})
 	}, requireEveryRoundTrip[messaging.Event])
 }
 
 func FuzzCustomerListResponse(f *testing.F) {
-	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.Customer], error) {
+	fuzzResponses(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.Customer], error) {
 		return c.Customers.List(t.Context(), messaging.CustomerListParams{})
 	}, requireEveryRoundTrip[messaging.Customer])
 }
 
 func FuzzTransactionalListResponse(f *testing.F) {
-	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.TransactionalMessage], error) {
+	fuzzResponses(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.TransactionalMessage], error) {
 		return c.Transactional.List(t.Context(), messaging.TransactionalListParams{})
 	}, requireEveryRoundTrip[messaging.TransactionalMessage])
 }
 
 func FuzzEventCreateResponse(f *testing.F) {
-	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Event, error) {
+	fuzzResponses(f, func(t *testing.T, c *messaging.Client) (*messaging.Event, error) {
 		return c.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
 	}, func(t *testing.T, event *messaging.Event) {
 		require.NotEmpty(t, event.ID)
@@ -139,7 +142,7 @@ func FuzzEventCreateResponse(f *testing.F) {
 }
 
 func FuzzEventTriggerResponse(f *testing.F) {
-	fuzzAnswers(f, func(t *testing.T, c *messaging.Client) (*messaging.Response, error) {
+	fuzzResponses(f, func(t *testing.T, c *messaging.Client) (*messaging.Response, error) {
 		return c.Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "1", Email: "ada@example.com"})
 	}, func(t *testing.T, response *messaging.Response) {
 		require.True(t, response.Data == nil || json.Valid(response.Data), "%q", response.Data)
@@ -149,10 +152,10 @@ func FuzzEventTriggerResponse(f *testing.F) {
 // FuzzErrorResponse has a broadcast be answered with any status but 2xx, and anything
 // in its body.
 func FuzzErrorResponse(f *testing.F) {
-	for i, body := range answersOfTheService {
+	for i, body := range seedResponses {
 		f.Add([]int{400, 401, 403, 404, 422, 429, 301, 500, 503}[i%9], []byte(body))
 	}
-	answer := new(changingAnswer)
+	answer := new(changingResponse)
 	client := scripted.NewInMemoryClient(f, answer)
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		if status < 300 || status > 999 {
@@ -177,7 +180,8 @@ func FuzzTimestamp(f *testing.F) {
 	for _, text := range []string{
 		"2026-05-01T10:20:30Z", "2026-05-01T10:20:30.123456Z", "2026-05-01T10:20:30,5Z", "2026-05-01T12:20:30+02:00", "2026-05-01T04:50:30-05:30",
 		"2026-05-01 10:20:30", "2026-05-01t10:20:30z", "2026-05-01T12:20:30+0200", "2026-05-01T9:20:30Z", "2026-05-01T9:20:30-02:00",
-		"2026-05-01T10:20:30.1234567890123456789012345678901234567890Z", "0000-01-01T00:00:00+02:00", "9999-12-31T23:59:59-02:00", "0001-01-01T00:00:00Z",
+		"2026-05-01T10:20:30.1234567890123456789012345678901234567890Z", "0000-01-01T00:00:00+02:00", "9999-12-31T23:59:59-02:00",
+		"0001-01-01T00:00:00Z",
 		"", "0000-00-00", "2026-02-30T10:20:30Z", "2026-05-01T24:00:00Z", "2026-05-01T10:20:60Z", "<soon>", "1777630830", "\xff", "\u2028",
 	} {
 		f.Add(text)

@@ -10,23 +10,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/faultserver"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// attemptCounter is a Limiter that tells of each attempt before it begins, in the
+// attemptHook is a Limiter that tells of each attempt before it begins, in the
 // goroutine of the call.
-type attemptCounter struct {
+type attemptHook struct {
 	tell     func(attempt int)
 	attempts int
 }
 
-func (c *attemptCounter) Wait(context.Context) error {
+func (c *attemptHook) Wait(context.Context) error {
 	c.attempts++
 	c.tell(c.attempts)
 	return nil
@@ -68,7 +67,7 @@ func TestLateServiceGetsASendOnce(t *testing.T) {
 			t.Run(test.name+", "+name, func(t *testing.T) {
 				address := faultserver.ClosedAddress(t)
 				var server *faultserver.Server
-				limiter := &attemptCounter{tell: func(attempt int) {
+				limiter := &attemptHook{tell: func(attempt int) {
 					if attempt == test.startsAt {
 						server = faultserver.StartAt(t, address, test.script)
 					}

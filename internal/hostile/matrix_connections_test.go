@@ -17,100 +17,105 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/faultserver"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// elsewhere is a host that only a transport of these tests finds.
+// elsewhere is a host that only the transports of these tests resolve.
 const elsewhere = "https://api.messaging.example"
 
-// hostileConnections are connections that never come about, break, or answer
-// somebody else, and callers who give up.
+// hostileConnections are connections that are never established, break, or carry
+// the response to another request, and contexts that end.
 func hostileConnections() []hostileRow {
 	yes := faultserver.Answer(http.StatusOK, scripted.Success)
 	wholeDay := messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: 24 * time.Hour, MaxWait: 24 * time.Hour})
-	interrupted := make(interruption, 1)
+	interrupted := make(interruptSignal, 1)
 	return []hostileRow{
-		{95, "a connection that never comes about", together(
-			afterActing(yes).through(dialsInVain(scripted.ErrLookup(net.DNSError{IsTemporary: true}))).where(tookAttempts(3)),
-			afterActing(yes).through(dialsInVain(scripted.ErrLookup(net.DNSError{IsNotFound: true}))).where(tookAttempts(1)),
-			afterActing(yes).over(toClosedPort).where(is(syscall.ECONNREFUSED), tookAttempts(3)),
-			afterActing(yes).over(dialsForEver(nil)).impatiently().where(is(messaging.ErrAttemptTimeout), tookAttempts(3)),
-			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Reset}).at(elsewhere).where(tookAttempts(3)),
-			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Close}).at(elsewhere).where(tookAttempts(3)),
-			onConnections(faultserver.Script{faultserver.Hang}).at(elsewhere).impatiently().where(is(messaging.ErrAttemptTimeout), tookAttempts(3)),
-			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Answer(400, "")}).at(elsewhere).where(tells("HTTP response to HTTPS client"), tookAttempts(1)),
+		{95, "a connection that never comes about", join(
+			afterActing(yes).through(dialFailing(scripted.ErrLookup(net.DNSError{IsTemporary: true}))).check(tookAttempts(3)),
+			afterActing(yes).through(dialFailing(scripted.ErrLookup(net.DNSError{IsNotFound: true}))).check(tookAttempts(1)),
+			afterActing(yes).over(toClosedPort).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
+			afterActing(yes).over(dialHanging(nil)).withShortTimeout().check(errorIs(messaging.ErrAttemptTimeout), tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Reset}).at(elsewhere).check(tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Close}).at(elsewhere).check(tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.Hang}).at(elsewhere).withShortTimeout().check(errorIs(messaging.ErrAttemptTimeout),
+				tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Answer(400, "")}).at(elsewhere).check(
+				errorContains("HTTP response to HTTPS client"), tookAttempts(1)),
 		).read(lost, 0, 0).send(unsent, 0, 0)},
-		{96, "a certificate that is unknown, for another host, or expired", together(
-			servedOverTLS(yes).through(func(t *http.Transport) { t.TLSClientConfig = nil }).where(tells("unknown authority")),
-			servedOverTLS(yes).at(elsewhere).where(tells("not api.messaging.example")),
-			servedOverTLS(yes).through(func(t *http.Transport) { t.TLSClientConfig.Time = inAThousandYears }).where(tells("expired")),
-		).read(lost, 0, 0).send(unsent, 0, 0).where(tookAttempts(1))},
-		{97, "a connection that ends before the request is read", together(
-			endingEarly().read(lost, 0, 0).where(tookConnections(3)),
-			endingEarly().send(lost, 0, 0).where(tookConnections(1)),
-			onConnections(faultserver.Script{faultserver.ReadBytes(64 << 10), faultserver.Reset}).sending(broadcastingAtLength).send(lost, 0, 0).where(tookConnections(1)),
+		{96, "a certificate that is unknown, for another host, or expired", join(
+			servedOverTLS(yes).through(func(t *http.Transport) { t.TLSClientConfig = nil }).check(errorContains("unknown authority")),
+			servedOverTLS(yes).at(elsewhere).check(errorContains("not api.messaging.example")),
+			servedOverTLS(yes).through(func(t *http.Transport) { t.TLSClientConfig.Time = inAThousandYears }).check(errorContains("expired")),
+		).read(lost, 0, 0).send(unsent, 0, 0).check(tookAttempts(1))},
+		{97, "a connection that ends before the request is read", join(
+			closedEarly().read(lost, 0, 0).check(tookConnections(3)),
+			closedEarly().send(lost, 0, 0).check(tookConnections(1)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(64 << 10), faultserver.Reset}).sending(sendLongBroadcast).send(lost, 0,
+				0).check(tookConnections(1)),
 		)},
-		{98, "an answer that is lost after the service has acted", together(
+		{98, "an answer that is lost after the service has acted", join(
 			afterActing(faultserver.Close),
 			afterActing(faultserver.Reset),
-			afterActing(faultserver.Hang).impatiently().where(is(messaging.ErrAttemptTimeout)),
+			afterActing(faultserver.Hang).withShortTimeout().check(errorIs(messaging.ErrAttemptTimeout)),
 			afterActing(faultserver.Write("SSH-2.0-OpenSSH_9.6\r\n\r\n")),
 		).read(lost, 3, 3).send(lost, 1, 1)},
-		{99, "a connection that was idle, and is closed by the server", together(
-			tested(testRequestOnAClosingConnection),
-			tested(testRequestAfterAConnectionWasClosed),
+		{99, "a connection that was idle, and is closed by the server", join(
+			custom(testRequestOnAClosingConnection),
+			custom(testRequestAfterAConnectionWasClosed),
 		)},
-		{100, "HTTP/2 resets that net/http answers with the same request, without end", together(
-			eachOf(http2Invitations(), func(invitation faultserver.Step2) hostileCases {
-				return tested(func(t *testing.T) { testReadIsCutOff(t, invitation) })
+		{100, "HTTP/2 resets that net/http answers with the same request, without end", join(
+			forEach(http2RetryableErrors(), func(invitation faultserver.Step2) hostileCases {
+				return custom(func(t *testing.T) { testReadIsCutOff(t, invitation) })
 			}),
-			eachOf(http2Invitations(), func(invitation faultserver.Step2) hostileCases {
+			forEach(http2RetryableErrors(), func(invitation faultserver.Step2) hostileCases {
 				return servedOverHTTP2(faultserver.Act2, invitation).send(lost, 1, 1)
 			}),
-			// net/http repeats once at once, and then begins to wait.
-			servedOverHTTP2(faultserver.Act2, faultserver.ResetStream(http2.ErrCodeRefusedStream)).impatiently().read(lost, 3*2, 3*2).send(lost, 1, 1),
+			// net/http repeats once without a wait, and then waits.
+			servedOverHTTP2(faultserver.Act2, faultserver.ResetStream(http2.ErrCodeRefusedStream)).withShortTimeout().read(lost, 3*2, 3*2).send(lost,
+				1, 1),
 		)},
-		{101, "HTTP/2 that goes away after acting, and a host that is dead thereafter", together(
-			goingAwayForGood().read(lost, 1, 1).where(is(syscall.ECONNREFUSED), tookAttempts(3)),
-			goingAwayForGood().send(lost, 1, 1).where(tookAttempts(1)),
+		{101, "HTTP/2 that goes away after acting, and a host that is dead thereafter", join(
+			goingAwayAndClosed().read(lost, 1, 1).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
+			goingAwayAndClosed().send(lost, 1, 1).check(tookAttempts(1)),
 		)},
-		{102, "a server that starts late", afterActing(yes).through(refusedTwice).both(succeeds, 1, 1).where(succeededAtAttempt(3))},
-		{103, "a caller who gives up", together(
+		{102, "a server that starts late", afterActing(yes).through(refusingTwoDials).both(succeeds, 1, 1).check(succeededAtAttempt(3))},
+		{103, "a caller who gives up", join(
 			afterActing(yes).within(cancelled).both(unsent, 0, 0),
-			afterActing(yes).over(dialsForEver(interrupted)).within(interrupted.context).read(lost, 0, 0).send(unsent, 0, 0),
+			afterActing(yes).over(dialHanging(interrupted)).within(interrupted.context).read(lost, 0, 0).send(unsent, 0, 0),
 			afterActing(interrupted.now, faultserver.Hang).within(interrupted.context).both(lost, 1, 1),
-			afterActing(faultserver.Write(okLine+"Content-Length: 1000\r\n\r\n"+unfinished), interrupted.now, faultserver.Hang).within(interrupted.context).both(lost, 1, 1),
-			tested(testGivingUpBetweenAttempts),
-		).where(is(context.Canceled))},
+			afterActing(faultserver.Write(okLine+"Content-Length: 1000\r\n\r\n"+unfinished), interrupted.now,
+				faultserver.Hang).within(interrupted.context).both(lost, 1, 1),
+			custom(testGivingUpBetweenAttempts),
+		).check(errorIs(context.Canceled))},
 		{104, "a deadline before the next attempt", afterActing(faultserver.Answer(503, "")).with(wholeDay).within(aMinute).
-			both(unclear, 1, 1).where(is(messaging.ErrServer), isNot(context.DeadlineExceeded))},
-		{105, "an answer to somebody else's question", together(
-			tested(testLeftoversAreNoAnswer(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", okLine, len(scripted.Failure), scripted.Failure))),
-			answered200(`{"success":true,"data":[{"customer_id":"eve"}]}`).reading(gettingAda).read(doneButGarbled, 1, 1).where(tells("data.0 is another customer")),
+			both(unclear, 1, 1).check(errorIs(messaging.ErrServer), errorIsNot(context.DeadlineExceeded))},
+		{105, "an answer to somebody else's question", join(
+			custom(testLeftoverBytesAreIgnored(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", okLine, len(scripted.Failure), scripted.Failure))),
+			responds200(`{"success":true,"data":[{"customer_id":"eve"}]}`).reading(getAda).read(acceptedUnreadable,
+				1, 1).check(errorContains("data.0 is another customer")),
 		)},
-		{106, "headers that ask a browser to remember", tested(testNothingIsRemembered)},
-		{107, "a proxy that refuses, and a base URL without TLS", together(
-			eachOf([]int{407, 502}, func(status int) hostileCases { return withoutActing(faultserver.Answer(status, "")) }).
-				at(elsewhere).over(asProxy).read(lost, 1, 0).send(unsent, 1, 0).where(tookAttempts(1), seesNoKey),
-			tested(testNoTLSIsRefused),
+		{106, "headers that ask a browser to remember", custom(testNothingIsRemembered)},
+		{107, "a proxy that refuses, and a base URL without TLS", join(
+			forEach([]int{407, 502}, func(status int) hostileCases { return withoutActing(faultserver.Answer(status, "")) }).
+				at(elsewhere).over(asProxy).read(lost, 1, 0).send(unsent, 1, 0).check(tookAttempts(1), receivesNoKey),
+			custom(testNoTLSIsRefused),
 		)},
-		{108, "a transport with its own ideas", together(
-			afterActing(yes).over(untracedToClosedPort).read(lost, 0, 0).where(is(syscall.ECONNREFUSED), tookAttempts(3)),
-			afterActing(yes).over(untracedToClosedPort).send(unsent, 0, 0).where(is(syscall.ECONNREFUSED), tookAttempts(3)),
-			afterActing(yes).over(answerBesideError).read(lost, 3, 3).send(lost, 1, 1).where(is(errOddTransport)),
-			afterActing(yes).over(neitherAnswerNorError).read(lost, 0, 0).send(unsent, 0, 0),
+		{108, "a transport with its own ideas", join(
+			afterActing(yes).over(untracedToClosedPort).read(lost, 0, 0).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
+			afterActing(yes).over(untracedToClosedPort).send(unsent, 0, 0).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
+			afterActing(yes).over(responseBesideError).read(lost, 3, 3).send(lost, 1, 1).check(errorIs(errTransport)),
+			afterActing(yes).over(neitherResponseNorError).read(lost, 0, 0).send(unsent, 0, 0),
 		)},
-		{109, "a thousand calls in parallel", tested(testAThousandCalls)},
-		{110, "an end to everything while calls run", together(
-			tested(testAllCallsEnd(func(cancel context.CancelFunc, _ *faultserver.Server) { cancel() })),
-			tested(testAllCallsEnd(func(_ context.CancelFunc, server *faultserver.Server) { server.Stop() })),
+		{109, "a thousand calls in parallel", custom(testAThousandCalls)},
+		{110, "an end to everything while calls run", join(
+			custom(testAllCallsEnd(func(cancel context.CancelFunc, _ *faultserver.Server) { cancel() })),
+			custom(testAllCallsEnd(func(_ context.CancelFunc, server *faultserver.Server) { server.Stop() })),
 		)},
 	}
 }
@@ -121,26 +126,26 @@ func servedOverTLS(steps ...faultserver.Step) hostileCases {
 
 func inAThousandYears() time.Time { return time.Now().AddDate(1000, 0, 0) }
 
-// endingEarly are connections that end before a request has come.
-func endingEarly() hostileCases {
-	return together(
+// closedEarly are connections that end before a request has arrived.
+func closedEarly() hostileCases {
+	return join(
 		onConnections(faultserver.Script{faultserver.Close}),
 		onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Reset}),
 		onConnections(faultserver.Script{faultserver.ReadHead, faultserver.Reset}),
 	)
 }
 
-func broadcastingAtLength(ctx context.Context, client *messaging.Client) (any, error) {
+func sendLongBroadcast(ctx context.Context, client *messaging.Client) (any, error) {
 	params := scripted.BroadcastTo(scripted.PersonalEmail)
 	params.Message = strings.Repeat("x", 8<<20)
 	return client.Broadcasts.SendEmail(ctx, params)
 }
 
-func gettingAda(ctx context.Context, client *messaging.Client) (any, error) {
+func getAda(ctx context.Context, client *messaging.Client) (any, error) {
 	return client.Customers.Get(ctx, "ada")
 }
 
-func dialsInVain(err error) func(*http.Transport) {
+func dialFailing(err error) func(*http.Transport) {
 	return func(transport *http.Transport) {
 		transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, err }
 	}
@@ -153,9 +158,9 @@ func toClosedPort(t *testing.T, _ *faultserver.Server) http.RoundTripper {
 	}}
 }
 
-// dialsForEver begins to dial, and says so, but never comes to an end. It does
-// not stop with the request, because net/http keeps a dial for the next one.
-func dialsForEver(begun interruption) func(*testing.T, *faultserver.Server) http.RoundTripper {
+// dialHanging signals that it dials, and never returns. It does not end with the
+// request, because net/http keeps a dial for the next one.
+func dialHanging(begun interruptSignal) func(*testing.T, *faultserver.Server) http.RoundTripper {
 	return func(t *testing.T, _ *faultserver.Server) http.RoundTripper {
 		over := make(chan struct{})
 		t.Cleanup(func() { close(over) })
@@ -169,8 +174,8 @@ func dialsForEver(begun interruption) func(*testing.T, *faultserver.Server) http
 	}
 }
 
-// refusedTwice refuses the first two connections.
-func refusedTwice(transport *http.Transport) {
+// refusingTwoDials refuses the first two connections.
+func refusingTwoDials(transport *http.Transport) {
 	dial, refusals := transport.DialContext, 2
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if refusals--; refusals >= 0 {
@@ -180,8 +185,8 @@ func refusedTwice(transport *http.Transport) {
 	}
 }
 
-// refusedFromTheSecondOn refuses all connections but the first.
-func refusedFromTheSecondOn(transport *http.Transport) {
+// refusingLaterDials refuses all connections but the first.
+func refusingLaterDials(transport *http.Transport) {
 	dial, dials := transport.DialContext, 0
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if dials++; dials > 1 {
@@ -196,9 +201,9 @@ func asProxy(_ *testing.T, server *faultserver.Server) http.RoundTripper {
 	return &http.Transport{Proxy: http.ProxyURL(proxy)}
 }
 
-// http2Invitations are ways in which HTTP/2 says that a request was not handled,
-// whatever the truth. net/http takes each as an invitation to send it again.
-func http2Invitations() []faultserver.Step2 {
+// http2RetryableErrors are the frames with which HTTP/2 claims that a request was
+// not handled. net/http sends the request again after each of them.
+func http2RetryableErrors() []faultserver.Step2 {
 	return []faultserver.Step2{faultserver.ResetStream(http2.ErrCodeProtocol), faultserver.GoAway(http2.ErrCodeNo, true)}
 }
 
@@ -206,28 +211,28 @@ func servedOverHTTP2(steps ...faultserver.Step2) hostileCases {
 	return servedBy(func(tb testing.TB) *faultserver.Server { return faultserver.StartHTTP2(tb, steps) }).through(func(*http.Transport) {})
 }
 
-func goingAwayForGood() hostileCases {
-	return servedOverHTTP2(faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, true), faultserver.Close2).through(refusedFromTheSecondOn)
+func goingAwayAndClosed() hostileCases {
+	return servedOverHTTP2(faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, true), faultserver.Close2).through(refusingLaterDials)
 }
 
-// testReadIsCutOff can't tell whether the fourth request of an attempt has left
-// before the attempt is cut off, but there is no fifth.
+// testReadIsCutOff allows for the fourth request of an attempt, which may be sent
+// before the attempt is cancelled. There is no fifth.
 func testReadIsCutOff(t *testing.T, invitation faultserver.Step2) {
 	server := faultserver.StartHTTP2(t, faultserver.Script2{faultserver.Act2, invitation})
 	transport := newTransportTo(t, server, func(*http.Transport) {})
 	client := scripted.NewClientOver(t, server.URL(), &http.Client{Transport: transport}, scripted.WithQuickRetries())
-	_, err := listingCustomersPage(t.Context(), client)
-	requireUpshot(t, lost, err)
+	_, err := listCustomers(t.Context(), client)
+	requireOutcome(t, lost, err)
 	assert.ErrorContains(t, err, "net/http keeps repeating the request")
 	assert.LessOrEqual(t, len(server.Requests()), 3*4)
 	assert.LessOrEqual(t, server.Acted(), 3*4)
 }
 
-// testRequestOnAClosingConnection is the request that a server reads, acts upon
-// and never answers, on a connection that has served before. net/http itself
-// repeats a read there.
+// testRequestOnAClosingConnection is a request that a server carries out without a
+// response, on a connection that was used before. net/http itself repeats a read
+// there.
 func testRequestOnAClosingConnection(t *testing.T) {
-	for _, call := range []hostileCall{{"read", listingCustomersPage, succeeds, 3, 3}, {"send", broadcasting, lost, 2, 2}} {
+	for _, call := range []hostileCall{{"read", listCustomers, succeeds, 3, 3}, {"send", sendBroadcast, lost, 2, 2}} {
 		t.Run(call.name, func(t *testing.T) {
 			yes := faultserver.Answer(http.StatusOK, scripted.Success)
 			server := faultserver.Start(t, faultserver.Script{
@@ -236,27 +241,27 @@ func testRequestOnAClosingConnection(t *testing.T) {
 			}, acting(yes))
 			client := newHostileClient(t, server)
 			_, err := call.perform(t.Context(), client)
-			requireUpshot(t, succeeds, err)
+			requireOutcome(t, succeeds, err)
 			_, err = call.perform(t.Context(), client)
-			requireUpshot(t, call.want, err)
+			requireOutcome(t, call.want, err)
 			requireCounts(t, server, call.requests, call.acted)
 		})
 	}
 }
 
-// testRequestAfterAConnectionWasClosed does not decide a race either: the client
+// testRequestAfterAConnectionWasClosed allows for both ends of a race: the client
 // may have noticed that the connection is closed, or not.
 func testRequestAfterAConnectionWasClosed(t *testing.T) {
 	yes := faultserver.Answer(http.StatusOK, scripted.Success)
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes, faultserver.Close}, acting(yes))
 	client := newHostileClient(t, server)
-	_, err := broadcasting(t.Context(), client)
-	requireUpshot(t, succeeds, err)
-	if _, err = broadcasting(t.Context(), client); err == nil {
+	_, err := sendBroadcast(t.Context(), client)
+	requireOutcome(t, succeeds, err)
+	if _, err = sendBroadcast(t.Context(), client); err == nil {
 		requireCounts(t, server, 2, 2)
 		return
 	}
-	requireUpshot(t, lost, err)
+	requireOutcome(t, lost, err)
 	requireCounts(t, server, 1, 1)
 }
 
@@ -267,15 +272,15 @@ func newHostileClient(t *testing.T, server *faultserver.Server) *messaging.Clien
 	return client
 }
 
-// interruption ends a call at a certain step of a script.
-type interruption chan struct{}
+// interruptSignal ends a call at a certain step of a script.
+type interruptSignal chan struct{}
 
-func (i interruption) now(*faultserver.Connection) error {
+func (i interruptSignal) now(*faultserver.Connection) error {
 	i <- struct{}{}
 	return nil
 }
 
-func (i interruption) context(parent context.Context) (context.Context, context.CancelFunc) {
+func (i interruptSignal) context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	go func() {
 		select {
@@ -302,8 +307,8 @@ func testGivingUpBetweenAttempts(t *testing.T) {
 		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(http.StatusServiceUnavailable, "")})
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(100*time.Millisecond, cancel)
-		_, err := listingCustomersPage(ctx, client)
-		requireUpshot(t, lost, err)
+		_, err := listCustomers(ctx, client)
+		requireOutcome(t, lost, err)
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.ErrorIs(t, err, messaging.ErrServer, "what went before is not forgotten")
 		assert.Len(t, transport.Sent, 1)
@@ -311,14 +316,14 @@ func testGivingUpBetweenAttempts(t *testing.T) {
 }
 
 func testNothingIsRemembered(t *testing.T) {
-	for name, call := range map[string]invoke{"read": listingCustomersPage, "send": broadcasting} {
+	for name, call := range map[string]callFunc{"read": listCustomers, "send": sendBroadcast} {
 		t.Run(name, func(t *testing.T) {
 			server := faultserver.Start(t, acting(faultserver.Answer(http.StatusOK, scripted.Success, "Set-Cookie: visitor=1",
 				"Strict-Transport-Security: max-age=31536000", `Alt-Svc: h2="127.0.0.1:1"`, "Link: </elsewhere>; rel=preload", "Clear-Site-Data: *")))
 			client := newHostileClient(t, server)
 			for range 2 {
 				_, err := call(t.Context(), client)
-				requireUpshot(t, succeeds, err)
+				requireOutcome(t, succeeds, err)
 			}
 			requireCounts(t, server, 2, 2)
 			first, second := server.Requests()[0], server.Requests()[1]
@@ -330,13 +335,13 @@ func testNothingIsRemembered(t *testing.T) {
 
 func testNoTLSIsRefused(t *testing.T) {
 	_, err := messaging.NewClient("http://api.messaging.example", scripted.SecretKey)
-	requireUpshot(t, upshot{new(messaging.ValidationError), messaging.DeliveryNotSent}, err)
+	requireOutcome(t, outcome{new(messaging.ValidationError), messaging.DeliveryNotSent}, err)
 	assert.ErrorContains(t, err, "must be https")
 }
 
-var errOddTransport = errors.New("odd")
+var errTransport = errors.New("odd")
 
-// valueless is a context in which httptrace finds no trace.
+// valueless is a context without the trace of httptrace.
 type valueless struct{ context.Context }
 
 func (valueless) Value(any) any { return nil }
@@ -348,8 +353,8 @@ func untracedToClosedPort(t *testing.T, server *faultserver.Server) http.RoundTr
 	})
 }
 
-// answerBesideError gives an answer and an error, and wants the answer closed.
-func answerBesideError(t *testing.T, server *faultserver.Server) http.RoundTripper {
+// responseBesideError returns a response and an error. The response must be closed.
+func responseBesideError(t *testing.T, server *faultserver.Server) http.RoundTripper {
 	transport := newTransportTo(t, server, func(*http.Transport) {})
 	return scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := transport.RoundTrip(req)
@@ -359,7 +364,7 @@ func answerBesideError(t *testing.T, server *faultserver.Server) http.RoundTripp
 		body := &closingBody{ReadCloser: resp.Body}
 		t.Cleanup(func() { assert.True(t, body.closed.Load(), "the answer is closed") })
 		resp.Body = body
-		return resp, errOddTransport
+		return resp, errTransport
 	})
 }
 
@@ -373,11 +378,11 @@ func (b *closingBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-func neitherAnswerNorError(*testing.T, *faultserver.Server) http.RoundTripper {
+func neitherResponseNorError(*testing.T, *faultserver.Server) http.RoundTripper {
 	return scripted.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })
 }
 
-// echo answers with what it was asked for.
+// echo responds with the target of the request.
 func echo(r faultserver.Request) faultserver.Step {
 	if r.Method == http.MethodGet {
 		target, _ := url.ParseRequestURI(r.Target)
@@ -401,7 +406,8 @@ func testAThousandCalls(t *testing.T) {
 				if assert.NoError(t, err) {
 					assert.Equal(t, name, customer.CustomerID)
 				}
-				response, err := client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: name, Message: "m", To: messaging.AllCustomers()})
+				response, err := client.Broadcasts.SendPush(t.Context(),
+					messaging.PushBroadcastParams{Subject: name, Message: "m", To: messaging.AllCustomers()})
 				if assert.NoError(t, err) {
 					assert.Equal(t, name, response.Message)
 				}
@@ -413,7 +419,7 @@ func testAThousandCalls(t *testing.T) {
 	assert.Less(t, server.Connections(), 2*callers, "connections are used again and again")
 }
 
-// testAllCallsEnd has every call under way when the end comes.
+// testAllCallsEnd ends everything while all calls are in flight.
 func testAllCallsEnd(end func(context.CancelFunc, *faultserver.Server)) func(*testing.T) {
 	return func(t *testing.T) {
 		const calls = 32
@@ -427,7 +433,7 @@ func testAllCallsEnd(end func(context.CancelFunc, *faultserver.Server)) func(*te
 		defer cancel()
 		failures := make(chan error, calls)
 		for i := range calls {
-			call := []invoke{listingCustomersPage, broadcasting}[i%2]
+			call := []callFunc{listCustomers, sendBroadcast}[i%2]
 			go func() {
 				_, err := call(ctx, client)
 				failures <- err
@@ -438,27 +444,27 @@ func testAllCallsEnd(end func(context.CancelFunc, *faultserver.Server)) func(*te
 		}
 		end(cancel, server)
 		for range calls {
-			requireUpshot(t, lost, <-failures)
+			requireOutcome(t, lost, <-failures)
 		}
 		requireCounts(t, server, calls, calls)
 	}
 }
 
-func isNot(sentinel error) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) { assert.NotErrorIs(t, o.err, sentinel) }
+func errorIsNot(sentinel error) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.NotErrorIs(t, o.err, sentinel) }
 }
 
-// seesNoKey asks that the server was never told the key.
-func seesNoKey(t *testing.T, o hostileOutcome) {
+// receivesNoKey requires that the server has not received the key.
+func receivesNoKey(t *testing.T, o callResult) {
 	for _, request := range o.server.Requests() {
 		assert.NotContains(t, request.Header, "X-Authorization")
 	}
 }
 
 func tookConnections(want int) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) { assert.Equal(t, want, o.server.Connections()) }
+	return func(t *testing.T, o callResult) { assert.Equal(t, want, o.server.Connections()) }
 }
 
 func succeededAtAttempt(want int) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) { assert.Equal(t, want, o.response(t).Attempts) }
+	return func(t *testing.T, o callResult) { assert.Equal(t, want, o.response(t).Attempts) }
 }

@@ -1,3 +1,53 @@
+// Package hostile_test runs the client against servers, connections and callers
+// that go wrong in every way that the matrix in this file lists.
+//
+// A row of the matrix is one way to go wrong, and a case is one server that does
+// so. A case is built in one expression, such as
+//
+//	afterActing(faultserver.Reset).read(lost, 3, 3).send(lost, 1, 1)
+//
+// which says: the server reads each request, carries it out and resets the
+// connection. A read then ends as lost, the server has received 3 requests and has
+// carried out 3 of them; a send ends as lost after 1 request, which was carried out.
+//
+// Servers:
+//
+//	afterActing(steps)    reads each request, carries it out and plays the steps
+//	withoutActing(steps)  reads each request and plays the steps
+//	responds200(bodies)   one case per body: carries out, responds 200 with the body
+//	onConnections(…)      plays one script per connection
+//	custom(test)          a test of its own, in place of all the rest
+//	join, forEach         several cases that are continued together
+//
+// Clients:
+//
+//	at, through, over     the base URL and the transport
+//	with, within          options of the client, and the context of the call
+//	withShortTimeout      a short attempt timeout, for servers that never finish
+//	reading, sending      other calls than a list of customers and a broadcast
+//
+// Calls and what they must come to:
+//
+//	read(o, r, a)   a read has the outcome o, the server has received r requests
+//	                and carried out a of them
+//	send(o, r, a)   the same of a send
+//	both(o, r, a)   the same of a read and of a send
+//	check(…)        more conditions
+//
+// Outcomes, each an error type and a delivery:
+//
+//	succeeds              no error
+//	unsent                TransportError, not sent: no request can have arrived
+//	lost                  TransportError, unknown: a request may have arrived
+//	rejected              APIError, rejected: the service refused
+//	unclear               APIError, unknown: a response that proves nothing
+//	unreadable            DecodeError, unknown: not a response of the service
+//	acceptedUnreadable    DecodeError, accepted: success with invalid data
+//	badCursor             PageError, accepted: a range that leads back or nowhere
+//	rangeFailed           PageError, unknown: a range that ends with a failed page
+//
+// A read over a transport that is given to the client is lost rather than unsent:
+// without a request body, nothing proves that it was not sent.
 package hostile_test
 
 import (
@@ -15,16 +65,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/faultserver"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// hostileRow is one way in which an answer, or the lack of one, can go wrong.
+// hostileRow is one way in which a response, or the lack of one, can go wrong.
 type hostileRow struct {
 	number int
 	name   string
@@ -72,73 +121,70 @@ func TestHostileRowsAreComplete(t *testing.T) {
 	assert.Equal(t, wanted, numbers, "every number is there once")
 }
 
-// upshot is how a call ends: with an error of a type, or nil, and a delivery.
-type upshot struct {
+// outcome is how a call ends: an error of a type, or nil, and a delivery.
+type outcome struct {
 	failure  error
 	delivery messaging.Delivery
 }
 
+// The comment of the package explains these.
 var (
-	succeeds = upshot{nil, messaging.DeliveryAccepted}
-	// unsent is proved never to have reached the service, lost may have. Behind a
-	// transport that is given to a client, nothing is proved of a read.
-	unsent = upshot{new(messaging.TransportError), messaging.DeliveryNotSent}
-	lost   = upshot{new(messaging.TransportError), messaging.DeliveryUnknown}
-	// refused is a no of the service, unclear an answer that may be somebody else's.
-	refused = upshot{new(messaging.APIError), messaging.DeliveryRejected}
-	unclear = upshot{new(messaging.APIError), messaging.DeliveryUnknown}
-	// garbled says nothing that can be relied upon, doneButGarbled says success.
-	garbled        = upshot{new(messaging.DecodeError), messaging.DeliveryUnknown}
-	doneButGarbled = upshot{new(messaging.DecodeError), messaging.DeliveryAccepted}
-	// ledAstray and brokenOff are the ends of ranges.
-	ledAstray = upshot{new(messaging.PageError), messaging.DeliveryAccepted}
-	brokenOff = upshot{new(messaging.PageError), messaging.DeliveryUnknown}
+	succeeds           = outcome{nil, messaging.DeliveryAccepted}
+	unsent             = outcome{new(messaging.TransportError), messaging.DeliveryNotSent}
+	lost               = outcome{new(messaging.TransportError), messaging.DeliveryUnknown}
+	rejected           = outcome{new(messaging.APIError), messaging.DeliveryRejected}
+	unclear            = outcome{new(messaging.APIError), messaging.DeliveryUnknown}
+	unreadable         = outcome{new(messaging.DecodeError), messaging.DeliveryUnknown}
+	acceptedUnreadable = outcome{new(messaging.DecodeError), messaging.DeliveryAccepted}
+	badCursor          = outcome{new(messaging.PageError), messaging.DeliveryAccepted}
+	rangeFailed        = outcome{new(messaging.PageError), messaging.DeliveryUnknown}
 )
 
-// hostileCall is what is asked of a client, and what is due.
+// hostileCall is one call and what it must come to.
 type hostileCall struct {
 	name    string
-	perform invoke
-	want    upshot
-	// requests are those that the server has read to their end, acted those that
-	// it has carried out.
+	perform callFunc
+	want    outcome
+	// requests is how many the server must have received in full, and acted how
+	// many of them it must have carried out.
 	requests, acted int
 }
 
-// invoke makes one call and returns what came of it.
-type invoke func(context.Context, *messaging.Client) (any, error)
+// callFunc makes one call and returns its result.
+type callFunc func(context.Context, *messaging.Client) (any, error)
 
-func listingCustomersPage(ctx context.Context, client *messaging.Client) (any, error) {
+func listCustomers(ctx context.Context, client *messaging.Client) (any, error) {
 	return client.Customers.List(ctx, messaging.CustomerListParams{})
 }
 
-func listingEventsPage(ctx context.Context, client *messaging.Client) (any, error) {
+func listEvents(ctx context.Context, client *messaging.Client) (any, error) {
 	return client.Events.List(ctx, messaging.EventListParams{})
 }
 
-func listingMessagesPage(ctx context.Context, client *messaging.Client) (any, error) {
+func listMessages(ctx context.Context, client *messaging.Client) (any, error) {
 	return client.Transactional.List(ctx, messaging.TransactionalListParams{})
 }
 
-func broadcasting(ctx context.Context, client *messaging.Client) (any, error) {
+func sendBroadcast(ctx context.Context, client *messaging.Client) (any, error) {
 	return client.Broadcasts.SendEmail(ctx, scripted.BroadcastTo(scripted.PersonalEmail))
 }
 
-func triggering(ctx context.Context, client *messaging.Client) (any, error) {
+func triggerEvent(ctx context.Context, client *messaging.Client) (any, error) {
 	return client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "order_paid", Email: scripted.PersonalEmail})
 }
 
-func creating(ctx context.Context, client *messaging.Client) (any, error) {
-	return client.Events.Create(ctx, messaging.EventCreateParams{Name: "order_paid", Description: "Paid", Parameters: []messaging.EventParameter{}})
+func createEvent(ctx context.Context, client *messaging.Client) (any, error) {
+	return client.Events.Create(ctx,
+		messaging.EventCreateParams{Name: "order_paid", Description: "Paid", Parameters: []messaging.EventParameter{}})
 }
 
-// walkingCustomers returns the ids of all customers.
-func walkingCustomers(ctx context.Context, client *messaging.Client) (any, error) {
+// allCustomers returns the ids of all customers.
+func allCustomers(ctx context.Context, client *messaging.Client) (any, error) {
 	return messaging.Collect(customersKind.All(ctx, client, ""))
 }
 
-// hostileCase is a server, a client, and what comes of their meeting. Each call
-// of it meets a server of its own.
+// hostileCase is a server, a client, and the calls to make. Each call has a server
+// of its own.
 type hostileCase struct {
 	test func(*testing.T) // in place of all that follows
 
@@ -148,16 +194,16 @@ type hostileCase struct {
 	options   []messaging.Option
 	within    func(context.Context) (context.Context, context.CancelFunc)
 	memory    uint64 // that a call may take, 0 for any
-	read      invoke
-	send      invoke
+	read      callFunc
+	send      callFunc
 	calls     []hostileCall
 	checks    []hostileCheck
 }
 
-// hostileCheck looks at more than the upshot of a call.
-type hostileCheck func(*testing.T, hostileOutcome)
+// hostileCheck is a further condition on a call.
+type hostileCheck func(*testing.T, callResult)
 
-type hostileOutcome struct {
+type callResult struct {
 	value  any
 	err    error
 	server *faultserver.Server
@@ -168,12 +214,12 @@ func (c *hostileCase) run(t *testing.T, i int) {
 		t.Run(strconv.Itoa(i), c.test)
 	}
 	for _, call := range c.calls {
-		t.Run(strconv.Itoa(i)+" "+call.name, func(t *testing.T) { c.meet(t, call) })
+		t.Run(strconv.Itoa(i)+" "+call.name, func(t *testing.T) { c.runCall(t, call) })
 	}
 }
 
-// meet has one call made, and holds it against what is due.
-func (c *hostileCase) meet(t *testing.T, call hostileCall) {
+// runCall makes one call and checks what it comes to.
+func (c *hostileCase) runCall(t *testing.T, call hostileCall) {
 	server := c.start(t)
 	client := c.client(t, server)
 	ctx, cancel := c.within(t.Context())
@@ -183,13 +229,13 @@ func (c *hostileCase) meet(t *testing.T, call hostileCall) {
 	if spent := allocated() - before; c.memory > 0 {
 		assert.LessOrEqual(t, spent, c.memory, "bytes of memory")
 	}
-	requireUpshot(t, call.want, err)
+	requireOutcome(t, call.want, err)
 	if !errors.As(err, new(*messaging.PageError)) && err != nil {
 		assert.Nil(t, value, "nothing half-filled is returned")
 	}
 	requireCounts(t, server, call.requests, call.acted)
 	for _, check := range c.checks {
-		check(t, hostileOutcome{value, err, server})
+		check(t, callResult{value, err, server})
 	}
 }
 
@@ -208,9 +254,9 @@ func (c *hostileCase) client(t *testing.T, server *faultserver.Server) *messagin
 	return client
 }
 
-// requireUpshot checks what every upshot has in common, too: a text of one short
-// line without the key, and a body that is not kept beyond its limit.
-func requireUpshot(t *testing.T, want upshot, err error) {
+// requireOutcome also checks what all errors have in common: the text is one short
+// line without the key, and the body is kept up to a limit.
+func requireOutcome(t *testing.T, want outcome, err error) {
 	t.Helper()
 	require.IsType(t, want.failure, err, "%v", err)
 	assert.Equal(t, want.delivery, messaging.DeliveryOf(err))
@@ -229,15 +275,16 @@ func requireUpshot(t *testing.T, want upshot, err error) {
 	}
 }
 
-// requireKept checks the body that an error keeps: it has a limit, and no key
-// in it, nor most of one.
+// requireKept checks the body that an error keeps: its length is limited, and it
+// does not hold the key, nor most of it.
 func requireKept(t *testing.T, body []byte) {
 	t.Helper()
 	assert.LessOrEqual(t, len(body), scripted.MaxKeptBody)
 	assert.False(t, strings.Contains(string(body), scripted.SecretKey[:len(scripted.SecretKey)-1]), "the key is kept")
 }
 
-// requireCounts lets a server catch up that a client did not wait for.
+// requireCounts checks how many requests a server has received and carried out. It
+// waits for requests that the client did not wait for.
 func requireCounts(t *testing.T, server *faultserver.Server, requests, acted int) {
 	t.Helper()
 	arrived := func() bool { return len(server.Requests()) >= requests && server.Acted() >= acted }
@@ -248,33 +295,32 @@ func requireCounts(t *testing.T, server *faultserver.Server, requests, acted int
 	assert.Equal(t, acted, server.Acted(), "requests that the server has carried out")
 }
 
-// allocated is how much memory was ever asked for.
+// allocated is how many bytes the process has allocated in all.
 func allocated() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.TotalAlloc
 }
 
-// hostileCases are built up from a server, in sentences such as
-//
-//	afterActing(faultserver.Reset).read(lost, 3, 3).send(lost, 1, 1)
+// hostileCases are cases that are built together.
 type hostileCases []*hostileCase
 
-func together(parts ...hostileCases) hostileCases { return slices.Concat(parts...) }
+func join(parts ...hostileCases) hostileCases { return slices.Concat(parts...) }
 
-func tested(test func(*testing.T)) hostileCases { return hostileCases{{test: test}} }
+// custom is a case that is a test of its own.
+func custom(test func(*testing.T)) hostileCases { return hostileCases{{test: test}} }
 
 func servedBy(start func(testing.TB) *faultserver.Server) hostileCases {
-	return hostileCases{{start: start, within: context.WithCancel, read: listingCustomersPage, send: broadcasting}}
+	return hostileCases{{start: start, within: context.WithCancel, read: listCustomers, send: sendBroadcast}}
 }
 
-// onConnections plays a script on each connection in turn, the last one on all
-// that follow.
+// onConnections plays one script per connection, and the last one on all
+// connections that follow.
 func onConnections(scripts ...faultserver.Script) hostileCases {
 	return servedBy(func(tb testing.TB) *faultserver.Server { return faultserver.Start(tb, scripts...) })
 }
 
-// afterActing reads every request, carries it out, and goes on with the steps.
+// afterActing reads each request, carries it out, and plays the steps.
 func afterActing(steps ...faultserver.Step) hostileCases {
 	return onConnections(acting(steps...))
 }
@@ -283,22 +329,22 @@ func acting(steps ...faultserver.Step) faultserver.Script {
 	return faultserver.Script{faultserver.Forever(slices.Concat(faultserver.Script{faultserver.ReadRequest, faultserver.Act}, steps)...)}
 }
 
-// withoutActing reads every request and goes on with the steps.
+// withoutActing reads each request and plays the steps.
 func withoutActing(steps ...faultserver.Step) hostileCases {
-	return onConnections(declining(steps...))
+	return onConnections(notActing(steps...))
 }
 
-func declining(steps ...faultserver.Step) faultserver.Script {
+func notActing(steps ...faultserver.Step) faultserver.Script {
 	return faultserver.Script{faultserver.Forever(slices.Concat(faultserver.Script{faultserver.ReadRequest}, steps)...)}
 }
 
-// answered200 is a case for each body of a whole answer, after acting.
-func answered200(bodies ...string) hostileCases {
-	return eachOf(bodies, func(body string) hostileCases { return afterActing(faultserver.Answer(http.StatusOK, body)) })
+// responds200 is a case for each body of a complete response, after acting.
+func responds200(bodies ...string) hostileCases {
+	return forEach(bodies, func(body string) hostileCases { return afterActing(faultserver.Answer(http.StatusOK, body)) })
 }
 
-// eachOf joins the cases of several values.
-func eachOf[T any](values []T, cases func(T) hostileCases) hostileCases {
+// forEach joins the cases of several values.
+func forEach[T any](values []T, cases func(T) hostileCases) hostileCases {
 	var all hostileCases
 	for _, value := range values {
 		all = append(all, cases(value)...)
@@ -313,31 +359,34 @@ func (cs hostileCases) change(change func(*hostileCase)) hostileCases {
 	return cs
 }
 
-// reading and sending choose the calls, in place of a list of customers and an
-// e-mail broadcast.
-func (cs hostileCases) reading(read invoke) hostileCases {
+// reading and sending replace the calls, which are a list of customers and an
+// e-mail broadcast by default.
+func (cs hostileCases) reading(read callFunc) hostileCases {
 	return cs.change(func(c *hostileCase) { c.read = read })
 }
 
-func (cs hostileCases) sending(send invoke) hostileCases {
+func (cs hostileCases) sending(send callFunc) hostileCases {
 	return cs.change(func(c *hostileCase) { c.send = send })
 }
 
-// read says how a read ends, how many requests reach the server, and how many of
-// them it carries out. send says so of a send, both of either.
-func (cs hostileCases) read(want upshot, requests, acted int) hostileCases {
+// read requires that a read has an outcome, that the server has received as many
+// requests, and that it has carried out as many.
+func (cs hostileCases) read(want outcome, requests, acted int) hostileCases {
 	return cs.change(func(c *hostileCase) { c.calls = append(c.calls, hostileCall{"read", c.read, want, requests, acted}) })
 }
 
-func (cs hostileCases) send(want upshot, requests, acted int) hostileCases {
+// send requires the same of a send.
+func (cs hostileCases) send(want outcome, requests, acted int) hostileCases {
 	return cs.change(func(c *hostileCase) { c.calls = append(c.calls, hostileCall{"send", c.send, want, requests, acted}) })
 }
 
-func (cs hostileCases) both(want upshot, requests, acted int) hostileCases {
+// both requires the same of a read and of a send.
+func (cs hostileCases) both(want outcome, requests, acted int) hostileCases {
 	return cs.read(want, requests, acted).send(want, requests, acted)
 }
 
-func (cs hostileCases) where(checks ...hostileCheck) hostileCases {
+// check adds conditions to all calls.
+func (cs hostileCases) check(checks ...hostileCheck) hostileCases {
 	return cs.change(func(c *hostileCase) { c.checks = append(c.checks, checks...) })
 }
 
@@ -345,24 +394,24 @@ func (cs hostileCases) with(options ...messaging.Option) hostileCases {
 	return cs.change(func(c *hostileCase) { c.options = append(c.options, options...) })
 }
 
-// patience is the time that an attempt has with a server that never ends.
-const patience = 300 * time.Millisecond
+// shortTimeout is the attempt timeout of a client whose server never finishes.
+const shortTimeout = 300 * time.Millisecond
 
-func (cs hostileCases) impatiently() hostileCases {
-	return cs.with(messaging.WithAttemptTimeout(patience))
+func (cs hostileCases) withShortTimeout() hostileCases {
+	return cs.with(messaging.WithAttemptTimeout(shortTimeout))
 }
 
 func (cs hostileCases) within(limit func(context.Context) (context.Context, context.CancelFunc)) hostileCases {
 	return cs.change(func(c *hostileCase) { c.within = limit })
 }
 
-// at gives another base URL, over a transport that finds the server there.
+// at replaces the base URL. The transport still dials the server.
 func (cs hostileCases) at(baseURL string) hostileCases {
 	return cs.change(func(c *hostileCase) { c.baseURL = baseURL }).through(func(*http.Transport) {})
 }
 
-// through sends over a transport that dials the server whatever the address, and
-// trusts its certificate.
+// through sends over a transport that dials the server for any address and trusts
+// its certificate.
 func (cs hostileCases) through(change func(*http.Transport)) hostileCases {
 	return cs.over(func(t *testing.T, server *faultserver.Server) http.RoundTripper {
 		return newTransportTo(t, server, change)
@@ -384,8 +433,9 @@ func newTransportTo(t *testing.T, server *faultserver.Server, change func(*http.
 	return transport
 }
 
-// costing bounds the memory that a call may take. Nothing else runs meanwhile.
-func (cs hostileCases) costing(memory uint64) hostileCases {
+// withinMemory limits the bytes that a call may allocate. Such cases do not run in
+// parallel.
+func (cs hostileCases) withinMemory(memory uint64) hostileCases {
 	return cs.change(func(c *hostileCase) { c.memory = memory })
 }
 
@@ -393,33 +443,33 @@ func (cs hostileCases) measured() bool {
 	return slices.ContainsFunc(cs, func(c *hostileCase) bool { return c.memory > 0 })
 }
 
-// is looks for a sentinel.
-func is(sentinel error) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) { assert.ErrorIs(t, o.err, sentinel) }
+// errorIs requires that the error wraps a sentinel.
+func errorIs(sentinel error) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.ErrorIs(t, o.err, sentinel) }
 }
 
-// tells looks for words in the text of the error.
-func tells(words string) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) { assert.ErrorContains(t, o.err, words) }
+// errorContains requires that the text of the error contains words.
+func errorContains(words string) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.ErrorContains(t, o.err, words) }
 }
 
-// keepsQuietAbout asks that words do not show in the text of the error.
-func keepsQuietAbout(words string) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) { assert.NotContains(t, o.err.Error(), words) }
+// errorOmits requires that the text of the error does not contain words.
+func errorOmits(words string) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.NotContains(t, o.err.Error(), words) }
 }
 
-// tookAttempts asks how often the request was put on its way.
+// tookAttempts requires a number of attempts.
 func tookAttempts(want int) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) {
+	return func(t *testing.T, o callResult) {
 		var failed *messaging.TransportError
 		require.ErrorAs(t, o.err, &failed)
 		assert.Equal(t, want, failed.Attempts)
 	}
 }
 
-// complains asks what was read from the body of an error.
-func complains(message string, fields ...messaging.FieldError) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) {
+// hasMessage requires what was decoded from the body of an error response.
+func hasMessage(message string, fields ...messaging.FieldError) hostileCheck {
+	return func(t *testing.T, o callResult) {
 		var answer *messaging.APIError
 		require.ErrorAs(t, o.err, &answer)
 		assert.Equal(t, message, answer.Message)
@@ -427,27 +477,27 @@ func complains(message string, fields ...messaging.FieldError) hostileCheck {
 	}
 }
 
-// keepsBody asks for the body of the answer as it came.
-func keepsBody(body string) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) {
+// hasBody requires that the error keeps the body of the response unchanged.
+func hasBody(body string) hostileCheck {
+	return func(t *testing.T, o callResult) {
 		var unreadable *messaging.DecodeError
 		require.ErrorAs(t, o.err, &unreadable)
 		assert.Equal(t, body, string(unreadable.Body))
 	}
 }
 
-// waitsFor asks for the wait that the service wants.
-func waitsFor(retryAfter time.Duration) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) {
+// hasRetryAfter requires the wait that the service asks for.
+func hasRetryAfter(retryAfter time.Duration) hostileCheck {
+	return func(t *testing.T, o callResult) {
 		var answer *messaging.APIError
 		require.ErrorAs(t, o.err, &answer)
 		assert.Equal(t, retryAfter, answer.RetryAfter)
 	}
 }
 
-// gives asks for the items of a page, or for all that a range came upon.
-func gives[T any](want ...T) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) {
+// hasItems requires the items of a page, or those of a whole range.
+func hasItems[T any](want ...T) hostileCheck {
+	return func(t *testing.T, o callResult) {
 		if page, ok := o.value.(*messaging.Page[T]); ok {
 			assert.Equal(t, want, page.Items)
 			return
@@ -456,12 +506,12 @@ func gives[T any](want ...T) hostileCheck {
 	}
 }
 
-// hasStatus asks for the status of an answer that said success.
+// hasStatus requires the status of a successful response.
 func hasStatus(want int) hostileCheck {
-	return func(t *testing.T, o hostileOutcome) { assert.Equal(t, want, o.response(t).StatusCode) }
+	return func(t *testing.T, o callResult) { assert.Equal(t, want, o.response(t).StatusCode) }
 }
 
-func (o hostileOutcome) response(t *testing.T) *messaging.Response {
+func (o callResult) response(t *testing.T) *messaging.Response {
 	t.Helper()
 	if page, ok := o.value.(*messaging.Page[messaging.Customer]); ok {
 		return page.Response

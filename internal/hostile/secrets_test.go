@@ -21,13 +21,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/faultserver"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // Everything that a caller hands over in this file has the canary in it: the key,
@@ -145,13 +144,13 @@ func TestSecretsSearchCoversEveryCall(t *testing.T) {
 // maxResponse is the limit of the responses in these tests.
 const maxResponse = 1000
 
-// searched is a client whose every trace is searched for the canary.
-type searched struct {
+// searchedClient is a client whose every trace is searched for the canary.
+type searchedClient struct {
 	client *messaging.Client
 	logged *bytes.Buffer
 }
 
-func newSearched(t *testing.T, baseURL string, over http.RoundTripper, opts ...messaging.Option) searched {
+func newSearched(t *testing.T, baseURL string, over http.RoundTripper, opts ...messaging.Option) searchedClient {
 	t.Helper()
 	logger, logged := scripted.NewLogger()
 	opts = append([]messaging.Option{
@@ -160,12 +159,12 @@ func newSearched(t *testing.T, baseURL string, over http.RoundTripper, opts ...m
 	}, opts...)
 	client, err := messaging.NewClient(baseURL, canaryKey, opts...)
 	require.NoError(t, err)
-	return searched{client, logged}
+	return searchedClient{client, logged}
 }
 
 // search looks for the canary in everything that a program may come to show of a
 // call that has failed, the texts of the service left out where it quotes.
-func (s searched) search(t *testing.T, err error) {
+func (s searchedClient) search(t *testing.T, err error) {
 	t.Helper()
 	s.searchLogAndClient(t)
 	require.Error(t, err)
@@ -176,7 +175,7 @@ func (s searched) search(t *testing.T, err error) {
 	}
 }
 
-func (s searched) searchLogAndClient(t *testing.T) {
+func (s searchedClient) searchLogAndClient(t *testing.T) {
 	t.Helper()
 	scripted.RequireNoSecret(t, s.logged.String())
 	for _, secret := range scripted.SecretHolders {
@@ -242,26 +241,27 @@ func searchEveryCall(t *testing.T, baseURL string, over http.RoundTripper, opts 
 
 func TestSecretsAreHiddenForAnyResponse(t *testing.T) {
 	scenes := map[string]scripted.Scene{
-		"400 with nothing in it":                 scripted.Responds(400, ""),
-		"401":                                    scripted.Responds(401, scripted.Failure),
-		"403":                                    scripted.Responds(403, scripted.Failure),
-		"404 in HTML":                            scripted.Responds(404, "<html>Not here</html>"),
-		"422 that quotes nothing":                scripted.Responds(422, `{"message":"Invalid.","errors":{"email":["is invalid"]}}`),
-		"429":                                    scripted.Responds(429, scripted.Failure, "Retry-After", "1"),
-		"500":                                    scripted.Responds(500, scripted.Failure),
-		"503":                                    scripted.Responds(503, "", "Retry-After", "3600"),
-		"a redirect":                             scripted.Responds(302, "", "Location", "/login"),
-		"another protocol":                       scripted.Responds(101, ""),
-		"success false":                          scripted.Responds(200, scripted.Failure),
-		"no success":                             scripted.Responds(200, `{}`),
-		"no JSON":                                scripted.Responds(200, "<html>"),
-		"data of a wrong kind":                   scripted.Responds(200, `{"success":true,"data":"text"}`+" "+`trailing`),
-		"too much":                               scripted.Responds(200, strings.Repeat("x", maxResponse+1)),
-		"an answer cut short":                    scripted.RespondsFrom(200, &scripted.CutShort{}),
-		"a lost answer":                          scripted.Breaks(io.EOF),
-		"a broken connection":                    scripted.Breaks(scripted.ErrReset),
-		"a refused connection":                   scripted.NeverConnects(scripted.ErrRefused),
-		"an unknown host":                        scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsNotFound: true, Name: "api.example.com"})),
+		"400 with nothing in it":  scripted.Responds(400, ""),
+		"401":                     scripted.Responds(401, scripted.Failure),
+		"403":                     scripted.Responds(403, scripted.Failure),
+		"404 in HTML":             scripted.Responds(404, "<html>Not here</html>"),
+		"422 that quotes nothing": scripted.Responds(422, `{"message":"Invalid.","errors":{"email":["is invalid"]}}`),
+		"429":                     scripted.Responds(429, scripted.Failure, "Retry-After", "1"),
+		"500":                     scripted.Responds(500, scripted.Failure),
+		"503":                     scripted.Responds(503, "", "Retry-After", "3600"),
+		"a redirect":              scripted.Responds(302, "", "Location", "/login"),
+		"another protocol":        scripted.Responds(101, ""),
+		"success false":           scripted.Responds(200, scripted.Failure),
+		"no success":              scripted.Responds(200, `{}`),
+		"no JSON":                 scripted.Responds(200, "<html>"),
+		"data of a wrong kind":    scripted.Responds(200, `{"success":true,"data":"text"}`+" "+`trailing`),
+		"too much":                scripted.Responds(200, strings.Repeat("x", maxResponse+1)),
+		"an answer cut short":     scripted.RespondsFrom(200, &scripted.CutShort{}),
+		"a lost answer":           scripted.Breaks(io.EOF),
+		"a broken connection":     scripted.Breaks(scripted.ErrReset),
+		"a refused connection":    scripted.NeverConnects(scripted.ErrRefused),
+		"an unknown host": scripted.NeverConnects(
+			scripted.ErrLookup(net.DNSError{IsNotFound: true, Name: "api.example.com"})),
 		"a bad certificate":                      scripted.NeverConnects(scripted.ErrUnknownCA),
 		"an attempt timeout":                     scripted.Connects(scripted.Hangs),
 		"a timeout before there is a connection": scripted.NeverConnectsInTime,
@@ -278,7 +278,8 @@ func TestSecretsAreHiddenForAnyResponse(t *testing.T) {
 	}
 	for name, play := range scenes {
 		scripted.RunInBubble(t, name, func(t *testing.T) {
-			searchEveryCall(t, "https://api.example.com", &scripted.Transport{Scenes: []scripted.Scene{play}}, messaging.WithMaxResponseBytes(maxResponse))
+			searchEveryCall(t, "https://api.example.com", &scripted.Transport{Scenes: []scripted.Scene{play}},
+				messaging.WithMaxResponseBytes(maxResponse))
 		})
 	}
 }
@@ -286,7 +287,8 @@ func TestSecretsAreHiddenForAnyResponse(t *testing.T) {
 func TestSecretsAreHiddenWhenTheContextEnds(t *testing.T) {
 	errCause := &url.Error{Op: "Get", URL: "https://example.com/?email=" + canaryEmail, Err: io.ErrUnexpectedEOF}
 	for name, play := range map[string]scripted.Scene{
-		"while connecting": scripted.NeverConnectsInTime, "while waiting for an answer": scripted.Connects(scripted.Hangs), "between two attempts": scripted.Responds(503, "", "Retry-After", "1"),
+		"while connecting": scripted.NeverConnectsInTime, "while waiting for an answer": scripted.Connects(
+			scripted.Hangs), "between two attempts": scripted.Responds(503, "", "Retry-After", "1"),
 	} {
 		scripted.RunInBubble(t, name, func(t *testing.T) {
 			for name, call := range callsWithSecrets {
@@ -462,7 +464,8 @@ func TestSecretsAreNotAddedToAPanic(t *testing.T) {
 	errBug := errors.New("a bug of the user's")
 	for name, call := range callsWithSecrets {
 		t.Run(name, func(t *testing.T) {
-			s := newSearched(t, "https://api.example.com", &scripted.Transport{Scenes: []scripted.Scene{func(*http.Request) (*http.Response, error) { panic(errBug) }}})
+			s := newSearched(t, "https://api.example.com",
+				&scripted.Transport{Scenes: []scripted.Scene{func(*http.Request) (*http.Response, error) { panic(errBug) }}})
 			recovered := func() (value any) {
 				defer func() { value = recover() }()
 				_ = call(t.Context(), s.client)

@@ -13,14 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/scripted"
-
 	"github.com/hashicorp/go-retryablehttp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 
 	"github.com/messaging-go/messaging/internal/faultserver"
+	"github.com/messaging-go/messaging/internal/scripted"
 )
 
 // The tests in this file say nothing about this package. They pin what net/http
@@ -128,7 +127,8 @@ func TestNetHTTPRepeatsAPostWithAnIdempotencyKey(t *testing.T) {
 // This package follows no redirect.
 func TestNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
 	elsewhere := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(200, scripted.Success)})
-	service := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(303, "", "Location: http://elsewhere.example/")})
+	service := faultserver.Start(t,
+		faultserver.Script{faultserver.ReadRequest, faultserver.Answer(303, "", "Location: http://elsewhere.example/")})
 	addresses := map[string]string{"service.example:80": service.URL(), "elsewhere.example:80": elsewhere.URL()}
 	client := newBareClient(t)
 	client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, host string) (net.Conn, error) {
