@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -142,6 +143,73 @@ func TestNotSentIsNotReportedOfATransportThatReadsTheBodyFirst(t *testing.T) {
 	assert.EqualValues(t, 1, server.acted.Load())
 }
 
+func TestNotSentIsNotReportedWhenTheServiceHasTheHeaders(t *testing.T) {
+	for name, play := range map[string]scripted.Scene{
+		"the headers were written, over HTTP/1.1": func(req *http.Request) (*http.Response, error) {
+			httptrace.ContextClientTrace(req.Context()).WroteHeaderField("X-Authorization", []string{scripted.SecretKey})
+			return nil, scripted.ErrDialTimeout
+		},
+		"the headers were written, over HTTP/2": func(req *http.Request) (*http.Response, error) {
+			httptrace.ContextClientTrace(req.Context()).WroteHeaderField("x-authorization", []string{scripted.SecretKey})
+			return nil, scripted.ErrDialTimeout
+		},
+		"a response was returned beside the error": func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(scripted.Success))}, scripted.ErrDialTimeout
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := 0
+			client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+				calls++
+				return play(req)
+			})}, scripted.WithQuickRetries())
+			err := scripted.TriggerEvent(t.Context(), client)
+			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+			assert.False(t, messaging.Retryable(err))
+			assert.Equal(t, 1, calls)
+		})
+	}
+}
+
+// Over HTTP/2, a call that its context ends can return before the body is read,
+// although the service has the headers.
+func TestNotSentIsNotReportedOfACallThatEndsOverHTTP2(t *testing.T) {
+	var acted atomic.Int32
+	var cancel atomic.Pointer[context.CancelFunc]
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		acted.Add(1)
+		(*cancel.Load())()
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	client := scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries())
+	for range 500 {
+		ctx, stop := context.WithCancel(t.Context())
+		cancel.Store(&stop)
+		before := acted.Load()
+		err := scripted.Do(messaging.Request{Method: http.MethodDelete, Path: "/v1/tags/1", Body: map[string]string{"reason": "test"}})(ctx, client)
+		if acted.Load() > before {
+			require.NotEqual(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+		}
+		stop()
+	}
+}
+
+func TestAttemptHasHeadersOfItsOwn(t *testing.T) {
+	var running sync.WaitGroup
+	var got [][]string
+	client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		got = append(got, req.Header.Values("X-Trace"))
+		req.Header.Add("X-Trace", "2")
+		running.Go(func() { req.Header.Set("X-Late", "1") })
+		return nil, scripted.ErrDialTimeout
+	})}, scripted.WithQuickRetries())
+	_ = scripted.TriggerEvent(t.Context(), client, messaging.WithHeader("X-Trace", "1"))
+	running.Wait()
+	assert.Equal(t, [][]string{{"1"}, {"1"}, {"1"}}, got)
+}
+
 func TestNotSentIsNotReportedOfASendWithoutABodyOverAGivenTransport(t *testing.T) {
 	server := newActingServer(t)
 	late := &lateTransport{inner: server.Client().Transport, failure: scripted.ErrDialTimeout, released: make(chan struct{})}
@@ -205,6 +273,8 @@ func TestNotSentIsReportedOfAMockTransport(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.False(t, messaging.Retryable(err), "nothing tells that it can pass")
+	err = scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend())
+	assert.True(t, messaging.Retryable(err), "what may be repeated in doubt may be repeated without")
 	assert.EqualError(t, err,
 		"trigger event: transport error (its text may quote the request or the response, and is withheld); nothing was sent")
 }

@@ -141,7 +141,7 @@ func TestDecodeReadsAnIntegerInAnySpelling(t *testing.T) {
 }
 
 func TestDecodeRefusesAnInvalidInteger(t *testing.T) {
-	const notWhole = "is not a whole number"
+	const notWhole = "is not an integer"
 	for _, row := range []reading[int]{
 		{value: `1.5`, problem: notWhole}, {value: `"1.5"`, problem: notWhole}, {value: `-0.5`, problem: notWhole}, {value: `15e-1`,
 			problem: notWhole},
@@ -449,10 +449,10 @@ func TestDecodeReadsMetaWhereverItIs(t *testing.T) {
 			body: `{"success":true,"data":[{}],"meta":{"has_next_page":null,"has_prev_page":null,"next_page_cursor":null,"prev_page_cursor":null,` +
 				`"per_page":null}}`},
 		{name: "a list with something in it", body: `{"success":true,"data":[{}],"meta":[1]}`,
-			problem: "meta.0 is a number where nothing is due"},
-		{name: "a text", body: `{"success":true,"data":[{}],"meta":"?"}`, problem: "meta is a text where an object is due"},
+			problem: "meta.0 is a number, want no element"},
+		{name: "a text", body: `{"success":true,"data":[{}],"meta":"?"}`, problem: "meta is a string, want an object"},
 		{name: "a page size that is none", body: `{"success":true,"data":[{}],"meta":{"per_page":1e30}}`,
-			problem: "meta.per_page is not a whole number"},
+			problem: "meta.per_page is not an integer"},
 		{name: "a flag that is none", body: `{"success":true,"data":{"data":[{}],"meta":{"has_next_page":"yes"}}}`,
 			problem: "data.meta.has_next_page is a string, want a boolean"},
 		{name: "a cursor that is none", body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":{"id":1}}}`,
@@ -791,7 +791,7 @@ func TestDecodeOfInvalidRowsKeepsTheDelivery(t *testing.T) {
 		{"a row of 10,001 levels", `"data":[{"more":` + scripted.NestedArrays(10_000) + `}]`, "data.0.more is nested too deeply"},
 		{"a nested row of 10,001 levels", `"data":{"data":[{"more":` + scripted.NestedArrays(10_000) + `}]}`,
 			"data.data.0.more is nested too deeply"},
-		{"arrays for a row", `"data":` + scripted.NestedArrays(10_001), "data.0 is a list where an object is due"},
+		{"arrays for a row", `"data":` + scripted.NestedArrays(10_001), "data.0 is an array, want an object"},
 		{"data duplicated", `"data":[],"data":[]`, "data is duplicated"},
 		{"data duplicated, with rows in both places", `"data":[],"data":{"data":[]}`, "data is duplicated"},
 		{"nested data duplicated", `"data":{"data":[],"data":[]}`, "data.data is duplicated"},
@@ -821,13 +821,13 @@ func TestDecodeIgnoresBracketsInStrings(t *testing.T) {
 
 func TestDecodeErrorNamesThePath(t *testing.T) {
 	for _, row := range []struct{ name, body, problem string }{
-		{"a row that is null", `{"success":true,"data":[{},null]}`, "data.1 is null where an object is due"},
-		{"a row that is a number", `{"success":true,"data":[7]}`, "data.0 is a number where an object is due"},
-		{"a row that is a list", `{"success":true,"data":[{},{},[]]}`, "data.2 is a list where an object is due"},
-		{"a nested row that is a text", `{"success":true,"data":{"data":[{},"x"]}}`, "data.data.1 is a text where an object is due"},
-		{"a field", `{"success":true,"data":[{"name":false}]}`, "data.0.name is true or false where a text is due"},
+		{"a row that is null", `{"success":true,"data":[{},null]}`, "data.1 is null, want an object"},
+		{"a row that is a number", `{"success":true,"data":[7]}`, "data.0 is a number, want an object"},
+		{"a row that is a list", `{"success":true,"data":[{},{},[]]}`, "data.2 is an array, want an object"},
+		{"a nested row that is a text", `{"success":true,"data":{"data":[{},"x"]}}`, "data.data.1 is a string, want an object"},
+		{"a field", `{"success":true,"data":[{"name":false}]}`, "data.0.name is a boolean, want a string"},
 		{"a field of a nested row", `{"success":true,"data":{"data":[{},{},{},{"description":{}}]}}`,
-			"data.data.3.description is an object where a text is due"},
+			"data.data.3.description is an object, want a string"},
 		{"a field cut short", `{"success":true,"data":{"data":[{},{},{},{"created_at":}]}}`, "data.data.3.created_at is not valid JSON"},
 		{"a text cut short", `{"success":true,"data":[{"id":"x`, "data.0.id is not valid JSON"},
 		{"a row cut short", `{"success":true,"data":[{"id":"x"`, "data.0 is not valid JSON"},
@@ -1012,11 +1012,11 @@ func TestDecodeReportsAcceptedForAnInvalidCreatedEvent(t *testing.T) {
 		{"an id that is none", `{"success":true,"data":{"id":{}}}`, "data.id is an object, want a string"},
 		{"null for data", `{"success":true,"data":null}`, "data is null, want an object"},
 		{"no data", `{"success":true}`, "data is missing"},
-		{"a list of one", `{"success":true,"data":[{"id":"1"}]}`, "data is a list where an object is due"},
-		{"an empty list", `{"success":true,"data":[]}`, "data is a list where an object is due"},
-		{"true", `{"success":true,"data":true}`, "data is true or false where an object is due"},
+		{"a list of one", `{"success":true,"data":[{"id":"1"}]}`, "data is an array, want an object"},
+		{"an empty list", `{"success":true,"data":[]}`, "data is an array, want an object"},
+		{"true", `{"success":true,"data":true}`, "data is a boolean, want an object"},
 		{"a parameter that is none", `{"success":true,"data":{"id":"1","parameters":[{"name":"a"},5]}}`,
-			"data.parameters.1 is a number where an object is due"},
+			"data.parameters.1 is a number, want an object"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			err := everyKindOfCall["a creation"](t, answering(t, row.body))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -165,7 +166,7 @@ func TestErrorTexts(t *testing.T) {
 		{"no connection", scripted.SendBroadcast, scripted.NeverConnects(scripted.ErrRefused),
 			"send email broadcast: dial tcp: connect: connection refused; nothing was sent"},
 		{"an answer that can't be understood", scripted.SendBroadcast, scripted.Responds(200, `{"success":"yes"}`),
-			"send email broadcast: can't understand the answer (200): success is a text where true or false is due; " +
+			"send email broadcast: can't understand the answer (200): success is a string, want a boolean; " +
 				"the broadcast may have been sent"},
 		{"an answer that can't be understood, although it said success", scripted.CreateEvent,
 			scripted.Responds(201, `{"success":true,"data":{}}`),
@@ -398,4 +399,43 @@ func TestErrorTextOfATriggerNamesDataFalse(t *testing.T) {
 	assert.EqualError(t, err, "trigger event: 200 with data false; it was refused")
 	err = scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(200, `{"success":false,"data":false}`))
 	assert.EqualError(t, err, "trigger event: 200 with success false; it was refused")
+}
+
+func TestErrorsQuoteNoKeyOfAnyAttempt(t *testing.T) {
+	source := &recordingKeySource{keys: []string{"old/key+0123456789", "new/key+0123456789"}}
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := newKeySourceClient(t, source, scripted.Responds(429, ""),
+			scripted.Responds(400, `{"message":"seen old\/key+0123456789 and new%2Fkey%2B0123456789"}`, "Location", "/login?key=new%2Fkey%2B0123456789"))
+		err := scripted.TriggerEvent(t.Context(), client)
+		var refused *messaging.APIError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, "seen [API key] and [API key]", refused.Message)
+		assert.Equal(t, `{"message":"seen [API key] and [API key]"}`, string(refused.Body))
+		assert.Equal(t, "/login?key=[API key]", refused.Header.Get("Location"))
+	})
+}
+
+func TestErrorsOfIntoQuoteNoKey(t *testing.T) {
+	body := fmt.Sprintf(`{"success":true,"data":{"at":%q}}`, scripted.SecretKey)
+	err := scripted.FailureOf(t, scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/tags", Into: new(struct{ At time.Time })}), scripted.Responds(200, body))
+	assert.NotContains(t, err.Error(), scripted.SecretKey)
+	var quoting *time.ParseError
+	assert.False(t, errors.As(err, &quoting), "its text quotes the key")
+	assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+}
+
+// overContext is done, with an error of a type that can't be compared.
+type overContext struct{ context.Context }
+
+type overError []string
+
+func (overError) Error() string { return "over" }
+
+func (overContext) Err() error { return overError{} }
+
+func TestErrorsOfAnOddContextAreToldWithoutAPanic(t *testing.T) {
+	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
+	err := scripted.TriggerEvent(overContext{t.Context()}, client)
+	assert.ErrorContains(t, err, "over")
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 }

@@ -228,13 +228,13 @@ func TestModelsAreUnchangedByInvalidJSON(t *testing.T) {
 		wire    string
 		problem string
 	}{
-		{"an event", &messaging.Event{ID: "1"}, `{"id":"2","name":{}}`, "messaging: name is an object where a text is due"},
+		{"an event", &messaging.Event{ID: "1"}, `{"id":"2","name":{}}`, "messaging: name is an object, want a string"},
 		{"a parameter", &messaging.Event{ID: "1"}, `{"id":"2","parameters":[{},5]}`,
-			"messaging: parameters.1 is a number where an object is due"},
-		{"a customer", &messaging.Customer{CustomerID: "1"}, `{"customer_id":"2","email":[]}`, "messaging: email is a list where a text is due"},
-		{"a message", &messaging.TransactionalMessage{ID: "1"}, `{"id":"2","total_sent":1.5}`, "messaging: total_sent is not a whole number"},
-		{"a list", &messaging.Event{ID: "1"}, `[]`, "messaging: is a list where an object is due"},
-		{"a text", &messaging.Customer{CustomerID: "1"}, `"2"`, "messaging: is a text where an object is due"},
+			"messaging: parameters.1 is a number, want an object"},
+		{"a customer", &messaging.Customer{CustomerID: "1"}, `{"customer_id":"2","email":[]}`, "messaging: email is an array, want a string"},
+		{"a message", &messaging.TransactionalMessage{ID: "1"}, `{"id":"2","total_sent":1.5}`, "messaging: total_sent is not an integer"},
+		{"a list", &messaging.Event{ID: "1"}, `[]`, "messaging: is an array, want an object"},
+		{"a text", &messaging.Customer{CustomerID: "1"}, `"2"`, "messaging: is a string, want an object"},
 		{"half an object", &messaging.Event{ID: "1"}, `{"id":"2"`, "messaging: is not valid JSON"},
 		{"nothing", &messaging.Event{ID: "1"}, ``, "messaging: is not valid JSON"},
 		{"two objects", &messaging.TransactionalMessage{ID: "1"}, `{"id":"2"}{}`, "messaging: is followed by more text"},

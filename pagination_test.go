@@ -216,7 +216,7 @@ func TestPagesEnd(t *testing.T) {
 }
 
 func TestPagesRefuseABadCursor(t *testing.T) {
-	const circle, nowhere = "leads back to an earlier page", "has a next page without a cursor"
+	const circle, nowhere = "is the cursor of an earlier page", "is missing although has_next_page is true"
 	for _, row := range []walk{
 		{name: "a cursor that stays where it is",
 			script: threePages.With("b", scripted.Page{Items: []string{"b1"}, Meta: scripted.MetaBefore("b")}),
@@ -323,7 +323,7 @@ func TestPagesEndWithTheErrorOfAnyPage(t *testing.T) {
 
 func TestPageErrorHasNoNextCursorOnTheLastPage(t *testing.T) {
 	walk{script: scripted.Pages{"": {Rows: `[5]`, Meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}, asked: []string{""},
-		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number where an object is due"}}.run(t)
+		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number, want an object"}}.run(t)
 }
 
 func TestPageErrorHasNoNextCursorForDuplicatedData(t *testing.T) {

@@ -50,8 +50,32 @@ func TestRedactorFindsAKeyAcrossTheLimit(t *testing.T) {
 	}
 }
 
+func TestRedactorKeepsNoPartOfAKeyAtTheLimit(t *testing.T) {
+	r := redactor{key: "sk_live_0123456789ABCDEFGHIJ"}
+	for _, limit := range []int{100, 1000, 1001, 1013} {
+		for pad := range len(r.key) {
+			body := strings.Repeat("x", pad) + strings.Repeat(r.key, 100)
+			kept := string(r.body([]byte(body[:min(len(body), r.window(limit))]), limit))
+			assert.LessOrEqual(t, len(kept), limit)
+			assert.NotContains(t, strings.ReplaceAll(kept, redactedKey, ""), "sk_")
+		}
+	}
+}
+
+func TestRedactorRemovesTheKeysOfEarlierAttempts(t *testing.T) {
+	var r redactor
+	for _, key := range []string{"old_key_0123456789", "old_key_0123456789", "new_key_0123456789", "third_key_01234567"} {
+		r.use(key)
+	}
+	assert.Len(t, r.earlier, 2)
+	const quoted = "old_key_0123456789 new_key_0123456789 third_key_01234567"
+	assert.Equal(t, "[API key] [API key] [API key]", r.text(quoted))
+	assert.Equal(t, "[API key] [API key] [API key]", string(r.body([]byte(quoted), 100)))
+	assert.Equal(t, http.Header{"[API key]": {"[API key]"}}, r.header(http.Header{"Old_key_0123456789": {"old%5Fkey%5F0123456789"}}))
+}
+
 func TestRedactorKeepsAShortKey(t *testing.T) {
-	r := redactor{"key"}
+	r := redactor{key: "key"}
 	assert.Equal(t, "monkey", r.text("monkey"))
 	assert.Equal(t, "monkey", string(r.body([]byte("monkey"), 10)))
 	assert.Equal(t, http.Header{"Key": {"key"}}, r.header(http.Header{"Key": {"key"}}))
@@ -123,10 +147,13 @@ func TestRedactorKeepsTheCausesOfAWithheldError(t *testing.T) {
 	assert.NotErrorIs(t, foreign, context.Canceled)
 }
 
-func TestRedactorShowsErrorsOfTheFunctionsOfTheCaller(t *testing.T) {
+func TestRedactorShowsTheErrorsOfTheCallersFunctions(t *testing.T) {
 	err := errors.New("the vault is sealed")
-	assert.Same(t, err, redactedSourceError(err))
-	assert.Same(t, err, redactedSourceError(&url.Error{Op: "Get", URL: "https://vault.example/?token=1", Err: err}))
-	assert.NotContains(t, redactedSourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err}, io.EOF)).Error(),
-		"token")
+	for _, source := range []error{err, &url.Error{Op: "Get", URL: "https://vault.example/?token=1", Err: err}} {
+		shown := redactedSourceError(source)
+		assert.EqualError(t, shown, "the vault is sealed")
+		assert.ErrorIs(t, shown, err)
+	}
+	assert.NotErrorIs(t, redactedSourceError(context.DeadlineExceeded), context.DeadlineExceeded, "that is the caller's deadline")
+	assert.NotContains(t, redactedSourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err}, io.EOF)).Error(), "token")
 }

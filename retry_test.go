@@ -163,6 +163,10 @@ func outcomes() []outcome {
 		{"a handshake that the other side refuses", when(neverConnects(errAlert)), transport, notSent, repeatsNothing, rowNoConnection},
 		{"https to a port that speaks http", when(neverConnects(errors.New("server gave HTTP response to HTTPS client"))), transport, notSent,
 			repeatsNothing, rowNoConnection},
+		{"a proxy whose certificate can't be trusted", when(scripted.NeverConnects(&net.OpError{Op: "proxyconnect", Err: scripted.ErrUnknownCA})), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a proxy that refuses over SOCKS", when(scripted.NeverConnects(&net.OpError{Op: "socks connect", Err: errors.New("not allowed by ruleset")})), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a certificate that can't be trusted, within an error that is a net.Error", when(scripted.NeverConnects(fmt.Errorf("tracing: %w", &url.Error{Err: scripted.ErrUnknownCA}))), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a connection that the server closed while it was idle", when(scripted.NeverConnects(errors.New("http: server closed idle connection"))), transport, notSent, repeatsEverything, rowNoConnectionNow},
 		{"a proxy that refuses", when(neverConnects(errors.New("Proxy Authentication Required"))), transport, notSent, repeatsNothing,
 			rowNoConnection},
 

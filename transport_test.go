@@ -86,6 +86,20 @@ func TestTransportOfTheClientUsesHTTP1Only(t *testing.T) {
 	assert.Equal(t, []string{"HTTP/1.1"}, server.take())
 }
 
+func TestOwnTransportTakesNoProxyForALoopbackAddressInClearText(t *testing.T) {
+	server := newActingServer(t)
+	proxied := 0
+	like := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) {
+		proxied++
+		return nil, errors.New("this would send the key in clear text")
+	}}
+	t.Cleanup(like.CloseIdleConnections)
+	require.NoError(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOnOwnTransport(t, server.URL, like)))
+	assert.Zero(t, proxied)
+	require.Error(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOnOwnTransport(t, server.URL, like, messaging.WithInsecureHTTP())), "which allows it")
+	assert.Positive(t, proxied)
+}
+
 func TestNewTransportUsesHTTP1UnlessHTTP2IsAllowed(t *testing.T) {
 	server := newProtocolServer(t)
 	transport := server.trusting(t)

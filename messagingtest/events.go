@@ -59,7 +59,7 @@ func readParameters(body object) []messaging.EventParameter {
 			Required: o.boolean("required"),
 		}
 		o.refuseIf(isReserved(parameter.Name), "name", "is the name of a key that every payload has")
-		o.refuseIf(names[parameter.Name], "name", "is the name of an earlier parameter")
+		o.refuseIf(names[parameter.Name], "name", "is a duplicate")
 		names[parameter.Name] = true
 		return parameter
 	})

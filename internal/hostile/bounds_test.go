@@ -234,7 +234,7 @@ func TestBoundsOfEndlessRows(t *testing.T) {
 			excessiveResponse
 			limit int64
 		}{
-			{excessiveResponse{"rows", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "data.10000 is one row too many",
+			{excessiveResponse{"rows", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "data.10000 exceeds the limit of 10000 rows",
 				messaging.DeliveryAccepted, 128}, 64 * mebibyte},
 			{excessiveResponse{"bytes", answer, new(messaging.DecodeError), messaging.ErrTooLarge, "exceeds the limit of 1048576 bytes",
 				messaging.DeliveryUnknown, 16}, mebibyte},

@@ -66,11 +66,11 @@ func hostileBodies() []hostileRow {
 		{13, "200 with a page of HTML that calls itself JSON", afterActing(answer(200, pageOfHTML, "Content-Type: application/json")).
 			both(unreadable, 1, 1).check(hasBody(pageOfHTML))},
 		{14, "200 with JSON that is no object",
-			responds200(`null`, `[]`, `"ok"`, `1`, `true`).both(unreadable, 1, 1).check(errorContains("where an object is due"))},
+			responds200(`null`, `[]`, `"ok"`, `1`, `true`).both(unreadable, 1, 1).check(errorContains("want an object"))},
 		{15, "200 with an empty object", responds200(`{}`).both(unreadable, 1, 1).check(errorContains("success is missing"))},
 		{16, "200 that says no success", withoutActing(answer(200, scripted.Failure)).both(rejected, 1, 0).check(hasMessage("No."))},
 		{17, "200 whose success only looks true", responds200(`{"success":"true"}`, `{"success":1}`, `{"success":null}`).
-			both(unreadable, 1, 1).check(errorContains("where true or false is due"))},
+			both(unreadable, 1, 1).check(errorContains("want a boolean"))},
 		{18, "an error status that says success", join(
 			withoutActing(answer(400, scripted.Success)).both(rejected, 1, 0),
 			afterActing(answer(500, scripted.Success)).read(unclear, 3, 3).send(unclear, 1, 1),
@@ -105,7 +105,7 @@ func hostileBodies() []hostileRow {
 			responds200(`{"success":true,"data":[{"customer_id":"`+strings.Repeat("x", 1e6)+`"}]}`).both(succeeds,
 				1, 1).check(hasID(strings.Repeat("x", 1e6))),
 			responds200(`{"success":true,"data":[{"total_sent":`+strings.Repeat("9", 1e5)+`}]}`).reading(listMessages).
-				read(acceptedUnreadable, 1, 1).send(succeeds, 1, 1).check(onlyOnFailure(errorContains("data.0.total_sent is not a whole number"))),
+				read(acceptedUnreadable, 1, 1).send(succeeds, 1, 1).check(onlyOnFailure(errorContains("data.0.total_sent is not an integer"))),
 		).withinMemory(32 << 20)},
 		{29, "members that nobody knows",
 			responds200(`{"success":true,"version":2,"data":[],"meta":{"total":1},"links":{"next":null}}`).both(succeeds, 1, 1)},

@@ -29,7 +29,7 @@ func hostileLists() []hostileRow {
 		{33, "a list whose data is null", responds200(`{"success":true,"data":null}`, `{"success":true,"data":{"data":null}}`).
 			both(succeeds, 1, 1).check(hasNoCustomer)},
 		{34, "a list that is an object", join(
-			responds200(`{"success":true,"data":{"data":{"customer_id":"1"}}}`).check(errorContains("data.data is an object where a list is due")),
+			responds200(`{"success":true,"data":{"data":{"customer_id":"1"}}}`).check(errorContains("data.data is an object, want an array")),
 			responds200(`{"success":true,"data":{"id":"1"}}`).reading(listEvents).check(errorContains("data.data is missing")),
 		).read(acceptedUnreadable, 1, 1)},
 		{35, "customers that are not nested", responds200(`{"success":true,"data":[{"customer_id":"1"}],"meta":`+nextIsB+`}`).
@@ -47,7 +47,7 @@ func hostileLists() []hostileRow {
 		})},
 		{39, "a next page without a cursor", forEach([]string{`null`, `""`}, func(cursor string) hostileCases {
 			return servingPages(scripted.Pages{"": {Items: []string{"1"}, Meta: `{"has_next_page":true,"next_page_cursor":` + cursor + `}`}}).
-				read(badCursor, 1, 1).check(errorIs(messaging.ErrBadCursor), errorContains("has a next page without a cursor"), hasItems("1"))
+				read(badCursor, 1, 1).check(errorIs(messaging.ErrBadCursor), errorContains("is missing although has_next_page is true"), hasItems("1"))
 		})},
 		{40, "a cursor without a next page",
 			servingPages(scripted.Pages{"": {Items: []string{"1"}, Meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}).
@@ -80,7 +80,7 @@ func hostileLists() []hostileRow {
 		).reading(listFiveCustomers).read(succeeds, 1, 1)},
 		{47, "a million rows", responds200(`{"success":true,"data":[`+strings.Repeat(`{},`, 1e6-1)+`{}]}`).
 			read(acceptedUnreadable, 1, 1).check(errorIs(messaging.ErrTooLarge),
-			errorContains("data.10000 is one row too many")).withinMemory(32 << 20)},
+			errorContains("data.10000 exceeds the limit of 10000 rows")).withinMemory(32 << 20)},
 		{48, "a cursor of signs that mean something in a URL",
 			servingPages(scripted.Pages{"": {Items: []string{"1"}, Meta: scripted.MetaBefore(oddCursor)},
 				oddCursor: {Items: []string{"2"}, Meta: scripted.MetaOfLastPage}}).
@@ -100,7 +100,7 @@ func hostileLists() []hostileRow {
 				`"total_complained":null,"total_bounced":-1}]}`).reading(listMessages).read(succeeds, 1, 1).check(
 				hasItems(messaging.TransactionalMessage{TotalSent: 3, TotalDelivered: 3, TotalFailed: 100, TotalBounced: -1})),
 			responds200(`{"success":true,"data":[{"total_sent":1e30}]}`).reading(listMessages).
-				read(acceptedUnreadable, 1, 1).check(errorContains("data.0.total_sent is not a whole number")),
+				read(acceptedUnreadable, 1, 1).check(errorContains("data.0.total_sent is not an integer")),
 		)},
 		{53, "providers in every form", join(
 			responds200(`{"success":true,"data":[{"providers":null}]}`,
