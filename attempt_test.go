@@ -273,10 +273,10 @@ func TestNotSentIsReportedOfAMockTransport(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.False(t, messaging.Retryable(err), "nothing tells that it can pass")
+	assert.EqualError(t, err,
+		"trigger event: POST /v1/events/trigger: transport error (its text may quote the request or the response, and is withheld); nothing was sent")
 	err = scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend())
 	assert.True(t, messaging.Retryable(err), "what may be repeated in doubt may be repeated without")
-	assert.EqualError(t, err,
-		"trigger event: transport error (its text may quote the request or the response, and is withheld); nothing was sent")
 }
 
 func TestRequestBodyStaysLockedAfterItsAttempt(t *testing.T) {

@@ -62,7 +62,7 @@ func requireProblem(t *testing.T, problem string, err error) *messaging.DecodeEr
 	var failure *messaging.DecodeError
 	require.ErrorAs(t, err, &failure)
 	assert.Equal(t, problem, failure.Err.Error())
-	assert.Contains(t, failure.Error(), "can't understand the answer (200)")
+	assert.Contains(t, failure.Error(), "invalid response (200)")
 	assert.NotEmpty(t, failure.Body)
 	return failure
 }
@@ -908,7 +908,7 @@ func TestDecodeLimitsTheRowsOfAPage(t *testing.T) {
 				over, err := page(t, envelope, row.perPage, row.limit+1)
 				assert.Nil(t, over)
 				require.ErrorIs(t, err, messaging.ErrTooLarge)
-				requireProblem(t, fmt.Sprintf("%s.%d exceeds the limit of %d rows: answer too large", path, row.limit, row.limit), err)
+				requireProblem(t, fmt.Sprintf("%s.%d exceeds the limit of %d rows: response too large", path, row.limit, row.limit), err)
 			})
 		}
 	}
@@ -917,7 +917,7 @@ func TestDecodeLimitsTheRowsOfAPage(t *testing.T) {
 func TestDecodeStopsBeforeTheRowBeyondTheLimit(t *testing.T) {
 	rows := strings.Repeat("{},", 10_000)
 	_, err := answering(t, `{"success":true,"data":[`+rows+`5,{"id":{}}]}`).Events.List(t.Context(), messaging.EventListParams{})
-	requireProblem(t, "data.10000 exceeds the limit of 10000 rows: answer too large", err)
+	requireProblem(t, "data.10000 exceeds the limit of 10000 rows: response too large", err)
 }
 
 // pageOf is a response of equal rows, each with a list of equal elements.
@@ -927,7 +927,7 @@ func pageOf(rows int, member, list string, elements int, element string) string 
 }
 
 func TestDecodeLimitsTheListsWithinRowsInTotal(t *testing.T) {
-	const problem = " exceeds the limit of 250000 list elements: answer too large"
+	const problem = " exceeds the limit of 250000 list elements: response too large"
 	for _, row := range []struct{ name, kind, body, problem string }{
 		{"250,000 parameters of one event", "a list", pageOf(1, "parameters", "[%s]", 250_000, "{}"), ""},
 		{"250,001 parameters of one event", "a list", pageOf(1, "parameters", "[%s]", 250_001, "{}"), "data.0.parameters.250000" + problem},

@@ -14,10 +14,22 @@ const maxErrorBody = 64 << 10
 type errorBody struct {
 	code    string
 	message string
+	more    []string // messages beside it
 	fields  []FieldError
 	// messages holds the messages of all fields, each of which has a part of it.
 	messages []string
 	size     int // of all that was read, in bytes
+}
+
+// joinMessages joins the messages about the request, by a separator that none of
+// them uses.
+func (c *errorBody) joinMessages() {
+	messages := append([]string{c.message}, c.more...)
+	separator := "; "
+	if slices.ContainsFunc(messages, func(message string) bool { return strings.Contains(message, ";") }) {
+		separator = " | "
+	}
+	c.message = strings.Join(messages, separator)
 }
 
 // rewrite replaces every string by what text returns for it.
@@ -47,6 +59,7 @@ func readErrorBody(body []byte) errorBody {
 	case kindObject, kindArray, kindString:
 		var c errorBody
 		c.read(r.tree())
+		c.joinMessages()
 		return c
 	}
 	text := plainText(body)
@@ -298,8 +311,7 @@ func (c *errorBody) addMessage(field, message string) {
 	case field == "" && c.message == "":
 		c.message = message
 	case field == "":
-		c.size += len(c.message) // which is copied
-		c.message += "; " + message
+		c.more = append(c.more, message)
 	case len(c.fields) > 0 && c.fields[len(c.fields)-1].Field == field:
 		last := &c.fields[len(c.fields)-1]
 		last.Messages = c.addTo(last.Messages, message)

@@ -9,19 +9,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // The sentinels to test errors for with [errors.Is].
 var (
-	// ErrValidation is wrong arguments: found here, or answered by the service as 422.
+	// ErrValidation is invalid arguments: found here, or by the service (HTTP 422).
 	ErrValidation = errors.New("invalid arguments")
 	// ErrUnauthorized is HTTP 401: the API key is missing or wrong.
 	ErrUnauthorized = errors.New("unauthorized")
 	// ErrForbidden is HTTP 403: the API key does not allow the operation.
 	ErrForbidden = errors.New("forbidden")
-	// ErrNotFound is HTTP 404. Where the base URL is wrong, this is what one sees.
+	// ErrNotFound is HTTP 404. A wrong base URL is often the reason.
 	ErrNotFound = errors.New("not found")
 	// ErrCustomerNotFound is an empty result of [CustomersService.Get] or
 	// [CustomersService.GetByEmail]. It is ErrNotFound too, so test for it first.
@@ -30,12 +28,12 @@ var (
 	ErrRateLimited = errors.New("rate limited")
 	// ErrServer is any HTTP status from 500 on.
 	ErrServer = errors.New("server error")
-	// ErrBadCursor is an answer that would lead a range astray: a next page
-	// without a cursor, a cursor seen before, or empty pages without end.
+	// ErrBadCursor is a page that would make iteration loop or stop early: a next
+	// page without a cursor, a cursor seen before, or too many empty pages in a row.
 	ErrBadCursor = errors.New("bad cursor")
-	// ErrTooLarge is an answer over the limit of [WithMaxResponseBytes], or a page
-	// with far more rows than asked for.
-	ErrTooLarge = errors.New("answer too large")
+	// ErrTooLarge is a response over the limit of [WithMaxResponseBytes], a page with
+	// far more rows than requested, or too many elements of lists within rows.
+	ErrTooLarge = errors.New("response too large")
 	// ErrAttemptTimeout is the time limit of one attempt, see
 	// [WithAttemptTimeout]. It is a [net.Error] whose Timeout is true. The
 	// caller's own deadline is [context.DeadlineExceeded] instead.
@@ -57,7 +55,7 @@ func (attemptTimeout) Temporary() bool { return true }
 
 var _ net.Error = attemptTimeout{}
 
-// Delivery says what became of a request.
+// Delivery is what became of a request.
 type Delivery uint8
 
 const (
@@ -88,7 +86,7 @@ func (d Delivery) String() string {
 	}
 }
 
-// rank orders deliveries by how much is at stake in repeating the request.
+// rank orders deliveries by the risk of sending the request again.
 func (d Delivery) rank() int {
 	switch d {
 	case DeliveryNotSent:
@@ -102,7 +100,7 @@ func (d Delivery) rank() int {
 	}
 }
 
-// worse returns the delivery that leaves less room for repeating the request.
+// worse returns the delivery with the higher risk of sending the request again.
 func (d Delivery) worse(other Delivery) Delivery {
 	if other.rank() > d.rank() {
 		return other
@@ -181,14 +179,14 @@ func Retryable(err error) bool {
 	return false
 }
 
-// Call is what every error knows about the call that failed.
+// Call describes the call that failed.
 type Call struct {
 	// Op names the operation, for example "send email broadcast".
 	Op string
 	// Method and Path are those of the HTTP request. Path is the template, with
 	// no query; for [Client.Do] it is the path of the [Request].
 	Method, Path string
-	// Attempts is how many times the request was put on its way.
+	// Attempts is the number of attempts that were made.
 	Attempts int
 
 	operation operation
@@ -196,53 +194,28 @@ type Call struct {
 	retryable bool
 }
 
-// Delivery says what became of the request, over all its attempts.
+// Delivery returns what became of the request, over all its attempts.
 func (c *Call) Delivery() Delivery { return c.delivery }
 
 func (c *Call) isRetryable() bool { return c.retryable }
-
-// outcome is the delivery in words.
-func (c *Call) outcome() string {
-	op := c.operation
-	if op.subject == "" {
-		op.subject, op.done = "the request", "carried out"
-	}
-	switch {
-	case c.delivery == DeliveryNotSent:
-		return "nothing was sent"
-	case c.delivery == DeliveryRejected:
-		return "it was refused"
-	case op.isRead():
-		return "it is safe to ask again"
-	case c.delivery == DeliveryAccepted:
-		return op.subject + " was " + op.done + ", do not repeat it"
-	default:
-		return op.subject + " may have been " + op.done
-	}
-}
 
 // complete fills in what is known only when the last attempt has ended.
 func (c *Call) complete(attempts int, delivery Delivery, retryable bool) {
 	c.Attempts, c.delivery, c.retryable = attempts, delivery, retryable
 }
 
-// describe writes the one line that is the text of an error.
-func (c *Call) describe(problem string) string {
-	return oneLine(c.Op+": "+problem, "; "+c.outcome())
-}
-
-// ValidationError is arguments that were refused here. Nothing was sent.
+// ValidationError lists invalid arguments. Nothing was sent.
 type ValidationError struct {
 	// Op names the operation, or "new client".
 	Op string
-	// Fields lists every problem, under the path that the argument has on the
-	// wire; an argument that is not sent goes by the name it has in Go.
+	// Fields lists every problem, under the path of the argument on the wire, or under
+	// its Go name if it is not sent.
 	Fields []FieldError
 }
 
 // Error lists the problems. It never quotes a value.
 func (e *ValidationError) Error() string {
-	return oneLine(e.Op+": "+ErrValidation.Error()+describeFields(e.Fields), "; nothing was sent")
+	return withFields(e.Op+": "+ErrValidation.Error(), e.Fields, []string{"nothing was sent"})
 }
 
 // Unwrap returns [ErrValidation].
@@ -251,47 +224,58 @@ func (e *ValidationError) Unwrap() error { return ErrValidation }
 // Delivery is always [DeliveryNotSent].
 func (e *ValidationError) Delivery() Delivery { return DeliveryNotSent }
 
-// APIError is a no from the service: any status but 2xx, redirects included, or
-// success false. It matches the sentinel of its status under [errors.Is].
+// APIError is a refusal by the service: any status but 2xx, redirects included, or
+// success false. [errors.Is] matches it with the sentinel of its status.
 type APIError struct {
 	Call
 	StatusCode int
-	// Code and Message are those of the body, "" where it holds none.
+	// Code and Message are those of the body, "" if it has none.
 	Code, Message string
 	// Fields are the problems with single fields, in the order of the body.
 	Fields []FieldError
-	// RetryAfter is the wait that the service asked for, 0 where it asked for none.
+	// RetryAfter is the wait that the service asked for, 0 for none.
 	RetryAfter time.Duration
 	// Header is that of the response; a quoted API key is replaced.
 	Header http.Header
-	// Body is the beginning of the answer, at most 64 KiB of it.
+	// Body is the start of the response, at most 64 KiB.
 	Body []byte
 
-	// dataFalse says that data was false, where success was true.
-	dataFalse bool
+	dataFalse        bool // although success was true
+	versionInBaseURL bool
 }
 
-// Error quotes the status, the message and the fields of the answer.
+// Error quotes the status, the message and the fields of the response.
 func (e *APIError) Error() string {
 	status := strconv.Itoa(e.StatusCode)
-	if e.dataFalse {
+	switch text := http.StatusText(e.StatusCode); {
+	case e.dataFalse:
 		status += " with data false"
-	} else if e.StatusCode >= 200 && e.StatusCode <= 299 {
+	case e.StatusCode >= 200 && e.StatusCode <= 299:
 		status += " with success false"
-	} else if text := http.StatusText(e.StatusCode); text != "" {
+	case text != "":
 		status += " " + text
 	}
 	if e.Message != "" && e.Message != http.StatusText(e.StatusCode) {
 		status += ": " + e.Message
 	}
-	status += describeFields(e.Fields)
-	switch {
-	case e.StatusCode >= 300 && e.StatusCode <= 399 && e.StatusCode != http.StatusNotModified:
-		status += " (redirects are not followed: check the base URL)"
-	case e.StatusCode == http.StatusNotFound && e.Message == "":
-		status += " (check the base URL)"
+	notes := e.hints()
+	if e.RetryAfter > 0 {
+		notes = append(notes, "retry after "+e.RetryAfter.String())
 	}
-	return e.describe(status)
+	return e.describe(status, e.Fields, notes...)
+}
+
+// hints says what is often the reason for the status.
+func (e *APIError) hints() []string {
+	switch {
+	case e.StatusCode == http.StatusNotFound && e.versionInBaseURL:
+		return []string{"the base URL ends in /v1, which the path already has"}
+	case e.StatusCode == http.StatusNotFound:
+		return []string{"check the base URL"}
+	case e.StatusCode >= 300 && e.StatusCode <= 399 && e.StatusCode != http.StatusNotModified:
+		return []string{"redirects are not followed, check the base URL"}
+	}
+	return nil
 }
 
 // Is matches the sentinel of the status code.
@@ -322,28 +306,27 @@ type TransportError struct {
 	Err error
 }
 
-// Error tells the cause, and what became of the request.
-func (e *TransportError) Error() string { return e.describe(fmt.Sprint(e.Err)) }
+// Error says why there was no response, and what became of the request.
+func (e *TransportError) Error() string { return e.describe(fmt.Sprint(e.Err), nil) }
 
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// DecodeError is a 2xx answer that can't be understood. Nothing of it is
-// returned. [DeliveryOf] tells whether it still said that the request was
-// carried out.
+// DecodeError is a 2xx response that can't be read. Nothing of it is returned.
+// [DeliveryOf] says whether it still proves that the request was carried out.
 type DecodeError struct {
 	Call
 	StatusCode int
 	Header     http.Header
-	// Body is the beginning of the answer, at most 64 KiB of it.
+	// Body is the start of the response, at most 64 KiB.
 	Body []byte
-	// Err names the JSON path of what can't be understood.
+	// Err names the JSON path of what can't be read.
 	Err error
 }
 
-// Error tells what can't be understood, and what became of the request.
+// Error says what can't be read, and what became of the request.
 func (e *DecodeError) Error() string {
-	return e.describe(fmt.Sprintf("can't understand the answer (%d): %v", e.StatusCode, e.Err))
+	return e.describe(fmt.Sprintf("invalid response (%d): %v", e.StatusCode, e.Err), nil)
 }
 
 // Unwrap returns Err.
@@ -351,11 +334,11 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 
 // PageError is what a range over pages ends with.
 type PageError struct {
-	// Cursor is that of the page that failed. Pass it back to resume there. Where
+	// Cursor is the cursor of the page that failed. Pass it back to resume there. If
 	// Err is [ErrBadCursor], the items of that page have been yielded already.
 	Cursor string
-	// Next is the cursor of the page after it, where the answer still told, to
-	// skip a page that can't be read.
+	// Next is the cursor of the page after it, if the response had one, to skip a page
+	// that can't be read.
 	Next string
 	Err  error
 }
@@ -366,7 +349,7 @@ func (e *PageError) Error() string { return fmt.Sprint(e.Err) }
 // Unwrap returns Err.
 func (e *PageError) Unwrap() error { return e.Err }
 
-// Delivery says what became of the request for the page.
+// Delivery returns what became of the request for the page.
 func (e *PageError) Delivery() Delivery {
 	if e.Err == nil {
 		return DeliveryUnknown
@@ -374,7 +357,7 @@ func (e *PageError) Delivery() Delivery {
 	return DeliveryOf(e.Err)
 }
 
-// FieldError is what is wrong with one field.
+// FieldError lists the problems with one field.
 type FieldError struct {
 	// Field is the path of the field as the service names it, such as
 	// recipients.0.customers.1.email. A single recipient counts as recipients.0.
@@ -382,46 +365,5 @@ type FieldError struct {
 	Messages []string
 }
 
-// String is the field with its messages.
+// String returns the field with its messages.
 func (f FieldError) String() string { return f.Field + " " + strings.Join(f.Messages, ", ") }
-
-// maxDescribed is how many fields an error text goes into.
-const maxDescribed = 8
-
-func describeFields(fields []FieldError) string {
-	var text strings.Builder
-	for i, f := range fields {
-		if i == maxDescribed {
-			fmt.Fprintf(&text, "; and %d more", len(fields)-maxDescribed)
-			break
-		}
-		text.WriteString([]string{": ", "; "}[min(i, 1)])
-		text.WriteString(f.String())
-	}
-	return text.String()
-}
-
-// maxErrorText is about how many characters the text of an error has.
-const maxErrorText = 300
-
-// oneLine shortens text so that it fits on a line together with ending, and
-// escapes what does not print.
-func oneLine(text, ending string) string {
-	room := maxErrorText - utf8.RuneCountInString(ending)
-	var line strings.Builder
-	for i, r := range text {
-		switch {
-		case room <= 0:
-			return line.String() + "…" + ending
-		case r == utf8.RuneError || !unicode.IsPrint(r):
-			_, size := utf8.DecodeRuneInString(text[i:])
-			escaped := strconv.QuoteToASCII(text[i : i+size])
-			line.WriteString(escaped[1 : len(escaped)-1])
-			room -= len(escaped) - 2
-		default:
-			line.WriteRune(r)
-			room--
-		}
-	}
-	return line.String() + ending
-}

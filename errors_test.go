@@ -141,40 +141,40 @@ func TestErrorTexts(t *testing.T) {
 		{"wrong arguments are listed, none is quoted", invalid, nil,
 			"send email broadcast: invalid arguments: sender_name is required; subject is required; nothing was sent"},
 		{"the message of the service is quoted", scripted.SendBroadcast, scripted.Responds(403, `{"message":"The plan is exhausted."}`),
-			"send email broadcast: 403 Forbidden: The plan is exhausted.; it was refused"},
+			"send email broadcast: POST /v1/broadcast/send/email: 403 Forbidden: The plan is exhausted.; the request was refused"},
 		{"so are its fields", scripted.TriggerEvent,
 			scripted.Responds(422, `{"message":"Invalid","errors":{"event_id":["is unknown","is no uuid"],"payload.email":["is required"]}}`),
-			"trigger event: 422 Unprocessable Entity: Invalid: event_id is unknown, is no uuid; payload.email is required; it was refused"},
+			"trigger event: POST /v1/events/trigger: 422 Unprocessable Entity: Invalid: event_id is unknown, is no uuid; payload.email is required; the request was refused"},
 		{"no page of HTML is quoted", scripted.CreateEvent, scripted.Responds(502, "<html><body>DB_PASSWORD=hunter2</body></html>"),
-			"create event: 502 Bad Gateway; the event may have been created"},
+			"create event: POST /v1/events: 502 Bad Gateway; the event may have been created"},
 		{"a status without a name is a number", scripted.TriggerEvent, scripted.Responds(599, ""),
-			"trigger event: 599; the event may have been triggered"},
+			"trigger event: POST /v1/events/trigger: 599; the event may have been triggered"},
 		{"a no under 200 says so", scripted.SendBroadcast, scripted.Responds(200, `{"success":false,"message":"Quota"}`),
-			"send email broadcast: 200 with success false: Quota; it was refused"},
+			"send email broadcast: POST /v1/broadcast/send/email: 200 with success false: Quota; the request was refused"},
 		{"a redirect hints at the base URL", scripted.SendBroadcast, scripted.Responds(308, "", "Location", "https://www.example.com/"),
-			"send email broadcast: 308 Permanent Redirect (redirects are not followed: check the base URL); the broadcast may have been sent"},
+			"send email broadcast: POST /v1/broadcast/send/email: 308 Permanent Redirect; redirects are not followed, check the base URL; the broadcast may have been sent"},
 		{"so does a redirect without a name", scripted.ReadCustomers, scripted.Responds(399, ""),
-			"list customers: 399 (redirects are not followed: check the base URL); it is safe to ask again"},
+			"list customers: GET /v1/customers: 399; redirects are not followed, check the base URL; it is safe to retry"},
 		{"so does a 404 that says nothing", scripted.SendBroadcast, scripted.Responds(404, "<html>"),
-			"send email broadcast: 404 Not Found (check the base URL); it was refused"},
-		{"a 404 that says what is not found does not", scripted.TriggerEvent, scripted.Responds(404, `{"message":"No such event"}`),
-			"trigger event: 404 Not Found: No such event; it was refused"},
+			"send email broadcast: POST /v1/broadcast/send/email: 404 Not Found; check the base URL; the request was refused"},
+		{"so does a 404 that says what is not found", scripted.TriggerEvent, scripted.Responds(404, `{"message":"No such event"}`),
+			"trigger event: POST /v1/events/trigger: 404 Not Found: No such event; check the base URL; the request was refused"},
 		{"a read can be asked again", scripted.ReadCustomers, scripted.Responds(500, ""),
-			"list customers: 500 Internal Server Error; it is safe to ask again"},
+			"list customers: GET /v1/customers: 500 Internal Server Error; it is safe to retry"},
 		{"a lost answer", scripted.SendBroadcast, scripted.Breaks(io.ErrUnexpectedEOF),
-			"send email broadcast: unexpected EOF; the broadcast may have been sent"},
+			"send email broadcast: POST /v1/broadcast/send/email: unexpected EOF; the broadcast may have been sent"},
 		{"no connection", scripted.SendBroadcast, scripted.NeverConnects(scripted.ErrRefused),
-			"send email broadcast: dial tcp: connect: connection refused; nothing was sent"},
+			"send email broadcast: POST /v1/broadcast/send/email: dial tcp: connect: connection refused; nothing was sent"},
 		{"an answer that can't be understood", scripted.SendBroadcast, scripted.Responds(200, `{"success":"yes"}`),
-			"send email broadcast: can't understand the answer (200): success is a string, want a boolean; " +
+			"send email broadcast: POST /v1/broadcast/send/email: invalid response (200): success is a string, want a boolean; " +
 				"the broadcast may have been sent"},
 		{"an answer that can't be understood, although it said success", scripted.CreateEvent,
 			scripted.Responds(201, `{"success":true,"data":{}}`),
-			"create event: can't understand the answer (201): data.id is missing; the event was created, do not repeat it"},
+			"create event: POST /v1/events: invalid response (201): data.id is missing; the event was created, do not repeat it"},
 		{"a request of one's own goes by its name", deleteTag, scripted.Breaks(io.EOF),
-			"delete tag: EOF; the request may have been carried out"},
+			"delete tag: DELETE: EOF; the request may have been carried out"},
 		{"or by its method", scripted.Do(messaging.Request{Method: "DELETE", Path: "/v1/tags/7"}), scripted.Responds(409, `"in use"`),
-			"DELETE request: 409 Conflict: in use; it was refused"},
+			"DELETE request: 409 Conflict: in use; the request was refused"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 	t.Run("the name of an operation is no way round", func(t *testing.T) {
 		err := scripted.FailureOf(t, scripted.Do(messaging.Request{Op: "sync\nPANIC", Method: "POST", Path: "/v1/sync"}),
 			scripted.Responds(400, ""))
-		scripted.RequireOneShortLine(t, err, `sync\nPANIC`, "; it was refused")
+		scripted.RequireOneShortLine(t, err, `sync\nPANIC`, "; the request was refused")
 	})
 	t.Run("fields beyond the eighth are counted", func(t *testing.T) {
 		for i := range manyFields {
@@ -396,9 +396,9 @@ func TestErrAttemptTimeoutIsATimeoutButNotTheDeadlineOfTheCaller(t *testing.T) {
 
 func TestErrorTextOfATriggerNamesDataFalse(t *testing.T) {
 	err := scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(200, `{"success":true,"data":false}`))
-	assert.EqualError(t, err, "trigger event: 200 with data false; it was refused")
+	assert.EqualError(t, err, "trigger event: POST /v1/events/trigger: 200 with data false; the request was refused")
 	err = scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(200, `{"success":false,"data":false}`))
-	assert.EqualError(t, err, "trigger event: 200 with success false; it was refused")
+	assert.EqualError(t, err, "trigger event: POST /v1/events/trigger: 200 with success false; the request was refused")
 }
 
 func TestErrorsQuoteNoKeyOfAnyAttempt(t *testing.T) {

@@ -269,7 +269,7 @@ func ExampleDeliveryOf() {
 	default:
 		fmt.Println("keep it, and look at the key, the base URL, the host:", err)
 	}
-	// Output: put it aside, somebody has to find out: send push broadcast: EOF; the broadcast may have been sent
+	// Output: put it aside, somebody has to find out: send push broadcast: POST /v1/broadcast/send/push-notification: EOF; the broadcast may have been sent
 }
 
 func ExampleNewTransport() {

@@ -111,7 +111,9 @@ func WithRateLimiter(limiter Limiter) Option {
 
 // WithLogger logs one record per attempt: at debug level if it succeeded, else as a
 // warning. A record holds the operation, method, path template, status, number
-// of the attempt, duration and delivery, and nothing else. The handler of the logger
+// of the attempt, duration and delivery, and the reason of a failure: the status or one
+// of key_source, limiter, attempt_timeout, deadline, dns, connect, tls, connection_lost,
+// not_json, decode, too_large, refused and _OTHER. It holds nothing else. The handler of the logger
 // must be safe for concurrent use, also in a program of one goroutine: a range
 // fetches the next page in another.
 func WithLogger(logger *slog.Logger) Option {
@@ -307,6 +309,9 @@ func (c *config) build(baseURL, apiKey string, p *problems) *core {
 func (c *config) checkBaseURL(baseURL string, p *problems) string {
 	u, err := url.Parse(baseURL)
 	switch {
+	case strings.TrimSpace(baseURL) != baseURL:
+		p.add("baseURL", "must not start or end with white space, such as the line break at the end of a file")
+		return ""
 	case err != nil || strings.ContainsFunc(baseURL, isNotPrintableASCII) || strings.Contains(baseURL, " "):
 		p.add("baseURL", "must be a URL")
 		return ""
@@ -346,6 +351,8 @@ func keyProblem(key string) string {
 		return "is required"
 	case len(key) > maxKeyBytes:
 		return "must not be longer than 4 KiB"
+	case strings.TrimSpace(key) != key:
+		return "must not start or end with white space, such as the line break at the end of a file"
 	case strings.ContainsFunc(key, isNotPrintableASCII) || strings.Contains(key, " "):
 		return "must be printable ASCII without white space"
 	}

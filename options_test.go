@@ -99,12 +99,12 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 		{"a question mark with nothing after it", "https://api.example.com?", query},
 		{"a fragment", "https://api.example.com/#canary", query},
 		{"a hash with nothing after it", "https://api.example.com#", query},
-		{"a blank before it", " https://api.canary.com", noURL},
-		{"a blank after it", "https://api.canary.com ", noURL},
+		{"a blank before it", " https://api.canary.com", "baseURL " + surrounded},
+		{"a blank after it", "https://api.canary.com ", "baseURL " + surrounded},
 		{"a blank in the host", "https://api canary.com", noURL},
 		{"a blank in the path", "https://api.example.com/ca nary", noURL},
-		{"a line break after it", "https://api.canary.com\n", noURL},
-		{"a tab in the path", "https://api.example.com/canary\t", noURL},
+		{"a line break after it", "https://api.canary.com\n", "baseURL " + surrounded},
+		{"a tab in the path", "https://api.example.com/canary\t", "baseURL " + surrounded},
 		{"a NUL", "https://api.canary.com/\x00", noURL},
 		{"a DEL", "https://api.canary.com/\x7f", noURL},
 		{"a host that is not ASCII", "https://cänary.com", noURL},
@@ -162,14 +162,17 @@ func TestNewClientAcceptsAValidBaseURL(t *testing.T) {
 	}
 }
 
+// surrounded is the problem with a key or a URL that was read from a file.
+const surrounded = "must not start or end with white space, such as the line break at the end of a file"
+
 // badKeys are keys that can't be sent, and why.
 var badKeys = []struct{ name, key, problem string }{
 	{"a key is required", "", "is required"},
-	{"a blank is no key", " ", "must be printable ASCII without white space"},
-	{"a key has no blank before it", " canary", "must be printable ASCII without white space"},
-	{"a key has no blank after it", "canary ", "must be printable ASCII without white space"},
+	{"a blank is no key", " ", surrounded},
+	{"a key has no blank before it", " canary", surrounded},
+	{"a key has no blank after it", "canary ", surrounded},
 	{"a key has no blank within", "Bearer canary", "must be printable ASCII without white space"},
-	{"a key read from a file has lost its line break", "canary\n", "must be printable ASCII without white space"},
+	{"a key read from a file has lost its line break", "canary\n", surrounded},
 	{"a key can't smuggle in a header", "canary\r\nX-Evil: 1", "must be printable ASCII without white space"},
 	{"a key has no tab", "canary\tcanary", "must be printable ASCII without white space"},
 	{"a key has no NUL", "canary\x00", "must be printable ASCII without white space"},

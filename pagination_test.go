@@ -156,7 +156,7 @@ func (w walk) through(t *testing.T, kind scripted.List, readsAhead bool, opts ..
 // badCursor is the ending after a page whose cursor leads nowhere.
 func badCursor(cursor, next, text string) *rangeEnding {
 	return &rangeEnding{cursor: cursor, next: next, is: messaging.ErrBadCursor, delivery: messaging.DeliveryAccepted,
-		text: "can't understand the answer (200): meta.next_page_cursor " + text + ": bad cursor; it is safe to ask again"}
+		text: "invalid response (200): meta.next_page_cursor " + text + ": bad cursor; it is safe to retry"}
 }
 
 func TestPagesEnd(t *testing.T) {
@@ -288,21 +288,21 @@ func TestPagesEndWithTheErrorOfAnyPage(t *testing.T) {
 		ends      rangeEnding
 	}{
 		{name: "an answer that is cut short", page: scripted.Page{CutShort: true}, requests: 2,
-			ends: rangeEnding{is: io.ErrUnexpectedEOF, delivery: messaging.DeliveryUnknown, text: "unexpected EOF; it is safe to ask again"}},
+			ends: rangeEnding{is: io.ErrUnexpectedEOF, delivery: messaging.DeliveryUnknown, text: "unexpected EOF; after 2 attempts; it is safe to retry"}},
 		{name: "a server error", page: scripted.Page{Status: 500, Body: `{"success":false,"message":"out of order"}`}, requests: 2,
 			ends: rangeEnding{is: messaging.ErrServer, delivery: messaging.DeliveryUnknown,
-				text: "500 Internal Server Error: out of order; it is safe to ask again"}},
+				text: "500 Internal Server Error: out of order; after 2 attempts; it is safe to retry"}},
 		{name: "a refusal", page: scripted.Page{Status: 422, Body: `{"message":"no","errors":{"cursor":["is expired"]}}`}, requests: 1,
 			ends: rangeEnding{is: messaging.ErrValidation, delivery: messaging.DeliveryRejected,
-				text: "422 Unprocessable Entity: no: cursor is expired; it was refused"}},
+				text: "422 Unprocessable Entity: no: cursor is expired; the request was refused"}},
 		{name: "success false", page: scripted.Page{Body: `{"success":false,"message":"not today","data":null}`}, requests: 1,
-			ends: rangeEnding{delivery: messaging.DeliveryRejected, text: "200 with success false: not today; it was refused"}},
+			ends: rangeEnding{delivery: messaging.DeliveryRejected, text: "200 with success false: not today; the request was refused"}},
 		{name: "an answer that is not JSON", page: scripted.Page{Body: `<html>hello</html>`}, requests: 1,
 			ends: rangeEnding{delivery: messaging.DeliveryUnknown,
-				text: "can't understand the answer (200): the answer is not valid JSON; it is safe to ask again"}},
+				text: "invalid response (200): the answer is not valid JSON; it is safe to retry"}},
 		{name: "a row that can't be read", page: scripted.Page{Rows: `[{},5]`}, requests: 1, tellsNext: true,
 			ends: rangeEnding{delivery: messaging.DeliveryAccepted,
-				text: "can't understand the answer (200): {rows}.1 is a number, want an object; it is safe to ask again"}},
+				text: "invalid response (200): {rows}.1 is a number, want an object; it is safe to retry"}},
 	} {
 		cursors, items := []string{"", "b", "c"}, []string{"a1", "a2", "b1", "b2", "c1", "c2"}
 		for i, cursor := range cursors {
@@ -691,7 +691,7 @@ func TestPagesObeyTheirContext(t *testing.T) {
 		{name: "within a page, whose other items still come", cancelAt: "a1", items: all[:2], asked: []string{""},
 			ends: rangeEnding{cursor: "b", delivery: messaging.DeliveryNotSent, text: "context canceled; nothing was sent"}},
 		{name: "while the next page is on its way", cancelAt: "b1", stalled: true, items: all, asked: []string{"", "b"},
-			ends: rangeEnding{cursor: "c", delivery: messaging.DeliveryUnknown, text: "context canceled; it is safe to ask again"}},
+			ends: rangeEnding{cursor: "c", delivery: messaging.DeliveryUnknown, text: "context canceled; it is safe to retry"}},
 	} {
 		for _, kind := range scripted.Lists {
 			t.Run(row.name+", "+kind.Name, func(t *testing.T) {
@@ -736,7 +736,7 @@ func TestPagesEndAtTheDeadline(t *testing.T) {
 					assert.Len(t, got, map[string]int{"": 0, "b": 2, "c": 4}[stalled])
 					assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout)
 					(&rangeEnding{cursor: stalled, is: context.DeadlineExceeded, delivery: messaging.DeliveryUnknown,
-						text: "context deadline exceeded; it is safe to ask again"}).check(t, kind, err)
+						text: "context deadline exceeded; it is safe to retry"}).check(t, kind, err)
 				})
 			})
 		}

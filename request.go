@@ -270,43 +270,44 @@ var errNoResponse = errors.New("the transport returned neither a response nor an
 type refusal struct {
 	err    error
 	repeat repeatable
+	reason string
 }
 
 // admit waits until an attempt may begin, and returns its key.
 func (x *exchange) admit() (string, *refusal) {
 	if x.ctx.Err() != nil {
-		return "", &refusal{contextError(x.ctx), repeatAll}
+		return "", &refusal{contextError(x.ctx), repeatAll, ""}
 	}
 	if x.core.limiter != nil {
 		if err := x.core.limiter.Wait(x.ctx); err != nil {
-			return "", x.refusedBy("rate limiter", err)
+			return "", x.refusedBy("rate limiter", reasonLimiter, err)
 		}
 	}
 	key, err := x.core.key(x.ctx)
 	if err != nil {
-		return "", x.refusedBy("key source", err)
+		return "", x.refusedBy("key source", reasonKeySource, err)
 	}
 	if problem := keyProblem(key); problem != "" {
-		return "", &refusal{errors.New("API key " + problem), repeatNever}
+		return "", &refusal{errors.New("API key " + problem), repeatNever, reasonKeySource}
 	}
 	if x.ctx.Err() != nil { // meanwhile
-		return "", &refusal{contextError(x.ctx), repeatAll}
+		return "", &refusal{contextError(x.ctx), repeatAll, ""}
 	}
 	return key, nil
 }
 
-func (x *exchange) refusedBy(function string, err error) *refusal {
+func (x *exchange) refusedBy(function, reason string, err error) *refusal {
 	if x.ctx.Err() != nil {
-		return &refusal{contextError(x.ctx), repeatAll}
+		return &refusal{contextError(x.ctx), repeatAll, ""}
 	}
-	return &refusal{fmt.Errorf("%s: %w", function, redactedSourceError(err)), repeatAll}
+	return &refusal{fmt.Errorf("%s: %w", function, redactedSourceError(err)), repeatAll, reason}
 }
 
 // checkRetry classifies an attempt: it reads the response, records what became of
 // the request, and decides whether to try again.
 func (x *exchange) checkRetry(_ context.Context, resp *http.Response, err error) (bool, error) {
 	if x.attempt == nil && x.refusal == nil { // net/http refuses the request by itself
-		x.refusal = &refusal{redactedTransportError(err), repeatNever}
+		x.refusal = &refusal{redactedTransportError(err), repeatNever, reasonOther}
 	}
 	if x.attempt != nil && x.attempt.response != nil {
 		resp = x.attempt.response
@@ -447,7 +448,8 @@ func (x *exchange) apiError(resp *http.Response, body []byte) *APIError {
 	c.rewrite(x.redactor.text)
 	retryAfter, _ := retryAfterOf(resp)
 	return &APIError{Call: x.newCall(), StatusCode: resp.StatusCode, Code: c.code, Message: c.message, Fields: c.fields,
-		RetryAfter: retryAfter, Header: x.redactor.header(resp.Header), Body: body}
+		RetryAfter: retryAfter, Header: x.redactor.header(resp.Header), Body: body,
+		versionInBaseURL: strings.HasSuffix(x.core.baseURL, "/v1")}
 }
 
 var errLooping = errors.New("net/http keeps repeating the request")
@@ -505,6 +507,9 @@ func (x *exchange) log(resp *http.Response) {
 	}
 	if resp != nil {
 		attributes = append(attributes, slog.Int("status", resp.StatusCode))
+	}
+	if reason := x.reason(); reason != "" {
+		attributes = append(attributes, slog.String("reason", reason))
 	}
 	x.core.logger.LogAttrs(x.ctx, level, "messaging attempt", attributes...)
 }

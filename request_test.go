@@ -279,7 +279,7 @@ func TestKeySourceErrorDoesNotQuoteAnInvalidKey(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			client, transport := newKeySourceClient(t, &recordingKeySource{keys: []string{test.key}}, scripted.Responds(200, scripted.Success))
 			err := scripted.SendBroadcast(t.Context(), client)
-			assert.EqualError(t, err, "send email broadcast: API key "+test.problem+"; nothing was sent")
+			assert.EqualError(t, err, "send email broadcast: POST /v1/broadcast/send/email: API key "+test.problem+"; nothing was sent")
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 			assert.Empty(t, transport.Sent)
 		})
@@ -504,7 +504,7 @@ func TestRequestHead(t *testing.T) {
 	scripted.RunInBubble(t, "it is repeated as a GET is", func(t *testing.T) {
 		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")})
 		err := scripted.Do(head)(t.Context(), client)
-		assert.EqualError(t, err, "HEAD request: 503 Service Unavailable; it is safe to ask again")
+		assert.EqualError(t, err, "HEAD request: 503 Service Unavailable; after 3 attempts; it is safe to retry")
 		assert.Len(t, transport.Sent, 3)
 	})
 }
@@ -525,20 +525,20 @@ func TestLoggerRecords(t *testing.T) {
 		{"each attempt is a record, and a failed one a warning", scripted.ReadCustomers,
 			[]scripted.Scene{scripted.Breaks(io.EOF), takes(time.Second, scripted.Responds(429, scripted.Failure, "Retry-After", "5")),
 				takes(time.Millisecond, scripted.Responds(200, scripted.Success))}, []string{
-				`{"level":"WARN","operation":"list customers","method":"GET","path":"/v1/customers","attempt":1,"duration":0,"delivery":"unknown"}`,
+				`{"level":"WARN","operation":"list customers","method":"GET","path":"/v1/customers","attempt":1,"duration":0,"delivery":"unknown","reason":"connection_lost"}`,
 				`{"level":"WARN","operation":"list customers","method":"GET","path":"/v1/customers","attempt":2,"duration":1000000000,` +
-					`"delivery":"rejected","status":429}`,
+					`"delivery":"rejected","status":429,"reason":"429"}`,
 				`{"level":"DEBUG","operation":"list customers","method":"GET","path":"/v1/customers","attempt":3,"duration":1000000,` +
 					`"delivery":"accepted","status":200}`,
 			}},
 		{"an attempt that never connected was not sent", scripted.SendBroadcast,
 			[]scripted.Scene{scripted.NeverConnects(&net.DNSError{IsNotFound: true})}, []string{
 				`{"level":"WARN","operation":"send email broadcast","method":"POST","path":"/v1/broadcast/send/email","attempt":1,"duration":0,` +
-					`"delivery":"not sent"}`,
+					`"delivery":"not sent","reason":"connect"}`,
 			}},
 		{"the path of a request of one's own is left out, because it is no template", withPath,
 			[]scripted.Scene{scripted.Responds(404, scripted.Failure)}, []string{
-				`{"level":"WARN","operation":"delete tag","method":"DELETE","attempt":1,"duration":0,"delivery":"rejected","status":404}`,
+				`{"level":"WARN","operation":"delete tag","method":"DELETE","attempt":1,"duration":0,"delivery":"rejected","status":404,"reason":"404"}`,
 			}},
 	}
 	for _, test := range tests {

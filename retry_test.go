@@ -648,7 +648,7 @@ func TestContextThatEndsDuringAWaitKeepsTheLastError(t *testing.T) {
 		require.ErrorAs(t, scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend()), &answer)
 		assert.Equal(t, "No.", answer.Message)
 		assert.Equal(t, 1, answer.Attempts)
-		assert.EqualError(t, answer, "send email broadcast: 503 Service Unavailable: No.; the broadcast may have been sent")
+		assert.EqualError(t, answer, "send email broadcast: POST /v1/broadcast/send/email: 503 Service Unavailable: No.; the broadcast may have been sent")
 	})
 }
 

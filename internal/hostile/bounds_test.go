@@ -357,7 +357,7 @@ func TestBoundsOfEndlessEmptyPages(t *testing.T) {
 	assert.Equal(t, "c101", failed.Next)
 	assert.Empty(t, customers)
 	assert.Equal(t, 101, *pages)
-	scripted.RequireOneShortLine(t, err, "list customers: ", "")
+	scripted.RequireOneShortLine(t, err, "list customers: GET /v1/customers: ", "")
 }
 
 // A range over an endless list takes as much memory as a page: fifty megabytes are
