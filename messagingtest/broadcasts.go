@@ -6,7 +6,7 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// EmailBroadcast is an e-mail broadcast that was sent.
+// EmailBroadcast is an e-mail broadcast that the service accepted.
 type EmailBroadcast struct {
 	SenderEmail      string
 	SenderName       string
@@ -16,157 +16,157 @@ type EmailBroadcast struct {
 	Message          string
 	TemplateID       string
 	EmailTemplateID  string
-	// Variables are as encoding/json decodes them: numbers are float64.
+	// Variables has the types of encoding/json: numbers are float64.
 	Variables   map[string]any
 	MessageType string
-	// AllCustomers means that it went to everyone.
+	// AllCustomers reports whether the broadcast was sent to all customers.
 	AllCustomers bool
 	Recipients   []messaging.Recipient
-	// Schedule is nil for a broadcast that was sent at once. One that is due
-	// later is recorded at once as well.
+	// Schedule is nil for an immediate broadcast. A scheduled broadcast is
+	// recorded when the request arrives, not when it is due.
 	Schedule *messaging.Schedule
 }
 
-// PushBroadcast is a push notification broadcast that was sent.
+// PushBroadcast is a push notification broadcast that the service accepted.
 type PushBroadcast struct {
 	Subject            string
 	Message            string
 	WhatsAppTemplateID string
-	// AllCustomers means that it went to everyone.
+	// AllCustomers reports whether the broadcast was sent to all customers.
 	AllCustomers bool
 	Recipients   []messaging.Recipient
-	// Schedule is nil for a broadcast that was sent at once. One that is due
-	// later is recorded at once as well.
+	// Schedule is nil for an immediate broadcast. A scheduled broadcast is
+	// recorded when the request arrives, not when it is due.
 	Schedule *messaging.Schedule
 }
 
-// EmailBroadcasts returns the e-mail broadcasts that were sent, in order.
+// EmailBroadcasts returns the e-mail broadcasts that were accepted, in order.
 func (s *Server) EmailBroadcasts() []EmailBroadcast {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return copied(s.emailBroadcasts, EmailBroadcast.copy)
+	return cloneSlice(s.emailBroadcasts, EmailBroadcast.clone)
 }
 
-// PushBroadcasts returns the push notification broadcasts that were sent, in
-// order.
+// PushBroadcasts returns the push notification broadcasts that were accepted,
+// in order.
 func (s *Server) PushBroadcasts() []PushBroadcast {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return copied(s.pushBroadcasts, PushBroadcast.copy)
+	return cloneSlice(s.pushBroadcasts, PushBroadcast.clone)
 }
 
-func (s *Server) sendEmail(in received) answer {
+func (s *Server) sendEmail(in input) response {
 	body := in.body
 	broadcast := EmailBroadcast{
 		SenderEmail:     body.requiredEmail("sender_email"),
-		SenderName:      body.requiredText("sender_name"),
+		SenderName:      body.requiredString("sender_name"),
 		Email:           body.requiredEmail("email"),
-		Subject:         body.requiredText("subject"),
+		Subject:         body.requiredString("subject"),
 		CC:              body.emails("cc"),
 		BCC:             body.emails("bcc"),
 		ReplyTo:         body.emails("reply_to"),
-		Message:         body.requiredText("message"),
-		TemplateID:      body.text("template_id"),
-		EmailTemplateID: body.text("email_template_id"),
+		Message:         body.requiredString("message"),
+		TemplateID:      body.string("template_id"),
+		EmailTemplateID: body.string("email_template_id"),
 		Variables:       read[map[string]any](body, "variables", "an object"),
-		MessageType:     body.requiredText("message_type"),
+		MessageType:     body.requiredString("message_type"),
 		Schedule:        readSchedule(body),
 	}
 	broadcast.AllCustomers, broadcast.Recipients = s.readAudience(body)
 	if len(in.problems) > 0 {
-		return invalid(in.problems)
+		return invalidResponse(in.problems)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.customers.meetAll(broadcast.Recipients)
+	s.customers.upsertRecipients(broadcast.Recipients)
 	s.emailBroadcasts = append(s.emailBroadcasts, broadcast)
-	return done("Email Broadcast sent successfully", nil)
+	return successResponse("Email Broadcast sent successfully", nil)
 }
 
-func (s *Server) sendPush(in received) answer {
+func (s *Server) sendPush(in input) response {
 	body := in.body
 	broadcast := PushBroadcast{
-		Subject:            body.requiredText("subject"),
-		Message:            body.requiredText("message"),
-		WhatsAppTemplateID: body.text("whatsapp_template_id"),
+		Subject:            body.requiredString("subject"),
+		Message:            body.requiredString("message"),
+		WhatsAppTemplateID: body.string("whatsapp_template_id"),
 		Schedule:           readSchedule(body),
 	}
 	broadcast.AllCustomers, broadcast.Recipients = s.readAudience(body)
 	if len(in.problems) > 0 {
-		return invalid(in.problems)
+		return invalidResponse(in.problems)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.customers.meetAll(broadcast.Recipients)
+	s.customers.upsertRecipients(broadcast.Recipients)
 	s.pushBroadcasts = append(s.pushBroadcasts, broadcast)
-	return done("Push notification broadcast sent successfully", nil)
+	return successResponse("Push notification broadcast sent successfully", nil)
 }
 
-func (s *Server) readAudience(body object) (everyone bool, recipients []messaging.Recipient) {
-	everyone = body.boolean("all_customers")
-	elements, length := body.oneOrMore("recipients")
-	body.refuseIf(length == 0 && !everyone, "recipients", "is required when all_customers is not true")
-	return everyone, each(elements, length, func(position string) messaging.Recipient {
-		return s.readRecipient(elements.object(position))
+func (s *Server) readAudience(body object) (all bool, recipients []messaging.Recipient) {
+	all = body.boolean("all_customers")
+	elements, length := body.objectOrArray("recipients")
+	body.invalidIf(length == 0 && !all, "recipients", "is required when all_customers is not true")
+	return all, each(elements, length, func(index string) messaging.Recipient {
+		return s.readRecipient(elements.object(index))
 	})
 }
 
 func (s *Server) readRecipient(o object) messaging.Recipient {
-	recipient := messaging.Recipient{Type: messaging.RecipientType(o.requiredText("type"))}
-	customers, customerCount := o.list("customers")
-	recipient.Customers = each(customers, customerCount, func(position string) messaging.CustomerParams {
-		customer := customers.object(position)
+	recipient := messaging.Recipient{Type: messaging.RecipientType(o.requiredString("type"))}
+	customers, customerCount := o.array("customers")
+	recipient.Customers = each(customers, customerCount, func(index string) messaging.CustomerParams {
+		customer := customers.object(index)
 		params := readCustomer(customer)
 		s.customers.identifier.check(customer, params)
 		return params
 	})
-	segments, segmentCount := o.list("segments")
-	recipient.Segments = each(segments, segmentCount, segments.requiredText)
+	segments, segmentCount := o.array("segments")
+	recipient.Segments = each(segments, segmentCount, segments.requiredString)
 	switch recipient.Type {
 	case messaging.RecipientCustomer:
-		o.refuseIf(customerCount == 0, "customers", "is required when the type is customer")
+		o.invalidIf(customerCount == 0, "customers", "is required when the type is customer")
 	case messaging.RecipientSegment:
-		o.refuseIf(segmentCount == 0, "segments", "is required when the type is segment")
+		o.invalidIf(segmentCount == 0, "segments", "is required when the type is segment")
 	default:
-		o.refuseIf(true, "type", "must be customer or segment")
+		o.invalidIf(true, "type", "must be customer or segment")
 	}
 	return recipient
 }
 
-// readSchedule returns nil for a broadcast that is due at once.
+// readSchedule returns nil for an immediate broadcast.
 func readSchedule(body object) *messaging.Schedule {
-	switch body.requiredText("schedule_type") {
+	switch body.requiredString("schedule_type") {
 	case "send-now":
 		return nil
 	case "send-later":
 		date := body.object("schedule_date")
 		if !body.has("schedule_date") {
-			body.complain("schedule_date", "is required when schedule_type is send-later")
+			body.addProblem("schedule_date", "is required when schedule_type is send-later")
 			return nil
 		}
-		return &messaging.Schedule{Date: date.requiredText("schedule_date"), Timezone: date.requiredText("timezone")}
+		return &messaging.Schedule{Date: date.requiredString("schedule_date"), Timezone: date.requiredString("timezone")}
 	default:
-		body.refuseIf(true, "schedule_type", "must be send-now or send-later")
+		body.invalidIf(true, "schedule_type", "must be send-now or send-later")
 		return nil
 	}
 }
 
-func (b EmailBroadcast) copy() EmailBroadcast {
+func (b EmailBroadcast) clone() EmailBroadcast {
 	b.CC, b.BCC, b.ReplyTo = slices.Clone(b.CC), slices.Clone(b.BCC), slices.Clone(b.ReplyTo)
-	b.Variables = copiedObject(b.Variables)
-	b.Recipients = copied(b.Recipients, copiedRecipient)
-	b.Schedule = copiedPointer(b.Schedule)
+	b.Variables = cloneObject(b.Variables)
+	b.Recipients = cloneSlice(b.Recipients, cloneRecipient)
+	b.Schedule = clonePointer(b.Schedule)
 	return b
 }
 
-func (b PushBroadcast) copy() PushBroadcast {
-	b.Recipients = copied(b.Recipients, copiedRecipient)
-	b.Schedule = copiedPointer(b.Schedule)
+func (b PushBroadcast) clone() PushBroadcast {
+	b.Recipients = cloneSlice(b.Recipients, cloneRecipient)
+	b.Schedule = clonePointer(b.Schedule)
 	return b
 }
 
-func copiedRecipient(r messaging.Recipient) messaging.Recipient {
-	r.Customers = copied(r.Customers, copiedParams)
+func cloneRecipient(r messaging.Recipient) messaging.Recipient {
+	r.Customers = cloneSlice(r.Customers, cloneParams)
 	r.Segments = slices.Clone(r.Segments)
 	return r
 }

@@ -25,11 +25,11 @@ var audienceCases = []refusedCase{
 	{"no recipient beside false", `{"all_customers":false,"recipients":[]}`,
 		map[string][]string{"recipients": {"is required when all_customers is not true"}}},
 	{"recipients that are no list", `{"all_customers":false,"recipients":"everyone"}`,
-		map[string][]string{"recipients": {"must be a list"}}},
+		map[string][]string{"recipients": {"must be an array"}}},
 	{"recipients are checked beside all customers too", `{"recipients":[{"type":"nobody"}]}`,
 		map[string][]string{"recipients.0.type": {"must be customer or segment"}}},
 	{"all_customers as text", `{"all_customers":"true"}`, map[string][]string{
-		"all_customers": {"must be true or false"},
+		"all_customers": {"must be a boolean"},
 		"recipients":    {"is required when all_customers is not true"}}},
 	{"a recipient that is no object", `{"recipients":["ada@example.com"]}`, map[string][]string{
 		"recipients.0":      {"must be an object"},
@@ -55,15 +55,15 @@ var audienceCases = []refusedCase{
 			"recipients.1.customers.1.customer_id":            {"is required when there is no email"},
 			"recipients.1.customers.1.email":                  {"is required when there is no customer_id"},
 			"recipients.1.customers.2.email":                  {"must be an e-mail address"},
-			"recipients.1.customers.3.customer_id":            {"must be text"},
+			"recipients.1.customers.3.customer_id":            {"must be a string"},
 			"recipients.1.customers.3.email":                  {"is required when there is no customer_id"},
 			"recipients.1.customers.3.phone_no":               {"must be in international format, starting with +"},
-			"recipients.1.customers.3.first_name":             {"must be text"},
-			"recipients.1.customers.3.last_name":              {"must be text"},
+			"recipients.1.customers.3.first_name":             {"must be a string"},
+			"recipients.1.customers.3.last_name":              {"must be a string"},
 			"recipients.1.customers.4.customer_id":            {"is required when there is no email"},
 			"recipients.1.customers.4.email":                  {"is required when there is no customer_id"},
-			"recipients.1.customers.5.devices.0.device_type":  {"must be text"},
-			"recipients.1.customers.5.devices.0.device_token": {"must be text"},
+			"recipients.1.customers.5.devices.0.device_type":  {"must be a string"},
+			"recipients.1.customers.5.devices.0.device_token": {"must be a string"},
 			"recipients.1.customers.5.devices.1":              {"must be an object"},
 		}},
 	{"no schedule type", `{"schedule_type":null}`,
@@ -95,8 +95,8 @@ func TestEmailBroadcastsThatBreakTheRulesAreRefused(t *testing.T) {
 			}},
 		{"text that is none", `{"subject":5,"template_id":[],"email_template_id":{},"message_type":false}`,
 			map[string][]string{
-				"subject": {"must be text"}, "template_id": {"must be text"},
-				"email_template_id": {"must be text"}, "message_type": {"must be text"},
+				"subject": {"must be a string"}, "template_id": {"must be a string"},
+				"email_template_id": {"must be a string"}, "message_type": {"must be a string"},
 			}},
 		{"a key in another case is another key", `{"subject":null,"Subject":"Hello"}`,
 			map[string][]string{"subject": {"is required"}}},
@@ -110,7 +110,7 @@ func TestEmailBroadcastsThatBreakTheRulesAreRefused(t *testing.T) {
 				"reply_to.0": {"must be an e-mail address"}, "reply_to.1": {"is required"}, "reply_to.2": {"is required"},
 			}},
 		{"a list of addresses that is none", `{"cc":"a@example.com"}`,
-			map[string][]string{"cc": {"must be a list"}}},
+			map[string][]string{"cc": {"must be an array"}}},
 	}...))
 }
 
@@ -125,7 +125,7 @@ func TestPushBroadcastsThatBreakTheRulesAreRefused(t *testing.T) {
 				"schedule_type": {"is required"},
 			}},
 		{"a template id that is no text", `{"whatsapp_template_id":7}`,
-			map[string][]string{"whatsapp_template_id": {"must be text"}}},
+			map[string][]string{"whatsapp_template_id": {"must be a string"}}},
 	}...))
 }
 

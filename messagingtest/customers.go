@@ -8,12 +8,11 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Customer is a customer as the service keeps it. Its times are in UTC, to the
-// second, as they are listed.
+// Customer is a customer as the service stores it. Its times are in UTC and
+// truncated to the second, as in a list.
 type Customer struct {
-	// CustomerParams is what requests have said about the customer. Its Devices
-	// are those of all requests together; one with the token of an earlier one
-	// has taken its place.
+	// CustomerParams combines the fields of all requests that named the
+	// customer. Devices holds one device per token, the latest one.
 	messaging.CustomerParams
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
@@ -22,30 +21,30 @@ type Customer struct {
 	Extra           messaging.Extra
 }
 
-// Customers returns the customers in the order of their creation: those that
-// were added, and those that broadcasts and triggers have created.
+// Customers returns all customers in the order of their creation: those that
+// were added, and those that broadcasts and triggers created.
 func (s *Server) Customers() []Customer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return copied(s.customers.records, Customer.copy)
+	return cloneSlice(s.customers.records, Customer.clone)
 }
 
-// AddCustomers adds customers to those that the service lists. One without
-// what identifies it gets a customer id; a time that is missing becomes the
-// present. Members of Extra are listed too, and stand in for a time that is
-// missing. A customer that is there already is not looked for.
+// AddCustomers adds customers to the list of the service. A customer without an
+// identifier gets a customer id. A zero time is set to the current time, unless
+// Extra has a member for it. The members of Extra are listed too. AddCustomers
+// does not check for duplicates.
 func (s *Server) AddCustomers(customers ...messaging.Customer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range customers {
 		added := Customer{
 			CustomerParams:  c.Params(),
-			CreatedAt:       second(presentUnless(c.Extra, "customer_created_at", c.CreatedAt)),
-			UpdatedAt:       second(presentUnless(c.Extra, "updated_at", c.UpdatedAt)),
-			LastInteraction: second(presentUnless(c.Extra, "last_interaction", c.LastInteraction)),
+			CreatedAt:       truncateToSecond(timeOrNow(c.Extra, "customer_created_at", c.CreatedAt)),
+			UpdatedAt:       truncateToSecond(timeOrNow(c.Extra, "updated_at", c.UpdatedAt)),
+			LastInteraction: truncateToSecond(timeOrNow(c.Extra, "last_interaction", c.LastInteraction)),
 			Providers:       c.Providers,
 			Extra:           c.Extra,
-		}.copy()
+		}.clone()
 		if added.CustomerID == "" && (added.Email == "" || s.customers.identifier == CustomerID) {
 			added.CustomerID = s.newID()
 		}
@@ -53,20 +52,20 @@ func (s *Server) AddCustomers(customers ...messaging.Customer) {
 	}
 }
 
-func (s *Server) listCustomers(in received) answer {
+func (s *Server) listCustomers(in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	wanted := s.customers.filter(in.query.Get("customer_ids"), in.query.Get("emails"))
-	rows, meta := page(in, "customers", len(s.customers.records), wanted, func(i int) any {
+	selected := s.customers.filter(in.query.Get("customer_ids"), in.query.Get("emails"))
+	rows, meta := page(in, "customers", len(s.customers.records), selected, func(i int) any {
 		return s.customers.records[i].row()
 	})
 	if len(in.problems) > 0 {
-		return invalid(in.problems)
+		return invalidResponse(in.problems)
 	}
-	return done("Customers fetched successfully", map[string]any{"data": rows, "meta": meta})
+	return successResponse("Customers fetched successfully", map[string]any{"data": rows, "meta": meta})
 }
 
-// row is the customer as it is listed.
+// row returns the customer as an element of a list response.
 func (c *Customer) row() any {
 	return withExtra(c.Extra, map[string]any{
 		"customer_id":         c.CustomerID,
@@ -74,76 +73,77 @@ func (c *Customer) row() any {
 		"last_name":           c.LastName,
 		"email":               c.Email,
 		"phone_no":            c.PhoneNo,
-		"customer_created_at": timeText(c.CreatedAt, toTheSecond),
-		"updated_at":          timeText(c.UpdatedAt, toTheSecond),
+		"customer_created_at": formatTime(c.CreatedAt, secondLayout),
+		"updated_at":          formatTime(c.UpdatedAt, secondLayout),
 		"providers":           strings.Join(c.Providers, ","),
-		"last_interaction":    timeText(c.LastInteraction, toTheSecond),
+		"last_interaction":    formatTime(c.LastInteraction, secondLayout),
 	})
 }
 
-// readCustomer reads a customer in a request, whether or not it can be told
-// from others.
+// readCustomer reads a customer from a request. It does not check that the
+// customer has an identifier.
 func readCustomer(o object) messaging.CustomerParams {
 	params := messaging.CustomerParams{
-		CustomerID: o.text("customer_id"),
+		CustomerID: o.string("customer_id"),
 		Email:      o.email("email"),
-		FirstName:  o.text("first_name"),
-		LastName:   o.text("last_name"),
-		PhoneNo:    o.text("phone_no"),
+		FirstName:  o.string("first_name"),
+		LastName:   o.string("last_name"),
+		PhoneNo:    o.string("phone_no"),
 	}
 	if params.PhoneNo != "" && !strings.HasPrefix(params.PhoneNo, "+") {
-		o.complain("phone_no", "must be in international format, starting with +")
+		o.addProblem("phone_no", "must be in international format, starting with +")
 	}
-	devices, length := o.list("devices")
-	params.Devices = each(devices, length, func(position string) messaging.Device {
-		devices.refuseIf(!devices.has(position), position, "must be an object")
-		device := devices.object(position)
-		return messaging.Device{DeviceType: device.text("device_type"), DeviceToken: device.text("device_token")}
+	devices, length := o.array("devices")
+	params.Devices = each(devices, length, func(index string) messaging.Device {
+		devices.invalidIf(!devices.has(index), index, "must be an object")
+		device := devices.object(index)
+		return messaging.Device{DeviceType: device.string("device_type"), DeviceToken: device.string("device_token")}
 	})
 	return params
 }
 
-// check complains about a customer that can't be told from others.
+// check reports a problem if the customer has no identifier.
 func (id Identifier) check(o object, params messaging.CustomerParams) {
 	switch id {
 	case CustomerID:
-		o.refuseIf(params.CustomerID == "", "customer_id", "is required, since it identifies customers")
+		o.invalidIf(params.CustomerID == "", "customer_id", "is required as the customer identifier")
 	case Email:
-		o.refuseIf(params.Email == "", "email", "is required, since it identifies customers")
+		o.invalidIf(params.Email == "", "email", "is required as the customer identifier")
 	default:
 		neither := params.CustomerID == "" && params.Email == ""
-		o.refuseIf(neither, "customer_id", "is required when there is no email")
-		o.refuseIf(neither, "email", "is required when there is no customer_id")
+		o.invalidIf(neither, "customer_id", "is required when there is no email")
+		o.invalidIf(neither, "email", "is required when there is no customer_id")
 	}
 }
 
-// customerBook is the customers in the order of their creation. Every customer
-// keeps its position.
-type customerBook struct {
-	identifier    Identifier // "" for either
+// customerStore holds the customers in the order of their creation. The index of
+// a customer never changes.
+type customerStore struct {
+	identifier    Identifier // "" if a customer id or an e-mail address identifies
 	records       []Customer
 	byID, byEmail map[string]int
 }
 
-// find returns the position of the customer that a request is about.
-func (b *customerBook) find(id, email string) (i int, known bool) {
+// find returns the index of the customer with the given identifiers.
+func (b *customerStore) find(id, email string) (i int, ok bool) {
 	if b.identifier != Email {
-		i, known = b.byID[id]
+		i, ok = b.byID[id]
 	}
-	if !known && b.identifier != CustomerID {
-		i, known = b.byEmail[strings.ToLower(email)]
+	if !ok && b.identifier != CustomerID {
+		i, ok = b.byEmail[strings.ToLower(email)]
 	}
-	return i, known
+	return i, ok
 }
 
-func (b *customerBook) add(c Customer) int {
+func (b *customerStore) add(c Customer) int {
 	b.records = append(b.records, c)
 	b.index(len(b.records) - 1)
 	return len(b.records) - 1
 }
 
-// index lets a customer be found, unless one before it is found in its place.
-func (b *customerBook) index(i int) {
+// index makes the customer available to find. If two customers share an
+// identifier, find returns the first.
+func (b *customerStore) index(i int) {
 	if b.byID == nil {
 		b.byID, b.byEmail = make(map[string]int), make(map[string]int)
 	}
@@ -156,7 +156,7 @@ func (b *customerBook) index(i int) {
 	}
 }
 
-func (b *customerBook) unindex(i int) {
+func (b *customerStore) unindex(i int) {
 	c := &b.records[i]
 	if b.byID[c.CustomerID] == i {
 		delete(b.byID, c.CustomerID)
@@ -166,19 +166,19 @@ func (b *customerBook) unindex(i int) {
 	}
 }
 
-func (b *customerBook) meetAll(recipients []messaging.Recipient) {
+func (b *customerStore) upsertRecipients(recipients []messaging.Recipient) {
 	for _, recipient := range recipients {
 		for _, params := range recipient.Customers {
-			b.meet(params)
+			b.upsert(params)
 		}
 	}
 }
 
-// meet creates the customer, or updates it by what the request says about it.
-func (b *customerBook) meet(params messaging.CustomerParams) {
-	at := second(time.Now())
-	i, known := b.find(params.CustomerID, params.Email)
-	if !known {
+// upsert updates the customer that params identifies, or creates it.
+func (b *customerStore) upsert(params messaging.CustomerParams) {
+	at := truncateToSecond(time.Now())
+	i, found := b.find(params.CustomerID, params.Email)
+	if !found {
 		i = b.add(Customer{CreatedAt: at})
 	}
 	if holder, taken := b.byEmail[strings.ToLower(params.Email)]; taken && holder != i && b.identifier == "" {
@@ -198,14 +198,14 @@ func (b *customerBook) meet(params messaging.CustomerParams) {
 	b.index(i)
 }
 
-// set changes a field by one that a request gives, which an empty one is not.
+// set sets the field to value. An empty value leaves it unchanged.
 func set(field *string, value string) {
 	if value != "" {
 		*field = value
 	}
 }
 
-// store adds a device, or replaces the one with the same token.
+// store adds a device or replaces the device with the same token.
 func (c *Customer) store(device messaging.Device) {
 	for i := range c.Devices {
 		if c.Devices[i].DeviceToken == device.DeviceToken {
@@ -216,26 +216,26 @@ func (c *Customer) store(device messaging.Device) {
 	c.Devices = append(c.Devices, device)
 }
 
-// filter returns which customers two comma-separated lists select together. An
-// empty list selects everybody.
-func (b *customerBook) filter(ids, emails string) func(i int) bool {
-	wantedIDs := strings.Split(ids, ",")
-	wantedEmails := strings.Split(strings.ToLower(emails), ",")
+// filter returns a function that reports whether a customer matches both
+// comma-separated lists. An empty list matches every customer.
+func (b *customerStore) filter(ids, emails string) func(i int) bool {
+	selectedIDs := strings.Split(ids, ",")
+	selectedEmails := strings.Split(strings.ToLower(emails), ",")
 	return func(i int) bool {
 		c := &b.records[i]
-		return (ids == "" || c.CustomerID != "" && slices.Contains(wantedIDs, c.CustomerID)) &&
-			(emails == "" || c.Email != "" && slices.Contains(wantedEmails, strings.ToLower(c.Email)))
+		return (ids == "" || c.CustomerID != "" && slices.Contains(selectedIDs, c.CustomerID)) &&
+			(emails == "" || c.Email != "" && slices.Contains(selectedEmails, strings.ToLower(c.Email)))
 	}
 }
 
-func (c Customer) copy() Customer {
-	c.CustomerParams = copiedParams(c.CustomerParams)
+func (c Customer) clone() Customer {
+	c.CustomerParams = cloneParams(c.CustomerParams)
 	c.Providers = slices.Clone(c.Providers)
-	c.Extra = copiedExtra(c.Extra)
+	c.Extra = cloneExtra(c.Extra)
 	return c
 }
 
-func copiedParams(p messaging.CustomerParams) messaging.CustomerParams {
+func cloneParams(p messaging.CustomerParams) messaging.CustomerParams {
 	p.Devices = slices.Clone(p.Devices)
 	return p
 }

@@ -113,7 +113,7 @@ func TestTheIdentifierIsRequired(t *testing.T) {
 			s := messagingtest.NewServer(t, messagingtest.WithIdentifier(test.identifier))
 			refused := meet(t, s, test.customer)
 			path := "recipients.0.customers.0." + string(test.identifier)
-			assert.Equal(t, map[string][]string{path: {"is required, since it identifies customers"}}, refused.problems(t))
+			assert.Equal(t, map[string][]string{path: {"is required as the customer identifier"}}, refused.problems(t))
 		})
 	}
 }
@@ -211,7 +211,7 @@ func TestAnExtraThatIsNoJSONIsNamedInA500(t *testing.T) {
 	s.AddCustomers(messaging.Customer{Email: "ada@example.com", Extra: messaging.Extra{"score": json.RawMessage(`{`)}})
 	failed := get(t, s, "/v1/customers")
 	assert.Equal(t, http.StatusInternalServerError, failed.StatusCode)
-	assert.Contains(t, failed.Body, "A record can't be written")
+	assert.Contains(t, failed.Body, "cannot encode a record")
 }
 
 func TestTheTimesOfACustomer(t *testing.T) {

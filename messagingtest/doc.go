@@ -1,6 +1,6 @@
-// Package messagingtest is the messaging and events service in memory: for the
-// tests of programs that use package messaging, and for trying it out without an
-// account.
+// Package messagingtest provides an in-memory messaging and events service. It
+// is for tests of programs that use package messaging, and for trying package
+// messaging without an account.
 //
 //	func TestOrdersAreConfirmed(t *testing.T) {
 //		service := messagingtest.NewServer(t)
@@ -12,34 +12,39 @@
 //		assert.Equal(t, "Order A-1001", service.EmailBroadcasts()[0].Subject)
 //	}
 //
-// A [Server] keeps state: a broadcast or a trigger creates the customers that it
-// names or updates them, an event that was created can be triggered and listed.
-// What was carried out can be read back with [Server.EmailBroadcasts],
-// [Server.PushBroadcasts], [Server.Triggers] and [Server.Customers], and every
-// request as it came, refused ones included, with [Server.Requests].
+// A [Server] keeps state. A broadcast or a trigger creates or updates the
+// customers that it names. An event that was created can be triggered and
+// listed. [Server.EmailBroadcasts], [Server.PushBroadcasts], [Server.Triggers]
+// and [Server.Customers] return what the service has carried out.
+// [Server.Requests] returns every request, including those that were refused.
 //
 // # Failures
 //
-// [Server.FailNext] makes the next requests fail, in the ways that a program
-// has to be ready for. The awkward one is [AnswerLost]: the broadcast goes out,
-// and the caller never hears of it.
+// [Server.FailNext] makes the next requests fail. A [Fault] says how. The most
+// important one is [AnswerLost]: the service sends the broadcast, but the caller
+// does not receive the response.
 //
 //	service.FailNext(1, messagingtest.AnswerLost())
 //
 // # What is checked
 //
-// Requests are held against the rules of the service by code that shares nothing
-// with the client. One that breaks them is answered 422 and changes nothing; the
-// answer lists every problem under the path of its field, such as
-// recipients.0.customers.1.email, where a single recipient counts as
-// recipients.0. A request over 64 MiB is answered 413, a body that is not
-// announced as application/json 415, one that is not a JSON object 400, a missing
-// or wrong API key 401, an unknown path 404, and a known one with another method
-// 405.
+// The server validates requests by the rules of the service. Its code is
+// independent of the client's validation. An invalid request changes nothing.
+// Its response has status 422 and lists every problem under the path of the
+// field, such as recipients.0.customers.1.email. The path of a single recipient
+// starts with recipients.0 too. The other status codes of refused requests are:
 //
-// Two things pass on purpose. A value of a timestamp parameter in any form but
-// 2006-01-02T15:04:05Z is skipped, as the service does: the event is triggered
-// without it, and [Trigger] lists it as Skipped. And what the service has no
-// stated rule for is taken as it comes: values of other parameters, template
+//   - 400: the body is not a JSON object, or the query is malformed
+//   - 401: the API key is missing or wrong
+//   - 404: the path is unknown
+//   - 405: the path does not allow the method
+//   - 413: the body is larger than 64 MiB
+//   - 415: the Content-Type is not application/json
+//
+// The server accepts two kinds of questionable values, as the service does. It
+// skips the value of a timestamp parameter that is not in the form
+// 2006-01-02T15:04:05Z: it triggers the event without the value and lists the
+// parameter in the Skipped field of the [Trigger]. It does not check values for
+// which the service documents no rule: values of other parameters, template
 // variables, schedule dates and time zones.
 package messagingtest

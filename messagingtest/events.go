@@ -8,9 +8,10 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// AddEvents adds event definitions to those that the service lists and triggers.
-// One without an id gets a uuid, and one without a time of creation the present.
-// Members of Extra are listed too, and stand in for a time that is missing.
+// AddEvents adds event definitions to the list of the service. They can be
+// triggered too. An event without an id gets a UUID. A zero CreatedAt is set to
+// the current time, unless Extra has a created_at member. The members of Extra
+// are listed too.
 func (s *Server) AddEvents(events ...messaging.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,71 +19,72 @@ func (s *Server) AddEvents(events ...messaging.Event) {
 		if event.ID == "" {
 			event.ID = s.newID()
 		}
-		event.CreatedAt = presentUnless(event.Extra, "created_at", event.CreatedAt)
+		event.CreatedAt = timeOrNow(event.Extra, "created_at", event.CreatedAt)
 		event.Parameters = slices.Clone(event.Parameters)
 		for i := range event.Parameters {
 			event.Parameters[i].Type = lower(event.Parameters[i].Type)
 		}
-		event.Extra = copiedExtra(event.Extra)
+		event.Extra = cloneExtra(event.Extra)
 		s.events = append(s.events, event)
 	}
 }
 
-func (s *Server) createEvent(in received) answer {
+func (s *Server) createEvent(in input) response {
 	event := messaging.Event{
-		Name:        in.body.requiredText("name"),
-		Description: in.body.requiredText("description"),
+		Name:        in.body.requiredString("name"),
+		Description: in.body.requiredString("description"),
 		Parameters:  readParameters(in.body),
 		CreatedAt:   time.Now(),
 	}
 	if len(in.problems) > 0 {
-		return invalid(in.problems)
+		return invalidResponse(in.problems)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	event.ID = s.newID()
 	s.events = append(s.events, event)
-	return done("Event created successfully", eventRow(event))
+	return successResponse("Event created successfully", eventRow(event))
 }
 
-// readParameters reads what an event takes, which may be nothing but has to be
-// said.
+// readParameters reads the parameters of an event. The array is required, but it
+// may be empty.
 func readParameters(body object) []messaging.EventParameter {
-	elements, length := body.list("parameters")
-	body.refuseIf(!body.has("parameters"), "parameters", "is required")
+	elements, length := body.array("parameters")
+	body.invalidIf(!body.has("parameters"), "parameters", "is required")
 	names := make(map[string]bool, length)
-	return each(elements, length, func(position string) messaging.EventParameter {
-		o := elements.object(position)
+	return each(elements, length, func(index string) messaging.EventParameter {
+		o := elements.object(index)
 		parameter := messaging.EventParameter{
-			Name:     o.requiredText("name"),
-			Type:     lower(messaging.ParameterType(o.requiredText("type"))),
+			Name:     o.requiredString("name"),
+			Type:     lower(messaging.ParameterType(o.requiredString("type"))),
 			Required: o.boolean("required"),
 		}
-		o.refuseIf(isReserved(parameter.Name), "name", "is the name of a key that every payload has")
-		o.refuseIf(names[parameter.Name], "name", "is a duplicate")
+		o.invalidIf(isReserved(parameter.Name), "name", "is reserved")
+		o.invalidIf(names[parameter.Name], "name", "duplicates an earlier parameter")
 		names[parameter.Name] = true
 		return parameter
 	})
 }
 
-// isReserved reports whether a key of a payload is about the customer.
+// isReserved reports whether a payload key identifies the customer and so cannot
+// be a parameter.
 func isReserved(key string) bool { return key == "email" || key == "customer" }
 
 func lower(t messaging.ParameterType) messaging.ParameterType {
 	return messaging.ParameterType(strings.ToLower(string(t)))
 }
 
-func (s *Server) listEvents(in received) answer {
+func (s *Server) listEvents(in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rows, meta := page(in, "events", len(s.events), everyone, func(i int) any { return eventRow(s.events[i]) })
+	rows, meta := page(in, "events", len(s.events), selectAll, func(i int) any { return eventRow(s.events[i]) })
 	if len(in.problems) > 0 {
-		return invalid(in.problems)
+		return invalidResponse(in.problems)
 	}
-	return listed("Company events fetched successfully", rows, meta)
+	return listResponse("Company events fetched successfully", rows, meta)
 }
 
-// eventRow is an event as it is listed.
+// eventRow returns the event as an element of a list response.
 func eventRow(e messaging.Event) any {
 	parameters := make([]map[string]any, len(e.Parameters))
 	for i, p := range e.Parameters {
@@ -93,6 +95,6 @@ func eventRow(e messaging.Event) any {
 		"name":        e.Name,
 		"description": e.Description,
 		"parameters":  parameters,
-		"created_at":  timeText(e.CreatedAt, toTheMicrosecond),
+		"created_at":  formatTime(e.CreatedAt, microsecondLayout),
 	})
 }

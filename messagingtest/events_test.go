@@ -22,20 +22,20 @@ func TestEventsThatBreakTheRulesAreRefused(t *testing.T) {
 		{"everything that is missing is told at once", `{"name":null,"description":"","parameters":null}`,
 			map[string][]string{"name": {"is required"}, "description": {"is required"}, "parameters": {"is required"}}},
 		{"parameters that are no list", `{"parameters":{"name":"order"}}`,
-			map[string][]string{"parameters": {"must be a list"}}},
+			map[string][]string{"parameters": {"must be an array"}}},
 		{"parameters that are incomplete, or of the wrong kind", `{"parameters":[{},"order",{"name":1,"type":2,"required":"yes"}]}`,
 			map[string][]string{
 				"parameters.0.name": {"is required"}, "parameters.0.type": {"is required"},
 				"parameters.1": {"must be an object"}, "parameters.1.name": {"is required"}, "parameters.1.type": {"is required"},
-				"parameters.2.name": {"must be text"}, "parameters.2.type": {"must be text"},
-				"parameters.2.required": {"must be true or false"},
+				"parameters.2.name": {"must be a string"}, "parameters.2.type": {"must be a string"},
+				"parameters.2.required": {"must be a boolean"},
 			}},
 		{"a name that is there twice", `{"parameters":[{"name":"order","type":"text"},{"name":"Order","type":"text"},{"name":"order","type":"numeric"}]}`,
-			map[string][]string{"parameters.2.name": {"is a duplicate"}}},
+			map[string][]string{"parameters.2.name": {"duplicates an earlier parameter"}}},
 		{"a name that the payload needs", `{"parameters":[{"name":"email","type":"text"},{"name":"customer","type":"text"}]}`,
 			map[string][]string{
-				"parameters.0.name": {"is the name of a key that every payload has"},
-				"parameters.1.name": {"is the name of a key that every payload has"},
+				"parameters.0.name": {"is reserved"},
+				"parameters.1.name": {"is reserved"},
 			}},
 	})
 	page, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})

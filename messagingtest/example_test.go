@@ -127,5 +127,5 @@ func ExampleWithIdentifier() {
 	if errors.As(err, &refused) {
 		fmt.Println(refused.StatusCode, refused.Fields[0])
 	}
-	// Output: 422 recipients.0.customers.0.customer_id is required, since it identifies customers
+	// Output: 422 recipients.0.customers.0.customer_id is required as the customer identifier
 }

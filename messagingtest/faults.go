@@ -10,83 +10,86 @@ import (
 	"time"
 )
 
-// Fault is a way for a request to fail; see [Status], [RateLimited], [NotReached],
-// [AnswerLost], [Malformed] and [Slow]. The zero Fault is none: in a sequence of
-// [Server.FailNext] it lets requests pass.
+// Fault is a way for a request to fail. Create one with [Status], [RateLimited],
+// [NotReached], [AnswerLost], [Malformed] or [Slow]. The zero Fault has no
+// effect: [Server.FailNext] with it lets requests succeed.
 type Fault struct {
-	delay      time.Duration
-	instead    *answer // of carrying the request out
-	afterwards *answer // in place of the service's own
-	answerLost bool
-	notReached bool
+	delay        time.Duration
+	rejection    *response // the request is not carried out
+	replacement  *response // the request is carried out, and its response is replaced
+	responseLost bool
+	notReached   bool
 }
 
-// FailNext makes the next n requests fail, whatever they ask for. Calls queue
-// up: each is about the requests after those of the call before.
+// FailNext makes the next n requests fail, regardless of their operation. The
+// faults of successive calls are queued.
 //
-// A request from a client that [Server.Client] returned takes its fault when it is
-// sent, any other request when it arrives. A client that repeats a request uses up
-// one fault for each attempt. Note that net/http itself repeats a GET, within an
-// attempt, when it loses the response on a connection that was used before. From
-// a client of Server.Client, such a repetition has no fault and passes; from any
-// other client, it takes the next fault.
+// A request from a client that [Server.Client] returned takes its fault when it
+// is sent. Any other request takes its fault when it arrives. A client that
+// retries takes one fault per attempt.
+//
+// Within one attempt, net/http itself may send a GET again, if it loses the
+// response on a reused connection. If the client is from Server.Client, that
+// truncateToSecond request takes no fault and succeeds. With any other client, it takes
+// the next fault.
 func (s *Server) FailNext(n int, f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults.add(n, f)
 }
 
-// Status answers with a status code from 200 to 599, and does not carry the
-// request out. The body is what is given, or else a JSON object with success
-// false and the name of the status as its message. Status panics on a code that
-// can't be answered with.
+// Status responds with the given status code, and does not carry out the
+// request. The response body is the concatenation of body. Without body, it is a
+// JSON object whose success is false and whose message is the text of the
+// status. Status panics if code is not from 200 to 599.
 func Status(code int, body ...string) Fault {
 	if code < 200 || code > 599 {
 		panic(fmt.Sprintf("messagingtest: Status(%d): must be from 200 to 599", code))
 	}
-	a := refusal(code, http.StatusText(code))
+	r := errorResponse(code, http.StatusText(code))
 	if len(body) > 0 {
-		a.body = []byte(strings.Join(body, ""))
+		r.body = []byte(strings.Join(body, ""))
 	}
-	return Fault{instead: &a}
+	return Fault{rejection: &r}
 }
 
-// RateLimited answers 429 and does not carry the request out. The Retry-After
-// header asks for a wait of after, in whole seconds, rounded up.
+// RateLimited responds with status 429, and does not carry out the request. The
+// Retry-After header is after, rounded up to whole seconds.
 func RateLimited(after time.Duration) Fault {
-	a := refusal(http.StatusTooManyRequests, http.StatusText(http.StatusTooManyRequests))
-	a.retryAfter = strconv.Itoa(int(math.Ceil(max(0, after).Seconds())))
-	return Fault{instead: &a}
+	r := errorResponse(http.StatusTooManyRequests, http.StatusText(http.StatusTooManyRequests))
+	r.retryAfter = strconv.Itoa(int(math.Ceil(max(0, after).Seconds())))
+	return Fault{rejection: &r}
 }
 
-// NotReached lets no connection come about: the request is refused before it is
-// sent, which the client can prove. A client repeats such a request, a send too,
-// so that it takes as many of these as the client has attempts to see it fail.
+// NotReached refuses the connection, so the client can prove that the request
+// was not sent. The client retries such a request, even a send. For the call to
+// fail, every attempt needs this fault.
 //
-// It needs the transport that [Server.Client] installs. Of a client with a
-// transport of its own the request does arrive; it is not carried out, and the
-// connection is dropped, so that the client can't know.
+// NotReached requires the transport that [Server.Client] installs. With another
+// transport the request does arrive. It is not carried out, and the connection
+// is closed without a response, so the client reports an unknown delivery.
 func NotReached() Fault { return Fault{notReached: true} }
 
-// Malformed carries the request out, and then answers 200 with body as it stands:
-// half an answer, or the page of a proxy. Whether the client can know that the
-// request was carried out depends on what the body says.
+// Malformed carries out the request, and then responds with status 200 and the
+// given body, such as truncated JSON or the HTML page of a proxy. Whether the
+// client can know that the request was carried out depends on the body.
 func Malformed(body string) Fault {
-	return Fault{afterwards: &answer{status: http.StatusOK, body: []byte(body)}}
+	return Fault{replacement: &response{status: http.StatusOK, body: []byte(body)}}
 }
 
-// AnswerLost carries the request out, and then drops the connection without an
-// answer. The client can't know that the broadcast was sent.
-func AnswerLost() Fault { return Fault{answerLost: true} }
+// AnswerLost carries out the request, and then closes the connection without a
+// response. The client cannot know whether the broadcast was sent.
+func AnswerLost() Fault { return Fault{responseLost: true} }
 
-// Slow lets the request wait for d, or until the client gives up, and then goes
-// on as usual. The request is carried out in either case: a client that has run
-// into its timeout can't know that the broadcast was sent. To look at what was
-// carried out after the client gave up, call [Server.Close] first.
+// Slow delays the request by d, or until the client cancels it. The request is
+// carried out in both cases, so a client that timed out cannot know whether the
+// broadcast was sent. To inspect what was carried out after a client gave up,
+// call [Server.Close] first.
 func Slow(d time.Duration) Fault { return Fault{delay: d} }
 
-// hold waits for as long as the fault asks for.
-func (f Fault) hold(ctx context.Context, closing <-chan struct{}) {
+// wait waits for the delay of the fault. It returns early when the request is
+// canceled or the server closes.
+func (f Fault) wait(ctx context.Context, closing <-chan struct{}) {
 	if f.delay <= 0 {
 		return
 	}
@@ -99,9 +102,10 @@ func (f Fault) hold(ctx context.Context, closing <-chan struct{}) {
 	}
 }
 
-// faultQueue is the faults to come, each with the number of requests it is for.
+// faultQueue holds the faults of the next requests.
 type faultQueue []queuedFault
 
+// queuedFault is a fault and the number of requests that it applies to.
 type queuedFault struct {
 	left  int
 	fault Fault
@@ -113,7 +117,7 @@ func (q *faultQueue) add(n int, f Fault) {
 	}
 }
 
-// next takes the fault of the next request off the queue.
+// next removes and returns the fault of the next request.
 func (q *faultQueue) next() Fault {
 	if len(*q) == 0 {
 		return Fault{}

@@ -13,10 +13,10 @@ import (
 // route is one operation of the service.
 type route struct {
 	method, path string
-	serve        func(*Server, received) answer
+	serve        func(*Server, input) response
 }
 
-// routes are all operations of the service.
+// routes lists all operations of the service.
 var routes = []route{
 	{http.MethodPost, "/v1/broadcast/send/email", (*Server).sendEmail},
 	{http.MethodPost, "/v1/broadcast/send/push-notification", (*Server).sendPush},
@@ -27,47 +27,46 @@ var routes = []route{
 	{http.MethodGet, "/v1/messaging/transactional", (*Server).listTransactional},
 }
 
-// received is what an operation works on: the body of a POST or the query of a
-// GET, and the place for what is wrong with it.
-type received struct {
+// input is the input of an operation: the body of a POST or the query of a GET.
+// The operation adds the problems that it finds to problems.
+type input struct {
 	body     object
 	query    url.Values
 	problems problems
 }
 
-// maxRequestBody is the largest body that is read.
 const maxRequestBody = 64 << 20
 
-// serve takes a request through its fault, its operation and the record of both.
+// serve records a request, applies its fault and carries out its operation.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBody))
 	if err != nil {
 		body = nil
 	}
-	number, fault := s.arrive(r, body)
-	if fault.notReached { // the client has a transport of its own
+	i, fault := s.recordRequest(r, body)
+	if fault.notReached { // the client does not use the transport of the server
 		panic(http.ErrAbortHandler)
 	}
-	fault.hold(r.Context(), s.closing)
-	a := s.answer(r, body, err, fault)
-	if fault.answerLost {
+	fault.wait(r.Context(), s.closing)
+	resp := s.respond(r, body, err, fault)
+	if fault.responseLost {
 		panic(http.ErrAbortHandler)
 	}
-	if fault.afterwards != nil {
-		a = *fault.afterwards
+	if fault.replacement != nil {
+		resp = *fault.replacement
 	}
-	s.answered(number, a.status)
-	a.write(w)
+	s.recordStatus(i, resp.status)
+	resp.write(w)
 }
 
-// arrive records a request, less its ticket, and returns the fault that is meant
-// for it. A request without a ticket takes its fault off the queue here.
-func (s *Server) arrive(r *http.Request, body []byte) (number int, fault Fault) {
+// recordRequest records a request without its ticket, and returns its index and
+// its fault. A request without a valid ticket takes the next fault of the queue.
+func (s *Server) recordRequest(r *http.Request, body []byte) (i int, fault Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	request := newRequest(r, body)
-	fault, known := s.useTicket(r.Header.Get(ticketHeader))
-	if known {
+	fault, ok := s.useTicket(r.Header.Get(ticketHeader))
+	if ok {
 		request.Header.Del(ticketHeader)
 	} else {
 		fault = s.faults.next()
@@ -76,29 +75,28 @@ func (s *Server) arrive(r *http.Request, body []byte) (number int, fault Fault) 
 	return len(s.requests) - 1, fault
 }
 
-// answered records the status that a request is answered with.
-func (s *Server) answered(number, status int) {
+func (s *Server) recordStatus(i, status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests[number].StatusCode = status
+	s.requests[i].StatusCode = status
 }
 
-func (s *Server) answer(r *http.Request, body []byte, bodyErr error, fault Fault) answer {
+func (s *Server) respond(r *http.Request, body []byte, bodyErr error, fault Fault) response {
 	var tooLarge *http.MaxBytesError
 	switch {
-	case fault.instead != nil:
-		return *fault.instead
+	case fault.rejection != nil:
+		return *fault.rejection
 	case errors.As(bodyErr, &tooLarge):
-		return refusal(http.StatusRequestEntityTooLarge, "The body is larger than 64 MiB")
+		return errorResponse(http.StatusRequestEntityTooLarge, "body is larger than 64 MiB")
 	case bodyErr != nil:
-		return refusal(http.StatusBadRequest, "The body was broken off")
+		return errorResponse(http.StatusBadRequest, "cannot read the body")
 	}
 	operation, refused := find(r.Method, r.URL.Path)
 	switch {
 	case operation == nil:
 		return refused
 	case r.Header.Get("X-Authorization") != apiKey:
-		return refusal(http.StatusUnauthorized, "The API key in X-Authorization is missing or wrong")
+		return errorResponse(http.StatusUnauthorized, "missing or invalid API key in X-Authorization")
 	case r.Method == http.MethodPost:
 		return s.post(operation, r, body)
 	default:
@@ -106,42 +104,43 @@ func (s *Server) answer(r *http.Request, body []byte, bodyErr error, fault Fault
 	}
 }
 
-// find returns the operation at a path, or the answer where there is none.
-func find(method, path string) (*route, answer) {
+// find returns the route of a request. If there is none, it returns nil and a
+// 404 or 405 response.
+func find(method, path string) (*route, response) {
 	var allowed []string
 	for i, route := range routes {
 		if route.path != path {
 			continue
 		}
 		if route.method == method {
-			return &routes[i], answer{}
+			return &routes[i], response{}
 		}
 		allowed = append(allowed, route.method)
 	}
 	if len(allowed) == 0 {
-		return nil, refusal(http.StatusNotFound, "There is nothing at this path")
+		return nil, errorResponse(http.StatusNotFound, "no such path")
 	}
-	refused := refusal(http.StatusMethodNotAllowed, "The path does not take this method")
+	refused := errorResponse(http.StatusMethodNotAllowed, "method not allowed")
 	refused.allow = strings.Join(allowed, ", ")
 	return nil, refused
 }
 
-func (s *Server) post(operation *route, r *http.Request, body []byte) answer {
+func (s *Server) post(operation *route, r *http.Request, body []byte) response {
 	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType != "application/json" {
-		return refusal(http.StatusUnsupportedMediaType, "The Content-Type is not application/json")
+		return errorResponse(http.StatusUnsupportedMediaType, "Content-Type is not application/json")
 	}
-	in := received{problems: make(problems)}
+	in := input{problems: make(problems)}
 	in.body.problems = in.problems
 	if err := json.Unmarshal(body, &in.body.members); err != nil || in.body.members == nil {
-		return refusal(http.StatusBadRequest, "The body is not a JSON object")
+		return errorResponse(http.StatusBadRequest, "body is not a JSON object")
 	}
 	return operation.serve(s, in)
 }
 
-func (s *Server) get(operation *route, r *http.Request) answer {
+func (s *Server) get(operation *route, r *http.Request) response {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return refusal(http.StatusBadRequest, "The query is malformed")
+		return errorResponse(http.StatusBadRequest, "malformed query")
 	}
-	return operation.serve(s, received{query: query, problems: make(problems)})
+	return operation.serve(s, input{query: query, problems: make(problems)})
 }

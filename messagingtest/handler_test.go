@@ -72,7 +72,7 @@ func TestABodyThatIsNotAJSONObjectIs400(t *testing.T) {
 		t.Run(body, func(t *testing.T) {
 			refused := post(t, s, "/v1/events", body)
 			assert.Equal(t, http.StatusBadRequest, refused.StatusCode)
-			assert.JSONEq(t, `{"success":false,"message":"The body is not a JSON object"}`, refused.Body)
+			assert.JSONEq(t, `{"success":false,"message":"body is not a JSON object"}`, refused.Body)
 		})
 	}
 }

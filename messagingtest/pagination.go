@@ -8,10 +8,9 @@ import (
 	"strconv"
 )
 
-// defaultPerPage is the page size where the query names none.
 const defaultPerPage = 20
 
-// pageMeta says where a page stands in its list.
+// pageMeta is the meta object of a list response.
 type pageMeta struct {
 	HasNextPage    bool    `json:"has_next_page"`
 	HasPrevPage    bool    `json:"has_prev_page"`
@@ -20,98 +19,98 @@ type pageMeta struct {
 	PerPage        int     `json:"per_page"`
 }
 
-// cursor is a place between two records of a list, and which way to read from
-// there. Records keep their positions, so it stays right when more are added.
+// cursor is a position between two records of a list, and a direction. It stays
+// valid when records are added, since they are added at the end.
 type cursor struct {
 	list     string
 	backward bool
-	position int // of the record after it
+	position int // the index of the record after the cursor
 }
 
-// String writes the cursor as clients see it: a text with a checksum, so that
-// one that a client has cut or made up is noticed.
+// String returns the form of the cursor that clients see. It has a checksum, so
+// the server detects cursors that were modified or made up.
 func (c cursor) String() string {
 	text := fmt.Sprintf("%s %t %d", c.list, c.backward, c.position)
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%08x %s", crc32.ChecksumIEEE([]byte(text)), text))
 }
 
-// parseCursor reads a cursor that was given out for a list of that length or
-// shorter. One is given out only where there is a record to go on with.
-func parseCursor(text, list string, length int) (c cursor, known bool) {
-	decoded, _ := base64.RawURLEncoding.DecodeString(text)
+// parseCursor parses a cursor of a list of the given length. It reports whether
+// the cursor is valid. The server returns a cursor only if a record follows it.
+func parseCursor(s, list string, length int) (c cursor, ok bool) {
+	decoded, _ := base64.RawURLEncoding.DecodeString(s)
 	var checksum uint32
 	_, _ = fmt.Sscanf(string(decoded), "%08x %s %t %d", &checksum, &c.list, &c.backward, &c.position)
-	return c, c.String() == text && c.list == list && c.position < length
+	return c, c.String() == s && c.list == list && c.position < length
 }
 
-// page returns the rows that the query asks for, and where they stand. What is
-// wrong with the query goes to the problems of the request.
-func page(in received, list string, length int, wanted func(i int) bool, row func(i int) any) ([]any, *pageMeta) {
+// page returns the rows of the page that the query requests, and the meta of the
+// page. If the query is invalid, it adds to in.problems and returns nil.
+func page(in input, list string, length int, selected func(i int) bool, row func(i int) any) ([]any, *pageMeta) {
 	perPage, from := in.page(list, length)
 	if len(in.problems) > 0 {
 		return nil, nil
 	}
-	positions, start, end := window(from, perPage, length, wanted)
+	indexes, start, end := window(from, perPage, length, selected)
 	meta := &pageMeta{PerPage: perPage}
 	for i := start - 1; i >= 0 && !meta.HasPrevPage; i-- {
-		meta.HasPrevPage = wanted(i)
+		meta.HasPrevPage = selected(i)
 	}
 	for i := end; i < length && !meta.HasNextPage; i++ {
-		meta.HasNextPage = wanted(i)
+		meta.HasNextPage = selected(i)
 	}
 	if meta.HasPrevPage {
-		text := cursor{list, true, start}.String()
-		meta.PrevPageCursor = &text
+		prev := cursor{list, true, start}.String()
+		meta.PrevPageCursor = &prev
 	}
 	if meta.HasNextPage {
-		text := cursor{list, false, end}.String()
-		meta.NextPageCursor = &text
+		next := cursor{list, false, end}.String()
+		meta.NextPageCursor = &next
 	}
-	rows := make([]any, len(positions))
-	for i, position := range positions {
-		rows[i] = row(position)
+	rows := make([]any, len(indexes))
+	for i, index := range indexes {
+		rows[i] = row(index)
 	}
 	return rows, meta
 }
 
-// page reads the part of a query that every list has.
-func (in received) page(list string, length int) (perPage int, from cursor) {
+// page reads the query parameters that all lists share.
+func (in input) page(list string, length int) (perPage int, from cursor) {
 	perPage = defaultPerPage
 	if in.query.Has("per_page") {
 		var err error
 		if perPage, err = strconv.Atoi(in.query.Get("per_page")); err != nil || perPage < 1 {
-			in.problems["per_page"] = []string{"must be a positive whole number"}
+			in.problems["per_page"] = []string{"must be a positive integer"}
 		}
 	}
-	if text := in.query.Get("cursor"); text != "" {
-		var known bool
-		if from, known = parseCursor(text, list, length); !known {
+	if s := in.query.Get("cursor"); s != "" {
+		var ok bool
+		if from, ok = parseCursor(s, list, length); !ok {
 			in.problems["cursor"] = []string{"is not a cursor of this list"}
 		}
 	}
 	return perPage, from
 }
 
-// window returns the positions of the wanted records of a page, and where it
-// starts and ends.
-func window(from cursor, perPage, length int, wanted func(i int) bool) (positions []int, start, end int) {
+// window returns the indexes of the selected records of a page, and the range
+// [start, end) of records that the page covers.
+func window(from cursor, perPage, length int, selected func(i int) bool) (indexes []int, start, end int) {
 	start, end = from.position, from.position
 	if from.backward {
-		for ; start > 0 && len(positions) < perPage; start-- {
-			if wanted(start - 1) {
-				positions = append(positions, start-1)
+		for ; start > 0 && len(indexes) < perPage; start-- {
+			if selected(start - 1) {
+				indexes = append(indexes, start-1)
 			}
 		}
-		slices.Reverse(positions)
-		return positions, start, end
+		slices.Reverse(indexes)
+		return indexes, start, end
 	}
-	for ; end < length && len(positions) < perPage; end++ {
-		if wanted(end) {
-			positions = append(positions, end)
+	for ; end < length && len(indexes) < perPage; end++ {
+		if selected(end) {
+			indexes = append(indexes, end)
 		}
 	}
-	return positions, start, end
+	return indexes, start, end
 }
 
-// everyone is the filter of a list that has none.
-func everyone(int) bool { return true }
+// selectAll is the filter of a list without filters.
+func selectAll(int) bool { return true }

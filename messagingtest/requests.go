@@ -8,26 +8,26 @@ import (
 	"slices"
 )
 
-// Request is a request as it came, whatever became of it.
+// Request is a request that the server received.
 type Request struct {
 	Method string
 	Path   string
 	Query  url.Values
-	// Header has "REDACTED" in the place of the API key.
+	// Header has "REDACTED" in place of the API key.
 	Header http.Header
-	// Body is empty for one that was over 64 MiB, or broken off.
+	// Body is empty if the body was larger than 64 MiB or incomplete.
 	Body []byte
-	// StatusCode is what the request was answered with, 0 where the answer was
-	// lost or is still due.
+	// StatusCode is the status of the response. It is 0 if the response was lost
+	// or has not been sent yet.
 	StatusCode int
 }
 
-// Requests returns every request that arrived, in order: those that were
-// refused, and those that [Server.FailNext] let fail, as well.
+// Requests returns all requests that arrived, in order. They include requests
+// that were refused and requests that failed because of [Server.FailNext].
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return copied(s.requests, Request.copy)
+	return cloneSlice(s.requests, Request.clone)
 }
 
 func newRequest(r *http.Request, body []byte) Request {
@@ -38,14 +38,14 @@ func newRequest(r *http.Request, body []byte) Request {
 	return Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: header, Body: body}
 }
 
-func (r Request) copy() Request {
-	r.Query = copiedValues(r.Query)
+func (r Request) clone() Request {
+	r.Query = cloneValues(r.Query)
 	r.Header = r.Header.Clone()
 	r.Body = bytes.Clone(r.Body)
 	return r
 }
 
-func copiedValues(values url.Values) url.Values {
+func cloneValues(values url.Values) url.Values {
 	values = maps.Clone(values)
 	for key, list := range values {
 		values[key] = slices.Clone(list)

@@ -6,26 +6,26 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// The forms in which the service writes times.
+// The layouts in which the service writes times.
 const (
-	toTheSecond      = "2006-01-02T15:04:05Z"
-	toTheMicrosecond = "2006-01-02T15:04:05.000000Z"
-	wallClock        = "2006-01-02 15:04:05"
+	secondLayout      = "2006-01-02T15:04:05Z"
+	microsecondLayout = "2006-01-02T15:04:05.000000Z"
+	wallClockLayout   = "2006-01-02 15:04:05"
 )
 
-// timeText is a time as a row holds it, nil for none.
-func timeText(t time.Time, form string) any {
+// formatTime returns a time as a row contains it: nil if it is zero.
+func formatTime(t time.Time, layout string) any {
 	if t.IsZero() {
 		return nil
 	}
-	return t.UTC().Format(form)
+	return t.UTC().Format(layout)
 }
 
-// second is a time as the service keeps those of a customer.
-func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+// truncateToSecond truncates a time to the precision of the times of a customer.
+func truncateToSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// withExtra adds to a row what a record has beside its fields, and in place of
-// those that it lacks.
+// withExtra adds the members of extra to a row. They do not replace members that
+// are set.
 func withExtra(extra messaging.Extra, row map[string]any) map[string]any {
 	for key, value := range extra {
 		if row[key] == nil {
@@ -35,10 +35,10 @@ func withExtra(extra messaging.Extra, row map[string]any) map[string]any {
 	return row
 }
 
-// presentUnless fills in a time that is missing, unless extra says something in
-// its place.
-func presentUnless(extra messaging.Extra, key string, t time.Time) time.Time {
-	if _, given := extra[key]; t.IsZero() && !given {
+// timeOrNow returns t, or the current time if t is zero and extra has no member
+// in its place.
+func timeOrNow(extra messaging.Extra, key string, t time.Time) time.Time {
+	if _, ok := extra[key]; t.IsZero() && !ok {
 		return time.Now()
 	}
 	return t

@@ -15,33 +15,33 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Server is the messaging service in memory, listening on a loopback address.
-// Create one with [NewServer] in a test, and with [Start] in a program. It is
-// safe for concurrent use.
+// Server is an in-memory messaging service that listens on a loopback address.
+// Create one with [NewServer] in a test or with [Start] in a program. It is safe
+// for concurrent use.
 type Server struct {
-	web       *httptest.Server
+	http      *httptest.Server
 	transport *http.Transport
 	closing   chan struct{}
 	close     func()
 
 	ticketPrefix string
 
-	mu              sync.Mutex // guards what follows
+	mu              sync.Mutex // protects the following fields
 	requests        []Request
 	faults          faultQueue
-	tickets         map[string]Fault // of requests that were sent and have not arrived
+	tickets         map[string]Fault // the faults of requests that were sent and have not arrived
 	lastTicket      int
 	emailBroadcasts []EmailBroadcast
 	pushBroadcasts  []PushBroadcast
 	triggers        []Trigger
-	customers       customerBook
+	customers       customerStore
 	events          []messaging.Event
 	transactional   []messaging.TransactionalMessage
 	lastID          int
 }
 
-// NewServer starts a service for one test, and closes it when the test is over.
-// Where it can't be started, the test fails at once.
+// NewServer starts a server, and closes it when the test is complete. If the
+// server cannot be started, NewServer calls tb.Fatal.
 func NewServer(tb testing.TB, opts ...Option) *Server {
 	tb.Helper()
 	s, err := Start(opts...)
@@ -52,14 +52,14 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 	return s
 }
 
-// Start starts a service for a program, which has to close it. The error is
-// about a bad option, or about the loopback address.
+// Start starts a server. The caller must call [Server.Close]. Start returns an
+// error if an option is invalid or if it cannot listen on a loopback address.
 func Start(opts ...Option) (*Server, error) {
 	s := &Server{closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256},
 		ticketPrefix: rand.Text() + "-", tickets: make(map[string]Fault)}
 	for _, opt := range opts {
 		if opt == nil {
-			return nil, errors.New("messagingtest: an option is nil")
+			return nil, errors.New("messagingtest: nil option")
 		}
 		if err := opt.apply(s); err != nil {
 			return nil, fmt.Errorf("messagingtest: %w", err)
@@ -69,17 +69,17 @@ func Start(opts ...Option) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("messagingtest: %w", err)
 	}
-	s.web = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.Handler()}}
-	s.web.Start()
+	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.Handler()}}
+	s.http.Start()
 	s.close = sync.OnceFunc(func() {
 		close(s.closing)
-		s.web.Close()
+		s.http.Close()
 		s.transport.CloseIdleConnections()
 	})
 	return s, nil
 }
 
-// listen listens on the first of the addresses that the machine has.
+// listen listens on the first address that is available.
 func listen(addresses ...string) (net.Listener, error) {
 	var problems []error
 	for _, address := range addresses {
@@ -97,7 +97,7 @@ type Option interface {
 	apply(*Server) error
 }
 
-// Identifier is the field that tells one customer from another.
+// Identifier is the field that identifies a customer.
 type Identifier string
 
 // The fields that can identify a customer.
@@ -106,14 +106,14 @@ const (
 	Email      Identifier = "email"
 )
 
-// WithIdentifier sets which field identifies a customer, as an integration with
-// the service does. Every customer in a request must then have it, and it alone
-// decides whether a customer is created or updated.
+// WithIdentifier sets the field that identifies a customer, like the setting of
+// an integration with the service. Every customer in a request must have the
+// field, and only this field decides whether a customer is created or updated.
 //
-// Without this option a customer has at least one of the two. The one with the
-// same customer id is updated, else the one with the same e-mail address. An
-// address that another customer has stays with that customer. Addresses are
-// compared without regard to case.
+// Without this option, a customer needs a customer id, an e-mail address or
+// both. A request updates the customer with the same customer id, or else the
+// customer with the same e-mail address. It does not take an e-mail address from
+// another customer. E-mail addresses are compared without regard to case.
 func WithIdentifier(id Identifier) Option { return identifierOption(id) }
 
 type identifierOption Identifier
@@ -124,36 +124,39 @@ func (o identifierOption) apply(s *Server) error {
 	case CustomerID, Email:
 		return nil
 	default:
-		return fmt.Errorf("WithIdentifier: %q is neither CustomerID nor Email", string(o))
+		return fmt.Errorf("WithIdentifier: invalid identifier %q", string(o))
 	}
 }
 
-// apiKey is nothing that anybody could take for a secret.
+// apiKey is recognizable as a fake, so that nobody mistakes it for a secret.
 const apiKey = "fake-api-key-of-messagingtest"
 
-// URL is the base URL of the service, to be given to [messaging.NewClient].
-func (s *Server) URL() string { return s.web.URL }
+// URL returns the base URL of the server, for [messaging.NewClient].
+func (s *Server) URL() string { return s.http.URL }
 
-// APIKey is the key that the service accepts. It opens nothing else.
+// APIKey returns the API key that the server accepts. It is not a secret.
 func (s *Server) APIKey() string { return apiKey }
 
-// Handler is the service as a handler, to be put behind a server, a middleware
-// or a path prefix of the caller's own. It serves on after [Server.Close].
+// Handler returns the HTTP handler of the server. Use it to add middleware or a
+// path prefix, or to serve it with another HTTP server. It works after
+// [Server.Close] too.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
-// Close shuts the service down. It ends the wait of requests that are [Slow],
-// and returns when everything under way has been carried out. What was recorded
-// can be read afterwards. Closing twice does nothing.
+// Close shuts down the server. It ends the delay of [Slow] requests, and blocks
+// until all outstanding requests are carried out. The recorded data remain
+// available. It is safe to call Close more than once.
 func (s *Server) Close() { s.close() }
 
-// Client returns a client of the service, and panics on a bad option. It waits
-// only milliseconds before it repeats a request; for other waits, and for
-// anything else, give the options that [messaging.NewClient] takes.
+// Client returns a client for the server. Unlike the default client, it waits
+// only a few milliseconds before a retry. The options are those of
+// [messaging.NewClient] and override the defaults. Client panics if an option is
+// invalid.
 func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 	own := []messaging.Option{
 		messaging.WithHTTPClient(&http.Client{Transport: transport{s}}),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Millisecond, MaxWait: 10 * time.Millisecond}),
-		// A key source of the caller's takes the place of this one.
+		// With an API key instead of a key source, NewClient would refuse a
+		// WithKeySource in opts.
 		messaging.WithKeySource(func(context.Context) (string, error) { return apiKey, nil }),
 	}
 	client, err := messaging.NewClient(s.URL(), "", append(own, opts...)...)
@@ -163,8 +166,8 @@ func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 	return client
 }
 
-// newID returns a uuid that no other record of the server has. They are
-// numbered, so that what a test prints is always the same.
+// newID returns a UUID that is unique within the server. The UUIDs are
+// sequential, so that the output of tests is reproducible.
 func (s *Server) newID() string {
 	s.lastID++
 	return fmt.Sprintf("00000000-0000-4000-8000-%012x", s.lastID)

@@ -2,9 +2,10 @@ package messagingtest
 
 import "github.com/messaging-go/messaging"
 
-// AddTransactional adds transactional messages to those that the service lists.
-// One without an id gets a uuid, and one without a time of creation the present.
-// Members of Extra are listed too, and stand in for a time that is missing.
+// AddTransactional adds transactional messages to the list of the service. A
+// message without an id gets a UUID. A zero CreatedAt is set to the current
+// time, unless Extra has a created_at member. The members of Extra are listed
+// too.
 func (s *Server) AddTransactional(messages ...messaging.TransactionalMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -12,26 +13,26 @@ func (s *Server) AddTransactional(messages ...messaging.TransactionalMessage) {
 		if m.ID == "" {
 			m.ID = s.newID()
 		}
-		m.CreatedAt = presentUnless(m.Extra, "created_at", m.CreatedAt)
-		m.MessageType = copiedPointer(m.MessageType)
-		m.Extra = copiedExtra(m.Extra)
+		m.CreatedAt = timeOrNow(m.Extra, "created_at", m.CreatedAt)
+		m.MessageType = clonePointer(m.MessageType)
+		m.Extra = cloneExtra(m.Extra)
 		s.transactional = append(s.transactional, m)
 	}
 }
 
-func (s *Server) listTransactional(in received) answer {
+func (s *Server) listTransactional(in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rows, meta := page(in, "transactional", len(s.transactional), everyone, func(i int) any {
+	rows, meta := page(in, "transactional", len(s.transactional), selectAll, func(i int) any {
 		return transactionalRow(s.transactional[i])
 	})
 	if len(in.problems) > 0 {
-		return invalid(in.problems)
+		return invalidResponse(in.problems)
 	}
-	return listed("Transactional Messages fetched successfully", rows, meta)
+	return listResponse("Transactional Messages fetched successfully", rows, meta)
 }
 
-// transactionalRow is a transactional message as it is listed.
+// transactionalRow returns the message as an element of a list response.
 func transactionalRow(m messaging.TransactionalMessage) any {
 	return withExtra(m.Extra, map[string]any{
 		"id":               m.ID,
@@ -40,7 +41,7 @@ func transactionalRow(m messaging.TransactionalMessage) any {
 		"title":            m.Title,
 		"message":          m.Message,
 		"message_type":     m.MessageType,
-		"created_at":       timeText(m.CreatedAt, wallClock),
+		"created_at":       formatTime(m.CreatedAt, wallClockLayout),
 		"total_sent":       m.TotalSent,
 		"total_delivered":  m.TotalDelivered,
 		"total_failed":     m.TotalFailed,

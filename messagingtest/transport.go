@@ -10,24 +10,26 @@ import (
 	"syscall"
 )
 
-// transport is what the clients of a Server send through. It takes the fault of
-// a request, and applies the one that has to be applied before sending.
+// transport is the transport of clients that Server.Client returns. It assigns
+// the fault of each request, and applies NotReached, which must be applied
+// before the request is sent.
 type transport struct{ server *Server }
 
-// RoundTrip sends a request together with the ticket for its fault.
+// RoundTrip sends a request with the ticket for its fault.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	fault, ticket := t.server.issueTicket()
 	if fault.notReached {
 		return nil, t.refuse(r)
 	}
-	withTicket := r.WithContext(r.Context()) // a copy: a transport must not change the request
+	withTicket := r.WithContext(r.Context()) // a RoundTripper must not modify the request
 	withTicket.Header = r.Header.Clone()
 	withTicket.Header.Set(ticketHeader, ticket)
 	return t.server.transport.RoundTrip(withTicket)
 }
 
-// refuse does what a refused connection does: it tells httptrace that one was
-// asked for, leaves the body unread, and returns the error of a dial.
+// refuse behaves like net/http when a connection is refused: it calls GetConn of
+// the httptrace, does not read the body, and returns a dial error. The client
+// needs all of them as proof that nothing was sent.
 func (t transport) refuse(r *http.Request) error {
 	if r.Body != nil {
 		_ = r.Body.Close()
@@ -35,16 +37,16 @@ func (t transport) refuse(r *http.Request) error {
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GetConn != nil {
 		trace.GetConn(r.URL.Host)
 	}
-	return &net.OpError{Op: "dial", Net: "tcp", Addr: t.server.web.Listener.Addr(),
+	return &net.OpError{Op: "dial", Net: "tcp", Addr: t.server.http.Listener.Addr(),
 		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
-// ticketHeader says that the fault of a request was taken off the queue when it
-// was sent. Its value starts with a text that no other program can guess.
+// ticketHeader marks a request whose fault was removed from the queue when it
+// was sent. Its value starts with a random prefix that no other program knows.
 const ticketHeader = "Messagingtest-Ticket"
 
-// issueTicket takes the fault of the next request off the queue, and keeps it until
-// the request arrives.
+// issueTicket removes the next fault from the queue, and stores it until the
+// request arrives.
 func (s *Server) issueTicket() (fault Fault, ticket string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,9 +58,10 @@ func (s *Server) issueTicket() (fault Fault, ticket string) {
 	return fault, ticket
 }
 
-// useTicket returns the fault of a request that was sent with a ticket, and none
-// if it was used before. The caller holds s.mu.
-func (s *Server) useTicket(ticket string) (fault Fault, known bool) {
+// useTicket removes and returns the fault of a ticket. A ticket that was used
+// before has the zero Fault. The boolean reports whether the server issued the
+// ticket. The caller must hold s.mu.
+func (s *Server) useTicket(ticket string) (fault Fault, ok bool) {
 	fault = s.tickets[ticket]
 	delete(s.tickets, ticket)
 	return fault, strings.HasPrefix(ticket, s.ticketPrefix)

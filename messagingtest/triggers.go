@@ -11,17 +11,17 @@ import (
 // Trigger is an event that was triggered.
 type Trigger struct {
 	EventID string
-	// EventName is the name that the event was defined with.
+	// EventName is the name from the event definition.
 	EventName string
 	Email     string
-	// Customer is nil where the payload names the customer by Email alone.
+	// Customer is nil if the payload has no customer object.
 	Customer *messaging.CustomerParams
-	// Values are the rest of the payload, less what was skipped. They are as
-	// encoding/json decodes them: numbers are float64.
+	// Values holds the other members of the payload, without the skipped ones.
+	// It has the types of encoding/json: numbers are float64.
 	Values map[string]any
-	// Skipped names the timestamp parameters whose value is in a form that the
-	// service does not read. It triggers the event without them, and says so to
-	// nobody.
+	// Skipped holds the names of the timestamp parameters whose value is not in
+	// the form of the service. Like the service, the server triggers the event
+	// without them and does not mention them in the response.
 	Skipped []string
 }
 
@@ -29,42 +29,43 @@ type Trigger struct {
 func (s *Server) Triggers() []Trigger {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return copied(s.triggers, Trigger.copy)
+	return cloneSlice(s.triggers, Trigger.clone)
 }
 
-func (s *Server) triggerEvent(in received) answer {
+func (s *Server) triggerEvent(in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := in.body.requiredText("event_id")
+	id := in.body.requiredString("event_id")
 	i := slices.IndexFunc(s.events, func(e messaging.Event) bool { return e.ID == id })
 	event := messaging.Event{}
 	if i >= 0 {
 		event = s.events[i]
 	}
-	in.body.refuseIf(i < 0, "event_id", "is not the id of an event")
-	in.body.refuseIf(!in.body.has("payload"), "payload", "is required")
+	in.body.invalidIf(i < 0, "event_id", "is not the id of an event")
+	in.body.invalidIf(!in.body.has("payload"), "payload", "is required")
 	payload := in.body.object("payload")
 	if in.problems["payload"] != nil {
-		return invalid(in.problems)
+		return invalidResponse(in.problems)
 	}
 	trigger, who := s.readTrigger(payload, event)
 	if len(in.problems) > 0 {
-		return invalid(in.problems)
+		return invalidResponse(in.problems)
 	}
-	s.customers.meet(who)
+	s.customers.upsert(who)
 	s.triggers = append(s.triggers, trigger)
-	return done("Event successfully triggered", true)
+	return successResponse("Event successfully triggered", true)
 }
 
-// readTrigger also returns who the trigger is about.
+// readTrigger also returns the customer that the trigger identifies. Unlike
+// Trigger.Customer, it has the e-mail address of the payload.
 func (s *Server) readTrigger(payload object, event messaging.Event) (trigger Trigger, who messaging.CustomerParams) {
 	trigger = Trigger{EventID: event.ID, EventName: event.Name, Email: payload.email("email"), Values: make(map[string]any)}
 	customer := payload.object("customer")
 	if customer.members != nil {
 		who = readCustomer(customer)
-		trigger.Customer = copiedPointer(&who)
+		trigger.Customer = clonePointer(&who)
 	}
-	payload.refuseIf(trigger.Email == "" && !payload.has("customer"), "email", "is required when there is no customer")
+	payload.invalidIf(trigger.Email == "" && !payload.has("customer"), "email", "is required when there is no customer")
 	if who.Email == "" {
 		who.Email = trigger.Email
 	}
@@ -74,20 +75,21 @@ func (s *Server) readTrigger(payload object, event messaging.Event) (trigger Tri
 	for key, raw := range payload.members {
 		if !isReserved(key) {
 			var value any
-			_ = json.Unmarshal(raw, &value) // it has been read before
+			_ = json.Unmarshal(raw, &value) // raw is valid JSON: the body was decoded before
 			trigger.Values[key] = value
 		}
 	}
-	trigger.take(payload, event.Parameters)
+	trigger.checkParameters(payload, event.Parameters)
 	return trigger, who
 }
 
-// take holds the values against the parameters of the event.
-func (t *Trigger) take(payload object, parameters []messaging.EventParameter) {
+// checkParameters checks the values by the parameters of the event, and skips
+// malformed timestamps.
+func (t *Trigger) checkParameters(payload object, parameters []messaging.EventParameter) {
 	for _, p := range parameters {
 		switch {
 		case !payload.has(p.Name):
-			payload.refuseIf(p.Required, p.Name, "is required by the event")
+			payload.invalidIf(p.Required, p.Name, "is required by the event")
 		case p.Type == messaging.ParameterTimestamp && !isReserved(p.Name) && !isTimestamp(t.Values[p.Name]):
 			t.Skipped = append(t.Skipped, p.Name)
 			delete(t.Values, p.Name)
@@ -95,20 +97,20 @@ func (t *Trigger) take(payload object, parameters []messaging.EventParameter) {
 	}
 }
 
-// isTimestamp asks for the form of the service to the letter: parsing alone
-// would let fractions of a second pass.
+// isTimestamp reports whether value is exactly in the form of the service.
+// time.Parse alone would accept fractions of a second.
 func isTimestamp(value any) bool {
-	text, _ := value.(string)
-	t, err := time.Parse(toTheSecond, text)
-	return err == nil && t.Format(toTheSecond) == text
+	s, _ := value.(string)
+	t, err := time.Parse(secondLayout, s)
+	return err == nil && t.Format(secondLayout) == s
 }
 
-func (t Trigger) copy() Trigger {
+func (t Trigger) clone() Trigger {
 	if t.Customer != nil {
-		customer := copiedParams(*t.Customer)
+		customer := cloneParams(*t.Customer)
 		t.Customer = &customer
 	}
-	t.Values = copiedObject(t.Values)
+	t.Values = cloneObject(t.Values)
 	t.Skipped = slices.Clone(t.Skipped)
 	return t
 }

@@ -40,7 +40,7 @@ func TestTriggersThatBreakTheRulesAreRefused(t *testing.T) {
 		{"the name of an event is not its id", `{"event_id":"order shipped"}`,
 			map[string][]string{"event_id": {"is not the id of an event"}}},
 		{"an id that is no text", `{"event_id":7}`,
-			map[string][]string{"event_id": {"must be text"}}},
+			map[string][]string{"event_id": {"must be a string"}}},
 		{"a payload that is no object", `{"payload":["order"]}`,
 			map[string][]string{"payload": {"must be an object"}}},
 		{"an empty payload lacks the customer and every required parameter", `{"payload":{}}`,
@@ -53,7 +53,7 @@ func TestTriggersThatBreakTheRulesAreRefused(t *testing.T) {
 		{"an address that is none", `{"payload":{"email":"ada","order":"A-1","at":"now"}}`,
 			map[string][]string{"payload.email": {"must be an e-mail address"}}},
 		{"an address that is no text", `{"payload":{"email":7,"order":"A-1","at":"now"}}`,
-			map[string][]string{"payload.email": {"must be text"}}},
+			map[string][]string{"payload.email": {"must be a string"}}},
 		{"a customer that is no object", `{"payload":{"customer":"ada@example.com","email":"ada@example.com","order":"A-1","at":"now"}}`,
 			map[string][]string{"payload.customer": {"must be an object"}}},
 		{"a customer without an identity", `{"payload":{"customer":{"first_name":"Ada","phone_no":"0170"},"order":"A-1","at":"now"}}`,
@@ -192,7 +192,7 @@ func TestATriggerCreatesOrUpdatesItsCustomer(t *testing.T) {
 			s.AddCustomers(messaging.Customer{CustomerID: "c-1", Email: "ada@example.com"})
 			answer := post(t, s, triggerPath, `{"event_id":"shipped","payload":{"order":"A-1","at":"now",`+test.who+`}}`)
 			if test.problem != "" {
-				assert.Equal(t, map[string][]string{test.problem: {"is required, since it identifies customers"}}, answer.problems(t))
+				assert.Equal(t, map[string][]string{test.problem: {"is required as the customer identifier"}}, answer.problems(t))
 				assert.Empty(t, s.Triggers())
 				return
 			}

@@ -7,15 +7,15 @@ import (
 	"unicode"
 )
 
-// problems are what is wrong with a request, by the path of the field.
+// problems holds the validation errors of a request by the path of the field.
 type problems map[string][]string
 
-// object is a JSON object of a request, read member by member. A member that is
-// not as it should be is reported under its path, and reads as its zero value.
-// Keys are matched to the letter, and null counts as absent.
+// object is a JSON object of a request. Its methods read one member each. They
+// report an invalid member under its path and return the zero value. Keys are
+// case-sensitive, and null is treated as absent.
 type object struct {
 	members  map[string]json.RawMessage
-	path     string // "" for the body
+	path     string // "" for the request body
 	problems problems
 }
 
@@ -26,58 +26,58 @@ func (o object) pathOf(name string) string {
 	return o.path + "." + name
 }
 
-func (o object) complain(name, message string) {
+func (o object) addProblem(name, message string) {
 	path := o.pathOf(name)
 	o.problems[path] = append(o.problems[path], message)
 }
 
-// refuseIf complains about a member that is wrong, unless there has been a
-// complaint about it.
-func (o object) refuseIf(wrong bool, name, message string) {
-	if wrong && o.problems[o.pathOf(name)] == nil {
-		o.complain(name, message)
+// invalidIf adds a problem if the member is invalid and has no problem yet.
+func (o object) invalidIf(invalid bool, name, message string) {
+	if invalid && o.problems[o.pathOf(name)] == nil {
+		o.addProblem(name, message)
 	}
 }
 
 func (o object) has(name string) bool {
-	raw, given := o.members[name]
-	return given && string(raw) != "null"
+	raw, ok := o.members[name]
+	return ok && string(raw) != "null"
 }
 
-// read reads a member of one kind.
+// read decodes a member into a T. The kind describes T in the problem that it
+// reports.
 func read[T any](o object, name, kind string) T {
-	var value, none T
+	var value, zero T
 	if !o.has(name) {
-		return none
+		return zero
 	}
 	if err := json.Unmarshal(o.members[name], &value); err != nil {
-		o.complain(name, "must be "+kind)
-		return none
+		o.addProblem(name, "must be "+kind)
+		return zero
 	}
 	return value
 }
 
-func (o object) boolean(name string) bool { return read[bool](o, name, "true or false") }
+func (o object) boolean(name string) bool { return read[bool](o, name, "a boolean") }
 
-func (o object) text(name string) string { return read[string](o, name, "text") }
+func (o object) string(name string) string { return read[string](o, name, "a string") }
 
-func (o object) requiredText(name string) string {
-	value := o.text(name)
-	o.refuseIf(value == "", name, "is required")
+func (o object) requiredString(name string) string {
+	value := o.string(name)
+	o.invalidIf(value == "", name, "is required")
 	return value
 }
 
 func (o object) email(name string) string {
-	value := o.text(name)
+	value := o.string(name)
 	if value != "" && !isEmail(value) {
-		o.complain(name, "must be an e-mail address")
+		o.addProblem(name, "must be an e-mail address")
 	}
 	return value
 }
 
 func (o object) requiredEmail(name string) string {
 	value := o.email(name)
-	o.refuseIf(value == "", name, "is required")
+	o.invalidIf(value == "", name, "is required")
 	return value
 }
 
@@ -86,22 +86,24 @@ func isEmail(s string) bool {
 	return local != "" && domain != "" && !strings.ContainsFunc(s, unicode.IsSpace) && !strings.Contains(domain, "@")
 }
 
-// object reads a member that is an object; one that is not has no members.
+// object reads an object. If the member is not an object, the result has no
+// members.
 func (o object) object(name string) object {
 	return object{read[map[string]json.RawMessage](o, name, "an object"), o.pathOf(name), o.problems}
 }
 
-// list reads a member that is a list, as an object whose keys are positions.
-func (o object) list(name string) (elements object, length int) {
-	return o.elements(name, read[[]json.RawMessage](o, name, "a list"))
+// array reads an array. The result is an object whose keys are the indexes.
+func (o object) array(name string) (elements object, length int) {
+	return o.elements(name, read[[]json.RawMessage](o, name, "an array"))
 }
 
-// oneOrMore reads a list, in which a single object can stand for itself.
-func (o object) oneOrMore(name string) (elements object, length int) {
+// objectOrArray reads an array. A single object is read as an array of one
+// element.
+func (o object) objectOrArray(name string) (elements object, length int) {
 	if raw := o.members[name]; len(raw) > 0 && raw[0] == '{' {
 		return o.elements(name, []json.RawMessage{raw})
 	}
-	return o.list(name)
+	return o.array(name)
 }
 
 func (o object) elements(name string, list []json.RawMessage) (elements object, length int) {
@@ -112,8 +114,8 @@ func (o object) elements(name string, list []json.RawMessage) (elements object, 
 	return object{members, o.pathOf(name), o.problems}, len(list)
 }
 
-// each reads the elements of a list, one after the other, by their positions.
-func each[T any](elements object, length int, read func(position string) T) []T {
+// each reads the elements of an array in order.
+func each[T any](elements object, length int, read func(index string) T) []T {
 	if length == 0 {
 		return nil
 	}
@@ -124,8 +126,8 @@ func each[T any](elements object, length int, read func(position string) T) []T 
 	return values
 }
 
-// emails reads a list of e-mail addresses.
+// emails reads an array of e-mail addresses.
 func (o object) emails(name string) []string {
-	elements, length := o.list(name)
+	elements, length := o.array(name)
 	return each(elements, length, elements.requiredEmail)
 }

@@ -1,0 +1,61 @@
+package messagingtest
+
+import (
+	"bytes"
+
+	"github.com/messaging-go/messaging"
+)
+
+// cloneSlice returns a deep copy of values. It copies each element with clone.
+func cloneSlice[T any](values []T, clone func(T) T) []T {
+	if values == nil {
+		return nil
+	}
+	clones := make([]T, len(values))
+	for i, value := range values {
+		clones[i] = clone(value)
+	}
+	return clones
+}
+
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	value := *p
+	return &value
+}
+
+// cloneObject returns a deep copy of a JSON object that encoding/json decoded.
+func cloneObject(o map[string]any) map[string]any {
+	if o == nil {
+		return nil
+	}
+	clones := make(map[string]any, len(o))
+	for key, value := range o {
+		clones[key] = cloneValue(value)
+	}
+	return clones
+}
+
+func cloneValue(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return cloneObject(value)
+	case []any:
+		return cloneSlice(value, cloneValue)
+	default:
+		return value
+	}
+}
+
+func cloneExtra(extra messaging.Extra) messaging.Extra {
+	if extra == nil {
+		return nil
+	}
+	clones := make(messaging.Extra, len(extra))
+	for key, value := range extra {
+		clones[key] = bytes.Clone(value)
+	}
+	return clones
+}

@@ -1,0 +1,71 @@
+package messagingtest
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// response is an HTTP response of the service.
+type response struct {
+	status     int
+	allow      string // the Allow header of a 405
+	retryAfter string // the Retry-After header of a 429, in seconds
+	body       []byte
+}
+
+// successBody is the envelope of a success.
+type successBody struct {
+	Success bool      `json:"success"`
+	Data    any       `json:"data"`
+	Meta    *pageMeta `json:"meta,omitempty"`
+	Message string    `json:"message"`
+}
+
+// errorBody is the envelope of an error.
+type errorBody struct {
+	Success bool     `json:"success"`
+	Message string   `json:"message"`
+	Errors  problems `json:"errors,omitempty"`
+}
+
+func successResponse(message string, data any) response {
+	return newResponse(http.StatusOK, successBody{Success: true, Data: data, Message: message})
+}
+
+func listResponse(message string, rows []any, meta *pageMeta) response {
+	return newResponse(http.StatusOK, successBody{Success: true, Data: rows, Meta: meta, Message: message})
+}
+
+func errorResponse(status int, message string) response {
+	return newResponse(status, errorBody{Message: message})
+}
+
+func invalidResponse(found problems) response {
+	return newResponse(http.StatusUnprocessableEntity, errorBody{Message: "invalid request", Errors: found})
+}
+
+// newResponse encodes an envelope. Encoding fails only if the Extra of an added
+// record is not valid JSON.
+func newResponse(status int, envelope any) response {
+	body, err := json.Marshal(envelope)
+	if err != nil {
+		return errorResponse(http.StatusInternalServerError, "cannot encode a record: "+err.Error())
+	}
+	return response{status: status, body: body}
+}
+
+// write sends the response. If the body is not JSON, net/http detects the
+// Content-Type.
+func (r response) write(w http.ResponseWriter) {
+	if json.Valid(r.body) {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	if r.allow != "" {
+		w.Header().Set("Allow", r.allow)
+	}
+	if r.retryAfter != "" {
+		w.Header().Set("Retry-After", r.retryAfter)
+	}
+	w.WriteHeader(r.status)
+	_, _ = w.Write(r.body) // the client may have disconnected
+}
