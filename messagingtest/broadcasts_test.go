@@ -13,36 +13,36 @@ import (
 const (
 	emailPath = "/v1/broadcast/send/email"
 
-	soundEmail = `{"sender_email":"shop@example.com","sender_name":"The Shop","email":"ada@example.com",
+	validEmail = `{"sender_email":"shop@example.com","sender_name":"The Shop","email":"ada@example.com",
 		"subject":"Hello","message":"Hello, Ada.","message_type":"otp","all_customers":true,"schedule_type":"send-now"}`
-	soundPush = `{"subject":"Hello","message":"Hello, everyone.","all_customers":true,"schedule_type":"send-now"}`
+	validPush = `{"subject":"Hello","message":"Hello, everyone.","all_customers":true,"schedule_type":"send-now"}`
 )
 
-// audienceCases are about what both kinds of broadcast have in common.
+// audienceCases are the invalid changes that apply to both kinds of broadcast.
 var audienceCases = []refusedCase{
-	{"nobody to send to", `{"all_customers":null}`,
+	{"neither all customers nor recipients", `{"all_customers":null}`,
 		map[string][]string{"recipients": {"is required when all_customers is not true"}}},
-	{"no recipient beside false", `{"all_customers":false,"recipients":[]}`,
+	{"all_customers is false and recipients is empty", `{"all_customers":false,"recipients":[]}`,
 		map[string][]string{"recipients": {"is required when all_customers is not true"}}},
-	{"recipients that are no list", `{"all_customers":false,"recipients":"everyone"}`,
+	{"recipients is not an array", `{"all_customers":false,"recipients":"everyone"}`,
 		map[string][]string{"recipients": {"must be an array"}}},
-	{"recipients are checked beside all customers too", `{"recipients":[{"type":"nobody"}]}`,
+	{"recipients are checked even if all_customers is true", `{"recipients":[{"type":"nobody"}]}`,
 		map[string][]string{"recipients.0.type": {"must be customer or segment"}}},
-	{"all_customers as text", `{"all_customers":"true"}`, map[string][]string{
+	{"all_customers is a string", `{"all_customers":"true"}`, map[string][]string{
 		"all_customers": {"must be a boolean"},
 		"recipients":    {"is required when all_customers is not true"}}},
-	{"a recipient that is no object", `{"recipients":["ada@example.com"]}`, map[string][]string{
+	{"a recipient is not an object", `{"recipients":["ada@example.com"]}`, map[string][]string{
 		"recipients.0":      {"must be an object"},
 		"recipients.0.type": {"is required"}}},
-	{"a recipient of no type", `{"recipients":{"customers":[{"email":"ada@example.com"}]}}`,
+	{"a recipient has no type", `{"recipients":{"customers":[{"email":"ada@example.com"}]}}`,
 		map[string][]string{"recipients.0.type": {"is required"}}},
-	{"no customer in a recipient", `{"recipients":{"type":"customer","segments":["vip"]}}`,
+	{"a customer recipient has no customers", `{"recipients":{"type":"customer","segments":["vip"]}}`,
 		map[string][]string{"recipients.0.customers": {"is required when the type is customer"}}},
-	{"no segment in a recipient", `{"recipients":{"type":"segment","segments":[]}}`,
+	{"a segment recipient has no segments", `{"recipients":{"type":"segment","segments":[]}}`,
 		map[string][]string{"recipients.0.segments": {"is required when the type is segment"}}},
-	{"an empty segment", `{"recipients":{"type":"segment","segments":["vip",""]}}`,
+	{"a segment is empty", `{"recipients":{"type":"segment","segments":["vip",""]}}`,
 		map[string][]string{"recipients.0.segments.1": {"is required"}}},
-	{"every customer is checked, each under its own path", `{"recipients":[
+	{"every customer is checked under its own path", `{"recipients":[
 			{"type":"segment","segments":["vip"]},
 			{"type":"customer","customers":[
 				{"email":"ada@example.com"},
@@ -66,25 +66,25 @@ var audienceCases = []refusedCase{
 			"recipients.1.customers.5.devices.0.device_token": {"must be a string"},
 			"recipients.1.customers.5.devices.1":              {"must be an object"},
 		}},
-	{"no schedule type", `{"schedule_type":null}`,
+	{"the schedule type is missing", `{"schedule_type":null}`,
 		map[string][]string{"schedule_type": {"is required"}}},
-	{"an unknown schedule type", `{"schedule_type":"now"}`,
+	{"the schedule type is unknown", `{"schedule_type":"now"}`,
 		map[string][]string{"schedule_type": {"must be send-now or send-later"}}},
-	{"later, and not when", `{"schedule_type":"send-later"}`,
+	{"the schedule date is missing", `{"schedule_type":"send-later"}`,
 		map[string][]string{"schedule_date": {"is required when schedule_type is send-later"}}},
-	{"a schedule as text", `{"schedule_type":"send-later","schedule_date":"2030-05-01"}`, map[string][]string{
+	{"the schedule date is a string", `{"schedule_type":"send-later","schedule_date":"2030-05-01"}`, map[string][]string{
 		"schedule_date":               {"must be an object"},
 		"schedule_date.schedule_date": {"is required"},
 		"schedule_date.timezone":      {"is required"}}},
-	{"half a schedule", `{"schedule_type":"send-later","schedule_date":{"schedule_date":"2030-05-01"}}`,
+	{"the schedule has no time zone", `{"schedule_type":"send-later","schedule_date":{"schedule_date":"2030-05-01"}}`,
 		map[string][]string{"schedule_date.timezone": {"is required"}}},
-	{"the other half", `{"schedule_type":"send-later","schedule_date":{"timezone":"UTC"}}`,
+	{"the schedule has no date", `{"schedule_type":"send-later","schedule_date":{"timezone":"UTC"}}`,
 		map[string][]string{"schedule_date.schedule_date": {"is required"}}},
 }
 
-func TestEmailBroadcastsThatBreakTheRulesAreRefused(t *testing.T) {
+func TestBroadcastsByEmailAreValidated(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	checkRefused(t, s, emailPath, soundEmail, append(audienceCases, []refusedCase{
+	checkRefused(t, s, emailPath, validEmail, append(audienceCases, []refusedCase{
 		{"everything that is required and missing is told at once", `{"sender_email":null,"sender_name":"","email":null,
 			"subject":null,"message":"","message_type":null,"all_customers":null,"schedule_type":null}`,
 			map[string][]string{
@@ -93,51 +93,51 @@ func TestEmailBroadcastsThatBreakTheRulesAreRefused(t *testing.T) {
 				"recipients":    {"is required when all_customers is not true"},
 				"schedule_type": {"is required"},
 			}},
-		{"text that is none", `{"subject":5,"template_id":[],"email_template_id":{},"message_type":false}`,
+		{"string fields have other types", `{"subject":5,"template_id":[],"email_template_id":{},"message_type":false}`,
 			map[string][]string{
 				"subject": {"must be a string"}, "template_id": {"must be a string"},
 				"email_template_id": {"must be a string"}, "message_type": {"must be a string"},
 			}},
-		{"a key in another case is another key", `{"subject":null,"Subject":"Hello"}`,
+		{"keys are case-sensitive", `{"subject":null,"Subject":"Hello"}`,
 			map[string][]string{"subject": {"is required"}}},
-		{"variables that are no object", `{"variables":["name"]}`,
+		{"variables is not an object", `{"variables":["name"]}`,
 			map[string][]string{"variables": {"must be an object"}}},
-		{"addresses that are none", `{"sender_email":"shop","email":"@example.com","cc":["a@b@c"],
+		{"e-mail addresses are invalid", `{"sender_email":"shop","email":"@example.com","cc":["a@b@c"],
 			"bcc":["a@example.com","a b@example.com"],"reply_to":["a@",null,""]}`,
 			map[string][]string{
 				"sender_email": {"must be an e-mail address"}, "email": {"must be an e-mail address"},
 				"cc.0": {"must be an e-mail address"}, "bcc.1": {"must be an e-mail address"},
 				"reply_to.0": {"must be an e-mail address"}, "reply_to.1": {"is required"}, "reply_to.2": {"is required"},
 			}},
-		{"a list of addresses that is none", `{"cc":"a@example.com"}`,
+		{"cc is not an array", `{"cc":"a@example.com"}`,
 			map[string][]string{"cc": {"must be an array"}}},
 	}...))
 }
 
-func TestPushBroadcastsThatBreakTheRulesAreRefused(t *testing.T) {
+func TestBroadcastsByPushAreValidated(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	checkRefused(t, s, pushPath, soundPush, append(audienceCases, []refusedCase{
-		{"everything that is required and missing is told at once",
+	checkRefused(t, s, pushPath, validPush, append(audienceCases, []refusedCase{
+		{"all missing fields are reported together",
 			`{"subject":null,"message":null,"all_customers":null,"schedule_type":null}`,
 			map[string][]string{
 				"subject": {"is required"}, "message": {"is required"},
 				"recipients":    {"is required when all_customers is not true"},
 				"schedule_type": {"is required"},
 			}},
-		{"a template id that is no text", `{"whatsapp_template_id":7}`,
+		{"the template id is not a string", `{"whatsapp_template_id":7}`,
 			map[string][]string{"whatsapp_template_id": {"must be a string"}}},
 	}...))
 }
 
-func TestBroadcastsAreAnsweredInTheWordsOfTheService(t *testing.T) {
+func TestBroadcastsHaveTheResponseOfTheService(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	assert.Equal(t, `{"success":true,"data":null,"message":"Email Broadcast sent successfully"}`,
-		post(t, s, emailPath, soundEmail).Body)
+		post(t, s, emailPath, validEmail).Body)
 	assert.Equal(t, `{"success":true,"data":null,"message":"Push notification broadcast sent successfully"}`,
-		post(t, s, pushPath, soundPush).Body)
+		post(t, s, pushPath, validPush).Body)
 }
 
-func TestAnEmailBroadcastIsRecordedInFull(t *testing.T) {
+func TestBroadcastsByEmailAreRecordedWithAllFields(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	params := messaging.EmailBroadcastParams{
 		SenderEmail: "shop@example.com", SenderName: "The Shop", Email: "ada@example.com", Subject: "Hello",
@@ -164,7 +164,7 @@ func TestAnEmailBroadcastIsRecordedInFull(t *testing.T) {
 	}}, s.EmailBroadcasts())
 }
 
-func TestAPushBroadcastIsRecordedInFull(t *testing.T) {
+func TestBroadcastsByPushAreRecordedWithAllFields(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	params := messaging.PushBroadcastParams{
 		Subject: "Hello", Message: "Hello, Ada.", WhatsAppTemplateID: "template",
@@ -179,13 +179,13 @@ func TestAPushBroadcastIsRecordedInFull(t *testing.T) {
 	}}, s.PushBroadcasts())
 }
 
-func TestBothKindsOfBroadcastCreateTheirCustomers(t *testing.T) {
-	for path, sound := range map[string]string{emailPath: soundEmail, pushPath: soundPush} {
+func TestBroadcastsCreateTheirCustomers(t *testing.T) {
+	for path, body := range map[string]string{emailPath: validEmail, pushPath: validPush} {
 		t.Run(path, func(t *testing.T) {
 			s := messagingtest.NewServer(t)
-			post(t, s, path, changed(t, sound, `{"recipients":[{"type":"customer","customers":[{"customer_id":"c-1"}]},
+			post(t, s, path, changed(t, body, `{"recipients":[{"type":"customer","customers":[{"customer_id":"c-1"}]},
 				{"type":"customer","customers":[{"customer_id":"c-2"},{"customer_id":"c-3"}]}]}`))
-			assert.Equal(t, []messaging.CustomerParams{{CustomerID: "c-1"}, {CustomerID: "c-2"}, {CustomerID: "c-3"}}, known(s))
+			assert.Equal(t, []messaging.CustomerParams{{CustomerID: "c-1"}, {CustomerID: "c-2"}, {CustomerID: "c-3"}}, storedParams(s))
 		})
 	}
 }
@@ -193,8 +193,8 @@ func TestBothKindsOfBroadcastCreateTheirCustomers(t *testing.T) {
 func TestBroadcastsAreRecordedInOrder(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	for _, subject := range []string{"first", "second", "third"} {
-		post(t, s, emailPath, changed(t, soundEmail, `{"subject":"`+subject+`"}`))
-		post(t, s, pushPath, changed(t, soundPush, `{"subject":"`+subject+`"}`))
+		post(t, s, emailPath, changed(t, validEmail, `{"subject":"`+subject+`"}`))
+		post(t, s, pushPath, changed(t, validPush, `{"subject":"`+subject+`"}`))
 	}
 	require.Len(t, s.EmailBroadcasts(), 3)
 	require.Len(t, s.PushBroadcasts(), 3)
@@ -206,12 +206,12 @@ func TestBroadcastsAreRecordedInOrder(t *testing.T) {
 	}
 }
 
-func TestRecipientsAreAnObjectOrAList(t *testing.T) {
+func TestBroadcastsAcceptRecipientsAsAnObjectOrAnArray(t *testing.T) {
 	one := `{"type":"segment","segments":["vip"]}`
-	for name, recipients := range map[string]string{"an object": one, "a list": "[" + one + "]"} {
+	for name, recipients := range map[string]string{"an object": one, "an array": "[" + one + "]"} {
 		t.Run(name, func(t *testing.T) {
 			s := messagingtest.NewServer(t)
-			post(t, s, pushPath, changed(t, soundPush, `{"all_customers":null,"recipients":`+recipients+`}`))
+			post(t, s, pushPath, changed(t, validPush, `{"all_customers":null,"recipients":`+recipients+`}`))
 			require.Len(t, s.PushBroadcasts(), 1)
 			assert.Equal(t, []messaging.Recipient{{Type: messaging.RecipientSegment, Segments: []string{"vip"}}},
 				s.PushBroadcasts()[0].Recipients)
@@ -219,25 +219,25 @@ func TestRecipientsAreAnObjectOrAList(t *testing.T) {
 	}
 }
 
-func TestAScheduleDateCountsOnlyForLater(t *testing.T) {
+func TestBroadcastsIgnoreTheScheduleDateOfSendNow(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	post(t, s, pushPath, changed(t, soundPush, `{"schedule_date":{"schedule_date":"2030-05-01","timezone":"UTC"}}`))
+	post(t, s, pushPath, changed(t, validPush, `{"schedule_date":{"schedule_date":"2030-05-01","timezone":"UTC"}}`))
 	require.Len(t, s.PushBroadcasts(), 1)
 	assert.Nil(t, s.PushBroadcasts()[0].Schedule)
 }
 
-func TestARecordedBroadcastIsACopy(t *testing.T) {
+func TestBroadcastsAreReturnedAsCopies(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	audience := `{"all_customers":null,"schedule_type":"send-later","schedule_date":{"schedule_date":"2030","timezone":"UTC"},
 		"recipients":[{"type":"customer","customers":[{"email":"ada@example.com","devices":[{"device_token":"t"}]}]},
 			{"type":"segment","segments":["vip"]}]}`
-	post(t, s, pushPath, changed(t, soundPush, audience))
-	email := changed(t, soundEmail, `{"cc":["a@example.com"],"bcc":["a@example.com"],"reply_to":["a@example.com"],
+	post(t, s, pushPath, changed(t, validPush, audience))
+	email := changed(t, validEmail, `{"cc":["a@example.com"],"bcc":["a@example.com"],"reply_to":["a@example.com"],
 		"variables":{"name":"Ada","items":[{"title":"book"}]}}`)
 	post(t, s, emailPath, changed(t, email, audience))
 
 	push, mail := s.PushBroadcasts(), s.EmailBroadcasts()
-	wantPush, wantMail := written(t, push), written(t, mail)
+	wantPush, wantMail := snapshot(t, push), snapshot(t, mail)
 	push[0].Schedule.Timezone = "changed"
 	push[0].Recipients[0].Customers[0].Devices[0].DeviceToken = "changed"
 	push[0].Recipients[1].Segments[0] = "changed"
@@ -246,7 +246,7 @@ func TestARecordedBroadcastIsACopy(t *testing.T) {
 	mail[0].Variables["items"].([]any)[0].(map[string]any)["title"] = "changed"
 	mail[0].Schedule.Date = "changed"
 	mail[0].Recipients[0].Customers[0].Email = "changed"
-	assert.Equal(t, wantPush, written(t, s.PushBroadcasts()))
-	assert.Equal(t, wantMail, written(t, s.EmailBroadcasts()))
+	assert.Equal(t, wantPush, snapshot(t, s.PushBroadcasts()))
+	assert.Equal(t, wantMail, snapshot(t, s.EmailBroadcasts()))
 	assert.Equal(t, "t", s.Customers()[0].Devices[0].DeviceToken)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-func TestManyGoroutinesLoseNothing(t *testing.T) {
+func TestServerIsSafeForConcurrentUse(t *testing.T) {
 	const goroutines, rounds = 64, 2
 	s := newTriggerServer(t)
 	client := s.Client()
@@ -33,12 +33,13 @@ func TestManyGoroutinesLoseNothing(t *testing.T) {
 	for _, c := range s.Customers() {
 		emails[c.Email] = true
 	}
-	assert.Len(t, emails, 2*each+1, "the one of each round that was added, the one that was met, and the one that all share")
+	assert.Len(t, emails, 2*each+1, "each round adds one customer and creates another; one customer is shared by all")
 	assert.Len(t, s.Customers(), len(emails))
 	assert.Len(t, s.Requests(), 5*each)
 }
 
-// useEverything calls all that a server has, and reads what others write.
+// useEverything calls the methods of a server and of its client, and modifies the
+// returned copies.
 func useEverything(t *testing.T, s *messagingtest.Server, client *messaging.Client, email string) error {
 	shared := messaging.CustomerParams{Email: "shared@example.com", Devices: []messaging.Device{{DeviceToken: email}}}
 	audience := messaging.ToCustomers(messaging.CustomerParams{Email: email}, shared)
@@ -66,7 +67,7 @@ func useEverything(t *testing.T, s *messagingtest.Server, client *messaging.Clie
 	}
 	for _, c := range s.Customers() {
 		for i := range c.Devices {
-			c.Devices[i].DeviceToken = "mine to change"
+			c.Devices[i].DeviceToken = "changed"
 		}
 	}
 	_, _, _, _ = s.EmailBroadcasts(), s.PushBroadcasts(), s.Triggers(), s.Requests()

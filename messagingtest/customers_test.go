@@ -16,15 +16,16 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// meet sends a broadcast to customers written in JSON.
-func meet(t *testing.T, s *messagingtest.Server, customers string) reply {
+// broadcastTo sends a broadcast to customers, which are JSON objects separated by
+// commas.
+func broadcastTo(t *testing.T, s *messagingtest.Server, customers string) reply {
 	t.Helper()
 	return post(t, s, pushPath, `{"subject":"Hello","message":"Hello.","schedule_type":"send-now",
 		"recipients":{"type":"customer","customers":[`+customers+`]}}`)
 }
 
-// known returns what requests have said about the customers.
-func known(s *messagingtest.Server) []messaging.CustomerParams {
+// storedParams returns the parameters of all customers of the server.
+func storedParams(s *messagingtest.Server) []messaging.CustomerParams {
 	var params []messaging.CustomerParams
 	for _, c := range s.Customers() {
 		params = append(params, c.CustomerParams)
@@ -32,73 +33,73 @@ func known(s *messagingtest.Server) []messaging.CustomerParams {
 	return params
 }
 
-func TestWhichCustomerIsCreatedAndWhichUpdated(t *testing.T) {
+func TestCustomersAreCreatedOrUpdatedByTheirIdentifiers(t *testing.T) {
 	tests := []struct {
 		name      string
 		options   []messagingtest.Option
 		customers string
 		want      []messaging.CustomerParams
 	}{
-		{"each new identity is a customer, in order", nil,
+		{"each new identifier creates a customer, in order", nil,
 			`{"email":"ada@example.com"},{"customer_id":"c-2"},{"customer_id":"c-3","email":"grace@example.com"}`,
 			[]messaging.CustomerParams{{Email: "ada@example.com"}, {CustomerID: "c-2"}, {CustomerID: "c-3", Email: "grace@example.com"}}},
-		{"the same customer id is the same customer", nil,
+		{"a known customer id updates its customer", nil,
 			`{"customer_id":"c-1","first_name":"Ada"},{"customer_id":"c-1","last_name":"Lovelace"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Ada", LastName: "Lovelace"}}},
-		{"the same e-mail address is the same customer, in any case", nil,
+		{"a known e-mail address in upper case updates its customer", nil,
 			`{"email":"ada@example.com","first_name":"Ada"},{"email":"ADA@example.com","phone_no":"+44123"}`,
 			[]messaging.CustomerParams{{Email: "ADA@example.com", FirstName: "Ada", PhoneNo: "+44123"}}},
-		{"the case of an address does not matter the other way round either", nil,
+		{"a known e-mail address in lower case updates its customer", nil,
 			`{"email":"ADA@example.com","first_name":"Ada"},{"email":"ada@example.com"}`,
 			[]messaging.CustomerParams{{Email: "ada@example.com", FirstName: "Ada"}}},
-		{"a field that is given replaces, one that is not stays", nil,
+		{"a missing or empty field keeps its value", nil,
 			`{"customer_id":"c-1","first_name":"Ada","last_name":"Byron"},{"customer_id":"c-1","first_name":"","last_name":"Lovelace"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Ada", LastName: "Lovelace"}}},
-		{"an identity that was added later is found from then on", nil,
+		{"an identifier from an update is found", nil,
 			`{"customer_id":"c-1"},{"customer_id":"c-1","email":"ada@example.com"},{"email":"ada@example.com","first_name":"Ada"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada"}}},
-		{"an address that a customer has left is free", nil,
+		{"a former e-mail address can be used by a new customer", nil,
 			`{"customer_id":"c-1"},{"customer_id":"c-2","email":"Old@example.com"},{"customer_id":"c-2","email":"new@example.com"},
 				{"email":"old@example.com"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1"}, {CustomerID: "c-2", Email: "new@example.com"}, {Email: "old@example.com"}}},
-		{"a customer id that a customer has left is free", nil,
+		{"a former customer id can be used by a new customer", nil,
 			`{"customer_id":"old","email":"ada@example.com"},{"customer_id":"new","email":"ada@example.com"},{"customer_id":"old"}`,
 			[]messaging.CustomerParams{{CustomerID: "new", Email: "ada@example.com"}, {CustomerID: "old"}}},
-		{"the customer id decides, and another's address stays with them", nil,
+		{"an e-mail address is not taken from another customer", nil,
 			`{"customer_id":"c-1"},{"email":"ada@example.com"},{"customer_id":"c-1","email":"Ada@example.com","first_name":"Grace"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Grace"}, {Email: "ada@example.com"}}},
-		{"with customer ids, an address decides nothing", []messagingtest.Option{messagingtest.WithIdentifier(messagingtest.CustomerID)},
+		{"with CustomerID, e-mail addresses do not identify", []messagingtest.Option{messagingtest.WithIdentifier(messagingtest.CustomerID)},
 			`{"customer_id":"c-1","email":"ada@example.com"},{"customer_id":"c-2","email":"ada@example.com"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}, {CustomerID: "c-2", Email: "ada@example.com"}}},
-		{"with addresses, a customer id decides nothing", []messagingtest.Option{messagingtest.WithIdentifier(messagingtest.Email)},
+		{"with Email, customer ids do not identify", []messagingtest.Option{messagingtest.WithIdentifier(messagingtest.Email)},
 			`{"customer_id":"c-1","email":"ada@example.com"},{"customer_id":"c-1","email":"grace@example.com"},
 				{"customer_id":"c-9","email":"ada@example.com"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-9", Email: "ada@example.com"}, {CustomerID: "c-1", Email: "grace@example.com"}}},
-		{"devices add up, and the same token replaces", nil,
+		{"devices are added, or replaced if the token is the same", nil,
 			`{"customer_id":"c-1","devices":[{"device_type":"ios","device_token":"a"},{"device_type":"ios","device_token":"b"}]},
 				{"customer_id":"c-1","devices":[{"device_type":"android","device_token":"a"},{"device_type":"web","device_token":"c"}]}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Devices: []messaging.Device{
 				{DeviceType: "android", DeviceToken: "a"}, {DeviceType: "ios", DeviceToken: "b"}, {DeviceType: "web", DeviceToken: "c"}}}}},
 	}
 	for _, test := range tests {
-		t.Run(test.name+", within a broadcast", func(t *testing.T) {
+		t.Run(test.name+", in one broadcast", func(t *testing.T) {
 			s := messagingtest.NewServer(t, test.options...)
-			require.Equal(t, http.StatusOK, meet(t, s, test.customers).StatusCode)
-			assert.Equal(t, test.want, known(s))
+			require.Equal(t, http.StatusOK, broadcastTo(t, s, test.customers).StatusCode)
+			assert.Equal(t, test.want, storedParams(s))
 		})
-		t.Run(test.name+", over several broadcasts", func(t *testing.T) {
+		t.Run(test.name+", in several broadcasts", func(t *testing.T) {
 			s := messagingtest.NewServer(t, test.options...)
 			var customers []json.RawMessage
 			require.NoError(t, json.Unmarshal([]byte("["+test.customers+"]"), &customers))
 			for _, customer := range customers {
-				require.Equal(t, http.StatusOK, meet(t, s, string(customer)).StatusCode)
+				require.Equal(t, http.StatusOK, broadcastTo(t, s, string(customer)).StatusCode)
 			}
-			assert.Equal(t, test.want, known(s))
+			assert.Equal(t, test.want, storedParams(s))
 		})
 	}
 }
 
-func TestTheIdentifierIsRequired(t *testing.T) {
+func TestCustomersRequireTheIdentifier(t *testing.T) {
 	tests := []struct {
 		identifier messagingtest.Identifier
 		customer   string
@@ -111,44 +112,47 @@ func TestTheIdentifierIsRequired(t *testing.T) {
 	for _, test := range tests {
 		t.Run(string(test.identifier), func(t *testing.T) {
 			s := messagingtest.NewServer(t, messagingtest.WithIdentifier(test.identifier))
-			refused := meet(t, s, test.customer)
+			refused := broadcastTo(t, s, test.customer)
 			path := "recipients.0.customers.0." + string(test.identifier)
 			assert.Equal(t, map[string][]string{path: {"is required as the customer identifier"}}, refused.problems(t))
 		})
 	}
 }
 
-func TestCustomersThatWereAddedAreFoundByRequests(t *testing.T) {
+func TestCustomersThatWereAddedAreUpdatedByRequests(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.AddCustomers(messaging.Customer{CustomerID: "c-1"}, messaging.Customer{Email: "grace@example.com"})
-	meet(t, s, `{"email":"grace@example.com","first_name":"Grace"},{"customer_id":"c-1","first_name":"Ada"}`)
-	assert.Equal(t, []messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Ada"}, {Email: "grace@example.com", FirstName: "Grace"}}, known(s))
+	broadcastTo(t, s, `{"email":"grace@example.com","first_name":"Grace"},{"customer_id":"c-1","first_name":"Ada"}`)
+	assert.Equal(t, []messaging.CustomerParams{
+		{CustomerID: "c-1", FirstName: "Ada"},
+		{Email: "grace@example.com", FirstName: "Grace"},
+	}, storedParams(s))
 }
 
-func TestOfCustomersThatWereAddedTwiceTheFirstIsFound(t *testing.T) {
+func TestCustomersWithDuplicateIdentifiersAreFoundInOrder(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.AddCustomers(messaging.Customer{CustomerID: "c-1", Email: "ada@example.com"},
 		messaging.Customer{CustomerID: "c-1", Email: "ADA@example.com"})
-	meet(t, s, `{"customer_id":"c-1","first_name":"by id"}`)
-	meet(t, s, `{"email":"ada@example.com","last_name":"by address"}`)
+	broadcastTo(t, s, `{"customer_id":"c-1","first_name":"by id"}`)
+	broadcastTo(t, s, `{"email":"ada@example.com","last_name":"by address"}`)
 	assert.Equal(t, []messaging.CustomerParams{
 		{CustomerID: "c-1", Email: "ada@example.com", FirstName: "by id", LastName: "by address"},
 		{CustomerID: "c-1", Email: "ADA@example.com"},
-	}, known(s))
+	}, storedParams(s))
 	_, err := s.Client().Customers.Get(t.Context(), "c-1")
-	assert.Error(t, err, "the client does not choose one of two")
+	assert.Error(t, err, "the client refuses two customers with one id")
 }
 
-func TestAnAddedCustomerGetsWhatItLacks(t *testing.T) {
+func TestCustomersThatWereAddedGetDefaults(t *testing.T) {
 	tests := []struct {
 		name    string
 		options []messagingtest.Option
 		added   messaging.Customer
 		hasID   bool
 	}{
-		{"no identity at all", nil, messaging.Customer{FirstName: "Ada"}, true},
-		{"an address is enough", nil, messaging.Customer{Email: "ada@example.com"}, false},
-		{"an address is not enough where customer ids identify",
+		{"no identifier", nil, messaging.Customer{FirstName: "Ada"}, true},
+		{"an e-mail address is sufficient", nil, messaging.Customer{Email: "ada@example.com"}, false},
+		{"an e-mail address is not sufficient with CustomerID",
 			[]messagingtest.Option{messagingtest.WithIdentifier(messagingtest.CustomerID)}, messaging.Customer{Email: "ada@example.com"}, true},
 	}
 	for _, test := range tests {
@@ -199,14 +203,14 @@ func TestCustomersAreListedInTheFormOfTheService(t *testing.T) {
 		get(t, s, "/v1/customers").Body)
 }
 
-func TestNoCustomersAreAnEmptyList(t *testing.T) {
+func TestCustomersMayBeAnEmptyList(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	assert.JSONEq(t, `{"success":true,"message":"Customers fetched successfully","data":{"data":[],
 		"meta":{"has_next_page":false,"has_prev_page":false,"next_page_cursor":null,"prev_page_cursor":null,"per_page":20}}}`,
 		get(t, s, "/v1/customers").Body)
 }
 
-func TestAnExtraThatIsNoJSONIsNamedInA500(t *testing.T) {
+func TestCustomersWithInvalidExtraAreA500(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.AddCustomers(messaging.Customer{Email: "ada@example.com", Extra: messaging.Extra{"score": json.RawMessage(`{`)}})
 	failed := get(t, s, "/v1/customers")
@@ -214,11 +218,11 @@ func TestAnExtraThatIsNoJSONIsNamedInA500(t *testing.T) {
 	assert.Contains(t, failed.Body, "cannot encode a record")
 }
 
-func TestTheTimesOfACustomer(t *testing.T) {
+func TestCustomersHaveTheTimesOfTheirRequests(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	synctest.Test(t, func(t *testing.T) {
 		broadcast := func() {
-			r := httptest.NewRequest(http.MethodPost, pushPath, strings.NewReader(changed(t, soundPush,
+			r := httptest.NewRequest(http.MethodPost, pushPath, strings.NewReader(changed(t, validPush,
 				`{"recipients":{"type":"customer","customers":[{"email":"ada@example.com"}]}}`)))
 			r.Header.Set("X-Authorization", s.APIKey())
 			r.Header.Set("Content-Type", "application/json")
@@ -230,13 +234,13 @@ func TestTheTimesOfACustomer(t *testing.T) {
 		time.Sleep(time.Hour)
 		broadcast()
 		c := s.Customers()[0]
-		assert.Equal(t, start.Add(time.Second), c.CreatedAt, "times are cut to the second")
+		assert.Equal(t, start.Add(time.Second), c.CreatedAt, "times are truncated to the second")
 		assert.Equal(t, start.Add(time.Hour+time.Second), c.UpdatedAt)
 		assert.Equal(t, start.Add(time.Hour+time.Second), c.LastInteraction)
 	})
 }
 
-func TestFiltersRestrictTheList(t *testing.T) {
+func TestCustomersAreFiltered(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.AddCustomers(
 		messaging.Customer{CustomerID: "a", Email: "a@example.com"},
@@ -246,22 +250,22 @@ func TestFiltersRestrictTheList(t *testing.T) {
 	)
 	tests := []struct {
 		name, query string
-		want        []string // customer ids and addresses, one a customer
+		want        []string // the customer id of each customer, or its e-mail address
 	}{
-		{"no filter selects everybody", "", []string{"a", "b", "c", "d@example.com"}},
-		{"an empty filter is none", "customer_ids=&emails=", []string{"a", "b", "c", "d@example.com"}},
+		{"no filter", "", []string{"a", "b", "c", "d@example.com"}},
+		{"empty filters", "customer_ids=&emails=", []string{"a", "b", "c", "d@example.com"}},
 		{"one customer id", "customer_ids=b", []string{"b"}},
-		{"several, in the order of the list", "customer_ids=c,a", []string{"a", "c"}},
-		{"customer ids are told apart by their case", "customer_ids=A", nil},
-		{"addresses are not", "emails=A@example.com,b@example.com", []string{"a", "b"}},
-		{"an unknown one selects nobody", "emails=z@example.com", nil},
-		{"both have to match", "customer_ids=a,b,c&emails=b@example.com,d@example.com", []string{"b"}},
-		{"an empty element selects nobody", "customer_ids=,", nil},
-		{"not even a customer without an address", "emails=,a@example.com", []string{"a"}},
+		{"several customer ids, in the order of the list", "customer_ids=c,a", []string{"a", "c"}},
+		{"customer ids are case-sensitive", "customer_ids=A", nil},
+		{"e-mail addresses are not case-sensitive", "emails=A@example.com,b@example.com", []string{"a", "b"}},
+		{"an unknown e-mail address", "emails=z@example.com", nil},
+		{"both filters must match", "customer_ids=a,b,c&emails=b@example.com,d@example.com", []string{"b"}},
+		{"empty customer ids match nothing", "customer_ids=,", nil},
+		{"an empty e-mail address does not match a customer without one", "emails=,a@example.com", []string{"a"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			var answer struct {
+			var list struct {
 				Data struct {
 					Data []struct {
 						CustomerID string `json:"customer_id"`
@@ -269,9 +273,9 @@ func TestFiltersRestrictTheList(t *testing.T) {
 					}
 				}
 			}
-			require.NoError(t, json.Unmarshal([]byte(get(t, s, "/v1/customers?"+test.query).Body), &answer))
+			require.NoError(t, json.Unmarshal([]byte(get(t, s, "/v1/customers?"+test.query).Body), &list))
 			var found []string
-			for _, c := range answer.Data.Data {
+			for _, c := range list.Data.Data {
 				if c.CustomerID == "" {
 					c.CustomerID = c.Email
 				}
@@ -282,15 +286,15 @@ func TestFiltersRestrictTheList(t *testing.T) {
 	}
 }
 
-func TestTheClientFindsCustomers(t *testing.T) {
+func TestCustomersAreReadByTheClient(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.AddCustomers(messaging.Customer{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada", Providers: []string{"apns"}},
 		messaging.Customer{CustomerID: "c-2", Email: "grace@example.com"})
 	ada, err := s.Client().Customers.GetByEmail(t.Context(), "ADA@example.com")
 	require.NoError(t, err)
-	kept := s.Customers()[0]
+	stored := s.Customers()[0]
 	assert.Equal(t, messaging.Customer{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada", Providers: []string{"apns"},
-		CreatedAt: kept.CreatedAt, UpdatedAt: kept.UpdatedAt, LastInteraction: kept.LastInteraction}, *ada)
+		CreatedAt: stored.CreatedAt, UpdatedAt: stored.UpdatedAt, LastInteraction: stored.LastInteraction}, *ada)
 	_, err = s.Client().Customers.Get(t.Context(), "c-3")
 	require.ErrorIs(t, err, messaging.ErrCustomerNotFound)
 	two, err := s.Client().Customers.List(t.Context(), messaging.CustomerListParams{CustomerIDs: []string{"c-1", "c-2"}})
@@ -298,20 +302,20 @@ func TestTheClientFindsCustomers(t *testing.T) {
 	assert.Len(t, two.Items, 2)
 }
 
-func TestCustomersAreCopies(t *testing.T) {
+func TestCustomersAreReturnedAsCopies(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	added := messaging.Customer{CustomerID: "c-1", Providers: []string{"apns"}, Extra: messaging.Extra{"score": json.RawMessage(`1`)}}
 	s.AddCustomers(added)
 	added.Providers[0], added.Extra["score"][0] = "changed", '2'
-	meet(t, s, `{"customer_id":"c-1","devices":[{"device_type":"ios","device_token":"t"}]}`)
+	broadcastTo(t, s, `{"customer_id":"c-1","devices":[{"device_type":"ios","device_token":"t"}]}`)
 
 	mine := s.Customers()
-	want := written(t, mine)
+	want := snapshot(t, mine)
 	assert.Equal(t, []string{"apns"}, mine[0].Providers)
 	assert.Equal(t, `1`, string(mine[0].Extra["score"]))
 	mine[0].Providers[0] = "changed"
 	mine[0].Extra["score"][0] = '2'
 	mine[0].Extra["more"] = json.RawMessage(`1`)
 	mine[0].Devices[0].DeviceToken = "changed"
-	assert.Equal(t, want, written(t, s.Customers()))
+	assert.Equal(t, want, snapshot(t, s.Customers()))
 }

@@ -13,26 +13,27 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-const soundEvent = `{"name":"order shipped","description":"An order has left the warehouse",
+const validEvent = `{"name":"order shipped","description":"An order has left the warehouse",
 	"parameters":[{"name":"order","type":"text","required":true}]}`
 
-func TestEventsThatBreakTheRulesAreRefused(t *testing.T) {
+func TestEventsAreValidated(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	checkRefused(t, s, "/v1/events", soundEvent, []refusedCase{
-		{"everything that is missing is told at once", `{"name":null,"description":"","parameters":null}`,
+	checkRefused(t, s, "/v1/events", validEvent, []refusedCase{
+		{"all missing fields are reported together", `{"name":null,"description":"","parameters":null}`,
 			map[string][]string{"name": {"is required"}, "description": {"is required"}, "parameters": {"is required"}}},
-		{"parameters that are no list", `{"parameters":{"name":"order"}}`,
+		{"parameters is not an array", `{"parameters":{"name":"order"}}`,
 			map[string][]string{"parameters": {"must be an array"}}},
-		{"parameters that are incomplete, or of the wrong kind", `{"parameters":[{},"order",{"name":1,"type":2,"required":"yes"}]}`,
+		{"parameters are incomplete or have invalid types", `{"parameters":[{},"order",{"name":1,"type":2,"required":"yes"}]}`,
 			map[string][]string{
 				"parameters.0.name": {"is required"}, "parameters.0.type": {"is required"},
 				"parameters.1": {"must be an object"}, "parameters.1.name": {"is required"}, "parameters.1.type": {"is required"},
 				"parameters.2.name": {"must be a string"}, "parameters.2.type": {"must be a string"},
 				"parameters.2.required": {"must be a boolean"},
 			}},
-		{"a name that is there twice", `{"parameters":[{"name":"order","type":"text"},{"name":"Order","type":"text"},{"name":"order","type":"numeric"}]}`,
+		{"a name is a duplicate", `{"parameters":[
+				{"name":"order","type":"text"},{"name":"Order","type":"text"},{"name":"order","type":"numeric"}]}`,
 			map[string][]string{"parameters.2.name": {"duplicates an earlier parameter"}}},
-		{"a name that the payload needs", `{"parameters":[{"name":"email","type":"text"},{"name":"customer","type":"text"}]}`,
+		{"a name is reserved", `{"parameters":[{"name":"email","type":"text"},{"name":"customer","type":"text"}]}`,
 			map[string][]string{
 				"parameters.0.name": {"is reserved"},
 				"parameters.1.name": {"is reserved"},
@@ -40,23 +41,24 @@ func TestEventsThatBreakTheRulesAreRefused(t *testing.T) {
 	})
 	page, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})
 	require.NoError(t, err)
-	assert.Len(t, page.Items, 1, "none of those that were refused was created")
+	assert.Len(t, page.Items, 1, "the invalid events were not created")
 }
 
-func TestACreatedEventIsAnsweredInTheFormOfTheService(t *testing.T) {
+func TestEventsAreReturnedInTheFormOfTheService(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	created := post(t, s, "/v1/events", `{"name":"order shipped","description":"d","parameters":[
 		{"name":"order","type":"Text","required":true},{"name":"total","type":"NUMERIC"},{"name":"at","type":"Timestamp","required":false}]}`)
-	var answer struct {
+	var response struct {
 		Data struct {
 			ID        string
 			CreatedAt string `json:"created_at"`
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(created.Body), &answer))
-	assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$`, answer.Data.ID)
-	assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`, answer.Data.CreatedAt)
-	row := `{"id":"` + answer.Data.ID + `","created_at":"` + answer.Data.CreatedAt + `","name":"order shipped","description":"d","parameters":[
+	require.NoError(t, json.Unmarshal([]byte(created.Body), &response))
+	assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$`, response.Data.ID)
+	assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`, response.Data.CreatedAt)
+	row := `{"id":"` + response.Data.ID + `","created_at":"` + response.Data.CreatedAt + `",
+		"name":"order shipped","description":"d","parameters":[
 		{"name":"order","type":"text","required":true},{"name":"total","type":"numeric","required":false},
 		{"name":"at","type":"timestamp","required":false}]}`
 	assert.JSONEq(t, `{"success":true,"message":"Event created successfully","data":`+row+`}`, created.Body)
@@ -65,14 +67,14 @@ func TestACreatedEventIsAnsweredInTheFormOfTheService(t *testing.T) {
 		get(t, s, "/v1/events").Body)
 }
 
-func TestNoEventsAreAnEmptyList(t *testing.T) {
+func TestEventsMayBeAnEmptyList(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	assert.JSONEq(t, `{"success":true,"message":"Company events fetched successfully","data":[],
 		"meta":{"has_next_page":false,"has_prev_page":false,"next_page_cursor":null,"prev_page_cursor":null,"per_page":20}}`,
 		get(t, s, "/v1/events").Body)
 }
 
-func TestAnEventMayTakeNothing(t *testing.T) {
+func TestEventsMayHaveNoParameters(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	event, err := s.Client().Events.Create(t.Context(), messaging.EventCreateParams{
 		Name: "signed in", Description: "d", Parameters: []messaging.EventParameter{}})
@@ -81,7 +83,7 @@ func TestAnEventMayTakeNothing(t *testing.T) {
 	assert.Contains(t, get(t, s, "/v1/events").Body, `"parameters":[]`)
 }
 
-func TestTheClientCreatesAndListsAnEvent(t *testing.T) {
+func TestEventsAreCreatedAndListedByTheClient(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	before := time.Now().Truncate(time.Microsecond)
 	created, err := s.Client().Events.Create(t.Context(), messaging.EventCreateParams{
@@ -94,7 +96,7 @@ func TestTheClientCreatesAndListsAnEvent(t *testing.T) {
 	assert.Equal(t, []messaging.Event{*created}, listed)
 }
 
-func TestAddedEventsGetWhatTheyLack(t *testing.T) {
+func TestEventsThatWereAddedGetDefaults(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	at := time.Date(2030, 5, 1, 9, 0, 0, 123_456_789, time.FixedZone("", 3600))
 	parameters := []messaging.EventParameter{{Name: "order", Type: "Text"}}
@@ -118,7 +120,7 @@ func TestAddedEventsGetWhatTheyLack(t *testing.T) {
 	assert.Equal(t, messaging.Extra{"created_at": json.RawMessage(`"0000-00-00"`), "owner": json.RawMessage(`"shop"`)}, listed[3].Extra)
 }
 
-func TestIDsAreTheSameInEveryRun(t *testing.T) {
+func TestEventsHaveTheSameIDsInEveryRun(t *testing.T) {
 	for range 2 {
 		s := messagingtest.NewServer(t)
 		created, err := s.Client().Events.Create(t.Context(), messaging.EventCreateParams{
@@ -128,7 +130,7 @@ func TestIDsAreTheSameInEveryRun(t *testing.T) {
 	}
 }
 
-func TestAnEventIsStillThereWhenTheAnswerOfItsCreationIsLost(t *testing.T) {
+func TestEventsAreCreatedEvenIfTheResponseIsLost(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(1, messagingtest.AnswerLost())
 	_, err := s.Client().Events.Create(t.Context(), messaging.EventCreateParams{

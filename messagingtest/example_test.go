@@ -10,7 +10,7 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// In a test, NewServer(t) starts the service and closes it with the test.
+// In a test, NewServer(t) starts a server and closes it when the test ends.
 func Example() {
 	service, err := messagingtest.Start()
 	if err != nil {
@@ -93,8 +93,8 @@ func ExampleServer_Triggers() {
 		{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
 	}})
 
-	// The service answers with success, and drops the time that it can't read.
-	// Give a time.Time instead of a text, and the client writes the right form.
+	// The service reports success, but skips a timestamp that is not in its form.
+	// Use a time.Time instead of a string: the client writes it in that form.
 	_, err = service.Client().Events.Trigger(context.Background(), messaging.EventTriggerParams{
 		EventID: "order-shipped",
 		Email:   "ada@example.com",
@@ -104,11 +104,11 @@ func ExampleServer_Triggers() {
 		log.Fatal(err)
 	}
 	for _, trigger := range service.Triggers() {
-		fmt.Println("taken:", trigger.Values)
+		fmt.Println("values:", trigger.Values)
 		fmt.Println("skipped:", trigger.Skipped)
 	}
 	// Output:
-	// taken: map[order:A-1001]
+	// values: map[order:A-1001]
 	// skipped: [shipped_at]
 }
 

@@ -15,23 +15,23 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-func TestAStatusIsAnsweredInsteadOfCarryingTheRequestOut(t *testing.T) {
+func TestFaultsStatusIsReturnedAndTheRequestIsNotCarriedOut(t *testing.T) {
 	tests := []struct {
 		name              string
 		fault             messagingtest.Fault
 		status            int
 		contentType, body string
 	}{
-		{"without a body it says what the status means", messagingtest.Status(503),
+		{"without a body, the message is the text of the status", messagingtest.Status(503),
 			503, "application/json", `{"success":false,"message":"Service Unavailable"}`},
-		{"a body of JSON is announced as such", messagingtest.Status(422, `{"errors":["no"]}`),
+		{"a JSON body has the Content-Type application/json", messagingtest.Status(422, `{"errors":["no"]}`),
 			422, "application/json", `{"errors":["no"]}`},
-		{"any other body is what it looks like", messagingtest.Status(502, "<html><body>Bad gateway"),
+		{"the Content-Type of another body is detected", messagingtest.Status(502, "<html><body>Bad gateway"),
 			502, "text/html; charset=utf-8", "<html><body>Bad gateway"},
-		{"parts of a body are joined", messagingtest.Status(500, "a", "b"),
+		{"several bodies are joined", messagingtest.Status(500, "a", "b"),
 			500, "text/plain; charset=utf-8", "ab"},
 		{"an empty body stays empty", messagingtest.Status(500, ""), 500, "", ""},
-		{"a status that has no body gets none", messagingtest.Status(204), 204, "", ""},
+		{"a status that allows no body has none", messagingtest.Status(204), 204, "", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestAStatusIsAnsweredInsteadOfCarryingTheRequestOut(t *testing.T) {
 	}
 }
 
-func TestACodeThatCanNotBeAnsweredWithPanics(t *testing.T) {
+func TestFaultsStatusPanicsOnAnInvalidCode(t *testing.T) {
 	for _, code := range []int{-1, 0, 100, 199, 600, 1000} {
 		assert.Panics(t, func() { messagingtest.Status(code) }, code)
 	}
@@ -57,7 +57,7 @@ func TestACodeThatCanNotBeAnsweredWithPanics(t *testing.T) {
 	}
 }
 
-func TestARequestWhoseAnswerIsLostIsCarriedOut(t *testing.T) {
+func TestFaultsAnswerLostCarriesOutTheRequest(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(1, messagingtest.AnswerLost())
 	_, err := s.Client().Broadcasts.SendPush(t.Context(), toEveryone)
@@ -67,7 +67,7 @@ func TestARequestWhoseAnswerIsLostIsCarriedOut(t *testing.T) {
 	assert.Zero(t, s.Requests()[0].StatusCode)
 }
 
-func TestARefusalCanGetLostToo(t *testing.T) {
+func TestFaultsAnswerLostLosesErrorResponsesToo(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(1, messagingtest.AnswerLost())
 	_, err := s.Client().Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "unknown", Email: "ada@example.com"})
@@ -75,7 +75,7 @@ func TestARefusalCanGetLostToo(t *testing.T) {
 	assert.Empty(t, s.Triggers())
 }
 
-func TestASlowRequestIsAnsweredAfterItsWait(t *testing.T) {
+func TestFaultsSlowDelaysTheRequest(t *testing.T) {
 	const wait = 20 * time.Millisecond
 	s := messagingtest.NewServer(t)
 	s.FailNext(1, messagingtest.Slow(wait))
@@ -86,8 +86,8 @@ func TestASlowRequestIsAnsweredAfterItsWait(t *testing.T) {
 	assert.Len(t, s.PushBroadcasts(), 1)
 }
 
-// sendAndThen sends a broadcast that is held for an hour, and lets the caller
-// do something as soon as it has arrived.
+// sendAndThen sends a broadcast that is delayed by an hour, and calls act when
+// the request has arrived.
 func sendAndThen(t *testing.T, s *messagingtest.Server, act func(cancel context.CancelFunc)) error {
 	t.Helper()
 	s.FailNext(1, messagingtest.Slow(time.Hour))
@@ -99,29 +99,29 @@ func sendAndThen(t *testing.T, s *messagingtest.Server, act func(cancel context.
 		sent <- err
 	}()
 	require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 10*time.Second, time.Millisecond)
-	require.Empty(t, s.PushBroadcasts(), "it is not carried out before its wait is over")
+	require.Empty(t, s.PushBroadcasts(), "it is not carried out before the delay ends")
 	assert.Zero(t, s.Requests()[0].StatusCode)
 	act(cancel)
 	return <-sent
 }
 
-func TestASlowRequestIsCarriedOutAlthoughTheClientGaveUp(t *testing.T) {
+func TestFaultsSlowCarriesOutACanceledRequest(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	err := sendAndThen(t, s, func(giveUp context.CancelFunc) { giveUp() })
+	err := sendAndThen(t, s, func(cancel context.CancelFunc) { cancel() })
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 	s.Close()
 	assert.Len(t, s.PushBroadcasts(), 1)
 }
 
-func TestCloseEndsTheWaitOfASlowRequest(t *testing.T) {
+func TestFaultsSlowEndsWhenTheServerCloses(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	err := sendAndThen(t, s, func(context.CancelFunc) { s.Close() })
 	require.NoError(t, err)
 	assert.Len(t, s.PushBroadcasts(), 1)
 }
 
-func TestFaultsQueueUp(t *testing.T) {
+func TestFaultsAreQueued(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(2, messagingtest.Status(500))
 	s.FailNext(1, messagingtest.Fault{})
@@ -135,14 +135,14 @@ func TestFaultsQueueUp(t *testing.T) {
 	assert.Equal(t, []int{500, 500, 200, 429, 200, 200}, statuses)
 }
 
-func TestAFaultIsForTheNextRequestWhateverItAsksFor(t *testing.T) {
+func TestFaultsApplyToAnyRequest(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(1, messagingtest.Status(http.StatusTeapot))
 	assert.Equal(t, http.StatusTeapot, get(t, s, "/unknown").StatusCode)
 	assert.Equal(t, http.StatusNotFound, get(t, s, "/unknown").StatusCode)
 }
 
-func TestEveryAttemptOfAClientUsesUpAFault(t *testing.T) {
+func TestFaultsAreTakenByEachAttempt(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(2, messagingtest.Status(500))
 	page, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})
@@ -150,16 +150,16 @@ func TestEveryAttemptOfAClientUsesUpAFault(t *testing.T) {
 	assert.Equal(t, 3, page.Response.Attempts)
 }
 
-func TestARateLimitSaysHowLongToWait(t *testing.T) {
+func TestFaultsRateLimitedSetsRetryAfter(t *testing.T) {
 	tests := []struct {
 		name  string
 		after time.Duration
 		want  time.Duration
 	}{
 		{"whole seconds", 3 * time.Second, 3 * time.Second},
-		{"a part of a second is rounded up", 1500 * time.Millisecond, 2 * time.Second},
-		{"none", 0, 0},
-		{"none below zero", -time.Second, 0},
+		{"a fraction of a second is rounded up", 1500 * time.Millisecond, 2 * time.Second},
+		{"zero", 0, 0},
+		{"a negative duration is zero", -time.Second, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -176,10 +176,10 @@ func TestARateLimitSaysHowLongToWait(t *testing.T) {
 	}
 }
 
-func TestARequestThatIsNotReachedIsProvedNotSent(t *testing.T) {
+func TestFaultsNotReachedIsProvedNotSent(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	client := s.Client()
-	require.NoError(t, pushToAll(t, client), "there is an idle connection now")
+	require.NoError(t, pushToAll(t, client), "this leaves an idle connection")
 	s.FailNext(3, messagingtest.NotReached())
 
 	err := pushToAll(t, client)
@@ -193,7 +193,7 @@ func TestARequestThatIsNotReachedIsProvedNotSent(t *testing.T) {
 	assert.Len(t, s.PushBroadcasts(), 1)
 }
 
-func TestASendThatIsNotReachedAtFirstIsCarriedOutOnce(t *testing.T) {
+func TestFaultsNotReachedIsRetriedAndCarriedOutOnce(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(2, messagingtest.NotReached())
 	require.NoError(t, pushToAll(t, s.Client()))
@@ -205,8 +205,8 @@ func TestFaultsAreTakenOnceByConcurrentCalls(t *testing.T) {
 	once := messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1})
 	lost, notReached := messagingtest.AnswerLost(), messagingtest.NotReached()
 	for name, faults := range map[string][2]messagingtest.Fault{
-		"a lost answer first": {lost, notReached},
-		"not reached first":   {notReached, lost},
+		"the lost response first": {lost, notReached},
+		"not reached first":       {notReached, lost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := messagingtest.NewServer(t)
@@ -229,12 +229,12 @@ func TestFaultsAreTakenOnceByConcurrentCalls(t *testing.T) {
 	}
 }
 
-func TestFaultsAreTakenInTheOrderOfSending(t *testing.T) {
+func TestFaultsAreTakenInTheOrderOfRequests(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	client := s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 	s.FailNext(1, messagingtest.Slow(time.Hour))
-	held := make(chan error, 1)
-	go func() { held <- pushToAll(t, client) }()
+	slow := make(chan error, 1)
+	go func() { slow <- pushToAll(t, client) }()
 	require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 10*time.Second, time.Millisecond)
 	for _, fault := range []messagingtest.Fault{messagingtest.Status(422), {}, messagingtest.NotReached(), messagingtest.AnswerLost()} {
 		s.FailNext(1, fault)
@@ -246,20 +246,20 @@ func TestFaultsAreTakenInTheOrderOfSending(t *testing.T) {
 	assert.Equal(t, []messaging.Delivery{messaging.DeliveryRejected, messaging.DeliveryAccepted, messaging.DeliveryNotSent,
 		messaging.DeliveryUnknown, messaging.DeliveryAccepted}, deliveries)
 	s.Close()
-	require.NoError(t, <-held)
+	require.NoError(t, <-slow)
 }
 
-func TestRequestThatNetHTTPRepeatsTakesNoOtherFault(t *testing.T) {
+func TestFaultsAreNotTakenByRetriesOfNetHTTP(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	client := s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 	list := func() error {
 		_, err := client.Events.List(t.Context(), messaging.EventListParams{})
 		return err
 	}
-	require.NoError(t, list(), "there is an idle connection now")
+	require.NoError(t, list(), "this leaves an idle connection")
 	s.FailNext(2, messagingtest.AnswerLost())
 
-	require.NoError(t, list(), "net/http repeats it")
+	require.NoError(t, list(), "net/http retries it")
 	require.Len(t, s.Requests(), 3)
 	require.NoError(t, list())
 	require.Len(t, s.Requests(), 5)
@@ -267,7 +267,7 @@ func TestRequestThatNetHTTPRepeatsTakesNoOtherFault(t *testing.T) {
 	require.Len(t, s.Requests(), 6, "the queue is empty")
 }
 
-func TestBehindAnotherTransportNotReachedCanNotBeProved(t *testing.T) {
+func TestFaultsNotReachedIsUnknownBehindAnotherTransport(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	own := new(http.Transport)
 	t.Cleanup(own.CloseIdleConnections)
@@ -280,26 +280,27 @@ func TestBehindAnotherTransportNotReachedCanNotBeProved(t *testing.T) {
 	assert.Empty(t, s.PushBroadcasts())
 }
 
-func TestAMalformedAnswerComesAfterTheRequestWasCarriedOut(t *testing.T) {
+func TestFaultsMalformedCarriesOutTheRequest(t *testing.T) {
 	tests := []struct {
 		name, body string
 		delivery   messaging.Delivery
 	}{
-		{"half an answer", `{"success":tr`, messaging.DeliveryUnknown},
-		{"the page of a proxy", `<html><body>Welcome</body></html>`, messaging.DeliveryUnknown},
-		{"nothing", ``, messaging.DeliveryUnknown},
-		{"an answer without the event", `{"success":true,"data":null}`, messaging.DeliveryAccepted},
+		{"truncated JSON", `{"success":tr`, messaging.DeliveryUnknown},
+		{"an HTML page", `<html><body>Welcome</body></html>`, messaging.DeliveryUnknown},
+		{"an empty body", ``, messaging.DeliveryUnknown},
+		{"a response without the event", `{"success":true,"data":null}`, messaging.DeliveryAccepted},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := messagingtest.NewServer(t)
 			client := s.Client()
 			s.FailNext(1, messagingtest.Malformed(test.body))
-			_, err := client.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
-			var unclear *messaging.DecodeError
-			require.ErrorAs(t, err, &unclear)
-			assert.Equal(t, test.body, string(unclear.Body))
-			assert.Equal(t, test.delivery, unclear.Delivery())
+			_, err := client.Events.Create(t.Context(), messaging.EventCreateParams{
+				Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+			var failed *messaging.DecodeError
+			require.ErrorAs(t, err, &failed)
+			assert.Equal(t, test.body, string(failed.Body))
+			assert.Equal(t, test.delivery, failed.Delivery())
 			events, err := messaging.Collect(client.Events.All(t.Context(), messaging.EventListParams{}))
 			require.NoError(t, err)
 			assert.Len(t, events, 1)

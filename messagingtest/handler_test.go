@@ -14,28 +14,28 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-func TestRequestsThatReachNoOperation(t *testing.T) {
+func TestServerRefusesRequestsWithoutAnOperation(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*http.Request)
 		status int
 		allow  string
 	}{
-		{"a path that the service does not have is 404",
+		{"an unknown path is 404",
 			func(r *http.Request) { r.URL.Path = "/v1/segments" }, 404, ""},
-		{"a path with a slash too many is 404",
+		{"a path with a trailing slash is 404",
 			func(r *http.Request) { r.URL.Path += "/" }, 404, ""},
-		{"a path below another version is 404",
+		{"a path of another version is 404",
 			func(r *http.Request) { r.URL.Path = "/v2/events" }, 404, ""},
-		{"an unknown path is 404 without a key too",
+		{"an unknown path without a key is 404",
 			func(r *http.Request) { r.URL.Path = "/"; r.Header.Del("X-Authorization") }, 404, ""},
-		{"another method is 405 and names those that are taken",
+		{"another method is 405 and lists the allowed methods",
 			func(r *http.Request) { r.Method = http.MethodDelete }, 405, "POST, GET"},
-		{"a list can't be posted to",
+		{"POST to a list is 405",
 			func(r *http.Request) { r.URL.Path = "/v1/customers" }, 405, "GET"},
-		{"a broadcast can't be fetched",
+		{"GET of a broadcast is 405",
 			func(r *http.Request) { r.URL.Path = pushPath; r.Method = http.MethodGet }, 405, "POST"},
-		{"no key is 401",
+		{"a missing key is 401",
 			func(r *http.Request) { r.Header.Del("X-Authorization") }, 401, ""},
 		{"a wrong key is 401",
 			func(r *http.Request) { r.Header.Set("X-Authorization", "another") }, 401, ""},
@@ -44,11 +44,11 @@ func TestRequestsThatReachNoOperation(t *testing.T) {
 				r.Header.Set("Authorization", r.Header.Get("X-Authorization"))
 				r.Header.Del("X-Authorization")
 			}, 401, ""},
-		{"a body that is not announced as JSON is 415",
+		{"another Content-Type is 415",
 			func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415, ""},
-		{"a body that is not announced at all is 415",
+		{"a missing Content-Type is 415",
 			func(r *http.Request) { r.Header.Del("Content-Type") }, 415, ""},
-		{"a query that can't be read is 400, since part of it would be lost",
+		{"a malformed query is 400",
 			func(r *http.Request) { r.Method = http.MethodGet; r.URL.RawQuery = "per_page=%zz" }, 400, ""},
 	}
 	for _, test := range tests {
@@ -61,12 +61,12 @@ func TestRequestsThatReachNoOperation(t *testing.T) {
 			assert.Equal(t, test.allow, refused.Header.Get("Allow"))
 			assert.Equal(t, "application/json", refused.Header.Get("Content-Type"))
 			assert.Regexp(t, `^\{"success":false,"message":"[^"]+"\}$`, refused.Body)
-			assert.Contains(t, get(t, s, "/v1/events").Body, `"data":[]`, "nothing was done")
+			assert.Contains(t, get(t, s, "/v1/events").Body, `"data":[]`, "the request was not carried out")
 		})
 	}
 }
 
-func TestABodyThatIsNotAJSONObjectIs400(t *testing.T) {
+func TestServerRefusesABodyThatIsNotAJSONObject(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	for _, body := range []string{"", "null", "[]", `"text"`, "{", `{"name":}`, `{} {}`, "name=n"} {
 		t.Run(body, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestABodyThatIsNotAJSONObjectIs400(t *testing.T) {
 	}
 }
 
-func TestTheContentTypeMayHaveParameters(t *testing.T) {
+func TestServerAcceptsAContentTypeWithParameters(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	r := newRequest(t, s, http.MethodPost, "/v1/events", `{"name":"n","description":"d","parameters":[]}`)
 	r.Header.Set("Content-Type", "Application/JSON; charset=utf-8")
@@ -89,19 +89,19 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// broken is a body whose sender breaks off.
+// broken is a body that cannot be read.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("connection reset") }
 
-func TestBodiesThatCanNotBeReadToTheEnd(t *testing.T) {
+func TestServerRefusesAnIncompleteBody(t *testing.T) {
 	tests := []struct {
 		name   string
 		body   io.Reader
 		status int
 	}{
-		{"a body over 64 MiB is 413", endless{}, http.StatusRequestEntityTooLarge},
-		{"a body that breaks off is 400", broken{}, http.StatusBadRequest},
+		{"a body larger than 64 MiB is 413", endless{}, http.StatusRequestEntityTooLarge},
+		{"a body that cannot be read is 400", broken{}, http.StatusBadRequest},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -112,15 +112,15 @@ func TestBodiesThatCanNotBeReadToTheEnd(t *testing.T) {
 			s.Handler().ServeHTTP(recorder, r)
 			assert.Equal(t, test.status, recorder.Code)
 			require.Len(t, s.Requests(), 1)
-			assert.Empty(t, s.Requests()[0].Body, "what came of the body is not kept")
+			assert.Empty(t, s.Requests()[0].Body, "a partial body is not recorded")
 		})
 	}
 }
 
-func TestTheClientUnderstandsEveryRefusal(t *testing.T) {
+func TestServerRefusalsAreDecodedByTheClient(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	client := s.Client()
-	stranger, err := messaging.NewClient(s.URL(), "another-key", messaging.WithHTTPClient(http.DefaultClient))
+	unauthorized, err := messaging.NewClient(s.URL(), "another-key", messaging.WithHTTPClient(http.DefaultClient))
 	require.NoError(t, err)
 	tests := []struct {
 		name string
@@ -128,7 +128,7 @@ func TestTheClientUnderstandsEveryRefusal(t *testing.T) {
 		want error
 	}{
 		{"401", func() error {
-			_, err := stranger.Broadcasts.SendPush(t.Context(), toEveryone)
+			_, err := unauthorized.Broadcasts.SendPush(t.Context(), toEveryone)
 			return err
 		}, messaging.ErrUnauthorized},
 		{"404", func() error {

@@ -14,17 +14,17 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// TestMain fails the package when any test leaves a goroutine behind.
+// TestMain fails if a test leaks a goroutine.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// reply is an answer as it stands on the wire.
+// reply is an HTTP response that was read completely.
 type reply struct {
 	StatusCode int
 	Header     http.Header
 	Body       string
 }
 
-// problems returns the errors of a 422.
+// problems returns the errors of a 422 response.
 func (r reply) problems(t *testing.T) map[string][]string {
 	t.Helper()
 	require.Equal(t, http.StatusUnprocessableEntity, r.StatusCode, r.Body)
@@ -40,13 +40,13 @@ func (r reply) problems(t *testing.T) map[string][]string {
 	return body.Errors
 }
 
-// get asks with the key of the service, and with nothing of the client.
+// get sends a GET request with the API key, without using the client.
 func get(t *testing.T, s *messagingtest.Server, target string) reply {
 	t.Helper()
 	return send(t, newRequest(t, s, http.MethodGet, target, ""))
 }
 
-// post sends a body with the key of the service.
+// post sends a POST request with the API key, without using the client.
 func post(t *testing.T, s *messagingtest.Server, path, body string) reply {
 	t.Helper()
 	return send(t, newRequest(t, s, http.MethodPost, path, body))
@@ -71,40 +71,42 @@ func send(t *testing.T, r *http.Request) reply {
 	return reply{response.StatusCode, response.Header, string(body)}
 }
 
-// changed returns a JSON object with the members of changes in place of its
-// own. A null takes one away, since the service treats it as absent.
+// changed returns a JSON object with the members of changes added or replaced. A
+// null removes a member, since the service treats it as absent.
 func changed(t *testing.T, object, changes string) string {
 	t.Helper()
 	var members, replacements map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal([]byte(object), &members))
 	require.NoError(t, json.Unmarshal([]byte(changes), &replacements))
 	maps.Copy(members, replacements)
-	text, err := json.Marshal(members)
+	encoded, err := json.Marshal(members)
 	require.NoError(t, err)
-	return string(text)
+	return string(encoded)
 }
 
-// written writes a value down, so that it can be told whether it changes.
-func written(t *testing.T, value any) string {
+// snapshot returns the JSON of a value, to compare it with a later state.
+func snapshot(t *testing.T, value any) string {
 	t.Helper()
-	text, err := json.Marshal(value)
+	encoded, err := json.Marshal(value)
 	require.NoError(t, err)
-	return string(text)
+	return string(encoded)
 }
 
-// refusedCase is a change to a sound body, and what is wrong with it then.
+// refusedCase is a change that makes a valid body invalid, and the errors that
+// the server responds with.
 type refusedCase struct {
 	name    string
 	changes string
 	want    map[string][]string
 }
 
-// checkRefused posts every case on its own, and sees that nothing was done.
-func checkRefused(t *testing.T, s *messagingtest.Server, path, sound string, cases []refusedCase) {
+// checkRefused posts the body with the changes of each case, and checks that the
+// server responds with the errors and changes nothing.
+func checkRefused(t *testing.T, s *messagingtest.Server, path, valid string, cases []refusedCase) {
 	t.Helper()
 	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {
-			refused := post(t, s, path, changed(t, sound, test.changes))
+			refused := post(t, s, path, changed(t, valid, test.changes))
 			require.Equal(t, test.want, refused.problems(t))
 			require.Empty(t, s.EmailBroadcasts())
 			require.Empty(t, s.PushBroadcasts())
@@ -112,5 +114,5 @@ func checkRefused(t *testing.T, s *messagingtest.Server, path, sound string, cas
 			require.Empty(t, s.Customers())
 		})
 	}
-	require.Equal(t, http.StatusOK, post(t, s, path, sound).StatusCode, "the body that the cases change is sound")
+	require.Equal(t, http.StatusOK, post(t, s, path, valid).StatusCode, "the unchanged body is valid")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -19,7 +20,7 @@ import (
 
 const transactionalPath = "/v1/messaging/transactional"
 
-// rawPage is a page of transactional messages or events on the wire.
+// rawPage is a list response of transactional messages or events.
 type rawPage struct {
 	Data []struct{ ID string }
 	Meta struct {
@@ -39,17 +40,17 @@ func (p rawPage) ids() []string {
 	return ids
 }
 
-// getPage fetches a page, and sees that its meta is in harmony with itself.
+// getPage fetches a page, and checks that its meta is consistent.
 func getPage(t *testing.T, s *messagingtest.Server, perPage int, cursor string) rawPage {
 	t.Helper()
 	query := url.Values{"per_page": {strconv.Itoa(perPage)}}
 	if cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	answer := get(t, s, transactionalPath+"?"+query.Encode())
-	require.Equal(t, 200, answer.StatusCode, answer.Body)
+	response := get(t, s, transactionalPath+"?"+query.Encode())
+	require.Equal(t, 200, response.StatusCode, response.Body)
 	var page rawPage
-	require.NoError(t, json.Unmarshal([]byte(answer.Body), &page))
+	require.NoError(t, json.Unmarshal([]byte(response.Body), &page))
 	require.Equal(t, perPage, page.Meta.PerPage)
 	require.Equal(t, *page.Meta.HasNextPage, page.Meta.NextPageCursor != nil)
 	require.Equal(t, *page.Meta.HasPrevPage, page.Meta.PrevPageCursor != nil)
@@ -70,10 +71,10 @@ func numbers(n int) []string {
 	return ids
 }
 
-func TestPagesLeadForwardAndBackAgain(t *testing.T) {
+func TestPagesCanBeWalkedForwardAndBackward(t *testing.T) {
 	for length := range 8 {
 		for perPage := 1; perPage <= 4; perPage++ {
-			t.Run(fmt.Sprintf("%d records by %d", length, perPage), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%d records, %d per page", length, perPage), func(t *testing.T) {
 				s := messagingtest.NewServer(t)
 				ids := numbers(length)
 				addMessages(s, ids...)
@@ -101,7 +102,7 @@ func TestPagesLeadForwardAndBackAgain(t *testing.T) {
 	}
 }
 
-func TestTheDefaultPageSizeIs20(t *testing.T) {
+func TestPagesHave20RecordsByDefault(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	addMessages(s, numbers(21)...)
 	page, err := s.Client().Transactional.List(t.Context(), messaging.TransactionalListParams{})
@@ -111,14 +112,13 @@ func TestTheDefaultPageSizeIs20(t *testing.T) {
 	assert.True(t, page.Meta.HasNextPage)
 }
 
-func TestAPageMayBeLargerThanTheList(t *testing.T) {
+func TestPagesMayBeLargerThanTheList(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	addMessages(s, "a")
-	const most = int(^uint(0) >> 1)
-	assert.Equal(t, []string{"a"}, getPage(t, s, most, "").ids())
+	assert.Equal(t, []string{"a"}, getPage(t, s, math.MaxInt, "").ids())
 }
 
-func TestRecordsThatAreAddedMeanwhileMoveNothing(t *testing.T) {
+func TestPagesAreStableWhileRecordsAreAdded(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	addMessages(s, "a", "b", "c", "d")
 	first := getPage(t, s, 2, "")
@@ -132,7 +132,7 @@ func TestRecordsThatAreAddedMeanwhileMoveNothing(t *testing.T) {
 	assert.Equal(t, []string{"c", "d"}, getPage(t, s, 2, *first.Meta.NextPageCursor).ids(), "a cursor can be used again")
 }
 
-func TestThePageSizeMayChangeOnTheWay(t *testing.T) {
+func TestPagesMayChangeTheirSizeDuringAWalk(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	addMessages(s, "a", "b", "c", "d", "e")
 	first := getPage(t, s, 3, "")
@@ -144,17 +144,17 @@ func TestThePageSizeMayChangeOnTheWay(t *testing.T) {
 	assert.Equal(t, []string{"d", "e"}, getPage(t, s, 5, *back.Meta.NextPageCursor).ids())
 }
 
-func TestAFilteredListHasPagesOfItsOwn(t *testing.T) {
+func TestPagesOfAFilteredListSkipOtherRecords(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	var wanted []string
+	var selected []string
 	for i := range 13 {
 		id := fmt.Sprintf("c-%d", i)
 		s.AddCustomers(messaging.Customer{CustomerID: id})
 		if i%2 == 1 {
-			wanted = append(wanted, id)
+			selected = append(selected, id)
 		}
 	}
-	params := messaging.CustomerListParams{CustomerIDs: wanted, PerPage: 2}
+	params := messaging.CustomerListParams{CustomerIDs: selected, PerPage: 2}
 	var pages [][]string
 	var last messaging.PageMeta
 	for page, err := range s.Client().Customers.Pages(t.Context(), params) {
@@ -167,7 +167,7 @@ func TestAFilteredListHasPagesOfItsOwn(t *testing.T) {
 	}
 	assert.Equal(t, [][]string{{"c-1", "c-3"}, {"c-5", "c-7"}, {"c-9", "c-11"}}, pages)
 
-	assert.False(t, last.HasNextPage, "the customer after is not one of those wanted")
+	assert.False(t, last.HasNextPage, "the filter does not select the next customer")
 	params.Cursor = last.PrevPageCursor
 	middle, err := s.Client().Customers.List(t.Context(), params)
 	require.NoError(t, err)
@@ -176,10 +176,10 @@ func TestAFilteredListHasPagesOfItsOwn(t *testing.T) {
 	first, err := s.Client().Customers.List(t.Context(), params)
 	require.NoError(t, err)
 	assert.Equal(t, "c-1", first.Items[0].CustomerID)
-	assert.False(t, first.Meta.HasPrevPage, "the customer before is not one of those wanted")
+	assert.False(t, first.Meta.HasPrevPage, "the filter does not select the previous customer")
 }
 
-func TestEveryListIsPaged(t *testing.T) {
+func TestPagesAreServedForEveryList(t *testing.T) {
 	const n = 45
 	s := messagingtest.NewServer(t)
 	for range n {
@@ -202,7 +202,7 @@ func TestEveryListIsPaged(t *testing.T) {
 	assert.Len(t, s.Requests(), 9)
 }
 
-func TestQueriesThatBreakTheRulesAreRefused(t *testing.T) {
+func TestPagesRefuseInvalidQueries(t *testing.T) {
 	s, longer := messagingtest.NewServer(t), messagingtest.NewServer(t)
 	addMessages(s, numbers(30)...)
 	addMessages(longer, numbers(70)...)
@@ -217,23 +217,23 @@ func TestQueriesThatBreakTheRulesAreRefused(t *testing.T) {
 		name, target string
 		want         []string
 	}{
-		{"a page of nothing", transactionalPath + "?per_page=0", []string{"per_page"}},
-		{"a page of less than nothing", transactionalPath + "?per_page=-1", []string{"per_page"}},
-		{"a page of half a record", transactionalPath + "?per_page=1.5", []string{"per_page"}},
-		{"a page size that is no number", "/v1/events?per_page=all", []string{"per_page"}},
-		{"a page size that is empty", "/v1/customers?per_page=", []string{"per_page"}},
-		{"a page size beyond all numbers", "/v1/customers?per_page=99999999999999999999", []string{"per_page"}},
-		{"a cursor that was made up", transactionalPath + "?cursor=page-2", []string{"cursor"}},
-		{"a cursor that is no text", "/v1/customers?cursor=%ff", []string{"cursor"}},
-		{"a cursor that was cut", transactionalPath + "?cursor=" + cursor[:len(cursor)-2], []string{"cursor"}},
-		{"a cursor with something after it", transactionalPath + "?cursor=" + cursor + "MQ", []string{"cursor"}},
-		{"a cursor that was changed", transactionalPath + "?cursor=" + tampered, []string{"cursor"}},
+		{"a page size of zero", transactionalPath + "?per_page=0", []string{"per_page"}},
+		{"a negative page size", transactionalPath + "?per_page=-1", []string{"per_page"}},
+		{"a fractional page size", transactionalPath + "?per_page=1.5", []string{"per_page"}},
+		{"a page size that is not a number", "/v1/events?per_page=all", []string{"per_page"}},
+		{"an empty page size", "/v1/customers?per_page=", []string{"per_page"}},
+		{"a page size that overflows", "/v1/customers?per_page=99999999999999999999", []string{"per_page"}},
+		{"an invented cursor", transactionalPath + "?cursor=page-2", []string{"cursor"}},
+		{"a cursor that is not valid UTF-8", "/v1/customers?cursor=%ff", []string{"cursor"}},
+		{"a truncated cursor", transactionalPath + "?cursor=" + cursor[:len(cursor)-2], []string{"cursor"}},
+		{"a cursor with trailing characters", transactionalPath + "?cursor=" + cursor + "MQ", []string{"cursor"}},
+		{"a modified cursor", transactionalPath + "?cursor=" + tampered, []string{"cursor"}},
 		{"a cursor of another list", "/v1/events?cursor=" + cursor, []string{"cursor"}},
 		{"a cursor of a longer list of another server",
 			transactionalPath + "?cursor=" + *getPage(t, longer, 60, "").Meta.NextPageCursor, []string{"cursor"}},
-		{"a cursor behind the last record",
+		{"a cursor after the last record",
 			transactionalPath + "?cursor=" + *getPage(t, longer, 30, "").Meta.NextPageCursor, []string{"cursor"}},
-		{"both are told at once", "/v1/events?per_page=0&cursor=x", []string{"cursor", "per_page"}},
+		{"both problems are reported together", "/v1/events?per_page=0&cursor=x", []string{"cursor", "per_page"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -245,6 +245,6 @@ func TestQueriesThatBreakTheRulesAreRefused(t *testing.T) {
 			assert.Equal(t, test.want, fields)
 		})
 	}
-	assert.Equal(t, 200, get(t, s, transactionalPath+"?cursor="+cursor).StatusCode, "the cursor that the cases change is sound")
-	assert.Equal(t, 200, get(t, s, transactionalPath+"?cursor=").StatusCode, "an empty cursor is none")
+	assert.Equal(t, 200, get(t, s, transactionalPath+"?cursor="+cursor).StatusCode, "the unchanged cursor is valid")
+	assert.Equal(t, 200, get(t, s, transactionalPath+"?cursor=").StatusCode, "an empty cursor is the start of the list")
 }

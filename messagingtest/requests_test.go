@@ -11,10 +11,10 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-func TestEveryRequestIsRecordedWhateverBecameOfIt(t *testing.T) {
+func TestRequestsAreRecordedEvenIfTheyFail(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(1, messagingtest.Status(http.StatusTeapot))
-	send(t, newRequest(t, s, http.MethodPut, "/v1/events?dry=run&dry=again", "short and stout"))
+	send(t, newRequest(t, s, http.MethodPut, "/v1/events?dry=run&dry=again", "not JSON"))
 	get(t, s, "/v1/customers?emails=ada%40example.com")
 	post(t, s, "/v1/events", `{"name":"n"}`)
 	get(t, s, "/elsewhere")
@@ -26,7 +26,7 @@ func TestEveryRequestIsRecordedWhateverBecameOfIt(t *testing.T) {
 	assert.Equal(t, "/v1/events", first.Path)
 	assert.Equal(t, url.Values{"dry": {"run", "again"}}, first.Query)
 	assert.Equal(t, "application/json", first.Header.Get("Content-Type"))
-	assert.Equal(t, "short and stout", string(first.Body))
+	assert.Equal(t, "not JSON", string(first.Body))
 	assert.Equal(t, url.Values{"emails": {"ada@example.com"}}, requests[1].Query)
 	var statuses []int
 	for _, r := range requests {
@@ -35,13 +35,13 @@ func TestEveryRequestIsRecordedWhateverBecameOfIt(t *testing.T) {
 	assert.Equal(t, []int{418, 200, 422, 404}, statuses)
 }
 
-func TestNoKeyIsRecorded(t *testing.T) {
+func TestRequestsAreRecordedWithoutTheKey(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	keys := map[string]http.Header{
-		"the right one":     {"X-Authorization": {s.APIKey()}},
-		"a real one, say":   {"X-Authorization": {"sk-live-1"}},
-		"several":           {"X-Authorization": {"sk-live-1", "sk-live-2"}},
-		"one by any chance": {"x-authorization": {"sk-live-1"}},
+		"the key of the server":   {"X-Authorization": {s.APIKey()}},
+		"another key":             {"X-Authorization": {"sk-live-1"}},
+		"several keys":            {"X-Authorization": {"sk-live-1", "sk-live-2"}},
+		"a key in a lower header": {"x-authorization": {"sk-live-1"}},
 	}
 	for name, header := range keys {
 		t.Run(name, func(t *testing.T) {
@@ -55,10 +55,10 @@ func TestNoKeyIsRecorded(t *testing.T) {
 	r := newRequest(t, s, http.MethodGet, "/v1/events", "")
 	r.Header.Del("X-Authorization")
 	send(t, r)
-	assert.NotContains(t, s.Requests()[len(s.Requests())-1].Header, "X-Authorization", "none is not made up either")
+	assert.NotContains(t, s.Requests()[len(s.Requests())-1].Header, "X-Authorization", "a missing header stays missing")
 }
 
-func TestARecordedRequestIsACopy(t *testing.T) {
+func TestRequestsAreReturnedAsCopies(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	post(t, s, "/v1/events?a=b", `{}`)
 	mine := s.Requests()[0]

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheNextAddressIsTriedWhereOneIsMissing(t *testing.T) {
+func TestServerListensOnTheFirstAvailableAddress(t *testing.T) {
 	listener, err := listen("127.0.0.1:-1", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())

@@ -21,16 +21,16 @@ const pushPath = "/v1/broadcast/send/push-notification"
 // toEveryone is the smallest broadcast.
 var toEveryone = messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello, everyone.", To: messaging.AllCustomers()}
 
-func TestAServerOfATestIsClosedWithIt(t *testing.T) {
+func TestServerIsClosedWhenItsTestEnds(t *testing.T) {
 	var s *messagingtest.Server
-	t.Run("a test that uses a server", func(t *testing.T) {
+	t.Run("test with a server", func(t *testing.T) {
 		s = messagingtest.NewServer(t)
 		assert.Equal(t, http.StatusOK, get(t, s, "/v1/events").StatusCode)
 	})
-	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(pushToAll(t, s.Client())), "nobody listens any more")
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(pushToAll(t, s.Client())), "the server no longer listens")
 }
 
-// recordingTB is a test that notes what a helper does to it.
+// recordingTB is a testing.TB that records the calls of Fatal and Cleanup.
 type recordingTB struct {
 	testing.TB
 	failedWith []any
@@ -44,24 +44,24 @@ func (tb *recordingTB) Fatal(args ...any) {
 	runtime.Goexit()
 }
 
-func TestAServerThatCanNotStartFailsTheTest(t *testing.T) {
+func TestServerThatCannotStartFailsTheTest(t *testing.T) {
 	tb := &recordingTB{}
-	over := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(done)
 		messagingtest.NewServer(tb, messagingtest.WithIdentifier("phone_no"))
 	}()
-	<-over
+	<-done
 	require.Len(t, tb.failedWith, 1)
 	assert.ErrorContains(t, tb.failedWith[0].(error), "phone_no")
 	assert.Zero(t, tb.cleanups)
 }
 
-func TestBadOptionsAreErrorsOfStart(t *testing.T) {
+func TestServerRefusesInvalidOptions(t *testing.T) {
 	tests := map[string]messagingtest.Option{
-		"an identifier that is no field of a customer": messagingtest.WithIdentifier("phone_no"),
-		"an empty identifier":                          messagingtest.WithIdentifier(""),
-		"a nil option":                                 nil,
+		"an unknown identifier": messagingtest.WithIdentifier("phone_no"),
+		"an empty identifier":   messagingtest.WithIdentifier(""),
+		"a nil option":          nil,
 	}
 	for name, option := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -72,14 +72,14 @@ func TestBadOptionsAreErrorsOfStart(t *testing.T) {
 	}
 }
 
-func TestClosingTwiceDoesNothing(t *testing.T) {
+func TestServerCanBeClosedTwice(t *testing.T) {
 	s, err := messagingtest.Start()
 	require.NoError(t, err)
 	s.Close()
 	s.Close()
 }
 
-func TestWhatWasRecordedCanBeReadAfterClose(t *testing.T) {
+func TestServerKeepsItsRecordsAfterClose(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	_, err := s.Client().Broadcasts.SendPush(t.Context(), toEveryone)
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestWhatWasRecordedCanBeReadAfterClose(t *testing.T) {
 	assert.Len(t, s.Requests(), 1)
 }
 
-func TestAClientOfTheCallersOwnNeedsTheURLAndTheKey(t *testing.T) {
+func TestServerAcceptsAClientWithItsURLAndKey(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	client, err := messaging.NewClient(s.URL(), s.APIKey(), messaging.WithHTTPClient(http.DefaultClient))
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestAClientOfTheCallersOwnNeedsTheURLAndTheKey(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestTwoServersShareNothing(t *testing.T) {
+func TestServersShareNoState(t *testing.T) {
 	one, other := messagingtest.NewServer(t), messagingtest.NewServer(t)
 	_, err := one.Client().Broadcasts.SendPush(t.Context(), toEveryone)
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestTwoServersShareNothing(t *testing.T) {
 	assert.Empty(t, other.Requests())
 }
 
-func TestTheHandlerServesBehindAServerAndAPrefixOfTheCallersOwn(t *testing.T) {
+func TestServerHandlerWorksBehindAnotherServerAndAPrefix(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	own := httptest.NewServer(http.StripPrefix("/sandbox", s.Handler()))
 	defer own.Close()
@@ -120,21 +120,21 @@ func TestTheHandlerServesBehindAServerAndAPrefixOfTheCallersOwn(t *testing.T) {
 	assert.Len(t, s.PushBroadcasts(), 2)
 }
 
-func TestABadClientOptionPanics(t *testing.T) {
+func TestServerClientPanicsOnAnInvalidOption(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	assert.Panics(t, func() { s.Client(messaging.WithAttemptTimeout(-time.Second)) })
 }
 
-func TestTheCallersClientOptionsComeAfterThoseOfTheServer(t *testing.T) {
-	noKey := errors.New("the vault is closed")
+func TestServerClientOptionsOverrideTheDefaults(t *testing.T) {
+	noKey := errors.New("no key")
 	tests := map[string]struct {
 		option   messaging.Option
 		attempts int
 		isErr    error
 	}{
-		"a retry policy":   {messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}), 1, messaging.ErrServer},
-		"an HTTP client":   {messaging.WithHTTPClient(&http.Client{Transport: answering(http.StatusForbidden)}), 0, messaging.ErrForbidden},
-		"a source of keys": {messaging.WithKeySource(func(context.Context) (string, error) { return "", noKey }), 0, noKey},
+		"a retry policy": {messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}), 1, messaging.ErrServer},
+		"an HTTP client": {messaging.WithHTTPClient(&http.Client{Transport: respondingWith(http.StatusForbidden)}), 0, messaging.ErrForbidden},
+		"a key source":   {messaging.WithKeySource(func(context.Context) (string, error) { return "", noKey }), 0, noKey},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -147,20 +147,20 @@ func TestTheCallersClientOptionsComeAfterThoseOfTheServer(t *testing.T) {
 	}
 }
 
-// answering is a transport that answers everything with a status.
-type answering int
+// respondingWith is a transport that responds to every request with a status.
+type respondingWith int
 
-func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
+func (status respondingWith) RoundTrip(*http.Request) (*http.Response, error) {
 	recorder := httptest.NewRecorder()
-	recorder.WriteHeader(int(a))
+	recorder.WriteHeader(int(status))
 	return recorder.Result(), nil
 }
 
-func TestTheClientRepeatsWithoutAPause(t *testing.T) {
+func TestServerClientRetriesWithoutAPause(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(2, messagingtest.Status(http.StatusServiceUnavailable))
-	// The client's own waits come to half a second at least, which is more than
-	// this deadline leaves: it would not even wait.
+	// With the default waits of at least half a second, the deadline would end
+	// the call before the first retry.
 	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 	defer cancel()
 	page, err := s.Client().Events.List(ctx, messaging.EventListParams{})

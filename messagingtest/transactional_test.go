@@ -34,14 +34,14 @@ func TestTransactionalMessagesAreListedInTheFormOfTheService(t *testing.T) {
 		get(t, s, "/v1/messaging/transactional").Body)
 }
 
-func TestNoTransactionalMessagesAreAnEmptyList(t *testing.T) {
+func TestTransactionalMessagesMayBeAnEmptyList(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	assert.JSONEq(t, `{"success":true,"message":"Transactional Messages fetched successfully","data":[],
 		"meta":{"has_next_page":false,"has_prev_page":false,"next_page_cursor":null,"prev_page_cursor":null,"per_page":20}}`,
 		get(t, s, "/v1/messaging/transactional").Body)
 }
 
-func TestAddedTransactionalMessagesGetWhatTheyLack(t *testing.T) {
+func TestTransactionalMessagesThatWereAddedGetDefaults(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	before := time.Now().Truncate(time.Second)
 	extra := messaging.Extra{"cost": json.RawMessage(`1`)}

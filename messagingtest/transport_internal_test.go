@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTicketIsNotRecorded(t *testing.T) {
+func TestTransportTicketIsNotRecorded(t *testing.T) {
 	s := NewServer(t)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/v1/events", strings.NewReader(`{}`))
 	require.NoError(t, err)
@@ -31,10 +31,10 @@ func TestTicketIsNotRecorded(t *testing.T) {
 	require.Len(t, s.Requests(), 1)
 	assert.NotContains(t, s.Requests()[0].Header, ticketHeader)
 	assert.Equal(t, []string{"value"}, s.Requests()[0].Header["X-Custom"])
-	assert.Empty(t, s.tickets, "none is kept for a request without a fault")
+	assert.Empty(t, s.tickets, "no ticket is stored for a request without a fault")
 }
 
-// arrive sends a request past the transport, and returns the status of the response.
+// arrive sends a request without the transport and returns the response status.
 func arrive(s *Server, ticket ...string) int {
 	request := httptest.NewRequest(http.MethodGet, "/v1/events", nil)
 	request.Header.Set("X-Authorization", apiKey)
@@ -44,7 +44,7 @@ func arrive(s *Server, ticket ...string) int {
 	return response.Code
 }
 
-func TestTicketIsForOneArrival(t *testing.T) {
+func TestTransportTicketIsValidOnce(t *testing.T) {
 	s := NewServer(t)
 	s.FailNext(1, Status(http.StatusTeapot))
 	s.FailNext(1, Status(http.StatusConflict))
@@ -57,13 +57,13 @@ func TestTicketIsForOneArrival(t *testing.T) {
 	assert.Equal(t, http.StatusConflict, arrive(s, second))
 	assert.Equal(t, http.StatusTeapot, arrive(s, first))
 	for _, used := range []string{first, second, third} {
-		assert.Equal(t, http.StatusOK, arrive(s, used), "it takes no other fault")
+		assert.Equal(t, http.StatusOK, arrive(s, used), "a used ticket takes no fault")
 	}
 	assert.Empty(t, s.tickets)
-	assert.Equal(t, http.StatusGone, arrive(s), "the fault that was queued last is still there")
+	assert.Equal(t, http.StatusGone, arrive(s), "the last fault is still queued")
 }
 
-func TestUnknownTicketIsIgnored(t *testing.T) {
+func TestTransportTicketIsIgnoredIfItIsUnknown(t *testing.T) {
 	another := NewServer(t)
 	_, ofAnother := another.issueTicket()
 	for name, tickets := range map[string][]string{
@@ -73,9 +73,9 @@ func TestUnknownTicketIsIgnored(t *testing.T) {
 			s := NewServer(t)
 			_, _ = s.issueTicket()
 			s.FailNext(1, Status(http.StatusTeapot))
-			assert.Equal(t, http.StatusTeapot, arrive(s, tickets...), "it takes its fault on arrival")
+			assert.Equal(t, http.StatusTeapot, arrive(s, tickets...), "it takes the next fault on arrival")
 			assert.Equal(t, http.StatusOK, arrive(s, tickets...))
-			assert.Equal(t, tickets, s.Requests()[0].Header[ticketHeader], "it is a header like any other")
+			assert.Equal(t, tickets, s.Requests()[0].Header[ticketHeader], "it is recorded like any other header")
 		})
 	}
 }
@@ -86,13 +86,13 @@ type unread struct{ reads, closes int }
 func (u *unread) Read([]byte) (int, error) { u.reads++; return 0, io.EOF }
 func (u *unread) Close() error             { u.closes++; return nil }
 
-func TestRefusedRequestIsLeftUnread(t *testing.T) {
+func TestTransportDoesNotReadARefusedRequest(t *testing.T) {
 	s := NewServer(t)
 	s.FailNext(1, NotReached())
-	body, asked := new(unread), 0
+	body, trace := new(unread), ""
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
-		GetConn: func(string) { asked++ },
-		GotConn: func(httptrace.GotConnInfo) { asked += 100 },
+		GetConn: func(string) { trace += "GetConn " },
+		GotConn: func(httptrace.GotConnInfo) { trace += "GotConn " },
 	})
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL()+"/v1/events", body)
 	require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestRefusedRequestIsLeftUnread(t *testing.T) {
 	assert.Equal(t, "dial", dial.Op)
 	assert.ErrorIs(t, err, syscall.ECONNREFUSED)
 	assert.Equal(t, unread{reads: 0, closes: 1}, *body)
-	assert.Equal(t, 1, asked)
+	assert.Equal(t, "GetConn ", trace)
 	assert.Empty(t, s.Requests())
 
 	bare := request.Clone(context.Background())

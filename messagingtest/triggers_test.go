@@ -21,7 +21,7 @@ var shipped = messaging.Event{ID: "shipped", Name: "order shipped", Parameters: 
 	{Name: "due", Type: messaging.ParameterTimestamp},
 }}
 
-const soundTrigger = `{"event_id":"shipped","payload":{"email":"ada@example.com","order":"A-1","at":"2030-05-01T09:00:00Z"}}`
+const validTrigger = `{"event_id":"shipped","payload":{"email":"ada@example.com","order":"A-1","at":"2030-05-01T09:00:00Z"}}`
 
 func newTriggerServer(t *testing.T, opts ...messagingtest.Option) *messagingtest.Server {
 	t.Helper()
@@ -30,39 +30,39 @@ func newTriggerServer(t *testing.T, opts ...messagingtest.Option) *messagingtest
 	return s
 }
 
-func TestTriggersThatBreakTheRulesAreRefused(t *testing.T) {
+func TestTriggersAreValidated(t *testing.T) {
 	s := newTriggerServer(t)
-	checkRefused(t, s, triggerPath, soundTrigger, []refusedCase{
-		{"nothing at all", `{"event_id":null,"payload":null}`,
+	checkRefused(t, s, triggerPath, validTrigger, []refusedCase{
+		{"all fields are missing", `{"event_id":null,"payload":null}`,
 			map[string][]string{"event_id": {"is required"}, "payload": {"is required"}}},
-		{"an event that nobody has created", `{"event_id":"unknown"}`,
+		{"the event is unknown", `{"event_id":"unknown"}`,
 			map[string][]string{"event_id": {"is not the id of an event"}}},
-		{"the name of an event is not its id", `{"event_id":"order shipped"}`,
+		{"the event id is the name of an event", `{"event_id":"order shipped"}`,
 			map[string][]string{"event_id": {"is not the id of an event"}}},
-		{"an id that is no text", `{"event_id":7}`,
+		{"the event id is not a string", `{"event_id":7}`,
 			map[string][]string{"event_id": {"must be a string"}}},
-		{"a payload that is no object", `{"payload":["order"]}`,
+		{"the payload is not an object", `{"payload":["order"]}`,
 			map[string][]string{"payload": {"must be an object"}}},
-		{"an empty payload lacks the customer and every required parameter", `{"payload":{}}`,
+		{"the payload is empty", `{"payload":{}}`,
 			map[string][]string{
 				"payload.email": {"is required when there is no customer"},
 				"payload.order": {"is required by the event"}, "payload.at": {"is required by the event"},
 			}},
-		{"a required parameter that is null is missing", `{"payload":{"email":"ada@example.com","order":null,"at":""}}`,
+		{"a required parameter is null", `{"payload":{"email":"ada@example.com","order":null,"at":""}}`,
 			map[string][]string{"payload.order": {"is required by the event"}}},
-		{"an address that is none", `{"payload":{"email":"ada","order":"A-1","at":"now"}}`,
+		{"the e-mail address is invalid", `{"payload":{"email":"ada","order":"A-1","at":"now"}}`,
 			map[string][]string{"payload.email": {"must be an e-mail address"}}},
-		{"an address that is no text", `{"payload":{"email":7,"order":"A-1","at":"now"}}`,
+		{"the e-mail address is not a string", `{"payload":{"email":7,"order":"A-1","at":"now"}}`,
 			map[string][]string{"payload.email": {"must be a string"}}},
-		{"a customer that is no object", `{"payload":{"customer":"ada@example.com","email":"ada@example.com","order":"A-1","at":"now"}}`,
+		{"the customer is not an object", `{"payload":{"customer":"ada@example.com","email":"ada@example.com","order":"A-1","at":"now"}}`,
 			map[string][]string{"payload.customer": {"must be an object"}}},
-		{"a customer without an identity", `{"payload":{"customer":{"first_name":"Ada","phone_no":"0170"},"order":"A-1","at":"now"}}`,
+		{"the customer has no identifier", `{"payload":{"customer":{"first_name":"Ada","phone_no":"0170"},"order":"A-1","at":"now"}}`,
 			map[string][]string{
 				"payload.customer.customer_id": {"is required when there is no email"},
 				"payload.customer.email":       {"is required when there is no customer_id"},
 				"payload.customer.phone_no":    {"must be in international format, starting with +"},
 			}},
-		{"the event and the payload are checked together", `{"event_id":"unknown","payload":{}}`,
+		{"the problems of event and payload are reported together", `{"event_id":"unknown","payload":{}}`,
 			map[string][]string{
 				"event_id":      {"is not the id of an event"},
 				"payload.email": {"is required when there is no customer"},
@@ -70,9 +70,10 @@ func TestTriggersThatBreakTheRulesAreRefused(t *testing.T) {
 	})
 }
 
-func TestATriggerIsAnsweredAndRecorded(t *testing.T) {
+func TestTriggersAreRecorded(t *testing.T) {
 	s := newTriggerServer(t)
-	assert.Equal(t, `{"success":true,"data":true,"message":"Event successfully triggered"}`, post(t, s, triggerPath, soundTrigger).Body)
+	assert.Equal(t, `{"success":true,"data":true,"message":"Event successfully triggered"}`,
+		post(t, s, triggerPath, validTrigger).Body)
 	_, err := s.Client().Events.Trigger(t.Context(), messaging.EventTriggerParams{
 		Definition: &shipped,
 		Customer:   &messaging.CustomerParams{CustomerID: "c-1", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t"}}},
@@ -90,25 +91,25 @@ func TestATriggerIsAnsweredAndRecorded(t *testing.T) {
 	}}, s.Triggers())
 }
 
-func TestATimestampInAnotherFormIsSkipped(t *testing.T) {
+func TestTriggersSkipTimestampsInAnotherForm(t *testing.T) {
 	tests := []struct {
 		name, value string
 		skipped     bool
 	}{
 		{"the form of the service", `"2030-05-01T09:00:00Z"`, false},
-		{"the first second of all", `"0000-01-01T00:00:00Z"`, false},
+		{"the earliest timestamp", `"0000-01-01T00:00:00Z"`, false},
 		{"an offset", `"2030-05-01T09:00:00+00:00"`, true},
 		{"a fraction of a second", `"2030-05-01T09:00:00.5Z"`, true},
-		{"no zone", `"2030-05-01T09:00:00"`, true},
-		{"a blank for the T", `"2030-05-01 09:00:00Z"`, true},
+		{"no time zone", `"2030-05-01T09:00:00"`, true},
+		{"a space instead of the T", `"2030-05-01 09:00:00Z"`, true},
 		{"lower case", `"2030-05-01t09:00:00z"`, true},
-		{"a digit too few", `"2030-05-01T9:00:00Z"`, true},
+		{"an hour of one digit", `"2030-05-01T9:00:00Z"`, true},
 		{"a day that does not exist", `"2030-02-30T09:00:00Z"`, true},
-		{"a date alone", `"2030-05-01"`, true},
-		{"a blank at the end", `"2030-05-01T09:00:00Z "`, true},
+		{"a date without a time", `"2030-05-01"`, true},
+		{"a trailing space", `"2030-05-01T09:00:00Z "`, true},
 		{"a number", `1904461200`, true},
-		{"an empty text", `""`, true},
-		{"null is a value that is missing", `null`, false},
+		{"an empty string", `""`, true},
+		{"null is a missing value", `null`, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -129,15 +130,15 @@ func TestATimestampInAnotherFormIsSkipped(t *testing.T) {
 	}
 }
 
-func TestARequiredTimestampInAnotherFormIsSkippedToo(t *testing.T) {
+func TestTriggersSkipRequiredTimestampsToo(t *testing.T) {
 	s := newTriggerServer(t)
 	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"email":"ada@example.com","order":"A-1","due":"soon","at":"now"}}`)
 	require.Len(t, s.Triggers(), 1)
-	assert.Equal(t, []string{"at", "due"}, s.Triggers()[0].Skipped, "in the order of the event")
+	assert.Equal(t, []string{"at", "due"}, s.Triggers()[0].Skipped, "in the order of the event definition")
 	assert.Equal(t, map[string]any{"order": "A-1"}, s.Triggers()[0].Values)
 }
 
-func TestOtherValuesAreTakenAsTheyCome(t *testing.T) {
+func TestTriggersDoNotCheckOtherValues(t *testing.T) {
 	s := newTriggerServer(t)
 	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"email":"ada@example.com","order":{"number":1},
 		"total":"cheap","at":"2030-05-01T09:00:00Z","unknown":[true]}}`)
@@ -146,7 +147,7 @@ func TestOtherValuesAreTakenAsTheyCome(t *testing.T) {
 		"at": "2030-05-01T09:00:00Z", "unknown": []any{true}}, s.Triggers()[0].Values)
 }
 
-func TestAParameterNamedEmailIsTheCustomersAddress(t *testing.T) {
+func TestTriggersReadAParameterNamedEmailFromTheCustomer(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.AddEvents(messaging.Event{ID: "signed up", Parameters: []messaging.EventParameter{
 		{Name: "email", Type: messaging.ParameterTimestamp, Required: true}}})
@@ -160,7 +161,7 @@ func TestAParameterNamedEmailIsTheCustomersAddress(t *testing.T) {
 	assert.Empty(t, s.Triggers()[0].Skipped)
 }
 
-func TestATriggerCreatesOrUpdatesItsCustomer(t *testing.T) {
+func TestTriggersCreateOrUpdateTheirCustomer(t *testing.T) {
 	byID, byEmail := messagingtest.WithIdentifier(messagingtest.CustomerID), messagingtest.WithIdentifier(messagingtest.Email)
 	tests := []struct {
 		name    string
@@ -169,58 +170,60 @@ func TestATriggerCreatesOrUpdatesItsCustomer(t *testing.T) {
 		want    []messaging.CustomerParams
 		problem string
 	}{
-		{"an address alone", nil, `"email":"grace@example.com"`,
+		{"a new e-mail address", nil, `"email":"grace@example.com"`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}, {Email: "grace@example.com"}}, ""},
-		{"an address that is known", nil, `"email":"ada@example.com"`,
+		{"a known e-mail address", nil, `"email":"ada@example.com"`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}}, ""},
-		{"a customer that is known", nil, `"customer":{"customer_id":"c-1","first_name":"Ada"}`,
+		{"a known customer id", nil, `"customer":{"customer_id":"c-1","first_name":"Ada"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada"}}, ""},
-		{"an address beside a customer without one is theirs", nil, `"email":"new@example.com","customer":{"customer_id":"c-1"}`,
+		{"the payload's e-mail address applies to a customer without one", nil, `"email":"new@example.com","customer":{"customer_id":"c-1"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "new@example.com"}}, ""},
-		{"an address beside a customer who has one is not", nil, `"email":"other@example.com","customer":{"email":"ada@example.com"}`,
+		{"the customer's own e-mail address takes precedence", nil, `"email":"other@example.com","customer":{"email":"ada@example.com"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}}, ""},
-		{"an address beside a customer gives the identity", []messagingtest.Option{byEmail}, `"email":"ada@example.com","customer":{"first_name":"Ada"}`,
+		{"the payload's e-mail address identifies with Email", []messagingtest.Option{byEmail},
+			`"email":"ada@example.com","customer":{"first_name":"Ada"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada"}}, ""},
-		{"a customer id alone is refused where addresses identify", []messagingtest.Option{byEmail}, `"customer":{"customer_id":"c-1"}`,
+		{"a customer id is not sufficient with Email", []messagingtest.Option{byEmail}, `"customer":{"customer_id":"c-1"}`,
 			nil, "payload.customer.email"},
-		{"an address alone is refused where customer ids identify", []messagingtest.Option{byID}, `"email":"ada@example.com"`,
+		{"an e-mail address is not sufficient with CustomerID", []messagingtest.Option{byID}, `"email":"ada@example.com"`,
 			nil, "payload.customer.customer_id"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := newTriggerServer(t, test.options...)
 			s.AddCustomers(messaging.Customer{CustomerID: "c-1", Email: "ada@example.com"})
-			answer := post(t, s, triggerPath, `{"event_id":"shipped","payload":{"order":"A-1","at":"now",`+test.who+`}}`)
+			response := post(t, s, triggerPath, `{"event_id":"shipped","payload":{"order":"A-1","at":"now",`+test.who+`}}`)
 			if test.problem != "" {
-				assert.Equal(t, map[string][]string{test.problem: {"is required as the customer identifier"}}, answer.problems(t))
+				assert.Equal(t, map[string][]string{test.problem: {"is required as the customer identifier"}}, response.problems(t))
 				assert.Empty(t, s.Triggers())
 				return
 			}
-			require.Equal(t, http.StatusOK, answer.StatusCode, answer.Body)
-			assert.Equal(t, test.want, known(s))
+			require.Equal(t, http.StatusOK, response.StatusCode, response.Body)
+			assert.Equal(t, test.want, storedParams(s))
 		})
 	}
 }
 
-func TestATriggerIsRecordedAsItCame(t *testing.T) {
+func TestTriggersRecordTheCustomerOfThePayload(t *testing.T) {
 	s := newTriggerServer(t)
-	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"email":"ada@example.com","customer":{"customer_id":"c-1"},"order":"A-1","at":"now"}}`)
+	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"email":"ada@example.com","customer":{"customer_id":"c-1"},
+		"order":"A-1","at":"now"}}`)
 	require.Len(t, s.Triggers(), 1)
-	assert.Equal(t, &messaging.CustomerParams{CustomerID: "c-1"}, s.Triggers()[0].Customer, "the address beside it is not written into it")
-	assert.Equal(t, []messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}}, known(s))
+	assert.Equal(t, &messaging.CustomerParams{CustomerID: "c-1"}, s.Triggers()[0].Customer, "without the e-mail address of the payload")
+	assert.Equal(t, []messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}}, storedParams(s))
 }
 
-func TestARecordedTriggerIsACopy(t *testing.T) {
+func TestTriggersAreReturnedAsCopies(t *testing.T) {
 	s := newTriggerServer(t)
 	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"customer":{"customer_id":"c-1","devices":[{"device_token":"t"}]},
 		"order":{"items":["book"]},"at":"now"}}`)
 	mine := s.Triggers()
 	require.Len(t, mine, 1)
-	want := written(t, mine)
+	want := snapshot(t, mine)
 	mine[0].Customer.CustomerID = "changed"
 	mine[0].Customer.Devices[0].DeviceToken = "changed"
 	mine[0].Values["order"].(map[string]any)["items"].([]any)[0] = "changed"
 	mine[0].Skipped[0] = "changed"
-	assert.Equal(t, want, written(t, s.Triggers()))
+	assert.Equal(t, want, snapshot(t, s.Triggers()))
 	assert.Equal(t, "t", s.Customers()[0].Devices[0].DeviceToken)
 }
