@@ -1,11 +1,11 @@
 // Export writes all customers as CSV to standard output, and its progress to
 // standard error.
 //
-// When it is interrupted or a page fails, it names the cursor to resume from:
-// run it again with -cursor, and append what it writes to what you have.
+// If it is interrupted or a page fails, it prints the cursor to resume from. Run
+// it again with -cursor, and append the output to the output of the first run.
 //
-// Without MESSAGING_BASE_URL and MESSAGING_API_KEY it exports the customers of a
-// service in memory.
+// If MESSAGING_BASE_URL and MESSAGING_API_KEY are not set, it exports the
+// customers of an in-memory service.
 package main
 
 import (
@@ -25,8 +25,8 @@ import (
 )
 
 func main() {
-	cursor := flag.String("cursor", "", "where to resume, as told by an earlier run")
-	perPage := flag.Int("per-page", 100, "customers a page")
+	cursor := flag.String("cursor", "", "resume from this cursor, which an earlier run printed")
+	perPage := flag.Int("per-page", 100, "number of customers per page")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -42,8 +42,8 @@ func main() {
 	}
 }
 
-// connect returns a client for the service that the environment names, or for
-// one in memory.
+// connect returns a client for the service at MESSAGING_BASE_URL, or for an
+// in-memory service if the environment is not set.
 func connect(getenv func(string) string) (client *messaging.Client, closeService func(), err error) {
 	baseURL, apiKey := getenv("MESSAGING_BASE_URL"), getenv("MESSAGING_API_KEY")
 	if baseURL != "" || apiKey != "" {
@@ -60,8 +60,8 @@ func connect(getenv func(string) string) (client *messaging.Client, closeService
 	return service.Client(), service.Close, nil
 }
 
-// export writes page by page, so that a cursor it names is never ahead of what
-// it has written.
+// export writes and flushes one page at a time. When it prints a cursor, all
+// customers before that cursor have been written.
 func export(ctx context.Context, client *messaging.Client, params messaging.CustomerListParams, out, progress io.Writer) error {
 	table := csv.NewWriter(out)
 	if params.Cursor == "" {
@@ -71,10 +71,10 @@ func export(ctx context.Context, client *messaging.Client, params messaging.Cust
 	}
 	total := 0
 	for page, err := range client.Customers.Pages(ctx, params) {
-		var stopped *messaging.PageError
-		if errors.As(err, &stopped) {
-			if !errors.Is(err, messaging.ErrBadCursor) { // after which there is no way on
-				fmt.Fprintf(progress, "\nresume with: -cursor %q\n", stopped.Cursor)
+		var pageErr *messaging.PageError
+		if errors.As(err, &pageErr) {
+			if !errors.Is(err, messaging.ErrBadCursor) { // a bad cursor cannot be resumed from
+				fmt.Fprintf(progress, "\nresume with: -cursor %q\n", pageErr.Cursor)
 			}
 			return err
 		}

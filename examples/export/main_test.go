@@ -15,7 +15,7 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-func TestAnExportThatWasCutOffResumesWithoutALossOrADuplicate(t *testing.T) {
+func TestExportResumesWithoutLossOrDuplicate(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	for i := range 25 {
 		service.AddCustomers(messaging.Customer{Email: fmt.Sprintf("customer-%02d@example.com", i)})
@@ -26,11 +26,11 @@ func TestAnExportThatWasCutOffResumesWithoutALossOrADuplicate(t *testing.T) {
 
 	failing := failAfter{&out, func() { service.FailNext(1, messagingtest.Status(503)) }}
 	err := export(t.Context(), client, params, failing, &progress)
-	var stopped *messaging.PageError
-	require.ErrorAs(t, err, &stopped)
-	assert.Contains(t, progress.String(), fmt.Sprintf("-cursor %q", stopped.Cursor))
+	var pageErr *messaging.PageError
+	require.ErrorAs(t, err, &pageErr)
+	assert.Contains(t, progress.String(), fmt.Sprintf("-cursor %q", pageErr.Cursor))
 
-	params.Cursor = stopped.Cursor
+	params.Cursor = pageErr.Cursor
 	require.NoError(t, export(t.Context(), client, params, &out, io.Discard))
 	rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestAnExportThatWasCutOffResumesWithoutALossOrADuplicate(t *testing.T) {
 	}
 }
 
-func TestAWriterThatIsFullStopsTheExport(t *testing.T) {
+func TestExportStopsWhenAWriteFails(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	service.AddCustomers(messaging.Customer{Email: "ada@example.com"})
 	full := errors.New("disk full")
@@ -48,7 +48,7 @@ func TestAWriterThatIsFullStopsTheExport(t *testing.T) {
 	require.ErrorIs(t, err, full)
 }
 
-func TestWithoutSettingsTheServiceIsInMemory(t *testing.T) {
+func TestExportUsesAnInMemoryServiceByDefault(t *testing.T) {
 	client, closeService, err := connect(func(string) string { return "" })
 	require.NoError(t, err)
 	defer closeService()
@@ -57,14 +57,15 @@ func TestWithoutSettingsTheServiceIsInMemory(t *testing.T) {
 	assert.Equal(t, 251, strings.Count(out.String(), "\n"))
 }
 
-// failAfter makes the request after the first page fail.
+// failAfter calls fail before each write, so that a request after the first page
+// fails.
 type failAfter struct {
 	io.Writer
-	arrange func()
+	fail func()
 }
 
 func (w failAfter) Write(p []byte) (int, error) {
-	w.arrange()
+	w.fail()
 	return w.Writer.Write(p)
 }
 

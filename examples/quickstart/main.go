@@ -1,14 +1,15 @@
-// Quickstart shows the main job of the messaging package in one run: it defines
-// and triggers an event, sends two broadcasts, walks all customers and prints
-// what the service knows.
+// Quickstart shows the main features of package messaging in one run. It defines
+// and triggers an event, sends two broadcasts, lists customers, events and
+// transactional messages, and shows two errors.
 //
-// Without settings it talks to a service in memory. With MESSAGING_BASE_URL and
-// MESSAGING_API_KEY set it talks to that one, where it only reads, unless -send
-// and -email are given.
+// By default it uses an in-memory service. If MESSAGING_BASE_URL and
+// MESSAGING_API_KEY are set, it uses the service at that URL. There it only
+// reads, unless -send and -email are given.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -20,8 +21,8 @@ import (
 )
 
 func main() {
-	send := flag.Bool("send", false, "send to the service that MESSAGING_BASE_URL names, too")
-	email := flag.String("email", "", "with -send: your own address, which everything is sent to")
+	send := flag.Bool("send", false, "also send to the service at MESSAGING_BASE_URL")
+	email := flag.String("email", "", "with -send: your own e-mail address, the only recipient")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -35,20 +36,20 @@ func main() {
 func run(ctx context.Context, out io.Writer, getenv func(string) string, send bool, email string) error {
 	baseURL, apiKey := getenv("MESSAGING_BASE_URL"), getenv("MESSAGING_API_KEY")
 	if baseURL == "" && apiKey == "" {
-		return tryInMemory(ctx, out)
+		return runInMemory(ctx, out)
 	}
 	client, err := messaging.NewClient(baseURL, apiKey)
 	if err != nil {
 		return err
 	}
 	t := tour{out: out, client: client, recipients: []messaging.CustomerParams{{Email: email}}}
-	t.say("Talking to %v.", client)
+	t.printf("Using %v.", client)
 	if !send {
-		t.say("Nothing is sent: give -send and -email you@example.com to send to yourself.")
+		t.printf("Nothing is sent. To send to yourself, add -send -email you@example.com.")
 		return t.read(ctx)
 	}
 	if email == "" {
-		return fmt.Errorf("-send needs -email, the address that everything is sent to")
+		return errors.New("-send requires -email, the address of the only recipient")
 	}
 	if err := t.write(ctx); err != nil {
 		return err
@@ -56,20 +57,20 @@ func run(ctx context.Context, out io.Writer, getenv func(string) string, send bo
 	return t.read(ctx)
 }
 
-// tryInMemory runs the whole tour against a service of its own, which has a few
-// customers and can be made to fail.
-func tryInMemory(ctx context.Context, out io.Writer) error {
+// runInMemory runs all steps with an in-memory service, which can also simulate
+// failures.
+func runInMemory(ctx context.Context, out io.Writer) error {
 	service, err := messagingtest.Start()
 	if err != nil {
 		return err
 	}
 	defer service.Close()
-	furnish(service)
+	addRecords(service)
 	t := tour{out: out, client: service.Client(), recipients: []messaging.CustomerParams{
 		{Email: "ada@example.com", FirstName: "Ada"},
 		{Email: "grace@example.com", FirstName: "Grace", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token-1"}}},
 	}}
-	t.say("Talking to a service in memory: MESSAGING_BASE_URL and MESSAGING_API_KEY are not set.")
+	t.printf("Using an in-memory service, since MESSAGING_BASE_URL and MESSAGING_API_KEY are not set.")
 	if err := t.write(ctx); err != nil {
 		return err
 	}
@@ -79,14 +80,17 @@ func tryInMemory(ctx context.Context, out io.Writer) error {
 	return t.fail(ctx, service)
 }
 
-// furnish gives the service something to list.
-func furnish(service *messagingtest.Server) {
+// addRecords adds customers and transactional messages for the tour to list.
+func addRecords(service *messagingtest.Server) {
 	for i := range 48 {
 		service.AddCustomers(messaging.Customer{Email: fmt.Sprintf("customer-%02d@example.com", i)})
 	}
 	service.AddTransactional(
-		messaging.TransactionalMessage{Channel: messaging.ChannelEmail, Subject: "Your receipt", TotalSent: 120, TotalDelivered: 118, TotalBounced: 2},
-		messaging.TransactionalMessage{Channel: messaging.ChannelSMS, Title: "Your code", TotalSent: 75, TotalDelivered: 75},
-		messaging.TransactionalMessage{Channel: messaging.ChannelWhatsApp, Title: "Your parcel", TotalSent: 12, TotalDelivered: 11, TotalFailed: 1},
+		messaging.TransactionalMessage{Channel: messaging.ChannelEmail, Subject: "Your receipt",
+			TotalSent: 120, TotalDelivered: 118, TotalBounced: 2},
+		messaging.TransactionalMessage{Channel: messaging.ChannelSMS, Title: "Your code",
+			TotalSent: 75, TotalDelivered: 75},
+		messaging.TransactionalMessage{Channel: messaging.ChannelWhatsApp, Title: "Your parcel",
+			TotalSent: 12, TotalDelivered: 11, TotalFailed: 1},
 	)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-func TestWithoutSettingsTheWholeTourRunsInMemory(t *testing.T) {
+func TestQuickstartRunsInMemoryByDefault(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run(t.Context(), &out, noSettings, false, ""))
 
@@ -24,13 +24,13 @@ func TestWithoutSettingsTheWholeTourRunsInMemory(t *testing.T) {
 		"field:    event_id",
 		"delivery: rejected",
 		"delivery: unknown",
-		"the service carried out 2 push broadcasts",
+		"The service received 2 push broadcasts",
 	} {
 		assert.Contains(t, out.String(), line)
 	}
 }
 
-func TestAgainstARealServiceItOnlyReads(t *testing.T) {
+func TestQuickstartOnlyReadsFromARealService(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	service.AddCustomers(messaging.Customer{Email: "ada@example.com"})
 	var out strings.Builder
@@ -43,7 +43,7 @@ func TestAgainstARealServiceItOnlyReads(t *testing.T) {
 	}
 }
 
-func TestSendingToARealServiceNeedsAnAddressAndGoesToItAlone(t *testing.T) {
+func TestQuickstartSendsOnlyToTheGivenAddress(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	var out strings.Builder
 
@@ -56,11 +56,11 @@ func TestSendingToARealServiceNeedsAnAddressAndGoesToItAlone(t *testing.T) {
 	assert.Equal(t, "me@example.com", service.Customers()[0].Email)
 }
 
-func TestBadSettingsAreAnError(t *testing.T) {
-	half := func(name string) string {
+func TestQuickstartRefusesIncompleteSettings(t *testing.T) {
+	incomplete := func(name string) string {
 		return map[string]string{"MESSAGING_BASE_URL": "https://api.example.com"}[name]
 	}
-	require.ErrorIs(t, run(t.Context(), &strings.Builder{}, half, false, ""), messaging.ErrValidation)
+	require.ErrorIs(t, run(t.Context(), &strings.Builder{}, incomplete, false, ""), messaging.ErrValidation)
 }
 
 func noSettings(string) string { return "" }

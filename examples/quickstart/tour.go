@@ -12,16 +12,17 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// tour goes through the operations of the service and tells what it does.
+// tour calls the operations of the service and prints each step.
 type tour struct {
 	out        io.Writer
 	client     *messaging.Client
 	recipients []messaging.CustomerParams
 }
 
-func (t tour) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
+// printf prints a line.
+func (t tour) printf(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
 
-// write does everything that changes the world.
+// write defines and triggers an event, and sends broadcasts.
 func (t tour) write(ctx context.Context) error {
 	if err := t.triggerEvent(ctx); err != nil {
 		return err
@@ -30,7 +31,7 @@ func (t tour) write(ctx context.Context) error {
 }
 
 func (t tour) triggerEvent(ctx context.Context) error {
-	t.say("\nDefining the event %q.", "order shipped")
+	t.printf("\nDefining the event %q.", "order shipped")
 	event, err := t.client.Events.Create(ctx, messaging.EventCreateParams{
 		Name:        "order shipped",
 		Description: "An order has left the warehouse",
@@ -43,14 +44,14 @@ func (t tour) triggerEvent(ctx context.Context) error {
 		return err
 	}
 
-	t.say("Checking a payload against it, without sending anything:")
-	hasty := messaging.EventTriggerParams{
+	t.printf("Validating an invalid payload, without sending it:")
+	invalid := messaging.EventTriggerParams{
 		Email:  t.recipients[0].Email,
 		Values: map[string]any{"shipped_at": "tomorrow"},
 	}
-	t.say("  %v", event.Validate(hasty))
+	t.printf("  %v", event.Validate(invalid))
 
-	t.say("Triggering it with a payload that fits.")
+	t.printf("Triggering the event with a valid payload.")
 	response, err := t.client.Events.Trigger(ctx, messaging.EventTriggerParams{
 		Definition: event,
 		Email:      t.recipients[0].Email,
@@ -59,14 +60,14 @@ func (t tour) triggerEvent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("  %s", response.Message)
+	t.printf("  %s", response.Message)
 	return nil
 }
 
 func (t tour) sendBroadcasts(ctx context.Context) error {
 	to := messaging.ToCustomers(t.recipients...)
 
-	t.say("\nSending an e-mail broadcast to %d named customers.", len(t.recipients))
+	t.printf("\nSending an e-mail broadcast to %d customer(s).", len(t.recipients))
 	response, err := t.client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
 		SenderEmail: "news@acme.test",
 		SenderName:  "Acme",
@@ -79,9 +80,9 @@ func (t tour) sendBroadcasts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("  %s", response.Message)
+	t.printf("  %s", response.Message)
 
-	t.say("Scheduling a push broadcast for tomorrow.")
+	t.printf("Scheduling a push broadcast for tomorrow.")
 	response, err = t.client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{
 		Subject:  "Come and see us",
 		Message:  "The doors open at nine.",
@@ -91,13 +92,13 @@ func (t tour) sendBroadcasts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say("  %s", response.Message)
+	t.printf("  %s", response.Message)
 	return nil
 }
 
-// read lists what the service knows.
+// read lists customers, events and transactional messages.
 func (t tour) read(ctx context.Context) error {
-	if err := t.walkCustomers(ctx); err != nil {
+	if err := t.printCustomers(ctx); err != nil {
 		return err
 	}
 	if err := t.printEvents(ctx); err != nil {
@@ -106,54 +107,56 @@ func (t tour) read(ctx context.Context) error {
 	return t.printTransactional(ctx)
 }
 
-// mostPages keeps the tour short where the service has a million customers.
-const mostPages = 5
+// maxPages keeps the output short if the service has many customers.
+const maxPages = 5
 
-func (t tour) walkCustomers(ctx context.Context) error {
-	t.say("\nWalking the customers, 20 a page:")
+func (t tour) printCustomers(ctx context.Context) error {
+	t.printf("\nListing the customers, 20 per page:")
 	pages := 0
 	for page, err := range t.client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: 20}) {
 		if err != nil {
 			return err
 		}
 		pages++
-		t.say("  page %d: %d customers", pages, len(page.Items))
-		if pages == mostPages {
-			t.say("  … and so on; this tour stops here.")
+		t.printf("  page %d: %d customers", pages, len(page.Items))
+		if pages == maxPages {
+			t.printf("  This tour stops after %d pages.", maxPages)
 			break
 		}
 	}
 	return nil
 }
 
-// mostRows keeps the tables small.
-const mostRows = 5
+// maxRows is the number of events and transactional messages to print.
+const maxRows = 5
 
 func (t tour) printEvents(ctx context.Context) error {
-	page, err := t.client.Events.List(ctx, messaging.EventListParams{PerPage: mostRows})
+	page, err := t.client.Events.List(ctx, messaging.EventListParams{PerPage: maxRows})
 	if err != nil {
 		return err
 	}
-	t.say("\nEvents:")
-	return t.table("NAME\tPARAMETERS", len(page.Items), func(row io.Writer, i int) {
+	t.printf("\nEvents:")
+	return t.printTable("NAME\tPARAMETERS", len(page.Items), func(row io.Writer, i int) {
 		event := page.Items[i]
 		fmt.Fprintf(row, "%s\t%d\n", event.Name, len(event.Parameters))
 	})
 }
 
 func (t tour) printTransactional(ctx context.Context) error {
-	page, err := t.client.Transactional.List(ctx, messaging.TransactionalListParams{PerPage: mostRows})
+	page, err := t.client.Transactional.List(ctx, messaging.TransactionalListParams{PerPage: maxRows})
 	if err != nil {
 		return err
 	}
-	t.say("\nTransactional messages:")
-	return t.table("CHANNEL\tSENT\tDELIVERED\tFAILED\tBOUNCED", len(page.Items), func(row io.Writer, i int) {
+	t.printf("\nTransactional messages:")
+	return t.printTable("CHANNEL\tSENT\tDELIVERED\tFAILED\tBOUNCED", len(page.Items), func(row io.Writer, i int) {
 		m := page.Items[i]
-		fmt.Fprintf(row, "%s\t%d\t%d\t%d\t%d\n", m.Channel, m.TotalSent, m.TotalDelivered, m.TotalFailed, m.TotalBounced)
+		fmt.Fprintf(row, "%s\t%d\t%d\t%d\t%d\n",
+			m.Channel, m.TotalSent, m.TotalDelivered, m.TotalFailed, m.TotalBounced)
 	})
 }
 
-func (t tour) table(header string, rows int, write func(row io.Writer, i int)) error {
+// printTable prints a table. The function write prints row i.
+func (t tour) printTable(header string, rows int, write func(row io.Writer, i int)) error {
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "  "+header)
 	for i := range rows {
@@ -163,47 +166,47 @@ func (t tour) table(header string, rows int, write func(row io.Writer, i int)) e
 	return table.Flush()
 }
 
-// fail shows what a caller sees when things go wrong.
+// fail shows the error of a refused request and the error of a lost response.
 func (t tour) fail(ctx context.Context, service *messagingtest.Server) error {
-	t.say("\nTriggering an event that does not exist:")
+	t.printf("\nTriggering an event that does not exist:")
 	_, err := t.client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "no-such-event", Email: t.recipients[0].Email})
 	t.explain(err)
 
-	t.say("Sending a broadcast whose answer gets lost on the way:")
+	t.printf("Sending a broadcast whose response is lost:")
 	service.FailNext(1, messagingtest.AnswerLost())
 	_, err = t.client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{
 		Subject: "Hello", Message: "Hello, everyone.", To: messaging.AllCustomers(),
 	})
 	t.explain(err)
-	t.say("It was not sent a second time: the service carried out %d push broadcasts, this one and the one for tomorrow.",
+	t.printf("The client did not retry it. The service received %d push broadcasts: this one and the scheduled one.",
 		len(service.PushBroadcasts()))
 	return nil
 }
 
-// explain tells what an error says, and what it means for the caller.
+// explain prints an error and what the caller should do about it.
 func (t tour) explain(err error) {
-	t.say("  error:    %v", err)
-	var refused *messaging.APIError
-	if errors.As(err, &refused) {
-		for _, field := range refused.Fields {
-			t.say("  field:    %v", field)
+	t.printf("  error:    %v", err)
+	var apiErr *messaging.APIError
+	if errors.As(err, &apiErr) {
+		for _, field := range apiErr.Fields {
+			t.printf("  field:    %v", field)
 		}
 	}
-	t.say("  delivery: %v, %s", messaging.DeliveryOf(err), advice(err))
+	t.printf("  delivery: %v, %s", messaging.DeliveryOf(err), advice(err))
 }
 
-// advice says what to do about a send that failed.
+// advice returns what to do about a failed send.
 func advice(err error) string {
 	switch delivery := messaging.DeliveryOf(err); {
 	case delivery == messaging.DeliveryAccepted:
-		return "it was carried out: do not send it again"
+		return "the request was carried out: do not retry"
 	case messaging.Retryable(err):
-		return "nothing was done: send it again later"
+		return "the request was not carried out: retry later"
 	case delivery == messaging.DeliveryUnknown:
-		return "it may have been carried out: find out before sending it again"
+		return "the request may have been carried out: check before you retry"
 	case errors.Is(err, messaging.ErrValidation):
-		return "nothing was done: fix the request first"
+		return "the request was not carried out: fix the request"
 	default:
-		return "nothing was done: fix the API key, the base URL or the host first"
+		return "the request was not carried out: fix the API key, the base URL or the host, then retry"
 	}
 }

@@ -17,7 +17,8 @@ func main() {
 	}
 }
 
-// run ships one order through a service in memory, as the shop's tests do.
+// run notifies a customer about one order, with an in-memory service like that of
+// the tests.
 func run(ctx context.Context) error {
 	service, err := messagingtest.Start()
 	if err != nil {
@@ -31,11 +32,12 @@ func run(ctx context.Context) error {
 	if err := shop.Tell(ctx, Order{Number: "A-1001", Email: "ada@example.com", Shipped: time.Now()}); err != nil {
 		return err
 	}
-	fmt.Printf("told %s about order %s\n", service.Triggers()[0].Email, service.Triggers()[0].Values["order"])
+	notified := service.Triggers()[0]
+	fmt.Printf("notified %s about order %s\n", notified.Email, notified.Values["order"])
 	return nil
 }
 
-// open defines the event that the shop triggers.
+// open defines the event that the shop triggers, and returns the shop.
 func open(ctx context.Context, client *messaging.Client) (*Shop, error) {
 	shipped, err := client.Events.Create(ctx, messaging.EventCreateParams{
 		Name:        "order shipped",

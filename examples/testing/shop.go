@@ -1,6 +1,7 @@
-// Testing is a small program of a user's: a shop that tells its customers when
-// an order ships. Its test shows how such a program is tested against the
-// service in memory, the awkward cases included.
+// Testing is an example of a program that uses package messaging, and of its
+// tests. The program is a shop that notifies customers when an order ships. The
+// tests run it with the in-memory service of package messagingtest, and cover
+// failures such as a lost response.
 package main
 
 import (
@@ -12,27 +13,29 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Shop tells customers about their orders.
+// Shop notifies customers about their orders.
 type Shop struct {
 	Client *messaging.Client
-	// Shipped is the definition of the event that is triggered.
+	// Shipped is the definition of the event that Tell triggers.
 	Shipped *messaging.Event
 
-	Later   []Order // to be told again by the program itself
-	Unclear []Order // may have been told: somebody has to find out
-	Invalid []Order // to be corrected, such as a malformed e-mail address
-	Blocked []Order // to be told again when the key, the base URL or the host is fixed
+	// The orders for which Tell returned an error.
+	Later   []Order // not notified: retry later
+	Unclear []Order // possibly notified: check before a retry
+	Invalid []Order // not notified: fix the order, such as an invalid e-mail address
+	Blocked []Order // not notified: fix the API key, the base URL or the host, then retry
 }
 
-// Order is what a customer is told about.
+// Order is an order that has shipped.
 type Order struct {
 	Number  string
 	Email   string
 	Shipped time.Time
 }
 
-// Tell tells the customer that the order has shipped. No order is told twice, and
-// none is lost: one that could not be told is in one of the lists.
+// Tell notifies the customer that the order has shipped. It never notifies a
+// customer twice. If it returns an error, it has added the order to one of the
+// lists of the shop.
 func (s *Shop) Tell(ctx context.Context, order Order) error {
 	_, err := s.Client.Events.Trigger(ctx, messaging.EventTriggerParams{
 		Definition: s.Shipped,
@@ -41,7 +44,7 @@ func (s *Shop) Tell(ctx context.Context, order Order) error {
 	})
 	switch delivery := messaging.DeliveryOf(err); {
 	case delivery == messaging.DeliveryAccepted:
-		return nil // told; an error is about the response alone
+		return nil // notified; err, if any, is only about the response
 	case messaging.Retryable(err):
 		s.Later = append(s.Later, order)
 	case delivery == messaging.DeliveryUnknown:

@@ -20,19 +20,19 @@ func newShop(t *testing.T) (*Shop, *messagingtest.Server) {
 	return shop, service
 }
 
-func TestACustomerIsToldWithEveryParameter(t *testing.T) {
+func TestShopSendsEveryParameter(t *testing.T) {
 	shop, service := newShop(t)
 
 	require.NoError(t, shop.Tell(t.Context(), order))
 
 	require.Len(t, service.Triggers(), 1)
-	told := service.Triggers()[0]
-	assert.Equal(t, "ada@example.com", told.Email)
-	assert.Equal(t, "2030-05-01T09:00:00Z", told.Values["shipped_at"])
-	assert.Empty(t, told.Skipped, "the service skips what it can't read, in silence")
+	trigger := service.Triggers()[0]
+	assert.Equal(t, "ada@example.com", trigger.Email)
+	assert.Equal(t, "2030-05-01T09:00:00Z", trigger.Values["shipped_at"])
+	assert.Empty(t, trigger.Skipped, "the service skips malformed timestamps without an error")
 }
 
-func TestAnOrderWhoseAnswerIsLostIsPutAsideAndNotToldTwice(t *testing.T) {
+func TestShopDoesNotRetryALostResponse(t *testing.T) {
 	shop, service := newShop(t)
 	service.FailNext(1, messagingtest.AnswerLost())
 
@@ -42,21 +42,21 @@ func TestAnOrderWhoseAnswerIsLostIsPutAsideAndNotToldTwice(t *testing.T) {
 	assert.Len(t, service.Triggers(), 1, "the customer was told once, although the shop can't know")
 }
 
-func TestAnOrderThatWasNotToldGoesWhereItBelongs(t *testing.T) {
+func TestShopSortsFailedOrdersByTheirError(t *testing.T) {
 	tests := []struct {
 		name  string
 		fault messagingtest.Fault
 		order Order
 		want  func(*Shop) []Order
 	}{
-		{"a rate limit passes", messagingtest.Status(429), order, func(s *Shop) []Order { return s.Later }},
-		{"a service that can't be reached comes back", messagingtest.NotReached(), order, func(s *Shop) []Order { return s.Later }},
-		{"a server error tells nothing", messagingtest.Status(503), order, func(s *Shop) []Order { return s.Unclear }},
-		{"the service finds the order invalid", messagingtest.Status(422), order, func(s *Shop) []Order { return s.Invalid }},
-		{"a malformed address is never sent", messagingtest.Fault{}, Order{Number: "A-1002", Email: "ada", Shipped: order.Shipped},
+		{"rate limited", messagingtest.Status(429), order, func(s *Shop) []Order { return s.Later }},
+		{"service not reached", messagingtest.NotReached(), order, func(s *Shop) []Order { return s.Later }},
+		{"server error", messagingtest.Status(503), order, func(s *Shop) []Order { return s.Unclear }},
+		{"invalid for the service", messagingtest.Status(422), order, func(s *Shop) []Order { return s.Invalid }},
+		{"invalid e-mail address, not sent", messagingtest.Fault{}, Order{Number: "A-1002", Email: "ada", Shipped: order.Shipped},
 			func(s *Shop) []Order { return s.Invalid }},
-		{"a wrong key is no fault of the order", messagingtest.Status(401), order, func(s *Shop) []Order { return s.Blocked }},
-		{"neither is a wrong base URL", messagingtest.Status(404), order, func(s *Shop) []Order { return s.Blocked }},
+		{"wrong API key", messagingtest.Status(401), order, func(s *Shop) []Order { return s.Blocked }},
+		{"wrong base URL", messagingtest.Status(404), order, func(s *Shop) []Order { return s.Blocked }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -72,4 +72,4 @@ func TestAnOrderThatWasNotToldGoesWhereItBelongs(t *testing.T) {
 	}
 }
 
-func TestTheProgramRuns(t *testing.T) { require.NoError(t, run(t.Context())) }
+func TestProgramRuns(t *testing.T) { require.NoError(t, run(t.Context())) }
