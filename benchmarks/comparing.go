@@ -8,8 +8,8 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/report"
 )
 
-// comparing walks the list of each peer, and makes its small call, next to the
-// floor on the same bytes.
+// comparing walks the list of each peer and makes its small call. The floor
+// transfers the same bytes.
 func comparing(s *stage) ([]measure.Experiment, error) {
 	e := measure.Experiment{Title: report.Peers, Rounds: s.rounds, Matrix: true}
 	subjects := append([]peers.Peer{peers.Messaging}, peers.All()...)
@@ -41,14 +41,15 @@ func (s *stage) add(e *measure.Experiment, name string, client peers.Client) {
 		calling(name+" call", client, s.calls))
 }
 
-// compare adds a client, and holds it against the floor of a service.
+// compare adds a client and its rows, which compare it with the floor of a
+// service.
 func (s *stage) compare(e *measure.Experiment, name, service string, client peers.Client) {
 	s.add(e, name, client)
 	walk, call, callFloor := name+" walk", name+" call", service+" "+floor+" call"
 	e.Rows = append(e.Rows,
 		measure.Row{Subject: name, Measure: report.ShareOfFloor, Value: shareOfFloor(name, service)},
-		measure.Row{Subject: name, Measure: "allocations a row", Value: func(r measure.Round) float64 { return r[walk].AllocationsEach() }},
-		measure.Row{Subject: name, Measure: "bytes a row", Value: func(r measure.Round) float64 { return r[walk].BytesEach() }},
+		measure.Row{Subject: name, Measure: "allocations per row", Value: func(r measure.Round) float64 { return r[walk].AllocationsEach() }},
+		measure.Row{Subject: name, Measure: "bytes per row", Value: func(r measure.Round) float64 { return r[walk].BytesEach() }},
 		measure.Row{Subject: name, Measure: "call, time / floor", Value: timeOf(call, callFloor)},
 		measure.Row{Subject: name, Measure: "call, allocations beyond floor", Value: func(r measure.Round) float64 {
 			return r[call].AllocationsEach() - r[callFloor].AllocationsEach()
@@ -56,7 +57,8 @@ func (s *stage) compare(e *measure.Experiment, name, service string, client peer
 	)
 }
 
-// shareOfFloor is how near a client comes to the speed of the floor of a service.
+// shareOfFloor returns the speed of a client divided by the speed of the floor of
+// a service.
 func shareOfFloor(name, service string) func(measure.Round) float64 {
 	return speedOf(name+" walk", service+" "+floor+" walk")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
 )
 
-// allExperiments lists everything that is measured, in the order of the report.
+// allExperiments returns all experiments in the order of the report.
 func allExperiments(s *stage) ([]measure.Experiment, error) {
 	var all []measure.Experiment
 	for _, build := range []func(*stage) ([]measure.Experiment, error){
@@ -23,7 +23,7 @@ func allExperiments(s *stage) ([]measure.Experiment, error) {
 	return all, nil
 }
 
-// What the contestants go by.
+// The names of the clients that most experiments compare.
 const (
 	ours      = "messaging"
 	byHand    = "by hand"
@@ -32,7 +32,7 @@ const (
 	retryable = "go-retryablehttp"
 )
 
-// walking walks a list.
+// walking returns a variant that walks a list.
 func walking(name string, walker interface {
 	Walk(ctx context.Context, perPage int) (int, error)
 }, rows, perPage int) measure.Variant {
@@ -47,23 +47,24 @@ func walking(name string, walker interface {
 	}}
 }
 
-// calling makes calls one after the other.
+// calling returns a variant that makes sequential calls.
 func calling(name string, caller interface{ Call(context.Context) error }, times int) measure.Variant {
 	return measure.Variant{Name: name, Run: func(ctx context.Context) (measure.Sample, error) {
 		return measure.Repeat(ctx, times, caller.Call)
 	}}
 }
 
-// timeOf is how many times as long one variant took as another, for each unit of
-// work.
+// timeOf returns the time of a variant divided by the time of another, each per
+// unit of work.
 func timeOf(variant, other string) func(measure.Round) float64 {
 	return func(r measure.Round) float64 { return r[variant].Each() / r[other].Each() }
 }
 
-// speedOf is how many times as fast one variant was as another.
+// speedOf returns the speed of a variant divided by the speed of another.
 func speedOf(variant, other string) func(measure.Round) float64 { return timeOf(other, variant) }
 
-// contestants are the SDK, the loop by hand and the floor, at the same list.
+// contestants returns the SDK, the loops by hand and the floor as clients of the
+// same list.
 func contestants(base string, rows int) (map[string]peers.Client, error) {
 	sdk, err := peers.NewMessaging(base)
 	return map[string]peers.Client{

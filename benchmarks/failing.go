@@ -14,8 +14,8 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
 )
 
-// failing compares calls that fail with calls of the same size that go well. All
-// of it happens in memory, where no network hides what a failure costs.
+// failing compares calls that fail with successful calls of the same size. The
+// responses come from memory, since a network would hide the cost of a failure.
 func failing(s *stage) ([]measure.Experiment, error) {
 	pairs, err := failurePairs()
 	if err != nil {
@@ -27,12 +27,13 @@ func failing(s *stage) ([]measure.Experiment, error) {
 		e.Variants = append(e.Variants,
 			measure.Variant{Name: good, Run: repeated(pair.times, pair.good, false)},
 			measure.Variant{Name: bad, Run: repeated(pair.times, pair.bad, true)})
-		e.Rows = append(e.Rows, measure.Row{Measure: pair.name + ", time against success", Unit: "x", Limit: measure.AtMost(2, 1), Value: timeOf(bad, good)})
+		e.Rows = append(e.Rows, measure.Row{Measure: pair.name + ", time against success", Unit: "x",
+			Limit: measure.AtMost(2, 1), Value: timeOf(bad, good)})
 	}
 	return []measure.Experiment{e}, nil
 }
 
-// failurePair is a call that goes well, and one of the same size that fails.
+// failurePair is a successful call, and a failing call of the same size.
 type failurePair struct {
 	name      string
 	times     int
@@ -44,7 +45,7 @@ func repeated(times int, call func(context.Context) error, fails bool) func(cont
 		return measure.Repeat(ctx, times, func(ctx context.Context) error {
 			err := call(ctx)
 			if fails && err == nil {
-				return errors.New("was meant to fail")
+				return errors.New("call succeeded, want an error")
 			}
 			if fails {
 				return nil
@@ -58,26 +59,28 @@ func failurePairs() ([]failurePair, error) {
 	page, badPage := pageAndBadPage(100)
 	var clients clients
 	pairs := []failurePair{
-		{"a page with a row that can't be read", 100, clients.list(page), clients.list(badPage)},
+		{"a page with an invalid row", 100, clients.list(page), clients.list(badPage)},
 	}
 	few, many := refusalOf(4), refusalOf(500)
 	pairs = append(pairs,
-		failurePair{"a 422 that names 4 fields", 100, clients.trigger(http.StatusOK, acceptanceOf(len(few))), clients.trigger(http.StatusUnprocessableEntity, few)},
-		failurePair{"a 422 that names 500 fields", 20, clients.list(pageOf(len(many))), clients.trigger(http.StatusUnprocessableEntity, many)})
+		failurePair{"a 422 with 4 fields", 100,
+			clients.trigger(http.StatusOK, acceptanceOf(len(few))), clients.trigger(http.StatusUnprocessableEntity, few)},
+		failurePair{"a 422 with 500 fields", 20,
+			clients.list(pageOf(len(many))), clients.trigger(http.StatusUnprocessableEntity, many)})
 	for _, customers := range []int{1, 1000} {
 		good, bad := broadcastTo(customers), broadcastTo(customers)
-		wrong := bad.To.Recipients()[0].Customers
-		for i := range wrong {
-			wrong[i].Email = strings.Replace(wrong[i].Email, "@", "#", 1)
+		invalid := bad.To.Recipients()[0].Customers
+		for i := range invalid {
+			invalid[i].Email = strings.Replace(invalid[i].Email, "@", "#", 1)
 		}
-		bad.To = messaging.ToCustomers(wrong...)
+		bad.To = messaging.ToCustomers(invalid...)
 		pairs = append(pairs, failurePair{fmt.Sprintf("a ValidationError, broadcast to %d", customers), max(20, 500/customers),
 			clients.send(good), clients.send(bad)})
 	}
 	return pairs, clients.err
 }
 
-// clients makes clients that are answered from memory, and keeps the first error.
+// clients creates clients with inProcess and collects the errors.
 type clients struct{ err error }
 
 func (c *clients) client(status int, body string) peers.SDK {
@@ -94,20 +97,20 @@ func (c *clients) list(page string) func(context.Context) error {
 	}
 }
 
-func (c *clients) trigger(status int, answer string) func(context.Context) error {
-	return c.client(status, answer).Call
+func (c *clients) trigger(status int, body string) func(context.Context) error {
+	return c.client(status, body).Call
 }
 
 func (c *clients) send(params messaging.EmailBroadcastParams) func(context.Context) error {
-	client := c.client(http.StatusOK, canned.Messaging.Answer)
+	client := c.client(http.StatusOK, canned.Messaging.Response)
 	return func(ctx context.Context) error {
 		_, err := client.Broadcasts.SendEmail(ctx, params)
 		return err
 	}
 }
 
-// pageAndBadPage returns a page, and the same with a name in its last row that is
-// an object.
+// pageAndBadPage returns a page, and the same page with an object in place of the
+// name in the last row.
 func pageAndBadPage(rows int) (page, badPage string) {
 	const key = `"first_name":`
 	page = canned.Whole(canned.Messaging.Format, rows)
@@ -116,12 +119,12 @@ func pageAndBadPage(rows int) (page, badPage string) {
 	return page, page[:start] + "{}" + strings.Repeat(" ", length-len("{}")) + page[start+length:]
 }
 
-// pageOf is a page of about the given length: what a long answer is made of.
+// pageOf returns a page of about the given length.
 func pageOf(length int) string {
 	return canned.Whole(canned.Messaging.Format, length/len(canned.Messaging.Format.Row(0)))
 }
 
-// refusalOf is the body of a 422 about so many fields.
+// refusalOf returns the body of a 422 with errors for the given number of fields.
 func refusalOf(fields int) string {
 	var body strings.Builder
 	body.WriteString(`{"success":false,"message":"The given data was invalid.","errors":{`)
@@ -129,13 +132,13 @@ func refusalOf(fields int) string {
 		if i > 0 {
 			body.WriteByte(',')
 		}
-		fmt.Fprintf(&body, `"recipients.0.customers.%d.email":["must be an e-mail address","is the address of nobody"]`, i)
+		fmt.Fprintf(&body, `"recipients.0.customers.%d.email":["must be an e-mail address","must be a known customer"]`, i)
 	}
 	body.WriteString(`}}`)
 	return body.String()
 }
 
-// acceptanceOf is a success of the given length.
+// acceptanceOf returns the body of a success with the given length.
 func acceptanceOf(length int) string {
 	const head, tail = `{"success":true,"data":true,"message":"`, `"}`
 	return head + strings.Repeat("Event successfully triggered. ", length)[:length-len(head)-len(tail)] + tail

@@ -14,22 +14,22 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
 )
 
-// caller is a client as far as these experiments need it.
 type caller interface{ Call(context.Context) error }
 
-// newCallers make clients that have no connection yet.
+// newCallers holds the constructors of the compared clients. A new client has no
+// connections yet.
 var newCallers = map[string]func(base string) (caller, error){
 	ours:      func(base string) (caller, error) { return peers.NewMessaging(base) },
 	retryable: func(base string) (caller, error) { return peers.NewRetryable(base), nil },
 }
 
-// inFlight triggers many events at once, over TLS with HTTP/1.1, at a server that
-// takes its time.
+// inFlight triggers many events concurrently, over TLS with HTTP/1.1. The server
+// delays every response.
 func inFlight(s *stage) ([]measure.Experiment, error) {
 	return []measure.Experiment{s.steady(), s.bursting(), s.timingOut()}, nil
 }
 
-// eachCaller is one variant for each client, with a new client in every round.
+// eachCaller returns one variant for each client. Every round uses a new client.
 func (s *stage) eachCaller(run func(ctx context.Context, c caller) (measure.Sample, error)) []measure.Variant {
 	var variants []measure.Variant
 	for _, name := range []string{ours, retryable} {
@@ -50,7 +50,7 @@ func (s *stage) steady() measure.Experiment {
 		Title:  fmt.Sprintf("%d triggers in flight, 20 ms server, TLS", many),
 		Rounds: s.fewRounds,
 		Variants: s.eachCaller(func(ctx context.Context, c caller) (measure.Sample, error) {
-			return together(ctx, many, many*s.waves, func(ctx context.Context, _ int) error { return c.Call(ctx) })
+			return concurrently(ctx, many, many*s.waves, func(ctx context.Context, _ int) error { return c.Call(ctx) })
 		}),
 		Rows: []measure.Row{
 			{Measure: "throughput against the ideal", Unit: "x", Limit: measure.AtLeast(0.82, 0.87), Value: shareOfIdeal(ours, many)},
@@ -61,13 +61,14 @@ func (s *stage) steady() measure.Experiment {
 	}
 }
 
-// shareOfIdeal compares with calls that take no longer than the server does.
+// shareOfIdeal returns the throughput divided by the throughput of calls that take
+// exactly as long as the server.
 func shareOfIdeal(name string, inFlight int) func(measure.Round) float64 {
 	return func(r measure.Round) float64 { return pace.Seconds() / float64(inFlight) / r[name].Each() }
 }
 
-// connectionsTo compares the connections that no failed call accounts for with
-// the calls in flight.
+// connectionsTo returns the number of connections divided by the number of calls
+// in flight. A failed call may cost one connection, which does not count.
 func connectionsTo(name string, inFlight int) func(measure.Round) float64 {
 	return func(r measure.Round) float64 {
 		return float64(r[name].Connections-r[name].Failures) / float64(inFlight)
@@ -89,7 +90,7 @@ func (s *stage) bursting() measure.Experiment {
 	}
 }
 
-// bursts makes size calls at once, and again after a second.
+// bursts makes size concurrent calls, and repeats that every second.
 func bursts(ctx context.Context, times, size int, c caller) (measure.Sample, error) {
 	return measure.Take(func() (int, error) {
 		second := time.NewTicker(time.Second)
@@ -98,7 +99,7 @@ func bursts(ctx context.Context, times, size int, c caller) (measure.Sample, err
 			if burst > 0 {
 				<-second.C
 			}
-			_, err := together(ctx, size, size, func(ctx context.Context, _ int) error { return c.Call(ctx) })
+			_, err := concurrently(ctx, size, size, func(ctx context.Context, _ int) error { return c.Call(ctx) })
 			if err != nil {
 				return 0, err
 			}
@@ -113,25 +114,27 @@ func (s *stage) timingOut() measure.Experiment {
 		Title:  fmt.Sprintf("%d triggers in flight, 1 %% of them timing out, TLS", some),
 		Rounds: s.fewRounds,
 		Variants: s.eachCaller(func(ctx context.Context, c caller) (measure.Sample, error) {
-			return impatient(ctx, some, some*s.waves, c)
+			return withTimeouts(ctx, some, some*s.waves, c)
 		}),
 		Rows: []measure.Row{
-			{Measure: "connections beyond the failures, against calls in flight", Unit: "x", Limit: measure.AtMost(1.3, 1), Value: connectionsTo(ours, some)},
-			{Subject: retryable, Measure: "connections beyond the failures, against calls in flight", Unit: "x", Value: connectionsTo(retryable, some)},
+			{Measure: "connections beyond the failures, against calls in flight", Unit: "x",
+				Limit: measure.AtMost(1.3, 1), Value: connectionsTo(ours, some)},
+			{Subject: retryable, Measure: "connections beyond the failures, against calls in flight", Unit: "x",
+				Value: connectionsTo(retryable, some)},
 		},
 	}
 }
 
-// impatient makes calls of which every hundredth does not wait for the answer.
-func impatient(ctx context.Context, inFlight, calls int, c caller) (measure.Sample, error) {
-	return together(ctx, inFlight, calls, func(ctx context.Context, i int) error {
+// withTimeouts makes calls, and lets every hundredth call time out.
+func withTimeouts(ctx context.Context, inFlight, calls int, c caller) (measure.Sample, error) {
+	return concurrently(ctx, inFlight, calls, func(ctx context.Context, i int) error {
 		if i%100 != 99 {
 			return c.Call(ctx)
 		}
 		ctx, cancel := context.WithTimeout(ctx, pace/4)
 		defer cancel()
 		if c.Call(ctx) == nil {
-			return fmt.Errorf("call %d was meant to time out", i)
+			return fmt.Errorf("call %d succeeded, want a timeout", i)
 		}
 		return errExpected
 	})
@@ -140,8 +143,8 @@ func impatient(ctx context.Context, inFlight, calls int, c caller) (measure.Samp
 // errExpected is a failure that is part of the experiment.
 var errExpected = errors.New("expected")
 
-// together makes calls, so many of them in flight at any time.
-func together(ctx context.Context, inFlight, calls int, call func(ctx context.Context, i int) error) (measure.Sample, error) {
+// concurrently makes calls and keeps inFlight of them in flight.
+func concurrently(ctx context.Context, inFlight, calls int, call func(ctx context.Context, i int) error) (measure.Sample, error) {
 	var failures atomic.Int64
 	sample, err := measure.Take(func() (int, error) {
 		var next atomic.Int64

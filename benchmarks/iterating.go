@@ -14,7 +14,7 @@ func iterating(s *stage) ([]measure.Experiment, error) {
 		return nil, err
 	}
 	experiment := func(perPage int, rows ...measure.Row) measure.Experiment {
-		e := measure.Experiment{Title: fmt.Sprintf("iterate, %d a page", perPage), Rounds: s.rounds, Rows: rows}
+		e := measure.Experiment{Title: fmt.Sprintf("iterate, %d per page", perPage), Rounds: s.rounds, Rows: rows}
 		for _, name := range []string{ours, byHand, leanest, floor} {
 			e.Variants = append(e.Variants, walking(name, clients[name], s.rows, perPage))
 		}
@@ -22,16 +22,19 @@ func iterating(s *stage) ([]measure.Experiment, error) {
 	}
 	return []measure.Experiment{
 		experiment(100,
-			measure.Row{Measure: "speed against a loop by hand", Unit: "x", Limit: measure.AtLeast(2.2, 3), Value: speedOf(ours, byHand)},
+			measure.Row{Measure: "speed against a loop by hand", Unit: "x",
+				Limit: measure.AtLeast(2.2, 3), Value: speedOf(ours, byHand)},
 			measure.Row{Measure: "speed against the leanest one by hand", Unit: "x", Value: speedOf(ours, leanest)},
-			measure.Row{Measure: "speed against the floor", Unit: "x", Limit: measure.AtLeast(0.45, 0.6), Value: speedOf(ours, floor)},
-			measure.Row{Measure: "allocations a row", Limit: measure.AtMost(2.5, 1.6),
+			measure.Row{Measure: "speed against the floor", Unit: "x",
+				Limit: measure.AtLeast(0.45, 0.6), Value: speedOf(ours, floor)},
+			measure.Row{Measure: "allocations per row", Limit: measure.AtMost(2.5, 1.6),
 				Value: func(r measure.Round) float64 { return r[ours].AllocationsEach() }},
-			measure.Row{Measure: "bytes allocated a row", Limit: measure.AtMost(520, 400),
+			measure.Row{Measure: "bytes allocated per row", Limit: measure.AtMost(520, 400),
 				Value: func(r measure.Round) float64 { return r[ours].BytesEach() }},
 		),
 		experiment(1000,
-			measure.Row{Measure: "speed against a loop by hand", Unit: "x", Limit: measure.AtLeast(3, 4.5), Value: speedOf(ours, byHand)},
+			measure.Row{Measure: "speed against a loop by hand", Unit: "x",
+				Limit: measure.AtLeast(3, 4.5), Value: speedOf(ours, byHand)},
 			measure.Row{Measure: "speed against the leanest one by hand", Unit: "x", Value: speedOf(ours, leanest)}),
 	}, nil
 }

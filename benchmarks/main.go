@@ -1,6 +1,7 @@
-// Command benchmarks measures what the SDK costs, side by side with a loop
-// written by hand, with other clients, and with the floor that none can go
-// below. README.md says what is measured, how, and how to read it.
+// Command benchmarks measures the cost of the SDK. It compares the SDK with a
+// loop written by hand, with other clients, and with the floor, which is the
+// minimum cost of fetching the same bytes. README.md describes the measurements
+// and how to read them.
 package main
 
 import (
@@ -34,7 +35,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// settings is what the command line says.
+// settings holds the command-line flags.
 type settings struct {
 	quick, gate bool
 	out         string
@@ -44,13 +45,13 @@ type settings struct {
 func parseSettings(arguments []string) settings {
 	s := settings{only: regexp.MustCompile("")}
 	flags := flag.NewFlagSet("benchmarks", flag.ExitOnError)
-	flags.BoolVar(&s.quick, "quick", false, "run less work within a minute; implies -gate=false")
-	flags.BoolVar(&s.gate, "gate", true, "exit 1 where a limit is missed")
+	flags.BoolVar(&s.quick, "quick", false, "do less work, in about a minute; implies -gate=false")
+	flags.BoolVar(&s.gate, "gate", true, "exit with status 1 if a limit is missed")
 	flags.Func("run", "run only the experiments whose title matches this regular expression", func(expression string) (err error) {
 		s.only, err = regexp.Compile(expression)
 		return err
 	})
-	flags.StringVar(&s.out, "out", "", `where results.json and the charts go (default "results", for a partial run a temporary directory)`)
+	flags.StringVar(&s.out, "out", "", `output directory (default "results"; for -quick and -run, a temporary directory)`)
 	_ = flags.Parse(arguments)
 	if s.quick {
 		s.gate = false
@@ -65,13 +66,13 @@ func parseSettings(arguments []string) settings {
 	return s
 }
 
-// longest is a bound on the whole run, for a machine on which it does not end.
-const longest = 30 * time.Minute
+// timeout bounds the run on machines that are too slow for it.
+const timeout = 30 * time.Minute
 
 func run(s settings) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, longest)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	scale := fullScale
 	if s.quick {
@@ -96,18 +97,19 @@ func run(s settings) error {
 	return conclude(s, outcomes)
 }
 
-// newRandom orders the rounds of this run like those of no other.
+// newRandom returns a random source with a different seed for each run.
 func newRandom() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
 
-// progress tells, on one line of the terminal, what is being run.
+// progress shows the current experiment on one line, if standard error is a
+// terminal.
 func progress(done, of int, title string) {
 	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintf(os.Stderr, "\r\x1b[K%d of %d: %s", done+1, of, title)
 	}
 }
 
-// conclude writes down what came of it. It fails where a limit is missed and the
-// run is to be judged.
+// conclude prints and writes the results. It returns an error if a limit is
+// missed and the settings require the limits.
 func conclude(s settings, outcomes []measure.Outcome) error {
 	fmt.Print(report.Text(outcomes))
 	if err := report.Write(s.out, s.quick, outcomes); err != nil {

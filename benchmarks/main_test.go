@@ -25,7 +25,7 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/report"
 )
 
-// TestMain lets the test binary be its own server, as the program is.
+// TestMain lets the test binary run as the server, like the program.
 func TestMain(m *testing.M) {
 	if isServer() {
 		exit(serve())
@@ -33,11 +33,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// tinyScale shows that everything runs. What it measures means nothing.
+// tinyScale only shows that every experiment runs. Its results are meaningless.
 var tinyScale = scale{rounds: 1, fewRounds: 1, manyRounds: 1, turns: 1, rows: 1000, peerRows: 1000, readAhead: 3,
 	inFlight: []int{1, 8, 32}, waves: 14, bursts: 2, calls: 2, broadcast: 10}
 
-func TestEveryExperimentRunsAndEveryRowHasAValue(t *testing.T) {
+func TestExperimentsRunAndEveryRowHasAValue(t *testing.T) {
 	stage, err := newStage(t.Context(), tinyScale)
 	require.NoError(t, err)
 	defer stage.close()
@@ -50,12 +50,12 @@ func TestEveryExperimentRunsAndEveryRowHasAValue(t *testing.T) {
 	for _, o := range outcomes {
 		for _, r := range o.Results {
 			assert.Len(t, r.Values, 1, "%s: %s", o.Title, r.Measure)
-			assert.False(t, math.IsNaN(r.Median()), "%s: %s %s is no number", o.Title, r.Subject, r.Measure)
+			assert.False(t, math.IsNaN(r.Median()), "%s: %s %s is not a number", o.Title, r.Subject, r.Measure)
 		}
 	}
 }
 
-func TestTheServerEndsWithTheStage(t *testing.T) {
+func TestStageStopsItsServer(t *testing.T) {
 	stage, err := newStage(t.Context(), tinyScale)
 	require.NoError(t, err)
 	_, err = stage.Connections(t.Context())
@@ -67,7 +67,7 @@ func TestTheServerEndsWithTheStage(t *testing.T) {
 	assert.Error(t, err)
 }
 
-func TestQuickNeverFailsForARatio(t *testing.T) {
+func TestRunFailsForAMissedLimitUnlessQuickOrUngated(t *testing.T) {
 	missed := []measure.Outcome{{Title: "anything", Results: []measure.Result{
 		{Row: measure.Row{Measure: "speed", Limit: measure.AtLeast(2, 3)}, Values: []float64{1}},
 	}}}
@@ -75,14 +75,14 @@ func TestQuickNeverFailsForARatio(t *testing.T) {
 		arguments []string
 		fails     bool
 	}{
-		"a full run fails": {nil, true},
-		"a full run that is not to be judged does not": {[]string{"-gate=false"}, false},
-		"a quick run does not":                         {[]string{"-quick"}, false},
-		"a quick run does not, whatever is asked":      {[]string{"-quick", "-gate"}, false},
+		"full run":             {nil, true},
+		"full run, ungated":    {[]string{"-gate=false"}, false},
+		"quick run":            {[]string{"-quick"}, false},
+		"quick run with -gate": {[]string{"-quick", "-gate"}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			quietly(t)
+			discardStdout(t)
 			settings := parseSettings(append(c.arguments, "-out", t.TempDir()))
 
 			assert.Equal(t, c.fails, conclude(settings, missed) != nil)
@@ -91,8 +91,8 @@ func TestQuickNeverFailsForARatio(t *testing.T) {
 	}
 }
 
-// quietly keeps the report out of the output of the tests.
-func quietly(t *testing.T) {
+// discardStdout keeps the report out of the test output.
+func discardStdout(t *testing.T) {
 	t.Helper()
 	out := os.Stdout
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -104,14 +104,14 @@ func quietly(t *testing.T) {
 	})
 }
 
-func TestOnlyAFullRunWritesOverTheResultsThatAreKept(t *testing.T) {
+func TestRunOverwritesTheResultsOnlyIfItIsComplete(t *testing.T) {
 	assert.Equal(t, "results", parseSettings(nil).out)
 	assert.NotEqual(t, "results", parseSettings([]string{"-quick"}).out)
 	assert.NotEqual(t, "results", parseSettings([]string{"-run", "trigger"}).out)
 	assert.Equal(t, "here", parseSettings([]string{"-quick", "-out", "here"}).out)
 }
 
-func TestSpeedIsTheInverseOfTimeForEachUnitOfWork(t *testing.T) {
+func TestSpeedIsTheInverseOfTimePerUnitOfWork(t *testing.T) {
 	round := measure.Round{
 		"fast": {Work: 100, Wall: time.Second},
 		"slow": {Work: 50, Wall: 2 * time.Second},
@@ -122,22 +122,22 @@ func TestSpeedIsTheInverseOfTimeForEachUnitOfWork(t *testing.T) {
 	assert.InDelta(t, 0.25, speedOf("slow", "fast")(round), 1e-9)
 }
 
-func TestTheIdealIsACallInTheTimeOfTheServer(t *testing.T) {
+func TestShareOfIdealIsOneForCallsThatTakeAsLongAsTheServer(t *testing.T) {
 	round := measure.Round{"perfect": {Work: 256 * 10, Wall: 10 * pace}, "half": {Work: 256 * 10, Wall: 20 * pace}}
 
 	assert.InDelta(t, 1, shareOfIdeal("perfect", 256)(round), 1e-9)
 	assert.InDelta(t, 0.5, shareOfIdeal("half", 256)(round), 1e-9)
 }
 
-func TestAFailedCallAccountsForOneConnection(t *testing.T) {
+func TestConnectionsAreReducedByFailedCalls(t *testing.T) {
 	round := measure.Round{"any": {Connections: 100, Failures: 36}}
 
 	assert.Equal(t, 1.0, connectionsTo("any", 64)(round))
 }
 
-func TestSoManyCallsAreInFlightAndNoMore(t *testing.T) {
+func TestConcurrentlyLimitsTheCallsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sample, err := together(t.Context(), 8, 80, func(context.Context, int) error {
+		sample, err := concurrently(t.Context(), 8, 80, func(context.Context, int) error {
 			time.Sleep(pace)
 			return nil
 		})
@@ -148,16 +148,16 @@ func TestSoManyCallsAreInFlightAndNoMore(t *testing.T) {
 	})
 }
 
-func TestEveryHundredthCallIsImpatient(t *testing.T) {
+func TestWithTimeoutsCancelsEveryHundredthCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sample, err := impatient(t.Context(), 10, 1000, slowCaller{})
+		sample, err := withTimeouts(t.Context(), 10, 1000, slowCaller{})
 
 		require.NoError(t, err)
 		assert.Equal(t, 10, sample.Failures)
 	})
 }
 
-// slowCaller takes as long as the server does.
+// slowCaller takes as long as the server.
 type slowCaller struct{}
 
 func (slowCaller) Call(ctx context.Context) error {
@@ -179,9 +179,9 @@ func TestBurstsAreASecondApart(t *testing.T) {
 	})
 }
 
-func TestOneFailedCallEndsTheLot(t *testing.T) {
+func TestConcurrentlyStopsAfterAFailedCall(t *testing.T) {
 	var calls atomic.Int64
-	_, err := together(t.Context(), 4, 1000, func(ctx context.Context, i int) error {
+	_, err := concurrently(t.Context(), 4, 1000, func(ctx context.Context, i int) error {
 		calls.Add(1)
 		if i == 10 {
 			return errors.New("refused")
@@ -193,10 +193,10 @@ func TestOneFailedCallEndsTheLot(t *testing.T) {
 	})
 
 	assert.EqualError(t, err, "refused")
-	assert.LessOrEqual(t, calls.Load(), int64(11+3), "those that were in flight already")
+	assert.LessOrEqual(t, calls.Load(), int64(11+3), "only the calls that were already in flight")
 }
 
-func TestAFailureIsAsLargeAsTheSuccessItIsComparedWith(t *testing.T) {
+func TestFailuresAreAsLargeAsTheirSuccesses(t *testing.T) {
 	page, badPage := pageAndBadPage(100)
 	assert.Len(t, badPage, len(page))
 	assert.NotEqual(t, page, badPage)
@@ -205,23 +205,23 @@ func TestAFailureIsAsLargeAsTheSuccessItIsComparedWith(t *testing.T) {
 	assert.InEpsilon(t, len(refusalOf(500)), len(pageOf(len(refusalOf(500)))), 0.05)
 }
 
-func TestEachFailureIsTheOneItIsSaidToBe(t *testing.T) {
+func TestFailuresHaveTheExpectedErrors(t *testing.T) {
 	_, badPage := pageAndBadPage(100)
 	list, err := inProcess(http.StatusOK, badPage)
 	require.NoError(t, err)
 	_, err = list.Customers.List(t.Context(), messaging.CustomerListParams{})
-	var unreadable *messaging.DecodeError
-	require.ErrorAs(t, err, &unreadable)
+	var decodeErr *messaging.DecodeError
+	require.ErrorAs(t, err, &decodeErr)
 	assert.ErrorContains(t, err, "data.data.99.first_name")
 
 	trigger, err := inProcess(http.StatusUnprocessableEntity, refusalOf(500))
 	require.NoError(t, err)
-	var refused *messaging.APIError
-	require.ErrorAs(t, trigger.Call(t.Context()), &refused)
-	assert.Len(t, refused.Fields, 500)
+	var apiErr *messaging.APIError
+	require.ErrorAs(t, trigger.Call(t.Context()), &apiErr)
+	assert.Len(t, apiErr.Fields, 500)
 }
 
-func TestTheREADMEShowsTheResultsAsTheyWere(t *testing.T) {
+func TestResultsAreShownInTheREADME(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
 	table, err := os.ReadFile(filepath.Join("results", report.Table))
@@ -229,9 +229,10 @@ func TestTheREADMEShowsTheResultsAsTheyWere(t *testing.T) {
 	assert.Contains(t, string(readme), string(table))
 }
 
-func TestThePlainBroadcastIsTheBodyThatTheSDKSends(t *testing.T) {
+func TestPlainBroadcastIsTheBodyThatTheSDKSends(t *testing.T) {
 	bodies := make(chan string, 1)
-	client, err := peers.NewMessaging("https://api.example.com", messaging.WithHTTPClient(&http.Client{Transport: recorder{bodies}}))
+	client, err := peers.NewMessaging("https://api.example.com",
+		messaging.WithHTTPClient(&http.Client{Transport: recorder{bodies}}))
 	require.NoError(t, err)
 	_, err = client.Broadcasts.SendEmail(t.Context(), broadcastTo(3))
 	require.NoError(t, err)
@@ -242,7 +243,7 @@ func TestThePlainBroadcastIsTheBodyThatTheSDKSends(t *testing.T) {
 	assert.JSONEq(t, string(plain), <-bodies)
 }
 
-// recorder notes the bodies that are sent.
+// recorder is a transport that records the request bodies.
 type recorder struct{ bodies chan string }
 
 func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -252,5 +253,5 @@ func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	r.bodies <- string(body)
 	req.Body = http.NoBody
-	return canned.Transport{Status: http.StatusOK, Body: []byte(canned.Messaging.Answer)}.RoundTrip(req)
+	return canned.Transport{Status: http.StatusOK, Body: []byte(canned.Messaging.Response)}.RoundTrip(req)
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 )
 
-// fewRows is a list that is walked in no time.
+// fewRows is the length of the short list.
 const fewRows = 10_000
 
-// peakMemory walks a short list and a long one, each in a process of its own.
-// Only Linux tells how much memory that took.
+// peakMemory walks a short list and a long list, each in its own process. It
+// returns no experiment on other systems than Linux, since the walker reads its
+// peak memory from /proc.
 func peakMemory(s *stage) ([]measure.Experiment, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil
@@ -37,15 +38,15 @@ func peakMemory(s *stage) ([]measure.Experiment, error) {
 		Title:    "iterate, memory",
 		Rounds:   s.rounds,
 		Variants: []measure.Variant{walk("few", fewRows), walk("many", s.rows)},
-		Rows: []measure.Row{{Measure: fmt.Sprintf("peak memory, %d rows against %d", s.rows, fewRows), Unit: "x", Limit: measure.AtMost(1.1, 1.05),
-			Value: func(r measure.Round) float64 {
+		Rows: []measure.Row{{Measure: fmt.Sprintf("peak memory, %d rows against %d", s.rows, fewRows), Unit: "x",
+			Limit: measure.AtMost(1.1, 1.05), Value: func(r measure.Round) float64 {
 				return float64(r["many"].PeakMemory) / float64(r["few"].PeakMemory)
 			}}},
 	}}, nil
 }
 
-// buildWalker builds the program that walks a list and tells its peak memory. It
-// finds the source in the working directory, as go run does.
+// buildWalker builds the program that walks a list and prints its peak memory. It
+// requires that the working directory is the directory of this module.
 func buildWalker(ctx context.Context) (program string, remove func(), err error) {
 	directory, err := os.MkdirTemp("", "messaging-benchmarks-")
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
 )
 
-// pace is how long the server takes for an answer, and the caller for a page.
+// pace is the delay of each response, and the time the caller works on each page.
 const pace = 20 * time.Millisecond
 
-// readingAhead works on each page for as long as the server takes for it.
+// readingAhead works on each page for as long as the server takes to send it.
 func readingAhead(s *stage) ([]measure.Experiment, error) {
 	const perPage = 100
 	client, err := peers.NewMessaging(canned.Adjusted(s.Plain, s.readAhead*perPage, pace))
@@ -41,10 +41,11 @@ func readingAhead(s *stage) ([]measure.Experiment, error) {
 	return []measure.Experiment{{
 		Title:    "read-ahead, 20 ms server, 20 ms work",
 		Rounds:   s.fewRounds,
-		Variants: []measure.Variant{work("ahead"), work("in turn", messaging.WithoutReadAhead())},
+		Variants: []measure.Variant{work("read-ahead"), work("sequential", messaging.WithoutReadAhead())},
 		Rows: []measure.Row{
-			{Measure: "time against the longer of the two", Unit: "x", Limit: measure.AtMost(1.12, 1.07), Value: against("ahead")},
-			{Measure: "the same without read-ahead", Unit: "x", Value: against("in turn")},
+			{Measure: "time against the longer of the two", Unit: "x",
+				Limit: measure.AtMost(1.12, 1.07), Value: against("read-ahead")},
+			{Measure: "the same without read-ahead", Unit: "x", Value: against("sequential")},
 		},
 	}}, nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
 )
 
-// These benchmarks go through the public API and are answered from memory, so
-// that a profile of one shows the SDK and hardly anything else:
+// These benchmarks use the public API, and the responses come from memory. So a
+// profile shows almost only the SDK:
 //
 //	go test -bench 'ListPage/customers/100$' -benchmem -cpuprofile cpu.prof
 
@@ -41,12 +41,12 @@ func BenchmarkListPage(b *testing.B) {
 		for _, rows := range []int{20, 100, 1000} {
 			b.Run(fmt.Sprintf("%s/%d", l.name, rows), func(b *testing.B) {
 				page := canned.Whole(l.format, rows)
-				sdk := answered(b, http.StatusOK, page)
+				sdk := newSDK(b, http.StatusOK, page)
 				b.SetBytes(int64(len(page)))
 				measureCalls(b, rows, func() error {
 					got, err := l.list(b.Context(), sdk, rows)
 					if err == nil && got != rows {
-						err = fmt.Errorf("%d rows instead of %d", got, rows)
+						err = fmt.Errorf("got %d rows, want %d", got, rows)
 					}
 					return err
 				})
@@ -55,10 +55,12 @@ func BenchmarkListPage(b *testing.B) {
 	}
 }
 
-// BenchmarkWalk shows what it buys that All reads its pages into the same room.
+// BenchmarkWalk compares All, which reuses the memory of its pages, with Pages,
+// which cannot.
 func BenchmarkWalk(b *testing.B) {
 	const rows, perPage = 1000, 100
-	sdk, err := peers.NewMessaging("https://api.example.com", messaging.WithHTTPClient(&http.Client{Transport: newPagedTransport(rows, perPage)}))
+	sdk, err := peers.NewMessaging("https://api.example.com",
+		messaging.WithHTTPClient(&http.Client{Transport: newPagedTransport(rows, perPage)}))
 	require.NoError(b, err)
 	params := messaging.CustomerListParams{PerPage: perPage}
 	b.Run("All", func(b *testing.B) {
@@ -69,7 +71,7 @@ func BenchmarkWalk(b *testing.B) {
 	})
 }
 
-// drain ranges to the end, and keeps nothing.
+// drain ranges over all values.
 func drain[T any](seq iter.Seq2[T, error]) error {
 	for _, err := range seq {
 		if err != nil {
@@ -79,7 +81,7 @@ func drain[T any](seq iter.Seq2[T, error]) error {
 	return nil
 }
 
-// pagedTransport answers with the pages of a list, from memory.
+// pagedTransport returns the pages of a list from memory.
 type pagedTransport map[string]canned.Transport // by cursor
 
 func newPagedTransport(rows, perPage int) pagedTransport {
@@ -103,15 +105,15 @@ func length[T any](page *messaging.Page[T], err error) (int, error) {
 	return len(page.Items), nil
 }
 
-// answered returns a client whose calls are all answered alike, from memory.
-func answered(b *testing.B, status int, body string) peers.SDK {
+// newSDK returns a client for which every response is the same, from memory.
+func newSDK(b *testing.B, status int, body string) peers.SDK {
 	b.Helper()
 	sdk, err := inProcess(status, body)
 	require.NoError(b, err)
 	return sdk
 }
 
-// measureCalls repeats a call, and reports the time for each of the rows in it.
+// measureCalls runs the benchmark loop, and reports the time per row.
 func measureCalls(b *testing.B, rows int, call func() error) {
 	b.Helper()
 	b.ReportAllocs()
@@ -137,7 +139,7 @@ func BenchmarkTrigger(b *testing.B) {
 	}
 	for name, params := range cases {
 		b.Run(name, func(b *testing.B) {
-			sdk := answered(b, http.StatusOK, canned.Messaging.Answer)
+			sdk := newSDK(b, http.StatusOK, canned.Messaging.Response)
 			measureCalls(b, 1, func() error {
 				_, err := sdk.Events.Trigger(b.Context(), params)
 				return err
@@ -146,9 +148,9 @@ func BenchmarkTrigger(b *testing.B) {
 	}
 }
 
-// BenchmarkTriggerByHand is the same call without the SDK, for comparison.
+// BenchmarkTriggerByHand makes the call of BenchmarkTrigger without the SDK.
 func BenchmarkTriggerByHand(b *testing.B) {
-	transport := canned.Transport{Status: http.StatusOK, Body: []byte(canned.Messaging.Answer)}
+	transport := canned.Transport{Status: http.StatusOK, Body: []byte(canned.Messaging.Response)}
 	byHand := peers.NewByHandThrough(transport, "https://api.example.com")
 	measureCalls(b, 1, func() error { return byHand.Call(b.Context()) })
 }
@@ -156,7 +158,7 @@ func BenchmarkTriggerByHand(b *testing.B) {
 func BenchmarkEmailBroadcast(b *testing.B) {
 	for _, customers := range []int{10, 1000, 100_000} {
 		b.Run(fmt.Sprint(customers), func(b *testing.B) {
-			sdk, params := answered(b, http.StatusOK, canned.Messaging.Answer), broadcastTo(customers)
+			sdk, params := newSDK(b, http.StatusOK, canned.Messaging.Response), broadcastTo(customers)
 			measureCalls(b, customers, func() error {
 				_, err := sdk.Broadcasts.SendEmail(b.Context(), params)
 				return err
@@ -173,18 +175,18 @@ func BenchmarkFailure(b *testing.B) {
 		sdk  peers.SDK
 		call func(context.Context, peers.SDK) error
 	}{
-		{"a ValidationError", answered(b, http.StatusOK, canned.Messaging.Answer), triggerNothing},
-		{"a 422 that names 4 fields", answered(b, http.StatusUnprocessableEntity, refusalOf(4)), trigger},
-		{"a 422 that names 500 fields", answered(b, http.StatusUnprocessableEntity, refusalOf(500)), trigger},
-		{"a row that can't be read", answered(b, http.StatusOK, badPage), listCustomers},
-		{"a page that is cut short", answered(b, http.StatusOK, page[:len(page)-10]), listCustomers},
-		{"HTML in place of a page", answered(b, http.StatusOK, "<html><body>Welcome</body></html>"), listCustomers},
+		{"a ValidationError", newSDK(b, http.StatusOK, canned.Messaging.Response), triggerNothing},
+		{"a 422 with 4 fields", newSDK(b, http.StatusUnprocessableEntity, refusalOf(4)), trigger},
+		{"a 422 with 500 fields", newSDK(b, http.StatusUnprocessableEntity, refusalOf(500)), trigger},
+		{"a page with an invalid row", newSDK(b, http.StatusOK, badPage), listCustomers},
+		{"a truncated page", newSDK(b, http.StatusOK, page[:len(page)-10]), listCustomers},
+		{"HTML instead of a page", newSDK(b, http.StatusOK, "<html><body>Welcome</body></html>"), listCustomers},
 	}
 	for _, c := range cases {
 		b.Run(c.name, func(b *testing.B) {
 			measureCalls(b, 1, func() error {
 				if c.call(b.Context(), c.sdk) == nil {
-					return errors.New("was meant to fail")
+					return errors.New("call succeeded, want an error")
 				}
 				return nil
 			})

@@ -17,37 +17,38 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
 )
 
-// scale is how much work a run does.
+// scale is the amount of work of a run.
 type scale struct {
-	budget time.Duration // after which no round is begun but a first one
+	budget time.Duration // after this time, only the first round of an experiment starts
 
 	rounds     int   // of most experiments
-	fewRounds  int   // of those that take long
-	manyRounds int   // of those that are short, and noisy
-	turns      int   // rounds of the trigger, the shortest and noisiest
+	fewRounds  int   // of long experiments
+	manyRounds int   // of short and noisy experiments
+	turns      int   // rounds of the trigger, the shortest and noisiest experiment
 	rows       int   // of a long list
 	peerRows   int   // of the list that each peer walks
-	readAhead  int   // pages
-	inFlight   []int // calls in flight, from one to many
-	waves      int   // how often each of the calls in flight is made anew
+	readAhead  int   // number of pages
+	inFlight   []int // numbers of calls in flight, from one to many
+	waves      int   // calls per call in flight
 	bursts     int
-	calls      int // one after the other, of one round
-	broadcast  int // customers
+	calls      int // sequential calls of one round
+	broadcast  int // number of customers
 }
 
 var (
 	fullScale = scale{rounds: 9, fewRounds: 3, manyRounds: 25, turns: 100, rows: 1_000_000, peerRows: 200_000, readAhead: 200,
 		inFlight: []int{1, 16, 64, 256}, waves: 100, bursts: 10, calls: 500, broadcast: 100_000}
-	quickScale = scale{budget: 30 * time.Second, rounds: 3, fewRounds: 1, manyRounds: 7, turns: 25, rows: 50_000, peerRows: 10_000, readAhead: 25,
+	quickScale = scale{budget: 30 * time.Second,
+		rounds: 3, fewRounds: 1, manyRounds: 7, turns: 25, rows: 50_000, peerRows: 10_000, readAhead: 25,
 		inFlight: []int{1, 16, 64, 256}, waves: 20, bursts: 3, calls: 200, broadcast: 100_000}
 )
 
-// many is the most calls in flight, and some a quarter of them.
+// many returns the maximum number of calls in flight, and some a quarter of it.
 func (s scale) many() int { return s.inFlight[len(s.inFlight)-1] }
 func (s scale) some() int { return s.many() / 4 }
 
-// stage is what experiments are run on: the server, in a process of its own, and
-// the program that walks a list in a process of its own.
+// stage holds what the experiments need: the server, which runs in another
+// process, and the walker, a program that walks a list in another process.
 type stage struct {
 	canned.Addresses
 	scale
@@ -55,8 +56,9 @@ type stage struct {
 	close  func()
 }
 
-// newStage starts the server. It makes http.DefaultTransport trust it, which the
-// transports of the clients are made from.
+// newStage builds the walker and starts the server. It makes
+// http.DefaultTransport trust the server, since the transports of the clients are
+// copies of it.
 func newStage(ctx context.Context, scale scale) (*stage, error) {
 	walker, removeWalker, err := buildWalker(ctx)
 	if err != nil {
@@ -77,10 +79,10 @@ func newStage(ctx context.Context, scale scale) (*stage, error) {
 	return s, nil
 }
 
-// roleVariable tells a process, in its environment, that it is the server.
+// roleVariable is the environment variable that makes a process the server.
 const roleVariable = "MESSAGING_BENCHMARKS_SERVE_ROWS"
 
-// startServer runs this program again, as the server.
+// startServer runs this program as a child process, which becomes the server.
 func startServer(ctx context.Context, rows int) (addresses canned.Addresses, stop func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -106,11 +108,11 @@ func startServer(ctx context.Context, rows int) (addresses canned.Addresses, sto
 	return addresses, stop, err
 }
 
-// isServer reports whether this process was started to be the server.
+// isServer reports whether this process is the server.
 func isServer() bool { return os.Getenv(roleVariable) != "" }
 
-// serve serves until the process that started this one closes the input, or is
-// gone.
+// serve serves until standard input is closed, at the latest when the parent
+// process ends.
 func serve() error {
 	rows, err := strconv.Atoi(os.Getenv(roleVariable))
 	if err != nil {
@@ -123,7 +125,7 @@ func serve() error {
 	return canned.Serve(canned.Messaging, lists, os.Stdin, os.Stdout)
 }
 
-// counted measures work together with the connections that it opened.
+// counted adds to the sample of work the number of connections that it opened.
 func (s *stage) counted(ctx context.Context, work func() (measure.Sample, error)) (measure.Sample, error) {
 	before, err := s.Connections(ctx)
 	if err != nil {

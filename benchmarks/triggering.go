@@ -11,11 +11,12 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/peers"
 )
 
-// callsPerTurn are so few that both sides of a comparison meet the same noise.
+// callsPerTurn is small, so that both variants of a round run under the same
+// noise.
 const callsPerTurn = 100
 
-// triggering triggers one event after the other, on the client's own transport and
-// behind one that it was given.
+// triggering makes sequential triggers, first with the client's own transport and
+// then with one from WithHTTPClient.
 func triggering(s *stage) ([]measure.Experiment, error) {
 	base := canned.Adjusted(s.Plain, 0, 0)
 	own, err := peers.NewMessaging(base)
@@ -31,17 +32,22 @@ func triggering(s *stage) ([]measure.Experiment, error) {
 			measure.Row{Measure: "allocations beyond it", Limit: measure.AtMost(8, 8), Value: func(r measure.Round) float64 {
 				return math.Round(r[ours].AllocationsEach() - r[leanest].AllocationsEach())
 			}}),
-		// net/http flushes the headers before a body that it does not know.
+		// With such a transport, the type of the request body is one that
+		// net/http does not know. So it flushes the headers before the body.
 		s.triggeringWith("one trigger behind a given transport", given, base, measure.AtMost(1.25, 1.20)),
 	}, nil
 }
 
-func (s *stage) triggeringWith(title string, client peers.SDK, base string, limit measure.Limit, more ...measure.Row) measure.Experiment {
+func (s *stage) triggeringWith(title string, client peers.SDK, base string, limit measure.Limit,
+	more ...measure.Row) measure.Experiment {
 	elapsed := measure.Row{Measure: "time against the leanest by hand", Unit: "x", Limit: limit, Value: timeOf(ours, leanest)}
 	return measure.Experiment{
-		Title:    title,
-		Rounds:   s.turns,
-		Variants: []measure.Variant{calling(ours, client, callsPerTurn), calling(leanest, peers.NewLeanByHand(base), callsPerTurn)},
-		Rows:     append([]measure.Row{elapsed}, more...),
+		Title:  title,
+		Rounds: s.turns,
+		Variants: []measure.Variant{
+			calling(ours, client, callsPerTurn),
+			calling(leanest, peers.NewLeanByHand(base), callsPerTurn),
+		},
+		Rows: append([]measure.Row{elapsed}, more...),
 	}
 }

@@ -1,5 +1,5 @@
-// Package canned is the server side of the benchmarks: services that answer from
-// memory, each in its own wire format, at as little cost as can be.
+// Package canned is the server side of the benchmarks. Its services respond from
+// memory, each in its own wire format, and use as little CPU time as possible.
 package canned
 
 import (
@@ -10,30 +10,31 @@ import (
 	"strings"
 )
 
-// Format is how one service writes a list.
+// Format is the wire format of the list of one service.
 type Format struct {
-	// Row writes the i-th row, with Number once where its number belongs.
+	// Row returns the JSON of row i. It contains Number exactly once, as the
+	// number of the row.
 	Row func(i int) string
-	// Frame returns what stands before and after the rows of a page, and sets the
-	// header where the service tells there how to go on.
+	// Frame returns the JSON before and after the rows of a page. It sets the
+	// response headers if the service uses headers for pagination.
 	Frame func(page Page, header http.Header) (head, tail string)
-	// Ask reads from a query which page it wants.
+	// Ask parses the query of a request for a page.
 	Ask func(query url.Values) (from, perPage int)
-	// Path is the request for a page, below the base URL.
+	// Path returns the request path for a page, relative to the base URL.
 	Path func(page Page) string
 }
 
-// Page is a part of a list: the rows from From on, at most PerPage of them.
+// Page is a part of a list: at most PerPage rows, starting at From.
 type Page struct {
 	From, PerPage, Total int
 	// Base is the URL of the service.
 	Base string
 }
 
-// Rows is how many rows the page has.
+// Rows returns the number of rows of the page.
 func (p Page) Rows() int { return max(0, min(p.PerPage, p.Total-p.From)) }
 
-// Next is the page after this one; it is past the end after the last.
+// Next returns the next page. After the last page, it does not exist.
 func (p Page) Next() Page {
 	p.From += p.PerPage
 	return p
@@ -42,50 +43,51 @@ func (p Page) Next() Page {
 // Exists reports whether the page has rows.
 func (p Page) Exists() bool { return p.From < p.Total }
 
-// Number is the number of the first row. It has as many digits as every other,
-// so a row is made from another by writing its number over it.
+// Number is the number of the first row. All numbers have the same length, so
+// Append can overwrite the number in a copy of a row.
 const Number = "100000000000"
 
 const firstNumber = 100_000_000_000
 
-// NumberOf is the number of a row, as it stands in the row.
+// NumberOf returns the number of a row.
 func NumberOf(row int) int { return firstNumber + row }
 
-// RowOf finds the row of a number that ends text, as an id does.
-func RowOf(text string) int {
-	number, err := strconv.Atoi(text[max(0, len(text)-len(Number)):])
+// RowOf returns the row of an id, which ends with the number of the row. It
+// returns -1 if the id does not.
+func RowOf(id string) int {
+	number, err := strconv.Atoi(id[max(0, len(id)-len(Number)):])
 	if err != nil {
 		return -1
 	}
 	return number - firstNumber
 }
 
-// distinct is how many rows differ in more than their number.
+// distinct is the number of rows that differ in more than their number.
 const distinct = 1000
 
-// Book writes the pages of a list of any length from a thousand rows that were
-// written beforehand.
+// Book writes the pages of a list of any length. It repeats a thousand rows that
+// it formats in advance, with different numbers.
 type Book struct {
 	format  Format
 	rows    []string
-	numbers []int // where the number begins in each row
+	numbers []int // the offset of the number in each row
 }
 
-// NewBook writes the rows. It panics on a format whose rows do not hold their
-// number exactly once.
+// NewBook formats the rows. It panics if a row does not contain Number exactly
+// once.
 func NewBook(format Format) *Book {
 	b := &Book{format: format, rows: make([]string, distinct), numbers: make([]int, distinct)}
 	for i := range b.rows {
 		row := format.Row(i)
 		if strings.Count(row, Number) != 1 {
-			panic(fmt.Sprintf("a row needs its number once: %s", row))
+			panic(fmt.Sprintf("row must contain its number exactly once: %s", row))
 		}
 		b.rows[i], b.numbers[i] = row, strings.Index(row, Number)
 	}
 	return b
 }
 
-// Append writes a page after what is in buffer.
+// Append appends a page to buffer.
 func (b *Book) Append(buffer []byte, page Page, header http.Header) []byte {
 	head, tail := b.format.Frame(page, header)
 	buffer = append(buffer, head...)

@@ -42,7 +42,7 @@ func get(t *testing.T, client *http.Client, url string) (*http.Response, []byte)
 	return resp, body
 }
 
-func TestTheListHasAsManyDifferentCustomersAsAskedFor(t *testing.T) {
+func TestListHasTheRequestedNumberOfCustomers(t *testing.T) {
 	server := httptest.NewServer(canned.Adjustable(canned.Messaging, time.Sleep))
 	defer server.Close()
 	base := canned.Adjusted(server.URL, 2345, 0)
@@ -70,7 +70,7 @@ func TestTheListHasAsManyDifferentCustomersAsAskedFor(t *testing.T) {
 	assert.Len(t, seen, 2345)
 }
 
-func TestARowHasAboutThreeHundredBytes(t *testing.T) {
+func TestRowsHaveAbout300Bytes(t *testing.T) {
 	var total int
 	for i := range 1000 {
 		total += len(canned.Messaging.Format.Row(i))
@@ -79,7 +79,7 @@ func TestARowHasAboutThreeHundredBytes(t *testing.T) {
 	assert.InDelta(t, 308, total/1000, 10)
 }
 
-func TestThePathSaysHowLongTheListIsAndHowSlowTheAnswers(t *testing.T) {
+func TestAdjustableReadsLengthAndDelayFromThePath(t *testing.T) {
 	var slept []time.Duration
 	handler := canned.Adjustable(canned.Messaging, func(d time.Duration) { slept = append(slept, d) })
 	cases := []struct {
@@ -95,26 +95,26 @@ func TestThePathSaysHowLongTheListIsAndHowSlowTheAnswers(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.path, func(t *testing.T) {
 			slept = nil
-			answer := httptest.NewRecorder()
+			response := httptest.NewRecorder()
 
-			handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, c.path, nil))
+			handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, c.path, nil))
 
-			assert.Equal(t, c.status, answer.Code)
+			assert.Equal(t, c.status, response.Code)
 			assert.Equal(t, c.slept, slept)
 		})
 	}
 }
 
-func TestAPostIsAnsweredWithTheAnswerOfTheService(t *testing.T) {
-	answer := httptest.NewRecorder()
+func TestListRespondsToAPostWithTheResponseOfTheService(t *testing.T) {
+	response := httptest.NewRecorder()
 
-	canned.List(canned.Messaging, 1).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/v1/events/trigger", nil))
+	canned.List(canned.Messaging, 1).ServeHTTP(response, httptest.NewRequest(http.MethodPost, "/v1/events/trigger", nil))
 
-	assert.Equal(t, http.StatusOK, answer.Code)
-	assert.Equal(t, canned.Messaging.Answer, answer.Body.String())
+	assert.Equal(t, http.StatusOK, response.Code)
+	assert.Equal(t, canned.Messaging.Response, response.Body.String())
 }
 
-func TestARowNeedsItsNumberOnce(t *testing.T) {
+func TestNewBookPanicsUnlessARowHasItsNumberOnce(t *testing.T) {
 	for name, row := range map[string]string{"never": `{}`, "twice": canned.Number + canned.Number} {
 		t.Run(name, func(t *testing.T) {
 			assert.Panics(t, func() { canned.NewBook(canned.Format{Row: func(int) string { return row }}) })
@@ -122,13 +122,13 @@ func TestARowNeedsItsNumberOnce(t *testing.T) {
 	}
 }
 
-func TestARowIsFoundByItsNumber(t *testing.T) {
+func TestRowOfFindsTheRowByItsNumber(t *testing.T) {
 	assert.Equal(t, 0, canned.RowOf("cus_"+canned.Number))
 	assert.Equal(t, 4711, canned.RowOf(fmt.Sprint("cus_", canned.NumberOf(4711))))
 	assert.Equal(t, -1, canned.RowOf("nonsense"))
 }
 
-func TestTheServerCountsConnectionsAndStopsWithItsInput(t *testing.T) {
+func TestServeCountsConnectionsAndStopsWithItsInput(t *testing.T) {
 	addresses, stop := serve(t)
 	before, err := addresses.Connections(t.Context())
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestTheServerCountsConnectionsAndStopsWithItsInput(t *testing.T) {
 
 	for range 3 {
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust}}
-		for range 2 { // on one connection
+		for range 2 { // both requests use one connection
 			resp, _ := get(t, client, canned.Adjusted(addresses.TLS, 1, 0)+"/v1/customers")
 			assert.Equal(t, http.StatusOK, resp.StatusCode)
 			assert.Equal(t, 1, resp.ProtoMajor)
@@ -148,13 +148,13 @@ func TestTheServerCountsConnectionsAndStopsWithItsInput(t *testing.T) {
 	after, err := addresses.Connections(t.Context())
 	require.NoError(t, err)
 
-	assert.Equal(t, 3, after-before, "lists are not counted, and neither is the counting")
+	assert.Equal(t, 3, after-before, "connections to the lists and to Count are not counted")
 	require.NoError(t, stop())
 	_, err = addresses.Connections(t.Context())
 	assert.Error(t, err)
 }
 
-// serve runs a server as another process would, and returns what stops it.
+// serve runs a server like the server process does. The function stop stops it.
 func serve(t *testing.T) (addresses canned.Addresses, stop func() error) {
 	t.Helper()
 	in, closeIn := io.Pipe()
@@ -172,7 +172,7 @@ func serve(t *testing.T) (addresses canned.Addresses, stop func() error) {
 	}
 }
 
-func TestPeopleDiffer(t *testing.T) {
+func TestPersonsDiffer(t *testing.T) {
 	seen := make(map[string]bool)
 	for i := range 1000 {
 		seen[canned.NewPerson(i).Email+strconv.Itoa(int(canned.NewPerson(i).Created.Unix()))] = true

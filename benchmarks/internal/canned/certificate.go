@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// newCertificate makes a certificate for loopback. It is an elliptic one, as is
-// common: a handshake with it costs the server little.
+// newCertificate returns a certificate for the loopback address. It uses an
+// elliptic curve, so that a handshake costs the server little.
 func newCertificate() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -30,7 +30,7 @@ func newCertificate() (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// Trust returns the transport's TLS settings that trust this server alone.
+// Trust returns a TLS configuration that trusts only this server.
 func (a Addresses) Trust() (*tls.Config, error) {
 	certificate, err := x509.ParseCertificate(a.Certificate)
 	if err != nil {

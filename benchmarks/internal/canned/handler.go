@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// Service is one service: a list, and one call that changes something.
+// Service is a service with one list and one call that changes something.
 type Service struct {
 	Format Format
-	// Answer is what a POST is answered with, under Status.
-	Answer string
-	Status int
+	// Response and Status are the response to a POST.
+	Response string
+	Status   int
 }
 
-// List serves a service whose list has the given number of rows. Every GET is
-// for a page of it, whatever the path, and every POST is the small call.
+// List returns a handler for a service whose list has the given number of rows.
+// Whatever the path, it responds to a GET with a page of the list, and to a POST
+// with the Response of the service.
 func List(service Service, rows int) http.Handler {
 	l := newLister(service)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,8 +27,8 @@ func List(service Service, rows int) http.Handler {
 	})
 }
 
-// Adjustable serves a service as List does, under any path that [Adjusted]
-// returns, which says how long the list is and how slow the answers.
+// Adjustable returns a handler like that of List. The path of a request, which
+// [Adjusted] returns, selects the length of the list and the delay of responses.
 func Adjustable(service Service, sleep func(time.Duration)) http.Handler {
 	l := newLister(service)
 	mux := http.NewServeMux()
@@ -46,13 +47,12 @@ func Adjustable(service Service, sleep func(time.Duration)) http.Handler {
 	return mux
 }
 
-// Adjusted is where Adjustable at root serves a list of the given length, with
-// every answer delayed.
+// Adjusted returns the base URL at which Adjustable serves a list of the given
+// length, with every response delayed.
 func Adjusted(root string, rows int, delay time.Duration) string {
 	return strings.Join([]string{root, strconv.Itoa(rows), delay.String()}, "/")
 }
 
-// lister answers the requests to one service.
 type lister struct {
 	service Service
 	book    *Book
@@ -68,7 +68,7 @@ func (l *lister) serve(w http.ResponseWriter, r *http.Request, rows int) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.Method == http.MethodPost {
 		w.WriteHeader(l.service.Status)
-		_, _ = io.WriteString(w, l.service.Answer)
+		_, _ = io.WriteString(w, l.service.Response)
 		return
 	}
 	from, perPage := l.service.Format.Ask(r.URL.Query())

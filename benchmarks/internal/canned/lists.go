@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Whole is a page that is all of a list.
+// Whole returns a page that contains the complete list.
 func Whole(format Format, rows int) string {
 	return string(NewBook(format).Append(nil, Page{PerPage: rows, Total: rows}, http.Header{}))
 }
@@ -34,7 +34,7 @@ var Transactional = Format{
 	Frame: outerFrame("Transactional Messages fetched successfully"),
 }
 
-// outerFrame is the envelope of the lists whose meta stands beside their data.
+// outerFrame returns the Frame of the lists in which meta is next to data.
 func outerFrame(message string) func(Page, http.Header) (head, tail string) {
 	return func(p Page, _ http.Header) (head, tail string) {
 		return `{"success":true,"message":"` + message + `","data":[`, `],"meta":` + metaOf(p) + `}`

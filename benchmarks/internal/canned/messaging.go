@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// Messaging is the service that the SDK is for. Its list is that of the customers,
-// and its small call triggers an event.
+// Messaging is the service of the SDK. Its list contains customers, and its small
+// call triggers an event.
 var Messaging = Service{
-	Format: Format{Row: customerRow, Frame: customerFrame, Ask: askMessaging, Path: customerPath},
-	Answer: `{"success":true,"message":"Event successfully triggered","data":true}`,
-	Status: http.StatusOK,
+	Format:   Format{Row: customerRow, Frame: customerFrame, Ask: askMessaging, Path: customerPath},
+	Response: `{"success":true,"message":"Event successfully triggered","data":true}`,
+	Status:   http.StatusOK,
 }
 
 func customerRow(i int) string {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Person is what the rows of every service are made of, so that they hold about
-// the same in about as many bytes.
+// Person is the data of a row. All services use the same data, so that their rows
+// have about the same size.
 type Person struct {
 	FirstName, LastName, Email, Phone string
 	Created, Updated, Seen            time.Time
 }
 
-// Stamp is how the services write a time.
+// Stamp is the time layout of the services.
 const Stamp = "2006-01-02T15:04:05Z"
 
 var (
@@ -20,7 +20,7 @@ var (
 	lastNames  = []string{"Lovelace", "Hopper", "Johnson", "Liskov", "Perlman", "Lamarr", "Hamilton", "Allen", "Goldberg", "Clarke", "Bartik"}
 )
 
-// NewPerson makes the i-th person; no two of the first thousand are alike.
+// NewPerson returns person i. The first thousand persons differ.
 func NewPerson(i int) Person {
 	first, last := firstNames[i%len(firstNames)], lastNames[i%len(lastNames)]
 	created := time.Date(2024, time.January, 1, 8, 0, 0, 0, time.UTC).Add(time.Duration(i) * 7919 * time.Second)

@@ -14,22 +14,23 @@ import (
 	"time"
 )
 
-// Addresses is what a server tells the program that started it.
+// Addresses holds the addresses of a server process. The server sends them to its
+// parent process.
 type Addresses struct {
-	// Plain and TLS are the roots of the adjustable service. TLS speaks HTTP/1.1
-	// alone, where a call in flight needs a connection to itself.
+	// Plain and TLS are the base URLs of the adjustable service. TLS supports only
+	// HTTP/1.1, with which each call in flight needs its own connection.
 	Plain, TLS string
-	// Lists are the roots of the lists, by name.
+	// Lists holds the base URLs of the lists by name.
 	Lists map[string]string
-	// Count is where the number of connections to the adjustable service is read.
+	// Count is the URL of the number of connections to the adjustable service.
 	Count string
-	// Certificate is the one to trust, in DER.
+	// Certificate is the certificate of TLS in DER form.
 	Certificate []byte
 }
 
-// Serve runs an adjustable service and some lists on loopback. It writes its
-// addresses to out, and stops when in ends, which it does at the latest with the
-// program on the other side.
+// Serve serves an adjustable service and lists on the loopback address. It writes
+// its addresses to out, and stops at the end of in. If in is a pipe from the parent
+// process, it ends at the latest with that process.
 func Serve(adjustable Service, lists map[string]http.Handler, in io.Reader, out io.Writer) error {
 	certificate, err := newCertificate()
 	if err != nil {
@@ -73,7 +74,7 @@ func newServer(handler http.Handler, accepted *atomic.Int64) *http.Server {
 	server := &http.Server{
 		Handler:   handler,
 		Protocols: new(http.Protocols),
-		ErrorLog:  log.New(io.Discard, "", 0), // of handshakes that a client gave up
+		ErrorLog:  log.New(io.Discard, "", 0), // canceled handshakes are expected
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			if state == http.StateNew {
 				accepted.Add(1)
@@ -84,14 +85,15 @@ func newServer(handler http.Handler, accepted *atomic.Int64) *http.Server {
 	return server
 }
 
-// servers are those that run in this process.
+// servers holds the HTTP servers of this process.
 type servers struct {
 	running []*http.Server
 	failed  chan error
-	err     error // of those that could not be started
+	err     error // the errors of servers that could not be started
 }
 
-// start returns the root URL of the server. With a certificate it speaks TLS.
+// start starts a server and returns its base URL. With a certificate, the server
+// uses TLS.
 func (s *servers) start(scheme string, server *http.Server, certificate *tls.Certificate) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -117,7 +119,8 @@ func (s *servers) close() {
 	}
 }
 
-// Connections is how many connections the adjustable service has accepted so far.
+// Connections returns the number of connections that the adjustable service has
+// accepted.
 func (a Addresses) Connections(ctx context.Context) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Count, nil)
 	if err != nil {

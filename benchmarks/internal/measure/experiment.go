@@ -5,11 +5,11 @@ import "context"
 // Experiment compares variants of the same work.
 type Experiment struct {
 	Title string
-	// Rounds is how often every variant is run.
+	// Rounds is the number of times that every variant runs.
 	Rounds   int
 	Variants []Variant
 	Rows     []Row
-	// Matrix reports the rows without a limit as a table of subjects by measures.
+	// Matrix shows the rows without a limit as a table of subjects and measures.
 	Matrix bool
 }
 
@@ -19,13 +19,13 @@ type Variant struct {
 	Run  func(context.Context) (Sample, error)
 }
 
-// Round holds one sample of each variant of an experiment, by name. They were
-// taken one right after the other.
+// Round holds one sample of each variant of an experiment by name. The variants
+// ran directly one after the other.
 type Round map[string]Sample
 
-// Row is a line of the result: what is computed from each round.
+// Row is a row of the results. Value computes it from each round.
 type Row struct {
-	// Subject is who is measured, and Measure what of it.
+	// Subject is the client that is measured, and Measure is the quantity.
 	Subject, Measure string
 	// Unit follows the number: "x" for a ratio.
 	Unit  string
@@ -33,7 +33,7 @@ type Row struct {
 	Value func(Round) float64
 }
 
-// Limit is what a row has to reach. The zero Limit asks for nothing.
+// Limit is a bound for the median of a row. The zero Limit has no bound.
 type Limit struct {
 	direction direction
 	must, aim float64
@@ -47,22 +47,22 @@ const (
 	higherIsBetter
 )
 
-// AtMost limits a row whose small values are good.
+// AtMost returns an upper limit.
 func AtMost(must, aim float64) Limit { return Limit{lowerIsBetter, must, aim} }
 
-// AtLeast limits a row whose large values are good.
+// AtLeast returns a lower limit.
 func AtLeast(must, aim float64) Limit { return Limit{higherIsBetter, must, aim} }
 
-// Applies reports whether there is something to reach.
+// Applies reports whether l has a bound.
 func (l Limit) Applies() bool { return l.direction != informative }
 
-// Must is the value that has to be reached.
+// Must returns the required value.
 func (l Limit) Must() float64 { return l.must }
 
-// Aim is the value to strive for.
+// Aim returns the desired value.
 func (l Limit) Aim() float64 { return l.aim }
 
-// Sign is how a value has to stand to the limit.
+// Sign returns the relation between a value and the limit.
 func (l Limit) Sign() string {
 	switch l.direction {
 	case lowerIsBetter:
@@ -74,8 +74,7 @@ func (l Limit) Sign() string {
 	}
 }
 
-// Holds reports whether value reaches what must be reached. A value that is not
-// a number never does.
+// Holds reports whether value is within the limit. NaN is within no limit.
 func (l Limit) Holds(value float64) bool {
 	switch l.direction {
 	case lowerIsBetter:

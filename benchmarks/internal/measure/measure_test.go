@@ -16,49 +16,49 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 )
 
-func TestTheMedianIsTheMiddleValue(t *testing.T) {
+func TestMedianIsTheMiddleValue(t *testing.T) {
 	cases := map[string]struct {
 		values []float64
 		want   float64
 	}{
-		"of an odd number of values, the one in the middle":        {[]float64{9, 1, 2}, 2},
-		"of an even number, halfway between the two in the middle": {[]float64{4, 1, 2, 9}, 3},
-		"of one value, that value":                                 {[]float64{7}, 7},
-		"one wild value does not move it":                          {[]float64{1, 1, 1000}, 1},
+		"odd number of values":  {[]float64{9, 1, 2}, 2},
+		"even number of values": {[]float64{4, 1, 2, 9}, 3},
+		"one value":             {[]float64{7}, 7},
+		"an outlier":            {[]float64{1, 1, 1000}, 1},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			given := slices.Clone(c.values)
 
 			assert.Equal(t, c.want, measure.Median(c.values))
-			assert.Equal(t, given, c.values, "the values stay in the order of the rounds")
+			assert.Equal(t, given, c.values, "the order of the values is unchanged")
 		})
 	}
-	assert.True(t, math.IsNaN(measure.Median(nil)), "of no values, no number")
+	assert.True(t, math.IsNaN(measure.Median(nil)), "the median of no values is NaN")
 }
 
-func TestTheSpreadIsTheLowestAndTheHighestValue(t *testing.T) {
+func TestSpreadIsTheLowestAndTheHighestValue(t *testing.T) {
 	low, high := measure.Result{Values: []float64{3, 1, 2}}.Spread()
 
 	assert.Equal(t, 1.0, low)
 	assert.Equal(t, 3.0, high)
 }
 
-func TestALimitIsMissedOnTheWrongSideOnly(t *testing.T) {
+func TestLimitIsMissedOnlyOnTheWrongSide(t *testing.T) {
 	cases := map[string]struct {
 		limit  measure.Limit
 		value  float64
 		missed bool
 	}{
-		"at least 2, and it is more":              {measure.AtLeast(2, 3), 2.5, false},
-		"at least 2, and it is exactly that":      {measure.AtLeast(2, 3), 2, false},
-		"at least 2, and it is less":              {measure.AtLeast(2, 3), 1.9, true},
-		"at most 2, and it is less":               {measure.AtMost(2, 1), 1.5, false},
-		"at most 2, and it is exactly that":       {measure.AtMost(2, 1), 2, false},
-		"at most 2, and it is more":               {measure.AtMost(2, 1), 2.1, true},
-		"no limit":                                {measure.Limit{}, 1000, false},
-		"at least something, and it is no number": {measure.AtLeast(2, 3), math.NaN(), true},
-		"at most something, and it is no number":  {measure.AtMost(2, 1), math.NaN(), true},
+		"at least 2, value is greater": {measure.AtLeast(2, 3), 2.5, false},
+		"at least 2, value is equal":   {measure.AtLeast(2, 3), 2, false},
+		"at least 2, value is less":    {measure.AtLeast(2, 3), 1.9, true},
+		"at least 2, value is NaN":     {measure.AtLeast(2, 3), math.NaN(), true},
+		"at most 2, value is less":     {measure.AtMost(2, 1), 1.5, false},
+		"at most 2, value is equal":    {measure.AtMost(2, 1), 2, false},
+		"at most 2, value is greater":  {measure.AtMost(2, 1), 2.1, true},
+		"at most 2, value is NaN":      {measure.AtMost(2, 1), math.NaN(), true},
+		"no limit":                     {measure.Limit{}, 1000, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestALimitIsMissedOnTheWrongSideOnly(t *testing.T) {
 	}
 }
 
-func TestARowIsComputedFromTheSamplesOfOneRound(t *testing.T) {
+func TestRunnerComputesARowFromTheSamplesOfOneRound(t *testing.T) {
 	fast, slow := 0, 0
 	experiment := measure.Experiment{
 		Rounds: 3,
@@ -94,7 +94,7 @@ func TestARowIsComputedFromTheSamplesOfOneRound(t *testing.T) {
 	assert.Equal(t, []float64{10, 10, 10}, outcomes[0].Results[0].Values)
 }
 
-func TestEveryExperimentGetsAllItsRoundsScatteredOverTheRun(t *testing.T) {
+func TestRunnerDistributesTheRoundsOverTheRun(t *testing.T) {
 	var ran []string
 	experiments := []measure.Experiment{counting("few", 2, &ran), counting("many", 20, &ran)}
 
@@ -102,11 +102,11 @@ func TestEveryExperimentGetsAllItsRoundsScatteredOverTheRun(t *testing.T) {
 
 	require.NoError(t, err)
 	require.Len(t, ran, 22)
-	assert.Equal(t, 10, count(ran[:11], "many"), "half of the many in the first half")
-	assert.Equal(t, 1, count(ran[:11], "few"), "and one of the few")
+	assert.Equal(t, 10, count(ran[:11], "many"), "half of the rounds of many are in the first half")
+	assert.Equal(t, 1, count(ran[:11], "few"), "one of two rounds of few is in the first half")
 }
 
-func TestVariantsTakeTurnsInGoingFirst(t *testing.T) {
+func TestRunnerShufflesTheVariants(t *testing.T) {
 	first := make(map[string]int)
 	var inRound int
 	variant := func(name string) measure.Variant {
@@ -127,7 +127,7 @@ func TestVariantsTakeTurnsInGoingFirst(t *testing.T) {
 	assert.Greater(t, first["b"], 10)
 }
 
-func TestBeyondTheBudgetOnlyFirstRoundsAreRun(t *testing.T) {
+func TestRunnerStartsOnlyFirstRoundsAfterTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran []string
 		slow := counting("slow", 5, &ran)
@@ -147,7 +147,7 @@ func TestBeyondTheBudgetOnlyFirstRoundsAreRun(t *testing.T) {
 	})
 }
 
-func TestARunEndsWithTheFirstFailureAndNamesIt(t *testing.T) {
+func TestRunnerReturnsTheFirstError(t *testing.T) {
 	broken := measure.Experiment{Title: "walk", Rounds: 1, Variants: []measure.Variant{{Name: "by hand",
 		Run: func(context.Context) (measure.Sample, error) { return measure.Sample{}, errors.New("refused") }}}}
 
@@ -156,7 +156,7 @@ func TestARunEndsWithTheFirstFailureAndNamesIt(t *testing.T) {
 	assert.EqualError(t, err, "walk: by hand: refused")
 }
 
-func TestARunEndsWithItsContext(t *testing.T) {
+func TestRunnerStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var ran []string
@@ -169,7 +169,7 @@ func TestARunEndsWithItsContext(t *testing.T) {
 
 var sink []byte
 
-func TestASampleCountsTimeAllocationsAndWork(t *testing.T) {
+func TestRepeatMeasuresTimeAllocationsAndWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sample, err := measure.Repeat(t.Context(), 50, func(context.Context) error {
 			time.Sleep(time.Second)
@@ -186,7 +186,7 @@ func TestASampleCountsTimeAllocationsAndWork(t *testing.T) {
 	})
 }
 
-func TestASampleEndsWithTheFirstFailedCall(t *testing.T) {
+func TestRepeatStopsAfterAFailedCall(t *testing.T) {
 	calls := 0
 	_, err := measure.Repeat(t.Context(), 50, func(context.Context) error {
 		calls++
@@ -199,7 +199,7 @@ func TestASampleEndsWithTheFirstFailedCall(t *testing.T) {
 
 func runner() measure.Runner { return measure.Runner{Random: rand.New(rand.NewPCG(1, 2))} }
 
-// counting is an experiment that only notes that it was run.
+// counting returns an experiment that only records that it ran.
 func counting(title string, rounds int, ran *[]string) measure.Experiment {
 	return measure.Experiment{Title: title, Rounds: rounds, Variants: []measure.Variant{{Name: title,
 		Run: func(context.Context) (measure.Sample, error) {

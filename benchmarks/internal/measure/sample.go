@@ -1,9 +1,9 @@
-// Package measure runs pieces of work side by side and compares what they cost.
+// Package measure runs variants of the same work and compares their costs.
 //
-// Machines are noisy, and the noise changes from minute to minute. So nothing is
-// judged by what it took: every value is a ratio within one round, whose parts
-// ran one after the other, and a row of the result is the median over rounds
-// that were scattered over the whole run.
+// Machines are noisy, and the noise changes from minute to minute. So absolute
+// times are not compared. Every value is a ratio within one round, whose variants
+// run directly one after the other. A result is the median of rounds that are
+// distributed over the complete run.
 package measure
 
 import (
@@ -12,26 +12,28 @@ import (
 	"time"
 )
 
-// Sample is what one run of a variant cost.
+// Sample is the cost of one run of a variant.
 type Sample struct {
-	// Work is how much was done, in whatever the experiment counts: rows, calls,
-	// bytes.
+	// Work is the amount of work in the unit of the experiment, such as rows or
+	// calls.
 	Work int
 	Wall time.Duration
 	// Allocations and Bytes are those of the whole process.
 	Allocations, Bytes uint64
-	// Connections is how many the server accepted, where the experiment asks.
+	// Connections is the number of connections that the server accepted. It is 0
+	// if the experiment does not count them.
 	Connections int
-	// Failures is how many calls failed, where some are meant to.
+	// Failures is the number of calls that failed as expected.
 	Failures int
-	// PeakMemory is that of a child process, where one did the work.
+	// PeakMemory is the peak memory of the child process that did the work, if
+	// there was one.
 	PeakMemory uint64
 }
 
-// Take runs work and measures it. The work says how much it has done.
+// Take runs work and measures it. The function returns the amount of work.
 func Take(work func() (int, error)) (Sample, error) {
-	// What others left is not this one's to collect, nor to use: only the second
-	// collection empties the pools, and encoding/json has one that all share.
+	// Collect the garbage of other samples, and empty all pools: encoding/json
+	// keeps its buffers in a shared pool. A pool is empty after two collections.
 	runtime.GC()
 	runtime.GC()
 	var before, after runtime.MemStats
@@ -48,7 +50,7 @@ func Take(work func() (int, error)) (Sample, error) {
 	}, err
 }
 
-// Repeat measures the given number of calls.
+// Repeat makes sequential calls and measures them.
 func Repeat(ctx context.Context, times int, call func(context.Context) error) (Sample, error) {
 	return Take(func() (int, error) {
 		for done := range times {
@@ -60,11 +62,11 @@ func Repeat(ctx context.Context, times int, call func(context.Context) error) (S
 	})
 }
 
-// Each is the time for one unit of work, in seconds.
+// Each returns the time per unit of work, in seconds.
 func (s Sample) Each() float64 { return s.Wall.Seconds() / float64(s.Work) }
 
-// AllocationsEach is the number of allocations for one unit of work.
+// AllocationsEach returns the number of allocations per unit of work.
 func (s Sample) AllocationsEach() float64 { return float64(s.Allocations) / float64(s.Work) }
 
-// BytesEach is the number of bytes allocated for one unit of work.
+// BytesEach returns the number of allocated bytes per unit of work.
 func (s Sample) BytesEach() float64 { return float64(s.Bytes) / float64(s.Work) }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Result is a row with its value in every round.
+// Result is a row with its values of all rounds.
 type Result struct {
 	Row
 	Values []float64
@@ -25,21 +25,21 @@ type Outcome struct {
 // Runner runs experiments.
 type Runner struct {
 	Random *rand.Rand
-	// Budget is after how long no further round is begun, except the first of an
-	// experiment. Zero stands for no budget.
+	// Budget is the time after which only the first round of an experiment starts.
+	// Zero means no limit.
 	Budget time.Duration
-	// Progress is told what begins.
+	// Progress is called before each round, unless it is nil.
 	Progress func(done, of int, title string)
 }
 
 // turn is one round of one experiment.
 type turn struct {
 	experiment int
-	when       float64 // between the start and the end of the run, 0 to 1
+	when       float64 // the position in the run, from 0 to 1
 }
 
-// Run runs all experiments, their rounds scattered evenly over the whole run and
-// their variants in a new order in each round.
+// Run runs all experiments. It distributes their rounds evenly over the run, and
+// shuffles the variants in each round.
 func (r Runner) Run(ctx context.Context, experiments []Experiment) ([]Outcome, error) {
 	start := time.Now()
 	outcomes := make([]Outcome, len(experiments))
@@ -49,14 +49,14 @@ func (r Runner) Run(ctx context.Context, experiments []Experiment) ([]Outcome, e
 			outcomes[i].Results[row].Row = e.Rows[row]
 		}
 	}
-	begun := make([]bool, len(experiments))
+	started := make([]bool, len(experiments))
 	turns := r.turns(experiments)
 	for done, turn := range turns {
 		i := turn.experiment
-		if r.Budget > 0 && begun[i] && time.Since(start) > r.Budget {
+		if r.Budget > 0 && started[i] && time.Since(start) > r.Budget {
 			continue
 		}
-		begun[i] = true
+		started[i] = true
 		if r.Progress != nil {
 			r.Progress(done, len(turns), experiments[i].Title)
 		}
@@ -72,8 +72,8 @@ func (r Runner) Run(ctx context.Context, experiments []Experiment) ([]Outcome, e
 	return outcomes, nil
 }
 
-// turns spreads the rounds of each experiment over the run: the k-th of n falls,
-// at random, into the k-th n-th of it.
+// turns distributes the rounds of each experiment over the run. Round k of n is at
+// a random position in part k of n equal parts.
 func (r Runner) turns(experiments []Experiment) []turn {
 	var turns []turn
 	for i, e := range experiments {

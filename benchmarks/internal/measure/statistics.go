@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Median is the middle of values, NaN where there is none.
+// Median returns the median of values, or NaN if there are none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -18,10 +18,10 @@ func Median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// Median is the value that stands for all rounds.
+// Median returns the median of all rounds.
 func (r Result) Median() float64 { return Median(r.Values) }
 
-// Spread is the lowest and the highest value of a round.
+// Spread returns the lowest and the highest value of all rounds.
 func (r Result) Spread() (low, high float64) {
 	if len(r.Values) == 0 {
 		return math.NaN(), math.NaN()
@@ -29,5 +29,5 @@ func (r Result) Spread() (low, high float64) {
 	return slices.Min(r.Values), slices.Max(r.Values)
 }
 
-// Missed reports whether the row has a limit, and its median does not hold it.
+// Missed reports whether the median misses the limit of the row.
 func (r Result) Missed() bool { return !r.Limit.Holds(r.Median()) }

@@ -12,38 +12,38 @@ import (
 	"time"
 )
 
-// ByHand is the messaging service without an SDK: net/http and encoding/json, as
-// one would write it for oneself, with no retry and no check.
+// ByHand is a client for the messaging service without an SDK. It uses net/http
+// and encoding/json, and has no retries and no validation.
 type ByHand struct {
 	client *http.Client
 	base   string
 	decode func(io.Reader, any) error
 }
 
-// NewByHand returns a client for the service at base, with connections of its
-// own, as one would write it: with a timeout, and a json.Decoder for the answer.
+// NewByHand returns a client for the service at base, with its own connections. It
+// has a timeout, and uses a json.Decoder for the response, as is common.
 func NewByHand(base string) *ByHand {
 	client := newHTTPClient()
 	client.Timeout = 30 * time.Second
 	return &ByHand{client, base, func(body io.Reader, into any) error { return json.NewDecoder(body).Decode(into) }}
 }
 
-// NewLeanByHand returns one that is faster, and waits for ever: it has no timeout,
-// and reads the answer whole before decoding it.
+// NewLeanByHand returns a faster client. It has no timeout, and reads the complete
+// response before it decodes it.
 func NewLeanByHand(base string) *ByHand { return NewByHandThrough(newHTTPClient().Transport, base) }
 
-// NewByHandThrough returns the latter sending through the given transport.
+// NewByHandThrough is like NewLeanByHand, but uses the given transport.
 func NewByHandThrough(transport http.RoundTripper, base string) *ByHand {
 	return &ByHand{&http.Client{Transport: transport}, base, func(body io.Reader, into any) error {
-		answer, err := io.ReadAll(body)
+		encoded, err := io.ReadAll(body)
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(answer, into)
+		return json.Unmarshal(encoded, into)
 	}}
 }
 
-type customersAnswer struct {
+type customersResponse struct {
 	Success bool   `json:"success"`
 	Message string `json:"message"`
 	Data    struct {
@@ -71,20 +71,20 @@ type customer struct {
 func (b *ByHand) Walk(ctx context.Context, perPage int) (rows int, err error) {
 	query := url.Values{"per_page": {strconv.Itoa(perPage)}}
 	for {
-		var answer customersAnswer
-		if err := b.send(ctx, http.MethodGet, "/v1/customers?"+query.Encode(), nil, &answer); err != nil {
+		var response customersResponse
+		if err := b.send(ctx, http.MethodGet, "/v1/customers?"+query.Encode(), nil, &response); err != nil {
 			return rows, err
 		}
-		if !answer.Success {
-			return rows, errors.New(answer.Message)
+		if !response.Success {
+			return rows, errors.New(response.Message)
 		}
-		for range answer.Data.Data {
+		for range response.Data.Data {
 			rows++
 		}
-		if !answer.Data.Meta.HasNextPage {
+		if !response.Data.Meta.HasNextPage {
 			return rows, nil
 		}
-		query.Set("cursor", answer.Data.Meta.NextPageCursor)
+		query.Set("cursor", response.Data.Meta.NextPageCursor)
 	}
 }
 
@@ -98,15 +98,15 @@ func (b *ByHand) Call(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var answer struct {
+	var response struct {
 		Success bool   `json:"success"`
 		Message string `json:"message"`
 	}
-	if err := b.send(ctx, http.MethodPost, "/v1/events/trigger", bytes.NewReader(encoded), &answer); err != nil {
+	if err := b.send(ctx, http.MethodPost, "/v1/events/trigger", bytes.NewReader(encoded), &response); err != nil {
 		return err
 	}
-	if !answer.Success {
-		return errors.New(answer.Message)
+	if !response.Success {
+		return errors.New(response.Message)
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/canned"
 )
 
-// Floor is what no client can go below: it fetches the very bytes that the peer
-// fetches and throws them away.
+// Floor is the lower bound for the cost of a client. It fetches the same bytes as
+// the peer and discards them.
 type Floor struct {
 	client *http.Client
 	peer   Peer
@@ -24,7 +24,8 @@ func NewFloor(peer Peer, base string, rows int) *Floor {
 	return &Floor{client: newHTTPClient(), peer: peer, base: base, rows: rows}
 }
 
-// newHTTPClient is net/http as it comes, with connections of its own.
+// newHTTPClient returns an HTTP client with the default settings and its own
+// connections.
 func newHTTPClient() *http.Client {
 	return &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 }
@@ -40,7 +41,7 @@ func (f *Floor) Walk(ctx context.Context, perPage int) (rows int, err error) {
 	return rows, nil
 }
 
-// Call sends what the peer sends.
+// Call sends the same request as the peer.
 func (f *Floor) Call(ctx context.Context) error {
 	sends := f.peer.Sends
 	_, err := f.exchange(ctx, http.MethodPost, sends.Path, sends.ContentType, strings.NewReader(sends.Body))
@@ -66,7 +67,7 @@ func (f *Floor) exchange(ctx context.Context, method, path, contentType string, 
 	return io.Copy(io.Discard, resp.Body)
 }
 
-// BytesPerPage is how long a full page is.
+// BytesPerPage returns the size of a full page.
 func (f *Floor) BytesPerPage(ctx context.Context, perPage int) (int64, error) {
 	return f.exchange(ctx, http.MethodGet, f.peer.Service.Format.Path(canned.Page{PerPage: perPage, Total: f.rows}), "", nil)
 }

@@ -23,7 +23,8 @@ var godoFormat = canned.Format{
 	Row: func(i int) string {
 		p := canned.NewPerson(i)
 		return fmt.Sprintf(`{"id":"4e1bfbc3-dc3e-41f2-a18f-%s","owner_uuid":"99525febec065ca37b2ffe4f852fd2b2581895e7","owner_id":%d,`+
-			`"name":"%s","description":"%s","purpose":"Web Application","environment":"Production","is_default":false,"created_at":"%s","updated_at":"%s"}`,
+			`"name":"%s","description":"%s","purpose":"Web Application","environment":"Production","is_default":false,`+
+			`"created_at":"%s","updated_at":"%s"}`,
 			canned.Number, 250000+i, p.LastName, p.Email, p.Created.Format(canned.Stamp), p.Updated.Format(canned.Stamp))
 	},
 	Frame: func(p canned.Page, _ http.Header) (head, tail string) {

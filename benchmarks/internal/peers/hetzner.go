@@ -38,7 +38,8 @@ var hetznerFormat = canned.Format{
 		if p.Next().Exists() {
 			next = fmt.Sprint(p.PageNumber() + 1)
 		}
-		return `{"certificates":[`, fmt.Sprintf(`],"meta":{"pagination":{"page":%d,"per_page":%d,"previous_page":%s,"next_page":%s,"last_page":%d,"total_entries":%d}}}`,
+		return `{"certificates":[`, fmt.Sprintf(`],"meta":{"pagination":{"page":%d,"per_page":%d,`+
+			`"previous_page":%s,"next_page":%s,"last_page":%d,"total_entries":%d}}}`,
 			p.PageNumber(), p.PerPage, previous, next, (p.Total+p.PerPage-1)/p.PerPage, p.Total)
 	},
 	Ask:  canned.AskNumbered,

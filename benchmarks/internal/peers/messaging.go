@@ -8,8 +8,8 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/canned"
 )
 
-// Messaging is the SDK itself, with the options it has by default but for
-// read-ahead, which no other client has.
+// Messaging is the SDK with its default options. Only read-ahead is off, since no
+// other client has it.
 var Messaging = Peer{
 	Name:    "messaging",
 	New:     func(base string) (Client, error) { return NewMessaging(base) },
@@ -18,10 +18,10 @@ var Messaging = Peer{
 		`{"event_id":"` + EventID + `","payload":{"amount":125,"email":"ada@example.com","order":"A-1001"}}`},
 }
 
-// EventID is the event that is triggered throughout.
+// EventID is the id of the event that all benchmarks trigger.
 const EventID = "0b9c1c5e-3c1f-4f5a-9a51-6a4a6f1f2f10"
 
-// SDK is a client of the SDK.
+// SDK is a client that the SDK provides.
 type SDK struct{ *messaging.Client }
 
 // NewMessaging returns a client for the service at base.
@@ -30,7 +30,7 @@ func NewMessaging(base string, options ...messaging.Option) (SDK, error) {
 	return SDK{client}, err
 }
 
-// Walk ranges over all customers, reading nothing ahead.
+// Walk ranges over all customers without read-ahead.
 func (s SDK) Walk(ctx context.Context, perPage int) (rows int, err error) {
 	for _, err := range s.Customers.All(ctx, messaging.CustomerListParams{PerPage: perPage}, messaging.WithoutReadAhead()) {
 		if err != nil {

@@ -21,7 +21,7 @@ var OpenAI = Peer{
 
 var openaiService = canned.Service{
 	Format: openaiFormat,
-	Answer: `{"id":"vs_1","object":"vector_store","created_at":1704096000,"name":"orders","usage_bytes":0,"status":"completed",` +
+	Response: `{"id":"vs_1","object":"vector_store","created_at":1704096000,"name":"orders","usage_bytes":0,"status":"completed",` +
 		`"file_counts":{"in_progress":0,"completed":0,"failed":0,"cancelled":0,"total":0},"last_active_at":1704096000,"metadata":{}}`,
 	Status: http.StatusOK,
 }
@@ -29,7 +29,8 @@ var openaiService = canned.Service{
 var openaiFormat = canned.Format{
 	Row: func(i int) string {
 		p := canned.NewPerson(i)
-		return fmt.Sprintf(`{"id":"file-%s","object":"file","bytes":%d,"created_at":%d,"expires_at":%d,"filename":"%s-%s-%s-answers-of-the-last-quarter.jsonl",`+
+		return fmt.Sprintf(`{"id":"file-%s","object":"file","bytes":%d,"created_at":%d,"expires_at":%d,`+
+			`"filename":"%s-%s-%s-results-of-the-last-quarter.jsonl",`+
 			`"purpose":"assistants_output","status":"processed","status_details":"read to the end, nothing was left out of %s"}`,
 			canned.Number, 120000+i, p.Created.Unix(), p.Seen.Unix(), p.FirstName, p.LastName, p.Phone, p.Email)
 	},

@@ -1,6 +1,6 @@
-// Package peers holds the clients that the SDK is measured against. Each walks a
-// list in the wire format of its own service, the way its documentation shows,
-// and makes one small call.
+// Package peers contains the clients that the benchmarks compare with the SDK.
+// Each client walks a list in the wire format of its own service, as its
+// documentation recommends, and makes one small call.
 package peers
 
 import (
@@ -10,17 +10,17 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/canned"
 )
 
-// Client is a client that is ready for use.
+// Client is a client for one service.
 type Client interface {
-	// Walk goes through the whole list, row by row, and counts the rows.
+	// Walk iterates over all rows of the list and returns their number.
 	Walk(ctx context.Context, perPage int) (rows int, err error)
 	// Call makes one small call that changes something.
 	Call(ctx context.Context) error
 }
 
-// Peer is a client and the service that it is for.
+// Peer is a kind of client, and the service that it is for.
 type Peer struct {
-	// Name is what the peer goes by in results and URLs.
+	// Name is the name of the peer in results and URLs.
 	Name string
 	// New returns a client for the service at base.
 	New     func(base string) (Client, error)
@@ -29,15 +29,16 @@ type Peer struct {
 	Sends Request
 }
 
-// Request is a small request as it goes over the wire.
+// Request is a POST request on the wire.
 type Request struct{ Path, ContentType, Body string }
 
-// All lists the peers.
+// All returns all peers except Messaging.
 func All() []Peer { return []Peer{Godo, GitLab, Hetzner, GitHub, Stripe, OpenAI} }
 
 const applicationJSON = "application/json"
 
-// created is what most services answer with after they have made something.
+// created returns a service that responds to a POST with a wrapped row, as most
+// services do when they have created an object.
 func created(format canned.Format, wrap func(row string) string) canned.Service {
-	return canned.Service{Format: format, Answer: wrap(format.Row(0)), Status: http.StatusCreated}
+	return canned.Service{Format: format, Response: wrap(format.Row(0)), Status: http.StatusCreated}
 }

@@ -19,10 +19,10 @@ import (
 
 const rows, perPage = 250, 100
 
-// request is what reached the server.
+// request is a request that the server received.
 type request struct{ method, path, contentType, body string }
 
-// record is the requests that a server has seen.
+// record holds the requests that a server received.
 type record struct {
 	mu   sync.Mutex
 	seen []request
@@ -34,7 +34,7 @@ func (r *record) add(seen request) {
 	r.seen = append(r.seen, seen)
 }
 
-// take returns what was seen with the given method, and forgets everything.
+// take returns the requests with the given method, and clears the record.
 func (r *record) take(method string) []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +43,7 @@ func (r *record) take(method string) []request {
 	return taken
 }
 
-// serve serves the service of a peer and records every request.
+// serve starts the service of a peer and records every request.
 func serve(t *testing.T, peer peers.Peer) (base string, seen *record) {
 	t.Helper()
 	handler := canned.List(peer.Service, rows)
@@ -59,7 +59,7 @@ func serve(t *testing.T, peer peers.Peer) (base string, seen *record) {
 
 func everyone() []peers.Peer { return append(peers.All(), peers.Messaging) }
 
-func TestAPeerWalksEveryRowOfItsService(t *testing.T) {
+func TestPeersWalkEveryRow(t *testing.T) {
 	for _, peer := range everyone() {
 		t.Run(peer.Name, func(t *testing.T) {
 			base, _ := serve(t, peer)
@@ -74,7 +74,7 @@ func TestAPeerWalksEveryRowOfItsService(t *testing.T) {
 	}
 }
 
-func TestTheFloorOfAPeerFetchesWhatThePeerFetches(t *testing.T) {
+func TestFloorFetchesTheSamePagesAsItsPeer(t *testing.T) {
 	for _, peer := range everyone() {
 		t.Run(peer.Name, func(t *testing.T) {
 			base, seen := serve(t, peer)
@@ -94,23 +94,23 @@ func TestTheFloorOfAPeerFetchesWhatThePeerFetches(t *testing.T) {
 	}
 }
 
-// pages returns the queries of the pages that were asked for. They decide over the
-// bytes of the answer.
-func pages(seen *record) (asked []url.Values) {
+// pages returns the queries of the requested pages. The queries determine the
+// bytes of the responses.
+func pages(seen *record) (requested []url.Values) {
 	for _, r := range seen.take(http.MethodGet) {
 		_, query, isPage := strings.Cut(r.path, "?")
 		values, _ := url.ParseQuery(query)
-		if values.Get("page") == "1" { // which may be left out
+		if values.Get("page") == "1" { // optional for the first page
 			values.Del("page")
 		}
 		if isPage {
-			asked = append(asked, values)
+			requested = append(requested, values)
 		}
 	}
-	return asked
+	return requested
 }
 
-func TestTheFloorOfACallSendsWhatThePeerSends(t *testing.T) {
+func TestFloorSendsTheSameCallAsItsPeer(t *testing.T) {
 	for _, peer := range everyone() {
 		t.Run(peer.Name, func(t *testing.T) {
 			base, seen := serve(t, peer)
@@ -129,11 +129,14 @@ func TestTheFloorOfACallSendsWhatThePeerSends(t *testing.T) {
 
 func posts(seen *record) []request { return seen.take(http.MethodPost) }
 
-func TestTheLoopsByHandDoWhatTheSDKDoes(t *testing.T) {
+func TestByHandSendsTheSameRequestsAsTheSDK(t *testing.T) {
 	base, seen := serve(t, peers.Messaging)
 	sdk, err := peers.NewMessaging(base)
 	require.NoError(t, err)
-	for name, byHand := range map[string]*peers.ByHand{"as one would write it": peers.NewByHand(base), "the leanest": peers.NewLeanByHand(base)} {
+	for name, byHand := range map[string]*peers.ByHand{
+		"common":  peers.NewByHand(base),
+		"leanest": peers.NewLeanByHand(base),
+	} {
 		t.Run(name, func(t *testing.T) {
 			walked, err := byHand.Walk(t.Context(), perPage)
 			require.NoError(t, err)
@@ -163,7 +166,7 @@ func TestRetryableTriggersAnEvent(t *testing.T) {
 	assert.Equal(t, peers.Messaging.Sends.Body, sent[0].body)
 }
 
-func TestAPageIsOfAboutTheSameSizeForAll(t *testing.T) {
+func TestPeersHavePagesOfAboutTheSameSize(t *testing.T) {
 	for _, peer := range everyone() {
 		t.Run(peer.Name, func(t *testing.T) {
 			base, _ := serve(t, peer)

@@ -11,15 +11,15 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 )
 
-// Retryable is go-retryablehttp with its default client, as its users get it. Only
-// where its log goes is changed.
+// Retryable is go-retryablehttp with its default client. Only its log output is
+// discarded.
 type Retryable struct {
 	client *retryablehttp.Client
 	base   string
 }
 
-// NewRetryable returns a client for the service at base. It trusts what
-// http.DefaultTransport trusts.
+// NewRetryable returns a client for the service at base. It uses the TLS
+// configuration of http.DefaultTransport.
 func NewRetryable(base string) *Retryable {
 	client := retryablehttp.NewClient()
 	client.Logger = log.New(io.Discard, "", log.LstdFlags)
@@ -28,9 +28,10 @@ func NewRetryable(base string) *Retryable {
 	return &Retryable{client, base}
 }
 
-// Call triggers an event, with the body written beforehand.
+// Call triggers an event with a constant body.
 func (r *Retryable) Call(ctx context.Context) error {
-	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, r.base+Messaging.Sends.Path, bytes.NewReader([]byte(Messaging.Sends.Body)))
+	body := bytes.NewReader([]byte(Messaging.Sends.Body))
+	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, r.base+Messaging.Sends.Path, body)
 	if err != nil {
 		return err
 	}

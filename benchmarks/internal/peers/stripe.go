@@ -20,7 +20,7 @@ var Stripe = Peer{
 }
 
 var stripeService = canned.Service{
-	Format: stripeFormat, Answer: stripeFormat.Row(0), Status: http.StatusOK,
+	Format: stripeFormat, Response: stripeFormat.Row(0), Status: http.StatusOK,
 }
 
 var stripeFormat = canned.Format{

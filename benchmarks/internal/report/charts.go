@@ -17,7 +17,7 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 )
 
-// chart is how an outcome is drawn, and into which file.
+// chart is the file of a chart and the function that draws it.
 type chart struct {
 	file string
 	draw func(matrix) (*plot.Plot, error)
@@ -25,9 +25,9 @@ type chart struct {
 
 var charts = map[string]chart{
 	Peers:              {"peers.svg", drawPeers},
-	GrowingRows:        {"rows.svg", growth("rows walked, 100 a page", "time, multiple of the SDK's first")},
-	GrowingPages:       {"pages.svg", growth("rows a page", "time a row, multiple of the SDK's first")},
-	GrowingConcurrency: {"concurrency.svg", growth("calls in flight, 20 ms server, TLS", "calls a second, multiple of the SDK's first")},
+	GrowingRows:        {"rows.svg", growth("rows walked, 100 per page", "time, multiple of the SDK's first")},
+	GrowingPages:       {"pages.svg", growth("rows per page", "time per row, multiple of the SDK's first")},
+	GrowingConcurrency: {"concurrency.svg", growth("calls in flight, 20 ms server, TLS", "calls per second, multiple of the SDK's first")},
 }
 
 func writeChart(directory string, o measure.Outcome) error {
@@ -46,7 +46,8 @@ func writeChart(directory string, o measure.Outcome) error {
 	return os.WriteFile(filepath.Join(directory, c.file), svg.Bytes(), 0o644)
 }
 
-// render draws p with a margin, on white, so that it can be read on a dark page.
+// render draws p with a margin on a white background, so that it is legible on a
+// dark page.
 func render(p *plot.Plot) *vgsvg.Canvas {
 	const width, height, margin = 16 * vg.Centimeter, 10 * vg.Centimeter, 0.4 * vg.Centimeter
 	svg := vgsvg.New(width, height)
@@ -58,7 +59,9 @@ func render(p *plot.Plot) *vgsvg.Canvas {
 
 func newPlot() *plot.Plot {
 	p := plot.New()
-	for _, style := range []*draw.TextStyle{&p.Title.TextStyle, &p.Legend.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label} {
+	for _, style := range []*draw.TextStyle{
+		&p.Title.TextStyle, &p.Legend.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label,
+	} {
 		style.Font.Variant = "Sans"
 	}
 	p.Title.Padding = vg.Points(10)
@@ -69,11 +72,11 @@ func newPlot() *plot.Plot {
 var (
 	accent = color.RGBA{R: 0, G: 114, B: 178, A: 255}
 	faint  = color.RGBA{R: 150, G: 150, B: 150, A: 255}
-	// colours can be told apart by everybody.
+	// colours are distinguishable by people with color blindness.
 	colours = []color.Color{accent, color.RGBA{R: 213, G: 94, B: 0, A: 255}, faint}
 )
 
-// drawPeers draws a bar for each client, the best on top.
+// drawPeers draws a bar for each client. The fastest is at the top.
 func drawPeers(m matrix) (*plot.Plot, error) {
 	subjects := slices.Clone(m.subjects)
 	slices.SortFunc(subjects, func(a, b string) int {
@@ -114,7 +117,7 @@ func drawPeers(m matrix) (*plot.Plot, error) {
 	return p, nil
 }
 
-// barLabels writes each value at the end of its bar.
+// barLabels returns labels that show each value at the end of its bar.
 func barLabels(m matrix, subjects []string) plotter.XYLabels {
 	var l plotter.XYLabels
 	for i, subject := range subjects {
@@ -125,8 +128,8 @@ func barLabels(m matrix, subjects []string) plotter.XYLabels {
 	return l
 }
 
-// growth draws a line for each subject. Both axes are logarithmic, so what grows
-// in proportion is a straight line.
+// growth draws a line for each subject. Both axes are logarithmic, so proportional
+// growth is a straight line.
 func growth(x, y string) func(matrix) (*plot.Plot, error) {
 	return func(m matrix) (*plot.Plot, error) {
 		p := newPlot()
@@ -157,7 +160,7 @@ func growth(x, y string) func(matrix) (*plot.Plot, error) {
 	}
 }
 
-// sizes marks the axis at what was measured.
+// sizes puts a tick at each measured size.
 func sizes(measures []string) plot.Ticker {
 	var ticks plot.ConstantTicks
 	for _, size := range measures {

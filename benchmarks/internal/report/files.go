@@ -11,11 +11,11 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 )
 
-// Table is the file with the table that the README of the SDK shows.
+// Table is the name of the file that contains the table of the SDK's README.
 const Table = "table.md"
 
-// Write writes results.json, the table and the charts into a directory, which it
-// makes.
+// Write writes results.json, the table and the charts to a directory. It creates
+// the directory if necessary.
 func Write(directory string, quick bool, outcomes []measure.Outcome) error {
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return err
@@ -38,7 +38,7 @@ func Write(directory string, quick bool, outcomes []measure.Outcome) error {
 	return nil
 }
 
-// file is results.json.
+// file is the content of results.json.
 type file struct {
 	Quick   bool              `json:"quick"`
 	Go      string            `json:"go"`
@@ -78,7 +78,7 @@ func newFile(quick bool, outcomes []measure.Outcome) file {
 	return f
 }
 
-// modules is the version of everything that this program is built from.
+// modules returns the versions of all dependencies of this program.
 func modules() map[string]string {
 	versions := make(map[string]string)
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 )
 
-// Markdown is the rows that have a limit, as a table for a README.
+// Markdown returns the rows with a limit as a Markdown table.
 func Markdown(outcomes []measure.Outcome) string {
 	var table strings.Builder
 	table.WriteString("| work | measured | median | limit |\n|---|---|---|---|\n")

@@ -6,13 +6,14 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 )
 
-// matrix is an outcome by subject and measure, each in the order of the rows.
+// matrix holds the medians of an outcome by subject and measure, both in the order
+// of the rows.
 type matrix struct {
 	subjects, measures []string
 	medians            map[[2]string]float64
 }
 
-// newMatrix leaves out the rows with a limit, which are reported apart.
+// newMatrix omits the rows with a limit, which the report shows separately.
 func newMatrix(o measure.Outcome) matrix {
 	m := matrix{medians: make(map[[2]string]float64)}
 	for _, r := range o.Results {

@@ -30,31 +30,31 @@ func outcomes() []measure.Outcome {
 	return []measure.Outcome{
 		{Title: "iterate", Results: []measure.Result{
 			result("", "speed", "x", measure.AtLeast(2.2, 3), 2.5, 2.4, 2.6),
-			result("", "allocations a row", "", measure.AtMost(2.5, 1.6), 3, 3, 3),
+			result("", "allocations per row", "", measure.AtMost(2.5, 1.6), 3, 3, 3),
 			result("another", "speed", "x", none, 0.5),
 		}},
 		{Title: report.Peers, Matrix: true, Results: []measure.Result{
 			result("messaging", report.ShareOfFloor, "", none, 0.6),
-			result("messaging", "allocations a row", "", none, 1.5),
+			result("messaging", "allocations per row", "", none, 1.5),
 			result("godo", report.ShareOfFloor, "", none, 0.2),
-			result("godo", "allocations a row", "", none, 9),
+			result("godo", "allocations per row", "", none, 9),
 			result("messaging", "share against the best", "x", measure.AtLeast(2, 2), 3),
 		}},
 		growth(report.GrowingRows), growth(report.GrowingPages), growth(report.GrowingConcurrency),
 	}
 }
 
-func TestTheReportShowsEachRowWithItsLimitAndWhetherItHolds(t *testing.T) {
+func TestReportShowsEachRowWithItsLimit(t *testing.T) {
 	text := report.Text(outcomes())
 
 	for _, line := range []string{
 		"limit aim median spread",
 		"iterate",
 		"speed ≥ 2.20x 3x 2.50x 2.40 – 2.60 OK",
-		"allocations a row ≤ 2.50 1.60 3 3 – 3 MISSED",
+		"allocations per row ≤ 2.50 1.60 3 3 – 3 MISSED",
 		"another: speed 0.50x 0.50 – 0.50",
 		"messaging: share against the best ≥ 2x 2x 3x 3 – 3 OK",
-		report.ShareOfFloor + " allocations a row",
+		report.ShareOfFloor + " allocations per row",
 		"messaging 0.60 1.50",
 		"godo 0.20 9",
 	} {
@@ -62,7 +62,7 @@ func TestTheReportShowsEachRowWithItsLimitAndWhetherItHolds(t *testing.T) {
 	}
 }
 
-// lines are the lines of a table, its columns apart by one blank.
+// lines returns the lines of a table, with one space between the columns.
 func lines(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -71,7 +71,7 @@ func lines(text string) []string {
 	return all
 }
 
-func TestTheTableForTheREADMEHasTheRowsWithALimit(t *testing.T) {
+func TestReportTableHasTheRowsWithALimit(t *testing.T) {
 	directory := t.TempDir()
 
 	require.NoError(t, report.Write(directory, false, outcomes()))
@@ -80,16 +80,16 @@ func TestTheTableForTheREADMEHasTheRowsWithALimit(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "| work | measured | median | limit |\n|---|---|---|---|\n"+
 		"| iterate | speed | **2.50x** | ≥ 2.20x |\n"+
-		"|  | allocations a row | **3** | ≤ 2.50 |\n"+
+		"|  | allocations per row | **3** | ≤ 2.50 |\n"+
 		"| "+report.Peers+" | messaging: share against the best | **3x** | ≥ 2x |\n", string(table))
 }
 
-func TestTheMissedRowsAreCounted(t *testing.T) {
+func TestReportCountsMissedRows(t *testing.T) {
 	assert.Equal(t, 1, report.Missed(outcomes()))
 	assert.Equal(t, 0, report.Missed(nil))
 }
 
-func TestTheResultsAreWrittenAsJSON(t *testing.T) {
+func TestReportIsWrittenAsJSON(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "results")
 
 	require.NoError(t, report.Write(directory, true, outcomes()))
@@ -117,7 +117,7 @@ func TestTheResultsAreWrittenAsJSON(t *testing.T) {
 	assert.Nil(t, results.Rows[2].Limit)
 }
 
-func TestTheChartsAreWrittenAsSVG(t *testing.T) {
+func TestReportChartsAreWrittenAsSVG(t *testing.T) {
 	directory := t.TempDir()
 
 	require.NoError(t, report.Write(directory, false, outcomes()))
@@ -133,7 +133,7 @@ func TestTheChartsAreWrittenAsSVG(t *testing.T) {
 			for err == nil {
 				_, err = decoder.Token()
 			}
-			assert.ErrorIs(t, err, io.EOF, "it is sound XML")
+			assert.ErrorIs(t, err, io.EOF, "the file is well-formed XML")
 		})
 	}
 }

@@ -1,5 +1,5 @@
-// Package report writes down what was measured: for people, for programs, and as
-// charts.
+// Package report writes the results of the benchmarks as text, as JSON, as a
+// Markdown table and as charts.
 package report
 
 import (
@@ -11,18 +11,18 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 )
 
-// The experiments that become charts.
+// The titles of the experiments that have a chart.
 const (
 	Peers              = "clients side by side, each on its own wire format"
 	GrowingRows        = "time against the number of rows, as a multiple of the first"
-	GrowingPages       = "time a row against the size of a page, as a multiple of the first"
+	GrowingPages       = "time per row against the size of a page, as a multiple of the first"
 	GrowingConcurrency = "throughput against the calls in flight, as a multiple of the first"
 )
 
 // ShareOfFloor is the measure by which clients are compared.
 const ShareOfFloor = "walk, share of floor's speed"
 
-// Missed counts the rows that miss their limit.
+// Missed returns the number of rows that miss their limit.
 func Missed(outcomes []measure.Outcome) int {
 	missed := 0
 	for _, o := range outcomes {
@@ -35,7 +35,7 @@ func Missed(outcomes []measure.Outcome) int {
 	return missed
 }
 
-// Text is the whole report.
+// Text returns the report as plain text.
 func Text(outcomes []measure.Outcome) string {
 	var text strings.Builder
 	writeLimits(&text, outcomes)
@@ -68,20 +68,21 @@ func writeLimits(text *strings.Builder, outcomes []measure.Outcome) {
 }
 
 func writeLimit(table *tabwriter.Writer, r measure.Result) {
-	must, aim, verdict := "", "", ""
+	must, aim, status := "", "", ""
 	if r.Limit.Applies() {
 		must = bound(r.Row)
 		aim = number(r.Limit.Aim()) + r.Unit
-		verdict = "OK"
+		status = "OK"
 	}
 	if r.Missed() {
-		verdict = "MISSED"
+		status = "MISSED"
 	}
 	low, high := r.Spread()
-	_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s%s\t%s – %s\t%s\n", describe(r.Row), must, aim, number(r.Median()), r.Unit, number(low), number(high), verdict)
+	_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s%s\t%s – %s\t%s\n",
+		describe(r.Row), must, aim, number(r.Median()), r.Unit, number(low), number(high), status)
 }
 
-// bound is the limit of a row as people read it.
+// bound returns the limit of a row as text.
 func bound(row measure.Row) string {
 	return row.Limit.Sign() + " " + number(row.Limit.Must()) + row.Unit
 }
@@ -93,7 +94,7 @@ func describe(row measure.Row) string {
 	return row.Subject + ": " + row.Measure
 }
 
-// writeMatrix writes the medians of subjects by measures.
+// writeMatrix writes the medians as a table of subjects and measures.
 func writeMatrix(text *strings.Builder, o measure.Outcome) {
 	m := newMatrix(o)
 	text.WriteString("\n" + o.Title + "\n")
@@ -109,7 +110,7 @@ func writeMatrix(text *strings.Builder, o measure.Outcome) {
 	_ = table.Flush()
 }
 
-// number writes a value with the digits that mean something.
+// number formats a value with its significant digits.
 func number(value float64) string {
 	switch {
 	case math.IsNaN(value):

@@ -1,6 +1,6 @@
 // Command walker walks all customers with the SDK and prints the peak memory of
-// its process in KiB. It is a program of its own because the other clients take
-// tens of megabytes before they do anything, in which a small growth would drown.
+// its process in KiB. It is a separate program because the packages of the other
+// clients alone use tens of megabytes, which would hide a small growth.
 package main
 
 import (
@@ -44,9 +44,9 @@ func walk(ctx context.Context, base string) (peak uint64, err error) {
 	return ownPeak()
 }
 
-// fillHeap makes garbage until the collector has run a hundred times. Below 4 MB
-// it does not run, and a short walk stays below that where a long one does not:
-// a difference that is not about rows.
+// fillHeap allocates until the garbage collector has run a hundred times. The
+// collector does not run below 4 MB, which a short walk does not reach. Without
+// fillHeap, the result would include that difference.
 func fillHeap() {
 	garbage := make([]byte, 1000)
 	var memory runtime.MemStats
@@ -58,12 +58,12 @@ func fillHeap() {
 	}
 }
 
-// ownPeak is what Linux says of this process. The usual way, getrusage, would
-// count the memory that the parent had when it started this one.
+// ownPeak returns the peak memory of this process, from /proc. The result of
+// getrusage would include the memory of the parent process at the time of the fork.
 func ownPeak() (kilobytes uint64, err error) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return 0, fmt.Errorf("peak memory is measured on Linux alone: %w", err)
+		return 0, fmt.Errorf("peak memory requires Linux: %w", err)
 	}
 	_, line, _ := bytes.Cut(status, []byte("VmHWM:"))
 	_, err = fmt.Sscan(string(line), &kilobytes)
