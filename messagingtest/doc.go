@@ -34,17 +34,17 @@
 // field, such as recipients.0.customers.1.email. The path of a single recipient
 // starts with recipients.0 too. The other status codes of refused requests are:
 //
-//   - 400: the body is not a JSON object, or the query is malformed
+//   - 400: the body is incomplete or not a JSON object, or the query is malformed
 //   - 401: the API key is missing or wrong
 //   - 404: the path is unknown
 //   - 405: the path does not allow the method
 //   - 413: the body is larger than 64 MiB
 //   - 415: the Content-Type is not application/json
 //
-// The server accepts two kinds of questionable values, as the service does. It
-// skips the value of a timestamp parameter that is not in the form
+// The server accepts two kinds of questionable values. Like the service, it skips
+// the value of a timestamp parameter that is not in the form
 // 2006-01-02T15:04:05Z: it triggers the event without the value and lists the
-// parameter in the Skipped field of the [Trigger]. It does not check values for
-// which the service documents no rule: values of other parameters, template
+// parameter in the Skipped field of the [Trigger]. And it does not check values
+// for which the service documents no rule: values of other parameters, template
 // variables, schedule dates and time zones.
 package messagingtest
