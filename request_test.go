@@ -525,7 +525,8 @@ func TestLoggerRecords(t *testing.T) {
 		{"each attempt is a record, and a failed one a warning", scripted.ReadCustomers,
 			[]scripted.Scene{scripted.Breaks(io.EOF), takes(time.Second, scripted.Responds(429, scripted.Failure, "Retry-After", "5")),
 				takes(time.Millisecond, scripted.Responds(200, scripted.Success))}, []string{
-				`{"level":"WARN","operation":"list customers","method":"GET","path":"/v1/customers","attempt":1,"duration":0,"delivery":"unknown","reason":"connection_lost"}`,
+				`{"level":"WARN","operation":"list customers","method":"GET","path":"/v1/customers","attempt":1,"duration":0,` +
+					`"delivery":"unknown","reason":"connection_lost"}`,
 				`{"level":"WARN","operation":"list customers","method":"GET","path":"/v1/customers","attempt":2,"duration":1000000000,` +
 					`"delivery":"rejected","status":429,"reason":"429"}`,
 				`{"level":"DEBUG","operation":"list customers","method":"GET","path":"/v1/customers","attempt":3,"duration":1000000,` +
@@ -534,11 +535,12 @@ func TestLoggerRecords(t *testing.T) {
 		{"an attempt that never connected was not sent", scripted.SendBroadcast,
 			[]scripted.Scene{scripted.NeverConnects(&net.DNSError{IsNotFound: true})}, []string{
 				`{"level":"WARN","operation":"send email broadcast","method":"POST","path":"/v1/broadcast/send/email","attempt":1,"duration":0,` +
-					`"delivery":"not sent","reason":"connect"}`,
+					`"delivery":"not sent","reason":"dns"}`,
 			}},
 		{"the path of a request of one's own is left out, because it is no template", withPath,
 			[]scripted.Scene{scripted.Responds(404, scripted.Failure)}, []string{
-				`{"level":"WARN","operation":"delete tag","method":"DELETE","attempt":1,"duration":0,"delivery":"rejected","status":404,"reason":"404"}`,
+				`{"level":"WARN","operation":"delete tag","method":"DELETE","attempt":1,"duration":0,` +
+					`"delivery":"rejected","status":404,"reason":"404"}`,
 			}},
 	}
 	for _, test := range tests {
