@@ -17,9 +17,9 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// reader reads one JSON document, token by token and in one pass. Every model's
-// decode is made of its methods. They leave their target alone on null, take a
-// number for a text, and name the path of what they can't read.
+// reader reads one JSON document, token by token and in one pass. The decode methods
+// of the models consist of its methods, which leave their target unchanged on null,
+// read a number as a string, and name the path of what they can't read.
 type reader struct {
 	json     jx.Decoder
 	depth    int
@@ -27,13 +27,13 @@ type reader struct {
 	elements int    // of all lists within rows
 	scratch  []byte // of text
 
-	// Texts and lists of names are short and many, so they are cut from these.
+	// Strings and lists of names are short and many, so they share memory.
 	texts strings.Builder
 	names []string
 
 	nodes []node // of the body of an error
 
-	body    bytes.Buffer // the answer, where this reader has read it
+	body    bytes.Buffer // the response, if this reader has read it
 	limited io.LimitedReader
 }
 
@@ -53,9 +53,8 @@ const (
 // kind returns the type of the next value, and reads nothing.
 func (r *reader) kind() kind { return r.json.Next() }
 
-// textsAtOnce and namesAtOnce are what shares an allocation, which saves most of
-// them. Whoever keeps one text keeps no more than these bytes; whoever keeps one
-// list of names, no more than these names and what each of them is cut from.
+// Strings of up to textsAtOnce bytes, and lists of up to namesAtOnce names, share an
+// allocation. Keeping one of them keeps no more than that in memory.
 const (
 	textsAtOnce = 512 // bytes
 	namesAtOnce = 16
@@ -63,7 +62,8 @@ const (
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// What is larger is not pooled, so that no huge answer occupies memory for good.
+// Larger buffers are not pooled, so that one huge response does not occupy memory
+// permanently.
 const (
 	maxPooledBytes = 4 << 20
 	maxPooledNodes = maxPooledBytes / 64 // bytes each
@@ -84,7 +84,7 @@ func (r *reader) free() {
 	readers.Put(r)
 }
 
-// reset starts reading document, less a byte order mark, with invalid UTF-8
+// reset starts reading document, without a byte order mark, and with invalid UTF-8
 // replaced by U+FFFD.
 func (r *reader) reset(document []byte) {
 	document = bytes.TrimPrefix(document, []byte("\uFEFF"))
@@ -97,7 +97,7 @@ func (r *reader) reset(document []byte) {
 
 const replacement = string(utf8.RuneError)
 
-// end asks that nothing but white space follows what has been read.
+// end requires that only white space follows.
 func (r *reader) end() error {
 	if r.kind() != noValue || !errors.Is(r.json.Skip(), io.EOF) {
 		return errTrailing
@@ -178,7 +178,7 @@ func (r *reader) descend() error {
 	return nil
 }
 
-// null consumes a null, where there is one.
+// null reads a null, if it is the next value.
 func (r *reader) null() (bool, error) {
 	if r.kind() != kindNull {
 		return false, nil
@@ -186,7 +186,7 @@ func (r *reader) null() (bool, error) {
 	return true, r.scalar(r.json.Null())
 }
 
-// string reads a text or a number.
+// string reads a string or a number.
 func (r *reader) string(target *string) error {
 	switch r.kind() {
 	case kindString:
@@ -211,8 +211,8 @@ func (r *reader) string(target *string) error {
 	}
 }
 
-// keep returns text as a string, which shares memory with others where it is
-// short. What a strings.Builder has once written stays as it is.
+// keep returns text as a string, which shares memory with others if it is short. A
+// strings.Builder never changes what it has written.
 func (r *reader) keep(text []byte) string {
 	if len(text) > textsAtOnce/4 {
 		return string(text)
@@ -236,7 +236,7 @@ func (r *reader) optionalString(target **string) error {
 	return r.string(*target)
 }
 
-// commaSeparated reads a list of names from one text, or from an array.
+// commaSeparated reads a list of names from a string, or from an array.
 func (r *reader) commaSeparated(target *[]string) error {
 	*target = nil
 	if r.kind() != kindArray {
@@ -250,7 +250,7 @@ func (r *reader) commaSeparated(target *[]string) error {
 	})
 }
 
-// namesIn reads a text of names that commas part, some of which may be blank.
+// namesIn reads a string of names that are separated by commas.
 func (r *reader) namesIn(target *[]string) error {
 	var text string
 	if err := r.string(&text); err != nil || text == "" {
@@ -284,7 +284,7 @@ func (r *reader) namesIn(target *[]string) error {
 	return nil
 }
 
-// integer reads a whole number in any spelling: 20, "20", 20.0, 2e1.
+// integer reads an integer in any spelling: 20, "20", 20.0, 2e1.
 func (r *reader) integer(target *int) error {
 	switch r.kind() {
 	case kindNull:
@@ -305,8 +305,8 @@ func (r *reader) integer(target *int) error {
 	return nil
 }
 
-// parseInteger reads a number that may have a point and an exponent. It works on
-// the digits, since a float64 would round a fraction away.
+// parseInteger reads a number that may have a point and an exponent. It works on the
+// digits, since a float64 would round a fraction.
 func parseInteger(text string) (int, bool) {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n, true
@@ -354,7 +354,7 @@ func (r *reader) boolean(target *bool) error {
 	}
 }
 
-// strictBoolean reads true or false, and nothing that merely looks like it.
+// strictBoolean reads true or false, and nothing similar.
 func (r *reader) strictBoolean() (bool, error) {
 	if r.kind() != kindBool {
 		return false, r.unexpected("a boolean")
@@ -363,7 +363,7 @@ func (r *reader) strictBoolean() (bool, error) {
 	return value, r.scalar(err)
 }
 
-// anyText reads a text, or whatever stands in its place as it is written.
+// anyText reads a string, or the JSON of any other value.
 func (r *reader) anyText() (text string, err error) {
 	if r.kind() == kindString {
 		err = r.string(&text)
@@ -376,7 +376,7 @@ func (r *reader) anyText() (text string, err error) {
 	return string(raw), err
 }
 
-// time reads a timestamp. One that can't be understood is kept in extra.
+// time reads a timestamp. One that can't be read is kept in extra.
 func (r *reader) time(key []byte, target *time.Time, extra *Extra) error {
 	if r.kind() != kindString {
 		*target = time.Time{}
@@ -391,7 +391,7 @@ func (r *reader) time(key []byte, target *time.Time, extra *Extra) error {
 	}
 	var ok bool
 	if *target, ok = parseTime(text); ok {
-		extra.drop(key) // what an earlier member of that name left
+		extra.drop(key) // of an earlier duplicate
 		return nil
 	}
 	raw, err := json.Marshal(string(text))
@@ -427,7 +427,7 @@ func (r *reader) skip() error {
 	return err
 }
 
-// raw returns the next value as it stands. The bytes belong to the document.
+// raw returns the JSON of the next value. The bytes belong to the document.
 func (r *reader) raw() ([]byte, error) {
 	raw, err := r.json.Raw()
 	if err != nil {
@@ -442,7 +442,7 @@ func (r *reader) raw() ([]byte, error) {
 	return raw, nil
 }
 
-// nesting is how deep the arrays and objects of a sound JSON value go.
+// nesting returns the depth of the arrays and objects of a valid JSON value.
 func nesting(value []byte) int {
 	depth, deepest := 0, 0
 	for i := 0; i < len(value); i++ {
@@ -459,7 +459,7 @@ func nesting(value []byte) int {
 	return deepest
 }
 
-// closingQuote is where the text ends that value begins with.
+// closingQuote returns the offset of the end of the string that value starts with.
 func closingQuote(value []byte) int {
 	for end := 1; ; end++ {
 		end += bytes.IndexByte(value[end:], '"')
@@ -590,7 +590,7 @@ func (r *reader) scalar(err error) error {
 	return nil
 }
 
-// unexpected says what the next value should have been.
+// unexpected returns the error for a next value of the wrong kind.
 func (r *reader) unexpected(wanted string) error {
 	found := "no value"
 	switch r.kind() {
@@ -625,7 +625,7 @@ var (
 	errNotBoolean  = errors.New("is a number, want a boolean")
 )
 
-// pathError names the place in a document that can't be read.
+// pathError is an error with the path of what can't be read.
 type pathError struct {
 	path string
 	err  error
@@ -634,8 +634,8 @@ type pathError struct {
 func (e *pathError) Error() string { return e.path + " " + e.err.Error() }
 func (e *pathError) Unwrap() error { return e.err }
 
-// at puts a step before the path of err. It is called on the way out of a
-// failure alone, so a sound document pays nothing for paths.
+// at adds a step in front of the path of err. It is called only after a failure, so
+// that paths cost nothing otherwise.
 func at(step string, err error) error {
 	if inner, ok := err.(*pathError); ok {
 		return &pathError{joinPath(step, inner.path), inner.err}
@@ -643,13 +643,13 @@ func at(step string, err error) error {
 	return &pathError{step, err}
 }
 
-// model is a type that reads itself.
+// model is a type that reads itself from JSON.
 type model[T any] interface {
 	*T
 	decode(*reader) error
 }
 
-// readModel reads a document that is one model. On an error, into stays as it was.
+// readModel reads a document that is one model. On an error, into is unchanged.
 func readModel[T any, M model[T]](document []byte, into M) error {
 	r := newReader()
 	defer r.free()
@@ -665,8 +665,8 @@ func readModel[T any, M model[T]](document []byte, into M) error {
 	return err
 }
 
-// unmarshalModel is what every model's UnmarshalJSON does. As encoding/json
-// wants it, null changes nothing.
+// unmarshalModel implements UnmarshalJSON of the models. As encoding/json requires,
+// null changes nothing.
 func unmarshalModel[T any, M model[T]](data []byte, into M) error {
 	if string(data) == "null" {
 		return nil
@@ -677,8 +677,8 @@ func unmarshalModel[T any, M model[T]](data []byte, into M) error {
 	return nil
 }
 
-// marshalModel is what every model's MarshalJSON does. A member of extra never
-// takes the place of a field that was written.
+// marshalModel implements MarshalJSON of the models. A member of extra never replaces
+// a field.
 func marshalModel(body any, extra Extra) ([]byte, error) {
 	written, err := json.Marshal(body)
 	if err != nil || len(extra) == 0 {

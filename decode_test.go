@@ -514,7 +514,7 @@ var everyKindOfCall = map[string]func(*testing.T, *messaging.Client) error{
 }
 
 func TestDecodeReportsUnknownDeliveryForAnInvalidResponse(t *testing.T) {
-	const notJSON = "the answer is not valid JSON"
+	const notJSON = "the response is not valid JSON"
 	for _, row := range []struct{ name, body, problem string }{
 		{"a page of HTML", "<html><body>Bad gateway</body></html>", notJSON},
 		{"an unfinished object", `{"success":true,"data":null`, notJSON},
@@ -527,11 +527,11 @@ func TestDecodeReportsUnknownDeliveryForAnInvalidResponse(t *testing.T) {
 		{"a comment", `{/**/"success":true,"data":null}`, notJSON},
 		{"a control character in a text", "{\"success\":true,\"message\":\"a\nb\"}", "message is not valid JSON"},
 		{"an escape that JSON does not have", `{"success":true,"message":"\x41"}`, "message is not valid JSON"},
-		{"null", `null`, "the answer is null, want an object"},
-		{"a list", `[{"success":true}]`, "the answer is an array, want an object"},
-		{"a text", `"ok"`, "the answer is a string, want an object"},
-		{"a number", `1`, "the answer is a number, want an object"},
-		{"true", `true`, "the answer is a boolean, want an object"},
+		{"null", `null`, "the response is null, want an object"},
+		{"a list", `[{"success":true}]`, "the response is an array, want an object"},
+		{"a text", `"ok"`, "the response is a string, want an object"},
+		{"a number", `1`, "the response is a number, want an object"},
+		{"true", `true`, "the response is a boolean, want an object"},
 		{"an empty object", `{}`, "success is missing"},
 		{"no success", `{"message":"sent","data":null}`, "success is missing"},
 		{"success in capitals", `{"Success":true,"SUCCESS":true,"data":null}`, "success is missing"},
@@ -542,10 +542,10 @@ func TestDecodeReportsUnknownDeliveryForAnInvalidResponse(t *testing.T) {
 		{"two successes that differ", `{"success":false,"success":true,"data":null}`, "success is duplicated"},
 		{"two successes that agree", `{"success":true,"data":null,"success":true}`, "success is duplicated"},
 		{"a second success in disguise", `{"success":true,"succes\u0073":false,"data":null}`, "success is duplicated"},
-		{"text after the answer", `{"success":true,"data":null} and so on`, "the answer is followed by more text"},
-		{"a second answer", `{"success":true,"data":null}{"success":false}`, "the answer is followed by more text"},
-		{"a bracket too many", `{"success":true,"data":null}}`, "the answer is followed by more text"},
-		{"a NUL after the answer", `{"success":true,"data":null}` + "\x00", "the answer is followed by more text"},
+		{"text after the answer", `{"success":true,"data":null} and so on`, "the response is followed by more text"},
+		{"a second answer", `{"success":true,"data":null}{"success":false}`, "the response is followed by more text"},
+		{"a bracket too many", `{"success":true,"data":null}}`, "the response is followed by more text"},
+		{"a NUL after the answer", `{"success":true,"data":null}` + "\x00", "the response is followed by more text"},
 	} {
 		for name, call := range everyKindOfCall {
 			t.Run(row.name+" to "+name, func(t *testing.T) {
@@ -566,7 +566,7 @@ func TestDecodeReportsUnknownDeliveryForAnEmptyResponse(t *testing.T) {
 				err := call(t, answering(t, body))
 				var failure *messaging.DecodeError
 				require.ErrorAs(t, err, &failure)
-				assert.Equal(t, "the answer is empty", failure.Err.Error())
+				assert.Equal(t, "the response is empty", failure.Err.Error())
 				assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 			})
 		}

@@ -154,7 +154,7 @@ func (m *measuringTransport) RoundTrip(req *http.Request) (*http.Response, error
 	return scripted.Responds(http.StatusOK, cmp.Or(m.answer, scripted.Success))(req)
 }
 
-// pageOfCustomers is the answer to a list, with customers that have everything.
+// pageOfCustomers is the response to a list, with customers that have everything.
 func pageOfCustomers(rows int) string {
 	var page strings.Builder
 	page.WriteString(`{"success":true,"message":"fetched","data":{"data":[`)

@@ -7,10 +7,10 @@ import (
 	"net/http"
 )
 
-// maxFirstBuffer is how much memory an answer gets on its word alone.
+// maxFirstBuffer is the largest buffer that is allocated for a Content-Length.
 const maxFirstBuffer = 1 << 20
 
-// fetch reads the body of an answer, and tells one that is over the limit.
+// fetch reads the body of a response, and reports one over the limit.
 func (r *reader) fetch(resp *http.Response, limit int64) (tooLarge bool, err error) {
 	if resp.ContentLength > 0 {
 		r.body.Grow(int(min(resp.ContentLength, limit, maxFirstBuffer)) + bytes.MinRead)
@@ -21,7 +21,7 @@ func (r *reader) fetch(resp *http.Response, limit int64) (tooLarge bool, err err
 	return n > limit, err
 }
 
-// envelope is the answer of the service, less the rows of a list.
+// envelope is a response of the service, without the rows of a list.
 type envelope struct {
 	success bool
 	message string
@@ -29,18 +29,18 @@ type envelope struct {
 	// dataFalse and dataOther report whether a member "data" is false, and whether
 	// one is not. Both are true for duplicates that contradict each other.
 	dataFalse, dataOther bool
-	// dataErr is set where the answer is sound but its data can't be read.
+	// dataErr is set if only the data can't be read.
 	dataErr error
 }
 
-// wholeAnswer stands for the path of what is wrong with the answer as a whole.
-const wholeAnswer = "the answer"
+// wholeResponse is the path of a problem with the response as a whole.
+const wholeResponse = "the response"
 
-// rowReader reads the rows of a list, and where its meta may be.
+// rowReader reads the rows of a list, and its meta in either place.
 type rowReader interface {
 	readData(*reader) error
 	readMeta(*reader) error
-	// finish holds against each other what was read in a sound document.
+	// finish compares what was read, once the document is known to be valid.
 	finish() error
 	// withoutRows drops what was read. From then on, only the meta is read.
 	withoutRows()
@@ -100,7 +100,7 @@ type envelopeReader struct {
 
 func (e *envelopeReader) read(r *reader, document []byte) error {
 	if len(bytes.TrimSpace(document)) == 0 {
-		return at(wholeAnswer, errEmpty)
+		return at(wholeResponse, errEmpty)
 	}
 	r.reset(document)
 	err := r.object(func(key []byte) error { return e.readMember(r, key) })
@@ -112,7 +112,7 @@ func (e *envelopeReader) read(r *reader, document []byte) error {
 		err = r.end()
 	}
 	if _, ok := err.(*pathError); err != nil && !ok {
-		err = at(wholeAnswer, err)
+		err = at(wholeResponse, err)
 	}
 	return err
 }

@@ -355,7 +355,7 @@ func (g *cursorGuard) invalid(response *Response, problem string) error {
 	return unusable(g.op, response, at("meta.next_page_cursor", fmt.Errorf("%s: %w", problem, ErrBadCursor)))
 }
 
-// unusable is the error for a response that was read and makes no sense.
+// unusable returns the error for a response that was read but can't be used.
 func unusable(op operation, response *Response, err error) *DecodeError {
 	e := &DecodeError{Call: newCall(op), StatusCode: response.StatusCode, Header: response.Header, Err: err}
 	e.complete(response.Attempts, DeliveryAccepted, false)

@@ -299,7 +299,7 @@ func TestPagesEndWithTheErrorOfAnyPage(t *testing.T) {
 			ends: rangeEnding{delivery: messaging.DeliveryRejected, text: "200 with success false: not today; the request was refused"}},
 		{name: "an answer that is not JSON", page: scripted.Page{Body: `<html>hello</html>`}, requests: 1,
 			ends: rangeEnding{delivery: messaging.DeliveryUnknown,
-				text: "invalid response (200): the answer is not valid JSON; it is safe to retry"}},
+				text: "invalid response (200): the response is not valid JSON; it is safe to retry"}},
 		{name: "a row that can't be read", page: scripted.Page{Rows: `[{},5]`}, requests: 1, tellsNext: true,
 			ends: rangeEnding{delivery: messaging.DeliveryAccepted,
 				text: "invalid response (200): {rows}.1 is a number, want an object; it is safe to retry"}},

@@ -19,51 +19,49 @@ type operation struct {
 	name   string // what errors and logs call it
 	method string
 	path   string // below the base URL
-	// subject and done tell what a send does: "the broadcast", "sent".
+	// subject and done describe a send in error texts: "the broadcast", "sent".
 	subject, done string
-	// custom marks an operation of the caller's, whose path is not a template
-	// and may hold personal data.
+	// custom is true for Client.Do: the path is not a template, and may hold personal
+	// data.
 	custom bool
 }
 
-// isRead reports whether the operation leaves the world as it is, so that it
-// can be repeated at will.
+// isRead reports whether the operation changes nothing, so that it can be retried.
 func (o operation) isRead() bool { return o.method == http.MethodGet || o.method == http.MethodHead }
 
-// params are arguments that become the body of a request.
+// params are the arguments of a request with a body.
 type params interface {
-	// validate finds what WithoutValidation lets pass.
+	// validate makes the checks that WithoutValidation skips.
 	validate(*problems)
-	// wire returns what encoding/json writes, and finds what can't be sent.
+	// wire returns the value that encoding/json writes, and makes the other checks.
 	wire(*problems) any
 }
 
-// addressed is params with an audience, whose recipients join what wire returns.
+// addressed is params with an audience, whose recipients are added to what wire
+// returns.
 type addressed interface{ audience() Audience }
 
-// call is one request, and what to make of the answer.
+// call is one request, and how its response is read.
 type call struct {
 	operation
 	query  string
 	params params // nil for no body
-	// refusable means that "data": false is a no.
+	// refusable means that "data": false is a refusal.
 	refusable bool
-	// rows reads "data" while the answer is read, for lists. Without it, data is
-	// kept as it came.
+	// rows reads the data of a list. Without it, data is kept as JSON.
 	rows rowReader
-	// accept reads the data of an answer that said success.
+	// accept reads the data of a successful response.
 	accept func(data json.RawMessage) error
 }
 
-// call does everything that a call to the service takes, from its options to
-// its answer.
+// call makes a call to the service, from its options to its response.
 func (c *core) call(ctx context.Context, call call, opts []RequestOption) (*Response, error) {
 	x := c.newExchange(ctx, call, opts)
 	x.body = x.call.encode(x.settings, &x.problems)
 	return x.run()
 }
 
-// encode writes the body, nil for none.
+// encode returns the body, nil for none.
 func (c *call) encode(settings requestSettings, p *problems) []byte {
 	if c.params == nil {
 		return nil
@@ -147,7 +145,7 @@ func (x *exchange) run() (*Response, error) {
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
 	defer x.endAttempt() // also where the transport panics
-	// What it returns is known here already, and checkRetry has closed the body.
+	// Its results are known already, and checkRetry has closed the body.
 	_, _ = x.retry.Do(&x.request)
 	switch {
 	case x.waiting:
@@ -202,8 +200,7 @@ const authorizationHeader = "X-Authorization"
 var contentJSON = []string{"application/json"}
 
 // prepare builds the request that every attempt is made from. It is given no
-// body: go-retryablehttp would add a GetBody to it, with which net/http sends the
-// body again of its own accord.
+// body: go-retryablehttp would add a GetBody, with which net/http sends a body again.
 func (x *exchange) prepare() error {
 	target := x.core.baseURL + "/" + strings.TrimPrefix(x.call.path, "/")
 	if x.call.query != "" {
@@ -400,7 +397,7 @@ func (x *exchange) classifySuccess(resp *http.Response) result {
 		return x.failed(x.cause(err), DeliveryUnknown, repeatReads)
 	case tooLarge:
 		err := fmt.Errorf("exceeds the limit of %d bytes: %w", x.core.maxBytes, ErrTooLarge)
-		return x.unusable(resp, r.body.Bytes(), at(wholeAnswer, err), DeliveryUnknown)
+		return x.unusable(resp, r.body.Bytes(), at(wholeResponse, err), DeliveryUnknown)
 	}
 	body := r.body.Bytes()
 	answer, err := r.envelope(body, x.call.rows)
@@ -486,7 +483,7 @@ func (e *interruptedError) Error() string { return e.why.Error() + " while waiti
 
 func (e *interruptedError) Unwrap() []error { return []error{e.why, e.earlier} }
 
-// log writes what is safe to write down about an attempt, and no more.
+// log logs the current attempt. Its attributes are a fixed list without personal data.
 func (x *exchange) log(resp *http.Response) {
 	if x.core.logger == nil {
 		return

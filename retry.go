@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// RetryPolicy says how often and how patiently a call is repeated. What may be
-// repeated at all is not a matter of policy, but of what is proved about the
-// attempt; see the package documentation. A zero field means its default.
+// RetryPolicy sets how often a call is retried, and after which wait. Which failures
+// are retried is not a matter of policy; see the package documentation. A zero field
+// means its default.
 type RetryPolicy struct {
 	// MaxAttempts is the largest number of attempts, the first one included.
 	// Default 3; 1 never retries.
@@ -25,7 +25,7 @@ type RetryPolicy struct {
 	// with each. Default 0.5 s and 8 s; a MinWait above 8 s is its own MaxWait.
 	MinWait, MaxWait time.Duration
 	// MaxRetryAfter is the longest wait that the service may ask for. A call that
-	// would have to wait longer returns at once. Default 30 s.
+	// would have to wait longer returns immediately. Default 30 s.
 	MaxRetryAfter time.Duration
 }
 
@@ -54,9 +54,9 @@ func (p RetryPolicy) validate(problems *problems) {
 	}
 }
 
-// wait is the pause after the given number of attempts, unless the service asked
-// for another. It grows with each attempt and is spread at random, so that
-// clients that failed together do not come back together.
+// wait returns the wait after the given number of attempts, unless the service asked
+// for another. It grows with each attempt, and is random so that clients that failed
+// together do not retry together.
 func (p RetryPolicy) wait(attempts int, random float64) time.Duration {
 	longest := p.MinWait
 	for range attempts {
@@ -69,9 +69,8 @@ func (p RetryPolicy) wait(attempts int, random float64) time.Duration {
 	return p.MinWait + time.Duration(random*float64(longest-p.MinWait))
 }
 
-// pause decides how long to wait before the next attempt, and whether that is
-// worth it: a wait that the service stretches beyond the policy, or that
-// outlives ctx, is not.
+// pause returns the wait before the next attempt, and false if there should be none:
+// the service asked for a longer wait than the policy allows, or ctx would end first.
 func (p RetryPolicy) pause(ctx context.Context, attempts int, retryAfter time.Duration, asked bool) (time.Duration, bool) {
 	wait := p.wait(attempts, rand.Float64())
 	if asked {
@@ -84,7 +83,7 @@ func (p RetryPolicy) pause(ctx context.Context, attempts int, retryAfter time.Du
 	return wait, ctx.Err() == nil && (!bounded || time.Until(deadline) > wait)
 }
 
-// repeatable says which calls an attempt leaves free to be repeated.
+// repeatable says which calls may be retried after an attempt.
 type repeatable uint8
 
 const (
@@ -163,7 +162,7 @@ func isTransient(err error) bool {
 }
 
 // parseRetryAfter reads the Retry-After header: seconds, or a date, which is
-// held against the answer's own Date because clocks differ. It is false for
+// compared with the Date of the response because clocks differ. It is false for
 // anything else, never negative, and never overflows.
 func parseRetryAfter(header http.Header, now time.Time) (time.Duration, bool) {
 	value := header.Get("Retry-After")

@@ -864,10 +864,10 @@ func TestRetryByFaultOfAServer(t *testing.T) {
 		requests requestCounts
 	}{
 		{"the connection is reset after the request", resets, new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the answer is lost", scripted.Says(""), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"the response is lost", scripted.Says(""), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
 		{"the status line breaks off", scripted.Says("HTTP/1.1 20"), new(messaging.TransportError), messaging.DeliveryUnknown,
 			repeatsUnlessHarmful},
-		{"the answer is malformed", scripted.Says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown,
+		{"the response is malformed", scripted.Says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown,
 			repeatsUnlessHarmful},
 		{"two lengths contradict each other", scripted.Says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   "),
 			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},

@@ -56,9 +56,9 @@ var timeForms = []string{
 	"2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05 -0700 -0700",
 }
 
-// parseTime reads every form of a timestamp that leaves no doubt: with T or a
-// blank, in either case, with a fraction of a second after a dot or a comma,
-// with any offset. One without a zone is in UTC, as every time of the service is.
+// parseTime reads every unambiguous form of a timestamp: with T or a space, in upper
+// or lower case, with a fraction of a second after a dot or a comma, with any offset.
+// One without a zone is in UTC, as all times of the service are.
 func parseTime(text []byte) (time.Time, bool) {
 	if t, ok := parseStamp(text); ok {
 		return t, true
@@ -67,8 +67,8 @@ func parseTime(text []byte) (time.Time, bool) {
 	if len(text) < shortest {
 		return time.Time{}, false
 	}
-	var room [64]byte
-	text = append(room[:0], text...)
+	var buffer [64]byte
+	text = append(buffer[:0], text...)
 	for i, c := range text {
 		if 'a' <= c && c <= 'z' {
 			text[i] = c - 'a' + 'A'
@@ -87,15 +87,15 @@ func parseTime(text []byte) (time.Time, bool) {
 	}
 	t, err := time.Parse(form, string(text))
 	t = t.UTC()
-	if err != nil || t.Year() < 0 || t.Year() > 9999 { // an offset can lead out of what can be written
+	if err != nil || t.Year() < 0 || t.Year() > 9999 { // an offset can change the year
 		return time.Time{}, false
 	}
 	return t, true
 }
 
-// parseStamp reads 2006-01-02T15:04:05Z and 2006-01-02 15:04:05, the forms that
-// the service writes most, in a fraction of the time that time.Parse takes. What
-// it does not read may be a time all the same.
+// parseStamp reads 2006-01-02T15:04:05Z and 2006-01-02 15:04:05, the forms that the
+// service writes most, in a fraction of the time that time.Parse takes. It does not
+// read every valid time.
 func parseStamp(text []byte) (time.Time, bool) {
 	const form = "2006-01-02T15:04:05"
 	if len(text) != len(form) && (len(text) != len(form)+1 || text[len(form)] != 'Z') {
@@ -114,20 +114,19 @@ func parseStamp(text []byte) (time.Time, bool) {
 	return time.Unix(days*24*3600+int64(3600*hour+60*minute+second), 0).UTC(), true
 }
 
-// daysSince1970 counts the days to a date of the years 0 to 9999. Its years begin
-// in March, so that the leap day is the last.
+// daysSince1970 returns the number of days to a date in the years 0 to 9999. Its years
+// start in March, so that a leap day is the last day of a year.
 func daysSince1970(year, month, day int) int {
 	if month < 3 {
 		year, month = year-1, month+12
 	}
-	year += 400 // a whole cycle of the calendar, as there is a year before 0
+	year += 400 // a cycle of the calendar, since the year 0 starts in March of year -1
 	dayOfYear := (153*(month-3)+2)/5 + day - 1
 	const cycle, until1970 = 146_097, 719_468 // days; the latter from 1 March of the year 0
 	return 365*year + year/4 - year/100 + year/400 + dayOfYear - cycle - until1970
 }
 
-// twoDigits is the number that text begins with, or one that no part of a time
-// can be.
+// twoDigits returns the number at the start of text, 100 if there is none.
 func twoDigits(text []byte) int {
 	tens, ones := text[0]-'0', text[1]-'0'
 	if tens > 9 || ones > 9 {
@@ -138,8 +137,8 @@ func twoDigits(text []byte) int {
 
 func isSign(c byte) bool { return c == '+' || c == '-' }
 
-// formatTime writes t in the given form, or in one that loses nothing where
-// that form would. The zero time is "".
+// formatTime writes t in the given form, or in RFC3339Nano if that form would lose a
+// part of it. The zero time is "".
 func formatTime(t time.Time, form string) string {
 	if t.IsZero() {
 		return ""

@@ -19,7 +19,7 @@ import (
 //   - speaks HTTP/1.1 alone. Over HTTP/2 all calls share one connection, and when
 //     that breaks or falls silent, the delivery of each of them is unknown.
 //
-// To allow HTTP/2 all the same:
+// To allow HTTP/2:
 //
 //	transport := messaging.NewTransport()
 //	transport.Protocols.SetHTTP2(true)

@@ -30,7 +30,7 @@ import (
 var updateGoldens = flag.Bool("update", false, "rewrite the golden requests in testdata/wire, and testdata/api.txt")
 
 // Each call puts exactly the request of its golden file on the wire, and makes
-// exactly the wanted value of the answer in the other.
+// exactly the wanted value of the response in the other.
 func TestWire(t *testing.T) {
 	for _, exchange := range wireExchanges() {
 		t.Run(exchange.name, func(t *testing.T) {

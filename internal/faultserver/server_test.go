@@ -65,7 +65,7 @@ func TestServerPlaysAScript(t *testing.T) {
 			faultserver.Repeat("ab", 3)}, 200, "ababab", nil, 1, 0},
 		{"text drips", faultserver.Script{faultserver.ReadRequest,
 			faultserver.Drip("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nyes", time.Microsecond)}, 200, "yes", nil, 1, 0},
-		{"the answer fits the request", faultserver.Script{faultserver.ReadRequest, faultserver.Choose(repeatsBody)}, 200, "hello", nil, 1, 0},
+		{"the response fits the request", faultserver.Script{faultserver.ReadRequest, faultserver.Choose(repeatsBody)}, 200, "hello", nil, 1, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -99,7 +99,7 @@ func excessiveBodies(t *testing.T) []excessiveResponse {
 		ok       = "HTTP/1.1 200 OK\r\nConnection: close\r\n"
 		data     = ok + "\r\n" + `{"success":true,"data":`
 		invalid  = "HTTP/1.1 422 Unprocessable Entity\r\nConnection: close\r\n\r\n"
-		tooLarge = "the answer exceeds the limit of 10485760 bytes"
+		tooLarge = "the response exceeds the limit of 10485760 bytes"
 	)
 	transport, api, decode := new(messaging.TransportError), new(messaging.APIError), new(messaging.DecodeError)
 	unknown, rejected, accepted := messaging.DeliveryUnknown, messaging.DeliveryRejected, messaging.DeliveryAccepted
@@ -119,7 +119,7 @@ func excessiveBodies(t *testing.T) []excessiveResponse {
 		{"an exbibyte that is announced and does not come", scripted.Says(ok + "Content-Length: 1152921504606846976\r\n\r\n{"),
 			transport, io.ErrUnexpectedEOF, "", unknown, 4},
 
-		{"10,001 lists within each other", scripted.Says(ok + "\r\n" + deep), decode, nil, "the answer is", unknown, 4},
+		{"10,001 lists within each other", scripted.Says(ok + "\r\n" + deep), decode, nil, "the response is", unknown, 4},
 		{"10,001 lists within each other as data", scripted.Says(data + deep + `}`), decode, nil, "data", accepted, 4},
 		{"five million lists within each other as data", respondsWithChunks(data, opening, 5_000, closing+`}`), decode, nil, "data", accepted,
 			192},

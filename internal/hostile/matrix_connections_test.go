@@ -362,7 +362,7 @@ func responseBesideError(t *testing.T, server *faultserver.Server) http.RoundTri
 			return nil, err
 		}
 		body := &closingBody{ReadCloser: resp.Body}
-		t.Cleanup(func() { assert.True(t, body.closed.Load(), "the answer is closed") })
+		t.Cleanup(func() { assert.True(t, body.closed.Load(), "the response is closed") })
 		resp.Body = body
 		return resp, errTransport
 	})

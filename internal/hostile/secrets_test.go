@@ -420,7 +420,7 @@ func TestSecretsAreHiddenIfAServerIsNotThere(t *testing.T) {
 		server := faultserver.Start(t, faultserver.Script{faultserver.ReadBytes(1), faultserver.Answer(400, "")})
 		searchEveryCall(t, strings.Replace(server.URL(), "http:", "https:", 1), &http.Transport{})
 	})
-	t.Run("the answer is lost", func(t *testing.T) {
+	t.Run("the response is lost", func(t *testing.T) {
 		server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest})
 		searchEveryCall(t, server.URL(), &http.Transport{DisableKeepAlives: true})
 	})

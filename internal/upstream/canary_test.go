@@ -45,7 +45,7 @@ func newBarePost(t *testing.T, ctx context.Context, address string) *http.Reques
 	return request
 }
 
-// barely sends a request and throws the answer away.
+// barely sends a request and throws the response away.
 func barely(client *http.Client, request *http.Request) (status int, err error) {
 	resp, err := client.Do(request)
 	if err != nil {
@@ -123,7 +123,7 @@ func TestNetHTTPRepeatsAPostWithAnIdempotencyKey(t *testing.T) {
 
 // net/http leaves Authorization behind when a redirect leads to another host, and
 // takes X-Authorization, where the API key is, along. A 303 after a POST turns it
-// into a GET, so that the answer of the other host passes for that of the send.
+// into a GET, so that the response of the other host passes for that of the send.
 // This package follows no redirect.
 func TestNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
 	elsewhere := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(200, scripted.Success)})
