@@ -221,8 +221,8 @@ func TestFailuresHaveTheExpectedErrors(t *testing.T) {
 	assert.Len(t, apiErr.Fields, 500)
 }
 
-func TestResultsAreShownInTheREADME(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
+func TestResultsAreShownInTheReadme(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	table, err := os.ReadFile(filepath.Join("results", report.Table))
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/measure"
 )
 
-// Table is the name of the file that contains the table of the SDK's README.
+// Table is the name of the file that contains the table of the README.
 const Table = "table.md"
 
 // Write writes results.json, the table and the charts to a directory. It creates

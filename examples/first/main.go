@@ -1,0 +1,41 @@
+// First triggers one event, and says what to do if that fails. It is the program at
+// the start of the README.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	"github.com/messaging-go/messaging"
+)
+
+func main() {
+	client, err := messaging.NewClient(os.Getenv("MESSAGING_BASE_URL"), os.Getenv("MESSAGING_API_KEY"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+
+	_, err = client.Events.Trigger(ctx, messaging.EventTriggerParams{
+		EventID: os.Getenv("MESSAGING_EVENT_ID"),
+		Email:   "ada@example.com",
+		Values:  map[string]any{"order": "A-1001", "shipped_at": time.Now()},
+	})
+	switch delivery := messaging.DeliveryOf(err); {
+	case delivery == messaging.DeliveryAccepted:
+		fmt.Println("done")
+	case messaging.Retryable(err):
+		fmt.Println("queue it again:", err)
+	case delivery == messaging.DeliveryUnknown:
+		fmt.Println("put it aside, somebody has to find out:", err)
+	case errors.Is(err, messaging.ErrValidation):
+		fmt.Println("fix the request:", err)
+	default:
+		fmt.Println("keep it, and look at the key, the base URL, the host:", err)
+	}
+}
