@@ -170,7 +170,7 @@ func TestTransportThatReplacesTheDefaultOneIsUsedUnchanged(t *testing.T) {
 func TestTransportOfTheClientLosesOneCallToASilentConnection(t *testing.T) {
 	const calls = 130
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Hang},
-		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(http.StatusOK, scripted.Success))})
+		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Respond(http.StatusOK, scripted.Success))})
 	client, err := messaging.NewClient(server.URL(), scripted.SecretKey, messaging.WithAttemptTimeout(300*time.Millisecond))
 	require.NoError(t, err)
 	var unknown atomic.Int32

@@ -1,10 +1,7 @@
 package chaos_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -12,12 +9,10 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,26 +21,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/faultserver"
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// The chaos tests send thousands of calls to a service that treats each of them
-// at random, through callers that lose patience at random, and then hold what
-// every call was told against what the service really did.
+// TestChaosKeepsEveryPromise sends thousands of calls, whose contexts end at random,
+// to a service that treats each request at random. Then it compares the outcome of
+// every call with what the service has carried out.
 //
-// MESSAGING_CHAOS_CALLS asks for more calls, and MESSAGING_CHAOS_SEED makes the
-// dice of an earlier run fall again.
-
+// MESSAGING_CHAOS_CALLS sets the number of calls, and MESSAGING_CHAOS_SEED repeats
+// the random numbers of an earlier run.
 func TestChaosKeepsEveryPromise(t *testing.T) {
 	t.Run("over HTTP/1.1", func(t *testing.T) { runChaos(t, overHTTP1) })
 	t.Run("over HTTP/2", func(t *testing.T) { runChaos(t, overHTTP2) })
 }
 
-func runChaos(t *testing.T, protocol chaosProtocol) {
+func runChaos(t *testing.T, protocol func(act faultserver.Step) chaosProtocol) {
 	const fewest = 2000 // below, chance alone decides over what is seen
 	calls := max(fewest, int(numberFrom(t, "MESSAGING_CHAOS_CALLS", fewest)))
 	seed := numberFrom(t, "MESSAGING_CHAOS_SEED", rand.Uint64N(1_000_000))
@@ -66,7 +59,7 @@ func runChaos(t *testing.T, protocol chaosProtocol) {
 	for _, outcome := range slices.Sorted(maps.Keys(told)) {
 		t.Logf("%6d × %s", told[outcome], outcome)
 	}
-	for _, fate := range protocol.fates {
+	for _, fate := range service.fates {
 		assert.Positive(t, service.played[fate.name], "this never happened: %s", fate.name)
 	}
 	for _, outcome := range []string{
@@ -199,160 +192,213 @@ func chaosContext(ctx context.Context, random *rand.Rand) (context.Context, cont
 
 // chaosProtocol is one way for requests to reach the service.
 type chaosProtocol struct {
-	scheme string
-	tls    bool
-	serve  func(*chaosService, net.Conn)
-	fates  []chaosFate
+	start func(tb testing.TB, scripts ...faultserver.Script) *faultserver.Server
+	// serve plays the step for each request of a connection.
+	serve func(request faultserver.Step) faultserver.Step
+	fates []chaosFate
+	http2 bool
 }
 
 // chaosFate is what may become of a request, and how often, among the others.
 type chaosFate struct {
 	name  string
 	often int
-	steps []chaosStep
+	steps faultserver.Script
 }
 
-type chaosStep func(*chaosVisit) error
-
-// chaosVisit is a request on its way through its fate.
-type chaosVisit struct {
-	chaosRequest
-	service *chaosService
-	fate    string
-	call    int
+// overHTTP1 adds faults below HTTP: bytes that are missing or not HTTP, and
+// connections that end in any state.
+func overHTTP1(act faultserver.Step) chaosProtocol {
+	read, closes := faultserver.ReadRequest, faultserver.Close
+	broken := func(steps ...faultserver.Step) faultserver.Script { return append(steps, faultserver.Reset) }
+	written := func(text string) faultserver.Script {
+		return faultserver.Script{read, act, faultserver.Write(text), closes}
+	}
+	return chaosProtocol{
+		start: faultserver.Start,
+		serve: func(request faultserver.Step) faultserver.Step {
+			return faultserver.Forever(faultserver.Await, request)
+		},
+		fates: append(commonFates(act, faultserver.Reset),
+			chaosFate{"broken before anything was read", 3, broken()},
+			chaosFate{"broken when half of the head was read", 3, broken(faultserver.ReadBytes(40))},
+			chaosFate{"broken within the body", 3, broken(faultserver.ReadHead, faultserver.ReadBytes(10))},
+			chaosFate{"carried out, and the connection closed", 3, faultserver.Script{read, act, closes}},
+			chaosFate{"carried out, answered, and not kept alive", 4,
+				faultserver.Script{read, act, faultserver.Respond(200, scripted.Success), closes}},
+			chaosFate{"carried out, and answered in another protocol", 2, written("SSH-2.0-OpenSSH_9.6\r\n\r\n")},
+			chaosFate{"carried out, and answered by half a status line", 2, written("HTTP/1.1 20")},
+			chaosFate{"carried out, and answered with two lengths", 2,
+				written("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   ")},
+		),
+	}
 }
 
-// chaosRequest is a request as a server sees it, over either protocol.
-type chaosRequest interface {
-	// receive reads the request to its end.
-	receive() (body []byte, err error)
-	answer(status int, header http.Header, body string) error
-	// beginToAnswer announces more than the given body.
-	beginToAnswer(body string) error
-	// breakOff ends the request without another word.
-	breakOff() error
-	// outwait says nothing until the client has gone.
-	outwait() error
+// overHTTP2 adds the frames with which HTTP/2 ends a request, each before and after
+// it was carried out. Some of them claim that it was not carried out, and some
+// servers do so wrongly.
+func overHTTP2(act faultserver.Step) chaosProtocol {
+	read := faultserver.ReadRequest
+	fates := commonFates(act, faultserver.ResetStream(http2.ErrCodeInternal))
+	add := func(name string, often int, end faultserver.Step) {
+		fates = append(fates, chaosFate{name, often, faultserver.Script{read, end}},
+			chaosFate{"carried out, and " + name, often, faultserver.Script{read, act, end}})
+	}
+	for _, code := range []http2.ErrCode{
+		http2.ErrCodeProtocol, http2.ErrCodeRefusedStream, http2.ErrCodeCancel, http2.ErrCodeEnhanceYourCalm,
+	} {
+		add("reset with "+code.String(), 2, faultserver.ResetStream(code))
+	}
+	// These end the other requests on the connection, too.
+	add("said not to have been seen", 1, faultserver.GoAway(http2.ErrCodeNo, true))
+	add("lost with its connection", 1, faultserver.Reset)
+	fates = append(fates, chaosFate{"carried out, said to be the last one, and answered", 2,
+		faultserver.Script{read, act, faultserver.GoAway(http2.ErrCodeNo, false), faultserver.Respond(200, scripted.Success)}})
+	return chaosProtocol{
+		start: faultserver.StartHTTP2,
+		serve: func(request faultserver.Step) faultserver.Step { return faultserver.Streams(request) },
+		fates: fates,
+		http2: true,
+	}
 }
 
-var errChaosOver = errors.New("there is nothing left to say")
-
-// commonFates is what can become of a request over any protocol. A service that
-// refuses with 429 or success false did nothing: that much has to be believed.
-func commonFates() []chaosFate {
+// commonFates is what may become of a request over any protocol: act carries it out,
+// and end ends it without a response. A service that refuses with 429 or success
+// false has carried out nothing; the client has to rely on that.
+func commonFates(act, end faultserver.Step) []chaosFate {
 	const (
 		yes        = `{"success":true,"data":{"id":"e-1"},"message":"Done"}`
 		unreadable = `{"success":true,"data":[1],"message":"Done"}`
 		login      = "<html>Log in</html>"
 	)
-	read, act, breakOff, outwait := (*chaosVisit).read, (*chaosVisit).act, (*chaosVisit).breakOff, (*chaosVisit).outwait
-	answer, begin := chaosAnswer, chaosBeginning
-	redirect := []string{"Location", "/v1/elsewhere"}
+	read, respond, begin, hang := faultserver.ReadRequest, faultserver.Respond, faultserver.RespondPartly, faultserver.Hang
 	fates := []chaosFate{
-		{"carried out, and answered", 40, []chaosStep{read, act, answer(200, yes)}},
-		{"carried out, and answered 202", 2, []chaosStep{read, act, answer(202, yes)}},
-		{"carried out, and answered in full beyond what can be read", 4, []chaosStep{read, act, answer(200, unreadable)}},
-		{"carried out, and the response lost", 4, []chaosStep{read, act, breakOff}},
-		{"lost after it was read", 3, []chaosStep{read, breakOff}},
-		{"carried out, and answered too late", 1, []chaosStep{read, act, outwait}},
-		{"never answered", 1, []chaosStep{read, outwait}},
-		{"carried out, and the response cut short", 3, []chaosStep{read, act, begin(`{"success":tr`), breakOff}},
-		{"carried out, and the response whole but for its end", 3, []chaosStep{read, act, begin(yes), breakOff}},
-		{"carried out, and answered by half a document", 2, []chaosStep{read, act, answer(200, `{"success":tr`)}},
-		{"not carried out, and answered by a login page", 2, []chaosStep{read, answer(200, login)}},
-		{"carried out, and answered by a login page", 2, []chaosStep{read, act, answer(200, login)}},
-		{"refused with success false", 3, []chaosStep{read, answer(200, scripted.Failure)}},
-		{"refused with 422", 3, []chaosStep{read, answer(422, scripted.Failure)}},
-		{"refused with 429", 4, []chaosStep{read, answer(429, scripted.Failure, "Retry-After", "0")}},
+		{"carried out, and answered", 40, faultserver.Script{read, act, respond(200, yes)}},
+		{"carried out, and answered 202", 2, faultserver.Script{read, act, respond(202, yes)}},
+		{"carried out, and answered with data that can't be decoded", 4, faultserver.Script{read, act, respond(200, unreadable)}},
+		{"carried out, and the response lost", 4, faultserver.Script{read, act, end}},
+		{"lost after it was read", 3, faultserver.Script{read, end}},
+		{"carried out, and never answered", 1, faultserver.Script{read, act, hang}},
+		{"never answered", 1, faultserver.Script{read, hang}},
+		{"carried out, and the response cut short", 3, faultserver.Script{read, act, begin(200, `{"success":tr`), end}},
+		{"carried out, and the response complete but for its end", 3, faultserver.Script{read, act, begin(200, yes), end}},
+		{"carried out, and answered by half a document", 2, faultserver.Script{read, act, respond(200, `{"success":tr`)}},
+		{"not carried out, and answered by a login page", 2, faultserver.Script{read, respond(200, login)}},
+		{"carried out, and answered by a login page", 2, faultserver.Script{read, act, respond(200, login)}},
+		{"refused with success false", 3, faultserver.Script{read, respond(200, scripted.Failure)}},
+		{"refused with 422", 3, faultserver.Script{read, respond(422, scripted.Failure)}},
+		{"refused with 429", 4, faultserver.Script{read, respond(429, scripted.Failure, "Retry-After: 0")}},
+	}
+	either := func(name string, often int, respond faultserver.Step) {
+		fates = append(fates, chaosFate{name, often, faultserver.Script{read, respond}},
+			chaosFate{"carried out, and " + name, often, faultserver.Script{read, act, respond}})
 	}
 	for _, status := range []int{500, 502, 503} {
-		fates = append(fates,
-			chaosFate{fmt.Sprint(status), 2, []chaosStep{read, answer(status, login, "Retry-After", "0")}},
-			chaosFate{fmt.Sprint("carried out, and answered ", status), 2, []chaosStep{read, act, answer(status, login, "Retry-After", "0")}})
+		either(fmt.Sprint("answered ", status), 2, respond(status, login, "Retry-After: 0"))
 	}
 	for _, status := range []int{301, 303, 307, 308} {
-		fates = append(fates,
-			chaosFate{fmt.Sprint("redirected with ", status), 1, []chaosStep{read, answer(status, "", redirect...)}},
-			chaosFate{fmt.Sprint("carried out, and redirected with ", status), 1, []chaosStep{read, act, answer(status, "", redirect...)}})
+		either(fmt.Sprint("redirected with ", status), 1, respond(status, "", "Location: /v1/elsewhere"))
 	}
 	return fates
 }
 
-// chaosService carries out requests, or does not, and keeps the books.
+// chaosService carries out requests, or does not, and counts both.
 type chaosService struct {
+	*faultserver.Server
 	chaosProtocol
-	listener net.Listener
 	nowhere  string // an address that refuses connections
 	running  sync.WaitGroup
 	stopping chan struct{}
-	stop     func() // so that what is still on its way is carried out
+	stop     func() // waits until nothing is in flight
 
-	mu          sync.Mutex
-	random      *rand.Rand
-	deck        []chaosFate // what is still to be dealt
-	outage      int         // dials that are still to be refused
-	connections []net.Conn
-	stopped     bool
-	carriedOut  map[int]int
-	met         map[int][]string // the fates of each call
-	played      map[string]int   // how often each fate
+	mu         sync.Mutex
+	random     *rand.Rand
+	deck       []chaosFate // what is still to be dealt
+	outage     int         // dials that are still to be refused
+	carriedOut map[int]int
+	met        map[int][]string // the fates of each call
+	played     map[string]int   // how often each fate
 }
 
-func startChaosService(t *testing.T, seed uint64, protocol chaosProtocol) *chaosService {
+func startChaosService(t *testing.T, seed uint64, protocol func(act faultserver.Step) chaosProtocol) *chaosService {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	if protocol.tls {
-		lender := httptest.NewTLSServer(nil)
-		listener = tls.NewListener(listener, &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: []string{"h2"}})
-		lender.Close()
-	}
-	s := &chaosService{chaosProtocol: protocol, listener: listener, stopping: make(chan struct{}), nowhere: faultserver.ClosedAddress(t),
-		random: rand.New(rand.NewPCG(seed, seed)), carriedOut: map[int]int{}, met: map[int][]string{}, played: map[string]int{}}
-	s.stop = sync.OnceFunc(s.end)
-	s.running.Go(s.accept)
+	s := &chaosService{stopping: make(chan struct{}), nowhere: faultserver.ClosedAddress(t), random: rand.New(rand.NewPCG(seed, seed)),
+		carriedOut: map[int]int{}, met: map[int][]string{}, played: map[string]int{}}
+	s.chaosProtocol = protocol(s.act)
+	s.Server = s.start(t, faultserver.Script{s.acceptOrReset, s.serve(s.playFate)})
+	s.stop = sync.OnceFunc(func() {
+		close(s.stopping)
+		s.Stop()
+		s.running.Wait()
+	})
 	t.Cleanup(s.stop)
 	return s
 }
 
-func (s *chaosService) end() {
-	close(s.stopping)
-	_ = s.listener.Close()
-	s.mu.Lock()
-	s.stopped = true
-	for _, conn := range s.connections {
-		_ = conn.Close()
+// acceptOrReset resets some connections at once.
+func (s *chaosService) acceptOrReset(c *faultserver.Connection) error {
+	if s.roll(20) == 0 {
+		return faultserver.Reset(c)
 	}
-	s.mu.Unlock()
-	s.running.Wait()
+	return nil
 }
 
-func (s *chaosService) accept() {
-	for {
-		conn, err := s.listener.Accept()
-		if err != nil {
-			return
+// playFate leads a request through its fate.
+func (s *chaosService) playFate(c *faultserver.Connection) error {
+	fate := s.draw()
+	var err error
+	for _, step := range fate.steps {
+		if err = step(c); err != nil {
+			break
 		}
-		s.running.Go(func() {
-			defer func() { _ = conn.Close() }()
-			if !s.keep(conn) {
-				return
-			}
-			if s.roll(20) == 0 {
-				resetInChaos(conn)
-				return
-			}
-			s.serve(s, conn)
-		})
 	}
+	if call, ok := callIn(c.Request()); ok {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.met[call] = append(s.met[call], fate.name)
+	}
+	return err
 }
 
-// keep remembers a connection for stop to close, unless it has come too late.
-func (s *chaosService) keep(conn net.Conn) bool {
+// act carries out a request.
+func (s *chaosService) act(c *faultserver.Connection) error {
+	call, ok := callIn(c.Request())
+	if !ok {
+		return errors.New("the request names no call")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.connections = append(s.connections, conn)
-	return !s.stopped
+	s.carriedOut[call]++
+	return nil
+}
+
+var chaosCallID = regexp.MustCompile(`call-(\d+)\.`)
+
+// callIn is the number of the call that a request belongs to.
+func callIn(request faultserver.Request) (call int, ok bool) {
+	id := chaosCallID.FindSubmatch(request.Body)
+	if id == nil {
+		return 0, false
+	}
+	call, err := strconv.Atoi(string(id[1]))
+	return call, err == nil
+}
+
+// draw deals the fates like cards, so that each has its turn.
+func (s *chaosService) draw() chaosFate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.deck) == 0 {
+		for _, fate := range s.fates {
+			s.deck = append(s.deck, slices.Repeat([]chaosFate{fate}, fate.often)...)
+		}
+		s.random.Shuffle(len(s.deck), func(i, j int) { s.deck[i], s.deck[j] = s.deck[j], s.deck[i] })
+	}
+	last := len(s.deck) - 1
+	fate := s.deck[last]
+	s.deck = s.deck[:last]
+	s.played[fate.name]++
+	return fate
 }
 
 // roll throws a die.
@@ -370,18 +416,18 @@ func (s *chaosService) clients(t *testing.T) []*messaging.Client {
 	for i, attempts := range []int{3, 2, 6, 1} {
 		opts := []messaging.Option{messaging.WithAttemptTimeout(500 * time.Millisecond),
 			messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: attempts, MinWait: time.Millisecond, MaxWait: 2 * time.Millisecond})}
-		address := s.scheme + "://" + s.listener.Addr().String()
+		address := s.URL()
 		over := func(change func(http.RoundTripper) http.RoundTripper) {
 			clients = append(clients, scripted.NewClientOver(t, address, &http.Client{Transport: change(s.transport(t))}, opts...))
 		}
 		over(func(inner http.RoundTripper) http.RoundTripper { return inner })
 		over(func(inner http.RoundTripper) http.RoundTripper {
-			return &chaosGivingUp{inner: inner, service: s, random: rand.New(rand.NewPCG(uint64(i), 0))}
+			return &abandoningTransport{inner: inner, service: s, random: rand.New(rand.NewPCG(uint64(i), 0))}
 		})
 		over(func(inner http.RoundTripper) http.RoundTripper {
-			return &chaosGivingUp{inner: inner, service: s, random: rand.New(rand.NewPCG(uint64(i), 1)), detached: true}
+			return &abandoningTransport{inner: inner, service: s, random: rand.New(rand.NewPCG(uint64(i), 1)), detached: true}
 		})
-		if !s.tls { // the transport of the client itself speaks HTTP/1.1
+		if !s.http2 { // the transport of the client itself speaks HTTP/1.1
 			clients = append(clients, scripted.NewClientOnOwnTransport(t, address, s.transport(t), opts...))
 		}
 	}
@@ -391,14 +437,14 @@ func (s *chaosService) clients(t *testing.T) []*messaging.Client {
 func (s *chaosService) transport(t *testing.T) *http.Transport {
 	t.Helper()
 	transport := &http.Transport{DialContext: s.dial, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16,
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+		TLSClientConfig: faultserver.ClientTLS()}
 	t.Cleanup(transport.CloseIdleConnections)
 	return transport
 }
 
-// chaosGivingUp is a transport that gives up on some requests early, and goes on
-// sending them: until the attempt is cancelled, or where it is detached, even then.
-type chaosGivingUp struct {
+// abandoningTransport gives up on some requests early, and goes on sending them:
+// until the attempt is cancelled, or longer if it is detached.
+type abandoningTransport struct {
 	inner    http.RoundTripper
 	service  *chaosService
 	detached bool
@@ -407,7 +453,7 @@ type chaosGivingUp struct {
 	random *rand.Rand
 }
 
-func (g *chaosGivingUp) RoundTrip(req *http.Request) (*http.Response, error) {
+func (g *abandoningTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	g.mu.Lock()
 	patience := time.Duration(g.random.IntN(3000)) * time.Microsecond
 	g.mu.Unlock()
@@ -467,318 +513,4 @@ func (s *chaosService) dial(ctx context.Context, network, address string) (net.C
 		address = s.nowhere
 	}
 	return new(net.Dialer).DialContext(ctx, network, address)
-}
-
-// play leads a request through its fate.
-func (s *chaosService) play(r chaosRequest) error {
-	fate := s.draw()
-	visit := &chaosVisit{chaosRequest: r, service: s, fate: fate.name, call: -1}
-	for _, step := range fate.steps {
-		if err := step(visit); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// draw deals the fates like cards, so that each has its turn.
-func (s *chaosService) draw() chaosFate {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.deck) == 0 {
-		for _, fate := range s.fates {
-			s.deck = append(s.deck, slices.Repeat([]chaosFate{fate}, fate.often)...)
-		}
-		s.random.Shuffle(len(s.deck), func(i, j int) { s.deck[i], s.deck[j] = s.deck[j], s.deck[i] })
-	}
-	last := len(s.deck) - 1
-	fate := s.deck[last]
-	s.deck = s.deck[:last]
-	s.played[fate.name]++
-	return fate
-}
-
-var chaosCallID = regexp.MustCompile(`call-(\d+)\.`)
-
-func (v *chaosVisit) read() error {
-	body, err := v.receive()
-	if err != nil {
-		return err
-	}
-	id := chaosCallID.FindSubmatch(body)
-	if id == nil {
-		return errors.New("the request names no call")
-	}
-	v.call, _ = strconv.Atoi(string(id[1]))
-	v.service.mu.Lock()
-	defer v.service.mu.Unlock()
-	v.service.met[v.call] = append(v.service.met[v.call], v.fate)
-	return nil
-}
-
-func (v *chaosVisit) act() error {
-	v.service.mu.Lock()
-	defer v.service.mu.Unlock()
-	v.service.carriedOut[v.call]++
-	return nil
-}
-
-func chaosAnswer(status int, body string, header ...string) chaosStep {
-	fields := http.Header{}
-	for i := 0; i < len(header); i += 2 {
-		fields.Set(header[i], header[i+1])
-	}
-	return func(v *chaosVisit) error { return v.answer(status, fields, body) }
-}
-
-func chaosBeginning(body string) chaosStep {
-	return func(v *chaosVisit) error { return v.beginToAnswer(body) }
-}
-
-func resetInChaos(conn net.Conn) {
-	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn()
-	}
-	_ = conn.(*net.TCPConn).SetLinger(0)
-	_ = conn.Close()
-}
-
-// overHTTP1 adds what happens below HTTP: bytes that are missing, or are none of
-// HTTP's, and connections that end in any state.
-var overHTTP1 = chaosProtocol{scheme: "http", serve: serveChaosHTTP1, fates: append(commonFates(),
-	chaosFate{"broken before anything was read", 3, []chaosStep{onConnection(breakConnection)}},
-	chaosFate{"broken when half of the head was read", 3, []chaosStep{onConnection(readBytes(40)), onConnection(breakConnection)}},
-	chaosFate{"broken within the body", 3, []chaosStep{onConnection(readHead), onConnection(readBytes(10)), onConnection(breakConnection)}},
-	chaosFate{"carried out, and the connection closed in good order",
-		3, []chaosStep{(*chaosVisit).read, (*chaosVisit).act, onConnection(closeConnection)}},
-	chaosFate{"carried out, answered, and not kept alive", 4, []chaosStep{(*chaosVisit).read, (*chaosVisit).act,
-		chaosAnswer(200, scripted.Success), onConnection(closeConnection)}},
-	chaosFate{"carried out, and answered in another protocol", 2, []chaosStep{(*chaosVisit).read, (*chaosVisit).act,
-		onConnection(writeBytes("SSH-2.0-OpenSSH_9.6\r\n\r\n")), onConnection(closeConnection)}},
-	chaosFate{"carried out, and answered by half a status line", 2, []chaosStep{(*chaosVisit).read, (*chaosVisit).act,
-		onConnection(writeBytes("HTTP/1.1 20")), onConnection(closeConnection)}},
-	chaosFate{"carried out, and answered with two lengths", 2, []chaosStep{(*chaosVisit).read, (*chaosVisit).act,
-		onConnection(writeBytes("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   ")), onConnection(closeConnection)}},
-)}
-
-// chaosHTTP1 is a connection that carries one request after the other.
-type chaosHTTP1 struct {
-	net.Conn
-	reader *bufio.Reader
-}
-
-func serveChaosHTTP1(s *chaosService, conn net.Conn) {
-	c := &chaosHTTP1{conn, bufio.NewReader(conn)}
-	for {
-		if _, err := c.reader.Peek(1); err != nil || s.play(c) != nil {
-			return
-		}
-	}
-}
-
-func (c *chaosHTTP1) receive() ([]byte, error) {
-	request, err := http.ReadRequest(c.reader)
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(request.Body)
-}
-
-func (c *chaosHTTP1) answer(status int, header http.Header, body string) error {
-	return c.write(status, header, len(body), body)
-}
-
-func (c *chaosHTTP1) beginToAnswer(body string) error { return c.write(200, nil, len(body)+100, body) }
-
-func (c *chaosHTTP1) write(status int, header http.Header, length int, body string) error {
-	var answer bytes.Buffer
-	fmt.Fprintf(&answer, "HTTP/1.1 %d Status\r\nContent-Length: %d\r\n", status, length)
-	_ = header.Write(&answer)
-	fmt.Fprintf(&answer, "\r\n%s", body)
-	_, err := answer.WriteTo(c.Conn)
-	return err
-}
-
-func (c *chaosHTTP1) breakOff() error { return breakConnection(c) }
-
-func (c *chaosHTTP1) outwait() error {
-	_, _ = io.Copy(io.Discard, c.reader)
-	return errChaosOver
-}
-
-// onConnection is a step that goes below HTTP.
-func onConnection(step func(*chaosHTTP1) error) chaosStep {
-	return func(v *chaosVisit) error { return step(v.chaosRequest.(*chaosHTTP1)) }
-}
-
-func breakConnection(c *chaosHTTP1) error {
-	resetInChaos(c.Conn)
-	return errChaosOver
-}
-
-func closeConnection(c *chaosHTTP1) error {
-	_ = c.Close()
-	return errChaosOver
-}
-
-func readHead(c *chaosHTTP1) error {
-	_, err := http.ReadRequest(c.reader)
-	return err
-}
-
-func readBytes(n int) func(*chaosHTTP1) error {
-	return func(c *chaosHTTP1) error {
-		_, err := c.reader.Discard(n)
-		return err
-	}
-}
-
-func writeBytes(text string) func(*chaosHTTP1) error {
-	return func(c *chaosHTTP1) error {
-		_, err := io.WriteString(c.Conn, text)
-		return err
-	}
-}
-
-// overHTTP2 adds the ways of HTTP/2 to break off a request, each before and after
-// it was carried out. Some of them say that it was not, and some servers lie.
-var overHTTP2 = chaosProtocol{scheme: "https", tls: true, serve: serveChaosHTTP2, fates: append(commonFates(), http2Fates()...)}
-
-func http2Fates() []chaosFate {
-	read, act := (*chaosVisit).read, (*chaosVisit).act
-	var fates []chaosFate
-	add := func(name string, often int, breakOff func(*chaosStream) error) {
-		last := onStream(breakOff)
-		fates = append(fates, chaosFate{name, often, []chaosStep{read, last}},
-			chaosFate{"carried out, and " + name, often, []chaosStep{read, act, last}})
-	}
-	for _, code := range []http2.ErrCode{http2.ErrCodeProtocol, http2.ErrCodeRefusedStream, http2.ErrCodeCancel,
-		http2.ErrCodeEnhanceYourCalm} {
-		add("broken off with "+code.String(), 2, func(s *chaosStream) error { return s.reset(code) })
-	}
-	// These take the other requests on the connection with them.
-	add("said not to have been seen", 1, func(s *chaosStream) error { return s.goAway(0) })
-	add("lost with its connection", 1, func(s *chaosStream) error {
-		resetInChaos(s.conn)
-		return errChaosOver
-	})
-	last := onStream(func(s *chaosStream) error { return s.goAway(s.id) })
-	return append(fates, chaosFate{"carried out, said to be the last one, and answered", 2,
-		[]chaosStep{read, act, last, chaosAnswer(200, scripted.Success)}})
-}
-
-// onStream is a step that goes below HTTP.
-func onStream(step func(*chaosStream) error) chaosStep {
-	return func(v *chaosVisit) error { return step(v.chaosRequest.(*chaosStream)) }
-}
-
-// chaosHTTP2 is a connection that carries many requests at once.
-type chaosHTTP2 struct {
-	conn    net.Conn
-	service *chaosService
-	streams map[uint32]*chaosStream
-
-	mu     sync.Mutex // for writing
-	framer *http2.Framer
-}
-
-// chaosStream is one of them.
-type chaosStream struct {
-	*chaosHTTP2
-	id   uint32
-	body []byte
-	gone context.Context // done when the client has gone
-	end  context.CancelFunc
-}
-
-func serveChaosHTTP2(s *chaosService, conn net.Conn) {
-	if _, err := io.CopyN(io.Discard, conn, int64(len(http2.ClientPreface))); err != nil {
-		return
-	}
-	alive, end := context.WithCancel(context.Background())
-	defer end()
-	c := &chaosHTTP2{conn: conn, service: s, streams: map[uint32]*chaosStream{}, framer: http2.NewFramer(conn, conn)}
-	err := c.write(func() error { return c.framer.WriteSettings() })
-	for err == nil {
-		var frame http2.Frame
-		if frame, err = c.framer.ReadFrame(); err == nil {
-			err = c.handle(alive, frame)
-		}
-	}
-}
-
-func (c *chaosHTTP2) handle(alive context.Context, frame http2.Frame) error {
-	stream := c.streams[frame.Header().StreamID]
-	switch frame := frame.(type) {
-	case *http2.SettingsFrame:
-		if !frame.IsAck() {
-			return c.write(c.framer.WriteSettingsAck)
-		}
-	case *http2.PingFrame:
-		if !frame.IsAck() {
-			return c.write(func() error { return c.framer.WritePing(true, frame.Data) })
-		}
-	case *http2.HeadersFrame:
-		stream = &chaosStream{chaosHTTP2: c, id: frame.StreamID}
-		stream.gone, stream.end = context.WithCancel(alive)
-		c.streams[frame.StreamID] = stream
-	case *http2.RSTStreamFrame:
-		if stream != nil {
-			stream.end()
-		}
-	case *http2.DataFrame:
-		stream.body = append(stream.body, frame.Data()...)
-		if frame.StreamEnded() {
-			c.service.running.Go(func() { _ = c.service.play(stream) })
-		}
-		if length := frame.Header().Length; length > 0 { // the client sends no more than it is allowed to
-			return c.write(func() error { return c.framer.WriteWindowUpdate(0, length) })
-		}
-	}
-	return nil
-}
-
-func (c *chaosHTTP2) write(frame func() error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return frame()
-}
-
-func (s *chaosStream) receive() ([]byte, error) { return s.body, nil }
-
-func (s *chaosStream) answer(status int, header http.Header, body string) error {
-	return s.respond(status, header, body, true)
-}
-
-func (s *chaosStream) beginToAnswer(body string) error { return s.respond(200, nil, body, false) }
-
-func (s *chaosStream) respond(status int, header http.Header, body string, whole bool) error {
-	var block bytes.Buffer
-	encoder := hpack.NewEncoder(&block)
-	_ = encoder.WriteField(hpack.HeaderField{Name: ":status", Value: strconv.Itoa(status), Sensitive: true})
-	for name, values := range header {
-		_ = encoder.WriteField(hpack.HeaderField{Name: strings.ToLower(name), Value: values[0], Sensitive: true})
-	}
-	return s.write(func() error {
-		head := http2.HeadersFrameParam{StreamID: s.id, BlockFragment: block.Bytes(), EndHeaders: true}
-		if err := s.framer.WriteHeaders(head); err != nil {
-			return err
-		}
-		return s.framer.WriteData(s.id, whole, []byte(body))
-	})
-}
-
-func (s *chaosStream) breakOff() error { return s.reset(http2.ErrCodeInternal) }
-
-func (s *chaosStream) reset(code http2.ErrCode) error {
-	return s.write(func() error { return s.framer.WriteRSTStream(s.id, code) })
-}
-
-func (s *chaosStream) goAway(last uint32) error {
-	return s.write(func() error { return s.framer.WriteGoAway(last, http2.ErrCodeNo, nil) })
-}
-
-func (s *chaosStream) outwait() error {
-	<-s.gone.Done()
-	return errChaosOver
 }

@@ -2,167 +2,166 @@ package faultserver
 
 import (
 	"bytes"
-	"crypto/tls"
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
-	"testing"
+	"strings"
+	"sync"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
 
-// Script2 is what happens to each request on an HTTP/2 connection.
-type Script2 []Step2
+// Streams speaks HTTP/2 on the connection, and plays the steps for each request,
+// all requests at the same time. A step that fails ends the request alone; Close
+// and Reset end the connection.
+func Streams(steps ...Step) Step {
+	return func(c *Connection) error {
+		if _, err := io.CopyN(io.Discard, c.net, int64(len(http2.ClientPreface))); err != nil {
+			return err
+		}
+		alive, end := context.WithCancel(context.Background())
+		defer end()
+		s := &streams{connection: c, script: steps, alive: alive, open: map[uint32]*stream{}, framer: http2.NewFramer(c.net, c.net)}
+		s.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+		err := s.write(func(f *http2.Framer) error { return f.WriteSettings() })
+		for err == nil {
+			var frame http2.Frame
+			if frame, err = s.framer.ReadFrame(); err == nil {
+				err = s.handle(frame)
+			}
+		}
+		return err
+	}
+}
 
-// Step2 is one line of a Script2.
-type Step2 func(*Stream) error
+// streams is a connection that carries many requests at once.
+type streams struct {
+	connection *Connection
+	script     Script
+	alive      context.Context // until the connection ends
+	open       map[uint32]*stream
 
-// Stream is a request that has been read to its end, and its connection.
-type Stream struct {
-	server  *Server
-	conn    *tls.Conn
-	framer  *http2.Framer
+	mu     sync.Mutex // for writing
+	framer *http2.Framer
+}
+
+// stream is one of these requests.
+type stream struct {
+	*streams
 	id      uint32
 	request Request
+	alive   context.Context // until the client resets the stream, or the connection ends
+	end     context.CancelFunc
 }
 
-// StartHTTP2 starts a server that speaks HTTP/2 over TLS. The first connection
-// plays the first script for each of its requests, and so on; the last script
-// is played on every connection that follows.
-func StartHTTP2(tb testing.TB, scripts ...Script2) *Server {
-	tb.Helper()
-	lines := make([]Script, len(scripts))
-	for i, script := range scripts {
-		lines[i] = Script{serveHTTP2(script)}
-	}
-	return start(tb, tls.NewListener(listen(tb, "127.0.0.1:0"), serverTLS("h2")), "https", lines)
+func (s *streams) write(frames func(*http2.Framer) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return frames(s.framer)
 }
 
-func serveHTTP2(script Script2) Step {
-	return func(c *Connection) error {
-		conn, ok := c.net.(*tls.Conn)
-		if !ok {
-			return errors.New("not a TLS connection")
+func (s *streams) handle(frame http2.Frame) error {
+	stream := s.open[frame.Header().StreamID]
+	switch frame := frame.(type) {
+	case *http2.SettingsFrame:
+		if !frame.IsAck() {
+			return s.write((*http2.Framer).WriteSettingsAck)
 		}
-		preface := make([]byte, len(http2.ClientPreface))
-		if _, err := io.ReadFull(conn, preface); err != nil {
-			return err
+	case *http2.PingFrame:
+		if !frame.IsAck() {
+			return s.write(func(f *http2.Framer) error { return f.WritePing(true, frame.Data) })
 		}
-		framer := http2.NewFramer(conn, conn)
-		framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
-		if err := framer.WriteSettings(); err != nil {
-			return err
+	case *http2.RSTStreamFrame:
+		if stream != nil {
+			stream.end()
 		}
-		streams := &streams{server: c.server, conn: conn, framer: framer, open: map[uint32]*Stream{}}
-		for {
-			stream, err := streams.next()
-			if err != nil {
-				return err
+	case *http2.MetaHeadersFrame:
+		stream = s.begin(frame)
+		s.open[stream.id] = stream
+		if frame.StreamEnded() {
+			stream.play()
+		}
+	case *http2.DataFrame:
+		if stream != nil {
+			stream.request.Body = append(stream.request.Body, frame.Data()...)
+			if frame.StreamEnded() {
+				stream.play()
 			}
-			c.server.record(&c.server.requests, stream.request)
-			for _, step := range script {
-				if err := step(stream); err != nil {
-					return err
-				}
-			}
 		}
-	}
-}
-
-// streams reads frames until a request is complete.
-type streams struct {
-	server *Server
-	conn   *tls.Conn
-	framer *http2.Framer
-	open   map[uint32]*Stream
-}
-
-func (s *streams) next() (*Stream, error) {
-	for {
-		frame, err := s.framer.ReadFrame()
-		if err != nil {
-			return nil, err
-		}
-		ended := false
-		switch frame := frame.(type) {
-		case *http2.SettingsFrame:
-			if !frame.IsAck() {
-				err = s.framer.WriteSettingsAck()
-			}
-		case *http2.PingFrame:
-			if !frame.IsAck() {
-				err = s.framer.WritePing(true, frame.Data)
-			}
-		case *http2.MetaHeadersFrame:
-			s.open[frame.StreamID] = s.begin(frame)
-			ended = frame.StreamEnded()
-		case *http2.DataFrame:
-			if stream := s.open[frame.StreamID]; stream != nil {
-				stream.request.Body = append(stream.request.Body, frame.Data()...)
-			}
-			ended = frame.StreamEnded()
-		}
-		if err != nil {
-			return nil, err
-		}
-		if stream := s.open[frame.Header().StreamID]; ended && stream != nil {
-			delete(s.open, stream.id)
-			return stream, nil
+		if length := frame.Header().Length; length > 0 { // lets the client send more
+			return s.write(func(f *http2.Framer) error { return f.WriteWindowUpdate(0, length) })
 		}
 	}
-}
-
-func (s *streams) begin(frame *http2.MetaHeadersFrame) *Stream {
-	request := Request{Method: frame.PseudoValue("method"), Target: frame.PseudoValue("path"), Header: http.Header{}}
-	for _, field := range frame.RegularFields() {
-		request.Header.Add(field.Name, field.Value)
-	}
-	return &Stream{server: s.server, conn: s.conn, framer: s.framer, id: frame.StreamID, request: request}
-}
-
-// Act2 carries out the request.
-func Act2(s *Stream) error {
-	s.server.record(&s.server.acted, s.request)
 	return nil
 }
 
-// ResetStream breaks off the request with an error code.
-func ResetStream(code http2.ErrCode) Step2 {
-	return func(s *Stream) error { return s.framer.WriteRSTStream(s.id, code) }
+func (s *streams) begin(frame *http2.MetaHeadersFrame) *stream {
+	begun := &stream{streams: s, id: frame.StreamID}
+	begun.alive, begun.end = context.WithCancel(s.alive)
+	begun.request = Request{Method: frame.PseudoValue("method"), Target: frame.PseudoValue("path"), Header: http.Header{}}
+	for _, field := range frame.RegularFields() {
+		begun.request.Header.Add(field.Name, field.Value)
+	}
+	return begun
 }
 
-// GoAway ends the connection, and claims to have seen nothing of the requests
-// that came after the last one named: with before set, nothing of this one.
-func GoAway(code http2.ErrCode, before bool) Step2 {
-	return func(s *Stream) error {
-		last := s.id
+// play plays the script for a request that has arrived.
+func (s *stream) play() {
+	c := s.connection
+	c.server.running.Go(func() { s.script.play(&Connection{server: c.server, net: c.net, stream: s}) })
+}
+
+// respond writes a response, without its end where it is not complete.
+func (s *stream) respond(status int, body string, headers []string, complete bool) error {
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	field := func(name, value string) error {
+		return encoder.WriteField(hpack.HeaderField{Name: name, Value: value, Sensitive: true}) // which is never indexed
+	}
+	err := field(":status", strconv.Itoa(status))
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		err = errors.Join(err, field(strings.ToLower(name), value))
+	}
+	if err != nil {
+		return err
+	}
+	return s.write(func(f *http2.Framer) error {
+		head := http2.HeadersFrameParam{StreamID: s.id, BlockFragment: block.Bytes(), EndHeaders: true}
+		if err := f.WriteHeaders(head); err != nil {
+			return err
+		}
+		return f.WriteData(s.id, complete, []byte(body))
+	})
+}
+
+var errNotHTTP2 = errors.New("the step is for HTTP/2")
+
+// ResetStream ends the request with an error code, over HTTP/2.
+func ResetStream(code http2.ErrCode) Step {
+	return func(c *Connection) error {
+		if c.stream == nil {
+			return errNotHTTP2
+		}
+		return c.stream.write(func(f *http2.Framer) error { return f.WriteRSTStream(c.stream.id, code) })
+	}
+}
+
+// GoAway announces the end of the connection, over HTTP/2, and that the server has
+// seen no request after the last one it names: with before, it claims to have not
+// seen this one.
+func GoAway(code http2.ErrCode, before bool) Step {
+	return func(c *Connection) error {
+		if c.stream == nil {
+			return errNotHTTP2
+		}
+		last := c.stream.id
 		if before {
 			last = 0
 		}
-		return s.framer.WriteGoAway(last, code, nil)
+		return c.stream.write(func(f *http2.Framer) error { return f.WriteGoAway(last, code, nil) })
 	}
-}
-
-// Answer2 answers the request.
-func Answer2(status int, body string) Step2 {
-	return func(s *Stream) error {
-		var block bytes.Buffer
-		encoder := hpack.NewEncoder(&block)
-		if err := encoder.WriteField(hpack.HeaderField{Name: ":status", Value: strconv.Itoa(status)}); err != nil {
-			return err
-		}
-		head := http2.HeadersFrameParam{StreamID: s.id, BlockFragment: block.Bytes(), EndHeaders: true}
-		if err := s.framer.WriteHeaders(head); err != nil {
-			return err
-		}
-		return s.framer.WriteData(s.id, true, []byte(body))
-	}
-}
-
-// Close2 ends the connection in good order.
-func Close2(s *Stream) error {
-	_ = s.conn.Close()
-	return errStopped
 }

@@ -1,9 +1,12 @@
-// Package faultserver holds servers that misbehave by script, for tests of what
-// a client makes of it. A script is what happens on one connection, in order:
+// Package faultserver has a server that follows a script, for tests of how a client
+// deals with faults. A script is what happens on one connection, in order:
 //
 //	server := faultserver.Start(t, faultserver.Script{ReadRequest, Act, Reset})
 //
-// reads a request, carries it out and breaks the connection without an answer.
+// reads a request, carries it out and resets the connection without a response.
+// Over HTTP/2, [Streams] plays a script for each request:
+//
+//	server := faultserver.StartHTTP2(t, faultserver.Script{Streams(ReadRequest, Act, Respond(200, "ok"))})
 package faultserver
 
 import (
@@ -34,11 +37,13 @@ type Server struct {
 	stop     sync.Once
 	hangUps  chan struct{}
 
+	transport *http.Transport // of Client
+
 	mu          sync.Mutex
 	stopped     bool
 	connections []net.Conn
 	requests    []Request
-	acted       []Request
+	acted       int
 }
 
 // Request is what a server has read.
@@ -55,13 +60,18 @@ type Script []Step
 // Step is one line of a script.
 type Step func(*Connection) error
 
-// Connection is what a step acts upon.
+// Connection is what a step acts on: a connection, or one request of a connection
+// that carries [Streams].
 type Connection struct {
 	server *Server
 	net    net.Conn
-	reader *bufio.Reader
+	reader *bufio.Reader // nil for a request of Streams
+	stream *stream       // nil for a connection
 	last   Request
 }
+
+// Request returns the request that was read last.
+func (c *Connection) Request() Request { return c.last }
 
 // Start starts a server that speaks plain HTTP/1.1 and ends with the test.
 func Start(tb testing.TB, scripts ...Script) *Server {
@@ -80,6 +90,13 @@ func StartAt(tb testing.TB, address string, scripts ...Script) *Server {
 func StartTLS(tb testing.TB, scripts ...Script) *Server {
 	tb.Helper()
 	return start(tb, tls.NewListener(listen(tb, "127.0.0.1:0"), serverTLS("http/1.1")), "https", scripts)
+}
+
+// StartHTTP2 starts a server that agrees on HTTP/2 over TLS. Its scripts speak it
+// with [Streams].
+func StartHTTP2(tb testing.TB, scripts ...Script) *Server {
+	tb.Helper()
+	return start(tb, tls.NewListener(listen(tb, "127.0.0.1:0"), serverTLS("h2")), "https", scripts)
 }
 
 func listen(tb testing.TB, address string) net.Listener {
@@ -125,15 +142,15 @@ func ClosedAddress(tb testing.TB) string {
 }
 
 func start(tb testing.TB, listener net.Listener, scheme string, scripts []Script) *Server {
-	s := &Server{listener: listener, scheme: scheme, scripts: scripts,
-		stopping: make(chan struct{}), hangUps: make(chan struct{}, mostHangUps)}
+	s := &Server{listener: listener, scheme: scheme, scripts: scripts, stopping: make(chan struct{}),
+		hangUps: make(chan struct{}, maxHangUps), transport: &http.Transport{TLSClientConfig: ClientTLS(), ForceAttemptHTTP2: true}}
 	s.running.Go(s.accept)
 	tb.Cleanup(s.Stop)
 	return s
 }
 
-// mostHangUps is how many hang-ups wait to be asked for.
-const mostHangUps = 1000
+// maxHangUps is how many hang-ups are kept until they are received.
+const maxHangUps = 1000
 
 func (s *Server) accept() {
 	for i := 0; ; i++ {
@@ -172,12 +189,13 @@ func (s Script) play(c *Connection) {
 	}
 }
 
-// Stop ends the server and every connection to it, as a crash does. The end of
-// the test stops it too.
+// Stop ends the server and every connection to it, as a crash does. The end of the
+// test calls it, too.
 func (s *Server) Stop() { s.stop.Do(s.close) }
 
 func (s *Server) close() {
 	close(s.stopping)
+	s.transport.CloseIdleConnections()
 	_ = s.listener.Close()
 	s.mu.Lock()
 	s.stopped = true
@@ -194,6 +212,9 @@ func (s *Server) URL() string { return s.scheme + "://" + s.Address() }
 // Address is where the server listens.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
+// Client returns a client that trusts the server and speaks its protocol.
+func (s *Server) Client() *http.Client { return &http.Client{Transport: s.transport} }
+
 // Connections is how many connections were accepted.
 func (s *Server) Connections() int {
 	s.mu.Lock()
@@ -208,49 +229,73 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.requests...)
 }
 
-// Acted is how many requests were carried out: the truth that a client's idea of
-// the delivery is held against.
+// Acted is how many requests were carried out.
 func (s *Server) Acted() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.acted)
+	return s.acted
 }
 
-// HangUps receives once for each connection that the client has ended while the
-// server was at [Hang].
+// HangUps receives once for each connection that the client has ended during
+// [Hang].
 func (s *Server) HangUps() <-chan struct{} { return s.hangUps }
 
-func (s *Server) record(list *[]Request, r Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	*list = append(*list, r)
+var (
+	errStopped  = errors.New("the script has ended")
+	errNotHTTP1 = errors.New("the step is for HTTP/1.1")
+)
+
+// Await waits until a request begins to arrive, and leaves it unread.
+func Await(c *Connection) error {
+	c.last = Request{}
+	if c.stream != nil {
+		return nil
+	}
+	_, err := c.reader.Peek(1)
+	return err
 }
 
 // ReadRequest reads one request to its end.
 func ReadRequest(c *Connection) error {
-	request, err := http.ReadRequest(c.reader)
+	request, err := c.readRequest()
 	if err != nil {
 		return err
 	}
-	body, err := io.ReadAll(request.Body)
-	if err != nil {
-		return err
-	}
-	c.last = Request{Method: request.Method, Target: request.RequestURI, Header: request.Header, Body: body}
-	c.server.record(&c.server.requests, c.last)
+	c.last = request
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.server.requests = append(c.server.requests, request)
 	return nil
 }
 
-// ReadHead reads the head of a request, which does not count yet, and leaves its
-// body where it is.
+func (c *Connection) readRequest() (Request, error) {
+	if c.stream != nil {
+		return c.stream.request, nil
+	}
+	request, err := http.ReadRequest(c.reader)
+	if err != nil {
+		return Request{}, err
+	}
+	body, err := io.ReadAll(request.Body)
+	return Request{Method: request.Method, Target: request.RequestURI, Header: request.Header, Body: body}, err
+}
+
+// ReadHead reads the head of a request and leaves its body unread. The request
+// does not count as read. ReadHead is for HTTP/1.1.
 func ReadHead(c *Connection) error {
+	if c.reader == nil {
+		return errNotHTTP1
+	}
 	_, err := http.ReadRequest(c.reader)
 	return err
 }
 
-// ReadBytes reads n bytes and no more.
+// ReadBytes reads n bytes and no more. It is for HTTP/1.1.
 func ReadBytes(n int) Step {
 	return func(c *Connection) error {
+		if c.reader == nil {
+			return errNotHTTP1
+		}
 		_, err := io.CopyN(io.Discard, c.reader, int64(n))
 		return err
 	}
@@ -258,33 +303,53 @@ func ReadBytes(n int) Step {
 
 // Act carries out the request that was read last.
 func Act(c *Connection) error {
-	c.server.record(&c.server.acted, c.last)
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.server.acted++
 	return nil
 }
 
-// Write writes text as it stands.
+// Write writes text to the connection. It is for HTTP/1.1.
 func Write(text string) Step {
-	written := []byte(text) // once, so that tests which measure memory see none of it
+	written := []byte(text) // once, so that tests which measure memory do not see it
 	return func(c *Connection) error {
+		if c.reader == nil {
+			return errNotHTTP1
+		}
 		_, err := c.net.Write(written)
 		return err
 	}
 }
 
-// Answer writes a well-formed answer. Each header is a line such as
+// Respond writes a complete response. Each header is a line such as
 // "Retry-After: 5".
-func Answer(status int, body string, headers ...string) Step {
-	var answer bytes.Buffer
-	fmt.Fprintf(&answer, "HTTP/1.1 %03d Status\r\n", status)
-	for _, header := range headers {
-		answer.WriteString(header + "\r\n")
-	}
-	fmt.Fprintf(&answer, "Content-Length: %d\r\n\r\n%s", len(body), body)
-	return Write(answer.String())
+func Respond(status int, body string, headers ...string) Step {
+	return respond(status, body, headers, len(body))
 }
 
-// Repeat writes text n times over, for answers too large to hold. It stops when
-// the client has gone.
+// RespondPartly writes the beginning of a response, and announces more of its body.
+func RespondPartly(status int, body string, headers ...string) Step {
+	return respond(status, body, headers, len(body)+100)
+}
+
+func respond(status int, body string, headers []string, length int) Step {
+	var response bytes.Buffer
+	fmt.Fprintf(&response, "HTTP/1.1 %03d Status\r\n", status)
+	for _, header := range headers {
+		response.WriteString(header + "\r\n")
+	}
+	fmt.Fprintf(&response, "Content-Length: %d\r\n\r\n%s", length, body)
+	overHTTP1 := Write(response.String())
+	return func(c *Connection) error {
+		if c.stream != nil {
+			return c.stream.respond(status, body, headers, length == len(body))
+		}
+		return overHTTP1(c)
+	}
+}
+
+// Repeat writes text n times, for responses too large for memory. It stops when the
+// client has closed the connection. It is for HTTP/1.1.
 func Repeat(text string, n int) Step {
 	write := Write(text)
 	return func(c *Connection) error {
@@ -297,15 +362,18 @@ func Repeat(text string, n int) Step {
 	}
 }
 
-// Choose plays the step that fits the request that was read last.
-func Choose(fitting func(Request) Step) Step {
-	return func(c *Connection) error { return fitting(c.last)(c) }
+// Choose plays a step that depends on the request that was read last.
+func Choose(step func(Request) Step) Step {
+	return func(c *Connection) error { return step(c.last)(c) }
 }
 
-// Drip writes text byte by byte, with a pause before each, for as long as
-// the client listens.
+// Drip writes text byte by byte, with a pause before each, until the client has
+// closed the connection. It is for HTTP/1.1.
 func Drip(text string, pause time.Duration) Step {
 	return func(c *Connection) error {
+		if c.reader == nil {
+			return errNotHTTP1
+		}
 		for i := range len(text) {
 			select {
 			case <-c.server.stopping:
@@ -320,20 +388,26 @@ func Drip(text string, pause time.Duration) Step {
 	}
 }
 
-// Hang says nothing more until the client or the test has gone.
+// Hang waits until the client ends the connection, or the request of [Streams], or
+// the server stops.
 func Hang(c *Connection) error {
-	_, _ = io.Copy(io.Discard, c.reader)
+	if c.stream != nil {
+		<-c.stream.alive.Done()
+	} else {
+		_, _ = io.Copy(io.Discard, c.reader)
+	}
 	select {
 	case <-c.server.stopping:
 	case c.server.hangUps <- struct{}{}:
+	default: // nobody receives them
 	}
 	return errStopped
 }
 
-// Close ends the connection in good order.
+// Close closes the connection.
 func Close(c *Connection) error { return c.net.Close() }
 
-// Reset breaks the connection.
+// Reset resets the connection.
 func Reset(c *Connection) error {
 	conn := c.net
 	if secure, ok := conn.(*tls.Conn); ok {
@@ -345,7 +419,8 @@ func Reset(c *Connection) error {
 	return conn.Close()
 }
 
-// Forever plays steps again and again, as on a connection that is kept alive.
+// Forever plays steps again and again, as on a connection that is kept alive. A step
+// that fails ends it.
 func Forever(steps ...Step) Step {
 	return func(c *Connection) error {
 		for {
@@ -357,5 +432,3 @@ func Forever(steps ...Step) Step {
 		}
 	}
 }
-
-var errStopped = errors.New("the script is over")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -42,7 +43,7 @@ func post(client *http.Client, url string) (status int, body string, err error) 
 }
 
 func TestServerPlaysAScript(t *testing.T) {
-	yes := faultserver.Answer(http.StatusOK, "yes")
+	yes := faultserver.Respond(http.StatusOK, "yes")
 	tests := []struct {
 		name            string
 		script          faultserver.Script
@@ -84,12 +85,12 @@ func TestServerPlaysAScript(t *testing.T) {
 func fails(*faultserver.Connection) error { return errors.New("failed") }
 
 func repeatsBody(r faultserver.Request) faultserver.Step {
-	return faultserver.Answer(http.StatusOK, string(r.Body))
+	return faultserver.Respond(http.StatusOK, string(r.Body))
 }
 
 func TestServerPlaysOneScriptPerConnection(t *testing.T) {
 	says := func(text string) faultserver.Script {
-		return faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, text, "Connection: close")}
+		return faultserver.Script{faultserver.ReadRequest, faultserver.Respond(http.StatusOK, text, "Connection: close")}
 	}
 	server := faultserver.Start(t, says("first"), says("second"))
 	for _, want := range []string{"first", "second", "second"} {
@@ -102,7 +103,7 @@ func TestServerPlaysOneScriptPerConnection(t *testing.T) {
 
 func TestServerForeverKeepsAConnectionAlive(t *testing.T) {
 	server := faultserver.Start(t,
-		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(http.StatusOK, "yes"))})
+		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Respond(http.StatusOK, "yes"))})
 	assertOneConnectionServes(t, server)
 }
 
@@ -119,7 +120,7 @@ func assertOneConnectionServes(t *testing.T, server *faultserver.Server) {
 }
 
 func TestServerRecordsRequests(t *testing.T) {
-	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, "yes", "X-Answer: 1")})
+	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(http.StatusOK, "yes", "X-Answer: 1")})
 	_, _, err := post(newClient(t), server.URL()+"/path?query=1")
 	require.NoError(t, err)
 	request := server.Requests()[0]
@@ -176,7 +177,7 @@ func TestClosedAddressRefusesConnections(t *testing.T) {
 
 func TestServerStartsAtAGivenAddress(t *testing.T) {
 	address := faultserver.ClosedAddress(t)
-	server := faultserver.StartAt(t, address, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, "yes")})
+	server := faultserver.StartAt(t, address, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(http.StatusOK, "yes")})
 	assert.Equal(t, "http://"+address, server.URL())
 	_, body, err := post(newClient(t), server.URL())
 	require.NoError(t, err)
@@ -184,7 +185,7 @@ func TestServerStartsAtAGivenAddress(t *testing.T) {
 }
 
 func TestServerOverTLSIsTrustedWithClientTLS(t *testing.T) {
-	server := faultserver.StartTLS(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(http.StatusOK, "yes")})
+	server := faultserver.StartTLS(t, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(http.StatusOK, "yes")})
 	_, body, err := post(newClient(t), server.URL())
 	require.NoError(t, err)
 	assert.Equal(t, "yes", body)
@@ -192,26 +193,33 @@ func TestServerOverTLSIsTrustedWithClientTLS(t *testing.T) {
 	assert.ErrorContains(t, err, "unknown authority")
 }
 
+// startHTTP2 starts a server that reads each request and plays the steps.
+func startHTTP2(t *testing.T, steps ...faultserver.Step) *faultserver.Server {
+	t.Helper()
+	return faultserver.StartHTTP2(t, faultserver.Script{faultserver.Streams(append([]faultserver.Step{faultserver.ReadRequest}, steps...)...)})
+}
+
 func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 	tests := []struct {
 		name   string
-		script faultserver.Script2
+		steps  []faultserver.Step
 		status int
 		body   string
 		text   string // in the error
 		acted  int
 	}{
-		{"act and answer", faultserver.Script2{faultserver.Act2, faultserver.Answer2(http.StatusOK, "yes")}, 200, "yes", "", 1},
-		{"answer with an error", faultserver.Script2{faultserver.Answer2(http.StatusServiceUnavailable, "no")}, 503, "no", "", 0},
-		{"reset the stream", faultserver.Script2{faultserver.Act2, faultserver.ResetStream(http2.ErrCodeInternal)}, 0, "", "INTERNAL_ERROR", 1},
-		{"go away having seen the request", faultserver.Script2{faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, false), faultserver.Close2},
+		{"act and answer", []faultserver.Step{faultserver.Act, faultserver.Respond(http.StatusOK, "yes")}, 200, "yes", "", 1},
+		{"answer with an error", []faultserver.Step{faultserver.Respond(http.StatusServiceUnavailable, "no")}, 503, "no", "", 0},
+		{"reset the stream", []faultserver.Step{faultserver.Act, faultserver.ResetStream(http2.ErrCodeInternal)}, 0, "", "INTERNAL_ERROR", 1},
+		{"go away having seen the request", []faultserver.Step{faultserver.Act, faultserver.GoAway(http2.ErrCodeNo, false), faultserver.Close},
 			0, "", "GOAWAY", 1},
-		{"go away as if it had not", faultserver.Script2{faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, true)}, 0, "", "cannot retry", 1},
-		{"act and close", faultserver.Script2{faultserver.Act2, faultserver.Close2}, 0, "", "EOF", 1},
+		{"go away as if it had not", []faultserver.Step{faultserver.Act, faultserver.GoAway(http2.ErrCodeNo, true)}, 0, "", "cannot retry", 1},
+		{"act and close", []faultserver.Step{faultserver.Act, faultserver.Close}, 0, "", "EOF", 1},
+		{"act and reset the connection", []faultserver.Step{faultserver.Act, faultserver.Reset}, 0, "", "connection reset", 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			server := faultserver.StartHTTP2(t, test.script)
+			server := startHTTP2(t, test.steps...)
 			status, body, err := post(newClient(t), server.URL())
 			if test.text == "" {
 				require.NoError(t, err)
@@ -228,13 +236,106 @@ func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 }
 
 func TestServerOverHTTP2SharesAConnection(t *testing.T) {
-	server := faultserver.StartHTTP2(t, faultserver.Script2{faultserver.Act2, faultserver.Answer2(http.StatusOK, "yes")})
+	server := startHTTP2(t, faultserver.Act, faultserver.Respond(http.StatusOK, "yes"))
 	assertOneConnectionServes(t, server)
+}
+
+func TestServerOverHTTP2ServesRequestsConcurrently(t *testing.T) {
+	const requests = 5
+	var arrived sync.WaitGroup
+	arrived.Add(requests)
+	all := func(*faultserver.Connection) error {
+		arrived.Done()
+		arrived.Wait() // for the other requests
+		return nil
+	}
+	yes := faultserver.Respond(http.StatusOK, "yes", "X-Answer: 1")
+	server := startHTTP2(t, faultserver.Choose(func(r faultserver.Request) faultserver.Step {
+		if r.Target == "/first" {
+			return faultserver.Act
+		}
+		return all
+	}), yes)
+	client := newClient(t)
+	_, _, err := post(client, server.URL()+"/first") // which opens the connection that the others share
+	require.NoError(t, err)
+	var running sync.WaitGroup
+	for range requests {
+		running.Go(func() {
+			status, body, err := post(client, server.URL())
+			assert.NoError(t, err)
+			assert.Equal(t, http.StatusOK, status)
+			assert.Equal(t, "yes", body)
+		})
+	}
+	running.Wait()
+	assert.Equal(t, 1, server.Connections())
+}
+
+func TestServerRespondsPartly(t *testing.T) {
+	steps := []faultserver.Step{faultserver.ReadRequest, faultserver.RespondPartly(http.StatusOK, "yes")}
+	for name, server := range map[string]*faultserver.Server{
+		"over HTTP/1.1": faultserver.Start(t, append(steps, faultserver.Close)),
+		"over HTTP/2":   startHTTP2(t, append(steps[1:], faultserver.ResetStream(http2.ErrCodeInternal))...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body, err := post(server.Client(), server.URL())
+			require.Error(t, err)
+			assert.Equal(t, http.StatusOK, status)
+			assert.Equal(t, "yes", body)
+		})
+	}
+}
+
+func TestServerRefusesAStepOfTheOtherProtocol(t *testing.T) {
+	for name, step := range map[string]faultserver.Step{
+		"ReadHead": faultserver.ReadHead, "ReadBytes": faultserver.ReadBytes(1), "Write": faultserver.Write("x"),
+		"Drip": faultserver.Drip("x", 0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var failed error
+			server := startHTTP2(t, func(c *faultserver.Connection) error {
+				failed = step(c)
+				return nil
+			}, faultserver.Close)
+			_, _, err := post(server.Client(), server.URL())
+			require.Error(t, err)
+			server.Stop()
+			assert.Error(t, failed)
+		})
+	}
+	for name, step := range map[string]faultserver.Step{
+		"ResetStream": faultserver.ResetStream(http2.ErrCodeInternal), "GoAway": faultserver.GoAway(http2.ErrCodeNo, true),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var failed error
+			server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, func(c *faultserver.Connection) error {
+				failed = step(c)
+				return failed
+			}})
+			_, _, err := post(server.Client(), server.URL())
+			require.Error(t, err)
+			server.Stop()
+			assert.Error(t, failed)
+		})
+	}
+}
+
+func TestServerOverHTTP2ReportsAClientThatGivesUp(t *testing.T) {
+	acted := make(signal, 1)
+	server := startHTTP2(t, faultserver.Act, acted.give, faultserver.Hang)
+	assertHangUp(t, server, acted)
 }
 
 func TestServerReportsAClientThatGivesUp(t *testing.T) {
 	acted := make(signal, 1)
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, acted.give, faultserver.Hang})
+	assertHangUp(t, server, acted)
+}
+
+// assertHangUp makes a request and cancels it when the server has acted.
+func assertHangUp(t *testing.T, server *faultserver.Server, acted signal) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-acted

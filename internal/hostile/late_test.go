@@ -46,7 +46,7 @@ func countRefusals(t *testing.T, refused func()) *http.Client {
 }
 
 func TestLateServiceGetsASendOnce(t *testing.T) {
-	answering := faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(200, scripted.Success))}
+	answering := faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Respond(200, scripted.Success))}
 	failing := faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Reset}
 	tests := []struct {
 		name     string
@@ -109,7 +109,7 @@ func TestLateServiceGetsManySendsOnce(t *testing.T) {
 	}
 	<-everybodyIsWaiting
 	server := faultserver.StartAt(t, address,
-		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Answer(200, scripted.Success))})
+		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Respond(200, scripted.Success))})
 	for range senders {
 		assert.NoError(t, <-results)
 	}

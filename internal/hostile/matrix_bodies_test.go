@@ -28,7 +28,7 @@ const pageOfHTML = "<html>\x1b[31m502 Bad Gateway\x00</html>"
 // themselves, or are not a response of the service.
 func hostileBodies() []hostileRow {
 	const reset = "\x1b[0m\x00\r\nforged: line"
-	answer, write := faultserver.Answer, faultserver.Write
+	answer, write := faultserver.Respond, faultserver.Write
 	return []hostileRow{
 		{1, "JSON that breaks off just where Content-Length says",
 			responds200(unfinished).both(unreadable, 1, 1).check(errorContains("not valid JSON"))},
@@ -153,7 +153,7 @@ func testLeftoverBytesAreIgnored(leftovers string) func(*testing.T) {
 	return func(t *testing.T) {
 		for name, call := range map[string]callFunc{"read": listCustomers, "send": sendBroadcast} {
 			t.Run(name, func(t *testing.T) {
-				yes := faultserver.Answer(http.StatusOK, scripted.Success)
+				yes := faultserver.Respond(http.StatusOK, scripted.Success)
 				server := faultserver.Start(t,
 					faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes, faultserver.Write(leftovers), faultserver.Hang}, acting(yes))
 				client := newHostileClient(t, server)

@@ -32,7 +32,7 @@ const elsewhere = "https://api.messaging.example"
 // hostileConnections are connections that are never established, break, or carry
 // the response to another request, and contexts that end.
 func hostileConnections() []hostileRow {
-	yes := faultserver.Answer(http.StatusOK, scripted.Success)
+	yes := faultserver.Respond(http.StatusOK, scripted.Success)
 	wholeDay := messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: 24 * time.Hour, MaxWait: 24 * time.Hour})
 	interrupted := make(interruptSignal, 1)
 	return []hostileRow{
@@ -45,7 +45,7 @@ func hostileConnections() []hostileRow {
 			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Close}).at(elsewhere).check(tookAttempts(3)),
 			onConnections(faultserver.Script{faultserver.Hang}).at(elsewhere).withShortTimeout().check(errorIs(messaging.ErrAttemptTimeout),
 				tookAttempts(3)),
-			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Answer(400, "")}).at(elsewhere).check(
+			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Respond(400, "")}).at(elsewhere).check(
 				errorContains("HTTP response to HTTPS client"), tookAttempts(1)),
 		).read(lost, 0, 0).send(unsent, 0, 0)},
 		{96, "a certificate that is unknown, for another host, or expired", join(
@@ -70,14 +70,14 @@ func hostileConnections() []hostileRow {
 			custom(testRequestAfterAConnectionWasClosed),
 		)},
 		{100, "HTTP/2 resets that net/http answers with the same request, without end", join(
-			forEach(http2RetryableErrors(), func(invitation faultserver.Step2) hostileCases {
+			forEach(http2RetryableErrors(), func(invitation faultserver.Step) hostileCases {
 				return custom(func(t *testing.T) { testReadIsCutOff(t, invitation) })
 			}),
-			forEach(http2RetryableErrors(), func(invitation faultserver.Step2) hostileCases {
-				return servedOverHTTP2(faultserver.Act2, invitation).send(lost, 1, 1)
+			forEach(http2RetryableErrors(), func(invitation faultserver.Step) hostileCases {
+				return servedOverHTTP2(faultserver.Act, invitation).send(lost, 1, 1)
 			}),
 			// net/http repeats once without a wait, and then waits.
-			servedOverHTTP2(faultserver.Act2, faultserver.ResetStream(http2.ErrCodeRefusedStream)).withShortTimeout().read(lost, 3*2, 3*2).send(lost,
+			servedOverHTTP2(faultserver.Act, faultserver.ResetStream(http2.ErrCodeRefusedStream)).withShortTimeout().read(lost, 3*2, 3*2).send(lost,
 				1, 1),
 		)},
 		{101, "HTTP/2 that goes away after acting, and a host that is dead thereafter", join(
@@ -93,7 +93,7 @@ func hostileConnections() []hostileRow {
 				faultserver.Hang).within(interrupted.context).both(lost, 1, 1),
 			custom(testGivingUpBetweenAttempts),
 		).check(errorIs(context.Canceled))},
-		{104, "a deadline before the next attempt", afterActing(faultserver.Answer(503, "")).with(wholeDay).within(aMinute).
+		{104, "a deadline before the next attempt", afterActing(faultserver.Respond(503, "")).with(wholeDay).within(aMinute).
 			both(unclear, 1, 1).check(errorIs(messaging.ErrServer), errorIsNot(context.DeadlineExceeded))},
 		{105, "an answer to somebody else's question", join(
 			custom(testLeftoverBytesAreIgnored(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", okLine, len(scripted.Failure), scripted.Failure))),
@@ -102,7 +102,7 @@ func hostileConnections() []hostileRow {
 		)},
 		{106, "headers that ask a browser to remember", custom(testNothingIsRemembered)},
 		{107, "a proxy that refuses, and a base URL without TLS", join(
-			forEach([]int{407, 502}, func(status int) hostileCases { return withoutActing(faultserver.Answer(status, "")) }).
+			forEach([]int{407, 502}, func(status int) hostileCases { return withoutActing(faultserver.Respond(status, "")) }).
 				at(elsewhere).over(asProxy).read(lost, 1, 0).send(unsent, 1, 0).check(tookAttempts(1), receivesNoKey),
 			custom(testNoTLSIsRefused),
 		)},
@@ -203,22 +203,28 @@ func asProxy(_ *testing.T, server *faultserver.Server) http.RoundTripper {
 
 // http2RetryableErrors are the frames with which HTTP/2 claims that a request was
 // not handled. net/http sends the request again after each of them.
-func http2RetryableErrors() []faultserver.Step2 {
-	return []faultserver.Step2{faultserver.ResetStream(http2.ErrCodeProtocol), faultserver.GoAway(http2.ErrCodeNo, true)}
+func http2RetryableErrors() []faultserver.Step {
+	return []faultserver.Step{faultserver.ResetStream(http2.ErrCodeProtocol), faultserver.GoAway(http2.ErrCodeNo, true)}
 }
 
-func servedOverHTTP2(steps ...faultserver.Step2) hostileCases {
-	return servedBy(func(tb testing.TB) *faultserver.Server { return faultserver.StartHTTP2(tb, steps) }).through(func(*http.Transport) {})
+// startHTTP2 starts a server that reads each request and plays the steps.
+func startHTTP2(tb testing.TB, steps ...faultserver.Step) *faultserver.Server {
+	return faultserver.StartHTTP2(tb,
+		faultserver.Script{faultserver.Streams(append([]faultserver.Step{faultserver.ReadRequest}, steps...)...)})
+}
+
+func servedOverHTTP2(steps ...faultserver.Step) hostileCases {
+	return servedBy(func(tb testing.TB) *faultserver.Server { return startHTTP2(tb, steps...) }).through(func(*http.Transport) {})
 }
 
 func goingAwayAndClosed() hostileCases {
-	return servedOverHTTP2(faultserver.Act2, faultserver.GoAway(http2.ErrCodeNo, true), faultserver.Close2).through(refusingLaterDials)
+	return servedOverHTTP2(faultserver.Act, faultserver.GoAway(http2.ErrCodeNo, true), faultserver.Close).through(refusingLaterDials)
 }
 
 // testReadIsCutOff allows for the fourth request of an attempt, which may be sent
 // before the attempt is cancelled. There is no fifth.
-func testReadIsCutOff(t *testing.T, invitation faultserver.Step2) {
-	server := faultserver.StartHTTP2(t, faultserver.Script2{faultserver.Act2, invitation})
+func testReadIsCutOff(t *testing.T, invitation faultserver.Step) {
+	server := startHTTP2(t, faultserver.Act, invitation)
 	transport := newTransportTo(t, server, func(*http.Transport) {})
 	client := scripted.NewClientOver(t, server.URL(), &http.Client{Transport: transport}, scripted.WithQuickRetries())
 	_, err := listCustomers(t.Context(), client)
@@ -234,7 +240,7 @@ func testReadIsCutOff(t *testing.T, invitation faultserver.Step2) {
 func testRequestOnAClosingConnection(t *testing.T) {
 	for _, call := range []hostileCall{{"read", listCustomers, succeeds, 3, 3}, {"send", sendBroadcast, lost, 2, 2}} {
 		t.Run(call.name, func(t *testing.T) {
-			yes := faultserver.Answer(http.StatusOK, scripted.Success)
+			yes := faultserver.Respond(http.StatusOK, scripted.Success)
 			server := faultserver.Start(t, faultserver.Script{
 				faultserver.ReadRequest, faultserver.Act, yes,
 				faultserver.ReadRequest, faultserver.Act, faultserver.Close,
@@ -252,7 +258,7 @@ func testRequestOnAClosingConnection(t *testing.T) {
 // testRequestAfterAConnectionWasClosed allows for both ends of a race: the client
 // may have noticed that the connection is closed, or not.
 func testRequestAfterAConnectionWasClosed(t *testing.T) {
-	yes := faultserver.Answer(http.StatusOK, scripted.Success)
+	yes := faultserver.Respond(http.StatusOK, scripted.Success)
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes, faultserver.Close}, acting(yes))
 	client := newHostileClient(t, server)
 	_, err := sendBroadcast(t.Context(), client)
@@ -318,7 +324,7 @@ func testGivingUpBetweenAttempts(t *testing.T) {
 func testNothingIsRemembered(t *testing.T) {
 	for name, call := range map[string]callFunc{"read": listCustomers, "send": sendBroadcast} {
 		t.Run(name, func(t *testing.T) {
-			server := faultserver.Start(t, acting(faultserver.Answer(http.StatusOK, scripted.Success, "Set-Cookie: visitor=1",
+			server := faultserver.Start(t, acting(faultserver.Respond(http.StatusOK, scripted.Success, "Set-Cookie: visitor=1",
 				"Strict-Transport-Security: max-age=31536000", `Alt-Svc: h2="127.0.0.1:1"`, "Link: </elsewhere>; rel=preload", "Clear-Site-Data: *")))
 			client := newHostileClient(t, server)
 			for range 2 {
@@ -386,11 +392,11 @@ func neitherResponseNorError(*testing.T, *faultserver.Server) http.RoundTripper 
 func echo(r faultserver.Request) faultserver.Step {
 	if r.Method == http.MethodGet {
 		target, _ := url.ParseRequestURI(r.Target)
-		return faultserver.Answer(http.StatusOK, fmt.Sprintf(`{"success":true,"data":[{"customer_id":%q}]}`, target.Query().Get("customer_ids")))
+		return faultserver.Respond(http.StatusOK, fmt.Sprintf(`{"success":true,"data":[{"customer_id":%q}]}`, target.Query().Get("customer_ids")))
 	}
 	var sent struct{ Subject string }
 	_ = json.Unmarshal(r.Body, &sent)
-	return faultserver.Answer(http.StatusOK, fmt.Sprintf(`{"success":true,"message":%q}`, sent.Subject))
+	return faultserver.Respond(http.StatusOK, fmt.Sprintf(`{"success":true,"message":%q}`, sent.Subject))
 }
 
 func testAThousandCalls(t *testing.T) {

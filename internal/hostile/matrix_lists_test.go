@@ -135,9 +135,9 @@ func servingPages(pages scripted.Pages) hostileCases {
 	return afterActing(faultserver.Choose(func(r faultserver.Request) faultserver.Step {
 		page, known := pages[cursorIn(r)]
 		if !known {
-			return faultserver.Answer(http.StatusNotFound, "")
+			return faultserver.Respond(http.StatusNotFound, "")
 		}
-		return faultserver.Answer(http.StatusOK, customersKind.Response(page))
+		return faultserver.Respond(http.StatusOK, customersKind.Response(page))
 	})).reading(allCustomers)
 }
 
@@ -201,7 +201,7 @@ func endlessPages(tb testing.TB) *faultserver.Server {
 	return faultserver.Start(tb, acting(faultserver.Choose(func(r faultserver.Request) faultserver.Step {
 		number, _ := strconv.Atoi(cursorIn(r))
 		page := scripted.Page{Items: []string{strconv.Itoa(number + 1)}, Meta: scripted.MetaBefore(strconv.Itoa(number + 1))}
-		return faultserver.Answer(http.StatusOK, customersKind.Response(page))
+		return faultserver.Respond(http.StatusOK, customersKind.Response(page))
 	})))
 }
 
@@ -243,11 +243,11 @@ func testResumingARange(t *testing.T) {
 		page := scripted.Page{Items: []string{strconv.Itoa(number)}, Meta: scripted.MetaBefore(strconv.Itoa(number + 1))}
 		switch {
 		case number == bad && !healed.Load():
-			return faultserver.Answer(http.StatusServiceUnavailable, "")
+			return faultserver.Respond(http.StatusServiceUnavailable, "")
 		case number == pages-1:
 			page.Meta = scripted.MetaOfLastPage
 		}
-		return faultserver.Answer(http.StatusOK, customersKind.Response(page))
+		return faultserver.Respond(http.StatusOK, customersKind.Response(page))
 	})))
 	client := newHostileClient(t, server)
 	before, err := messaging.Collect(customersKind.All(t.Context(), client, ""))

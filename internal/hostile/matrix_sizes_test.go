@@ -25,16 +25,16 @@ func hostileSizes() []hostileRow {
 			afterActing(write(okLine+"Connection: close\r\n\r\n"), repeat(kilobyte, gigabyte/len(kilobyte))),
 		).both(unreadable, 1, 1).check(tooLarge...).withinMemory(affordable)},
 		{59, "a gigabyte packed into a megabyte",
-			afterActing(faultserver.Answer(200, strings.Repeat(scripted.Gzip(strings.Repeat(" ", 1<<20)), gigabyte>>20), "Content-Encoding: gzip")).
+			afterActing(faultserver.Respond(200, strings.Repeat(scripted.Gzip(strings.Repeat(" ", 1<<20)), gigabyte>>20), "Content-Encoding: gzip")).
 				both(unreadable, 1, 1).check(tooLarge...).withinMemory(affordable)},
 		{60, "a body that is packed badly, or in a way that was not asked for", join(
 			responds200(packed).both(unreadable, 1, 1),
-			afterActing(faultserver.Answer(200, packed, "Content-Encoding: br")).both(unreadable, 1, 1),
-			afterActing(faultserver.Answer(200, packed, "Content-Encoding: gzip")).through(
+			afterActing(faultserver.Respond(200, packed, "Content-Encoding: br")).both(unreadable, 1, 1),
+			afterActing(faultserver.Respond(200, packed, "Content-Encoding: gzip")).through(
 				func(t *http.Transport) { t.DisableCompression = true }).both(unreadable, 1, 1),
-			afterActing(faultserver.Answer(200, scripted.Success, "Content-Encoding: gzip")).read(lost, 3, 3).send(lost, 1,
+			afterActing(faultserver.Respond(200, scripted.Success, "Content-Encoding: gzip")).read(lost, 3, 3).send(lost, 1,
 				1).check(errorIs(gzip.ErrHeader)),
-			afterActing(faultserver.Answer(200, packed[:len(packed)/2], "Content-Encoding: gzip")).read(lost, 3, 3).send(lost, 1,
+			afterActing(faultserver.Respond(200, packed[:len(packed)/2], "Content-Encoding: gzip")).read(lost, 3, 3).send(lost, 1,
 				1).check(errorIs(io.ErrUnexpectedEOF)),
 		)},
 		{61, "a body that drips", afterActing(write(okLine+"Content-Length: 1000\r\n\r\n"), drip).withShortTimeout().
@@ -46,8 +46,8 @@ func hostileSizes() []hostileRow {
 			afterActing(write(okLine), repeat("X-Filler: "+kilobyte[:128]+"\r\n", 10_000), write("Content-Length: 0\r\n\r\n")),
 		).read(lost, 3, 3).send(lost, 1, 1).withinMemory(affordable)},
 		{64, "answers before the answer", join(
-			afterActing(repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1000), faultserver.Answer(200, scripted.Success)).both(succeeds, 1, 1),
-			afterActing(repeat("HTTP/1.1 102 Processing\r\n\r\n", 1000), faultserver.Answer(200, scripted.Success)).both(succeeds, 1, 1),
+			afterActing(repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1000), faultserver.Respond(200, scripted.Success)).both(succeeds, 1, 1),
+			afterActing(repeat("HTTP/1.1 102 Processing\r\n\r\n", 1000), faultserver.Respond(200, scripted.Success)).both(succeeds, 1, 1),
 			afterActing(repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 1_000_000)).read(lost, 3, 3).send(lost, 1, 1).withinMemory(affordable),
 		)},
 		{65, "100 Continue, and then nothing",

@@ -23,7 +23,7 @@ const (
 
 // hostileStatuses are redirects, error responses of many shapes, and statuses.
 func hostileStatuses() []hostileRow {
-	answer := faultserver.Answer
+	answer := faultserver.Respond
 	return []hostileRow{
 		{67, "301, 302 and 303, to anywhere", forEach([]int{301, 302, 303}, redirected).both(unclear, 1, 1).check(errorContains(redirectHint))},
 		{68, "307 and 308, to anywhere", forEach([]int{307, 308}, redirected).both(unclear, 1, 1).check(errorContains(redirectHint))},
@@ -125,23 +125,23 @@ func hostileStatuses() []hostileRow {
 // redirected is a redirect to the same host, to another host, or to an invalid URL.
 func redirected(status int) hostileCases {
 	return join(
-		afterActing(faultserver.Answer(status, "", "Location: /elsewhere")),
-		afterActing(faultserver.Answer(status, "")),
+		afterActing(faultserver.Respond(status, "", "Location: /elsewhere")),
+		afterActing(faultserver.Respond(status, "")),
 		servedBy(func(tb testing.TB) *faultserver.Server {
-			return faultserver.Start(tb, acting(faultserver.Answer(status, scripted.Success, "Location: "+untouchedServer(tb))))
+			return faultserver.Start(tb, acting(faultserver.Respond(status, scripted.Success, "Location: "+untouchedServer(tb))))
 		}),
 	)
 }
 
 func redirectedOverTLS() hostileCases {
 	return servedBy(func(tb testing.TB) *faultserver.Server {
-		return faultserver.StartTLS(tb, acting(faultserver.Answer(http.StatusFound, scripted.Success, "Location: "+untouchedServer(tb))))
+		return faultserver.StartTLS(tb, acting(faultserver.Respond(http.StatusFound, scripted.Success, "Location: "+untouchedServer(tb))))
 	}).through(func(*http.Transport) {})
 }
 
 // untouchedServer is the URL of a server that must receive no connection.
 func untouchedServer(tb testing.TB) string {
-	other := faultserver.Start(tb, acting(faultserver.Answer(http.StatusOK, scripted.Success)))
+	other := faultserver.Start(tb, acting(faultserver.Respond(http.StatusOK, scripted.Success)))
 	tb.Cleanup(func() { assert.Zero(tb, other.Connections(), "neither the key nor the body goes elsewhere") })
 	return other.URL()
 }
@@ -165,12 +165,13 @@ var gatewayPages = []string{
 }
 
 func invalid(body string) hostileCases {
-	return withoutActing(faultserver.Answer(http.StatusUnprocessableEntity, body)).both(rejected, 1, 0).check(errorIs(messaging.ErrValidation))
+	return withoutActing(faultserver.Respond(http.StatusUnprocessableEntity, body)).both(rejected, 1,
+		0).check(errorIs(messaging.ErrValidation))
 }
 
 // rateLimited responds 429 to a client that waits for a second at most.
 func rateLimited(headers ...string) hostileCases {
-	return withoutActing(faultserver.Answer(http.StatusTooManyRequests, "", headers...)).
+	return withoutActing(faultserver.Respond(http.StatusTooManyRequests, "", headers...)).
 		with(messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Millisecond, MaxWait: time.Millisecond, MaxRetryAfter: time.Second})).
 		check(errorIs(messaging.ErrRateLimited))
 }
@@ -191,7 +192,7 @@ func testRetryAfterIsObeyed(t *testing.T) {
 // the connection may break first. Neither is carried out or repeated.
 func testTooLargeARequest(t *testing.T) {
 	server := faultserver.Start(t,
-		faultserver.Script{faultserver.ReadHead, faultserver.Answer(http.StatusRequestEntityTooLarge, ""), faultserver.Reset})
+		faultserver.Script{faultserver.ReadHead, faultserver.Respond(http.StatusRequestEntityTooLarge, ""), faultserver.Reset})
 	client := newHostileClient(t, server)
 	params := scripted.BroadcastTo(scripted.PersonalEmail)
 	params.Message = strings.Repeat("x", 8<<20)

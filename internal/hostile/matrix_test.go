@@ -340,7 +340,7 @@ func notActing(steps ...faultserver.Step) faultserver.Script {
 
 // responds200 is a case for each body of a complete response, after acting.
 func responds200(bodies ...string) hostileCases {
-	return forEach(bodies, func(body string) hostileCases { return afterActing(faultserver.Answer(http.StatusOK, body)) })
+	return forEach(bodies, func(body string) hostileCases { return afterActing(faultserver.Respond(http.StatusOK, body)) })
 }
 
 // forEach joins the cases of several values.

@@ -417,7 +417,7 @@ func TestSecretsAreHiddenIfAServerIsNotThere(t *testing.T) {
 		searchEveryCall(t, strings.Replace(server.URL(), "http:", "https:", 1), &http.Transport{})
 	})
 	t.Run("https meets http", func(t *testing.T) {
-		server := faultserver.Start(t, faultserver.Script{faultserver.ReadBytes(1), faultserver.Answer(400, "")})
+		server := faultserver.Start(t, faultserver.Script{faultserver.ReadBytes(1), faultserver.Respond(400, "")})
 		searchEveryCall(t, strings.Replace(server.URL(), "http:", "https:", 1), &http.Transport{})
 	})
 	t.Run("the response is lost", func(t *testing.T) {

@@ -65,19 +65,21 @@ func TestNetHTTPRepeatsAPostOverHTTP2(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		var copies atomic.Int32
-		count := func(*faultserver.Stream) error {
+		count := func(*faultserver.Connection) error {
 			if copies.Add(1) == enough {
 				cancel()
 			}
 			return nil
 		}
-		server := faultserver.StartHTTP2(t, faultserver.Script2{count, faultserver.Act2, faultserver.ResetStream(http2.ErrCodeProtocol)})
+		server := faultserver.StartHTTP2(t, faultserver.Script{
+			faultserver.Streams(faultserver.ReadRequest, count, faultserver.Act, faultserver.ResetStream(http2.ErrCodeProtocol))})
 		_, err := barely(newBareClient(t), newBarePost(t, ctx, server.URL()))
 		require.ErrorIs(t, err, context.Canceled, "nothing else ends it")
 		assert.GreaterOrEqual(t, len(server.Requests()), enough)
 	})
 	t.Run("never without GetBody", func(t *testing.T) {
-		server := faultserver.StartHTTP2(t, faultserver.Script2{faultserver.Act2, faultserver.ResetStream(http2.ErrCodeProtocol)})
+		server := faultserver.StartHTTP2(t, faultserver.Script{
+			faultserver.Streams(faultserver.ReadRequest, faultserver.Act, faultserver.ResetStream(http2.ErrCodeProtocol))})
 		request := newBarePost(t, t.Context(), server.URL())
 		request.GetBody = nil
 		_, err := barely(newBareClient(t), request)
@@ -103,8 +105,8 @@ func TestNetHTTPRepeatsAPostWithAnIdempotencyKey(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			server := faultserver.Start(t,
-				faultserver.Script{faultserver.ReadRequest, faultserver.Answer(200, scripted.Success), faultserver.ReadRequest, faultserver.Act},
-				faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Answer(200, scripted.Success)})
+				faultserver.Script{faultserver.ReadRequest, faultserver.Respond(200, scripted.Success), faultserver.ReadRequest, faultserver.Act},
+				faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Respond(200, scripted.Success)})
 			client := newBareClient(t)
 			_, err := barely(client, newBarePost(t, t.Context(), server.URL()))
 			require.NoError(t, err)
@@ -126,9 +128,9 @@ func TestNetHTTPRepeatsAPostWithAnIdempotencyKey(t *testing.T) {
 // into a GET, so that the response of the other host passes for that of the send.
 // This package follows no redirect.
 func TestNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
-	elsewhere := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(200, scripted.Success)})
+	elsewhere := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(200, scripted.Success)})
 	service := faultserver.Start(t,
-		faultserver.Script{faultserver.ReadRequest, faultserver.Answer(303, "", "Location: http://elsewhere.example/")})
+		faultserver.Script{faultserver.ReadRequest, faultserver.Respond(303, "", "Location: http://elsewhere.example/")})
 	addresses := map[string]string{"service.example:80": service.URL(), "elsewhere.example:80": elsewhere.URL()}
 	client := newBareClient(t)
 	client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, host string) (net.Conn, error) {
@@ -153,7 +155,7 @@ func TestNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
 // status, although redirects are not followed. This package remembers what the
 // transport returned.
 func TestNetHTTPHidesAResponseWithAnInvalidLocation(t *testing.T) {
-	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Answer(302, "", "Location: http://[::1")})
+	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(302, "", "Location: http://[::1")})
 	client := newBareClient(t)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := client.Do(newBarePost(t, t.Context(), server.URL())) //nolint:bodyclose // there is none
