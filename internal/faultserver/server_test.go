@@ -42,6 +42,10 @@ func post(client *http.Client, url string) (status int, body string, err error) 
 	return resp.StatusCode, string(content), err
 }
 
+// errBroken stands for any error of a client whose connection was reset while it
+// was writing.
+var errBroken = errors.New("broken")
+
 func TestServerPlaysAScript(t *testing.T) {
 	yes := faultserver.Respond(http.StatusOK, "yes")
 	tests := []struct {
@@ -56,9 +60,8 @@ func TestServerPlaysAScript(t *testing.T) {
 		{"read and answer", faultserver.Script{faultserver.ReadRequest, yes}, 200, "yes", nil, 1, 0},
 		{"read, act, close", faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Close}, 0, "", io.EOF, 1, 1},
 		{"read, act, reset", faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Reset}, 0, "", syscall.ECONNRESET, 1, 1},
-		{"what is not read to its end does not count", faultserver.Script{faultserver.ReadHead, faultserver.Reset}, 0, "", syscall.ECONNRESET,
-			0, 0},
-		{"a few bytes are no request", faultserver.Script{faultserver.ReadBytes(3), faultserver.Reset}, 0, "", syscall.ECONNRESET, 0, 0},
+		{"what is not read to its end does not count", faultserver.Script{faultserver.ReadHead, faultserver.Reset}, 0, "", errBroken, 0, 0},
+		{"a few bytes are no request", faultserver.Script{faultserver.ReadBytes(3), faultserver.Reset}, 0, "", errBroken, 0, 0},
 		{"a step that fails ends the script", faultserver.Script{faultserver.ReadRequest, fails, faultserver.Act, yes}, 0, "", io.EOF, 1, 0},
 		{"a body is cut short", faultserver.Script{faultserver.ReadRequest, faultserver.Write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nyes")},
 			200, "yes", io.ErrUnexpectedEOF, 1, 0},
@@ -72,7 +75,13 @@ func TestServerPlaysAScript(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			server := faultserver.Start(t, test.script)
 			status, body, err := post(newClient(t), server.URL())
-			assert.ErrorIs(t, err, test.err)
+			if test.err == errBroken {
+				assert.Condition(t, func() bool {
+					return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF)
+				}, "%v", err)
+			} else {
+				assert.ErrorIs(t, err, test.err)
+			}
 			assert.Equal(t, test.status, status)
 			assert.Equal(t, test.body, body)
 			assert.Len(t, server.Requests(), test.requests)
@@ -205,7 +214,7 @@ func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 		steps  []faultserver.Step
 		status int
 		body   string
-		text   string // in the error
+		text   string // a regular expression that the text of the error matches
 		acted  int
 	}{
 		{"act and answer", []faultserver.Step{faultserver.Act, faultserver.Respond(http.StatusOK, "yes")}, 200, "yes", "", 1},
@@ -215,7 +224,7 @@ func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 			0, "", "GOAWAY", 1},
 		{"go away as if it had not", []faultserver.Step{faultserver.Act, faultserver.GoAway(http2.ErrCodeNo, true)}, 0, "", "cannot retry", 1},
 		{"act and close", []faultserver.Step{faultserver.Act, faultserver.Close}, 0, "", "EOF", 1},
-		{"act and reset the connection", []faultserver.Step{faultserver.Act, faultserver.Reset}, 0, "", "connection reset", 1},
+		{"act and reset the connection", []faultserver.Step{faultserver.Act, faultserver.Reset}, 0, "", "connection reset|EOF", 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -224,7 +233,8 @@ func TestServerOverHTTP2PlaysAScriptPerRequest(t *testing.T) {
 			if test.text == "" {
 				require.NoError(t, err)
 			} else {
-				require.ErrorContains(t, err, test.text)
+				require.Error(t, err)
+				require.Regexp(t, test.text, err.Error())
 			}
 			assert.Equal(t, test.status, status)
 			assert.Equal(t, test.body, body)
