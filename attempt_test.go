@@ -19,26 +19,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/faultserver"
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// actingServer carries out every request that it has read to its end.
-type actingServer struct {
-	*httptest.Server
-	acted atomic.Int32
-}
-
-func newActingServer(t *testing.T) *actingServer {
+// newActingServer starts a server that carries out each request that it has read to
+// its end.
+func newActingServer(t *testing.T) *faultserver.Server {
 	t.Helper()
-	s := new(actingServer)
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(io.Discard, r.Body); err == nil {
-			s.acted.Add(1)
-			_, _ = io.WriteString(w, scripted.Success)
-		}
-	}))
-	t.Cleanup(s.Close)
-	return s
+	return faultserver.Start(t, faultserver.EachRequest(faultserver.Act, faultserver.Respond(http.StatusOK, scripted.Success)))
 }
 
 // lateTransport gives up on every request at once, as a circuit breaker does after
@@ -93,14 +82,14 @@ func TestNotSentHoldsForATransportThatSendsAfterItFailed(t *testing.T) {
 			t.Run(name+", after an error "+failureName, func(t *testing.T) {
 				server := newActingServer(t)
 				late := &lateTransport{inner: server.Client().Transport, failure: failure, change: change, released: make(chan struct{})}
-				client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: late}, scripted.WithQuickRetries())
+				client := scripted.NewClientOver(t, server.URL(), &http.Client{Transport: late}, scripted.WithQuickRetries())
 
 				err := scripted.TriggerEvent(t.Context(), client)
 				late.release()
 
 				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 				assert.EqualValues(t, map[bool]int{true: 3, false: 1}[failure == scripted.ErrDialTimeout], late.calls.Load())
-				assert.Zero(t, server.acted.Load(), "carried out although it was not sent")
+				assert.Zero(t, server.Acted(), "carried out although it was not sent")
 			})
 		}
 	}
@@ -111,13 +100,13 @@ func TestNotSentHoldsWhileTheAttemptIsLogged(t *testing.T) {
 	late := &lateTransport{inner: server.Client().Transport, failure: scripted.ErrDialTimeout, change: unchanged,
 		released: make(chan struct{})}
 	logger := slog.New(handlerFunc(sync.OnceFunc(late.release)))
-	client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: late}, messaging.WithLogger(logger),
+	client := scripted.NewClientOver(t, server.URL(), &http.Client{Transport: late}, messaging.WithLogger(logger),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 
 	err := scripted.TriggerEvent(t.Context(), client)
 
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	assert.Zero(t, server.acted.Load())
+	assert.Zero(t, server.Acted())
 }
 
 // handlerFunc is a slog.Handler that does something for each record.
@@ -137,10 +126,10 @@ func TestNotSentIsNotReportedOfATransportThatReadsTheBodyFirst(t *testing.T) {
 		}
 		return nil, scripted.ErrDialTimeout
 	})
-	client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: reading}, scripted.WithQuickRetries())
+	client := scripted.NewClientOver(t, server.URL(), &http.Client{Transport: reading}, scripted.WithQuickRetries())
 	err := scripted.TriggerEvent(t.Context(), client)
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-	assert.EqualValues(t, 1, server.acted.Load())
+	assert.Equal(t, 1, server.Acted())
 }
 
 func TestNotSentIsNotReportedWhenTheServiceHasTheHeaders(t *testing.T) {
@@ -218,11 +207,11 @@ func TestNotSentIsNotReportedOfASendWithoutABodyOverAGivenTransport(t *testing.T
 		req.Body = nil // there is nothing in it
 		return req
 	}
-	client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: late}, scripted.WithQuickRetries())
+	client := scripted.NewClientOver(t, server.URL(), &http.Client{Transport: late}, scripted.WithQuickRetries())
 	err := scripted.Do(messaging.Request{Method: http.MethodDelete, Path: "/v1/tags/1"})(t.Context(), client)
 	late.release()
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-	assert.EqualValues(t, 1, server.acted.Load(), "it was sent after all, once")
+	assert.Equal(t, 1, server.Acted(), "it was sent after all, once")
 }
 
 // A hook of TLSNextProto takes over connections of an *http.Transport, which
@@ -239,7 +228,7 @@ func TestNotSentIsNotReportedOfATransportWithAProtocolHook(t *testing.T) {
 		"acme": func(string, *tls.Conn) http.RoundTripper {
 			return scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				req = req.Clone(req.Context())
-				req.URL.Scheme, req.URL.Host = "http", strings.TrimPrefix(server.URL, "http://")
+				req.URL.Scheme, req.URL.Host = "http", server.Address()
 				if resp, err := server.Client().Transport.RoundTrip(req); err == nil {
 					_ = resp.Body.Close()
 				}
@@ -250,7 +239,7 @@ func TestNotSentIsNotReportedOfATransportWithAProtocolHook(t *testing.T) {
 	client := scripted.NewClientOver(t, secure.URL, &http.Client{Transport: transport}, scripted.WithQuickRetries())
 	err := scripted.TriggerEvent(t.Context(), client)
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-	assert.EqualValues(t, 1, server.acted.Load())
+	assert.Equal(t, 1, server.Acted())
 
 	// The client's own transport is a copy without the hook, even where a dialer
 	// agrees on the protocol.
@@ -260,7 +249,7 @@ func TestNotSentIsNotReportedOfATransportWithAProtocolHook(t *testing.T) {
 	}
 	own := scripted.NewClientOnOwnTransport(t, secure.URL, transport, scripted.WithQuickRetries())
 	require.Error(t, scripted.TriggerEvent(t.Context(), own))
-	assert.EqualValues(t, 1, server.acted.Load())
+	assert.Equal(t, 1, server.Acted())
 }
 
 func TestNotSentIsReportedOfAMockTransport(t *testing.T) {

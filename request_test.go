@@ -2,7 +2,6 @@ package messaging_test
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,6 +25,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/faultserver"
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
@@ -97,50 +97,11 @@ func TestRequestHasCookiesOnceInEachAttempt(t *testing.T) {
 	})
 }
 
-// resettingServer speaks HTTP/2, reads every request to its end, and resets it
-// in a way that net/http takes for a permission to send it again.
-type resettingServer struct {
-	*httptest.Server
-	received atomic.Int32
-}
-
-func newResettingServer(t *testing.T) *resettingServer {
-	t.Helper()
-	s := &resettingServer{Server: httptest.NewUnstartedServer(nil)}
-	s.EnableHTTP2 = true
-	s.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
-		"h2": func(_ *http.Server, conn *tls.Conn, _ http.Handler) { s.serve(conn) },
-	}
-	s.TLS = &tls.Config{NextProtos: []string{"h2"}}
-	s.StartTLS()
-	t.Cleanup(s.Close)
-	return s
-}
-
-func (s *resettingServer) serve(conn net.Conn) {
-	defer func() { _ = conn.Close() }()
-	framer := http2.NewFramer(conn, conn)
-	if _, err := io.CopyN(io.Discard, conn, int64(len(http2.ClientPreface))); err != nil {
-		return
-	}
-	_ = framer.WriteSettings()
-	for {
-		frame, err := framer.ReadFrame()
-		if err != nil {
-			return
-		}
-		if frame.Header().Flags.Has(http2.FlagDataEndStream) && frame.Header().StreamID != 0 {
-			s.received.Add(1)
-			_ = framer.WriteRSTStream(frame.Header().StreamID, http2.ErrCodeProtocol)
-		}
-	}
-}
-
 func TestRequestIsNotMultipliedByHTTP2Resets(t *testing.T) {
 	tests := []struct {
 		name    string
 		perform scripted.Call
-		limit   int32
+		limit   int
 	}{
 		{"a send reaches the service once", scripted.SendBroadcast, 1},
 		{"a send without a body reaches the service once", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/sync"}), 1},
@@ -148,15 +109,17 @@ func TestRequestIsNotMultipliedByHTTP2Resets(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			server := newResettingServer(t)
-			client := scripted.NewClientOver(t, server.URL, server.Client(), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+			// net/http takes such a reset for a permission to repeat the request.
+			server := faultserver.StartHTTP2(t, faultserver.Script{
+				faultserver.Streams(faultserver.ReadRequest, faultserver.ResetStream(http2.ErrCodeProtocol))})
+			client := scripted.NewClientOver(t, server.URL(), server.Client(), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 			err := test.perform(t.Context(), client)
 			var failed *messaging.TransportError
 			require.ErrorAs(t, err, &failed)
 			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 			assert.Equal(t, 1, failed.Attempts)
-			assert.Positive(t, server.received.Load())
-			assert.LessOrEqual(t, server.received.Load(), test.limit)
+			assert.NotEmpty(t, server.Requests())
+			assert.LessOrEqual(t, len(server.Requests()), test.limit)
 		})
 	}
 }
@@ -576,28 +539,27 @@ func getByID(ctx context.Context, client *messaging.Client, opts ...messaging.Re
 }
 
 func TestLoggerAndErrorsKeepSecrets(t *testing.T) {
-	faults := map[string]http.HandlerFunc{
-		"lost answer":      scripted.Says(""),
-		"malformed answer": scripted.Says("SSH-2.0-OpenSSH_9.6\r\n"),
-		"malformed header": scripted.Says("HTTP/1.1 200 OK\r\nno header\r\n\r\n"),
-		"redirect":         func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) },
-		"bad redirect":     scripted.Says("HTTP/1.1 302 Found\r\nLocation: http://[::1\r\n\r\n"),
-		"body cut short":   scripted.Says("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),
-		"the request line in place of an answer": scripted.Repeats(func(w io.Writer, r *http.Request) {
-			_, _ = fmt.Fprintf(w, "%s %s %s\r\n\r\n", r.Method, r.RequestURI, r.Proto)
-		}),
-		"the header in place of an answer": scripted.Repeats(func(w io.Writer, r *http.Request) {
-			_, _ = fmt.Fprintf(w, "%s\r\n\r\n", r.Header.Get("X-Authorization"))
-		}),
-		"the header within the header": scripted.Repeats(func(w io.Writer, r *http.Request) {
-			_, _ = fmt.Fprintf(w, "HTTP/1.1 200 OK\r\n%s\r\n\r\n", r.Header.Get("X-Authorization"))
-		}),
+	quoting := func(format string, part func(faultserver.Request) string) faultserver.Step {
+		return faultserver.Choose(func(r faultserver.Request) faultserver.Step { return faultserver.Write(fmt.Sprintf(format, part(r))) })
+	}
+	requestLine := func(r faultserver.Request) string { return r.Method + " " + r.Target + " HTTP/1.1" }
+	key := func(r faultserver.Request) string { return r.Header.Get("X-Authorization") }
+	faults := map[string]faultserver.Step{
+		"lost answer":                            faultserver.Close,
+		"malformed answer":                       faultserver.Write("SSH-2.0-OpenSSH_9.6\r\n"),
+		"malformed header":                       faultserver.Write("HTTP/1.1 200 OK\r\nno header\r\n\r\n"),
+		"redirect":                               faultserver.Respond(http.StatusFound, "", "Location: /login"),
+		"bad redirect":                           faultserver.Write("HTTP/1.1 302 Found\r\nLocation: http://[::1\r\n\r\n"),
+		"body cut short":                         faultserver.Write("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"),
+		"the request line in place of an answer": quoting("%s\r\n\r\n", requestLine),
+		"the header in place of an answer":       quoting("%s\r\n\r\n", key),
+		"the header within the header":           quoting("HTTP/1.1 200 OK\r\n%s\r\n\r\n", key),
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			server := scripted.NewFaultServer(t, (*httptest.Server).Start, fault)
+			server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, fault})
 			logger, written := scripted.NewLogger()
-			client := scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries(), messaging.WithLogger(logger))
+			client := scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries(), messaging.WithLogger(logger))
 			for _, perform := range []scripted.Call{getByEmail, getByID, scripted.SendBroadcast, scripted.TriggerEvent} {
 				assertKeepsSecrets(t, perform(t.Context(), client), written)
 			}
@@ -760,18 +722,15 @@ func TestRedirectResponseIsKept(t *testing.T) {
 			"without a place": ""} {
 			for call, perform := range map[string]scripted.Call{"a send": scripted.SendBroadcast, "a read": scripted.ReadCustomers} {
 				t.Run(fmt.Sprint(status, " ", name, ", ", call), func(t *testing.T) {
-					server := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
-						w.Header().Set("Location", location)
-						w.WriteHeader(status)
-						_, _ = io.WriteString(w, `{"success":false,"message":"We have moved."}`)
-					})
-					err := perform(t.Context(), scripted.NewClientOver(t, server.URL, server.Client()))
+					const moved = `{"success":false,"message":"We have moved."}`
+					server := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(status, moved, "Location: "+location)))
+					err := perform(t.Context(), scripted.NewClientOver(t, server.URL(), server.Client()))
 
 					var refused *messaging.APIError
 					require.ErrorAs(t, err, &refused)
 					assert.Equal(t, status, refused.StatusCode)
 					assert.Equal(t, "We have moved.", refused.Message)
-					assert.EqualValues(t, 1, server.Received.Load())
+					assert.Len(t, server.Requests(), 1)
 				})
 			}
 		}

@@ -1,7 +1,6 @@
 package messaging_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"slices"
@@ -25,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/faultserver"
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
@@ -845,57 +844,50 @@ func TestRetryMaxAttempts(t *testing.T) {
 	}
 }
 
-// resets ends the connection as a crashed server does.
-func resets(w http.ResponseWriter, _ *http.Request) {
-	conn, _, err := w.(http.Hijacker).Hijack()
-	if err != nil {
-		panic(err)
-	}
-	_ = conn.(*net.TCPConn).SetLinger(0)
-	_ = conn.Close()
-}
-
 func TestRetryByFaultOfAServer(t *testing.T) {
+	says := func(raw string) faultserver.Script {
+		return faultserver.EachRequest(faultserver.Write(raw), faultserver.Close)
+	}
 	tests := []struct {
 		name     string
-		fault    http.HandlerFunc
+		fault    faultserver.Script
 		failure  error
 		delivery messaging.Delivery
 		requests requestCounts
 	}{
-		{"the connection is reset after the request", resets, new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the response is lost", scripted.Says(""), new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the status line breaks off", scripted.Says("HTTP/1.1 20"), new(messaging.TransportError), messaging.DeliveryUnknown,
+		{"the connection is reset after the request", faultserver.EachRequest(faultserver.Reset), new(messaging.TransportError),
+			messaging.DeliveryUnknown, repeatsUnlessHarmful},
+		{"the answer is lost", faultserver.EachRequest(faultserver.Close), new(messaging.TransportError), messaging.DeliveryUnknown,
 			repeatsUnlessHarmful},
-		{"the response is malformed", scripted.Says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown,
+		{"the status line breaks off", says("HTTP/1.1 20"), new(messaging.TransportError), messaging.DeliveryUnknown,
 			repeatsUnlessHarmful},
-		{"two lengths contradict each other", scripted.Says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   "),
+		{"the answer is malformed", says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown,
+			repeatsUnlessHarmful},
+		{"two lengths contradict each other", says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   "),
 			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the body is cut short", scripted.Says("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"success\":"),
+		{"the body is cut short", says("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"success\":"),
 			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsReads},
-		{"a chunk of the body is malformed", scripted.Says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+		{"a chunk of the body is malformed", says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
 			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsReads},
-		{"the protocol is switched", scripted.Says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\nConnection: Upgrade\r\n\r\n"),
+		{"the protocol is switched", says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\nConnection: Upgrade\r\n\r\n"),
 			new(messaging.APIError), messaging.DeliveryUnknown, repeatsNothing},
-		{"a redirect leads nowhere", scripted.Says("HTTP/1.1 302 Found\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n"),
+		{"a redirect leads nowhere", says("HTTP/1.1 302 Found\r\nLocation: http://[::1\r\nContent-Length: 0\r\n\r\n"),
 			new(messaging.APIError), messaging.DeliveryUnknown, repeatsNothing},
-		{"there is no content", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+		{"there is no content", faultserver.EachRequest(faultserver.Respond(http.StatusNoContent, "")),
 			new(messaging.DecodeError), messaging.DeliveryUnknown, repeatsNothing},
-		{"the content is partial and says success", func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusPartialContent)
-			_, _ = io.WriteString(w, scripted.Success)
-		}, nil, messaging.DeliveryAccepted, repeatsNothing},
-		{"the service is unavailable", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		{"the content is partial and says success", faultserver.EachRequest(faultserver.Respond(http.StatusPartialContent, scripted.Success)),
+			nil, messaging.DeliveryAccepted, repeatsNothing},
+		{"the service is unavailable", faultserver.EachRequest(faultserver.Respond(http.StatusServiceUnavailable, "")),
 			new(messaging.APIError), messaging.DeliveryUnknown, repeatsUnlessHarmful},
 	}
 	for _, test := range tests {
 		for _, call := range test.requests.calls() {
 			t.Run(test.name+", "+call.name, func(t *testing.T) {
-				server := scripted.NewFaultServer(t, (*httptest.Server).Start, test.fault)
-				err := call.perform(t.Context(), scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries()))
+				server := faultserver.Start(t, test.fault)
+				err := call.perform(t.Context(), scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries()))
 				assert.IsType(t, test.failure, err)
 				assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
-				assert.EqualValues(t, call.want, server.Received.Load())
+				assert.Len(t, server.Requests(), call.want)
 			})
 		}
 	}
@@ -922,25 +914,27 @@ func TestRetryByFailedConnection(t *testing.T) {
 		target   func(*testing.T) (string, *http.Client)
 		requests requestCounts
 	}{
-		{"nobody listens", nobodyListens, repeatsEverything},
-		{"the handshake breaks off", handshakeBreaksOff, repeatsEverything},
+		{"nobody listens", func(t *testing.T) (string, *http.Client) {
+			return "http://" + faultserver.ClosedAddress(t), &http.Client{Transport: &http.Transport{}}
+		}, repeatsEverything},
+		{"the handshake breaks off", func(t *testing.T) (string, *http.Client) {
+			server := faultserver.Start(t, faultserver.Script{faultserver.ReadBytes(1)})
+			return "https://" + server.Address(), server.Client()
+		}, repeatsEverything},
 		{"the proxy is not there", func(t *testing.T) (string, *http.Client) {
-			address, _ := nobodyListens(t)
-			return "https://api.example.com", overProxy(t, address)
+			return "https://api.example.com", overProxy(t, "http://"+faultserver.ClosedAddress(t))
 		}, repeatsEverything},
 		{"the certificate is signed by nobody known", func(t *testing.T) (string, *http.Client) {
-			server := scripted.NewFaultServer(t, (*httptest.Server).StartTLS, scripted.Says(""))
-			return server.URL, &http.Client{Transport: &http.Transport{}}
+			server := faultserver.StartTLS(t, faultserver.EachRequest(faultserver.Close))
+			return server.URL(), &http.Client{Transport: &http.Transport{}}
 		}, repeatsNothing},
 		{"https meets http", func(t *testing.T) (string, *http.Client) {
-			server := scripted.NewFaultServer(t, (*httptest.Server).Start, scripted.Says(""))
-			return strings.Replace(server.URL, "http://", "https://", 1), server.Client()
+			server := faultserver.Start(t, faultserver.Script{faultserver.ReadBytes(1), faultserver.Respond(400, ""), faultserver.Hang})
+			return "https://" + server.Address(), server.Client()
 		}, repeatsNothing},
 		{"the proxy refuses", func(t *testing.T) (string, *http.Client) {
-			proxy := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(http.StatusProxyAuthRequired)
-			})
-			return "https://api.example.com", overProxy(t, proxy.URL)
+			proxy := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(http.StatusProxyAuthRequired, "")))
+			return "https://api.example.com", overProxy(t, proxy.URL())
 		}, repeatsNothing},
 	}
 	for _, test := range tests {
@@ -970,32 +964,6 @@ func TestRetryByFailedConnection(t *testing.T) {
 	}
 }
 
-func nobodyListens(t *testing.T) (string, *http.Client) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return "http://" + listener.Addr().String(), &http.Client{Transport: &http.Transport{}}
-}
-
-func handshakeBreaksOff(t *testing.T) (string, *http.Client) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = bufio.NewReader(conn).ReadByte()
-			_ = conn.Close()
-		}
-	}()
-	return "https://" + listener.Addr().String(), &http.Client{Transport: &http.Transport{}}
-}
-
 func overProxy(t *testing.T, address string) *http.Client {
 	t.Helper()
 	proxy, err := url.Parse(address)
@@ -1004,8 +972,7 @@ func overProxy(t *testing.T, address string) *http.Client {
 }
 
 func TestRetryReachesAServerThatStartsLateOnce(t *testing.T) {
-	server := scripted.NewFaultServer(t, (*httptest.Server).Start,
-		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, scripted.Success) })
+	server := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(200, scripted.Success)))
 	var dials int
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		if dials++; dials < 3 {
@@ -1015,62 +982,58 @@ func TestRetryReachesAServerThatStartsLateOnce(t *testing.T) {
 	}
 	transport := &http.Transport{DialContext: dial}
 	defer transport.CloseIdleConnections()
-	client := scripted.NewClientOver(t, server.URL, &http.Client{Transport: transport}, scripted.WithQuickRetries())
+	client := scripted.NewClientOver(t, server.URL(), &http.Client{Transport: transport}, scripted.WithQuickRetries())
 	response, err := client.Broadcasts.SendEmail(t.Context(), scripted.BroadcastTo(scripted.PersonalEmail))
 	require.NoError(t, err)
 	assert.Equal(t, 3, response.Attempts)
-	assert.EqualValues(t, 1, server.Received.Load())
+	assert.Len(t, server.Requests(), 1)
 }
 
 func TestRetryReachesAServerThatRecovers(t *testing.T) {
-	newServer := func(t *testing.T) *scripted.FaultServer {
-		var failedBefore atomic.Bool
-		return scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, _ *http.Request) {
-			if !failedBefore.Swap(true) {
-				w.WriteHeader(http.StatusServiceUnavailable)
-				return
+	newServer := func(t *testing.T) *faultserver.Server {
+		var failed atomic.Bool
+		return faultserver.Start(t, faultserver.EachRequest(faultserver.Choose(func(faultserver.Request) faultserver.Step {
+			if !failed.Swap(true) {
+				return faultserver.Respond(http.StatusServiceUnavailable, "")
 			}
-			_, _ = io.WriteString(w, scripted.Success)
-		})
+			return faultserver.Respond(http.StatusOK, scripted.Success)
+		})))
 	}
 	t.Run("a read is asked again", func(t *testing.T) {
 		server := newServer(t)
-		page, err := scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries()).Customers.List(t.Context(),
+		page, err := scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries()).Customers.List(t.Context(),
 			messaging.CustomerListParams{})
 		require.NoError(t, err)
 		assert.Equal(t, 2, page.Response.Attempts)
-		assert.EqualValues(t, 2, server.Received.Load())
+		assert.Len(t, server.Requests(), 2)
 	})
 	t.Run("a send is not", func(t *testing.T) {
 		server := newServer(t)
-		err := scripted.SendBroadcast(t.Context(), scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries()))
+		err := scripted.SendBroadcast(t.Context(), scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries()))
 		require.ErrorIs(t, err, messaging.ErrServer)
-		assert.EqualValues(t, 1, server.Received.Load())
+		assert.Len(t, server.Requests(), 1)
 	})
 }
 
 func TestRedirectsAreNotFollowed(t *testing.T) {
-	elsewhere := scripted.NewFaultServer(t, (*httptest.Server).Start,
-		func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, scripted.Success) })
-	targets := map[string]string{"to another host": elsewhere.URL + "/v1/customers", "on the same host": "/elsewhere"}
+	elsewhere := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(200, scripted.Success)))
+	targets := map[string]string{"to another host": elsewhere.URL() + "/v1/customers", "on the same host": "/elsewhere"}
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for where, target := range targets {
 			for _, call := range repeatsNothing.calls() {
 				t.Run(fmt.Sprintf("%d %s, %s", status, where, call.name), func(t *testing.T) {
-					server := scripted.NewFaultServer(t, (*httptest.Server).Start, func(w http.ResponseWriter, r *http.Request) {
-						http.Redirect(w, r, target, status)
-					})
-					err := call.perform(t.Context(), scripted.NewClientOver(t, server.URL, server.Client(), scripted.WithQuickRetries()))
+					server := faultserver.Start(t, faultserver.EachRequest(faultserver.Respond(status, "", "Location: "+target)))
+					err := call.perform(t.Context(), scripted.NewClientOver(t, server.URL(), server.Client(), scripted.WithQuickRetries()))
 					var answer *messaging.APIError
 					require.ErrorAs(t, err, &answer)
 					assert.Equal(t, status, answer.StatusCode)
 					assert.Equal(t, target, answer.Header.Get("Location"))
 					assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 					assert.Contains(t, err.Error(), "check the base URL")
-					assert.EqualValues(t, 1, server.Received.Load())
+					assert.Len(t, server.Requests(), 1)
 				})
 			}
 		}
 	}
-	assert.Zero(t, elsewhere.Received.Load(), "nothing, and above all no key, may reach the other host")
+	assert.Zero(t, elsewhere.Connections(), "nothing, and above all no key, may reach the other host")
 }

@@ -170,7 +170,7 @@ func TestTransportThatReplacesTheDefaultOneIsUsedUnchanged(t *testing.T) {
 func TestTransportOfTheClientLosesOneCallToASilentConnection(t *testing.T) {
 	const calls = 130
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Hang},
-		faultserver.Script{faultserver.Forever(faultserver.ReadRequest, faultserver.Act, faultserver.Respond(http.StatusOK, scripted.Success))})
+		faultserver.EachRequest(faultserver.Act, faultserver.Respond(http.StatusOK, scripted.Success)))
 	client, err := messaging.NewClient(server.URL(), scripted.SecretKey, messaging.WithAttemptTimeout(300*time.Millisecond))
 	require.NoError(t, err)
 	var unknown atomic.Int32
@@ -221,7 +221,7 @@ func TestLoopGuardIgnoresRequestsOfTheTransport(t *testing.T) {
 	}))
 	defer tokens.Close()
 	server := newActingServer(t)
-	client := scripted.NewClientOver(t, server.URL,
+	client := scripted.NewClientOver(t, server.URL(),
 		&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			for range 5 {
 				token, err := http.NewRequestWithContext(req.Context(), http.MethodPost, tokens.URL, strings.NewReader("grant"))

@@ -419,6 +419,12 @@ func Reset(c *Connection) error {
 	return conn.Close()
 }
 
+// EachRequest is a script that reads each request of a connection and plays the
+// steps.
+func EachRequest(steps ...Step) Script {
+	return Script{Forever(append(Script{ReadRequest}, steps...)...)}
+}
+
 // Forever plays steps again and again, as on a connection that is kept alive. A step
 // that fails ends it.
 func Forever(steps ...Step) Step {

@@ -11,7 +11,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -22,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/faultserver"
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
@@ -32,46 +32,40 @@ const (
 )
 
 // filler is 64 KiB of text.
-var filler = bytes.Repeat([]byte("x"), 64<<10)
+var filler = strings.Repeat("x", 64<<10)
 
 // respondsWithChunks writes head, then chunk a number of times, and tail, until the
 // client has closed the connection. It allocates almost nothing, so that a test
 // measures the client.
-func respondsWithChunks(head string, chunk []byte, times int, tail string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		conn, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			panic(err)
-		}
-		defer func() { _ = conn.Close() }()
-		_, err = io.WriteString(conn, head)
-		for i := 0; i < times && err == nil; i++ {
-			_, err = conn.Write(chunk)
-		}
-		_, _ = io.WriteString(conn, tail)
-	}
+func respondsWithChunks(head, chunk string, times int, tail string) faultserver.Script {
+	return faultserver.Script{faultserver.ReadRequest, faultserver.Write(head), faultserver.Repeat(chunk, times), faultserver.Write(tail)}
+}
+
+// responds writes text and closes the connection.
+func responds(text string) faultserver.Script {
+	return faultserver.Script{faultserver.ReadRequest, faultserver.Write(text)}
 }
 
 // gzipBomb is a small piece of gzip that unpacks to eight mebibytes. Several of
 // them, one after the other, unpack to one text.
-func gzipBomb(t *testing.T) []byte {
+func gzipBomb(t *testing.T) string {
 	t.Helper()
 	const unpacked = 8 * mebibyte
 	var packed bytes.Buffer
 	writer := gzip.NewWriter(&packed)
 	for range unpacked / len(filler) {
-		_, err := writer.Write(filler)
+		_, err := io.WriteString(writer, filler)
 		require.NoError(t, err)
 	}
 	require.NoError(t, writer.Close())
 	require.Greater(t, unpacked/packed.Len(), 1000, "a bomb unpacks to a thousand times its size")
-	return packed.Bytes()
+	return packed.String()
 }
 
 // excessiveResponse is a response that exceeds a bound.
 type excessiveResponse struct {
 	name     string
-	answer   http.HandlerFunc
+	answer   faultserver.Script
 	failure  error  // an error of the type that is due
 	is       error  // nil where there is no sentinel for it
 	says     string // within the text of the error
@@ -104,9 +98,9 @@ func excessiveBodies(t *testing.T) []excessiveResponse {
 	transport, api, decode := new(messaging.TransportError), new(messaging.APIError), new(messaging.DecodeError)
 	unknown, rejected, accepted := messaging.DeliveryUnknown, messaging.DeliveryRejected, messaging.DeliveryAccepted
 	announced := fmt.Sprintf("Content-Length: %d\r\n\r\n", gigabyte)
-	chunk := fmt.Appendf(nil, "%x\r\n%s\r\n", len(filler), filler)
+	chunk := fmt.Sprintf("%x\r\n%s\r\n", len(filler), filler)
 	deep := scripted.NestedArrays(10_001)
-	opening, closing := bytes.Repeat([]byte("["), 1000), strings.Repeat("]", 5_000_000)
+	opening, closing := strings.Repeat("[", 1000), strings.Repeat("]", 5_000_000)
 	return []excessiveResponse{
 		{"a gigabyte out of a gzip bomb", respondsWithChunks(ok+"Content-Encoding: gzip\r\n\r\n", gzipBomb(t), gigabyte/(8*mebibyte), ""),
 			decode, messaging.ErrTooLarge, tooLarge, unknown, 96},
@@ -116,27 +110,27 @@ func excessiveBodies(t *testing.T) []excessiveResponse {
 			decode, messaging.ErrTooLarge, tooLarge, unknown, 96},
 		{"a gigabyte in chunks", respondsWithChunks(ok+"Transfer-Encoding: chunked\r\n\r\n", chunk, gigabyte/len(filler), ""),
 			decode, messaging.ErrTooLarge, tooLarge, unknown, 96},
-		{"an exbibyte that is announced and does not come", scripted.Says(ok + "Content-Length: 1152921504606846976\r\n\r\n{"),
+		{"an exbibyte that is announced and does not come", responds(ok + "Content-Length: 1152921504606846976\r\n\r\n{"),
 			transport, io.ErrUnexpectedEOF, "", unknown, 4},
 
-		{"10,001 lists within each other", scripted.Says(ok + "\r\n" + deep), decode, nil, "the response is", unknown, 4},
-		{"10,001 lists within each other as data", scripted.Says(data + deep + `}`), decode, nil, "data", accepted, 4},
+		{"10,001 lists within each other", responds(ok + "\r\n" + deep), decode, nil, "the answer is", unknown, 4},
+		{"10,001 lists within each other as data", responds(data + deep + `}`), decode, nil, "data", accepted, 4},
 		{"five million lists within each other as data", respondsWithChunks(data, opening, 5_000, closing+`}`), decode, nil, "data", accepted,
 			192},
 		{"ten million lists as data that do not end", respondsWithChunks(data, opening, 10_000, ""), decode, nil, "data", unknown, 192},
-		{"10,001 lists within each other beside the data", scripted.Says(ok + "\r\n" + `{"success":true,"data":[],"more":` + deep + `}`),
+		{"10,001 lists within each other beside the data", responds(ok + "\r\n" + `{"success":true,"data":[],"more":` + deep + `}`),
 			decode, nil, "more is", unknown, 4},
-		{"10,001 lists within each other as an error", scripted.Says(invalid + `{"errors":` + deep + `}`), api, messaging.ErrValidation,
+		{"10,001 lists within each other as an error", responds(invalid + `{"errors":` + deep + `}`), api, messaging.ErrValidation,
 			"", rejected, 4},
 
 		{"ten megabytes of an error message", respondsWithChunks(invalid+`{"message":"`, filler, 160, `"}`), api, messaging.ErrValidation, "422",
 			rejected, 4},
 		{"a million problems with one field",
-			respondsWithChunks(invalid+`{"errors":{`, bytes.Repeat([]byte(`"a":["b"],`), 1000), 1000, `"a":[]}}`),
+			respondsWithChunks(invalid+`{"errors":{`, strings.Repeat(`"a":["b"],`, 1000), 1000, `"a":[]}}`),
 			api, messaging.ErrValidation, "422", rejected, 8},
-		{"a million problems", respondsWithChunks(invalid+`{"errors":[`, bytes.Repeat([]byte(`{"field":"a"},`), 1000), 1000, `"b"]}`),
+		{"a million problems", respondsWithChunks(invalid+`{"errors":[`, strings.Repeat(`{"field":"a"},`, 1000), 1000, `"b"]}`),
 			api, messaging.ErrValidation, "422", rejected, 16},
-		{"an error text without an end", respondsWithChunks("HTTP/1.1 400 Bad\r\n\r\n", []byte("no\r\n\x1b[31m\x00 "), endless, ""),
+		{"an error text without an end", respondsWithChunks("HTTP/1.1 400 Bad\r\n\r\n", "no\r\n\x1b[31m\x00 ", endless, ""),
 			api, nil, `400 Bad Request: no\r\n\x1b[31m\x00 no`, rejected, 4},
 		{"an error text of one endless line", respondsWithChunks("HTTP/1.1 400 Bad\r\n\r\n", filler, endless, ""),
 			api, nil, "400 Bad Request: xxx", rejected, 4},
@@ -146,24 +140,24 @@ func excessiveBodies(t *testing.T) []excessiveResponse {
 // excessiveHeaders are over the 1 MiB that the client's own transport allows.
 func excessiveHeaders() []excessiveResponse {
 	const limit = "server response headers exceeded"
-	headerLine := []byte("X-Filler: " + strings.Repeat("x", 1012) + "\r\n")
-	beyond := func(name string, answer http.HandlerFunc) excessiveResponse {
+	headerLine := "X-Filler: " + strings.Repeat("x", 1012) + "\r\n"
+	beyond := func(name string, answer faultserver.Script) excessiveResponse {
 		return excessiveResponse{name, answer, new(messaging.TransportError), nil, limit, messaging.DeliveryUnknown, 16}
 	}
 	return []excessiveResponse{
 		beyond("eleven mebibytes of header", respondsWithChunks("HTTP/1.1 200 OK\r\n", headerLine, 11*1024, "\r\n"+scripted.Success)),
 		beyond("a header line without an end", respondsWithChunks("HTTP/1.1 200 OK\r\nX-Filler: ", filler, endless, "")),
 		beyond("a status line without an end", respondsWithChunks("HTTP/1.1 200 ", filler, endless, "")),
-		beyond("interim answers without an end", respondsWithChunks("", []byte("HTTP/1.1 103 Early Hints\r\n\r\n"), endless, "")),
+		beyond("interim answers without an end", respondsWithChunks("", "HTTP/1.1 103 Early Hints\r\n\r\n", endless, "")),
 	}
 }
 
 func (e excessiveResponse) check(t *testing.T, perform scripted.Call, opts ...messaging.Option) {
 	t.Helper()
 	const limit = 20 * time.Second
-	server := scripted.NewFaultServer(t, (*httptest.Server).Start, e.answer)
+	server := faultserver.Start(t, e.answer)
 	opts = append(opts, messaging.WithAttemptTimeout(limit), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-	client, err := messaging.NewClient(server.URL, scripted.SecretKey, opts...) // with a transport of its own
+	client, err := messaging.NewClient(server.URL(), scripted.SecretKey, opts...) // with a transport of its own
 	require.NoError(t, err)
 
 	start := time.Now()
@@ -228,7 +222,7 @@ func TestBoundsOfEndlessRows(t *testing.T) {
 			return err
 		},
 	}
-	answer := respondsWithChunks(head, bytes.Repeat([]byte(`{},`), 1000), 3000, `{}]}`)
+	answer := respondsWithChunks(head, strings.Repeat(`{},`, 1000), 3000, `{}]}`)
 	for name, list := range lists {
 		for _, e := range []struct {
 			excessiveResponse
@@ -250,13 +244,13 @@ func TestBoundsOfEndlessRows(t *testing.T) {
 // is in grows by copying: without a limit, ten megabytes of them take 800.
 func TestBoundsOfListsWithinARow(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + `{"success":true,"data":`
-	repeat := func(head, element, tail string) http.HandlerFunc {
-		return respondsWithChunks(head, bytes.Repeat([]byte(element), 10_000/len(element)), 1000, tail)
+	repeat := func(head, element, tail string) faultserver.Script {
+		return respondsWithChunks(head, strings.Repeat(element, 10_000/len(element)), 1000, tail)
 	}
 	for _, test := range []struct {
 		name    string
 		perform scripted.Call
-		answer  http.HandlerFunc
+		answer  faultserver.Script
 		path    string
 	}{
 		{"parameters of an event", readEvents, repeat(head+`[{"parameters":[`, `{},`, `{}]}]}`), "data.0.parameters."},

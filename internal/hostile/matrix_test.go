@@ -326,16 +326,12 @@ func afterActing(steps ...faultserver.Step) hostileCases {
 }
 
 func acting(steps ...faultserver.Step) faultserver.Script {
-	return faultserver.Script{faultserver.Forever(slices.Concat(faultserver.Script{faultserver.ReadRequest, faultserver.Act}, steps)...)}
+	return faultserver.EachRequest(append(faultserver.Script{faultserver.Act}, steps...)...)
 }
 
 // withoutActing reads each request and plays the steps.
 func withoutActing(steps ...faultserver.Step) hostileCases {
-	return onConnections(notActing(steps...))
-}
-
-func notActing(steps ...faultserver.Step) faultserver.Script {
-	return faultserver.Script{faultserver.Forever(slices.Concat(faultserver.Script{faultserver.ReadRequest}, steps)...)}
+	return onConnections(faultserver.EachRequest(steps...))
 }
 
 // responds200 is a case for each body of a complete response, after acting.

@@ -307,10 +307,12 @@ func TestSecretsAreHiddenWhenTheContextEnds(t *testing.T) {
 	}
 }
 
-// quotes has a server put a part of the request into what it sends in place of
-// an answer, where net/http is likely to quote it.
-func quotes(answer func(request string) string, part func(*http.Request) string) http.HandlerFunc {
-	return scripted.Repeats(func(w io.Writer, r *http.Request) { _, _ = io.WriteString(w, answer(part(r))) })
+// quotes responds with a part of the request, in a place where net/http may quote it
+// in an error.
+func quotes(response func(quoted string) string, part func(faultserver.Request) string) faultserver.Script {
+	return faultserver.Script{faultserver.ReadRequest, faultserver.Choose(func(r faultserver.Request) faultserver.Step {
+		return faultserver.Write(response(part(r)))
+	})}
 }
 
 func TestSecretsAreHiddenIfAServerQuotesTheRequest(t *testing.T) {
@@ -333,20 +335,23 @@ func TestSecretsAreHiddenIfAServerQuotesTheRequest(t *testing.T) {
 		"after an interim answer": func(quoted string) string { return "HTTP/1.1 103 Early Hints\r\n\r\n" + quoted + "\r\n\r\n" },
 		"as the version of HTTP":  func(quoted string) string { return quoted + " 200 OK\r\n\r\n" },
 	}
-	parts := map[string]func(*http.Request) string{
-		"the key":           func(r *http.Request) string { return r.Header.Get("X-Authorization") },
-		"a header":          func(r *http.Request) string { return r.Header.Get("X-Operator") },
-		"the request line":  func(r *http.Request) string { return r.Method + " " + r.RequestURI + " " + r.Proto },
-		"the query":         func(r *http.Request) string { return r.URL.RawQuery },
-		"the query as text": func(r *http.Request) string { query, _ := url.QueryUnescape(r.URL.RawQuery); return query },
-		"the body":          func(r *http.Request) string { body, _ := io.ReadAll(r.Body); return string(body) },
+	query := func(r faultserver.Request) string {
+		_, query, _ := strings.Cut(r.Target, "?")
+		return query
+	}
+	parts := map[string]func(faultserver.Request) string{
+		"the key":           func(r faultserver.Request) string { return r.Header.Get("X-Authorization") },
+		"a header":          func(r faultserver.Request) string { return r.Header.Get("X-Operator") },
+		"the request line":  func(r faultserver.Request) string { return r.Method + " " + r.Target + " HTTP/1.1" },
+		"the query":         query,
+		"the query as text": func(r faultserver.Request) string { text, _ := url.QueryUnescape(query(r)); return text },
+		"the body":          func(r faultserver.Request) string { return string(r.Body) },
 	}
 	for where, answer := range places {
 		for what, part := range parts {
 			t.Run(what+" "+where, func(t *testing.T) {
-				server := httptest.NewServer(quotes(answer, part))
-				defer server.Close()
-				searchEveryCall(t, server.URL, server.Client().Transport)
+				server := faultserver.Start(t, quotes(answer, part))
+				searchEveryCall(t, server.URL(), server.Client().Transport)
 			})
 		}
 	}
