@@ -148,10 +148,11 @@ func TestNotSentIsNotReportedWhenTheServiceHasTheHeaders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
-			client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
-				calls++
-				return play(req)
-			})}, scripted.WithQuickRetries())
+			client := scripted.NewClientOver(t, "https://api.example.com",
+				&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					calls++
+					return play(req)
+				})}, scripted.WithQuickRetries())
 			err := scripted.TriggerEvent(t.Context(), client)
 			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 			assert.False(t, messaging.Retryable(err))
@@ -177,7 +178,8 @@ func TestNotSentIsNotReportedOfACallThatEndsOverHTTP2(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		cancel.Store(&stop)
 		before := acted.Load()
-		err := scripted.Do(messaging.Request{Method: http.MethodDelete, Path: "/v1/tags/1", Body: map[string]string{"reason": "test"}})(ctx, client)
+		err := scripted.Do(messaging.Request{Method: http.MethodDelete, Path: "/v1/tags/1",
+			Body: map[string]string{"reason": "test"}})(ctx, client)
 		if acted.Load() > before {
 			require.NotEqual(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 		}
@@ -188,12 +190,13 @@ func TestNotSentIsNotReportedOfACallThatEndsOverHTTP2(t *testing.T) {
 func TestAttemptHasHeadersOfItsOwn(t *testing.T) {
 	var running sync.WaitGroup
 	var got [][]string
-	client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
-		got = append(got, req.Header.Values("X-Trace"))
-		req.Header.Add("X-Trace", "2")
-		running.Go(func() { req.Header.Set("X-Late", "1") })
-		return nil, scripted.ErrDialTimeout
-	})}, scripted.WithQuickRetries())
+	client := scripted.NewClientOver(t, "https://api.example.com",
+		&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			got = append(got, req.Header.Values("X-Trace"))
+			req.Header.Add("X-Trace", "2")
+			running.Go(func() { req.Header.Set("X-Late", "1") })
+			return nil, scripted.ErrDialTimeout
+		})}, scripted.WithQuickRetries())
 	_ = scripted.TriggerEvent(t.Context(), client, messaging.WithHeader("X-Trace", "1"))
 	running.Wait()
 	assert.Equal(t, [][]string{{"1"}, {"1"}, {"1"}}, got)
@@ -263,7 +266,8 @@ func TestNotSentIsReportedOfAMockTransport(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.False(t, messaging.Retryable(err), "nothing tells that it can pass")
 	assert.EqualError(t, err,
-		"trigger event: POST /v1/events/trigger: transport error (its text may quote the request or the response, and is withheld); nothing was sent")
+		"trigger event: POST /v1/events/trigger: transport error (its text may quote the request or the response, and is withheld); "+
+			"nothing was sent")
 	err = scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend())
 	assert.True(t, messaging.Retryable(err), "what may be repeated in doubt may be repeated without")
 }

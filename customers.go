@@ -57,7 +57,8 @@ func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...R
 //
 // API: GET /v1/customers
 func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ...RequestOption) (*Customer, error) {
-	return s.only(ctx, listQuery{Emails: []string{email}, byEmail: true}, func(c *Customer) bool { return strings.EqualFold(c.Email, email) }, opts)
+	return s.only(ctx, listQuery{Emails: []string{email}, byEmail: true},
+		func(c *Customer) bool { return strings.EqualFold(c.Email, email) }, opts)
 }
 
 var (

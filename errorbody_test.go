@@ -166,7 +166,8 @@ func TestErrorBodyShapes(t *testing.T) {
 			assert.Equal(t, test.body, string(answer.Body), "the body is kept as it came")
 			assert.ErrorIs(t, answer, messaging.ErrValidation)
 			assert.Equal(t, messaging.DeliveryRejected, messaging.DeliveryOf(answer))
-			scripted.RequireOneShortLine(t, answer, "send email broadcast: POST /v1/broadcast/send/email: 422 Unprocessable Entity", "; the request was refused")
+			scripted.RequireOneShortLine(t, answer, "send email broadcast: POST /v1/broadcast/send/email: 422 Unprocessable Entity",
+				"; the request was refused")
 		})
 	}
 }

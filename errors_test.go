@@ -144,7 +144,8 @@ func TestErrorTexts(t *testing.T) {
 			"send email broadcast: POST /v1/broadcast/send/email: 403 Forbidden: The plan is exhausted.; the request was refused"},
 		{"so are its fields", scripted.TriggerEvent,
 			scripted.Responds(422, `{"message":"Invalid","errors":{"event_id":["is unknown","is no uuid"],"payload.email":["is required"]}}`),
-			"trigger event: POST /v1/events/trigger: 422 Unprocessable Entity: Invalid: event_id is unknown, is no uuid; payload.email is required; the request was refused"},
+			"trigger event: POST /v1/events/trigger: 422 Unprocessable Entity: Invalid: event_id is unknown, is no uuid; " +
+				"payload.email is required; the request was refused"},
 		{"no page of HTML is quoted", scripted.CreateEvent, scripted.Responds(502, "<html><body>DB_PASSWORD=hunter2</body></html>"),
 			"create event: POST /v1/events: 502 Bad Gateway; the event may have been created"},
 		{"a status without a name is a number", scripted.TriggerEvent, scripted.Responds(599, ""),
@@ -152,7 +153,8 @@ func TestErrorTexts(t *testing.T) {
 		{"a no under 200 says so", scripted.SendBroadcast, scripted.Responds(200, `{"success":false,"message":"Quota"}`),
 			"send email broadcast: POST /v1/broadcast/send/email: 200 with success false: Quota; the request was refused"},
 		{"a redirect hints at the base URL", scripted.SendBroadcast, scripted.Responds(308, "", "Location", "https://www.example.com/"),
-			"send email broadcast: POST /v1/broadcast/send/email: 308 Permanent Redirect; redirects are not followed, check the base URL; the broadcast may have been sent"},
+			"send email broadcast: POST /v1/broadcast/send/email: 308 Permanent Redirect; redirects are not followed, " +
+				"check the base URL; the broadcast may have been sent"},
 		{"so does a redirect without a name", scripted.ReadCustomers, scripted.Responds(399, ""),
 			"list customers: GET /v1/customers: 399; redirects are not followed, check the base URL; it is safe to retry"},
 		{"so does a 404 that says nothing", scripted.SendBroadcast, scripted.Responds(404, "<html>"),
@@ -405,7 +407,8 @@ func TestErrorsQuoteNoKeyOfAnyAttempt(t *testing.T) {
 	source := &recordingKeySource{keys: []string{"old/key+0123456789", "new/key+0123456789"}}
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := newKeySourceClient(t, source, scripted.Responds(429, ""),
-			scripted.Responds(400, `{"message":"seen old\/key+0123456789 and new%2Fkey%2B0123456789"}`, "Location", "/login?key=new%2Fkey%2B0123456789"))
+			scripted.Responds(400, `{"message":"seen old\/key+0123456789 and new%2Fkey%2B0123456789"}`, "Location",
+				"/login?key=new%2Fkey%2B0123456789"))
 		err := scripted.TriggerEvent(t.Context(), client)
 		var refused *messaging.APIError
 		require.ErrorAs(t, err, &refused)
@@ -417,7 +420,8 @@ func TestErrorsQuoteNoKeyOfAnyAttempt(t *testing.T) {
 
 func TestErrorsOfIntoQuoteNoKey(t *testing.T) {
 	body := fmt.Sprintf(`{"success":true,"data":{"at":%q}}`, scripted.SecretKey)
-	err := scripted.FailureOf(t, scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/tags", Into: new(struct{ At time.Time })}), scripted.Responds(200, body))
+	err := scripted.FailureOf(t, scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/tags",
+		Into: new(struct{ At time.Time })}), scripted.Responds(200, body))
 	assert.NotContains(t, err.Error(), scripted.SecretKey)
 	var quoting *time.ParseError
 	assert.False(t, errors.As(err, &quoting), "its text quotes the key")

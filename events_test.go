@@ -18,7 +18,8 @@ func TestEventsReadTheDefinitionThatTheServiceCreates(t *testing.T) {
 		"parameters":[{"name":"order","type":"Text","required":true}],"color":"red"}}`))
 
 	event, err := client.Events.Create(t.Context(), messaging.EventCreateParams{
-		Name: "order paid", Description: "An order was paid", Parameters: []messaging.EventParameter{{Name: "order", Type: "Text", Required: true}}})
+		Name: "order paid", Description: "An order was paid", Parameters: []messaging.EventParameter{{Name: "order", Type: "Text",
+			Required: true}}})
 
 	require.NoError(t, err)
 	assert.Equal(t, &messaging.Event{

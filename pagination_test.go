@@ -288,7 +288,8 @@ func TestPagesEndWithTheErrorOfAnyPage(t *testing.T) {
 		ends      rangeEnding
 	}{
 		{name: "an answer that is cut short", page: scripted.Page{CutShort: true}, requests: 2,
-			ends: rangeEnding{is: io.ErrUnexpectedEOF, delivery: messaging.DeliveryUnknown, text: "unexpected EOF; after 2 attempts; it is safe to retry"}},
+			ends: rangeEnding{is: io.ErrUnexpectedEOF, delivery: messaging.DeliveryUnknown,
+				text: "unexpected EOF; after 2 attempts; it is safe to retry"}},
 		{name: "a server error", page: scripted.Page{Status: 500, Body: `{"success":false,"message":"out of order"}`}, requests: 2,
 			ends: rangeEnding{is: messaging.ErrServer, delivery: messaging.DeliveryUnknown,
 				text: "500 Internal Server Error: out of order; after 2 attempts; it is safe to retry"}},

@@ -155,5 +155,6 @@ func TestRedactorShowsTheErrorsOfTheCallersFunctions(t *testing.T) {
 		assert.ErrorIs(t, shown, err)
 	}
 	assert.NotErrorIs(t, redactedSourceError(context.DeadlineExceeded), context.DeadlineExceeded, "that is the caller's deadline")
-	assert.NotContains(t, redactedSourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err}, io.EOF)).Error(), "token")
+	assert.NotContains(t, redactedSourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err},
+		io.EOF)).Error(), "token")
 }

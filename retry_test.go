@@ -162,10 +162,16 @@ func outcomes() []outcome {
 		{"a handshake that the other side refuses", when(neverConnects(errAlert)), transport, notSent, repeatsNothing, rowNoConnection},
 		{"https to a port that speaks http", when(neverConnects(errors.New("server gave HTTP response to HTTPS client"))), transport, notSent,
 			repeatsNothing, rowNoConnection},
-		{"a proxy whose certificate can't be trusted", when(scripted.NeverConnects(&net.OpError{Op: "proxyconnect", Err: scripted.ErrUnknownCA})), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a proxy that refuses over SOCKS", when(scripted.NeverConnects(&net.OpError{Op: "socks connect", Err: errors.New("not allowed by ruleset")})), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a certificate that can't be trusted, within an error that is a net.Error", when(scripted.NeverConnects(fmt.Errorf("tracing: %w", &url.Error{Err: scripted.ErrUnknownCA}))), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a connection that the server closed while it was idle", when(scripted.NeverConnects(errors.New("http: server closed idle connection"))), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a proxy whose certificate can't be trusted", when(scripted.NeverConnects(&net.OpError{Op: "proxyconnect",
+			Err: scripted.ErrUnknownCA})), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a proxy that refuses over SOCKS", when(scripted.NeverConnects(&net.OpError{Op: "socks connect",
+			Err: errors.New("not allowed by ruleset")})), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a certificate that can't be trusted, within an error that is a net.Error",
+			when(scripted.NeverConnects(fmt.Errorf("tracing: %w", &url.Error{Err: scripted.ErrUnknownCA}))), transport, notSent,
+			repeatsNothing, rowNoConnection},
+		{"a connection that the server closed while it was idle",
+			when(scripted.NeverConnects(errors.New("http: server closed idle connection"))), transport, notSent,
+			repeatsEverything, rowNoConnectionNow},
 		{"a proxy that refuses", when(neverConnects(errors.New("Proxy Authentication Required"))), transport, notSent, repeatsNothing,
 			rowNoConnection},
 
@@ -647,7 +653,8 @@ func TestContextThatEndsDuringAWaitKeepsTheLastError(t *testing.T) {
 		require.ErrorAs(t, scripted.SendBroadcast(ctx, client, messaging.WithRepeatableSend()), &answer)
 		assert.Equal(t, "No.", answer.Message)
 		assert.Equal(t, 1, answer.Attempts)
-		assert.EqualError(t, answer, "send email broadcast: POST /v1/broadcast/send/email: 503 Service Unavailable: No.; the broadcast may have been sent")
+		assert.EqualError(t, answer, "send email broadcast: POST /v1/broadcast/send/email: 503 Service Unavailable: No.; "+
+			"the broadcast may have been sent")
 	})
 }
 
@@ -857,11 +864,11 @@ func TestRetryByFaultOfAServer(t *testing.T) {
 	}{
 		{"the connection is reset after the request", faultserver.EachRequest(faultserver.Reset), new(messaging.TransportError),
 			messaging.DeliveryUnknown, repeatsUnlessHarmful},
-		{"the answer is lost", faultserver.EachRequest(faultserver.Close), new(messaging.TransportError), messaging.DeliveryUnknown,
+		{"the response is lost", faultserver.EachRequest(faultserver.Close), new(messaging.TransportError), messaging.DeliveryUnknown,
 			repeatsUnlessHarmful},
 		{"the status line breaks off", says("HTTP/1.1 20"), new(messaging.TransportError), messaging.DeliveryUnknown,
 			repeatsUnlessHarmful},
-		{"the answer is malformed", says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown,
+		{"the response is malformed", says("SSH-2.0-OpenSSH_9.6\r\n\r\n"), new(messaging.TransportError), messaging.DeliveryUnknown,
 			repeatsUnlessHarmful},
 		{"two lengths contradict each other", says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}   "),
 			new(messaging.TransportError), messaging.DeliveryUnknown, repeatsUnlessHarmful},

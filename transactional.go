@@ -16,7 +16,8 @@ var listTransactional = operation{name: "list transactional messages", method: h
 // ranges over all of them.
 //
 // API: GET /v1/messaging/transactional
-func (s *TransactionalService) List(ctx context.Context, p TransactionalListParams, opts ...RequestOption) (*Page[TransactionalMessage], error) {
+func (s *TransactionalService) List(ctx context.Context, p TransactionalListParams,
+	opts ...RequestOption) (*Page[TransactionalMessage], error) {
 	return list[TransactionalMessage](ctx, s.core, listTransactional, p.query(), opts)
 }
 
@@ -24,7 +25,8 @@ func (s *TransactionalService) List(ctx context.Context, p TransactionalListPara
 // the package documentation for what a range promises.
 //
 // API: GET /v1/messaging/transactional
-func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListParams, opts ...RequestOption) iter.Seq2[*Page[TransactionalMessage], error] {
+func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListParams,
+	opts ...RequestOption) iter.Seq2[*Page[TransactionalMessage], error] {
 	return pages[TransactionalMessage](ctx, s.core, listTransactional, p.query(), opts)
 }
 
@@ -32,7 +34,8 @@ func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListPar
 // package documentation for what a range promises.
 //
 // API: GET /v1/messaging/transactional
-func (s *TransactionalService) All(ctx context.Context, p TransactionalListParams, opts ...RequestOption) iter.Seq2[TransactionalMessage, error] {
+func (s *TransactionalService) All(ctx context.Context, p TransactionalListParams,
+	opts ...RequestOption) iter.Seq2[TransactionalMessage, error] {
 	return all[TransactionalMessage](ctx, s.core, listTransactional, p.query(), opts)
 }
 

@@ -94,9 +94,10 @@ func TestOwnTransportTakesNoProxyForALoopbackAddressInClearText(t *testing.T) {
 		return nil, errors.New("this would send the key in clear text")
 	}}
 	t.Cleanup(like.CloseIdleConnections)
-	require.NoError(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOnOwnTransport(t, server.URL, like)))
+	require.NoError(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOnOwnTransport(t, server.URL(), like)))
 	assert.Zero(t, proxied)
-	require.Error(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOnOwnTransport(t, server.URL, like, messaging.WithInsecureHTTP())), "which allows it")
+	require.Error(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOnOwnTransport(t, server.URL(), like,
+		messaging.WithInsecureHTTP())), "which allows it")
 	assert.Positive(t, proxied)
 }
 

@@ -113,7 +113,7 @@ func excessiveBodies(t *testing.T) []excessiveResponse {
 		{"an exbibyte that is announced and does not come", responds(ok + "Content-Length: 1152921504606846976\r\n\r\n{"),
 			transport, io.ErrUnexpectedEOF, "", unknown, 4},
 
-		{"10,001 lists within each other", responds(ok + "\r\n" + deep), decode, nil, "the answer is", unknown, 4},
+		{"10,001 lists within each other", responds(ok + "\r\n" + deep), decode, nil, "the response is", unknown, 4},
 		{"10,001 lists within each other as data", responds(data + deep + `}`), decode, nil, "data", accepted, 4},
 		{"five million lists within each other as data", respondsWithChunks(data, opening, 5_000, closing+`}`), decode, nil, "data", accepted,
 			192},

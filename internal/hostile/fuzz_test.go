@@ -317,6 +317,7 @@ func FuzzErrorBody(f *testing.F) {
 				require.NotEmpty(t, message)
 			}
 		}
-		scripted.RequireOneShortLine(t, answer, "send email broadcast: POST /v1/broadcast/send/email: 422 Unprocessable Entity", "; the request was refused")
+		scripted.RequireOneShortLine(t, answer, "send email broadcast: POST /v1/broadcast/send/email: 422 Unprocessable Entity",
+			"; the request was refused")
 	})
 }
