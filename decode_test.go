@@ -794,6 +794,7 @@ func TestDecodeOfInvalidRowsKeepsTheDelivery(t *testing.T) {
 		{"arrays for a row", `"data":` + scripted.NestedArrays(10_001), "data.0 is an array, want an object"},
 		{"data duplicated", `"data":[],"data":[]`, "data is duplicated"},
 		{"data duplicated, with rows in both places", `"data":[],"data":{"data":[]}`, "data is duplicated"},
+		{"data duplicated, with a meta in each", `"data":{"data":[],"meta":{}},"data":{"data":[],"meta":{}}`, "data is duplicated"},
 		{"nested data duplicated", `"data":{"data":[],"data":[]}`, "data.data is duplicated"},
 	} {
 		for success, delivery := range map[string]messaging.Delivery{

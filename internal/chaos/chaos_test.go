@@ -39,7 +39,7 @@ func TestChaosKeepsEveryPromise(t *testing.T) {
 }
 
 func runChaos(t *testing.T, protocol func(act faultserver.Step) chaosProtocol) {
-	const fewest = 2000 // below, chance alone decides over what is seen
+	const fewest = 2000 // with fewer, some fates or outcomes may not occur
 	calls := max(fewest, int(numberFrom(t, "MESSAGING_CHAOS_CALLS", fewest)))
 	seed := numberFrom(t, "MESSAGING_CHAOS_SEED", rand.Uint64N(1_000_000))
 	t.Logf("MESSAGING_CHAOS_CALLS=%d MESSAGING_CHAOS_SEED=%d", calls, seed)
@@ -82,8 +82,7 @@ func numberFrom(t *testing.T, variable string, otherwise uint64) uint64 {
 	return number
 }
 
-// brokenPromise is what a call was promised and did not get, "" where every
-// promise was kept.
+// brokenPromise describes the guarantee that a call violates, or returns "".
 func brokenPromise(err error, carriedOut int) string {
 	delivery := messaging.DeliveryOf(err)
 	switch {
@@ -144,7 +143,7 @@ func sendInChaos(t *testing.T, seed uint64, calls int, clients []*messaging.Clie
 	return errs
 }
 
-// chaosSends are the calls that act on the world. Each puts an id in its body.
+// chaosSends are all sends. Each has the id in its body.
 var chaosSends = []func(ctx context.Context, client *messaging.Client, id string) error{
 	func(ctx context.Context, client *messaging.Client, id string) error {
 		params := scripted.BroadcastTo(scripted.PersonalEmail)
@@ -171,7 +170,7 @@ var chaosSends = []func(ctx context.Context, client *messaging.Client, id string
 	},
 }
 
-// chaosContext is that of a caller who has patience, mostly.
+// chaosContext returns a context that ends early for some calls.
 func chaosContext(ctx context.Context, random *rand.Rand) (context.Context, context.CancelFunc) {
 	patience := time.Duration(random.IntN(20_000)) * time.Microsecond
 	switch random.IntN(16) {
@@ -199,7 +198,7 @@ type chaosProtocol struct {
 	http2 bool
 }
 
-// chaosFate is what may become of a request, and how often, among the others.
+// chaosFate is what may happen to a request, and its weight among the others.
 type chaosFate struct {
 	name  string
 	often int
@@ -262,7 +261,7 @@ func overHTTP2(act faultserver.Step) chaosProtocol {
 	}
 }
 
-// commonFates is what may become of a request over any protocol: act carries it out,
+// commonFates are the fates of a request over any protocol: act carries it out,
 // and end ends it without a response. A service that refuses with 429 or success
 // false has carried out nothing; the client has to rely on that.
 func commonFates(act, end faultserver.Step) []chaosFate {
@@ -302,7 +301,8 @@ func commonFates(act, end faultserver.Step) []chaosFate {
 	return fates
 }
 
-// chaosService carries out requests, or does not, and counts both.
+// chaosService plays a random fate for each request, and records which requests it has
+// carried out.
 type chaosService struct {
 	*faultserver.Server
 	chaosProtocol
@@ -343,7 +343,7 @@ func (s *chaosService) acceptOrReset(c *faultserver.Connection) error {
 	return nil
 }
 
-// playFate leads a request through its fate.
+// playFate plays a random fate for a request.
 func (s *chaosService) playFate(c *faultserver.Connection) error {
 	fate := s.draw()
 	var err error
@@ -384,7 +384,7 @@ func callIn(request faultserver.Request) (call int, ok bool) {
 	return call, err == nil
 }
 
-// draw deals the fates like cards, so that each has its turn.
+// draw returns the next fate of a shuffled list, in which each occurs with its weight.
 func (s *chaosService) draw() chaosFate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -401,15 +401,15 @@ func (s *chaosService) draw() chaosFate {
 	return fate
 }
 
-// roll throws a die.
+// roll returns a random number below sides.
 func (s *chaosService) roll(sides int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.random.IntN(sides)
 }
 
-// clients returns clients that differ in how they connect, how often they try,
-// and in what lies between them and net/http.
+// clients returns clients that differ in their transports and in their numbers of
+// attempts.
 func (s *chaosService) clients(t *testing.T) []*messaging.Client {
 	t.Helper()
 	var clients []*messaging.Client
@@ -487,8 +487,7 @@ func (g *abandoningTransport) RoundTrip(req *http.Request) (*http.Response, erro
 	}
 }
 
-// dial connects to the service, which is out of reach now and then, and at times
-// for several dials in a row.
+// dial connects to the service. Some dials are refused, several in a row, and some hang.
 func (s *chaosService) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	s.mu.Lock()
 	stalls := s.random.IntN(40) == 0

@@ -14,8 +14,8 @@ import (
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// FuzzRetryAfter holds any Retry-After header to this: the wait it asks for is
-// never negative, and a number of seconds is read as it stands.
+// FuzzRetryAfter checks that no Retry-After header leads to a negative wait, and that
+// a number of seconds is read exactly.
 func FuzzRetryAfter(f *testing.F) {
 	for _, value := range []string{
 		"", "0", "5", "-5", "+5", "1.5", "1e99", "NaN", " 5", "9223372036", "9223372037", "9999999999", strings.Repeat("9", 30),
@@ -46,8 +46,8 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-// FuzzBaseURL holds any base URL and path to this: they are refused, without
-// being quoted, or the request goes to the host of the one, below its path.
+// FuzzBaseURL checks any base URL and path: either they are refused without being
+// quoted, or the request goes to the host of the base URL, below its path.
 func FuzzBaseURL(f *testing.F) {
 	for _, base := range []string{
 		"https://api.example.com", "https://api.example.com/", "https://api.example.com/tenants/a%2Fb//",
@@ -88,8 +88,7 @@ func FuzzBaseURL(f *testing.F) {
 	})
 }
 
-// FuzzAPIKey holds any key to this: it is refused, without being quoted, or sent
-// as it is.
+// FuzzAPIKey checks any key: it is refused without being quoted, or sent unchanged.
 func FuzzAPIKey(f *testing.F) {
 	for _, key := range []string{"", " ", "secret-key", "secret key", "secret\nkey", "secret\x00key", "sécret-key", " secret-key",
 		"secret-key\r\n", strings.Repeat("k", 4096), strings.Repeat("k", 4097)} {

@@ -20,8 +20,8 @@ import (
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// seedResponses are what fuzzing of answers starts from: sound answers,
-// odd ones and broken ones.
+// seedResponses are the seeds of the fuzz targets for responses: valid, unusual and
+// invalid ones.
 var seedResponses = []string{
 	`{"success":true,"message":"Company events fetched successfully","data":[{"id":"8a7e","name":"Order","description":"d",
 		"parameters":[{"name":"total","type":"Numeric","required":true}],"created_at":"2026-05-01T10:20:30.123456Z","more":[1.50]}],
@@ -53,7 +53,7 @@ var seedResponses = []string{
 	`<html><body>Bad gateway</body></html>`, `null`, `[]`, `"ok"`, `1`, `true`, ``, `{`, "\xff\xfe{\x00}\x00",
 }
 
-// changingResponse is a service whose answer each round of fuzzing replaces.
+// changingResponse is a handler whose response each round of fuzzing replaces.
 type changingResponse struct {
 	status int
 	body   []byte
@@ -64,9 +64,8 @@ func (a *changingResponse) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(a.body)
 }
 
-// fuzzResponses has call receive any answer at all, and holds it to one of two
-// outcomes: a result that stands in a sound document, or an error that is fit to
-// be shown. check looks at the result.
+// fuzzResponses makes a call that receives any response, and requires a result from a
+// valid document, which check examines, or an error whose text can be printed.
 func fuzzResponses[T any](f *testing.F, call func(*testing.T, *messaging.Client) (*T, error), check func(*testing.T, *T)) {
 	for _, answer := range seedResponses {
 		f.Add([]byte(answer))
@@ -87,8 +86,7 @@ func fuzzResponses[T any](f *testing.F, call func(*testing.T, *messaging.Client)
 	})
 }
 
-// requirePresentable asks of the error of an answered call what every such
-// error promises.
+// requirePresentable checks what every error of a call with a response promises.
 func requirePresentable(t *testing.T, err error) {
 	t.Helper()
 	var refusal *messaging.APIError
@@ -149,8 +147,7 @@ func FuzzEventTriggerResponse(f *testing.F) {
 	})
 }
 
-// FuzzErrorResponse has a broadcast be answered with any status but 2xx, and anything
-// in its body.
+// FuzzErrorResponse checks a broadcast that receives any status but 2xx, with any body.
 func FuzzErrorResponse(f *testing.F) {
 	for i, body := range seedResponses {
 		f.Add([]int{400, 401, 403, 404, 422, 429, 301, 500, 503}[i%9], []byte(body))
@@ -174,8 +171,8 @@ func FuzzErrorResponse(f *testing.F) {
 	})
 }
 
-// FuzzTimestamp holds every text in the place of a date to this: it is read, as
-// the instant that package time reads, or it is kept.
+// FuzzTimestamp checks any string in place of a timestamp: it is decoded to the instant
+// that package time decodes, or it is kept as it is.
 func FuzzTimestamp(f *testing.F) {
 	for _, text := range []string{
 		"2026-05-01T10:20:30Z", "2026-05-01T10:20:30.123456Z", "2026-05-01T10:20:30,5Z", "2026-05-01T12:20:30+02:00", "2026-05-01T04:50:30-05:30",
@@ -205,8 +202,8 @@ func FuzzTimestamp(f *testing.F) {
 	})
 }
 
-// FuzzCursorWalk sends a range through any graph of pages. Two bytes make a
-// page: the one that it leads to, and what its answer says and leaves out.
+// FuzzCursorWalk ranges over any graph of pages. Two bytes make a page: the page that
+// follows it, and what its response contains.
 func FuzzCursorWalk(f *testing.F) {
 	const hasItem, hasNext, noFlag, noCursor, emptyCursor, noMeta = 1, 2, 4, 8, 16, 32
 	f.Add([]byte{1, hasItem | hasNext, 2, hasItem | hasNext, 0, hasItem})
@@ -253,7 +250,7 @@ func FuzzCursorWalk(f *testing.F) {
 	})
 }
 
-// cursorOf names the pages of a graph; the first has the empty cursor.
+// cursorOf returns the cursor of a page of a graph; that of the first is empty.
 func cursorOf(page int) string {
 	if page == 0 {
 		return ""
@@ -261,8 +258,8 @@ func cursorOf(page int) string {
 	return strconv.Itoa(page)
 }
 
-// requireSoundWalk walks through pages and asks that it ends, asks for no page
-// twice, and yields every item of the pages on its way.
+// requireSoundWalk ranges over pages and requires that the range ends, requests no page
+// twice, and yields every item of the pages that it requests.
 func requireSoundWalk(t *testing.T, kind scripted.List, pages scripted.Pages) {
 	t.Helper()
 	service := scripted.NewListService(kind, pages)

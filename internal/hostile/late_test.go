@@ -18,8 +18,8 @@ import (
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// attemptHook is a Limiter that tells of each attempt before it begins, in the
-// goroutine of the call.
+// attemptHook is a Limiter that calls a function before each attempt, in the goroutine
+// of the call.
 type attemptHook struct {
 	tell     func(attempt int)
 	attempts int
@@ -31,7 +31,7 @@ func (c *attemptHook) Wait(context.Context) error {
 	return nil
 }
 
-// countRefusals returns a client that reports each dial which is really refused.
+// countRefusals returns a client that calls refused for each refused connection.
 func countRefusals(t *testing.T, refused func()) *http.Client {
 	t.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -90,7 +90,7 @@ func TestLateServiceGetsASendOnce(t *testing.T) {
 	}
 }
 
-// Whoever waits for the service gets through once it is there, each of them once.
+// Each of many sends that wait for the service reaches it exactly once.
 func TestLateServiceGetsManySendsOnce(t *testing.T) {
 	const senders = 16
 	address := faultserver.ClosedAddress(t)

@@ -29,8 +29,8 @@ import (
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// Everything that a caller hands over in this file has the canary in it: the key,
-// headers, filters, and every field of every parameter.
+// Every value that a caller passes in this file contains the canary: the key,
+// headers, filters, and each field of each parameter.
 const (
 	canary       = scripted.Canary
 	canaryKey    = "sk_live_" + canary + "_0123456789"
@@ -47,7 +47,7 @@ var callsWithSecrets = map[string]scripted.Call{
 			MessageType: canary, To: messaging.ToCustomers(canaryCustomer())}, opts...)
 		return err
 	},
-	// Nothing in this one looks like an e-mail address.
+	// No value of this call looks like an e-mail address.
 	"BroadcastsService.SendPush": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: canary, Message: canary, WhatsAppTemplateID: canary,
 			To: messaging.ToCustomers(messaging.CustomerParams{CustomerID: canary, FirstName: canary})}, opts...)
@@ -144,7 +144,7 @@ func TestSecretsSearchCoversEveryCall(t *testing.T) {
 // maxResponse is the limit of the responses in these tests.
 const maxResponse = 1000
 
-// searchedClient is a client whose every trace is searched for the canary.
+// searchedClient is a client whose errors and log are searched for the canary.
 type searchedClient struct {
 	client *messaging.Client
 	logged *bytes.Buffer
@@ -162,8 +162,8 @@ func newSearched(t *testing.T, baseURL string, over http.RoundTripper, opts ...m
 	return searchedClient{client, logged}
 }
 
-// search looks for the canary in everything that a program may come to show of a
-// call that has failed, the texts of the service left out where it quotes.
+// search requires that nothing which a program may print after a failed call contains
+// the canary.
 func (s searchedClient) search(t *testing.T, err error) {
 	t.Helper()
 	s.searchLogAndClient(t)
@@ -183,7 +183,7 @@ func (s searchedClient) searchLogAndClient(t *testing.T) {
 	}
 }
 
-// unwrapAll returns err and all its causes.
+// unwrapAll returns err and all errors that it wraps.
 func unwrapAll(err error) []error {
 	all := []error{err}
 	switch wrapper := err.(type) {
@@ -199,7 +199,7 @@ func unwrapAll(err error) []error {
 	return all
 }
 
-// formsOf is a value in every form that it may be shown in.
+// formsOf returns a value in each form in which a program may print it.
 func formsOf(value any) []string {
 	var forms []string
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
@@ -225,7 +225,7 @@ func TestSecretsSearchFindsACanary(t *testing.T) {
 	}
 }
 
-// searchEveryCall makes every call over the same transport, and searches each.
+// searchEveryCall makes each call over the same transport, and searches its error.
 func searchEveryCall(t *testing.T, baseURL string, over http.RoundTripper, opts ...messaging.Option) {
 	t.Helper()
 	for name, call := range callsWithSecrets {
@@ -357,8 +357,8 @@ func TestSecretsAreHiddenIfAServerQuotesTheRequest(t *testing.T) {
 	}
 }
 
-// What the service itself quotes is left in the error for the caller to read, and
-// in no other place.
+// What the service itself quotes is kept in the fields of the error that hold the
+// response, and in no other place.
 func TestSecretsThatTheServiceQuotesAreInTheErrorOnly(t *testing.T) {
 	for _, status := range []int{200, 400, 401, 422, 500} {
 		for name, body := range map[string]func(quoted string) string{
@@ -391,7 +391,7 @@ func TestSecretsThatTheServiceQuotesAreInTheErrorOnly(t *testing.T) {
 	}
 }
 
-// requireQuotedInOnePlace searches an error without what it keeps of the answer.
+// requireQuotedInOnePlace searches an error without the fields that hold the response.
 func requireQuotedInOnePlace(t *testing.T, err error) {
 	t.Helper()
 	var refused *messaging.APIError
@@ -464,7 +464,7 @@ func TestSecretsAreHiddenInAValidationError(t *testing.T) {
 	}
 }
 
-// A panic of the user's transport is the user's, and passes through as it is.
+// A panic of the user's transport passes through unchanged.
 func TestSecretsAreNotAddedToAPanic(t *testing.T) {
 	errBug := errors.New("a bug of the user's")
 	for name, call := range callsWithSecrets {
@@ -482,7 +482,7 @@ func TestSecretsAreNotAddedToAPanic(t *testing.T) {
 	}
 }
 
-// endingContext ends when it has been looked at so many times.
+// endingContext ends after a number of calls of Err.
 type endingContext struct {
 	context.Context
 	end   context.CancelFunc

@@ -22,13 +22,13 @@ import (
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// The tests in this file say nothing about this package. They pin what net/http
-// and go-retryablehttp do today, and what this package guards against. One that
-// fails after an upgrade means that a guard may have become needless, or that it
-// guards no longer. Read its comment before changing it.
+// The tests in this file do not test package messaging. They pin the behaviour of
+// net/http and go-retryablehttp that it guards against. If one fails after an upgrade,
+// a guard may no longer be needed, or may no longer work: read the comment of the
+// test before changing it.
 
-// newBareClient is net/http with nothing of this package, and connections of its
-// own. It trusts every certificate.
+// newBareClient returns a client of net/http with connections of its own, which trusts
+// every certificate.
 func newBareClient(t *testing.T) *http.Client {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
@@ -36,7 +36,7 @@ func newBareClient(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// newBarePost is a POST that net/http knows how to send again.
+// newBarePost returns a POST that net/http can send again.
 func newBarePost(t *testing.T, ctx context.Context, address string) *http.Request {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader("broadcast"))
@@ -45,7 +45,7 @@ func newBarePost(t *testing.T, ctx context.Context, address string) *http.Reques
 	return request
 }
 
-// barely sends a request and throws the response away.
+// barely sends a request and discards the body of the response.
 func barely(client *http.Client, request *http.Request) (status int, err error) {
 	resp, err := client.Do(request)
 	if err != nil {
@@ -56,9 +56,8 @@ func barely(client *http.Client, request *http.Request) (status int, err error) 
 }
 
 // net/http sends a POST again over HTTP/2, and again, for as long as the server
-// resets it with PROTOCOL_ERROR, even where the server has acted on it; see
-// https://go.dev/issue/52459. GetBody is what makes it able to, so this package
-// takes GetBody away.
+// resets it with PROTOCOL_ERROR, even if the server has carried it out; see
+// https://go.dev/issue/52459. It needs GetBody to do so, so messaging removes GetBody.
 func TestNetHTTPRepeatsAPostOverHTTP2(t *testing.T) {
 	const enough = 5
 	t.Run("as often as it likes with GetBody", func(t *testing.T) {
@@ -89,8 +88,8 @@ func TestNetHTTPRepeatsAPostOverHTTP2(t *testing.T) {
 }
 
 // net/http sends a POST again over HTTP/1.1 when a connection that was used
-// before breaks, provided that the request has an idempotency key. The service
-// knows no such key, so this package refuses the header, and takes GetBody away.
+// before breaks, if the request has an idempotency key. The service does not know
+// such keys, so messaging refuses the header, and removes GetBody.
 func TestNetHTTPRepeatsAPostWithAnIdempotencyKey(t *testing.T) {
 	tests := []struct {
 		name, header   string
@@ -123,10 +122,10 @@ func TestNetHTTPRepeatsAPostWithAnIdempotencyKey(t *testing.T) {
 	}
 }
 
-// net/http leaves Authorization behind when a redirect leads to another host, and
-// takes X-Authorization, where the API key is, along. A 303 after a POST turns it
-// into a GET, so that the response of the other host passes for that of the send.
-// This package follows no redirect.
+// net/http removes Authorization when a redirect leads to another host, and keeps
+// X-Authorization, which holds the API key. A 303 after a POST turns it into a GET, so
+// that the response of the other host is taken for that of the send. messaging does
+// not follow redirects.
 func TestNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
 	elsewhere := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(200, scripted.Success)})
 	service := faultserver.Start(t,
@@ -151,9 +150,8 @@ func TestNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
 	assert.Empty(t, forwarded.Body)
 }
 
-// net/http tells nothing of an answer whose Location it can't parse, not even the
-// status, although redirects are not followed. This package remembers what the
-// transport returned.
+// net/http hides a response whose Location it can't parse, even its status, although
+// redirects are not followed. messaging records what the transport returned.
 func TestNetHTTPHidesAResponseWithAnInvalidLocation(t *testing.T) {
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(302, "", "Location: http://[::1")})
 	client := newBareClient(t)
@@ -164,9 +162,9 @@ func TestNetHTTPHidesAResponseWithAnInvalidLocation(t *testing.T) {
 	assert.Nil(t, resp)
 }
 
-// A handshake that is broken off, after which nothing can have been sent, and an
-// answer that is lost, after which everything can have happened, are the very
-// same error. This package goes by httptrace, and never by an error.
+// net/http returns the same error for a handshake that is cut short, after which
+// nothing was sent, and for a lost response, after which anything may have happened.
+// messaging relies on httptrace rather than on errors.
 func TestNetHTTPReturnsOneErrorForABrokenHandshakeAndALostResponse(t *testing.T) {
 	failure := func(address string) error {
 		_, err := barely(newBareClient(t), newBarePost(t, t.Context(), address))
