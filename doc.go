@@ -92,35 +92,34 @@
 // another 4xx; and that a service does not act on a request whose body it did not get.
 //
 // Behind a given transport, any failure before the body is read is "not sent" for a
-// send with a body, and unknown for anything else. The delivery of a call is the worst of its attempts,
-// but accepted if one was. Redirects are never followed. Which failures are retried
-// is not covered by semantic versioning.
+// send with a body, and unknown for anything else. The delivery of a call is the
+// worst of its attempts, but accepted if one was. Redirects are not followed. Which
+// failures are retried is not covered by semantic versioning.
 //
 // # Ranges
 //
-// All and Pages send nothing before the range begins, and every range starts
-// over. An error comes once, last, with the zero item, as a [*PageError]; the
-// items before it stay valid, and its Cursor, given back in the params, resumes
-// at the page that failed. A loop that has to resume after an error of its own
-// ranges over Pages, where every page tells its cursor.
+// All and Pages send nothing before the range begins, and every range starts over. An
+// error is yielded once, at the end, with the zero item, as a [*PageError]. The items
+// before it are valid. Its Cursor, passed in the params of another range, resumes at
+// the page that failed. To resume after an error of your own, range over Pages and keep
+// the NextPageCursor of each page that is done.
 //
 // From the second page on, the next page is fetched while the loop works on the
-// current one; see [WithoutReadAhead]. Leaving the loop cancels what is under
-// way and leaves no goroutine behind. Items that have been fetched are still
-// yielded after the context ends.
+// current one; see [WithoutReadAhead]. Leaving the loop cancels a request in progress
+// and leaves no goroutine behind. Items that have been fetched are yielded even after
+// the context has ended.
 //
-// An empty page in the middle does not end the range. A page that leads back to
-// an earlier one, that promises a next page without a cursor, or that is the end
-// of too many empty ones is [ErrBadCursor]: the range neither stops early nor loops.
-// The service decides what happens to records that are added meanwhile.
+// An empty page does not end a range. A page whose next cursor is missing, or is the
+// cursor of an earlier page, and too many empty pages in a row are [ErrBadCursor]: a
+// range neither stops early nor loops. Whether records that are added meanwhile are
+// listed is up to the service.
 //
 // # Validation
 //
-// Arguments are checked before anything is sent, and everything that is wrong is
-// reported at once, each under its path on the wire. [WithoutValidation] lifts
-// the checks for required and well-formed fields. It does not lift those that
-// keep the service from misreading a request: filters that select somebody else,
-// and timestamps that it would skip in silence.
+// Arguments are checked before anything is sent. The error lists every problem, each
+// under its path on the wire. [WithoutValidation] skips the checks for required and
+// well-formed fields. It does not skip those for what the service would misread: a
+// filter that selects other customers, a timestamp that it would skip.
 //
 // # Concurrency
 //
