@@ -52,7 +52,7 @@ func (c *Call) outcome() string {
 
 // withFields returns text with the fields that fit, and the notes.
 func withFields(text string, fields []FieldError, notes []string) string {
-	separator := separatorOf(fields)
+	separator := separatorOf(fields[:min(len(fields), maxFields)])
 	ending := "; " + strings.Join(notes, "; ")
 	room := maxErrorText - utf8.RuneCountInString(text+ending)
 	for i, field := range fields {
