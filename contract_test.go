@@ -28,6 +28,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // operations is everything that the service can do.
@@ -43,7 +45,7 @@ var operations = []string{
 
 type operationCall func(context.Context, *messaging.Client)
 
-// operationCalls calls every method of the four services once, ranges included.
+// operationCalls calls every method of the services once, ranges included.
 var operationCalls = map[string]operationCall{
 	"BroadcastsService.SendEmail": func(ctx context.Context, client *messaging.Client) {
 		_, _ = client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
@@ -102,16 +104,16 @@ var operationCalls = map[string]operationCall{
 
 func TestDocumentedOperationsAreThoseOfTheService(t *testing.T) {
 	documented := documentedOperations(t)
-	assert.ElementsMatch(t, operations, distinct(maps.Values(documented)))
+	assert.ElementsMatch(t, operations, distinct(maps.Values(documented)), "operations, and the API: lines of the methods")
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(operationCalls)), slices.Collect(maps.Keys(documented)),
-		"every service method is called by the test below")
+		"operationCalls, and the methods of the services")
 }
 
 func TestDocumentedOperationIsTheOneThatAMethodCalls(t *testing.T) {
 	for method, documented := range documentedOperations(t) {
 		t.Run(method, func(t *testing.T) {
 			call, known := operationCalls[method]
-			require.True(t, known)
+			require.True(t, known, "add it to operationCalls")
 			service := newRecordingService(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
 			call(t.Context(), service.client(t, atTheRoot))
 			requests := service.recorded()
@@ -119,6 +121,30 @@ func TestDocumentedOperationIsTheOneThatAMethodCalls(t *testing.T) {
 			assert.Equal(t, documented, operationOf(t, requests[0], ""))
 		})
 	}
+}
+
+func TestDocumentedOperationIsServedInMemory(t *testing.T) {
+	for method, call := range operationCalls {
+		t.Run(method, func(t *testing.T) {
+			service := messagingtest.NewServer(t)
+			call(t.Context(), service.Client())
+			require.NotEmpty(t, service.Requests())
+			for _, request := range service.Requests() {
+				assert.NotContains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, request.StatusCode,
+					"add the route to messagingtest/handler.go")
+			}
+		})
+	}
+}
+
+func TestDocumentedListsAreAllTestedAsLists(t *testing.T) {
+	var lists []string
+	for method := range operationCalls {
+		if strings.HasSuffix(method, ".All") {
+			lists = append(lists, method)
+		}
+	}
+	assert.Len(t, scripted.Lists, len(lists), "internal/scripted/lists.go has one entry for each of %s", lists)
 }
 
 // operationOf is the method and the path, below the base URL, of a request.
@@ -151,7 +177,8 @@ func documentedOperations(t *testing.T) map[string]string {
 			documented[typ.Name+"."+method.Name] = comments[0][1]
 		}
 	}
-	require.ElementsMatch(t, []string{"BroadcastsService", "CustomersService", "EventsService", "TransactionalService"}, services)
+	require.ElementsMatch(t, []string{"BroadcastsService", "CustomersService", "EventsService", "TransactionalService"},
+		services, "the services; add a new one to this list")
 	return documented
 }
 

@@ -678,7 +678,7 @@ var everyKindOfSend = map[string]func(*testing.T, *messaging.Client) error{
 	"a trigger":  everyKindOfCall["a trigger"],
 	"a creation": everyKindOfCall["a creation"],
 	"an own request": func(t *testing.T, c *messaging.Client) error {
-		response, err := c.Do(t.Context(), messaging.Request{Method: http.MethodPost, Path: "/v1/segments", Body: map[string]any{}})
+		response, err := c.Do(t.Context(), messaging.Request{Method: http.MethodPost, Path: "/v1/unknown", Body: map[string]any{}})
 		assert.Equal(t, err == nil, response != nil)
 		return err
 	},

@@ -22,7 +22,7 @@ func TestServerRefusesRequestsWithoutAnOperation(t *testing.T) {
 		allow  string
 	}{
 		{"an unknown path is 404",
-			func(r *http.Request) { r.URL.Path = "/v1/segments" }, 404, ""},
+			func(r *http.Request) { r.URL.Path = "/v1/unknown" }, 404, ""},
 		{"a path with a trailing slash is 404",
 			func(r *http.Request) { r.URL.Path += "/" }, 404, ""},
 		{"a path of another version is 404",
@@ -132,7 +132,7 @@ func TestServerRefusalsAreDecodedByTheClient(t *testing.T) {
 			return err
 		}, messaging.ErrUnauthorized},
 		{"404", func() error {
-			_, err := client.Do(t.Context(), messaging.Request{Method: "POST", Path: "/v1/segments", Body: struct{}{}})
+			_, err := client.Do(t.Context(), messaging.Request{Method: "POST", Path: "/v1/unknown", Body: struct{}{}})
 			return err
 		}, messaging.ErrNotFound},
 		{"422", func() error {

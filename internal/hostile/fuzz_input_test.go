@@ -55,7 +55,7 @@ func FuzzBaseURL(f *testing.F) {
 		"http://api.example.com", "https://user:secret@api.example.com", "https://api.example.com?x", "https://api.example.com#", "ftp://x",
 		"https://:443", "//x", "", "\x00",
 	} {
-		for _, path := range []string{"/v1/segments", "v1/segments", "v1/a%2F..%2Fb", "/v1/../admin", "//evil.example.com/x",
+		for _, path := range []string{"/v1/unknown", "v1/segments", "v1/a%2F..%2Fb", "/v1/../admin", "//evil.example.com/x",
 			"https://evil.example.com", `\\evil`, "/v1/%2e%2e/x", "v1?x=1", "", "%zz"} {
 			f.Add(base, path)
 		}

@@ -3,6 +3,7 @@ package scripted
 import (
 	"encoding/hex"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ type SecretHolder struct {
 }
 
 // SecretHolders are the values that may be printed and must hide their secrets.
-var SecretHolders = []SecretHolder{
+var SecretHolders = append(services(), []SecretHolder{
 	{"a client", func(c *messaging.Client) any { return c }},
 	{"a client by value", func(c *messaging.Client) any { return *c }},
 	{"a pointer to a pointer to a client", func(c *messaging.Client) any { return &c }},
@@ -40,12 +41,22 @@ var SecretHolders = []SecretHolder{
 	{"a pointer to a struct around clients", func(c *messaging.Client) any { return new(newHolder(c)) }},
 	{"a list of clients", func(c *messaging.Client) any { return []any{c, *c, []*messaging.Client{c}} }},
 	{"a map of clients", func(c *messaging.Client) any { return map[string]messaging.Client{"eu": *c} }},
-	{"the broadcasts", func(c *messaging.Client) any { return c.Broadcasts }},
-	{"the events", func(c *messaging.Client) any { return c.Events }},
-	{"the customers", func(c *messaging.Client) any { return c.Customers }},
-	{"the transactional messages", func(c *messaging.Client) any { return c.Transactional }},
-	{"the events by value", func(c *messaging.Client) any { return *c.Events }},
-	{"a list of services", func(c *messaging.Client) any { return []any{*c.Broadcasts, *c.Customers, *c.Transactional} }},
+}...)
+
+// services returns every service of a client, each alone and by value: fmt follows a
+// pointer only at the top level.
+func services() []SecretHolder {
+	var holders []SecretHolder
+	for field := range reflect.TypeFor[messaging.Client]().Fields() {
+		if !field.IsExported() {
+			continue
+		}
+		of := func(c *messaging.Client) reflect.Value { return reflect.ValueOf(c).Elem().FieldByIndex(field.Index) }
+		holders = append(holders,
+			SecretHolder{field.Name, func(c *messaging.Client) any { return of(c).Interface() }},
+			SecretHolder{field.Name + " by value", func(c *messaging.Client) any { return of(c).Elem().Interface() }})
+	}
+	return holders
 }
 
 type holder struct {
