@@ -22,7 +22,8 @@ type attempt struct {
 
 	// ownTransport says that the transport is the one that NewClient built.
 	ownTransport bool
-	body         requestBody
+	ownBody      bytes.Reader // the body on that transport
+	body         requestBody  // the body on any other one
 	trace        httptrace.ClientTrace
 	asked, got   atomic.Int32 // connections that a transport asked for, and got
 	written      atomic.Int32 // copies of the request that net/http has begun to write
@@ -41,7 +42,7 @@ const maxWritten = 3
 // begin starts the attempt: its time limit, and the collection of evidence.
 func (a *attempt) begin(ctx context.Context, limit time.Duration, key string, body []byte, ownTransport bool) {
 	a.start, a.key[0], a.ownTransport = time.Now(), key, ownTransport
-	a.body.reader.Reset(body)
+	a.body.content = body
 	ctx, a.cancel = context.WithTimeoutCause(ctx, limit, ErrAttemptTimeout)
 	a.trace.GetConn = func(string) { a.asked.Add(1) }
 	a.trace.GotConn = func(httptrace.GotConnInfo) { a.got.Add(1) }
@@ -78,9 +79,10 @@ func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 	case isRead:
 	case a.ownTransport:
 		// net/http knows this reader, and writes it together with the headers.
-		req.Body, req.ContentLength = io.NopCloser(&a.body.reader), a.body.reader.Size()
+		a.ownBody.Reset(a.body.content)
+		req.Body, req.ContentLength = io.NopCloser(&a.ownBody), a.ownBody.Size()
 	default:
-		req.Body, req.ContentLength = &a.body, a.body.reader.Size()
+		req.Body, req.ContentLength = &a.body, int64(len(a.body.content))
 	}
 	return req
 }
@@ -118,23 +120,50 @@ func (a *attempt) end() {
 // requestBody is the body of one attempt. Once it is locked, no byte of it can be
 // read.
 type requestBody struct {
+	content []byte
+
 	mu     sync.Mutex
-	reader bytes.Reader
+	offset int // of what has not been read
 	locked bool
-	read   bool
 }
 
 var errBodyLocked = errors.New("messaging: the attempt that this body belongs to has ended")
 
 func (b *requestBody) Read(p []byte) (int, error) {
+	piece, err := b.next(len(p))
+	if len(piece) == 0 && len(p) > 0 && err == nil {
+		err = io.EOF
+	}
+	return copy(p, piece), err
+}
+
+// WriteTo writes what has not been read yet, in pieces between which the body can be
+// locked.
+func (b *requestBody) WriteTo(w io.Writer) (int64, error) {
+	const pieceSize = 256 << 10
+	for written := int64(0); ; {
+		piece, err := b.next(pieceSize)
+		if len(piece) == 0 || err != nil {
+			return written, err
+		}
+		n, err := w.Write(piece)
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+	}
+}
+
+// next takes up to limit bytes of what has not been read.
+func (b *requestBody) next(limit int) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.locked {
-		return 0, errBodyLocked
+		return nil, errBodyLocked
 	}
-	n, err := b.reader.Read(p)
-	b.read = b.read || n > 0
-	return n, err
+	piece := b.content[b.offset:min(len(b.content), b.offset+limit)]
+	b.offset += len(piece)
+	return piece, nil
 }
 
 // Close does nothing: a body in memory has nothing to release.
@@ -145,5 +174,5 @@ func (b *requestBody) lock() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.locked = true
-	return !b.read && b.reader.Size() > 0
+	return b.offset == 0 && len(b.content) > 0
 }

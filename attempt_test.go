@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -301,4 +302,61 @@ func TestRequestBodyStaysLockedAfterItsAttempt(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRequestBodyIsReadInAnyWay(t *testing.T) {
+	want := scripted.BroadcastTo("ada@example.com")
+	want.Message = strings.Repeat("x", 1<<20)
+	for name, read := range map[string]func(io.Reader) (string, error){
+		"by ReadAll": func(r io.Reader) (string, error) {
+			content, err := io.ReadAll(r)
+			return string(content), err
+		},
+		"by Copy": func(r io.Reader) (string, error) {
+			var content strings.Builder
+			_, err := io.Copy(&content, r)
+			return content.String(), err
+		},
+		"byte by byte": func(r io.Reader) (string, error) {
+			content, err := io.ReadAll(iotest.OneByteReader(r))
+			return string(content), err
+		},
+		"after nothing was read": func(r io.Reader) (string, error) {
+			if n, err := r.Read(nil); n != 0 || err != nil {
+				return "", errors.New("an empty read is not the end")
+			}
+			content, err := io.ReadAll(r)
+			return string(content), err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := scripted.NewClientOver(t, "https://api.example.com",
+				&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+					content, err := read(req.Body)
+					require.NoError(t, err)
+					assert.EqualValues(t, len(content), req.ContentLength)
+					assert.Contains(t, content, `"message":"`+want.Message+`"`)
+					return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(scripted.Success))}, nil
+				})})
+			_, err := client.Broadcasts.SendEmail(t.Context(), want)
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestRequestBodyCanBeLockedWhileItIsCopied(t *testing.T) {
+	var body io.Reader
+	client := scripted.NewClientOver(t, "https://api.example.com",
+		&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			body = req.Body
+			_, err := io.CopyN(io.Discard, body, 10)
+			require.NoError(t, err)
+			return nil, scripted.ErrDialTimeout
+		})})
+	params := scripted.BroadcastTo("ada@example.com")
+	_, err := client.Broadcasts.SendEmail(t.Context(), params)
+	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	n, err := io.Copy(io.Discard, body)
+	require.Error(t, err)
+	assert.Zero(t, n)
 }

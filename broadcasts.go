@@ -50,7 +50,8 @@ type EmailBroadcastParams struct {
 	Subject string
 	// CC, BCC and ReplyTo are e-mail addresses.
 	CC, BCC, ReplyTo []string
-	// Message is the content. It is always required, so neither template id is.
+	// Message is the content. It is required even with a template; the template ids
+	// are optional.
 	Message    string
 	TemplateID string
 	// EmailTemplateID is the id of an e-mail template, distinct from TemplateID.

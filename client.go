@@ -85,8 +85,8 @@ type Request struct {
 	// Op is what errors and logs call the operation. Default: the method and
 	// "request".
 	Op string
-	// Method is the HTTP method. Every method but GET and HEAD is taken to act on
-	// the world, and is retried only where the service certainly did nothing.
+	// Method is the HTTP method. Every method but GET and HEAD is a send, and is
+	// retried only if the service certainly did nothing.
 	Method string
 	// Path is relative to the base URL and already escaped, see [url.PathEscape].
 	// An absolute URL, a //host, a dot segment and a query are refused.

@@ -51,8 +51,8 @@ func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...R
 	return s.only(ctx, listQuery{CustomerIDs: []string{customerID}}, func(c *Customer) bool { return c.CustomerID == customerID }, opts)
 }
 
-// GetByEmail returns the customer with the given e-mail address, whatever its
-// case. It fails as [CustomersService.Get] does; a string that is not an e-mail
+// GetByEmail returns the customer with the given e-mail address, ignoring case. It
+// fails as [CustomersService.Get] does; a string that is not an e-mail
 // address is a [*ValidationError].
 //
 // API: GET /v1/customers

@@ -18,11 +18,11 @@
 //
 // # Was it sent?
 //
-// Every error of this package says what became of the request; see [DeliveryOf]:
+// Every error of this package says what happened to the request; see [DeliveryOf]:
 //
 //   - [DeliveryNotSent]: the service did not receive it.
 //   - [DeliveryRejected]: the service refused it and did nothing.
-//   - [DeliveryUnknown]: the response was lost, or proves nothing. The request may
+//   - [DeliveryUnknown]: the response was lost or is inconclusive. The request may
 //     have been carried out.
 //   - [DeliveryAccepted]: it was carried out. With an error, only the response could
 //     not be read.
@@ -37,7 +37,7 @@
 //	case messaging.Retryable(err):
 //		// queue it again: no connection, a rate limit, an ended context
 //	case delivery == messaging.DeliveryUnknown:
-//		// put it aside: somebody has to find out whether it was carried out
+//		// set it aside: somebody has to check whether it was carried out
 //	case errors.Is(err, messaging.ErrValidation):
 //		// fix the request: invalid arguments, or a 422
 //	default:
@@ -48,14 +48,14 @@
 // "Not sent" alone does not mean "queue it again": invalid arguments are not sent
 // either. Test for [ErrCustomerNotFound] before [ErrNotFound], which it is too.
 //
-// "Not sent" is only said with proof. The transport of a [Client] itself sends
-// nothing after it has failed to get a connection. A transport given with
-// [WithHTTPClient], or put in the place of [http.DefaultTransport], may go on after
-// it has failed, so the proof is the body of the request: none of it had been read,
-// from then on it can't be read, and the transport reports no headers as written. A
-// transport that reads the body beforehand, and a request without a body, are never
-// "not sent" there. No kind of error is a proof, and a gateway can send a 503 for a
-// service that has done its work.
+// "Not sent" is reported only if it is certain. The type of an error proves nothing,
+// and a gateway can send a 503 for a service that has done its work. The transport that
+// a [Client] creates sends nothing after it has failed to get a connection. A transport
+// given with [WithHTTPClient], or a replaced [http.DefaultTransport], may still send a
+// request after it has returned an error. With such a transport, "not sent" is reported
+// only if it has not read the body of the request and reports no headers as written;
+// after that, the body can't be read any more. So a request without a body, and one
+// whose body the transport reads in advance, are never "not sent" there.
 //
 // # Errors
 //
@@ -64,13 +64,13 @@
 // response. [APIError]: the service refused, with any status but 2xx or with success
 // false. [DecodeError]: a 2xx response can't be read. A range ends with a [PageError]
 // around one of them. Test for a situation with [errors.Is] and the Err variables, and
-// read the details with [errors.As]. The texts name the operation; they hold neither
-// the API key nor a URL, and personal data only where the service quotes it.
+// read the details with [errors.As]. Error messages name the operation. They contain
+// neither the API key nor a URL, and personal data only where the service quotes it.
 //
 // # Retries
 //
-// A call is retried, up to [RetryPolicy] and within its context, only where that
-// does nothing twice. A send is every method but GET and HEAD.
+// A call is retried, up to [RetryPolicy] and within its context, only if it can't be
+// carried out twice. A send is every method but GET and HEAD.
 //
 //	what happened                                       read  send  delivery
 //	not begun: arguments, key source, limiter, context  no    no    not sent
@@ -87,9 +87,9 @@
 //	2xx, but not a response of the service              no    no    unknown
 //	2xx, success true, and data that can't be read      no    no    accepted
 //
-// (1) with [WithRepeatableSend]. The table assumes that a service which responds 429
-// did nothing, as RFC 6585 has it; that so did one which responds success false or
-// another 4xx; and that a service does not act on a request whose body it did not get.
+// (1) with [WithRepeatableSend]. The table assumes that a service which responds 429,
+// another 4xx or success false did nothing, and that a service does not act on a
+// request whose body is incomplete. For 429 that is what RFC 6585 suggests.
 //
 // Behind a given transport, any failure before the body is read is "not sent" for a
 // send with a body, and unknown for anything else. The delivery of a call is the

@@ -3,6 +3,7 @@ package messaging
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 )
@@ -62,16 +63,17 @@ func (r *reader) envelope(document []byte, rows rowReader) (envelope, error) {
 // envelopeBesideData reads a document that failed with err, less its data. If
 // nothing else is wrong with it, err becomes the dataErr of the envelope.
 func (r *reader) envelopeBesideData(document []byte, rows rowReader, err error) (envelope, error) {
-	forgetRows(rows)
-	document, valid := r.shallow(document)
-	if !valid {
-		return envelope{}, err
+	e, again := r.readBesideData(document, rows)
+	if errors.Is(again, errSyntax) { // which can also be the limit of package jx on nesting
+		short, valid := r.shallow(document)
+		if !valid {
+			return envelope{}, err
+		}
+		if place, ok := err.(*pathError); ok && place.err == errSyntax {
+			err = &pathError{place.path, errNesting}
+		}
+		e, again = r.readBesideData(short, rows)
 	}
-	if place, ok := err.(*pathError); ok && place.err == errSyntax { // the limit of package jx on nesting, as the syntax is valid
-		err = &pathError{place.path, errNesting}
-	}
-	e := envelopeReader{rows: rows, besideData: true}
-	again := e.read(r, document)
 	if again != nil || e.duplicated { // the meta may be incomplete, or one of several
 		forgetRows(rows)
 	}
@@ -80,6 +82,13 @@ func (r *reader) envelopeBesideData(document []byte, rows rowReader, err error) 
 	}
 	e.dataErr = err
 	return e.envelope, nil
+}
+
+func (r *reader) readBesideData(document []byte, rows rowReader) (envelopeReader, error) {
+	forgetRows(rows)
+	e := envelopeReader{rows: rows, besideData: true}
+	err := e.read(r, document)
+	return e, err
 }
 
 func forgetRows(rows rowReader) {

@@ -13,20 +13,21 @@ import (
 
 // The sentinels to test errors for with [errors.Is].
 var (
-	// ErrValidation is invalid arguments: found here, or by the service (HTTP 422).
+	// ErrValidation means that arguments are invalid, according to this package or to
+	// the service (HTTP 422).
 	ErrValidation = errors.New("invalid arguments")
-	// ErrUnauthorized is HTTP 401: the API key is missing or wrong.
+	// ErrUnauthorized means HTTP 401: the API key is missing or wrong.
 	ErrUnauthorized = errors.New("unauthorized")
-	// ErrForbidden is HTTP 403: the API key does not allow the operation.
+	// ErrForbidden means HTTP 403: the API key does not allow the operation.
 	ErrForbidden = errors.New("forbidden")
-	// ErrNotFound is HTTP 404. A wrong base URL is often the reason.
+	// ErrNotFound means HTTP 404. A wrong base URL is often the reason.
 	ErrNotFound = errors.New("not found")
 	// ErrCustomerNotFound is an empty result of [CustomersService.Get] or
 	// [CustomersService.GetByEmail]. It is ErrNotFound too, so test for it first.
 	ErrCustomerNotFound error = notFound("no such customer")
-	// ErrRateLimited is HTTP 429. [APIError.RetryAfter] says how long to wait.
+	// ErrRateLimited means HTTP 429. [APIError.RetryAfter] says how long to wait.
 	ErrRateLimited = errors.New("rate limited")
-	// ErrServer is any HTTP status from 500 on.
+	// ErrServer means an HTTP status of 500 or above.
 	ErrServer = errors.New("server error")
 	// ErrBadCursor is a page that would make iteration loop or stop early: a next
 	// page without a cursor, a cursor seen before, or too many empty pages in a row.
@@ -55,7 +56,7 @@ func (attemptTimeout) Temporary() bool { return true }
 
 var _ net.Error = attemptTimeout{}
 
-// Delivery is what became of a request.
+// Delivery is what happened to a request.
 type Delivery uint8
 
 const (
@@ -117,7 +118,7 @@ func (d Delivery) after(attempt Delivery) Delivery {
 	return d.worse(attempt)
 }
 
-// DeliveryOf returns what became of the request behind err: accepted where err is
+// DeliveryOf returns what happened to the request behind err: accepted where err is
 // nil, the worst where several errors are joined, unknown where err does not
 // come from this package. It matters for sends. A read changes nothing and can
 // be repeated whatever its delivery.
@@ -153,7 +154,7 @@ func DeliveryOf(err error) Delivery {
 // sent either.
 //
 // It is true for a read, and for a send none of whose attempts may have been
-// carried out, when the last failure can pass: no connection, a name server that
+// carried out, if the last failure is temporary: no connection, a name server that
 // failed for the moment, 429, a context that ended, an error of the key source or
 // the rate limiter; for a read also a timeout, a broken connection and a server
 // error. For a call with [WithRepeatableSend], an unknown delivery counts as
@@ -161,8 +162,8 @@ func DeliveryOf(err error) Delivery {
 //
 // It is false for invalid arguments, 401, 403, 404, 422 and most other 4xx, a host
 // that does not exist, a bad certificate, a proxy that refuses, a malformed API key, a
-// response that can't be read, a send over a transport whose error is not known to
-// pass, nil, and an error of another package. Of a [*PageError] it reports on the
+// response that can't be read, a send whose transport returned an
+// unrecognized error, nil, and an error of another package. Of a [*PageError] it reports on the
 // cause, and of joined errors, whether each of them is retryable.
 func Retryable(err error) bool {
 	switch e := err.(type) {
@@ -194,7 +195,7 @@ type Call struct {
 	retryable bool
 }
 
-// Delivery returns what became of the request, over all its attempts.
+// Delivery returns what happened to the request, over all its attempts.
 func (c *Call) Delivery() Delivery { return c.delivery }
 
 func (c *Call) isRetryable() bool { return c.retryable }
@@ -332,7 +333,7 @@ func (e *DecodeError) Error() string {
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// PageError is what a range over pages ends with.
+// PageError is the error that ends a range.
 type PageError struct {
 	// Cursor is the cursor of the page that failed. Pass it back to resume there. If
 	// Err is [ErrBadCursor], the items of that page have been yielded already.

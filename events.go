@@ -112,8 +112,8 @@ func (e *EventParameter) UnmarshalJSON(data []byte) error { return unmarshalMode
 type EventCreateParams struct {
 	Name        string
 	Description string
-	// Parameters are the parameters of the event. nil is refused as forgotten; use
-	// an empty list for none.
+	// Parameters are the parameters of the event. nil is refused, since it may
+	// be an omission; use an empty list for none.
 	Parameters []EventParameter
 }
 

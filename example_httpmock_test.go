@@ -66,8 +66,8 @@ func Example_httpmockLookup() {
 	// Output: c-1
 }
 
-// An error of the mock means that the request was not sent: the mock has not read
-// its body.
+// If the mock returns an error, a send with a body was not sent: the mock has not
+// read the body. Nothing is known about a read.
 func Example_httpmockNotSent() {
 	client, mock := newMockedClient()
 	mock.RegisterResponder("POST", "https://api.example.com/v1/events/trigger",

@@ -263,13 +263,13 @@ func ExampleDeliveryOf() {
 	case messaging.Retryable(err):
 		fmt.Println("queue it again:", err)
 	case delivery == messaging.DeliveryUnknown:
-		fmt.Println("put it aside, somebody has to find out:", err)
+		fmt.Println("set it aside, and check whether it was carried out:", err)
 	case errors.Is(err, messaging.ErrValidation):
 		fmt.Println("fix the request:", err)
 	default:
-		fmt.Println("keep it, and look at the key, the base URL, the host:", err)
+		fmt.Println("keep it, and check the API key, the base URL and the host:", err)
 	}
-	// Output: put it aside, somebody has to find out: send push broadcast: POST /v1/broadcast/send/push-notification: EOF; the broadcast may have been sent
+	// Output: set it aside, and check whether it was carried out: send push broadcast: POST /v1/broadcast/send/push-notification: EOF; the broadcast may have been sent
 }
 
 func ExampleNewTransport() {

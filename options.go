@@ -155,8 +155,8 @@ func WithInsecureHTTP() Option {
 
 // WithKeySource asks source for the API key before each attempt, so that a key
 // can be rotated. The apiKey given to [NewClient] must then be "". An error of
-// source, or a key that can't be sent, ends the call; so does a 401, which is
-// not repeated. The time that source takes does not count towards
+// source, or a key that can't be sent, ends the call. A 401 also ends the call and is
+// not retried. The time that source takes does not count towards
 // [WithAttemptTimeout]: its context is the call's.
 //
 // The source must be safe for concurrent use, also in a program of one goroutine:

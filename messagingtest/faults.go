@@ -30,8 +30,8 @@ type Fault struct {
 //
 // Within one attempt, net/http itself may send a GET again, if it loses the
 // response on a reused connection. If the client is from Server.Client, that
-// truncateToSecond request takes no fault and succeeds. With any other client, it takes
-// the next fault.
+// second request takes no fault and succeeds. With any other client, it takes the next
+// fault.
 func (s *Server) FailNext(n int, f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,10 +18,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
 
-	_, err = client.Events.Trigger(ctx, messaging.EventTriggerParams{
+	_, err = client.Events.Trigger(context.Background(), messaging.EventTriggerParams{
 		EventID: os.Getenv("MESSAGING_EVENT_ID"),
 		Email:   "ada@example.com",
 		Values:  map[string]any{"order": "A-1001", "shipped_at": time.Now()},
@@ -32,10 +30,10 @@ func main() {
 	case messaging.Retryable(err):
 		fmt.Println("queue it again:", err)
 	case delivery == messaging.DeliveryUnknown:
-		fmt.Println("put it aside, somebody has to find out:", err)
+		fmt.Println("set it aside, and check whether it was carried out:", err)
 	case errors.Is(err, messaging.ErrValidation):
 		fmt.Println("fix the request:", err)
 	default:
-		fmt.Println("keep it, and look at the key, the base URL, the host:", err)
+		fmt.Println("keep it, and check the API key, the base URL and the host:", err)
 	}
 }
