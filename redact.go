@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"context"
@@ -71,12 +72,13 @@ func (r *redactor) mayBeIn(text string) bool {
 // body returns a copy of the first limit bytes of body, without the keys. It reads
 // on to the end of a key that crosses the limit; see window.
 func (r *redactor) body(body []byte, limit int) []byte {
-	text := string(body[:min(len(body), r.window(limit))])
-	limit = min(limit, len(text))
-	if !r.mayBeIn(text) {
-		return []byte(text[:limit])
+	body = body[:min(len(body), r.window(limit))]
+	limit = min(limit, len(body))
+	isEscaped := bytes.IndexByte(body, '\\') >= 0 || bytes.IndexByte(body, '%') >= 0
+	if !isEscaped && len(r.earlier) == 0 && !bytes.Contains(body, []byte(r.key)) {
+		return bytes.Clone(body[:limit]) // as most are
 	}
-	kept := make([]byte, 0, limit)
+	text, kept := string(body), make([]byte, 0, limit)
 	for i := 0; i < limit; {
 		if length := r.quotedLength(text[i:]); length > 0 {
 			kept = append(kept, redactedKey...)
