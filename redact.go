@@ -52,7 +52,7 @@ func (r *redactor) text(text string) string {
 
 // isQuotedIn reports whether a key is in text, however it is spelled.
 func (r *redactor) isQuotedIn(text string) bool {
-	if !r.mayBeIn(text) {
+	if len(r.earlier) == 0 && (len(r.key) < minRedactedKey || len(text) < len(r.key)) || !r.mayBeIn(text) {
 		return false
 	}
 	for i := range len(text) {
@@ -219,6 +219,9 @@ func (r *redactor) isInHeader(header http.Header) bool {
 
 // isInName ignores case, because net/http changes the case of header names.
 func (r *redactor) isInName(name string) bool {
+	if len(name) < minRedactedKey || len(r.earlier) == 0 && len(name) < len(r.key) {
+		return false
+	}
 	isIn := func(key string) bool {
 		return len(key) >= minRedactedKey && len(name) >= len(key) && strings.Contains(strings.ToLower(name), strings.ToLower(key))
 	}
