@@ -140,7 +140,7 @@ func spelledLength(text, key string) int {
 // characterLength returns the number of bytes that c takes at the start of text, 0
 // if text starts with something else.
 func characterLength(text string, c byte) int {
-	backslashes := len(text) - len(strings.TrimLeft(text, `\`))
+	backslashes := leadingBackslashes(text)
 	rest := text[backslashes:]
 	switch {
 	case c == '\\' && backslashes > 0:
@@ -167,14 +167,28 @@ func characterPercent(text string) int {
 	length := 0
 	if text[0] == '%' {
 		length = 1
-	} else if unescaped := strings.TrimLeft(text, `\`); len(unescaped) < len(text) &&
-		strings.HasPrefix(unescaped, "u0025") {
-		length = len(text) - len(unescaped) + len("u0025")
+	} else if n := leadingBackslashes(text); n > 0 && strings.HasPrefix(text[n:], "u0025") {
+		length = n + len("u0025")
 	}
 	for length > 0 && strings.HasPrefix(text[length:], "25") { // %2525 is %25, which is %
 		length += len("25")
 	}
 	return length
+}
+
+// maxBackslashes is how many backslashes can escape a character: four JSON strings
+// within each other take fifteen. The limit keeps the search of a text that consists
+// of backslashes from taking quadratic time.
+const maxBackslashes = 16
+
+// leadingBackslashes returns the number of backslashes at the start of text, at most
+// maxBackslashes.
+func leadingBackslashes(text string) int {
+	n := 0
+	for n < len(text) && n < maxBackslashes && text[n] == '\\' {
+		n++
+	}
+	return n
 }
 
 // hexValue returns the value of the hexadecimal digits of text from start on, -1 if

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -157,4 +158,23 @@ func TestRedactorShowsTheErrorsOfTheCallersFunctions(t *testing.T) {
 	assert.NotErrorIs(t, redactedSourceError(context.DeadlineExceeded), context.DeadlineExceeded, "that is the caller's deadline")
 	assert.NotContains(t, redactedSourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err},
 		io.EOF)).Error(), "token")
+}
+
+func TestRedactorTakesLinearTime(t *testing.T) {
+	r := redactor{key: "sk_live_0123456789"}
+	for _, filler := range []string{`\`, `%`, `%25`, `\u0025`, `s\`, "s"} {
+		duration := func(length int) time.Duration {
+			text := strings.Repeat(filler, length/len(filler))
+			fastest := time.Hour
+			for range 3 {
+				start := time.Now()
+				assert.False(t, r.isQuotedIn(text))
+				assert.Len(t, r.body([]byte(text+`\`), len(text)), len(text))
+				fastest = min(fastest, time.Since(start))
+			}
+			return fastest
+		}
+		// Quadratic time would be 1024 times as long.
+		assert.Less(t, duration(512<<10), 200*duration(16<<10), filler)
+	}
 }
