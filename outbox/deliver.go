@@ -1,0 +1,165 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// Deliver sends the entries with these keys now, for an engine that calls at least once:
+// a job queue, a workflow, a consumer, cron. Calling it twice, or at once in two places,
+// sends once. It uses the slots, the gate and the limiter of this Outbox, together with
+// Run, and observes NotBefore.
+//
+// The context counts until an entry is claimed. From then on it is sent and its outcome
+// recorded, which takes at most SendTimeout if the database works; keys that are not
+// claimed yet when the context ends are Later. That is no error: err is about the
+// database or the limiter, and Delivered is valid up to there.
+func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, error) {
+	if ctx.Err() != nil {
+		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))
+	}
+	d := &delivery[Tx]{Outbox: o}
+	var endWatching func() bool
+	d.stop, endWatching = stopOf(ctx)
+	defer endWatching()
+	o.maintainNow(ctx)
+	keys = slices.Clone(keys)
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	err := d.run(ctx, keys)
+	d.sends.Wait()
+	if d.unsettled > 0 {
+		err = unsettledError(d.unsettled, d.err)
+	}
+	if err != nil {
+		return Delivered{}, err
+	}
+	return d.result(ctx, keys)
+}
+
+// delivery is one call of Deliver.
+type delivery[Tx any] struct {
+	*Outbox[Tx]
+	stop  *stop
+	sends sync.WaitGroup
+
+	mu        sync.Mutex
+	unsettled int
+	err       error
+}
+
+// run claims and sends as many of the keys as it can.
+func (d *delivery[Tx]) run(ctx context.Context, keys []string) error {
+	for len(keys) > 0 && ctx.Err() == nil {
+		pass, _, _ := d.gate.admit(time.Now())
+		if pass == passNone {
+			return nil
+		}
+		limit := min(len(keys), d.inFlight, keyBatch)
+		if pass == passProbe {
+			limit = 1
+		}
+		c, tried, err := d.claimKeys(ctx, keys[:limit], pass == passProbe)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("outbox: deliver: %w", err)
+		}
+		keys = keys[tried:]
+		for _, entry := range c.entries {
+			d.sends.Go(func() {
+				defer d.slots.release(1)
+				d.send1(ctx, c, entry)
+			})
+		}
+		if c.probe {
+			d.sends.Wait()
+		}
+	}
+	return nil
+}
+
+func (d *delivery[Tx]) send1(ctx context.Context, c claimed, entry ledger.Claimed) {
+	if _, err := d.deliverOne(ctx, c, entry, d.stop); err != nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.unsettled++
+		d.err = err
+	}
+}
+
+// claimKeys claims as many of the keys as the limiter and the slots allow at the moment.
+// It returns how many it tried. A slot is taken for each entry that it claimed.
+func (d *delivery[Tx]) claimKeys(ctx context.Context, keys []string, probe bool) (c claimed, tried int, err error) {
+	permits, slots := 0, 0
+	defer func() {
+		d.slots.release(slots - len(c.entries))
+		d.permit.restore(permits - len(c.entries))
+		if probe && len(c.entries) == 0 {
+			d.gate.abandon()
+		}
+	}()
+	if slots = d.slots.acquire(ctx, len(keys)); slots == 0 {
+		return claimed{}, 0, ctx.Err()
+	}
+	if permits, err = d.permit.acquire(ctx, slots); err != nil {
+		return claimed{}, 0, fmt.Errorf("limiter: %w", err)
+	}
+	c, err = d.claim(ctx, permits, keys[:permits])
+	c.probe = probe
+	return c, permits, err
+}
+
+// result says what became of the keys.
+func (d *delivery[Tx]) result(ctx context.Context, keys []string) (Delivered, error) {
+	var result Delivered
+	ctx = context.WithoutCancel(ctx)
+	for batch := range slices.Chunk(keys, keyBatch) {
+		found, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) { return d.ledger.Find(ctx, batch) })
+		if err != nil {
+			return Delivered{}, fmt.Errorf("outbox: deliver: %w", err)
+		}
+		byKey := make(map[string]ledger.Entry, len(found))
+		for _, e := range found {
+			byKey[e.Key] = e
+		}
+		for _, key := range batch {
+			e, ok := byKey[key]
+			result.add(key, e, ok)
+		}
+	}
+	if len(result.Later) > 0 {
+		result.RetryAfter = max(result.RetryAfter, d.gate.wait(time.Now()))
+	}
+	return result, nil
+}
+
+func (r *Delivered) add(key string, e ledger.Entry, found bool) {
+	if !found {
+		r.Unknown = append(r.Unknown, key)
+		return
+	}
+	switch e.State {
+	case ledger.Accepted:
+		r.Accepted++
+	case ledger.Rejected:
+		r.Rejected++
+	case ledger.Unclear:
+		r.Unclear++
+	case ledger.Sending:
+		r.Busy = append(r.Busy, key)
+	case ledger.Pending:
+		wait := max(time.Until(e.NotBefore), 0)
+		if len(r.Later) == 0 || wait < r.RetryAfter {
+			r.RetryAfter = wait
+		}
+		r.Later = append(r.Later, key)
+	case ledger.Dismissed: // nothing becomes of it
+	}
+}

@@ -1,0 +1,2 @@
+// Package outbox keeps requests of package messaging in a database until they are sent.
+package outbox

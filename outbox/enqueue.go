@@ -1,0 +1,244 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// Item is an entry to add.
+type Item struct {
+	// Key names what must not happen twice, such as "order-4711-shipped": 1 to 255 bytes
+	// of UTF-8 without control characters, compared byte by byte.
+	Key string
+	// Prepared is the request, from one of the Prepare methods of package messaging.
+	Prepared *messaging.Prepared
+	// NotBefore is when the request is due; zero is at once.
+	NotBefore time.Time
+}
+
+// Enqueue adds a request under a key, in a transaction of its own. When it returns, the
+// request survives a crash.
+//
+// If the key is there with the same request, Enqueue changes nothing and returns that
+// entry, with Present set; NotBefore is no part of a request. If it is there with another
+// request, the error is [ErrKeyConflict].
+//
+// Guards are not asked now, but when the request is sent.
+func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepared, opts ...EnqueueOption) (Entry, error) {
+	entry, err := o.newEntry(ctx, key, p, opts)
+	if err != nil {
+		return Entry{}, keyed("enqueue", key, err)
+	}
+	inserted, err := o.ledger.Insert(ctx, []ledger.NewEntry{entry})
+	if err != nil {
+		return Entry{}, keyed("enqueue", key, err)
+	}
+	o.wake()
+	return enqueued(entry, inserted[0])
+}
+
+// EnqueueTx is Enqueue in a transaction of the program's: the entry is added when that
+// commits, and not at all if it is rolled back. The transaction must be one of the
+// database of the store. An [ErrKeyConflict] leaves it usable.
+//
+// How durable the entry is depends on the transaction: with synchronous_commit=off on
+// Postgres, or synchronous=NORMAL on SQLite, the last transactions before a power failure
+// can be lost as a whole.
+func (o *Outbox[Tx]) EnqueueTx(ctx context.Context, tx Tx, key string, p *messaging.Prepared, opts ...EnqueueOption) (Entry, error) {
+	entry, err := o.newEntry(ctx, key, p, opts)
+	if err != nil {
+		return Entry{}, keyed("enqueue", key, err)
+	}
+	if any(tx) == any(*new(Tx)) {
+		return Entry{}, keyed("enqueue", key, errors.New("tx must not be nil"))
+	}
+	inserted, err := o.ledger.InsertTx(ctx, tx, entry)
+	if err != nil {
+		return Entry{}, keyed("enqueue", key, err)
+	}
+	return enqueued(entry, inserted)
+}
+
+// enqueueBatch is how many entries EnqueueAll adds in one transaction.
+const enqueueBatch = 1000
+
+// EnqueueAll adds the items of a sequence, in batches of up to 1000 that are a
+// transaction each, and returns how many entries it added and how many were present. It
+// is safe to run again: what was added the first time is present the second time.
+//
+// It stops at the first error of the sequence and at the first item that is not valid,
+// which the error names by its key. The items before it are added and counted, and
+// nothing more is pulled. An [ErrKeyConflict] is found when a batch is added: then the
+// other items of that batch are added and counted as well.
+func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error]) (added, present int, err error) {
+	if seq == nil {
+		return 0, 0, errors.New("outbox: enqueue: seq must not be nil")
+	}
+	var batch []ledger.NewEntry
+	add := func() error {
+		a, p, err := o.addBatch(ctx, batch)
+		added, present, batch = added+a, present+p, batch[:0]
+		return err
+	}
+	next, stop := iter.Pull2(seq)
+	defer stop()
+	for {
+		item, err, more := next()
+		if !more {
+			return added, present, add()
+		}
+		if err != nil {
+			return added, present, afterBatch(add(), fmt.Errorf("outbox: enqueue: %w", err))
+		}
+		entry, err := o.newEntry(ctx, item.Key, item.Prepared, []EnqueueOption{NotBefore(item.NotBefore)})
+		if err != nil {
+			return added, present, afterBatch(add(), keyed("enqueue", item.Key, err))
+		}
+		if batch = append(batch, entry); len(batch) == enqueueBatch {
+			if err := add(); err != nil {
+				return added, present, err
+			}
+		}
+	}
+}
+
+// afterBatch is the error of adding the last batch, if there is one, and what ended the
+// sequence.
+func afterBatch(adding, ended error) error {
+	if adding != nil {
+		return errors.Join(adding, ended)
+	}
+	return ended
+}
+
+func (o *Outbox[Tx]) addBatch(ctx context.Context, batch []ledger.NewEntry) (added, present int, err error) {
+	if len(batch) == 0 {
+		return 0, 0, nil
+	}
+	inserted, err := o.ledger.Insert(ctx, batch)
+	if err != nil {
+		return 0, 0, fmt.Errorf("outbox: enqueue %d entries from %q on: %w", len(batch), batch[0].Key, err)
+	}
+	o.wake()
+	var conflict error
+	for i, in := range inserted {
+		_, err := enqueued(batch[i], in)
+		switch {
+		case err != nil && conflict == nil:
+			conflict = err
+		case err != nil:
+		case in.Present:
+			present++
+		default:
+			added++
+		}
+	}
+	return added, present, conflict
+}
+
+// enqueued is the result for one entry.
+func enqueued(entry ledger.NewEntry, inserted ledger.Inserted) (Entry, error) {
+	if !bytes.Equal(entry.Digest, inserted.Digest) {
+		return Entry{}, keyed("enqueue", entry.Key, ErrKeyConflict)
+	}
+	e := entryOf(inserted.Entry)
+	e.Present = inserted.Present
+	return e, nil
+}
+
+// newEntry checks what is to be added.
+func (o *Outbox[Tx]) newEntry(ctx context.Context, key string, p *messaging.Prepared, opts []EnqueueOption) (ledger.NewEntry, error) {
+	item := Item{Key: key, Prepared: p}
+	for _, opt := range opts {
+		if opt == nil {
+			return ledger.NewEntry{}, errors.New("opts must not hold a nil option")
+		}
+		opt(&item)
+	}
+	if ctx.Err() != nil {
+		return ledger.NewEntry{}, context.Cause(ctx)
+	}
+	if problem := keyProblem(key); problem != "" {
+		return ledger.NewEntry{}, errors.New("the key " + problem)
+	}
+	if p == nil {
+		return ledger.NewEntry{}, errors.New("the request must not be nil")
+	}
+	if _, err := json.Marshal(p); err != nil { // one that is zero, or of Client.Do
+		return ledger.NewEntry{}, errors.New("the request must come from a Prepare method")
+	}
+	if item.NotBefore.UTC().Year() > 9999 {
+		return ledger.NewEntry{}, errors.New("NotBefore must not be after the year 9999")
+	}
+	entry := ledger.NewEntry{Key: key, Operation: p.Operation(), Body: p.Body(), NotBefore: item.NotBefore}
+	entry.Digest = ledger.Digest(o.ledger.DigestKey(), entry.Operation, entry.Body)
+	if o.sealer != nil {
+		sealed, err := o.sealer.Seal(ctx, entry.Body)
+		if err != nil {
+			return ledger.NewEntry{}, fmt.Errorf("seal: %w", err)
+		}
+		entry.Body, entry.Sealed = sealed, true
+	}
+	return entry, nil
+}
+
+// maxKeyBytes is the length of the longest key.
+const maxKeyBytes = 255
+
+// keyProblem says why a key is not valid, "" if it is.
+func keyProblem(key string) string {
+	switch {
+	case key == "":
+		return "must not be empty"
+	case len(key) > maxKeyBytes:
+		return "must not have more than 255 bytes"
+	case !utf8.ValidString(key):
+		return "must be valid UTF-8"
+	case strings.ContainsFunc(key, unicode.IsControl):
+		return "must not have control characters"
+	}
+	return ""
+}
+
+var (
+	errNoSealer   = errors.New("the request is sealed, and the outbox has no Sealer")
+	errUnreadable = errors.New("the stored request can't be read by this version of package messaging")
+)
+
+// unseal returns the request of an entry. The errors quote nothing of it.
+func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.Prepared, error) {
+	body := r.Body
+	if r.Sealed {
+		if o.sealer == nil {
+			return nil, errNoSealer
+		}
+		var err error
+		if body, err = o.sealer.Open(ctx, body); err != nil {
+			return nil, fmt.Errorf("open sealed request: %w", err)
+		}
+	}
+	// The JSON form of a Prepared.
+	stored, err := json.Marshal(struct {
+		Operation string `json:"operation"`
+		Body      string `json:"body"`
+	}{r.Operation, string(body)})
+	if err != nil {
+		return nil, errUnreadable
+	}
+	p := new(messaging.Prepared)
+	if err := json.Unmarshal(stored, p); err != nil {
+		return nil, errUnreadable
+	}
+	return p, nil
+}

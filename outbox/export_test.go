@@ -1,0 +1,27 @@
+package outbox
+
+import "time"
+
+// Fast shortens the durations that are not configurable.
+func Fast() Option {
+	return func(c *config) error {
+		c.timing.sweepEvery = 50 * time.Millisecond
+		c.timing.purgeEvery = 50 * time.Millisecond
+		c.timing.poll = 10 * time.Millisecond
+		c.timing.firstWait = 10 * time.Millisecond
+		c.timing.longestWait = 50 * time.Millisecond
+		c.timing.refusedWait = 10 * time.Millisecond
+		c.timing.stopGrace = 200 * time.Millisecond
+		c.timing.gate.first = 20 * time.Millisecond
+		c.timing.gate.longest = 100 * time.Millisecond
+		return nil
+	}
+}
+
+// WithLease sets the time of a send and what the lease is longer.
+func WithLease(sendTimeout, margin time.Duration) Option {
+	return func(c *config) error {
+		c.sendTimeout, c.timing.leaseMargin = sendTimeout, margin
+		return nil
+	}
+}

@@ -1,0 +1,75 @@
+// Package pgtest gives tests a Postgres server, and each a schema of its own.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Variable is the environment variable with the URL of the server. Without it, the one on
+// loopback port 5432 is used.
+const Variable = "MESSAGING_TEST_POSTGRES"
+
+const otherwise = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
+
+// URL returns the URL of a new schema, which is dropped at the end of the test. Without a
+// server, the test is skipped, or fails if the variable CI is set.
+func URL(t testing.TB) string {
+	t.Helper()
+	server := os.Getenv(Variable)
+	if server == "" {
+		server = otherwise
+	}
+	schema := "outbox_test_" + strings.ToLower(rand.Text())
+	if err := execute(server, "CREATE SCHEMA "+schema); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("no Postgres server for the tests (set %s): %v", Variable, err)
+		}
+		t.Skipf("no Postgres server for the tests (set %s): %v", Variable, err)
+	}
+	t.Cleanup(func() {
+		if err := execute(server, "DROP SCHEMA "+schema+" CASCADE"); err != nil {
+			t.Error(err)
+		}
+	})
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal("the URL of the server is not valid")
+	}
+	query := u.Query()
+	query.Set("search_path", schema)
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// Pool returns a pool of connections to a new schema.
+func Pool(t testing.TB) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+func execute(server, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, statement)
+	return err
+}

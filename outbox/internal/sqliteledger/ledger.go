@@ -1,0 +1,290 @@
+// Package sqliteledger is the ledger in a SQLite database, with any driver.
+package sqliteledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// Ledger implements [ledger.TxLedger].
+type Ledger struct {
+	write, read *sql.DB
+	// configured says that every connection of write has the settings that a
+	// transaction depends on.
+	configured bool
+	owned      []io.Closer
+	key        []byte
+	closed     atomic.Bool
+}
+
+var _ ledger.TxLedger[*sql.Tx] = (*Ledger)(nil)
+
+// New returns the ledger in a caller's database, and creates its tables if they are
+// missing.
+func New(ctx context.Context, db *sql.DB) (*Ledger, error) {
+	l := &Ledger{write: db, read: db}
+	return l, l.migrate(ctx)
+}
+
+// NewOwned returns the ledger in a database of its own, whose connections for writing
+// have the settings that a transaction depends on. Both pools are closed with it.
+func NewOwned(ctx context.Context, write, read *sql.DB) (*Ledger, error) {
+	l := &Ledger{write: write, read: read, configured: true, owned: []io.Closer{read, write}}
+	return l, l.migrate(ctx)
+}
+
+// Close makes every further call fail.
+func (l *Ledger) Close() error {
+	if l.closed.Swap(true) {
+		return nil
+	}
+	var problems []error
+	for _, db := range l.owned {
+		problems = append(problems, db.Close())
+	}
+	return errors.Join(problems...)
+}
+
+// DigestKey implements ledger.Ledger.
+func (l *Ledger) DigestKey() []byte { return l.key }
+
+// Listen implements ledger.Ledger. SQLite tells nobody.
+func (l *Ledger) Listen(context.Context, func()) bool { return false }
+
+// nowSQL is the clock of the database, in milliseconds.
+const nowSQL = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`
+
+func now(ctx context.Context, conn *sql.Conn) (int64, error) {
+	var now int64
+	return now, conn.QueryRowContext(ctx, "SELECT "+nowSQL).Scan(&now)
+}
+
+// Claim implements ledger.Ledger.
+func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledger.Claimed, err error) {
+	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		now, err := now(ctx, conn)
+		if err != nil {
+			return err
+		}
+		chosen, args := `state = 0 AND not_before <= ?`, []any{claim.Token[:], claim.Owner, now, now + claim.Lease.Milliseconds(), now}
+		if claim.Keys != nil {
+			chosen += ` AND ` + keyIn(claim.Keys)
+			args = append(args, anySlice(claim.Keys)...)
+		}
+		rows, err := conn.QueryContext(ctx, `UPDATE outbox_entry SET state = 1, delivery = 0, error = '', attempts = attempts + 1,
+			token = ?, owner = ?, claimed_at = ?, lease_until = ?
+			WHERE id IN (SELECT id FROM outbox_entry WHERE `+chosen+` ORDER BY not_before, id LIMIT ?)
+			RETURNING `+claimedColumns, append(args, claim.Limit)...)
+		claimed, err = collect(rows, err, scanClaimed)
+		return err
+	})
+	return claimed, err
+}
+
+// ClaimedBy implements ledger.Ledger.
+func (l *Ledger) ClaimedBy(ctx context.Context, token ledger.Token) (claimed []ledger.Claimed, err error) {
+	return query(ctx, l, scanClaimed, `SELECT `+claimedColumns+` FROM outbox_entry WHERE state = 1 AND token = ?`, token[:])
+}
+
+const settleSQL = `UPDATE outbox_entry SET state = ?1, delivery = ?2, error = ?3,
+	body = CASE WHEN ?1 = 2 THEN NULL ELSE body END,
+	not_before = CASE WHEN ?1 = 0 THEN ?4 + ?5 ELSE not_before END,
+	settled_at = CASE WHEN ?1 = 0 THEN NULL ELSE ?4 END,
+	refusals = refusals + ?6, lease_until = NULL
+	WHERE id = ?7 AND token = ?8 AND (state IN (1, 4) OR state = 0 AND ?1 IN (2, 3))`
+
+// Settle implements ledger.Ledger.
+func (l *Ledger) Settle(ctx context.Context, settlements []ledger.Settlement) (applied []bool, at time.Time, err error) {
+	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		now, err := now(ctx, conn)
+		if err != nil {
+			return err
+		}
+		statement, err := conn.PrepareContext(ctx, settleSQL)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = statement.Close() }()
+		applied, at = make([]bool, len(settlements)), time.UnixMilli(now)
+		for i, s := range settlements {
+			result, err := statement.ExecContext(ctx, s.State, s.Delivery, s.Error, now, s.Wait.Milliseconds(), s.Refused, s.ID, s.Token[:])
+			if err != nil {
+				return err
+			}
+			if n, err := result.RowsAffected(); err != nil || n > 0 {
+				applied[i] = true
+				continue
+			}
+			err = conn.QueryRowContext(ctx, `SELECT count(*) > 0 FROM outbox_entry WHERE id = ? AND token = ? AND state = ?`,
+				s.ID, s.Token[:], s.State).Scan(&applied[i])
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return applied, at, err
+}
+
+// Sweep implements ledger.Ledger.
+func (l *Ledger) Sweep(ctx context.Context, limit int) ([]ledger.Swept, error) {
+	expired := `state = 1 AND lease_until < ` + nowSQL
+	if none, err := l.none(ctx, expired); none || err != nil { // without the write lock
+		return nil, err
+	}
+	var swept []ledger.Swept
+	err := l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		now, err := now(ctx, conn)
+		if err != nil {
+			return err
+		}
+		rows, err := conn.QueryContext(ctx, `UPDATE outbox_entry SET state = 4, delivery = 0, settled_at = ?1, error = ?2,
+			lease_until = ?1 + lease_until - claimed_at
+			WHERE id IN (SELECT id FROM outbox_entry WHERE state = 1 AND lease_until < ?1 ORDER BY id LIMIT ?3)
+			RETURNING id, lease_until - ?1`, now, ledger.SweptError, limit)
+		swept, err = collect(rows, err, func(scan scanFunc) (s ledger.Swept, err error) {
+			var guard int64
+			err = scan(&s.ID, &guard)
+			s.Guard = time.Duration(guard) * time.Millisecond
+			return s, err
+		})
+		return err
+	})
+	return swept, err
+}
+
+// StillSwept implements ledger.Ledger.
+func (l *Ledger) StillSwept(ctx context.Context, ids []int64) ([]ledger.Entry, error) {
+	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry
+		WHERE id IN (`+placeholders(len(ids))+`) AND state = 4 AND lease_until IS NOT NULL ORDER BY id`, anySlice(ids)...)
+}
+
+// Purge implements ledger.Ledger.
+func (l *Ledger) Purge(ctx context.Context, keep time.Duration, limit int) (n int, err error) {
+	for _, state := range []ledger.State{ledger.Accepted, ledger.Dismissed} {
+		old := fmt.Sprintf(`state = %d AND settled_at < %s - %d`, state, nowSQL, keep.Milliseconds())
+		if none, err := l.none(ctx, old); none || err != nil {
+			if err != nil {
+				return n, err
+			}
+			continue
+		}
+		deleted, err := l.change(ctx, `DELETE FROM outbox_entry WHERE id IN (SELECT id FROM outbox_entry WHERE `+old+` LIMIT ?)`, limit)
+		n += deleted
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// none reports whether no entry matches.
+func (l *Ledger) none(ctx context.Context, condition string) (none bool, err error) {
+	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM outbox_entry WHERE `+condition+`)`).Scan(&none)
+	})
+	return none, err
+}
+
+// Find implements ledger.Ledger.
+func (l *Ledger) Find(ctx context.Context, keys []string) ([]ledger.Entry, error) {
+	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+keyIn(keys), anySlice(keys)...)
+}
+
+// Request implements ledger.Ledger.
+func (l *Ledger) Request(ctx context.Context, key string) (ledger.Request, error) {
+	found, err := query(ctx, l, func(scan scanFunc) (r ledger.Request, err error) {
+		return r, scan(&r.State, &r.Operation, &r.Body, &r.Sealed)
+	}, `SELECT state, operation, body, sealed FROM outbox_entry WHERE key = ?`, key)
+	if err != nil || len(found) == 0 {
+		return ledger.Request{}, cmpError(err, ledger.ErrNoEntry)
+	}
+	return found[0], nil
+}
+
+func cmpError(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// List implements ledger.Ledger.
+func (l *Ledger) List(ctx context.Context, state ledger.State, after int64, limit int) ([]ledger.Entry, error) {
+	chosen := `id > ?`
+	if state >= 0 {
+		chosen += fmt.Sprintf(` AND state = %d`, state)
+	}
+	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+chosen+` ORDER BY id LIMIT ?`, after, limit)
+}
+
+// Counts implements ledger.Ledger.
+func (l *Ledger) Counts(ctx context.Context) (counts ledger.Counts, err error) {
+	var columns []string
+	var into []any
+	for state := range counts.ByState { // a condition without a parameter can use its partial index
+		columns = append(columns, fmt.Sprintf(`(SELECT count(*) FROM outbox_entry WHERE state = %d)`, state))
+		into = append(into, &counts.ByState[state])
+	}
+	var age int64
+	columns = append(columns, `COALESCE((SELECT `+nowSQL+` - min(created_at) FROM outbox_entry WHERE state = 0 AND not_before <= `+nowSQL+`), 0)`)
+	into = append(into, &age)
+	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, `SELECT `+strings.Join(columns, `, `)).Scan(into...)
+	})
+	counts.OldestDue = time.Duration(max(age, 0)) * time.Millisecond
+	return counts, err
+}
+
+// NextDue implements ledger.Ledger.
+func (l *Ledger) NextDue(ctx context.Context) (time.Duration, bool, error) {
+	var wait sql.NullInt64
+	err := l.withConn(ctx, l.read, func(conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, `SELECT min(not_before) - `+nowSQL+` FROM outbox_entry WHERE state = 0`).Scan(&wait)
+	})
+	// The clock of SQLite has milliseconds: an entry is due at the end of one.
+	return time.Duration(wait.Int64) * time.Millisecond, wait.Valid, err
+}
+
+// Resend implements ledger.Ledger.
+func (l *Ledger) Resend(ctx context.Context, keys []string) (int, error) {
+	return l.change(ctx, `UPDATE outbox_entry SET state = 0, not_before = `+nowSQL+`, settled_at = NULL, lease_until = NULL, refusals = 0
+		WHERE state IN (3, 4) AND (lease_until IS NULL OR lease_until <= `+nowSQL+`) AND `+keyIn(keys), anySlice(keys)...)
+}
+
+// Dismiss implements ledger.Ledger.
+func (l *Ledger) Dismiss(ctx context.Context, keys []string) (int, error) {
+	return l.change(ctx, `UPDATE outbox_entry SET state = 5, token = NULL, body = NULL, lease_until = NULL, settled_at = `+nowSQL+`
+		WHERE state IN (3, 4) AND `+keyIn(keys), anySlice(keys)...)
+}
+
+// Quarantine implements ledger.Ledger.
+func (l *Ledger) Quarantine(ctx context.Context) (int, error) {
+	return l.change(ctx, `UPDATE outbox_entry SET token = NULL, delivery = 0, settled_at = `+nowSQL+`, error = ?,
+		lease_until = CASE WHEN state = 1 THEN `+nowSQL+` + lease_until - claimed_at END, state = 4
+		WHERE state IN (0, 1)`, ledger.QuarantinedError)
+}
+
+// change runs one statement in a transaction, and returns how many entries it changed.
+func (l *Ledger) change(ctx context.Context, statement string, args ...any) (int, error) {
+	var changed int64
+	err := l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		result, err := conn.ExecContext(ctx, statement, args...)
+		if err == nil {
+			changed, err = result.RowsAffected()
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return int(changed), nil
+}

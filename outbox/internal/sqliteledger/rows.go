@@ -1,0 +1,83 @@
+package sqliteledger
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+const (
+	entryColumns   = `id, key, operation, state, attempts, delivery, error, created_at, not_before, settled_at`
+	claimedColumns = `id, key, operation, body, sealed, attempts, refusals, created_at, not_before`
+)
+
+// scanFunc is the Scan method of a row.
+type scanFunc func(into ...any) error
+
+func scanEntry(scan scanFunc) (ledger.Entry, error) { return scanEntryAnd(scan) }
+
+// scanEntryAnd scans columns that follow those of the entry into more.
+func scanEntryAnd(scan scanFunc, more ...any) (e ledger.Entry, err error) {
+	var enqueued, notBefore int64
+	var settled sql.NullInt64
+	err = scan(append([]any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &enqueued, &notBefore, &settled}, more...)...)
+	e.EnqueuedAt, e.NotBefore = time.UnixMilli(enqueued), time.UnixMilli(notBefore)
+	if settled.Valid {
+		e.SettledAt = time.UnixMilli(settled.Int64)
+	}
+	return e, err
+}
+
+func scanInserted(scan scanFunc) (i ledger.Inserted, err error) {
+	i.Entry, err = scanEntryAnd(scan, &i.Digest)
+	return i, err
+}
+
+func scanClaimed(scan scanFunc) (c ledger.Claimed, err error) {
+	var enqueued, notBefore int64
+	err = scan(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Refusals, &enqueued, &notBefore)
+	c.EnqueuedAt, c.NotBefore = time.UnixMilli(enqueued), time.UnixMilli(notBefore)
+	return c, err
+}
+
+// query reads rows in a read of its own.
+func query[T any](ctx context.Context, l *Ledger, scan func(scanFunc) (T, error), statement string, args ...any) (found []T, err error) {
+	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
+		rows, err := conn.QueryContext(ctx, statement, args...)
+		found, err = collect(rows, err, scan)
+		return err
+	})
+	return found, err
+}
+
+func collect[T any](rows *sql.Rows, err error, scan func(scanFunc) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var found []T
+	for rows.Next() {
+		value, err := scan(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, value)
+	}
+	return found, rows.Err()
+}
+
+// keyIn is the condition that a key is one of keys, which are its parameters.
+func keyIn(keys []string) string { return `key IN (` + placeholders(len(keys)) + `)` }
+
+func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+func anySlice[T any](values []T) []any {
+	converted := make([]any, len(values))
+	for i, value := range values {
+		converted[i] = value
+	}
+	return converted
+}

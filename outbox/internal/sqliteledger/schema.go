@@ -1,0 +1,85 @@
+package sqliteledger
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// Times are milliseconds since 1970. The partial indexes serve the claim, the sweep, the
+// purge, and the lists of entries that need attention, and with them the counts.
+const schema = `
+CREATE TABLE IF NOT EXISTS outbox_meta (
+	id         INTEGER PRIMARY KEY CHECK (id = 1),
+	version    INTEGER NOT NULL,
+	digest_key BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS outbox_entry (
+	id          INTEGER PRIMARY KEY AUTOINCREMENT,
+	key         TEXT NOT NULL UNIQUE,
+	digest      BLOB NOT NULL,
+	operation   TEXT NOT NULL,
+	body        BLOB,
+	sealed      INTEGER NOT NULL,
+	state       INTEGER NOT NULL DEFAULT 0,
+	token       BLOB,
+	attempts    INTEGER NOT NULL DEFAULT 0,
+	refusals    INTEGER NOT NULL DEFAULT 0,
+	owner       TEXT NOT NULL DEFAULT '',
+	not_before  INTEGER NOT NULL,
+	claimed_at  INTEGER,
+	lease_until INTEGER,
+	settled_at  INTEGER,
+	delivery    INTEGER NOT NULL DEFAULT 1,
+	error       TEXT NOT NULL DEFAULT '',
+	created_at  INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS outbox_entry_due ON outbox_entry (not_before, id) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS outbox_entry_lease ON outbox_entry (lease_until) WHERE state = 1;
+CREATE INDEX IF NOT EXISTS outbox_entry_accepted ON outbox_entry (settled_at) WHERE state = 2;
+CREATE INDEX IF NOT EXISTS outbox_entry_rejected ON outbox_entry (id) WHERE state = 3;
+CREATE INDEX IF NOT EXISTS outbox_entry_unclear ON outbox_entry (id) WHERE state = 4;
+CREATE INDEX IF NOT EXISTS outbox_entry_dismissed ON outbox_entry (settled_at) WHERE state = 5;
+`
+
+// migrate creates what is missing, and loads the key of the database.
+func (l *Ledger) migrate(ctx context.Context) error {
+	return l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		version, err := schemaVersion(ctx, conn)
+		switch {
+		case err != nil:
+			return err
+		case version > ledger.SchemaVersion:
+			return fmt.Errorf("%w (%d, and %d is known)", ledger.ErrNewerSchema, version, ledger.SchemaVersion)
+		case version == 0:
+			if _, err := conn.ExecContext(ctx, schema); err != nil {
+				return err
+			}
+			key := make([]byte, 32)
+			_, _ = rand.Read(key) // which never fails
+			_, err := conn.ExecContext(ctx, `INSERT INTO outbox_meta (id, version, digest_key) VALUES (1, ?, ?)`, ledger.SchemaVersion, key)
+			if err != nil {
+				return err
+			}
+		}
+		return conn.QueryRowContext(ctx, `SELECT digest_key FROM outbox_meta`).Scan(&l.key)
+	})
+}
+
+// schemaVersion returns 0 if there are no tables.
+func schemaVersion(ctx context.Context, conn *sql.Conn) (version int, err error) {
+	var exists bool
+	err = conn.QueryRowContext(ctx, `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = 'outbox_meta'`).Scan(&exists)
+	if err != nil || !exists {
+		return 0, err
+	}
+	err = conn.QueryRowContext(ctx, `SELECT version FROM outbox_meta`).Scan(&version)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return version, err
+}

@@ -1,0 +1,163 @@
+package sqliteledger
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// busyTimeout is how long a transaction waits for the write lock of another.
+const busyTimeout = 30 * time.Second
+
+// update runs fn in a transaction that holds the write lock from its start and is
+// durable when update returns nil. It uses one connection, and returns it as it was.
+func (l *Ledger) update(ctx context.Context, fn func(context.Context, *sql.Conn) error) error {
+	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
+		restore, err := l.configure(ctx, conn)
+		if err != nil {
+			return err
+		}
+		defer restore()
+		if err := begin(ctx, conn); err != nil {
+			return err
+		}
+		err = fn(ctx, conn)
+		if err == nil {
+			_, err = conn.ExecContext(ctx, "COMMIT")
+		}
+		if err != nil {
+			rollback(ctx, conn)
+		}
+		return err
+	})
+}
+
+func (l *Ledger) withConn(ctx context.Context, db *sql.DB, fn func(*sql.Conn) error) error {
+	if l.closed.Load() {
+		return ledger.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var conn *sql.Conn
+	err := whileBusy(ctx, func() (err error) {
+		conn, err = db.Conn(ctx) // which runs the settings of a data source name
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = fn(conn)
+	_ = conn.Close() // to the pool; an error of fn says more
+	return err
+}
+
+// begin waits for the write lock.
+func begin(ctx context.Context, conn *sql.Conn) error {
+	return whileBusy(ctx, func() error {
+		_, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+		return err
+	})
+}
+
+// whileBusy repeats fn while another connection holds a lock. SQLite's own waiting can't
+// be interrupted by the context, so it is kept short.
+func whileBusy(ctx context.Context, fn func() error) error {
+	for start := time.Now(); ; {
+		err := fn()
+		if err == nil || !isBusy(err) || time.Since(start) > busyTimeout {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// isBusy reports whether another connection holds a lock. Drivers have different error
+// types for it, and one text.
+func isBusy(err error) bool { return strings.Contains(err.Error(), "database is locked") }
+
+// rollback ends the transaction if a failed COMMIT has not, and otherwise the
+// connection.
+func rollback(ctx context.Context, conn *sql.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busyTimeout)
+	defer cancel()
+	_, err := conn.ExecContext(ctx, "ROLLBACK")
+	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+		discard(conn)
+	}
+}
+
+// discard closes the connection instead of returning it to the pool.
+func discard(conn *sql.Conn) { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }
+
+// setting is a PRAGMA that a transaction of the ledger depends on.
+type setting struct {
+	name   string
+	wanted int
+	enough func(value int) bool
+}
+
+var settings = []setting{
+	// FULL makes a commit survive a power failure. With less, a claim could be lost
+	// after the request was sent.
+	{"synchronous", 2, func(value int) bool { return value >= 2 }},
+	// Bodies hold personal data. They are overwritten when they are erased.
+	{"secure_delete", 1, func(value int) bool { return value == 1 }},
+	{"busy_timeout", 100, func(value int) bool { return value > 0 && value <= 1000 }},
+}
+
+// configure changes the settings of a caller's connection, and returns how to restore
+// them.
+func (l *Ledger) configure(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
+	if l.configured {
+		return func() {}, nil
+	}
+	var before []string
+	restore = func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busyTimeout)
+		defer cancel()
+		for _, statement := range before {
+			if err := pragma(ctx, conn, statement); err != nil {
+				discard(conn)
+				return
+			}
+		}
+	}
+	for _, s := range settings {
+		var value int
+		if err := conn.QueryRowContext(ctx, "PRAGMA "+s.name).Scan(&value); err != nil {
+			restore()
+			return nil, err
+		}
+		if s.enough(value) {
+			continue
+		}
+		before = append(before, fmt.Sprintf("PRAGMA %s = %d", s.name, value))
+		if err := pragma(ctx, conn, fmt.Sprintf("PRAGMA %s = %d", s.name, s.wanted)); err != nil {
+			restore()
+			return nil, err
+		}
+	}
+	return restore, nil
+}
+
+// pragma runs a PRAGMA, some of which return a row.
+func pragma(ctx context.Context, conn *sql.Conn, statement string) error {
+	rows, err := conn.QueryContext(ctx, statement)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+	}
+	_ = rows.Close()
+	return rows.Err()
+}

@@ -1,0 +1,143 @@
+package outbox
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// maintenance is when this process has last done what has to be done from time to time.
+type maintenance struct {
+	mu            sync.Mutex
+	swept, purged time.Time
+}
+
+// batches of what is done from time to time.
+const (
+	sweepBatch = 1000
+	purgeBatch = 1000
+)
+
+// maintain sweeps and purges until ctx ends.
+func (o *Outbox[Tx]) maintain(ctx context.Context) {
+	ticker := time.NewTicker(o.timing.sweepEvery)
+	defer ticker.Stop()
+	for {
+		o.maintainNow(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// maintainNow sweeps and purges if it is time to.
+func (o *Outbox[Tx]) maintainNow(ctx context.Context) {
+	m := &o.maintenance
+	m.mu.Lock()
+	now := time.Now()
+	sweep := now.Sub(m.swept) >= o.timing.sweepEvery*9/10 // a ticker is not exact
+	purge := o.keepSettled > 0 && now.Sub(m.purged) >= o.timing.purgeEvery
+	if sweep {
+		m.swept = now
+	}
+	if purge {
+		m.purged = now
+	}
+	m.mu.Unlock()
+	if sweep {
+		if err := o.sweep(ctx); err != nil && ctx.Err() == nil {
+			o.logger.Error("outbox: can't look for entries that were left behind, trying again", "error", err)
+		}
+	}
+	if purge {
+		if err := o.purge(ctx); err != nil && ctx.Err() == nil {
+			o.logger.Error("outbox: can't delete old entries, trying again", "error", err)
+		}
+	}
+}
+
+// sweep makes the entries of processes that are gone unclear.
+func (o *Outbox[Tx]) sweep(ctx context.Context) error {
+	for {
+		swept, err := o.ledger.Sweep(ctx, sweepBatch)
+		if err != nil {
+			return err
+		}
+		if len(swept) > 0 {
+			o.logger.Warn("outbox: entries are unclear: their process did not report an outcome in time", "entries", len(swept))
+		}
+		if o.onSettled != nil {
+			now := time.Now()
+			for _, s := range swept {
+				o.deferred.add(s.ID, now.Add(s.Guard))
+			}
+		}
+		if len(swept) < sweepBatch {
+			return o.reportSwept(ctx)
+		}
+	}
+}
+
+// reportSwept calls OnSettled for swept entries whose process can't report an outcome any
+// more.
+func (o *Outbox[Tx]) reportSwept(ctx context.Context) error {
+	ids := o.deferred.due(time.Now())
+	if len(ids) == 0 {
+		return nil
+	}
+	entries, err := o.ledger.StillSwept(ctx, ids)
+	if err != nil {
+		for _, id := range ids {
+			o.deferred.add(id, time.Now())
+		}
+		return err
+	}
+	for _, e := range entries {
+		o.onSettled(context.WithoutCancel(ctx), entryOf(e))
+	}
+	return nil
+}
+
+func (o *Outbox[Tx]) purge(ctx context.Context) error {
+	for {
+		n, err := o.ledger.Purge(ctx, o.keepSettled, purgeBatch)
+		if err != nil || n < purgeBatch {
+			return err
+		}
+	}
+}
+
+// deferred holds the entries for which OnSettled is to be called later.
+type deferred struct {
+	mu      sync.Mutex
+	entries []deferredEntry
+}
+
+type deferredEntry struct {
+	id int64
+	at time.Time
+}
+
+func (d *deferred) add(id int64, at time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.entries = append(d.entries, deferredEntry{id, at})
+}
+
+// due removes and returns the entries whose time has come, at most keyBatch.
+func (d *deferred) due(now time.Time) (ids []int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	kept := d.entries[:0]
+	for _, e := range d.entries {
+		if e.at.After(now) || len(ids) == keyBatch {
+			kept = append(kept, e)
+			continue
+		}
+		ids = append(ids, e.id)
+	}
+	d.entries = kept
+	return ids
+}

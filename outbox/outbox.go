@@ -1,0 +1,311 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// Store is a database for an [Outbox]. The packages sqlite, sqlitefile and postgres have
+// the implementations; Tx is the type of their transactions.
+type Store[Tx any] interface {
+	ledger.Store[Tx]
+}
+
+// Outbox holds requests until they are sent. Create one with [New]; it is safe for
+// concurrent use.
+type Outbox[Tx any] struct {
+	config
+	ledger  ledger.TxLedger[Tx]
+	client  *messaging.Client
+	owner   string
+	slots   slots
+	gate    gate
+	permit  permit
+	settler *settler
+	woken   chan struct{} // holds a value if an entry was added
+
+	maintenance maintenance
+	deferred    deferred
+}
+
+// The errors to test for with [errors.Is].
+var (
+	// ErrNoEntry means that no entry has the key.
+	ErrNoEntry = ledger.ErrNoEntry
+	// ErrKeyConflict means that an entry with the key has another request.
+	ErrKeyConflict = errors.New("outbox: the key belongs to another request")
+)
+
+// New returns the outbox in store, which sends with client. Retries, limiter, guards and
+// hooks are those of the client, except that a send is one attempt: what can be sent
+// again stays in the outbox.
+func New[Tx any](store Store[Tx], client *messaging.Client, opts ...Option) (*Outbox[Tx], error) {
+	if store == nil {
+		return nil, errors.New("outbox: store must not be nil")
+	}
+	if client == nil {
+		return nil, errors.New("outbox: client must not be nil")
+	}
+	c := defaultConfig()
+	for _, opt := range opts {
+		if opt == nil {
+			return nil, errors.New("outbox: opts must not hold a nil option")
+		}
+		if err := opt(&c); err != nil {
+			return nil, fmt.Errorf("outbox: %w", err)
+		}
+	}
+	l := store.Ledger()
+	return &Outbox[Tx]{
+		config:  c,
+		ledger:  l,
+		client:  client,
+		owner:   owner(),
+		slots:   newSlots(c.inFlight),
+		gate:    newGate(c.timing.gate, c.logger),
+		permit:  permit{limiter: c.rate},
+		settler: &settler{ledger: l, logger: c.logger, grace: c.timing.stopGrace},
+		woken:   make(chan struct{}, 1),
+	}, nil
+}
+
+// owner names this process in the table.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s:%d", host, os.Getpid())
+}
+
+// Get returns the entry with the key. If there is none, the error is [ErrNoEntry].
+func (o *Outbox[Tx]) Get(ctx context.Context, key string) (Entry, error) {
+	found, err := o.ledger.Find(ctx, []string{key})
+	if err == nil && len(found) == 0 {
+		err = ErrNoEntry
+	}
+	if err != nil {
+		return Entry{}, keyed("get", key, err)
+	}
+	return entryOf(found[0]), nil
+}
+
+// keyed is an error about the entry with a key.
+func keyed(doing, key string, err error) error {
+	return fmt.Errorf("outbox: %s entry %q: %w", doing, key, err)
+}
+
+// listBatch is how many entries List reads at a time.
+const listBatch = 500
+
+// List ranges over entries, in the order of their IDs. It reads them in batches, so that
+// the database is free while the loop works: other calls within the loop are fine, and
+// entries that change meanwhile may be listed as they were or as they are. An error is
+// yielded once, at the end.
+func (o *Outbox[Tx]) List(ctx context.Context, p ListParams) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		state, err := stateNumber(p.State)
+		if err == nil && (p.Limit < 0 || p.After < 0) {
+			err = errors.New("outbox: list entries: After and Limit must not be negative")
+		}
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		for after, left := p.After, p.Limit; ; {
+			limit := listBatch
+			if p.Limit > 0 {
+				limit = min(left, listBatch)
+			}
+			entries, err := o.ledger.List(ctx, state, after, limit)
+			if err != nil {
+				yield(Entry{}, fmt.Errorf("outbox: list entries: %w", err))
+				return
+			}
+			for _, e := range entries {
+				if !yield(entryOf(e), nil) {
+					return
+				}
+				after = e.ID
+			}
+			if left -= len(entries); len(entries) < limit || p.Limit > 0 && left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// stateNumber returns -1 for "".
+func stateNumber(s State) (ledger.State, error) {
+	if s == "" {
+		return -1, nil
+	}
+	for number, known := range states {
+		if s == known {
+			return ledger.State(number), nil
+		}
+	}
+	return 0, fmt.Errorf("outbox: list entries: unknown state %q", s)
+}
+
+// Counts returns how many entries are in each state.
+func (o *Outbox[Tx]) Counts(ctx context.Context) (Counts, error) {
+	c, err := o.ledger.Counts(ctx)
+	if err != nil {
+		return Counts{}, fmt.Errorf("outbox: count entries: %w", err)
+	}
+	n := c.ByState
+	return Counts{Pending: n[ledger.Pending], Sending: n[ledger.Sending], Accepted: n[ledger.Accepted], Rejected: n[ledger.Rejected],
+		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Gate: o.gate.reason()}, nil
+}
+
+// Prepared returns the request of an entry: what it would send, or may have sent. It is
+// erased when the entry is accepted or dismissed.
+func (o *Outbox[Tx]) Prepared(ctx context.Context, key string) (*messaging.Prepared, error) {
+	request, err := o.ledger.Request(ctx, key)
+	if err != nil {
+		return nil, keyed("read", key, err)
+	}
+	if request.Body == nil {
+		return nil, keyed("read", key, fmt.Errorf("its request was erased, as it is %s", stateOf(request.State)))
+	}
+	p, err := o.unseal(ctx, request)
+	if err != nil {
+		return nil, keyed("read", key, err)
+	}
+	return p, nil
+}
+
+// keyBatch is how many keys go into one statement.
+const keyBatch = 500
+
+// Resend makes unclear and rejected entries pending again, and returns how many. An
+// unclear request may have been carried out: it may then be carried out twice. Check
+// first, with [messaging.Recipients] of its Prepared or at the service. An entry whose
+// process may still be alive is skipped; it can be resent one lease (SendTimeout and 15 s)
+// after it became unclear. Unknown keys and entries in other states are not counted.
+//
+// If the outcome of the earlier send is reported after all, before the entry is claimed
+// again, it counts, and nothing is sent.
+func (o *Outbox[Tx]) Resend(ctx context.Context, keys ...string) (int, error) {
+	n, err := o.change(ctx, "resend", keys, o.ledger.Resend)
+	if n > 0 {
+		o.wake()
+	}
+	return n, err
+}
+
+// Dismiss gives up unclear and rejected entries, and returns how many. Their requests
+// are erased. Unknown keys and entries in other states are not counted.
+func (o *Outbox[Tx]) Dismiss(ctx context.Context, keys ...string) (int, error) {
+	return o.change(ctx, "dismiss", keys, o.ledger.Dismiss)
+}
+
+// change applies a decision in batches, each of which is a transaction.
+func (o *Outbox[Tx]) change(ctx context.Context, doing string, keys []string, change func(context.Context, []string) (int, error)) (int, error) {
+	total := 0
+	for batch := range slices.Chunk(keys, keyBatch) {
+		n, err := change(ctx, batch)
+		if total += n; err != nil {
+			return total, fmt.Errorf("outbox: %s entries: %w", doing, err)
+		}
+	}
+	return total, nil
+}
+
+// Quarantine makes all pending and sending entries unclear, and returns how many. Call it
+// before the first Run after the database was restored from a backup, or after a failover
+// to a replica that may have been behind: what such a database calls pending may have
+// been sent.
+func (o *Outbox[Tx]) Quarantine(ctx context.Context) (int, error) {
+	n, err := o.ledger.Quarantine(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("outbox: quarantine: %w", err)
+	}
+	return n, nil
+}
+
+// wake makes Run look for entries.
+func (o *Outbox[Tx]) wake() {
+	select {
+	case o.woken <- struct{}{}:
+	default:
+	}
+}
+
+// slots limits how many requests are sent at once.
+type slots chan struct{}
+
+func newSlots(n int) slots {
+	s := make(slots, n)
+	s.release(n)
+	return s
+}
+
+// acquire waits for one slot, and takes up to n of those that are free.
+func (s slots) acquire(ctx context.Context, n int) int {
+	select {
+	case <-s:
+	case <-ctx.Done():
+		return 0
+	}
+	for taken := 1; ; taken++ {
+		if taken == n {
+			return n
+		}
+		select {
+		case <-s:
+		default:
+			return taken
+		}
+	}
+}
+
+func (s slots) release(n int) {
+	for range n {
+		s <- struct{}{}
+	}
+}
+
+// permit is what the limiter allows. It is kept until an entry is claimed with it.
+type permit struct {
+	limiter messaging.Limiter
+	mu      sync.Mutex
+	kept    int
+}
+
+// acquire waits until one entry may be claimed, and returns how many may: n without a
+// limiter.
+func (p *permit) acquire(ctx context.Context, n int) (int, error) {
+	if p.limiter == nil {
+		return n, nil
+	}
+	p.mu.Lock()
+	if p.kept > 0 {
+		p.kept--
+		p.mu.Unlock()
+		return 1, nil
+	}
+	p.mu.Unlock()
+	if err := p.limiter.Wait(ctx); err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// restore takes back a permit that was not used.
+func (p *permit) restore(n int) {
+	if p.limiter != nil {
+		p.mu.Lock()
+		p.kept += n
+		p.mu.Unlock()
+	}
+}

@@ -1,0 +1,153 @@
+// Package postgres keeps an outbox in a Postgres database of the program, beside its own
+// tables, so that an entry is added in the same transaction as the change that it belongs
+// to. Run [Migrate] once, then open the store with [New] or [NewSQL].
+//
+// The tables are in the first schema of the search path. A database can have several
+// outboxes, each in a schema of its own.
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// Store is an outbox in a Postgres database, for programs that use pgx. It is safe for
+// concurrent use, and any number of processes can use the same database.
+type Store struct{ ledger *pgxLedger }
+
+// SQLStore is an outbox in a Postgres database, for programs that use database/sql, or a
+// library on top of it, such as GORM, sqlx or Bun.
+type SQLStore struct{ ledger *sqlLedger }
+
+// New returns the store in the database of pool. If its tables are missing, the error
+// says to run [Migrate].
+//
+// Run opens one connection beside the pool, which waits for notifications of new entries.
+// Through a connection pooler that does not pass these on, Run looks for new entries every
+// second.
+func New(ctx context.Context, pool *pgxpool.Pool) (*Store, error) {
+	if pool == nil {
+		return nil, errors.New("outbox: postgres: pool must not be nil")
+	}
+	l := &pgxLedger{base: base{q: pgxQuerier{pool}}, pool: pool}
+	if err := l.open(ctx); err != nil {
+		return nil, fmt.Errorf("outbox: postgres: %w", err)
+	}
+	return &Store{l}, nil
+}
+
+// NewSQL returns the store in db, opened with any Postgres driver. If its tables are
+// missing, the error says to run [Migrate]. Run looks for new entries every 50 ms.
+func NewSQL(ctx context.Context, db *sql.DB) (*SQLStore, error) {
+	if db == nil {
+		return nil, errors.New("outbox: postgres: db must not be nil")
+	}
+	l := &sqlLedger{base{q: sqlQuerier{db}}}
+	if err := l.open(ctx); err != nil {
+		return nil, fmt.Errorf("outbox: postgres: %w", err)
+	}
+	return &SQLStore{l}, nil
+}
+
+// Close ends the use of the store. The pool stays open.
+func (s *Store) Close() error {
+	s.ledger.closed.Store(true)
+	return nil
+}
+
+// Close ends the use of the store. The db stays open.
+func (s *SQLStore) Close() error {
+	s.ledger.closed.Store(true)
+	return nil
+}
+
+// Ledger is for package outbox.
+func (s *Store) Ledger() ledger.TxLedger[pgx.Tx] { return s.ledger }
+
+// Ledger is for package outbox.
+func (s *SQLStore) Ledger() ledger.TxLedger[*sql.Tx] { return s.ledger }
+
+// pgxLedger implements [ledger.TxLedger] with pgx.
+type pgxLedger struct {
+	base
+	pool *pgxpool.Pool
+}
+
+// InsertTx implements ledger.TxLedger.
+func (l *pgxLedger) InsertTx(ctx context.Context, tx pgx.Tx, entry ledger.NewEntry) (ledger.Inserted, error) {
+	return l.insertOne(ctx, pgxQuerier{tx}, entry)
+}
+
+// sqlLedger implements [ledger.TxLedger] with database/sql.
+type sqlLedger struct{ base }
+
+// InsertTx implements ledger.TxLedger.
+func (l *sqlLedger) InsertTx(ctx context.Context, tx *sql.Tx, entry ledger.NewEntry) (ledger.Inserted, error) {
+	return l.insertOne(ctx, sqlQuerier{tx}, entry)
+}
+
+// Listen implements ledger.Ledger: database/sql has no way to wait for notifications.
+func (l *sqlLedger) Listen(context.Context, func()) bool { return false }
+
+// listenAgain is the wait after the connection that listens was lost.
+const listenAgain = time.Second
+
+// Listen implements ledger.Ledger. It uses a connection of its own, so that a pool of one
+// connection is enough.
+func (l *pgxLedger) Listen(ctx context.Context, wake func()) bool {
+	for ctx.Err() == nil {
+		l.listenOnce(ctx, wake)
+		wake() // for what was missed
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenAgain):
+		}
+	}
+	return true
+}
+
+// listenOnce listens until the connection is lost or ctx is done.
+func (l *pgxLedger) listenOnce(ctx context.Context, wake func()) {
+	config := l.pool.Config()
+	if config.BeforeConnect != nil && config.BeforeConnect(ctx, config.ConnConfig) != nil {
+		return
+	}
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{l.channel}.Sanitize()); err != nil {
+		return
+	}
+	wake()
+	for {
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return
+		}
+		wake()
+	}
+}
+
+// maxChannelBytes is the length of the longest channel name.
+const maxChannelBytes = 63
+
+// channelOf returns the notification channel of a schema.
+func channelOf(schema string) string {
+	channel := "outbox_" + schema
+	if len(channel) <= maxChannelBytes {
+		return channel
+	}
+	sum := sha256.Sum256([]byte(schema))
+	return "outbox_" + hex.EncodeToString(sum[:16])
+}

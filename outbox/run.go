@@ -1,0 +1,202 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// Run sends entries as they become due, until ctx ends. Any number of processes can run
+// on one database. While the database or the service fails, Run logs that and goes on.
+//
+// When ctx ends, Run claims nothing more, waits for the requests in flight, at most
+// SendTimeout, records their outcomes, and returns nil. It returns an error only if the
+// database refuses to record outcomes for 10 s more, those entries become unclear, or if
+// the store is closed.
+func (o *Outbox[Tx]) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &runner[Tx]{Outbox: o, wakes: make(chan struct{}, 1), poll: o.timing.poll}
+	var endWatching func() bool
+	r.stop, endWatching = stopOf(ctx)
+	defer endWatching()
+	var helpers sync.WaitGroup
+	helpers.Go(func() { r.listen(ctx) })
+	helpers.Go(func() { r.maintain(ctx) })
+	for ctx.Err() == nil && !r.closed {
+		r.step(ctx)
+	}
+	cancel()
+	helpers.Wait()
+	r.sends.Wait()
+	switch {
+	case r.unsettled > 0:
+		return unsettledError(r.unsettled, r.err)
+	case r.closed:
+		return fmt.Errorf("outbox: run: %w", ledger.ErrClosed)
+	}
+	return nil
+}
+
+// runner is one call of Run.
+type runner[Tx any] struct {
+	*Outbox[Tx]
+	stop  *stop
+	sends sync.WaitGroup
+	wakes chan struct{} // holds a value if the database told of new entries
+
+	// Of the loop alone.
+	backlog  bool // the last claim found as many entries as it asked for
+	failures int  // of the database, in a row
+	closed   bool // the store is
+
+	mu        sync.Mutex // protects the following fields
+	poll      time.Duration
+	unsettled int
+	err       error
+}
+
+// step claims what can be sent now, and starts to send it. If there is nothing, it waits.
+func (r *runner[Tx]) step(ctx context.Context) {
+	if !r.backlog && !r.untilDue(ctx) {
+		return
+	}
+	pass, wait, changed := r.gate.admit(time.Now())
+	if pass == passNone {
+		r.wait(ctx, wait, changed)
+		return
+	}
+	n := r.inFlight
+	if pass == passProbe {
+		n = 1
+	}
+	c, asked, err := r.claimDue(ctx, n, pass == passProbe)
+	r.backlog = err == nil && len(c.entries) == asked
+	switch {
+	case err != nil && ctx.Err() == nil:
+		r.databaseFailed(ctx, "claim entries", err)
+	case err == nil:
+		r.databaseWorks()
+		for _, entry := range c.entries {
+			r.sends.Go(func() {
+				defer r.slots.release(1)
+				if _, err := r.deliverOne(ctx, c, entry, r.stop); err != nil {
+					r.addUnsettled(err)
+				}
+			})
+		}
+		if len(c.entries) == 0 { // what is due is locked by others
+			r.wait(ctx, r.timing.poll/4, nil)
+		}
+	}
+}
+
+// claimDue claims up to n entries that are due, as many as the limiter and the slots
+// allow, and returns for how many it asked. A slot is taken for each.
+func (r *runner[Tx]) claimDue(ctx context.Context, n int, probe bool) (c claimed, permits int, err error) {
+	slots := 0
+	defer func() {
+		r.slots.release(slots - len(c.entries))
+		r.permit.restore(permits - len(c.entries))
+		if probe && len(c.entries) == 0 {
+			r.gate.abandon()
+		}
+	}()
+	if slots = r.slots.acquire(ctx, n); slots == 0 {
+		return claimed{}, 0, ctx.Err()
+	}
+	if permits, err = r.permit.acquire(ctx, slots); err != nil {
+		return claimed{}, 0, fmt.Errorf("limiter: %w", err)
+	}
+	c, err = r.claim(ctx, permits, nil)
+	c.probe = probe
+	return c, permits, err
+}
+
+// untilDue waits until an entry is due, or may be. It returns false to be called again.
+func (r *runner[Tx]) untilDue(ctx context.Context) bool {
+	due, pending, err := r.ledger.NextDue(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		r.databaseFailed(ctx, "look for entries", err)
+		return false
+	case err != nil:
+		return false
+	case pending && due <= 0:
+		return true
+	}
+	r.databaseWorks()
+	r.mu.Lock()
+	wait := r.poll
+	r.mu.Unlock()
+	if pending {
+		wait = min(wait, due)
+	}
+	r.wait(ctx, wait, nil)
+	return false
+}
+
+// wait waits for a time, for new entries, or for changed.
+func (r *runner[Tx]) wait(ctx context.Context, limit time.Duration, changed <-chan struct{}) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	woken, wakes := r.woken, r.wakes
+	if changed != nil { // new entries don't open the gate
+		woken, wakes = nil, nil
+	}
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-changed:
+	case <-woken:
+	case <-wakes:
+	}
+}
+
+// databaseFailed logs an error of the database, and waits longer the more there were.
+func (r *runner[Tx]) databaseFailed(ctx context.Context, doing string, err error) {
+	if errors.Is(err, ledger.ErrClosed) {
+		r.closed = true
+		return
+	}
+	r.logger.Error("outbox: can't "+doing+", trying again", "error", err)
+	r.failures++
+	timer := time.NewTimer(min(50*time.Millisecond<<min(r.failures, 10), 5*time.Second))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+func (r *runner[Tx]) databaseWorks() { r.failures = 0 }
+
+func (r *runner[Tx]) addUnsettled(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unsettled++
+	r.err = err
+}
+
+// listen makes the database wake the loop, if it can.
+func (r *runner[Tx]) listen(ctx context.Context) {
+	r.setPoll(r.timing.listening)
+	if !r.ledger.Listen(ctx, func() {
+		select {
+		case r.wakes <- struct{}{}:
+		default:
+		}
+	}) {
+		r.setPoll(r.timing.poll)
+	}
+}
+
+func (r *runner[Tx]) setPoll(poll time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.poll = poll
+}

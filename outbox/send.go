@@ -1,0 +1,91 @@
+package outbox
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// claimed is a batch of entries that this process may send.
+type claimed struct {
+	entries []ledger.Claimed
+	token   ledger.Token
+	// deadline is the end of every send of the batch. It is counted from before the
+	// claim, so that it is before the end of the lease, by whatever clock.
+	deadline time.Time
+	probe    bool
+}
+
+// claimTimeout limits a claim. One that takes longer is of no use.
+const claimTimeout = 10 * time.Second
+
+// claim claims up to limit entries. It is committed when claim returns. The context only
+// gives values: a claim that has begun is completed.
+func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string) (claimed, error) {
+	c := claimed{deadline: time.Now().Add(o.sendTimeout)}
+	_, _ = rand.Read(c.token[:]) // which never fails
+	request := ledger.Claim{Token: c.token, Owner: o.owner, Lease: o.lease(), Limit: limit, Keys: keys}
+	var err error
+	c.entries, err = withTimeout(ctx, func(ctx context.Context) ([]ledger.Claimed, error) { return o.ledger.Claim(ctx, request) })
+	if err == nil {
+		return c, nil
+	}
+	// It may have been committed all the same, with the response lost.
+	found, again := withTimeout(ctx, func(ctx context.Context) ([]ledger.Claimed, error) { return o.ledger.ClaimedBy(ctx, c.token) })
+	if again != nil || len(found) == 0 {
+		return claimed{}, err
+	}
+	c.entries = found
+	return c, nil
+}
+
+func withTimeout[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
+	defer cancel()
+	return do(ctx)
+}
+
+// expired reports whether a deadline has passed, by the monotonic clock or by the wall
+// clock: one of them stands still while the machine sleeps.
+func expired(deadline, now time.Time) bool {
+	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
+}
+
+// deliverOne sends one claimed entry and records the outcome. ctx gives values alone.
+func (o *Outbox[Tx]) deliverOne(ctx context.Context, c claimed, entry ledger.Claimed, stop *stop) (outcome, error) {
+	ctx = context.WithoutCancel(ctx)
+	started := time.Now()
+	result := o.send(ctx, c, entry, stop)
+	if o.gate.report(result, c.probe, started, time.Now()) {
+		result.wait = 0 // the gate is what it waits for
+	}
+	applied, at, err := o.settler.settle(ledger.Settlement{ID: entry.ID, Token: c.token, State: result.state,
+		Delivery: result.delivery, Error: result.text, Wait: result.wait, Refused: result.refused}, stop)
+	if err == nil && applied && result.state != ledger.Pending && o.onSettled != nil {
+		o.onSettled(ctx, Entry{ID: entry.ID, Key: entry.Key, Operation: entry.Operation, State: stateOf(result.state),
+			Attempts: entry.Attempts, Delivery: result.delivery, Error: result.text,
+			EnqueuedAt: entry.EnqueuedAt, NotBefore: entry.NotBefore, SettledAt: at})
+	}
+	return result, err
+}
+
+// send sends one claimed entry, once.
+func (o *Outbox[Tx]) send(ctx context.Context, c claimed, entry ledger.Claimed, stop *stop) outcome {
+	ctx, cancel := context.WithDeadline(ctx, c.deadline)
+	defer cancel()
+	p, err := o.unseal(ctx, ledger.Request{Operation: entry.Operation, Body: entry.Body, Sealed: entry.Sealed})
+	if err != nil {
+		return o.timing.unreadable(entry, err)
+	}
+	switch {
+	case stop.since(time.Time{}) > 0:
+		return o.timing.stopped(entry, "not sent: the process was stopped")
+	case expired(c.deadline, time.Now()):
+		return o.timing.stopped(entry, "not sent: the process was paused")
+	}
+	_, err = o.client.Send(ctx, p, messaging.WithoutRetries())
+	return o.timing.classify(entry, err, o.gate.acceptedRecently(entry.Operation, time.Now()))
+}

@@ -1,0 +1,147 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// settler records outcomes. Those that arrive while a transaction is under way go into
+// the next one together.
+type settler struct {
+	ledger ledger.Ledger
+	logger *slog.Logger
+	grace  time.Duration
+
+	mu      sync.Mutex
+	queue   []*settling
+	writing bool
+}
+
+// settling is an outcome that is to be recorded.
+type settling struct {
+	ledger.Settlement
+	stop *stop
+	done chan struct{}
+
+	// The result, when done is closed.
+	applied bool
+	at      time.Time
+	err     error
+}
+
+// settleBatch is the largest number of outcomes in one transaction.
+const settleBatch = 200
+
+// settleTimeout limits one try to record outcomes.
+const settleTimeout = 10 * time.Second
+
+// settle returns when the outcome is recorded, however long the database takes; only
+// after stop it gives up.
+func (s *settler) settle(settlement ledger.Settlement, stop *stop) (applied bool, at time.Time, err error) {
+	item := &settling{Settlement: settlement, stop: stop, done: make(chan struct{})}
+	s.mu.Lock()
+	s.queue = append(s.queue, item)
+	if !s.writing {
+		s.writing = true
+		go s.write()
+	}
+	s.mu.Unlock()
+	<-item.done
+	return item.applied, item.at, item.err
+}
+
+// write records outcomes until there are none left.
+func (s *settler) write() {
+	for batch := s.next(); len(batch) > 0; batch = s.next() {
+		s.record(batch)
+	}
+}
+
+func (s *settler) next() []*settling {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := min(len(s.queue), settleBatch)
+	batch := s.queue[:n:n]
+	s.queue = s.queue[n:]
+	s.writing = n > 0
+	return batch
+}
+
+// record repeats the transaction until it succeeds, or nobody waits for it any more. An
+// outcome that is recorded twice, since the response of the database was lost, changes
+// nothing.
+func (s *settler) record(batch []*settling) {
+	first := time.Now()
+	for wait := 50 * time.Millisecond; len(batch) > 0; wait = min(2*wait, 2*time.Second) {
+		err := s.try(batch)
+		if err == nil {
+			return
+		}
+		s.logger.Error("outbox: outcomes can't be recorded, trying again", "entries", len(batch), "error", err)
+		kept := batch[:0]
+		for _, item := range batch {
+			if item.stop.since(first) > s.grace {
+				item.err = err
+				close(item.done)
+				continue
+			}
+			kept = append(kept, item)
+		}
+		batch = kept
+		time.Sleep(wait)
+	}
+}
+
+func (s *settler) try(batch []*settling) error {
+	ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+	defer cancel()
+	settlements := make([]ledger.Settlement, len(batch))
+	for i, item := range batch {
+		settlements[i] = item.Settlement
+	}
+	applied, at, err := s.ledger.Settle(ctx, settlements)
+	if err != nil {
+		return err
+	}
+	for i, item := range batch {
+		item.applied, item.at = applied[i], at
+		close(item.done)
+	}
+	return nil
+}
+
+// stop is when a context ended.
+type stop struct {
+	mu      sync.Mutex
+	stopped time.Time
+}
+
+// stopOf returns the stop of a context, and how to end watching it.
+func stopOf(ctx context.Context) (s *stop, end func() bool) {
+	s = new(stop)
+	return s, context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.stopped = time.Now()
+	})
+}
+
+// since returns the time since both the stop and then, 0 if there is no stop.
+func (s *stop) since(then time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped.IsZero() {
+		return 0
+	}
+	return time.Since(later(s.stopped, then))
+}
+
+// unsettledError is what Run and Deliver return for outcomes that could not be recorded.
+func unsettledError(n int, err error) error {
+	return fmt.Errorf("outbox: the outcomes of %d entries could not be recorded; they become unclear: %w", n, err)
+}
