@@ -1,0 +1,314 @@
+package outbox_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/sqlite"
+)
+
+func TestEnqueueOfAPresentKeyReturnsTheEntry(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t))
+		first, err := o.Enqueue(t.Context(), "order", request(t, "order"))
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Entry{ID: first.ID, Key: "order", Operation: "trigger event", State: outbox.Pending,
+			Delivery: messaging.DeliveryNotSent, EnqueuedAt: first.EnqueuedAt, NotBefore: first.EnqueuedAt}, first)
+		assert.WithinDuration(t, time.Now(), first.EnqueuedAt, time.Hour)
+
+		again, err := o.Enqueue(t.Context(), "order", request(t, "order"), outbox.NotBefore(time.Now().Add(time.Hour)))
+		require.NoError(t, err)
+		assert.True(t, again.Present)
+		again.Present = false
+		assert.Equal(t, first, again, "NotBefore is no part of a request")
+
+		_, err = o.Enqueue(t.Context(), "order", request(t, "another"))
+		require.ErrorIs(t, err, outbox.ErrKeyConflict)
+		assert.EqualError(t, err, `outbox: enqueue entry "order": outbox: the key belongs to another request`)
+		assert.Equal(t, []string{"order"}, listed(t, o, outbox.ListParams{}))
+	})
+}
+
+func TestEnqueueComparesKeysByteByByte(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t))
+		keys := []string{"order", "Order", "order ", "ordér", "orde\u0301r", "ordér ", strings.Repeat("x", 255)}
+		enqueue(t, o, keys...)
+		assert.Equal(t, keys, listed(t, o, outbox.ListParams{}))
+	})
+}
+
+func TestEnqueueTxFollowsItsTransaction(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		errRollback := errors.New("roll back")
+		for i, key := range keysOf(20) {
+			err := db.inTx(t, o, func(enqueue enqueuer) error {
+				entry, err := enqueue(key, request(t, key))
+				require.NoError(t, err)
+				assert.False(t, entry.Present)
+				again, err := enqueue(key, request(t, key))
+				require.NoError(t, err)
+				assert.True(t, again.Present)
+				if i%2 == 1 {
+					return errRollback
+				}
+				return nil
+			})
+			assert.Equal(t, i%2 == 1, errors.Is(err, errRollback))
+		}
+		run(t, o)
+		eventually(t, func() bool {
+			counts, err := o.Counts(t.Context())
+			require.NoError(t, err)
+			return counts.Accepted == 10
+		})
+		for i, key := range keysOf(20) {
+			assert.Equal(t, 1-i%2, service.carriedOut(key), key)
+		}
+		assert.Len(t, listed(t, o, outbox.ListParams{}), 10)
+	})
+}
+
+func TestEnqueueTxLeavesTheTransactionUsableAfterAKeyConflict(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t))
+		enqueue(t, o, "taken")
+		require.NoError(t, db.inTx(t, o, func(enqueue enqueuer) error {
+			_, err := enqueue("taken", request(t, "another"))
+			require.ErrorIs(t, err, outbox.ErrKeyConflict)
+			_, err = enqueue("free", request(t, "free"))
+			return err
+		}))
+		assert.Equal(t, []string{"taken", "free"}, listed(t, o, outbox.ListParams{}))
+	})
+}
+
+func TestEnqueueTxRefusesATransactionOfAnotherDatabase(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		if db.isSQLite {
+			t.Skip("see TestEnqueueTxRefusesATransactionOfAnotherSQLiteFile: a file is named when it is opened")
+		}
+		// Another schema of the same server stands for another database with the same
+		// tables: the keys of both differ.
+		o := db.new(t, newService().client(t))
+		db.exec(t, `UPDATE outbox_meta SET digest_key = decode('00', 'hex')`)
+		err := db.inTx(t, o, func(enqueue enqueuer) error {
+			_, err := enqueue("order", request(t, "order"))
+			return err
+		})
+		require.ErrorContains(t, err, "the transaction is not one of the store's database")
+		assert.Empty(t, listed(t, o, outbox.ListParams{}))
+
+		db.exec(t, `ALTER TABLE outbox_meta RENAME TO other`)
+		err = db.inTx(t, o, func(enqueue enqueuer) error {
+			_, err := enqueue("order", request(t, "order"))
+			return err
+		})
+		require.ErrorContains(t, err, "the transaction is not one of the store's database")
+	})
+}
+
+func TestEnqueueTxRefusesATransactionOfAnotherSQLiteFile(t *testing.T) {
+	store := func(name string) (*sql.DB, *outbox.Outbox[*sql.Tx]) {
+		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), name))
+		s, err := sqlite.New(t.Context(), db)
+		require.NoError(t, err)
+		return db, newBox(t, s, newService().client(t), nil)
+	}
+	_, o := store("one.db")
+	other, _ := store("other.db")
+	empty := openDB(t, "sqlite", filepath.Join(t.TempDir(), "empty.db"))
+	for _, db := range []*sql.DB{other, empty} {
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = o.EnqueueTx(t.Context(), tx, "order", request(t, "order"))
+		require.ErrorContains(t, err, "the transaction is not one of the store's database")
+		require.NoError(t, tx.Commit())
+	}
+	assert.Empty(t, listed(t, o, outbox.ListParams{}))
+	_, err := o.EnqueueTx(t.Context(), nil, "order", request(t, "order"))
+	require.EqualError(t, err, `outbox: enqueue entry "order": tx must not be nil`)
+}
+
+func TestEnqueueRefusesInvalidInput(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t))
+		done, cancel := context.WithCancel(t.Context())
+		cancel()
+		valid := request(t, "order")
+		var ofDo *messaging.Prepared
+		client := newService().client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
+			ofDo = p
+			return nil
+		}))
+		_, err := client.Do(t.Context(), messaging.Request{Method: "POST", Path: "/v1/other"})
+		require.Error(t, err)
+		for _, test := range []struct {
+			name string
+			ctx  context.Context
+			key  string
+			p    *messaging.Prepared
+			opts []outbox.EnqueueOption
+			want string
+		}{
+			{"an empty key", t.Context(), "", valid, nil, "the key must not be empty"},
+			{"a long key", t.Context(), strings.Repeat("x", 256), valid, nil, "the key must not have more than 255 bytes"},
+			{"a control character", t.Context(), "a\nb", valid, nil, "the key must not have control characters"},
+			{"invalid UTF-8", t.Context(), "a\xff", valid, nil, "the key must be valid UTF-8"},
+			{"no request", t.Context(), "order", nil, nil, "the request must not be nil"},
+			{"a zero request", t.Context(), "order", new(messaging.Prepared), nil, "the request must come from a Prepare method"},
+			{"a request of Do", t.Context(), "order", ofDo, nil, "the request must come from a Prepare method"},
+			{"a late NotBefore", t.Context(), "order", valid, []outbox.EnqueueOption{outbox.NotBefore(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))},
+				"NotBefore must not be after the year 9999"},
+			{"a nil option", t.Context(), "order", valid, []outbox.EnqueueOption{nil}, "opts must not hold a nil option"},
+			{"a context that is done", done, "order", valid, nil, "context canceled"},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				_, err := o.Enqueue(test.ctx, test.key, test.p, test.opts...)
+				require.EqualError(t, err, fmt.Sprintf("outbox: enqueue entry %q: %s", test.key, test.want))
+			})
+		}
+		assert.Empty(t, listed(t, o, outbox.ListParams{}))
+	})
+}
+
+func TestEnqueueAllAddsWhatCameBeforeAnError(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t))
+		enqueue(t, o, "order-00001")
+		keys := keysOf(10)
+		pulled := 0
+		seq := func(bad func(i int) (outbox.Item, error)) func(func(outbox.Item, error) bool) {
+			return func(yield func(outbox.Item, error) bool) {
+				for i, key := range keys {
+					pulled = i
+					item, err := outbox.Item{Key: key, Prepared: request(t, key)}, error(nil)
+					if i == 6 {
+						item, err = bad(i)
+					}
+					if !yield(item, err) {
+						return
+					}
+				}
+			}
+		}
+		added, present, err := o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) { return outbox.Item{}, errBroken }))
+		require.ErrorIs(t, err, errBroken)
+		assert.Equal(t, []int{5, 1, 6}, []int{added, present, pulled})
+
+		added, present, err = o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) { return outbox.Item{Key: "no request"}, nil }))
+		require.EqualError(t, err, `outbox: enqueue entry "no request": the request must not be nil`)
+		assert.Equal(t, []int{0, 6, 6}, []int{added, present, pulled})
+
+		added, present, err = o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) {
+			return outbox.Item{Key: "order-00002", Prepared: request(t, "another")}, nil
+		}))
+		require.ErrorIs(t, err, outbox.ErrKeyConflict)
+		require.ErrorContains(t, err, `"order-00002"`)
+		assert.Equal(t, []int{3, 6}, []int{added, present})
+
+		added, present, err = o.EnqueueAll(t.Context(), items(t, []string{"twice", "twice"}))
+		require.NoError(t, err)
+		assert.Equal(t, []int{1, 1}, []int{added, present}, "a key twice in a batch counts as present")
+		assert.Equal(t, []string{"order-00001", "order-00000", "order-00002"}, listed(t, o, outbox.ListParams{Limit: 3}), "ids are in order")
+	})
+}
+
+// reversed is a Sealer that stands for encryption.
+type reversed struct{ fails *bool }
+
+func (r reversed) Seal(_ context.Context, body []byte) ([]byte, error) {
+	sealed := bytes.Clone(body)
+	for i, b := range body {
+		sealed[len(sealed)-1-i] = b ^ 0xff
+	}
+	return sealed, nil
+}
+
+func (r reversed) Open(ctx context.Context, sealed []byte) ([]byte, error) {
+	if r.fails != nil && *r.fails {
+		return nil, errBroken
+	}
+	return r.Seal(ctx, sealed)
+}
+
+func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.Seal(reversed{}))
+		enqueue(t, o, "order")
+		again, err := o.Enqueue(t.Context(), "order", request(t, "order"))
+		require.NoError(t, err)
+		assert.True(t, again.Present, "sealing does not change what the same request is")
+
+		stored, err := db.ledger.Request(t.Context(), "order")
+		require.NoError(t, err)
+		assert.NotContains(t, string(stored.Body), "ada@example.com")
+		p, err := o.Prepared(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Equal(t, request(t, "order").Body(), p.Body())
+
+		without := db.new(t, service.client(t), outbox.Fast())
+		delivered, err := without.Deliver(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"order"}, delivered.Later, "an outbox without the Sealer does not reject what it can't open")
+		counts, err := without.Counts(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "sealed requests can't be opened", counts.Gate)
+
+		failing := true
+		broken := db.new(t, service.client(t), outbox.Fast(), outbox.Seal(reversed{&failing}))
+		delivered, err = broken.Deliver(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"order"}, delivered.Later)
+
+		delivered, err = o.Deliver(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
+		assert.Equal(t, 1, service.carriedOut("order"))
+	})
+}
+
+func TestAcceptedAndDismissedRequestsAreErased(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "accepted", "dismissed")
+		service.set(func(key string) response {
+			if key == "accepted" {
+				return accept
+			}
+			return reject
+		})
+		_, err := o.Deliver(t.Context(), "accepted", "dismissed")
+		require.NoError(t, err)
+		p, err := o.Prepared(t.Context(), "dismissed")
+		require.NoError(t, err, "that of a rejected entry is kept")
+		assert.Equal(t, request(t, "dismissed").Body(), p.Body())
+		n, err := o.Dismiss(t.Context(), "dismissed", "unknown")
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		for _, state := range []string{"accepted", "dismissed"} {
+			_, err = o.Prepared(t.Context(), state)
+			require.EqualError(t, err, fmt.Sprintf("outbox: read entry %q: its request was erased, as it is %s", state, state))
+		}
+		_, err = o.Prepared(t.Context(), "unknown")
+		require.ErrorIs(t, err, outbox.ErrNoEntry)
+		_, err = o.Get(t.Context(), "unknown")
+		require.ErrorIs(t, err, outbox.ErrNoEntry)
+	})
+}

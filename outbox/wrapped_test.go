@@ -1,0 +1,73 @@
+package outbox_test
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// faulty is a store whose database fails as told.
+type faulty struct {
+	ledger.TxLedger[*sql.Tx]
+
+	mu sync.Mutex
+	// claimed and settle, if set, replace the result of a call that was carried out, or
+	// come before it.
+	afterClaim   func([]ledger.Claimed) ([]ledger.Claimed, error)
+	beforeSettle func() error
+	afterSettle  func() error
+	broken       error
+}
+
+func (f *faulty) Ledger() ledger.TxLedger[*sql.Tx] { return f }
+
+func (f *faulty) set(change func(*faulty)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}
+
+func (f *faulty) get() faulty {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return faulty{afterClaim: f.afterClaim, beforeSettle: f.beforeSettle, afterSettle: f.afterSettle, broken: f.broken}
+}
+
+func (f *faulty) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed, error) {
+	now := f.get()
+	if now.broken != nil {
+		return nil, now.broken
+	}
+	claimed, err := f.TxLedger.Claim(ctx, claim)
+	if err == nil && len(claimed) > 0 && now.afterClaim != nil {
+		return now.afterClaim(claimed)
+	}
+	return claimed, err
+}
+
+func (f *faulty) NextDue(ctx context.Context) (time.Duration, bool, error) {
+	if now := f.get(); now.broken != nil {
+		return 0, false, now.broken
+	}
+	return f.TxLedger.NextDue(ctx)
+}
+
+func (f *faulty) Settle(ctx context.Context, settlements []ledger.Settlement) ([]bool, time.Time, error) {
+	now := f.get()
+	if now.broken != nil {
+		return nil, time.Time{}, now.broken
+	}
+	if now.beforeSettle != nil {
+		if err := now.beforeSettle(); err != nil {
+			return nil, time.Time{}, err
+		}
+	}
+	applied, at, err := f.TxLedger.Settle(ctx, settlements)
+	if err == nil && now.afterSettle != nil {
+		err = now.afterSettle()
+	}
+	return applied, at, err
+}
