@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -415,4 +417,35 @@ func listed(t testing.TB, o box, p outbox.ListParams) (keys []string) {
 		keys = append(keys, entry.Key)
 	}
 	return keys
+}
+
+// keyOf returns the key that request has put into a request.
+func keyOf(p *messaging.Prepared) string {
+	var sent struct {
+		Payload struct {
+			Key string `json:"key"`
+		} `json:"payload"`
+	}
+	_ = json.Unmarshal(p.Body(), &sent)
+	return sent.Payload.Key
+}
+
+// logs collects what is logged.
+type logs struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logs) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+func (l *logs) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.text.String(), text)
 }

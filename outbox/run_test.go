@@ -1,12 +1,23 @@
 package outbox_test
 
 import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
 func TestRunSendsEachEntryOnce(t *testing.T) {
@@ -28,5 +39,325 @@ func TestRunSendsEachEntryOnce(t *testing.T) {
 		for _, key := range keys {
 			assert.Equal(t, 1, service.carriedOut(key), key)
 		}
+	})
+}
+
+func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		var first sync.Map
+		service.set(func(key string) response {
+			switch key {
+			case "accepted, with an unreadable response":
+				return response{status: 200, body: `{"success": true, "data": {`}
+			case "rejected":
+				return reject
+			case "lost":
+				return lose
+			case "failed":
+				return fail
+			case "no connection at first":
+				if _, again := first.LoadOrStore(key, true); !again {
+					return refuse
+				}
+			}
+			return accept
+		})
+		client := service.client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
+			if keyOf(p) == "guarded" {
+				return errors.New("not in this environment")
+			}
+			return nil
+		}))
+		o := db.new(t, client, outbox.Fast())
+		enqueue(t, o, "accepted", "rejected", "lost", "failed", "no connection at first", "guarded")
+		run(t, o)
+		eventually(t, func() bool {
+			counts, err := o.Counts(t.Context())
+			require.NoError(t, err)
+			return counts.Pending+counts.Sending == 0 && counts.Gate == ""
+		})
+		for _, want := range []struct {
+			key      string
+			state    outbox.State
+			delivery messaging.Delivery
+			attempts int
+			text     string
+			count    int
+		}{
+			{"accepted", outbox.Accepted, messaging.DeliveryAccepted, 1, "", 1},
+			{"rejected", outbox.Rejected, messaging.DeliveryRejected, 1, "422", 0},
+			{"lost", outbox.Unclear, messaging.DeliveryUnknown, 1, "may have been", 1},
+			{"failed", outbox.Unclear, messaging.DeliveryUnknown, 1, "503", 0},
+			{"no connection at first", outbox.Accepted, messaging.DeliveryAccepted, 2, "", 1},
+			{"guarded", outbox.Rejected, messaging.DeliveryNotSent, 1, "not in this environment", 0},
+		} {
+			entry, err := o.Get(t.Context(), want.key)
+			require.NoError(t, err)
+			assert.Equal(t, want.state, entry.State, want.key)
+			assert.Equal(t, want.delivery, entry.Delivery, want.key)
+			assert.Equal(t, want.attempts, entry.Attempts, want.key)
+			assert.Contains(t, entry.Error, want.text, want.key)
+			assert.Equal(t, want.count, service.carriedOut(want.key), want.key)
+			assert.False(t, entry.SettledAt.Before(entry.EnqueuedAt.Truncate(time.Millisecond)), want.key)
+		}
+	})
+}
+
+func TestRunHasCommittedTheClaimBeforeItSends(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		var states []ledger.State
+		service.always(response{status: 200, body: accept.body, before: func(*http.Request) {
+			found, err := db.ledger.Find(context.Background(), []string{"order"})
+			if assert.NoError(t, err) {
+				states = append(states, found[0].State)
+			}
+		}})
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "order")
+		stop := run(t, o)
+		eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
+		stop()
+		assert.Equal(t, []ledger.State{ledger.Sending}, states, "as another connection sees it")
+	})
+}
+
+func TestRunSendsNotBefore(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		due := time.Now().Add(300 * time.Millisecond)
+		entry, err := o.Enqueue(t.Context(), "later", request(t, "later"), outbox.NotBefore(due))
+		require.NoError(t, err)
+		assert.WithinDuration(t, due, entry.NotBefore, time.Millisecond)
+		_, err = o.Enqueue(t.Context(), "much later", request(t, "much later"), outbox.NotBefore(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))
+		require.NoError(t, err)
+		_, err = o.Enqueue(t.Context(), "long ago", request(t, "long ago"), outbox.NotBefore(time.Date(1815, 12, 10, 0, 0, 0, 0, time.UTC)))
+		require.NoError(t, err)
+		run(t, o)
+		eventually(t, func() bool { return stateOf(t, o, "later") == outbox.Accepted })
+		settled, err := o.Get(t.Context(), "later")
+		require.NoError(t, err)
+		assert.False(t, settled.SettledAt.Before(due.Truncate(time.Millisecond)))
+		assert.Equal(t, outbox.Accepted, stateOf(t, o, "long ago"))
+		assert.Equal(t, outbox.Pending, stateOf(t, o, "much later"))
+	})
+}
+
+func TestRunWakesUpForAnEntryOfAnotherProcess(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		run(t, db.new(t, service.client(t))) // with the waits of production
+		o := db.new(t, service.client(t))
+		for _, key := range keysOf(3) {
+			require.NoError(t, db.inTx(t, o, func(enqueue enqueuer) error {
+				_, err := enqueue(key, request(t, key))
+				return err
+			}))
+			eventually(t, func() bool { return stateOf(t, o, key) == outbox.Accepted })
+		}
+	})
+}
+
+// openFaulty returns an outbox in a file whose database fails as told.
+func openFaulty(t *testing.T, client *messaging.Client, opts ...outbox.Option) (*outbox.Outbox[*sql.Tx], *faulty) {
+	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	f := &faulty{TxLedger: store.Ledger()}
+	return newBox(t, f, client, append([]outbox.Option{outbox.Fast()}, opts...)), f
+}
+
+func TestRunFreesASlotOnlyWhenItsOutcomeIsRecorded(t *testing.T) {
+	service := newService()
+	o, f := openFaulty(t, service.client(t), outbox.InFlight(2))
+	enqueue(t, o, keysOf(10)...)
+	refused := make(chan struct{})
+	var once sync.Once
+	f.set(faults{beforeSettle: func() error {
+		once.Do(func() { close(refused) })
+		return errBroken
+	}})
+	run(t, o)
+	<-refused
+	eventually(t, func() bool { return service.requests() == 2 })
+	time.Sleep(100 * time.Millisecond) // in which nothing may happen
+	assert.Equal(t, 2, service.requests(), "as many as there are slots")
+	counts, err := o.Counts(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, outbox.Counts{Pending: 8, Sending: 2, OldestPending: counts.OldestPending}, counts)
+	f.set(faults{})
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Accepted == 10
+	})
+}
+
+func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
+	service := newService()
+	o, f := openFaulty(t, service.client(t), outbox.InFlight(3))
+	var claims, settles atomic.Int32
+	f.set(faults{
+		afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
+			if claims.Add(1)%2 == 1 {
+				return nil, errBroken
+			}
+			return claimed, nil
+		},
+		afterSettle: func() error {
+			if settles.Add(1)%2 == 1 {
+				return errBroken
+			}
+			return nil
+		},
+	})
+	var settled atomic.Int32
+	o2 := newBox(t, f, service.client(t), []outbox.Option{outbox.Fast(), outbox.InFlight(3), outbox.OnSettled(func(context.Context, outbox.Entry) {
+		settled.Add(1)
+	})})
+	enqueue(t, o, keysOf(10)...)
+	stop := run(t, o2)
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Accepted == 10
+	})
+	stop()
+	for _, key := range keysOf(10) {
+		assert.Equal(t, 1, service.carriedOut(key))
+	}
+	assert.Equal(t, int32(10), settled.Load(), "an outcome that is recorded twice is reported once")
+}
+
+func TestRunGoesOnWhenTheDatabaseIsBack(t *testing.T) {
+	service := newService()
+	logs := new(logs)
+	o, f := openFaulty(t, service.client(t), outbox.WithLogger(logs.logger()))
+	enqueue(t, o, "order")
+	f.set(faults{broken: errBroken})
+	run(t, o)
+	eventually(t, func() bool { return logs.has("outbox: can't look for entries, trying again") })
+	assert.Zero(t, service.requests())
+	f.set(faults{})
+	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
+	assert.Equal(t, 1, service.carriedOut("order"))
+}
+
+func TestRunEndsWhenTheStoreIsClosed(t *testing.T) {
+	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
+	require.NoError(t, err)
+	o := newBox(t, store, newService().client(t), nil)
+	require.NoError(t, store.Close())
+	require.NoError(t, store.Close(), "again")
+	require.EqualError(t, o.Run(t.Context()), "outbox: run: outbox: the store is closed")
+	_, err = o.Enqueue(t.Context(), "order", request(t, "order"))
+	require.ErrorContains(t, err, "the store is closed")
+	_, err = o.Counts(t.Context())
+	require.ErrorContains(t, err, "the store is closed")
+}
+
+func TestRunWaitsForRequestsInFlightWhenItStops(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		began, end := make(chan struct{}), make(chan struct{})
+		service.always(response{status: 200, body: accept.body, before: func(*http.Request) {
+			began <- struct{}{}
+			<-end
+		}})
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(2))
+		enqueue(t, o, keysOf(5)...)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- o.Run(ctx) }()
+		<-began
+		<-began
+		cancel()
+		close(end)
+		require.NoError(t, <-ended)
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []int{3, 0, 2, 0}, []int{counts.Pending, counts.Sending, counts.Accepted, counts.Unclear})
+	})
+}
+
+func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
+	service := newService()
+	o, f := openFaulty(t, service.client(t), outbox.InFlight(3))
+	enqueue(t, o, keysOf(5)...)
+	f.set(faults{beforeSettle: func() error { return errBroken }})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- o.Run(ctx) }()
+	eventually(t, func() bool { return service.requests() == 3 })
+	cancel()
+	require.EqualError(t, <-ended, "outbox: the outcomes of 3 entries could not be recorded; they become unclear: broken")
+}
+
+func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.set(func(key string) response {
+			switch key {
+			case "accepted":
+				return accept
+			case "unclear":
+				return lose
+			}
+			return reject
+		})
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.KeepSettled(0))
+		enqueue(t, o, "accepted", "unclear", "rejected", "dismissed")
+		_, err := o.Deliver(t.Context(), "accepted", "unclear", "rejected", "dismissed")
+		require.NoError(t, err)
+		_, err = o.Dismiss(t.Context(), "dismissed")
+		require.NoError(t, err)
+		keeps := db.new(t, service.client(t), outbox.Fast(), outbox.KeepSettled(time.Hour))
+		stop := run(t, keeps)
+		enqueue(t, o, "more")
+		eventually(t, func() bool { return stateOf(t, o, "more") == outbox.Rejected })
+		stop()
+		assert.Len(t, listed(t, o, outbox.ListParams{}), 5)
+
+		purges := db.new(t, service.client(t), outbox.Fast(), outbox.KeepSettled(time.Millisecond))
+		run(t, purges)
+		eventually(t, func() bool { return len(listed(t, o, outbox.ListParams{})) == 3 })
+		assert.Equal(t, []string{"unclear", "rejected", "more"}, listed(t, o, outbox.ListParams{}))
+	})
+}
+
+// counter is a Limiter that allows n.
+type counter struct{ allowed chan struct{} }
+
+func (c counter) Wait(ctx context.Context) error {
+	select {
+	case <-c.allowed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		limiter := counter{make(chan struct{}, 10)}
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.Rate(limiter))
+		enqueue(t, o, keysOf(5)...)
+		stop := run(t, o)
+		for range 3 {
+			limiter.allowed <- struct{}{}
+		}
+		eventually(t, func() bool {
+			counts, err := o.Counts(t.Context())
+			require.NoError(t, err)
+			return counts.Accepted == 3
+		})
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []int{2, 0}, []int{counts.Pending, counts.Sending}, "nothing is claimed without the limiter")
+		stop()
+		assert.Equal(t, 3, service.requests())
 	})
 }

@@ -13,27 +13,30 @@ import (
 type faulty struct {
 	ledger.TxLedger[*sql.Tx]
 
-	mu sync.Mutex
-	// claimed and settle, if set, replace the result of a call that was carried out, or
-	// come before it.
+	mu     sync.Mutex
+	faults faults
+}
+
+// faults are how a database fails.
+type faults struct {
+	broken       error // of every call
 	afterClaim   func([]ledger.Claimed) ([]ledger.Claimed, error)
 	beforeSettle func() error
 	afterSettle  func() error
-	broken       error
 }
 
 func (f *faulty) Ledger() ledger.TxLedger[*sql.Tx] { return f }
 
-func (f *faulty) set(change func(*faulty)) {
+func (f *faulty) set(faults faults) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	change(f)
+	f.faults = faults
 }
 
-func (f *faulty) get() faulty {
+func (f *faulty) get() faults {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return faulty{afterClaim: f.afterClaim, beforeSettle: f.beforeSettle, afterSettle: f.afterSettle, broken: f.broken}
+	return f.faults
 }
 
 func (f *faulty) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed, error) {
