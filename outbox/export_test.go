@@ -25,3 +25,15 @@ func WithLease(sendTimeout, margin time.Duration) Option {
 		return nil
 	}
 }
+
+// EndGuards makes the time pass after which OnSettled is called for swept entries.
+func EndGuards(o any) {
+	d := o.(interface{ swept() *deferred }).swept()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range d.entries {
+		d.entries[i].at = time.Time{}
+	}
+}
+
+func (o *Outbox[Tx]) swept() *deferred { return &o.deferred }

@@ -64,6 +64,9 @@ func (o *Outbox[Tx]) deliverOne(ctx context.Context, c claimed, entry ledger.Cla
 	}
 	applied, at, err := o.settler.settle(ledger.Settlement{ID: entry.ID, Token: c.token, State: result.state,
 		Delivery: result.delivery, Error: result.text, Wait: result.wait, Refused: result.refused}, stop)
+	if result.state == ledger.Pending {
+		o.wake() // to look when it is due
+	}
 	if err == nil && applied && result.state != ledger.Pending && o.onSettled != nil {
 		o.onSettled(ctx, Entry{ID: entry.ID, Key: entry.Key, Operation: entry.Operation, State: stateOf(result.state),
 			Attempts: entry.Attempts, Delivery: result.delivery, Error: result.text,

@@ -1,0 +1,298 @@
+package outbox_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/pgtest"
+	"github.com/messaging-go/messaging/outbox/postgres"
+)
+
+// settle records an outcome as the process that has the token does.
+func (db *database) settle(t testing.TB, o box, token ledger.Token, key string, state ledger.State, delivery messaging.Delivery) (applied bool) {
+	entry, err := o.Get(t.Context(), key)
+	require.NoError(t, err)
+	results, _, err := db.ledger.Settle(t.Context(), []ledger.Settlement{{ID: entry.ID, Token: token, State: state, Delivery: delivery}})
+	require.NoError(t, err)
+	return results[0]
+}
+
+// crash makes entries unclear as a process does that crashes while it sends them.
+func (db *database) crash(t testing.TB, keys ...string) ledger.Token {
+	token := db.claim(t, keys...)
+	db.endLeases(t)
+	swept, err := db.ledger.Sweep(t.Context(), 1000)
+	require.NoError(t, err)
+	require.Len(t, swept, len(keys))
+	return token
+}
+
+func TestEntriesOfACrashedProcessBecomeUnclearAndAreNotSent(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "crashed", "alive", "free")
+		db.claim(t, "crashed")
+		db.endLeases(t)
+		db.claim(t, "alive")
+		run(t, o)
+		eventually(t, func() bool {
+			return stateOf(t, o, "free") == outbox.Accepted && stateOf(t, o, "crashed") == outbox.Unclear
+		})
+		assert.Equal(t, outbox.Sending, stateOf(t, o, "alive"))
+		assert.Equal(t, []string{"crashed"}, listed(t, o, outbox.ListParams{State: outbox.Unclear}))
+		entry, err := o.Get(t.Context(), "crashed")
+		require.NoError(t, err)
+		assert.Equal(t, "the process that sent it did not report the outcome in time", entry.Error)
+		assert.Equal(t, messaging.DeliveryUnknown, entry.Delivery)
+		assert.Equal(t, 1, service.requests())
+	})
+}
+
+func TestTheSweepObservesTheSendTimeoutOfTheClaimer(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		began, end := make(chan struct{}), make(chan struct{})
+		service.always(response{status: 200, body: accept.body, before: func(*http.Request) {
+			close(began)
+			<-end
+		}})
+		patient := db.new(t, service.client(t), outbox.Fast(), outbox.WithLease(time.Minute, time.Minute))
+		hasty := db.new(t, service.client(t), outbox.Fast(), outbox.WithLease(time.Millisecond, time.Millisecond))
+		enqueue(t, patient, "order")
+		stop := run(t, patient)
+		<-began
+		for range 3 { // each sweeps
+			_, err := hasty.Deliver(t.Context(), "order")
+			require.NoError(t, err)
+			time.Sleep(60 * time.Millisecond)
+		}
+		assert.Equal(t, outbox.Sending, stateOf(t, hasty, "order"))
+		close(end)
+		stop()
+		assert.Equal(t, outbox.Accepted, stateOf(t, hasty, "order"))
+	})
+}
+
+func TestTheSweepUsesTheClockOfTheDatabase(t *testing.T) {
+	url := pgtest.URL(t)
+	synctest.Test(t, func(t *testing.T) { // where the clock of the program is in the year 2000
+		ctx := context.Background()
+		pool, err := pgxpool.New(ctx, url)
+		require.NoError(t, err)
+		defer pool.Close()
+		require.NoError(t, postgres.Migrate(ctx, pool))
+		store, err := postgres.New(ctx, pool)
+		require.NoError(t, err)
+		l := store.Ledger()
+		_, err = l.Insert(ctx, []ledger.NewEntry{{Key: "over", Operation: "trigger event"}, {Key: "held", Operation: "trigger event"}})
+		require.NoError(t, err)
+		for key, lease := range map[string]time.Duration{"over": time.Millisecond, "held": time.Minute} {
+			claimed, err := l.Claim(ctx, ledger.Claim{Token: ledger.Token{1}, Lease: lease, Limit: 1, Keys: []string{key}})
+			require.NoError(t, err)
+			require.Len(t, claimed, 1, "an entry is due by the clock of the database")
+		}
+		_, err = pool.Exec(ctx, `SELECT pg_sleep(0.01)`)
+		require.NoError(t, err)
+		swept, err := l.Sweep(ctx, 10)
+		require.NoError(t, err)
+		assert.Len(t, swept, 1)
+		found, err := l.List(ctx, ledger.Unclear, 0, 10)
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		assert.Equal(t, "over", found[0].Key)
+	})
+}
+
+func TestALateOutcomeReplacesUnclear(t *testing.T) {
+	for _, late := range []struct {
+		name     string
+		state    ledger.State
+		delivery messaging.Delivery
+		want     outbox.State
+	}{
+		{"accepted", ledger.Accepted, messaging.DeliveryAccepted, outbox.Accepted},
+		{"rejected", ledger.Rejected, messaging.DeliveryRejected, outbox.Rejected},
+		{"not sent", ledger.Pending, messaging.DeliveryNotSent, outbox.Pending},
+		{"unknown", ledger.Unclear, messaging.DeliveryUnknown, outbox.Unclear},
+	} {
+		t.Run(late.name, func(t *testing.T) {
+			onEveryDatabase(t, func(t *testing.T, db *database) {
+				o := db.new(t, newService().client(t), outbox.Fast())
+				enqueue(t, o, "order")
+				token := db.crash(t, "order")
+				assert.False(t, db.settle(t, o, ledger.Token{2}, "order", late.state, late.delivery), "not with another token")
+				assert.Equal(t, outbox.Unclear, stateOf(t, o, "order"))
+				assert.True(t, db.settle(t, o, token, "order", late.state, late.delivery))
+				assert.True(t, db.settle(t, o, token, "order", late.state, late.delivery), "again, since the response was lost")
+				assert.Equal(t, late.want, stateOf(t, o, "order"))
+			})
+		})
+	}
+}
+
+func TestALateOutcomePreventsTheSecondSendAfterResend(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "accepted", "rejected", "not sent", "unknown", "claimed again")
+		token := db.crash(t, "accepted", "rejected", "not sent", "unknown", "claimed again")
+		db.endLeases(t)
+		n, err := o.Resend(t.Context(), "accepted", "rejected", "not sent", "unknown", "claimed again")
+		require.NoError(t, err)
+		assert.Equal(t, 5, n)
+		other := ledger.Token{7}
+		_, err = db.ledger.Claim(t.Context(), ledger.Claim{Token: other, Lease: time.Minute, Limit: 1, Keys: []string{"claimed again"}})
+		require.NoError(t, err)
+
+		assert.True(t, db.settle(t, o, token, "accepted", ledger.Accepted, messaging.DeliveryAccepted))
+		assert.True(t, db.settle(t, o, token, "rejected", ledger.Rejected, messaging.DeliveryRejected))
+		db.settle(t, o, token, "not sent", ledger.Pending, messaging.DeliveryNotSent)
+		assert.False(t, db.settle(t, o, token, "unknown", ledger.Unclear, messaging.DeliveryUnknown))
+		assert.False(t, db.settle(t, o, token, "claimed again", ledger.Accepted, messaging.DeliveryAccepted), "the token is that of the new claim")
+
+		delivered, err := o.Deliver(t.Context(), "accepted", "rejected", "not sent", "unknown", "claimed again")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: 3, Rejected: 1, Busy: []string{"claimed again"}}, delivered)
+		assert.Zero(t, service.carriedOut("accepted"))
+		assert.Zero(t, service.carriedOut("rejected"))
+		assert.Equal(t, 1, service.carriedOut("not sent"))
+		assert.Equal(t, 1, service.carriedOut("unknown"))
+	})
+}
+
+func TestResendSkipsAnEntryWhoseProcessMayBeAlive(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "swept", "reported", "quarantined")
+		token := db.crash(t, "swept", "reported")
+		db.settle(t, o, token, "reported", ledger.Unclear, messaging.DeliveryUnknown)
+		db.claim(t, "quarantined")
+		n, err := o.Quarantine(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		n, err = o.Resend(t.Context(), "swept", "reported", "quarantined", "unknown")
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		assert.Equal(t, outbox.Pending, stateOf(t, o, "reported"))
+		db.endLeases(t)
+		n, err = o.Resend(t.Context(), "swept", "reported", "quarantined")
+		require.NoError(t, err)
+		assert.Equal(t, 2, n, "a lease later")
+	})
+}
+
+func TestDismissAndQuarantineClearTheToken(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "dismissed", "quarantined", "never claimed")
+		token := db.crash(t, "dismissed")
+		n, err := o.Dismiss(t.Context(), "dismissed", "never claimed", "unknown")
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: token, Lease: time.Minute, Limit: 1, Keys: []string{"quarantined"}})
+		require.NoError(t, err)
+		require.Len(t, claimed, 1)
+		n, err = o.Quarantine(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, 2, n)
+		for _, key := range []string{"dismissed", "quarantined"} {
+			assert.False(t, db.settle(t, o, token, key, ledger.Accepted, messaging.DeliveryAccepted), key)
+		}
+		assert.Equal(t, outbox.Dismissed, stateOf(t, o, "dismissed"))
+		assert.Equal(t, []string{"quarantined", "never claimed"}, listed(t, o, outbox.ListParams{State: outbox.Unclear}))
+		delivered, err := o.Deliver(t.Context(), "dismissed", "quarantined", "never claimed")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Unclear: 2}, delivered)
+		assert.Zero(t, service.requests())
+	})
+}
+
+func TestOnSettledIsCalledOncePerTransition(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.set(func(key string) response {
+			switch key {
+			case "rejected":
+				return reject
+			case "lost":
+				return lose
+			}
+			return accept
+		})
+		var mu sync.Mutex
+		settled := make(map[string][]outbox.State)
+		called := func(key string) []outbox.State {
+			mu.Lock()
+			defer mu.Unlock()
+			return settled[key]
+		}
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.OnSettled(func(ctx context.Context, e outbox.Entry) {
+			mu.Lock()
+			settled[e.Key] = append(settled[e.Key], e.State)
+			mu.Unlock()
+			if found, err := db.ledger.Find(ctx, []string{e.Key}); assert.NoError(t, err) { // with no connection held
+				assert.Equal(t, e.ID, found[0].ID)
+				assert.WithinDuration(t, found[0].SettledAt, e.SettledAt, time.Second)
+			}
+		}))
+		enqueue(t, o, "accepted", "rejected", "lost", "crashed", "late", "resent")
+		token := db.claim(t, "crashed", "late", "resent")
+		db.endLeases(t)
+		run(t, o)
+		eventually(t, func() bool {
+			counts, err := o.Counts(t.Context())
+			require.NoError(t, err)
+			return counts.Unclear == 4 && counts.Accepted == 1 && counts.Rejected == 1
+		})
+		assert.Empty(t, called("crashed"), "its process may still be alive")
+		assert.True(t, db.settle(t, o, token, "late", ledger.Accepted, messaging.DeliveryAccepted))
+		db.endLeases(t)
+		outbox.EndGuards(o)
+		eventually(t, func() bool { return len(called("crashed")) > 0 && len(called("resent")) > 0 })
+		n, err := o.Resend(t.Context(), "resent")
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		eventually(t, func() bool { return len(called("resent")) == 2 })
+		time.Sleep(150 * time.Millisecond) // in which nothing may happen
+		for key, want := range map[string][]outbox.State{
+			"accepted": {outbox.Accepted}, "rejected": {outbox.Rejected}, "lost": {outbox.Unclear}, "crashed": {outbox.Unclear},
+			"late": nil, "resent": {outbox.Unclear, outbox.Accepted},
+		} {
+			assert.Equal(t, want, called(key), key)
+		}
+	})
+}
+
+func TestAnEntryIsNotSentByAProcessThatWasPaused(t *testing.T) {
+	service := newService()
+	o, f := openFaulty(t, service.client(t), outbox.WithLease(time.Second, time.Minute))
+	var once sync.Once
+	f.set(faults{afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
+		once.Do(func() { time.Sleep(1100 * time.Millisecond) })
+		return claimed, nil
+	}})
+	enqueue(t, o, "order")
+	delivered, err := o.Deliver(t.Context(), "order")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"order"}, delivered.Later)
+	assert.Zero(t, service.requests())
+	entry, err := o.Get(t.Context(), "order")
+	require.NoError(t, err)
+	assert.Equal(t, "not sent: the process was paused", entry.Error)
+	delivered, err = o.Deliver(t.Context(), "order")
+	require.NoError(t, err)
+	assert.Equal(t, 1, delivered.Accepted)
+}
