@@ -1,0 +1,138 @@
+package outbox_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/outbox"
+)
+
+func TestDeliverSendsOnceHoweverOftenItIsCalled(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(3))
+		other := db.new(t, service.client(t), outbox.Fast())
+		keys := keysOf(20)
+		enqueue(t, o, keys...)
+		var group sync.WaitGroup
+		for _, o := range []box{o, o, other, other} {
+			group.Go(func() {
+				_, err := o.Deliver(t.Context(), append(keys, keys...)...)
+				assert.NoError(t, err)
+			})
+		}
+		group.Wait()
+		delivered, err := o.Deliver(t.Context(), keys...)
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: 20}, delivered)
+		for _, key := range keys {
+			assert.Equal(t, 1, service.carriedOut(key), key)
+		}
+	})
+}
+
+func TestDeliverSaysWhatBecameOfEachKey(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.set(func(key string) response {
+			switch key {
+			case "rejected":
+				return reject
+			case "lost":
+				return lose
+			case "no connection":
+				return refuse
+			}
+			return accept
+		})
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "accepted", "rejected", "lost", "claimed", "no connection")
+		_, err := o.Enqueue(t.Context(), "future", request(t, "future"), outbox.NotBefore(time.Now().Add(time.Hour)))
+		require.NoError(t, err)
+		db.claim(t, "claimed")
+		delivered, err := o.Deliver(t.Context(), "accepted", "rejected", "lost", "claimed", "future", "unknown")
+		require.NoError(t, err)
+		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(10*time.Minute))
+		delivered.RetryAfter = 0
+		assert.Equal(t, outbox.Delivered{Accepted: 1, Rejected: 1, Unclear: 1, Busy: []string{"claimed"}, Later: []string{"future"},
+			Unknown: []string{"unknown"}}, delivered)
+		fresh := db.new(t, service.client(t), outbox.Fast())
+		delivered, err = fresh.Deliver(t.Context(), "no connection")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"no connection"}, delivered.Later)
+		assert.Less(t, delivered.RetryAfter, time.Minute)
+	})
+}
+
+func TestDeliverAloneFindsWhatACrashLeftBehind(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "crashed", "order")
+		db.claim(t, "crashed")
+		db.endLeases(t)
+		delivered, err := o.Deliver(t.Context(), "crashed", "order")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 1}, delivered)
+	})
+}
+
+func TestDeliverIgnoresTheContextOnceAnEntryIsClaimed(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		ctx, cancel := context.WithCancel(t.Context())
+		service.always(response{status: 200, body: accept.body, before: func(*http.Request) { cancel() }})
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(1))
+		enqueue(t, o, "a", "b")
+		delivered, err := o.Deliver(ctx, "a", "b")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: 1, Later: []string{"b"}}, delivered)
+		_, err = o.Deliver(ctx, "b")
+		require.EqualError(t, err, "outbox: deliver: context canceled")
+		assert.Equal(t, 1, service.requests())
+	})
+}
+
+func TestListLeavesTheDatabaseFreeWhileTheLoopWorks(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.always(reject)
+		o := db.new(t, service.client(t), outbox.Fast())
+		keys := keysOf(6)
+		enqueue(t, o, keys...)
+		_, err := o.Deliver(t.Context(), keys...)
+		require.NoError(t, err)
+		for entry, err := range o.List(t.Context(), outbox.ListParams{State: outbox.Rejected}) {
+			require.NoError(t, err)
+			n, err := o.Resend(t.Context(), entry.Key)
+			require.NoError(t, err)
+			assert.Equal(t, 1, n)
+		}
+		assert.Equal(t, keys, listed(t, o, outbox.ListParams{State: outbox.Pending}))
+		assert.Empty(t, listed(t, o, outbox.ListParams{State: outbox.Rejected}))
+
+		second, err := o.Get(t.Context(), keys[1])
+		require.NoError(t, err)
+		assert.Equal(t, keys[2:4], listed(t, o, outbox.ListParams{After: second.ID, Limit: 2}))
+		for _, invalid := range []outbox.ListParams{{State: "other"}, {Limit: -1}, {After: -1}} {
+			for _, err := range o.List(t.Context(), invalid) {
+				require.ErrorContains(t, err, "outbox: list entries: ")
+			}
+		}
+	})
+}
+
+func TestListReadsMoreThanOneBatch(t *testing.T) {
+	db := openFile(t)
+	o := db.new(t, newService().client(t))
+	keys := keysOf(1100)
+	_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
+	require.NoError(t, err)
+	assert.Equal(t, keys, listed(t, o, outbox.ListParams{}))
+	assert.Equal(t, keys[:700], listed(t, o, outbox.ListParams{Limit: 700}))
+}

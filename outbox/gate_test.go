@@ -1,0 +1,158 @@
+package outbox_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/outbox"
+)
+
+func TestTheGateClosesAndNothingIsLostOrRejected(t *testing.T) {
+	for _, fault := range []struct {
+		name     string
+		response response
+		gate     string
+		unclear  bool // requests that fail so are
+	}{
+		{"a wrong API key", unauthorize, "401 Unauthorized", false},
+		{"a rate limit", response{status: 429, body: `{}`}, "429 Too Many Requests", false},
+		{"a service that is not implemented", response{status: 501, body: `{}`}, "501 Not Implemented", false},
+		{"a key without permission", forbid, "403 Forbidden", false},
+		{"a wrong base URL", missing, "404 Not Found", false},
+		{"no connection", refuse, "no connection, API key or permission of a limiter", false},
+		{"a service that fails", fail, "503 Service Unavailable", true},
+		{"a proxy that responds with a page", response{status: 302, body: `<html>`}, "302 Found", true},
+		{"lost responses", lose, "the response was lost", true},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			db := openFile(t)
+			service, logs := newService(), new(logs)
+			service.always(fault.response)
+			const inFlight = 4
+			o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(inFlight), outbox.WithLogger(logs.logger()))
+			keys := keysOf(40)
+			_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
+			require.NoError(t, err)
+			run(t, o)
+			eventually(t, func() bool { return logs.has("the gate is closed") })
+			time.Sleep(300 * time.Millisecond) // with a probe each 20, 40, 80, 100 ms
+			// One batch, those that were claimed while its outcomes arrived, and probes.
+			assert.LessOrEqual(t, service.requests(), 2*inFlight+8)
+			counts, err := o.Counts(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, fault.gate, counts.Gate)
+			assert.True(t, logs.has(fmt.Sprintf("reason=%q", fault.gate)))
+			assert.Zero(t, counts.Rejected)
+			assert.Positive(t, counts.OldestPending)
+			if !fault.unclear {
+				assert.Zero(t, counts.Unclear)
+			}
+			service.always(accept)
+			eventually(t, func() bool {
+				counts, err := o.Counts(t.Context())
+				require.NoError(t, err)
+				return counts.Accepted+counts.Unclear == len(keys) && counts.Gate == ""
+			})
+			assert.True(t, logs.has("the gate is open again"))
+			for _, key := range keys {
+				assert.Equal(t, 1, max(service.carriedOut(key), 1), key)
+			}
+		})
+	}
+}
+
+func TestTheGateTriesADifferentEntryWithEachProbe(t *testing.T) {
+	db := openFile(t)
+	service := newService()
+	service.always(unauthorize)
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(1))
+	enqueue(t, o, keysOf(4)...)
+	run(t, o)
+	eventually(t, func() bool { return service.requests() >= 8 })
+	for _, key := range keysOf(4) {
+		entry, err := o.Get(t.Context(), key)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, entry.Attempts, 2, key)
+	}
+}
+
+func TestTheGateObeysRetryAfter(t *testing.T) {
+	db := openFile(t)
+	service := newService()
+	service.always(response{status: 429, body: `{}`, retryAfter: "120"})
+	o := db.new(t, service.client(t), outbox.Fast())
+	enqueue(t, o, "order", "other")
+	delivered, err := o.Deliver(t.Context(), "order", "other")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"order", "other"}, delivered.Later)
+	assert.InDelta(t, 2*time.Minute, delivered.RetryAfter, float64(time.Minute))
+	delivered, err = o.Deliver(t.Context(), "order", "other")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"order", "other"}, delivered.Later)
+	assert.Equal(t, 2, service.requests(), "nothing is sent while the gate is closed")
+
+	service.always(response{status: 429, body: `{}`, retryAfter: "86400"})
+	longer := db.new(t, service.client(t), outbox.Fast())
+	delivered, err = longer.Deliver(t.Context(), "order")
+	require.NoError(t, err)
+	assert.InDelta(t, 5*time.Minute, delivered.RetryAfter, float64(time.Minute), "up to 5 minutes")
+}
+
+func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
+	for _, refused := range []response{missing, forbid} {
+		t.Run(http.StatusText(refused.status), func(t *testing.T) {
+			onEveryDatabase(t, func(t *testing.T, db *database) {
+				service := newService()
+				service.set(func(key string) response {
+					if key == "deleted" {
+						return refused
+					}
+					return accept
+				})
+				o := db.new(t, service.client(t), outbox.Fast())
+				enqueue(t, o, "before")
+				run(t, o)
+				eventually(t, func() bool { return stateOf(t, o, "before") == outbox.Accepted })
+				enqueue(t, o, "deleted")
+				enqueue(t, o, keysOf(20)...)
+				eventually(t, func() bool { return stateOf(t, o, "deleted") == outbox.Rejected })
+				eventually(t, func() bool {
+					counts, err := o.Counts(t.Context())
+					require.NoError(t, err)
+					assert.Empty(t, counts.Gate)
+					return counts.Accepted == 21
+				})
+				entry, err := o.Get(t.Context(), "deleted")
+				require.NoError(t, err)
+				assert.Equal(t, 3, entry.Attempts)
+			})
+		})
+	}
+}
+
+func TestALostResponseAmongOthersLeavesTheGateOpen(t *testing.T) {
+	db := openFile(t)
+	service := newService()
+	accepted := make(chan struct{}, 100)
+	service.set(func(key string) response {
+		if key == "order-00003" {
+			return response{lost: true, before: func(*http.Request) { <-accepted }}
+		}
+		return accept
+	})
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.OnSettled(func(context.Context, outbox.Entry) { accepted <- struct{}{} }))
+	enqueue(t, o, keysOf(10)...)
+	run(t, o)
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		assert.Empty(t, counts.Gate)
+		return counts.Accepted == 9 && counts.Unclear == 1
+	})
+}
