@@ -1,0 +1,329 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// TestTheOutboxBehavesLikeItsModel calls random methods, and lets processes crash and
+// report late, in a database and in a model of a few lines, and compares both after each
+// step.
+func TestTheOutboxBehavesLikeItsModel(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		m := &model{T: t, db: db, service: newService(), random: rand.New(rand.NewPCG(seed, 0)), entries: make(map[string]*modelEntry)}
+		m.service.set(func(string) response { return m.next })
+		m.box = m.newBox()
+		for range modelSteps {
+			m.step()
+			m.compare()
+		}
+	})
+}
+
+const (
+	modelSteps = 250
+	modelKeys  = 8
+)
+
+type model struct {
+	*testing.T
+	db      *database
+	box     box
+	service *service
+	next    response // of the service
+	random  *rand.Rand
+
+	entries map[string]*modelEntry
+	order   []string // of the keys that were added
+	crashed []crashedSend
+	tokens  byte
+	log     []string
+}
+
+// modelEntry is what is known of an entry.
+type modelEntry struct {
+	state    outbox.State
+	body     string
+	erased   bool
+	attempts int
+	token    ledger.Token
+	over     bool // the lease of a sending entry
+	guarded  bool // an unclear entry, because its process may be alive
+	future   bool // NotBefore
+	carried  int  // by the service, or by a process that crashed later
+	sent     int  // to the service
+	resent   bool
+}
+
+// crashedSend is a claim whose process has not reported.
+type crashedSend struct {
+	key   string
+	id    int64
+	token ledger.Token
+	state ledger.State // what it would report
+}
+
+// newBox returns an outbox as a new process has it: with an open gate, and about to
+// sweep.
+func (m *model) newBox() box { return m.db.new(m.T, m.service.client(m.T), outbox.Fast()) }
+
+func (m *model) step() {
+	key := fmt.Sprintf("key-%d", m.random.IntN(modelKeys))
+	steps := []func(string) string{m.enqueue, m.enqueueTx, m.deliver, m.deliver, m.crash, m.reportLate, m.timePasses, m.sweep,
+		m.resend, m.dismiss, m.quarantine}
+	i := m.random.IntN(len(steps))
+	if i == len(steps)-1 && m.random.IntN(4) > 0 { // a quarantine changes everything
+		i = 2
+	}
+	m.log = append(m.log, steps[i](key))
+}
+
+// add is the model of enqueuing.
+func (m *model) add(key, body string, future bool) error {
+	e, ok := m.entries[key]
+	switch {
+	case ok && e.body == body:
+		return nil
+	case ok:
+		return outbox.ErrKeyConflict
+	}
+	m.entries[key] = &modelEntry{state: outbox.Pending, body: body, future: future}
+	m.order = append(m.order, key)
+	return nil
+}
+
+func (m *model) body(key string) string {
+	if m.random.IntN(8) == 0 {
+		return "another request of " + key
+	}
+	return key
+}
+
+func (m *model) enqueue(key string) string {
+	body, future := m.body(key), m.random.IntN(6) == 0
+	var opts []outbox.EnqueueOption
+	if future {
+		opts = append(opts, outbox.NotBefore(time.Now().Add(time.Hour)))
+	}
+	_, present := m.entries[key]
+	got, err := m.box.Enqueue(m.Context(), key, request(m, body), opts...)
+	require.ErrorIs(m, err, m.add(key, body, future))
+	if err == nil {
+		require.Equal(m, present, got.Present)
+	}
+	return fmt.Sprintf("enqueue %s %v", key, err)
+}
+
+func (m *model) enqueueTx(key string) string {
+	body, rollback := m.body(key), m.random.IntN(2) == 0
+	errRollback := errors.New("roll back")
+	err := m.db.inTx(m.T, m.box, func(enqueue enqueuer) error {
+		_, err := enqueue(key, request(m, body))
+		if rollback {
+			return errRollback
+		}
+		require.ErrorIs(m, err, m.add(key, body, false))
+		return nil
+	})
+	require.Equal(m, rollback, err != nil)
+	return fmt.Sprintf("enqueueTx %s rolled back %v", key, rollback)
+}
+
+func (m *model) deliver(key string) string {
+	results := []struct {
+		response response
+		state    outbox.State
+	}{{accept, outbox.Accepted}, {accept, outbox.Accepted}, {reject, outbox.Rejected}, {lose, outbox.Unclear}, {fail, outbox.Unclear},
+		{refuse, outbox.Pending}, {unauthorize, outbox.Pending}}
+	result := results[m.random.IntN(len(results))]
+	m.next = result.response
+	m.sweepModel()
+	e, ok := m.entries[key]
+	if ok && e.state == outbox.Pending && !e.future {
+		e.state, e.token = result.state, ledger.Token{0xff} // a random one
+		e.attempts++
+		if result.response.lost || result.response.status == 200 {
+			e.carried++
+			e.sent++
+		}
+		e.erased = e.state == outbox.Accepted
+	}
+	delivered, err := m.newBox().Deliver(m.Context(), key)
+	require.NoError(m, err)
+	var want outbox.Delivered
+	switch {
+	case !ok:
+		want.Unknown = []string{key}
+	case e.state == outbox.Accepted:
+		want.Accepted = 1
+	case e.state == outbox.Rejected:
+		want.Rejected = 1
+	case e.state == outbox.Unclear:
+		want.Unclear = 1
+	case e.state == outbox.Sending:
+		want.Busy = []string{key}
+	case e.state == outbox.Pending:
+		want.Later, want.RetryAfter = []string{key}, delivered.RetryAfter
+	}
+	require.Equal(m, want, delivered)
+	return fmt.Sprintf("deliver %s %v", key, result.response.status)
+}
+
+// crash claims an entry, may send it, and does not report.
+func (m *model) crash(key string) string {
+	m.tokens++
+	token := ledger.Token{m.tokens}
+	claimed, err := m.db.ledger.Claim(m.Context(), ledger.Claim{Token: token, Owner: "crashed", Lease: time.Minute, Limit: 1, Keys: []string{key}})
+	require.NoError(m, err)
+	e, ok := m.entries[key]
+	claimable := ok && e.state == outbox.Pending && !e.future
+	require.Equal(m, claimable, len(claimed) == 1)
+	if !claimable {
+		return "crash " + key + " without a claim"
+	}
+	e.state, e.token, e.over = outbox.Sending, token, false
+	e.attempts++
+	late := crashedSend{key: key, id: claimed[0].ID, token: token,
+		state: []ledger.State{ledger.Accepted, ledger.Rejected, ledger.Unclear, ledger.Pending}[m.random.IntN(4)]}
+	if late.state == ledger.Accepted {
+		e.carried++
+	}
+	m.crashed = append(m.crashed, late)
+	return fmt.Sprintf("crash %s, and would report %d", key, late.state)
+}
+
+// reportLate lets a process that seemed to have crashed report its outcome.
+func (m *model) reportLate(string) string {
+	if len(m.crashed) == 0 {
+		return "nothing to report"
+	}
+	i := m.random.IntN(len(m.crashed))
+	late := m.crashed[i]
+	m.crashed = slices.Delete(m.crashed, i, i+1)
+	applied, _, err := m.db.ledger.Settle(m.Context(), []ledger.Settlement{{ID: late.id, Token: late.token, State: late.state}})
+	require.NoError(m, err)
+	e := m.entries[late.key]
+	mine := e.token == late.token
+	final := late.state == ledger.Accepted || late.state == ledger.Rejected
+	states := []outbox.State{outbox.Pending, outbox.Sending, outbox.Accepted, outbox.Rejected, outbox.Unclear}
+	want := mine && (e.state == outbox.Sending || e.state == outbox.Unclear || e.state == outbox.Pending && final)
+	if want {
+		e.state, e.guarded = states[late.state], false
+		e.erased = e.state == outbox.Accepted
+	}
+	require.Equal(m, want || mine && e.state == states[late.state], applied[0])
+	return fmt.Sprintf("%s reports %d late", late.key, late.state)
+}
+
+func (m *model) timePasses(string) string {
+	m.db.endLeases(m.T)
+	for _, e := range m.entries {
+		e.over, e.guarded = e.state == outbox.Sending, false
+	}
+	return "time passes"
+}
+
+func (m *model) sweepModel() (n int) {
+	for _, e := range m.entries {
+		if e.state == outbox.Sending && e.over {
+			e.state, e.guarded, e.over = outbox.Unclear, true, false
+			n++
+		}
+	}
+	return n
+}
+
+func (m *model) sweep(string) string {
+	swept, err := m.db.ledger.Sweep(m.Context(), 100)
+	require.NoError(m, err)
+	require.Len(m, swept, m.sweepModel())
+	return fmt.Sprintf("sweep %d", len(swept))
+}
+
+func (m *model) resend(key string) string {
+	e, ok := m.entries[key]
+	want := 0
+	if ok && (e.state == outbox.Rejected || e.state == outbox.Unclear && !e.guarded) {
+		want = 1
+		e.state, e.resent, e.future = outbox.Pending, true, false
+	}
+	got, err := m.box.Resend(m.Context(), key)
+	require.NoError(m, err)
+	require.Equal(m, want, got)
+	return fmt.Sprintf("resend %s: %d", key, got)
+}
+
+func (m *model) dismiss(key string) string {
+	e, ok := m.entries[key]
+	want := 0
+	if ok && (e.state == outbox.Rejected || e.state == outbox.Unclear) {
+		want = 1
+		e.state, e.token, e.erased, e.guarded = outbox.Dismissed, ledger.Token{}, true, false
+	}
+	got, err := m.box.Dismiss(m.Context(), key)
+	require.NoError(m, err)
+	require.Equal(m, want, got)
+	return fmt.Sprintf("dismiss %s: %d", key, got)
+}
+
+func (m *model) quarantine(string) string {
+	want := 0
+	for _, e := range m.entries {
+		if e.state == outbox.Pending || e.state == outbox.Sending {
+			want++
+			e.guarded = e.state == outbox.Sending
+			e.state, e.token, e.over = outbox.Unclear, ledger.Token{}, false
+		}
+	}
+	got, err := m.box.Quarantine(m.Context())
+	require.NoError(m, err)
+	require.Equal(m, want, got)
+	return fmt.Sprintf("quarantine %d", got)
+}
+
+// compare compares everything that the database tells with the model.
+func (m *model) compare() {
+	var counts outbox.Counts
+	of := map[outbox.State]*int{outbox.Pending: &counts.Pending, outbox.Sending: &counts.Sending, outbox.Accepted: &counts.Accepted,
+		outbox.Rejected: &counts.Rejected, outbox.Unclear: &counts.Unclear, outbox.Dismissed: &counts.Dismissed}
+	for _, e := range m.entries {
+		*of[e.state]++
+	}
+	got, err := m.box.Counts(m.Context())
+	require.NoError(m, err)
+	got.OldestPending = 0
+	require.Equal(m, counts, got, "%v", m.log)
+	var order []string
+	for entry, err := range m.box.List(context.Background(), outbox.ListParams{}) {
+		require.NoError(m, err)
+		order = append(order, entry.Key)
+		e := m.entries[entry.Key]
+		require.Equal(m, e.state, entry.State, "%s after %v", entry.Key, m.log)
+		require.Equal(m, e.attempts, entry.Attempts, "%s after %v", entry.Key, m.log)
+		if e.state == outbox.Accepted {
+			require.Positive(m, e.carried, "%s is accepted and was not carried out, after %v", entry.Key, m.log)
+		}
+		require.Equal(m, e.sent, m.service.carriedOut(e.body), "%s after %v", entry.Key, m.log)
+		if !e.resent {
+			require.LessOrEqual(m, e.carried, 1, "%s was carried out twice, after %v", entry.Key, m.log)
+		}
+		p, err := m.box.Prepared(m.Context(), entry.Key)
+		require.Equal(m, e.erased, err != nil, "%s after %v", entry.Key, m.log)
+		if err == nil {
+			require.Equal(m, request(m, e.body).Body(), p.Body())
+		}
+	}
+	require.Equal(m, m.order, order)
+}

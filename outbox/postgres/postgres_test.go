@@ -1,0 +1,220 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/pgtest"
+	"github.com/messaging-go/messaging/outbox/postgres"
+)
+
+func TestNewSaysToRunMigrate(t *testing.T) {
+	pool := pgtest.Pool(t)
+	_, err := postgres.New(t.Context(), pool)
+	require.EqualError(t, err, "outbox: postgres: there are no tables: run Migrate")
+	db := open(t, pgtest.URL(t))
+	_, err = postgres.NewSQL(t.Context(), db)
+	require.EqualError(t, err, "outbox: postgres: there are no tables: run Migrate")
+	require.NoError(t, postgres.Migrate(t.Context(), db))
+	_, err = postgres.NewSQL(t.Context(), db)
+	require.NoError(t, err)
+
+	_, err = postgres.New(t.Context(), nil)
+	require.EqualError(t, err, "outbox: postgres: pool must not be nil")
+	_, err = postgres.NewSQL(t.Context(), nil)
+	require.EqualError(t, err, "outbox: postgres: db must not be nil")
+	require.EqualError(t, postgres.Migrate(t.Context(), (*sql.DB)(nil)), "outbox: postgres: migrate: db must not be nil")
+	require.EqualError(t, postgres.Migrate(t.Context(), (*pgxpool.Pool)(nil)), "outbox: postgres: migrate: db must not be nil")
+}
+
+func TestMigrateRunsAtOnceAndAgain(t *testing.T) {
+	pool := pgtest.Pool(t)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() { assert.NoError(t, postgres.Migrate(t.Context(), pool)) })
+	}
+	group.Wait()
+	store, err := postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	key := store.Ledger().DigestKey()
+	assert.Len(t, key, 32)
+	require.NoError(t, postgres.Migrate(t.Context(), pool))
+	store, err = postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	assert.Equal(t, key, store.Ledger().DigestKey())
+
+	_, err = pool.Exec(t.Context(), `UPDATE outbox_meta SET version = 2`)
+	require.NoError(t, err)
+	_, err = postgres.New(t.Context(), pool)
+	require.ErrorContains(t, err, "newer version")
+	require.ErrorContains(t, postgres.Migrate(t.Context(), pool), "newer version")
+}
+
+func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
+	server := pgtest.URL(t)
+	u, err := url.Parse(server)
+	require.NoError(t, err)
+	schema := u.Query().Get("search_path")
+	pool, err := pgxpool.New(t.Context(), server)
+	require.NoError(t, err)
+	defer pool.Close()
+	require.NoError(t, postgres.Migrate(t.Context(), pool))
+	store, err := postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), `SET LOCAL search_path = pg_catalog`)
+	require.NoError(t, err)
+	_, err = store.Ledger().InsertTx(t.Context(), tx, ledger.NewEntry{Key: "order", Operation: "trigger event"})
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+	var n int
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM `+schema+`.outbox_entry`).Scan(&n))
+	assert.Equal(t, 1, n)
+
+	nowhere := strings.Replace(server, schema, "no_such_schema", 1)
+	_, err = postgres.NewSQL(t.Context(), open(t, nowhere))
+	require.EqualError(t, err, "outbox: postgres: the search path has no schema that exists")
+}
+
+// TestAClaimIsDurable records the setting that the commit of a statement obeys, in a
+// session that is set to the contrary.
+func TestAClaimIsDurable(t *testing.T) {
+	pool := durabilityPool(t)
+	store, err := postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	l := store.Ledger()
+	insert := func(key string) {
+		_, err := l.Insert(t.Context(), []ledger.NewEntry{{Key: key, Operation: "trigger event"}})
+		require.NoError(t, err)
+	}
+	insert("claimed")
+	assert.Equal(t, "on", lastSetting(t, pool))
+	claimed, err := l.Claim(t.Context(), ledger.Claim{Lease: time.Minute, Limit: 1})
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
+	assert.Equal(t, "on", lastSetting(t, pool))
+	insert("claimed by key")
+	_, err = pool.Exec(t.Context(), `DELETE FROM settings`)
+	require.NoError(t, err)
+	claimed, err = l.Claim(t.Context(), ledger.Claim{Lease: time.Minute, Limit: 1, Keys: []string{"claimed by key"}})
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
+	assert.Equal(t, "on", lastSetting(t, pool))
+	_, err = pool.Exec(t.Context(), `DELETE FROM settings`)
+	require.NoError(t, err)
+	n, err := l.Quarantine(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	assert.Equal(t, "on", lastSetting(t, pool))
+
+	tx, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = l.InsertTx(t.Context(), tx, ledger.NewEntry{Key: "of the program", Operation: "trigger event"})
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+	assert.Equal(t, "off", lastSetting(t, pool), "a transaction of the program keeps its setting")
+}
+
+func durabilityPool(t *testing.T) *pgxpool.Pool {
+	config, err := pgxpool.ParseConfig(pgtest.URL(t))
+	require.NoError(t, err)
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	require.NoError(t, postgres.Migrate(t.Context(), pool))
+	_, err = pool.Exec(t.Context(), `
+		CREATE TABLE settings (id bigserial, value text);
+		CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN INSERT INTO settings (value) VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
+		CREATE TRIGGER record AFTER INSERT OR UPDATE ON outbox_entry FOR EACH ROW EXECUTE FUNCTION record()`)
+	require.NoError(t, err)
+	return pool
+}
+
+func lastSetting(t *testing.T, pool *pgxpool.Pool) (value string) {
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT value FROM settings ORDER BY id DESC LIMIT 1`).Scan(&value))
+	return value
+}
+
+func TestInsertsOfTheSameKeysInOppositeOrderSucceed(t *testing.T) {
+	pool := pgtest.Pool(t)
+	require.NoError(t, postgres.Migrate(t.Context(), pool))
+	store, err := postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	const n = 300
+	var group sync.WaitGroup
+	for _, forward := range []bool{true, false, true, false} {
+		group.Go(func() {
+			entries := make([]ledger.NewEntry, n)
+			for i := range entries {
+				key := i
+				if !forward {
+					key = n - 1 - i
+				}
+				entries[i] = ledger.NewEntry{Key: fmt.Sprint(key), Operation: "trigger event"}
+			}
+			_, err := store.Ledger().Insert(t.Context(), entries)
+			assert.NoError(t, err)
+		})
+	}
+	group.Wait()
+	counts, err := store.Ledger().Counts(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, n, counts.ByState[ledger.Pending])
+}
+
+func TestListenWakesForACommitAndAfterALostConnection(t *testing.T) {
+	pool := pgtest.Pool(t)
+	require.NoError(t, postgres.Migrate(t.Context(), pool))
+	store, err := postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	l := store.Ledger()
+	ctx, cancel := context.WithCancel(t.Context())
+	wakes, ended := make(chan struct{}, 100), make(chan bool)
+	go func() { ended <- l.Listen(ctx, func() { wakes <- struct{}{} }) }()
+	<-wakes // it listens
+	insert := func(key string, commit bool) {
+		tx, err := pool.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = l.InsertTx(t.Context(), tx, ledger.NewEntry{Key: key, Operation: "trigger event"})
+		require.NoError(t, err)
+		if commit {
+			require.NoError(t, tx.Commit(t.Context()))
+		} else {
+			require.NoError(t, tx.Rollback(t.Context()))
+		}
+	}
+	insert("rolled back", false)
+	assert.Empty(t, wakes)
+	insert("committed", true)
+	<-wakes
+	_, err = pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN "outbox_' || current_schema() || '%'`)
+	require.NoError(t, err)
+	<-wakes // for what was missed
+	<-wakes // it listens again
+	insert("later", true)
+	<-wakes
+	cancel()
+	assert.True(t, <-ended)
+}
+
+func open(t *testing.T, source string) *sql.DB {
+	db, err := sql.Open("pgx", source)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
