@@ -1,0 +1,183 @@
+// Package outboxriver sends the entries of an outbox in Postgres from jobs of River, for
+// programs that run River already.
+//
+// A job is a permit: the keys of 1 to 25 entries, and never a body, so that River's
+// tables, logs and user interface hold no personal data. The outbox decides whether an
+// entry is sent. A job that River runs twice, at once or again, sends nothing twice.
+//
+//	o, err := outbox.New(store, client) // of package outbox, with a store of package postgres
+//	workers := river.NewWorkers()
+//	river.AddWorker(workers, outboxriver.Worker(o))
+//	jobs, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+//		Workers:              workers,
+//		Queues:               map[string]river.QueueConfig{outboxriver.Queue: {MaxWorkers: 16, FetchCooldown: 5 * time.Millisecond}},
+//		RescueStuckJobsAfter: 3 * time.Minute,
+//	})
+//	…
+//	_, err = outboxriver.EnqueueTx(ctx, jobs, o, tx, "order-4711-shipped", prepared)
+//
+// FetchCooldown limits how many jobs a second are fetched: MaxWorkers in each. MaxWorkers
+// times 25 should be 2 to 4 times InFlight of the outbox, since jobs that end together
+// leave workers idle. RescueStuckJobsAfter has to be longer than [Timeout]; after a crash,
+// the permits of the process wait that long. [outbox.Outbox.Run] beside River, in any
+// process, sends their entries at once: both can run on one database.
+//
+// Job retention must not be endless for completed jobs, or the table grows with every
+// permit. River's default is a day.
+package outboxriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+)
+
+// Queue is the queue of the permits.
+const Queue = "messaging_outbox"
+
+// Timeout is the time limit of a job.
+const Timeout = 2 * time.Minute
+
+// PermitSize is the largest number of entries in a job.
+const PermitSize = 25
+
+// Permit are the arguments of a job: the keys of the entries that it sends.
+type Permit struct {
+	Keys []string `json:"keys"`
+}
+
+// Kind implements river.JobArgs.
+func (Permit) Kind() string { return "messaging_outbox_permit" }
+
+// InsertOpts implements river.JobArgsWithInsertOpts. A job is never given up: the entries
+// say what became of them.
+func (Permit) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: Queue, MaxAttempts: maxAttempts}
+}
+
+const maxAttempts = 10_000
+
+// Worker returns the worker for permits, to register with a River client.
+func Worker(o *outbox.Outbox[pgx.Tx]) river.Worker[Permit] { return &worker{outbox: o} }
+
+type worker struct {
+	river.WorkerDefaults[Permit]
+	outbox *outbox.Outbox[pgx.Tx]
+}
+
+// Timeout implements river.Worker.
+func (*worker) Timeout(*river.Job[Permit]) time.Duration { return Timeout }
+
+// NextRetry implements river.Worker.
+func (*worker) NextRetry(job *river.Job[Permit]) time.Time {
+	return time.Now().Add(min(time.Duration(job.Attempt)*time.Second, time.Minute))
+}
+
+const (
+	// laterWait is the shortest wait for entries that were not sent.
+	laterWait = time.Second
+	// busyWait is the wait for entries that another process has claimed. It may return
+	// them to pending, and have no permit.
+	busyWait = 30 * time.Second
+	// insertTimeout limits the insertion of a permit, which the end of the job's
+	// context does not interrupt.
+	insertTimeout = 10 * time.Second
+)
+
+// Work implements river.Worker. What can't be sent now gets a permit of its own, so that
+// the job is done whatever River makes of its result.
+func (w *worker) Work(ctx context.Context, job *river.Job[Permit]) error {
+	delivered, err := w.outbox.Deliver(ctx, job.Args.Keys...)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), insertTimeout)
+	defer cancel()
+	client, err := river.ClientFromContextSafely[pgx.Tx](ctx)
+	if err != nil {
+		return fmt.Errorf("outboxriver: %w", err)
+	}
+	return errors.Join(
+		again(ctx, client, delivered.Later, max(delivered.RetryAfter, laterWait)),
+		again(ctx, client, delivered.Busy, busyWait))
+}
+
+func again(ctx context.Context, client *river.Client[pgx.Tx], keys []string, wait time.Duration) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	_, err := client.Insert(ctx, Permit{Keys: keys}, &river.InsertOpts{ScheduledAt: time.Now().Add(wait)})
+	if err != nil {
+		return fmt.Errorf("outboxriver: insert permit: %w", err)
+	}
+	return nil
+}
+
+// EnqueueTx adds a request to the outbox, and a permit for it to River, in one
+// transaction. It is EnqueueTx of package outbox otherwise.
+func EnqueueTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.Outbox[pgx.Tx], tx pgx.Tx, key string, p *messaging.Prepared,
+	opts ...outbox.EnqueueOption) (outbox.Entry, error) {
+	entry, err := o.EnqueueTx(ctx, tx, key, p, opts...)
+	if err != nil || entry.State != outbox.Pending {
+		return entry, err
+	}
+	_, err = client.InsertTx(ctx, tx, Permit{Keys: []string{key}}, scheduled(entry))
+	if err != nil {
+		return outbox.Entry{}, fmt.Errorf("outboxriver: insert permit: %w", err)
+	}
+	return entry, nil
+}
+
+// EnqueueManyTx adds requests to the outbox, and permits for them to River, in one
+// transaction. It returns how many entries were added, and how many were present. After an
+// error the transaction has to be rolled back.
+func EnqueueManyTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.Outbox[pgx.Tx], tx pgx.Tx,
+	items []outbox.Item) (added, present int, err error) {
+	var params []river.InsertManyParams
+	var due []string
+	for _, item := range items {
+		entry, err := o.EnqueueTx(ctx, tx, item.Key, item.Prepared, outbox.NotBefore(item.NotBefore))
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case entry.Present:
+			present++
+		default:
+			added++
+		}
+		switch opts := scheduled(entry); {
+		case entry.State != outbox.Pending:
+		case opts != nil:
+			params = append(params, river.InsertManyParams{Args: Permit{Keys: []string{item.Key}}, InsertOpts: opts})
+		default:
+			due = append(due, item.Key)
+		}
+	}
+	for keys := range slices.Chunk(due, PermitSize) {
+		params = append(params, river.InsertManyParams{Args: Permit{Keys: keys}})
+	}
+	if len(params) == 0 {
+		return added, present, nil
+	}
+	if _, err := client.InsertManyFastTx(ctx, tx, params); err != nil {
+		return 0, 0, fmt.Errorf("outboxriver: insert permits: %w", err)
+	}
+	return added, present, nil
+}
+
+// scheduled returns the options of a permit for an entry that is not due yet, nil for any
+// other.
+func scheduled(entry outbox.Entry) *river.InsertOpts {
+	if !entry.NotBefore.After(entry.EnqueuedAt) {
+		return nil
+	}
+	return &river.InsertOpts{ScheduledAt: entry.NotBefore}
+}

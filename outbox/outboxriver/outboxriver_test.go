@@ -1,0 +1,198 @@
+package outboxriver_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/pgtest"
+	"github.com/messaging-go/messaging/outbox/outboxriver"
+	"github.com/messaging-go/messaging/outbox/postgres"
+)
+
+// stage is a service and a database.
+type stage struct {
+	service *messagingtest.Server
+	pool    *pgxpool.Pool
+	event   *messaging.Event
+}
+
+func newStage(t *testing.T) *stage {
+	s := &stage{service: messagingtest.NewServer(t), pool: pgtest.Pool(t)}
+	require.NoError(t, postgres.Migrate(t.Context(), s.pool))
+	migrator, err := rivermigrate.New(riverpgxv5.New(s.pool), nil)
+	require.NoError(t, err)
+	_, err = migrator.Migrate(t.Context(), rivermigrate.DirectionUp, nil)
+	require.NoError(t, err)
+	s.event, err = s.service.Client().Events.Create(t.Context(), messaging.EventCreateParams{Name: "shipped", Description: "An order has shipped",
+		Parameters: []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText, Required: true}}})
+	require.NoError(t, err)
+	return s
+}
+
+// process starts what a process has: an outbox and a River client that works.
+func (s *stage) process(t *testing.T) (*outbox.Outbox[pgx.Tx], *river.Client[pgx.Tx]) {
+	store, err := postgres.New(t.Context(), s.pool)
+	require.NoError(t, err)
+	o, err := outbox.New(store, s.service.Client())
+	require.NoError(t, err)
+	workers := river.NewWorkers()
+	river.AddWorker(workers, outboxriver.Worker(o))
+	client, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
+		Workers:              workers,
+		Queues:               map[string]river.QueueConfig{outboxriver.Queue: {MaxWorkers: 4, FetchCooldown: 5 * time.Millisecond}},
+		RescueStuckJobsAfter: 3 * time.Minute,
+		Logger:               slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	require.NoError(t, client.Start(t.Context()))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		require.NoError(t, client.Stop(ctx))
+	})
+	return o, client
+}
+
+func (s *stage) request(t *testing.T, key string) *messaging.Prepared {
+	p, err := messaging.EventTriggerParams{Definition: s.event, Email: "ada@example.com", Values: map[string]any{"order": key}}.Prepare()
+	require.NoError(t, err)
+	return p
+}
+
+func eventually(t *testing.T, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, time.Minute, 10*time.Millisecond)
+}
+
+func TestEachEntryIsSentOnceByThreeClients(t *testing.T) {
+	s := newStage(t)
+	o, client := s.process(t)
+	for range 2 {
+		s.process(t)
+	}
+	const n = 60
+	keys := make([]string, n)
+	items := make([]outbox.Item, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("order-%d", i)
+		items[i] = outbox.Item{Key: keys[i], Prepared: s.request(t, keys[i])}
+	}
+	for range 2 { // the second time, all are present
+		require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
+			_, _, err := outboxriver.EnqueueManyTx(t.Context(), client, o, tx, items)
+			return err
+		}))
+		for i := 0; i < n; i += 20 { // the same keys again, so that clients meet
+			_, err := client.Insert(t.Context(), outboxriver.Permit{Keys: keys[i:]}, nil)
+			require.NoError(t, err)
+		}
+	}
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Accepted == n
+	})
+	sent := make(map[string]int)
+	for _, trigger := range s.service.Triggers() {
+		sent[trigger.Values["order"].(string)]++
+	}
+	for _, key := range keys {
+		assert.Equal(t, 1, sent[key], key)
+	}
+	var personal int
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE args::text LIKE '%ada%'`).Scan(&personal))
+	assert.Zero(t, personal, "a permit holds keys alone")
+}
+
+func TestEnqueueTxAddsEntryAndPermitTogether(t *testing.T) {
+	s := newStage(t)
+	o, client := s.process(t)
+	enqueue := func(key string, result error, opts ...outbox.EnqueueOption) {
+		err := pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
+			_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, key, s.request(t, key), opts...)
+			require.NoError(t, err)
+			return result
+		})
+		require.ErrorIs(t, err, result)
+	}
+	enqueue("rolled back", assert.AnError)
+	enqueue("committed", nil)
+	enqueue("scheduled", nil, outbox.NotBefore(time.Now().Add(time.Hour)))
+	eventually(t, func() bool {
+		entry, err := o.Get(t.Context(), "committed")
+		require.NoError(t, err)
+		return entry.State == outbox.Accepted
+	})
+	assert.Len(t, s.service.Triggers(), 1)
+	var available, later int
+	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*), count(*) FILTER (WHERE state = 'scheduled') FROM river_job
+		WHERE args->'keys' ? 'rolled back' OR args->'keys' ? 'scheduled'`).Scan(&available, &later))
+	assert.Equal(t, []int{1, 1}, []int{available, later})
+}
+
+func TestEntriesThatWereNotSentGetANewPermit(t *testing.T) {
+	s := newStage(t)
+	var mu sync.Mutex
+	status := http.StatusUnauthorized
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if status != http.StatusOK {
+			w.WriteHeader(status)
+			return
+		}
+		_, _ = w.Write([]byte(`{"success": true, "data": true}`))
+	}))
+	t.Cleanup(server.Close)
+	store, err := postgres.New(t.Context(), s.pool)
+	require.NoError(t, err)
+	sender, err := messaging.NewClient(server.URL, "key")
+	require.NoError(t, err)
+	o, err := outbox.New(store, sender)
+	require.NoError(t, err)
+	workers := river.NewWorkers()
+	river.AddWorker(workers, outboxriver.Worker(o))
+	client, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{Workers: workers, Logger: slog.New(slog.DiscardHandler),
+		Queues: map[string]river.QueueConfig{outboxriver.Queue: {MaxWorkers: 4}}})
+	require.NoError(t, err)
+	require.NoError(t, client.Start(t.Context()))
+	t.Cleanup(func() { require.NoError(t, client.Stop(context.Background())) })
+	require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
+		_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, "order", s.request(t, "order"))
+		return err
+	}))
+	permits := func() (completed, scheduled int) {
+		require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE state = 'completed'),
+			count(*) FILTER (WHERE state = 'scheduled') FROM river_job`).Scan(&completed, &scheduled))
+		return completed, scheduled
+	}
+	eventually(t, func() bool {
+		completed, scheduled := permits()
+		return completed >= 1 && scheduled == 1
+	})
+	mu.Lock()
+	status = http.StatusOK
+	mu.Unlock()
+	eventually(t, func() bool {
+		entry, err := o.Get(t.Context(), "order")
+		require.NoError(t, err)
+		return entry.State == outbox.Accepted
+	})
+}
