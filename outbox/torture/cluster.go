@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// cluster is a Postgres server of this program's own, which it may crash.
+type cluster struct {
+	dir, bin, url string
+	port          int
+	as            *syscall.Credential // nil if this user may run a server
+}
+
+var errNoPostgres = errors.New("no Postgres programs (initdb) were found")
+
+// newCluster creates a server in a temporary folder, and starts it.
+func newCluster(ctx context.Context) (c *cluster, err error) {
+	c = &cluster{}
+	if c.bin, err = postgresPrograms(); err != nil {
+		return nil, err
+	}
+	if c.dir, err = os.MkdirTemp("", "outbox-postgres-"); err != nil {
+		return nil, err
+	}
+	if err := c.chooseUser(); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	c.port = listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+	c.url = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", c.port)
+	if err := c.command("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale").Run(); err != nil {
+		return nil, fmt.Errorf("initdb: %w", err)
+	}
+	return c, c.start(ctx)
+}
+
+func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
+
+// postgresPrograms returns the folder of the newest installed server.
+func postgresPrograms() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", errNoPostgres
+	}
+	return filepath.Dir(slices.Max(found)), nil
+}
+
+// chooseUser finds another user if this one is root, which may not run a server.
+func (c *cluster) chooseUser() error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		c.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		return os.Chown(c.dir, uid, gid)
+	}
+	return errors.New("root may not run Postgres, and there is no user postgres or nobody")
+}
+
+func (c *cluster) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(c.bin, name), args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.as}
+	cmd.Dir = c.dir
+	return cmd
+}
+
+// start starts the server, and waits until it accepts connections. After a crash, the
+// processes of the last one have to end first.
+func (c *cluster) start(ctx context.Context) error {
+	options := fmt.Sprintf("-p %d -k %s -c listen_addresses=127.0.0.1 -c max_connections=200", c.port, c.dir)
+	return until(ctx, time.Minute, "start of Postgres", func() (bool, error) {
+		out, err := c.command("pg_ctl", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options, "-w", "start").CombinedOutput()
+		if err != nil {
+			return false, fmt.Errorf("pg_ctl: %s", bytes.TrimSpace(out))
+		}
+		return true, nil
+	})
+}
+
+// crash kills the first process of the server, as the kernel does when memory is out, and
+// starts it again.
+func (c *cluster) crash(ctx context.Context) error {
+	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return err
+	}
+	time.Sleep(100 * time.Millisecond)
+	_ = os.Remove(filepath.Join(c.data(), "postmaster.pid"))
+	return c.start(ctx)
+}
+
+// endSessions ends the sessions of all workers.
+func (c *cluster) endSessions(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, c.url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`)
+	return err
+}
+
+func (c *cluster) close() {
+	_ = c.command("pg_ctl", "-D", c.data(), "-m", "immediate", "stop").Run()
+	_ = os.RemoveAll(c.dir)
+}

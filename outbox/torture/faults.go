@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/messaging-go/messaging/outbox"
+)
+
+// run is one database with its workers and the service.
+type run struct {
+	*torture
+	name    string // of the database
+	path    string
+	flags   workerFlags
+	db      *database
+	box     box
+	service *service
+	workers []*process
+	total   int
+}
+
+// newRun enqueues entries in a new database.
+func (t *torture) newRun(ctx context.Context, server string, river bool, entries int, s settings) (r *run, err error) {
+	r = &run{torture: t, total: entries}
+	if r.path = newFile(t.dir); server != "" {
+		if r.path, err = newSchema(ctx, server); err != nil {
+			return nil, err
+		}
+	}
+	if r.service, err = startService(s); err != nil {
+		return nil, err
+	}
+	if r.db, err = openDatabase(ctx, r.path); err != nil {
+		return nil, err
+	}
+	client, err := (&workerFlags{}).client()
+	if err != nil {
+		return nil, err
+	}
+	if r.box, err = r.db.outbox(client); err != nil {
+		return nil, err
+	}
+	r.flags = workerFlags{Database: r.path, Service: r.service.url, FailDials: 0.2, Slots: 32, SendTimeout: t.sendTimeout, River: river}
+	switch {
+	case entries == 0:
+	case river:
+		err = r.db.enqueueRiver(ctx, r.box.(*outbox.Outbox[pgx.Tx]), entries)
+	default:
+		_, _, err = r.box.EnqueueAll(ctx, items(entries))
+	}
+	return r, err
+}
+
+func (r *run) close() {
+	for _, w := range r.workers {
+		w.kill()
+	}
+	r.service.kill()
+	r.db.close()
+	if isPostgres(r.path) {
+		_ = dropSchema(context.Background(), r.path)
+	}
+}
+
+func (r *run) startWorkers(n int) error {
+	for range n {
+		w, err := startWorker(r.flags)
+		if err != nil {
+			return err
+		}
+		r.workers = append(r.workers, w)
+	}
+	return nil
+}
+
+// at waits until a part of the entries was carried out.
+func (r *run) at(ctx context.Context, part float64) error {
+	return until(ctx, 10*time.Minute, "progress", func() (bool, error) {
+		got, err := r.service.ask("total")
+		return float64(got.Total) >= part*float64(r.total)*0.97, err // 2 % are rejected
+	})
+}
+
+// done waits until nothing is pending or being sent. What the queue of River has lost, one
+// Run picks up.
+func (r *run) done(ctx context.Context) error {
+	flags := r.flags
+	if flags.River {
+		flags.River = false
+		w, err := startWorker(flags)
+		if err != nil {
+			return err
+		}
+		r.workers = append(r.workers, w)
+	}
+	return until(ctx, 10*time.Minute, "the end", func() (bool, error) {
+		counts, err := r.box.Counts(ctx)
+		return err == nil && counts.Pending+counts.Sending == 0, err
+	})
+}
+
+// truth compares the states of all entries with what the service carried out.
+type truth struct {
+	twice, wrong, sum             int
+	unclear, unclearCarried, lost int
+	counts                        outbox.Counts
+}
+
+func (r *run) truth(ctx context.Context) (t truth, err error) {
+	told, err := r.service.ask("report")
+	if err != nil {
+		return t, err
+	}
+	t.lost = told.Lost
+	for _, n := range told.Carried {
+		if n > 1 {
+			t.twice++
+		}
+	}
+	for entry, err := range r.box.List(ctx, outbox.ListParams{}) {
+		if err != nil {
+			return t, err
+		}
+		t.sum++
+		carried := told.Carried[entry.Key]
+		switch entry.State {
+		case outbox.Accepted:
+			t.wrong += btoi(carried != 1)
+		case outbox.Rejected, outbox.Pending:
+			t.wrong += btoi(carried != 0)
+		case outbox.Unclear:
+			t.unclear++
+			t.unclearCarried += btoi(carried == 1)
+		default:
+			t.wrong++
+		}
+	}
+	t.counts, err = r.box.Counts(ctx)
+	return t, err
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// row judges the truth. limit is how many entries may be unclear.
+func (t truth) row(what string, entries, limit int, exact bool) row {
+	c := t.counts
+	must := fmt.Sprintf("twice 0, wrong 0, sum %d, unclear ≤ %d", entries, limit)
+	if exact {
+		must = fmt.Sprintf("twice 0, wrong 0, sum %d, unclear = %d", entries, limit)
+	}
+	unclear := t.unclear <= limit && !exact || t.unclear == limit
+	return row{What: what, Must: must,
+		Measured: fmt.Sprintf("twice %d, wrong %d, sum %d, unclear %d (%d of them carried out); accepted %d, rejected %d",
+			t.twice, t.wrong, t.sum, t.unclear, t.unclearCarried, c.Accepted, c.Rejected),
+		OK: t.twice == 0 && t.wrong == 0 && t.sum == entries && unclear}
+}
+
+// disturb runs a fault scenario: workers deliver, faults happen at even parts of the way,
+// and the states are compared with the truth.
+func (t *torture) disturb(ctx context.Context, s scenario) (rows []row, err error) {
+	server := ""
+	if s.postgres {
+		server = t.server
+	}
+	var own *cluster
+	if s.crashes {
+		if own, err = newCluster(ctx); err != nil {
+			return nil, err
+		}
+		defer own.close()
+		server = own.url
+	}
+	r, err := t.newRun(ctx, server, s.river, t.entries, settings{Faults: true, Delay: 5 * time.Millisecond})
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	if s.fault == "SIGTERM" {
+		r.flags.SendTimeout = 10 * time.Second // nothing but lost responses may be unclear
+	}
+	if err := r.startWorkers(s.processes); err != nil {
+		return nil, err
+	}
+	for i := range s.times {
+		if err := r.at(ctx, (float64(i)+rand.Float64())/float64(s.times+1)); err != nil {
+			return nil, err
+		}
+		if err := r.inflict(ctx, s, own, i); err != nil {
+			return nil, err
+		}
+	}
+	if s.fault == "SIGSTOP" {
+		time.Sleep(t.pause())
+		for _, w := range r.workers {
+			w.signal(syscall.SIGCONT)
+		}
+	}
+	if err := r.done(ctx); err != nil {
+		return nil, err
+	}
+	time.Sleep(time.Second) // for outcomes that are late
+	for _, w := range r.workers {
+		if err := w.stop(); err != nil {
+			return nil, err
+		}
+	}
+	r.workers = nil
+	found, err := r.truth(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := found.lost
+	if s.fault != "SIGTERM" {
+		limit += s.times * r.flags.Slots
+		if s.crashes { // each crash meets every process
+			limit = found.lost + 2*s.times*s.processes*r.flags.Slots
+		}
+	}
+	return []row{found.row(s.name, t.entries, limit, s.fault == "SIGTERM")}, nil
+}
+
+// inflict makes one fault happen.
+func (r *run) inflict(ctx context.Context, s scenario, own *cluster, i int) error {
+	victim := i % s.processes
+	switch s.fault {
+	case "kill -9":
+		r.workers[victim].kill()
+	case "SIGTERM":
+		if err := r.workers[victim].stop(); err != nil {
+			return err
+		}
+	case "SIGSTOP":
+		w := r.workers[victim]
+		w.signal(syscall.SIGSTOP)
+		time.AfterFunc(r.pause(), func() { w.signal(syscall.SIGCONT) })
+		return nil
+	case "crash":
+		return errors.Join(own.crash(ctx), own.endSessions(ctx))
+	}
+	w, err := startWorker(r.flags)
+	if err != nil {
+		return err
+	}
+	r.workers[victim] = w
+	return nil
+}
+
+// pause is longer than a lease.
+func (t *torture) pause() time.Duration { return t.lease() + 3*time.Second }
+
+// lease is that of the workers: SendTimeout and 15 s.
+func (t *torture) lease() time.Duration { return t.sendTimeout + 15*time.Second }

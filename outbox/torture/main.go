@@ -1,0 +1,223 @@
+// Torture tries to make an outbox send twice, or lose an entry: it kills its processes and
+// its database, loses responses and connections, and compares the states of all entries
+// with what a service in a process of its own carried out. Then it measures what the
+// outbox costs. It prints a table, and ends with status 1 where something is missed.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+func main() {
+	if err := command(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		os.Exit(1)
+	}
+}
+
+// command runs this program, or one of the processes that it starts.
+func command(args []string) error {
+	switch {
+	case len(args) > 0 && args[0] == "serve":
+		return serve()
+	case len(args) > 0 && args[0] == "worker":
+		return work(args[1:])
+	}
+	flags := flag.NewFlagSet("torture", flag.ContinueOnError)
+	quick := flags.Bool("quick", false, "small numbers, for tests; rates are not judged")
+	only := flags.String("run", "", "only what matches this regular expression")
+	server := flags.String("postgres", os.Getenv("MESSAGING_TEST_POSTGRES"), "URL of a Postgres server; default: one is started")
+	results := flags.String("results", "", "folder to write results.md and results.json to")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	pattern, err := regexp.Compile(*only)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	t, err := newTorture(ctx, *quick, *server)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	rows, err := t.run(ctx, pattern)
+	return errors.Join(err, t.publish(rows, *results))
+}
+
+// torture holds what all parts share.
+type torture struct {
+	quick       bool
+	entries     int // of a fault scenario
+	times       int // that a fault happens
+	million     int
+	sendTimeout time.Duration
+	server      string
+	own         *cluster
+	dir         string
+}
+
+func newTorture(ctx context.Context, quick bool, server string) (t *torture, err error) {
+	t = &torture{quick: quick, entries: 20_000, times: 20, million: 1_000_000, sendTimeout: 2 * time.Second, server: server}
+	if quick {
+		t.entries, t.times, t.million = 900, 4, 20_000
+	}
+	if t.dir, err = os.MkdirTemp("", "outbox-torture-"); err != nil {
+		return nil, err
+	}
+	if server == "" {
+		if t.own, err = newCluster(ctx); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(t.dir))
+		}
+		t.server = t.own.url
+	}
+	return t, nil
+}
+
+func (t *torture) close() {
+	if t.own != nil {
+		t.own.close()
+	}
+	_ = os.RemoveAll(t.dir)
+}
+
+// row is a line of the table.
+type row struct {
+	What, Must, Measured string
+	OK                   bool
+}
+
+// scenario is a fault scenario.
+type scenario struct {
+	name      string
+	fault     string
+	times     int
+	processes int
+	postgres  bool
+	river     bool
+	crashes   bool
+}
+
+func (t *torture) scenarios() []scenario {
+	few := min(t.times, 5)
+	return []scenario{
+		{name: "kill -9, SQLite, 1 process", fault: "kill -9", times: t.times, processes: 1},
+		{name: "kill -9, SQLite, 3 processes", fault: "kill -9", times: t.times, processes: 3},
+		{name: "kill -9, Postgres, 3 processes", fault: "kill -9", times: t.times, processes: 3, postgres: true},
+		{name: "kill -9, River, 3 processes", fault: "kill -9", times: t.times, processes: 3, postgres: true, river: true},
+		{name: "SIGTERM, SQLite, 3 processes", fault: "SIGTERM", times: t.times, processes: 3},
+		{name: "SIGTERM, Postgres, 3 processes", fault: "SIGTERM", times: t.times, processes: 3, postgres: true},
+		{name: "SIGTERM, River, 3 processes", fault: "SIGTERM", times: t.times, processes: 3, postgres: true, river: true},
+		{name: "SIGSTOP beyond the lease, SQLite, 3 processes", fault: "SIGSTOP", times: few, processes: 3},
+		{name: "SIGSTOP beyond the lease, Postgres, 3 processes", fault: "SIGSTOP", times: few, processes: 3, postgres: true},
+		{name: "Postgres crashed and its sessions ended, 3 processes", fault: "crash", times: few, processes: 3, postgres: true, crashes: true},
+	}
+}
+
+// part is a part of the table.
+type part struct {
+	name string
+	do   func(context.Context) ([]row, error)
+}
+
+func (t *torture) parts() (faults, measurements []part) {
+	for _, s := range t.scenarios() {
+		faults = append(faults, part{s.name, func(ctx context.Context) ([]row, error) { return t.disturb(ctx, s) }})
+	}
+	faults = append(faults, part{"rollback", t.rollbacks}, part{"after kill -9", t.afterKill}, part{"outage", t.outages})
+	measurements = []part{{"a million", t.aMillion}, {"rate", t.rates}, {"against the SDK", t.againstSDK}, {"processes", t.scaling},
+		{"latency", t.latencies}}
+	return faults, measurements
+}
+
+// run runs the parts that match. Quick faults run together, since most of their time is
+// that of leases.
+func (t *torture) run(ctx context.Context, only *regexp.Regexp) ([]row, error) {
+	faults, measurements := t.parts()
+	var rows []row
+	var problems []error
+	var mu sync.Mutex
+	do := func(p part) {
+		start := time.Now()
+		found, err := p.do(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			found = append(found, row{What: p.name, Must: "runs", Measured: err.Error()})
+		}
+		for _, r := range found {
+			fmt.Printf("%-6s %s: %s (must: %s) [%.0f s]\n", verdict(r), r.What, r.Measured, r.Must, time.Since(start).Seconds())
+		}
+		rows = append(rows, found...)
+	}
+	var group sync.WaitGroup
+	limit := make(chan struct{}, 4)
+	for _, p := range faults {
+		switch {
+		case !only.MatchString(p.name):
+		case t.quick:
+			limit <- struct{}{}
+			group.Go(func() {
+				do(p)
+				<-limit
+			})
+		default:
+			do(p)
+		}
+	}
+	group.Wait()
+	for _, p := range measurements {
+		if only.MatchString(p.name) {
+			do(p)
+		}
+	}
+	for _, r := range rows {
+		if !r.OK {
+			problems = append(problems, fmt.Errorf("missed: %s: %s", r.What, r.Measured))
+		}
+	}
+	return rows, errors.Join(problems...)
+}
+
+func verdict(r row) string {
+	if r.OK {
+		return "ok"
+	}
+	return "MISSED"
+}
+
+// publish writes the table beside this program.
+func (t *torture) publish(rows []row, folder string) error {
+	if folder == "" {
+		return nil
+	}
+	var md strings.Builder
+	fmt.Fprintf(&md, "# Results\n\n`go run .`%s · %s · Go %s · %d processors · %s\n\n| what | must | measured | |\n|---|---|---|---|\n",
+		map[bool]string{true: " `-quick`"}[t.quick], runtime.GOOS+"/"+runtime.GOARCH, strings.TrimPrefix(runtime.Version(), "go"),
+		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
+	for _, r := range rows {
+		fmt.Fprintf(&md, "| %s | %s | %s | %s |\n", r.What, r.Must, r.Measured, verdict(r))
+	}
+	encoded, err := json.MarshalIndent(rows, "", "\t")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(filepath.Join(folder, "results.md"), []byte(md.String()), 0o644),
+		os.WriteFile(filepath.Join(folder, "results.json"), append(encoded, '\n'), 0o644))
+}

@@ -1,0 +1,381 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+)
+
+// databases are the two kinds, by name.
+func (t *torture) databases() []struct{ name, server string } {
+	return []struct{ name, server string }{{"SQLite", ""}, {"Postgres", t.server}}
+}
+
+// judged is a row whose number is not judged in a quick run.
+func (t *torture) judged(what, must, measured string, ok bool) row {
+	if t.quick {
+		must, ok = must+" (not judged)", true
+	}
+	return row{What: what, Must: must, Measured: measured, OK: ok}
+}
+
+// rollbacks enqueues in transactions, half of which are rolled back.
+func (t *torture) rollbacks(ctx context.Context) (rows []row, err error) {
+	n := 2000
+	if t.quick {
+		n = 100
+	}
+	for _, db := range t.databases() {
+		r, err := t.newRun(ctx, db.server, false, 0, settings{})
+		if err != nil {
+			return nil, err
+		}
+		defer r.close()
+		if err := r.startWorkers(1); err != nil {
+			return nil, err
+		}
+		if err := r.db.inTransactions(ctx, r.path, r.box, n); err != nil {
+			return nil, err
+		}
+		if err := r.done(ctx); err != nil {
+			return nil, err
+		}
+		told, err := r.service.ask("report")
+		if err != nil {
+			return nil, err
+		}
+		wrong := 0
+		for i := range n {
+			wrong += btoi(told.Carried[keyOf(i)] != 1-i%2)
+		}
+		found, err := r.truth(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row{What: fmt.Sprintf("%d commits among %d rollbacks, %s", n/2, n/2, db.name),
+			Must:     fmt.Sprintf("%d entries, each sent once, nothing else", n/2),
+			Measured: fmt.Sprintf("%d entries, %d sent, %d wrong", found.sum, told.Total, wrong+found.wrong+found.twice),
+			OK:       found.sum == n/2 && told.Total == n/2 && wrong+found.wrong+found.twice == 0})
+	}
+	return rows, nil
+}
+
+// afterKill measures what becomes of the entries when one of two processes is killed.
+func (t *torture) afterKill(ctx context.Context) (rows []row, err error) {
+	for _, db := range t.databases() {
+		r, err := t.newRun(ctx, db.server, false, t.entries/4, settings{Delay: 20 * time.Millisecond})
+		if err != nil {
+			return nil, err
+		}
+		defer r.close()
+		r.flags.FailDials = 0
+		if err := r.startWorkers(1); err != nil {
+			return nil, err
+		}
+		if err := r.at(ctx, 0.3); err != nil {
+			return nil, err
+		}
+		before, err := r.service.ask("total")
+		if err != nil {
+			return nil, err
+		}
+		r.workers[0].kill()
+		killed := time.Now()
+		w, err := startWorker(r.flags)
+		if err != nil {
+			return nil, err
+		}
+		r.workers = []*process{w}
+		if err := until(ctx, time.Minute, "flow", func() (bool, error) {
+			now, err := r.service.ask("total")
+			return err == nil && now.Total > before.Total+r.flags.Slots, err
+		}); err != nil {
+			return nil, err
+		}
+		flows := time.Since(killed)
+		claimed := 0
+		if err := until(ctx, 2*time.Minute, "the rest", func() (bool, error) {
+			counts, err := r.box.Counts(ctx)
+			claimed = counts.Sending + counts.Unclear
+			return err == nil && counts.Pending == 0, err
+		}); err != nil {
+			return nil, err
+		}
+		if err := r.done(ctx); err != nil {
+			return nil, err
+		}
+		listed := time.Since(killed)
+		counts, err := r.box.Counts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		limit := t.lease() + 10*time.Second
+		rows = append(rows,
+			row{What: "after kill -9, the rest flows on, " + db.name, Must: "within 2 s",
+				Measured: fmt.Sprintf("%.1f s, with the start of a process", flows.Seconds()), OK: t.quick || flows <= 2*time.Second},
+			row{What: "after kill -9, what is unclear is listed, " + db.name, Must: fmt.Sprintf("within the lease and 10 s: %s", limit),
+				Measured: fmt.Sprintf("%.0f s, %d entries (%d were claimed)", listed.Seconds(), counts.Unclear, claimed), OK: listed <= limit})
+	}
+	return rows, nil
+}
+
+// outages lets the service fail for 5 s with many entries pending.
+func (t *torture) outages(ctx context.Context) (rows []row, err error) {
+	pending, outage := 100_000, 5*time.Second
+	if t.quick {
+		pending = 1000
+	}
+	for _, down := range []bool{false, true} {
+		r, err := t.newRun(ctx, "", false, pending, settings{Delay: 2 * time.Millisecond})
+		if err != nil {
+			return nil, err
+		}
+		defer r.close()
+		r.flags.FailDials = 0
+		what, failure := "key rotated", settings{Status: http.StatusUnauthorized}
+		if down {
+			what, failure = "service down", settings{Down: true}
+		}
+		if err := r.startWorkers(1); err != nil {
+			return nil, err
+		}
+		if err := r.at(ctx, 0.1); err != nil {
+			return nil, err
+		}
+		if err := r.service.set(failure); err != nil {
+			return nil, err
+		}
+		time.Sleep(outage / 10) // in which the gate has closed
+		first, err := r.service.ask("total")
+		if err != nil {
+			return nil, err
+		}
+		time.Sleep(outage * 9 / 10)
+		last, err := r.service.ask("total")
+		if err != nil {
+			return nil, err
+		}
+		requests := last.Requests - first.Requests
+		counts, err := r.box.Counts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.service.set(settings{}); err != nil {
+			return nil, err
+		}
+		if err := until(ctx, time.Minute, "flow after the outage", func() (bool, error) {
+			now, err := r.service.ask("total")
+			return err == nil && now.Total > last.Total+r.flags.Slots, err
+		}); err != nil {
+			return nil, err
+		}
+		rows = append(rows, row{What: fmt.Sprintf("%s for 5 s, %d pending", what, counts.Pending),
+			Must:     "rejected 0, unclear 0, at most 20 requests while the gate is closed, flows on",
+			Measured: fmt.Sprintf("rejected %d, unclear %d, %d requests", counts.Rejected, counts.Unclear, requests),
+			OK:       counts.Rejected == 0 && counts.Unclear == 0 && requests <= 20 && (t.quick || counts.Pending > pending/2)})
+	}
+	return rows, nil
+}
+
+// aMillion measures the size of things.
+func (t *torture) aMillion(ctx context.Context) ([]row, error) {
+	path := newFile(t.dir)
+	flags := workerFlags{Database: path, Slots: 64, SendTimeout: 25 * time.Second, Enqueue: t.million}
+	enqueued, err := runWorker(flags)
+	if err != nil {
+		return nil, err
+	}
+	flags.Enqueue, flags.UntilEmpty = 0, true
+	delivered, err := runWorker(flags)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.Remove(path) }()
+	const mb = 1 << 20
+	rss := max(enqueued.RSS, delivered.RSS)
+	return []row{
+		t.judged(fmt.Sprintf("%d entries on SQLite: enqueue", t.million), "≤ 20 s", fmt.Sprintf("%.1f s", enqueued.Seconds), enqueued.Seconds <= 20),
+		t.judged("… file after delivery", "≤ 400 MB", fmt.Sprintf("%d MB", info.Size()/mb), info.Size() <= 400*mb),
+		t.judged("… resident memory", "≤ 64 MB", fmt.Sprintf("%d MB", rss/mb), rss <= 64*mb),
+		t.judged("… delivery, with a send that costs nothing", "≥ 15000/s", fmt.Sprintf("%.0f/s", delivered.rate()), delivered.rate() >= 15000),
+	}, nil
+}
+
+func (m measured) rate() float64 { return float64(m.Count) / m.Seconds }
+
+func runWorker(f workerFlags) (measured, error) {
+	w, err := startWorker(f)
+	if err != nil {
+		return measured{}, err
+	}
+	defer w.kill()
+	return w.measured()
+}
+
+// rates measures deliveries with a send that costs nothing.
+func (t *torture) rates(ctx context.Context) (rows []row, err error) {
+	n := 60_000
+	if t.quick {
+		n = 2000
+	}
+	for _, kind := range []struct {
+		name, server string
+		river        bool
+		least        float64
+	}{{"SQLite", "", false, 15000}, {"Postgres", t.server, false, 10000}, {"River", t.server, true, 8000}} {
+		var found []float64
+		for range 3 {
+			r, err := t.newRun(ctx, kind.server, kind.river, n, settings{})
+			if err != nil {
+				return nil, err
+			}
+			m, err := runWorker(workerFlags{Database: r.path, Slots: 64, SendTimeout: 25 * time.Second, River: kind.river, UntilEmpty: true})
+			r.close()
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, m.rate())
+		}
+		slices.Sort(found)
+		rows = append(rows, t.judged("deliveries a second with a send that costs nothing, "+kind.name, fmt.Sprintf("≥ %.0f", kind.least),
+			fmt.Sprintf("%.0f (median of %.0f)", found[1], found), found[1] >= kind.least))
+	}
+	return rows, nil
+}
+
+// againstSDK compares the outbox with the SDK alone, in turn.
+func (t *torture) againstSDK(ctx context.Context) (rows []row, err error) {
+	length := 4 * time.Second
+	if t.quick {
+		length = 300 * time.Millisecond
+	}
+	for _, slots := range []int{64, 256} {
+		for _, db := range t.databases() {
+			least := map[int]map[string]float64{64: {"SQLite": 0.85, "Postgres": 0.85}, 256: {"SQLite": 0.70, "Postgres": 0.50}}[slots][db.name]
+			var ratios []float64
+			for range 3 {
+				ratio, err := t.ratioToSDK(ctx, db.server, slots, length)
+				if err != nil {
+					return nil, err
+				}
+				ratios = append(ratios, ratio)
+			}
+			slices.Sort(ratios)
+			rows = append(rows, t.judged(fmt.Sprintf("through the SDK, 20 ms server, %d in flight, %s", slots, db.name),
+				fmt.Sprintf("≥ %.2f of the SDK alone", least), fmt.Sprintf("%.2f (median of %.2f)", ratios[1], ratios), ratios[1] >= least))
+		}
+	}
+	return rows, nil
+}
+
+func (t *torture) ratioToSDK(ctx context.Context, server string, slots int, length time.Duration) (float64, error) {
+	n := int(float64(slots) / 0.02 * length.Seconds())
+	r, err := t.newRun(ctx, server, false, n, settings{Delay: 20 * time.Millisecond})
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	alone, err := runWorker(workerFlags{Service: r.service.url, Slots: slots, SDK: length})
+	if err != nil {
+		return 0, err
+	}
+	through, err := runWorker(workerFlags{Database: r.path, Service: r.service.url, Slots: slots, SendTimeout: 25 * time.Second, UntilEmpty: true})
+	if err != nil {
+		return 0, err
+	}
+	return through.rate() / alone.rate(), nil
+}
+
+// scaling measures several processes on Postgres.
+func (t *torture) scaling(ctx context.Context) ([]row, error) {
+	window := 5 * time.Second
+	if t.quick {
+		window = 500 * time.Millisecond
+	}
+	rate := make(map[int]float64)
+	for _, processes := range []int{1, 2, 4} {
+		n := int(float64(processes) * 64 / 0.02 * (window.Seconds() + 3))
+		r, err := t.newRun(ctx, t.server, false, n, settings{})
+		if err != nil {
+			return nil, err
+		}
+		defer r.close()
+		r.flags = workerFlags{Database: r.path, SendDelay: 20 * time.Millisecond, Slots: 64, SendTimeout: 25 * time.Second}
+		if err := r.startWorkers(processes); err != nil {
+			return nil, err
+		}
+		time.Sleep(time.Second)
+		before, err := r.box.Counts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		time.Sleep(window)
+		after, err := r.box.Counts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rate[processes] = float64(after.Accepted-before.Accepted) / time.Since(start).Seconds()
+		for _, w := range r.workers {
+			w.kill()
+		}
+		r.workers = nil
+	}
+	two, four := rate[2]/rate[1], rate[4]/rate[1]
+	return []row{
+		t.judged("Postgres, sends of 20 ms, 64 slots each: 2 processes against 1", "≥ 1.6", fmt.Sprintf("%.2f (%.0f/s against %.0f/s)", two, rate[2], rate[1]), two >= 1.6),
+		t.judged("… 4 processes against 1", "≥ 2.4", fmt.Sprintf("%.2f (%.0f/s)", four, rate[4]), four >= 2.4),
+	}, nil
+}
+
+// latencies measures the time from an enqueue to the arrival of its request, at rest.
+func (t *torture) latencies(ctx context.Context) (rows []row, err error) {
+	n := 200
+	if t.quick {
+		n = 20
+	}
+	for i, db := range t.databases() {
+		r, err := t.newRun(ctx, db.server, false, 0, settings{})
+		if err != nil {
+			return nil, err
+		}
+		defer r.close()
+		r.flags.FailDials = 0
+		if err := r.startWorkers(1); err != nil {
+			return nil, err
+		}
+		enqueued := make(map[string]time.Time)
+		for i := range n {
+			time.Sleep(50*time.Millisecond + time.Duration(i%7)*7*time.Millisecond)
+			key := keyOf(i)
+			enqueued[key] = time.Now()
+			if _, err := r.box.Enqueue(ctx, key, request(key)); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.done(ctx); err != nil {
+			return nil, err
+		}
+		told, err := r.service.ask("report")
+		if err != nil {
+			return nil, err
+		}
+		var waits []time.Duration
+		for key, at := range told.Arrived {
+			waits = append(waits, at.Sub(enqueued[key]))
+		}
+		slices.Sort(waits)
+		p50, p99 := waits[len(waits)/2], waits[len(waits)*99/100]
+		limit := []time.Duration{80 * time.Millisecond, 25 * time.Millisecond}[i]
+		rows = append(rows, t.judged("enqueue to send at rest, p99, "+db.name, "≤ "+limit.String(),
+			fmt.Sprintf("%s (p50 %s)", p99.Round(100*time.Microsecond), p50.Round(100*time.Microsecond)), p99 <= limit))
+	}
+	return rows, nil
+}

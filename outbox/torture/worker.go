@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/outboxriver"
+)
+
+// workerFlags configure the process of a worker.
+type workerFlags struct {
+	Database    string        // the path of a SQLite file, or the URL of Postgres
+	Service     string        // the URL of the service; "" sends nowhere
+	SendDelay   time.Duration // of a send that goes nowhere
+	FailDials   float64       // the part of the connections that fail
+	Slots       int
+	SendTimeout time.Duration
+	River       bool          // deliver by jobs of River instead of Run
+	Enqueue     int           // add so many entries instead of delivering
+	UntilEmpty  bool          // end when nothing is pending
+	SDK         time.Duration // send without an outbox, for so long, and print the rate
+}
+
+func (f *workerFlags) args() []string {
+	encoded, err := json.Marshal(f)
+	if err != nil {
+		panic(err)
+	}
+	return []string{"worker", string(encoded)}
+}
+
+// measured is what a worker prints when it ends.
+type measured struct {
+	Seconds float64
+	Count   int
+	RSS     int64 // the largest, in bytes
+}
+
+// work is the main function of the process of a worker. It prints "ready" when it is, and
+// what it measured when it is done.
+func work(args []string) error {
+	var f workerFlags
+	if len(args) != 1 || json.Unmarshal([]byte(args[0]), &f) != nil {
+		return flag.ErrHelp
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	client, err := f.client()
+	if err != nil {
+		return err
+	}
+	if f.SDK > 0 {
+		fmt.Println("ready")
+		return f.sdkAlone(ctx, client)
+	}
+	db, err := openDatabase(ctx, f.Database)
+	if err != nil {
+		return err
+	}
+	defer db.close()
+	o, err := db.outbox(client, outbox.InFlight(f.Slots), outbox.SendTimeout(f.SendTimeout),
+		outbox.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	start := time.Now()
+	switch {
+	case f.Enqueue > 0:
+		if _, _, err := o.EnqueueAll(ctx, items(f.Enqueue)); err != nil {
+			return err
+		}
+		return printMeasured(start, f.Enqueue)
+	case f.UntilEmpty:
+		return f.untilEmpty(ctx, o, db, start)
+	case f.River:
+		return db.runRiver(ctx, o.(*outbox.Outbox[pgx.Tx]), f.Slots)
+	}
+	return o.Run(ctx)
+}
+
+// client returns a client for the service, or one that sends nowhere.
+func (f *workerFlags) client() (*messaging.Client, error) {
+	if f.Service == "" {
+		return messaging.NewClient("https://nowhere.test", "key", messaging.WithHTTPClient(&http.Client{Transport: nowhere(f.SendDelay)}))
+	}
+	if f.FailDials == 0 {
+		return messaging.NewClient(f.Service, "key")
+	}
+	transport := messaging.NewTransport()
+	dial := (&net.Dialer{}).DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if rand.Float64() < f.FailDials {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+		}
+		return dial(ctx, network, address)
+	}
+	return messaging.NewClient(f.Service, "key", messaging.WithHTTPClient(&http.Client{Transport: transport}))
+}
+
+// nowhere accepts every request after a delay.
+type nowhere time.Duration
+
+func (n nowhere) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	if n > 0 {
+		time.Sleep(time.Duration(n))
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r,
+		Body: io.NopCloser(strings.NewReader(`{"success":true,"data":true}`))}, nil
+}
+
+// sdkAlone sends as fast as it can with as many goroutines as there would be slots.
+func (f *workerFlags) sdkAlone(ctx context.Context, client *messaging.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, f.SDK)
+	defer cancel()
+	start := time.Now()
+	var sent atomic.Int64
+	var group sync.WaitGroup
+	for range f.Slots {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := client.Send(context.Background(), request(keyOf(int(sent.Load()))), messaging.WithoutRetries()); err == nil {
+					sent.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return printMeasured(start, int(sent.Load()))
+}
+
+// untilEmpty delivers what is pending, and prints how long that took.
+func (f *workerFlags) untilEmpty(ctx context.Context, o box, db *database, start time.Time) error {
+	before, err := o.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		if f.River {
+			ended <- db.runRiver(ctx, o.(*outbox.Outbox[pgx.Tx]), f.Slots)
+			return
+		}
+		ended <- o.Run(ctx)
+	}()
+	for {
+		select {
+		case err := <-ended:
+			return errors.Join(errors.New("ended with entries pending"), err)
+		case <-time.After(20 * time.Millisecond):
+		}
+		if _, pending, err := db.ledger.NextDue(ctx); err != nil || pending {
+			continue
+		}
+		if counts, err := o.Counts(ctx); err == nil && counts.Pending+counts.Sending == 0 {
+			break
+		}
+	}
+	elapsed := start.Add(time.Since(start))
+	_ = printMeasured(time.Now().Add(-elapsed.Sub(start)), before.Pending)
+	cancel()
+	return <-ended
+}
+
+func printMeasured(start time.Time, count int) error {
+	return json.NewEncoder(os.Stdout).Encode(measured{Seconds: time.Since(start).Seconds(), Count: count, RSS: largestRSS()})
+}
+
+// largestRSS returns the largest resident memory of this process, 0 where the system does
+// not tell.
+func largestRSS() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	var kilobytes int64
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			_, _ = fmt.Sscan(value, &kilobytes)
+		}
+	}
+	return kilobytes << 10
+}
+
+// runRiver works River's queue until ctx ends.
+func (db *database) runRiver(ctx context.Context, o *outbox.Outbox[pgx.Tx], slots int) error {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, outboxriver.Worker(o))
+	client, err := river.NewClient(riverpgxv5.New(db.pool), &river.Config{
+		Workers: workers,
+		Queues: map[string]river.QueueConfig{outboxriver.Queue: {
+			MaxWorkers: max(4, slots*3/outboxriver.PermitSize), FetchCooldown: 5 * time.Millisecond, FetchPollInterval: 100 * time.Millisecond}},
+		RescueStuckJobsAfter: 3 * time.Minute,
+		Logger:               slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return client.Stop(context.WithoutCancel(ctx))
+}
+
+func keyOf(i int) string { return fmt.Sprintf("order-%07d", i) }
+
+func request(key string) *messaging.Prepared {
+	p, err := messaging.EventTriggerParams{EventID: "0197c7f5-order-shipped", Email: "ada@example.com", Values: map[string]any{"key": key,
+		"carrier": "post", "shipped_at": time.Unix(1_800_000_000, 0)}}.Prepare()
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func items(n int) iter.Seq2[outbox.Item, error] {
+	return func(yield func(outbox.Item, error) bool) {
+		for i := range n {
+			if key := keyOf(i); !yield(outbox.Item{Key: key, Prepared: request(key)}, nil) {
+				return
+			}
+		}
+	}
+}
