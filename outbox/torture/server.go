@@ -23,9 +23,6 @@ type server struct {
 	lost     int
 	requests int
 	settings settings
-
-	address string       // of the service
-	running *http.Server // nil while it is down
 }
 
 // settings are how the service behaves.
@@ -36,8 +33,6 @@ type settings struct {
 	Delay time.Duration
 	// Status, if it is not 0, is the response to every request.
 	Status int
-	// Down makes it refuse connections.
-	Down bool
 }
 
 // report is what the service tells about itself.
@@ -54,8 +49,9 @@ type report struct {
 func serve() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s := &server{address: "127.0.0.1:0", carried: make(map[string]int), arrived: make(map[string]time.Time)}
-	if err := s.up(); err != nil {
+	s := &server{carried: make(map[string]int), arrived: make(map[string]time.Time)}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		return err
 	}
 	control, err := net.Listen("tcp", "127.0.0.1:0")
@@ -67,26 +63,17 @@ func serve() error {
 	mux.HandleFunc("GET /report", s.report)
 	mux.HandleFunc("GET /total", s.total)
 	controller := &http.Server{Handler: mux}
-	fmt.Printf("http://%s http://%s\n", control.Addr(), s.address)
+	trigger := http.NewServeMux()
+	trigger.HandleFunc("POST /v1/events/trigger", s.trigger)
+	service := &http.Server{Handler: trigger}
+	fmt.Printf("http://%s http://%s\n", control.Addr(), listener.Addr())
+	go func() { _ = service.Serve(listener) }()
 	go func() {
 		<-ctx.Done()
 		_ = controller.Close()
+		_ = service.Close()
 	}()
 	_ = controller.Serve(control)
-	return nil
-}
-
-// up makes the service accept connections.
-func (s *server) up() error {
-	listener, err := net.Listen("tcp", s.address)
-	if err != nil {
-		return err
-	}
-	s.address = listener.Addr().String()
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/events/trigger", s.trigger)
-	s.running = &http.Server{Handler: mux}
-	go func() { _ = s.running.Serve(listener) }()
 	return nil
 }
 
@@ -140,7 +127,7 @@ func (s *server) trigger(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// change changes the settings. A service that goes down completes its requests.
+// change changes the settings.
 func (s *server) change(w http.ResponseWriter, r *http.Request) {
 	var settings settings
 	if err := json.NewDecoder(r.Body).Decode(&settings); err != nil {
@@ -148,19 +135,8 @@ func (s *server) change(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
-	before := s.settings
+	defer s.mu.Unlock()
 	s.settings = settings
-	s.mu.Unlock()
-	var err error
-	switch {
-	case settings.Down && !before.Down:
-		err = s.running.Shutdown(r.Context())
-	case !settings.Down && before.Down:
-		err = s.up()
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-	}
 }
 
 func (s *server) report(w http.ResponseWriter, _ *http.Request) {

@@ -35,6 +35,7 @@ type workerFlags struct {
 	Service     string        // the URL of the service; "" sends nowhere
 	SendDelay   time.Duration // of a send that goes nowhere
 	FailDials   float64       // the part of the connections that fail
+	DownFile    string        // while this file exists, all do, and each writes a byte to it
 	Slots       int
 	SendTimeout time.Duration
 	River       bool          // deliver by jobs of River instead of Run
@@ -106,18 +107,30 @@ func (f *workerFlags) client() (*messaging.Client, error) {
 	if f.Service == "" {
 		return messaging.NewClient("https://nowhere.test", "key", messaging.WithHTTPClient(&http.Client{Transport: nowhere(f.SendDelay)}))
 	}
-	if f.FailDials == 0 {
+	if f.FailDials == 0 && f.DownFile == "" {
 		return messaging.NewClient(f.Service, "key")
 	}
 	transport := messaging.NewTransport()
+	transport.DisableKeepAlives = f.DownFile != "" // so that each request needs a connection
 	dial := (&net.Dialer{}).DialContext
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if rand.Float64() < f.FailDials {
+		if rand.Float64() < f.FailDials || f.isDown() {
 			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 		}
 		return dial(ctx, network, address)
 	}
 	return messaging.NewClient(f.Service, "key", messaging.WithHTTPClient(&http.Client{Transport: transport}))
+}
+
+// isDown reports whether the service is out of reach.
+func (f *workerFlags) isDown() bool {
+	file, err := os.OpenFile(f.DownFile, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return false
+	}
+	_, _ = file.Write([]byte{'.'})
+	_ = file.Close()
+	return true
 }
 
 // nowhere accepts every request after a delay.

@@ -1,0 +1,252 @@
+// Shop is an example of a program with an outbox. It writes orders and what to tell the
+// customers in one transaction, is killed while it tells one of them, starts again, and
+// tells each customer once.
+//
+// By default it uses a SQLite file in a temporary folder; with -database a Postgres server.
+// The service is the in-memory one. It takes about 20 seconds, since the outbox gives the
+// process that was killed that long to report what it did.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/outbox"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var err error
+	if encoded, ok := os.LookupEnv(workerVariable); ok {
+		err = work(ctx, encoded)
+	} else {
+		database := flag.String("database", "", "URL of a Postgres server; default: a SQLite file")
+		flag.Parse()
+		err = tell(ctx, os.Stdout, *database)
+	}
+	if err != nil {
+		stop()
+		fmt.Fprintln(os.Stderr, "shop:", err)
+		os.Exit(1)
+	}
+}
+
+// workerVariable makes this program the process that delivers.
+const workerVariable = "SHOP_WORKER"
+
+// worker is what that process is told.
+type worker struct{ Database, URL, APIKey, Event string }
+
+// work delivers until it is killed.
+func work(ctx context.Context, encoded string) error {
+	var w worker
+	if err := json.Unmarshal([]byte(encoded), &w); err != nil {
+		return err
+	}
+	client, err := messaging.NewClient(w.URL, w.APIKey)
+	if err != nil {
+		return err
+	}
+	shop, err := openShop(ctx, w.Database, client, w.Event, outbox.SendTimeout(time.Second))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = shop.Close() }()
+	return shop.outbox.Run(ctx)
+}
+
+// tell runs the example.
+func tell(ctx context.Context, out io.Writer, database string) error {
+	printf := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
+	if database == "" {
+		dir, err := os.MkdirTemp("", "shop-")
+		if err != nil {
+			return err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		database = filepath.Join(dir, "shop.db")
+	}
+	service, err := messagingtest.Start()
+	if err != nil {
+		return err
+	}
+	defer service.Close()
+	event, err := service.Client().Events.Create(ctx, messaging.EventCreateParams{
+		Name:        "order shipped",
+		Description: "An order has left the warehouse",
+		Parameters:  []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText, Required: true}},
+	})
+	if err != nil {
+		return err
+	}
+	shop, err := openShop(ctx, database, service.Client(), event.ID)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = shop.Close() }()
+
+	day := time.Now().Format("20060102-150405")
+	orders := []Order{{day + "-1", "ada@example.com"}, {day + "-2", "grace@example.com"}, {day + "-3", "edsger@example.com"}}
+	printf("Shipping %d orders. Each is written in one transaction with what to tell the customer.", len(orders))
+	for _, order := range orders {
+		if err := shop.Ship(ctx, order); err != nil {
+			return err
+		}
+	}
+	if err := shop.Ship(ctx, Order{orders[0].Number, "ada@example.net"}); !errors.Is(err, outbox.ErrKeyConflict) {
+		return fmt.Errorf("the first order again: %w", err)
+	}
+	printf("Shipping the first again, to another address: refused, and its transaction rolled back.")
+
+	w := worker{database, service.URL(), service.APIKey(), event.ID}
+	printf("\nStarting a process that delivers. The service is slow, and the process is killed while it waits.")
+	service.FailNext(1, messagingtest.Slow(700*time.Millisecond))
+	first, err := startWorker(w)
+	if err != nil {
+		return err
+	}
+	if err := waitFor(ctx, func() (bool, error) { return len(service.Requests()) > 1, nil }); err != nil {
+		return err
+	}
+	if err := first.Process.Kill(); err != nil {
+		return err
+	}
+	_ = first.Wait() // says that it was killed
+	if err := printStates(ctx, printf, shop, orders); err != nil {
+		return err
+	}
+
+	printf("\nStarting it again. It sends the rest now, and nothing that may have been sent.")
+	printf("The killed process had 16 s to report. What it did not report becomes unclear then.")
+	second, err := startWorker(w)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = second.Process.Signal(os.Interrupt)
+		_ = second.Wait()
+	}()
+	if err := waitFor(ctx, func() (bool, error) {
+		counts, err := shop.outbox.Counts(ctx)
+		return counts.Pending+counts.Sending == 0, err
+	}); err != nil {
+		return err
+	}
+	if err := printStates(ctx, printf, shop, orders); err != nil {
+		return err
+	}
+	if err := decide(ctx, printf, shop, service); err != nil {
+		return err
+	}
+	printf("\nThe customers were told:")
+	for _, order := range orders {
+		printf("  %-20s %d time", order.Email, told(service, order))
+	}
+	return nil
+}
+
+// decide finds out about unclear entries as a person would, by a look at the service.
+func decide(ctx context.Context, printf func(string, ...any), shop *Shop, service *messagingtest.Server) error {
+	for entry, err := range shop.outbox.List(ctx, outbox.ListParams{State: outbox.Unclear}) {
+		if err != nil {
+			return err
+		}
+		p, err := shop.outbox.Prepared(ctx, entry.Key)
+		if err != nil {
+			return err
+		}
+		carriedOut := false
+		for _, trigger := range service.Triggers() {
+			carriedOut = carriedOut || trigger.Email == p.Recipients().Emails[0]
+		}
+		if carriedOut {
+			printf("\n%s is unclear, and the service has carried it out: dismissing it.", entry.Key)
+			_, err = shop.outbox.Dismiss(ctx, entry.Key)
+		} else {
+			printf("\n%s is unclear, and the service has not carried it out: sending it.", entry.Key)
+			err = resend(ctx, shop, entry.Key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resend sends an unclear entry again, as soon as its process can't be alive any more.
+func resend(ctx context.Context, shop *Shop, key string) error {
+	if err := waitFor(ctx, func() (bool, error) {
+		n, err := shop.outbox.Resend(ctx, key)
+		return n == 1, err
+	}); err != nil {
+		return err
+	}
+	return waitFor(ctx, func() (bool, error) {
+		entry, err := shop.outbox.Get(ctx, key)
+		return entry.State == outbox.Accepted, err
+	})
+}
+
+func printStates(ctx context.Context, printf func(string, ...any), shop *Shop, orders []Order) error {
+	for _, order := range orders {
+		entry, err := shop.outbox.Get(ctx, keyOf(order))
+		if err != nil {
+			return err
+		}
+		printf("  %-30s %s", entry.Key, entry.State)
+	}
+	return nil
+}
+
+// told returns how often the service told a customer.
+func told(service *messagingtest.Server, order Order) (n int) {
+	for _, trigger := range service.Triggers() {
+		if trigger.Email == order.Email && trigger.Values["order"] == order.Number {
+			n++
+		}
+	}
+	return n
+}
+
+func startWorker(w worker) (*exec.Cmd, error) {
+	encoded, err := json.Marshal(w)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), workerVariable+"="+string(encoded))
+	cmd.Stderr = os.Stderr
+	return cmd, cmd.Start()
+}
+
+// waitFor polls a condition.
+func waitFor(ctx context.Context, condition func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for {
+		if ok, err := condition(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
