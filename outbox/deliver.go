@@ -23,7 +23,7 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 	if ctx.Err() != nil {
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))
 	}
-	d := &delivery[Tx]{Outbox: o}
+	d := &delivery[Tx]{Outbox: o, settled: make(map[string]ledger.State)}
 	var endWatching func() bool
 	d.stop, endWatching = stopOf(ctx)
 	defer endWatching()
@@ -49,6 +49,7 @@ type delivery[Tx any] struct {
 	sends sync.WaitGroup
 
 	mu        sync.Mutex
+	settled   map[string]ledger.State // of what this call has sent
 	unsettled int
 	err       error
 }
@@ -75,7 +76,7 @@ func (d *delivery[Tx]) run(ctx context.Context, keys []string) error {
 		for _, entry := range c.entries {
 			d.sends.Go(func() {
 				defer d.slots.release(1)
-				d.send1(ctx, c, entry)
+				d.sendOne(ctx, c, entry)
 			})
 		}
 		if c.probe {
@@ -85,12 +86,16 @@ func (d *delivery[Tx]) run(ctx context.Context, keys []string) error {
 	return nil
 }
 
-func (d *delivery[Tx]) send1(ctx context.Context, c claimed, entry ledger.Claimed) {
-	if _, err := d.deliverOne(ctx, c, entry, d.stop); err != nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
+func (d *delivery[Tx]) sendOne(ctx context.Context, c claimed, entry ledger.Claimed) {
+	state, applied, err := d.deliverOne(ctx, c, entry, d.stop)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err != nil:
 		d.unsettled++
 		d.err = err
+	case applied && state != ledger.Pending:
+		d.settled[entry.Key] = state
 	}
 }
 
@@ -116,11 +121,19 @@ func (d *delivery[Tx]) claimKeys(ctx context.Context, keys []string, probe bool)
 	return c, permits, err
 }
 
-// result says what became of the keys.
+// result says what became of the keys. It asks the database about those that this call
+// has not settled.
 func (d *delivery[Tx]) result(ctx context.Context, keys []string) (Delivered, error) {
 	var result Delivered
-	ctx = context.WithoutCancel(ctx)
-	for batch := range slices.Chunk(keys, keyBatch) {
+	var others []string
+	for _, key := range keys {
+		if state, ok := d.settled[key]; ok {
+			result.add(key, ledger.Entry{State: state}, true)
+			continue
+		}
+		others = append(others, key)
+	}
+	for batch := range slices.Chunk(others, keyBatch) {
 		found, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) { return d.ledger.Find(ctx, batch) })
 		if err != nil {
 			return Delivered{}, fmt.Errorf("outbox: deliver: %w", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -257,6 +258,9 @@ func (s slots) acquire(ctx context.Context, n int) int {
 	case <-ctx.Done():
 		return 0
 	}
+	// Slots become free together, when a transaction has recorded outcomes. The others of
+	// the same transaction come first, so that one claim takes all of them.
+	runtime.Gosched()
 	for taken := 1; ; taken++ {
 		if taken == n {
 			return n

@@ -84,7 +84,7 @@ func (r *runner[Tx]) step(ctx context.Context) {
 		for _, entry := range c.entries {
 			r.sends.Go(func() {
 				defer r.slots.release(1)
-				if _, err := r.deliverOne(ctx, c, entry, r.stop); err != nil {
+				if _, _, err := r.deliverOne(ctx, c, entry, r.stop); err != nil {
 					r.addUnsettled(err)
 				}
 			})

@@ -54,8 +54,9 @@ func expired(deadline, now time.Time) bool {
 	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
 }
 
-// deliverOne sends one claimed entry and records the outcome. ctx gives values alone.
-func (o *Outbox[Tx]) deliverOne(ctx context.Context, c claimed, entry ledger.Claimed, stop *stop) (outcome, error) {
+// deliverOne sends one claimed entry and records the outcome. ctx gives values alone. It
+// returns the state of the entry, and false if somebody else has changed it meanwhile.
+func (o *Outbox[Tx]) deliverOne(ctx context.Context, c claimed, entry ledger.Claimed, stop *stop) (ledger.State, bool, error) {
 	ctx = context.WithoutCancel(ctx)
 	started := time.Now()
 	result := o.send(ctx, c, entry, stop)
@@ -72,7 +73,7 @@ func (o *Outbox[Tx]) deliverOne(ctx context.Context, c claimed, entry ledger.Cla
 			Attempts: entry.Attempts, Delivery: result.delivery, Error: result.text,
 			EnqueuedAt: entry.EnqueuedAt, NotBefore: entry.NotBefore, SettledAt: at})
 	}
-	return result, err
+	return result.state, applied, err
 }
 
 // send sends one claimed entry, once.
