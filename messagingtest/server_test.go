@@ -62,6 +62,9 @@ func TestServerRefusesInvalidOptions(t *testing.T) {
 		"an unknown identifier": messagingtest.WithIdentifier("phone_no"),
 		"an empty identifier":   messagingtest.WithIdentifier(""),
 		"a nil option":          nil,
+		"a nil observer":        messagingtest.WithObserver(nil),
+		"a nil listener":        messagingtest.WithListener(nil),
+		"a negative history":    messagingtest.WithHistory(-1),
 	}
 	for name, option := range tests {
 		t.Run(name, func(t *testing.T) {
