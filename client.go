@@ -44,6 +44,9 @@ type core struct {
 	retry        RetryPolicy
 	limiter      Limiter
 	logger       *slog.Logger
+	guards       []func(context.Context, *Prepared) error
+	hooks        []Hooks
+	endpoint     endpoint
 	timeout      time.Duration
 	maxBytes     int64
 	perRequest   requestSettings
@@ -82,8 +85,9 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 
 // Request is an operation of the service that this package does not model.
 type Request struct {
-	// Op is what errors and logs call the operation. Default: the method and
-	// "request".
+	// Op is what errors and logs call the operation. It also names spans and metrics,
+	// so it must be a constant, without an id or anything else that differs from call
+	// to call. Default: the method and "request".
 	Op string
 	// Method is the HTTP method. Every method but GET and HEAD is a send, and is
 	// retried only if the service certainly did nothing.
@@ -118,20 +122,18 @@ type Response struct {
 // Do sends a request that this package does not model. Errors, [Delivery] and retries
 // are those of the other methods. Any method but GET and HEAD is a send.
 func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*Response, error) {
-	op := req.operation()
-	var problems problems
-	req.validate(&problems)
-	if err := problems.err(op.name); err != nil {
-		return nil, err
-	}
-	request := call{operation: op, query: req.Query.Encode()}
+	request := call{operation: req.operation(), query: req.Query.Encode()}
 	if req.Body != nil {
 		request.params = anyBody{req.Body}
 	}
 	if req.Into != nil {
 		request.accept = req.fill
 	}
-	return c.core.call(ctx, request, opts)
+	x := c.core.newExchange(ctx, request, opts)
+	if req.validate(&x.problems); x.problems.none() {
+		x.body = request.encode(x.settings.withoutValidation, &x.problems)
+	}
+	return x.run()
 }
 
 func (r Request) operation() operation {

@@ -25,6 +25,15 @@ var (
 	// ErrCustomerNotFound is an empty result of [CustomersService.Get] or
 	// [CustomersService.GetByEmail]. It is ErrNotFound too, so test for it first.
 	ErrCustomerNotFound error = notFound("no such customer")
+	// ErrEventNotFound is the result of [EventsService.GetByName] where no event has the
+	// name. It is ErrNotFound too, so test for it first.
+	ErrEventNotFound error = notFound("no such event")
+	// ErrEventAmbiguous means that several events have the name that one was looked up
+	// by.
+	ErrEventAmbiguous = errors.New("several events have that name")
+	// ErrEventDiffers means that [EventsService.Ensure] found an event of that name with
+	// other parameters.
+	ErrEventDiffers = errors.New("the event is defined differently")
 	// ErrRateLimited means HTTP 429. [APIError.RetryAfter] says how long to wait.
 	ErrRateLimited = errors.New("rate limited")
 	// ErrServer means an HTTP status of 500 or above.
@@ -160,7 +169,7 @@ func DeliveryOf(err error) Delivery {
 // error. For a call with [WithRepeatableSend], an unknown delivery counts as
 // harmless.
 //
-// It is false for invalid arguments, 401, 403, 404, 422 and most other 4xx, a host
+// It is false for invalid arguments, the refusal of a guard, 401, 403, 404, 422 and most other 4xx, a host
 // that does not exist, a bad certificate, a proxy that refuses, a malformed API key, a
 // response that can't be read, a send whose transport returned an
 // unrecognized error, nil, and an error of another package. Of a [*PageError] it reports on the
@@ -224,6 +233,27 @@ func (e *ValidationError) Unwrap() error { return ErrValidation }
 
 // Delivery is always [DeliveryNotSent].
 func (e *ValidationError) Delivery() Delivery { return DeliveryNotSent }
+
+// GuardError is a send that a guard refused; see [WithGuard]. Nothing was sent.
+type GuardError struct {
+	// Op names the operation.
+	Op string
+	// Err is the error of the guard.
+	Err error
+}
+
+// Error quotes the error of the guard.
+func (e *GuardError) Error() string {
+	return oneLine(e.Op+": refused by a guard: "+fmt.Sprint(e.Err), "; nothing was sent")
+}
+
+// Unwrap returns Err.
+func (e *GuardError) Unwrap() error { return e.Err }
+
+// Delivery is always [DeliveryNotSent].
+func (e *GuardError) Delivery() Delivery { return DeliveryNotSent }
+
+func (e *GuardError) isRetryable() bool { return false }
 
 // APIError is a refusal by the service: any status but 2xx, redirects included, or
 // success false. [errors.Is] matches it with the sentinel of its status.

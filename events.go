@@ -17,7 +17,7 @@ var (
 	createEvent = operation{name: "create event", method: http.MethodPost, path: "/v1/events",
 		subject: "the event", done: "created"}
 	triggerEvent = operation{name: "trigger event", method: http.MethodPost, path: "/v1/events/trigger",
-		subject: "the event", done: "triggered"}
+		subject: "the event", done: "triggered", refusable: true}
 	listEvents = operation{name: "list events", method: http.MethodGet, path: "/v1/events"}
 )
 
@@ -44,7 +44,7 @@ func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ..
 //
 // API: POST /v1/events/trigger
 func (s *EventsService) Trigger(ctx context.Context, p EventTriggerParams, opts ...RequestOption) (*Response, error) {
-	return s.core.call(ctx, call{operation: triggerEvent, params: &p, refusable: true}, opts)
+	return s.core.call(ctx, call{operation: triggerEvent, params: &p}, opts)
 }
 
 // List returns one page of event definitions. [EventsService.All] ranges over all of them.

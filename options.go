@@ -125,6 +125,30 @@ func WithLogger(logger *slog.Logger) Option {
 	})
 }
 
+// WithGuard asks guard about every send, [Client.Do] included, when it is validated and
+// before anything is sent. Given several times, all of the guards are asked, in
+// order. The error of a guard ends the call as a [*GuardError]. A read is not asked
+// about. See [AllowOnly] and [MaxRecipients].
+func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
+	return clientOption(func(c *config, p *problems) {
+		if guard == nil {
+			p.add("WithGuard", "must not be nil")
+		}
+		c.guards = append(c.guards, guard)
+	})
+}
+
+// WithHooks observes calls with hooks. Given several times, all of them are called:
+// those for the start in order, and those for the end in reverse order.
+func WithHooks(hooks Hooks) Option {
+	return clientOption(func(c *config, p *problems) {
+		if hooks.none() {
+			p.add("WithHooks", "must have at least one function")
+		}
+		c.hooks = append(c.hooks, hooks)
+	})
+}
+
 // WithUserAgent puts product, such as "billing/1.4", before this package's own
 // name in the User-Agent header.
 func WithUserAgent(product string) Option {
@@ -176,15 +200,8 @@ func WithKeySource(source func(context.Context) (string, error)) Option {
 func WithHeader(key, value string) SharedOption {
 	return sharedOption(func(s *requestSettings, p *problems) {
 		key := textproto.CanonicalMIMEHeaderKey(key)
-		switch {
-		case key == "" || strings.ContainsFunc(key, isNotTokenRune):
-			p.add("WithHeader", "has a key that is not a header name")
-			return
-		case slices.Contains(reservedHeaders, key):
-			p.add("WithHeader", "can't set "+key)
-			return
-		case strings.ContainsFunc(value, unicode.IsControl):
-			p.add("WithHeader", "has a value with control characters for "+key)
+		if problem := headerProblem(key, value); problem != "" {
+			p.add("WithHeader", problem)
 			return
 		}
 		setEarlier := s.setHeaders
@@ -195,6 +212,19 @@ func WithHeader(key, value string) SharedOption {
 			header.Set(key, value)
 		}
 	})
+}
+
+// headerProblem says why a header can't be set, "" if it can. key is canonical.
+func headerProblem(key, value string) string {
+	switch {
+	case key == "" || strings.ContainsFunc(key, isNotTokenRune):
+		return "has a key that is not a header name"
+	case slices.Contains(reservedHeaders, key):
+		return "can't set " + key
+	case strings.ContainsFunc(value, unicode.IsControl):
+		return "has a value with control characters for " + key
+	}
+	return ""
 }
 
 // reservedHeaders can't be set by WithHeader. The idempotency keys are among them
@@ -225,6 +255,12 @@ func WithRepeatableSend() RequestOption {
 	return requestOption(func(s *requestSettings, _ *problems) { s.repeatableSend = true })
 }
 
+// WithoutRetries makes one attempt, whatever the [RetryPolicy]. Use it where something
+// else retries, such as a job queue. [Retryable] still says whether to.
+func WithoutRetries() RequestOption {
+	return requestOption(func(s *requestSettings, _ *problems) { s.withoutRetries = true })
+}
+
 // requestSettings holds the options of a call.
 type requestSettings struct {
 	// setHeaders is a closure because a header can be a secret, and fmt prints
@@ -233,6 +269,7 @@ type requestSettings struct {
 	withoutValidation bool
 	withoutReadAhead  bool
 	repeatableSend    bool
+	withoutRetries    bool
 }
 
 // with returns the settings changed by opts.
@@ -274,6 +311,7 @@ const (
 func (c *config) build(baseURL, apiKey string, p *problems) *core {
 	core := &c.core
 	core.baseURL = c.checkBaseURL(baseURL, p)
+	core.endpoint = newEndpoint(core.baseURL)
 	switch {
 	case core.key == nil:
 		if problem := keyProblem(apiKey); problem != "" {

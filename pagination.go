@@ -14,6 +14,9 @@ import (
 
 // Page is one page of a list.
 type Page[T any] struct {
+	// Cursor is the cursor of this page: "" for the first page of a list. Pass it
+	// back to read the page again.
+	Cursor   string
 	Items    []T
 	Meta     PageMeta
 	Response *Response
@@ -117,21 +120,44 @@ func checkFilter(p *problems, field string, values []string) {
 
 // list fetches one page.
 func list[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) (*Page[T], error) {
-	page, err := fetch[T, M](ctx, c, op, q, opts, nil)
-	if err != nil {
-		return nil, err
+	fetched := fetch[T, M](ctx, c, op, q, opts, nil, nil)
+	if fetched.err != nil {
+		return nil, fetched.err
 	}
-	return page, nil
+	return fetched.page, nil
 }
 
-// fetch fetches one page into buffer. With an error it returns a page that has the
-// meta alone, if the response had one.
-func fetch[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption, buffer []T) (*Page[T], error) {
+// fetched is the result of fetching a page.
+type fetched[T any] struct {
+	// page has the meta alone if there is an err, and not even that if the response
+	// had none.
+	page *Page[T]
+	err  error
+	// next is the cursor of the next page, and cursorErr why there is no valid one.
+	next      string
+	cursorErr error
+	// A transport of the caller's can panic or call runtime.Goexit. Both belong in
+	// the goroutine of the caller.
+	panicked any
+	exited   bool
+}
+
+// fetch fetches one page into buffer. A range gives a guard for its next cursor.
+func fetch[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption,
+	buffer []T, guard *cursorGuard) (f fetched[T]) {
 	rows := &pageReader[T, M]{perPage: q.PerPage, items: buffer[:0]}
 	x := c.newExchange(ctx, call{operation: op, rows: rows}, opts)
+	defer x.end()
 	x.call.query = q.encode(!x.settings.withoutValidation, &x.problems)
-	response, err := x.run()
-	return &Page[T]{Items: rows.items, Meta: rows.meta(), Response: response}, err
+	response, err := x.send()
+	f.page, f.err = &Page[T]{Cursor: q.Cursor, Items: rows.items, Meta: rows.meta(), Response: response}, err
+	x.err = err
+	if err == nil && guard != nil {
+		f.next, f.cursorErr = guard.next(f.page.Meta, len(f.page.Items), response)
+		x.err = f.cursorErr
+	}
+	x.returned = true
+	return f
 }
 
 // pageReader reads a page in either of the service's two envelopes: rows in
@@ -389,7 +415,8 @@ func all[T any, M model[T]](ctx context.Context, c *core, op operation, q listQu
 // ranges is done here.
 func walk[T any, M model[T]](ctx context.Context, r listRange) iter.Seq2[*Page[T], error] {
 	return func(yield func(*Page[T], error) bool) {
-		f := &pageFetcher[T, M]{listRange: r} // every range starts over
+		// Every range starts over.
+		f := &pageFetcher[T, M]{listRange: r, guard: newCursorGuard(r.op, r.query.Cursor)}
 		defer f.running.Wait()
 		if ctx != nil { // a nil context is refused with the other arguments
 			var cancel context.CancelFunc
@@ -397,16 +424,15 @@ func walk[T any, M model[T]](ctx context.Context, r listRange) iter.Seq2[*Page[T
 			defer cancel()
 		}
 		readAhead := !f.core.perRequest.with(f.opts, new(problems)).withoutReadAhead
-		guard := newCursorGuard(f.op, f.query.Cursor)
 		cursor := f.query.Cursor
 		current := f.fetch(ctx, 0, cursor)
 		for n := 0; ; n++ {
 			page := current.page
 			if current.err != nil {
-				yield(nil, &PageError{Cursor: cursor, Next: guard.afterUnreadable(page.Meta), Err: current.err})
+				yield(nil, &PageError{Cursor: cursor, Next: f.guard.afterUnreadable(page.Meta), Err: current.err})
 				return
 			}
-			next, err := guard.next(page.Meta, len(page.Items), page.Response)
+			next, err := current.next, current.cursorErr
 			var ahead <-chan fetched[T]
 			if readAhead && n > 0 && next != "" && err == nil {
 				ahead = f.fetchAhead(ctx, n+1, next)
@@ -443,6 +469,7 @@ type listRange struct {
 // pageFetcher fetches the pages of one range.
 type pageFetcher[T any, M model[T]] struct {
 	listRange
+	guard   *cursorGuard // used by one fetch at a time
 	buffers [2][]T
 	running sync.WaitGroup
 }
@@ -451,11 +478,11 @@ type pageFetcher[T any, M model[T]] struct {
 func (f *pageFetcher[T, M]) fetch(ctx context.Context, n int, cursor string) fetched[T] {
 	q := f.query
 	q.Cursor = cursor
-	page, err := fetch[T, M](ctx, f.core, f.op, q, f.opts, f.buffers[n%2])
+	result := fetch[T, M](ctx, f.core, f.op, q, f.opts, f.buffers[n%2], f.guard)
 	if f.reuse {
-		f.buffers[n%2] = page.Items
+		f.buffers[n%2] = result.page.Items
 	}
-	return fetched[T]{page: page, err: err}
+	return result
 }
 
 // fetchAhead fetches the n-th page in another goroutine.
@@ -470,16 +497,6 @@ func (f *pageFetcher[T, M]) fetchAhead(ctx context.Context, n int, cursor string
 		result = f.fetch(ctx, n, cursor)
 	})
 	return ahead
-}
-
-// fetched is the result of fetching a page.
-type fetched[T any] struct {
-	page *Page[T]
-	err  error
-	// A transport of the caller's can panic or call runtime.Goexit. Both belong in
-	// the goroutine of the caller.
-	panicked any
-	exited   bool
 }
 
 // inCaller returns f, or ends the goroutine of the caller as the other one ended.

@@ -10,9 +10,11 @@ import (
 	"strconv"
 )
 
-// The reasons why an attempt failed, besides a status. The set is closed, so that
-// logs can be searched and counted by it, and quotes nothing.
+// The reasons why an attempt or a call failed, besides a status. The set is closed, so
+// that logs and metrics can be searched and counted by it, and quotes nothing.
 const (
+	reasonValidation     = "validation"
+	reasonGuard          = "guard"
 	reasonKeySource      = "key_source"
 	reasonLimiter        = "limiter"
 	reasonAttemptTimeout = "attempt_timeout"
@@ -25,6 +27,7 @@ const (
 	reasonDecode         = "decode"
 	reasonTooLarge       = "too_large"
 	reasonRefused        = "refused" // by a response with success false
+	reasonBadCursor      = "bad_cursor"
 	reasonOther          = "_OTHER"
 )
 
@@ -56,13 +59,39 @@ func decodeReason(err error) string {
 	}
 }
 
+// errorType returns why the call failed, as hooks name it.
+func (x *exchange) errorType() string {
+	switch {
+	case !x.returned: // but panicked
+		return reasonOther
+	case x.err == nil:
+		return ""
+	case errors.Is(x.err, ErrBadCursor):
+		return reasonBadCursor
+	}
+	switch x.err.(type) {
+	case *ValidationError:
+		return reasonValidation
+	case *GuardError:
+		return reasonGuard
+	}
+	return x.result.reason
+}
+
+// contextReason returns why a call ended with its context: "" if the caller cancelled
+// it.
+func contextReason(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return ""
+	}
+	return reasonDeadline
+}
+
 func (x *exchange) transportReason(err *TransportError) string {
 	var dns *net.DNSError
 	switch {
-	case errors.Is(err, context.Canceled):
-		return ""
-	case errors.Is(err, context.DeadlineExceeded):
-		return reasonDeadline
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return contextReason(err)
 	case x.refusal != nil:
 		return x.refusal.reason
 	case errors.Is(err, ErrAttemptTimeout):

@@ -21,6 +21,8 @@ type operation struct {
 	path   string // below the base URL
 	// subject and done describe a send in error texts: "the broadcast", "sent".
 	subject, done string
+	// refusable means that "data": false in a response is a refusal.
+	refusable bool
 	// custom is true for Client.Do: the path is not a template, and may hold personal
 	// data.
 	custom bool
@@ -46,8 +48,6 @@ type call struct {
 	operation
 	query  string
 	params params // nil for no body
-	// refusable means that "data": false is a refusal.
-	refusable bool
 	// rows reads the data of a list. Without it, data is kept as JSON.
 	rows rowReader
 	// accept reads the data of a successful response.
@@ -57,16 +57,16 @@ type call struct {
 // call makes a call to the service, from its options to its response.
 func (c *core) call(ctx context.Context, call call, opts []RequestOption) (*Response, error) {
 	x := c.newExchange(ctx, call, opts)
-	x.body = x.call.encode(x.settings, &x.problems)
+	x.body = x.call.encode(x.settings.withoutValidation, &x.problems)
 	return x.run()
 }
 
 // encode returns the body, nil for none.
-func (c *call) encode(settings requestSettings, p *problems) []byte {
+func (c *call) encode(withoutValidation bool, p *problems) []byte {
 	if c.params == nil {
 		return nil
 	}
-	if !settings.withoutValidation {
+	if !withoutValidation {
 		c.params.validate(p)
 	}
 	wire := c.params.wire(p)
@@ -95,6 +95,10 @@ type exchange struct {
 	body     []byte          // nil for none
 	ctx      context.Context // the caller's
 	start    time.Time
+	// values is ctx with the values that hooks have added. It is what functions of
+	// the caller's are given.
+	values   context.Context
+	observer *observer // nil if there are no hooks
 
 	redactor redactor // of the keys that were sent
 	attempts int      // that were begun
@@ -104,7 +108,9 @@ type exchange struct {
 	delivery Delivery // over all attempts
 	waiting  bool     // between two attempts
 
-	result result // of the last attempt
+	result   result // of the last attempt
+	returned bool   // with err, not by a panic
+	err      error
 
 	// What every attempt begins with; key and body are its own.
 	request retryablehttp.Request
@@ -114,11 +120,14 @@ type exchange struct {
 }
 
 func (c *core) newExchange(ctx context.Context, call call, opts []RequestOption) *exchange {
-	x := &exchange{core: c, call: call, ctx: ctx, start: time.Now(), delivery: DeliveryNotSent}
+	x := &exchange{core: c, call: call, ctx: ctx, values: ctx, start: time.Now(), delivery: DeliveryNotSent}
 	if ctx == nil {
 		x.problems.add("ctx", "must not be nil")
 	}
 	x.settings = c.perRequest.with(opts, &x.problems)
+	if c.hooks != nil {
+		x.observe()
+	}
 	return x
 }
 
@@ -128,28 +137,50 @@ type failure interface {
 	complete(attempts int, delivery Delivery, retryable bool)
 }
 
-// run sends the call and returns its response, or an error.
+// run makes the call, and tells the hooks when it is complete.
 func (x *exchange) run() (*Response, error) {
+	defer x.end()
+	response, err := x.send()
+	x.returned, x.err = true, err
+	return response, err
+}
+
+// end is deferred, since a transport of the caller's can panic.
+func (x *exchange) end() {
+	x.endAttempt()
+	if x.observer != nil {
+		x.observeEnd()
+	}
+}
+
+// send sends the call and returns its response, or an error. [exchange.end] has to
+// follow.
+func (x *exchange) send() (*Response, error) {
 	if err := x.problems.err(x.call.name); err != nil {
 		return nil, err
 	}
+	if err := x.askGuards(); err != nil {
+		return nil, err
+	}
 	if err := x.prepare(); err != nil {
+		x.result.reason = reasonOther
 		return nil, x.completed(&TransportError{Call: x.newCall(), Err: withoutURL(err)})
 	}
 	x.http = http.Client{Transport: x, CheckRedirect: x.core.http.CheckRedirect, Jar: x.core.http.Jar}
 	x.retry = retryablehttp.Client{
 		HTTPClient:   &x.http,
-		RetryMax:     x.core.retry.MaxAttempts - 1,
+		RetryMax:     x.maxAttempts() - 1,
 		CheckRetry:   x.checkRetry,
 		Backoff:      exactWait,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	defer x.endAttempt() // also where the transport panics
 	// Its results are known already, and checkRetry has closed the body.
 	_, _ = x.retry.Do(&x.request)
 	switch {
 	case x.waiting:
-		return nil, x.completed(&TransportError{Call: x.newCall(), Err: x.afterFailure(contextError(x.ctx))})
+		failure := &TransportError{Call: x.newCall(), Err: x.afterFailure(contextError(x.ctx))}
+		x.result.reason = contextReason(failure)
+		return nil, x.completed(failure)
 	case x.result.failure != nil:
 		return nil, x.completed(x.result.failure)
 	}
@@ -179,6 +210,13 @@ func (x *exchange) afterFailure(why error) error {
 		return why
 	}
 	return &interruptedError{why, x.completed(x.result.failure)}
+}
+
+func (x *exchange) maxAttempts() int {
+	if x.settings.withoutRetries {
+		return 1
+	}
+	return x.core.retry.MaxAttempts
 }
 
 func (x *exchange) endAttempt() {
@@ -219,7 +257,7 @@ func (x *exchange) prepare() error {
 		x.settings.setHeaders(req.Header)
 	}
 	x.request.Request, x.header = req, req.Header
-	if x.core.http.Jar != nil || !x.core.ownTransport { // which may change the header of an attempt
+	if x.core.http.Jar != nil || !x.core.ownTransport || x.observer != nil { // which may change the header of an attempt
 		x.header = req.Header.Clone()
 	}
 	return nil
@@ -234,12 +272,17 @@ func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, x.refusal.err
 	}
 	x.redactor.use(key)
+	x.attempts++
+	ctx := x.values
+	if x.observer != nil {
+		ctx = x.observeAttempt(req.Header)
+	}
 	x.attempt = &x.first
-	if x.attempts++; x.attempts > 1 { // net/http may still be reading the first
+	if x.attempts > 1 { // net/http may still be reading the first
 		x.attempt = new(attempt)
 	}
 	a := x.attempt
-	a.begin(x.ctx, x.core.timeout, key, x.body, x.core.ownTransport)
+	a.begin(ctx, x.core.timeout, key, x.body, x.core.ownTransport)
 	resp, err := x.core.http.Transport.RoundTrip(a.request(req, x.call.isRead()))
 	switch {
 	case err != nil && resp != nil: // which proves that the service got the request
@@ -276,11 +319,11 @@ func (x *exchange) admit() (string, *refusal) {
 		return "", &refusal{contextError(x.ctx), repeatAll, ""}
 	}
 	if x.core.limiter != nil {
-		if err := x.core.limiter.Wait(x.ctx); err != nil {
+		if err := x.core.limiter.Wait(x.values); err != nil {
 			return "", x.refusedBy("rate limiter", reasonLimiter, err)
 		}
 	}
-	key, err := x.core.key(x.ctx)
+	key, err := x.core.key(x.values)
 	if err != nil {
 		return "", x.refusedBy("key source", reasonKeySource, err)
 	}
@@ -310,20 +353,30 @@ func (x *exchange) checkRetry(_ context.Context, resp *http.Response, err error)
 		resp = x.attempt.response
 	}
 	x.result = x.classify(resp, err)
+	x.result.reason = x.reason()
 	x.delivery = x.delivery.after(x.result.delivery)
 	x.endAttempt() // before a logger takes its time
 	x.log(resp)
+	duration := x.attempt.duration()
 	x.attempt = nil
-	if x.result.failure == nil || x.refusal != nil || x.attempts >= x.core.retry.MaxAttempts ||
-		!x.result.repeat.allows(x.call.isRead(), x.settings.repeatableSend) {
-		return false, nil
+	x.decide(resp)
+	if x.observer != nil {
+		x.observeAttemptDone(resp, duration)
 	}
-	retryAfter, asked := retryAfterOf(resp)
-	x.retry.RetryWaitMin, x.waiting = x.core.retry.pause(x.ctx, x.attempts, retryAfter, asked)
 	if x.waiting { // an earlier attempt may still be writing its header, and a cookie jar has added to it
 		x.request.Header = x.header.Clone()
 	}
 	return x.waiting, nil
+}
+
+// decide sets whether there is another attempt, and after which wait.
+func (x *exchange) decide(resp *http.Response) {
+	if x.result.failure == nil || x.refusal != nil || x.attempts >= x.maxAttempts() ||
+		!x.result.repeat.allows(x.call.isRead(), x.settings.repeatableSend) {
+		return
+	}
+	retryAfter, asked := retryAfterOf(resp)
+	x.retry.RetryWaitMin, x.waiting = x.core.retry.pause(x.ctx, x.attempts, retryAfter, asked)
 }
 
 // exactWait is the backoff for a wait that checkRetry has decided on.
@@ -343,6 +396,7 @@ type result struct {
 	failure  failure
 	delivery Delivery
 	repeat   repeatable
+	reason   string // of the failure; see reason.go
 }
 
 func (x *exchange) classify(resp *http.Response, err error) result {
@@ -505,10 +559,10 @@ func (x *exchange) log(resp *http.Response) {
 	if resp != nil {
 		attributes = append(attributes, slog.Int("status", resp.StatusCode))
 	}
-	if reason := x.reason(); reason != "" {
-		attributes = append(attributes, slog.String("reason", reason))
+	if x.result.reason != "" {
+		attributes = append(attributes, slog.String("reason", x.result.reason))
 	}
-	x.core.logger.LogAttrs(x.ctx, level, "messaging attempt", attributes...)
+	x.core.logger.LogAttrs(x.attemptValues(), level, "messaging attempt", attributes...)
 }
 
 func closeBody(resp *http.Response) {

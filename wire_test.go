@@ -241,6 +241,7 @@ func eventListExchanges() []wireExchange {
 				messaging.WithHeader("X-Request-Id", "request-1")},
 			call: list(messaging.EventListParams{PerPage: 2, Cursor: "eyJpZCI6Mn0=+/ &?"}),
 			want: &messaging.Page[messaging.Event]{
+				Cursor:   "eyJpZCI6Mn0=+/ &?",
 				Items:    []messaging.Event{goldenEvent},
 				Meta:     messaging.PageMeta{HasPrevPage: true, PrevPageCursor: "eyJpZCI6MH0=", PerPage: 2},
 				Response: goldenResponse(message, ""),
@@ -267,6 +268,7 @@ func customerExchanges() []wireExchange {
 			call: list(messaging.CustomerListParams{PerPage: 2, Cursor: "customer cursor/2", CustomerIDs: []string{"customer-1", "a&b=c"},
 				Emails: []string{"ada+news@example.com", "grace@example.com"}}),
 			want: &messaging.Page[messaging.Customer]{
+				Cursor:   "customer cursor/2",
 				Items:    []messaging.Customer{goldenCustomer},
 				Meta:     messaging.PageMeta{HasPrevPage: true, PrevPageCursor: "customer-cursor-0", PerPage: 2},
 				Response: goldenResponse(message, ""),
@@ -310,6 +312,7 @@ func transactionalExchanges() []wireExchange {
 		{name: "list transactional messages with every query parameter", base: atTheRoot,
 			call: list(messaging.TransactionalListParams{PerPage: 3, Cursor: "message-cursor-2"}),
 			want: &messaging.Page[messaging.TransactionalMessage]{
+				Cursor:   "message-cursor-2",
 				Items:    []messaging.TransactionalMessage{{ID: "e1a0c7de-0004-4a53-8f2d-0c7de7a1b004", Channel: "carrier-pigeon", CreatedAt: sentAt}},
 				Meta:     messaging.PageMeta{HasPrevPage: true, PrevPageCursor: "message-cursor-0", PerPage: 3},
 				Response: goldenResponse(message, ""),

@@ -108,6 +108,16 @@ var callsWithSecrets = map[string]scripted.Call{
 		_, err := messaging.Collect(client.Transactional.All(ctx, messaging.TransactionalListParams{}, opts...))
 		return err
 	},
+	"Client.Send": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		customer := canaryCustomer()
+		p, err := messaging.EventTriggerParams{EventID: canary, Email: canaryEmail, Customer: &customer,
+			Values: map[string]any{canary: canary}}.Prepare()
+		if err != nil {
+			return err
+		}
+		_, err = client.Send(ctx, p, opts...)
+		return err
+	},
 	"Client.Do": scripted.Do(messaging.Request{Method: http.MethodPut, Path: "/v1/tags", Query: url.Values{canary: {canaryEmail}},
 		Body: map[string]string{canary: canaryEmail}, Into: new(int)}),
 }

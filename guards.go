@@ -1,0 +1,168 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// askGuards asks the guards of the client about a send.
+func (x *exchange) askGuards() error {
+	if len(x.core.guards) == 0 || x.call.isRead() {
+		return nil
+	}
+	p := &Prepared{&preparedRequest{x.call.operation, x.body}}
+	for _, guard := range x.core.guards {
+		if err := guard(x.values, p); err != nil {
+			return &GuardError{Op: x.call.name, Err: err}
+		}
+	}
+	return nil
+}
+
+// AllowOnly returns a guard for [WithGuard] that refuses every send which could reach
+// anybody but the named: a test system can then mail nobody else. A pattern is
+//
+//   - "qa@acme.test", an e-mail address,
+//   - "@acme.test", every address of a domain, without its subdomains, or
+//   - "id:qa-7", the customer with that customer id.
+//
+// Upper and lower case of ASCII letters are the same in addresses, and nothing else is:
+// a domain and its punycode form are two domains. Every address of a send must be named,
+// that of a customer with an id too. Segments, all customers, and requests that
+// [Recipients] calls unmodelled are refused, and so is a customer with an id that no
+// pattern names, a phone number or a device, since the service may reach or overwrite
+// somebody by these. A send that addresses nobody, such as the creation of an event,
+// passes.
+//
+// With an invalid pattern the guard refuses every send, and names the pattern.
+func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error {
+	allowed := make(allowList)
+	var invalid error
+	for _, pattern := range patterns {
+		if !isPattern(pattern) && invalid == nil {
+			invalid = fmt.Errorf("AllowOnly: pattern %q is not an e-mail address, @domain or id:customer", pattern)
+		}
+		allowed.add(pattern)
+	}
+	return func(_ context.Context, p *Prepared) error {
+		if invalid != nil {
+			return invalid
+		}
+		return allowed.check(p.Recipients())
+	}
+}
+
+// MaxRecipients returns a guard for [WithGuard] that refuses a send to more than n
+// recipients: customers, together with the addresses in email, cc and bcc of an e-mail
+// broadcast. Segments, all customers, and requests that [Recipients] calls unmodelled
+// are refused, since their number is not known.
+func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
+	return func(_ context.Context, p *Prepared) error {
+		reach := p.reach()
+		if err := reach.uncountable(); err != nil {
+			return err
+		}
+		if count := reach.Customers + reach.addresses; count > n {
+			return fmt.Errorf("%d recipients, and at most %d are allowed", count, n)
+		}
+		return nil
+	}
+}
+
+var (
+	errUnmodelled = errors.New("it is not known who the request reaches")
+	errEveryone   = errors.New("all customers are not allowed")
+	errSegments   = errors.New("segments are not allowed")
+	errPhone      = errors.New("customers with a phone number are not allowed")
+	errDevice     = errors.New("customers with a device are not allowed")
+)
+
+// uncountable says why it is not known how many recipients there are, nil if it is.
+func (r Recipients) uncountable() error {
+	switch {
+	case r.Unmodelled:
+		return errUnmodelled
+	case r.Everyone:
+		return errEveryone
+	case len(r.Segments) > 0:
+		return errSegments
+	}
+	return nil
+}
+
+// allowList is a set of patterns, with addresses and domains in lower case.
+type allowList map[string]bool
+
+const idPattern = "id:"
+
+func isPattern(pattern string) bool {
+	if id, ok := strings.CutPrefix(pattern, idPattern); ok {
+		return id != ""
+	}
+	local, domain, _ := strings.Cut(pattern, "@")
+	if local == "" {
+		local = "anyone"
+	}
+	return isOneAddress(local+"@"+domain) && !strings.Contains(domain, "*")
+}
+
+func (l allowList) add(pattern string) {
+	if !strings.HasPrefix(pattern, idPattern) {
+		pattern = lowerASCII(pattern)
+	}
+	l[pattern] = true
+}
+
+func (l allowList) check(r Recipients) error {
+	if err := r.uncountable(); err != nil {
+		return err
+	}
+	switch {
+	case len(r.Phones) > 0:
+		return errPhone
+	case r.Devices > 0:
+		return errDevice
+	}
+	if n := count(r.Emails, func(address string) bool { return !l.hasAddress(address) }); n > 0 {
+		return fmt.Errorf("%d of %d e-mail addresses are not allowed", n, len(r.Emails))
+	}
+	if n := count(r.CustomerIDs, func(id string) bool { return !l[idPattern+id] }); n > 0 {
+		return fmt.Errorf("%d of %d customer ids are not allowed", n, len(r.CustomerIDs))
+	}
+	return nil
+}
+
+func (l allowList) hasAddress(address string) bool {
+	address = lowerASCII(address)
+	at := strings.LastIndexByte(address, '@')
+	return isOneAddress(address) && (l[address] || l[address[at:]])
+}
+
+// isOneAddress reports whether nothing would read text as several addresses, or as an
+// address with a name.
+func isOneAddress(text string) bool {
+	return looksLikeEmail(text) && !strings.ContainsAny(text, `,;:<>()[]"\`)
+}
+
+// lowerASCII leaves other letters alone: strings.ToLower maps some of them to ASCII, such
+// as the sign of the kelvin to k.
+func lowerASCII(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, text)
+}
+
+func count(values []string, matches func(string) bool) int {
+	n := 0
+	for _, value := range values {
+		if matches(value) {
+			n++
+		}
+	}
+	return n
+}
