@@ -138,14 +138,18 @@ func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*R
 
 func (r Request) operation() operation {
 	name := r.Op
-	if name == "" {
-		name = strings.TrimSpace(r.Method + " request")
+	switch {
+	case name != "":
+	case isMethod(r.Method):
+		name = r.Method + " request"
+	default: // it may be anything
+		name = "request"
 	}
 	return operation{name: name, method: r.Method, path: r.Path, custom: true}
 }
 
 func (r Request) validate(p *problems) {
-	if r.Method == "" || strings.ContainsFunc(r.Method, isNotTokenRune) || r.Method != strings.ToUpper(r.Method) {
+	if !isMethod(r.Method) {
 		p.add("Method", "must be an HTTP method in upper case")
 	}
 	u, err := url.Parse(r.Path)
@@ -172,6 +176,10 @@ func (r Request) validate(p *problems) {
 	if into := reflect.ValueOf(r.Into); r.Into != nil && (into.Kind() != reflect.Pointer || into.IsNil()) {
 		p.add("Into", "must be a pointer")
 	}
+}
+
+func isMethod(method string) bool {
+	return method != "" && !strings.ContainsFunc(method, isNotTokenRune) && method == strings.ToUpper(method)
 }
 
 // hasDotSegment reports whether an unescaped path has a segment "." or "..".

@@ -3,7 +3,6 @@ package messaging
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"slices"
@@ -82,7 +81,7 @@ func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*C
 	}
 	switch {
 	case len(found) == 0:
-		return nil, newNotFoundError(getCustomer, response)
+		return nil, newLookupError(getCustomer, response, ErrCustomerNotFound)
 	case len(found) > 1:
 		return nil, unusable(getCustomer, response, at("data", errSeveralCustomers))
 	case !wanted(&found[0]):
@@ -90,18 +89,6 @@ func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*C
 	}
 	return &found[0], nil
 }
-
-// notFoundError is ErrCustomerNotFound as the result of one call.
-type notFoundError struct{ Call }
-
-func newNotFoundError(op operation, response *Response) error {
-	e := &notFoundError{newCall(op)}
-	e.complete(response.Attempts, DeliveryAccepted, false)
-	return e
-}
-
-func (e *notFoundError) Error() string { return fmt.Sprintf("%s: %v", e.Op, ErrCustomerNotFound) }
-func (e *notFoundError) Unwrap() error { return ErrCustomerNotFound }
 
 // CustomerListParams selects customers. Without a filter it selects them all.
 type CustomerListParams struct {

@@ -363,6 +363,21 @@ func (e *DecodeError) Error() string {
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
+// lookupError is a lookup that the service has answered, with nothing or with too much.
+type lookupError struct {
+	Call
+	err error
+}
+
+func newLookupError(op operation, response *Response, err error) error {
+	e := &lookupError{newCall(op), err}
+	e.complete(response.Attempts, DeliveryAccepted, false)
+	return e
+}
+
+func (e *lookupError) Error() string { return e.Op + ": " + e.err.Error() }
+func (e *lookupError) Unwrap() error { return e.err }
+
 // PageError is the error that ends a range.
 type PageError struct {
 	// Cursor is the cursor of the page that failed. Pass it back to resume there. If

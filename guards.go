@@ -12,7 +12,7 @@ func (x *exchange) askGuards() error {
 	if len(x.core.guards) == 0 || x.call.isRead() {
 		return nil
 	}
-	p := &Prepared{&preparedRequest{x.call.operation, x.body}}
+	p := newPrepared(x.call.operation, x.body)
 	for _, guard := range x.core.guards {
 		if err := guard(x.values, p); err != nil {
 			return &GuardError{Op: x.call.name, Err: err}

@@ -55,6 +55,9 @@ type listQuery struct {
 	// byEmail says that a customer is looked up by Emails, which has to be an
 	// e-mail address then. A filter may hold whatever the service has stored.
 	byEmail bool
+	// byName says that an event is looked up by name, which is not sent.
+	byName bool
+	name   string
 }
 
 // maxFilterQuery is the longest query that filters may make. Servers commonly
@@ -71,6 +74,9 @@ func (q *listQuery) encode(validate bool, p *problems) string {
 		if q.byEmail && q.Emails[0] != "" && !looksLikeEmail(q.Emails[0]) {
 			p.in("emails").index(0).add("", "must be an e-mail address")
 		}
+	}
+	if q.byName {
+		p.requiredText("name", q.name)
 	}
 	p.text("cursor", q.Cursor)
 	checkFilter(p, "customer_ids", q.CustomerIDs)

@@ -20,8 +20,9 @@ import (
 // operation and its size, since the body holds personal data. To store it, use
 // encoding/json.
 type Prepared struct {
-	// request is a pointer because fmt does not follow one within a struct.
-	request *preparedRequest
+	// hidden is a pointer to a pointer, which fmt follows in no case: it follows one
+	// pointer within a struct where the verb does not fit, such as %s.
+	hidden **preparedRequest
 }
 
 type preparedRequest struct {
@@ -76,35 +77,38 @@ func prepare(op operation, params params) (*Prepared, error) {
 	if err := problems.err(op.name); err != nil {
 		return nil, err
 	}
-	return &Prepared{&preparedRequest{op, body}}, nil
+	return newPrepared(op, body), nil
+}
+
+func newPrepared(op operation, body []byte) *Prepared {
+	request := &preparedRequest{op, body}
+	return &Prepared{&request}
 }
 
 // Operation returns the name of the operation, such as "trigger event". For a request
 // of [Client.Do], which a guard is asked about, it is [Request.Op]: it does not prove
 // what the request does, and Recipients says Unmodelled.
-func (p *Prepared) Operation() string { return p.operation().name }
+func (p *Prepared) Operation() string { return p.request().operation.name }
 
 // Method returns the HTTP method.
-func (p *Prepared) Method() string { return p.operation().method }
+func (p *Prepared) Method() string { return p.request().operation.method }
 
 // Path returns the path below the base URL.
-func (p *Prepared) Path() string { return p.operation().path }
+func (p *Prepared) Path() string { return p.request().operation.path }
 
 // Body returns a copy of the body.
 func (p *Prepared) Body() []byte {
-	if p.isZero() {
-		return nil
-	}
-	return bytes.Clone(p.request.body)
+	return bytes.Clone(p.request().body)
 }
 
-func (p *Prepared) isZero() bool { return p == nil || p.request == nil }
+func (p *Prepared) isZero() bool { return p == nil || p.hidden == nil }
 
-func (p *Prepared) operation() operation {
+// request returns the zero request for a nil or zero Prepared.
+func (p *Prepared) request() preparedRequest {
 	if p.isZero() {
-		return operation{}
+		return preparedRequest{}
 	}
-	return p.request.operation
+	return **p.hidden
 }
 
 // sendPrepared is what errors call a Send that has nothing to send.
@@ -122,17 +126,17 @@ func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (
 	switch {
 	case p.isZero():
 		problem = "must not be nil or zero; use a Prepare method"
-	case p.request.operation.custom:
+	case p.request().operation.custom:
 		problem = "must come from a Prepare method, not from Client.Do"
 	default:
 		known, _ := preparableNamed(p.Operation())
-		request = call{operation: p.request.operation, accept: known.accept}
+		request = call{operation: p.request().operation, accept: known.accept}
 	}
 	x := c.core.newExchange(ctx, request, opts)
 	if problem != "" {
 		x.problems.add("p", problem)
 	} else {
-		x.body = p.request.body
+		x.body = p.request().body
 	}
 	return x.run()
 }
@@ -158,10 +162,10 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 	switch {
 	case p.isZero():
 		return nil, errNotPrepared
-	case p.request.operation.custom:
+	case p.request().operation.custom:
 		return nil, errNotStorable
 	}
-	return json.Marshal(storedPrepared{p.request.operation.name, string(p.request.body)})
+	return json.Marshal(storedPrepared{p.Operation(), string(p.request().body)})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. An unknown operation, an unknown member
@@ -181,7 +185,7 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 	case len(body) == 0 || body[0] != '{' || !json.Valid(body):
 		return errNoObject
 	}
-	p.request = &preparedRequest{known.operation, body}
+	p.hidden = newPrepared(known.operation, body).hidden
 	return nil
 }
 
@@ -195,5 +199,5 @@ func (p Prepared) text() string {
 	if p.isZero() {
 		return "messaging.Prepared()"
 	}
-	return fmt.Sprintf("messaging.Prepared(%s, %d bytes)", p.request.operation.name, len(p.request.body))
+	return fmt.Sprintf("messaging.Prepared(%s, %d bytes)", p.Operation(), len(p.request().body))
 }

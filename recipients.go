@@ -40,14 +40,14 @@ type reach struct {
 var unmodelled = reach{Recipients: Recipients{Unmodelled: true}}
 
 func (p *Prepared) reach() reach {
-	op := p.operation()
+	op := p.request().operation
 	known, ok := preparableNamed(op.name)
 	if !ok || op.custom {
 		return unmodelled
 	}
 	r := newReader()
 	defer r.free()
-	r.reset(p.request.body)
+	r.reset(p.request().body)
 	var found reach
 	if known.reach(r, &found) != nil || r.end() != nil {
 		return unmodelled

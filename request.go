@@ -61,6 +61,14 @@ func (c *core) call(ctx context.Context, call call, opts []RequestOption) (*Resp
 	return x.run()
 }
 
+// accepts reports whether a call with opts would be made, as far as the arguments go.
+func (c *core) accepts(call call, opts []RequestOption) bool {
+	var problems problems
+	settings := c.perRequest.with(opts, &problems)
+	call.encode(settings.withoutValidation, &problems)
+	return problems.none()
+}
+
 // encode returns the body, nil for none.
 func (c *call) encode(withoutValidation bool, p *problems) []byte {
 	if c.params == nil {
