@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -371,6 +372,26 @@ func TestHooksSetHeadersOfOneAttempt(t *testing.T) {
 		assert.Contains(t, transport.Sent[0].Header, "Only-The-First")
 		assert.NotContains(t, transport.Sent[1].Header, "Only-The-First")
 	})
+}
+
+func TestHooksSetHeadersOfOneAttemptOnTheOwnTransport(t *testing.T) {
+	var sent []http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Header)
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	client, err := messaging.NewClient(server.URL, "key", scripted.TwoAttempts, messaging.WithHooks(messaging.Hooks{
+		AttemptStart: func(_ context.Context, _ messaging.CallInfo, attempt int, setHeader func(key, value string)) context.Context {
+			setHeader(fmt.Sprint("Attempt-", attempt), "yes")
+			return nil
+		}}))
+	require.NoError(t, err)
+	require.ErrorIs(t, scripted.TriggerEvent(t.Context(), client), messaging.ErrRateLimited)
+	require.Len(t, sent, 2)
+	assert.Contains(t, sent[0], "Attempt-1")
+	assert.Contains(t, sent[1], "Attempt-2")
+	assert.NotContains(t, sent[1], "Attempt-1")
 }
 
 func TestHooksGivenTwiceAreBothCalled(t *testing.T) {
