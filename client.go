@@ -14,7 +14,7 @@ import (
 )
 
 // Version is the version of this package, sent in the User-Agent header.
-const Version = "0.1.0"
+const Version = "0.2.0"
 
 // Client calls the service's API. Create one with [NewClient] and reuse it: it keeps
 // connections open. It is safe for concurrent use.

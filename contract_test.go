@@ -492,7 +492,7 @@ func TestReadmeCodeCompiles(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	compiled := ""
-	for _, path := range []string{"example_test.go", "example_httpmock_test.go",
+	for _, path := range []string{"example_test.go", "example_httpmock_test.go", "otelmessaging/example_test.go",
 		"examples/first/main.go", "examples/testing/shop_test.go"} {
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)

@@ -73,10 +73,10 @@ func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
 
 var (
 	errUnmodelled = errors.New("it is not known who the request reaches")
-	errEveryone   = errors.New("all customers are not allowed")
-	errSegments   = errors.New("segments are not allowed")
-	errPhone      = errors.New("customers with a phone number are not allowed")
-	errDevice     = errors.New("customers with a device are not allowed")
+	errEveryone   = errors.New("not allowed: all customers")
+	errSegments   = errors.New("not allowed: segments")
+	errPhone      = errors.New("not allowed: customers with a phone number")
+	errDevice     = errors.New("not allowed: customers with a device")
 )
 
 // uncountable says why it is not known how many recipients there are, nil if it is.
@@ -126,10 +126,10 @@ func (l allowList) check(r Recipients) error {
 		return errDevice
 	}
 	if n := count(r.Emails, func(address string) bool { return !l.hasAddress(address) }); n > 0 {
-		return fmt.Errorf("%d of %d e-mail addresses are not allowed", n, len(r.Emails))
+		return fmt.Errorf("not allowed: %d of %d e-mail addresses", n, len(r.Emails))
 	}
 	if n := count(r.CustomerIDs, func(id string) bool { return !l[idPattern+id] }); n > 0 {
-		return fmt.Errorf("%d of %d customer ids are not allowed", n, len(r.CustomerIDs))
+		return fmt.Errorf("not allowed: %d of %d customer ids", n, len(r.CustomerIDs))
 	}
 	return nil
 }

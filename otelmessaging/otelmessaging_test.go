@@ -141,7 +141,10 @@ func TestSpansOfDoShowTheHostAlone(t *testing.T) {
 }
 
 func TestSpansOfACancelledCallHaveNoError(t *testing.T) {
-	r := newTelemetry(t, func(req *http.Request) (*http.Response, error) { <-req.Context().Done(); return nil, req.Context().Err() })
+	r := newTelemetry(t, func(req *http.Request) (*http.Response, error) {
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Millisecond, cancel)
 	_, err := r.client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com"})

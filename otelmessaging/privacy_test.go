@@ -76,9 +76,18 @@ func callsWithCanaries() map[string]call {
 				Emails: []string{address}}, header))
 			return err
 		},
-		"Get":        func(ctx context.Context, c *messaging.Client) error { _, err := c.Customers.Get(ctx, canary); return err },
-		"GetByEmail": func(ctx context.Context, c *messaging.Client) error { _, err := c.Customers.GetByEmail(ctx, address); return err },
-		"GetByName":  func(ctx context.Context, c *messaging.Client) error { _, err := c.Events.GetByName(ctx, canary); return err },
+		"Get": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Customers.Get(ctx, canary)
+			return err
+		},
+		"GetByEmail": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Customers.GetByEmail(ctx, address)
+			return err
+		},
+		"GetByName": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Events.GetByName(ctx, canary)
+			return err
+		},
 		"Ensure": func(ctx context.Context, c *messaging.Client) error {
 			_, err := c.Events.Ensure(ctx, messaging.EventCreateParams{Name: canary, Description: canary,
 				Parameters: []messaging.EventParameter{{Name: canary, Type: canary}}}, header)

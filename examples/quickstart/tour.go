@@ -31,8 +31,8 @@ func (t tour) write(ctx context.Context) error {
 }
 
 func (t tour) triggerEvent(ctx context.Context) error {
-	t.printf("\nDefining the event %q.", "order shipped")
-	event, err := t.client.Events.Create(ctx, messaging.EventCreateParams{
+	t.printf("\nDefining the event %q, unless it is there.", "order shipped")
+	event, err := t.client.Events.Ensure(ctx, messaging.EventCreateParams{
 		Name:        "order shipped",
 		Description: "An order has left the warehouse",
 		Parameters: []messaging.EventParameter{
