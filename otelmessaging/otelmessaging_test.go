@@ -87,7 +87,7 @@ func fails(err error) roundTripper {
 func attributesOf(attributes []attribute.KeyValue) []string {
 	var all []string
 	for _, a := range attributes {
-		all = append(all, fmt.Sprintf("%s=%s", a.Key, a.Value.Emit()))
+		all = append(all, fmt.Sprintf("%s=%s", a.Key, a.Value.String()))
 	}
 	slices.Sort(all)
 	return all

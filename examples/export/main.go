@@ -91,8 +91,11 @@ func export(ctx context.Context, client *messaging.Client, perPage int, path str
 		total += len(page.Items)
 		fmt.Fprintf(progress, "\r%d customers", total)
 	}
-	fmt.Fprintf(progress, "\r%d customers written to %s\n", total, path)
-	return table.finish()
+	if err := table.finish(); err != nil {
+		return err
+	}
+	fmt.Fprintf(progress, "\r%d customers written; %s is complete\n", total, path)
+	return nil
 }
 
 var header = []string{"customer_id", "email", "first_name", "last_name", "phone_no", "providers", "created_at"}
