@@ -138,6 +138,12 @@
 //
 // # Observing
 //
+// Errors, logs, hooks, spans and metrics call an operation by one name: "send email
+// broadcast", "send push broadcast", "create event", "trigger event", "list events",
+// "list customers", "list transactional messages", "get customer" for the lookup of a
+// customer, "get event" for that of an event, in [EventsService.Ensure] as well, and what
+// [Request.Op] says.
+//
 // [WithLogger] logs each attempt. [Hooks] observe calls and attempts for traces and
 // metrics; the module github.com/messaging-go/messaging/otelmessaging does that with
 // OpenTelemetry. None of them is told a key, a recipient, a query, a body or a cursor.

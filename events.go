@@ -121,6 +121,7 @@ func (s *EventsService) GetByName(ctx context.Context, name string, opts ...Requ
 // ErrEventAmbiguous. Let one program define the events of an account.
 //
 // API: GET /v1/events
+//
 // API: POST /v1/events
 func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
 	if ctx == nil || !s.core.accepts(call{operation: createEvent, params: &p}, opts) {

@@ -48,9 +48,11 @@ func TestEventsListReadsAPage(t *testing.T) {
 
 func TestEventsAreLookedUpByName(t *testing.T) {
 	service := messagingtest.NewServer(t)
+	service.AddEvents(messaging.Event{Name: "twice"})
 	for range 45 {
 		service.AddEvents(messaging.Event{Name: "another"})
 	}
+	service.AddEvents(messaging.Event{Name: "twice"}) // three pages later
 	service.AddEvents(messaging.Event{ID: "e-1", Name: "order shipped"}, messaging.Event{ID: "e-2", Name: "Order shipped"},
 		messaging.Event{ID: "e-3", Name: "order shipped again"})
 	client := service.Client()
@@ -66,7 +68,7 @@ func TestEventsAreLookedUpByName(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
 	assert.False(t, messaging.Retryable(err))
 
-	_, err = client.Events.GetByName(t.Context(), "another")
+	_, err = client.Events.GetByName(t.Context(), "twice")
 	require.ErrorIs(t, err, messaging.ErrEventAmbiguous)
 
 	requests := len(service.Requests())

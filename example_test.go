@@ -507,7 +507,7 @@ func ExampleWithHooks() {
 	unknown := expvar.NewInt("messaging_unknown_deliveries")
 	client := service.Client(messaging.WithHooks(messaging.Hooks{
 		CallDone: func(_ context.Context, call messaging.CallInfo, result messaging.CallResult) {
-			if call.Send && result.ErrorType != "" && result.Delivery == messaging.DeliveryUnknown {
+			if call.Send && result.Delivery == messaging.DeliveryUnknown {
 				unknown.Add(1)
 			}
 		},

@@ -68,12 +68,14 @@ func export(ctx context.Context, client *messaging.Client, perPage int, path str
 		return err
 	}
 	defer table.file.Close()
+	written := "customers written"
 	if table.start.Bytes > 0 {
 		fmt.Fprintf(progress, "resuming %s\n", path)
+		written = "more customers written"
 	}
 
-	cursor, total := table.start.Cursor, 0
-	for page, err := range client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: perPage, Cursor: cursor}) {
+	total := 0
+	for page, err := range client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: perPage, Cursor: table.start.Cursor}) {
 		if errors.Is(err, messaging.ErrBadCursor) { // the next run would get no further
 			return err
 		}
@@ -84,17 +86,16 @@ func export(ctx context.Context, client *messaging.Client, perPage int, path str
 		for i, customer := range page.Items {
 			rows[i] = record(customer)
 		}
-		if err := table.append(cursor, rows); err != nil {
+		if err := table.append(page.Cursor, rows); err != nil {
 			return err
 		}
-		cursor = page.Meta.NextPageCursor
 		total += len(page.Items)
-		fmt.Fprintf(progress, "\r%d customers", total)
+		fmt.Fprintf(progress, "\r%d %s", total, written)
 	}
 	if err := table.finish(); err != nil {
 		return err
 	}
-	fmt.Fprintf(progress, "\r%d customers written; %s is complete\n", total, path)
+	fmt.Fprintf(progress, "\r%d %s; %s is complete\n", total, written, path)
 	return nil
 }
 

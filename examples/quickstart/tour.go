@@ -118,7 +118,7 @@ func (t tour) printCustomers(ctx context.Context) error {
 			return err
 		}
 		pages++
-		t.printf("  page %d: %d customers", pages, len(page.Items))
+		t.printf("  page %d: %d customer(s)", pages, len(page.Items))
 		if pages == maxPages {
 			t.printf("  This tour stops after %d pages.", maxPages)
 			break
