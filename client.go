@@ -130,6 +130,7 @@ func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*R
 		request.accept = req.fill
 	}
 	x := c.core.newExchange(ctx, request, opts)
+	defer x.end()
 	if req.validate(&x.problems); x.problems.none() {
 		x.body = request.encode(x.settings.withoutValidation, &x.problems)
 	}

@@ -69,23 +69,24 @@ var (
 func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*Customer) bool, opts []RequestOption) (*Customer, error) {
 	var found []Customer
 	var response *Response
+	check := func(page *Page[Customer]) error {
+		found, response = append(found, page.Items...), page.Response
+		switch {
+		case len(found) > 1:
+			return unusable(getCustomer, response, at("data", errSeveralCustomers))
+		case len(found) == 1 && !wanted(&found[0]):
+			return unusable(getCustomer, response, at("data.0", errAnotherCustomer))
+		}
+		return nil
+	}
 	opts = slices.Concat(opts, []RequestOption{WithoutReadAhead()})
-	for page, err := range pages[Customer](ctx, s.core, getCustomer, q, opts) {
+	for _, err := range walk[Customer](ctx, listRange{core: s.core, op: getCustomer, query: q, opts: opts}, check) {
 		if err != nil {
 			return nil, errors.Unwrap(err) // the caller has no use for a cursor
 		}
-		found, response = append(found, page.Items...), page.Response
-		if len(found) > 1 {
-			break
-		}
 	}
-	switch {
-	case len(found) == 0:
+	if len(found) == 0 {
 		return nil, newLookupError(getCustomer, response, ErrCustomerNotFound)
-	case len(found) > 1:
-		return nil, unusable(getCustomer, response, at("data", errSeveralCustomers))
-	case !wanted(&found[0]):
-		return nil, unusable(getCustomer, response, at("data.0", errAnotherCustomer))
 	}
 	return &found[0], nil
 }

@@ -64,9 +64,10 @@
 // arguments are invalid, nothing was sent. [TransportError]: there was no usable
 // response. [APIError]: the service refused, with any status but 2xx or with success
 // false. [DecodeError]: a 2xx response can't be read. A range ends with a [PageError]
-// around one of them. A [GuardError] is the refusal of a guard. Test for a situation with [errors.Is] and the Err variables, and
-// read the details with [errors.As]. Error messages name the operation. They contain
-// neither the API key nor a URL, and personal data only where the service quotes it.
+// around one of them. A [GuardError] is the refusal of a guard. Test for a situation
+// with [errors.Is] and the Err variables, and read the details with [errors.As]. Error
+// messages name the operation. They contain neither the API key nor a URL, and personal
+// data only where the service quotes it.
 //
 // # Retries
 //

@@ -12,8 +12,8 @@ func (x *exchange) askGuards() error {
 	if len(x.core.guards) == 0 || x.call.isRead() {
 		return nil
 	}
-	p := newPrepared(x.call.operation, x.body)
 	for _, guard := range x.core.guards {
+		p := newPrepared(x.call.operation, x.body) // of its own: a guard can change what it is given
 		if err := guard(x.values, p); err != nil {
 			return &GuardError{Op: x.call.name, Err: err}
 		}
@@ -25,7 +25,8 @@ func (x *exchange) askGuards() error {
 // anybody but the named: a test system can then mail nobody else. A pattern is
 //
 //   - "qa@acme.test", an e-mail address,
-//   - "@acme.test", every address of a domain, without its subdomains, or
+//   - "@acme.test", every address of a domain, without its subdomains, if the part before
+//     the @ is ASCII without "!" and "%", or
 //   - "id:qa-7", the customer with that customer id.
 //
 // Upper and lower case of ASCII letters are the same in addresses, and nothing else is:
@@ -105,7 +106,8 @@ func isPattern(pattern string) bool {
 	if local == "" {
 		local = "anyone"
 	}
-	return isOneAddress(local+"@"+domain) && !strings.Contains(domain, "*")
+	return isOneAddress(local+"@"+domain) && !strings.Contains(pattern, "*") &&
+		!strings.HasPrefix(domain, ".") && !strings.HasSuffix(domain, ".")
 }
 
 func (l allowList) add(pattern string) {
@@ -136,14 +138,21 @@ func (l allowList) check(r Recipients) error {
 
 func (l allowList) hasAddress(address string) bool {
 	address = lowerASCII(address)
-	at := strings.LastIndexByte(address, '@')
-	return isOneAddress(address) && (l[address] || l[address[at:]])
+	local, domain, _ := strings.Cut(address, "@")
+	return isOneAddress(address) && (l[address] || isPlainLocal(local) && l["@"+domain])
 }
 
 // isOneAddress reports whether nothing would read text as several addresses, or as an
 // address with a name.
 func isOneAddress(text string) bool {
 	return looksLikeEmail(text) && !strings.ContainsAny(text, `,;:<>()[]"\`)
+}
+
+// isPlainLocal reports whether the part of an address before the @ can't be read as an
+// address elsewhere: by a server that passes mail on, or after a normalization that makes
+// separators of other characters.
+func isPlainLocal(local string) bool {
+	return !strings.ContainsFunc(local, isNotPrintableASCII) && !strings.ContainsAny(local, "!%")
 }
 
 // lowerASCII leaves other letters alone: strings.ToLower maps some of them to ASCII, such

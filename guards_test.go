@@ -83,6 +83,10 @@ func TestAllowOnlyRefusesEverybodyElse(t *testing.T) {
 		{"an international domain", triggerFor("ada@münchen.test").Prepare, true},
 		{"an international domain in punycode", triggerFor("ada@xn--mnchen-3ya.test").Prepare, false},
 		{"an international domain in upper case", triggerFor("ada@MÜNCHEN.test").Prepare, false},
+		{"an address of a domain with letters beyond ASCII", triggerFor("adä@team.acme.test").Prepare, false},
+		{"a separator that looks alike", triggerFor("ada@team.acme.test，evil＠team.acme.test").Prepare, false},
+		{"a path to another server", triggerFor("evil.example!ada@team.acme.test").Prepare, false},
+		{"another server in the local part", triggerFor("ada%evil.example@team.acme.test").Prepare, false},
 		{"two addresses in one", triggerFor("ada,anyone@team.acme.test").Prepare, false},
 		{"an address with a name", triggerFor("Ada<ada>@team.acme.test").Prepare, false},
 
@@ -122,6 +126,7 @@ func TestAllowOnlyWithoutPatternsAllowsNobody(t *testing.T) {
 
 func TestAllowOnlyRefusesEverySendForABadPattern(t *testing.T) {
 	for _, pattern := range []string{"", "acme.test", "@", "id:", "a@b@c", "qa @acme.test", "@*.acme.test", "Ada <ada@acme.test>",
+		"*@acme.test", "@.", "@acme.test.",
 		"a@acme.test,b@acme.test", "ID:qa-7"} {
 		t.Run(pattern, func(t *testing.T) {
 			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
@@ -220,6 +225,17 @@ func TestGuardsAreAskedInOrderAfterValidation(t *testing.T) {
 	require.NoError(t, scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend()))
 	assert.Equal(t, []string{"first: trigger event", "second: trigger event"}, asked, "once for a call of two attempts")
 	assert.Contains(t, transport.Sent[1].Content, scripted.PersonalEmail)
+}
+
+func TestGuardCannotChangeWhatTheNextOneIsAsked(t *testing.T) {
+	harmless, err := triggerFor("qa@acme.test").Prepare()
+	require.NoError(t, err)
+	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
+		messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error { *p = *harmless; return nil }),
+		messaging.WithGuard(messaging.AllowOnly("@acme.test")))
+	var refused *messaging.GuardError
+	require.ErrorAs(t, scripted.TriggerEvent(t.Context(), client), &refused)
+	assert.Empty(t, transport.Sent)
 }
 
 // A guard that looks something up with a client may wrap an error that is retryable.

@@ -148,6 +148,21 @@ func TestHooksAreToldWhyACallFailed(t *testing.T) {
 		{"a cursor that comes again", pages, scripted.Responds(200,
 			`{"success":true,"data":[{"id":"e"}],"meta":{"has_next_page":true,"next_page_cursor":null}}`),
 			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryAccepted, ErrorType: "bad_cursor"}},
+		{"a lookup that finds another customer", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Customers.Get(ctx, "c-1", opts...)
+			return err
+		}, scripted.Responds(200, `{"success":true,"data":{"data":[{"customer_id":"c-2"}]}}`),
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryAccepted, ErrorType: "decode"}},
+		{"a lookup that finds several customers", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Customers.Get(ctx, "c-1", opts...)
+			return err
+		}, scripted.Responds(200, `{"success":true,"data":{"data":[{"customer_id":"c-1"},{"customer_id":"c-1"}]}}`),
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryAccepted, ErrorType: "decode"}},
+		{"a guard that fails with a bad cursor", scripted.CreateEvent, success,
+			messaging.CallResult{Delivery: messaging.DeliveryNotSent, ErrorType: "guard"}},
+		{"a call that is cancelled while a guard works",
+			cancelledAfter(time.Second, scripted.Do(messaging.Request{Op: "wait", Method: "PUT", Path: "/v1/x"})), success,
+			messaging.CallResult{Delivery: messaging.DeliveryNotSent}},
 		{"a status", scripted.TriggerEvent, unavailable,
 			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "503"}},
 		{"a refusal", scripted.TriggerEvent, scripted.Responds(200, scripted.Failure),
@@ -171,9 +186,15 @@ func TestHooksAreToldWhyACallFailed(t *testing.T) {
 			var log hookLog
 			client, _ := scripted.NewClient(t, []scripted.Scene{test.play}, messaging.WithHooks(log.hooks()),
 				messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: 5 * time.Second, MaxWait: 5 * time.Second}),
-				messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
-					if p.Operation() == "send email broadcast" {
+				messaging.WithGuard(func(ctx context.Context, p *messaging.Prepared) error {
+					switch p.Operation() {
+					case "send email broadcast":
 						return errors.New("no e-mails")
+					case "create event":
+						return fmt.Errorf("looking up: %w", messaging.ErrBadCursor)
+					case "wait":
+						<-ctx.Done()
+						return ctx.Err()
 					}
 					return nil
 				}))
@@ -193,7 +214,10 @@ func TestHooksAreToldNoPathOfDo(t *testing.T) {
 	request := messaging.Request{Op: "tag", Method: "PUT", Path: "/v1/customers/ada%40example.com"}
 	_, err = client.Do(t.Context(), request, messaging.WithoutRetries())
 	require.Error(t, err)
-	assert.Equal(t, []messaging.CallInfo{{Op: "tag", Method: "PUT", Scheme: "http", Host: "::1", Port: 1, Send: true}}, log.calls)
+	_, err = client.Do(t.Context(), messaging.Request{Method: "GET /v1/customers?emails=ada@example.com", Path: "/v1/customers"})
+	require.Error(t, err)
+	assert.Equal(t, []messaging.CallInfo{{Op: "tag", Method: "PUT", Scheme: "http", Host: "::1", Port: 1, Send: true},
+		{Op: "request", Scheme: "http", Host: "::1", Port: 1, Send: true}}, log.calls)
 }
 
 // Leaving a range early cancels the page that is read ahead, whose call ends before
@@ -234,11 +258,35 @@ func TestHooksAreCompleteWhenTheTransportPanics(t *testing.T) {
 	assert.Equal(t, []messaging.AttemptResult{{Attempt: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "_OTHER"}}, log.attempts)
 }
 
+type panicking struct{}
+
+func (panicking) MarshalJSON() ([]byte, error) { panic("boom") }
+
+func TestHooksAreCompleteWhenAValuePanics(t *testing.T) {
+	calls := map[string]scripted.Call{
+		"trigger event": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com",
+				Values: map[string]any{"a": panicking{}}}, opts...)
+			return err
+		},
+		"tag": scripted.Do(messaging.Request{Op: "tag", Method: "PUT", Path: "/v1/tags", Body: panicking{}}),
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			var log hookLog
+			client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, messaging.WithHooks(log.hooks()))
+			assert.PanicsWithValue(t, "boom", func() { _ = call(t.Context(), client) })
+			assert.Equal(t, []string{"start " + name, "done " + name}, log.lines)
+			assert.Equal(t, []messaging.CallResult{{Delivery: messaging.DeliveryNotSent, ErrorType: "_OTHER"}}, log.results)
+		})
+	}
+}
+
 type contextKey string
 
 // valuesIn are those of the keys "caller", "call" and "attempt" that ctx has.
 func valuesIn(ctx context.Context) string {
-	return fmt.Sprint(ctx.Value(contextKey("caller")), ctx.Value(contextKey("call")), ctx.Value(contextKey("attempt")))
+	return fmt.Sprintf("%v %v %v", ctx.Value(contextKey("caller")), ctx.Value(contextKey("call")), ctx.Value(contextKey("attempt")))
 }
 
 func TestHooksAddValuesToTheContextOfWhatFollows(t *testing.T) {
@@ -247,7 +295,7 @@ func TestHooksAddValuesToTheContextOfWhatFollows(t *testing.T) {
 	hooks := messaging.Hooks{
 		CallStart: func(ctx context.Context, _ messaging.CallInfo) context.Context {
 			note("CallStart", ctx)
-			return context.WithValue(ctx, contextKey("call"), 1)
+			return context.WithValue(context.WithValue(ctx, contextKey("call"), 1), contextKey("caller"), "replaced")
 		},
 		AttemptStart: func(ctx context.Context, _ messaging.CallInfo, attempt int, _ func(key, value string)) context.Context {
 			note("AttemptStart", ctx)
@@ -270,7 +318,7 @@ func TestHooksAddValuesToTheContextOfWhatFollows(t *testing.T) {
 		messaging.WithLogger(slog.New(contextHandler{slog.DiscardHandler, func(ctx context.Context) { note("log", ctx) }})))
 	require.NoError(t, err)
 	require.NoError(t, scripted.TriggerEvent(context.WithValue(t.Context(), contextKey("caller"), 0), client))
-	const caller, call, attempt = "0 <nil> <nil>", "0 1 <nil>", "0 1 1"
+	const caller, call, attempt = "0 <nil> <nil>", "replaced 1 <nil>", "replaced 1 1"
 	assert.Equal(t, map[string]string{"CallStart": caller, "guard": call, "limiter": call, "key source": call, "AttemptStart": call,
 		"transport": attempt, "log": attempt, "AttemptDone": attempt, "CallDone": call}, seen)
 }
@@ -321,7 +369,12 @@ func TestHooksDoNotChangeTheEndOfAContext(t *testing.T) {
 			client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":[]}`)}, messaging.WithHooks(hooks))
 			require.NoError(t, scripted.ReadCustomers(t.Context(), client))
 
-			client, _ = scripted.NewClient(t, []scripted.Scene{scripted.Connects(scripted.Hangs)}, messaging.WithHooks(hooks))
+			var seen error // by the transport
+			client, _ = scripted.NewClient(t, []scripted.Scene{scripted.Connects(func(req *http.Request) (*http.Response, error) {
+				<-req.Context().Done()
+				seen = context.Cause(req.Context())
+				return nil, req.Context().Err()
+			})}, messaging.WithHooks(hooks))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			err := scripted.TriggerEvent(ctx, client)
@@ -337,6 +390,7 @@ func TestHooksDoNotChangeTheEndOfAContext(t *testing.T) {
 			err = scripted.TriggerEvent(ctx, client)
 			require.ErrorIs(t, err, context.Canceled)
 			assert.ErrorIs(t, err, own)
+			assert.Equal(t, own, seen)
 			assert.NotErrorIs(t, err, cause)
 		})
 	}

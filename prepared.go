@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -16,9 +17,10 @@ import (
 // without the API key. The Prepare methods of the params return one. It can be shown,
 // stored, checked by a guard, and sent with [Client.Send], now or by another program.
 //
-// A Prepared never changes, and is safe for concurrent use. It prints and logs as its
-// operation and its size, since the body holds personal data. To store it, use
-// encoding/json.
+// Nothing but UnmarshalJSON changes a Prepared, so it is safe for concurrent use. Its body
+// holds personal data, so it prints as its operation and its size, and logs like that too.
+// To store it, use encoding/json. A JSON log handler uses encoding/json as well for what
+// is within a struct or a list: log a Prepared by itself.
 type Prepared struct {
 	// hidden is a pointer to a pointer, which fmt follows in no case: it follows one
 	// pointer within a struct where the verb does not fit, such as %s.
@@ -121,23 +123,24 @@ var sendPrepared = operation{name: "send prepared request", method: http.MethodP
 // p was validated when it was prepared, so [WithoutValidation] has no effect. The
 // [Response] to the creation of an event has the event in its Data.
 func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (*Response, error) {
-	request := call{operation: sendPrepared}
+	prepared := p.request() // once: UnmarshalJSON can change p
+	known, ok := preparableNamed(prepared.operation.name)
 	var problem string
 	switch {
 	case p.isZero():
 		problem = "must not be nil or zero; use a Prepare method"
-	case p.request().operation.custom:
+	case prepared.operation.custom || !ok:
 		problem = "must come from a Prepare method, not from Client.Do"
-	default:
-		known, _ := preparableNamed(p.Operation())
-		request = call{operation: p.request().operation, accept: known.accept}
 	}
-	x := c.core.newExchange(ctx, request, opts)
+	if problem != "" {
+		prepared = preparedRequest{operation: sendPrepared}
+	}
+	x := c.core.newExchange(ctx, call{operation: prepared.operation, accept: known.accept}, opts)
+	defer x.end()
 	if problem != "" {
 		x.problems.add("p", problem)
-	} else {
-		x.body = p.request().body
 	}
+	x.body = prepared.body
 	return x.run()
 }
 
@@ -169,12 +172,16 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. An unknown operation, an unknown member
-// and a body that is not a JSON object are errors, which quote nothing of the body.
+// and a body that is not a JSON object are errors, which quote nothing of the body. As
+// with other types, null changes nothing.
 func (p *Prepared) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
 	var stored storedPrepared
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
-	if !utf8.Valid(data) || decoder.Decode(&stored) != nil {
+	if !json.Valid(data) || !utf8.Valid(data) || decoder.Decode(&stored) != nil || hasLostText(data, stored.Body) {
 		return errStoredFormat // the text of the decoder's error can quote the body
 	}
 	known, ok := preparableNamed(stored.Operation)
@@ -187,6 +194,13 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 	}
 	p.hidden = newPrepared(known.operation, body).hidden
 	return nil
+}
+
+// hasLostText reports whether encoding/json has replaced what is no text, such as half of
+// a surrogate pair.
+func hasLostText(data []byte, text string) bool {
+	return strings.Contains(text, replacement) && !bytes.Contains(data, []byte(replacement)) &&
+		!bytes.Contains(bytes.ToLower(data), []byte(`\ufffd`))
 }
 
 // Format prints the operation and the size, whatever the verb.

@@ -227,6 +227,7 @@ func TestPreparedRefusesADamagedStoredForm(t *testing.T) {
 		"a body that is not text":   `{"operation":"trigger event","body":{"event_id":"canary"}}`,
 		"an unknown member":         `{"operation":"trigger event","body":"{}","path":"/v1/canary"}`,
 		"another kind of value":     `["trigger event","{}"]`,
+		"half a character":          `{"operation":"trigger event","body":"{\"name\":\"\ud800canary\"}"}`,
 		"text that is not in UTF-8": `{"operation":"trigger event","body":"{\"name\":\"` + "\xff" + `canary\"}"}`,
 	}
 	for name, stored := range tests {
@@ -238,6 +239,28 @@ func TestPreparedRefusesADamagedStoredForm(t *testing.T) {
 			assert.Empty(t, p.Operation())
 		})
 	}
+}
+
+func TestPreparedIsReadOnceWhenItIsSent(t *testing.T) {
+	p := stored(t, "trigger event", `{"event_id":"e","payload":{"email":"ada@example.com"}}`)
+	another, err := json.Marshal(stored(t, "create event", `{"name":"n"}`))
+	require.NoError(t, err)
+	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
+		messaging.WithHooks(messaging.Hooks{CallStart: func(context.Context, messaging.CallInfo) context.Context {
+			_ = json.Unmarshal(another, p)
+			return nil
+		}}))
+	_, err = client.Send(t.Context(), p)
+	require.NoError(t, err)
+	assert.Equal(t, "/v1/events/trigger", transport.Sent[0].URL.Path)
+	assert.Contains(t, transport.Sent[0].Content, "ada@example.com")
+}
+
+func TestPreparedIsLeftAloneByNull(t *testing.T) {
+	p := stored(t, "trigger event", `{"event_id":"e"}`)
+	require.NoError(t, p.UnmarshalJSON([]byte("null")))
+	assert.Equal(t, "trigger event", p.Operation())
+	require.Error(t, p.UnmarshalJSON([]byte(`{"operation":"create event","body":"{}"} {}`)))
 }
 
 func TestPreparedPrintsItsOperationAndSizeAlone(t *testing.T) {
