@@ -25,7 +25,8 @@ func TestExamplePrintsOneCallWithTwoAttemptsBelowIt(t *testing.T) {
 		spans = append(spans, span)
 	}
 	require.Len(t, spans, 3)
-	assert.Equal(t, []string{"GET /v1/customers", "GET /v1/customers", "list customers"}, []string{spans[0].Name, spans[1].Name, spans[2].Name})
+	assert.Equal(t, []string{"GET /v1/customers", "GET /v1/customers", "list customers"},
+		[]string{spans[0].Name, spans[1].Name, spans[2].Name})
 	call := spans[2].SpanContext.SpanID
 	assert.Equal(t, []string{call, call}, []string{spans[0].Parent.SpanID, spans[1].Parent.SpanID})
 }
