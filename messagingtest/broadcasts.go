@@ -44,7 +44,7 @@ type PushBroadcast struct {
 func (s *Server) EmailBroadcasts() []EmailBroadcast {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return cloneSlice(s.emailBroadcasts, EmailBroadcast.clone)
+	return cloneSlice(s.emailBroadcasts.records, EmailBroadcast.clone)
 }
 
 // PushBroadcasts returns the push notification broadcasts that were accepted,
@@ -52,7 +52,7 @@ func (s *Server) EmailBroadcasts() []EmailBroadcast {
 func (s *Server) PushBroadcasts() []PushBroadcast {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return cloneSlice(s.pushBroadcasts, PushBroadcast.clone)
+	return cloneSlice(s.pushBroadcasts.records, PushBroadcast.clone)
 }
 
 func (s *Server) sendEmail(in input) response {
@@ -78,8 +78,9 @@ func (s *Server) sendEmail(in input) response {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.customers.upsertRecipients(broadcast.Recipients)
-	s.emailBroadcasts = append(s.emailBroadcasts, broadcast)
+	s.upsertRecipients(in.exchange, broadcast.Recipients)
+	s.emailBroadcasts.add(broadcast)
+	setEffect(in.exchange, broadcast)
 	return successResponse("Email Broadcast sent successfully", nil)
 }
 
@@ -97,8 +98,9 @@ func (s *Server) sendPush(in input) response {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.customers.upsertRecipients(broadcast.Recipients)
-	s.pushBroadcasts = append(s.pushBroadcasts, broadcast)
+	s.upsertRecipients(in.exchange, broadcast.Recipients)
+	s.pushBroadcasts.add(broadcast)
+	setEffect(in.exchange, broadcast)
 	return successResponse("Push notification broadcast sent successfully", nil)
 }
 

@@ -11,6 +11,9 @@ import (
 // Customer is a customer as the service stores it. Its times are in UTC and
 // truncated to the second, as in a list.
 type Customer struct {
+	// Number counts the customers in the order of their creation, from 1.
+	// [Server.Reset] does not restart it.
+	Number int
 	// CustomerParams combines the fields of all requests that named the
 	// customer. Devices holds one device per token, the latest one.
 	messaging.CustomerParams
@@ -121,6 +124,7 @@ func (id Identifier) check(o object, params messaging.CustomerParams) {
 type customerStore struct {
 	identifier    Identifier // "" if a customer id or an e-mail address identifies
 	records       []Customer
+	removed       int // the number of customers before the last reset
 	byID, byEmail map[string]int
 }
 
@@ -136,6 +140,7 @@ func (b *customerStore) find(id, email string) (i int, ok bool) {
 }
 
 func (b *customerStore) add(c Customer) int {
+	c.Number = b.removed + len(b.records) + 1
 	b.records = append(b.records, c)
 	b.index(len(b.records) - 1)
 	return len(b.records) - 1
@@ -166,16 +171,32 @@ func (b *customerStore) unindex(i int) {
 	}
 }
 
-func (b *customerStore) upsertRecipients(recipients []messaging.Recipient) {
+// reset removes all customers. It does not restart their numbers.
+func (b *customerStore) reset() {
+	*b = customerStore{identifier: b.identifier, removed: b.removed + len(b.records)}
+}
+
+// upsertRecipients updates or creates the customers of a broadcast, and records
+// the changes in e unless it is nil. The caller must hold s.mu.
+func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient) {
 	for _, recipient := range recipients {
 		for _, params := range recipient.Customers {
-			b.upsert(params)
+			s.upsert(e, params)
 		}
 	}
 }
 
-// upsert updates the customer that params identifies, or creates it.
-func (b *customerStore) upsert(params messaging.CustomerParams) {
+// upsert is upsertRecipients for one customer.
+func (s *Server) upsert(e *Exchange, params messaging.CustomerParams) {
+	i, created := s.customers.upsert(params)
+	if e != nil {
+		e.Customers = append(e.Customers, CustomerChange{Created: created, Customer: s.customers.records[i].clone()})
+	}
+}
+
+// upsert updates the customer that params identifies, or creates it. It returns
+// the index of the customer.
+func (b *customerStore) upsert(params messaging.CustomerParams) (i int, created bool) {
 	at := truncateToSecond(time.Now())
 	i, found := b.find(params.CustomerID, params.Email)
 	if !found {
@@ -196,6 +217,7 @@ func (b *customerStore) upsert(params messaging.CustomerParams) {
 	}
 	c.UpdatedAt, c.LastInteraction = at, at
 	b.index(i)
+	return i, !found
 }
 
 // set sets the field to value. An empty value leaves it unchanged.

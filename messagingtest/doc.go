@@ -26,6 +26,17 @@
 //
 //	service.FailNext(1, messagingtest.AnswerLost())
 //
+// [Server.AddFaultRule] selects the requests that fail by their operation, so
+// that other calls of the program under test do not take the fault:
+//
+//	service.AddFaultRule(messagingtest.Rule{Op: "trigger event", Count: 1, Fault: messagingtest.AnswerLost()})
+//
+// # Long-running programs
+//
+// [WithObserver] reports each request with its outcome as an [Exchange]: what the
+// request created, which customers it changed and why it was refused.
+// [WithHistory] limits what the server records, and [Server.Reset] empties it.
+//
 // # What is checked
 //
 // The server validates requests by the rules of the service. Its code is

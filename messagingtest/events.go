@@ -20,13 +20,20 @@ func (s *Server) AddEvents(events ...messaging.Event) {
 			event.ID = s.newID()
 		}
 		event.CreatedAt = timeOrNow(event.Extra, "created_at", event.CreatedAt)
-		event.Parameters = slices.Clone(event.Parameters)
+		event = cloneEvent(event)
 		for i := range event.Parameters {
 			event.Parameters[i].Type = lower(event.Parameters[i].Type)
 		}
-		event.Extra = cloneExtra(event.Extra)
 		s.events = append(s.events, event)
 	}
+}
+
+// Events returns all event definitions in the order of their creation: those
+// that were added, and those that requests created.
+func (s *Server) Events() []messaging.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cloneSlice(s.events, cloneEvent)
 }
 
 func (s *Server) createEvent(in input) response {
@@ -43,6 +50,7 @@ func (s *Server) createEvent(in input) response {
 	defer s.mu.Unlock()
 	event.ID = s.newID()
 	s.events = append(s.events, event)
+	setEffect(in.exchange, cloneEvent(event))
 	return successResponse("Event created successfully", eventRow(event))
 }
 
@@ -97,4 +105,10 @@ func eventRow(e messaging.Event) any {
 		"parameters":  parameters,
 		"created_at":  formatTime(e.CreatedAt, microsecondLayout),
 	})
+}
+
+func cloneEvent(e messaging.Event) messaging.Event {
+	e.Parameters = slices.Clone(e.Parameters)
+	e.Extra = cloneExtra(e.Extra)
+	return e
 }

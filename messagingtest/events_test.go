@@ -139,3 +139,16 @@ func TestEventsAreCreatedEvenIfTheResponseIsLost(t *testing.T) {
 	assert.Equal(t, http.StatusOK, get(t, s, "/v1/events").StatusCode)
 	assert.Contains(t, get(t, s, "/v1/events").Body, `"name":"n"`)
 }
+
+func TestEventsAndTransactionalMessagesAreReturnedAsCopies(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	kind := "receipt"
+	s.AddEvents(messaging.Event{ID: "e", Parameters: []messaging.EventParameter{{Name: "order"}}})
+	s.AddTransactional(messaging.TransactionalMessage{ID: "m", MessageType: &kind})
+	event, message := s.Events()[0], s.Transactional()[0]
+	event.Parameters[0].Name = "changed"
+	*message.MessageType = "changed"
+	assert.Equal(t, "order", s.Events()[0].Parameters[0].Name)
+	assert.Equal(t, "receipt", *s.Transactional()[0].MessageType)
+	assert.Equal(t, "receipt", kind)
+}

@@ -64,6 +64,54 @@ func ExampleServer_FailNext() {
 	// 2 sent
 }
 
+// Other operations do not take the fault of a rule for triggers.
+func ExampleServer_AddFaultRule() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.AddEvents(messaging.Event{ID: "order-shipped"})
+	ctx, client := context.Background(), service.Client()
+
+	service.AddFaultRule(messagingtest.Rule{Op: "trigger event", Count: 1, Fault: messagingtest.AnswerLost()})
+
+	_, err = client.Events.List(ctx, messaging.EventListParams{})
+	fmt.Println("list:", err)
+	trigger := messaging.EventTriggerParams{EventID: "order-shipped", Email: "ada@example.com"}
+	for range 2 {
+		_, err = client.Events.Trigger(ctx, trigger)
+		fmt.Println("trigger:", messaging.DeliveryOf(err))
+	}
+	// Output:
+	// list: <nil>
+	// trigger: unknown
+	// trigger: accepted
+}
+
+func ExampleWithObserver() {
+	service, err := messagingtest.Start(messagingtest.WithObserver(func(e *messagingtest.Exchange) {
+		fmt.Println(e.Number, e.Op, e.Status, e.Problems)
+		if broadcast, ok := e.Effect.(*messagingtest.PushBroadcast); ok {
+			fmt.Println("sent:", broadcast.Subject)
+		}
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	ctx, client := context.Background(), service.Client()
+	broadcast := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.AllCustomers()}
+
+	_, _ = client.Broadcasts.SendPush(ctx, broadcast)
+	broadcast.Message = ""
+	_, _ = client.Broadcasts.SendPush(ctx, broadcast, messaging.WithoutValidation())
+	// Output:
+	// 1 send push broadcast 200 map[]
+	// sent: Sale
+	// 2 send push broadcast 422 map[message:[is required]]
+}
+
 func ExampleAnswerLost() {
 	service, err := messagingtest.Start()
 	if err != nil {

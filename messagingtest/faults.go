@@ -22,7 +22,9 @@ type Fault struct {
 }
 
 // FailNext makes the next n requests fail, regardless of their operation. The
-// faults of successive calls are queued.
+// faults of successive calls are queued. While a range reads ahead, or with
+// several goroutines, it is not certain which requests these are: to fail the
+// requests of one operation, use [Server.AddFaultRule].
 //
 // A request from a client that [Server.Client] returned takes its fault when it
 // is sent. Any other request takes its fault when it arrives. A client that
@@ -86,6 +88,63 @@ func AnswerLost() Fault { return Fault{responseLost: true} }
 // broadcast was sent. To inspect what was carried out after a client gave up,
 // call [Server.Close] first.
 func Slow(d time.Duration) Fault { return Fault{delay: d} }
+
+// Kind returns "status", "rate_limited", "not_reached", "answer_lost",
+// "malformed" or "slow". The Kind of the zero Fault is "".
+func (f Fault) Kind() string {
+	switch {
+	case f.delay > 0:
+		return "slow"
+	case f.rejection != nil && f.rejection.retryAfter != "":
+		return "rate_limited"
+	case f.rejection != nil:
+		return "status"
+	case f.replacement != nil:
+		return "malformed"
+	case f.responseLost:
+		return "answer_lost"
+	case f.notReached:
+		return "not_reached"
+	default:
+		return ""
+	}
+}
+
+// Status returns the status code that the fault responds with, or 0 if it does
+// not set it.
+func (f Fault) Status() int {
+	if r := f.response(); r != nil {
+		return r.status
+	}
+	return 0
+}
+
+// Body returns the body that the fault responds with, or "" if it does not set
+// it.
+func (f Fault) Body() string {
+	if r := f.response(); r != nil {
+		return string(r.body)
+	}
+	return ""
+}
+
+// After returns the delay of [Slow], or the Retry-After of [RateLimited]. It is
+// 0 for other faults.
+func (f Fault) After() time.Duration {
+	if f.rejection != nil {
+		seconds, _ := strconv.Atoi(f.rejection.retryAfter)
+		return time.Duration(seconds) * time.Second
+	}
+	return max(0, f.delay)
+}
+
+// response returns the response that the fault sets, or nil.
+func (f Fault) response() *response {
+	if f.rejection != nil {
+		return f.rejection
+	}
+	return f.replacement
+}
 
 // wait waits for the delay of the fault. It returns early when the request is
 // canceled or the server closes.

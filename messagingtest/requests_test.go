@@ -58,6 +58,20 @@ func TestRequestsAreRecordedWithoutTheKey(t *testing.T) {
 	assert.NotContains(t, s.Requests()[len(s.Requests())-1].Header, "X-Authorization", "a missing header stays missing")
 }
 
+func TestRequestsAreRecordedWithoutOtherCredentials(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	r := newRequest(t, s, http.MethodGet, "/v1/events?per_page=5&API_KEY=live-1&token=live-1&token=live-2", "")
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"} {
+		r.Header.Set(name, "live-1")
+	}
+	send(t, r)
+	recorded := s.Requests()[0]
+	assert.Equal(t, url.Values{"per_page": {"5"}, "API_KEY": {"REDACTED"}, "token": {"REDACTED"}}, recorded.Query)
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "X-Authorization"} {
+		assert.Equal(t, []string{"REDACTED"}, recorded.Header[name])
+	}
+}
+
 func TestRequestsAreReturnedAsCopies(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	post(t, s, "/v1/events?a=b", `{}`)

@@ -2,6 +2,7 @@ package messagingtest
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 )
 
@@ -54,18 +55,27 @@ func newResponse(status int, envelope any) response {
 	return response{status: status, body: body}
 }
 
-// write sends the response. If the body is not JSON, net/http detects the
-// Content-Type.
-func (r response) write(w http.ResponseWriter) {
-	if json.Valid(r.body) {
-		w.Header().Set("Content-Type", "application/json")
+// header returns the header of the response. If the body is not JSON, its
+// Content-Type is detected, as net/http does.
+func (r response) header() http.Header {
+	header := make(http.Header)
+	switch {
+	case json.Valid(r.body):
+		header.Set("Content-Type", "application/json")
+	case len(r.body) > 0:
+		header.Set("Content-Type", http.DetectContentType(r.body))
 	}
 	if r.allow != "" {
-		w.Header().Set("Allow", r.allow)
+		header.Set("Allow", r.allow)
 	}
 	if r.retryAfter != "" {
-		w.Header().Set("Retry-After", r.retryAfter)
+		header.Set("Retry-After", r.retryAfter)
 	}
+	return header
+}
+
+func (r response) write(w http.ResponseWriter, header http.Header) {
+	maps.Copy(w.Header(), header)
 	w.WriteHeader(r.status)
 	_, _ = w.Write(r.body) // the client may have disconnected
 }

@@ -19,6 +19,7 @@ import (
 // Create one with [NewServer] in a test or with [Start] in a program. It is safe
 // for concurrent use.
 type Server struct {
+	listener  net.Listener
 	http      *httptest.Server
 	transport *http.Transport
 	closing   chan struct{}
@@ -26,14 +27,20 @@ type Server struct {
 
 	ticketPrefix string
 
+	observer     func(*Exchange) // nil if there is none
+	observing    sync.Mutex      // held during a call of observer; protects lastExchange
+	lastExchange int
+
 	mu              sync.Mutex // protects the following fields
-	requests        []Request
+	requests        history[*Request]
 	faults          faultQueue
+	rules           []*activeRule
+	lastRule        int
 	tickets         map[string]Fault // the faults of requests that were sent and have not arrived
 	lastTicket      int
-	emailBroadcasts []EmailBroadcast
-	pushBroadcasts  []PushBroadcast
-	triggers        []Trigger
+	emailBroadcasts history[EmailBroadcast]
+	pushBroadcasts  history[PushBroadcast]
+	triggers        history[Trigger]
 	customers       customerStore
 	events          []messaging.Event
 	transactional   []messaging.TransactionalMessage
@@ -65,11 +72,13 @@ func Start(opts ...Option) (*Server, error) {
 			return nil, fmt.Errorf("messagingtest: %w", err)
 		}
 	}
-	listener, err := listen("127.0.0.1:0", "[::1]:0")
-	if err != nil {
-		return nil, fmt.Errorf("messagingtest: %w", err)
+	if s.listener == nil {
+		var err error
+		if s.listener, err = listen("127.0.0.1:0", "[::1]:0"); err != nil {
+			return nil, fmt.Errorf("messagingtest: %w", err)
+		}
 	}
-	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: s.Handler()}}
+	s.http = &httptest.Server{Listener: s.listener, Config: &http.Server{Handler: s.Handler()}}
 	s.http.Start()
 	s.close = sync.OnceFunc(func() {
 		close(s.closing)
@@ -126,6 +135,21 @@ func (o identifierOption) apply(s *Server) error {
 	default:
 		return fmt.Errorf("WithIdentifier: invalid identifier %q", string(o))
 	}
+}
+
+// WithListener makes the server listen on listener, whose address is then the
+// [Server.URL]. The server closes it. By default, the server listens on a free
+// port of a loopback address.
+func WithListener(listener net.Listener) Option { return listenerOption{listener} }
+
+type listenerOption struct{ listener net.Listener }
+
+func (o listenerOption) apply(s *Server) error {
+	if o.listener == nil {
+		return errors.New("WithListener: nil listener")
+	}
+	s.listener = o.listener
+	return nil
 }
 
 // apiKey is recognizable as a fake, so that nobody mistakes it for a secret.

@@ -3,6 +3,8 @@ package messagingtest_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -62,6 +64,9 @@ func TestServerRefusesInvalidOptions(t *testing.T) {
 		"an unknown identifier": messagingtest.WithIdentifier("phone_no"),
 		"an empty identifier":   messagingtest.WithIdentifier(""),
 		"a nil option":          nil,
+		"a nil observer":        messagingtest.WithObserver(nil),
+		"a nil listener":        messagingtest.WithListener(nil),
+		"a negative history":    messagingtest.WithHistory(-1),
 	}
 	for name, option := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -166,4 +171,16 @@ func TestServerClientRetriesWithoutAPause(t *testing.T) {
 	page, err := s.Client().Events.List(ctx, messaging.EventListParams{})
 	require.NoError(t, err)
 	assert.Equal(t, 3, page.Response.Attempts)
+}
+
+func TestServerListensOnTheGivenListener(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s, err := messagingtest.Start(messagingtest.WithListener(listener))
+	require.NoError(t, err)
+	assert.Equal(t, "http://"+listener.Addr().String(), s.URL())
+	require.NoError(t, pushToAll(t, s.Client()))
+	s.Close()
+	_, err = listener.Accept()
+	assert.True(t, errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF), err)
 }

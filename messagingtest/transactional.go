@@ -14,10 +14,16 @@ func (s *Server) AddTransactional(messages ...messaging.TransactionalMessage) {
 			m.ID = s.newID()
 		}
 		m.CreatedAt = timeOrNow(m.Extra, "created_at", m.CreatedAt)
-		m.MessageType = clonePointer(m.MessageType)
-		m.Extra = cloneExtra(m.Extra)
-		s.transactional = append(s.transactional, m)
+		s.transactional = append(s.transactional, cloneTransactional(m))
 	}
+}
+
+// Transactional returns all transactional messages in the order in which they
+// were added.
+func (s *Server) Transactional() []messaging.TransactionalMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cloneSlice(s.transactional, cloneTransactional)
 }
 
 func (s *Server) listTransactional(in input) response {
@@ -48,4 +54,10 @@ func transactionalRow(m messaging.TransactionalMessage) any {
 		"total_complained": m.TotalComplained,
 		"total_bounced":    m.TotalBounced,
 	})
+}
+
+func cloneTransactional(m messaging.TransactionalMessage) messaging.TransactionalMessage {
+	m.MessageType = clonePointer(m.MessageType)
+	m.Extra = cloneExtra(m.Extra)
+	return m
 }

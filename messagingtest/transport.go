@@ -17,7 +17,7 @@ type transport struct{ server *Server }
 
 // RoundTrip sends a request with the ticket for its fault.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	fault, ticket := t.server.issueTicket()
+	fault, ticket := t.server.issueTicket(operationName(r.Method, r.URL.Path))
 	if fault.notReached {
 		return nil, t.refuse(r)
 	}
@@ -45,13 +45,13 @@ func (t transport) refuse(r *http.Request) error {
 // was sent. Its value starts with a random prefix that no other program knows.
 const ticketHeader = "Messagingtest-Ticket"
 
-// issueTicket removes the next fault from the queue, and stores it until the
+// issueTicket removes the next fault for an operation, and stores it until the
 // request arrives.
-func (s *Server) issueTicket() (fault Fault, ticket string) {
+func (s *Server) issueTicket(op string) (fault Fault, ticket string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastTicket++
-	fault, ticket = s.faults.next(), s.ticketPrefix+strconv.Itoa(s.lastTicket)
+	fault, ticket = s.nextFault(op), s.ticketPrefix+strconv.Itoa(s.lastTicket)
 	if fault != (Fault{}) && !fault.notReached {
 		s.tickets[ticket] = fault
 	}

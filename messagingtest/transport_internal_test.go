@@ -48,9 +48,9 @@ func TestTransportTicketIsValidOnce(t *testing.T) {
 	s := NewServer(t)
 	s.FailNext(1, Status(http.StatusTeapot))
 	s.FailNext(1, Status(http.StatusConflict))
-	_, first := s.issueTicket()
-	_, second := s.issueTicket()
-	_, third := s.issueTicket()
+	_, first := s.issueTicket("")
+	_, second := s.issueTicket("")
+	_, third := s.issueTicket("")
 	s.FailNext(1, Status(http.StatusGone))
 
 	assert.Equal(t, http.StatusOK, arrive(s, third))
@@ -65,19 +65,29 @@ func TestTransportTicketIsValidOnce(t *testing.T) {
 
 func TestTransportTicketIsIgnoredIfItIsUnknown(t *testing.T) {
 	another := NewServer(t)
-	_, ofAnother := another.issueTicket()
+	_, ofAnother := another.issueTicket("")
 	for name, tickets := range map[string][]string{
 		"none": nil, "empty": {""}, "invented": {"1"}, "of another server": {ofAnother}, "two": {"1", "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := NewServer(t)
-			_, _ = s.issueTicket()
+			_, _ = s.issueTicket("")
 			s.FailNext(1, Status(http.StatusTeapot))
 			assert.Equal(t, http.StatusTeapot, arrive(s, tickets...), "it takes the next fault on arrival")
 			assert.Equal(t, http.StatusOK, arrive(s, tickets...))
 			assert.Equal(t, tickets, s.Requests()[0].Header[ticketHeader], "it is recorded like any other header")
 		})
 	}
+}
+
+func TestTransportTicketTakesNoFaultAfterAReset(t *testing.T) {
+	s := NewServer(t)
+	s.AddFaultRule(Rule{Op: "list events", Fault: Status(http.StatusTeapot)})
+	_, ticket := s.issueTicket("list events")
+	s.Reset()
+	s.FailNext(1, Status(http.StatusGone))
+	assert.Equal(t, http.StatusOK, arrive(s, ticket))
+	assert.Equal(t, http.StatusGone, arrive(s))
 }
 
 // unread is a body that must not be read.

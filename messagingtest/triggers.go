@@ -29,7 +29,7 @@ type Trigger struct {
 func (s *Server) Triggers() []Trigger {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return cloneSlice(s.triggers, Trigger.clone)
+	return cloneSlice(s.triggers.records, Trigger.clone)
 }
 
 func (s *Server) triggerEvent(in input) response {
@@ -51,8 +51,9 @@ func (s *Server) triggerEvent(in input) response {
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
-	s.customers.upsert(who)
-	s.triggers = append(s.triggers, trigger)
+	s.upsert(in.exchange, who)
+	s.triggers.add(trigger)
+	setEffect(in.exchange, trigger)
 	return successResponse("Event successfully triggered", true)
 }
 

@@ -1,0 +1,137 @@
+package messagingtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Rule says which requests of an operation fail, and how.
+type Rule struct {
+	// Op is the name of the operation, as in errors of package messaging:
+	// "send email broadcast", "send push broadcast", "create event",
+	// "trigger event", "list events", "list customers" or
+	// "list transactional messages". A lookup is the list that it reads: use
+	// "list customers" for Customers.Get, and "list events" for
+	// Events.GetByName. With "", the rule applies to any request, also to one
+	// that is not of the service.
+	Op string
+	// Skip is how many requests the rule lets through before the first failure.
+	Skip int
+	// Count is how many requests fail. The rule is removed after the last one.
+	// 0 means no limit.
+	Count int
+	// Probability is the probability that a request fails, from 0 to 1. The
+	// others are let through. 0 means that every request fails, like 1.
+	Probability float64
+	// Seed selects the sequence of random numbers for Probability. The same
+	// seed gives the same sequence.
+	Seed uint64
+	// Fault is how a request fails. It must not be the zero Fault.
+	Fault Fault
+}
+
+// FaultRule is a rule of a server.
+type FaultRule struct {
+	// ID identifies the rule, for [Server.RemoveFaultRule].
+	ID int
+	// Rule is the rule as it was added.
+	Rule Rule
+	// Failed is the number of requests that have taken the fault of the rule.
+	Failed int
+	// LetThrough is the number of requests that the rule applied to and has let
+	// through, because of Skip or Probability.
+	LetThrough int
+}
+
+// AddFaultRule adds a rule after the existing ones, and returns its id. A request
+// takes a fault of [Server.FailNext] if there is one, or else the fault of the
+// first rule that does not let it through. Like with FailNext, a request from a
+// client that [Server.Client] returned takes its fault when it is sent, and any
+// other when it arrives.
+//
+// AddFaultRule panics if the rule is invalid.
+func (s *Server) AddFaultRule(r Rule) (id int) {
+	if problem := r.problem(); problem != "" {
+		panic("messagingtest: AddFaultRule: " + problem)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastRule++
+	s.rules = append(s.rules, &activeRule{
+		FaultRule: FaultRule{ID: s.lastRule, Rule: r}, random: rand.New(rand.NewPCG(r.Seed, r.Seed))})
+	return s.lastRule
+}
+
+// RemoveFaultRule removes a rule, and reports whether it existed.
+func (s *Server) RemoveFaultRule(id int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.rules)
+	s.rules = slices.DeleteFunc(s.rules, func(r *activeRule) bool { return r.ID == id })
+	return len(s.rules) < before
+}
+
+// FaultRules returns the rules in order, without those that were removed.
+func (s *Server) FaultRules() []FaultRule {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rules := make([]FaultRule, len(s.rules))
+	for i, r := range s.rules {
+		rules[i] = r.FaultRule
+	}
+	return rules
+}
+
+// problem returns why the rule is invalid, or "".
+func (r Rule) problem() string {
+	switch {
+	case r.Op != "" && !slices.Contains(operationNames(), r.Op):
+		return fmt.Sprintf("unknown operation %q: must be one of %s", r.Op, strings.Join(operationNames(), ", "))
+	case r.Skip < 0:
+		return fmt.Sprintf("Skip is %d: must not be negative", r.Skip)
+	case r.Count < 0:
+		return fmt.Sprintf("Count is %d: must not be negative", r.Count)
+	case !(r.Probability >= 0 && r.Probability <= 1): // also if it is NaN
+		return fmt.Sprintf("Probability is %v: must be from 0 to 1", r.Probability)
+	case r.Fault == Fault{}:
+		return "Fault is missing"
+	}
+	return ""
+}
+
+// activeRule is a rule with its sequence of random numbers.
+type activeRule struct {
+	FaultRule
+	random *rand.Rand
+}
+
+// fails reports whether the next request of the operation fails, and counts it.
+func (r *activeRule) fails() bool {
+	certain := r.Rule.Probability == 0 || r.Rule.Probability == 1
+	if r.LetThrough < r.Rule.Skip || !certain && r.random.Float64() >= r.Rule.Probability {
+		r.LetThrough++
+		return false
+	}
+	r.Failed++
+	return true
+}
+
+// nextFault removes and returns the fault of the next request. The caller must
+// hold s.mu.
+func (s *Server) nextFault(op string) Fault {
+	if len(s.faults) > 0 {
+		return s.faults.next()
+	}
+	for i, r := range s.rules {
+		if r.Rule.Op != "" && r.Rule.Op != op || !r.fails() {
+			continue
+		}
+		if r.Failed == r.Rule.Count {
+			s.rules = slices.Delete(s.rules, i, i+1)
+		}
+		return r.Rule.Fault
+	}
+	return Fault{}
+}
