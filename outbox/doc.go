@@ -1,2 +1,53 @@
-// Package outbox keeps requests of package messaging in a database until they are sent.
+// Package outbox sends requests of package messaging that survive a crash, each at most
+// once. A program writes down what it wants to send, in the same database transaction as
+// the change that it belongs to. Workers deliver it, now or after a crash, on one machine
+// or on many.
+//
+//	store, err := sqlite.New(ctx, db) // the program's own *sql.DB
+//	…
+//	o, err := outbox.New(store, client)
+//	…
+//	go o.Run(ctx)
+//
+//	tx, err := db.BeginTx(ctx, nil)
+//	… // ship the order, in tx
+//	p, err := messaging.EventTriggerParams{…}.Prepare()
+//	_, err = o.EnqueueTx(ctx, tx, "order-4711-shipped", p)
+//	…
+//	err = tx.Commit()
+//
+// The packages sqlite, sqlitefile and postgres have the stores. Package outboxriver, a
+// module of its own, delivers from jobs of River.
+//
+// # What is promised
+//
+// An entry is carried out at most once, and is never lost without a trace. Before a
+// request is sent, its entry is claimed in a transaction that is committed and durable.
+// An entry whose claim ends without an outcome is [Unclear], never sent again by itself:
+// somebody decides, with [Outbox.Resend] or [Outbox.Dismiss].
+//
+//	state      the request was carried out  it is sent again
+//	pending    no                           when it is due
+//	sending    maybe                        no; it becomes unclear if its process is gone
+//	accepted   once                         no
+//	rejected   no                           after Resend
+//	unclear    at most once                 after Resend, at your risk
+//	dismissed  as before                    no
+//
+// At most once holds for a key for as long as its entry is kept; see [KeepSettled]. It
+// does not hold for a database that forgets what it has committed: one restored from a
+// backup, a replica that was behind when it took over. Call [Outbox.Quarantine] there
+// before the first Run.
+//
+// # The gate
+//
+// A failure that is not about the request leaves its entry pending: no connection, a wrong
+// API key, a rate limit, a failing service. The gate closes: nothing more is claimed but
+// one probe at a time, with growing waits from 0.5 s to 15 s, or after the Retry-After of
+// the service, up to 5 minutes. [Counts] and the log say why. A lost response, and a
+// connection that fails while others succeed, are no reason.
+//
+// 403 and 404 close the gate too, unless a request of the same operation was accepted
+// within the last minute: then they are about the entry. It waits, and is rejected the
+// third time.
 package outbox
