@@ -20,7 +20,8 @@ import (
 )
 
 // settle records an outcome as the process that has the token does.
-func (db *database) settle(t testing.TB, o box, token ledger.Token, key string, state ledger.State, delivery messaging.Delivery) (applied bool) {
+func (db *database) settle(t testing.TB, o box, token ledger.Token, key string, state ledger.State,
+	delivery messaging.Delivery) (applied bool) {
 	entry, err := o.Get(t.Context(), key)
 	require.NoError(t, err)
 	results, _, err := db.ledger.Settle(t.Context(), []ledger.Settlement{{ID: entry.ID, Token: token, State: state, Delivery: delivery}})
@@ -160,7 +161,8 @@ func TestALateOutcomePreventsTheSecondSendAfterResend(t *testing.T) {
 		assert.True(t, db.settle(t, o, token, "rejected", ledger.Rejected, messaging.DeliveryRejected))
 		db.settle(t, o, token, "not sent", ledger.Pending, messaging.DeliveryNotSent)
 		assert.False(t, db.settle(t, o, token, "unknown", ledger.Unclear, messaging.DeliveryUnknown))
-		assert.False(t, db.settle(t, o, token, "claimed again", ledger.Accepted, messaging.DeliveryAccepted), "the token is that of the new claim")
+		assert.False(t, db.settle(t, o, token, "claimed again", ledger.Accepted, messaging.DeliveryAccepted),
+			"the token is that of the new claim")
 
 		delivered, err := o.Deliver(t.Context(), "accepted", "rejected", "not sent", "unknown", "claimed again")
 		require.NoError(t, err)

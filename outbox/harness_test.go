@@ -210,7 +210,8 @@ func (db *database) endLeases(t testing.TB) {
 // claim claims entries as a process does that then crashes.
 func (db *database) claim(t testing.TB, keys ...string) ledger.Token {
 	token := ledger.Token{1}
-	claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: token, Owner: "crashed", Lease: time.Minute, Limit: len(keys), Keys: keys})
+	claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: token, Owner: "crashed", Lease: time.Minute,
+		Limit: len(keys), Keys: keys})
 	require.NoError(t, err)
 	require.Len(t, claimed, len(keys))
 	return token

@@ -185,7 +185,8 @@ func (m *model) deliver(key string) string {
 func (m *model) crash(key string) string {
 	m.tokens++
 	token := ledger.Token{m.tokens}
-	claimed, err := m.db.ledger.Claim(m.Context(), ledger.Claim{Token: token, Owner: "crashed", Lease: time.Minute, Limit: 1, Keys: []string{key}})
+	claimed, err := m.db.ledger.Claim(m.Context(), ledger.Claim{Token: token, Owner: "crashed", Lease: time.Minute,
+		Limit: 1, Keys: []string{key}})
 	require.NoError(m, err)
 	e, ok := m.entries[key]
 	claimable := ok && e.state == outbox.Pending && !e.future

@@ -211,7 +211,8 @@ func (o *Outbox[Tx]) Dismiss(ctx context.Context, keys ...string) (int, error) {
 }
 
 // change applies a decision in batches, each of which is a transaction.
-func (o *Outbox[Tx]) change(ctx context.Context, doing string, keys []string, change func(context.Context, []string) (int, error)) (int, error) {
+func (o *Outbox[Tx]) change(ctx context.Context, doing string, keys []string,
+	change func(context.Context, []string) (int, error)) (int, error) {
 	total := 0
 	for batch := range slices.Chunk(keys, keyBatch) {
 		n, err := change(ctx, batch)

@@ -214,11 +214,10 @@ func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
 		},
 	})
 	var settled atomic.Int32
-	o2 := newBox(t, f, service.client(t), []outbox.Option{outbox.Fast(), outbox.InFlight(3), outbox.OnSettled(func(context.Context, outbox.Entry) {
-		settled.Add(1)
-	})})
+	count := func(context.Context, outbox.Entry) { settled.Add(1) }
+	counting := newBox(t, f, service.client(t), []outbox.Option{outbox.Fast(), outbox.InFlight(3), outbox.OnSettled(count)})
 	enqueue(t, o, keysOf(10)...)
-	stop := run(t, o2)
+	stop := run(t, counting)
 	eventually(t, func() bool {
 		counts, err := o.Counts(t.Context())
 		require.NoError(t, err)

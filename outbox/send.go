@@ -33,7 +33,7 @@ func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string) (claim
 	if err == nil {
 		return c, nil
 	}
-	// It may have been committed all the same, with the response lost.
+	// It may have been committed, with the response lost.
 	found, again := withTimeout(ctx, func(ctx context.Context) ([]ledger.Claimed, error) { return o.ledger.ClaimedBy(ctx, c.token) })
 	if again != nil || len(found) == 0 {
 		return claimed{}, err

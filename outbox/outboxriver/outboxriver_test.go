@@ -40,8 +40,9 @@ func newStage(t *testing.T) *stage {
 	require.NoError(t, err)
 	_, err = migrator.Migrate(t.Context(), rivermigrate.DirectionUp, nil)
 	require.NoError(t, err)
-	s.event, err = s.service.Client().Events.Create(t.Context(), messaging.EventCreateParams{Name: "shipped", Description: "An order has shipped",
-		Parameters: []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText, Required: true}}})
+	s.event, err = s.service.Client().Events.Create(t.Context(), messaging.EventCreateParams{Name: "shipped",
+		Description: "An order has shipped",
+		Parameters:  []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText, Required: true}}})
 	require.NoError(t, err)
 	return s
 }

@@ -202,7 +202,8 @@ func TestListenWakesForACommitAndAfterALostConnection(t *testing.T) {
 	assert.Empty(t, wakes)
 	insert("committed", true)
 	<-wakes
-	_, err = pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN "outbox_' || current_schema() || '%'`)
+	_, err = pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE query LIKE 'LISTEN "outbox_' || current_schema() || '%'`)
 	require.NoError(t, err)
 	<-wakes // for what was missed
 	<-wakes // it listens again

@@ -19,7 +19,8 @@ func TestOpenCreatesAFileThatOnlyItsOwnerCanRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "with a space, 100%?#.db")
 	store, err := sqlitefile.Open(t.Context(), path)
 	require.NoError(t, err)
-	_, err = store.Ledger().Insert(t.Context(), []ledger.NewEntry{{Key: "order", Operation: "trigger event", Digest: []byte{1}, Body: []byte("{}")}})
+	_, err = store.Ledger().Insert(t.Context(), []ledger.NewEntry{{Key: "order", Operation: "trigger event",
+		Digest: []byte{1}, Body: []byte("{}")}})
 	require.NoError(t, err)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		info, err := os.Stat(path + suffix)

@@ -16,7 +16,6 @@ import (
 // run is one database with its workers and the service.
 type run struct {
 	*torture
-	name    string // of the database
 	path    string
 	flags   workerFlags
 	db      *database

@@ -255,10 +255,12 @@ func (t *torture) aMillion(ctx context.Context) ([]row, error) {
 	const mb = 1 << 20
 	rss := max(enqueued.RSS, delivered.RSS)
 	return []row{
-		t.judged(fmt.Sprintf("%d entries on SQLite: enqueue", t.million), "≤ 20 s", fmt.Sprintf("%.1f s", enqueued.Seconds), enqueued.Seconds <= 20),
+		t.judged(fmt.Sprintf("%d entries on SQLite: enqueue", t.million), "≤ 20 s", fmt.Sprintf("%.1f s", enqueued.Seconds),
+			enqueued.Seconds <= 20),
 		t.judged("… file after delivery", "≤ 400 MB", fmt.Sprintf("%d MB", info.Size()/mb), info.Size() <= 400*mb),
 		t.judged("… resident memory", "≤ 64 MB", fmt.Sprintf("%d MB", rss/mb), rss <= 64*mb),
-		t.judged("… delivery, with a send that costs nothing", "≥ 15000/s", fmt.Sprintf("%.0f/s", delivered.rate()), delivered.rate() >= 15000),
+		t.judged("… delivery, with a send that costs nothing", "≥ 15000/s", fmt.Sprintf("%.0f/s", delivered.rate()),
+			delivered.rate() >= 15000),
 	}, nil
 }
 
@@ -340,7 +342,8 @@ func (t *torture) ratioToSDK(ctx context.Context, server string, slots int, leng
 	if err != nil {
 		return 0, err
 	}
-	through, err := runWorker(workerFlags{Database: r.path, Service: r.service.url, Slots: slots, SendTimeout: 25 * time.Second, UntilEmpty: true})
+	through, err := runWorker(workerFlags{Database: r.path, Service: r.service.url, Slots: slots,
+		SendTimeout: 25 * time.Second, UntilEmpty: true})
 	if err != nil {
 		return 0, err
 	}
@@ -384,7 +387,8 @@ func (t *torture) scaling(ctx context.Context) ([]row, error) {
 	}
 	two, four := rate[2]/rate[1], rate[4]/rate[1]
 	return []row{
-		t.judged("Postgres, sends of 20 ms, 64 slots each: 2 processes against 1", "≥ 1.6", fmt.Sprintf("%.2f (%.0f/s against %.0f/s)", two, rate[2], rate[1]), two >= 1.6),
+		t.judged("Postgres, sends of 20 ms, 64 slots each: 2 processes against 1", "≥ 1.6",
+			fmt.Sprintf("%.2f (%.0f/s against %.0f/s)", two, rate[2], rate[1]), two >= 1.6),
 		t.judged("… 4 processes against 1", "≥ 2.4", fmt.Sprintf("%.2f (%.0f/s)", four, rate[4]), four >= 2.4),
 	}, nil
 }

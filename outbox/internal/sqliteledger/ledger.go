@@ -235,7 +235,8 @@ func (l *Ledger) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 		into = append(into, &counts.ByState[state])
 	}
 	var age int64
-	columns = append(columns, `COALESCE((SELECT `+nowSQL+` - min(created_at) FROM outbox_entry WHERE state = 0 AND not_before <= `+nowSQL+`), 0)`)
+	columns = append(columns, `COALESCE((SELECT `+nowSQL+` - min(created_at) FROM outbox_entry
+		WHERE state = 0 AND not_before <= `+nowSQL+`), 0)`)
 	into = append(into, &age)
 	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
 		return conn.QueryRowContext(ctx, `SELECT `+strings.Join(columns, `, `)).Scan(into...)

@@ -23,7 +23,8 @@ func scanEntry(scan scanFunc) (ledger.Entry, error) { return scanEntryAnd(scan) 
 func scanEntryAnd(scan scanFunc, more ...any) (e ledger.Entry, err error) {
 	var enqueued, notBefore int64
 	var settled sql.NullInt64
-	err = scan(append([]any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &enqueued, &notBefore, &settled}, more...)...)
+	into := []any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &enqueued, &notBefore, &settled}
+	err = scan(append(into, more...)...)
 	e.EnqueuedAt, e.NotBefore = time.UnixMilli(enqueued), time.UnixMilli(notBefore)
 	if settled.Valid {
 		e.SettledAt = time.UnixMilli(settled.Int64)
