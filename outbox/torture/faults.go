@@ -36,6 +36,11 @@ func (t *torture) newRun(ctx context.Context, server string, river bool, entries
 	if r.service, err = startService(s); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
 	if r.db, err = openDatabase(ctx, r.path); err != nil {
 		return nil, err
 	}
@@ -62,7 +67,9 @@ func (r *run) close() {
 		w.kill()
 	}
 	r.service.kill()
-	r.db.close()
+	if r.db != nil {
+		r.db.close()
+	}
 	if isPostgres(r.path) {
 		_ = dropSchema(context.Background(), r.path)
 	}
@@ -192,8 +199,12 @@ func (t *torture) disturb(ctx context.Context, s scenario) (rows []row, err erro
 	if err := r.startWorkers(s.processes); err != nil {
 		return nil, err
 	}
+	way := 1.0
+	if s.river { // whose permits of a killed process wait for minutes, and with them their entries
+		way = 0.6
+	}
 	for i := range s.times {
-		if err := r.at(ctx, (float64(i)+rand.Float64())/float64(s.times+1)); err != nil {
+		if err := r.at(ctx, way*(float64(i)+rand.Float64())/float64(s.times+1)); err != nil {
 			return nil, err
 		}
 		if err := r.inflict(ctx, s, own, i); err != nil {
