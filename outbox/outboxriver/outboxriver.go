@@ -84,6 +84,8 @@ func (*worker) NextRetry(job *river.Job[Permit]) time.Time {
 const (
 	// laterWait is the shortest wait for entries that were not sent.
 	laterWait = time.Second
+	// longestHold is how long a job waits itself when none of its entries can be sent.
+	longestHold = 15 * time.Second
 	// busyWait is the wait for entries that another process has claimed. It may return
 	// them to pending, and have no permit.
 	busyWait = 30 * time.Second
@@ -95,7 +97,7 @@ const (
 // Work implements river.Worker. What can't be sent now gets a permit of its own, so that
 // the job is done whatever River makes of its result.
 func (w *worker) Work(ctx context.Context, job *river.Job[Permit]) error {
-	delivered, err := w.outbox.Deliver(ctx, job.Args.Keys...)
+	delivered, err := w.deliver(ctx, job.Args.Keys)
 	if err != nil {
 		return err
 	}
@@ -108,6 +110,24 @@ func (w *worker) Work(ctx context.Context, job *river.Job[Permit]) error {
 	return errors.Join(
 		again(ctx, client, delivered.Later, max(delivered.RetryAfter, laterWait)),
 		again(ctx, client, delivered.Busy, busyWait))
+}
+
+// deliver delivers, and while the gate is closed, waits for it. So the jobs of a queue
+// stand still while the service is down, and are not replaced again and again.
+func (w *worker) deliver(ctx context.Context, keys []string) (outbox.Delivered, error) {
+	for {
+		delivered, err := w.outbox.Deliver(ctx, keys...)
+		wait := max(delivered.RetryAfter, 10*time.Millisecond)
+		deadline, ok := ctx.Deadline()
+		if err != nil || len(delivered.Later) < len(keys) || wait > longestHold || ok && time.Until(deadline) < 2*wait {
+			return delivered, err
+		}
+		select {
+		case <-ctx.Done():
+			return delivered, nil
+		case <-time.After(wait):
+		}
+	}
 }
 
 func again(ctx context.Context, client *river.Client[pgx.Tx], keys []string, wait time.Duration) error {

@@ -53,6 +53,11 @@ func (s *stage) process(t *testing.T) (*outbox.Outbox[pgx.Tx], *river.Client[pgx
 	require.NoError(t, err)
 	o, err := outbox.New(store, s.service.Client())
 	require.NoError(t, err)
+	return o, start(t, s, o)
+}
+
+// start starts a River client that works for an outbox.
+func start(t *testing.T, s *stage, o *outbox.Outbox[pgx.Tx]) *river.Client[pgx.Tx] {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, outboxriver.Worker(o))
 	client, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
@@ -68,7 +73,7 @@ func (s *stage) process(t *testing.T) (*outbox.Outbox[pgx.Tx], *river.Client[pgx
 		defer cancel()
 		require.NoError(t, client.Stop(ctx))
 	})
-	return o, client
+	return client
 }
 
 func (s *stage) request(t *testing.T, key string) *messaging.Prepared {
@@ -148,17 +153,22 @@ func TestEnqueueTxAddsEntryAndPermitTogether(t *testing.T) {
 	assert.Equal(t, []int{1, 1}, []int{available, later})
 }
 
-func TestEntriesThatWereNotSentGetANewPermit(t *testing.T) {
+// TestAJobWaitsWhileTheGateIsClosed also shows that an entry whose job has ended has a
+// permit of its own.
+func TestAJobWaitsWhileTheGateIsClosed(t *testing.T) {
 	s := newStage(t)
 	var mu sync.Mutex
-	status := http.StatusUnauthorized
+	status, retryAfter := http.StatusUnauthorized, ""
+	respond := func(code int, after string) {
+		mu.Lock()
+		defer mu.Unlock()
+		status, retryAfter = code, after
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		if status != http.StatusOK {
-			w.WriteHeader(status)
-			return
-		}
+		w.Header().Set("Retry-After", retryAfter)
+		w.WriteHeader(status)
 		_, _ = w.Write([]byte(`{"success": true, "data": true}`))
 	}))
 	t.Cleanup(server.Close)
@@ -168,32 +178,32 @@ func TestEntriesThatWereNotSentGetANewPermit(t *testing.T) {
 	require.NoError(t, err)
 	o, err := outbox.New(store, sender)
 	require.NoError(t, err)
-	workers := river.NewWorkers()
-	river.AddWorker(workers, outboxriver.Worker(o))
-	client, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{Workers: workers, Logger: slog.New(slog.DiscardHandler),
-		Queues: map[string]river.QueueConfig{outboxriver.Queue: {MaxWorkers: 4}}})
-	require.NoError(t, err)
-	require.NoError(t, client.Start(t.Context()))
-	t.Cleanup(func() { require.NoError(t, client.Stop(context.Background())) })
-	require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
-		_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, "order", s.request(t, "order"))
-		return err
-	}))
-	permits := func() (completed, scheduled int) {
-		require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE state = 'completed'),
-			count(*) FILTER (WHERE state = 'scheduled') FROM river_job`).Scan(&completed, &scheduled))
-		return completed, scheduled
+	client := start(t, s, o)
+	enqueue := func(key string) {
+		require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
+			_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, key, s.request(t, key))
+			return err
+		}))
 	}
-	eventually(t, func() bool {
-		completed, scheduled := permits()
-		return completed >= 1 && scheduled == 1
-	})
-	mu.Lock()
-	status = http.StatusOK
-	mu.Unlock()
-	eventually(t, func() bool {
-		entry, err := o.Get(t.Context(), "order")
+	state := func(key string) outbox.Entry {
+		entry, err := o.Get(t.Context(), key)
 		require.NoError(t, err)
-		return entry.State == outbox.Accepted
-	})
+		return entry
+	}
+	permits := func(state string) (n int) {
+		require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE state = $1::text::river_job_state`, state).Scan(&n))
+		return n
+	}
+	enqueue("order")
+	eventually(t, func() bool { return state("order").Attempts >= 3 })
+	assert.Equal(t, 1, permits("running"), "the job waits")
+	assert.Zero(t, permits("scheduled")+permits("completed"))
+	respond(http.StatusOK, "")
+	eventually(t, func() bool { return state("order").State == outbox.Accepted })
+
+	respond(http.StatusTooManyRequests, "60") // longer than a job waits
+	enqueue("later")
+	eventually(t, func() bool { return permits("scheduled") == 1 })
+	assert.Equal(t, outbox.Pending, state("later").State)
+	eventually(t, func() bool { return permits("completed") == 2 })
 }
