@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/sqlite"
 	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
@@ -359,4 +361,68 @@ func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
 		stop()
 		assert.Equal(t, 3, service.requests())
 	})
+}
+
+func TestNothingIsSentOrLostWhileTheDiskIsFull(t *testing.T) {
+	service, logs := newService(), new(logs)
+	db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "program.db"))
+	db.SetMaxOpenConns(1)
+	store, err := sqlite.New(t.Context(), db)
+	require.NoError(t, err)
+	o := newBox(t, store, service.client(t), []outbox.Option{outbox.Fast(), outbox.WithLogger(logs.logger())})
+	var pages int
+	require.NoError(t, db.QueryRowContext(t.Context(), `PRAGMA page_count`).Scan(&pages))
+	limit := func(pages int) {
+		_, err := db.ExecContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages))
+		require.NoError(t, err)
+	}
+	limit(pages + 20)
+	var added []string
+	for _, key := range keysOf(10_000) {
+		if _, err = o.Enqueue(t.Context(), key, request(t, key)); err != nil {
+			break
+		}
+		added = append(added, key)
+	}
+	require.ErrorContains(t, err, "database or disk is full")
+	require.NotEmpty(t, added)
+	assert.Equal(t, added, listed(t, o, outbox.ListParams{}))
+	stop := run(t, o)
+	eventually(t, func() bool { // some room is left in pages, so that a few may be claimed
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Accepted == len(added) || logs.has("trying again")
+	})
+	limit(pages + 10_000)
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Accepted == len(added)
+	})
+	stop()
+	for _, key := range added {
+		assert.Equal(t, 1, service.carriedOut(key), key)
+	}
+	assert.Equal(t, len(added), service.requests())
+}
+
+func TestNothingIsSentFromADatabaseThatIsReadOnly(t *testing.T) {
+	service, logs := newService(), new(logs)
+	db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "program.db"))
+	db.SetMaxOpenConns(1)
+	store, err := sqlite.New(t.Context(), db)
+	require.NoError(t, err)
+	o := newBox(t, store, service.client(t), []outbox.Option{outbox.Fast(), outbox.WithLogger(logs.logger())})
+	enqueue(t, o, "order")
+	_, err = db.ExecContext(t.Context(), `PRAGMA query_only = ON`)
+	require.NoError(t, err)
+	_, err = o.Enqueue(t.Context(), "other", request(t, "other"))
+	require.ErrorContains(t, err, "readonly")
+	run(t, o)
+	eventually(t, func() bool { return logs.has("can't claim entries, trying again") })
+	assert.Zero(t, service.requests())
+	_, err = db.ExecContext(t.Context(), `PRAGMA query_only = OFF`)
+	require.NoError(t, err)
+	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
+	assert.Equal(t, 1, service.carriedOut("order"))
 }

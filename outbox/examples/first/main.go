@@ -1,0 +1,65 @@
+// First is the program of the README: it enqueues one request and delivers it.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"log"
+	"os"
+	"os/signal"
+
+	_ "modernc.org/sqlite"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/sqlite"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	client, err := messaging.NewClient(os.Getenv("MESSAGING_BASE_URL"), os.Getenv("MESSAGING_API_KEY"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "shop.db?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)")
+	if err != nil {
+		log.Fatal(err)
+	}
+	store, err := sqlite.New(ctx, db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	o, err := outbox.New(store, client)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := ship(ctx, db, o, "4711", "ada@example.com"); err != nil {
+		log.Fatal(err)
+	}
+	if err := o.Run(ctx); err != nil { // until it is interrupted
+		log.Fatal(err)
+	}
+}
+
+// ship records an order and what to tell the customer: either both or neither.
+func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[*sql.Tx], order, email string) error {
+	p, err := messaging.EventTriggerParams{
+		EventID: os.Getenv("MESSAGING_EVENT_ID"),
+		Email:   email,
+		Values:  map[string]any{"order": order},
+	}.Prepare()
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after Commit, it does nothing
+	// … the change itself, in tx
+	if _, err := o.EnqueueTx(ctx, tx, "order-"+order+"-shipped", p); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
