@@ -1,8 +1,8 @@
 package outbox
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -85,7 +85,7 @@ func (t timing) classify(entry ledger.Claimed, err error, working bool) outcome 
 		o.state, o.answered = ledger.Rejected, api != nil
 	}
 	if o.block != blockNever && api == nil {
-		o.reason = failureReason(err)
+		o.reason = failureReason(err, transport)
 	}
 	return o
 }
@@ -119,17 +119,15 @@ func (t timing) growingWait(attempts int) time.Duration {
 }
 
 // failureReason names a failure without a response, in words that quote nothing.
-func failureReason(err error) string {
+func failureReason(err error, transport *messaging.TransportError) string {
 	var decode *messaging.DecodeError
 	switch {
 	case errors.As(err, &decode):
 		return "the response can't be read"
-	case messaging.DeliveryOf(err) == messaging.DeliveryUnknown:
+	case messaging.DeliveryOf(err) == messaging.DeliveryUnknown || transport == nil:
 		return "the response was lost"
-	case errors.Is(err, context.DeadlineExceeded):
-		return "no connection in time"
-	default:
-		return "no connection, API key or permission of a limiter"
+	default: // the text of a cause quotes nothing of the request
+		return storable(fmt.Sprint(transport.Err))
 	}
 }
 

@@ -102,23 +102,18 @@ func (d *delivery[Tx]) sendOne(ctx context.Context, c claimed, entry ledger.Clai
 // claimKeys claims as many of the keys as the limiter and the slots allow at the moment.
 // It returns how many it tried. A slot is taken for each entry that it claimed.
 func (d *delivery[Tx]) claimKeys(ctx context.Context, keys []string, probe bool) (c claimed, tried int, err error) {
-	permits, slots := 0, 0
 	defer func() {
-		d.slots.release(slots - len(c.entries))
-		d.permit.restore(permits - len(c.entries))
+		d.slots.release(tried - len(c.entries))
 		if probe && len(c.entries) == 0 {
 			d.gate.abandon()
 		}
 	}()
-	if slots = d.slots.acquire(ctx, len(keys)); slots == 0 {
+	if tried = d.slots.acquire(ctx, d.permit.most(len(keys))); tried == 0 {
 		return claimed{}, 0, ctx.Err()
 	}
-	if permits, err = d.permit.acquire(ctx, slots); err != nil {
-		return claimed{}, 0, fmt.Errorf("limiter: %w", err)
-	}
-	c, err = d.claim(ctx, permits, keys[:permits])
+	c, err = d.claim(ctx, tried, keys[:tried])
 	c.probe = probe
-	return c, permits, err
+	return c, tried, err
 }
 
 // result says what became of the keys. It asks the database about those that this call

@@ -28,7 +28,8 @@ type Item struct {
 }
 
 // Enqueue adds a request under a key, in a transaction of its own. When it returns, the
-// request survives a crash.
+// request survives a crash. After an error of the database it may be there or not: enqueue
+// it again.
 //
 // If the key is there with the same request, Enqueue changes nothing and returns that
 // entry, with Present set; NotBefore is no part of a request. If it is there with another

@@ -25,7 +25,7 @@ func TestTheGateClosesAndNothingIsLostOrRejected(t *testing.T) {
 		{"a service that is not implemented", response{status: 501, body: `{}`}, "501 Not Implemented", false},
 		{"a key without permission", forbid, "403 Forbidden", false},
 		{"a wrong base URL", missing, "404 Not Found", false},
-		{"no connection", refuse, "no connection, API key or permission of a limiter", false},
+		{"no connection", refuse, "dial tcp: connection refused", false},
 		{"a service that fails", fail, "503 Service Unavailable", true},
 		{"a proxy that responds with a page", response{status: 302, body: `<html>`}, "302 Found", true},
 		{"lost responses", lose, "the response was lost", true},

@@ -284,33 +284,35 @@ func (s slots) release(n int) {
 type permit struct {
 	limiter messaging.Limiter
 	mu      sync.Mutex
-	kept    int
+	kept    bool
 }
 
-// acquire waits until one entry may be claimed, and returns how many may: n without a
-// limiter.
-func (p *permit) acquire(ctx context.Context, n int) (int, error) {
+// most returns how many of n entries may be claimed at once.
+func (p *permit) most(n int) int {
 	if p.limiter == nil {
-		return n, nil
+		return n
+	}
+	return 1
+}
+
+// acquire waits until that many entries may be claimed.
+func (p *permit) acquire(ctx context.Context) error {
+	if p.limiter == nil {
+		return nil
 	}
 	p.mu.Lock()
-	if p.kept > 0 {
-		p.kept--
-		p.mu.Unlock()
-		return 1, nil
-	}
+	kept := p.kept
+	p.kept = false
 	p.mu.Unlock()
-	if err := p.limiter.Wait(ctx); err != nil {
-		return 0, err
+	if kept {
+		return nil
 	}
-	return 1, nil
+	return p.limiter.Wait(ctx)
 }
 
-// restore takes back a permit that was not used.
-func (p *permit) restore(n int) {
-	if p.limiter != nil {
-		p.mu.Lock()
-		p.kept += n
-		p.mu.Unlock()
-	}
+// keep takes back a permit that was not used.
+func (p *permit) keep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = true
 }

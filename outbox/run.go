@@ -97,24 +97,19 @@ func (r *runner[Tx]) step(ctx context.Context) {
 
 // claimDue claims up to n entries that are due, as many as the limiter and the slots
 // allow, and returns for how many it asked. A slot is taken for each.
-func (r *runner[Tx]) claimDue(ctx context.Context, n int, probe bool) (c claimed, permits int, err error) {
-	slots := 0
+func (r *runner[Tx]) claimDue(ctx context.Context, n int, probe bool) (c claimed, slots int, err error) {
 	defer func() {
 		r.slots.release(slots - len(c.entries))
-		r.permit.restore(permits - len(c.entries))
 		if probe && len(c.entries) == 0 {
 			r.gate.abandon()
 		}
 	}()
-	if slots = r.slots.acquire(ctx, n); slots == 0 {
+	if slots = r.slots.acquire(ctx, r.permit.most(n)); slots == 0 {
 		return claimed{}, 0, ctx.Err()
 	}
-	if permits, err = r.permit.acquire(ctx, slots); err != nil {
-		return claimed{}, 0, fmt.Errorf("limiter: %w", err)
-	}
-	c, err = r.claim(ctx, permits, nil)
+	c, err = r.claim(ctx, slots, nil)
 	c.probe = probe
-	return c, permits, err
+	return c, slots, err
 }
 
 // untilDue waits until an entry is due, or may be. It returns false to be called again.

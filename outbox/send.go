@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -22,13 +23,20 @@ type claimed struct {
 // claimTimeout limits a claim. One that takes longer is of no use.
 const claimTimeout = 10 * time.Second
 
-// claim claims up to limit entries. It is committed when claim returns. The context only
-// gives values: a claim that has begun is completed.
-func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string) (claimed, error) {
-	c := claimed{deadline: time.Now().Add(o.sendTimeout)}
+// claim claims up to limit entries, when the limiter allows. It is committed when claim
+// returns. Once it has begun, the end of the context does not interrupt it.
+func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string) (c claimed, err error) {
+	if err := o.permit.acquire(ctx); err != nil {
+		return claimed{}, fmt.Errorf("limiter: %w", err)
+	}
+	defer func() {
+		if len(c.entries) == 0 {
+			o.permit.keep()
+		}
+	}()
+	c = claimed{deadline: time.Now().Add(o.sendTimeout)}
 	_, _ = rand.Read(c.token[:]) // which never fails
 	request := ledger.Claim{Token: c.token, Owner: o.owner, Lease: o.lease(), Limit: limit, Keys: keys}
-	var err error
 	c.entries, err = withTimeout(ctx, func(ctx context.Context) ([]ledger.Claimed, error) { return o.ledger.Claim(ctx, request) })
 	if err == nil {
 		return c, nil
