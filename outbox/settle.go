@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -57,7 +58,12 @@ func (s *settler) settle(settlement ledger.Settlement, stop *stop) (applied bool
 
 // write records outcomes until there are none left.
 func (s *settler) write() {
-	for batch := s.next(); len(batch) > 0; batch = s.next() {
+	for {
+		runtime.Gosched() // to the sends that have ended as well
+		batch := s.next()
+		if len(batch) == 0 {
+			return
+		}
 		s.record(batch)
 	}
 }
