@@ -16,9 +16,9 @@ import (
 // Run, and observes NotBefore.
 //
 // The context counts until an entry is claimed. From then on it is sent and its outcome
-// recorded, which takes at most SendTimeout if the database works; keys that are not
-// claimed yet when the context ends are Later. That is no error: err is about the
-// database or the limiter, and Delivered is valid up to there.
+// recorded, which takes at most SendTimeout if the database works. Keys that are not
+// claimed when it ends are Later. An error is about the database or the limiter; then call
+// Deliver again.
 func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, error) {
 	if ctx.Err() != nil {
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))
@@ -111,8 +111,7 @@ func (d *delivery[Tx]) claimKeys(ctx context.Context, keys []string, probe bool)
 	if tried = d.slots.acquire(ctx, d.permit.most(len(keys))); tried == 0 {
 		return claimed{}, 0, ctx.Err()
 	}
-	c, err = d.claim(ctx, tried, keys[:tried])
-	c.probe = probe
+	c, err = d.claim(ctx, tried, keys[:tried], probe)
 	return c, tried, err
 }
 

@@ -107,8 +107,7 @@ func (r *runner[Tx]) claimDue(ctx context.Context, n int, probe bool) (c claimed
 	if slots = r.slots.acquire(ctx, r.permit.most(n)); slots == 0 {
 		return claimed{}, 0, ctx.Err()
 	}
-	c, err = r.claim(ctx, slots, nil)
-	c.probe = probe
+	c, err = r.claim(ctx, slots, nil, probe)
 	return c, slots, err
 }
 

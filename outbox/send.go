@@ -23,9 +23,10 @@ type claimed struct {
 // claimTimeout limits a claim. One that takes longer is of no use.
 const claimTimeout = 10 * time.Second
 
-// claim claims up to limit entries, when the limiter allows. It is committed when claim
-// returns. Once it has begun, the end of the context does not interrupt it.
-func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string) (c claimed, err error) {
+// claim claims up to limit entries, when the limiter allows, and none if the gate has
+// closed meanwhile. It is committed when claim returns. Once it has begun, the end of the
+// context does not interrupt it.
+func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string, probe bool) (c claimed, err error) {
 	if err := o.permit.acquire(ctx); err != nil {
 		return claimed{}, fmt.Errorf("limiter: %w", err)
 	}
@@ -34,7 +35,10 @@ func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string) (c cla
 			o.permit.keep()
 		}
 	}()
-	c = claimed{deadline: time.Now().Add(o.sendTimeout)}
+	if !probe && o.gate.reason() != "" {
+		return claimed{}, nil
+	}
+	c = claimed{deadline: time.Now().Add(o.sendTimeout), probe: probe}
 	_, _ = rand.Read(c.token[:]) // which never fails
 	request := ledger.Claim{Token: c.token, Owner: o.owner, Lease: o.lease(), Limit: limit, Keys: keys}
 	c.entries, err = withTimeout(ctx, func(ctx context.Context) ([]ledger.Claimed, error) { return o.ledger.Claim(ctx, request) })

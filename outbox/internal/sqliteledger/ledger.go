@@ -59,8 +59,9 @@ func (l *Ledger) DigestKey() []byte { return l.key }
 // Listen implements ledger.Ledger. SQLite tells nobody.
 func (l *Ledger) Listen(context.Context, func()) bool { return false }
 
-// nowSQL is the clock of the database, in milliseconds.
-const nowSQL = `CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)`
+// nowSQL is the clock of the database, in milliseconds. It is rounded, since a day is a
+// floating-point number.
+const nowSQL = `CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)`
 
 func now(ctx context.Context, conn *sql.Conn) (int64, error) {
 	var now int64
