@@ -10,11 +10,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,7 +41,7 @@ func command(args []string) error {
 	quick := flags.Bool("quick", false, "small numbers, for tests; rates are not judged")
 	only := flags.String("run", "", "only what matches this regular expression")
 	server := flags.String("postgres", os.Getenv("MESSAGING_TEST_POSTGRES"), "URL of a Postgres server; default: one is started")
-	results := flags.String("results", "", "folder to write results.md and results.json to")
+	results := flags.String("results", "", "folder to write results.md and results.json to; what is there and not run is kept")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -199,14 +201,18 @@ func verdict(r row) string {
 	return "MISSED"
 }
 
-// publish writes the table beside this program.
+// publish writes the table, with the rows of earlier runs that this one has not replaced.
 func (t *torture) publish(rows []row, folder string) error {
 	if folder == "" {
 		return nil
 	}
+	rows, err := merge(folder, rows)
+	if err != nil {
+		return err
+	}
 	var md strings.Builder
-	fmt.Fprintf(&md, "# Results\n\n`go run .`%s · %s · Go %s · %d processors · %s\n\n| what | must | measured | |\n|---|---|---|---|\n",
-		map[bool]string{true: " `-quick`"}[t.quick], runtime.GOOS+"/"+runtime.GOARCH, strings.TrimPrefix(runtime.Version(), "go"),
+	fmt.Fprintf(&md, "# Results\n\n`go run .%s -results results` · %s · Go %s · %d processors · %s\n\n| what | must | measured | |\n|---|---|---|---|\n",
+		map[bool]string{true: " -quick"}[t.quick], runtime.GOOS+"/"+runtime.GOARCH, strings.TrimPrefix(runtime.Version(), "go"),
 		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
 	for _, r := range rows {
 		fmt.Fprintf(&md, "| %s | %s | %s | %s |\n", r.What, r.Must, r.Measured, verdict(r))
@@ -220,4 +226,28 @@ func (t *torture) publish(rows []row, folder string) error {
 	}
 	return errors.Join(os.WriteFile(filepath.Join(folder, "results.md"), []byte(md.String()), 0o644),
 		os.WriteFile(filepath.Join(folder, "results.json"), append(encoded, '\n'), 0o644))
+}
+
+// merge returns the rows of the results in folder, with those of this run.
+func merge(folder string, rows []row) ([]row, error) {
+	encoded, err := os.ReadFile(filepath.Join(folder, "results.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return rows, nil
+	}
+	var merged []row
+	if err == nil {
+		err = json.Unmarshal(encoded, &merged)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		i := slices.IndexFunc(merged, func(earlier row) bool { return earlier.What == r.What })
+		if i < 0 {
+			merged = append(merged, r)
+			continue
+		}
+		merged[i] = r
+	}
+	return merged, nil
 }
