@@ -211,9 +211,10 @@ func (t *torture) publish(rows []row, folder string) error {
 		return err
 	}
 	var md strings.Builder
-	fmt.Fprintf(&md, "# Results\n\n`go run .%s -results results` · %s · Go %s · %d processors · %s\n\n| what | must | measured | |\n|---|---|---|---|\n",
+	fmt.Fprintf(&md, "# Results\n\n`go run .%s -results results` · %s · Go %s · %d processors · %s\n\n",
 		map[bool]string{true: " -quick"}[t.quick], runtime.GOOS+"/"+runtime.GOARCH, strings.TrimPrefix(runtime.Version(), "go"),
 		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
+	md.WriteString("| what | must | measured | |\n|---|---|---|---|\n")
 	for _, r := range rows {
 		fmt.Fprintf(&md, "| %s | %s | %s | %s |\n", r.What, r.Must, r.Measured, verdict(r))
 	}
