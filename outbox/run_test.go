@@ -144,6 +144,10 @@ func TestRunSendsNotBefore(t *testing.T) {
 		assert.False(t, settled.SettledAt.Before(due.Truncate(time.Millisecond)))
 		assert.Equal(t, outbox.Accepted, stateOf(t, o, "long ago"))
 		assert.Equal(t, outbox.Pending, stateOf(t, o, "much later"))
+		wait, pending, err := db.ledger.NextDue(t.Context())
+		require.NoError(t, err)
+		assert.True(t, pending)
+		assert.Equal(t, time.Hour, wait, "a time that a Duration can't hold")
 	})
 }
 

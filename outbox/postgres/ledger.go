@@ -249,7 +249,7 @@ func (l *base) NextDue(ctx context.Context) (wait time.Duration, pending bool, e
 		WHERE state = 0 ORDER BY not_before, id LIMIT 1`, nil, func(row scanFunc) error {
 		var milliseconds int64
 		err := row(&milliseconds)
-		wait, pending = time.Duration(min(milliseconds, int64(time.Hour/time.Millisecond)))*time.Millisecond, true
+		wait, pending = ledger.DueIn(milliseconds), true
 		return err
 	})
 	return wait, pending, err

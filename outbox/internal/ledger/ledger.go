@@ -205,6 +205,12 @@ type Counts struct {
 	OldestDue time.Duration
 }
 
+// DueIn returns a time to wait, at most an hour: an entry can be due in thousands of
+// years, which a Duration can't hold.
+func DueIn(milliseconds int64) time.Duration {
+	return time.Duration(min(milliseconds, time.Hour.Milliseconds())) * time.Millisecond
+}
+
 // Digest identifies a request without revealing it.
 func Digest(key []byte, operation string, body []byte) []byte {
 	mac := hmac.New(sha256.New, key)

@@ -252,8 +252,7 @@ func (l *Ledger) NextDue(ctx context.Context) (time.Duration, bool, error) {
 	err := l.withConn(ctx, l.read, func(conn *sql.Conn) error {
 		return conn.QueryRowContext(ctx, `SELECT min(not_before) - `+nowSQL+` FROM outbox_entry WHERE state = 0`).Scan(&wait)
 	})
-	// The clock of SQLite has milliseconds: an entry is due at the end of one.
-	return time.Duration(wait.Int64) * time.Millisecond, wait.Valid, err
+	return ledger.DueIn(wait.Int64), wait.Valid, err
 }
 
 // Resend implements ledger.Ledger.
