@@ -244,30 +244,39 @@ func (o *Outbox[Tx]) wake() {
 }
 
 // slots limits how many requests are sent at once.
-type slots chan struct{}
+type slots struct {
+	free chan struct{}
+	turn chan struct{} // is taken by the one that acquires
+}
 
 func newSlots(n int) slots {
-	s := make(slots, n)
+	s := slots{free: make(chan struct{}, n), turn: make(chan struct{}, 1)}
 	s.release(n)
 	return s
 }
 
-// acquire waits for one slot, and takes up to n of those that are free.
+// acquire waits for one slot, and takes up to n of those that are free. Slots become free
+// together, when a transaction has recorded outcomes. So that one claim takes all of
+// these, those who wait take turns, and let the others of the transaction go first.
 func (s slots) acquire(ctx context.Context, n int) int {
 	select {
-	case <-s:
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
 	case <-ctx.Done():
 		return 0
 	}
-	// Slots become free together, when a transaction has recorded outcomes. The others of
-	// the same transaction come first, so that one claim takes all of them.
+	select {
+	case <-s.free:
+	case <-ctx.Done():
+		return 0
+	}
 	runtime.Gosched()
 	for taken := 1; ; taken++ {
 		if taken == n {
 			return n
 		}
 		select {
-		case <-s:
+		case <-s.free:
 		default:
 			return taken
 		}
@@ -276,7 +285,7 @@ func (s slots) acquire(ctx context.Context, n int) int {
 
 func (s slots) release(n int) {
 	for range n {
-		s <- struct{}{}
+		s.free <- struct{}{}
 	}
 }
 

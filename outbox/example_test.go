@@ -1,0 +1,128 @@
+package outbox_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/sqlite"
+)
+
+// exampleOutbox returns an outbox in a database of the program, and a request.
+func exampleOutbox(ctx context.Context) (service *messagingtest.Server, db *sql.DB, o *outbox.Outbox[*sql.Tx],
+	p *messaging.Prepared, done func()) {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	event, err := service.Client().Events.Create(ctx, messaging.EventCreateParams{Name: "order shipped", Description: "An order has shipped",
+		Parameters: []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err = messaging.EventTriggerParams{Definition: event, Email: "ada@example.com", Values: map[string]any{"order": "4711"}}.Prepare()
+	if err != nil {
+		log.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "outbox-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	db, err = sql.Open("sqlite", filepath.Join(dir, "shop.db"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	store, err := sqlite.New(ctx, db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	o, err = outbox.New(store, service.Client())
+	if err != nil {
+		log.Fatal(err)
+	}
+	return service, db, o, p, func() {
+		service.Close()
+		_ = db.Close()
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// A request is added in the transaction of the program. Deliver, or Run in the background,
+// sends it when that is committed, and never twice.
+func ExampleOutbox_EnqueueTx() {
+	ctx := context.Background()
+	service, db, o, p, done := exampleOutbox(ctx)
+	defer done()
+
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	// … ship the order, in tx
+	entry, err := o.EnqueueTx(ctx, tx, "order-4711-shipped", p)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(entry.Key, "is", entry.State)
+
+	for range 2 {
+		delivered, err := o.Deliver(ctx, "order-4711-shipped")
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("accepted:", delivered.Accepted)
+	}
+	fmt.Println("the service was asked to trigger", len(service.Triggers()), "event")
+	// Output:
+	// order-4711-shipped is pending
+	// accepted: 1
+	// accepted: 1
+	// the service was asked to trigger 1 event
+}
+
+// An entry whose response was lost is unclear. Somebody finds out whether it was carried
+// out, and dismisses or resends it.
+func ExampleOutbox_List() {
+	ctx := context.Background()
+	service, _, o, p, done := exampleOutbox(ctx)
+	defer done()
+	if _, err := o.Enqueue(ctx, "order-4711-shipped", p); err != nil {
+		log.Fatal(err)
+	}
+	service.FailNext(1, messagingtest.AnswerLost())
+	if _, err := o.Deliver(ctx, "order-4711-shipped"); err != nil {
+		log.Fatal(err)
+	}
+
+	for entry, err := range o.List(ctx, outbox.ListParams{State: outbox.Unclear}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		p, err := o.Prepared(ctx, entry.Key)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(entry.Key, "was for", p.Recipients().Emails[0])
+		for _, trigger := range service.Triggers() { // a look at the service
+			fmt.Println("the service has it:", trigger.Values["order"])
+		}
+		n, err := o.Dismiss(ctx, entry.Key)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("dismissed:", n)
+	}
+	// Output:
+	// order-4711-shipped was for ada@example.com
+	// the service has it: 4711
+	// dismissed: 1
+}
