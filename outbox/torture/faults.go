@@ -26,47 +26,52 @@ type run struct {
 }
 
 // newRun enqueues entries in a new database.
-func (t *torture) newRun(ctx context.Context, server string, river bool, entries int, s settings) (r *run, err error) {
-	r = &run{torture: t, total: entries}
-	if r.path = newFile(t.dir); server != "" {
+func (t *torture) newRun(ctx context.Context, server string, river bool, entries int, s settings) (*run, error) {
+	r := &run{torture: t, total: entries}
+	if err := r.open(ctx, server, river, s); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *run) open(ctx context.Context, server string, river bool, s settings) (err error) {
+	if r.path = newFile(r.dir); server != "" {
 		if r.path, err = newSchema(ctx, server); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if r.service, err = startService(s); err != nil {
-		return nil, err
+		return err
 	}
-	defer func() {
-		if err != nil {
-			r.close()
-		}
-	}()
 	if r.db, err = openDatabase(ctx, r.path); err != nil {
-		return nil, err
+		return err
 	}
 	client, err := (&workerFlags{}).client()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if r.box, err = r.db.outbox(client); err != nil {
-		return nil, err
+		return err
 	}
-	r.flags = workerFlags{Database: r.path, Service: r.service.url, FailDials: 0.2, Slots: 32, SendTimeout: t.sendTimeout, River: river}
+	r.flags = workerFlags{Database: r.path, Service: r.service.url, FailDials: 0.2, Slots: 32, SendTimeout: r.sendTimeout, River: river}
 	switch {
-	case entries == 0:
+	case r.total == 0:
 	case river:
-		err = r.db.enqueueRiver(ctx, r.box.(*outbox.Outbox[pgx.Tx]), entries)
+		err = r.db.enqueueRiver(ctx, r.box.(*outbox.Outbox[pgx.Tx]), r.total)
 	default:
-		_, _, err = r.box.EnqueueAll(ctx, items(entries))
+		_, _, err = r.box.EnqueueAll(ctx, items(r.total))
 	}
-	return r, err
+	return err
 }
 
 func (r *run) close() {
 	for _, w := range r.workers {
 		w.kill()
 	}
-	r.service.kill()
+	if r.service != nil {
+		r.service.kill()
+	}
 	if r.db != nil {
 		r.db.close()
 	}

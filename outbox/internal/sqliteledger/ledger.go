@@ -63,18 +63,14 @@ func (l *Ledger) Listen(context.Context, func()) bool { return false }
 // floating-point number.
 const nowSQL = `CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)`
 
-func now(ctx context.Context, conn *sql.Conn) (int64, error) {
-	var now int64
-	return now, conn.QueryRowContext(ctx, "SELECT "+nowSQL).Scan(&now)
-}
+// now is the same clock, which is that of the machine. It is read once the transaction has
+// the write lock.
+func now() int64 { return time.Now().UnixMilli() }
 
 // Claim implements ledger.Ledger.
 func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledger.Claimed, err error) {
 	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
-		now, err := now(ctx, conn)
-		if err != nil {
-			return err
-		}
+		now := now()
 		chosen, args := `state = 0 AND not_before <= ?`, []any{claim.Token[:], claim.Owner, now, now + claim.Lease.Milliseconds(), now}
 		if claim.Keys != nil {
 			chosen += ` AND ` + keyIn(claim.Keys)
@@ -105,10 +101,7 @@ const settleSQL = `UPDATE outbox_entry SET state = ?1, delivery = ?2, error = ?3
 // Settle implements ledger.Ledger.
 func (l *Ledger) Settle(ctx context.Context, settlements []ledger.Settlement) (applied []bool, at time.Time, err error) {
 	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
-		now, err := now(ctx, conn)
-		if err != nil {
-			return err
-		}
+		now := now()
 		statement, err := conn.PrepareContext(ctx, settleSQL)
 		if err != nil {
 			return err
@@ -143,10 +136,7 @@ func (l *Ledger) Sweep(ctx context.Context, limit int) ([]ledger.Swept, error) {
 	}
 	var swept []ledger.Swept
 	err := l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
-		now, err := now(ctx, conn)
-		if err != nil {
-			return err
-		}
+		now := now()
 		rows, err := conn.QueryContext(ctx, `UPDATE outbox_entry SET state = 4, delivery = 0, settled_at = ?1, error = ?2,
 			lease_until = ?1 + lease_until - claimed_at
 			WHERE id IN (SELECT id FROM outbox_entry WHERE state = 1 AND lease_until < ?1 ORDER BY id LIMIT ?3)
