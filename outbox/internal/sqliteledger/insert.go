@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
@@ -40,8 +41,7 @@ func (l *Ledger) InsertTx(ctx context.Context, tx *sql.Tx, entry ledger.NewEntry
 
 const (
 	insertSQL = `INSERT INTO outbox_entry (key, digest, operation, body, sealed, created_at, not_before)
-		SELECT ?1, ?2, ?3, ?4, ?5, ` + nowSQL + `, max(?6, ` + nowSQL + `) WHERE true
-		ON CONFLICT (key) DO NOTHING RETURNING ` + entryColumns + `, digest`
+		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`
 	presentSQL = `SELECT ` + entryColumns + `, digest FROM outbox_entry WHERE key = ?`
 )
 
@@ -54,23 +54,38 @@ func (l *Ledger) insert(ctx context.Context, conn connection, entries []ledger.N
 		return nil, err
 	}
 	defer func() { _ = statement.Close() }()
+	now := now()
 	inserted := make([]ledger.Inserted, len(entries))
 	for i, e := range entries {
-		var notBefore int64
-		if !e.NotBefore.IsZero() {
-			notBefore = e.NotBefore.UnixMilli()
-		}
-		row := statement.QueryRowContext(ctx, e.Key, e.Digest, e.Operation, e.Body, e.Sealed, notBefore)
-		inserted[i], err = scanInserted(row.Scan)
-		if errors.Is(err, sql.ErrNoRows) {
-			inserted[i], err = scanInserted(conn.QueryRowContext(ctx, presentSQL, e.Key).Scan)
-			inserted[i].Present = true
-		}
+		inserted[i], err = insertOne(ctx, conn, statement, e, now)
 		if err != nil {
 			return nil, fmt.Errorf("entry %q: %w", e.Key, err)
 		}
 	}
 	return inserted, nil
+}
+
+func insertOne(ctx context.Context, conn connection, statement *sql.Stmt, e ledger.NewEntry, now int64) (ledger.Inserted, error) {
+	notBefore := now
+	if !e.NotBefore.IsZero() {
+		notBefore = max(now, e.NotBefore.UnixMilli())
+	}
+	result, err := statement.ExecContext(ctx, e.Key, e.Digest, e.Operation, e.Body, e.Sealed, now, notBefore)
+	if err != nil {
+		return ledger.Inserted{}, err
+	}
+	added, err := result.RowsAffected()
+	if err != nil {
+		return ledger.Inserted{}, err
+	}
+	if added == 0 {
+		in, err := scanInserted(conn.QueryRowContext(ctx, presentSQL, e.Key).Scan)
+		in.Present = true
+		return in, err
+	}
+	id, err := result.LastInsertId()
+	return ledger.Inserted{Digest: e.Digest, Entry: ledger.Entry{ID: id, Key: e.Key, Operation: e.Operation, State: ledger.Pending,
+		Delivery: messaging.DeliveryNotSent, EnqueuedAt: time.UnixMilli(now), NotBefore: time.UnixMilli(notBefore)}}, err
 }
 
 // checkDatabase compares the random key, since a transaction can be one of any database.
