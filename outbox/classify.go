@@ -47,8 +47,8 @@ const (
 // operation are accepted, until it is rejected.
 const maxRefusals = 3
 
-// classify says what the result of a send means. working is true if the operation has
-// been accepted recently.
+// classify says what the result of a send means. working is true if the operation is
+// accepted for other entries.
 func (t timing) classify(entry ledger.Claimed, err error, working bool) outcome {
 	o := outcome{operation: entry.Operation, delivery: messaging.DeliveryOf(err)}
 	if err != nil {
@@ -90,6 +90,16 @@ func (t timing) classify(entry ledger.Claimed, err error, working bool) outcome 
 	return o
 }
 
+// working is how recently an operation has to have been accepted, so that a 403 or 404 is
+// about the entry: the next time, after the last refusal of the entry. So it is never
+// rejected by a refusal of everything.
+func (t timing) working(refusals int) time.Duration {
+	if refusals == 0 {
+		return t.gate.recent
+	}
+	return t.refusedWait << (refusals - 1)
+}
+
 // stopped is the outcome of an entry that was claimed and not sent, since the process
 // stops or has been paused for too long.
 func (t timing) stopped(entry ledger.Claimed, why string) outcome {
@@ -101,8 +111,8 @@ func (t timing) stopped(entry ledger.Claimed, why string) outcome {
 func (t timing) unreadable(entry ledger.Claimed, err error) outcome {
 	o := outcome{operation: entry.Operation, state: ledger.Pending, delivery: messaging.DeliveryNotSent,
 		text: storable(err.Error()), wait: t.growingWait(entry.Attempts)}
-	if !errors.Is(err, errUnreadable) {
-		o.block, o.reason = blockUnlessWorking, "sealed requests can't be opened"
+	if errors.Is(err, errNoSealer) { // which no entry can be sent without
+		o.block, o.reason = blockUnlessWorking, errNoSealer.Error()
 	}
 	return o
 }

@@ -242,13 +242,13 @@ func TestOnSettledIsCalledOncePerTransition(t *testing.T) {
 			return settled[key]
 		}
 		o := db.new(t, service.client(t), outbox.Fast(), outbox.OnSettled(func(ctx context.Context, e outbox.Entry) {
-			mu.Lock()
-			settled[e.Key] = append(settled[e.Key], e.State)
-			mu.Unlock()
 			if found, err := db.ledger.Find(ctx, []string{e.Key}); assert.NoError(t, err) { // with no connection held
 				assert.Equal(t, e.ID, found[0].ID)
 				assert.WithinDuration(t, found[0].SettledAt, e.SettledAt, time.Second)
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			settled[e.Key] = append(settled[e.Key], e.State)
 		}))
 		enqueue(t, o, "accepted", "rejected", "lost", "crashed", "late", "resent")
 		token := db.claim(t, "crashed", "late", "resent")

@@ -17,8 +17,8 @@ import (
 //
 // The context counts until an entry is claimed. From then on it is sent and its outcome
 // recorded, which takes at most SendTimeout if the database works. Keys that are not
-// claimed when it ends are Later. An error is about the database or the limiter; then call
-// Deliver again.
+// claimed when it ends are Later. An error is about the database or the limiter. Delivered
+// then holds what is known; call Deliver again.
 func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, error) {
 	if ctx.Err() != nil {
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))
@@ -31,15 +31,17 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 	keys = slices.Clone(keys)
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
+	keys, invalid := validKeys(keys)
 	err := d.run(ctx, keys)
 	d.sends.Wait()
 	if d.unsettled > 0 {
 		err = unsettledError(d.unsettled, d.err)
 	}
-	if err != nil {
-		return Delivered{}, err
+	result, unknown := d.result(ctx, append(keys, invalid...))
+	if err == nil {
+		err = unknown
 	}
-	return d.result(ctx, keys)
+	return result, err
 }
 
 // delivery is one call of Deliver.
@@ -112,6 +114,13 @@ func (d *delivery[Tx]) claimKeys(ctx context.Context, keys []string, probe bool)
 		return claimed{}, 0, ctx.Err()
 	}
 	c, err = d.claim(ctx, tried, keys[:tried], probe)
+	if err != nil && c.token != (ledger.Token{}) {
+		d.sends.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, claimTimeout) // then the sweep finds it
+			defer cancel()
+			d.unclaim(ctx, c.token)
+		})
+	}
 	return c, tried, err
 }
 
@@ -123,6 +132,10 @@ func (d *delivery[Tx]) result(ctx context.Context, keys []string) (Delivered, er
 	for _, key := range keys {
 		if state, ok := d.settled[key]; ok {
 			result.add(key, ledger.Entry{State: state}, true)
+			continue
+		}
+		if keyProblem(key) != "" {
+			result.Unknown = append(result.Unknown, key)
 			continue
 		}
 		others = append(others, key)

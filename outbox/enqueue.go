@@ -97,14 +97,17 @@ func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error])
 	for {
 		item, err, more := next()
 		if !more {
-			return added, present, add()
+			err = add()
+			return added, present, err
 		}
 		if err != nil {
-			return added, present, afterBatch(add(), fmt.Errorf("outbox: enqueue: %w", err))
+			err = afterBatch(add(), fmt.Errorf("outbox: enqueue: %w", err))
+			return added, present, err
 		}
 		entry, err := o.newEntry(ctx, item.Key, item.Prepared, []EnqueueOption{NotBefore(item.NotBefore)})
 		if err != nil {
-			return added, present, afterBatch(add(), keyed("enqueue", item.Key, err))
+			err = afterBatch(add(), keyed("enqueue", item.Key, err))
+			return added, present, err
 		}
 		if batch = append(batch, entry); len(batch) == enqueueBatch {
 			if err := add(); err != nil {
@@ -210,6 +213,19 @@ func keyProblem(key string) string {
 		return "must not have control characters"
 	}
 	return ""
+}
+
+// validKeys separates the keys that an entry can have. A database may take another one for
+// a key that it is not.
+func validKeys(keys []string) (valid, invalid []string) {
+	for _, key := range keys {
+		if keyProblem(key) == "" {
+			valid = append(valid, key)
+		} else {
+			invalid = append(invalid, key)
+		}
+	}
+	return valid, invalid
 }
 
 var (

@@ -8,9 +8,11 @@ func Fast() Option {
 		c.timing.sweepEvery = 50 * time.Millisecond
 		c.timing.purgeEvery = 50 * time.Millisecond
 		c.timing.poll = 10 * time.Millisecond
+		c.timing.unclaimEvery = 10 * time.Millisecond
 		c.timing.firstWait = 10 * time.Millisecond
 		c.timing.longestWait = 50 * time.Millisecond
-		c.timing.refusedWait = 10 * time.Millisecond
+		c.timing.refusedWait = 300 * time.Millisecond
+		c.timing.gate.recent = 300 * time.Millisecond
 		c.timing.stopGrace = 200 * time.Millisecond
 		c.timing.gate.first = 20 * time.Millisecond
 		c.timing.gate.longest = 100 * time.Millisecond

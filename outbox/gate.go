@@ -25,8 +25,8 @@ type gate struct {
 type gateTiming struct {
 	first, longest time.Duration // between two probes
 	longestAsked   time.Duration // for which a Retry-After is obeyed
-	// recent is how long after a success a 403 or 404 of the same operation is taken to
-	// be about the entry.
+	// recent is how long after a success the first 403 or 404 of an entry is taken to be
+	// about the entry.
 	recent time.Duration
 }
 
@@ -84,12 +84,12 @@ func (g *gate) abandon() {
 	g.notify()
 }
 
-// acceptedRecently reports whether an operation has been accepted within recent.
-func (g *gate) acceptedRecently(operation string, now time.Time) bool {
+// acceptedWithin reports whether an operation has been accepted within a time.
+func (g *gate) acceptedWithin(operation string, window time.Duration, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at, ok := g.accepted[operation]
-	return ok && now.Sub(at) <= g.recent
+	return ok && now.Sub(at) <= window
 }
 
 // report tells the gate how a send that began at started has ended. It returns whether

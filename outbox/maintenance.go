@@ -38,7 +38,7 @@ func (o *Outbox[Tx]) maintainNow(ctx context.Context) {
 	m.mu.Lock()
 	now := time.Now()
 	sweep := now.Sub(m.swept) >= o.timing.sweepEvery*9/10 // a ticker is not exact
-	purge := o.keepSettled > 0 && now.Sub(m.purged) >= o.timing.purgeEvery
+	purge := now.Sub(m.purged) >= o.timing.purgeEvery
 	if sweep {
 		m.swept = now
 	}
@@ -100,13 +100,18 @@ func (o *Outbox[Tx]) reportSwept(ctx context.Context) error {
 	return nil
 }
 
+// purge removes what is not needed any more: erased bodies and old entries.
 func (o *Outbox[Tx]) purge(ctx context.Context) error {
-	for {
+	if err := o.ledger.Tidy(ctx); err != nil {
+		return err
+	}
+	for o.keepSettled > 0 {
 		n, err := o.ledger.Purge(ctx, o.keepSettled, purgeBatch)
 		if err != nil || n < purgeBatch {
 			return err
 		}
 	}
+	return nil
 }
 
 // deferred holds the entries for which OnSettled is to be called later.

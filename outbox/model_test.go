@@ -258,6 +258,9 @@ func (m *model) resend(key string) string {
 	want := 0
 	if ok && (e.state == outbox.Rejected || e.state == outbox.Unclear && !e.guarded) {
 		want = 1
+		if e.state == outbox.Rejected { // no process can report any more
+			e.token = ledger.Token{}
+		}
 		e.state, e.resent, e.future = outbox.Pending, true, false
 	}
 	got, err := m.box.Resend(m.Context(), key)

@@ -137,16 +137,17 @@ func (c *config) lease() time.Duration { return c.sendTimeout + c.timing.leaseMa
 
 // timing holds the durations that are not configurable, for tests to shorten.
 type timing struct {
-	leaseMargin time.Duration // from the end of a send to the end of its lease
-	sweepEvery  time.Duration
-	purgeEvery  time.Duration
-	poll        time.Duration // of a database that can't tell about new entries
-	listening   time.Duration // of one that can
-	stopGrace   time.Duration // for settlements after the stop
-	firstWait   time.Duration // after the first attempt that failed
-	longestWait time.Duration
-	refusedWait time.Duration // after a 403 or 404
-	gate        gateTiming
+	leaseMargin  time.Duration // from the end of a send to the end of its lease
+	sweepEvery   time.Duration
+	purgeEvery   time.Duration
+	poll         time.Duration // of a database that can't tell about new entries
+	listening    time.Duration // of one that can
+	stopGrace    time.Duration // for settlements after the stop
+	unclaimEvery time.Duration // between two looks for a claim that failed
+	firstWait    time.Duration // after the first attempt that failed
+	longestWait  time.Duration
+	refusedWait  time.Duration // after the first 403 or 404, doubling
+	gate         gateTiming
 }
 
 func defaultConfig() config {
@@ -156,17 +157,18 @@ func defaultConfig() config {
 		keepSettled: 7 * 24 * time.Hour,
 		logger:      slog.New(slog.DiscardHandler),
 		timing: timing{
-			leaseMargin: 15 * time.Second,
-			sweepEvery:  5 * time.Second,
-			purgeEvery:  time.Minute,
-			poll:        50 * time.Millisecond,
-			listening:   time.Second,
-			stopGrace:   10 * time.Second,
-			firstWait:   500 * time.Millisecond,
-			longestWait: time.Minute,
-			refusedWait: 5 * time.Second,
+			leaseMargin:  15 * time.Second,
+			sweepEvery:   5 * time.Second,
+			purgeEvery:   time.Minute,
+			poll:         50 * time.Millisecond,
+			listening:    time.Second,
+			stopGrace:    10 * time.Second,
+			firstWait:    500 * time.Millisecond,
+			longestWait:  time.Minute,
+			refusedWait:  20 * time.Second,
+			unclaimEvery: time.Second,
 			gate: gateTiming{first: 500 * time.Millisecond, longest: 15 * time.Second,
-				longestAsked: 5 * time.Minute, recent: time.Minute},
+				longestAsked: 5 * time.Minute, recent: 5 * time.Second},
 		},
 	}
 }

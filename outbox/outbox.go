@@ -89,6 +89,9 @@ func owner() string {
 
 // Get returns the entry with the key. If there is none, the error is [ErrNoEntry].
 func (o *Outbox[Tx]) Get(ctx context.Context, key string) (Entry, error) {
+	if keyProblem(key) != "" {
+		return Entry{}, keyed("get", key, ErrNoEntry)
+	}
 	found, err := o.ledger.Find(ctx, []string{key})
 	if err == nil && len(found) == 0 {
 		err = ErrNoEntry
@@ -171,6 +174,9 @@ func (o *Outbox[Tx]) Counts(ctx context.Context) (Counts, error) {
 // Prepared returns the request of an entry: what it would send, or may have sent. It is
 // erased when the entry is accepted or dismissed.
 func (o *Outbox[Tx]) Prepared(ctx context.Context, key string) (*messaging.Prepared, error) {
+	if keyProblem(key) != "" {
+		return nil, keyed("read", key, ErrNoEntry)
+	}
 	request, err := o.ledger.Request(ctx, key)
 	if err != nil {
 		return nil, keyed("read", key, err)
@@ -214,6 +220,7 @@ func (o *Outbox[Tx]) Dismiss(ctx context.Context, keys ...string) (int, error) {
 func (o *Outbox[Tx]) change(ctx context.Context, doing string, keys []string,
 	change func(context.Context, []string) (int, error)) (int, error) {
 	total := 0
+	keys, _ = validKeys(keys)
 	for batch := range slices.Chunk(keys, keyBatch) {
 		n, err := change(ctx, batch)
 		if total += n; err != nil {

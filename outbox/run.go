@@ -108,6 +108,10 @@ func (r *runner[Tx]) claimDue(ctx context.Context, n int, probe bool) (c claimed
 		return claimed{}, 0, ctx.Err()
 	}
 	c, err = r.claim(ctx, slots, nil, probe)
+	c.returnAtStop = true
+	if err != nil && c.token != (ledger.Token{}) {
+		r.sends.Go(func() { r.unclaim(ctx, c.token) })
+	}
 	return c, slots, err
 }
 

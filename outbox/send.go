@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,6 +19,8 @@ type claimed struct {
 	// claim, so that it is before the end of the lease, by whatever clock.
 	deadline time.Time
 	probe    bool
+	// returnAtStop says that an entry is not sent any more after the stop.
+	returnAtStop bool
 }
 
 // claimTimeout limits a claim. One that takes longer is of no use.
@@ -42,16 +45,30 @@ func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string, probe 
 	_, _ = rand.Read(c.token[:]) // which never fails
 	request := ledger.Claim{Token: c.token, Owner: o.owner, Lease: o.lease(), Limit: limit, Keys: keys}
 	c.entries, err = withTimeout(ctx, func(ctx context.Context) ([]ledger.Claimed, error) { return o.ledger.Claim(ctx, request) })
-	if err == nil {
-		return c, nil
+	if err != nil {
+		c.entries = nil
 	}
-	// It may have been committed, with the response lost.
-	found, again := withTimeout(ctx, func(ctx context.Context) ([]ledger.Claimed, error) { return o.ledger.ClaimedBy(ctx, c.token) })
-	if again != nil || len(found) == 0 {
-		return claimed{}, err
+	return c, err
+}
+
+// unclaim undoes a claim that has returned an error. It may have been committed, and it
+// may be committed later, when a standby or a disk has responded: until its lease is over
+// or ctx ends, unclaim looks for it. Nothing of it was sent, and nothing will be.
+func (o *Outbox[Tx]) unclaim(ctx context.Context, token ledger.Token) {
+	ctx, cancel := context.WithTimeout(ctx, o.lease())
+	defer cancel()
+	for {
+		n, err := withTimeout(ctx, func(ctx context.Context) (int, error) { return o.ledger.Unclaim(ctx, token) })
+		if err == nil && n > 0 || errors.Is(err, ledger.ErrClosed) {
+			o.wake()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(o.timing.unclaimEvery):
+		}
 	}
-	c.entries = found
-	return c, nil
 }
 
 func withTimeout[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {
@@ -97,11 +114,11 @@ func (o *Outbox[Tx]) send(ctx context.Context, c claimed, entry ledger.Claimed, 
 		return o.timing.unreadable(entry, err)
 	}
 	switch {
-	case stop.since(time.Time{}) > 0:
+	case c.returnAtStop && stop.since(time.Time{}) > 0:
 		return o.timing.stopped(entry, "not sent: the process was stopped")
 	case expired(c.deadline, time.Now()):
 		return o.timing.stopped(entry, "not sent: the process was paused")
 	}
 	_, err = o.client.Send(ctx, p, messaging.WithoutRetries())
-	return o.timing.classify(entry, err, o.gate.acceptedRecently(entry.Operation, time.Now()))
+	return o.timing.classify(entry, err, o.gate.acceptedWithin(entry.Operation, o.timing.working(entry.Refusals), time.Now()))
 }

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -78,29 +79,67 @@ func (s *settler) next() []*settling {
 	return batch
 }
 
+// wholeTries is how often a batch is tried as a whole. If the database refuses one outcome,
+// the others are recorded without it.
+const wholeTries = 3
+
 // record repeats the transaction until it succeeds, or nobody waits for it any more. An
 // outcome that is recorded twice, since the response of the database was lost, changes
 // nothing.
 func (s *settler) record(batch []*settling) {
 	first := time.Now()
-	for wait := 50 * time.Millisecond; len(batch) > 0; wait = min(2*wait, 2*time.Second) {
-		err := s.try(batch)
-		if err == nil {
+	wait := 50 * time.Millisecond
+	for tries := 1; len(batch) > 0; tries++ {
+		var err error
+		if tries <= wholeTries {
+			batch, err = s.tryAll(batch)
+		} else {
+			batch, err = s.tryEach(batch, tries > 2*wholeTries)
+		}
+		if len(batch) == 0 {
 			return
 		}
 		s.logger.Error("outbox: outcomes can't be recorded, trying again", "entries", len(batch), "error", err)
-		kept := batch[:0]
-		for _, item := range batch {
-			if item.stop.since(first) > s.grace {
-				item.err = err
-				close(item.done)
-				continue
-			}
-			kept = append(kept, item)
+		if batch = s.giveUp(batch, first, err); len(batch) > 0 {
+			time.Sleep(wait)
+			wait = min(2*wait, 2*time.Second)
 		}
-		batch = kept
-		time.Sleep(wait)
 	}
+}
+
+// tryAll returns what is left of the batch.
+func (s *settler) tryAll(batch []*settling) ([]*settling, error) {
+	if err := s.try(batch); err != nil {
+		return batch, err
+	}
+	return nil, nil
+}
+
+// tryEach records what it can, and without texts if these may be the reason.
+func (s *settler) tryEach(batch []*settling, withoutText bool) (left []*settling, err error) {
+	for _, item := range batch {
+		if withoutText && item.Error != "" {
+			item.Error = "the database does not store the text of the error"
+		}
+		if problem := s.try([]*settling{item}); problem != nil {
+			left, err = append(left, item), problem
+		}
+	}
+	return left, err
+}
+
+// giveUp removes those from the batch that nobody waits for any more, or all if the store
+// is closed.
+func (s *settler) giveUp(batch []*settling, first time.Time, err error) (left []*settling) {
+	for _, item := range batch {
+		if errors.Is(err, ledger.ErrClosed) || item.stop.since(first) > s.grace {
+			item.err = err
+			close(item.done)
+			continue
+		}
+		left = append(left, item)
+	}
+	return left
 }
 
 func (s *settler) try(batch []*settling) error {

@@ -28,8 +28,8 @@ package outboxriver
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -107,9 +107,27 @@ func (w *worker) Work(ctx context.Context, job *river.Job[Permit]) error {
 	if err != nil {
 		return fmt.Errorf("outboxriver: %w", err)
 	}
-	return errors.Join(
-		again(ctx, client, delivered.Later, max(delivered.RetryAfter, laterWait)),
-		again(ctx, client, delivered.Busy, busyWait))
+	now := time.Now()
+	var params []river.InsertManyParams
+	if len(delivered.Later) > 0 {
+		wait := max(delivered.RetryAfter, laterWait)
+		wait += rand.N(wait) // so that the permits of an outage do not all come back at once
+		params = append(params, permitAt(delivered.Later, now.Add(wait)))
+	}
+	if len(delivered.Busy) > 0 {
+		params = append(params, permitAt(delivered.Busy, now.Add(busyWait)))
+	}
+	if len(params) == 0 {
+		return nil
+	}
+	if _, err := client.InsertMany(ctx, params); err != nil { // in one transaction
+		return fmt.Errorf("outboxriver: insert permits: %w", err)
+	}
+	return nil
+}
+
+func permitAt(keys []string, at time.Time) river.InsertManyParams {
+	return river.InsertManyParams{Args: Permit{Keys: keys}, InsertOpts: &river.InsertOpts{ScheduledAt: at}}
 }
 
 // deliver delivers, and while the gate is closed, waits for it. So the jobs of a queue
@@ -128,17 +146,6 @@ func (w *worker) deliver(ctx context.Context, keys []string) (outbox.Delivered, 
 		case <-time.After(wait):
 		}
 	}
-}
-
-func again(ctx context.Context, client *river.Client[pgx.Tx], keys []string, wait time.Duration) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	_, err := client.Insert(ctx, Permit{Keys: keys}, &river.InsertOpts{ScheduledAt: time.Now().Add(wait)})
-	if err != nil {
-		return fmt.Errorf("outboxriver: insert permit: %w", err)
-	}
-	return nil
 }
 
 // EnqueueTx adds a request to the outbox, and a permit for it to River, in one

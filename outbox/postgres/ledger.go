@@ -94,13 +94,18 @@ func (l *base) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed,
 		RETURNING `+claimedColumns, args...)
 }
 
-// ClaimedBy implements ledger.Ledger.
-func (l *base) ClaimedBy(ctx context.Context, token ledger.Token) ([]ledger.Claimed, error) {
-	return rowsOf(ctx, l, scanClaimed, `SELECT `+claimedColumns+` FROM {entry} WHERE state = 1 AND token = $1::bytea`, token[:])
+// Unclaim implements ledger.Ledger.
+func (l *base) Unclaim(ctx context.Context, token ledger.Token) (int, error) {
+	return l.change(ctx, `WITH chosen AS MATERIALIZED (
+			SELECT id FROM {entry} WHERE state = 1 AND token = $1::bytea ORDER BY id FOR UPDATE
+		), changed AS (
+			UPDATE {entry} SET state = 0, delivery = 1, token = NULL, lease_until = NULL
+			WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 = 1 AND token = $1::bytea RETURNING 1)`, token[:])
 }
 
 // settlement is the JSON form of a ledger.Settlement.
 type settlement struct {
+	Ordinal  int          `json:"n"`
 	ID       int64        `json:"id"`
 	Token    string       `json:"token"`
 	State    ledger.State `json:"state"`
@@ -111,25 +116,25 @@ type settlement struct {
 }
 
 const settlementsSQL = `s AS MATERIALIZED (
-	SELECT id, decode(token, 'hex') AS token, state, delivery, error, wait, refused FROM json_to_recordset($1::text::json)
-	AS s(id bigint, token text, state smallint, delivery smallint, error text, wait bigint, refused integer))`
+	SELECT n, id, decode(token, 'hex') AS token, state, delivery, error, wait, refused FROM json_to_recordset($1::text::json)
+	AS s(n integer, id bigint, token text, state smallint, delivery smallint, error text, wait bigint, refused integer))`
 
 // Settle implements ledger.Ledger.
 func (l *base) Settle(ctx context.Context, settlements []ledger.Settlement) (applied []bool, at time.Time, err error) {
-	index := make(map[int64]int, len(settlements))
 	wire := make([]settlement, len(settlements))
 	for i, s := range settlements {
-		index[s.ID] = i
-		wire[i] = settlement{s.ID, hex.EncodeToString(s.Token[:]), s.State, uint8(s.Delivery), s.Error, s.Wait.Milliseconds(), 0}
+		wire[i] = settlement{i, s.ID, hex.EncodeToString(s.Token[:]), s.State, uint8(s.Delivery), s.Error, s.Wait.Milliseconds(), 0}
 		if s.Refused {
 			wire[i].Refused = 1
 		}
 	}
 	applied = make([]bool, len(settlements))
 	mark := func(row scanFunc) error {
-		var id int64
-		err := row(&id, &at)
-		applied[index[id]] = true
+		var n int
+		err := row(&n, &at)
+		if err == nil {
+			applied[n] = true
+		}
 		return err
 	}
 	input := asJSON(wire)
@@ -143,14 +148,14 @@ func (l *base) Settle(ctx context.Context, settlements []ledger.Settlement) (app
 			refusals = e.refusals + s.refused, lease_until = NULL
 		FROM s WHERE e.id = s.id AND e.id = ANY(ARRAY(SELECT id FROM locked)) AND e.token = s.token
 			AND (e.state + 0 IN (1, 4) OR e.state + 0 = 0 AND s.state IN (2, 3))
-		RETURNING e.id, statement_timestamp()`, []any{input}, mark)
+		RETURNING s.n, statement_timestamp()`, []any{input}, mark)
 	if err != nil {
 		return nil, at, err
 	}
 	for _, ok := range applied {
 		if !ok { // unless it is recorded already
 			err = l.run(ctx, l.q, `WITH `+settlementsSQL+`
-				SELECT e.id, statement_timestamp() FROM {entry} e JOIN s ON e.id = s.id AND e.token = s.token AND e.state + 0 = s.state
+				SELECT s.n, statement_timestamp() FROM {entry} e JOIN s ON e.id = s.id AND e.token = s.token AND e.state + 0 = s.state
 				WHERE e.id = ANY(ARRAY(SELECT id FROM s))`, []any{input}, mark)
 			break
 		}
@@ -195,6 +200,9 @@ func (l *base) Purge(ctx context.Context, keep time.Duration, limit int) (n int,
 	}
 	return n, nil
 }
+
+// Tidy implements ledger.Ledger: removing old row versions is for autovacuum.
+func (l *base) Tidy(context.Context) error { return nil }
 
 // Find implements ledger.Ledger.
 func (l *base) Find(ctx context.Context, keys []string) ([]ledger.Entry, error) {
@@ -263,7 +271,8 @@ const decidable = `WITH chosen AS MATERIALIZED (
 // Resend implements ledger.Ledger.
 func (l *base) Resend(ctx context.Context, keys []string) (int, error) {
 	return l.change(ctx, decidable+`, changed AS (
-		UPDATE {entry} SET state = 0, not_before = statement_timestamp(), settled_at = NULL, lease_until = NULL, refusals = 0
+		UPDATE {entry} SET state = 0, not_before = statement_timestamp(), settled_at = NULL, lease_until = NULL, refusals = 0,
+			token = CASE WHEN state = 4 THEN token END
 		WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 IN (3, 4) AND (lease_until IS NULL OR lease_until <= statement_timestamp())
 		RETURNING 1)`, asJSON(keys))
 }
@@ -271,7 +280,7 @@ func (l *base) Resend(ctx context.Context, keys []string) (int, error) {
 // Dismiss implements ledger.Ledger.
 func (l *base) Dismiss(ctx context.Context, keys []string) (int, error) {
 	return l.change(ctx, decidable+`, changed AS (
-		UPDATE {entry} SET state = 5, token = NULL, body = NULL, lease_until = NULL, settled_at = statement_timestamp()
+		UPDATE {entry} SET state = 5, token = NULL, body = NULL, error = '', lease_until = NULL, settled_at = statement_timestamp()
 		WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 IN (3, 4) RETURNING 1)`, asJSON(keys))
 }
 

@@ -115,10 +115,14 @@ func checkVersion(version int) error {
 // search path of a transaction does not matter.
 func (l *base) findSchema(ctx context.Context) error {
 	var name, quoted *string
-	err := l.q.query(ctx, `SELECT current_schema()::text, quote_ident(current_schema())`, nil, func(row scanFunc) error {
-		return row(&name, &quoted)
-	})
-	if err == nil && name == nil {
+	var encoding string
+	err := l.q.query(ctx, `SELECT current_schema()::text, quote_ident(current_schema()), getdatabaseencoding()::text`, nil,
+		func(row scanFunc) error { return row(&name, &quoted, &encoding) })
+	switch {
+	case err != nil:
+	case encoding != "UTF8":
+		err = fmt.Errorf("the encoding of the database must be UTF8, and is %s", encoding)
+	case name == nil:
 		err = errors.New("the search path has no schema that exists")
 	}
 	if err != nil {

@@ -22,8 +22,9 @@ import (
 // readers is the number of connections for reading.
 const readers = 4
 
-// Open opens the outbox in a file, which is created with mode 0600 if it is missing. Any
-// number of processes on one machine can open it.
+// Open opens the outbox in a file, which is created with mode 0600 if it is missing. A file
+// that is there keeps its mode, and SQLite gives it to the files beside it. Any number of
+// processes on one machine can open it.
 func Open(ctx context.Context, path string) (*sqlite.Store, error) {
 	s, err := open(ctx, path)
 	if err != nil {
@@ -60,6 +61,8 @@ func open(ctx context.Context, path string) (*sqlite.Store, error) {
 func create(path string) error {
 	info, err := os.Stat(path)
 	switch {
+	case path == "" || path == ":memory:":
+		return errors.New("is not the path of a file")
 	case errors.Is(err, fs.ErrNotExist):
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {

@@ -68,10 +68,11 @@ type Ledger interface {
 
 	// Claim turns pending entries that are due into sending ones, in one durable
 	// transaction that is committed when it returns. After an error it is not known
-	// whether it was: see ClaimedBy.
+	// whether it was, or will be: see Unclaim.
 	Claim(ctx context.Context, claim Claim) ([]Claimed, error)
-	// ClaimedBy returns the entries that are being sent under the token.
-	ClaimedBy(ctx context.Context, token Token) ([]Claimed, error)
+	// Unclaim makes the entries of a claim pending again, and returns how many. Nothing
+	// of the claim may have been sent.
+	Unclaim(ctx context.Context, token Token) (int, error)
 	// Settle records outcomes, in one transaction. An outcome applies only to an entry
 	// that has its token and is sending or unclear; accepted and rejected also to one
 	// that is pending again. It returns which applied, counting those that are
@@ -84,6 +85,10 @@ type Ledger interface {
 	// Purge deletes entries that were accepted or dismissed longer ago than keep, at
 	// most limit, and returns how many.
 	Purge(ctx context.Context, keep time.Duration, limit int) (int, error)
+
+	// Tidy removes what is left of erased bodies beside the table, as far as the database
+	// can.
+	Tidy(ctx context.Context) error
 
 	// Find returns the entries with these keys, in no order.
 	Find(ctx context.Context, keys []string) ([]Entry, error)

@@ -23,6 +23,7 @@ type Ledger struct {
 	owned      []io.Closer
 	key        []byte
 	closed     atomic.Bool
+	erased     atomic.Bool // a body, since the last Tidy
 }
 
 var _ ledger.TxLedger[*sql.Tx] = (*Ledger)(nil)
@@ -38,6 +39,9 @@ func New(ctx context.Context, db *sql.DB) (*Ledger, error) {
 // have the settings that a transaction depends on. Both pools are closed with it.
 func NewOwned(ctx context.Context, write, read *sql.DB) (*Ledger, error) {
 	l := &Ledger{write: write, read: read, configured: true, owned: []io.Closer{read, write}}
+	if err := l.checkSettings(ctx); err != nil {
+		return nil, err
+	}
 	return l, l.migrate(ctx)
 }
 
@@ -86,9 +90,9 @@ func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledge
 	return claimed, err
 }
 
-// ClaimedBy implements ledger.Ledger.
-func (l *Ledger) ClaimedBy(ctx context.Context, token ledger.Token) (claimed []ledger.Claimed, err error) {
-	return query(ctx, l, scanClaimed, `SELECT `+claimedColumns+` FROM outbox_entry WHERE state = 1 AND token = ?`, token[:])
+// Unclaim implements ledger.Ledger.
+func (l *Ledger) Unclaim(ctx context.Context, token ledger.Token) (int, error) {
+	return l.change(ctx, `UPDATE outbox_entry SET state = 0, delivery = 1, token = NULL, lease_until = NULL WHERE state = 1 AND token = ?`, token[:])
 }
 
 const settleSQL = `UPDATE outbox_entry SET state = ?1, delivery = ?2, error = ?3,
@@ -107,6 +111,7 @@ func (l *Ledger) Settle(ctx context.Context, settlements []ledger.Settlement) (a
 			return err
 		}
 		defer func() { _ = statement.Close() }()
+		l.erased.Store(true)
 		applied, at = make([]bool, len(settlements)), time.UnixMilli(now)
 		for i, s := range settlements {
 			result, err := statement.ExecContext(ctx, s.State, s.Delivery, s.Error, now, s.Wait.Milliseconds(), s.Refused, s.ID, s.Token[:])
@@ -175,6 +180,21 @@ func (l *Ledger) Purge(ctx context.Context, keep time.Duration, limit int) (n in
 		}
 	}
 	return n, nil
+}
+
+// Tidy implements ledger.Ledger: the write-ahead log holds pages as they were.
+func (l *Ledger) Tidy(ctx context.Context) error {
+	if !l.erased.Swap(false) {
+		return nil
+	}
+	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
+		var busy, pages, moved int
+		err := conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
+		if err != nil || busy != 0 { // a reader needs the log
+			l.erased.Store(true)
+		}
+		return err
+	})
 }
 
 // none reports whether no entry matches.
@@ -247,13 +267,15 @@ func (l *Ledger) NextDue(ctx context.Context) (time.Duration, bool, error) {
 
 // Resend implements ledger.Ledger.
 func (l *Ledger) Resend(ctx context.Context, keys []string) (int, error) {
-	return l.change(ctx, `UPDATE outbox_entry SET state = 0, not_before = `+nowSQL+`, settled_at = NULL, lease_until = NULL, refusals = 0
+	return l.change(ctx, `UPDATE outbox_entry SET state = 0, not_before = `+nowSQL+`, settled_at = NULL, lease_until = NULL, refusals = 0,
+		token = CASE WHEN state = 4 THEN token END
 		WHERE state IN (3, 4) AND (lease_until IS NULL OR lease_until <= `+nowSQL+`) AND `+keyIn(keys), anySlice(keys)...)
 }
 
 // Dismiss implements ledger.Ledger.
 func (l *Ledger) Dismiss(ctx context.Context, keys []string) (int, error) {
-	return l.change(ctx, `UPDATE outbox_entry SET state = 5, token = NULL, body = NULL, lease_until = NULL, settled_at = `+nowSQL+`
+	defer l.erased.Store(true)
+	return l.change(ctx, `UPDATE outbox_entry SET state = 5, token = NULL, body = NULL, error = '', lease_until = NULL, settled_at = `+nowSQL+`
 		WHERE state IN (3, 4) AND `+keyIn(keys), anySlice(keys)...)
 }
 

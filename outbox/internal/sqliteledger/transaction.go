@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,10 @@ func (l *Ledger) update(ctx context.Context, fn func(context.Context, *sql.Conn)
 		}
 		err = fn(ctx, conn)
 		if err == nil {
-			_, err = conn.ExecContext(ctx, "COMMIT")
+			err = whileBusy(ctx, func() error { // a reader stops it in another journal mode than WAL
+				_, err := conn.ExecContext(ctx, "COMMIT")
+				return err
+			})
 		}
 		if err != nil {
 			rollback(ctx, conn)
@@ -112,7 +116,32 @@ var settings = []setting{
 	{"synchronous", 2, func(value int) bool { return value >= 2 }},
 	// Bodies hold personal data. They are overwritten when they are erased.
 	{"secure_delete", 1, func(value int) bool { return value == 1 }},
-	{"busy_timeout", 100, func(value int) bool { return value > 0 && value <= 1000 }},
+	{"busy_timeout", 100, func(value int) bool { return value > 0 }},
+}
+
+// checkSettings fails if a connection lacks a setting that it should have.
+func (l *Ledger) checkSettings(ctx context.Context) error {
+	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
+		for _, s := range settings {
+			var value int
+			if err := conn.QueryRowContext(ctx, "PRAGMA "+s.name).Scan(&value); err != nil {
+				return err
+			}
+			if !s.enough(value) {
+				return fmt.Errorf("%s is %d, and has to be %d", s.name, value, s.wanted)
+			}
+		}
+		return nil
+	})
+}
+
+// text is a value as PRAGMA takes it: 2 is FAST for one, which takes any other number for
+// ON.
+func (s setting) text(value int) string {
+	if s.name == "secure_delete" && value == 2 {
+		return "FAST"
+	}
+	return strconv.Itoa(value)
 }
 
 // configure changes the settings of a caller's connection, and returns how to restore
@@ -141,7 +170,7 @@ func (l *Ledger) configure(ctx context.Context, conn *sql.Conn) (restore func(),
 		if s.enough(value) {
 			continue
 		}
-		before = append(before, fmt.Sprintf("PRAGMA %s = %d", s.name, value))
+		before = append(before, fmt.Sprintf("PRAGMA %s = %s", s.name, s.text(value)))
 		if err := pragma(ctx, conn, fmt.Sprintf("PRAGMA %s = %d", s.name, s.wanted)); err != nil {
 			restore()
 			return nil, err
