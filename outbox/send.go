@@ -79,8 +79,8 @@ func withTimeout[T any](ctx context.Context, do func(context.Context) (T, error)
 
 // expired reports whether a deadline has passed, by the monotonic clock or by the wall
 // clock: one of them stands still while the machine sleeps.
-func expired(deadline, now time.Time) bool {
-	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
+func expired(deadline, monotonic, wall time.Time) bool {
+	return !monotonic.Before(deadline) || !wall.Round(0).Before(deadline.Round(0))
 }
 
 // deliverOne sends one claimed entry and records the outcome. ctx gives values alone. It
@@ -116,7 +116,7 @@ func (o *Outbox[Tx]) send(ctx context.Context, c claimed, entry ledger.Claimed, 
 	switch {
 	case c.returnAtStop && stop.since(time.Time{}) > 0:
 		return o.timing.stopped(entry, "not sent: the process was stopped")
-	case expired(c.deadline, time.Now()):
+	case expired(c.deadline, time.Now(), time.Now()):
 		return o.timing.stopped(entry, "not sent: the process was paused")
 	}
 	_, err = o.client.Send(ctx, p, messaging.WithoutRetries())

@@ -13,6 +13,7 @@ import (
 type faulty struct {
 	ledger.TxLedger[*sql.Tx]
 
+	late   sync.WaitGroup
 	mu     sync.Mutex
 	faults faults
 }
@@ -21,7 +22,9 @@ type faulty struct {
 type faults struct {
 	broken       error // of every call
 	afterClaim   func([]ledger.Claimed) ([]ledger.Claimed, error)
+	lateClaim    time.Duration // a claim fails, and is committed that much later
 	beforeSettle func() error
+	refuse       func([]ledger.Settlement) error // instead of recording them
 	afterSettle  func() error
 }
 
@@ -44,6 +47,13 @@ func (f *faulty) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claime
 	if now.broken != nil {
 		return nil, now.broken
 	}
+	if now.lateClaim > 0 {
+		f.late.Go(func() {
+			time.Sleep(now.lateClaim)
+			_, _ = f.TxLedger.Claim(context.WithoutCancel(ctx), claim)
+		})
+		return nil, errBroken
+	}
 	claimed, err := f.TxLedger.Claim(ctx, claim)
 	if err == nil && len(claimed) > 0 && now.afterClaim != nil {
 		return now.afterClaim(claimed)
@@ -65,6 +75,11 @@ func (f *faulty) Settle(ctx context.Context, settlements []ledger.Settlement) ([
 	}
 	if now.beforeSettle != nil {
 		if err := now.beforeSettle(); err != nil {
+			return nil, time.Time{}, err
+		}
+	}
+	if now.refuse != nil {
+		if err := now.refuse(settlements); err != nil {
 			return nil, time.Time{}, err
 		}
 	}

@@ -1,0 +1,299 @@
+package outbox_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/sqlite"
+	"github.com/messaging-go/messaging/outbox/sqlitefile"
+)
+
+func TestAClaimThatIsCommittedAfterItsErrorIsUndoneAndNotSent(t *testing.T) {
+	service := newService()
+	o, f := openFaulty(t, service.client(t), outbox.InFlight(3))
+	keys := keysOf(6)
+	enqueue(t, o, keys...)
+	f.set(faults{lateClaim: 100 * time.Millisecond})
+	stop := run(t, o)
+	eventually(t, func() bool { // the first has been committed
+		found, err := f.Find(t.Context(), keys)
+		require.NoError(t, err)
+		attempts := 0
+		for _, e := range found {
+			attempts += e.Attempts
+		}
+		return attempts > 0
+	})
+	assert.Zero(t, service.requests(), "nothing is sent without a claim that is certain")
+	f.set(faults{})
+	f.late.Wait()
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Accepted == 6
+	})
+	stop()
+	for _, key := range keys {
+		assert.Equal(t, 1, service.carriedOut(key), key)
+	}
+}
+
+func TestUnclaimAppliesToItsTokenAlone(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "order")
+		token := db.claim(t, "order")
+		n, err := db.ledger.Unclaim(t.Context(), ledger.Token{9})
+		require.NoError(t, err)
+		assert.Zero(t, n)
+		n, err = db.ledger.Unclaim(t.Context(), token)
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		assert.Equal(t, outbox.Pending, stateOf(t, o, "order"))
+	})
+}
+
+func TestDeliverReturnsWhenTheStoreIsClosed(t *testing.T) {
+	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
+	require.NoError(t, err)
+	service := newService()
+	service.always(response{status: 200, body: accept.body, before: func(*http.Request) { _ = store.Close() }})
+	o := newBox(t, store, service.client(t), nil)
+	enqueue(t, o, "order")
+	_, err = o.Deliver(context.Background(), "order")
+	require.ErrorContains(t, err, "the outcomes of 1 entries could not be recorded")
+	require.ErrorContains(t, err, "the store is closed")
+}
+
+func TestAnOutcomeThatTheDatabaseRefusesDoesNotStopTheOthers(t *testing.T) {
+	service := newService()
+	service.set(func(key string) response {
+		if key == "poison" {
+			return reject
+		}
+		return accept
+	})
+	o, f := openFaulty(t, service.client(t))
+	f.set(faults{refuse: func(settlements []ledger.Settlement) error {
+		for _, s := range settlements {
+			if strings.Contains(s.Error, "422") {
+				return errBroken
+			}
+		}
+		return nil
+	}})
+	enqueue(t, o, "poison", "good")
+	run(t, o)
+	eventually(t, func() bool { return stateOf(t, o, "good") == outbox.Accepted })
+	eventually(t, func() bool { return stateOf(t, o, "poison") == outbox.Rejected })
+	entry, err := o.Get(t.Context(), "poison")
+	require.NoError(t, err)
+	assert.Equal(t, "the database does not store the text of the error", entry.Error)
+}
+
+func TestABodyIsErasedFromAllFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "outbox.db")
+	store, err := sqlitefile.Open(t.Context(), path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	o := newBox(t, store, newService().client(t), []outbox.Option{outbox.Fast()})
+	enqueue(t, o, "order")
+	found := func() (n int) {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			content, err := os.ReadFile(path + suffix)
+			require.NoError(t, err)
+			n += strings.Count(string(content), "ada@example.com")
+		}
+		return n
+	}
+	require.Positive(t, found())
+	run(t, o)
+	eventually(t, func() bool { return found() == 0 })
+	assert.Equal(t, outbox.Accepted, stateOf(t, o, "order"))
+}
+
+func TestDismissErasesTheTextOfTheError(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.always(reject)
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "order")
+		_, err := o.Deliver(t.Context(), "order")
+		require.NoError(t, err)
+		_, err = o.Dismiss(t.Context(), "order")
+		require.NoError(t, err)
+		entry, err := o.Get(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Empty(t, entry.Error)
+	})
+}
+
+// failing is a Limiter that allows n and then fails.
+type failing struct{ n *int }
+
+func (f failing) Wait(context.Context) error {
+	if *f.n--; *f.n < 0 {
+		return errBroken
+	}
+	return nil
+}
+
+func TestDeliverReturnsWhatItKnowsWithAnError(t *testing.T) {
+	db, n := openFile(t), 1
+	o := db.new(t, newService().client(t), outbox.Fast(), outbox.Rate(failing{&n}))
+	enqueue(t, o, "a", "b")
+	delivered, err := o.Deliver(t.Context(), "a", "b")
+	require.ErrorIs(t, err, errBroken)
+	assert.Equal(t, 1, delivered.Accepted)
+	assert.Equal(t, []string{"b"}, delivered.Later)
+}
+
+func TestThePermitOfAClaimWithoutEntriesIsKept(t *testing.T) {
+	db, n := openFile(t), 1
+	o := db.new(t, newService().client(t), outbox.Fast(), outbox.Rate(failing{&n}))
+	enqueue(t, o, "order")
+	_, err := o.Deliver(t.Context(), "unknown")
+	require.NoError(t, err)
+	delivered, err := o.Deliver(t.Context(), "order")
+	require.NoError(t, err)
+	assert.Equal(t, 1, delivered.Accepted)
+}
+
+// cancelling is a Sealer that ends a context when a request is opened, after its claim.
+type cancelling struct {
+	reversed
+	cancel context.CancelFunc
+}
+
+func (c cancelling) Open(ctx context.Context, sealed []byte) ([]byte, error) {
+	c.cancel()
+	time.Sleep(20 * time.Millisecond)
+	return c.reversed.Open(ctx, sealed)
+}
+
+func TestAStopAfterTheClaimReturnsTheEntryInRunAndNotInDeliver(t *testing.T) {
+	db, service := openFile(t), newService()
+	ctx, cancel := context.WithCancel(t.Context())
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.Seal(cancelling{cancel: cancel}))
+	enqueue(t, o, "order")
+	require.NoError(t, o.Run(ctx))
+	entry, err := o.Get(t.Context(), "order")
+	require.NoError(t, err)
+	assert.Equal(t, outbox.Pending, entry.State)
+	assert.Equal(t, "not sent: the process was stopped", entry.Error)
+	assert.Zero(t, service.requests())
+
+	ctx, cancel = context.WithCancel(t.Context())
+	o = db.new(t, service.client(t), outbox.Fast(), outbox.Seal(cancelling{cancel: cancel}))
+	delivered, err := o.Deliver(ctx, "order")
+	require.NoError(t, err)
+	assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
+}
+
+func TestInvalidKeysAreUnknown(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.always(reject)
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "order-\uFFFD")
+		for _, key := range []string{"order-\xff", "a\x00b", ""} {
+			delivered, err := o.Deliver(t.Context(), key)
+			require.NoError(t, err)
+			assert.Equal(t, outbox.Delivered{Unknown: []string{key}}, delivered)
+			n, err := o.Resend(t.Context(), key)
+			require.NoError(t, err)
+			assert.Zero(t, n)
+			_, err = o.Get(t.Context(), key)
+			require.ErrorIs(t, err, outbox.ErrNoEntry)
+			_, err = o.Prepared(t.Context(), key)
+			require.ErrorIs(t, err, outbox.ErrNoEntry)
+		}
+		assert.Zero(t, service.requests())
+	})
+}
+
+func TestSettleTellsOutcomesOfOneEntryApart(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "order")
+		token := db.claim(t, "order")
+		entry, err := o.Get(t.Context(), "order")
+		require.NoError(t, err)
+		applied, _, err := db.ledger.Settle(t.Context(), []ledger.Settlement{
+			{ID: entry.ID, Token: token, State: ledger.Accepted}, {ID: entry.ID, Token: ledger.Token{9}, State: ledger.Rejected}})
+		require.NoError(t, err)
+		assert.Equal(t, []bool{true, false}, applied)
+	})
+}
+
+func TestASettlementThatIsRepeatedDoesNotUndoTheResendOfARejectedEntry(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "order")
+		token := db.claim(t, "order")
+		assert.True(t, db.settle(t, o, token, "order", ledger.Rejected, 0))
+		n, err := o.Resend(t.Context(), "order")
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		assert.False(t, db.settle(t, o, token, "order", ledger.Rejected, 0))
+		assert.Equal(t, outbox.Pending, stateOf(t, o, "order"))
+	})
+}
+
+func TestAProbeThatFindsNothingLeavesTheGateForTheNext(t *testing.T) {
+	db, service := openFile(t), newService()
+	service.always(unauthorize)
+	o := db.new(t, service.client(t), outbox.Fast())
+	enqueue(t, o, "order")
+	_, err := o.Deliver(t.Context(), "order")
+	require.NoError(t, err)
+	db.claim(t, "order")
+	service.always(accept)
+	time.Sleep(50 * time.Millisecond) // until a probe is due
+	delivered, err := o.Deliver(t.Context(), "order", "unknown")
+	require.NoError(t, err)
+	assert.Equal(t, outbox.Delivered{Busy: []string{"order"}, Unknown: []string{"unknown"}}, delivered)
+	enqueue(t, o, "other")
+	delivered, err = o.Deliver(t.Context(), "other")
+	require.NoError(t, err)
+	assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
+}
+
+func TestOpenRefusesADatabaseInMemory(t *testing.T) {
+	for _, path := range []string{"", ":memory:"} {
+		_, err := sqlitefile.Open(t.Context(), path)
+		require.ErrorContains(t, err, "is not the path of a file")
+	}
+}
+
+func TestAReaderDoesNotStopACommitInAnotherJournalMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "program.db")
+	db := openDB(t, "sqlite", "file:"+path+"?_pragma=journal_mode(DELETE)&_pragma=busy_timeout(5)")
+	o := newBox(t, mustStore(t, db), newService().client(t), nil)
+	enqueue(t, o, "first")
+	conn, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	rows, err := conn.QueryContext(t.Context(), `SELECT * FROM outbox_entry`)
+	require.NoError(t, err)
+	require.True(t, rows.Next())
+	time.AfterFunc(300*time.Millisecond, func() { _ = errors.Join(rows.Close(), conn.Close()) })
+	enqueue(t, o, "second")
+}
+
+func mustStore(t *testing.T, db *sql.DB) *sqlite.Store {
+	store, err := sqlite.New(t.Context(), db)
+	require.NoError(t, err)
+	return store
+}
