@@ -47,7 +47,8 @@
 // the service, up to 5 minutes. [Counts] and the log say why. A lost response, and a
 // connection that fails while others succeed, are no reason.
 //
-// 403 and 404 close the gate too, unless a request of the same operation was accepted
-// within the last minute: then they are about the entry. It waits, and is rejected the
-// third time.
+// 403 and 404 close the gate too, unless requests of the same operation are accepted
+// meanwhile: within 5 s before the first refusal of an entry, and between that and the next
+// ones. Then they are about the entry. It waits 20 s and 40 s, and is rejected the third
+// time. A refusal of everything rejects nothing.
 package outbox
