@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
@@ -22,6 +23,7 @@ type faulty struct {
 type faults struct {
 	broken       error // of every call
 	afterClaim   func([]ledger.Claimed) ([]ledger.Claimed, error)
+	emptyClaims  *atomic.Int32 // counts claims that find nothing
 	lateClaim    time.Duration // a claim fails, and is committed that much later
 	beforeSettle func() error
 	refuse       func([]ledger.Settlement) error // instead of recording them
@@ -46,6 +48,10 @@ func (f *faulty) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claime
 	now := f.get()
 	if now.broken != nil {
 		return nil, now.broken
+	}
+	if now.emptyClaims != nil {
+		now.emptyClaims.Add(1)
+		return nil, nil
 	}
 	if now.lateClaim > 0 {
 		f.late.Go(func() {
