@@ -92,7 +92,8 @@ func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledge
 
 // Unclaim implements ledger.Ledger.
 func (l *Ledger) Unclaim(ctx context.Context, token ledger.Token) (int, error) {
-	return l.change(ctx, `UPDATE outbox_entry SET state = 0, delivery = 1, token = NULL, lease_until = NULL WHERE state = 1 AND token = ?`, token[:])
+	return l.change(ctx, `UPDATE outbox_entry SET state = 0, delivery = 1, token = NULL, lease_until = NULL
+		WHERE state = 1 AND token = ?`, token[:])
 }
 
 const settleSQL = `UPDATE outbox_entry SET state = ?1, delivery = ?2, error = ?3,
