@@ -362,7 +362,9 @@ func (x *exchange) checkRetry(_ context.Context, resp *http.Response, err error)
 		resp = x.attempt.response
 	}
 	x.result = x.classify(resp, err)
-	x.result.reason = x.reason()
+	if x.core.logger != nil || x.observer != nil {
+		x.result.reason = x.reason()
+	}
 	x.delivery = x.delivery.after(x.result.delivery)
 	x.endAttempt() // before a logger takes its time
 	x.log(resp)
