@@ -108,6 +108,9 @@ type Delivered struct {
 	Busy []string
 	// Unknown are the keys without an entry.
 	Unknown []string
-	// RetryAfter is how long it is of no use to try Later again.
+	// RetryAfter is how long to wait before the next Deliver with Later and Busy: until
+	// the first of Later may be sent, and at most 500 ms if there are any Busy, since
+	// nothing says when these are done. It is 0 if there are none of either, and can be 0
+	// if all are Later.
 	RetryAfter time.Duration
 }

@@ -265,7 +265,8 @@ func TestAProbeThatFindsNothingLeavesTheGateForTheNext(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // until a probe is due
 	delivered, err := o.Deliver(t.Context(), "order", "unknown")
 	require.NoError(t, err)
-	assert.Equal(t, outbox.Delivered{Busy: []string{"order"}, Unknown: []string{"unknown"}}, delivered)
+	assert.Equal(t, outbox.Delivered{Busy: []string{"order"}, Unknown: []string{"unknown"}, RetryAfter: 500 * time.Millisecond},
+		delivered)
 	enqueue(t, o, "other")
 	delivered, err = o.Deliver(t.Context(), "other")
 	require.NoError(t, err)
