@@ -299,6 +299,22 @@ func TestOpenRefusesADatabaseInMemory(t *testing.T) {
 	require.EqualError(t, err, "outbox: open: path must not be empty")
 }
 
+func TestNewRefusesADatabaseInMemoryForEachConnection(t *testing.T) {
+	pool := openDB(t, "sqlite", ":memory:")
+	_, err := sqlite.New(t.Context(), pool)
+	require.EqualError(t, err, "outbox: sqlite: each connection has a database of its own, in memory: use a file, or db.SetMaxOpenConns(1)")
+	shared := openDB(t, "sqlite", "file:shared?mode=memory&cache=shared")
+	_, err = sqlite.New(t.Context(), shared)
+	require.NoError(t, err)
+	single := openDB(t, "sqlite", ":memory:")
+	single.SetMaxOpenConns(1)
+	o := newBox(t, mustStore(t, single), newService().client(t), nil)
+	enqueue(t, o, "order")
+	delivered, err := o.Deliver(t.Context(), "order")
+	require.NoError(t, err)
+	assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
+}
+
 func TestAReaderDoesNotStopACommitInAnotherJournalMode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program.db")
 	db := openDB(t, "sqlite", "file:"+path+"?_pragma=journal_mode(DELETE)&_pragma=busy_timeout(5)")
