@@ -92,7 +92,8 @@ type Counts struct {
 	// OldestPending is the age of the oldest pending entry that is due, 0 if there is
 	// none. It is what to alert on.
 	OldestPending time.Duration
-	// Gate says why this Outbox has stopped sending for the moment, "" if it has not.
+	// Gate says why this Outbox has stopped sending for the moment, "" if it has not. Each
+	// Outbox has a gate of its own: this says nothing about other processes.
 	Gate string
 }
 
