@@ -166,7 +166,8 @@ func TestALateOutcomePreventsTheSecondSendAfterResend(t *testing.T) {
 
 		delivered, err := o.Deliver(t.Context(), "accepted", "rejected", "not sent", "unknown", "claimed again")
 		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Accepted: 3, Rejected: 1, Busy: []string{"claimed again"}}, delivered)
+		assert.Equal(t, outbox.Delivered{Accepted: 3, Rejected: 1, Busy: []string{"claimed again"},
+			RetryAfter: 500 * time.Millisecond}, delivered)
 		assert.Zero(t, service.carriedOut("accepted"))
 		assert.Zero(t, service.carriedOut("rejected"))
 		assert.Equal(t, 1, service.carriedOut("not sent"))

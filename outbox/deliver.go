@@ -124,6 +124,9 @@ func (d *delivery[Tx]) claimKeys(ctx context.Context, keys []string, probe bool)
 	return c, tried, err
 }
 
+// busyWait is how long to wait for entries that are claimed elsewhere.
+const busyWait = 500 * time.Millisecond
+
 // result says what became of the keys. It asks the database about those that this call
 // has not settled.
 func (d *delivery[Tx]) result(ctx context.Context, keys []string) (Delivered, error) {
@@ -156,6 +159,13 @@ func (d *delivery[Tx]) result(ctx context.Context, keys []string) (Delivered, er
 	}
 	if len(result.Later) > 0 {
 		result.RetryAfter = max(result.RetryAfter, d.gate.wait(time.Now()))
+	}
+	switch {
+	case len(result.Busy) == 0:
+	case len(result.Later) == 0:
+		result.RetryAfter = busyWait
+	default:
+		result.RetryAfter = min(result.RetryAfter, busyWait)
 	}
 	return result, nil
 }

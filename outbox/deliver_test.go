@@ -58,15 +58,27 @@ func TestDeliverSaysWhatBecameOfEachKey(t *testing.T) {
 		db.claim(t, "claimed")
 		delivered, err := o.Deliver(t.Context(), "accepted", "rejected", "lost", "claimed", "future", "unknown")
 		require.NoError(t, err)
-		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(10*time.Minute))
-		delivered.RetryAfter = 0
 		assert.Equal(t, outbox.Delivered{Accepted: 1, Rejected: 1, Unclear: 1, Busy: []string{"claimed"}, Later: []string{"future"},
-			Unknown: []string{"unknown"}}, delivered)
+			Unknown: []string{"unknown"}, RetryAfter: 500 * time.Millisecond}, delivered)
+		delivered, err = o.Deliver(t.Context(), "future")
+		require.NoError(t, err)
+		assert.InDelta(t, time.Hour, delivered.RetryAfter, float64(10*time.Minute))
 		fresh := db.new(t, service.client(t), outbox.Fast())
 		delivered, err = fresh.Deliver(t.Context(), "no connection")
 		require.NoError(t, err)
 		assert.Equal(t, []string{"no connection"}, delivered.Later)
 		assert.Less(t, delivered.RetryAfter, time.Minute)
+	})
+}
+
+func TestDeliverAsksToWaitForWhatIsClaimedElsewhere(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "claimed")
+		db.claim(t, "claimed")
+		delivered, err := o.Deliver(t.Context(), "claimed")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Busy: []string{"claimed"}, RetryAfter: 500 * time.Millisecond}, delivered)
 	})
 }
 

@@ -31,7 +31,7 @@
 //	sending    maybe                        no; it becomes unclear if its process is gone
 //	accepted   once                         no
 //	rejected   no                           after Resend
-//	unclear    at most once                 after Resend, at your risk
+//	unclear    maybe                        after Resend, at your risk
 //	dismissed  as before                    no
 //
 // At most once holds for a key for as long as its entry is kept; see [KeepSettled]. It
@@ -41,11 +41,16 @@
 //
 // # The gate
 //
-// A failure that is not about the request leaves its entry pending: no connection, a wrong
-// API key, a rate limit, a failing service. The gate closes: nothing more is claimed but
-// one probe at a time, with growing waits from 0.5 s to 15 s, or after the Retry-After of
-// the service, up to 5 minutes. [Counts] and the log say why. A lost response, and a
-// connection that fails while others succeed, are no reason.
+// A failure that is not about the request closes the gate: no connection, a wrong API key
+// (401), a rate limit (429), a failing service (5xx). Nothing more is claimed then but one
+// probe at a time, with growing waits from 0.5 s to 15 s, or after the Retry-After of the
+// service, up to 5 minutes. [Counts] and the log say why. A connection that fails, a lost
+// response and a 408 or 425 are no reason if another request, sent meanwhile, is accepted.
+//
+// The gate says nothing about the entry. An entry whose request was certainly not carried
+// out stays pending: no connection, 401, 429, 501, 505. After any other 5xx, a 408, a 425
+// or a lost response it may have been carried out, and the entry is unclear. So is the
+// entry of each probe during an outage with 5xx: one every 15 s when the waits are longest.
 //
 // 403 and 404 close the gate too, unless requests of the same operation are accepted
 // meanwhile: within 5 s before the first refusal of an entry, and between that and the next

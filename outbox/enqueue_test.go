@@ -36,7 +36,7 @@ func TestEnqueueOfAPresentKeyReturnsTheEntry(t *testing.T) {
 
 		_, err = o.Enqueue(t.Context(), "order", request(t, "another"))
 		require.ErrorIs(t, err, outbox.ErrKeyConflict)
-		assert.EqualError(t, err, `outbox: enqueue entry "order": outbox: the key belongs to another request`)
+		assert.EqualError(t, err, `outbox: enqueue entry "order": the key belongs to another request`)
 		assert.Equal(t, []string{"order"}, listed(t, o, outbox.ListParams{}))
 	})
 }

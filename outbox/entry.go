@@ -92,7 +92,8 @@ type Counts struct {
 	// OldestPending is the age of the oldest pending entry that is due, 0 if there is
 	// none. It is what to alert on.
 	OldestPending time.Duration
-	// Gate says why this Outbox has stopped sending for the moment, "" if it has not.
+	// Gate says why this Outbox has stopped sending for the moment, "" if it has not. Each
+	// Outbox has a gate of its own: this says nothing about other processes.
 	Gate string
 }
 
@@ -108,6 +109,9 @@ type Delivered struct {
 	Busy []string
 	// Unknown are the keys without an entry.
 	Unknown []string
-	// RetryAfter is how long it is of no use to try Later again.
+	// RetryAfter is how long to wait before the next Deliver with Later and Busy: until
+	// the first of Later may be sent, and at most 500 ms if there are any Busy, since
+	// nothing says when these are done. It is 0 if there are none of either, and can be 0
+	// if all are Later.
 	RetryAfter time.Duration
 }

@@ -265,7 +265,8 @@ func TestAProbeThatFindsNothingLeavesTheGateForTheNext(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // until a probe is due
 	delivered, err := o.Deliver(t.Context(), "order", "unknown")
 	require.NoError(t, err)
-	assert.Equal(t, outbox.Delivered{Busy: []string{"order"}, Unknown: []string{"unknown"}}, delivered)
+	assert.Equal(t, outbox.Delivered{Busy: []string{"order"}, Unknown: []string{"unknown"}, RetryAfter: 500 * time.Millisecond},
+		delivered)
 	enqueue(t, o, "other")
 	delivered, err = o.Deliver(t.Context(), "other")
 	require.NoError(t, err)
@@ -292,10 +293,26 @@ func TestRunProbesAgainAfterAProbeThatFoundNothing(t *testing.T) {
 }
 
 func TestOpenRefusesADatabaseInMemory(t *testing.T) {
-	for _, path := range []string{"", ":memory:"} {
-		_, err := sqlitefile.Open(t.Context(), path)
-		require.ErrorContains(t, err, "is not the path of a file")
-	}
+	_, err := sqlitefile.Open(t.Context(), ":memory:")
+	require.EqualError(t, err, `outbox: open: path must be that of a file, and not ":memory:"`)
+	_, err = sqlitefile.Open(t.Context(), "")
+	require.EqualError(t, err, "outbox: open: path must not be empty")
+}
+
+func TestNewRefusesADatabaseInMemoryForEachConnection(t *testing.T) {
+	pool := openDB(t, "sqlite", ":memory:")
+	_, err := sqlite.New(t.Context(), pool)
+	require.EqualError(t, err, "outbox: sqlite: each connection has a database of its own, in memory: use a file, or db.SetMaxOpenConns(1)")
+	shared := openDB(t, "sqlite", "file:shared?mode=memory&cache=shared")
+	_, err = sqlite.New(t.Context(), shared)
+	require.NoError(t, err)
+	single := openDB(t, "sqlite", ":memory:")
+	single.SetMaxOpenConns(1)
+	o := newBox(t, mustStore(t, single), newService().client(t), nil)
+	enqueue(t, o, "order")
+	delivered, err := o.Deliver(t.Context(), "order")
+	require.NoError(t, err)
+	assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
 }
 
 func TestAReaderDoesNotStopACommitInAnotherJournalMode(t *testing.T) {

@@ -60,14 +60,19 @@ func (g *gate) admit(now time.Time) (p pass, wait time.Duration, changed <-chan 
 	return passProbe, 0, nil
 }
 
-// wait returns how long the gate stays closed at least.
+// wait returns how long to wait before asking again: as long as the gate stays closed at
+// least, and while a probe is sent, for a while.
 func (g *gate) wait(now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.why == "" {
 		return 0
 	}
-	return max(g.until.Sub(now), 0)
+	wait := max(g.until.Sub(now), 0)
+	if g.probing {
+		wait = max(wait, g.first)
+	}
+	return wait
 }
 
 func (g *gate) reason() string {

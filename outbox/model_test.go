@@ -173,7 +173,7 @@ func (m *model) deliver(key string) string {
 	case e.state == outbox.Unclear:
 		want.Unclear = 1
 	case e.state == outbox.Sending:
-		want.Busy = []string{key}
+		want.Busy, want.RetryAfter = []string{key}, 500*time.Millisecond
 	case e.state == outbox.Pending:
 		want.Later, want.RetryAfter = []string{key}, delivered.RetryAfter
 	}

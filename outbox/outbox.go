@@ -42,7 +42,7 @@ var (
 	// ErrNoEntry means that no entry has the key.
 	ErrNoEntry = ledger.ErrNoEntry
 	// ErrKeyConflict means that an entry with the key has another request.
-	ErrKeyConflict = errors.New("outbox: the key belongs to another request")
+	ErrKeyConflict = errors.New("the key belongs to another request")
 )
 
 // New returns the outbox in store, which sends with client. Retries, limiter, guards and

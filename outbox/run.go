@@ -14,9 +14,9 @@ import (
 // on one database. While the database or the service fails, Run logs that and goes on.
 //
 // When ctx ends, Run claims nothing more, waits for the requests in flight, at most
-// SendTimeout, records their outcomes, and returns nil. It returns an error only if the
-// database refuses to record outcomes for 10 s more, those entries become unclear, or if
-// the store is closed.
+// SendTimeout, records their outcomes, and returns nil. It returns an error in two cases:
+// the store is closed, or the database has refused for another 10 s to record outcomes.
+// The entries whose outcomes are not recorded become unclear.
 func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -256,7 +256,7 @@ func TestRunEndsWhenTheStoreIsClosed(t *testing.T) {
 	o := newBox(t, store, newService().client(t), nil)
 	require.NoError(t, store.Close())
 	require.NoError(t, store.Close(), "again")
-	require.EqualError(t, o.Run(t.Context()), "outbox: run: outbox: the store is closed")
+	require.EqualError(t, o.Run(t.Context()), "outbox: run: the store is closed")
 	_, err = o.Enqueue(t.Context(), "order", request(t, "order"))
 	require.ErrorContains(t, err, "the store is closed")
 	_, err = o.Counts(t.Context())

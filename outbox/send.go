@@ -23,7 +23,7 @@ type claimed struct {
 	returnAtStop bool
 }
 
-// claimTimeout limits a claim. One that takes longer is of no use.
+// claimTimeout limits a claim, which has to leave time for the send.
 const claimTimeout = 10 * time.Second
 
 // claim claims up to limit entries, when the limiter allows, and none if the gate has

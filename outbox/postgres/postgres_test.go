@@ -23,10 +23,10 @@ import (
 func TestNewSaysToRunMigrate(t *testing.T) {
 	pool := pgtest.Pool(t)
 	_, err := postgres.New(t.Context(), pool)
-	require.EqualError(t, err, "outbox: postgres: there are no tables: run Migrate")
+	require.EqualError(t, err, "outbox: postgres: there are no tables: run postgres.Migrate(ctx, db)")
 	db := open(t, pgtest.URL(t))
 	_, err = postgres.NewSQL(t.Context(), db)
-	require.EqualError(t, err, "outbox: postgres: there are no tables: run Migrate")
+	require.EqualError(t, err, "outbox: postgres: there are no tables: run postgres.Migrate(ctx, db)")
 	require.NoError(t, postgres.Migrate(t.Context(), db))
 	_, err = postgres.NewSQL(t.Context(), db)
 	require.NoError(t, err)

@@ -104,7 +104,7 @@ func migrate(ctx context.Context, q querier) error {
 func checkVersion(version int) error {
 	switch {
 	case version == 0:
-		return errors.New("there are no tables: run Migrate")
+		return errors.New("there are no tables: run postgres.Migrate(ctx, db)")
 	case version > ledger.SchemaVersion:
 		return fmt.Errorf("%w (%d, and %d is known)", ledger.ErrNewerSchema, version, ledger.SchemaVersion)
 	}

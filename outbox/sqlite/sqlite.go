@@ -23,8 +23,11 @@ type Store struct{ ledger *sqliteledger.Ledger }
 //
 // The store uses one connection of db at a time, and none between its calls. While it
 // writes, that connection has synchronous=FULL and secure_delete=ON; both are restored.
-// The other settings are the program's: journal_mode=WAL is best, and a driver that can
-// begin transactions with BEGIN IMMEDIATE should.
+// The other settings are the program's. With journal_mode=WAL, readers and a writer do not
+// wait for each other. The program's own transactions need a busy_timeout, and should begin
+// with BEGIN IMMEDIATE (_txlock=immediate for modernc.org/sqlite): otherwise they fail with
+// "database is locked" while another connection writes. A database in memory needs
+// db.SetMaxOpenConns(1) or a shared cache; New refuses one for each connection.
 //
 // With a pool of one connection, a call other than EnqueueTx waits for as long as a
 // transaction of the program is open. In the goroutine of that transaction it would wait

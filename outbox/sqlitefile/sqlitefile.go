@@ -26,6 +26,12 @@ const readers = 4
 // that is there keeps its mode, and SQLite gives it to the files beside it. Any number of
 // processes on one machine can open it.
 func Open(ctx context.Context, path string) (*sqlite.Store, error) {
+	switch path {
+	case "":
+		return nil, errors.New("outbox: open: path must not be empty")
+	case ":memory:":
+		return nil, errors.New("outbox: open: path must be that of a file, and not \":memory:\"")
+	}
 	s, err := open(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("outbox: open %s: %w", path, err)
@@ -61,8 +67,6 @@ func open(ctx context.Context, path string) (*sqlite.Store, error) {
 func create(path string) error {
 	info, err := os.Stat(path)
 	switch {
-	case path == "" || path == ":memory:":
-		return errors.New("is not the path of a file")
 	case errors.Is(err, fs.ErrNotExist):
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {

@@ -81,7 +81,7 @@ func TestOpenRefusesANewerSchema(t *testing.T) {
 	_, err = db.ExecContext(t.Context(), `UPDATE outbox_meta SET version = 2`)
 	require.NoError(t, err)
 	_, err = sqlitefile.Open(t.Context(), path)
-	require.EqualError(t, err, "outbox: open "+path+": outbox: the tables were created by a newer version of this package (2, and 1 is known)")
+	require.EqualError(t, err, "outbox: open "+path+": the tables were created by a newer version of this package (2, and 1 is known)")
 	_, err = sqlite.New(t.Context(), db)
 	require.ErrorContains(t, err, "newer version")
 	_, err = sqlite.New(t.Context(), nil)

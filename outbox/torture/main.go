@@ -1,7 +1,8 @@
 // Torture tries to make an outbox send twice, or lose an entry: it kills its processes and
 // its database, loses responses and connections, and compares the states of all entries
 // with what a service in a process of its own carried out. Then it measures what the
-// outbox costs. It prints a table, and ends with status 1 where something is missed.
+// outbox costs. It prints a line for each result and a summary. The exit status is 1 if a
+// result is not as it must be.
 package main
 
 import (
@@ -57,7 +58,9 @@ func command(args []string) error {
 	}
 	defer t.close()
 	rows, err := t.run(ctx, pattern)
-	return errors.Join(err, t.publish(rows, *results))
+	err = errors.Join(err, t.publish(rows, *results))
+	fmt.Println(summary(rows))
+	return err
 }
 
 // torture holds what all parts share.
@@ -191,6 +194,9 @@ func (t *torture) run(ctx context.Context, only *regexp.Regexp) ([]row, error) {
 			problems = append(problems, fmt.Errorf("missed: %s: %s", r.What, r.Measured))
 		}
 	}
+	if len(rows) == 0 {
+		problems = append(problems, errors.New("no part matches -run"))
+	}
 	return rows, errors.Join(problems...)
 }
 
@@ -199,6 +205,23 @@ func verdict(r row) string {
 		return "ok"
 	}
 	return "MISSED"
+}
+
+// summary is the last line of the output.
+func summary(rows []row) string {
+	if len(rows) == 0 {
+		return "no results"
+	}
+	missed := 0
+	for _, r := range rows {
+		if !r.OK {
+			missed++
+		}
+	}
+	if missed == 0 {
+		return fmt.Sprintf("%d results, all ok", len(rows))
+	}
+	return fmt.Sprintf("%d results, %d MISSED: the exit status is 1", len(rows), missed)
 }
 
 // publish writes the table, with the rows of earlier runs that this one has not replaced.

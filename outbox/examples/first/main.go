@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"log"
+	"log/slog"
 	"os"
 	"os/signal"
 
@@ -30,7 +31,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	o, err := outbox.New(store, client)
+	o, err := outbox.New(store, client, outbox.WithLogger(slog.Default()))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -33,12 +33,13 @@ const (
 // SchemaVersion is the version of the tables that this package reads and writes.
 const SchemaVersion = 1
 
-// Errors that several implementations return.
+// Errors that several implementations return. Package outbox and the stores name themselves
+// when they wrap them.
 var (
-	ErrClosed        = errors.New("outbox: the store is closed")
-	ErrNoEntry       = errors.New("outbox: no such entry")
-	ErrOtherDatabase = errors.New("outbox: the transaction is not one of the store's database")
-	ErrNewerSchema   = errors.New("outbox: the tables were created by a newer version of this package")
+	ErrClosed        = errors.New("the store is closed")
+	ErrNoEntry       = errors.New("no such entry")
+	ErrOtherDatabase = errors.New("the transaction is not one of the store's database")
+	ErrNewerSchema   = errors.New("the tables were created by a newer version of this package")
 )
 
 // Store gives package outbox its ledger. It has no other method, so that the types of

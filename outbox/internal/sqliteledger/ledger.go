@@ -32,7 +32,10 @@ var _ ledger.TxLedger[*sql.Tx] = (*Ledger)(nil)
 // missing.
 func New(ctx context.Context, db *sql.DB) (*Ledger, error) {
 	l := &Ledger{write: db, read: db}
-	return l, l.migrate(ctx)
+	if err := l.migrate(ctx); err != nil {
+		return nil, err
+	}
+	return l, l.checkMemory(ctx)
 }
 
 // NewOwned returns the ledger in a database of its own, whose connections for writing

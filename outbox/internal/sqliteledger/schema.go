@@ -70,6 +70,26 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	})
 }
 
+// checkMemory fails if each connection of the pool has a database of its own, in memory.
+func (l *Ledger) checkMemory(ctx context.Context) error {
+	if l.write.Stats().MaxOpenConnections == 1 {
+		return nil
+	}
+	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
+		var file sql.NullString
+		err := conn.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&file)
+		if err != nil || file.String != "" {
+			return err
+		}
+		return l.withConn(ctx, l.write, func(second *sql.Conn) error {
+			if version, err := schemaVersion(ctx, second); version != 0 || err != nil { // it has a shared cache
+				return err
+			}
+			return errors.New("each connection has a database of its own, in memory: use a file, or db.SetMaxOpenConns(1)")
+		})
+	})
+}
+
 // schemaVersion returns 0 if there are no tables.
 func schemaVersion(ctx context.Context, conn *sql.Conn) (version int, err error) {
 	var exists bool
