@@ -1,0 +1,171 @@
+package inspector
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+)
+
+// faultsDetail is what the page of faults shows.
+type faultsDetail struct {
+	Rules      []sandbox.ActiveRule
+	Presets    []presetView
+	Operations []string
+	Kinds      []string
+	Outage     string // the end of the outage, or ""
+	Op         string // the operation that is selected
+}
+
+type presetView struct {
+	Index       int
+	Name, About string
+	Delivery    string
+}
+
+// defaultFaultOp is the operation that the presets are for at first.
+const defaultFaultOp = "trigger event"
+
+func (in *Inspector) faultsPage(w http.ResponseWriter, r *http.Request) { in.writeFaults(w, r, "") }
+
+func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem string) {
+	p := in.newPage("faults", "Faults", r)
+	p.Wide, p.Reload, p.Problem = true, true, problem
+	if problem != "" {
+		p.Status = http.StatusUnprocessableEntity
+	}
+	d := faultsDetail{Rules: in.box.Rules(), Operations: sandbox.Operations, Kinds: sandbox.FaultKinds, Op: defaultFaultOp}
+	for i, preset := range sandbox.Presets {
+		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About, preset.Rule.Fault.Expect(d.Op)})
+	}
+	if until := in.box.OutageUntil(); !until.IsZero() {
+		d.Outage = until.Format("15:04:05")
+	}
+	p.Detail = d
+	p.write(w, "faults.html")
+}
+
+// postFault adds a preset, or the rule of the form.
+func (in *Inspector) postFault(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxControlBody)
+	if err := r.ParseForm(); err != nil {
+		refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		return
+	}
+	rule, err := formRule(r)
+	if err == nil {
+		_, err = in.box.AddRule(rule)
+	}
+	if err != nil {
+		in.writeFaults(w, r, "The rule was not added: "+err.Error()+".")
+		return
+	}
+	http.Redirect(w, r, "/faults", http.StatusSeeOther)
+}
+
+func formRule(r *http.Request) (sandbox.Rule, error) {
+	if preset := r.PostFormValue("preset"); preset != "" {
+		i, err := strconv.Atoi(preset)
+		if err != nil || i < 0 || i >= len(sandbox.Presets) {
+			return sandbox.Rule{}, fmt.Errorf("unknown preset %q", preset)
+		}
+		rule := sandbox.Presets[i].Rule
+		rule.Op = r.PostFormValue("op")
+		return rule, nil
+	}
+	rule := sandbox.Rule{Op: r.PostFormValue("op"), Fault: sandbox.Fault{Kind: r.PostFormValue("kind"), Body: r.PostFormValue("body")}}
+	for _, field := range []struct {
+		name string
+		into *int
+	}{{"skip", &rule.Skip}, {"count", &rule.Count}, {"status", &rule.Fault.Status}} {
+		if err := formNumber(r, field.name, field.into, strconv.Atoi); err != nil {
+			return rule, err
+		}
+	}
+	percent := 100
+	if err := formNumber(r, "percent", &percent, strconv.Atoi); err != nil {
+		return rule, err
+	}
+	if percent < 1 || percent > 100 {
+		return rule, fmt.Errorf("the probability must be from 1 to 100 %%")
+	}
+	rule.Probability = float64(percent) / 100
+	err := formNumber(r, "seed", &rule.Seed, func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) })
+	if err != nil {
+		return rule, err
+	}
+	if after := r.PostFormValue("after"); after != "" {
+		err = rule.Fault.After.UnmarshalText([]byte(after))
+	}
+	return rule, err
+}
+
+// formNumber reads a field, if it is filled in.
+func formNumber[T any](r *http.Request, name string, into *T, parse func(string) (T, error)) error {
+	text := r.PostFormValue(name)
+	if text == "" {
+		return nil
+	}
+	value, err := parse(text)
+	if err != nil {
+		return fmt.Errorf("%s must be a number", name)
+	}
+	*into = value
+	return nil
+}
+
+func (in *Inspector) postRemoveFault(w http.ResponseWriter, r *http.Request) {
+	if id, err := strconv.Atoi(r.PathValue("id")); err == nil {
+		_ = in.box.RemoveRule(id) // it may be used up in the meantime
+	}
+	http.Redirect(w, r, "/faults", http.StatusSeeOther)
+}
+
+func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
+	d, err := time.ParseDuration(r.PostFormValue("for"))
+	if err == nil {
+		err = in.box.Outage(d)
+	}
+	if err != nil {
+		in.writeFaults(w, r, "There is no outage: it must last more than 0 s and at most 1h.")
+		return
+	}
+	http.Redirect(w, r, "/faults", http.StatusSeeOther)
+}
+
+func (in *Inspector) postReset(w http.ResponseWriter, r *http.Request) {
+	if err := in.box.Reset(r.PostFormValue("what")); err != nil {
+		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		return
+	}
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// deliveryTag returns a delivery, as JSON has it, as a tag.
+func deliveryTag(name string) tag {
+	class := map[string]string{"accepted": "ok", "unknown": "unknown"}[name]
+	if class == "" {
+		class = "bad"
+	}
+	return tag{class, strings.ReplaceAll(name, "_", " ")}
+}
+
+// describeFault says what a fault does, in words.
+func describeFault(f sandbox.Fault) string {
+	after := time.Duration(f.After)
+	switch f.Kind {
+	case "answer_lost":
+		return "the response is lost"
+	case "status":
+		return fmt.Sprintf("status %d", f.Status)
+	case "rate_limited":
+		return fmt.Sprintf("429, retry after %v", after)
+	case "slow":
+		return fmt.Sprintf("delayed by %v", after)
+	default:
+		return "another response: " + f.Body
+	}
+}
