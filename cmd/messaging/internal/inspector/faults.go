@@ -146,10 +146,7 @@ func (in *Inspector) postReset(w http.ResponseWriter, r *http.Request) {
 
 // deliveryTag returns a delivery, as JSON has it, as a tag.
 func deliveryTag(name string) tag {
-	class := map[string]string{"accepted": "ok", "unknown": "unknown"}[name]
-	if class == "" {
-		class = "bad"
-	}
+	class := map[string]string{"accepted": "ok", "unknown": "unknown", "rejected": "bad"}[name]
 	return tag{class, strings.ReplaceAll(name, "_", " ")}
 }
 

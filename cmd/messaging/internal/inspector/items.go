@@ -67,7 +67,14 @@ func newRequestItem(e *history.Entry) requestItem {
 	return requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), TookMS: milliseconds(e.Took), Op: e.Op,
 		Method: e.Request.Method, Path: e.Request.Path, Status: e.Status,
 		Delivery: sandbox.DeliveryName(verdict.Of(e.Exchange).Delivery), Fault: e.Fault,
-		Effect: e.Kind(), ForeignKey: e.ForeignKey, Problems: e.Problems}
+		Effect: e.Kind(), ForeignKey: e.ForeignKey, Problems: problems(e)}
+}
+
+func problems(e *history.Entry) map[string][]string {
+	if e.Problems == nil {
+		return map[string][]string{}
+	}
+	return e.Problems
 }
 
 func milliseconds(d time.Duration) float64 {

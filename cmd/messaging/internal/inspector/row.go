@@ -86,11 +86,13 @@ func failure(e *history.Entry) string {
 	case e.ForeignKey:
 		return "a foreign key was sent here"
 	case e.Fault == "answer_lost":
-		return "response lost"
+		return "fault: response lost"
 	case e.Fault == "slow" && e.Status == 0:
-		return "the client gave up waiting"
+		return "fault: slow, and the client gave up"
+	case e.Fault == "malformed":
+		return "fault: another response"
 	case e.Fault != "":
-		return strings.ReplaceAll(e.Fault, "_", " ")
+		return "fault: " + strings.ReplaceAll(e.Fault, "_", " ")
 	case e.Status == 0:
 		return "the client disconnected"
 	case len(e.Problems) > 0:

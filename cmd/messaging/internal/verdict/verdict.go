@@ -50,7 +50,7 @@ func call(ctx context.Context, e *messagingtest.Exchange) (err error) {
 	case "list transactional messages":
 		_, err = client.Transactional.List(ctx, messaging.TransactionalListParams{})
 	default:
-		request := messaging.Request{Op: "request", Method: e.Request.Method, Path: "/"}
+		request := messaging.Request{Op: "request", Method: e.Request.Method, Path: "/v1"}
 		if e.Request.Method != http.MethodGet && e.Request.Method != http.MethodHead {
 			request.Body = struct{}{}
 		}

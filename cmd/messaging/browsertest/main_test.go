@@ -1,0 +1,232 @@
+package browsertest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// program is the path of the messaging command, and browser the context of a
+// running Chromium.
+var (
+	program string
+	browser context.Context
+)
+
+func TestMain(m *testing.M) {
+	status, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+func run(m *testing.M) (status int, err error) {
+	path, err := findBrowser()
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			return 1, err
+		}
+		fmt.Println("SKIPPED:", err)
+		return 0, nil
+	}
+	dir, err := os.MkdirTemp("", "browsertest")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "messaging")
+	if out, err := exec.Command("go", "build", "-C", "..", "-o", program, ".").CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("cannot build the command: %w\n%s", err, out)
+	}
+	if err := os.MkdirAll("screenshots", 0o755); err != nil {
+		return 1, err
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	defer stop()
+	var cancel context.CancelFunc
+	browser, cancel = chromedp.NewContext(allocator)
+	defer cancel()
+	if err := chromedp.Do(browser, chromedp.Navigate("about:blank")); err != nil {
+		return 1, fmt.Errorf("cannot start %s: %w", path, err)
+	}
+	return m.Run(), nil
+}
+
+func findBrowser() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no Chromium is installed; on Debian: apt-get install chromium fonts-dejavu")
+}
+
+// box is a running sandbox.
+type box struct {
+	t            *testing.T
+	api, key, ui string
+	process      *os.Process
+}
+
+// startBox starts a sandbox on free ports, and ends it with the test.
+func startBox(t *testing.T, args ...string) *box {
+	t.Helper()
+	cmd := exec.Command(program, append([]string{"sandbox", "--api-port", "0", "--ui-port", "0"}, args...)...)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		require.NoError(t, cmd.Wait())
+	})
+	b := &box{t: t, process: cmd.Process}
+	lines := bufio.NewScanner(stdout)
+	for _, into := range []*string{&b.api, &b.key, &b.ui} {
+		require.True(t, lines.Scan(), "the sandbox prints three lines")
+		_, value, _ := strings.Cut(lines.Text(), "=")
+		*into = strings.Trim(value, "'")
+	}
+	return b
+}
+
+// send sends a request to the service, and returns the status: 0 if there is no
+// response.
+func (b *box) send(method, path, body string) int {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.api+path, strings.NewReader(body))
+	require.NoError(b.t, err)
+	r.Header.Set("X-Authorization", b.key)
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+	return response.StatusCode
+}
+
+// control calls the API of the inspector.
+func (b *box) control(method, path, body string) string {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.ui+path, strings.NewReader(body))
+	require.NoError(b.t, err)
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(b.t, err)
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	require.NoError(b.t, err)
+	require.Less(b.t, response.StatusCode, 300, string(content))
+	return string(content)
+}
+
+// tab is a tab of the browser.
+type tab struct {
+	t      *testing.T
+	ctx    context.Context
+	close  context.CancelFunc
+	mu     sync.Mutex
+	errors []string // that the page wrote to the console
+}
+
+// openTab opens a page in a new tab, with the width and the color scheme.
+func openTab(t *testing.T, url string, width int64, scheme string) *tab {
+	t.Helper()
+	p := &tab{t: t}
+	p.ctx, p.close = chromedp.NewContext(browser)
+	t.Cleanup(p.close)
+	messages := chromedp.Console(p.ctx)
+	go func() {
+		for message, err := range messages {
+			if err != nil {
+				return
+			}
+			if message.IsException() || message.Type == "error" {
+				p.mu.Lock()
+				p.errors = append(p.errors, message.String())
+				p.mu.Unlock()
+			}
+		}
+	}()
+	height := int64(800)
+	if width < 500 {
+		height = 780
+	}
+	p.do(chromedp.EmulateViewport(width, height))
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	require.NoError(t, err)
+	p.open(url)
+	return p
+}
+
+func (p *tab) open(url string) {
+	p.t.Helper()
+	p.do(chromedp.Navigate(url))
+}
+
+const patience = 10 * time.Second
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	require.NoError(p.t, chromedp.Do(p.ctx, steps...))
+}
+
+// eval evaluates an expression in the page.
+func eval[T any](p *tab, expression string) T {
+	p.t.Helper()
+	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	require.NoError(p.t, err, expression)
+	return value
+}
+
+// until waits until an expression is true in the page.
+func (p *tab) until(expression string) {
+	p.t.Helper()
+	_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(patience),
+		chromedp.WithPollingInterval(5*time.Millisecond)))
+	require.NoError(p.t, err, expression)
+}
+
+func (p *tab) keys(keys string) {
+	p.t.Helper()
+	p.do(chromedp.KeyEvent(keys))
+}
+
+func (p *tab) consoleErrors() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.errors
+}
+
+// shoot keeps a screenshot for people to look at.
+func (p *tab) shoot(name string) []byte {
+	p.t.Helper()
+	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	require.NoError(p.t, err)
+	require.True(p.t, bytes.HasPrefix(png, []byte("\x89PNG")))
+	require.NoError(p.t, os.WriteFile(filepath.Join("screenshots", name+".png"), png, 0o644))
+	return png
+}

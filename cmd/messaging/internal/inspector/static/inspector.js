@@ -1,0 +1,197 @@
+// Keeps the page up to date and adds keys. Every page works without it.
+
+const section = document.body.dataset.section;
+const $ = (selector, root = document) => root.querySelector(selector);
+let last = Number(document.body.dataset.last);
+
+// --- one stream for all tabs ---
+// Browsers allow six connections to a host. The tab that holds the lock has the
+// stream and tells the others; when it closes, the next one goes on at the last
+// number that it knows.
+
+const channel = new BroadcastChannel("messaging-sandbox");
+channel.onmessage = ({ data }) => receive(data);
+navigator.locks.request("messaging-sandbox-stream", () => new Promise(() => {
+  const source = new EventSource(`/api/stream?after=${last}`);
+  const tell = (message) => { receive(message); channel.postMessage(message); };
+  source.onopen = () => tell({ live: "on" });
+  source.onerror = () => tell({ live: "gone" });
+  for (const type of ["requests", "reset", "gap"]) {
+    source.addEventListener(type, (event) => {
+      const data = JSON.parse(event.data);
+      tell({ live: "on", type, last: Number(event.lastEventId), counts: data.counts ?? data });
+    });
+  }
+  channel.addEventListener("message", ({ data }) => { if (data.ask) channel.postMessage({ live: source.readyState === 1 ? "on" : "gone" }); });
+}));
+channel.postMessage({ ask: true });
+
+function receive(message) {
+  if (message.ask) return;
+  const live = $("#live");
+  live.dataset.state = message.live;
+  live.lastElementChild.textContent = message.live === "on" ? "live" : "not live";
+  if (message.counts) showCounts(message.counts);
+  if (message.type === "reset" || message.type === "gap") return load(location.href, { list: true });
+  if (message.last > last) { last = message.last; refresh(); }
+}
+
+function showCounts(counts) {
+  for (const [name, count] of Object.entries(counts)) {
+    const shown = $(`[data-count=${name}]`);
+    if (shown) shown.textContent = count || name !== "faults" ? count.toLocaleString("en") : "";
+  }
+}
+
+// --- new rows ---
+
+const query = new URLSearchParams(location.search).get("q") ?? "";
+const paged = document.body.dataset.paged;
+const atMost = 300; // rows that the page takes before it offers to start over
+let listed = Number(document.body.dataset.last), unseen = 0, announced = 0, busy = false, again = false;
+
+async function refresh() {
+  if (busy) { again = true; return; }
+  busy = true;
+  try {
+    if (document.body.dataset.reload === "true") {
+      await pause(900);
+      await load(location.href, { list: true });
+    } else if ($("#rows") && section) {
+      await addRows();
+      await pause(150);
+    }
+  } catch { /* the stream reports that the sandbox is gone */ }
+  busy = false;
+  if (again) { again = false; refresh(); }
+}
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+async function addRows() {
+  const response = await fetch(`/rows?${new URLSearchParams({ section, q: query, after: listed })}`);
+  if (!response.ok) return;
+  const html = document.createRange().createContextualFragment(await response.text());
+  listed = Number(response.headers.get("Rows-Last"));
+  const left = Number(response.headers.get("Rows-Left"));
+  const rows = [...html.querySelectorAll(".row")];
+  if (rows.length === 0) return;
+  announce(rows.length + left);
+  const list = $("#list"), box = $("#rows");
+  if (left > 0 || unseen > 0 || paged || box.children.length + rows.length > atMost) {
+    unseen += rows.length + left;
+    const button = $("#new");
+    button.hidden = false;
+    button.textContent = `${unseen.toLocaleString("en")} new`;
+    return;
+  }
+  for (const row of rows) row.classList.add("fresh");
+  const height = list.scrollHeight, top = list.scrollTop;
+  box.prepend(...rows);
+  $("#list > .empty")?.remove();
+  if (top > 0) list.scrollTop = top + list.scrollHeight - height; // what is read stays where it is
+}
+
+$("#new")?.addEventListener("click", () => { location.href = $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : ""); });
+
+let announcing;
+function announce(count) {
+  announced += count;
+  clearTimeout(announcing);
+  announcing = setTimeout(() => { $("#announce").textContent = `${announced} new requests`; announced = 0; }, 1000);
+}
+
+// --- a detail without loading the page ---
+
+async function load(url, { list = false, push = false } = {}) {
+  const response = await fetch(url);
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  if (list) {
+    for (const part of ["#rows", "#live-part"]) {
+      if ($(part) && $(part, page)) $(part).replaceWith($(part, page));
+    }
+    last = listed = Number(page.body.dataset.last);
+    unseen = 0;
+    if ($("#new")) $("#new").hidden = true;
+    return;
+  }
+  if (!$("#detail", page)) { location.href = url; return; }
+  if (push) history.pushState(null, "", url);
+  document.title = page.title;
+  $("#detail").replaceWith($("#detail", page));
+  $("#main").className = $("#main", page).className;
+  mark();
+}
+
+function mark() {
+  for (const row of document.querySelectorAll("#rows .row")) {
+    const current = new URL(row.href).pathname === location.pathname;
+    if (current) row.setAttribute("aria-current", "true"); else row.removeAttribute("aria-current");
+  }
+}
+
+addEventListener("popstate", () => load(location.href));
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (event.target.closest("[data-copy]")) return copy(event.target);
+  if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+  if (link.matches("[data-back]")) { event.preventDefault(); back(); }
+  if (link.matches("#rows .row, .tabs a")) { event.preventDefault(); open(link); }
+});
+
+async function open(link) {
+  const tab = link.dataset.tab;
+  await load(link.href, { push: true });
+  if (tab) $(`[data-tab=${tab}]`)?.focus();
+  else { $("#detail").scrollTop = 0; if (innerWidth <= 760) scrollTo(0, 0); }
+}
+
+function back() {
+  if ($(".has-detail")) location.href = $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");
+}
+
+async function copy(button) {
+  await navigator.clipboard.writeText($("pre", button.closest("figure")).textContent);
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = "Copy"; }, 1500);
+}
+
+$("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
+// --- keys ---
+
+function step(by) {
+  const rows = [...document.querySelectorAll("#rows .row")];
+  const at = rows.findIndex((row) => row.hasAttribute("aria-current"));
+  const row = rows[at < 0 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
+  if (!row) return;
+  row.focus({ preventScroll: true });
+  row.scrollIntoView({ block: "nearest" });
+  if (innerWidth > 760) open(row);
+}
+
+function stepTab(by) {
+  const tabs = [...document.querySelectorAll(".tabs a")];
+  const at = tabs.findIndex((tab) => tab.hasAttribute("aria-current"));
+  tabs[at + by]?.click();
+}
+
+const keys = {
+  j: () => step(1), k: () => step(-1), "]": () => stepTab(1), "[": () => stepTab(-1),
+  d: () => $("[data-tab=diff]")?.click(),
+  f: () => { location.href = "/faults"; },
+  r: () => $("#reset").showPopover(),
+  "/": () => { $("input[type=search]").focus(); $("input[type=search]").select(); },
+  "?": () => { location.href = "/help"; },
+  Escape: back,
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  const field = event.target.closest("input:not([type=radio]), textarea, select");
+  if (event.key === "Escape" && ($(":popover-open") || field)) { field?.blur(); return; }
+  if (field || !Object.hasOwn(keys, event.key)) return;
+  event.preventDefault();
+  keys[event.key]();
+});
