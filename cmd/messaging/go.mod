@@ -6,6 +6,7 @@ require (
 	github.com/messaging-go/messaging v0.0.0
 	github.com/spf13/cobra v1.10.2
 	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
 	golang.org/x/net v0.62.0
 )
 
