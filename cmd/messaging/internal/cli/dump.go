@@ -21,7 +21,7 @@ func newDump() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", body) // a closed pipe is not an error here
+		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s", body) // a closed pipe is not an error here
 		return nil
 	}
 	return cmd

@@ -32,7 +32,7 @@ exit code is 11 if there is none in time.`,
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", body) // a closed pipe is not an error here
+		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s", body) // a closed pipe is not an error here
 		return nil
 	}
 	return cmd

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,13 +20,15 @@ import (
 
 // respond writes a value as compact JSON.
 func respond(w http.ResponseWriter, value any) {
-	body, err := json.Marshal(value)
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // for people who read the response in a terminal
+	if err := encoder.Encode(value); err != nil {
 		refuse(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(body) // the client may have disconnected
+	_, _ = body.WriteTo(w) // the client may have disconnected
 }
 
 func (in *Inspector) health(w http.ResponseWriter, _ *http.Request) {
@@ -79,7 +82,8 @@ type listBody[T any] struct {
 }
 
 // listEntries responds with the entries that match, as items.
-func listEntries[T any](in *Inspector, w http.ResponseWriter, r *http.Request, only func(*history.Entry) bool, item func(*history.Entry) T) {
+func listEntries[T any](in *Inspector, w http.ResponseWriter, r *http.Request, only func(*history.Entry) bool,
+	item func(*history.Entry) T) {
 	p, ok := readListParams(w, r)
 	if !ok {
 		return

@@ -26,13 +26,14 @@ func TestVerdictIsWhatTheClientReports(t *testing.T) {
 	}
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
-			var last *messagingtest.Exchange
-			service := messagingtest.NewServer(t, messagingtest.WithObserver(func(e *messagingtest.Exchange) { last = e }))
+			exchanges := make(chan *messagingtest.Exchange, 1)
+			service := messagingtest.NewServer(t, messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
 			service.AddEvents(messaging.Event{ID: "e"})
 			client := service.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1, MaxRetryAfter: time.Nanosecond}))
 			for op, call := range calls(t, client) {
 				service.FailNext(1, fault)
 				err := call()
+				last := <-exchanges
 				require.Equal(t, op, last.Op)
 				got := verdict.Of(last)
 				assert.Equal(t, messaging.DeliveryOf(err), got.Delivery, op)
