@@ -50,7 +50,8 @@ func TestCleanKeepsStylesAndContent(t *testing.T) {
 
 func TestMessagesAreReadWithoutABrowser(t *testing.T) {
 	message := `<title>x</title><style>a{}</style><h1>Moved</h1><p>Dear&nbsp;{{ first_name }},<br>see
-		 <a href="https://acme.test/?a=1&amp;b=2">the <b>map</b></a> {{coupon}}</p><img src=https://acme.test/p.gif alt=Logo><img src="data:image/gif;base64,R0"><img srcset="/a.png 2x">`
+		 <a href="https://acme.test/?a=1&amp;b=2">the <b>map</b></a> {{coupon}}</p>
+		 <img src=https://acme.test/p.gif alt=Logo><img src="data:image/gif;base64,R0"><img srcset="/a.png 2x">`
 	assert.True(t, mail.IsHTML(message))
 	assert.Equal(t, []mail.Link{{URL: "https://acme.test/?a=1&b=2", Text: "the map"}}, mail.Links(message))
 	assert.Equal(t, 2, mail.RemoteImages(message))
