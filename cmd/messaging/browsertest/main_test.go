@@ -58,20 +58,32 @@ func run(m *testing.M) (status int, err error) {
 	if err := os.MkdirAll("screenshots", 0o755); err != nil {
 		return 1, err
 	}
+	var stop context.CancelFunc
+	if browser, stop, err = startBrowser(path); err != nil {
+		return 1, err
+	}
+	defer stop()
+	return m.Run(), nil
+}
+
+// startBrowser starts a browser that makes no requests of its own.
+func startBrowser(path string, more ...chromedp.ExecAllocatorOption) (context.Context, context.CancelFunc, error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	defer stop()
-	var cancel context.CancelFunc
-	browser, cancel = chromedp.NewContext(allocator)
-	defer cancel()
-	if err := chromedp.Do(browser, chromedp.Navigate("about:blank")); err != nil {
-		return 1, fmt.Errorf("cannot start %s: %w", path, err)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
+	started, cancel := chromedp.NewContext(allocator)
+	end := func() {
+		cancel()
+		stop()
 	}
-	return m.Run(), nil
+	if err := chromedp.Do(started, chromedp.Navigate("about:blank")); err != nil {
+		end()
+		return nil, nil, fmt.Errorf("cannot start %s: %w", path, err)
+	}
+	return started, end, nil
 }
 
 func findBrowser() (string, error) {
@@ -85,13 +97,13 @@ func findBrowser() (string, error) {
 
 // box is a running sandbox.
 type box struct {
-	t            *testing.T
+	t            testing.TB
 	api, key, ui string
 	process      *os.Process
 }
 
 // startBox starts a sandbox on free ports, and ends it with the test.
-func startBox(t *testing.T, args ...string) *box {
+func startBox(t testing.TB, args ...string) *box {
 	t.Helper()
 	cmd := exec.Command(program, append([]string{"sandbox", "--api-port", "0", "--ui-port", "0"}, args...)...)
 	stdout, err := cmd.StdoutPipe()
@@ -144,7 +156,7 @@ func (b *box) control(method, path, body string) string {
 
 // tab is a tab of the browser.
 type tab struct {
-	t      *testing.T
+	t      testing.TB
 	ctx    context.Context
 	close  context.CancelFunc
 	mu     sync.Mutex
@@ -152,7 +164,12 @@ type tab struct {
 }
 
 // openTab opens a page in a new tab, with the width and the color scheme.
-func openTab(t *testing.T, url string, width int64, scheme string) *tab {
+func openTab(t testing.TB, url string, width int64, scheme string) *tab {
+	t.Helper()
+	return openTabIn(t, browser, url, width, scheme)
+}
+
+func openTabIn(t testing.TB, browser context.Context, url string, width int64, scheme string) *tab {
 	t.Helper()
 	p := &tab{t: t}
 	p.ctx, p.close = chromedp.NewContext(browser)

@@ -15,7 +15,7 @@ const (
 )
 
 // email returns the body of a broadcast.
-func email(t *testing.T, subject, message string) string {
+func email(t testing.TB, subject, message string) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{
 		"sender_email": "news@acme.test", "sender_name": "Acme", "email": "news@acme.test", "subject": subject, "message": message,
@@ -34,7 +34,7 @@ func trigger(email, shippedAt string) string {
 }
 
 // sendSome sends what shows every kind of outcome.
-func sendSome(t *testing.T, b *box) {
+func sendSome(t testing.TB, b *box) {
 	t.Helper()
 	message, err := os.ReadFile("testdata/moved.html")
 	require.NoError(t, err)

@@ -18,8 +18,10 @@ func IsHTML(message string) bool { return tag.MatchString(message) }
 var tag = regexp.MustCompile(`(?i)</?[a-z][a-z0-9]*(\s[^<>]*)?/?>|<!doctype`)
 
 // Clean returns the document to show for an HTML message. The policy of the page
-// that shows it blocks what the document would load. Clean removes what no
-// policy covers: elements that connect without loading, or that navigate.
+// that shows it blocks what the document would load. But a browser opens
+// connections before it asks the policy: for a preconnect, for a frame, and for a
+// link that is clicked. Clean removes what does so, and makes links lead nowhere.
+// The title of a link has its address.
 //
 // A browser can read the result differently from how it was written, so Clean
 // parses its own result until nothing is left to remove. It reports false if that
@@ -29,16 +31,13 @@ func Clean(message string) (document string, ok bool) {
 	document = message
 	for range rounds {
 		root := parse(document)
-		removed := removeAll(root, func(n *html.Node) bool {
-			return n.DataAtom == atom.Link || n.DataAtom == atom.Script || n.DataAtom == atom.Base ||
-				n.DataAtom == atom.Meta && hasAttribute(n, "http-equiv")
-		})
+		changed := removeUnwanted(root) + disarmLinks(root)
 		var b strings.Builder
 		if err := html.Render(&b, root); err != nil {
 			return "", false
 		}
 		document = b.String()
-		if removed == 0 {
+		if changed == 0 {
 			return document, true
 		}
 	}
@@ -55,14 +54,41 @@ func parse(document string) *html.Node {
 	return root
 }
 
-func removeAll(root *html.Node, unwanted func(*html.Node) bool) (removed int) {
+// unwanted are the elements that connect by themselves or change how a page
+// connects.
+var unwanted = map[string]bool{"link": true, "script": true, "base": true, "iframe": true, "frame": true, "frameset": true, "object": true,
+	"embed": true, "portal": true, "fencedframe": true}
+
+// removeUnwanted removes elements, and returns how many it removed.
+func removeUnwanted(root *html.Node) int {
+	var found []*html.Node
 	for n := range root.Descendants() {
-		if n.Type == html.ElementNode && unwanted(n) {
-			removed++
-			defer n.Parent.RemoveChild(n) // later: the range goes on from n
+		if n.Type == html.ElementNode && (unwanted[n.Data] || n.DataAtom == atom.Meta && hasAttribute(n, "http-equiv")) {
+			found = append(found, n)
 		}
 	}
-	return removed
+	for _, n := range found {
+		n.Parent.RemoveChild(n)
+	}
+	return len(found)
+}
+
+// disarmLinks makes the links to other documents lead nowhere, and returns how
+// many it changed.
+func disarmLinks(root *html.Node) (changed int) {
+	for n := range root.Descendants() {
+		for i, a := range n.Attr {
+			if a.Key != "href" || strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "data:image/") {
+				continue
+			}
+			n.Attr[i].Val = "#"
+			if !hasAttribute(n, "title") {
+				n.Attr = append(n.Attr, html.Attribute{Key: "title", Val: a.Val})
+			}
+			changed++
+		}
+	}
+	return changed
 }
 
 func attribute(n *html.Node, name string) string {

@@ -23,6 +23,10 @@ func TestCleanRemovesWhatConnectsWithoutLoading(t *testing.T) {
 		`<svg><link rel=preconnect href=https://evil.example></svg>`,
 		`<math><mtext><table><mglyph><style><link rel=preconnect href=https://evil.example></style></mglyph></table></mtext></math>`,
 		`<base href=https://evil.example>`,
+		`<iframe src=https://evil.example></iframe>`,
+		`<object data=https://evil.example></object><embed src=https://evil.example>`,
+		`<frameset><frame src=https://evil.example></frameset>`,
+		`<a href=https://evil.example>x</a><svg><a xlink:href=https://evil.example>x</a></svg><map><area href=//evil.example></map>`,
 		`<script>fetch("https://evil.example")</script>`,
 		`<script type=speculationrules>{"prefetch":[{"urls":["https://evil.example"]}]}</script>`,
 	}
@@ -33,11 +37,18 @@ func TestCleanRemovesWhatConnectsWithoutLoading(t *testing.T) {
 		require.True(t, ok, message)
 		assert.Equal(t, cleaned, again, "what a browser reads has nothing to remove: %s", message)
 		lower := strings.ToLower(strings.ReplaceAll(cleaned, "&lt;", ""))
-		for _, element := range []string{"<link", "http-equiv", "<base", "<script"} {
+		for _, element := range []string{"<link", "http-equiv", "<base", "<script", "<iframe", "<frame", "<object", "<embed",
+			"href=\"http", "href=\"//"} {
 			inStyle := strings.Contains(lower, "<style><link")
 			assert.False(t, strings.Contains(lower, element) && !inStyle, "%s\nis %s", message, cleaned)
 		}
 	}
+}
+
+func TestCleanTellsWhereALinkLeads(t *testing.T) {
+	cleaned, ok := mail.Clean(`<a href="https://acme.test/map">See</a> <a href="#top">Up</a> <a href="/x" title="mine">x</a>`)
+	require.True(t, ok)
+	assert.Contains(t, cleaned, `<a href="#" title="https://acme.test/map">See</a> <a href="#top">Up</a> <a href="#" title="mine">x</a>`)
 }
 
 func TestCleanKeepsStylesAndContent(t *testing.T) {
