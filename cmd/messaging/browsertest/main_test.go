@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -100,6 +102,7 @@ type box struct {
 	t            testing.TB
 	api, key, ui string
 	process      *os.Process
+	ended        chan struct{} // closed when the process has ended
 }
 
 // startBox starts a sandbox on free ports, and ends it with the test.
@@ -109,17 +112,21 @@ func startBox(t testing.TB, args ...string) *box {
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
+	b := &box{t: t, process: cmd.Process, ended: make(chan struct{})}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		require.NoError(t, cmd.Wait())
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		<-b.ended
 	})
-	b := &box{t: t, process: cmd.Process}
 	lines := bufio.NewScanner(stdout)
 	for _, into := range []*string{&b.api, &b.key, &b.ui} {
 		require.True(t, lines.Scan(), "the sandbox prints three lines")
 		_, value, _ := strings.Cut(lines.Text(), "=")
 		*into = strings.Trim(value, "'")
 	}
+	go func() {
+		defer close(b.ended)
+		assert.NoError(t, cmd.Wait(), "it ends with exit code 0")
+	}()
 	return b
 }
 
@@ -208,7 +215,9 @@ const patience = 10 * time.Second
 
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	require.NoError(p.t, chromedp.Do(p.ctx, steps...))
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	require.NoError(p.t, chromedp.Do(ctx, steps...))
 }
 
 // eval evaluates an expression in the page.
@@ -219,17 +228,40 @@ func eval[T any](p *tab, expression string) T {
 	return value
 }
 
-// until waits until an expression is true in the page.
+// until waits until an expression is true in the page, also across pages.
 func (p *tab) until(expression string) {
 	p.t.Helper()
-	_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(patience),
-		chromedp.WithPollingInterval(5*time.Millisecond)))
-	require.NoError(p.t, err, expression)
+	require.Eventually(p.t, func() bool {
+		value, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		return err == nil && value // the page may be about to change
+	}, patience, 2*time.Millisecond, expression)
 }
 
-func (p *tab) keys(keys string) {
+// typeText types into the field that has the focus.
+func (p *tab) typeText(text string) {
 	p.t.Helper()
-	p.do(chromedp.KeyEvent(keys))
+	p.do(chromedp.KeyEvent(text))
+}
+
+// press presses a key that is a command, and types nothing.
+func (p *tab) press(key string) {
+	p.t.Helper()
+	code := map[string]int64{"Enter": 13, "Escape": 27}[key]
+	event := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: key, WindowsVirtualKeyCode: code}
+	if key == "Enter" {
+		event.Type, event.Text = input.DispatchKeyEventTypeKeyDown, "\r"
+	}
+	for _, event.Type = range []input.DispatchKeyEventType{event.Type, input.DispatchKeyEventTypeKeyUp} {
+		_, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, event)
+		require.NoError(p.t, err)
+	}
+}
+
+// click clicks on an element.
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`document.readyState === "complete" && document.querySelector(%q)`, selector))
+	eval[bool](p, fmt.Sprintf(`(document.querySelector(%q).click(), true)`, selector))
 }
 
 func (p *tab) consoleErrors() []string {
