@@ -116,7 +116,9 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	sendSome(t, b)
 	p := openTab(t, b.ui, 1280, "light")
 	p.until(isLive)
-	at := func(path string) string { return isLive + fmt.Sprintf(` && location.pathname + location.search === %q`, path) }
+	at := func(path string) string {
+		return isLive + fmt.Sprintf(` && location.pathname + location.search === %q`, path)
+	}
 
 	p.press("j")
 	p.until(at("/requests/14"))

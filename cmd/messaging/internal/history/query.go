@@ -242,8 +242,12 @@ func containsFold[T string | []byte](text T, lower string) bool {
 	if lower == "" {
 		return true
 	}
+	first, upper := lower[0], upperASCII(lower[0])
 	for i := 0; i+len(lower) <= len(text); i++ {
-		j := 0
+		if text[i] != first && text[i] != upper {
+			continue
+		}
+		j := 1
 		for j < len(lower) && lowerASCII(text[i+j]) == lower[j] {
 			j++
 		}
@@ -252,6 +256,13 @@ func containsFold[T string | []byte](text T, lower string) bool {
 		}
 	}
 	return false
+}
+
+func upperASCII(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - 'a' + 'A'
+	}
+	return c
 }
 
 func lowerASCII(c byte) byte {
