@@ -359,7 +359,7 @@ func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *tri
 		if name == "email" || name == "customer" {
 			continue
 		}
-		view.Parameters = append(view.Parameters, parameterView{Name: name, Type: "–", Value: string(payload[name]),
+		view.Parameters = append(view.Parameters, parameterView{Name: name, Type: "unknown", Value: string(payload[name]),
 			Outcome: tag{"warn", "not a parameter of the event"}})
 	}
 	return view

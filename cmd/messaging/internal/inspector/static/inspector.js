@@ -78,6 +78,7 @@ async function addRows() {
   if (rows.length === 0) return;
   announce(rows.length + left);
   const list = $("#list"), box = $("#rows");
+  if (left > 0 && box.children.length === 0) return load(location.href, { list: true });
   if (left > 0 || unseen > 0 || paged || box.children.length + rows.length > atMost) {
     unseen += rows.length + left;
     const button = $("#new");
@@ -112,6 +113,7 @@ async function load(url, { list = false, push = false } = {}) {
     }
     last = listed = Number(page.body.dataset.last);
     unseen = 0;
+    if ($("#rows")?.children.length) $("#list > .empty")?.remove();
     if ($("#new")) $("#new").hidden = true;
     return;
   }
