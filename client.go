@@ -14,7 +14,7 @@ import (
 )
 
 // Version is the version of this package, sent in the User-Agent header.
-const Version = "0.1.0"
+const Version = "0.2.0"
 
 // Client calls the service's API. Create one with [NewClient] and reuse it: it keeps
 // connections open. It is safe for concurrent use.
@@ -130,6 +130,7 @@ func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*R
 		request.accept = req.fill
 	}
 	x := c.core.newExchange(ctx, request, opts)
+	defer x.end()
 	if req.validate(&x.problems); x.problems.none() {
 		x.body = request.encode(x.settings.withoutValidation, &x.problems)
 	}
@@ -138,14 +139,18 @@ func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*R
 
 func (r Request) operation() operation {
 	name := r.Op
-	if name == "" {
-		name = strings.TrimSpace(r.Method + " request")
+	switch {
+	case name != "":
+	case isMethod(r.Method):
+		name = r.Method + " request"
+	default: // it may be anything
+		name = "request"
 	}
 	return operation{name: name, method: r.Method, path: r.Path, custom: true}
 }
 
 func (r Request) validate(p *problems) {
-	if r.Method == "" || strings.ContainsFunc(r.Method, isNotTokenRune) || r.Method != strings.ToUpper(r.Method) {
+	if !isMethod(r.Method) {
 		p.add("Method", "must be an HTTP method in upper case")
 	}
 	u, err := url.Parse(r.Path)
@@ -172,6 +177,10 @@ func (r Request) validate(p *problems) {
 	if into := reflect.ValueOf(r.Into); r.Into != nil && (into.Kind() != reflect.Pointer || into.IsNil()) {
 		p.add("Into", "must be a pointer")
 	}
+}
+
+func isMethod(method string) bool {
+	return method != "" && !strings.ContainsFunc(method, isNotTokenRune) && method == strings.ToUpper(method)
 }
 
 // hasDotSegment reports whether an unescaped path has a segment "." or "..".

@@ -3,7 +3,6 @@ package messaging
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"slices"
@@ -70,38 +69,27 @@ var (
 func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*Customer) bool, opts []RequestOption) (*Customer, error) {
 	var found []Customer
 	var response *Response
+	check := func(page *Page[Customer]) error {
+		found, response = append(found, page.Items...), page.Response
+		switch {
+		case len(found) > 1:
+			return unusable(getCustomer, response, at("data", errSeveralCustomers))
+		case len(found) == 1 && !wanted(&found[0]):
+			return unusable(getCustomer, response, at("data.0", errAnotherCustomer))
+		}
+		return nil
+	}
 	opts = slices.Concat(opts, []RequestOption{WithoutReadAhead()})
-	for page, err := range pages[Customer](ctx, s.core, getCustomer, q, opts) {
+	for _, err := range walk[Customer](ctx, listRange{core: s.core, op: getCustomer, query: q, opts: opts}, check) {
 		if err != nil {
 			return nil, errors.Unwrap(err) // the caller has no use for a cursor
 		}
-		found, response = append(found, page.Items...), page.Response
-		if len(found) > 1 {
-			break
-		}
 	}
-	switch {
-	case len(found) == 0:
-		return nil, newNotFoundError(getCustomer, response)
-	case len(found) > 1:
-		return nil, unusable(getCustomer, response, at("data", errSeveralCustomers))
-	case !wanted(&found[0]):
-		return nil, unusable(getCustomer, response, at("data.0", errAnotherCustomer))
+	if len(found) == 0 {
+		return nil, newLookupError(getCustomer, response, ErrCustomerNotFound)
 	}
 	return &found[0], nil
 }
-
-// notFoundError is ErrCustomerNotFound as the result of one call.
-type notFoundError struct{ Call }
-
-func newNotFoundError(op operation, response *Response) error {
-	e := &notFoundError{newCall(op)}
-	e.complete(response.Attempts, DeliveryAccepted, false)
-	return e
-}
-
-func (e *notFoundError) Error() string { return fmt.Sprintf("%s: %v", e.Op, ErrCustomerNotFound) }
-func (e *notFoundError) Unwrap() error { return ErrCustomerNotFound }
 
 // CustomerListParams selects customers. Without a filter it selects them all.
 type CustomerListParams struct {

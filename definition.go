@@ -2,8 +2,10 @@ package messaging
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Validate checks, without sending anything, what [EventsService.Trigger] would
@@ -18,6 +20,34 @@ func (e Event) Validate(p EventTriggerParams) error {
 	p.validate(&problems)
 	p.wire(&problems)
 	return problems.err(triggerEvent.name)
+}
+
+// compare returns an error that lists why e can't be triggered as p describes it.
+func (e *Event) compare(p EventCreateParams) error {
+	var differences []string
+	there := make(map[string]EventParameter, len(e.Parameters))
+	for _, parameter := range e.Parameters {
+		there[parameter.Name] = parameter
+	}
+	wanted := make(map[string]bool, len(p.Parameters))
+	for _, parameter := range p.Parameters {
+		wanted[parameter.Name] = parameter.Required
+		switch found, ok := there[parameter.Name]; {
+		case !ok:
+			differences = append(differences, "parameter "+parameter.Name+" is missing")
+		case found.Type.lower() != parameter.Type.lower():
+			differences = append(differences, fmt.Sprintf("parameter %s is %s, not %s", parameter.Name, found.Type, parameter.Type.lower()))
+		}
+	}
+	for _, parameter := range e.Parameters {
+		if parameter.Required && !wanted[parameter.Name] {
+			differences = append(differences, "parameter "+parameter.Name+" is required")
+		}
+	}
+	if differences == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrEventDiffers, strings.Join(differences, ", "))
 }
 
 // check holds the payload, as it would be sent, against the definition.

@@ -46,7 +46,8 @@
 //	}
 //
 // "Not sent" alone does not mean "queue it again": invalid arguments are not sent
-// either. Test for [ErrCustomerNotFound] before [ErrNotFound], which it is too.
+// either. Test for [ErrCustomerNotFound] and [ErrEventNotFound] before [ErrNotFound],
+// which they are too.
 //
 // "Not sent" is reported only if it is certain. The type of an error proves nothing,
 // and a gateway can send a 503 for a service that has done its work. The transport that
@@ -63,9 +64,10 @@
 // arguments are invalid, nothing was sent. [TransportError]: there was no usable
 // response. [APIError]: the service refused, with any status but 2xx or with success
 // false. [DecodeError]: a 2xx response can't be read. A range ends with a [PageError]
-// around one of them. Test for a situation with [errors.Is] and the Err variables, and
-// read the details with [errors.As]. Error messages name the operation. They contain
-// neither the API key nor a URL, and personal data only where the service quotes it.
+// around one of them. A [GuardError] is the refusal of a guard. Test for a situation
+// with [errors.Is] and the Err variables, and read the details with [errors.As]. Error
+// messages name the operation. They contain neither the API key nor a URL, and personal
+// data only where the service quotes it.
 //
 // # Retries
 //
@@ -101,8 +103,13 @@
 // All and Pages send nothing before the range begins, and every range starts over. An
 // error is yielded once, at the end, with the zero item, as a [*PageError]. The items
 // before it are valid. Its Cursor, passed in the params of another range, resumes at
-// the page that failed. To resume after an error of your own, range over Pages and keep
-// the NextPageCursor of each page that is done.
+// the page that failed.
+//
+// To resume after an error of your own, or after a crash, range over Pages. Keep the
+// Cursor of a page while you work on it: passed back, it reads the same page again, from
+// its first item on. So either make the work on an item repeatable, or undo what was done
+// of the page, as [examples/export] does, which cuts its file back. Keep
+// the NextPageCursor when the page is done; after the last page it is "".
 //
 // From the second page on, the next page is fetched while the loop works on the
 // current one; see [WithoutReadAhead]. Leaving the loop cancels a request in progress
@@ -121,6 +128,27 @@
 // well-formed fields. It does not skip those for what the service would misread: a
 // filter that selects other customers, a timestamp that it would skip.
 //
+// # Preparing and guarding sends
+//
+// The Prepare methods of the params check and encode a send without sending it. The
+// [Prepared] they return can be shown, stored as JSON and sent later with [Client.Send],
+// by another program too.
+//
+// A guard, see [WithGuard], is asked about every send before anything is sent, and can
+// refuse it. [AllowOnly] keeps a test system from sending to customers.
+//
+// # Observing
+//
+// Errors, logs, hooks, spans and metrics call an operation by one name: "send email
+// broadcast", "send push broadcast", "create event", "trigger event", "list events",
+// "list customers", "list transactional messages", "get customer" for the lookup of a
+// customer, "get event" for that of an event, in [EventsService.Ensure] as well, and what
+// [Request.Op] says.
+//
+// [WithLogger] logs each attempt. [Hooks] observe calls and attempts for traces and
+// metrics; the module github.com/messaging-go/messaging/otelmessaging does that with
+// OpenTelemetry. None of them is told a key, a recipient, a query, a body or a cursor.
+//
 // # Concurrency
 //
 // A [Client] never changes and can be used by any number of goroutines. Params
@@ -128,5 +156,7 @@
 //
 // A range fetches the next page in another goroutine. So the functions that a client
 // is given, a key source, a rate limiter, a log handler and a transport, must be safe
-// for concurrent use even in a program of one goroutine.
+// for concurrent use even in a program of one goroutine. So must hooks.
+//
+// [examples/export]: https://github.com/messaging-go/messaging/tree/main/examples/export
 package messaging

@@ -169,11 +169,11 @@ func DeliveryOf(err error) Delivery {
 // error. For a call with [WithRepeatableSend], an unknown delivery counts as
 // harmless.
 //
-// It is false for invalid arguments, the refusal of a guard, 401, 403, 404, 422 and most other 4xx, a host
-// that does not exist, a bad certificate, a proxy that refuses, a malformed API key, a
-// response that can't be read, a send whose transport returned an
-// unrecognized error, nil, and an error of another package. Of a [*PageError] it reports on the
-// cause, and of joined errors, whether each of them is retryable.
+// It is false for invalid arguments, the refusal of a guard, 401, 403, 404, 422 and most
+// other 4xx, a host that does not exist, a bad certificate, a proxy that refuses, a
+// malformed API key, a response that can't be read, a send whose transport returned an
+// unrecognized error, nil, and an error of another package. Of a [*PageError] it reports
+// on the cause, and of joined errors, whether each of them is retryable.
 func Retryable(err error) bool {
 	switch e := err.(type) {
 	case nil:
@@ -362,6 +362,21 @@ func (e *DecodeError) Error() string {
 
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
+
+// lookupError is a lookup that the service has answered, with nothing or with too much.
+type lookupError struct {
+	Call
+	err error
+}
+
+func newLookupError(op operation, response *Response, err error) error {
+	e := &lookupError{newCall(op), err}
+	e.complete(response.Attempts, DeliveryAccepted, false)
+	return e
+}
+
+func (e *lookupError) Error() string { return e.Op + ": " + e.err.Error() }
+func (e *lookupError) Unwrap() error { return e.err }
 
 // PageError is the error that ends a range.
 type PageError struct {

@@ -3,6 +3,7 @@ package messaging
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"net/http"
 	"slices"
@@ -19,6 +20,7 @@ var (
 	triggerEvent = operation{name: "trigger event", method: http.MethodPost, path: "/v1/events/trigger",
 		subject: "the event", done: "triggered", refusable: true}
 	listEvents = operation{name: "list events", method: http.MethodGet, path: "/v1/events"}
+	getEvent   = operation{name: "get event", method: http.MethodGet, path: "/v1/events"}
 )
 
 // Create defines an event and returns it with the id that triggers it.
@@ -69,6 +71,85 @@ func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...Re
 func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[Event, error] {
 	return all[Event](ctx, s.core, listEvents, p.query(), opts)
 }
+
+// GetByName returns the event definition with the given name. It reads the whole list,
+// since the service can't search it, and to the service a name is no key:
+// the error is [ErrEventNotFound] if no event has the name, and [ErrEventAmbiguous] if
+// several have it. Case matters.
+//
+// API: GET /v1/events
+func (s *EventsService) GetByName(ctx context.Context, name string, opts ...RequestOption) (*Event, error) {
+	var found []Event
+	var response *Response
+	for page, err := range pages[Event](ctx, s.core, getEvent, listQuery{name: name, byName: true}, opts) {
+		if err != nil {
+			return nil, errors.Unwrap(err) // the caller has no use for a cursor
+		}
+		response = page.Response
+		for _, event := range page.Items {
+			if event.Name == name {
+				found = append(found, event)
+			}
+		}
+		if len(found) > 1 {
+			break
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, newLookupError(getEvent, response, ErrEventNotFound)
+	case 1:
+		return &found[0], nil
+	default:
+		return nil, newLookupError(getEvent, response, ErrEventAmbiguous)
+	}
+}
+
+// Ensure returns the event definition named p.Name, and creates it if there is none.
+// Call it when a program starts: [EventsService.Create] would define another event of
+// the same name each time, and the service can't delete one.
+//
+// The error is [ErrEventDiffers] if the definition that is there can't be triggered as p
+// describes it: a parameter of p is missing or has another type, or one is required
+// that p does not require. The description, the order and further optional parameters do
+// not count. It is [ErrEventAmbiguous] if several events have the name. After any error
+// before the creation, [DeliveryOf] is [DeliveryNotSent]; errors of the creation are
+// those of Create.
+//
+// Two programs that call Ensure at the same time can both create the event: the
+// service has no way to prevent it. [EventsService.GetByName] then returns
+// ErrEventAmbiguous. Let one program define the events of an account.
+//
+// API: GET /v1/events
+//
+// API: POST /v1/events
+func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
+	if ctx == nil || !s.core.accepts(call{operation: createEvent, params: &p}, opts) {
+		return s.Create(ctx, p, opts...) // which says what is invalid, and sends nothing
+	}
+	found, err := s.GetByName(ctx, p.Name, opts...)
+	switch {
+	case errors.Is(err, ErrEventNotFound):
+		return s.Create(ctx, p, opts...)
+	case err == nil:
+		err = found.compare(p)
+	}
+	if err != nil {
+		return nil, &ensureError{err}
+	}
+	return found, nil
+}
+
+// ensureError is why Ensure has not begun to create an event.
+type ensureError struct{ err error }
+
+func (e *ensureError) Error() string {
+	return oneLine("ensure event: "+e.err.Error(), "; nothing was created")
+}
+
+func (e *ensureError) Unwrap() error      { return e.err }
+func (e *ensureError) Delivery() Delivery { return DeliveryNotSent }
+func (e *ensureError) isRetryable() bool  { return Retryable(e.err) }
 
 // EventListParams selects event definitions.
 type EventListParams struct {

@@ -2,9 +2,12 @@ package messaging_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"expvar"
 	"fmt"
 	"log"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -373,3 +376,172 @@ func ExampleClient_Do() {
 	fmt.Println(response.Message, events)
 	// Output: Company events fetched successfully [{order placed}]
 }
+
+func ExampleEventsService_Ensure() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	ctx, client := context.Background(), service.Client()
+
+	for range 2 { // as each start of a program does
+		event, err := client.Events.Ensure(ctx, messaging.EventCreateParams{
+			Name:        "order shipped",
+			Description: "An order has left the warehouse",
+			Parameters: []messaging.EventParameter{
+				{Name: "order", Type: messaging.ParameterText, Required: true},
+			},
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(event.ID)
+	}
+	// Output:
+	// 00000000-0000-4000-8000-000000000001
+	// 00000000-0000-4000-8000-000000000001
+}
+
+func ExampleEventsService_GetByName() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.AddEvents(messaging.Event{ID: "event-1", Name: "order shipped"})
+	ctx, client := context.Background(), service.Client()
+
+	event, err := client.Events.GetByName(ctx, "order shipped")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(event.ID)
+
+	_, err = client.Events.GetByName(ctx, "order lost")
+	fmt.Println(errors.Is(err, messaging.ErrEventNotFound))
+	// Output:
+	// event-1
+	// true
+}
+
+// A send can be prepared in one place, shown, stored, and sent in another place.
+func ExampleClient_Send() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	ctx, client := context.Background(), service.Client()
+	service.AddEvents(messaging.Event{ID: "event-1", Name: "order shipped"})
+	params := messaging.EventTriggerParams{EventID: "event-1", Email: "ada@example.com"}
+
+	prepared, err := params.Prepare() // checks and encodes, and sends nothing
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s: %s\n", prepared.Operation(), prepared.Body()) // a dry run
+	stored, err := json.Marshal(prepared)                         // for a database or a queue
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	var later messaging.Prepared
+	if err := json.Unmarshal(stored, &later); err != nil {
+		log.Fatal(err)
+	}
+	response, err := client.Send(ctx, &later) // the same bytes, delivery and errors
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(response.Message)
+	// Output:
+	// trigger event: {"event_id":"event-1","payload":{"email":"ada@example.com"}}
+	// Event successfully triggered
+}
+
+// A staging system that can't mail a customer, however it sends.
+func ExampleWithGuard() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	baseURL, apiKey := service.URL(), service.APIKey()
+
+	client, err := messaging.NewClient(baseURL, apiKey,
+		messaging.WithGuard(messaging.AllowOnly("@acme.test", "qa@example.com", "id:qa-7")),
+		messaging.WithGuard(messaging.MaxRecipients(10)))
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	ctx := context.Background()
+	_, err = client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello.",
+		To: messaging.ToCustomers(messaging.CustomerParams{Email: "ada@acme.test"}, messaging.CustomerParams{CustomerID: "qa-7"})})
+	fmt.Println(err)
+	_, err = client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello.", To: messaging.AllCustomers()})
+	fmt.Println(err)
+	_, err = client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "event-1", Email: "ada@acme.test.example.com"})
+	fmt.Println(err)
+	_, err = client.Do(ctx, messaging.Request{Method: "POST", Path: "/v1/campaigns"})
+	fmt.Println(err)
+	fmt.Println(len(service.Requests()), "request was sent")
+	// Output:
+	// <nil>
+	// send push broadcast: refused by a guard: not allowed: all customers; nothing was sent
+	// trigger event: refused by a guard: not allowed: 1 of 1 e-mail addresses; nothing was sent
+	// POST request: refused by a guard: it is not known who the request reaches; nothing was sent
+	// 1 request was sent
+}
+
+// A counter of sends whose delivery is unknown, without a metrics library.
+func ExampleWithHooks() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	service.FailNext(1, messagingtest.AnswerLost())
+
+	unknown := expvar.NewInt("messaging_unknown_deliveries")
+	client := service.Client(messaging.WithHooks(messaging.Hooks{
+		CallDone: func(_ context.Context, call messaging.CallInfo, result messaging.CallResult) {
+			if call.Send && result.Delivery == messaging.DeliveryUnknown {
+				unknown.Add(1)
+			}
+		},
+	}))
+	_, _ = client.Broadcasts.SendPush(context.Background(),
+		messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello.", To: messaging.AllCustomers()})
+	fmt.Println(unknown)
+	// Output: 1
+}
+
+// The options of a client that runs for months.
+func ExampleWithKeySource() {
+	service, err := messagingtest.Start()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer service.Close()
+	baseURL, limiter := service.URL(), unlimited{}
+	currentKey := func(context.Context) (string, error) { return service.APIKey(), nil }
+
+	client, err := messaging.NewClient(baseURL, "",
+		messaging.WithKeySource(currentKey),      // asked before each attempt: rotation needs no restart
+		messaging.WithRateLimiter(limiter),       // such as rate.NewLimiter(50, 10) of golang.org/x/time/rate
+		messaging.WithLogger(slog.Default()),     // a record per attempt, without personal data
+		messaging.WithUserAgent("billing/1.4.0"), // tells the service who you are
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = client.Events.List(context.Background(), messaging.EventListParams{})
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+type unlimited struct{}
+
+func (unlimited) Wait(context.Context) error { return nil }

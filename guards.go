@@ -12,8 +12,8 @@ func (x *exchange) askGuards() error {
 	if len(x.core.guards) == 0 || x.call.isRead() {
 		return nil
 	}
-	p := &Prepared{&preparedRequest{x.call.operation, x.body}}
 	for _, guard := range x.core.guards {
+		p := newPrepared(x.call.operation, x.body) // of its own: a guard can change what it is given
 		if err := guard(x.values, p); err != nil {
 			return &GuardError{Op: x.call.name, Err: err}
 		}
@@ -25,7 +25,8 @@ func (x *exchange) askGuards() error {
 // anybody but the named: a test system can then mail nobody else. A pattern is
 //
 //   - "qa@acme.test", an e-mail address,
-//   - "@acme.test", every address of a domain, without its subdomains, or
+//   - "@acme.test", every address of a domain, without its subdomains, if the part before
+//     the @ is ASCII without "!" and "%", or
 //   - "id:qa-7", the customer with that customer id.
 //
 // Upper and lower case of ASCII letters are the same in addresses, and nothing else is:
@@ -73,10 +74,10 @@ func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
 
 var (
 	errUnmodelled = errors.New("it is not known who the request reaches")
-	errEveryone   = errors.New("all customers are not allowed")
-	errSegments   = errors.New("segments are not allowed")
-	errPhone      = errors.New("customers with a phone number are not allowed")
-	errDevice     = errors.New("customers with a device are not allowed")
+	errEveryone   = errors.New("not allowed: all customers")
+	errSegments   = errors.New("not allowed: segments")
+	errPhone      = errors.New("not allowed: customers with a phone number")
+	errDevice     = errors.New("not allowed: customers with a device")
 )
 
 // uncountable says why it is not known how many recipients there are, nil if it is.
@@ -105,7 +106,8 @@ func isPattern(pattern string) bool {
 	if local == "" {
 		local = "anyone"
 	}
-	return isOneAddress(local+"@"+domain) && !strings.Contains(domain, "*")
+	return isOneAddress(local+"@"+domain) && !strings.Contains(pattern, "*") &&
+		!strings.HasPrefix(domain, ".") && !strings.HasSuffix(domain, ".")
 }
 
 func (l allowList) add(pattern string) {
@@ -126,24 +128,31 @@ func (l allowList) check(r Recipients) error {
 		return errDevice
 	}
 	if n := count(r.Emails, func(address string) bool { return !l.hasAddress(address) }); n > 0 {
-		return fmt.Errorf("%d of %d e-mail addresses are not allowed", n, len(r.Emails))
+		return fmt.Errorf("not allowed: %d of %d e-mail addresses", n, len(r.Emails))
 	}
 	if n := count(r.CustomerIDs, func(id string) bool { return !l[idPattern+id] }); n > 0 {
-		return fmt.Errorf("%d of %d customer ids are not allowed", n, len(r.CustomerIDs))
+		return fmt.Errorf("not allowed: %d of %d customer ids", n, len(r.CustomerIDs))
 	}
 	return nil
 }
 
 func (l allowList) hasAddress(address string) bool {
 	address = lowerASCII(address)
-	at := strings.LastIndexByte(address, '@')
-	return isOneAddress(address) && (l[address] || l[address[at:]])
+	local, domain, _ := strings.Cut(address, "@")
+	return isOneAddress(address) && (l[address] || isPlainLocal(local) && l["@"+domain])
 }
 
 // isOneAddress reports whether nothing would read text as several addresses, or as an
 // address with a name.
 func isOneAddress(text string) bool {
 	return looksLikeEmail(text) && !strings.ContainsAny(text, `,;:<>()[]"\`)
+}
+
+// isPlainLocal reports whether the part of an address before the @ can't be read as an
+// address elsewhere: by a server that passes mail on, or after a normalization that makes
+// separators of other characters.
+func isPlainLocal(local string) bool {
+	return !strings.ContainsFunc(local, isNotPrintableASCII) && !strings.ContainsAny(local, "!%")
 }
 
 // lowerASCII leaves other letters alone: strings.ToLower maps some of them to ASCII, such

@@ -20,9 +20,11 @@ import (
 // end are ignored, and nil changes nothing.
 //
 // For each CallStart there is one CallDone, and for each AttemptStart one AttemptDone,
-// also if the transport panics. A page of a range is a call of its own. From the second
-// page on, its hooks run in another goroutine, so hooks must be safe for concurrent use
-// even in a program of one goroutine.
+// also if the transport or another function of yours panics. A hook must not panic.
+//
+// A page of a range is a call of its own. From the second page on, its hooks run in
+// another goroutine, so hooks must be safe for concurrent use even in a program of one
+// goroutine.
 type Hooks struct {
 	// CallStart is called first, before the arguments are checked. ctx is never nil.
 	CallStart func(ctx context.Context, call CallInfo) context.Context
@@ -42,7 +44,7 @@ type Hooks struct {
 type CallInfo struct {
 	// Op is the name of the operation, such as "list customers".
 	Op string
-	// Method is the HTTP method.
+	// Method is the HTTP method; "" for a [Request] with an invalid one.
 	Method string
 	// Path is the template of the path, below the base URL; "" for [Client.Do].
 	Path string
@@ -61,7 +63,8 @@ type CallResult struct {
 	// ErrorType is why the call failed: the status as text if it is not 2xx, or one
 	// of validation, guard, key_source, limiter, attempt_timeout, deadline, dns,
 	// connect, tls, connection_lost, not_json, decode, too_large, refused, bad_cursor
-	// and _OTHER. It is "" for a success, and if the caller cancelled the call.
+	// and _OTHER. It is "" for a success, a lookup that finds nothing included, and if
+	// the caller cancelled the call, which may have been carried out anyway.
 	ErrorType string
 	// Duration is the time that the call took, waits included.
 	Duration time.Duration
@@ -137,6 +140,9 @@ func (x *exchange) observe() {
 	if x.call.custom {
 		info.Path = ""
 	}
+	if !isMethod(info.Method) {
+		info.Method = ""
+	}
 	x.observer = &observer{hooks: x.core.hooks, call: info}
 	if x.values == nil {
 		x.values = context.Background()
@@ -153,7 +159,8 @@ func (x *exchange) valuesOf(returned context.Context) context.Context {
 	if returned == nil {
 		return x.attemptValues()
 	}
-	return withValues{x.attemptValues(), returned}
+	// Without its cancellation, also in the values: context.Cause finds it there.
+	return withValues{x.attemptValues(), context.WithoutCancel(returned)}
 }
 
 // attemptValues is the context that functions of the caller's are given during an
@@ -216,7 +223,7 @@ func (x *exchange) observeEnd() {
 	result := CallResult{Attempts: x.attempts, Delivery: DeliveryOf(x.err), ErrorType: x.errorType(), Duration: time.Since(x.start)}
 	if !x.returned {
 		result.Delivery = x.delivery
-		if x.observer.attemptOpen {
+		if x.attempt != nil {
 			result.Delivery = x.delivery.after(DeliveryUnknown)
 			x.endObservedAttempt(AttemptResult{Attempt: x.attempts, Delivery: DeliveryUnknown, ErrorType: reasonOther,
 				Duration: x.attempt.duration()})

@@ -55,6 +55,9 @@ type listQuery struct {
 	// byEmail says that a customer is looked up by Emails, which has to be an
 	// e-mail address then. A filter may hold whatever the service has stored.
 	byEmail bool
+	// byName says that an event is looked up by name, which is not sent.
+	byName bool
+	name   string
 }
 
 // maxFilterQuery is the longest query that filters may make. Servers commonly
@@ -71,6 +74,9 @@ func (q *listQuery) encode(validate bool, p *problems) string {
 		if q.byEmail && q.Emails[0] != "" && !looksLikeEmail(q.Emails[0]) {
 			p.in("emails").index(0).add("", "must be an e-mail address")
 		}
+	}
+	if q.byName {
+		p.requiredText("name", q.name)
 	}
 	p.text("cursor", q.Cursor)
 	checkFilter(p, "customer_ids", q.CustomerIDs)
@@ -120,7 +126,7 @@ func checkFilter(p *problems, field string, values []string) {
 
 // list fetches one page.
 func list[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) (*Page[T], error) {
-	fetched := fetch[T, M](ctx, c, op, q, opts, nil, nil)
+	fetched := fetch[T, M](ctx, c, op, q, opts, nil, nil, nil)
 	if fetched.err != nil {
 		return nil, fetched.err
 	}
@@ -142,16 +148,20 @@ type fetched[T any] struct {
 	exited   bool
 }
 
-// fetch fetches one page into buffer. A range gives a guard for its next cursor.
+// fetch fetches one page into buffer. A range gives a guard for its next cursor. A lookup
+// gives a check of its items, as hooks are told the outcome here.
 func fetch[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption,
-	buffer []T, guard *cursorGuard) (f fetched[T]) {
+	buffer []T, guard *cursorGuard, check func(*Page[T]) error) (f fetched[T]) {
 	rows := &pageReader[T, M]{perPage: q.PerPage, items: buffer[:0]}
 	x := c.newExchange(ctx, call{operation: op, rows: rows}, opts)
 	defer x.end()
 	x.call.query = q.encode(!x.settings.withoutValidation, &x.problems)
 	response, err := x.send()
-	f.page, f.err = &Page[T]{Cursor: q.Cursor, Items: rows.items, Meta: rows.meta(), Response: response}, err
-	x.err = err
+	f.page = &Page[T]{Cursor: q.Cursor, Items: rows.items, Meta: rows.meta(), Response: response}
+	if err == nil && check != nil {
+		err = check(f.page)
+	}
+	f.err, x.err = err, err
 	if err == nil && guard != nil {
 		f.next, f.cursorErr = guard.next(f.page.Meta, len(f.page.Items), response)
 		x.err = f.cursorErr
@@ -390,13 +400,13 @@ func unusable(op operation, response *Response, err error) *DecodeError {
 
 // pages ranges over pages.
 func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[*Page[T], error] {
-	return walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts})
+	return walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts}, nil)
 }
 
 // all ranges over the items of pages.
 func all[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for page, err := range walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts, reuse: true}) {
+		for page, err := range walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts, reuse: true}, nil) {
 			if err != nil {
 				var none T
 				yield(none, err)
@@ -412,11 +422,11 @@ func all[T any, M model[T]](ctx context.Context, c *core, op operation, q listQu
 }
 
 // walk is the one loop over pages. What the package documentation promises about
-// ranges is done here.
-func walk[T any, M model[T]](ctx context.Context, r listRange) iter.Seq2[*Page[T], error] {
+// ranges is done here. check may be nil; a page that it refuses is not yielded.
+func walk[T any, M model[T]](ctx context.Context, r listRange, check func(*Page[T]) error) iter.Seq2[*Page[T], error] {
 	return func(yield func(*Page[T], error) bool) {
 		// Every range starts over.
-		f := &pageFetcher[T, M]{listRange: r, guard: newCursorGuard(r.op, r.query.Cursor)}
+		f := &pageFetcher[T, M]{listRange: r, guard: newCursorGuard(r.op, r.query.Cursor), check: check}
 		defer f.running.Wait()
 		if ctx != nil { // a nil context is refused with the other arguments
 			var cancel context.CancelFunc
@@ -470,6 +480,7 @@ type listRange struct {
 type pageFetcher[T any, M model[T]] struct {
 	listRange
 	guard   *cursorGuard // used by one fetch at a time
+	check   func(*Page[T]) error
 	buffers [2][]T
 	running sync.WaitGroup
 }
@@ -478,7 +489,7 @@ type pageFetcher[T any, M model[T]] struct {
 func (f *pageFetcher[T, M]) fetch(ctx context.Context, n int, cursor string) fetched[T] {
 	q := f.query
 	q.Cursor = cursor
-	result := fetch[T, M](ctx, f.core, f.op, q, f.opts, f.buffers[n%2], f.guard)
+	result := fetch[T, M](ctx, f.core, f.op, q, f.opts, f.buffers[n%2], f.guard, f.check)
 	if f.reuse {
 		f.buffers[n%2] = result.page.Items
 	}

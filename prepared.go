@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -16,12 +17,14 @@ import (
 // without the API key. The Prepare methods of the params return one. It can be shown,
 // stored, checked by a guard, and sent with [Client.Send], now or by another program.
 //
-// A Prepared never changes, and is safe for concurrent use. It prints and logs as its
-// operation and its size, since the body holds personal data. To store it, use
-// encoding/json.
+// Nothing but UnmarshalJSON changes a Prepared, so it is safe for concurrent use. Its body
+// holds personal data, so it prints as its operation and its size, and logs like that too.
+// To store it, use encoding/json. A JSON log handler uses encoding/json as well for what
+// is within a struct or a list: log a Prepared by itself.
 type Prepared struct {
-	// request is a pointer because fmt does not follow one within a struct.
-	request *preparedRequest
+	// hidden is a pointer to a pointer, which fmt follows in no case: it follows one
+	// pointer within a struct where the verb does not fit, such as %s.
+	hidden **preparedRequest
 }
 
 type preparedRequest struct {
@@ -76,35 +79,38 @@ func prepare(op operation, params params) (*Prepared, error) {
 	if err := problems.err(op.name); err != nil {
 		return nil, err
 	}
-	return &Prepared{&preparedRequest{op, body}}, nil
+	return newPrepared(op, body), nil
+}
+
+func newPrepared(op operation, body []byte) *Prepared {
+	request := &preparedRequest{op, body}
+	return &Prepared{&request}
 }
 
 // Operation returns the name of the operation, such as "trigger event". For a request
 // of [Client.Do], which a guard is asked about, it is [Request.Op]: it does not prove
 // what the request does, and Recipients says Unmodelled.
-func (p *Prepared) Operation() string { return p.operation().name }
+func (p *Prepared) Operation() string { return p.request().operation.name }
 
 // Method returns the HTTP method.
-func (p *Prepared) Method() string { return p.operation().method }
+func (p *Prepared) Method() string { return p.request().operation.method }
 
 // Path returns the path below the base URL.
-func (p *Prepared) Path() string { return p.operation().path }
+func (p *Prepared) Path() string { return p.request().operation.path }
 
 // Body returns a copy of the body.
 func (p *Prepared) Body() []byte {
-	if p.isZero() {
-		return nil
-	}
-	return bytes.Clone(p.request.body)
+	return bytes.Clone(p.request().body)
 }
 
-func (p *Prepared) isZero() bool { return p == nil || p.request == nil }
+func (p *Prepared) isZero() bool { return p == nil || p.hidden == nil }
 
-func (p *Prepared) operation() operation {
+// request returns the zero request for a nil or zero Prepared.
+func (p *Prepared) request() preparedRequest {
 	if p.isZero() {
-		return operation{}
+		return preparedRequest{}
 	}
-	return p.request.operation
+	return **p.hidden
 }
 
 // sendPrepared is what errors call a Send that has nothing to send.
@@ -117,23 +123,24 @@ var sendPrepared = operation{name: "send prepared request", method: http.MethodP
 // p was validated when it was prepared, so [WithoutValidation] has no effect. The
 // [Response] to the creation of an event has the event in its Data.
 func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (*Response, error) {
-	request := call{operation: sendPrepared}
+	prepared := p.request() // once: UnmarshalJSON can change p
+	known, ok := preparableNamed(prepared.operation.name)
 	var problem string
 	switch {
 	case p.isZero():
 		problem = "must not be nil or zero; use a Prepare method"
-	case p.request.operation.custom:
+	case prepared.operation.custom || !ok:
 		problem = "must come from a Prepare method, not from Client.Do"
-	default:
-		known, _ := preparableNamed(p.Operation())
-		request = call{operation: p.request.operation, accept: known.accept}
 	}
-	x := c.core.newExchange(ctx, request, opts)
+	if problem != "" {
+		prepared = preparedRequest{operation: sendPrepared}
+	}
+	x := c.core.newExchange(ctx, call{operation: prepared.operation, accept: known.accept}, opts)
+	defer x.end()
 	if problem != "" {
 		x.problems.add("p", problem)
-	} else {
-		x.body = p.request.body
 	}
+	x.body = prepared.body
 	return x.run()
 }
 
@@ -158,19 +165,23 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 	switch {
 	case p.isZero():
 		return nil, errNotPrepared
-	case p.request.operation.custom:
+	case p.request().operation.custom:
 		return nil, errNotStorable
 	}
-	return json.Marshal(storedPrepared{p.request.operation.name, string(p.request.body)})
+	return json.Marshal(storedPrepared{p.Operation(), string(p.request().body)})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. An unknown operation, an unknown member
-// and a body that is not a JSON object are errors, which quote nothing of the body.
+// and a body that is not a JSON object are errors, which quote nothing of the body. As
+// with other types, null changes nothing.
 func (p *Prepared) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
 	var stored storedPrepared
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
-	if !utf8.Valid(data) || decoder.Decode(&stored) != nil {
+	if !json.Valid(data) || !utf8.Valid(data) || decoder.Decode(&stored) != nil || hasLostText(data, stored.Body) {
 		return errStoredFormat // the text of the decoder's error can quote the body
 	}
 	known, ok := preparableNamed(stored.Operation)
@@ -181,8 +192,15 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 	case len(body) == 0 || body[0] != '{' || !json.Valid(body):
 		return errNoObject
 	}
-	p.request = &preparedRequest{known.operation, body}
+	p.hidden = newPrepared(known.operation, body).hidden
 	return nil
+}
+
+// hasLostText reports whether encoding/json has replaced what is no text, such as half of
+// a surrogate pair.
+func hasLostText(data []byte, text string) bool {
+	return strings.Contains(text, replacement) && !bytes.Contains(data, []byte(replacement)) &&
+		!bytes.Contains(bytes.ToLower(data), []byte(`\ufffd`))
 }
 
 // Format prints the operation and the size, whatever the verb.
@@ -195,5 +213,5 @@ func (p Prepared) text() string {
 	if p.isZero() {
 		return "messaging.Prepared()"
 	}
-	return fmt.Sprintf("messaging.Prepared(%s, %d bytes)", p.request.operation.name, len(p.request.body))
+	return fmt.Sprintf("messaging.Prepared(%s, %d bytes)", p.Operation(), len(p.request().body))
 }

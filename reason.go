@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // The reasons why an attempt or a call failed, besides a status. The set is closed, so
@@ -50,6 +51,8 @@ func (x *exchange) reason() string {
 
 func decodeReason(err error) string {
 	switch {
+	case errors.Is(err, ErrBadCursor):
+		return reasonBadCursor
 	case errors.Is(err, ErrTooLarge):
 		return reasonTooLarge
 	case errors.Is(err, errSyntax), errors.Is(err, errEmpty), errors.Is(err, errTrailing):
@@ -61,21 +64,24 @@ func decodeReason(err error) string {
 
 // errorType returns why the call failed, as hooks name it.
 func (x *exchange) errorType() string {
-	switch {
-	case !x.returned: // but panicked
+	if !x.returned { // but panicked
 		return reasonOther
-	case x.err == nil:
-		return ""
-	case errors.Is(x.err, ErrBadCursor):
-		return reasonBadCursor
 	}
-	switch x.err.(type) {
+	switch err := x.err.(type) {
+	case nil:
+		return ""
 	case *ValidationError:
 		return reasonValidation
 	case *GuardError:
+		if x.ctx.Err() != nil && errors.Is(err, x.ctx.Err()) {
+			return contextReason(err)
+		}
 		return reasonGuard
+	case *DecodeError:
+		return decodeReason(err)
+	default:
+		return x.result.reason
 	}
-	return x.result.reason
 }
 
 // contextReason returns why a call ended with its context: "" if the caller cancelled
@@ -116,6 +122,13 @@ func isTLSFailure(err error) bool {
 	var invalid x509.CertificateInvalidError
 	var alert tls.AlertError
 	var record tls.RecordHeaderError
+	var network *net.OpError
+	if errors.As(err, &network) && (network.Op == "remote error" || network.Op == "local error") { // an alert of crypto/tls
+		return true
+	}
+	if strings.Contains(err.Error(), tlsHandshakeTimeout) {
+		return true
+	}
 	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) ||
 		errors.As(err, &alert) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)
 }

@@ -45,6 +45,8 @@ func TestReasonOfEveryFailureIsLogged(t *testing.T) {
 		{"dns", scripted.NeverConnects(scripted.ErrLookup(net.DNSError{IsNotFound: true})), nil},
 		{"tls", scripted.NeverConnects(scripted.ErrUnknownCA), nil},
 		{"tls", scripted.NeverConnects(http.ErrSchemeMismatch), nil},
+		{"tls", scripted.NeverConnects(&net.OpError{Op: "remote error", Err: errors.New("tls: protocol version not supported")}), nil},
+		{"tls", scripted.NeverConnects(errors.New("net/http: TLS handshake timeout")), nil},
 		{"connect", scripted.NeverConnects(scripted.ErrRefused), nil},
 		{"connection_lost", scripted.Breaks(io.EOF), nil},
 		{"connection_lost", scripted.RespondsFrom(200, &scripted.CutShort{}), nil},

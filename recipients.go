@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -40,14 +41,14 @@ type reach struct {
 var unmodelled = reach{Recipients: Recipients{Unmodelled: true}}
 
 func (p *Prepared) reach() reach {
-	op := p.operation()
+	op := p.request().operation
 	known, ok := preparableNamed(op.name)
 	if !ok || op.custom {
 		return unmodelled
 	}
 	r := newReader()
 	defer r.free()
-	r.reset(p.request.body)
+	r.reset(p.request().body)
 	var found reach
 	if known.reach(r, &found) != nil || r.end() != nil {
 		return unmodelled
@@ -118,28 +119,33 @@ func (r *reader) broadcastReach(found *reach, other func(key string) error) erro
 	return err
 }
 
+// recipientReach reads a recipient, which has a type, and the list of that type alone.
 func (r *reader) recipientReach(found *reach) error {
-	before := found.Customers + len(found.Segments)
+	var kinds []RecipientType
+	customers, segments := 0, 0
 	err := r.object(func(key []byte) error {
 		switch string(key) {
 		case "type":
-			var kind RecipientType
-			if err := r.string((*string)(&kind)); err != nil || kind == RecipientCustomer || kind == RecipientSegment {
-				return err
-			}
-			return errUnknownMember
+			kinds = append(kinds, "")
+			return r.string((*string)(&kinds[len(kinds)-1]))
 		case "customers":
-			return r.array(func(int) error { return r.customerReach(found) })
+			return r.array(func(int) error { customers++; return r.customerReach(found) })
 		case "segments":
-			return r.array(func(int) error { return r.add(&found.Segments) })
+			return r.array(func(int) error { segments++; return r.add(&found.Segments) })
 		default:
 			return errUnknownMember
 		}
 	})
-	if err == nil && found.Customers+len(found.Segments) == before {
+	switch {
+	case err != nil:
+		return err
+	case slices.Equal(kinds, []RecipientType{RecipientCustomer}) && customers > 0 && segments == 0:
+		return nil
+	case slices.Equal(kinds, []RecipientType{RecipientSegment}) && segments > 0 && customers == 0:
+		return nil
+	default:
 		return errNobody
 	}
-	return err
 }
 
 func (r *reader) customerReach(found *reach) error {
@@ -210,14 +216,17 @@ func (r *reader) createReach(*reach) error {
 	})
 }
 
-// add reads a string, and appends it unless it is empty.
+// add reads a string that is not empty, and appends it.
 func (r *reader) add(to *[]string) error {
 	var value string
 	err := r.string(&value)
-	if strings.Contains(value, replacement) { // invalid UTF-8, read as something else
+	switch {
+	case err != nil:
+	case value == "":
+		err = errNobody
+	case strings.Contains(value, replacement): // invalid UTF-8, read as something else
 		err = errNotUTF8
-	}
-	if value != "" {
+	default:
 		*to = append(*to, value)
 	}
 	return err

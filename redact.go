@@ -367,7 +367,7 @@ var phrases = []string{
 	"unexpected EOF reading trailer",
 	"server response headers exceeded",
 	serverClosedIdle,
-	"TLS handshake timeout",
+	tlsHandshakeTimeout,
 	"timeout awaiting response headers",
 	"i/o timeout",
 	"stream error",
@@ -377,6 +377,9 @@ var phrases = []string{
 	"client connection force closed",
 	"HTTP/1.x transport connection broken",
 }
+
+// tlsHandshakeTimeout is the text of an error of net/http.
+const tlsHandshakeTimeout = "TLS handshake timeout"
 
 // serverClosedIdle is the text of an error of net/http about a connection that the
 // server closed before a request was written to it.

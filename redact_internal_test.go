@@ -166,7 +166,7 @@ func TestRedactorTakesLinearTime(t *testing.T) {
 		duration := func(length int) time.Duration {
 			text := strings.Repeat(filler, length/len(filler))
 			fastest := time.Hour
-			for range 3 {
+			for range 5 {
 				start := time.Now()
 				assert.False(t, r.isQuotedIn(text))
 				assert.Len(t, r.body([]byte(text+`\`), len(text)), len(text))
@@ -175,6 +175,6 @@ func TestRedactorTakesLinearTime(t *testing.T) {
 			return fastest
 		}
 		// Quadratic time would be 1024 times as long.
-		assert.Less(t, duration(512<<10), 200*duration(16<<10), filler)
+		assert.Less(t, duration(512<<10), 500*duration(16<<10), filler)
 	}
 }

@@ -57,8 +57,17 @@ type call struct {
 // call makes a call to the service, from its options to its response.
 func (c *core) call(ctx context.Context, call call, opts []RequestOption) (*Response, error) {
 	x := c.newExchange(ctx, call, opts)
+	defer x.end()
 	x.body = x.call.encode(x.settings.withoutValidation, &x.problems)
 	return x.run()
+}
+
+// accepts reports whether a call with opts would be made, as far as the arguments go.
+func (c *core) accepts(call call, opts []RequestOption) bool {
+	var problems problems
+	settings := c.perRequest.with(opts, &problems)
+	call.encode(settings.withoutValidation, &problems)
+	return problems.none()
 }
 
 // encode returns the body, nil for none.
@@ -119,6 +128,8 @@ type exchange struct {
 	retry   retryablehttp.Client
 }
 
+// newExchange begins a call. [exchange.end] has to be deferred: a transport, a guard and
+// a value that writes itself are the caller's, and can panic.
 func (c *core) newExchange(ctx context.Context, call call, opts []RequestOption) *exchange {
 	x := &exchange{core: c, call: call, ctx: ctx, values: ctx, start: time.Now(), delivery: DeliveryNotSent}
 	if ctx == nil {
@@ -137,15 +148,14 @@ type failure interface {
 	complete(attempts int, delivery Delivery, retryable bool)
 }
 
-// run makes the call, and tells the hooks when it is complete.
+// run sends the call, and keeps its outcome for the hooks.
 func (x *exchange) run() (*Response, error) {
-	defer x.end()
 	response, err := x.send()
 	x.returned, x.err = true, err
 	return response, err
 }
 
-// end is deferred, since a transport of the caller's can panic.
+// end ends the call, and tells the hooks.
 func (x *exchange) end() {
 	x.endAttempt()
 	if x.observer != nil {
@@ -153,8 +163,7 @@ func (x *exchange) end() {
 	}
 }
 
-// send sends the call and returns its response, or an error. [exchange.end] has to
-// follow.
+// send sends the call and returns its response, or an error.
 func (x *exchange) send() (*Response, error) {
 	if err := x.problems.err(x.call.name); err != nil {
 		return nil, err

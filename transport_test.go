@@ -169,26 +169,33 @@ func TestTransportThatReplacesTheDefaultOneIsUsedUnchanged(t *testing.T) {
 
 // Over HTTP/2, the calls that share a silent connection would all be unknown.
 func TestTransportOfTheClientLosesOneCallToASilentConnection(t *testing.T) {
-	const calls = 130
-	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, faultserver.Hang},
+	const callers, callsEach = 10, 13
+	silent := make(chan struct{})
+	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act,
+		func(*faultserver.Connection) error { close(silent); return nil }, faultserver.Hang},
 		faultserver.EachRequest(faultserver.Act, faultserver.Respond(http.StatusOK, scripted.Success)))
 	client, err := messaging.NewClient(server.URL(), scripted.SecretKey, messaging.WithAttemptTimeout(300*time.Millisecond))
 	require.NoError(t, err)
 	var unknown atomic.Int32
 	var running sync.WaitGroup
-	for range 10 {
+	trigger := func() {
+		if err := scripted.TriggerEvent(t.Context(), client); err != nil {
+			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err), "%v", err)
+			unknown.Add(1)
+		}
+	}
+	running.Go(trigger)
+	<-silent
+	for range callers {
 		running.Go(func() {
-			for range calls / 10 {
-				if err := scripted.TriggerEvent(t.Context(), client); err != nil {
-					assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err), "%v", err)
-					unknown.Add(1)
-				}
+			for range callsEach {
+				trigger()
 			}
 		})
 	}
 	running.Wait()
 	assert.EqualValues(t, 1, unknown.Load())
-	assert.Equal(t, calls, server.Acted())
+	assert.Equal(t, 1+callers*callsEach, server.Acted())
 }
 
 func TestTransportReadsSurviveConnectionsThatTheServerCloses(t *testing.T) {

@@ -1,7 +1,6 @@
 package messaging
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"math"
@@ -183,7 +182,7 @@ func (f *freeForm) marshaled(p *problems, value any) any {
 		return refuse(p, "can't be written as JSON")
 	case string(raw) == "null":
 		return nil
-	case !utf8.Valid(raw), !verbatim && hasReplacedText(raw):
+	case !utf8.Valid(raw), !verbatim && hasReplacedText(value, raw):
 		return refuse(p, "must be valid UTF-8")
 	}
 	var text string
@@ -195,12 +194,6 @@ func (f *freeForm) marshaled(p *problems, value any) any {
 		return refuse(p, "is a time in a form that the service skips; use time.Time, or the form "+timestampForm)
 	}
 	return json.RawMessage(raw)
-}
-
-// hasReplacedText reports whether encoding/json has replaced invalid UTF-8: it
-// writes the replacement as an escape, but a U+FFFD of the text as it is.
-func hasReplacedText(raw []byte) bool {
-	return bytes.Contains(bytes.ReplaceAll(raw, []byte(`\\`), nil), []byte(`\ufffd`))
 }
 
 // isByte reports whether encoding/json writes a slice of t as one string.

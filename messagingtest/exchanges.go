@@ -61,8 +61,8 @@ type CustomerChange struct {
 // client has its response, the exchange was observed. It is observed before a
 // fault closes the connection, too.
 //
-// The observer may call the methods of the server, but it must not send requests
-// to it: they would block. It may keep the exchange, and must not modify it.
+// The observer may call the methods of the server except Close, but it must not
+// send requests to it: both would block. It may keep the exchange, and must not modify it.
 func WithObserver(observe func(*Exchange)) Option { return observerOption{observe} }
 
 type observerOption struct{ observe func(*Exchange) }

@@ -22,7 +22,9 @@ type Fault struct {
 }
 
 // FailNext makes the next n requests fail, regardless of their operation. The
-// faults of successive calls are queued.
+// faults of successive calls are queued. While a range reads ahead, or with
+// several goroutines, it is not certain which requests these are: to fail the
+// requests of one operation, use [Server.AddFaultRule].
 //
 // A request from a client that [Server.Client] returned takes its fault when it
 // is sent. Any other request takes its fault when it arrives. A client that

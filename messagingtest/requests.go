@@ -20,8 +20,8 @@ type Request struct {
 	Header http.Header
 	// Body is empty if the body was larger than 64 MiB or incomplete.
 	Body []byte
-	// StatusCode is the status of the response. It is 0 if the response was lost
-	// or has not been sent yet.
+	// StatusCode is the status of the response. It is 0 if a fault lost the
+	// response, or if it has not been sent yet.
 	StatusCode int
 }
 

@@ -12,8 +12,10 @@ type Rule struct {
 	// Op is the name of the operation, as in errors of package messaging:
 	// "send email broadcast", "send push broadcast", "create event",
 	// "trigger event", "list events", "list customers" or
-	// "list transactional messages". With "", the rule applies to any request,
-	// also to one that is not of the service.
+	// "list transactional messages". A lookup is the list that it reads: use
+	// "list customers" for Customers.Get, and "list events" for
+	// Events.GetByName. With "", the rule applies to any request, also to one
+	// that is not of the service.
 	Op string
 	// Skip is how many requests the rule lets through before the first failure.
 	Skip int

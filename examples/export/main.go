@@ -1,8 +1,10 @@
-// Export writes all customers as CSV to standard output, and its progress to
-// standard error.
+// Export writes all customers to a CSV file, customers.csv or what -out names, and
+// its progress to standard error.
 //
-// If it is interrupted or a page fails, it prints the cursor to resume from. Run
-// it again with -cursor, and append the output to the output of the first run.
+// If it is stopped in any way, kill -9 included, run it again with the same -out: it
+// resumes where it stopped, and each customer is in the file once. It does not
+// overwrite the file of a finished export. Do not run it twice at the same time for
+// the same file.
 //
 // If MESSAGING_BASE_URL and MESSAGING_API_KEY are not set, it exports the
 // customers of an in-memory service.
@@ -10,7 +12,6 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"flag"
 	"fmt"
@@ -25,7 +26,7 @@ import (
 )
 
 func main() {
-	cursor := flag.String("cursor", "", "resume from this cursor, which an earlier run printed")
+	out := flag.String("out", "customers.csv", "the file to write")
 	perPage := flag.Int("per-page", 100, "number of customers per page")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -34,7 +35,7 @@ func main() {
 	client, closeService, err := connect(os.Getenv)
 	if err == nil {
 		defer closeService()
-		err = export(ctx, client, messaging.CustomerListParams{PerPage: *perPage, Cursor: *cursor}, os.Stdout, os.Stderr)
+		err = export(ctx, client, *perPage, *out, os.Stderr)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "export:", err)
@@ -60,37 +61,41 @@ func connect(getenv func(string) string) (client *messaging.Client, closeService
 	return service.Client(), service.Close, nil
 }
 
-// export writes and flushes one page at a time. When it prints a cursor, all
-// customers before that cursor have been written.
-func export(ctx context.Context, client *messaging.Client, params messaging.CustomerListParams, out, progress io.Writer) error {
-	table := csv.NewWriter(out)
-	if params.Cursor == "" {
-		if err := table.Write(header); err != nil {
-			return err
-		}
+// export writes one page at a time, from where an earlier export to the file stopped.
+func export(ctx context.Context, client *messaging.Client, perPage int, path string, progress io.Writer) error {
+	table, err := openTable(path)
+	if err != nil {
+		return err
 	}
+	defer table.file.Close()
+	written := "customers written"
+	if table.start.Bytes > 0 {
+		fmt.Fprintf(progress, "resuming %s\n", path)
+		written = "more customers written"
+	}
+
 	total := 0
-	for page, err := range client.Customers.Pages(ctx, params) {
-		var pageErr *messaging.PageError
-		if errors.As(err, &pageErr) {
-			if !errors.Is(err, messaging.ErrBadCursor) { // a bad cursor cannot be resumed from
-				fmt.Fprintf(progress, "\nresume with: -cursor %q\n", pageErr.Cursor)
-			}
+	for page, err := range client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: perPage, Cursor: table.start.Cursor}) {
+		if errors.Is(err, messaging.ErrBadCursor) { // the next run would get no further
 			return err
 		}
-		for _, customer := range page.Items {
-			if err := table.Write(record(customer)); err != nil {
-				return err
-			}
+		if err != nil {
+			return fmt.Errorf("%w; the next run for %s resumes", err, path)
 		}
-		table.Flush()
-		if err := table.Error(); err != nil {
+		rows := make([][]string, len(page.Items))
+		for i, customer := range page.Items {
+			rows[i] = record(customer)
+		}
+		if err := table.append(page.Cursor, rows); err != nil {
 			return err
 		}
 		total += len(page.Items)
-		fmt.Fprintf(progress, "\r%d customers", total)
+		fmt.Fprintf(progress, "\r%d %s", total, written)
 	}
-	fmt.Fprintln(progress)
+	if err := table.finish(); err != nil {
+		return err
+	}
+	fmt.Fprintf(progress, "\r%d %s; %s is complete\n", total, written, path)
 	return nil
 }
 

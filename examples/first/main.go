@@ -19,10 +19,22 @@ func main() {
 		log.Fatal(err)
 	}
 
-	_, err = client.Events.Trigger(context.Background(), messaging.EventTriggerParams{
-		EventID: os.Getenv("MESSAGING_EVENT_ID"),
-		Email:   "ada@example.com",
-		Values:  map[string]any{"order": "A-1001", "shipped_at": time.Now()},
+	ctx := context.Background()
+	shipped, err := client.Events.Ensure(ctx, messaging.EventCreateParams{ // defines it once, and finds it afterwards
+		Name:        "order shipped",
+		Description: "An order has left the warehouse",
+		Parameters: []messaging.EventParameter{
+			{Name: "order", Type: messaging.ParameterText, Required: true},
+			{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = client.Events.Trigger(ctx, messaging.EventTriggerParams{
+		Definition: shipped,
+		Email:      "ada@example.com",
+		Values:     map[string]any{"order": "A-1001", "shipped_at": time.Now()},
 	})
 	switch delivery := messaging.DeliveryOf(err); {
 	case delivery == messaging.DeliveryAccepted:

@@ -19,7 +19,7 @@ func TestQuickstartRunsInMemoryByDefault(t *testing.T) {
 		"Event successfully triggered",
 		"Email Broadcast sent successfully",
 		"Push notification broadcast sent successfully",
-		"page 3: 10 customers",
+		"page 3: 10 customer(s)",
 		"whatsapp  12    11",
 		"field:    event_id",
 		"delivery: rejected",
@@ -37,7 +37,7 @@ func TestQuickstartOnlyReadsFromARealService(t *testing.T) {
 
 	require.NoError(t, run(t.Context(), &out, settings(service), false, ""))
 
-	assert.Contains(t, out.String(), "page 1: 1 customers")
+	assert.Contains(t, out.String(), "page 1: 1 customer(s)")
 	for _, request := range service.Requests() {
 		assert.Equal(t, "GET", request.Method)
 	}

@@ -31,8 +31,8 @@ func (t tour) write(ctx context.Context) error {
 }
 
 func (t tour) triggerEvent(ctx context.Context) error {
-	t.printf("\nDefining the event %q.", "order shipped")
-	event, err := t.client.Events.Create(ctx, messaging.EventCreateParams{
+	t.printf("\nDefining the event %q, unless it is there.", "order shipped")
+	event, err := t.client.Events.Ensure(ctx, messaging.EventCreateParams{
 		Name:        "order shipped",
 		Description: "An order has left the warehouse",
 		Parameters: []messaging.EventParameter{
@@ -118,7 +118,7 @@ func (t tour) printCustomers(ctx context.Context) error {
 			return err
 		}
 		pages++
-		t.printf("  page %d: %d customers", pages, len(page.Items))
+		t.printf("  page %d: %d customer(s)", pages, len(page.Items))
 		if pages == maxPages {
 			t.printf("  This tour stops after %d pages.", maxPages)
 			break

@@ -37,9 +37,9 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// open defines the event that the shop triggers, and returns the shop.
+// open finds or defines the event that the shop triggers, and returns the shop.
 func open(ctx context.Context, client *messaging.Client) (*Shop, error) {
-	shipped, err := client.Events.Create(ctx, messaging.EventCreateParams{
+	shipped, err := client.Events.Ensure(ctx, messaging.EventCreateParams{
 		Name:        "order shipped",
 		Description: "An order has left the warehouse",
 		Parameters: []messaging.EventParameter{

@@ -34,7 +34,7 @@ func TestShopSendsEveryParameter(t *testing.T) {
 
 func TestShopDoesNotRetryALostResponse(t *testing.T) {
 	shop, service := newShop(t)
-	service.FailNext(1, messagingtest.AnswerLost())
+	service.AddFaultRule(messagingtest.Rule{Op: "trigger event", Count: 1, Fault: messagingtest.AnswerLost()})
 
 	require.Error(t, shop.Tell(t.Context(), order))
 

@@ -52,7 +52,8 @@ func gzipBomb(t *testing.T) string {
 	t.Helper()
 	const unpacked = 8 * mebibyte
 	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
+	writer, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	require.NoError(t, err)
 	for range unpacked / len(filler) {
 		_, err := io.WriteString(writer, filler)
 		require.NoError(t, err)

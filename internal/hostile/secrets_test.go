@@ -76,6 +76,15 @@ var callsWithSecrets = map[string]scripted.Call{
 		_, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{}, opts...))
 		return err
 	},
+	"EventsService.GetByName": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Events.GetByName(ctx, canary, opts...)
+		return err
+	},
+	"EventsService.Ensure": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := client.Events.Ensure(ctx, messaging.EventCreateParams{Name: canary, Description: canary,
+			Parameters: []messaging.EventParameter{{Name: canary, Type: messaging.ParameterText}}}, opts...)
+		return err
+	},
 	"CustomersService.List": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := client.Customers.List(ctx, canaryFilter(), opts...)
 		return err

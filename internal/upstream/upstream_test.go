@@ -55,9 +55,10 @@ func barely(client *http.Client, request *http.Request) (status int, err error) 
 	return resp.StatusCode, resp.Body.Close()
 }
 
-// net/http sends a POST again over HTTP/2, and again, for as long as the server
-// resets it with PROTOCOL_ERROR, even if the server has carried it out; see
-// https://go.dev/issue/52459. It needs GetBody to do so, so messaging removes GetBody.
+// net/http sends a POST again over HTTP/2, and again, for as long as the server goes
+// away and says that it has not handled it, even if it has carried it out. Before Go 1.27
+// it did so after PROTOCOL_ERROR as well; see https://go.dev/issue/52459. It needs
+// GetBody to do so, so messaging removes GetBody.
 func TestNetHTTPRepeatsAPostOverHTTP2(t *testing.T) {
 	const enough = 5
 	t.Run("as often as it likes with GetBody", func(t *testing.T) {
@@ -71,18 +72,18 @@ func TestNetHTTPRepeatsAPostOverHTTP2(t *testing.T) {
 			return nil
 		}
 		server := faultserver.StartHTTP2(t, faultserver.Script{
-			faultserver.Streams(faultserver.ReadRequest, count, faultserver.Act, faultserver.ResetStream(http2.ErrCodeProtocol))})
+			faultserver.Streams(faultserver.ReadRequest, count, faultserver.Act, faultserver.GoAway(http2.ErrCodeNo, true))})
 		_, err := barely(newBareClient(t), newBarePost(t, ctx, server.URL()))
 		require.ErrorIs(t, err, context.Canceled, "nothing else ends it")
 		assert.GreaterOrEqual(t, len(server.Requests()), enough)
 	})
 	t.Run("never without GetBody", func(t *testing.T) {
 		server := faultserver.StartHTTP2(t, faultserver.Script{
-			faultserver.Streams(faultserver.ReadRequest, faultserver.Act, faultserver.ResetStream(http2.ErrCodeProtocol))})
+			faultserver.Streams(faultserver.ReadRequest, faultserver.Act, faultserver.GoAway(http2.ErrCodeNo, true))})
 		request := newBarePost(t, t.Context(), server.URL())
 		request.GetBody = nil
 		_, err := barely(newBareClient(t), request)
-		require.ErrorContains(t, err, "PROTOCOL_ERROR")
+		require.ErrorContains(t, err, "cannot retry")
 		assert.Equal(t, 1, server.Acted())
 	})
 }

@@ -1,0 +1,465 @@
+package messaging_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
+)
+
+// hookLog records what hooks are told. Durations are left out.
+type hookLog struct {
+	mu       sync.Mutex
+	lines    []string
+	calls    []messaging.CallInfo
+	results  []messaging.CallResult
+	attempts []messaging.AttemptResult
+}
+
+func (l *hookLog) hooks() messaging.Hooks {
+	return messaging.Hooks{
+		CallStart: func(ctx context.Context, call messaging.CallInfo) context.Context {
+			l.add(func() { l.calls = append(l.calls, call) }, "start %s", call.Op)
+			return ctx
+		},
+		CallDone: func(_ context.Context, call messaging.CallInfo, r messaging.CallResult) {
+			r.Duration = 0
+			l.add(func() { l.results = append(l.results, r) }, "done %s", call.Op)
+		},
+		AttemptStart: func(ctx context.Context, _ messaging.CallInfo, attempt int, _ func(key, value string)) context.Context {
+			l.add(func() {}, "start %d", attempt)
+			return ctx
+		},
+		AttemptDone: func(_ context.Context, _ messaging.CallInfo, r messaging.AttemptResult) {
+			r.Duration = 0
+			l.add(func() { l.attempts = append(l.attempts, r) }, "done %d", r.Attempt)
+		},
+	}
+}
+
+func (l *hookLog) add(keep func(), format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	keep()
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+}
+
+func TestHooksSeeACallAndItsAttempts(t *testing.T) {
+	scripted.RunInBubble(t, "a read that is retried", func(t *testing.T) {
+		var log hookLog
+		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(200, `{"success":true,"data":[]}`)},
+			messaging.WithHooks(log.hooks()), messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Second, MaxWait: time.Second}))
+		require.NoError(t, scripted.ReadCustomers(t.Context(), client))
+		assert.Equal(t, []string{"start list customers", "start 1", "done 1", "start 2", "done 2", "done list customers"}, log.lines)
+		assert.Equal(t, []messaging.CallInfo{{Op: "list customers", Method: "GET", Path: "/v1/customers",
+			Scheme: "https", Host: "api.example.com", Port: 443}}, log.calls)
+		assert.Equal(t, []messaging.AttemptResult{
+			{Attempt: 1, StatusCode: 503, Delivery: messaging.DeliveryUnknown, ErrorType: "503", Wait: time.Second},
+			{Attempt: 2, StatusCode: 200, Delivery: messaging.DeliveryAccepted},
+		}, log.attempts)
+		assert.Equal(t, []messaging.CallResult{{Attempts: 2, Delivery: messaging.DeliveryAccepted}}, log.results)
+	})
+}
+
+func TestHooksAreToldTheTimesOfACall(t *testing.T) {
+	scripted.RunInBubble(t, "a second for each attempt and for the wait", func(t *testing.T) {
+		var calls []messaging.CallResult
+		var attempts []messaging.AttemptResult
+		slow := func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return scripted.Responds(503, "")(req)
+		}
+		client, _ := scripted.NewClient(t, []scripted.Scene{slow}, messaging.WithHooks(messaging.Hooks{
+			CallDone: func(_ context.Context, _ messaging.CallInfo, r messaging.CallResult) { calls = append(calls, r) },
+			AttemptDone: func(_ context.Context, _ messaging.CallInfo, r messaging.AttemptResult) {
+				attempts = append(attempts, r)
+			},
+		}), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 2, MinWait: time.Second, MaxWait: time.Second}))
+		require.Error(t, scripted.ReadCustomers(t.Context(), client))
+		assert.Equal(t, 3*time.Second, calls[0].Duration)
+		assert.Equal(t, []time.Duration{time.Second, time.Second}, []time.Duration{attempts[0].Duration, attempts[1].Duration})
+	})
+}
+
+func TestHooksAreToldWhyACallFailed(t *testing.T) {
+	unavailable, success := scripted.Responds(503, ""), scripted.Responds(200, `{"success":true,"data":[]}`)
+	cancelled := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		return scripted.ReadCustomers(ctx, c, opts...)
+	}
+	within := func(d time.Duration, call scripted.Call) scripted.Call {
+		return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			ctx, cancel := context.WithTimeout(ctx, d)
+			defer cancel()
+			return call(ctx, c, opts...)
+		}
+	}
+	cancelledAfter := func(d time.Duration, call scripted.Call) scripted.Call {
+		return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			ctx, cancel := context.WithCancel(ctx)
+			defer time.AfterFunc(d, cancel).Stop()
+			return call(ctx, c, opts...)
+		}
+	}
+	pages := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := messaging.Collect(c.Events.All(ctx, messaging.EventListParams{}, opts...))
+		return err
+	}
+	tests := []struct {
+		name string
+		call scripted.Call
+		play scripted.Scene
+		want messaging.CallResult
+	}{
+		{"a success", scripted.ReadCustomers, success, messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryAccepted}},
+		{"invalid arguments", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Events.Trigger(ctx, messaging.EventTriggerParams{}, opts...)
+			return err
+		}, success, messaging.CallResult{Delivery: messaging.DeliveryNotSent, ErrorType: "validation"}},
+		{"invalid arguments of a list", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Customers.List(ctx, messaging.CustomerListParams{PerPage: -1}, opts...)
+			return err
+		}, success, messaging.CallResult{Delivery: messaging.DeliveryNotSent, ErrorType: "validation"}},
+		{"invalid arguments of Do", scripted.Do(messaging.Request{Path: "/v1/tags"}), success,
+			messaging.CallResult{Delivery: messaging.DeliveryNotSent, ErrorType: "validation"}},
+		{"nothing prepared", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Send(ctx, nil, opts...)
+			return err
+		}, success, messaging.CallResult{Delivery: messaging.DeliveryNotSent, ErrorType: "validation"}},
+		{"no context", func(_ context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			var none context.Context
+			return scripted.ReadCustomers(none, c, opts...)
+		}, success, messaging.CallResult{Delivery: messaging.DeliveryNotSent, ErrorType: "validation"}},
+		{"the refusal of a guard", scripted.SendBroadcast, success,
+			messaging.CallResult{Delivery: messaging.DeliveryNotSent, ErrorType: "guard"}},
+		{"a cursor that comes again", pages, scripted.Responds(200,
+			`{"success":true,"data":[{"id":"e"}],"meta":{"has_next_page":true,"next_page_cursor":null}}`),
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryAccepted, ErrorType: "bad_cursor"}},
+		{"a lookup that finds another customer", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Customers.Get(ctx, "c-1", opts...)
+			return err
+		}, scripted.Responds(200, `{"success":true,"data":{"data":[{"customer_id":"c-2"}]}}`),
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryAccepted, ErrorType: "decode"}},
+		{"a lookup that finds several customers", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Customers.Get(ctx, "c-1", opts...)
+			return err
+		}, scripted.Responds(200, `{"success":true,"data":{"data":[{"customer_id":"c-1"},{"customer_id":"c-1"}]}}`),
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryAccepted, ErrorType: "decode"}},
+		{"a guard that fails with a bad cursor", scripted.CreateEvent, success,
+			messaging.CallResult{Delivery: messaging.DeliveryNotSent, ErrorType: "guard"}},
+		{"a call that is cancelled while a guard works",
+			cancelledAfter(time.Second, scripted.Do(messaging.Request{Op: "wait", Method: "PUT", Path: "/v1/x"})), success,
+			messaging.CallResult{Delivery: messaging.DeliveryNotSent}},
+		{"a status", scripted.TriggerEvent, unavailable,
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "503"}},
+		{"a refusal", scripted.TriggerEvent, scripted.Responds(200, scripted.Failure),
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryRejected, ErrorType: "refused"}},
+		{"a lost connection", scripted.TriggerEvent, scripted.Breaks(scripted.ErrReset),
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "connection_lost"}},
+		{"no connection", scripted.TriggerEvent, scripted.NeverConnects(scripted.ErrRefused),
+			messaging.CallResult{Attempts: 3, Delivery: messaging.DeliveryNotSent, ErrorType: "connect"}},
+		{"a context that was done before", cancelled, success, messaging.CallResult{Delivery: messaging.DeliveryNotSent}},
+		{"the deadline of the caller", within(time.Minute, scripted.TriggerEvent), scripted.Connects(scripted.Hangs),
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "attempt_timeout"}},
+		{"the deadline of the caller during an attempt", within(time.Second, scripted.TriggerEvent), scripted.Connects(scripted.Hangs),
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "deadline"}},
+		{"a call that is cancelled during an attempt", cancelledAfter(time.Second, scripted.TriggerEvent), scripted.Connects(scripted.Hangs),
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown}},
+		{"a call that is cancelled during a wait", cancelledAfter(time.Second, scripted.ReadCustomers), unavailable,
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown}},
+	}
+	for _, test := range tests {
+		scripted.RunInBubble(t, test.name, func(t *testing.T) {
+			var log hookLog
+			client, _ := scripted.NewClient(t, []scripted.Scene{test.play}, messaging.WithHooks(log.hooks()),
+				messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: 5 * time.Second, MaxWait: 5 * time.Second}),
+				messaging.WithGuard(func(ctx context.Context, p *messaging.Prepared) error {
+					switch p.Operation() {
+					case "send email broadcast":
+						return errors.New("no e-mails")
+					case "create event":
+						return fmt.Errorf("looking up: %w", messaging.ErrBadCursor)
+					case "wait":
+						<-ctx.Done()
+						return ctx.Err()
+					}
+					return nil
+				}))
+			err := test.call(t.Context(), client)
+			require.Len(t, log.results, 1)
+			assert.Equal(t, test.want, log.results[0])
+			assert.Equal(t, messaging.DeliveryOf(err), log.results[0].Delivery, "what the caller is told")
+			assert.Len(t, log.attempts, test.want.Attempts)
+		})
+	}
+}
+
+func TestHooksAreToldNoPathOfDo(t *testing.T) {
+	var log hookLog
+	client, err := messaging.NewClient("http://[::1]:1/base", "key", messaging.WithHooks(log.hooks()))
+	require.NoError(t, err)
+	request := messaging.Request{Op: "tag", Method: "PUT", Path: "/v1/customers/ada%40example.com"}
+	_, err = client.Do(t.Context(), request, messaging.WithoutRetries())
+	require.Error(t, err)
+	_, err = client.Do(t.Context(), messaging.Request{Method: "GET /v1/customers?emails=ada@example.com", Path: "/v1/customers"})
+	require.Error(t, err)
+	assert.Equal(t, []messaging.CallInfo{{Op: "tag", Method: "PUT", Scheme: "http", Host: "::1", Port: 1, Send: true},
+		{Op: "request", Scheme: "http", Host: "::1", Port: 1, Send: true}}, log.calls)
+}
+
+// Leaving a range early cancels the page that is read ahead, whose call ends before
+// the range does.
+func TestHooksOfPagesReadAheadAreComplete(t *testing.T) {
+	for _, list := range scripted.Lists {
+		for _, leaveAfter := range []int{1, 3, 4, 100} {
+			t.Run(fmt.Sprintf("%s, %d items", list.Name, leaveAfter), func(t *testing.T) {
+				pages := scripted.Pages{
+					"":  {Items: []string{"1", "2"}, Meta: scripted.MetaBefore("b")},
+					"b": {Items: []string{"3", "4"}, Meta: scripted.MetaBefore("c")},
+					"c": {Items: []string{"5", "6"}, Meta: scripted.MetaOfLastPage},
+				}
+				var log hookLog
+				client := scripted.NewInMemoryClient(t, scripted.NewListService(list, pages), messaging.WithHooks(log.hooks()))
+				seen := 0
+				for _, err := range list.All(t.Context(), client, "") {
+					require.NoError(t, err)
+					if seen++; seen == leaveAfter {
+						break
+					}
+				}
+				assert.Len(t, log.results, len(log.calls), "every call that starts is done")
+				starts := slices.DeleteFunc(slices.Clone(log.lines), func(line string) bool { return line != "start 1" })
+				assert.Len(t, log.attempts, len(starts), "every attempt that starts is done")
+			})
+		}
+	}
+}
+
+func TestHooksAreCompleteWhenTheTransportPanics(t *testing.T) {
+	var log hookLog
+	client, _ := scripted.NewClient(t, []scripted.Scene{func(*http.Request) (*http.Response, error) { panic("boom") }},
+		messaging.WithHooks(log.hooks()))
+	assert.PanicsWithValue(t, "boom", func() { _ = scripted.TriggerEvent(t.Context(), client) })
+	assert.Equal(t, []string{"start trigger event", "start 1", "done 1", "done trigger event"}, log.lines)
+	assert.Equal(t, []messaging.CallResult{{Attempts: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "_OTHER"}}, log.results)
+	assert.Equal(t, []messaging.AttemptResult{{Attempt: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "_OTHER"}}, log.attempts)
+}
+
+type panicking struct{}
+
+func (panicking) MarshalJSON() ([]byte, error) { panic("boom") }
+
+func TestHooksAreCompleteWhenAValuePanics(t *testing.T) {
+	calls := map[string]scripted.Call{
+		"trigger event": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com",
+				Values: map[string]any{"a": panicking{}}}, opts...)
+			return err
+		},
+		"tag": scripted.Do(messaging.Request{Op: "tag", Method: "PUT", Path: "/v1/tags", Body: panicking{}}),
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			var log hookLog
+			client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, messaging.WithHooks(log.hooks()))
+			assert.PanicsWithValue(t, "boom", func() { _ = call(t.Context(), client) })
+			assert.Equal(t, []string{"start " + name, "done " + name}, log.lines)
+			assert.Equal(t, []messaging.CallResult{{Delivery: messaging.DeliveryNotSent, ErrorType: "_OTHER"}}, log.results)
+		})
+	}
+}
+
+type contextKey string
+
+// valuesIn are those of the keys "caller", "call" and "attempt" that ctx has.
+func valuesIn(ctx context.Context) string {
+	return fmt.Sprintf("%v %v %v", ctx.Value(contextKey("caller")), ctx.Value(contextKey("call")), ctx.Value(contextKey("attempt")))
+}
+
+func TestHooksAddValuesToTheContextOfWhatFollows(t *testing.T) {
+	seen := map[string]string{}
+	note := func(who string, ctx context.Context) { seen[who] = valuesIn(ctx) }
+	hooks := messaging.Hooks{
+		CallStart: func(ctx context.Context, _ messaging.CallInfo) context.Context {
+			note("CallStart", ctx)
+			return context.WithValue(context.WithValue(ctx, contextKey("call"), 1), contextKey("caller"), "replaced")
+		},
+		AttemptStart: func(ctx context.Context, _ messaging.CallInfo, attempt int, _ func(key, value string)) context.Context {
+			note("AttemptStart", ctx)
+			return context.WithValue(ctx, contextKey("attempt"), attempt)
+		},
+		AttemptDone: func(ctx context.Context, _ messaging.CallInfo, _ messaging.AttemptResult) { note("AttemptDone", ctx) },
+		CallDone:    func(ctx context.Context, _ messaging.CallInfo, _ messaging.CallResult) { note("CallDone", ctx) },
+	}
+	over := scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		note("transport", req.Context())
+		return scripted.Responds(200, scripted.Success)(req)
+	})
+	client, err := messaging.NewClient("https://api.example.com", "", messaging.WithHTTPClient(&http.Client{Transport: over}),
+		messaging.WithHooks(hooks), messaging.WithHooks(messaging.Hooks{CallStart: func(context.Context, messaging.CallInfo) context.Context {
+			return context.Background() // takes nothing away
+		}}),
+		messaging.WithKeySource(func(ctx context.Context) (string, error) { note("key source", ctx); return "key", nil }),
+		messaging.WithRateLimiter(limiterFunc(func(ctx context.Context) error { note("limiter", ctx); return nil })),
+		messaging.WithGuard(func(ctx context.Context, _ *messaging.Prepared) error { note("guard", ctx); return nil }),
+		messaging.WithLogger(slog.New(contextHandler{slog.DiscardHandler, func(ctx context.Context) { note("log", ctx) }})))
+	require.NoError(t, err)
+	require.NoError(t, scripted.TriggerEvent(context.WithValue(t.Context(), contextKey("caller"), 0), client))
+	const caller, call, attempt = "0 <nil> <nil>", "replaced 1 <nil>", "replaced 1 1"
+	assert.Equal(t, map[string]string{"CallStart": caller, "guard": call, "limiter": call, "key source": call, "AttemptStart": call,
+		"transport": attempt, "log": attempt, "AttemptDone": attempt, "CallDone": call}, seen)
+}
+
+type limiterFunc func(context.Context) error
+
+func (f limiterFunc) Wait(ctx context.Context) error { return f(ctx) }
+
+// contextHandler tells the context of each record.
+type contextHandler struct {
+	slog.Handler
+	told func(context.Context)
+}
+
+func (h contextHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h contextHandler) Handle(ctx context.Context, _ slog.Record) error {
+	h.told(ctx)
+	return nil
+}
+
+// A hook can neither end a call nor keep it alive, whatever context it returns.
+func TestHooksDoNotChangeTheEndOfAContext(t *testing.T) {
+	cause := errors.New("the cause of a hook")
+	returned := map[string]func(context.Context) context.Context{
+		"nil":        func(context.Context) context.Context { return nil },
+		"Background": func(context.Context) context.Context { return context.Background() },
+		"cancelled": func(ctx context.Context) context.Context {
+			ctx, cancel := context.WithCancelCause(ctx)
+			cancel(cause)
+			return ctx
+		},
+		"past its deadline": func(ctx context.Context) context.Context {
+			ctx, cancel := context.WithDeadline(ctx, time.Unix(0, 0))
+			cancel()
+			return ctx
+		},
+		"without a cancel": context.WithoutCancel,
+	}
+	for name, returns := range returned {
+		hooks := messaging.Hooks{
+			CallStart: func(ctx context.Context, _ messaging.CallInfo) context.Context { return returns(ctx) },
+			AttemptStart: func(ctx context.Context, _ messaging.CallInfo, _ int, _ func(key, value string)) context.Context {
+				return returns(ctx)
+			},
+		}
+		scripted.RunInBubble(t, name, func(t *testing.T) {
+			client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":[]}`)}, messaging.WithHooks(hooks))
+			require.NoError(t, scripted.ReadCustomers(t.Context(), client))
+
+			var seen error // by the transport
+			client, _ = scripted.NewClient(t, []scripted.Scene{scripted.Connects(func(req *http.Request) (*http.Response, error) {
+				<-req.Context().Done()
+				seen = context.Cause(req.Context())
+				return nil, req.Context().Err()
+			})}, messaging.WithHooks(hooks))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			err := scripted.TriggerEvent(ctx, client)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.NotErrorIs(t, err, cause)
+
+			err = scripted.TriggerEvent(t.Context(), client)
+			require.ErrorIs(t, err, messaging.ErrAttemptTimeout)
+
+			ctx, stop := context.WithCancelCause(t.Context())
+			own := errors.New("the caller's own")
+			time.AfterFunc(time.Second, func() { stop(own) })
+			err = scripted.TriggerEvent(ctx, client)
+			require.ErrorIs(t, err, context.Canceled)
+			assert.ErrorIs(t, err, own)
+			assert.Equal(t, own, seen)
+			assert.NotErrorIs(t, err, cause)
+		})
+	}
+}
+
+func TestHooksSetHeadersOfOneAttempt(t *testing.T) {
+	setHeaders := func(_ context.Context, _ messaging.CallInfo, attempt int, setHeader func(key, value string)) context.Context {
+		setHeader("traceparent", fmt.Sprint("attempt-", attempt))
+		if attempt == 1 {
+			setHeader("Only-The-First", "yes")
+		}
+		setHeader("X-Authorization", "another key")
+		setHeader("Idempotency-Key", "1")
+		setHeader("Content-Type", "text/plain")
+		setHeader("With-Control", "a\nb")
+		setHeader("with blank", "a")
+		setHeader("", "a")
+		return nil
+	}
+	scripted.RunInBubble(t, "", func(t *testing.T) {
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, ""), scripted.Responds(200, scripted.Success)},
+			messaging.WithHooks(messaging.Hooks{AttemptStart: setHeaders}))
+		require.NoError(t, scripted.TriggerEvent(t.Context(), client, messaging.WithHeader("Traceparent", "of the call")))
+		require.Len(t, transport.Sent, 2)
+		for i, sent := range transport.Sent {
+			assert.Equal(t, []string{fmt.Sprint("attempt-", i+1)}, sent.Header["Traceparent"])
+			assert.Equal(t, []string{scripted.SecretKey}, sent.Header["X-Authorization"])
+			assert.Equal(t, []string{"application/json"}, sent.Header["Content-Type"])
+			for _, refused := range []string{"Idempotency-Key", "With-Control", "With blank", ""} {
+				assert.NotContains(t, sent.Header, refused)
+			}
+		}
+		assert.Contains(t, transport.Sent[0].Header, "Only-The-First")
+		assert.NotContains(t, transport.Sent[1].Header, "Only-The-First")
+	})
+}
+
+func TestHooksSetHeadersOfOneAttemptOnTheOwnTransport(t *testing.T) {
+	var sent []http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Header)
+		w.WriteHeader(http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	client, err := messaging.NewClient(server.URL, "key", scripted.TwoAttempts, messaging.WithHooks(messaging.Hooks{
+		AttemptStart: func(_ context.Context, _ messaging.CallInfo, attempt int, setHeader func(key, value string)) context.Context {
+			setHeader(fmt.Sprint("Attempt-", attempt), "yes")
+			return nil
+		}}))
+	require.NoError(t, err)
+	require.ErrorIs(t, scripted.TriggerEvent(t.Context(), client), messaging.ErrRateLimited)
+	require.Len(t, sent, 2)
+	assert.Contains(t, sent[0], "Attempt-1")
+	assert.Contains(t, sent[1], "Attempt-2")
+	assert.NotContains(t, sent[1], "Attempt-1")
+}
+
+func TestHooksGivenTwiceAreBothCalled(t *testing.T) {
+	var lines []string
+	hooks := func(name string) messaging.Option {
+		return messaging.WithHooks(messaging.Hooks{
+			CallStart: func(context.Context, messaging.CallInfo) context.Context {
+				lines = append(lines, "start "+name)
+				return nil
+			},
+			CallDone: func(context.Context, messaging.CallInfo, messaging.CallResult) { lines = append(lines, "done "+name) },
+		})
+	}
+	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, hooks("a"), hooks("b"))
+	require.NoError(t, scripted.TriggerEvent(t.Context(), client))
+	assert.Equal(t, []string{"start a", "start b", "done b", "done a"}, lines)
+}

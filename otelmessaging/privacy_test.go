@@ -1,0 +1,184 @@
+package otelmessaging_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/messaging-go/messaging"
+)
+
+// allowed are the attributes of each kind of span and each metric. There may be no
+// others.
+var allowed = map[string][]string{
+	"call": {"messaging_go.operation", "messaging_go.delivery", "messaging_go.attempts", "error.type"},
+	"attempt": {"http.request.method", "server.address", "server.port", "url.full", "url.template", "http.response.status_code",
+		"http.request.resend_count", "error.type"},
+	"http.client.request.duration": {"http.request.method", "server.address", "server.port", "http.response.status_code",
+		"error.type"},
+	"messaging_go.client.operation.duration": {"messaging_go.operation", "messaging_go.delivery", "error.type"},
+	"messaging_go.client.retry.wait":         {"messaging_go.operation"},
+}
+
+type call func(context.Context, *messaging.Client) error
+
+// callsWithCanaries makes every call with the canary in each place where a caller can put
+// something.
+func callsWithCanaries() map[string]call {
+	const address = canary + "@example.com"
+	customer := messaging.CustomerParams{CustomerID: canary, Email: address, FirstName: canary, LastName: canary, PhoneNo: "+" + canary,
+		Devices: []messaging.Device{{DeviceType: canary, DeviceToken: canary}}}
+	header := messaging.WithHeader("X-"+canary, canary)
+	return map[string]call{
+		"SendEmail": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{SenderEmail: address, SenderName: canary, Email: address,
+				Subject: canary, CC: []string{address}, BCC: []string{address}, ReplyTo: []string{address}, Message: canary,
+				TemplateID: canary, EmailTemplateID: canary, Variables: map[string]any{canary: canary}, MessageType: canary,
+				To: messaging.ToCustomers(customer)}, header)
+			return err
+		},
+		"SendPush": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: canary, Message: canary, WhatsAppTemplateID: canary,
+				To: messaging.ToSegments(canary)}, header)
+			return err
+		},
+		"Create": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Events.Create(ctx, messaging.EventCreateParams{Name: canary, Description: canary,
+				Parameters: []messaging.EventParameter{{Name: canary, Type: canary}}}, header)
+			return err
+		},
+		"Trigger": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: canary, Email: address, Customer: &customer,
+				Values: map[string]any{canary: canary}}, header)
+			return err
+		},
+		"invalid Trigger": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: canary, Email: canary}, header)
+			return err
+		},
+		"Send": func(ctx context.Context, c *messaging.Client) error {
+			p, err := messaging.EventTriggerParams{EventID: canary, Email: address}.Prepare()
+			if err == nil {
+				_, err = c.Send(ctx, p, header)
+			}
+			return err
+		},
+		"list customers": func(ctx context.Context, c *messaging.Client) error {
+			_, err := messaging.Collect(c.Customers.All(ctx, messaging.CustomerListParams{Cursor: canary, CustomerIDs: []string{canary},
+				Emails: []string{address}}, header))
+			return err
+		},
+		"Get": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Customers.Get(ctx, canary)
+			return err
+		},
+		"GetByEmail": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Customers.GetByEmail(ctx, address)
+			return err
+		},
+		"GetByName": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Events.GetByName(ctx, canary)
+			return err
+		},
+		"Ensure": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Events.Ensure(ctx, messaging.EventCreateParams{Name: canary, Description: canary,
+				Parameters: []messaging.EventParameter{{Name: canary, Type: canary}}}, header)
+			return err
+		},
+		"list events": func(ctx context.Context, c *messaging.Client) error {
+			_, err := messaging.Collect(c.Events.All(ctx, messaging.EventListParams{Cursor: canary}, header))
+			return err
+		},
+		"list messages": func(ctx context.Context, c *messaging.Client) error {
+			_, err := messaging.Collect(c.Transactional.All(ctx, messaging.TransactionalListParams{Cursor: canary}, header))
+			return err
+		},
+		"Do": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Do(ctx, messaging.Request{Op: "tag", Method: "PUT", Path: "/v1/tags/" + canary, Query: url.Values{canary: {canary}},
+				Body: map[string]string{canary: canary}}, header)
+			return err
+		},
+		"Do with another method": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Do(ctx, messaging.Request{Op: "tag", Method: strings.ToUpper(canary), Path: "/v1/tags/" + canary}, header)
+			return err
+		},
+		"Do with no method": func(ctx context.Context, c *messaging.Client) error {
+			_, err := c.Do(ctx, messaging.Request{Method: "no method " + canary, Path: "/v1/tags/" + canary}, header)
+			return err
+		},
+	}
+}
+
+// outcomes are what can become of a request, with the canary in each place where the
+// service can put something.
+var outcomes = map[string]roundTripper{
+	"success": responds(200, `{"success":true,"message":"canary","data":null}`),
+	"a page with a next one": func(req *http.Request) (*http.Response, error) {
+		return responds(200, `{"success":true,"data":[{"id":"canary","customer_id":"canary"}],
+			"meta":{"has_next_page":true,"next_page_cursor":"canary"}}`)(req)
+	},
+	"422":             responds(422, `{"message":"canary","errors":{"canary":["canary"]}}`),
+	"429":             responds(429, "canary", "Retry-After", "1"),
+	"503":             responds(503, "<html>canary"),
+	"302":             responds(302, "", "Location", "https://canary.example/canary"),
+	"success false":   responds(200, `{"success":false,"message":"canary"}`),
+	"not JSON":        responds(200, "canary"),
+	"no connection":   fails(errCanary),
+	"connection lost": func(*http.Request) (*http.Response, error) { return nil, errCanary },
+}
+
+func TestNothingOfACallerOrTheServiceIsRecorded(t *testing.T) {
+	for name, make := range callsWithCanaries() {
+		for outcome, over := range outcomes {
+			t.Run(name+", "+outcome, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := newTelemetry(t, over)
+					_ = make(t.Context(), r.client)
+					require.NotEmpty(t, r.spans.Ended())
+					for _, span := range r.spans.Ended() {
+						requireAllowed(t, span)
+					}
+					for metric, points := range r.metrics(t) {
+						require.Contains(t, allowed, metric)
+						for _, point := range points {
+							requireNoCanary(t, point)
+							for _, pair := range strings.Fields(point)[2:] {
+								if key, _, isPair := strings.Cut(pair, "="); isPair { // else the rest of a value
+									require.Contains(t, allowed[metric], key)
+								}
+							}
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+func requireAllowed(t *testing.T, span sdktrace.ReadOnlySpan) {
+	t.Helper()
+	kind := "call"
+	if slices.ContainsFunc(attributesOf(span.Attributes()), func(a string) bool { return strings.HasPrefix(a, "http.") }) {
+		kind = "attempt"
+	}
+	for _, a := range span.Attributes() {
+		require.Contains(t, allowed[kind], string(a.Key))
+	}
+	requireNoCanary(t, span.Name()+" "+strings.Join(attributesOf(span.Attributes()), " "))
+	assert.Empty(t, span.Events(), "no error is recorded")
+	assert.Empty(t, span.Links())
+	assert.Empty(t, span.Status().Description)
+}
+
+func requireNoCanary(t *testing.T, text string) {
+	t.Helper()
+	require.NotContains(t, strings.ToLower(text), canary)
+}

@@ -1,0 +1,90 @@
+package otelmessaging
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/messaging-go/messaging"
+)
+
+// tracing records the spans of calls and attempts.
+type tracing struct {
+	tracer         trace.Tracer
+	propagator     propagation.TextMapPropagator // nil for none
+	operationSpans bool
+
+	// The addresses of these are the keys of the spans in a context: those of two
+	// hooks of one client must differ.
+	callKey, attemptKey byte
+}
+
+func (t *tracing) startCall(ctx context.Context, call messaging.CallInfo) context.Context {
+	if !t.operationSpans {
+		return ctx
+	}
+	ctx, span := t.tracer.Start(ctx, call.Op, trace.WithSpanKind(trace.SpanKindInternal),
+		trace.WithAttributes(operationKey.String(call.Op)))
+	return context.WithValue(ctx, &t.callKey, span)
+}
+
+func (t *tracing) endCall(ctx context.Context, result messaging.CallResult) {
+	span, ok := ctx.Value(&t.callKey).(trace.Span)
+	if !ok {
+		return
+	}
+	if span.IsRecording() {
+		span.SetAttributes(deliveryKey.String(result.Delivery.String()), attemptsKey.Int(result.Attempts))
+		fail(span, result.ErrorType)
+	}
+	span.End()
+}
+
+func (t *tracing) startAttempt(ctx context.Context, call messaging.CallInfo, attempt int,
+	setHeader func(key, value string)) context.Context {
+	attributes := append(make([]attribute.KeyValue, 0, 6), attemptAttributes(call)...)
+	attributes = append(attributes, fullURL(call))
+	if call.Path != "" {
+		attributes = append(attributes, templateKey.String(call.Path))
+	}
+	if attempt > 1 {
+		attributes = append(attributes, resendCountKey.Int(attempt-1))
+	}
+	ctx, span := t.tracer.Start(ctx, attemptName(call), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
+	if t.propagator != nil {
+		t.propagator.Inject(ctx, headerCarrier(setHeader))
+	}
+	return context.WithValue(ctx, &t.attemptKey, span)
+}
+
+func (t *tracing) endAttempt(ctx context.Context, result messaging.AttemptResult) {
+	span, ok := ctx.Value(&t.attemptKey).(trace.Span)
+	if !ok {
+		return
+	}
+	if span.IsRecording() {
+		if result.StatusCode != 0 {
+			span.SetAttributes(statusCodeKey.Int(result.StatusCode))
+		}
+		fail(span, result.ErrorType)
+	}
+	span.End()
+}
+
+// fail gives the status no description: the texts of errors quote the service.
+func fail(span trace.Span, errorType string) {
+	if errorType != "" {
+		span.SetAttributes(errorTypeKey.String(errorType))
+		span.SetStatus(codes.Error, "")
+	}
+}
+
+// headerCarrier sets the headers of an attempt.
+type headerCarrier func(key, value string)
+
+func (c headerCarrier) Set(key, value string) { c(key, value) }
+func (headerCarrier) Get(string) string       { return "" }
+func (headerCarrier) Keys() []string          { return nil }

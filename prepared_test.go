@@ -1,0 +1,304 @@
+package messaging_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/scripted"
+)
+
+// preparedSend is a send by the method of a service, and prepared.
+type preparedSend struct {
+	operation, path string
+	call            scripted.Call
+	prepare         func() (*messaging.Prepared, error)
+}
+
+func preparedSends() []preparedSend {
+	_, audience := sharedAudience()
+	email := messaging.EmailBroadcastParams{SenderEmail: "billing@acme.example", SenderName: "Acme", Email: "ada@example.com",
+		Subject: "Hello", Message: "<p>a\u2028b \\u0000 \x00 é 😀</p>", MessageType: "greeting", CC: []string{"grace@example.com"},
+		Variables: sharedValues(), To: audience}
+	push := messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello", To: messaging.AllCustomers(),
+		Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}
+	create := messaging.EventCreateParams{Name: "sale", Description: "A sale",
+		Parameters: []messaging.EventParameter{{Name: "sku", Type: "TEXT"}}}
+	trigger := messaging.EventTriggerParams{EventID: "event-1", Email: "ada@example.com", Values: sharedValues()}
+	return []preparedSend{
+		{"send email broadcast", "/v1/broadcast/send/email",
+			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := c.Broadcasts.SendEmail(ctx, email, opts...)
+				return err
+			}, email.Prepare},
+		{"send push broadcast", "/v1/broadcast/send/push-notification",
+			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := c.Broadcasts.SendPush(ctx, push, opts...)
+				return err
+			}, push.Prepare},
+		{"create event", "/v1/events",
+			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := c.Events.Create(ctx, create, opts...)
+				return err
+			}, create.Prepare},
+		{"trigger event", "/v1/events/trigger",
+			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := c.Events.Trigger(ctx, trigger, opts...)
+				return err
+			}, trigger.Prepare},
+	}
+}
+
+func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
+	for _, send := range preparedSends() {
+		t.Run(send.operation, func(t *testing.T) {
+			service := newRecordingService(t, "HTTP/1.1 200 OK\n\n"+`{"success": true, "data": {"id": "event-1"}}`)
+			client := service.client(t, atTheRoot)
+			require.NoError(t, send.call(t.Context(), client))
+			sent := service.recorded()
+
+			p, err := send.prepare()
+			require.NoError(t, err)
+			assert.Equal(t, send.operation, p.Operation())
+			assert.Equal(t, http.MethodPost, p.Method())
+			assert.Equal(t, send.path, p.Path())
+			assert.Empty(t, service.recorded(), "Prepare sends nothing")
+
+			for _, p := range []*messaging.Prepared{p, throughJSON(t, p), throughJSONB(t, p)} {
+				response, err := client.Send(t.Context(), p)
+				require.NoError(t, err)
+				assert.JSONEq(t, `{"id": "event-1"}`, string(response.Data))
+				assert.Equal(t, sent, service.recorded())
+			}
+		})
+	}
+}
+
+// throughJSON stores p and reads it back.
+func throughJSON(t *testing.T, p *messaging.Prepared) *messaging.Prepared {
+	t.Helper()
+	stored, err := json.Marshal(p)
+	require.NoError(t, err)
+	var read messaging.Prepared
+	require.NoError(t, json.Unmarshal(stored, &read))
+	assert.Equal(t, string(p.Body()), string(read.Body()))
+	return &read
+}
+
+// throughJSONB stores p in a database that keeps the value of a document and not its
+// bytes: other white space, order and escapes.
+func throughJSONB(t *testing.T, p *messaging.Prepared) *messaging.Prepared {
+	t.Helper()
+	stored, err := json.Marshal(p)
+	require.NoError(t, err)
+	assert.NotContains(t, strings.ReplaceAll(string(stored), `\\u0000`, ""), `\u0000`, "jsonb has no NUL in a string")
+	var value map[string]string
+	require.NoError(t, json.Unmarshal(stored, &value))
+	normalized, err := json.MarshalIndent(value, "", "\t")
+	require.NoError(t, err)
+	var read messaging.Prepared
+	require.NoError(t, json.Unmarshal(normalized, &read))
+	assert.Equal(t, string(p.Body()), string(read.Body()))
+	return &read
+}
+
+func TestPreparedBodyIsACopy(t *testing.T) {
+	p, err := preparedSends()[0].prepare()
+	require.NoError(t, err)
+	clear(p.Body())
+	assert.Contains(t, string(p.Body()), "billing@acme.example")
+}
+
+func TestPrepareRefusesWhatTheMethodRefuses(t *testing.T) {
+	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
+	email := messaging.EmailBroadcastParams{Email: "ada", Variables: map[string]any{"f": func() {}}}
+	_, err := client.Broadcasts.SendEmail(t.Context(), email)
+	_, prepareErr := email.Prepare()
+	requireSameError(t, err, prepareErr)
+	push := messaging.PushBroadcastParams{To: messaging.ToEach(messaging.AllCustomers(), messaging.AllCustomers())}
+	_, err = client.Broadcasts.SendPush(t.Context(), push)
+	_, prepareErr = push.Prepare()
+	requireSameError(t, err, prepareErr)
+	create := messaging.EventCreateParams{Parameters: []messaging.EventParameter{{Name: "email"}}}
+	_, err = client.Events.Create(t.Context(), create)
+	_, prepareErr = create.Prepare()
+	requireSameError(t, err, prepareErr)
+	trigger := messaging.EventTriggerParams{Definition: &messaging.Event{ID: "e-1"}, Values: map[string]any{"at": time.Time{}}}
+	_, err = client.Events.Trigger(t.Context(), trigger)
+	_, prepareErr = trigger.Prepare()
+	requireSameError(t, err, prepareErr)
+	assert.Empty(t, transport.Sent)
+}
+
+func requireSameError(t *testing.T, want, got error) {
+	t.Helper()
+	require.Error(t, want)
+	assert.Equal(t, want, got)
+}
+
+// Whatever becomes of a request, Send says what the method says.
+func TestSendFailsAsTheMethodDoes(t *testing.T) {
+	scenes := map[string]scripted.Scene{
+		"422":              scripted.Responds(422, `{"message":"No.","errors":{"email":["is wrong"]}}`),
+		"429":              scripted.Responds(429, scripted.Failure, "Retry-After", "1"),
+		"503":              scripted.Responds(503, scripted.Failure),
+		"success false":    scripted.Responds(200, scripted.Failure),
+		"data false":       scripted.Responds(200, `{"success":true,"data":false}`),
+		"data unreadable":  scripted.Responds(200, `{"success":true,"data":{"id":null}}`),
+		"not JSON":         scripted.Responds(200, "<html>"),
+		"refused":          scripted.NeverConnects(scripted.ErrRefused),
+		"connection reset": scripted.Breaks(scripted.ErrReset),
+	}
+	for name, play := range scenes {
+		for _, send := range preparedSends() {
+			p, err := send.prepare()
+			require.NoError(t, err)
+			byPrepared := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := c.Send(ctx, p, opts...)
+				return err
+			}
+			scripted.RunInBubble(t, name+" of "+send.operation, func(t *testing.T) {
+				client, transport := scripted.NewClient(t, []scripted.Scene{play})
+				want := send.call(t.Context(), client)
+				attempts := len(transport.Sent)
+				got := byPrepared(t.Context(), client)
+				assert.Equal(t, want, got)
+				assert.Equal(t, messaging.Retryable(want), messaging.Retryable(got))
+				assert.Len(t, transport.Sent, 2*attempts)
+			})
+		}
+	}
+}
+
+func TestSendRefusesWhatIsNotPrepared(t *testing.T) {
+	var fromDo *messaging.Prepared
+	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
+		messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error { fromDo = p; return nil }))
+	_, err := client.Do(t.Context(), messaging.Request{Op: "trigger event", Method: "POST", Path: "/v1/events/trigger", Body: 1})
+	require.NoError(t, err)
+	for name, p := range map[string]*messaging.Prepared{"nil": nil, "zero": new(messaging.Prepared), "of Do": fromDo} {
+		t.Run(name, func(t *testing.T) {
+			_, err := client.Send(t.Context(), p)
+			var invalid *messaging.ValidationError
+			require.ErrorAs(t, err, &invalid)
+			assert.Equal(t, "send prepared request", invalid.Op)
+			assert.Equal(t, "p", invalid.Fields[0].Field)
+			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+			assert.Len(t, transport.Sent, 1, "only the request of Do")
+		})
+	}
+	var none context.Context
+	_, err = client.Send(none, fromDo)
+	require.ErrorContains(t, err, "ctx must not be nil")
+}
+
+func TestPreparedCannotBeStoredUnlessItCanBeSent(t *testing.T) {
+	var fromDo *messaging.Prepared
+	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
+		messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error { fromDo = p; return nil }))
+	_, err := client.Do(t.Context(), messaging.Request{Op: "trigger event", Method: "POST", Path: "/v1/tags"})
+	require.NoError(t, err)
+	for name, p := range map[string]messaging.Prepared{"zero": {}, "of Do": *fromDo} {
+		_, err := json.Marshal(p)
+		require.Error(t, err, name)
+	}
+	zero := new(messaging.Prepared)
+	assert.Equal(t, []any{"", "", "", []byte(nil), messaging.Recipients{Unmodelled: true}},
+		[]any{zero.Operation(), zero.Method(), zero.Path(), zero.Body(), zero.Recipients()})
+}
+
+func TestPreparedRefusesADamagedStoredForm(t *testing.T) {
+	tests := map[string]string{
+		"an unknown operation":      `{"operation":"list events","body":"{}"}`,
+		"no operation":              `{"body":"{}"}`,
+		"a body that is no object":  `{"operation":"trigger event","body":"[]"}`,
+		"a body cut short":          `{"operation":"trigger event","body":"{\"event_id\":\"e"}`,
+		"text after the body":       `{"operation":"trigger event","body":"{} {}"}`,
+		"no body":                   `{"operation":"trigger event"}`,
+		"a body that is not text":   `{"operation":"trigger event","body":{"event_id":"canary"}}`,
+		"an unknown member":         `{"operation":"trigger event","body":"{}","path":"/v1/canary"}`,
+		"another kind of value":     `["trigger event","{}"]`,
+		"half a character":          `{"operation":"trigger event","body":"{\"name\":\"\ud800canary\"}"}`,
+		"text that is not in UTF-8": `{"operation":"trigger event","body":"{\"name\":\"` + "\xff" + `canary\"}"}`,
+	}
+	for name, stored := range tests {
+		t.Run(name, func(t *testing.T) {
+			var p messaging.Prepared
+			err := json.Unmarshal([]byte(stored), &p)
+			require.Error(t, err)
+			assert.NotContains(t, err.Error(), "canary")
+			assert.Empty(t, p.Operation())
+		})
+	}
+}
+
+func TestPreparedIsReadOnceWhenItIsSent(t *testing.T) {
+	p := stored(t, "trigger event", `{"event_id":"e","payload":{"email":"ada@example.com"}}`)
+	another, err := json.Marshal(stored(t, "create event", `{"name":"n"}`))
+	require.NoError(t, err)
+	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
+		messaging.WithHooks(messaging.Hooks{CallStart: func(context.Context, messaging.CallInfo) context.Context {
+			_ = json.Unmarshal(another, p)
+			return nil
+		}}))
+	_, err = client.Send(t.Context(), p)
+	require.NoError(t, err)
+	assert.Equal(t, "/v1/events/trigger", transport.Sent[0].URL.Path)
+	assert.Contains(t, transport.Sent[0].Content, "ada@example.com")
+}
+
+func TestPreparedIsLeftAloneByNull(t *testing.T) {
+	p := stored(t, "trigger event", `{"event_id":"e"}`)
+	require.NoError(t, p.UnmarshalJSON([]byte("null")))
+	assert.Equal(t, "trigger event", p.Operation())
+	require.Error(t, p.UnmarshalJSON([]byte(`{"operation":"create event","body":"{}"} {}`)))
+}
+
+func TestPreparedPrintsItsOperationAndSizeAlone(t *testing.T) {
+	p, err := messaging.EventTriggerParams{EventID: scripted.Canary, Email: scripted.PersonalEmail}.Prepare()
+	require.NoError(t, err)
+	holder := struct {
+		P       *messaging.Prepared
+		V       messaging.Prepared
+		private messaging.Prepared
+		pointer *messaging.Prepared
+	}{p, *p, *p, p}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%T"} {
+		for _, value := range []any{p, *p, holder, &holder, []any{p, *p}, map[string]messaging.Prepared{"a": *p}} {
+			scripted.RequireNoSecret(t, fmt.Sprintf(verb, value))
+		}
+	}
+	assert.Equal(t, "messaging.Prepared(trigger event, 62 bytes)", fmt.Sprint(p))
+	assert.Equal(t, "messaging.Prepared()", fmt.Sprint(messaging.Prepared{}))
+	for _, value := range []any{p, *p} {
+		logger, written := scripted.NewLogger()
+		logger.Info("prepared", slog.Any("request", value))
+		scripted.RequireNoSecret(t, written.String())
+		assert.Contains(t, written.String(), "trigger event, 62 bytes")
+	}
+}
+
+func TestWithoutRetriesMakesOneAttempt(t *testing.T) {
+	calls := map[string]scripted.Call{"read": scripted.ReadCustomers, "send": scripted.TriggerEvent}
+	for name, call := range calls {
+		scripted.RunInBubble(t, name, func(t *testing.T) {
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused)})
+			err := call(t.Context(), client, messaging.WithoutRetries())
+			assert.Len(t, transport.Sent, 1)
+			if name == "send" {
+				assert.True(t, messaging.Retryable(err), "what makes no retry can still be told to")
+			}
+			_ = call(t.Context(), client)
+			assert.Len(t, transport.Sent, 1+3, "other calls keep their retries")
+		})
+	}
+}
