@@ -142,6 +142,27 @@ func TestStoreWaitFindsTheFirstMatch(t *testing.T) {
 	})
 }
 
+func TestStoreWaitForANumberThatIsFarAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := filled(100, 3)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		found := make(chan *history.Entry)
+		go func() {
+			e, err := s.Wait(ctx, history.Query{}, 5)
+			assert.NoError(t, err)
+			found <- e
+		}()
+		for number := 4; number <= 6; number++ {
+			synctest.Wait()
+			s.Add(exchange(number))
+		}
+		assert.Equal(t, 6, (<-found).Number)
+		_, err := s.Wait(ctx, history.Query{}, 1000)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
 func TestStoreWaitGoesOnAfterAClear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := filled(100, 3)

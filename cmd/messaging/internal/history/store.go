@@ -157,7 +157,7 @@ func (s *Store) Find(q Query, before, limit int) (found []*Entry, more bool) {
 // waits for one until the context ends.
 func (s *Store) Wait(ctx context.Context, q Query, after int) (*Entry, error) {
 	for {
-		state := s.State()
+		state := s.State() // before the entries, so that none is missed
 		entries, _ := s.After(after)
 		for _, e := range entries {
 			if q.Match(e) {
@@ -165,7 +165,6 @@ func (s *Store) Wait(ctx context.Context, q Query, after int) (*Entry, error) {
 			}
 			after = e.Number
 		}
-		state.Last = max(state.Last, after)
 		if _, err := s.Changed(ctx, state); err != nil {
 			return nil, err
 		}
