@@ -126,7 +126,8 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	p.until(at("/requests/14"))
 	for number := 13; number >= 10; number-- {
 		p.press("j")
-		p.until(at(fmt.Sprintf("/requests/%d", number)) + fmt.Sprintf(` && document.querySelector(".row[aria-current]").dataset.number === "%d"`, number))
+		p.until(at(fmt.Sprintf("/requests/%d", number)) +
+			fmt.Sprintf(` && document.querySelector(".row[aria-current]").dataset.number === "%d"`, number))
 	}
 	p.until(`document.querySelector("h1").textContent === "We have moved"`)
 	p.press("k")
@@ -202,7 +203,8 @@ func TestQuickstartShowsUpStepByStep(t *testing.T) {
 	require.NoError(t, err, string(out))
 	p.until(`document.querySelectorAll("#rows .row").length >= 6`)
 	rows := eval[string](p, `document.querySelector("#rows").textContent`)
-	for _, step := range []string{"Create event", "Trigger event", "Send email broadcast", "Send push broadcast", "List customers", "List events"} {
+	for _, step := range []string{"Create event", "Trigger event", "Send email broadcast", "Send push broadcast", "List customers",
+		"List events"} {
 		assert.Contains(t, rows, step)
 	}
 	p.shoot("quickstart-1280-light")
@@ -215,7 +217,9 @@ func TestSandboxEndsWithinASecondOfSIGTERM(t *testing.T) {
 	b.control("POST", "/api/faults", `{"count":1,"fault":{"kind":"slow","after":"30s"}}`)
 	slow := make(chan int, 1)
 	go func() { slow <- b.send("GET", "/v1/events", "") }()
-	require.Eventually(t, func() bool { return strings.Contains(b.control("GET", "/api/faults", ""), `"items":[]`) }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return strings.Contains(b.control("GET", "/api/faults", ""), `"items":[]`)
+	}, patience, time.Millisecond)
 	start := time.Now()
 	require.NoError(t, b.process.Signal(syscall.SIGTERM))
 	p.until(`document.querySelector("#live").dataset.state === "gone"`)

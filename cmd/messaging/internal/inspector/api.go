@@ -2,15 +2,12 @@ package inspector
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -109,9 +106,11 @@ func getEntry[T any](in *Inspector, w http.ResponseWriter, r *http.Request, only
 }
 
 func isAny(*history.Entry) bool { return true }
+
 func isBroadcast(e *history.Entry) bool {
 	return e.Kind() == history.EmailBroadcast || e.Kind() == history.PushBroadcast
 }
+
 func isTrigger(e *history.Entry) bool { return e.Kind() == history.Trigger }
 
 func (in *Inspector) listRequests(w http.ResponseWriter, r *http.Request) {
@@ -256,126 +255,4 @@ func (in *Inspector) listMessages(w http.ResponseWriter, r *http.Request) {
 
 func (in *Inspector) getMessage(w http.ResponseWriter, r *http.Request) {
 	getRecord(w, r, in.box.Messages(), newMessageItem)
-}
-
-const defaultWait, maxWait = 10 * time.Second, 60 * time.Second
-
-// wait responds with the first request that matches, as soon as there is one.
-func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
-	query, err := history.Parse(r.FormValue("q"))
-	after, afterErr := integer(r, "after", 0, 0, 0)
-	timeout, timeoutErr := defaultWait, error(nil)
-	if text := r.FormValue("timeout"); text != "" {
-		if timeout, timeoutErr = time.ParseDuration(text); timeoutErr != nil || timeout < 0 || timeout > maxWait {
-			timeoutErr = fmt.Errorf("timeout: must be a duration of at most %v", maxWait)
-		}
-	}
-	if err := errors.Join(err, afterErr, timeoutErr); err != nil {
-		refuse(w, http.StatusBadRequest, strings.ReplaceAll(err.Error(), "\n", "; "))
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	defer context.AfterFunc(in.ending, cancel)()
-	e, err := in.box.History.Wait(ctx, query, after)
-	if err != nil {
-		refuse(w, http.StatusRequestTimeout, "no request matched in time")
-		return
-	}
-	respond(w, newRequestItem(e))
-}
-
-func (in *Inspector) dump(w http.ResponseWriter, _ *http.Request) {
-	respond(w, in.box.Dump())
-}
-
-func (in *Inspector) addSeed(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSeedBody))
-	if err != nil {
-		refuse(w, bodyStatus(err), "cannot read the body: "+err.Error())
-		return
-	}
-	seed, err := sandbox.ParseSeed(body)
-	if err != nil {
-		refuse(w, http.StatusUnprocessableEntity, err.Error())
-		return
-	}
-	in.box.Add(seed)
-	respond(w, map[string]int{"customers": len(seed.Customers), "events": len(seed.Events), "messages": len(seed.Messages)})
-}
-
-func (in *Inspector) reset(w http.ResponseWriter, r *http.Request) {
-	if err := in.box.Reset(r.URL.Query().Get("what")); err != nil {
-		refuse(w, http.StatusUnprocessableEntity, err.Error())
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// faultsBody is the list of rules, in the order in which they apply.
-type faultsBody struct {
-	Items  []sandbox.ActiveRule `json:"items"`
-	Next   *int                 `json:"next"`
-	Outage *time.Time           `json:"outage_until"`
-}
-
-func (in *Inspector) listFaults(w http.ResponseWriter, _ *http.Request) {
-	body := faultsBody{Items: in.box.Rules()}
-	if until := in.box.OutageUntil(); !until.IsZero() {
-		body.Outage = &until
-	}
-	respond(w, body)
-}
-
-// readControl reads a body of at most 1 MiB without unknown keys, or refuses the
-// request.
-func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxControlBody))
-	if err != nil {
-		refuse(w, bodyStatus(err), "cannot read the body: "+err.Error())
-		return false
-	}
-	decoder := json.NewDecoder(strings.NewReader(string(body)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		refuse(w, http.StatusUnprocessableEntity, strings.TrimPrefix(err.Error(), "json: "))
-		return false
-	}
-	return true
-}
-
-func (in *Inspector) addFault(w http.ResponseWriter, r *http.Request) {
-	var rule sandbox.Rule
-	if !readControl(w, r, &rule) {
-		return
-	}
-	id, err := in.box.AddRule(rule)
-	if err != nil {
-		refuse(w, http.StatusUnprocessableEntity, err.Error())
-		return
-	}
-	respond(w, map[string]int{"id": id})
-}
-
-func (in *Inspector) removeFault(w http.ResponseWriter, r *http.Request) {
-	id, err := strconv.Atoi(r.PathValue("id"))
-	if err != nil || in.box.RemoveRule(id) != nil {
-		refuse(w, http.StatusNotFound, "there is no rule with this id")
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-func (in *Inspector) outage(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		For sandbox.Duration `json:"for"`
-	}
-	if !readControl(w, r, &body) {
-		return
-	}
-	if err := in.box.Outage(time.Duration(body.For)); err != nil {
-		refuse(w, http.StatusUnprocessableEntity, err.Error())
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
 }

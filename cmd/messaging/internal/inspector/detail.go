@@ -1,8 +1,6 @@
 package inspector
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -13,8 +11,6 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -46,20 +42,9 @@ type tab struct {
 	Current     bool
 }
 
-// note is a remark with the class of its color.
-type note struct{ Class, Text string }
-
 type fact struct {
 	Label  string
 	Values []string
-}
-
-// verdictView is what package messaging tells the caller.
-type verdictView struct {
-	Tag        tag
-	Error      string
-	WhatToDo   string
-	ShowAsRead bool
 }
 
 type exchangeSide struct {
@@ -71,36 +56,6 @@ type exchangeSide struct {
 }
 
 type headerLine struct{ Name, Value string }
-
-type emailView struct {
-	*messagingtest.EmailBroadcast
-	HTML         bool
-	RemoteImages int
-	Links        []mail.Link
-	Text         string
-	Variables    []variable
-	Undefined    []string // placeholders without a variable
-}
-
-type variable struct {
-	Name, Value string
-	Used        bool
-}
-
-type triggerView struct {
-	EventNumber int
-	Event       messaging.Event
-	Parameters  []parameterView
-	Customer    *messagingtest.CustomerChange
-}
-
-type parameterView struct {
-	Name, Type string
-	Required   bool
-	Value      string // as it was sent, in JSON; "" if it was not
-	Outcome    tag
-	Skipped    bool
-}
 
 type diffView struct {
 	Previous int
@@ -195,80 +150,6 @@ func took(d time.Duration) string {
 	}
 }
 
-// newVerdict follows the table "Was it sent?" of the documentation.
-func newVerdict(e *history.Entry) verdictView {
-	v := verdict.Of(e.Exchange)
-	view := verdictView{Tag: tag{"bad", v.Delivery.String()}, ShowAsRead: isRead(e)}
-	if v.Err != nil {
-		view.Error = v.Err.Error()
-	}
-	switch {
-	case v.Err == nil:
-		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out."
-		if isRead(e) {
-			view.WhatToDo = "Nothing: the list was read."
-		}
-	case v.Delivery == messaging.DeliveryAccepted:
-		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out, although the response can't be read."
-	case isRead(e) && v.Retryable:
-		view.WhatToDo = "Read it again: a read changes nothing. The client does so by itself."
-	case v.Delivery == messaging.DeliveryUnknown:
-		view.Tag.Class = "unknown"
-		view.WhatToDo = "Set it aside: it may have been carried out. The client does not send it again."
-	case v.Retryable:
-		view.WhatToDo = "Queue it again: nothing was done."
-	case errors.Is(v.Err, messaging.ErrValidation):
-		view.WhatToDo = "Fix the request: nothing was done."
-	case errors.Is(v.Err, messaging.ErrUnauthorized), errors.Is(v.Err, messaging.ErrNotFound):
-		view.WhatToDo = "Check the API key and the base URL: nothing was done."
-	default:
-		view.WhatToDo = "Read the message of the error: nothing was done."
-	}
-	return view
-}
-
-// notes are the remarks above the tabs.
-func notes(d *entryDetail) (list []note) {
-	add := func(class, format string, args ...any) {
-		list = append(list, note{class, fmt.Sprintf(format, args...)})
-	}
-	if d.ForeignKey {
-		add("bad", "A foreign key was sent here. Some configuration points at the sandbox with the key of another service. "+
-			"The key was not recorded; if it is a real one, replace it.")
-	}
-	switch {
-	case d.Fault == "answer_lost":
-		add("unknown", "A fault closed the connection after the request was carried out. The caller can't know that.")
-	case d.Fault == "slow" && d.Status == 0:
-		add("unknown", "A fault delayed the request until the client gave up. It was carried out.")
-	case d.Fault == "malformed":
-		add("unknown", "A fault replaced the response. The request was carried out.")
-	case d.Fault == "slow":
-		add("warn", "A fault delayed the response.")
-	case d.Fault != "":
-		add("bad", "A fault made this response. The request was not carried out.")
-	}
-	if n := len(d.Skipped); n > 0 {
-		add("warn", "%s skipped. The response says success, and the event was triggered without.", plural(n, "value")+" "+was(n))
-	}
-	if d.Email != nil {
-		for _, name := range d.Email.Undefined {
-			add("warn", "{{%s}} has no variable. What the service makes of it is not documented.", name)
-		}
-	}
-	if len(d.Problems) > 0 {
-		add("bad", "%s in the request; see the marked lines.", plural(len(d.Problems), "problem"))
-	}
-	return list
-}
-
-func was(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
-}
-
 func newSide(header http.Header, body []byte, problems map[string][]string) exchangeSide {
 	side := exchangeSide{Empty: len(body) == 0}
 	for _, name := range sortedKeys(header) {
@@ -285,98 +166,6 @@ func newSide(header http.Header, body []byte, problems map[string][]string) exch
 	}
 	side.Text = strings.ToValidUTF8(string(body), string(utf8.RuneError))
 	return side
-}
-
-func newEmail(b *messagingtest.EmailBroadcast) *emailView {
-	view := &emailView{EmailBroadcast: b, HTML: mail.IsHTML(b.Message), RemoteImages: mail.RemoteImages(b.Message),
-		Links: mail.Links(b.Message), Text: mail.Text(b.Message)}
-	used := mail.Placeholders(b.Subject, b.Message)
-	for _, name := range sortedKeys(b.Variables) {
-		value, err := json.Marshal(b.Variables[name])
-		if err != nil {
-			value = []byte(err.Error())
-		}
-		view.Variables = append(view.Variables, variable{name, string(value), slices.Contains(used, name)})
-	}
-	for _, name := range used {
-		if _, ok := b.Variables[name]; !ok {
-			view.Undefined = append(view.Undefined, name)
-		}
-	}
-	return view
-}
-
-func emailFacts(b *messagingtest.EmailBroadcast) []fact {
-	return []fact{
-		{"From", []string{b.SenderName + " <" + b.SenderEmail + ">"}},
-		{"To", []string{b.Email}},
-		{"Cc", b.CC}, {"Bcc", b.BCC}, {"Reply to", b.ReplyTo},
-		{"Message type", []string{b.MessageType}},
-		{"Template", []string{b.TemplateID}}, {"E-mail template", []string{b.EmailTemplateID}},
-		schedule(b.Schedule),
-	}
-}
-
-func schedule(s *messaging.Schedule) fact {
-	if s == nil {
-		return fact{"Schedule", []string{"immediately"}}
-	}
-	return fact{"Schedule", []string{s.Date, s.Timezone, "recorded now, not when it is due"}}
-}
-
-// effectFacts tells which customers a request created or updated.
-func effectFacts(e *history.Entry) []fact {
-	created := 0
-	for _, c := range e.Customers {
-		if c.Created {
-			created++
-		}
-	}
-	var parts []string
-	if created > 0 {
-		parts = append(parts, thousands(created)+" created")
-	}
-	if updated := len(e.Customers) - created; updated > 0 {
-		parts = append(parts, thousands(updated)+" updated")
-	}
-	return []fact{{"Customers", []string{strings.Join(parts, ", ")}}}
-}
-
-func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *triggerView {
-	view := &triggerView{Event: messaging.Event{ID: t.EventID, Name: t.EventName}}
-	if event, ok := in.box.Event(t.EventID); ok {
-		view.EventNumber, view.Event = event.Number, event.Record
-	}
-	if len(e.Customers) > 0 {
-		view.Customer = &e.Customers[0]
-	}
-	payload := e.Payload()
-	for _, p := range view.Event.Parameters {
-		view.Parameters = append(view.Parameters, newParameter(p, payload[p.Name], t))
-		delete(payload, p.Name)
-	}
-	for _, name := range sortedKeys(payload) {
-		if name == "email" || name == "customer" {
-			continue
-		}
-		view.Parameters = append(view.Parameters, parameterView{Name: name, Type: "unknown", Value: string(payload[name]),
-			Outcome: tag{"warn", "not a parameter of the event"}})
-	}
-	return view
-}
-
-func newParameter(p messaging.EventParameter, value json.RawMessage, t *messagingtest.Trigger) parameterView {
-	view := parameterView{Name: p.Name, Type: string(p.Type), Required: p.Required, Value: string(value),
-		Skipped: slices.Contains(t.Skipped, p.Name)}
-	switch {
-	case view.Skipped:
-		view.Outcome = tag{"bad", "skipped"}
-	case len(value) == 0 || string(value) == "null":
-		view.Value, view.Outcome = "", tag{"", "not sent"}
-	default:
-		view.Outcome = tag{"ok", "read"}
-	}
-	return view
 }
 
 // newDiff compares the body of a request with the previous one of the same

@@ -1,0 +1,95 @@
+package inspector
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
+)
+
+// note is a remark with the class of its color.
+type note struct{ Class, Text string }
+
+// verdictView is what package messaging tells the caller.
+type verdictView struct {
+	Tag        tag
+	Error      string
+	WhatToDo   string
+	ShowAsRead bool
+}
+
+// newVerdict follows the table "Was it sent?" of the documentation.
+func newVerdict(e *history.Entry) verdictView {
+	v := verdict.Of(e.Exchange)
+	view := verdictView{Tag: tag{"bad", v.Delivery.String()}, ShowAsRead: isRead(e)}
+	if v.Err != nil {
+		view.Error = v.Err.Error()
+	}
+	switch {
+	case v.Err == nil:
+		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out."
+		if isRead(e) {
+			view.WhatToDo = "Nothing: the list was read."
+		}
+	case v.Delivery == messaging.DeliveryAccepted:
+		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out, although the response can't be read."
+	case isRead(e) && v.Retryable:
+		view.WhatToDo = "Read it again: a read changes nothing. The client does so by itself."
+	case v.Delivery == messaging.DeliveryUnknown:
+		view.Tag.Class = "unknown"
+		view.WhatToDo = "Set it aside: it may have been carried out. The client does not send it again."
+	case v.Retryable:
+		view.WhatToDo = "Queue it again: nothing was done."
+	case errors.Is(v.Err, messaging.ErrValidation):
+		view.WhatToDo = "Fix the request: nothing was done."
+	case errors.Is(v.Err, messaging.ErrUnauthorized), errors.Is(v.Err, messaging.ErrNotFound):
+		view.WhatToDo = "Check the API key and the base URL: nothing was done."
+	default:
+		view.WhatToDo = "Read the message of the error: nothing was done."
+	}
+	return view
+}
+
+// notes are the remarks above the tabs.
+func notes(d *entryDetail) (list []note) {
+	add := func(class, format string, args ...any) {
+		list = append(list, note{class, fmt.Sprintf(format, args...)})
+	}
+	if d.ForeignKey {
+		add("bad", "A foreign key was sent here. Some configuration points at the sandbox with the key of another service. "+
+			"The key was not recorded; if it is a real one, replace it.")
+	}
+	switch {
+	case d.Fault == "answer_lost":
+		add("unknown", "A fault closed the connection after the request was carried out. The caller can't know that.")
+	case d.Fault == "slow" && d.Status == 0:
+		add("unknown", "A fault delayed the request until the client gave up. It was carried out.")
+	case d.Fault == "malformed":
+		add("unknown", "A fault replaced the response. The request was carried out.")
+	case d.Fault == "slow":
+		add("warn", "A fault delayed the response.")
+	case d.Fault != "":
+		add("bad", "A fault made this response. The request was not carried out.")
+	}
+	if n := len(d.Skipped); n > 0 {
+		add("warn", "%s skipped. The response says success, and the event was triggered without.", plural(n, "value")+" "+was(n))
+	}
+	if d.Email != nil {
+		for _, name := range d.Email.Undefined {
+			add("warn", "{{%s}} has no variable. What the service makes of it is not documented.", name)
+		}
+	}
+	if len(d.Problems) > 0 {
+		add("bad", "%s in the request; see the marked lines.", plural(len(d.Problems), "problem"))
+	}
+	return list
+}
+
+func was(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
