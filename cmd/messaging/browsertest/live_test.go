@@ -194,7 +194,7 @@ func TestPagesWorkWithoutTheScript(t *testing.T) {
 // TestQuickstartShowsUpStepByStep runs the example of the repository against the
 // sandbox, as the documentation says.
 func TestQuickstartShowsUpStepByStep(t *testing.T) {
-	b := startBox(t, "--seed", "demo")
+	b := startBox(t)
 	p := openTab(t, b.ui, 1280, "light")
 	p.until(isLive)
 	cmd := exec.Command("go", "run", "-C", "../../..", "./examples/quickstart", "-send", "-email", "you@example.com")

@@ -73,7 +73,9 @@ type reply struct {
 
 func (f *fixture) do(method, target, body string, change ...func(*http.Request)) reply {
 	f.t.Helper()
-	r, err := http.NewRequestWithContext(f.t.Context(), method, target, strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second) // a stream that is not refused does not end
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
 	require.NoError(f.t, err)
 	for _, c := range change {
 		c(r)
