@@ -128,7 +128,7 @@ func WithLogger(logger *slog.Logger) Option {
 // WithGuard asks guard about every send, [Client.Do] included, when it is validated and
 // before anything is sent. Given several times, all of the guards are asked, in
 // order. The error of a guard ends the call as a [*GuardError]. A read is not asked
-// about. See [AllowOnly] and [MaxRecipients].
+// about. Guards must be safe for concurrent use. See [AllowOnly] and [MaxRecipients].
 func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
 	return clientOption(func(c *config, p *problems) {
 		if guard == nil {
