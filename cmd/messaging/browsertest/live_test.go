@@ -207,6 +207,7 @@ func TestQuickstartShowsUpStepByStep(t *testing.T) {
 		"List events"} {
 		assert.Contains(t, rows, step)
 	}
+	p.until(`document.querySelector(".welcome h1").textContent === "Select a request"`)
 	p.shoot("quickstart-1280-light")
 }
 

@@ -166,3 +166,24 @@ func describeFault(f sandbox.Fault) string {
 		return "another response: " + f.Body
 	}
 }
+
+// describeRequests says which requests fail, in words.
+func describeRequests(r sandbox.Rule) string {
+	text := "all"
+	switch {
+	case r.Count == 1:
+		text = "one"
+	case r.Count > 1:
+		text = strconv.Itoa(r.Count)
+	}
+	switch {
+	case r.Skip == 1:
+		text += " after the first"
+	case r.Skip > 1:
+		text += fmt.Sprintf(" after the first %d", r.Skip)
+	}
+	if r.Probability > 0 && r.Probability < 1 {
+		text += fmt.Sprintf(", each with probability %v (seed %d)", r.Probability, r.Seed)
+	}
+	return text
+}

@@ -464,3 +464,16 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 		assert.NotContains(t, body, "ZgotmplZ", path)
 	}
 }
+
+func TestRulesAreDescribedInWords(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	for rule, words := range map[string]string{
+		`"count":1`:                           "one<",
+		`"count":0`:                           "all<",
+		`"count":3,"skip":2`:                  "3 after the first 2<",
+		`"skip":1,"probability":0.5,"seed":7`: "all after the first, each with probability 0.5 (seed 7)<",
+	} {
+		require.Equal(t, 200, f.post("/api/faults", `{`+rule+`,"fault":{"kind":"slow","after":"2s"}}`).Status)
+		assert.Contains(t, f.get("/faults").Body, "<td>delayed by 2s<td>"+words)
+	}
+}

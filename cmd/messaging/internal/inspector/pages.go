@@ -26,6 +26,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"firstCurl": firstCurl,
 	"apiCode":   func() string { return apiCode },
 	"describe":  describeFault,
+	"which":     describeRequests,
 }).ParseFS(templateFiles, "templates/*.html"))
 
 // page is what every page shows.

@@ -88,6 +88,7 @@ async function addRows() {
   }
   for (const row of rows) row.classList.add("fresh");
   const height = list.scrollHeight, top = list.scrollTop;
+  if (box.children.length === 0 && $(".welcome")) load(location.href); // its text changes
   box.prepend(...rows);
   $("#list > .empty")?.remove();
   if (top > 0) list.scrollTop = top + list.scrollHeight - height; // what is read stays where it is
