@@ -113,6 +113,15 @@ func TestResetAndRestartAreSeen(t *testing.T) {
 	p.until(`document.querySelectorAll("#rows .row").length === 1 && document.querySelector(".row").dataset.number === "2"`)
 }
 
+func TestResetClosesADetailThatIsGone(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("GET", "/v1/events", "")
+	p := openTab(t, b.ui+"/requests/1", 1280, "light")
+	p.until(isLive)
+	b.control("POST", "/api/reset", "")
+	p.until(isLive + ` && location.pathname === "/" && document.querySelectorAll("#rows .row").length === 0`)
+}
+
 func TestKeyboardAloneIsEnough(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	sendSome(t, b)

@@ -21,16 +21,21 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/cli"
 )
 
-// program is the path of the messaging command, and browser the context of a
-// running Chromium.
-var (
-	program string
-	browser context.Context
-)
+// browser is the context of a running Chromium.
+var browser context.Context
+
+// asCommand is the environment variable with which the program of the tests is
+// the messaging command.
+const asCommand = "BROWSERTEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(cli.Main())
+	}
 	status, err := run(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -47,15 +52,6 @@ func run(m *testing.M) (status int, err error) {
 		}
 		fmt.Println("SKIPPED:", err)
 		return 0, nil
-	}
-	dir, err := os.MkdirTemp("", "browsertest")
-	if err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "messaging")
-	if out, err := exec.Command("go", "build", "-C", "..", "-o", program, ".").CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("cannot build the command: %w\n%s", err, out)
 	}
 	if err := os.MkdirAll("screenshots", 0o755); err != nil {
 		return 1, err
@@ -108,7 +104,8 @@ type box struct {
 // startBox starts a sandbox on free ports, and ends it with the test.
 func startBox(t testing.TB, args ...string) *box {
 	t.Helper()
-	cmd := exec.Command(program, append([]string{"sandbox", "--api-port", "0", "--ui-port", "0"}, args...)...)
+	cmd := exec.Command(os.Args[0], append([]string{"sandbox", "--api-port", "0", "--ui-port", "0"}, args...)...)
+	cmd.Env = append(cmd.Environ(), asCommand+"=true")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

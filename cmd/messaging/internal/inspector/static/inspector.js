@@ -94,7 +94,7 @@ async function addRows() {
   if (top > 0) list.scrollTop = top + list.scrollHeight - height; // what is read stays where it is
 }
 
-$("#new")?.addEventListener("click", () => { location.href = $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : ""); });
+$("#new")?.addEventListener("click", toList);
 
 let announcing;
 function announce(count) {
@@ -108,6 +108,7 @@ function announce(count) {
 async function load(url, { list = false, push = false } = {}) {
   const response = await fetch(url);
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  if (list && !response.ok) return toList(); // the detail is no longer kept
   if (list) {
     for (const part of ["#rows", "#live-part"]) {
       if ($(part) && $(part, page)) $(part).replaceWith($(part, page));
@@ -151,7 +152,11 @@ async function open(link) {
 }
 
 function back() {
-  if ($(".has-detail")) location.href = $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");
+  if ($(".has-detail")) toList();
+}
+
+function toList() {
+  location.href = $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");
 }
 
 async function copy(button) {
