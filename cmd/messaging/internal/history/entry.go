@@ -76,7 +76,7 @@ func (e *Entry) Kind() Kind {
 
 // size estimates the memory of an exchange in bytes.
 func size(e *messagingtest.Exchange) int64 {
-	const fixed = 1024 // structs, and the maps of headers
+	const fixed = 1536 // structs, and the maps of headers
 	n := fixed + len(e.Request.Path) + len(e.ResponseBody) + 256*len(e.Customers)
 	// The effect and the changes hold the values of the body once more.
 	n += 2 * len(e.Request.Body)
