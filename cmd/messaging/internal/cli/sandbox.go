@@ -78,7 +78,7 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 		_ = api.Close()
 		return err
 	}
-	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.CheckHost(api.Addr(), flags.allowHosts),
+	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), flags.allowHosts),
 		Keep: flags.keep, KeepBytes: keepBytes, Seed: seed})
 	if err != nil {
 		return exitWith(exitUnexpected, "%w", err)

@@ -3,8 +3,10 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -28,14 +30,33 @@ type Skipped struct {
 const skippedReason = "a timestamp is read only in the form 2006-01-02T15:04:05Z"
 
 func newEntry(e *messagingtest.Exchange) *Entry {
-	entry := &Entry{Exchange: e, size: size(e)}
+	entry := &Entry{Exchange: withoutDevices(e), size: size(e)}
 	if trigger, ok := e.Effect.(*messagingtest.Trigger); ok && len(trigger.Skipped) > 0 {
 		payload := entry.Payload()
 		for _, name := range trigger.Skipped {
-			entry.Skipped = append(entry.Skipped, Skipped{name, payload[name], skippedReason})
+			entry.Skipped = append(entry.Skipped, Skipped{name, validJSON(payload[name]), skippedReason})
 		}
 	}
 	return entry
+}
+
+// withoutDevices returns the exchange without the devices of customers: each
+// change of a customer would keep all of them again.
+func withoutDevices(e *messagingtest.Exchange) *messagingtest.Exchange {
+	if len(e.Customers) == 0 {
+		return e
+	}
+	kept := *e
+	kept.Customers = slices.Clone(e.Customers)
+	for i := range kept.Customers {
+		kept.Customers[i].Customer.Devices = nil
+	}
+	return &kept
+}
+
+// validJSON returns a value whose invalid UTF-8 is replaced: JSON has none.
+func validJSON(value json.RawMessage) json.RawMessage {
+	return bytes.ToValidUTF8(value, []byte("\uFFFD"))
 }
 
 // Payload returns the payload of a trigger as it was sent.
@@ -76,10 +97,19 @@ func (e *Entry) Kind() Kind {
 
 // size estimates the memory of an exchange in bytes.
 func size(e *messagingtest.Exchange) int64 {
-	const fixed = 1536 // structs, and the maps of headers
+	const bytesOfValue = 100
+	const fixed = 768 // structs, and the maps of headers
 	n := fixed + len(e.Request.Path) + len(e.ResponseBody) + 256*len(e.Customers)
-	// The effect and the changes hold the values of the body once more.
-	n += 2 * len(e.Request.Body)
+	// The effect and the changes hold the values of the body once more, each in
+	// memory of its own.
+	values := bytes.Count(e.Request.Body, []byte(",")) + bytes.Count(e.Request.Body, []byte(":"))
+	n += 2*len(e.Request.Body) + bytesOfValue*values
+	for path, problems := range e.Problems {
+		n += bytesOfValue + len(path)
+		for _, problem := range problems {
+			n += bytesOfValue + len(problem)
+		}
+	}
 	for _, header := range []http.Header{e.Request.Header, http.Header(e.Request.Query)} {
 		for name, values := range header {
 			n += len(name)

@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -70,6 +71,51 @@ func TestStoreKeepsAtMostItsBytesButTheLatestAlways(t *testing.T) {
 	assert.Equal(t, 1, s.State().Requests)
 	s.Add(exchange(7))
 	assert.Equal(t, 1, s.State().Requests, "the huge one makes room")
+}
+
+func TestStoreCountsWhatAnEntryHoldsBesideItsBody(t *testing.T) {
+	const limit = 1 << 20
+	entries := map[string]func(*messagingtest.Exchange){
+		"many problems": func(e *messagingtest.Exchange) {
+			e.Problems = map[string][]string{}
+			for i := range 5000 {
+				e.Problems[fmt.Sprint("recipients.", i)] = []string{"must be an object"}
+			}
+		},
+		"many values": func(e *messagingtest.Exchange) {
+			e.Request.Body = bytes.Repeat([]byte(`"a":1,`), 3000)
+		},
+	}
+	for name, fill := range entries {
+		s := history.New(1000, limit)
+		for number := 1; number <= 10; number++ {
+			e := exchange(number)
+			fill(e)
+			s.Add(e)
+		}
+		assert.Less(t, s.State().Requests, 5, name)
+	}
+	s := history.New(1000, limit)
+	e := exchange(1)
+	e.Customers = []messagingtest.CustomerChange{{Customer: messagingtest.Customer{
+		CustomerParams: messaging.CustomerParams{Devices: make([]messaging.Device, 10_000)}}}}
+	s.Add(e)
+	entry, _ := s.Get(1)
+	assert.Empty(t, entry.Customers[0].Customer.Devices, "an entry does not keep them")
+	assert.Len(t, e.Customers[0].Customer.Devices, 10_000, "the exchange is not modified")
+}
+
+func TestSearchReadsEscapesAndCapitals(t *testing.T) {
+	s := history.New(10, 1<<30)
+	e := exchange(1)
+	e.Request.Body = []byte(`{"a":"\u00e9t\u00e9 \ud83d\ude00 Tom \u0026 Jerry","b":"École Größe","c":"\"quoted\""}`)
+	s.Add(e)
+	for _, word := range []string{"été", "ÉTÉ", "école", "École", "GRÖSSE", "größe", "😀", `"tom & jerry"`, "jerry"} {
+		query, err := history.Parse(word)
+		require.NoError(t, err)
+		found, _ := s.Find(query, 0, 1)
+		assert.Equal(t, word != "GRÖSSE", len(found) == 1, word)
+	}
 }
 
 func TestStoreCountsKinds(t *testing.T) {

@@ -1,12 +1,15 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -50,12 +53,12 @@ func Parse(text string) (Query, error) {
 	var q Query
 	for _, field := range split(text) {
 		key, value, _ := strings.Cut(field, ":")
-		term, err := parseTerm(key, strings.ToLower(value))
+		term, err := parseTerm(key, lower(value))
 		if err != nil {
 			return Query{}, fmt.Errorf("invalid query: %s: %w", field, err)
 		}
 		if term == nil {
-			word := strings.ToLower(field)
+			word := lower(field)
 			term = func(e *Entry) bool { return e.contains(word) }
 		}
 		q = q.And(term)
@@ -149,8 +152,8 @@ func parseHas(value string) (func(*Entry) bool, error) {
 // contains reports whether the request or the response contains a word.
 func (e *Entry) contains(word string) bool {
 	_, event := e.EventName()
-	if containsFold(e.Request.Body, word) || containsFold(e.Op, word) || containsFold(e.Request.Path, word) ||
-		containsFold(e.ResponseBody, word) || containsFold(e.Fault, word) || containsFold(event, word) {
+	if containsFold(unescaped(e.Request.Body), word) || containsFold(e.Op, word) || containsFold(e.Request.Path, word) ||
+		containsFold(unescaped(e.ResponseBody), word) || containsFold(e.Fault, word) || containsFold(event, word) {
 		return true
 	}
 	for name, values := range e.Request.Query {
@@ -214,7 +217,7 @@ func (e *Entry) anyRecipient(part string) bool {
 	case *messagingtest.Trigger:
 		return containsFold(effect.Email, part) || effect.Customer != nil && isCustomer(*effect.Customer, part)
 	case nil:
-		return len(e.Request.Body) > 0 && containsFold(e.Request.Body, part)
+		return len(e.Request.Body) > 0 && containsFold(unescaped(e.Request.Body), part)
 	default:
 		return false
 	}
@@ -235,12 +238,35 @@ func (e *Entry) changes(number int) bool {
 	return slices.ContainsFunc(e.Customers, func(c messagingtest.CustomerChange) bool { return c.Customer.Number == number })
 }
 
-// containsFold reports whether text contains lower, which is in lower case. Only
-// the case of ASCII letters is ignored. It allocates nothing, as a search calls
-// it for every entry.
+// lower returns a text in lower case, for containsFold.
+func lower(text string) string { return strings.ToLower(text) }
+
+// unescaped returns a JSON body as people read it: without the escapes in its
+// strings.
+func unescaped(body []byte) []byte {
+	if bytes.IndexByte(body, '\\') < 0 {
+		return body
+	}
+	return escape.ReplaceAllFunc(body, func(match []byte) []byte {
+		var text string
+		if json.Unmarshal(slices.Concat([]byte{'"'}, match, []byte{'"'}), &text) != nil {
+			return match
+		}
+		return []byte(text)
+	})
+}
+
+// escape matches adjacent escapes together, since two can be one character.
+var escape = regexp.MustCompile(`(\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])+`)
+
+// containsFold reports whether text contains lower, which is in lower case. For
+// ASCII it allocates nothing, as a search calls it for every entry.
 func containsFold[T string | []byte](text T, lower string) bool {
 	if lower == "" {
 		return true
+	}
+	if strings.ContainsFunc(lower, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return strings.Contains(strings.ToLower(string(text)), lower)
 	}
 	first, upper := lower[0], upperASCII(lower[0])
 	for i := 0; i+len(lower) <= len(text); i++ {

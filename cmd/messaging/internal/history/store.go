@@ -2,7 +2,10 @@ package history
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/messaging-go/messaging/messagingtest"
@@ -10,6 +13,7 @@ import (
 
 // Store keeps the latest entries. It is safe for concurrent use.
 type Store struct {
+	boot     string // random
 	max      int
 	maxBytes int64
 
@@ -24,8 +28,8 @@ type Store struct {
 type State struct {
 	// Last is the number of the latest entry, also of one that was removed.
 	Last int
-	// Cleared counts the calls of Clear.
-	Cleared int
+	// Cleared counts the calls of Clear, and Touched those of Touch.
+	Cleared, Touched int
 	// Dropped is how many entries were removed because of the limits, since the
 	// last Clear.
 	Dropped int
@@ -35,7 +39,9 @@ type State struct {
 
 // New returns a store of at most max entries and about maxBytes bytes. The
 // latest entry is kept whatever its size.
-func New(max int, maxBytes int64) *Store { return &Store{max: max, maxBytes: maxBytes} }
+func New(max int, maxBytes int64) *Store {
+	return &Store{boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes}
+}
 
 // Add adds an exchange, and removes the oldest entries that exceed the limits.
 func (s *Store) Add(e *messagingtest.Exchange) {
@@ -62,8 +68,25 @@ func (s *Store) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.entries, s.bytes = nil, 0
-	s.state = State{Last: s.state.Last, Cleared: s.state.Cleared + 1}
+	s.state = State{Last: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
 	s.notify()
+}
+
+// Touch wakes those who wait for a change, because of something that is not an
+// entry.
+func (s *Store) Touch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Touched++
+	s.notify()
+}
+
+// Epoch returns a text that changes when the entries before a number are no
+// longer those that they were: with a Clear, and with another store.
+func (s *Store) Epoch() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("%s.%d", s.boot, s.state.Cleared)
 }
 
 func (s *Store) count(e *Entry, by int) {
@@ -90,13 +113,16 @@ func (s *Store) State() State {
 	return s.state
 }
 
-// Changed blocks until the state differs from seen in its Last or Cleared, and
-// returns it. It returns the error of the context if that ends first.
+// Changed blocks until the state differs from seen in its Last, Cleared or
+// Touched, and returns it. It returns the error of the context if that ends first.
 func (s *Store) Changed(ctx context.Context, seen State) (State, error) {
 	for {
+		if err := ctx.Err(); err != nil {
+			return seen, err
+		}
 		s.mu.Lock()
 		state := s.state
-		if state.Last != seen.Last || state.Cleared != seen.Cleared {
+		if state.Last != seen.Last || state.Cleared != seen.Cleared || state.Touched != seen.Touched {
 			s.mu.Unlock()
 			return state, nil
 		}

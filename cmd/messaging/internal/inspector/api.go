@@ -43,7 +43,7 @@ type listParams struct {
 
 // readListParams reads the parameters of a list, or refuses the request.
 func readListParams(w http.ResponseWriter, r *http.Request) (p listParams, ok bool) {
-	p.text = r.FormValue("q")
+	p.text = r.URL.Query().Get("q")
 	var problems [3]error
 	p.query, problems[0] = history.Parse(p.text)
 	p.before, problems[1] = integer(r, "before", 0, 1, 0)
@@ -57,7 +57,7 @@ func readListParams(w http.ResponseWriter, r *http.Request) (p listParams, ok bo
 
 // integer reads a parameter. A largest of 0 means no limit.
 func integer(r *http.Request, name string, missing, least, largest int) (int, error) {
-	text := r.FormValue(name)
+	text := r.URL.Query().Get(name)
 	if text == "" {
 		return missing, nil
 	}

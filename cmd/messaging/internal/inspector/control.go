@@ -1,7 +1,9 @@
 package inspector
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -31,7 +33,11 @@ func (in *Inspector) addSeed(w http.ResponseWriter, r *http.Request) {
 }
 
 func (in *Inspector) reset(w http.ResponseWriter, r *http.Request) {
-	if err := in.box.Reset(r.URL.Query().Get("what")); err != nil {
+	if body, err := io.ReadAll(r.Body); err != nil || len(body) > 0 {
+		refuse(w, http.StatusBadRequest, "what to reset is a parameter of the query, not a body")
+		return
+	}
+	if err := in.box.Reset(cmp.Or(r.URL.Query().Get("what"), "all")); err != nil {
 		refuse(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
@@ -56,14 +62,21 @@ func (in *Inspector) listFaults(w http.ResponseWriter, _ *http.Request) {
 // readControl reads a body of at most 1 MiB without unknown keys, or refuses the
 // request.
 func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxControlBody))
+	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		refuse(w, bodyStatus(err), "cannot read the body: "+err.Error())
 		return false
 	}
 	decoder := json.NewDecoder(strings.NewReader(string(body)))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	err = decoder.Decode(into)
+	if _, trailing := decoder.Token(); err == nil && !errors.Is(trailing, io.EOF) {
+		err = errors.New("more text after the object")
+	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the body is empty")
+	}
+	if err != nil {
 		refuse(w, http.StatusUnprocessableEntity, strings.TrimPrefix(err.Error(), "json: "))
 		return false
 	}
@@ -71,7 +84,7 @@ func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
 }
 
 func (in *Inspector) addFault(w http.ResponseWriter, r *http.Request) {
-	var rule sandbox.Rule
+	rule := sandbox.NewRule()
 	if !readControl(w, r, &rule) {
 		return
 	}

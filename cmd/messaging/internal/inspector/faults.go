@@ -50,7 +50,6 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 
 // postFault adds a preset, or the rule of the form.
 func (in *Inspector) postFault(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxControlBody)
 	if err := r.ParseForm(); err != nil {
 		refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
 		return
@@ -125,6 +124,10 @@ func (in *Inspector) postRemoveFault(w http.ResponseWriter, r *http.Request) {
 }
 
 func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		return
+	}
 	d, err := time.ParseDuration(r.PostFormValue("for"))
 	if err == nil {
 		err = in.box.Outage(d)
@@ -137,6 +140,10 @@ func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (in *Inspector) postReset(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		return
+	}
 	if err := in.box.Reset(r.PostFormValue("what")); err != nil {
 		refuse(w, http.StatusUnprocessableEntity, err.Error())
 		return

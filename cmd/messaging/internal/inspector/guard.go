@@ -1,11 +1,11 @@
 package inspector
 
 import (
+	"encoding/json"
 	"net"
 	"net/http"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -35,18 +35,46 @@ func CheckHost(address net.Addr, names []string) func(http.Handler) http.Handler
 	}
 }
 
-// guard refuses what other sites make a browser request, and paths that climb.
-func guard(next http.Handler) http.Handler {
+// ProtectService returns middleware for the service: it checks the host, and
+// refuses what other sites make a browser send. Such a request has no key, but it
+// would take a fault and fill the history.
+func ProtectService(address net.Addr, names []string) func(http.Handler) http.Handler {
+	checkHost := CheckHost(address, names)
+	return func(next http.Handler) http.Handler {
+		return checkHost(refuseForged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if isCrossSite(r) {
+				refuse(w, http.StatusForbidden, "another site sent this request")
+				return
+			}
+			next.ServeHTTP(w, r)
+		})))
+	}
+}
+
+// isCrossSite reports whether a browser says that another site sent the request.
+func isCrossSite(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site != "" && site != "same-origin" && site != "none"
+}
+
+func refuseForged(next http.Handler) http.Handler {
 	forged := http.NewCrossOriginProtection()
 	forged.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusForbidden, "another site sent this request")
 	}))
-	return forged.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return forged.Handler(next)
+}
+
+// guard refuses what other sites make a browser request, and paths that climb.
+func guard(next http.Handler) http.Handler {
+	return refuseForged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/seed" {
+			r.Body = http.MaxBytesReader(w, r.Body, maxControlBody)
+		}
 		private := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/preview/") || r.URL.Path == "/healthz" ||
 			r.URL.Path == "/rows"
-		site := r.Header.Get("Sec-Fetch-Site")
 		switch {
-		case private && site != "" && site != "same-origin" && site != "none":
+		case private && isCrossSite(r):
 			refuse(w, http.StatusForbidden, "another site sent this request")
 		case path.Clean(r.URL.Path) != r.URL.Path && r.URL.Path != "/":
 			refuse(w, http.StatusNotFound, "no such path")
@@ -80,5 +108,5 @@ func refuse(w http.ResponseWriter, status int, message string) {
 	setPolicy(w.Header(), pagePolicy)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(`{"error":` + strconv.Quote(message) + `}`)) // the client may have disconnected
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": message}) // the client may have disconnected
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,8 +14,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,7 +45,7 @@ func start(t *testing.T, seed sandbox.Seed) *fixture {
 	require.NoError(t, err)
 	ui, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.CheckHost(api.Addr(), []string{"sandbox.internal"}),
+	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), []string{"sandbox.internal"}),
 		Keep: 1000, KeepBytes: 1 << 28, Seed: seed})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -168,6 +171,10 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 		{"a rebound style sheet", "GET", f.ui + "/static/style.css", "", host("evil.example:" + ui.Port()), 421},
 		{"a rebound send to the service", "POST", f.api + "/v1/events", "{}", host("evil.example"), 421},
 		{"a read of the service under another host", "GET", f.api + "/v1/events", "", host("evil.example:8077"), 421},
+		{"a cross-site send to the service", "POST", f.api + "/v1/events/trigger", "{}", cross, 403},
+		{"a cross-site read of the service", "GET", f.api + "/v1/events", "", cross, 403},
+		{"a send of the origin null to the service", "POST", f.api + "/v1/events", "{}", header("Origin", "null"), 403},
+		{"a send of another origin to the service", "POST", f.api + "/v1/events", "{}", header("Origin", "https://evil.example"), 403},
 		{"a forged post", "POST", f.ui + "/api/reset", "", cross, 403},
 		{"a forged form", "POST", f.ui + "/reset", "what=all", cross, 403},
 		{"a post of an older browser from another site", "POST", f.ui + "/api/reset", "", header("Origin", "https://evil.example"), 403},
@@ -197,6 +204,14 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 		{"an unknown route of the API", "GET", f.ui + "/api/nothing", "", same, 404},
 		{"a control body over the limit", "POST", f.ui + "/api/faults", large, same, 413},
 		{"an outage over the limit", "POST", f.ui + "/api/outage", large, same, 413},
+		{"a form over the limit", "POST", f.ui + "/reset", "what=" + large, func(r *http.Request) {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}, 413},
+		{"a form that does not say what to reset", "POST", f.ui + "/reset", "", same, 422},
+		{"a reset with a body", "POST", f.ui + "/api/reset", `{"what":"faults"}`, same, 400},
+		{"more text after a fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"answer_lost"}} x`, same, 422},
+		{"an empty fault", "POST", f.ui + "/api/faults", ``, same, 422},
+		{"a fault that never happens", "POST", f.ui + "/api/faults", `{"probability":0,"fault":{"kind":"answer_lost"}}`, same, 422},
 		{"an unknown kind of fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"fire"}}`, same, 422},
 		{"an unknown operation", "POST", f.ui + "/api/faults", `{"op":"trigger","fault":{"kind":"answer_lost"}}`, same, 422},
 		{"an unknown key", "POST", f.ui + "/api/faults", `{"operation":"","fault":{"kind":"answer_lost"}}`, same, 422},
@@ -212,6 +227,7 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 		{"a wait for no duration", "GET", f.ui + "/api/wait?timeout=long", "", same, 400},
 		{"a wait without a match", "GET", f.ui + "/api/wait?q=nowhere&timeout=1ms", "", same, 408},
 		{"a query that can't be read", "GET", f.ui + "/api/requests?q=status:many", "", same, 400},
+		{"a query with a control character", "GET", f.ui + "/api/requests?q=status:%01", "", same, 400},
 		{"a limit over 200", "GET", f.ui + "/api/requests?limit=201", "", same, 400},
 		{"a page before nothing", "GET", f.ui + "/api/requests?before=0", "", same, 400},
 	}
@@ -224,6 +240,9 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 			})
 			assert.Equal(t, test.status, got.Status, got.Body)
 			assert.Empty(t, got.Header.Get("Access-Control-Allow-Origin"))
+			if got.Status >= 400 && got.Header.Get("Content-Type") == "application/json" {
+				assert.True(t, json.Valid([]byte(got.Body)), got.Body)
+			}
 			if strings.HasPrefix(test.target, f.ui) {
 				assert.NotEmpty(t, got.Header.Get("Content-Security-Policy"))
 			}
@@ -468,12 +487,91 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 func TestRulesAreDescribedInWords(t *testing.T) {
 	f := start(t, sandbox.Demo())
 	for rule, words := range map[string]string{
-		`"count":1`:                           "one<",
-		`"count":0`:                           "all<",
-		`"count":3,"skip":2`:                  "3 after the first 2<",
-		`"skip":1,"probability":0.5,"seed":7`: "all after the first, each with probability 0.5 (seed 7)<",
+		`"count":1`:          "one<",
+		`"count":0`:          "all<",
+		`"count":3,"skip":2`: "3 after the first 2<",
+		`"count":0,"skip":1,"probability":0.5,"seed":7`: "all after the first, each with probability 0.5 (seed 7)<",
 	} {
 		require.Equal(t, 200, f.post("/api/faults", `{`+rule+`,"fault":{"kind":"slow","after":"2s"}}`).Status)
 		assert.Contains(t, f.get("/faults").Body, "<td>delayed by 2s<td>"+words)
+	}
+}
+
+func TestAnEmptyDumpIsASeed(t *testing.T) {
+	f := start(t, sandbox.Seed{})
+	assert.Equal(t, `{"customers":[],"events":[],"messages":[]}`+"\n", f.get("/api/dump").Body)
+	for _, seed := range []string{f.get("/api/dump").Body, `{"customers":null,"events":null,"messages":null}`, `{}`,
+		`{"customers":[{"email":"ada@example.com"}],"events":null}`} {
+		_, err := sandbox.ParseSeed([]byte(seed))
+		assert.NoError(t, err, seed)
+	}
+}
+
+func TestDeepAndLongBodiesMakeSmallPages(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	for name, value := range map[string]string{
+		"deep": strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+		"long": "[" + strings.Repeat("1,", 60_000) + "1]",
+	} {
+		f.send("POST", "/v1/events/trigger", `{"event_id":"nope","payload":{"email":"a@b.test","order":`+value+`}}`)
+		number := f.box.History.State().Last
+		for _, tab := range []string{"exchange", "diff"} {
+			page := f.get(fmt.Sprintf("/requests/%d?tab=%s", number, tab))
+			assert.Equal(t, 200, page.Status)
+			assert.Less(t, len(page.Body), 1<<20, "%s, %s", name, tab)
+		}
+	}
+}
+
+func TestNotesDoNotSayThatARefusedRequestWasCarriedOut(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	for _, fault := range []string{`{"kind":"answer_lost"}`, `{"kind":"malformed","body":"{"}`, `{"kind":"slow","after":"1ms"}`} {
+		for body, carriedOut := range map[string]bool{`{"event_id":"nope","payload":{"email":"a@b.test"}}`: false, skippedBody: true} {
+			require.Equal(t, 200, f.post("/api/faults", `{"fault":`+fault+`}`).Status)
+			f.send("POST", "/v1/events/trigger", body)
+			page := f.get(fmt.Sprintf("/requests/%d", f.box.History.State().Last)).Body
+			assert.Equal(t, !carriedOut, strings.Contains(page, "The request was refused, and nothing was done."), fault)
+			if !carriedOut {
+				assert.NotContains(t, page, "was carried out", fault)
+			}
+		}
+	}
+}
+
+func TestBodiesThatAreNotUTF8AreValidJSONInTheAPI(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	f.send("POST", "/v1/events/trigger", strings.Replace(skippedBody, "21.11.2026", "21\xff", 1))
+	for _, path := range []string{"/api/requests/1", "/api/triggers/1", "/api/triggers"} {
+		body := f.get(path).Body
+		assert.True(t, utf8.ValidString(body), path)
+		assert.True(t, json.Valid([]byte(body)), path)
+	}
+}
+
+func TestOutagesThatFollowEachOtherClosely(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 30 {
+				assert.NoError(t, f.box.Outage(1))
+			}
+		})
+	}
+	all.Wait()
+	require.Eventually(t, func() bool { return f.send("GET", "/v1/events", "") == 200 }, 10*time.Second, 5*time.Millisecond)
+	select {
+	case err := <-f.box.Failed():
+		t.Fatal(err)
+	default:
+	}
+}
+
+func TestResetEndsAnOutage(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	for _, what := range []string{"all", "faults"} {
+		require.Equal(t, 204, f.post("/api/outage", `{"for":"1h"}`).Status)
+		require.Equal(t, 204, f.post("/api/reset?what="+what, "").Status)
+		assert.Equal(t, 200, f.send("GET", "/v1/events", ""))
 	}
 }

@@ -54,7 +54,7 @@ func (b jsonBody) MarshalJSON() ([]byte, error) {
 	switch {
 	case len(b) == 0:
 		return []byte("null"), nil
-	case json.Valid(b):
+	case utf8.Valid(b) && json.Valid(b):
 		return b, nil
 	case utf8.Valid(b):
 		return json.Marshal(string(b))

@@ -12,6 +12,9 @@ import (
 // maxShown is the size of the largest body that a page shows whole.
 const maxShown = 256 << 10
 
+// Longer or deeper JSON is shown as text.
+const maxLines, maxDepth = 1000, 64
+
 // jsonLine is a line of indented JSON.
 type jsonLine struct {
 	Indent string
@@ -35,7 +38,7 @@ type jsonPart struct{ Class, Text string }
 // jsonLines returns the lines of a body as indented JSON, in the order of its
 // keys, with the problems at the lines of their paths. A problem of a member that
 // is missing is at the line of what it is missing in. It reports false if the
-// body is not JSON.
+// body is not JSON, or too long or too deep for a page.
 func jsonLines(body []byte, problems map[string][]string) (lines []jsonLine, ok bool) {
 	if len(body) > maxShown || !json.Valid(body) || !utf8.Valid(body) {
 		return nil, false
@@ -44,6 +47,9 @@ func jsonLines(body []byte, problems map[string][]string) (lines []jsonLine, ok 
 	decoder.UseNumber()
 	p := jsonPrinter{decoder: decoder, problems: problems, paths: map[string]int{}}
 	p.value("", "")
+	if p.tooLong {
+		return nil, false
+	}
 	p.annotate()
 	return p.lines, true
 }
@@ -53,6 +59,7 @@ type jsonPrinter struct {
 	problems map[string][]string
 	lines    []jsonLine
 	paths    map[string]int // the lines of the values, by path
+	tooLong  bool
 }
 
 // add adds parts to the last line.
@@ -67,6 +74,9 @@ func (p *jsonPrinter) newLine(indent string) { p.lines = append(p.lines, jsonLin
 func (p *jsonPrinter) value(path, indent string) {
 	if len(p.lines) == 0 {
 		p.newLine("")
+	}
+	if p.tooLong = p.tooLong || len(p.lines) > maxLines || len(indent) > 2*maxDepth; p.tooLong {
+		return
 	}
 	p.paths[path] = len(p.lines) - 1
 	token, err := p.decoder.Token()
@@ -90,7 +100,7 @@ func (p *jsonPrinter) value(path, indent string) {
 func (p *jsonPrinter) container(open json.Delim, path, indent string) {
 	p.add("", open.String())
 	inner, i := indent+"  ", 0
-	for ; p.decoder.More(); i++ {
+	for ; !p.tooLong && p.decoder.More(); i++ {
 		if i > 0 {
 			p.add("", ",")
 		}

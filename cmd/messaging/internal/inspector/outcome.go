@@ -61,11 +61,16 @@ func notes(d *entryDetail) (list []note) {
 		add("bad", "A foreign key was sent here. Some configuration points at the sandbox with the key of another service. "+
 			"The key was not recorded; if it is a real one, replace it.")
 	}
+	refused := d.Effect == nil && !isRead(d.Entry)
 	switch {
+	case refused && (d.Fault == "answer_lost" || d.Fault == "malformed" || d.Fault == "slow"):
+		add("unknown", "The request was refused, and nothing was done. A fault hid that from the caller.")
+	case d.Fault == "answer_lost" && isRead(d.Entry):
+		add("bad", "A fault closed the connection before the response.")
 	case d.Fault == "answer_lost":
 		add("unknown", "A fault closed the connection after the request was carried out. The caller can't know that.")
 	case d.Fault == "slow" && d.Status == 0:
-		add("unknown", "A fault delayed the request until the client gave up. It was carried out.")
+		add("unknown", "A fault delayed the request until the connection was closed. It was carried out.")
 	case d.Fault == "malformed":
 		add("unknown", "A fault replaced the response. The request was carried out.")
 	case d.Fault == "slow":

@@ -35,6 +35,7 @@ type page struct {
 	Section string
 	Counts  counts
 	State   history.State
+	Epoch   string
 	Query   string
 	Problem string // with the query
 	BaseURL string
@@ -67,7 +68,8 @@ func newNavItem(p *page, name, label, href string) navItem {
 type snippet struct{ Label, Text string }
 
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
-	return &page{Title: title, Section: section, Counts: in.counts(), State: in.box.History.State(), Query: r.FormValue("q"),
+	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),
+		Query:   r.URL.Query().Get("q"),
 		BaseURL: in.box.URL(), APIKey: in.box.APIKey(), Status: http.StatusOK}
 }
 
@@ -122,7 +124,7 @@ func (in *Inspector) entryPage(section string) http.HandlerFunc {
 				in.notFound(w, r)
 				return
 			}
-			detail := in.newDetail(e, s.item, r.FormValue("tab"), p.Query)
+			detail := in.newDetail(e, s.item, r.URL.Query().Get("tab"), p.Query)
 			p.Detail, p.Title = detail, detail.Title
 		}
 		in.fillRows(p, section, query, before)
@@ -173,9 +175,9 @@ func positive(n int) string {
 // rows responds with the rows after a number that match, as HTML. The header
 // Rows-Left has the number of matching rows that are left out.
 func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
-	section := r.FormValue("section")
+	section := r.URL.Query().Get("section")
 	s, known := sections[section]
-	query, err := history.Parse(r.FormValue("q"))
+	query, err := history.Parse(r.URL.Query().Get("q"))
 	after, afterErr := integer(r, "after", 0, 0, 0)
 	if err != nil || afterErr != nil || !known {
 		refuse(w, http.StatusBadRequest, "unknown section, or invalid query")

@@ -40,5 +40,9 @@ func document(message string) string {
 			return cleaned
 		}
 	}
-	return plainStyle + html.EscapeString(mail.Text(message))
+	text := mail.Text(message)
+	if text == "" { // it can't be read as HTML
+		text = message
+	}
+	return plainStyle + html.EscapeString(text)
 }

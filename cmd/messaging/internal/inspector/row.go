@@ -88,9 +88,11 @@ func failure(e *history.Entry) string {
 	case e.Fault == "answer_lost":
 		return "fault: response lost"
 	case e.Fault == "slow" && e.Status == 0:
-		return "fault: slow, and the client gave up"
+		return "fault: slow, and the connection was closed"
 	case e.Fault == "malformed":
 		return "fault: another response"
+	case e.Fault == "status":
+		return fmt.Sprintf("fault: status %d", e.Status)
 	case e.Fault != "":
 		return "fault: " + strings.ReplaceAll(e.Fault, "_", " ")
 	case e.Status == 0:

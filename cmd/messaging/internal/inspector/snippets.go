@@ -3,6 +3,7 @@ package inspector
 import (
 	"fmt"
 	"go/format"
+	"net/url"
 	"sort"
 	"strings"
 	"unicode"
@@ -14,11 +15,11 @@ import (
 // curl returns a command that sends a request again. It names the environment
 // variables that hold the address and the key.
 func curl(e *history.Entry) string {
-	target := e.Request.Path
+	target := (&url.URL{Path: e.Request.Path}).EscapedPath()
 	if query := e.Request.Query.Encode(); query != "" {
 		target += "?" + query
 	}
-	command := []string{"curl"}
+	command := []string{"curl -g"}
 	if e.Request.Method != "GET" {
 		command[0] += " -X " + shellQuote(e.Request.Method)
 	}

@@ -3,9 +3,11 @@ package inspector
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -43,17 +45,39 @@ func (in *Inspector) counts() counts {
 	return counts{state.Requests, state.Broadcasts, state.Triggers, customers, events, messages, len(in.box.Rules())}
 }
 
+// position is where a stream goes on: after a number, in an epoch of the history.
+// Without an epoch it is the current one.
+type position struct {
+	epoch string
+	after int
+}
+
+// readPosition reads the position from the id of the last event, which a browser
+// sends when it connects again, or else from the query.
+func readPosition(r *http.Request) (p position, err error) {
+	p.epoch = r.URL.Query().Get("epoch")
+	if p.after, err = integer(r, "after", 0, 0, 0); err != nil {
+		return p, err
+	}
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		epoch, number, _ := strings.Cut(id, "-")
+		p.epoch = epoch
+		if p.after, err = strconv.Atoi(number); err != nil || p.after < 0 || epoch == "" {
+			return p, errors.New("Last-Event-ID: is not the id of an event")
+		}
+	}
+	return p, nil
+}
+
 // stream sends the requests after a number as they are recorded, as server-sent
 // events. It sends "gap" where requests are missing because they are no longer
-// kept, and "reset" when the history was cleared. A slow client delays nobody:
-// it reads from the history at its own speed.
+// kept or the position is not of this history, "reset" when the history was
+// cleared, and "state" when something else has changed. A slow client delays
+// nobody: it reads from the history at its own speed.
 func (in *Inspector) stream(w http.ResponseWriter, r *http.Request) {
-	after, err := integer(r, "after", 0, 0, 0)
-	if id := r.Header.Get("Last-Event-ID"); id != "" && err == nil {
-		after, err = strconv.Atoi(id)
-	}
+	from, err := readPosition(r)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "after: must be the number of a request")
+		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -61,9 +85,15 @@ func (in *Inspector) stream(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(in.ending, cancel)()
 
 	w.Header().Set("Content-Type", "text/event-stream")
-	s := streamWriter{w, http.NewResponseController(w)}
+	s := streamWriter{w, http.NewResponseController(w), in.box.History}
 	s.send("", 0, nil) // the header
-	seen := history.State{Last: after, Cleared: in.box.History.State().Cleared}
+	seen := in.box.History.State()
+	switch {
+	case from.epoch != "" && from.epoch != in.box.History.Epoch(), from.after > seen.Last:
+		s.send("gap", seen.Last, in.counts())
+	default:
+		seen.Last = from.after
+	}
 	for s.err() == nil {
 		state, err := waitFor(ctx, in.box.History, seen)
 		switch {
@@ -74,32 +104,35 @@ func (in *Inspector) stream(w http.ResponseWriter, r *http.Request) {
 			continue
 		case state.Cleared != seen.Cleared:
 			s.send("reset", state.Last, in.counts())
-		case state.Last < seen.Last: // a number of an earlier sandbox
-			s.send("gap", state.Last, in.counts())
+		case state.Last == seen.Last:
+			s.send("state", state.Last, in.counts())
 		default:
-			state = in.sendBatch(&s, seen)
+			state.Last = in.sendBatch(&s, seen.Last)
 		}
 		seen = state
 		pause(ctx, streamInterval)
 	}
 }
 
-// sendBatch sends the entries after seen.
-func (in *Inspector) sendBatch(s *streamWriter, seen history.State) history.State {
-	entries, complete := in.box.History.After(seen.Last)
+// sendBatch sends the entries after a number, and returns the number of the last
+// one.
+func (in *Inspector) sendBatch(s *streamWriter, after int) (last int) {
+	entries, complete := in.box.History.After(after)
+	if len(entries) == 0 { // cleared
+		last = in.box.History.State().Last
+		s.send("gap", last, in.counts())
+		return last
+	}
 	if !complete {
-		s.send("gap", seen.Last, in.counts())
+		s.send("gap", entries[0].Number-1, in.counts())
 	}
-	if len(entries) == 0 { // cleared in the meantime
-		return seen
-	}
-	last := entries[len(entries)-1].Number
+	last = entries[len(entries)-1].Number
 	message := streamMessage{Items: []requestItem{}, Left: max(0, len(entries)-streamItems), Last: last, Counts: in.counts()}
 	for i := len(entries) - 1; i >= message.Left; i-- {
 		message.Items = append(message.Items, newRequestItem(entries[i]))
 	}
 	s.send("requests", last, message)
-	return history.State{Last: last, Cleared: seen.Cleared}
+	return last
 }
 
 // waitFor waits for a change, for at most the time between heartbeats.
@@ -120,14 +153,15 @@ func pause(ctx context.Context, d time.Duration) {
 type streamWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	store   *history.Store
 }
 
 const streamWriteTimeout = 10 * time.Second
 
 func (s *streamWriter) err() error { return s.control.Flush() }
 
-// send writes an event. Without a name it sends nothing but the header.
-func (s *streamWriter) send(event string, id int, data any) {
+// send writes an event. Its id is a position. Without a name it sends nothing but the header.
+func (s *streamWriter) send(event string, last int, data any) {
 	_ = s.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) // not supported by recorders in tests
 	if event == "" {
 		s.w.WriteHeader(http.StatusOK)
@@ -137,7 +171,7 @@ func (s *streamWriter) send(event string, id int, data any) {
 	if err != nil {
 		encoded = []byte("null") // the types have no value that can't be encoded
 	}
-	_, _ = fmt.Fprintf(s.w, "event: %s\nid: %d\ndata: %s\n\n", event, id, encoded) // the next flush reports the error
+	_, _ = fmt.Fprintf(s.w, "event: %s\nid: %s-%d\ndata: %s\n\n", event, s.store.Epoch(), last, encoded) // the next flush reports the error
 }
 
 func (s *streamWriter) comment(text string) {

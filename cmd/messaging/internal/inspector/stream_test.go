@@ -30,7 +30,7 @@ func (e event) batch(t *testing.T) (b batch) {
 	t.Helper()
 	require.Equal(t, "requests", e.Name)
 	require.NoError(t, json.Unmarshal([]byte(e.Data), &b))
-	require.Equal(t, fmt.Sprint(b.Last), e.ID)
+	require.True(t, strings.HasSuffix(e.ID, fmt.Sprintf("-%d", b.Last)), e.ID)
 	return b
 }
 
@@ -78,9 +78,13 @@ func TestStreamSendsWhatIsMissingAndThenWhatIsNew(t *testing.T) {
 	f.send("GET", "/v1/events", "")
 	assert.Equal(t, []struct{ Number int }{{4}}, next().batch(t).Items)
 
-	resumed := f.follow("/api/stream?after=1", func(r *http.Request) { r.Header.Set("Last-Event-ID", "3") })
+	resumed := f.follow("/api/stream?after=1", func(r *http.Request) { r.Header.Set("Last-Event-ID", f.box.History.Epoch()+"-3") })
 	assert.Equal(t, []struct{ Number int }{{4}}, resumed().batch(t).Items, "a browser resumes by the id")
 	assert.Equal(t, 400, f.get("/api/stream?after=x").Status)
+	for _, id := range []string{"x", "-1", "a--1"} {
+		refused := f.do("GET", f.ui+"/api/stream", "", func(r *http.Request) { r.Header.Set("Last-Event-ID", id) })
+		assert.Equal(t, 400, refused.Status, id)
+	}
 }
 
 func TestStreamSendsBatchesAtAModestRate(t *testing.T) {
@@ -132,4 +136,44 @@ func TestStreamThatIsNotReadHoldsUpNobody(t *testing.T) {
 	for range 1500 {
 		require.Equal(t, 200, f.send("GET", "/v1/events", ""))
 	}
+}
+
+func TestStreamThatResumesInAnotherHistoryTellsOfAGapOnce(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	for range 5 {
+		f.send("GET", "/v1/events", "")
+	}
+	next := f.follow("/api/stream?after=4")
+	id := next().ID
+	f.post("/api/reset", "")
+	for name, open := range map[string]func() func() event{
+		"after a reset": func() func() event {
+			return f.follow("/api/stream", func(r *http.Request) { r.Header.Set("Last-Event-ID", id) })
+		},
+		"after a restart": func() func() event { return f.follow("/api/stream?after=2&epoch=another.0") },
+		"from the start":  func() func() event { return f.follow("/api/stream?after=0") },
+	} {
+		resumed := open()
+		assert.Equal(t, "gap", resumed().Name, name)
+		f.send("GET", "/v1/events", "")
+		assert.Equal(t, f.box.History.State().Last, resumed().batch(t).Last, name)
+		f.post("/api/reset?what=history", "")
+	}
+}
+
+func TestStreamTellsOfFaultsSeedsAndOutages(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	next := f.follow("/api/stream")
+	f.post("/api/faults", `{"fault":{"kind":"answer_lost"}}`)
+	added := next()
+	assert.Equal(t, "state", added.Name)
+	assert.Contains(t, added.Data, `"faults":1`)
+	f.post("/api/seed", `{"customers":[{"email":"seed@example.com"}]}`)
+	assert.Contains(t, next().Data, `"customers":25`)
+	f.post("/api/reset?what=faults", "")
+	assert.Contains(t, next().Data, `"faults":0`)
+	f.post("/api/outage", `{"for":"300ms"}`)
+	assert.Equal(t, "state", next().Name)
+	assert.Equal(t, "state", next().Name, "it is over")
+	assert.NotContains(t, f.get("/faults").Body, "Outage until")
 }

@@ -47,7 +47,7 @@ func startSandbox(b *testing.B, keep int) target {
 	require.NoError(b, err)
 	ui, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
-	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.CheckHost(api.Addr(), nil), Keep: keep, KeepBytes: 256 << 20,
+	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), nil), Keep: keep, KeepBytes: 256 << 20,
 		Seed: sandbox.Demo()})
 	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(context.Background())

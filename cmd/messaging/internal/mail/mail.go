@@ -30,7 +30,10 @@ func Clean(message string) (document string, ok bool) {
 	const rounds = 5
 	document = message
 	for range rounds {
-		root := parse(document)
+		root, err := html.ParseWithOptions(strings.NewReader(document), html.ParseOptionEnableScripting(false))
+		if err != nil { // nested too deeply
+			return "", false
+		}
 		changed := removeUnwanted(root) + disarmLinks(root)
 		var b strings.Builder
 		if err := html.Render(&b, root); err != nil {

@@ -45,6 +45,11 @@ func TestCleanRemovesWhatConnectsWithoutLoading(t *testing.T) {
 	}
 }
 
+func TestCleanGivesUpOnWhatIsNestedTooDeeply(t *testing.T) {
+	_, ok := mail.Clean(strings.Repeat("<div>", 2000) + "HELLO")
+	assert.False(t, ok)
+}
+
 func TestCleanTellsWhereALinkLeads(t *testing.T) {
 	cleaned, ok := mail.Clean(`<a href="https://acme.test/map">See</a> <a href="#top">Up</a> <a href="/x" title="mine">x</a>`)
 	require.True(t, ok)

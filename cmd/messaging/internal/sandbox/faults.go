@@ -28,6 +28,10 @@ type Rule struct {
 	Fault       Fault   `json:"fault"`
 }
 
+// NewRule returns what a rule has where nothing else is said: one request fails,
+// for certain.
+func NewRule() Rule { return Rule{Count: 1, Probability: 1} }
+
 // Fault says how a request fails.
 type Fault struct {
 	Kind   string   `json:"kind"`
@@ -72,13 +76,14 @@ func (b *Sandbox) AddRule(r Rule) (id int, err error) {
 		return 0, fmt.Errorf("skip: must not be negative")
 	case r.Count < 0:
 		return 0, fmt.Errorf("count: must not be negative")
-	case !(r.Probability >= 0 && r.Probability <= 1):
-		return 0, fmt.Errorf("probability: must be from 0 to 1")
+	case !(r.Probability > 0 && r.Probability <= 1):
+		return 0, fmt.Errorf("probability: must be more than 0 and at most 1")
 	}
 	fault, err := r.Fault.fault()
 	if err != nil {
 		return 0, fmt.Errorf("fault.%w", err)
 	}
+	defer b.History.Touch()
 	return b.service.AddFaultRule(messagingtest.Rule{
 		Op: r.Op, Skip: r.Skip, Count: r.Count, Probability: r.Probability, Seed: r.Seed, Fault: fault}), nil
 }
@@ -132,6 +137,7 @@ func (b *Sandbox) RemoveRule(id int) error {
 	if !b.service.RemoveFaultRule(id) {
 		return ErrNotFound
 	}
+	b.History.Touch()
 	return nil
 }
 
@@ -166,6 +172,7 @@ func (b *Sandbox) Outage(d time.Duration) error {
 		return fmt.Errorf("for: must be more than 0 and at most %v", MaxOutage)
 	}
 	b.port.outage(d)
+	b.History.Touch()
 	return nil
 }
 
@@ -181,13 +188,13 @@ type Preset struct {
 
 // Presets are rules for common failures.
 var Presets = []Preset{
-	{"Response lost once", "Carried out; the connection closes without a response.", Rule{Count: 1, Fault: Fault{Kind: "answer_lost"}}},
+	{"Response lost once", "Carried out; the connection closes without a response.", Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "answer_lost"}}},
 	{"429 three times", "Not carried out; Retry-After is 1 s.",
-		Rule{Count: 3, Fault: Fault{Kind: "rate_limited", Status: 429, After: Duration(time.Second)}}},
+		Rule{Count: 3, Probability: 1, Fault: Fault{Kind: "rate_limited", Status: 429, After: Duration(time.Second)}}},
 	{"502 with HTML", "Not carried out; the page of a proxy.",
-		Rule{Count: 1, Fault: Fault{Kind: "status", Status: 502, Body: "<html><body><h1>502 Bad Gateway</h1></body></html>"}}},
+		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "status", Status: 502, Body: "<html><body><h1>502 Bad Gateway</h1></body></html>"}}},
 	{"35 s slow", "Carried out after the client has given up: it waits for 30 s.",
-		Rule{Count: 1, Fault: Fault{Kind: "slow", After: Duration(35 * time.Second)}}},
+		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "slow", After: Duration(35 * time.Second)}}},
 	{"Half a JSON", "Carried out; the response breaks off.",
-		Rule{Count: 1, Fault: Fault{Kind: "malformed", Status: 200, Body: `{"success":true,"da`}}},
+		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "malformed", Status: 200, Body: `{"success":true,"da`}}},
 }

@@ -14,16 +14,19 @@ type port struct {
 	address string
 	handler http.Handler
 	fail    func(error)
+	changed func() // called after an outage
 
-	mu     sync.Mutex
-	server *http.Server
-	until  time.Time   // the end of the outage; zero if there is none
-	reopen *time.Timer // nil if there is no outage
-	closed bool
+	mu       sync.Mutex
+	server   *http.Server
+	listener net.Listener
+	served   chan struct{} // closed when the server no longer accepts
+	until    time.Time     // the end of the outage; zero if there is none
+	reopen   *time.Timer   // nil if there is no outage
+	closed   bool
 }
 
-func newPort(listener net.Listener, handler http.Handler, fail func(error)) *port {
-	p := &port{address: listener.Addr().String(), handler: handler, fail: fail}
+func newPort(listener net.Listener, handler http.Handler, fail func(error), changed func()) *port {
+	p := &port{address: listener.Addr().String(), handler: handler, fail: fail, changed: changed}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.serve(listener)
@@ -34,9 +37,12 @@ func newPort(listener net.Listener, handler http.Handler, fail func(error)) *por
 // fault can delay it. The caller must hold p.mu.
 func (p *port) serve(listener net.Listener) {
 	server := &http.Server{Handler: p.handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	p.server = server
+	served := make(chan struct{})
+	p.server, p.listener, p.served = server, listener, served
 	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		defer close(served)
+		err := server.Serve(listener)
+		if !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			p.fail(fmt.Errorf("the service no longer listens on %s: %w", p.address, err))
 		}
 	}()
@@ -57,7 +63,9 @@ func (p *port) outage(d time.Duration) {
 		p.reopen.Reset(time.Until(p.until))
 		return
 	}
-	_ = p.server.Close() // what matters is that nothing is accepted any more
+	_ = p.listener.Close() // the server may not know it yet
+	_ = p.server.Close()   // what matters is that nothing is accepted any more
+	<-p.served             // the address is free only when Accept has returned
 	p.reopen = time.AfterFunc(time.Until(p.until), p.open)
 }
 
@@ -65,7 +73,7 @@ func (p *port) outage(d time.Duration) {
 func (p *port) open() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || time.Now().Before(p.until) {
+	if p.closed || p.reopen == nil || time.Now().Before(p.until) { // the timer was set again
 		return
 	}
 	p.until, p.reopen = time.Time{}, nil
@@ -75,6 +83,18 @@ func (p *port) open() {
 		return
 	}
 	p.serve(listener)
+	p.changed()
+}
+
+// endOutage ends an outage early.
+func (p *port) endOutage() {
+	p.mu.Lock()
+	out := p.reopen != nil && p.reopen.Stop()
+	p.until = time.Time{}
+	p.mu.Unlock()
+	if out {
+		p.open()
+	}
 }
 
 // outageUntil returns the end of the outage, or the zero time.

@@ -75,7 +75,9 @@ func number[T any](n *numbers, records []T, id func(T) string) []Numbered[T] {
 
 // Dump returns what the service stores, without the history and the faults.
 func (b *Sandbox) Dump() Seed {
-	dump := Seed{Events: b.service.Events(), Messages: b.service.Transactional()}
+	dump := Seed{Customers: []messaging.Customer{}, Events: []messaging.Event{}, Messages: []messaging.TransactionalMessage{}}
+	dump.Events = append(dump.Events, b.service.Events()...)
+	dump.Messages = append(dump.Messages, b.service.Transactional()...)
 	for _, c := range b.service.Customers() {
 		dump.Customers = append(dump.Customers, messaging.Customer{
 			CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, PhoneNo: c.PhoneNo,

@@ -54,7 +54,7 @@ func Start(cfg Config) (*Sandbox, error) {
 	}
 	b.service = service
 	b.Add(cfg.Seed)
-	b.port = newPort(cfg.Listener, cfg.Wrap(service.Handler()), b.fail)
+	b.port = newPort(cfg.Listener, cfg.Wrap(service.Handler()), b.fail, b.History.Touch)
 	return b, nil
 }
 
@@ -122,9 +122,10 @@ func (b *Sandbox) Close() {
 // history and the faults ("all"), the "history" alone or the "faults" alone.
 func (b *Sandbox) Reset(what string) error {
 	switch what {
-	case "all", "":
+	case "all":
 		b.resetting.Lock()
 		defer b.resetting.Unlock()
+		b.port.endOutage()
 		b.service.Reset()
 		b.stored.customers.Store(0)
 		b.stored.events.Store(0)
@@ -137,6 +138,8 @@ func (b *Sandbox) Reset(what string) error {
 		for _, rule := range b.service.FaultRules() {
 			b.service.RemoveFaultRule(rule.ID)
 		}
+		b.port.endOutage()
+		b.History.Touch()
 	default:
 		return fmt.Errorf("cannot reset %q: must be all, history or faults", what)
 	}
@@ -148,6 +151,7 @@ func (b *Sandbox) Add(seed Seed) {
 	b.resetting.Lock()
 	defer b.resetting.Unlock()
 	b.add(seed)
+	b.History.Touch()
 }
 
 func (b *Sandbox) add(seed Seed) {

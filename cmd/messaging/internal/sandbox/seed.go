@@ -160,8 +160,14 @@ func (p *seedParser) end(field string) error {
 
 // parseRecords reads an array of records.
 func parseRecords[T any](p *seedParser, list string, keys []string, records *[]T, check func(T) error) error {
-	if err := p.expect(list, '[', "an array"); err != nil {
-		return err
+	token, err := p.decoder.Token()
+	switch {
+	case err != nil:
+		return p.errorAt(p.decoder.InputOffset(), list, err)
+	case token == nil: // null is a list without records
+		return nil
+	case token != json.Delim('['):
+		return p.errorf(list, "must be an array")
 	}
 	for i := 0; p.decoder.More(); i++ {
 		field := fmt.Sprintf("%s.%d", list, i)

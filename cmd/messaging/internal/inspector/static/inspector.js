@@ -2,29 +2,35 @@
 
 const section = document.body.dataset.section;
 const $ = (selector, root = document) => root.querySelector(selector);
-let last = Number(document.body.dataset.last);
+let { last, epoch } = document.body.dataset;
+last = Number(last);
 
 // --- one stream for all tabs ---
 // Browsers allow six connections to a host. The tab that holds the lock has the
 // stream and tells the others; when it closes, the next one goes on at the last
-// number that it knows.
+// number that it knows. Under another name than localhost there are no locks: each
+// tab has a stream of its own.
 
 const channel = new BroadcastChannel("messaging-sandbox");
+const withLock = navigator.locks
+  ? (lead) => navigator.locks.request("messaging-sandbox-stream", lead)
+  : (lead) => { channel.close(); lead(); };
 channel.onmessage = ({ data }) => receive(data);
-navigator.locks.request("messaging-sandbox-stream", () => new Promise(() => {
-  const source = new EventSource(`/api/stream?after=${last}`);
-  const tell = (message) => { receive(message); channel.postMessage(message); };
+withLock(() => new Promise(() => {
+  const source = new EventSource(`/api/stream?${new URLSearchParams({ after: last, epoch })}`);
+  const post = (message) => { if (navigator.locks) channel.postMessage(message); };
+  const tell = (message) => { receive(message); post(message); };
   source.onopen = () => tell({ live: "on" });
   source.onerror = () => tell({ live: "gone" });
-  for (const type of ["requests", "reset", "gap"]) {
+  for (const type of ["requests", "state", "reset", "gap"]) {
     source.addEventListener(type, (event) => {
       const data = JSON.parse(event.data);
-      tell({ live: "on", type, last: Number(event.lastEventId), counts: data.counts ?? data });
+      tell({ live: "on", type, last: Number(event.lastEventId.split("-")[1]), counts: data.counts ?? data });
     });
   }
-  channel.addEventListener("message", ({ data }) => { if (data.ask) channel.postMessage({ live: source.readyState === 1 ? "on" : "gone" }); });
+  channel.addEventListener("message", ({ data }) => { if (data.ask) post({ live: source.readyState === 1 ? "on" : "gone" }); });
 }));
-channel.postMessage({ ask: true });
+if (navigator.locks) channel.postMessage({ ask: true });
 
 function receive(message) {
   if (message.ask) return;
@@ -32,7 +38,8 @@ function receive(message) {
   live.dataset.state = message.live;
   live.lastElementChild.textContent = message.live === "on" ? "live" : "not live";
   if (message.counts) showCounts(message.counts);
-  if (message.type === "reset" || message.type === "gap") return load(location.href, { list: true });
+  if (message.type === "reset" || message.type === "gap") return startOver();
+  if (message.type === "state") refresh();
   if (message.last > last) { last = message.last; refresh(); }
 }
 
@@ -56,7 +63,7 @@ async function refresh() {
   try {
     if (document.body.dataset.reload === "true") {
       await pause(900);
-      await load(location.href, { list: true });
+      await update(["#rows", "#live-part"]);
     } else if ($("#rows") && section) {
       await addRows();
       await pause(150);
@@ -74,11 +81,11 @@ async function addRows() {
   const html = document.createRange().createContextualFragment(await response.text());
   listed = Number(response.headers.get("Rows-Last"));
   const left = Number(response.headers.get("Rows-Left"));
-  const rows = [...html.querySelectorAll(".row")];
+  const rows = [...html.querySelectorAll(".row")].filter((row) => !$(`#rows [data-number="${row.dataset.number}"]`));
   if (rows.length === 0) return;
   announce(rows.length + left);
   const list = $("#list"), box = $("#rows");
-  if (left > 0 && box.children.length === 0) return load(location.href, { list: true });
+  if (left > 0 && box.children.length === 0) return startOver();
   if (left > 0 || unseen > 0 || paged || box.children.length + rows.length > atMost) {
     unseen += rows.length + left;
     const button = $("#new");
@@ -88,13 +95,12 @@ async function addRows() {
   }
   for (const row of rows) row.classList.add("fresh");
   const height = list.scrollHeight, top = list.scrollTop;
-  if (box.children.length === 0 && $(".welcome")) load(location.href); // its text changes
+  if (box.children.length === 0 && $(".welcome")) load(location.href).catch(() => {}); // its text changes
   box.prepend(...rows);
   $("#list > .empty")?.remove();
   if (top > 0) list.scrollTop = top + list.scrollHeight - height; // what is read stays where it is
 }
 
-$("#new")?.addEventListener("click", toList);
 
 let announcing;
 function announce(count) {
@@ -105,20 +111,41 @@ function announce(count) {
 
 // --- a detail without loading the page ---
 
-async function load(url, { list = false, push = false } = {}) {
-  const response = await fetch(url);
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  if (list && !response.ok) return toList(); // the detail is no longer kept
-  if (list) {
-    for (const part of ["#rows", "#live-part"]) {
-      if ($(part) && $(part, page)) $(part).replaceWith($(part, page));
-    }
-    last = listed = Number(page.body.dataset.last);
-    unseen = 0;
-    if ($("#rows")?.children.length) $("#list > .empty")?.remove();
-    if ($("#new")) $("#new").hidden = true;
-    return;
+// get returns a page, or null where there is none.
+async function get(url) {
+  try {
+    const response = await fetch(url);
+    return response.ok ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
+  } catch {
+    const live = $("#live");
+    live.dataset.state = "gone";
+    live.lastElementChild.textContent = "the sandbox has stopped";
+    throw new Error("the sandbox has stopped");
   }
+}
+
+// update replaces parts of the page by their current content.
+async function update(parts) {
+  const page = await get(location.href);
+  if (!page) return toList(); // the detail is no longer kept
+  for (const part of parts) {
+    if ($(part) && $(part, page)) $(part).replaceWith($(part, page));
+  }
+  return page;
+}
+
+// startOver shows another history: after a reset, a restart or a gap.
+async function startOver() {
+  const page = await update(["#list", "#detail", "#live-part"]);
+  if (!page) return;
+  ({ last, epoch } = page.body.dataset);
+  last = listed = Number(last);
+  unseen = 0;
+}
+
+async function load(url, { push = false } = {}) {
+  const page = await get(url);
+  if (!page) { location.href = url; return; }
   if (!$("#detail", page)) { location.href = url; return; }
   if (push) history.pushState(null, "", url);
   document.title = page.title;
@@ -134,11 +161,12 @@ function mark() {
   }
 }
 
-addEventListener("popstate", () => load(location.href));
+addEventListener("popstate", () => load(location.href).catch(() => {}));
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a");
   if (event.target.closest("[data-copy]")) return copy(event.target);
+  if (event.target.closest("#new")) return toList();
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   if (link.matches("[data-back]")) { event.preventDefault(); back(); }
   if (link.matches("#rows .row, .tabs a")) { event.preventDefault(); open(link); }
@@ -146,7 +174,7 @@ document.addEventListener("click", (event) => {
 
 async function open(link) {
   const tab = link.dataset.tab;
-  await load(link.href, { push: true });
+  try { await load(link.href, { push: true }); } catch { return; } // the page says that the sandbox has stopped
   if (tab) $(`[data-tab=${tab}]`)?.focus();
   else { $("#detail").scrollTop = 0; if (innerWidth <= 760) scrollTo(0, 0); }
 }
@@ -160,7 +188,9 @@ function toList() {
 }
 
 async function copy(button) {
-  await navigator.clipboard.writeText($("pre", button.closest("figure")).textContent);
+  const text = $("pre", button.closest("figure"));
+  if (!navigator.clipboard) return getSelection().selectAllChildren(text); // under another name than localhost
+  await navigator.clipboard.writeText(text.textContent);
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = "Copy"; }, 1500);
 }
@@ -171,7 +201,8 @@ $("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
 function step(by) {
   const rows = [...document.querySelectorAll("#rows .row")];
-  const at = rows.findIndex((row) => row.hasAttribute("aria-current"));
+  const current = rows.findIndex((row) => row.hasAttribute("aria-current"));
+  const at = current < 0 ? rows.indexOf(document.activeElement) : current;
   const row = rows[at < 0 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
   if (!row) return;
   row.focus({ preventScroll: true });
