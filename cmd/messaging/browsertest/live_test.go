@@ -113,6 +113,78 @@ func TestResetAndRestartAreSeen(t *testing.T) {
 	p.until(`document.querySelectorAll("#rows .row").length === 1 && document.querySelector(".row").dataset.number === "2"`)
 }
 
+func TestRestartShowsTheNewSandboxAlone(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	for range 5 {
+		b.send("GET", "/v1/events", "")
+	}
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive + ` && document.querySelectorAll("#rows .row").length === 5`)
+	require.NoError(t, b.process.Signal(syscall.SIGTERM))
+	<-b.ended
+	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+	again := startBoxOn(t, port(b.api), port(b.ui), "--seed", "demo")
+	for range 8 {
+		again.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z"))
+	}
+	p.until(isLive + ` && document.querySelectorAll("#rows .row").length === 8`)
+	assert.NotContains(t, eval[string](p, `document.querySelector("#rows").textContent`), "List events")
+}
+
+func TestFaultsPageIsLive(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui+"/faults", 1280, "light")
+	p.until(isLive)
+	b.control("POST", "/api/faults", `{"op":"trigger event","fault":{"kind":"answer_lost"}}`)
+	p.until(`document.querySelectorAll("#live-part tbody tr").length === 1 && document.querySelector("[data-count=faults]").textContent === "1"`)
+	b.control("POST", "/api/outage", `{"for":"2s"}`)
+	p.until(`document.querySelector("#live-part").textContent.includes("Outage until")`)
+	p.until(`!document.querySelector("#live-part").textContent.includes("Outage until")`)
+}
+
+// Under another name than localhost, browsers have no locks and no clipboard.
+func TestPageUnderAnotherNameIsLiveAndHasKeys(t *testing.T) {
+	path, err := findBrowser()
+	require.NoError(t, err)
+	other, stop, err := startBrowser(path, chromedp.Flag("host-resolver-rules", "MAP devbox 127.0.0.1"))
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	b := startBox(t, "--seed", "demo", "--allow-host", "devbox")
+	p := openTabIn(t, other, strings.Replace(b.ui, "127.0.0.1", "devbox", 1), 1280, "light")
+	p.until(isLive + ` && !window.isSecureContext`)
+	b.send("GET", "/v1/events", "")
+	p.until(`document.querySelectorAll("#rows .row").length === 1`)
+	p.click("[data-copy]")
+	p.until(`getSelection().toString().includes("MESSAGING_BASE_URL") || document.querySelector("h1").textContent === "Select a request"`)
+	p.press("?")
+	p.until(`location.pathname === "/help"`)
+	assert.Empty(t, p.consoleErrors())
+}
+
+func TestRowsAreReachedByKeyOnANarrowScreen(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	for range 3 {
+		b.send("GET", "/v1/events", "")
+	}
+	p := openTab(t, b.ui, 360, "light")
+	p.until(isLive)
+	for _, number := range []string{"3", "2", "1"} {
+		p.press("j")
+		p.until(fmt.Sprintf(`document.activeElement.dataset.number === "%s"`, number))
+	}
+}
+
+func TestStoppedSandboxIsReported(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("GET", "/v1/events", "")
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive)
+	require.NoError(t, b.process.Signal(syscall.SIGTERM))
+	<-b.ended
+	p.press("j")
+	p.until(`document.querySelector("#live").textContent.trim() === "the sandbox has stopped"`)
+}
+
 func TestResetClosesADetailThatIsGone(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	b.send("GET", "/v1/events", "")
@@ -170,12 +242,12 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	p.until(`document.querySelector("#live-part").textContent.includes("every request is served")`)
 
 	p.press("r")
-	p.until(`document.querySelector("#reset").matches(":popover-open") && document.activeElement.value === "all"`)
+	p.until(`document.querySelector("#reset").matches(":popover-open") && document.activeElement.value === "history"`)
 	p.shoot("reset-1280-light")
 	p.press("Escape")
 	p.until(`!document.querySelector("#reset").matches(":popover-open")`)
 	p.press("r")
-	p.until(`document.activeElement.value === "all"`)
+	p.until(`document.activeElement.value === "history"`)
 	p.press("Enter")
 	p.until(at("/") + ` && document.querySelectorAll("#rows .row").length === 0`)
 	p.press("?")

@@ -104,7 +104,12 @@ type box struct {
 // startBox starts a sandbox on free ports, and ends it with the test.
 func startBox(t testing.TB, args ...string) *box {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"sandbox", "--api-port", "0", "--ui-port", "0"}, args...)...)
+	return startBoxOn(t, "0", "0", args...)
+}
+
+func startBoxOn(t testing.TB, apiPort, uiPort string, args ...string) *box {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"sandbox", "--api-port", apiPort, "--ui-port", uiPort}, args...)...)
 	cmd.Env = append(cmd.Environ(), asCommand+"=true")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)

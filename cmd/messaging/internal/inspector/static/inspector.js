@@ -62,8 +62,8 @@ async function refresh() {
   busy = true;
   try {
     if (document.body.dataset.reload === "true") {
-      await pause(900);
       await update(["#rows", "#live-part"]);
+      await pause(900);
     } else if ($("#rows") && section) {
       await addRows();
       await pause(150);
