@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -31,6 +32,12 @@ func addUI(cmd *cobra.Command) *remote {
 // 300. Another one is an error with an exit code.
 func (r *remote) call(ctx context.Context, method, path string, body any) ([]byte, error) {
 	base := strings.TrimSuffix(cmp.Or(r.url, os.Getenv("MESSAGING_SANDBOX_URL"), defaultUI), "/")
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	if parsed, err := url.Parse(base); err != nil || parsed.Hostname() == "" {
+		return nil, exitWith(exitUsage, "--ui: %q is not a URL", base)
+	}
 	var content io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)

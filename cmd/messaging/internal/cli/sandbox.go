@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -62,8 +64,8 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	keepBytes, err := parseBytes(flags.keepBytes)
-	if err != nil || keepBytes < 1 || flags.keep < 1 {
-		return exitWith(exitUsage, "--keep must be at least 1, and --keep-bytes a size such as 256MiB")
+	if err := checkFlags(flags, keepBytes, err); err != nil {
+		return err
 	}
 	seed, err := readSeed(flags.seed)
 	if err != nil {
@@ -106,6 +108,20 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	}
 }
 
+func checkFlags(flags sandboxFlags, keepBytes int64, parseErr error) error {
+	switch {
+	case parseErr != nil || keepBytes < 1:
+		return exitWith(exitUsage, "--keep-bytes must be a size such as 256MiB")
+	case flags.keep < 1:
+		return exitWith(exitUsage, "--keep must be at least 1")
+	case min(flags.apiPort, flags.uiPort) < 0 || max(flags.apiPort, flags.uiPort) > 65535:
+		return exitWith(exitUsage, "--api-port and --ui-port must be from 0 to 65535")
+	case flags.apiPort == flags.uiPort && flags.apiPort != 0:
+		return exitWith(exitUsage, "--api-port and --ui-port must differ")
+	}
+	return nil
+}
+
 // shutDown lets responses end that are about to. The streams end with the
 // context of the command, before.
 func shutDown(server *http.Server) {
@@ -136,7 +152,11 @@ func readSeed(name string) (sandbox.Seed, error) {
 	case "demo":
 		return sandbox.Demo(), nil
 	}
-	data, err := os.ReadFile(name)
+	path, err := filepath.Abs(name) // the error tells it: go run -C changes the folder
+	if err != nil {
+		return sandbox.Seed{}, err
+	}
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return sandbox.Seed{}, err
 	}
@@ -155,7 +175,10 @@ func parseBytes(s string) (int64, error) {
 			s, shift = rest, 10*(i+1)
 		}
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
+	n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+	if n > math.MaxInt64>>shift {
+		return 0, strconv.ErrRange
+	}
 	return n << shift, err
 }
 

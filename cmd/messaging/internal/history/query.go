@@ -51,7 +51,7 @@ var Keys = []struct{ Key, Example, Selects string }{
 // blanks together. A word with an unknown key is a word.
 func Parse(text string) (Query, error) {
 	var q Query
-	for _, field := range split(text) {
+	for _, field := range Split(text) {
 		key, value, _ := strings.Cut(field, ":")
 		term, err := parseTerm(key, lower(value))
 		if err != nil {
@@ -66,8 +66,8 @@ func Parse(text string) (Query, error) {
 	return q, nil
 }
 
-// split splits a query at blanks outside of double quotes, and removes these.
-func split(text string) (fields []string) {
+// Split splits a query at blanks outside of double quotes, and removes these.
+func Split(text string) (fields []string) {
 	quoted := false
 	for _, field := range strings.FieldsFunc(text, func(r rune) bool {
 		if r == '"' {

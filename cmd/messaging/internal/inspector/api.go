@@ -41,11 +41,14 @@ type listParams struct {
 	before, limit int
 }
 
-// readListParams reads the parameters of a list, or refuses the request.
-func readListParams(w http.ResponseWriter, r *http.Request) (p listParams, ok bool) {
+// readListParams reads the parameters of a list, or refuses the request. The terms
+// of a query are for entries alone; other records are found by words.
+func readListParams(w http.ResponseWriter, r *http.Request, ofEntries bool) (p listParams, ok bool) {
 	p.text = r.URL.Query().Get("q")
 	var problems [3]error
-	p.query, problems[0] = history.Parse(p.text)
+	if ofEntries {
+		p.query, problems[0] = history.Parse(p.text)
+	}
 	p.before, problems[1] = integer(r, "before", 0, 1, 0)
 	p.limit, problems[2] = integer(r, "limit", defaultLimit, 1, maxLimit)
 	if err := errors.Join(problems[:]...); err != nil {
@@ -81,7 +84,7 @@ type listBody[T any] struct {
 // listEntries responds with the entries that match, as items.
 func listEntries[T any](in *Inspector, w http.ResponseWriter, r *http.Request, only func(*history.Entry) bool,
 	item func(*history.Entry) T) {
-	p, ok := readListParams(w, r)
+	p, ok := readListParams(w, r, true)
 	if !ok {
 		return
 	}
@@ -155,7 +158,7 @@ func findRecords[T any](records []sandbox.Numbered[T], p listParams, match func(
 // contains returns a function that reports whether one of the texts contains
 // each word of a query.
 func contains(query string) func(texts ...string) bool {
-	words := strings.Fields(strings.ToLower(query))
+	words := history.Split(strings.ToLower(query))
 	return func(texts ...string) bool {
 		all := strings.ToLower(strings.Join(texts, "\n"))
 		for _, word := range words {
@@ -170,7 +173,7 @@ func contains(query string) func(texts ...string) bool {
 func matchCustomer(query string) func(messagingtest.Customer) bool {
 	match := contains(query)
 	return func(c messagingtest.Customer) bool {
-		return match(c.CustomerID, c.Email, c.FirstName, c.LastName, c.PhoneNo)
+		return match(c.CustomerID, c.Email, c.FirstName+" "+c.LastName, c.PhoneNo)
 	}
 }
 
@@ -188,7 +191,7 @@ func matchMessage(query string) func(messaging.TransactionalMessage) bool {
 
 func listRecords[T, I any](w http.ResponseWriter, r *http.Request, records []sandbox.Numbered[T],
 	match func(query string) func(T) bool, item func(sandbox.Numbered[T]) I) {
-	p, ok := readListParams(w, r)
+	p, ok := readListParams(w, r, false)
 	if !ok {
 		return
 	}

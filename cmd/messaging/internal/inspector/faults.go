@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -16,8 +17,9 @@ type faultsDetail struct {
 	Presets    []presetView
 	Operations []string
 	Kinds      []string
-	Outage     string // the end of the outage, or ""
-	Op         string // the operation that is selected
+	Outage     string            // the end of the outage, or ""
+	Op         string            // the operation that is selected
+	Form       map[string]string // what the form of a rule has
 }
 
 type presetView struct {
@@ -37,7 +39,13 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 	if problem != "" {
 		p.Status = http.StatusUnprocessableEntity
 	}
-	d := faultsDetail{Rules: in.box.Rules(), Operations: sandbox.Operations, Kinds: sandbox.FaultKinds, Op: defaultFaultOp}
+	form := map[string]string{"op": defaultFaultOp, "count": "1"}
+	if problem != "" { // what was typed stays
+		for name := range r.PostForm {
+			form[name] = r.PostForm.Get(name)
+		}
+	}
+	d := faultsDetail{Form: form, Rules: in.box.Rules(), Operations: sandbox.Operations, Kinds: sandbox.FaultKinds, Op: defaultFaultOp}
 	for i, preset := range sandbox.Presets {
 		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About, preset.Rule.Fault.Expect(d.Op)})
 	}
@@ -96,8 +104,11 @@ func formRule(r *http.Request) (sandbox.Rule, error) {
 	if err != nil {
 		return rule, err
 	}
-	if after := r.PostFormValue("after"); after != "" {
-		err = rule.Fault.After.UnmarshalText([]byte(after))
+	if rule.Fault.Kind == "status" && r.PostFormValue("status") == "" {
+		rule.Fault.Status = http.StatusBadGateway // as the field shows
+	}
+	if rule.Fault.Kind == "slow" || rule.Fault.Kind == "rate_limited" {
+		err = rule.Fault.After.UnmarshalText([]byte(cmp.Or(r.PostFormValue("after"), "7s")))
 	}
 	return rule, err
 }

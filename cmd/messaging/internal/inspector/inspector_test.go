@@ -454,6 +454,10 @@ func TestFaultsOfTheFormAndThePresets(t *testing.T) {
 	refused := form(url.Values{"op": {"list events"}, "kind": {"status"}, "status": {"one"}})
 	assert.Equal(t, 422, refused.Status)
 	assert.Contains(t, refused.Body, "status must be a number")
+	assert.Contains(t, refused.Body, `<option selected>list events</option>`)
+	assert.Contains(t, refused.Body, `name="status" value="one"`, "what was typed is still there")
+	require.Equal(t, 303, form(url.Values{"kind": {"status"}}).Status)
+	assert.Equal(t, 502, f.box.Rules()[1].Fault.Status)
 }
 
 func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
@@ -495,6 +499,18 @@ func TestRulesAreDescribedInWords(t *testing.T) {
 		require.Equal(t, 200, f.post("/api/faults", `{`+rule+`,"fault":{"kind":"slow","after":"2s"}}`).Status)
 		assert.Contains(t, f.get("/faults").Body, "<td>delayed by 2s<td>"+words)
 	}
+}
+
+func TestRecordsAreFoundByWords(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	for path, found := range map[string]string{
+		`/api/customers?q=%22Ada+Lovelace%22`: "c-1001", `/api/customers?q=ada+lovelace`: "c-1001", `/api/events?q=shipped`: "order shipped",
+		`/api/messages?q=invoice`: "Your invoice",
+	} {
+		assert.Equal(t, 1, strings.Count(f.get(path).Body, `"number"`), path)
+		assert.Contains(t, f.get(path).Body, found)
+	}
+	assert.Equal(t, 200, f.get("/api/customers?q=status:x").Status)
 }
 
 func TestAnEmptyDumpIsASeed(t *testing.T) {
@@ -574,4 +590,12 @@ func TestResetEndsAnOutage(t *testing.T) {
 		require.Equal(t, 204, f.post("/api/reset?what="+what, "").Status)
 		assert.Equal(t, 200, f.send("GET", "/v1/events", ""))
 	}
+}
+
+func TestItemsHaveTheFirstProblemsAlone(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	f.send("POST", "/v1/broadcast/send/push-notification", `{"recipients":[`+strings.Repeat("0,", 5000)+`0]}`)
+	list := f.get("/api/requests").Body
+	assert.Less(t, len(list), 10_000)
+	assert.Contains(t, list, `"…":["`)
 }

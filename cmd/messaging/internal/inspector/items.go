@@ -2,6 +2,7 @@ package inspector
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -71,11 +72,20 @@ func newRequestItem(e *history.Entry) requestItem {
 }
 
 func problems(e *history.Entry) map[string][]string {
-	if e.Problems == nil {
-		return map[string][]string{}
+	first := make(map[string][]string)
+	for i, path := range sortedKeys(e.Problems) {
+		if i == maxProblems {
+			first["…"] = []string{fmt.Sprintf("%d more", len(e.Problems)-maxProblems)}
+			break
+		}
+		first[path] = e.Problems[path]
 	}
-	return e.Problems
+	return first
 }
+
+// maxProblems is how many problems an item of a list has. The response of the
+// request has all of them.
+const maxProblems = 20
 
 func milliseconds(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)

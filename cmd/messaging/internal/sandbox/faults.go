@@ -188,7 +188,8 @@ type Preset struct {
 
 // Presets are rules for common failures.
 var Presets = []Preset{
-	{"Response lost once", "Carried out; the connection closes without a response.", Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "answer_lost"}}},
+	{"Response lost once", "Carried out; the connection closes without a response.",
+		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "answer_lost"}}},
 	{"429 three times", "Not carried out; Retry-After is 1 s.",
 		Rule{Count: 3, Probability: 1, Fault: Fault{Kind: "rate_limited", Status: 429, After: Duration(time.Second)}}},
 	{"502 with HTML", "Not carried out; the page of a proxy.",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,14 +33,38 @@ func Demo() Seed {
 //go:embed demo.json
 var demo []byte
 
+// keys are the keys of a record, each with the kind of its value.
+type keys map[string]string
+
 // The keys of the records of a seed.
 var (
-	customerKeys = []string{"customer_id", "first_name", "last_name", "email", "phone_no", "customer_created_at", "updated_at", "providers",
-		"last_interaction"}
-	eventKeys   = []string{"id", "name", "description", "parameters", "created_at"}
-	messageKeys = []string{"id", "channel", "subject", "title", "message", "message_type", "created_at", "total_sent", "total_delivered",
-		"total_failed", "total_complained", "total_bounced"}
+	customerKeys = keys{"customer_id": "a string", "first_name": "a string", "last_name": "a string", "email": "a string",
+		"phone_no": "a string", "customer_created_at": "a string", "updated_at": "a string", "providers": "a string",
+		"last_interaction": "a string"}
+	eventKeys     = keys{"id": "a string", "name": "a string", "description": "a string", "parameters": "an array", "created_at": "a string"}
+	parameterKeys = keys{"name": "a string", "type": "a string", "required": "a boolean"}
+	messageKeys   = keys{"id": "a string", "channel": "a string", "subject": "a string", "title": "a string", "message": "a string",
+		"message_type": "a string", "created_at": "a string", "total_sent": "a number", "total_delivered": "a number",
+		"total_failed": "a number", "total_complained": "a number", "total_bounced": "a number"}
 )
+
+// kindOf returns the kind of a JSON value.
+func kindOf(raw []byte) string {
+	switch raw[0] {
+	case '"':
+		return "a string"
+	case '[':
+		return "an array"
+	case '{':
+		return "an object"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	default:
+		return "a number"
+	}
+}
 
 // SeedError is why a seed can't be read.
 type SeedError struct {
@@ -66,7 +91,9 @@ func ParseSeed(data []byte) (Seed, error) {
 		switch key {
 		case "customers":
 			return parseRecords(&p, key, customerKeys, &seed.Customers, func(c messaging.Customer) error {
-				return missingIf(c.CustomerID == "" && c.Email == "", "a customer_id or an email is required")
+				local, domain, _ := strings.Cut(c.Email, "@")
+				return errors.Join(missingIf(c.CustomerID == "" && c.Email == "", "a customer_id or an email is required"),
+					missingIf(c.Email != "" && (local == "" || domain == ""), "email: is not an e-mail address"))
 			})
 		case "events":
 			return parseRecords(&p, key, eventKeys, &seed.Events, func(e messaging.Event) error {
@@ -159,7 +186,7 @@ func (p *seedParser) end(field string) error {
 }
 
 // parseRecords reads an array of records.
-func parseRecords[T any](p *seedParser, list string, keys []string, records *[]T, check func(T) error) error {
+func parseRecords[T any](p *seedParser, list string, known keys, records *[]T, check func(T) error) error {
 	token, err := p.decoder.Token()
 	switch {
 	case err != nil:
@@ -169,6 +196,7 @@ func parseRecords[T any](p *seedParser, list string, keys []string, records *[]T
 	case token != json.Delim('['):
 		return p.errorf(list, "must be an array")
 	}
+	ids := make(map[string]int)
 	for i := 0; p.decoder.More(); i++ {
 		field := fmt.Sprintf("%s.%d", list, i)
 		var raw json.RawMessage
@@ -176,34 +204,100 @@ func parseRecords[T any](p *seedParser, list string, keys []string, records *[]T
 			return p.errorAt(p.decoder.InputOffset(), field, err)
 		}
 		start := p.decoder.InputOffset() - int64(len(raw))
-		if err := p.checkKeys(raw, start, field, keys); err != nil {
+		if err := p.checkKeys(raw, start, field, known); err != nil {
 			return err
 		}
 		var record T
 		if err := json.Unmarshal(raw, &record); err != nil {
 			return p.errorAt(start, field, err)
 		}
+		if unread := extraOf(record); len(unread) > 0 {
+			return p.errorAt(start, field+"."+unread[0], errors.New("can't be read"))
+		}
 		if err := check(record); err != nil {
 			return p.errorAt(start, field, err)
+		}
+		if id := idOf(record); id != "" {
+			if first, taken := ids[id]; taken {
+				return p.errorAt(start, field+".id", fmt.Errorf("duplicates %s.%d", list, first))
+			}
+			ids[id] = i
 		}
 		*records = append(*records, record)
 	}
 	return p.end(list)
 }
 
+// idOf returns the id of an event or a message.
+func idOf(record any) string {
+	switch record := record.(type) {
+	case messaging.Event:
+		return record.ID
+	case messaging.TransactionalMessage:
+		return record.ID
+	default:
+		return ""
+	}
+}
+
+// extraOf returns the keys whose values a model could not read, such as a time.
+func extraOf(record any) []string {
+	var extra messaging.Extra
+	switch record := record.(type) {
+	case messaging.Customer:
+		extra = record.Extra
+	case messaging.Event:
+		extra = record.Extra
+	case messaging.TransactionalMessage:
+		extra = record.Extra
+	}
+	return slices.Sorted(maps.Keys(extra))
+}
+
 // checkKeys refuses a record that is not an object, and a key that it can't
 // have.
-func (p *seedParser) checkKeys(raw []byte, start int64, field string, keys []string) error {
+func (p *seedParser) checkKeys(raw []byte, start int64, field string, known keys) error {
 	inner := seedParser{data: raw, decoder: json.NewDecoder(bytes.NewReader(raw))}
 	if len(raw) == 0 || raw[0] != '{' {
 		return p.errorAt(start, field, errors.New("must be an object"))
 	}
 	return inner.object("", func(key string) error {
-		if !slices.Contains(keys, key) {
-			err := fmt.Errorf("unknown key; must be one of %s", strings.Join(keys, ", "))
-			return p.errorAt(start+inner.decoder.InputOffset(), field+"."+key, err)
+		at, path := start+inner.decoder.InputOffset(), field+"."+key
+		kind, ok := known[key]
+		if !ok {
+			err := fmt.Errorf("unknown key; must be one of %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return p.errorAt(at, path, err)
 		}
-		var skipped json.RawMessage
-		return inner.decoder.Decode(&skipped)
+		var value json.RawMessage
+		if err := inner.decoder.Decode(&value); err != nil {
+			return p.errorAt(at, path, err)
+		}
+		at = start + inner.decoder.InputOffset() - int64(len(value))
+		if got := kindOf(value); got != kind && got != "null" {
+			return p.errorAt(at, path, fmt.Errorf("must be %s", kind))
+		}
+		if key == "parameters" {
+			return p.checkParameters(value, at, path)
+		}
+		return nil
 	})
+}
+
+// checkParameters checks the keys of each parameter of an event.
+func (p *seedParser) checkParameters(raw []byte, start int64, field string) error {
+	inner := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := inner.Token(); err != nil {
+		return p.errorAt(start, field, err)
+	}
+	for i := 0; inner.More(); i++ {
+		var parameter json.RawMessage
+		if err := inner.Decode(&parameter); err != nil {
+			return p.errorAt(start, field, err)
+		}
+		at := start + inner.InputOffset() - int64(len(parameter))
+		if err := p.checkKeys(parameter, at, fmt.Sprintf("%s.%d", field, i), parameterKeys); err != nil {
+			return err
+		}
+	}
+	return nil
 }
