@@ -214,10 +214,14 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	p.until(`document.querySelector("h1").textContent === "We have moved"`)
 	p.press("k")
 	p.until(at("/requests/11"))
-	p.press("j")
-	p.until(at("/requests/10"))
 	p.press("]")
-	p.until(at("/requests/10?tab=source"))
+	p.until(at("/requests/11?tab=exchange"))
+	p.press("j")
+	p.until(at("/requests/10?tab=exchange") + ` && document.querySelector(".tabs [aria-current]").dataset.tab === "exchange"`)
+	for _, tab := range []string{"audience", "links", "variables", "text", "source"} {
+		p.press("[")
+		p.until(at("/requests/10?tab=" + tab))
+	}
 	p.press("[")
 	p.until(at("/requests/10?tab=preview"))
 	p.press("d")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -47,6 +48,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceUsage:  true,
 	}
 	root.AddCommand(newSandbox())
+	leadWithExamples(root)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -59,4 +61,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exit.code
 	}
 	return exitUsage // cobra's own errors are about flags and arguments
+}
+
+// leadWithExamples makes the help of every command begin with its examples.
+func leadWithExamples(root *cobra.Command) {
+	const examples = "{{if .HasExample}}\n\nExamples:\n{{.Example}}{{end}}"
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), examples, "", 1))
+	root.SetHelpTemplate("{{if .HasExample}}{{.Example}}\n\n{{end}}" + root.HelpTemplate())
 }

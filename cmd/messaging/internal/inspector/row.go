@@ -45,6 +45,9 @@ func isRead(e *history.Entry) bool {
 
 func tags(e *history.Entry) []tag {
 	list := []tag{outcome(e)}
+	if e.ForeignKey {
+		list = append(list, tag{"bad", "foreign key"})
+	}
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
 	}

@@ -174,7 +174,9 @@ document.addEventListener("click", (event) => {
 
 async function open(link) {
   const tab = link.dataset.tab;
-  try { await load(link.href, { push: true }); } catch { return; } // the page says that the sandbox has stopped
+  const url = new URL(link.href), shown = new URLSearchParams(location.search).get("tab");
+  if (!tab && shown) url.searchParams.set("tab", shown); // the same view of the next request, if it has it
+  try { await load(url.href, { push: true }); } catch { return; } // the page says that the sandbox has stopped
   if (tab) $(`[data-tab=${tab}]`)?.focus();
   else { $("#detail").scrollTop = 0; if (innerWidth <= 760) scrollTo(0, 0); }
 }
