@@ -110,7 +110,7 @@ func startBox(t testing.TB, args ...string) *box {
 func startBoxOn(t testing.TB, apiPort, uiPort string, args ...string) *box {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"sandbox", "--api-port", apiPort, "--ui-port", uiPort}, args...)...)
-	cmd.Env = append(cmd.Environ(), asCommand+"=true")
+	cmd.Env = append(cmd.Environ(), asCommand+"=true", "GORACE=atexit_sleep_ms=0") // with -race, a program sleeps before it ends
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
