@@ -488,6 +488,29 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 	}
 }
 
+// Whoever queues again what the client has retried sends it twice.
+func TestPagesSayWhatTheClientRetriesByItself(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	require.Equal(t, 200, f.post("/api/faults", `{"op":"create event","fault":{"kind":"rate_limited","after":"31s"}}`).Status)
+	for _, op := range []string{"trigger event", "list events"} {
+		require.Equal(t, 200, f.post("/api/faults", `{"op":"`+op+`","fault":{"kind":"rate_limited"}}`).Status)
+	}
+	f.send("POST", "/v1/events/trigger", skippedBody)
+	f.send("GET", "/v1/events", "")
+	f.send("GET", "/v2/unknown", "")
+	for _, path := range []string{"/requests/1", "/requests/2"} {
+		body := f.get(path).Body
+		assert.Contains(t, body, "by itself; the caller sees this error only if the last attempt fails.", path)
+		assert.NotContains(t, body, "Queue it again", path)
+	}
+	f.send("POST", "/v1/events", `{"name":"n"}`)
+	assert.Contains(t, f.get("/requests/4").Body, "does not wait as long as the service asks for")
+	unknown := f.get("/requests/3").Body
+	for _, text := range []string{"404 refused", "GET /v2/unknown", `Delivery <span class="tag bad">rejected</span>`} {
+		assert.Contains(t, unknown, text)
+	}
+}
+
 func TestRulesAreDescribedInWords(t *testing.T) {
 	f := start(t, sandbox.Demo())
 	for rule, words := range map[string]string{

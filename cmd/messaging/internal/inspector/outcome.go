@@ -3,6 +3,7 @@ package inspector
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -14,16 +15,15 @@ type note struct{ Class, Text string }
 
 // verdictView is what package messaging tells the caller.
 type verdictView struct {
-	Tag        tag
-	Error      string
-	WhatToDo   string
-	ShowAsRead bool
+	Tag      tag
+	Error    string
+	WhatToDo string
 }
 
 // newVerdict follows the table "Was it sent?" of the documentation.
 func newVerdict(e *history.Entry) verdictView {
 	v := verdict.Of(e.Exchange)
-	view := verdictView{Tag: tag{"bad", v.Delivery.String()}, ShowAsRead: isRead(e)}
+	view := verdictView{Tag: tag{"bad", v.Delivery.String()}}
 	if v.Err != nil {
 		view.Error = v.Err.Error()
 	}
@@ -35,13 +35,15 @@ func newVerdict(e *history.Entry) verdictView {
 		}
 	case v.Delivery == messaging.DeliveryAccepted:
 		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out, although the response can't be read."
+	case v.Retryable && asksForLongWait(v.Err):
+		view.WhatToDo = "Nothing was done. The client does not wait as long as the service asks for: try again after that."
 	case isRead(e) && v.Retryable:
-		view.WhatToDo = "Read it again: a read changes nothing. The client does so by itself."
+		view.WhatToDo = "The client reads it again by itself; the caller sees this error only if the last attempt fails."
 	case v.Delivery == messaging.DeliveryUnknown:
 		view.Tag.Class = "unknown"
 		view.WhatToDo = "Set it aside: it may have been carried out. The client does not send it again."
 	case v.Retryable:
-		view.WhatToDo = "Queue it again: nothing was done."
+		view.WhatToDo = "Nothing was done. The client retries this by itself; the caller sees this error only if the last attempt fails."
 	case errors.Is(v.Err, messaging.ErrValidation):
 		view.WhatToDo = "Fix the request: nothing was done."
 	case errors.Is(v.Err, messaging.ErrUnauthorized), errors.Is(v.Err, messaging.ErrNotFound):
@@ -50,6 +52,15 @@ func newVerdict(e *history.Entry) verdictView {
 		view.WhatToDo = "Read the message of the error: nothing was done."
 	}
 	return view
+}
+
+// maxRetryAfter is the longest wait before a retry, by default.
+const maxRetryAfter = 30 * time.Second
+
+// asksForLongWait reports whether the client returns the error without a retry.
+func asksForLongWait(err error) bool {
+	var refused *messaging.APIError
+	return errors.As(err, &refused) && refused.RetryAfter > maxRetryAfter
 }
 
 // notes are the remarks above the tabs.

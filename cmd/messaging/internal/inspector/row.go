@@ -61,10 +61,10 @@ func outcome(e *history.Entry) tag {
 		return tag{"ok", "done"}
 	case isRead(e) && e.Status == 0:
 		return tag{"bad", "no response"}
-	case isRead(e):
-		return tag{"bad", fmt.Sprintf("%d failed", e.Status)}
 	case delivery == messaging.DeliveryRejected:
 		return tag{"bad", fmt.Sprintf("%d refused", e.Status)}
+	case isRead(e):
+		return tag{"bad", fmt.Sprintf("%d failed", e.Status)}
 	case e.Status == 0:
 		return tag{"unknown", "unknown"}
 	default:

@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -34,6 +35,7 @@ func Of(e *messagingtest.Exchange) Verdict {
 // call makes the call whose request was recorded. Its arguments do not matter,
 // as the replayed response is the recorded one.
 func call(ctx context.Context, e *messagingtest.Exchange) (err error) {
+	client := clients[timedOut(e)]
 	switch e.Op {
 	case "send email broadcast":
 		_, err = client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{To: messaging.AllCustomers()})
@@ -59,12 +61,17 @@ func call(ctx context.Context, e *messagingtest.Exchange) (err error) {
 	return err
 }
 
-var client = newClient()
+// timedOut reports whether the caller gave up waiting for the response.
+func timedOut(e *messagingtest.Exchange) bool { return e.Status == 0 && e.Fault == "slow" }
 
-func newClient() *messaging.Client {
-	c, err := messaging.NewClient("http://127.0.0.1", "replay", messaging.WithoutValidation(),
+// clients are a client that gets the recorded response, and one whose attempts
+// time out.
+var clients = map[bool]*messaging.Client{false: newClient(), true: newClient(messaging.WithAttemptTimeout(time.Microsecond))}
+
+func newClient(more ...messaging.Option) *messaging.Client {
+	c, err := messaging.NewClient("http://127.0.0.1", "replay", append(more, messaging.WithoutValidation(),
 		messaging.WithHTTPClient(&http.Client{Transport: replay{}}),
-		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))...)
 	if err != nil {
 		panic(err) // the arguments are constants
 	}
@@ -82,8 +89,12 @@ func (replay) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = r.Body.Close()
 	}
 	e := r.Context().Value(exchangeKey{}).(*messagingtest.Exchange)
+	if timedOut(e) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
 	if e.Status == 0 {
-		return nil, io.ErrUnexpectedEOF
+		return nil, io.EOF // as net/http has it when the connection closes before a response
 	}
 	return &http.Response{
 		StatusCode: e.Status, Status: http.StatusText(e.Status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -1,6 +1,7 @@
 package verdict_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -38,10 +39,42 @@ func TestVerdictIsWhatTheClientReports(t *testing.T) {
 				got := verdict.Of(last)
 				assert.Equal(t, messaging.DeliveryOf(err), got.Delivery, op)
 				assert.Equal(t, messaging.Retryable(err), got.Retryable && err != nil, op)
-				assert.Equal(t, err == nil, got.Err == nil, op)
+				assert.Equal(t, text(err), text(got.Err), op)
 			}
 		})
 	}
+}
+
+// The sandbox is reached over a network connection, not through the transport of
+// the test server.
+func TestVerdictHasTheErrorOfTheClient(t *testing.T) {
+	exchanges := make(chan *messagingtest.Exchange, 1)
+	service := messagingtest.NewServer(t, messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
+	service.AddEvents(messaging.Event{ID: "e"})
+	client, err := messaging.NewClient(service.URL(), service.APIKey(), messaging.WithAttemptTimeout(50*time.Millisecond),
+		messaging.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}),
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	require.NoError(t, err)
+	for fault, reason := range map[messagingtest.Fault]string{
+		messagingtest.AnswerLost(): "EOF", messagingtest.Slow(time.Hour): "attempt timed out",
+	} {
+		for op, call := range calls(t, client) {
+			service.FailNext(1, fault)
+			err := call()
+			require.ErrorContains(t, err, ": "+reason, op)
+			assert.EqualError(t, verdict.Of(<-exchanges).Err, err.Error(), op)
+		}
+	}
+	_, err = client.Do(t.Context(), messaging.Request{Op: "request", Method: "GET", Path: "/v2/unknown"})
+	require.Error(t, err)
+	assert.EqualError(t, verdict.Of(<-exchanges).Err, err.Error())
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 func calls(t *testing.T, client *messaging.Client) map[string]func() error {
