@@ -131,6 +131,19 @@ func TestRestartShowsTheNewSandboxAlone(t *testing.T) {
 	assert.NotContains(t, eval[string](p, `document.querySelector("#rows").textContent`), "List events")
 }
 
+func TestOutageIsSeenOnThePageOfRequests(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive)
+	b.control("POST", "/api/outage", `{"for":"1h"}`)
+	p.until(`document.querySelector("#live").textContent.includes("outage until")`)
+	p.shoot("outage-1280-light")
+	p.open(b.ui)
+	p.until(isLive + ` && document.querySelector("#live").textContent.includes("outage until")`)
+	b.control("POST", "/api/reset?what=faults", "")
+	p.until(`document.querySelector("#live").textContent === "live"`)
+}
+
 func TestFaultsPageIsLive(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	p := openTab(t, b.ui+"/faults", 1280, "light")

@@ -52,11 +52,16 @@ type faultsBody struct {
 }
 
 func (in *Inspector) listFaults(w http.ResponseWriter, _ *http.Request) {
-	body := faultsBody{Items: in.box.Rules()}
-	if until := in.box.OutageUntil(); !until.IsZero() {
-		body.Outage = &until
+	respond(w, faultsBody{Items: in.box.Rules(), Outage: in.outageUntil()})
+}
+
+// outageUntil returns the end of the outage, or nil.
+func (in *Inspector) outageUntil() *time.Time {
+	until := in.box.OutageUntil()
+	if until.IsZero() {
+		return nil
 	}
-	respond(w, body)
+	return &until
 }
 
 // readControl reads a body of at most 1 MiB without unknown keys, or refuses the

@@ -17,7 +17,6 @@ type faultsDetail struct {
 	Presets    []presetView
 	Operations []string
 	Kinds      []string
-	Outage     string            // the end of the outage, or ""
 	Op         string            // the operation that is selected
 	Form       map[string]string // what the form of a rule has
 }
@@ -48,9 +47,6 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 	d := faultsDetail{Form: form, Rules: in.box.Rules(), Operations: sandbox.Operations, Kinds: sandbox.FaultKinds, Op: defaultFaultOp}
 	for i, preset := range sandbox.Presets {
 		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About, preset.Rule.Fault.Expect(d.Op)})
-	}
-	if until := in.box.OutageUntil(); !until.IsZero() {
-		d.Outage = until.Format("15:04:05")
 	}
 	p.Detail = d
 	p.write(w, "faults.html")

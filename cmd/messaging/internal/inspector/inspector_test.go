@@ -617,6 +617,23 @@ func TestResetEndsAnOutage(t *testing.T) {
 	}
 }
 
+func TestOutageReplacesTheOneBefore(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	require.Equal(t, 204, f.post("/api/outage", `{"for":"1h"}`).Status)
+	require.Equal(t, 204, f.post("/api/outage", `{"for":"1ms"}`).Status)
+	require.Eventually(t, func() bool { return f.send("GET", "/v1/events", "") == 200 }, 10*time.Second, 5*time.Millisecond)
+}
+
+func TestPagesSayThatThereIsAnOutage(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	assert.NotContains(t, f.get("/").Body, "outage until")
+	require.Equal(t, 204, f.post("/api/outage", `{"for":"1h"}`).Status)
+	assert.Contains(t, f.get("/").Body, "outage until")
+	faults := f.get("/faults").Body
+	assert.Contains(t, faults, "None: after the outage, every request is served.")
+	assert.NotContains(t, faults, "None: every request is served.")
+}
+
 func TestItemsHaveTheFirstProblemsAlone(t *testing.T) {
 	f := start(t, sandbox.Demo())
 	f.send("POST", "/v1/broadcast/send/push-notification", `{"recipients":[`+strings.Repeat("0,", 5000)+`0]}`)

@@ -37,12 +37,14 @@ type counts struct {
 	Events     int `json:"events"`
 	Messages   int `json:"messages"`
 	Faults     int `json:"faults"`
+	// OutageUntil is the end of the outage, or null.
+	OutageUntil *time.Time `json:"outage_until"`
 }
 
 func (in *Inspector) counts() counts {
 	state := in.box.History.State()
 	customers, events, messages := in.box.Count()
-	return counts{state.Requests, state.Broadcasts, state.Triggers, customers, events, messages, len(in.box.Rules())}
+	return counts{state.Requests, state.Broadcasts, state.Triggers, customers, events, messages, len(in.box.Rules()), in.outageUntil()}
 }
 
 // position is where a stream goes on: after a number, in an epoch of the history.

@@ -166,7 +166,8 @@ func DeliveryName(d messaging.Delivery) string { return strings.ReplaceAll(d.Str
 // MaxOutage is the longest outage.
 const MaxOutage = time.Hour
 
-// Outage closes the port of the service and its connections for a duration.
+// Outage closes the port of the service and its connections for a duration. It
+// replaces an outage that lasts.
 func (b *Sandbox) Outage(d time.Duration) error {
 	if d <= 0 || d > MaxOutage {
 		return fmt.Errorf("for: must be more than 0 and at most %v", MaxOutage)

@@ -48,17 +48,15 @@ func (p *port) serve(listener net.Listener) {
 	}()
 }
 
-// outage closes the address and all its connections for a duration, or until the
-// end of an outage that lasts longer.
+// outage closes the address and all its connections for a duration, which
+// replaces that of an outage that lasts.
 func (p *port) outage(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return
 	}
-	if until := time.Now().Add(d); until.After(p.until) {
-		p.until = until
-	}
+	p.until = time.Now().Add(d)
 	if p.reopen != nil {
 		p.reopen.Reset(time.Until(p.until))
 		return

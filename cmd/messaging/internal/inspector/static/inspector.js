@@ -34,16 +34,23 @@ if (navigator.locks) channel.postMessage({ ask: true });
 
 function receive(message) {
   if (message.ask) return;
-  const live = $("#live");
-  live.dataset.state = message.live;
-  live.lastElementChild.textContent = message.live === "on" ? "live" : "not live";
   if (message.counts) showCounts(message.counts);
+  showState(message.live);
   if (message.type === "reset" || message.type === "gap") return startOver();
   if (message.type === "state") refresh();
   if (message.last > last) { last = message.last; refresh(); }
 }
 
-function showCounts(counts) {
+// showState says whether the page is live, and during an outage how long that lasts.
+function showState(state) {
+  const live = $("#live"), { outage } = live.dataset;
+  live.dataset.state = state;
+  live.lastElementChild.textContent = state !== "on" ? "not live"
+    : outage ? `outage until ${new Date(outage).toLocaleTimeString("en-GB")}` : "live";
+}
+
+function showCounts({ outage_until: outage, ...counts }) {
+  if (outage) $("#live").dataset.outage = outage; else delete $("#live").dataset.outage;
   for (const [name, count] of Object.entries(counts)) {
     const shown = $(`[data-count=${name}]`);
     if (shown) shown.textContent = count || name !== "faults" ? count.toLocaleString("en") : "";
