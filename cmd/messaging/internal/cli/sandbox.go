@@ -162,7 +162,7 @@ func readSeed(name string) (sandbox.Seed, error) {
 	}
 	seed, err := sandbox.ParseSeed(data)
 	if err != nil {
-		return sandbox.Seed{}, fmt.Errorf("%s: %w", name, err)
+		return sandbox.Seed{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return seed, nil
 }

@@ -17,11 +17,21 @@ func newWait() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait [TERM…]",
 		Short: "Wait for the first request that matches, and print it",
-		Long: `Wait for the first request that matches all terms, and print it as JSON. A
-request that has already arrived matches too, unless --after excludes it. The
-exit code is 11 if there is none in time.`,
+		Long: `Wait for the first request that matches all terms, and print its summary as
+JSON. Headers and bodies are at GET /api/requests/NUMBER of the inspector, with
+the "number" of the summary.
+
+A request that has already arrived matches too, unless --after excludes it: pass
+the number of the last request that was seen. The exit code is 11 if there is no
+match in time.
+
+Terms are words and KEY:VALUE, with the keys op, status, to, subject, event,
+has, fault, customer and since.`,
 		Example: `  messaging sandbox wait 'op:trigger event' to:ada@example.com
-  messaging sandbox wait has:skipped --after 120 --timeout 5s`,
+  messaging sandbox wait has:skipped --after 120 --timeout 5s
+  n=$(messaging sandbox wait op:trigger | jq .number)
+  curl "$MESSAGING_SANDBOX_URL/api/requests/$n"               # with both bodies
+  messaging sandbox wait op:trigger --after "$n"              # the next one`,
 	}
 	sandbox := addUI(cmd)
 	cmd.Flags().IntVar(&after, "after", 0, "only requests with a higher `number`")
