@@ -18,6 +18,8 @@ type Entry struct {
 	// Skipped lists the parameters of a trigger that the service skipped.
 	Skipped []Skipped
 	size    int64
+	// eventName is the name of the event of a trigger that was not carried out.
+	eventName string
 }
 
 // Skipped is a parameter of a trigger that the service skipped without an error.
@@ -29,8 +31,13 @@ type Skipped struct {
 
 const skippedReason = "a timestamp is read only in the form 2006-01-02T15:04:05Z"
 
-func newEntry(e *messagingtest.Exchange) *Entry {
+func newEntry(e *messagingtest.Exchange, eventName func(id string) string) *Entry {
 	entry := &Entry{Exchange: withoutDevices(e), size: size(e)}
+	if e.Effect == nil && eventName != nil {
+		if id, _ := entry.EventName(); id != "" {
+			entry.eventName = eventName(id)
+		}
+	}
 	if trigger, ok := e.Effect.(*messagingtest.Trigger); ok && len(trigger.Skipped) > 0 {
 		payload := entry.Payload()
 		for _, name := range trigger.Skipped {

@@ -262,6 +262,7 @@ func TestQueryTerms(t *testing.T) {
 		"event:e-1":             {"trigger"},
 		"event:shipped":         {"trigger"},
 		"event:e-2":             {"refused"},
+		"event:invoice":         {"refused"},
 		"has:skipped":           {"trigger"},
 		"has:problems":          {"refused"},
 		"has:fault":             {"push"},
@@ -284,6 +285,7 @@ func TestQueryTerms(t *testing.T) {
 			found := []string{}
 			for name, e := range entries {
 				s := history.New(1, 1<<30)
+				s.EventName = func(id string) string { return map[string]string{"e-2": "Invoice paid"}[id] }
 				e.Number = 1
 				s.Add(e)
 				if hits, _ := s.Find(query, 0, 1); len(hits) == 1 {
@@ -299,6 +301,18 @@ func TestQueryRefusesValuesThatCantBeRead(t *testing.T) {
 	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "customer:ada"} {
 		_, err := history.Parse("word " + text)
 		assert.ErrorContains(t, err, text+": must be", text)
+	}
+}
+
+func TestQueryRefusesUnknownKeys(t *testing.T) {
+	for _, text := range []string{"evnet:order", "op:trigger Status:422"} {
+		_, err := history.Parse(text)
+		assert.ErrorContains(t, err, "unknown key", text)
+		assert.ErrorContains(t, err, "must be one of op, status, to, ", text)
+	}
+	for _, text := range []string{"https://acme.test", "Note:", "09:00:00", ":"} {
+		_, err := history.Parse(text)
+		assert.NoError(t, err, text)
 	}
 }
 

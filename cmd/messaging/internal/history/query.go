@@ -48,7 +48,9 @@ var Keys = []struct{ Key, Example, Selects string }{
 
 // Parse parses a query: words that the request or the response contains, and
 // key:value terms, all of which must match. Double quotes hold a value with
-// blanks together. A word with an unknown key is a word.
+// blanks together. An unknown key is an error, so that a typing error is not
+// mistaken for a search that finds nothing; an address such as http://host is a
+// word.
 func Parse(text string) (Query, error) {
 	var q Query
 	for _, field := range Split(text) {
@@ -57,6 +59,9 @@ func Parse(text string) (Query, error) {
 		if err != nil {
 			return Query{}, fmt.Errorf("invalid query: %s: %w", field, err)
 		}
+		if term == nil && isUnknownTerm(key, value) {
+			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; must be one of %s", field, key, strings.Join(keyNames(), ", "))
+		}
 		if term == nil {
 			word := lower(field)
 			term = func(e *Entry) bool { return e.contains(word) }
@@ -64,6 +69,19 @@ func Parse(text string) (Query, error) {
 		q = q.And(term)
 	}
 	return q, nil
+}
+
+// isUnknownTerm reports whether a word looks like a term.
+func isUnknownTerm(key, value string) bool {
+	return key != "" && value != "" && !strings.HasPrefix(value, "//") &&
+		!strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
+}
+
+func keyNames() (names []string) {
+	for _, key := range Keys {
+		names = append(names, key.Key)
+	}
+	return names
 }
 
 // Split splits a query at blanks outside of double quotes, and removes these.
@@ -183,7 +201,8 @@ func (e *Entry) Subject() string {
 }
 
 // EventName returns the id and the name of the event that was triggered or
-// created. A trigger that was refused has no name.
+// created. The name of one that was not carried out is that of the event at the
+// time, if it existed.
 func (e *Entry) EventName() (id, name string) {
 	switch effect := e.Effect.(type) {
 	case *messagingtest.Trigger:
@@ -198,7 +217,7 @@ func (e *Entry) EventName() (id, name string) {
 			EventID string `json:"event_id"`
 		}
 		_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no event
-		return body.EventID, ""
+		return body.EventID, e.eventName
 	default:
 		return "", ""
 	}

@@ -13,6 +13,11 @@ import (
 
 // Store keeps the latest entries. It is safe for concurrent use.
 type Store struct {
+	// EventName returns the name of the event with the id, or "". It is called for
+	// triggers that were not carried out. It may be nil, and must not be set after
+	// the first Add.
+	EventName func(id string) string
+
 	boot     string // random
 	max      int
 	maxBytes int64
@@ -45,7 +50,7 @@ func New(max int, maxBytes int64) *Store {
 
 // Add adds an exchange, and removes the oldest entries that exceed the limits.
 func (s *Store) Add(e *messagingtest.Exchange) {
-	entry := newEntry(e)
+	entry := newEntry(e, s.EventName)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.entries = append(s.entries, entry)

@@ -228,6 +228,7 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 		{"a wait without a match", "GET", f.ui + "/api/wait?q=nowhere&timeout=1ms", "", same, 408},
 		{"a query that can't be read", "GET", f.ui + "/api/requests?q=status:many", "", same, 400},
 		{"a query with a control character", "GET", f.ui + "/api/requests?q=status:%01", "", same, 400},
+		{"a query with an unknown key", "GET", f.ui + "/api/wait?q=evnet:order&timeout=60s", "", same, 400},
 		{"a limit over 200", "GET", f.ui + "/api/requests?limit=201", "", same, 400},
 		{"a page before nothing", "GET", f.ui + "/api/requests?before=0", "", same, 400},
 	}
@@ -508,6 +509,21 @@ func TestPagesSayWhatTheClientRetriesByItself(t *testing.T) {
 	unknown := f.get("/requests/3").Body
 	for _, text := range []string{"404 refused", "GET /v2/unknown", `Delivery <span class="tag bad">rejected</span>`} {
 		assert.Contains(t, unknown, text)
+	}
+}
+
+func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	for _, request := range []struct{ path, body, query, row string }{
+		{"/v1/events/trigger", skippedBody, "event:shipped+to:grace", "order shipped · grace@example.com"},
+		{"/v1/events/trigger", `{"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`, "event:order+to:c-9",
+			"order shipped · c-9"},
+		{"/v1/broadcast/send/email", emailBody, "to:new@example.com", "“Moved” to 2 customers and 1 segment"},
+		{"/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true}`, "subject:s", "“s” to all customers"},
+	} {
+		require.Equal(t, 200, f.post("/api/faults", `{"fault":{"kind":"rate_limited"}}`).Status)
+		require.Equal(t, 429, f.send("POST", request.path, request.body))
+		assert.Contains(t, f.get("/?q="+request.query).Body, `<span class="who">fault: rate limited · `+request.row+"</span>")
 	}
 }
 

@@ -1,9 +1,11 @@
 package inspector
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/messaging-go/messaging"
@@ -131,10 +133,58 @@ func about(e *history.Entry) string {
 	if isRead(e) && e.Status == http.StatusOK {
 		return listed(e)
 	}
+	if e.Op == "trigger event" {
+		return triggered(e)
+	}
 	if subject := e.Subject(); subject != "" {
-		return "“" + subject + "”"
+		return strings.TrimSuffix("“"+subject+"” to "+requestedAudience(e), " to ")
 	}
 	return ""
+}
+
+// triggered returns the event and the customer of a trigger that was not carried
+// out.
+func triggered(e *history.Entry) string {
+	payload := e.Payload()
+	var email string
+	_ = json.Unmarshal(payload["email"], &email) // what is of another kind is left out
+	var customer struct {
+		Email      string `json:"email"`
+		CustomerID string `json:"customer_id"`
+	}
+	_ = json.Unmarshal(payload["customer"], &customer)
+	_, name := e.EventName()
+	parts := []string{name, cmp.Or(email, customer.Email, customer.CustomerID)}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+// requestedAudience returns who a broadcast that was not carried out was for, or
+// "" if that can't be read.
+func requestedAudience(e *history.Entry) string {
+	var body struct {
+		All        bool            `json:"all_customers"`
+		Recipients json.RawMessage `json:"recipients"`
+	}
+	if json.Unmarshal(e.Request.Body, &body) != nil {
+		return ""
+	}
+	type recipient struct {
+		Customers []json.RawMessage `json:"customers"`
+		Segments  []string          `json:"segments"`
+	}
+	var many []recipient
+	if json.Unmarshal(body.Recipients, &many) != nil { // a single recipient can be sent without an array
+		many = make([]recipient, 1)
+		if json.Unmarshal(body.Recipients, &many[0]) != nil {
+			many = nil
+		}
+	}
+	customers, segments := 0, 0
+	for _, r := range many {
+		customers += len(r.Customers)
+		segments += len(r.Segments)
+	}
+	return describeAudience(body.All, customers, segments)
 }
 
 func who(t *messagingtest.Trigger) string {
@@ -151,13 +201,17 @@ func who(t *messagingtest.Trigger) string {
 // audience returns who a broadcast goes to. A segment has no size here, since
 // the service does not tell it.
 func audience(all bool, recipients []messaging.Recipient) string {
-	if all {
-		return "all customers"
-	}
 	customers, segments := 0, 0
 	for _, r := range recipients {
 		customers += len(r.Customers)
 		segments += len(r.Segments)
+	}
+	return describeAudience(all, customers, segments)
+}
+
+func describeAudience(all bool, customers, segments int) string {
+	if all {
+		return "all customers"
 	}
 	var parts []string
 	if customers > 0 {

@@ -45,6 +45,12 @@ func (b *Sandbox) Event(id string) (Numbered[messaging.Event], bool) {
 	return events[i], true
 }
 
+// eventName returns the name of the event with the id, or "".
+func (b *Sandbox) eventName(id string) string {
+	event, _ := b.Event(id)
+	return event.Record.Name
+}
+
 // Messages returns all transactional messages, newest first.
 func (b *Sandbox) Messages() []Numbered[messaging.TransactionalMessage] {
 	return number(&b.messages, b.service.Transactional(), func(m messaging.TransactionalMessage) string { return m.ID })

@@ -53,6 +53,7 @@ func Start(cfg Config) (*Sandbox, error) {
 		return nil, err
 	}
 	b.service = service
+	b.History.EventName = b.eventName
 	b.Add(cfg.Seed)
 	b.port = newPort(cfg.Listener, cfg.Wrap(service.Handler()), b.fail, b.History.Touch)
 	return b, nil
