@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,8 +30,15 @@ func newFault() *cobra.Command {
 			"The operations: " + strings.Join(sandbox.Operations, ", ") + ".",
 		Example: `  messaging sandbox fault answer_lost --op "trigger event"
   messaging sandbox fault rate_limited --after 7s --count 3
-  messaging sandbox fault outage --for 10s`,
-		Args: cobra.ExactArgs(1),
+  messaging sandbox fault outage --for 10s
+  messaging sandbox fault list
+  messaging sandbox fault remove 1`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return nil
+			}
+			return exitWith(exitUsage, "one KIND is required: %s or outage", strings.Join(sandbox.FaultKinds, ", "))
+		},
 	}
 	remote := addUI(cmd)
 	f := cmd.Flags()
@@ -44,6 +53,9 @@ func newFault() *cobra.Command {
 	f.DurationVar(&outage, "for", 10*time.Second, "duration, for outage")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		kind := strings.ReplaceAll(args[0], "-", "_")
+		if err := checkFaultFlags(cmd, kind); err != nil {
+			return err
+		}
 		if kind == "outage" {
 			_, err := remote.call(cmd.Context(), http.MethodPost, "/api/outage", map[string]sandbox.Duration{"for": sandbox.Duration(outage)})
 			return err
@@ -59,6 +71,63 @@ func newFault() *cobra.Command {
 		}
 		_, _ = fmt.Fprintln(cmd.OutOrStdout(), added.ID) // a closed pipe is not an error here
 		return nil
+	}
+	cmd.AddCommand(newFaultList(), newFaultRemove())
+	return cmd
+}
+
+// checkFaultFlags refuses flags that have no effect on the kind.
+func checkFaultFlags(cmd *cobra.Command, kind string) error {
+	ofRules := []string{"op", "skip", "count", "probability", "seed"}
+	used := append(slices.Clone(ofRules), sandbox.FaultFields[kind]...)
+	switch {
+	case kind == "outage":
+		used = []string{"for"}
+	case !slices.Contains(sandbox.FaultKinds, kind):
+		return nil // refused as a kind
+	}
+	for _, name := range append(ofRules, "status", "body", "after", "for") {
+		if cmd.Flags().Changed(name) && !slices.Contains(used, name) {
+			return exitWith(exitUsage, "--%s has no effect on %s", name, kind)
+		}
+	}
+	return nil
+}
+
+func newFaultList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "Print the rules and the outage, as JSON",
+		Example: "  messaging sandbox fault list",
+		Args:    cobra.NoArgs,
+	}
+	remote := addUI(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		body, err := remote.call(cmd.Context(), http.MethodGet, "/api/faults", nil)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s", body) // a closed pipe is not an error here
+		return nil
+	}
+	return cmd
+}
+
+func newFaultRemove() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "remove ID",
+		Short:   "Remove a rule",
+		Example: "  messaging sandbox fault remove 1",
+		Args:    cobra.ExactArgs(1),
+	}
+	remote := addUI(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := strconv.Atoi(args[0])
+		if err != nil {
+			return exitWith(exitUsage, "the ID must be a number, not %q", args[0])
+		}
+		_, err = remote.call(cmd.Context(), http.MethodDelete, "/api/faults/"+strconv.Itoa(id), nil)
+		return err
 	}
 	return cmd
 }

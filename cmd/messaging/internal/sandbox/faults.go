@@ -18,6 +18,9 @@ var Operations = []string{"send email broadcast", "send push broadcast", "trigge
 // FaultKinds are the kinds of faults that a rule can have.
 var FaultKinds = []string{"answer_lost", "status", "rate_limited", "slow", "malformed"}
 
+// FaultFields are the fields of a fault that its kind uses.
+var FaultFields = map[string][]string{"status": {"status", "body"}, "rate_limited": {"after"}, "slow": {"after"}, "malformed": {"body"}}
+
 // Rule says which requests fail. Its fields are those of messagingtest.Rule.
 type Rule struct {
 	Op          string  `json:"op"`
@@ -78,6 +81,8 @@ func (b *Sandbox) AddRule(r Rule) (id int, err error) {
 		return 0, fmt.Errorf("count: must not be negative")
 	case !(r.Probability > 0 && r.Probability <= 1):
 		return 0, fmt.Errorf("probability: must be more than 0 and at most 1")
+	case r.Seed != 0 && r.Probability == 1:
+		return 0, fmt.Errorf("seed: has no effect without a probability below 1")
 	}
 	fault, err := r.Fault.fault()
 	if err != nil {
@@ -90,6 +95,17 @@ func (b *Sandbox) AddRule(r Rule) (id int, err error) {
 
 // fault returns the fault, or an error that begins with the invalid field.
 func (f Fault) fault() (messagingtest.Fault, error) {
+	if !slices.Contains(FaultKinds, f.Kind) {
+		return messagingtest.Fault{}, fmt.Errorf("kind: unknown kind %q; must be one of %s", f.Kind, strings.Join(FaultKinds, ", "))
+	}
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{{"status", f.Status != 0}, {"body", f.Body != ""}, {"after", f.After != 0}} {
+		if field.set && !slices.Contains(FaultFields[f.Kind], field.name) {
+			return messagingtest.Fault{}, fmt.Errorf("%s: has no effect on %s", field.name, f.Kind)
+		}
+	}
 	after := time.Duration(f.After)
 	switch f.Kind {
 	case "answer_lost":
@@ -109,13 +125,11 @@ func (f Fault) fault() (messagingtest.Fault, error) {
 			return messagingtest.Fault{}, fmt.Errorf("after: must not be negative")
 		}
 		return messagingtest.RateLimited(after), nil
-	case "slow":
+	default: // slow
 		if after <= 0 || after > time.Hour {
 			return messagingtest.Fault{}, fmt.Errorf("after: must be more than 0 and at most 1h")
 		}
 		return messagingtest.Slow(after), nil
-	default:
-		return messagingtest.Fault{}, fmt.Errorf("kind: unknown kind %q; must be one of %s", f.Kind, strings.Join(FaultKinds, ", "))
 	}
 }
 
@@ -123,13 +137,28 @@ func (f Fault) fault() (messagingtest.Fault, error) {
 func (b *Sandbox) Rules() []ActiveRule {
 	rules := []ActiveRule{}
 	for _, r := range b.service.FaultRules() {
-		fault := Fault{Kind: r.Rule.Fault.Kind(), Status: r.Rule.Fault.Status(), Body: r.Rule.Fault.Body(),
-			After: Duration(r.Rule.Fault.After())}
+		fault := readFault(r.Rule.Fault)
 		rules = append(rules, ActiveRule{ID: r.ID, Rule: Rule{Op: r.Rule.Op, Skip: r.Rule.Skip, Count: r.Rule.Count,
 			Probability: r.Rule.Probability, Seed: r.Rule.Seed, Fault: fault},
 			Failed: r.Failed, LetThrough: r.LetThrough, Delivery: fault.Expect(r.Rule.Op)})
 	}
 	return rules
+}
+
+// readFault returns a fault with the fields that its kind uses, so that what is
+// read can be added again.
+func readFault(f messagingtest.Fault) Fault {
+	fault, used := Fault{Kind: f.Kind()}, FaultFields[f.Kind()]
+	if slices.Contains(used, "status") {
+		fault.Status = f.Status()
+	}
+	if slices.Contains(used, "body") {
+		fault.Body = f.Body()
+	}
+	if slices.Contains(used, "after") {
+		fault.After = Duration(f.After())
+	}
+	return fault
 }
 
 // RemoveRule removes a rule. It returns ErrNotFound if there is none.
@@ -154,6 +183,10 @@ func (f Fault) Expect(op string) string {
 	switch {
 	case f.Kind == "slow" && time.Duration(f.After) < attemptTimeout:
 		e.Status = 200
+	case f.Kind == "malformed":
+		e.Status = 200
+	case f.Kind == "rate_limited":
+		e.Status = 429
 	case f.Kind == "status" && f.Body == "":
 		e.ResponseBody = []byte(`{"success":false}`)
 	}
@@ -192,11 +225,11 @@ var Presets = []Preset{
 	{"Response lost once", "Carried out; the connection closes without a response.",
 		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "answer_lost"}}},
 	{"429 three times", "Not carried out; Retry-After is 1 s.",
-		Rule{Count: 3, Probability: 1, Fault: Fault{Kind: "rate_limited", Status: 429, After: Duration(time.Second)}}},
+		Rule{Count: 3, Probability: 1, Fault: Fault{Kind: "rate_limited", After: Duration(time.Second)}}},
 	{"502 with HTML", "Not carried out; the page of a proxy.",
 		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "status", Status: 502, Body: "<html><body><h1>502 Bad Gateway</h1></body></html>"}}},
-	{"35 s slow", "Carried out after the client has given up: it waits for 30 s.",
+	{"35 s delay", "Carried out after the client has given up: it waits for 30 s.",
 		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "slow", After: Duration(35 * time.Second)}}},
-	{"Half a JSON", "Carried out; the response breaks off.",
-		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "malformed", Status: 200, Body: `{"success":true,"da`}}},
+	{"Truncated JSON", "Carried out; the response breaks off.",
+		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "malformed", Body: `{"success":true,"da`}}},
 }
