@@ -62,14 +62,21 @@ func (r *remote) call(ctx context.Context, method, path string, body any) ([]byt
 	if response.StatusCode < 300 {
 		return answer, nil
 	}
-	return nil, refusal(response.StatusCode, answer)
+	return nil, refusal(base, response.StatusCode, answer)
 }
 
 // refusal returns the error for a response.
-func refusal(status int, body []byte) error {
-	var refused struct{ Error string }
-	if json.Unmarshal(body, &refused) != nil || refused.Error == "" {
-		return exitWith(exitNotDone, "what listens there is not a sandbox: it responded with status %d", status)
+func refusal(base string, status int, body []byte) error {
+	var refused struct {
+		Error   string
+		Success *bool // of the service
+	}
+	err := json.Unmarshal(body, &refused)
+	switch {
+	case err == nil && refused.Success != nil:
+		return exitWith(exitNotDone, "%s is the service of a sandbox, not its inspector; --ui takes the URL of the inspector", base)
+	case err != nil || refused.Error == "":
+		return exitWith(exitNotDone, "what listens at %s is not a sandbox: it responded with status %d", base, status)
 	}
 	code := map[int]int{
 		http.StatusBadRequest:          exitUsage,

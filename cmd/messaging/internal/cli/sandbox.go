@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"net"
 	"net/http"
@@ -157,6 +158,9 @@ func readSeed(name string) (sandbox.Seed, error) {
 		return sandbox.Seed{}, err
 	}
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `./\`) {
+		return sandbox.Seed{}, fmt.Errorf("%w; the seed that is built in is \"demo\"", err)
+	}
 	if err != nil {
 		return sandbox.Seed{}, err
 	}
