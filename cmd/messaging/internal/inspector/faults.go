@@ -164,12 +164,20 @@ func deliveryTag(name string) tag {
 	return tag{class, strings.ReplaceAll(name, "_", " ")}
 }
 
+// kindName returns the kind of a fault in words.
+func kindName(kind string) string {
+	if kind == "answer_lost" {
+		return "response lost"
+	}
+	return strings.ReplaceAll(kind, "_", " ")
+}
+
 // describeFault says what a fault does, in words.
 func describeFault(f sandbox.Fault) string {
 	after := time.Duration(f.After)
 	switch f.Kind {
 	case "answer_lost":
-		return "the response is lost"
+		return kindName(f.Kind)
 	case "status":
 		return fmt.Sprintf("status %d", f.Status)
 	case "rate_limited":

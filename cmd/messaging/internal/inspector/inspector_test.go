@@ -469,12 +469,15 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 	f := start(t, sandbox.Demo())
 	f.fill()
 	for path, texts := range map[string][]string{
-		"/":                          {"1 skipped", "fault: response lost", "a foreign key was sent here", "422 refused", "DELETE /elsewhere"},
-		"/requests/2":                {"What the SDK returns", "rejected", "description is required", "Fix the request"},
-		"/requests/3":                {"It came as <code>&#34;21.11.2026&#34;</code>", "2006-01-02T15:04:05Z"},
+		"/": {"export MESSAGING_SANDBOX_URL=" + f.ui, "1 skipped", "fault: response lost",
+			"another service&#39;s API key was sent here",
+			"422 refused", "DELETE /elsewhere"},
+		"/requests/2": {"What the SDK returns", "rejected", "description is required", "Fix the request"},
+		"/requests/3": {"It came as <code>&#34;21.11.2026&#34;</code>", "2006-01-02T15:04:05Z",
+			"the event was triggered without it."},
 		"/requests/5?tab=diff":       {"no earlier request"},
-		"/requests/5":                {"unknown", "Set it aside"},
-		"/requests/6":                {"A foreign key was sent here", "REDACTED"},
+		"/requests/5":                {"unknown", "Set it aside", "<dt>Fault</dt><dd>response lost</dd>"},
+		"/requests/6":                {"Another service&#39;s API key was sent here", "REDACTED"},
 		"/broadcasts/4":              {"2030-01-01 09:00:00", "Europe/Berlin", "1 created, 1 updated", `sandbox=""`},
 		"/broadcasts/4?tab=text":     {"Hi {{name}}, look"},
 		"/broadcasts/4?tab=links":    {"https://acme.test", "never followed"},
@@ -482,7 +485,8 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 		"/customers/1":               {"Ada Lovelace", "/requests/4"},
 		"/events/1":                  {"messaging.ParameterTimestamp", "time.Now()"},
 		"/?q=status:many":            {"can&#39;t be read"},
-		"/help":                      {"has:skipped"},
+		"/help":                      {"has:skipped", "What the sandbox assumes"},
+		"/faults":                    {"Truncated JSON", "35 s delay", `<option value="answer_lost">response lost</option>`},
 	} {
 		body := f.get(path).Body
 		for _, text := range texts {

@@ -69,7 +69,7 @@ func notes(d *entryDetail) (list []note) {
 		list = append(list, note{class, fmt.Sprintf(format, args...)})
 	}
 	if d.ForeignKey {
-		add("bad", "A foreign key was sent here. Some configuration points at the sandbox with the key of another service. "+
+		add("bad", "Another service's API key was sent here: some configuration points at the sandbox with it. "+
 			"The key was not recorded; if it is a real one, replace it.")
 	}
 	refused := d.Effect == nil && !isRead(d.Entry)
@@ -90,7 +90,7 @@ func notes(d *entryDetail) (list []note) {
 		add("bad", "A fault made this response. The request was not carried out.")
 	}
 	if n := len(d.Skipped); n > 0 {
-		add("warn", "%s skipped. The response says success, and the event was triggered without.", plural(n, "value")+" "+was(n))
+		add("warn", "%s skipped. The response says success, and the event was triggered without %s.", plural(n, "value")+" "+was(n), it(n))
 	}
 	if d.Email != nil {
 		for _, name := range d.Email.Undefined {
@@ -101,6 +101,13 @@ func notes(d *entryDetail) (list []note) {
 		add("bad", "%s in the request; see the marked lines.", plural(len(d.Problems), "problem"))
 	}
 	return list
+}
+
+func it(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }
 
 func was(n int) string {

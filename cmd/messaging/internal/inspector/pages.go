@@ -25,23 +25,25 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"envCode":   envCode,
 	"firstCurl": firstCurl,
 	"apiCode":   func() string { return apiCode },
+	"kind":      kindName,
 	"describe":  describeFault,
 	"which":     describeRequests,
 }).ParseFS(templateFiles, "templates/*.html"))
 
 // page is what every page shows.
 type page struct {
-	Title   string
-	Section string
-	Counts  counts
-	State   history.State
-	Epoch   string
-	Query   string
-	Problem string // with the query
-	BaseURL string
-	APIKey  string
-	Wide    bool // one column in place of a list and a detail
-	Reload  bool // the list is loaded again when something changes
+	Title      string
+	Section    string
+	Counts     counts
+	State      history.State
+	Epoch      string
+	Query      string
+	Problem    string // with the query
+	BaseURL    string
+	APIKey     string
+	SandboxURL string
+	Wide       bool // one column in place of a list and a detail
+	Reload     bool // the list is loaded again when something changes
 
 	Rows   []row
 	Links  []link
@@ -70,7 +72,7 @@ type snippet struct{ Label, Text string }
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),
 		Query:   r.URL.Query().Get("q"),
-		BaseURL: in.box.URL(), APIKey: in.box.APIKey(), Status: http.StatusOK}
+		BaseURL: in.box.URL(), APIKey: in.box.APIKey(), SandboxURL: in.url, Status: http.StatusOK}
 }
 
 func (p *page) write(w http.ResponseWriter, name string) {

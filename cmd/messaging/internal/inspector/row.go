@@ -48,7 +48,7 @@ func isRead(e *history.Entry) bool {
 func tags(e *history.Entry) []tag {
 	list := []tag{outcome(e)}
 	if e.ForeignKey {
-		list = append(list, tag{"bad", "foreign key"})
+		list = append(list, tag{"bad", "another key"})
 	}
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
@@ -89,9 +89,7 @@ func summary(e *history.Entry) string {
 func failure(e *history.Entry) string {
 	switch {
 	case e.ForeignKey:
-		return "a foreign key was sent here"
-	case e.Fault == "answer_lost":
-		return "fault: response lost"
+		return "another service's API key was sent here"
 	case e.Fault == "slow" && e.Status == 0:
 		return "fault: slow, and the connection was closed"
 	case e.Fault == "malformed":
@@ -99,7 +97,7 @@ func failure(e *history.Entry) string {
 	case e.Fault == "status":
 		return fmt.Sprintf("fault: status %d", e.Status)
 	case e.Fault != "":
-		return "fault: " + strings.ReplaceAll(e.Fault, "_", " ")
+		return "fault: " + kindName(e.Fault)
 	case e.Status == 0:
 		return "the client disconnected"
 	case len(e.Problems) > 0:

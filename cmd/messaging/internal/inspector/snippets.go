@@ -100,8 +100,8 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // envCode returns the command that points a program at the sandbox.
-func envCode(baseURL, apiKey string) string {
-	return "export MESSAGING_BASE_URL=" + baseURL + "\nexport MESSAGING_API_KEY=" + apiKey
+func envCode(baseURL, apiKey, sandboxURL string) string {
+	return "export MESSAGING_BASE_URL=" + baseURL + "\nexport MESSAGING_API_KEY=" + apiKey + "\nexport MESSAGING_SANDBOX_URL=" + sandboxURL
 }
 
 // firstCurl returns a command that sends a broadcast.
