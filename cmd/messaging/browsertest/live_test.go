@@ -156,6 +156,30 @@ func TestFaultsPageIsLive(t *testing.T) {
 	p.until(`!document.querySelector("#live-part").textContent.includes("Outage until")`)
 }
 
+func TestFaultsPageFitsTheOperationAndTheKind(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui+"/faults", 1280, "light")
+	p.until(isLive)
+	choose := func(selector, value string) {
+		eval[bool](p, fmt.Sprintf(`(() => { const field = document.querySelector(%q); field.value = %q;
+			return field.dispatchEvent(new Event("change", { bubbles: true })) })()`, selector, value))
+	}
+	hidden := `[...document.querySelectorAll(".rule [data-kinds]")].filter(l => l.hidden).map(l => l.textContent.split(" ")[0]).join()`
+	assert.Equal(t, "Status,After,Body", eval[string](p, hidden))
+	choose(".rule [name=kind]", "slow")
+	assert.Equal(t, "Status,Body", eval[string](p, hidden))
+	choose(".rule [name=kind]", "status")
+	assert.Equal(t, "After", eval[string](p, hidden))
+	assert.True(t, eval[bool](p, `document.querySelector(".rule [name=after]").disabled`))
+
+	cards := `document.querySelector(".presets .cards").textContent`
+	for _, op := range []string{"list events", "trigger event"} {
+		choose(".presets [name=op]", op)
+		want := b.control("GET", "/faults?op="+url.QueryEscape(op), "")
+		p.until(fmt.Sprintf(`%s === new DOMParser().parseFromString(%q, "text/html").querySelector(".cards").textContent`, cards, want))
+	}
+}
+
 // Under another name than localhost, browsers have no locks and no clipboard.
 func TestPageUnderAnotherNameIsLiveAndHasKeys(t *testing.T) {
 	path, err := findBrowser()

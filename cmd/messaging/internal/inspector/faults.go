@@ -24,7 +24,8 @@ type faultsDetail struct {
 type presetView struct {
 	Index       int
 	Name, About string
-	Delivery    string
+	Delivery    string // for the operation that is selected
+	Retried     bool
 }
 
 // defaultFaultOp is the operation that the presets are for at first.
@@ -45,8 +46,11 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 		}
 	}
 	d := faultsDetail{Form: form, Rules: in.box.Rules(), Operations: sandbox.Operations, Kinds: sandbox.FaultKinds, Op: defaultFaultOp}
+	if r.Method == http.MethodGet && r.URL.Query().Has("op") {
+		d.Op = r.URL.Query().Get("op") // an unknown one is shown as any
+	}
 	for i, preset := range sandbox.Presets {
-		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About, preset.Rule.Fault.Expect(d.Op)})
+		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About, preset.Rule.Fault.Expect(d.Op), preset.Rule.Fault.Retried(d.Op)})
 	}
 	p.Detail = d
 	p.write(w, "faults.html")

@@ -535,6 +535,17 @@ func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) 
 	}
 }
 
+func TestPresetsAreForTheOperationThatIsSelected(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	for op, retried := range map[string]int{"": 2, "trigger event": 2, "list events": 5} { // not a 200 that can't be read
+		page := f.get("/faults?op=" + url.QueryEscape(op)).Body
+		assert.Equal(t, retried, strings.Count(page, "retried by the client"), op)
+		if op != "" {
+			assert.Contains(t, page, `<option selected>`+op+`</option>`)
+		}
+	}
+}
+
 func TestRulesAreDescribedInWords(t *testing.T) {
 	f := start(t, sandbox.Demo())
 	for rule, words := range map[string]string{

@@ -175,7 +175,13 @@ const attemptTimeout = 30 * time.Second
 
 // Expect returns the delivery that package messaging reports for a request of
 // the operation that takes the fault. For "" it is a trigger.
-func (f Fault) Expect(op string) string {
+func (f Fault) Expect(op string) string { return DeliveryName(f.verdict(op).Delivery) }
+
+// Retried reports whether package messaging retries a request of the operation
+// that takes the fault. For "" it is a trigger.
+func (f Fault) Retried(op string) bool { return f.verdict(op).Retryable }
+
+func (f Fault) verdict(op string) verdict.Verdict {
 	if op == "" {
 		op = "trigger event"
 	}
@@ -190,7 +196,7 @@ func (f Fault) Expect(op string) string {
 	case f.Kind == "status" && f.Body == "":
 		e.ResponseBody = []byte(`{"success":false}`)
 	}
-	return DeliveryName(verdict.Of(e).Delivery)
+	return verdict.Of(e)
 }
 
 // DeliveryName returns a delivery as it is in JSON.

@@ -206,6 +206,29 @@ async function copy(button) {
 
 $("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
+// --- faults ---
+
+// fitRule hides the fields that the kind of fault does not use.
+function fitRule() {
+  const kind = $(".rule [name=kind]")?.value;
+  for (const label of document.querySelectorAll(".rule [data-kinds]")) {
+    label.hidden = !label.dataset.kinds.split(" ").includes(kind);
+    $("input, textarea", label).disabled = label.hidden;
+  }
+}
+fitRule();
+
+// fitPresets shows the deliveries for the operation that is selected.
+async function fitPresets(op) {
+  const page = await get(`/faults?${new URLSearchParams({ op })}`).catch(() => null);
+  if (page && $(".presets [name=op]").value === op) $(".presets .cards").replaceWith($(".presets .cards", page));
+}
+
+document.addEventListener("change", ({ target }) => {
+  if (target.matches(".rule [name=kind]")) fitRule();
+  if (target.matches(".presets [name=op]")) fitPresets(target.value);
+});
+
 // --- keys ---
 
 function step(by) {
