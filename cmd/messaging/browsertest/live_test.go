@@ -180,6 +180,16 @@ func TestFaultsPageFitsTheOperationAndTheKind(t *testing.T) {
 	}
 }
 
+func TestRuleIsRemovedOnANarrowScreen(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.control("POST", "/api/faults", `{"op":"list transactional messages","skip":2,"count":3,"fault":{"kind":"rate_limited","after":"7s"}}`)
+	p := openTab(t, b.ui+"/faults", 360, "light")
+	p.until(isLive)
+	assert.True(t, eval[bool](p, `document.querySelector(".rules button").getBoundingClientRect().right <= innerWidth`))
+	p.click(".rules button")
+	p.until(`document.querySelector("#live-part").textContent.includes("every request is served")`)
+}
+
 // Under another name than localhost, browsers have no locks and no clipboard.
 func TestPageUnderAnotherNameIsLiveAndHasKeys(t *testing.T) {
 	path, err := findBrowser()
@@ -273,7 +283,7 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	p.until(at("/requests/9?q=has%3Askipped"))
 	p.until(`document.querySelector("tr.why").textContent.includes("21.11.2026")`)
 	p.press("Escape")
-	p.until(at("/?q=has%3Askipped"))
+	p.until(at("/?q=has%3Askipped") + ` && document.activeElement.dataset.number === "9"`)
 
 	p.press("f")
 	p.until(at("/faults"))

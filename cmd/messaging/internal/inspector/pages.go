@@ -15,6 +15,7 @@ import (
 var templateFiles embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"took":      took,
 	"thousands": thousands,
 	"plural":    plural,
 	"date":      formatTime,

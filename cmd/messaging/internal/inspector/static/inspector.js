@@ -188,9 +188,19 @@ async function open(link) {
   else { $("#detail").scrollTop = 0; if (innerWidth <= 760) scrollTo(0, 0); }
 }
 
+// back shows the list, with the focus on the row that was open.
 function back() {
-  if ($(".has-detail")) toList();
+  if (!$(".has-detail")) return;
+  sessionStorage.setItem("row", location.pathname);
+  toList();
 }
+
+function focusRow() {
+  const path = sessionStorage.getItem("row");
+  sessionStorage.removeItem("row");
+  if (path) [...document.querySelectorAll("#rows .row")].find((row) => new URL(row.href).pathname === path)?.focus();
+}
+focusRow();
 
 function toList() {
   location.href = $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");
