@@ -28,7 +28,10 @@ func (in *Inspector) addSeed(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
-	in.box.Add(seed)
+	if err := in.box.Add(seed); err != nil {
+		refuse(w, http.StatusUnprocessableEntity, strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
 	respond(w, map[string]int{"customers": len(seed.Customers), "events": len(seed.Events), "messages": len(seed.Messages)})
 }
 

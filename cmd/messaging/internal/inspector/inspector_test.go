@@ -579,6 +579,23 @@ func TestRecordsAreFoundByWords(t *testing.T) {
 	assert.Equal(t, 200, f.get("/api/customers?q=status:x").Status)
 }
 
+func TestSeedWithAnIDThatExistsIsRefused(t *testing.T) {
+	f := start(t, sandbox.Demo())
+	before := f.get("/api/dump").Body
+	for seed, want := range map[string]string{
+		`{"events":[{"name":"new"},{"id":"` + orderShipped + `","name":"n"}]}`:            "events.1.id: exists already",
+		`{"customers":[{"email":"new@example.com"},{"customer_id":"c-1001"}]}`:            "customers.1.customer_id: exists already",
+		`{"messages":[{"id":"` + sandbox.Demo().Messages[0].ID + `","channel":"email"}]}`: "messages.0.id: exists already",
+	} {
+		got := f.post("/api/seed", seed)
+		assert.Equal(t, 422, got.Status)
+		assert.Contains(t, got.Body, want)
+	}
+	assert.Equal(t, before, f.get("/api/dump").Body, "nothing of them was added")
+	assert.Equal(t, 200, f.post("/api/seed", `{"events":[{"id":"new","name":"n"}],"customers":[{"email":"new@example.com"}]}`).Status)
+	assert.Equal(t, 422, f.post("/api/seed", `{"events":[{"id":"new","name":"n"}]}`).Status)
+}
+
 func TestAnEmptyDumpIsASeed(t *testing.T) {
 	f := start(t, sandbox.Seed{})
 	assert.Equal(t, `{"customers":[],"events":[],"messages":[]}`+"\n", f.get("/api/dump").Body)

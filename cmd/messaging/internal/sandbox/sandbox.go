@@ -54,7 +54,7 @@ func Start(cfg Config) (*Sandbox, error) {
 	}
 	b.service = service
 	b.History.EventName = b.eventName
-	b.Add(cfg.Seed)
+	b.add(cfg.Seed)
 	b.port = newPort(cfg.Listener, cfg.Wrap(service.Handler()), b.fail, b.History.Touch)
 	return b, nil
 }
@@ -147,12 +147,39 @@ func (b *Sandbox) Reset(what string) error {
 	return nil
 }
 
-// Add adds records to the service.
-func (b *Sandbox) Add(seed Seed) {
+// Add adds records to the service. It adds none, and returns an error, if the id
+// of one exists already.
+func (b *Sandbox) Add(seed Seed) error {
 	b.resetting.Lock()
 	defer b.resetting.Unlock()
+	if err := b.checkIDs(seed); err != nil {
+		return err
+	}
 	b.add(seed)
 	b.History.Touch()
+	return nil
+}
+
+// checkIDs returns an error for the first record whose id exists already.
+func (b *Sandbox) checkIDs(seed Seed) error {
+	stored := b.Dump()
+	return errors.Join(
+		checkIDs("customers", "customer_id", stored.Customers, seed.Customers, func(c messaging.Customer) string { return c.CustomerID }),
+		checkIDs("events", "id", stored.Events, seed.Events, func(e messaging.Event) string { return e.ID }),
+		checkIDs("messages", "id", stored.Messages, seed.Messages, func(m messaging.TransactionalMessage) string { return m.ID }))
+}
+
+func checkIDs[T any](list, field string, stored, added []T, id func(T) string) error {
+	exists := make(map[string]bool, len(stored))
+	for _, record := range stored {
+		exists[id(record)] = true
+	}
+	for i, record := range added {
+		if id(record) != "" && exists[id(record)] {
+			return fmt.Errorf("%s.%d.%s: exists already", list, i, field)
+		}
+	}
+	return nil
 }
 
 func (b *Sandbox) add(seed Seed) {
