@@ -23,7 +23,8 @@ type Exchange struct {
 	// Request has the Status of the exchange as its StatusCode.
 	Request Request
 	// ForeignKey reports whether the request has an API key that is not the key
-	// of the server. A request without a key has none.
+	// of the server, in X-Authorization or Authorization. A request without a key
+	// has none.
 	ForeignKey bool
 	// Status is the status code of the response. It is 0 if there is no
 	// response: because of a fault, or because the client has disconnected.

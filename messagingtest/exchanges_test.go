@@ -124,11 +124,17 @@ func TestObserverIsToldOfAForeignKeyButNotTheKey(t *testing.T) {
 		"another key":           {[]string{"live-1"}, true},
 		"another key behind it": {[]string{s.APIKey(), "live-1"}, true},
 	}
+	r := newRequest(t, s, http.MethodGet, "/v1/events", "")
+	r.Header.Set("Authorization", "Bearer live-1")
+	send(t, r)
+	assert.True(t, o.last(t).ForeignKey, "another key in Authorization")
+	r.Header.Set("Authorization", "Bearer "+s.APIKey())
+	send(t, r)
+	assert.False(t, o.last(t).ForeignKey)
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := newRequest(t, s, http.MethodGet, "/v1/events?token=live-1", "")
 			r.Header["X-Authorization"] = test.keys
-			r.Header.Set("Authorization", "Bearer live-1")
 			r.Header.Set("Cookie", "session=live-1")
 			send(t, r)
 			assert.Equal(t, test.foreign, o.last(t).ForeignKey)

@@ -122,9 +122,10 @@ func (s *Server) newExchange(at time.Time, r *http.Request, request *Request, fa
 	if s.observer == nil {
 		return nil
 	}
-	foreign := func(key string) bool { return key != "" && key != apiKey }
+	foreign := func(key string) bool { return key != "" && strings.TrimPrefix(key, "Bearer ") != apiKey }
+	keys := slices.Concat(r.Header["X-Authorization"], r.Header["Authorization"])
 	return &Exchange{At: at, Op: operationName(r.Method, r.URL.Path), Request: *request, Fault: fault.Kind(),
-		ForeignKey: slices.ContainsFunc(r.Header["X-Authorization"], foreign)}
+		ForeignKey: slices.ContainsFunc(keys, foreign)}
 }
 
 func (s *Server) respond(e *Exchange, r *http.Request, body []byte, bodyErr error, fault Fault) response {

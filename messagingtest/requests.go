@@ -40,13 +40,13 @@ func (s *Server) Requests() []Request {
 
 func newRequest(r *http.Request, body []byte) *Request {
 	header, query := r.Header.Clone(), r.URL.Query()
-	for _, name := range secretHeaders {
-		if len(header[name]) > 0 {
-			header.Set(name, redacted)
+	for name := range header {
+		if isSecret(name) {
+			header[name] = []string{redacted}
 		}
 	}
 	for name := range query {
-		if secretParameters[strings.ToLower(name)] {
+		if isSecret(name) {
 			query.Set(name, redacted)
 		}
 	}
@@ -55,14 +55,15 @@ func newRequest(r *http.Request, body []byte) *Request {
 
 const redacted = "REDACTED"
 
-// secretHeaders are the header fields that hold keys, and secretParameters the
-// query parameters that do by their name, in lower case. The service has no such
-// parameters, but a program that is not set up correctly may send one.
-var (
-	secretHeaders    = []string{"X-Authorization", "Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
-	secretParameters = map[string]bool{"x-authorization": true, "authorization": true, "auth": true, "api_key": true, "api-key": true,
-		"apikey": true, "key": true, "token": true, "access_token": true, "secret": true, "password": true}
-)
+// isSecret reports whether a header field or a query parameter holds a credential
+// by its name. The service has only X-Authorization, but a program that is not
+// set up correctly may send others.
+func isSecret(name string) bool {
+	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	return slices.Contains([]string{"key", "auth", "sig", "bearer"}, name) || strings.HasSuffix(name, "-auth") ||
+		slices.ContainsFunc([]string{"authorization", "api-key", "apikey", "token", "secret", "password", "signature", "credential", "cookie"},
+			func(part string) bool { return strings.Contains(name, part) })
+}
 
 func (r Request) clone() Request {
 	r.Query = cloneValues(r.Query)

@@ -61,9 +61,14 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 
 // Start starts a server. The caller must call [Server.Close]. Start returns an
 // error if an option is invalid or if it cannot listen on a loopback address.
-func Start(opts ...Option) (*Server, error) {
+func Start(opts ...Option) (started *Server, err error) {
 	s := &Server{closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256},
 		ticketPrefix: rand.Text() + "-", tickets: make(map[string]Fault)}
+	defer func() {
+		if err != nil && s.listener != nil {
+			_ = s.listener.Close() // it is the server's, which does not start
+		}
+	}()
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, errors.New("messagingtest: nil option")
@@ -73,7 +78,6 @@ func Start(opts ...Option) (*Server, error) {
 		}
 	}
 	if s.listener == nil {
-		var err error
 		if s.listener, err = listen("127.0.0.1:0", "[::1]:0"); err != nil {
 			return nil, fmt.Errorf("messagingtest: %w", err)
 		}
@@ -138,7 +142,7 @@ func (o identifierOption) apply(s *Server) error {
 }
 
 // WithListener makes the server listen on listener, whose address is then the
-// [Server.URL]. The server closes it. By default, the server listens on a free
+// [Server.URL]. The server closes it, also if it can't be started. By default, the server listens on a free
 // port of a loopback address.
 func WithListener(listener net.Listener) Option { return listenerOption{listener} }
 

@@ -3,7 +3,6 @@ package messagingtest_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -182,5 +181,12 @@ func TestServerListensOnTheGivenListener(t *testing.T) {
 	require.NoError(t, pushToAll(t, s.Client()))
 	s.Close()
 	_, err = listener.Accept()
-	assert.True(t, errors.Is(err, net.ErrClosed) || errors.Is(err, io.EOF), err)
+	assert.ErrorIs(t, err, net.ErrClosed)
+
+	unused, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, err = messagingtest.Start(messagingtest.WithListener(unused), messagingtest.WithHistory(-1))
+	require.Error(t, err)
+	_, err = unused.Accept()
+	assert.ErrorIs(t, err, net.ErrClosed, "it is closed if the server does not start")
 }

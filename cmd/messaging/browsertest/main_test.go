@@ -1,0 +1,283 @@
+package browsertest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/cli"
+)
+
+// browser is the context of a running Chromium.
+var browser context.Context
+
+// asCommand is the environment variable with which the program of the tests is
+// the messaging command.
+const asCommand = "BROWSERTEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(cli.Main())
+	}
+	status, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+func run(m *testing.M) (status int, err error) {
+	path, err := findBrowser()
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			return 1, err
+		}
+		fmt.Println("SKIPPED:", err)
+		return 0, nil
+	}
+	if err := os.MkdirAll("screenshots", 0o755); err != nil {
+		return 1, err
+	}
+	var stop context.CancelFunc
+	if browser, stop, err = startBrowser(path); err != nil {
+		return 1, err
+	}
+	defer stop()
+	return m.Run(), nil
+}
+
+// startBrowser starts a browser that makes no requests of its own.
+func startBrowser(path string, more ...chromedp.ExecAllocatorOption) (context.Context, context.CancelFunc, error) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
+	started, cancel := chromedp.NewContext(allocator)
+	end := func() {
+		cancel()
+		stop()
+	}
+	if err := chromedp.Do(started, chromedp.Navigate("about:blank")); err != nil {
+		end()
+		return nil, nil, fmt.Errorf("cannot start %s: %w", path, err)
+	}
+	return started, end, nil
+}
+
+func findBrowser() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("no Chromium is installed; on Debian: apt-get install chromium fonts-dejavu")
+}
+
+// box is a running sandbox.
+type box struct {
+	t            testing.TB
+	api, key, ui string
+	process      *os.Process
+	ended        chan struct{} // closed when the process has ended
+}
+
+// startBox starts a sandbox on free ports, and ends it with the test.
+func startBox(t testing.TB, args ...string) *box {
+	t.Helper()
+	return startBoxOn(t, "0", "0", args...)
+}
+
+func startBoxOn(t testing.TB, apiPort, uiPort string, args ...string) *box {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"sandbox", "--api-port", apiPort, "--ui-port", uiPort}, args...)...)
+	cmd.Env = append(cmd.Environ(), asCommand+"=true", "GORACE=atexit_sleep_ms=0") // with -race, a program sleeps before it ends
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	b := &box{t: t, process: cmd.Process, ended: make(chan struct{})}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		<-b.ended
+	})
+	lines := bufio.NewScanner(stdout)
+	for _, into := range []*string{&b.api, &b.key, &b.ui} {
+		require.True(t, lines.Scan(), "the sandbox prints three lines")
+		_, value, _ := strings.Cut(lines.Text(), "=")
+		*into = strings.Trim(value, "'")
+	}
+	go func() {
+		defer close(b.ended)
+		assert.NoError(t, cmd.Wait(), "it ends with exit code 0")
+	}()
+	return b
+}
+
+// send sends a request to the service, and returns the status: 0 if there is no
+// response.
+func (b *box) send(method, path, body string) int {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.api+path, strings.NewReader(body))
+	require.NoError(b.t, err)
+	r.Header.Set("X-Authorization", b.key)
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body)
+	return response.StatusCode
+}
+
+// control calls the API of the inspector.
+func (b *box) control(method, path, body string) string {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.ui+path, strings.NewReader(body))
+	require.NoError(b.t, err)
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(b.t, err)
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	require.NoError(b.t, err)
+	require.Less(b.t, response.StatusCode, 300, string(content))
+	return string(content)
+}
+
+// tab is a tab of the browser.
+type tab struct {
+	t      testing.TB
+	ctx    context.Context
+	close  context.CancelFunc
+	mu     sync.Mutex
+	errors []string // that the page wrote to the console
+}
+
+// openTab opens a page in a new tab, with the width and the color scheme.
+func openTab(t testing.TB, url string, width int64, scheme string) *tab {
+	t.Helper()
+	return openTabIn(t, browser, url, width, scheme)
+}
+
+func openTabIn(t testing.TB, browser context.Context, url string, width int64, scheme string) *tab {
+	t.Helper()
+	p := &tab{t: t}
+	p.ctx, p.close = chromedp.NewContext(browser)
+	t.Cleanup(p.close)
+	messages := chromedp.Console(p.ctx)
+	go func() {
+		for message, err := range messages {
+			if err != nil {
+				return
+			}
+			if message.IsException() || message.Type == "error" {
+				p.mu.Lock()
+				p.errors = append(p.errors, message.String())
+				p.mu.Unlock()
+			}
+		}
+	}()
+	height := int64(800)
+	if width < 500 {
+		height = 780
+	}
+	p.do(chromedp.EmulateViewport(width, height))
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	require.NoError(t, err)
+	p.open(url)
+	return p
+}
+
+func (p *tab) open(url string) {
+	p.t.Helper()
+	p.do(chromedp.Navigate(url))
+}
+
+const patience = 10 * time.Second
+
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	require.NoError(p.t, chromedp.Do(ctx, steps...))
+}
+
+// eval evaluates an expression in the page.
+func eval[T any](p *tab, expression string) T {
+	p.t.Helper()
+	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	require.NoError(p.t, err, expression)
+	return value
+}
+
+// until waits until an expression is true in the page, also across pages.
+func (p *tab) until(expression string) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		value, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		return err == nil && value // the page may be about to change
+	}, patience, 2*time.Millisecond, expression)
+}
+
+// typeText types into the field that has the focus.
+func (p *tab) typeText(text string) {
+	p.t.Helper()
+	p.do(chromedp.KeyEvent(text))
+}
+
+// press presses a key that is a command, and types nothing.
+func (p *tab) press(key string) {
+	p.t.Helper()
+	code := map[string]int64{"Enter": 13, "Escape": 27}[key]
+	event := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: key, WindowsVirtualKeyCode: code}
+	if key == "Enter" {
+		event.Type, event.Text = input.DispatchKeyEventTypeKeyDown, "\r"
+	}
+	for _, event.Type = range []input.DispatchKeyEventType{event.Type, input.DispatchKeyEventTypeKeyUp} {
+		_, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, event)
+		require.NoError(p.t, err)
+	}
+}
+
+// click clicks on an element.
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf(`document.readyState === "complete" && document.querySelector(%q)`, selector))
+	eval[bool](p, fmt.Sprintf(`(document.querySelector(%q).click(), true)`, selector))
+}
+
+func (p *tab) consoleErrors() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.errors
+}
+
+// shoot keeps a screenshot for people to look at.
+func (p *tab) shoot(name string) []byte {
+	p.t.Helper()
+	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	require.NoError(p.t, err)
+	require.True(p.t, bytes.HasPrefix(png, []byte("\x89PNG")))
+	require.NoError(p.t, os.WriteFile(filepath.Join("screenshots", name+".png"), png, 0o644))
+	return png
+}

@@ -1,0 +1,147 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/color"
+	"image/png"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// outside is a server of the sender of an e-mail. It counts the connections that
+// it accepts, which are more than requests: a preconnect sends none.
+type outside struct {
+	net.Listener
+	accepted atomic.Int64
+}
+
+func (o *outside) Accept() (net.Conn, error) {
+	conn, err := o.Listener.Accept()
+	if err == nil {
+		o.accepted.Add(1)
+	}
+	return conn, err
+}
+
+func startOutside(t *testing.T) (o *outside, port string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	o = &outside{Listener: listener}
+	server := &http.Server{Handler: http.NotFoundHandler()}
+	go func() { _ = server.Serve(o) }()
+	t.Cleanup(func() { _ = server.Close() })
+	_, port, err = net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	return o, port
+}
+
+// watchedBrowser starts a browser whose name look-ups all lead to this machine,
+// and returns a function that ends it and returns the names that it looked up.
+func watchedBrowser(t *testing.T) (browser context.Context, lookedUp func() []string) {
+	t.Helper()
+	path, err := findBrowser()
+	require.NoError(t, err)
+	log := filepath.Join(t.TempDir(), "net.json")
+	browser, stop, err := startBrowser(path, chromedp.Flag("log-net-log", log), chromedp.Flag("net-log-capture-mode", "Everything"),
+		chromedp.Flag("host-resolver-rules", "MAP *.outside.test 127.0.0.1, MAP outside.test 127.0.0.1"))
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	return browser, func() []string {
+		require.NoError(t, chromedp.Cancel(browser))
+		stop()
+		content, err := os.ReadFile(log)
+		require.NoError(t, err)
+		require.Contains(t, string(content), "127.0.0.1", "the log has what the browser did")
+		_, events, ok := strings.Cut(string(content), `"events":`) // before are the flags of the browser
+		require.True(t, ok)
+		return names.FindAllString(events, -1)
+	}
+}
+
+var names = regexp.MustCompile(`[a-z.]*outside\.test[^"]*`)
+
+func hostileMessage(t *testing.T, port string) string {
+	t.Helper()
+	content, err := os.ReadFile("testdata/hostile.html")
+	require.NoError(t, err)
+	return strings.ReplaceAll(string(content), "PORT", port)
+}
+
+func TestPreviewOfAHostileEmailReachesNobody(t *testing.T) {
+	far, port := startOutside(t)
+	b := startBox(t)
+	require.Equal(t, 200, b.send("POST", emailPath, email(t, "Hostile", hostileMessage(t, port))))
+	watched, lookedUp := watchedBrowser(t)
+	p := openTabIn(t, watched, b.ui+"/broadcasts/1", 1280, "dark")
+	p.until(`document.querySelector("#live").dataset.state === "on"`)
+
+	assert.Equal(t, color.RGBA{243, 239, 230, 255}, frameColor(p, 5, 5), "the e-mail keeps its styles")
+	assert.Equal(t, color.RGBA{20, 83, 45, 255}, frameColor(p, 40, 30), "the e-mail keeps its styles")
+	x, y := frameAt(p)
+	for _, dy := range []float64{160, 210, 260} { // a link, a button and a link in a picture
+		require.Equal(t, color.RGBA{255, 220, 0, 255}, frameColor(p, 300, dy))
+		p.do(chromedp.MouseClickXY(x+300, y+dy))
+	}
+	require.Equal(t, color.RGBA{255, 220, 0, 255}, frameColor(p, 300, 160), "the e-mail is still there")
+	for _, tab := range []string{"source", "text", "links", "exchange"} {
+		p.open(b.ui + "/broadcasts/1?tab=" + tab)
+	}
+	p.open(b.ui + "/broadcasts/1")
+	p.until(`document.querySelector("#live").dataset.state === "on"`)
+	assert.Equal(t, b.ui+"/broadcasts/1", eval[string](p, `location.href`), "nothing navigated away")
+
+	assert.Empty(t, lookedUp())
+	assert.Zero(t, far.accepted.Load())
+}
+
+// TestPreviewWouldReachTheSenderWithoutItsPolicy proves that the test above can
+// fail: the same e-mail in a page without a policy calls home.
+func TestPreviewWouldReachTheSenderWithoutItsPolicy(t *testing.T) {
+	far, port := startOutside(t)
+	message := hostileMessage(t, port)
+	naive := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/" {
+			_, _ = fmt.Fprint(w, `<!doctype html><iframe sandbox="" src="/mail" width=800 height=600></iframe>`)
+			return
+		}
+		_, _ = fmt.Fprint(w, message)
+	}))
+	t.Cleanup(naive.Close)
+	watched, lookedUp := watchedBrowser(t)
+	p := openTabIn(t, watched, naive.URL, 1280, "light")
+	require.Eventually(t, func() bool { return far.accepted.Load() > 2 }, patience, patience/1000)
+	p.close()
+	assert.NotEmpty(t, lookedUp())
+}
+
+// frameAt returns where the preview is in the window.
+func frameAt(p *tab) (x, y float64) {
+	p.t.Helper()
+	at := eval[map[string]float64](p, `(({ x, y }) => ({ x, y }))(document.querySelector("iframe").getBoundingClientRect())`)
+	return at["x"], at["y"]
+}
+
+// frameColor returns the color of a point of the preview. The frame has an origin
+// of its own, so only a screenshot shows what it looks like.
+func frameColor(p *tab, dx, dy float64) color.RGBA {
+	p.t.Helper()
+	picture, err := png.Decode(bytes.NewReader(p.shoot("hostile-1280-dark")))
+	require.NoError(p.t, err)
+	x, y := frameAt(p)
+	return color.RGBAModel.Convert(picture.At(int(x+dx), int(y+dy))).(color.RGBA)
+}

@@ -1,0 +1,62 @@
+package browsertest
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestScreenshotsOfEveryPage keeps pictures of the pages for people to look at,
+// and checks what holds for every page: no error in the console, and nothing that
+// makes the page wider than the window.
+func TestScreenshotsOfEveryPage(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	welcome := openTab(t, b.ui, 1280, "light")
+	welcome.until(`document.querySelector("#live").dataset.state === "on"`)
+	welcome.shoot("welcome-1280-light")
+	welcome.close()
+	sendSome(t, b)
+	b.control("POST", "/api/faults", `{"op":"trigger event","skip":2,"count":3,"fault":{"kind":"rate_limited","after":"7s"}}`)
+	pages := map[string]string{
+		"requests": "/", "broadcast": "/requests/10", "refused": "/requests/8", "skipped": "/triggers/9",
+		"unknown": "/requests/5?tab=exchange",
+		"push":    "/broadcasts/5", "diff": "/requests/10?tab=diff", "variables": "/broadcasts/10?tab=variables",
+		"audience": "/broadcasts/10?tab=audience",
+		"customer": "/customers/1", "event": "/events/1", "message": "/messages/1", "faults": "/faults", "help": "/help",
+		"search": "/?q=has:skipped", "nothing": "/?q=nowhere", "notfound": "/requests/4711",
+	}
+	for _, width := range []int64{1280, 360} {
+		for _, scheme := range []string{"light", "dark"} {
+			p := openTab(t, "about:blank", width, scheme)
+			for name, path := range pages {
+				p.open(b.ui + path)
+				p.until(`document.querySelector("#live").dataset.state === "on"`)
+				p.shoot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
+				assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width), "%s at %d px", name, width)
+				assert.LessOrEqual(t, eval[int](p, `document.querySelectorAll("*").length`), 2500, name)
+			}
+			for _, message := range p.consoleErrors() {
+				assert.Contains(t, message, "404", "the page that does not exist is the only error")
+			}
+			p.close()
+		}
+	}
+}
+
+// TestScreenshotOfTheReadme makes the picture of the documentation. With
+// README=write it replaces it.
+func TestScreenshotOfTheReadme(t *testing.T) {
+	const limit = 200 << 10
+	b := startBox(t, "--seed", "demo")
+	sendSome(t, b)
+	p := openTab(t, b.ui+"/requests/10", 1280, "light")
+	p.until(`document.querySelector("#live").dataset.state === "on"`)
+	png := p.shoot("readme")
+	require.Less(t, len(png), limit)
+	if os.Getenv("README") == "write" {
+		require.NoError(t, os.WriteFile("../inspector.png", png, 0o644))
+	}
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the texts in the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"messaging": func() { os.Exit(Main()) }})
+}
+
+// runningSandbox is a sandbox that runs in the process of the test.
+type runningSandbox struct {
+	variables map[string]string
+	ended     chan int
+}
+
+// startSandbox starts a sandbox and reads its addresses from stdout.
+func startSandbox(ctx context.Context, args ...string) (*runningSandbox, error) {
+	stdout, output := io.Pipe()
+	s := &runningSandbox{variables: map[string]string{}, ended: make(chan int, 1)}
+	go func() {
+		s.ended <- run(ctx, append([]string{"sandbox", "--api-port", "0", "--ui-port", "0"}, args...), output, io.Discard)
+		_ = output.Close()
+	}()
+	lines := bufio.NewScanner(stdout)
+	for len(s.variables) < 3 {
+		if !lines.Scan() {
+			return nil, errors.New("the sandbox ended early")
+		}
+		name, value, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "export "), "=")
+		s.variables[name] = strings.Trim(value, "'")
+	}
+	return s, nil
+}
+
+// TestScripts runs the scripts in testdata, each with a sandbox of its own. The
+// command "exits CODE" runs the program and checks its exit code; "send" sends a
+// request to the service.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			ctx, cancel := context.WithCancel(context.Background())
+			sandbox, err := startSandbox(ctx, "--seed", "demo")
+			if err != nil {
+				cancel()
+				return err
+			}
+			env.Defer(func() { cancel(); <-sandbox.ended })
+			for name, value := range sandbox.variables {
+				env.Setenv(name, value)
+			}
+			env.Setenv("API_PORT", sandbox.variables["MESSAGING_BASE_URL"][len("http://127.0.0.1:"):])
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": func(ts *testscript.TestScript, _ bool, args []string) {
+				code := 0
+				err := ts.Exec("messaging", args[1:]...)
+				if exit := new(exec.ExitError); errors.As(err, &exit) {
+					code = exit.ExitCode()
+				}
+				if strconv.Itoa(code) != args[0] {
+					ts.Fatalf("the exit code is %d, not %s", code, args[0])
+				}
+			},
+			"send": func(ts *testscript.TestScript, neg bool, args []string) {
+				method, body := "GET", ""
+				if len(args) > 1 {
+					method, body = "POST", args[1]
+				}
+				r, err := http.NewRequest(method, ts.Getenv("MESSAGING_BASE_URL")+args[0], strings.NewReader(body))
+				ts.Check(err)
+				r.Header.Set("X-Authorization", ts.Getenv("MESSAGING_API_KEY"))
+				r.Header.Set("Content-Type", "application/json")
+				response, err := http.DefaultClient.Do(r)
+				if err == nil {
+					_ = response.Body.Close()
+				}
+				if (err != nil) != neg {
+					ts.Fatalf("send: %v", err)
+				}
+			},
+		},
+	})
+}
+
+func TestSandboxEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	sandbox, err := startSandbox(ctx)
+	require.NoError(t, err)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, sandbox.variables["MESSAGING_SANDBOX_URL"]+"/api/stream", nil)
+	require.NoError(t, err)
+	stream, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer stream.Body.Close()
+	start := time.Now()
+	cancel()
+	assert.Equal(t, 0, <-sandbox.ended)
+	assert.Less(t, time.Since(start), time.Second, "an open stream holds it up")
+}
+
+func TestSizesHaveUnits(t *testing.T) {
+	for text, want := range map[string]int64{"1": 1, "2KiB": 2048, "256MiB": 256 << 20, "1 GiB": 1 << 30, "3000000000": 3_000_000_000} {
+		got, err := parseBytes(text)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "MiB", "1MB", "many", "99999999999GiB"} {
+		_, err := parseBytes(text)
+		assert.Error(t, err, text)
+	}
+}

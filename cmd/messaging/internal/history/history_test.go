@@ -1,0 +1,352 @@
+package history_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+func exchange(number int) *messagingtest.Exchange {
+	return &messagingtest.Exchange{Number: number, Op: "list events", At: time.Now(), Status: 200,
+		Request: messagingtest.Request{Method: "GET", Path: "/v1/events"}}
+}
+
+func numbers(entries []*history.Entry) []int {
+	list := []int{}
+	for _, e := range entries {
+		list = append(list, e.Number)
+	}
+	return list
+}
+
+func filled(max, n int) *history.Store {
+	s := history.New(max, 1<<30)
+	for i := 1; i <= n; i++ {
+		s.Add(exchange(i))
+	}
+	return s
+}
+
+func TestStoreKeepsTheLatest(t *testing.T) {
+	s := filled(3, 5)
+	found, more := s.Find(history.Query{}, 0, 10)
+	assert.Equal(t, []int{5, 4, 3}, numbers(found))
+	assert.False(t, more)
+	assert.Equal(t, history.State{Last: 5, Dropped: 2, Requests: 3}, s.State())
+	_, ok := s.Get(2)
+	assert.False(t, ok)
+	e, ok := s.Get(3)
+	require.True(t, ok)
+	assert.Equal(t, 3, e.Number)
+	_, ok = s.Get(6)
+	assert.False(t, ok)
+}
+
+func TestStoreKeepsAtMostItsBytesButTheLatestAlways(t *testing.T) {
+	s := history.New(100, 200_000)
+	large := func(number int) *messagingtest.Exchange {
+		e := exchange(number)
+		e.ResponseBody = make([]byte, 90_000)
+		return e
+	}
+	for i := 1; i <= 5; i++ {
+		s.Add(large(i))
+	}
+	assert.Equal(t, 2, s.State().Requests)
+	huge := exchange(6)
+	huge.ResponseBody = make([]byte, 1_000_000)
+	s.Add(huge)
+	assert.Equal(t, 1, s.State().Requests)
+	s.Add(exchange(7))
+	assert.Equal(t, 1, s.State().Requests, "the huge one makes room")
+}
+
+func TestStoreCountsWhatAnEntryHoldsBesideItsBody(t *testing.T) {
+	const limit = 1 << 20
+	entries := map[string]func(*messagingtest.Exchange){
+		"many problems": func(e *messagingtest.Exchange) {
+			e.Problems = map[string][]string{}
+			for i := range 5000 {
+				e.Problems[fmt.Sprint("recipients.", i)] = []string{"must be an object"}
+			}
+		},
+		"many values": func(e *messagingtest.Exchange) {
+			e.Request.Body = bytes.Repeat([]byte(`"a":1,`), 3000)
+		},
+	}
+	for name, fill := range entries {
+		s := history.New(1000, limit)
+		for number := 1; number <= 10; number++ {
+			e := exchange(number)
+			fill(e)
+			s.Add(e)
+		}
+		assert.Less(t, s.State().Requests, 5, name)
+	}
+	s := history.New(1000, limit)
+	e := exchange(1)
+	e.Customers = []messagingtest.CustomerChange{{Customer: messagingtest.Customer{
+		CustomerParams: messaging.CustomerParams{Devices: make([]messaging.Device, 10_000)}}}}
+	s.Add(e)
+	entry, _ := s.Get(1)
+	assert.Empty(t, entry.Customers[0].Customer.Devices, "an entry does not keep them")
+	assert.Len(t, e.Customers[0].Customer.Devices, 10_000, "the exchange is not modified")
+}
+
+func TestSearchReadsEscapesAndCapitals(t *testing.T) {
+	s := history.New(10, 1<<30)
+	e := exchange(1)
+	e.Request.Body = []byte(`{"a":"\u00e9t\u00e9 \ud83d\ude00 Tom \u0026 Jerry","b":"École Größe","c":"\"quoted\""}`)
+	s.Add(e)
+	for _, word := range []string{"été", "ÉTÉ", "école", "École", "GRÖSSE", "größe", "😀", `"tom & jerry"`, "jerry"} {
+		query, err := history.Parse(word)
+		require.NoError(t, err)
+		found, _ := s.Find(query, 0, 1)
+		assert.Equal(t, word != "GRÖSSE", len(found) == 1, word)
+	}
+}
+
+func TestStoreCountsKinds(t *testing.T) {
+	s := history.New(3, 1<<30)
+	effects := []any{&messagingtest.EmailBroadcast{}, &messagingtest.PushBroadcast{}, &messagingtest.Trigger{}, &messaging.Event{}, nil}
+	for i, effect := range effects {
+		e := exchange(i + 1)
+		e.Effect = effect
+		s.Add(e)
+	}
+	assert.Equal(t, history.State{Last: 5, Dropped: 2, Requests: 3, Triggers: 1}, s.State())
+}
+
+func TestStoreGoesOnCountingAfterAClear(t *testing.T) {
+	s := filled(10, 4)
+	s.Clear()
+	assert.Equal(t, history.State{Last: 4, Cleared: 1}, s.State())
+	entries, complete := s.After(2)
+	assert.Empty(t, entries)
+	assert.False(t, complete, "3 and 4 are gone")
+	s.Add(exchange(5))
+	entries, complete = s.After(4)
+	assert.Equal(t, []int{5}, numbers(entries))
+	assert.True(t, complete)
+}
+
+func TestStorePages(t *testing.T) {
+	s := filled(100, 10)
+	var all []int
+	for before := 0; ; {
+		found, more := s.Find(history.Query{}, before, 3)
+		all = append(all, numbers(found)...)
+		if !more {
+			break
+		}
+		before = found[len(found)-1].Number
+	}
+	assert.Equal(t, []int{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, all)
+}
+
+func TestStoreWaitFindsTheFirstMatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := filled(100, 3)
+		query, err := history.Parse("status:422")
+		require.NoError(t, err)
+		found := make(chan *history.Entry)
+		go func() {
+			e, err := s.Wait(t.Context(), query, 1)
+			assert.NoError(t, err)
+			found <- e
+		}()
+		synctest.Wait()
+		s.Add(exchange(4))
+		synctest.Wait()
+		for number := 5; number <= 6; number++ {
+			e := exchange(number)
+			e.Status = 422
+			s.Add(e)
+		}
+		assert.Equal(t, 5, (<-found).Number)
+
+		e, err := s.Wait(t.Context(), history.Query{}, 2)
+		require.NoError(t, err)
+		assert.Equal(t, 3, e.Number, "it has arrived before")
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = s.Wait(ctx, query, 6)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+func TestStoreWaitForANumberThatIsFarAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := filled(100, 3)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		found := make(chan *history.Entry)
+		go func() {
+			e, err := s.Wait(ctx, history.Query{}, 5)
+			assert.NoError(t, err)
+			found <- e
+		}()
+		for number := 4; number <= 6; number++ {
+			synctest.Wait()
+			s.Add(exchange(number))
+		}
+		assert.Equal(t, 6, (<-found).Number)
+		_, err := s.Wait(ctx, history.Query{}, 1000)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+func TestStoreWaitGoesOnAfterAClear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := filled(100, 3)
+		found := make(chan *history.Entry)
+		go func() {
+			e, err := s.Wait(t.Context(), history.Query{}, 3)
+			assert.NoError(t, err)
+			found <- e
+		}()
+		synctest.Wait()
+		s.Clear()
+		synctest.Wait()
+		s.Add(exchange(4))
+		assert.Equal(t, 4, (<-found).Number)
+	})
+}
+
+func TestQueryTerms(t *testing.T) {
+	now := time.Now()
+	entries := map[string]*messagingtest.Exchange{
+		"email": {Op: "send email broadcast", Status: 200, At: now, Effect: &messagingtest.EmailBroadcast{Subject: "We have Moved",
+			Email: "news@acme.test", BCC: []string{"audit@acme.test"}, Recipients: []messaging.Recipient{{Customers: []messaging.CustomerParams{
+				{Email: "Ada@Example.com", CustomerID: "c-7", PhoneNo: "+4930"}}}}},
+			Customers: []messagingtest.CustomerChange{{Customer: messagingtest.Customer{Number: 12}}},
+			Request:   messagingtest.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved"}`)}},
+		"push": {Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &messagingtest.PushBroadcast{Subject: "Hi"}},
+		"trigger": {Op: "trigger event", Status: 200, At: now.Add(-time.Hour), Effect: &messagingtest.Trigger{EventID: "e-1",
+			EventName: "Order shipped",
+			Email:     "grace@example.com", Skipped: []string{"at"}},
+			Request: messagingtest.Request{Body: []byte(`{"payload":{"at":"today"}}`)}},
+		"refused": {Op: "trigger event", Status: 422, At: now, Problems: map[string][]string{"payload.order": {"is required"}},
+			Request: messagingtest.Request{Body: []byte(`{"event_id":"e-2","payload":{"email":"eve@example.com"}}`)}},
+		"foreign": {Op: "list customers", Status: 401, At: now, ForeignKey: true,
+			Request: messagingtest.Request{Path: "/v1/customers", Query: url.Values{"emails": {"bob@example.com"}}}, ResponseHeader: http.Header{}},
+	}
+	tests := map[string][]string{
+		"":                      {"email", "push", "trigger", "refused", "foreign"},
+		"op:trigger":            {"trigger", "refused"},
+		`op:"trigger event"`:    {"trigger", "refused"},
+		"op:TRIGGER":            {"trigger", "refused"},
+		"status:422":            {"refused"},
+		"status:4xx":            {"refused", "foreign"},
+		"status:none":           {"push"},
+		"to:ada@example.com":    {"email"},
+		"to:c-7":                {"email"},
+		"to:+4930":              {"email"},
+		"to:audit@":             {"email"},
+		"to:grace":              {"trigger"},
+		"to:eve@example.com":    {"refused"},
+		"subject:moved":         {"email"},
+		"event:e-1":             {"trigger"},
+		"event:shipped":         {"trigger"},
+		"event:e-2":             {"refused"},
+		"event:invoice":         {"refused"},
+		"has:skipped":           {"trigger"},
+		"has:problems":          {"refused"},
+		"has:fault":             {"push"},
+		"has:foreign_key":       {"foreign"},
+		"fault:answer":          {"push"},
+		"customer:12":           {"email"},
+		"customer:1":            {},
+		"since:5m":              {"email", "push", "refused", "foreign"},
+		"moved":                 {"email"},
+		`"have moved"`:          {"email"},
+		"have nothing":          {},
+		"bob@example.com":       {"foreign"},
+		"op:trigger status:200": {"trigger"},
+		"http://nowhere":        {},
+	}
+	for text, want := range tests {
+		t.Run(text, func(t *testing.T) {
+			query, err := history.Parse(text)
+			require.NoError(t, err)
+			found := []string{}
+			for name, e := range entries {
+				s := history.New(1, 1<<30)
+				s.EventName = func(id string) string { return map[string]string{"e-2": "Invoice paid"}[id] }
+				e.Number = 1
+				s.Add(e)
+				if hits, _ := s.Find(query, 0, 1); len(hits) == 1 {
+					found = append(found, name)
+				}
+			}
+			assert.ElementsMatch(t, want, found)
+		})
+	}
+}
+
+func TestQueryRefusesValuesThatCantBeRead(t *testing.T) {
+	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "customer:ada"} {
+		_, err := history.Parse("word " + text)
+		assert.ErrorContains(t, err, text+": must be", text)
+	}
+}
+
+func TestQueryRefusesUnknownKeys(t *testing.T) {
+	for _, text := range []string{"evnet:order", "op:trigger Status:422"} {
+		_, err := history.Parse(text)
+		assert.ErrorContains(t, err, "unknown key", text)
+		assert.ErrorContains(t, err, "must be one of op, status, to, ", text)
+	}
+	for _, text := range []string{"https://acme.test", "Note:", "09:00:00", ":"} {
+		_, err := history.Parse(text)
+		assert.NoError(t, err, text)
+	}
+}
+
+func TestEntryListsWhatWasSkippedAsItWasSent(t *testing.T) {
+	s := history.New(1, 1<<30)
+	e := exchange(1)
+	e.Effect = &messagingtest.Trigger{Skipped: []string{"at", "until"}}
+	e.Request.Body = []byte(`{"payload":{"at":"21.11.2026","until":17}}`)
+	s.Add(e)
+	entry, _ := s.Get(1)
+	require.Len(t, entry.Skipped, 2)
+	assert.Equal(t, "at", entry.Skipped[0].Parameter)
+	assert.JSONEq(t, `"21.11.2026"`, string(entry.Skipped[0].Value))
+	assert.JSONEq(t, `17`, string(entry.Skipped[1].Value))
+	assert.NotEmpty(t, entry.Skipped[0].Reason)
+}
+
+// BenchmarkSearchOf100000Requests searches for what no request has.
+func BenchmarkSearchOf100000Requests(b *testing.B) {
+	s := history.New(100_000, 1<<40)
+	for i := 1; i <= 100_000; i++ {
+		e := exchange(i)
+		e.Op = "trigger event"
+		e.Request.Body = fmt.Appendf(nil, `{"event_id":"5eed0000-0000-4000-8000-000000000001","payload":{"email":"customer-%d@example.com",`+
+			`"order":"A-%d","shipped_at":"2026-12-01T09:00:00Z"}}`, i, i)
+		e.ResponseBody = []byte(`{"success":true,"data":true,"message":"Event successfully triggered"}`)
+		e.Effect = &messagingtest.Trigger{EventID: "5eed0000-0000-4000-8000-000000000001", EventName: "order shipped"}
+		s.Add(e)
+	}
+	query, err := history.Parse("nowhere")
+	require.NoError(b, err)
+	for b.Loop() {
+		if found, _ := s.Find(query, 0, 100); len(found) > 0 {
+			b.Fatal("found")
+		}
+	}
+}

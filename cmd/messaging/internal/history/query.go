@@ -1,0 +1,318 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// Query selects entries. The zero Query selects all.
+type Query struct{ terms []func(*Entry) bool }
+
+// Match reports whether all terms of the query match.
+func (q Query) Match(e *Entry) bool {
+	for _, term := range q.terms {
+		if !term(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// And returns a query that also needs a term to match.
+func (q Query) And(term func(*Entry) bool) Query {
+	return Query{append(slices.Clip(q.terms), term)}
+}
+
+// Keys are the keys of a query, each with what it selects.
+var Keys = []struct{ Key, Example, Selects string }{
+	{"op", `op:"trigger event"`, "part of the name of the operation"},
+	{"status", "status:422", "the status: 200, 4xx, or none where the response was lost"},
+	{"to", "to:ada@example.com", "part of a recipient: e-mail address, customer id or phone number"},
+	{"subject", "subject:moved", "part of the subject of a broadcast"},
+	{"event", "event:order", "the id of an event, or part of its name"},
+	{"has", "has:skipped", "skipped, problems, fault or foreign_key"},
+	{"fault", "fault:answer_lost", "the kind of the fault"},
+	{"customer", "customer:12", "the number of a customer that the request created or updated"},
+	{"since", "since:5m", "requests of the last 5 minutes"},
+}
+
+// Parse parses a query: words that the request or the response contains, and
+// key:value terms, all of which must match. Double quotes hold a value with
+// blanks together. An unknown key is an error, so that a typing error is not
+// mistaken for a search that finds nothing; an address such as http://host is a
+// word.
+func Parse(text string) (Query, error) {
+	var q Query
+	for _, field := range Split(text) {
+		key, value, _ := strings.Cut(field, ":")
+		term, err := parseTerm(key, lower(value))
+		if err != nil {
+			return Query{}, fmt.Errorf("invalid query: %s: %w", field, err)
+		}
+		if term == nil && isUnknownTerm(key, value) {
+			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; must be one of %s", field, key, strings.Join(keyNames(), ", "))
+		}
+		if term == nil {
+			word := lower(field)
+			term = func(e *Entry) bool { return e.contains(word) }
+		}
+		q = q.And(term)
+	}
+	return q, nil
+}
+
+// isUnknownTerm reports whether a word looks like a term.
+func isUnknownTerm(key, value string) bool {
+	return key != "" && value != "" && !strings.HasPrefix(value, "//") &&
+		!strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
+}
+
+func keyNames() (names []string) {
+	for _, key := range Keys {
+		names = append(names, key.Key)
+	}
+	return names
+}
+
+// Split splits a query at blanks outside of double quotes, and removes these.
+func Split(text string) (fields []string) {
+	quoted := false
+	for _, field := range strings.FieldsFunc(text, func(r rune) bool {
+		if r == '"' {
+			quoted = !quoted
+		}
+		return !quoted && (r == ' ' || r == '\t')
+	}) {
+		if field = strings.ReplaceAll(field, `"`, ""); field != "" {
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+// parseTerm returns nil if the key is unknown.
+func parseTerm(key, value string) (func(*Entry) bool, error) {
+	switch key {
+	case "op":
+		return func(e *Entry) bool { return containsFold(e.Op, value) }, nil
+	case "status":
+		return parseStatus(value)
+	case "to":
+		return func(e *Entry) bool { return e.anyRecipient(value) }, nil
+	case "subject":
+		return func(e *Entry) bool { return containsFold(e.Subject(), value) }, nil
+	case "event":
+		return func(e *Entry) bool {
+			id, name := e.EventName()
+			return id != "" && (strings.EqualFold(id, value) || containsFold(name, value))
+		}, nil
+	case "has":
+		return parseHas(value)
+	case "fault":
+		return func(e *Entry) bool { return e.Fault != "" && containsFold(e.Fault, value) }, nil
+	case "customer":
+		number, err := strconv.Atoi(value)
+		if err != nil {
+			return nil, fmt.Errorf("must be the number of a customer")
+		}
+		return func(e *Entry) bool { return e.changes(number) }, nil
+	case "since":
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return nil, fmt.Errorf("must be a duration such as 5m or 1h30m")
+		}
+		from := time.Now().Add(-d)
+		return func(e *Entry) bool { return e.At.After(from) }, nil
+	default:
+		return nil, nil
+	}
+}
+
+func parseStatus(value string) (func(*Entry) bool, error) {
+	if value == "none" {
+		return func(e *Entry) bool { return e.Status == 0 }, nil
+	}
+	if class, ok := strings.CutSuffix(value, "xx"); ok && len(class) == 1 && class >= "1" && class <= "5" {
+		return func(e *Entry) bool { return e.Status/100 == int(class[0]-'0') }, nil
+	}
+	status, err := strconv.Atoi(value)
+	if err != nil {
+		return nil, fmt.Errorf("must be a status code, a class such as 4xx, or none")
+	}
+	return func(e *Entry) bool { return e.Status == status }, nil
+}
+
+func parseHas(value string) (func(*Entry) bool, error) {
+	switch value {
+	case "skipped":
+		return func(e *Entry) bool { return len(e.Skipped) > 0 }, nil
+	case "problems":
+		return func(e *Entry) bool { return len(e.Problems) > 0 }, nil
+	case "fault":
+		return func(e *Entry) bool { return e.Fault != "" }, nil
+	case "foreign_key":
+		return func(e *Entry) bool { return e.ForeignKey }, nil
+	default:
+		return nil, fmt.Errorf("must be skipped, problems, fault or foreign_key")
+	}
+}
+
+// contains reports whether the request or the response contains a word.
+func (e *Entry) contains(word string) bool {
+	_, event := e.EventName()
+	if containsFold(unescaped(e.Request.Body), word) || containsFold(e.Op, word) || containsFold(e.Request.Path, word) ||
+		containsFold(unescaped(e.ResponseBody), word) || containsFold(e.Fault, word) || containsFold(event, word) {
+		return true
+	}
+	for name, values := range e.Request.Query {
+		if containsFold(name, word) || slices.ContainsFunc(values, func(v string) bool { return containsFold(v, word) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Subject returns the subject of a broadcast, also of one that was refused.
+func (e *Entry) Subject() string {
+	switch effect := e.Effect.(type) {
+	case *messagingtest.EmailBroadcast:
+		return effect.Subject
+	case *messagingtest.PushBroadcast:
+		return effect.Subject
+	case nil:
+		var body struct {
+			Subject string `json:"subject"`
+		}
+		_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no subject
+		return body.Subject
+	default:
+		return ""
+	}
+}
+
+// EventName returns the id and the name of the event that was triggered or
+// created. The name of one that was not carried out is that of the event at the
+// time, if it existed.
+func (e *Entry) EventName() (id, name string) {
+	switch effect := e.Effect.(type) {
+	case *messagingtest.Trigger:
+		return effect.EventID, effect.EventName
+	case *messaging.Event:
+		return effect.ID, effect.Name
+	case nil:
+		if e.Op != "trigger event" {
+			return "", ""
+		}
+		var body struct {
+			EventID string `json:"event_id"`
+		}
+		_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no event
+		return body.EventID, e.eventName
+	default:
+		return "", ""
+	}
+}
+
+// anyRecipient reports whether a part of a recipient matches. What was refused
+// has no recipients: there, the body is searched.
+func (e *Entry) anyRecipient(part string) bool {
+	switch effect := e.Effect.(type) {
+	case *messagingtest.EmailBroadcast:
+		addresses := slices.Concat([]string{effect.Email}, effect.CC, effect.BCC)
+		return slices.ContainsFunc(addresses, func(a string) bool { return containsFold(a, part) }) ||
+			anyCustomer(effect.Recipients, part)
+	case *messagingtest.PushBroadcast:
+		return anyCustomer(effect.Recipients, part)
+	case *messagingtest.Trigger:
+		return containsFold(effect.Email, part) || effect.Customer != nil && isCustomer(*effect.Customer, part)
+	case nil:
+		return len(e.Request.Body) > 0 && containsFold(unescaped(e.Request.Body), part)
+	default:
+		return false
+	}
+}
+
+func anyCustomer(recipients []messaging.Recipient, part string) bool {
+	return slices.ContainsFunc(recipients, func(r messaging.Recipient) bool {
+		return slices.ContainsFunc(r.Customers, func(c messaging.CustomerParams) bool { return isCustomer(c, part) })
+	})
+}
+
+func isCustomer(c messaging.CustomerParams, part string) bool {
+	return containsFold(c.Email, part) || containsFold(c.CustomerID, part) || containsFold(c.PhoneNo, part)
+}
+
+// changes reports whether the request created or updated the customer.
+func (e *Entry) changes(number int) bool {
+	return slices.ContainsFunc(e.Customers, func(c messagingtest.CustomerChange) bool { return c.Customer.Number == number })
+}
+
+// lower returns a text in lower case, for containsFold.
+func lower(text string) string { return strings.ToLower(text) }
+
+// unescaped returns a JSON body as people read it: without the escapes in its
+// strings.
+func unescaped(body []byte) []byte {
+	if bytes.IndexByte(body, '\\') < 0 {
+		return body
+	}
+	return escape.ReplaceAllFunc(body, func(match []byte) []byte {
+		var text string
+		if json.Unmarshal(slices.Concat([]byte{'"'}, match, []byte{'"'}), &text) != nil {
+			return match
+		}
+		return []byte(text)
+	})
+}
+
+// escape matches adjacent escapes together, since two can be one character.
+var escape = regexp.MustCompile(`(\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])+`)
+
+// containsFold reports whether text contains lower, which is in lower case. For
+// ASCII it allocates nothing, as a search calls it for every entry.
+func containsFold[T string | []byte](text T, lower string) bool {
+	if lower == "" {
+		return true
+	}
+	if strings.ContainsFunc(lower, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return strings.Contains(strings.ToLower(string(text)), lower)
+	}
+	first, upper := lower[0], upperASCII(lower[0])
+	for i := 0; i+len(lower) <= len(text); i++ {
+		if text[i] != first && text[i] != upper {
+			continue
+		}
+		j := 1
+		for j < len(lower) && lowerASCII(text[i+j]) == lower[j] {
+			j++
+		}
+		if j == len(lower) {
+			return true
+		}
+	}
+	return false
+}
+
+func upperASCII(c byte) byte {
+	if 'a' <= c && c <= 'z' {
+		return c - 'a' + 'A'
+	}
+	return c
+}
+
+func lowerASCII(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

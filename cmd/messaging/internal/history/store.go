@@ -1,0 +1,203 @@
+package history
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// Store keeps the latest entries. It is safe for concurrent use.
+type Store struct {
+	// EventName returns the name of the event with the id, or "". It is called for
+	// triggers that were not carried out. It may be nil, and must not be set after
+	// the first Add.
+	EventName func(id string) string
+
+	boot     string // random
+	max      int
+	maxBytes int64
+
+	mu      sync.Mutex
+	entries []*Entry // in the order of their numbers, without gaps
+	bytes   int64
+	state   State
+	wake    chan struct{} // closed when the state changes; nil if nobody waits
+}
+
+// State describes the content of a store.
+type State struct {
+	// Last is the number of the latest entry, also of one that was removed.
+	Last int
+	// Cleared counts the calls of Clear, and Touched those of Touch.
+	Cleared, Touched int
+	// Dropped is how many entries were removed because of the limits, since the
+	// last Clear.
+	Dropped int
+	// Requests, Broadcasts and Triggers count the entries.
+	Requests, Broadcasts, Triggers int
+}
+
+// New returns a store of at most max entries and about maxBytes bytes. The
+// latest entry is kept whatever its size.
+func New(max int, maxBytes int64) *Store {
+	return &Store{boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes}
+}
+
+// Add adds an exchange, and removes the oldest entries that exceed the limits.
+func (s *Store) Add(e *messagingtest.Exchange) {
+	entry := newEntry(e, s.EventName)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entries = append(s.entries, entry)
+	s.bytes += entry.size
+	s.state.Last = entry.Number
+	s.count(entry, 1)
+	for len(s.entries) > s.max || s.bytes > s.maxBytes && len(s.entries) > 1 {
+		oldest := s.entries[0]
+		s.entries[0] = nil // so that it can be freed
+		s.entries = s.entries[1:]
+		s.bytes -= oldest.size
+		s.state.Dropped++
+		s.count(oldest, -1)
+	}
+	s.notify()
+}
+
+// Clear removes all entries. Numbers go on.
+func (s *Store) Clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entries, s.bytes = nil, 0
+	s.state = State{Last: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
+	s.notify()
+}
+
+// Touch wakes those who wait for a change, because of something that is not an
+// entry.
+func (s *Store) Touch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Touched++
+	s.notify()
+}
+
+// Epoch returns a text that changes when the entries before a number are no
+// longer those that they were: with a Clear, and with another store.
+func (s *Store) Epoch() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("%s.%d", s.boot, s.state.Cleared)
+}
+
+func (s *Store) count(e *Entry, by int) {
+	s.state.Requests += by
+	switch e.Kind() {
+	case EmailBroadcast, PushBroadcast:
+		s.state.Broadcasts += by
+	case Trigger:
+		s.state.Triggers += by
+	}
+}
+
+func (s *Store) notify() {
+	if s.wake != nil {
+		close(s.wake)
+		s.wake = nil
+	}
+}
+
+// State returns the state of the store.
+func (s *Store) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// Changed blocks until the state differs from seen in its Last, Cleared or
+// Touched, and returns it. It returns the error of the context if that ends first.
+func (s *Store) Changed(ctx context.Context, seen State) (State, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return seen, err
+		}
+		s.mu.Lock()
+		state := s.state
+		if state.Last != seen.Last || state.Cleared != seen.Cleared || state.Touched != seen.Touched {
+			s.mu.Unlock()
+			return state, nil
+		}
+		if s.wake == nil {
+			s.wake = make(chan struct{})
+		}
+		wake := s.wake
+		s.mu.Unlock()
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return state, ctx.Err()
+		}
+	}
+}
+
+// Get returns the entry with the number.
+func (s *Store) Get(number int) (*Entry, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := number - s.first()
+	if i < 0 || i >= len(s.entries) {
+		return nil, false
+	}
+	return s.entries[i], true
+}
+
+// first returns the number of the oldest entry, or of the next one if there is
+// none.
+func (s *Store) first() int { return s.state.Last - len(s.entries) + 1 }
+
+// After returns the entries after a number, oldest first, and whether all of
+// them are still there.
+func (s *Store) After(number int) (entries []*Entry, complete bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from := number + 1 - s.first()
+	return slices.Clone(s.entries[min(max(0, from), len(s.entries)):]), from >= 0
+}
+
+// Find returns the entries before a number that match, newest first, and whether
+// there are more than limit. With before 0 it begins at the latest.
+func (s *Store) Find(q Query, before, limit int) (found []*Entry, more bool) {
+	all, _ := s.After(0)
+	for _, e := range slices.Backward(all) {
+		if before > 0 && e.Number >= before || !q.Match(e) {
+			continue
+		}
+		if len(found) == limit {
+			return found, true
+		}
+		found = append(found, e)
+	}
+	return found, false
+}
+
+// Wait returns the first entry after a number that matches. If there is none, it
+// waits for one until the context ends.
+func (s *Store) Wait(ctx context.Context, q Query, after int) (*Entry, error) {
+	for {
+		state := s.State() // before the entries, so that none is missed
+		entries, _ := s.After(after)
+		for _, e := range entries {
+			if q.Match(e) {
+				return e, nil
+			}
+			after = e.Number
+		}
+		if _, err := s.Changed(ctx, state); err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package inspector
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+)
+
+func (in *Inspector) dump(w http.ResponseWriter, _ *http.Request) {
+	respond(w, in.box.Dump())
+}
+
+func (in *Inspector) addSeed(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSeedBody))
+	if err != nil {
+		refuse(w, bodyStatus(err), "cannot read the body: "+err.Error())
+		return
+	}
+	seed, err := sandbox.ParseSeed(body)
+	if err != nil {
+		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		return
+	}
+	if err := in.box.Add(seed); err != nil {
+		refuse(w, http.StatusUnprocessableEntity, strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
+	respond(w, map[string]int{"customers": len(seed.Customers), "events": len(seed.Events), "messages": len(seed.Messages)})
+}
+
+func (in *Inspector) reset(w http.ResponseWriter, r *http.Request) {
+	if body, err := io.ReadAll(r.Body); err != nil || len(body) > 0 {
+		refuse(w, http.StatusBadRequest, "what to reset is a parameter of the query, not a body")
+		return
+	}
+	if err := in.box.Reset(cmp.Or(r.URL.Query().Get("what"), "all")); err != nil {
+		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// faultsBody is the list of rules, in the order in which they apply.
+type faultsBody struct {
+	Items  []sandbox.ActiveRule `json:"items"`
+	Next   *int                 `json:"next"`
+	Outage *time.Time           `json:"outage_until"`
+}
+
+func (in *Inspector) listFaults(w http.ResponseWriter, _ *http.Request) {
+	respond(w, faultsBody{Items: in.box.Rules(), Outage: in.outageUntil()})
+}
+
+// outageUntil returns the end of the outage, or nil.
+func (in *Inspector) outageUntil() *time.Time {
+	until := in.box.OutageUntil()
+	if until.IsZero() {
+		return nil
+	}
+	return &until
+}
+
+// readControl reads a body of at most 1 MiB without unknown keys, or refuses the
+// request.
+func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		refuse(w, bodyStatus(err), "cannot read the body: "+err.Error())
+		return false
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(body)))
+	decoder.DisallowUnknownFields()
+	err = decoder.Decode(into)
+	if _, trailing := decoder.Token(); err == nil && !errors.Is(trailing, io.EOF) {
+		err = errors.New("more text after the object")
+	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the body is empty")
+	}
+	if err != nil {
+		refuse(w, http.StatusUnprocessableEntity, strings.TrimPrefix(err.Error(), "json: "))
+		return false
+	}
+	return true
+}
+
+func (in *Inspector) addFault(w http.ResponseWriter, r *http.Request) {
+	rule := sandbox.NewRule()
+	if !readControl(w, r, &rule) {
+		return
+	}
+	id, err := in.box.AddRule(rule)
+	if err != nil {
+		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		return
+	}
+	respond(w, map[string]int{"id": id})
+}
+
+func (in *Inspector) removeFault(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.Atoi(r.PathValue("id"))
+	if err != nil || in.box.RemoveRule(id) != nil {
+		refuse(w, http.StatusNotFound, "there is no rule with this id")
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (in *Inspector) outage(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		For sandbox.Duration `json:"for"`
+	}
+	if !readControl(w, r, &body) {
+		return
+	}
+	if err := in.box.Outage(time.Duration(body.For)); err != nil {
+		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}

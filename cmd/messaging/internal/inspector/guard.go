@@ -1,0 +1,112 @@
+package inspector
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+)
+
+// CheckHost returns middleware that refuses requests whose Host is not the
+// address of the listener under a loopback name, or under one of names. Without
+// it, a web site whose name resolves to the loopback address could read and send
+// with the browser of its visitor.
+func CheckHost(address net.Addr, names []string) func(http.Handler) http.Handler {
+	_, port, _ := net.SplitHostPort(address.String())
+	allowed := func(hostPort string) bool {
+		host, requested, err := net.SplitHostPort(hostPort)
+		if err != nil {
+			host, requested = strings.Trim(hostPort, "[]"), "80"
+		}
+		loopback := host == "127.0.0.1" || strings.EqualFold(host, "localhost") || host == "::1"
+		named := slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, host) })
+		return loopback && requested == port || named
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !allowed(r.Host) {
+				refuse(w, http.StatusMisdirectedRequest, "this host is not served here; --allow-host adds a name")
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// ProtectService returns middleware for the service: it checks the host, and
+// refuses what other sites make a browser send. Such a request has no key, but it
+// would take a fault and fill the history.
+func ProtectService(address net.Addr, names []string) func(http.Handler) http.Handler {
+	checkHost := CheckHost(address, names)
+	return func(next http.Handler) http.Handler {
+		return checkHost(refuseForged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if isCrossSite(r) {
+				refuse(w, http.StatusForbidden, "another site sent this request")
+				return
+			}
+			next.ServeHTTP(w, r)
+		})))
+	}
+}
+
+// isCrossSite reports whether a browser says that another site sent the request.
+func isCrossSite(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site != "" && site != "same-origin" && site != "none"
+}
+
+func refuseForged(next http.Handler) http.Handler {
+	forged := http.NewCrossOriginProtection()
+	forged.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusForbidden, "another site sent this request")
+	}))
+	return forged.Handler(next)
+}
+
+// guard refuses what other sites make a browser request, and paths that climb.
+func guard(next http.Handler) http.Handler {
+	return refuseForged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/seed" {
+			r.Body = http.MaxBytesReader(w, r.Body, maxControlBody)
+		}
+		private := strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/preview/") || r.URL.Path == "/healthz" ||
+			r.URL.Path == "/rows"
+		switch {
+		case private && isCrossSite(r):
+			refuse(w, http.StatusForbidden, "another site sent this request")
+		case path.Clean(r.URL.Path) != r.URL.Path && r.URL.Path != "/":
+			refuse(w, http.StatusNotFound, "no such path")
+		default:
+			setPolicy(w.Header(), pagePolicy)
+			next.ServeHTTP(w, r)
+		}
+	}))
+}
+
+const (
+	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; " +
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	// previewPolicy lets an e-mail have its styles and nothing that a request
+	// could fetch.
+	previewPolicy = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; base-uri 'none'; " +
+		"form-action 'none'; frame-ancestors 'self'"
+)
+
+func setPolicy(h http.Header, policy string) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("X-DNS-Prefetch-Control", "off")
+	h.Set("Cache-Control", "no-store")
+}
+
+// refuse responds with an error as JSON.
+func refuse(w http.ResponseWriter, status int, message string) {
+	setPolicy(w.Header(), pagePolicy)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": message}) // the client may have disconnected
+}

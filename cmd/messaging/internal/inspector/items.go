@@ -1,0 +1,236 @@
+package inspector
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// The items of the API. Their fields are the contract with tests in any
+// language: see the golden files.
+
+type requestItem struct {
+	Number     int                 `json:"number"`
+	At         string              `json:"at"`
+	TookMS     float64             `json:"took_ms"`
+	Op         string              `json:"op"`
+	Method     string              `json:"method"`
+	Path       string              `json:"path"`
+	Status     int                 `json:"status"`
+	Delivery   string              `json:"delivery"`
+	Fault      string              `json:"fault"`
+	Effect     history.Kind        `json:"effect"`
+	ForeignKey bool                `json:"foreign_key"`
+	Problems   map[string][]string `json:"problems"`
+}
+
+type requestDetail struct {
+	requestItem
+	Query    map[string][]string `json:"query"`
+	Header   http.Header         `json:"header"`
+	Body     jsonBody            `json:"body"`
+	Response *responseItem       `json:"response"` // null if the response was lost
+	Error    string              `json:"error"`    // of package messaging
+}
+
+type responseItem struct {
+	Header http.Header `json:"header"`
+	Body   jsonBody    `json:"body"`
+}
+
+// jsonBody is a body: the JSON that it holds, or else a string.
+type jsonBody []byte
+
+// MarshalJSON writes null for an empty body.
+func (b jsonBody) MarshalJSON() ([]byte, error) {
+	switch {
+	case len(b) == 0:
+		return []byte("null"), nil
+	case utf8.Valid(b) && json.Valid(b):
+		return b, nil
+	case utf8.Valid(b):
+		return json.Marshal(string(b))
+	default:
+		return json.Marshal(strings.ToValidUTF8(string(b), "\uFFFD"))
+	}
+}
+
+func newRequestItem(e *history.Entry) requestItem {
+	return requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), TookMS: milliseconds(e.Took), Op: e.Op,
+		Method: e.Request.Method, Path: e.Request.Path, Status: e.Status,
+		Delivery: sandbox.DeliveryName(verdict.Of(e.Exchange).Delivery), Fault: e.Fault,
+		Effect: e.Kind(), ForeignKey: e.ForeignKey, Problems: problems(e)}
+}
+
+func problems(e *history.Entry) map[string][]string {
+	first := make(map[string][]string)
+	for i, path := range sortedKeys(e.Problems) {
+		if i == maxProblems {
+			first["…"] = []string{fmt.Sprintf("%d more", len(e.Problems)-maxProblems)}
+			break
+		}
+		first[path] = e.Problems[path]
+	}
+	return first
+}
+
+// maxProblems is how many problems an item of a list has. The response of the
+// request has all of them.
+const maxProblems = 20
+
+func milliseconds(d time.Duration) float64 {
+	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
+}
+
+func newRequestDetail(e *history.Entry) requestDetail {
+	detail := requestDetail{requestItem: newRequestItem(e), Query: e.Request.Query, Header: e.Request.Header, Body: e.Request.Body}
+	if e.Status != 0 {
+		detail.Response = &responseItem{e.ResponseHeader, e.ResponseBody}
+	}
+	if err := verdict.Of(e.Exchange).Err; err != nil {
+		detail.Error = err.Error()
+	}
+	return detail
+}
+
+type broadcastItem struct {
+	Number             int                `json:"number"`
+	At                 string             `json:"at"`
+	Kind               history.Kind       `json:"kind"`
+	SenderEmail        string             `json:"sender_email,omitempty"`
+	SenderName         string             `json:"sender_name,omitempty"`
+	Email              string             `json:"email,omitempty"`
+	Subject            string             `json:"subject"`
+	CC                 []string           `json:"cc,omitempty"`
+	BCC                []string           `json:"bcc,omitempty"`
+	ReplyTo            []string           `json:"reply_to,omitempty"`
+	Message            string             `json:"message"`
+	TemplateID         string             `json:"template_id,omitempty"`
+	EmailTemplateID    string             `json:"email_template_id,omitempty"`
+	WhatsAppTemplateID string             `json:"whatsapp_template_id,omitempty"`
+	Variables          map[string]any     `json:"variables,omitempty"`
+	MessageType        string             `json:"message_type,omitempty"`
+	AllCustomers       bool               `json:"all_customers"`
+	Segments           []string           `json:"segments"`
+	Customers          []customerChange   `json:"customers"`
+	Schedule           *broadcastSchedule `json:"schedule"` // null if it is sent immediately
+}
+
+type broadcastSchedule struct {
+	Date     string `json:"schedule_date"`
+	Timezone string `json:"timezone"`
+}
+
+type customerChange struct {
+	Number     int    `json:"number"`
+	Created    bool   `json:"created"`
+	CustomerID string `json:"customer_id"`
+	Email      string `json:"email"`
+}
+
+func newBroadcastItem(e *history.Entry) broadcastItem {
+	item := broadcastItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), Kind: e.Kind(), Segments: []string{},
+		Customers: []customerChange{}}
+	var recipients []messaging.Recipient
+	var schedule *messaging.Schedule
+	switch b := e.Effect.(type) {
+	case *messagingtest.EmailBroadcast:
+		item.SenderEmail, item.SenderName, item.Email, item.Subject = b.SenderEmail, b.SenderName, b.Email, b.Subject
+		item.CC, item.BCC, item.ReplyTo, item.Message = b.CC, b.BCC, b.ReplyTo, b.Message
+		item.TemplateID, item.EmailTemplateID, item.Variables = b.TemplateID, b.EmailTemplateID, b.Variables
+		item.MessageType, item.AllCustomers, recipients, schedule = b.MessageType, b.AllCustomers, b.Recipients, b.Schedule
+	case *messagingtest.PushBroadcast:
+		item.Subject, item.Message, item.WhatsAppTemplateID = b.Subject, b.Message, b.WhatsAppTemplateID
+		item.AllCustomers, recipients, schedule = b.AllCustomers, b.Recipients, b.Schedule
+	}
+	for _, recipient := range recipients {
+		item.Segments = append(item.Segments, recipient.Segments...)
+	}
+	for _, c := range e.Customers {
+		item.Customers = append(item.Customers, customerChange{c.Customer.Number, c.Created, c.Customer.CustomerID, c.Customer.Email})
+	}
+	if schedule != nil {
+		item.Schedule = &broadcastSchedule{schedule.Date, schedule.Timezone}
+	}
+	return item
+}
+
+type triggerItem struct {
+	Number   int               `json:"number"`
+	At       string            `json:"at"`
+	EventID  string            `json:"event_id"`
+	Event    string            `json:"event"`
+	Email    string            `json:"email"`
+	Customer *customerChange   `json:"customer"`
+	Values   map[string]any    `json:"values"`
+	Skipped  []history.Skipped `json:"skipped"`
+}
+
+func newTriggerItem(e *history.Entry) triggerItem {
+	t := e.Effect.(*messagingtest.Trigger)
+	item := triggerItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), EventID: t.EventID, Event: t.EventName, Email: t.Email,
+		Values: t.Values, Skipped: e.Skipped}
+	if item.Skipped == nil {
+		item.Skipped = []history.Skipped{}
+	}
+	for _, c := range e.Customers {
+		item.Customer = &customerChange{c.Customer.Number, c.Created, c.Customer.CustomerID, c.Customer.Email}
+	}
+	return item
+}
+
+// A customer, an event or a message is an item in the form of the service's own
+// lists, with its number.
+
+type customerItem struct {
+	Number  int                `json:"number"`
+	Devices []messaging.Device `json:"-"`
+	record  messagingtest.Customer
+}
+
+// MarshalJSON writes the form of the service's list, with the number and the
+// devices.
+func (c customerItem) MarshalJSON() ([]byte, error) {
+	devices := []map[string]string{}
+	for _, d := range c.record.Devices {
+		devices = append(devices, map[string]string{"device_type": d.DeviceType, "device_token": d.DeviceToken})
+	}
+	r := c.record
+	return withNumber(c.Number, messaging.Customer{CustomerID: r.CustomerID, FirstName: r.FirstName, LastName: r.LastName, Email: r.Email,
+		PhoneNo: r.PhoneNo, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, LastInteraction: r.LastInteraction, Providers: r.Providers,
+		Extra: r.Extra}, map[string]any{"devices": devices})
+}
+
+// withNumber adds a number and other members to the JSON of a record.
+func withNumber(number int, record json.Marshaler, more map[string]any) ([]byte, error) {
+	encoded, err := record.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	members := map[string]any{}
+	if err := json.Unmarshal(encoded, &members); err != nil {
+		return nil, err
+	}
+	members["number"] = number
+	for key, value := range more {
+		members[key] = value
+	}
+	return json.Marshal(members)
+}
+
+type recordItem struct {
+	number int
+	record json.Marshaler
+}
+
+// MarshalJSON writes the form of the service's list, with the number.
+func (r recordItem) MarshalJSON() ([]byte, error) { return withNumber(r.number, r.record, nil) }

@@ -1,0 +1,175 @@
+package inspector
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxShown is the size of the largest body that a page shows whole.
+const maxShown = 256 << 10
+
+// Longer or deeper JSON is shown as text.
+const maxLines, maxDepth = 1000, 64
+
+// jsonLine is a line of indented JSON.
+type jsonLine struct {
+	Indent string
+	Parts  []jsonPart
+	// Notes are the problems of the value on this line.
+	Notes []string
+}
+
+// Text returns the line without its indentation.
+func (l jsonLine) Text() string {
+	var b strings.Builder
+	for _, part := range l.Parts {
+		b.WriteString(part.Text)
+	}
+	return b.String()
+}
+
+// jsonPart is a part of a line. Its class is that of its kind of token.
+type jsonPart struct{ Class, Text string }
+
+// jsonLines returns the lines of a body as indented JSON, in the order of its
+// keys, with the problems at the lines of their paths. A problem of a member that
+// is missing is at the line of what it is missing in. It reports false if the
+// body is not JSON, or too long or too deep for a page.
+func jsonLines(body []byte, problems map[string][]string) (lines []jsonLine, ok bool) {
+	if len(body) > maxShown || !json.Valid(body) || !utf8.Valid(body) {
+		return nil, false
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	p := jsonPrinter{decoder: decoder, problems: problems, paths: map[string]int{}}
+	p.value("", "")
+	if p.tooLong {
+		return nil, false
+	}
+	p.annotate()
+	return p.lines, true
+}
+
+type jsonPrinter struct {
+	decoder  *json.Decoder
+	problems map[string][]string
+	lines    []jsonLine
+	paths    map[string]int // the lines of the values, by path
+	tooLong  bool
+}
+
+// add adds parts to the last line.
+func (p *jsonPrinter) add(class, text string) {
+	last := &p.lines[len(p.lines)-1]
+	last.Parts = append(last.Parts, jsonPart{class, text})
+}
+
+func (p *jsonPrinter) newLine(indent string) { p.lines = append(p.lines, jsonLine{Indent: indent}) }
+
+// value prints the next value at the end of the last line.
+func (p *jsonPrinter) value(path, indent string) {
+	if len(p.lines) == 0 {
+		p.newLine("")
+	}
+	if p.tooLong = p.tooLong || len(p.lines) > maxLines || len(indent) > 2*maxDepth; p.tooLong {
+		return
+	}
+	p.paths[path] = len(p.lines) - 1
+	token, err := p.decoder.Token()
+	if err != nil { // the body is valid
+		return
+	}
+	switch token := token.(type) {
+	case json.Delim:
+		p.container(token, path, indent)
+	case string:
+		p.add("s", quote(token))
+	case json.Number:
+		p.add("n", token.String())
+	case bool:
+		p.add("n", strconv.FormatBool(token))
+	default:
+		p.add("n", "null")
+	}
+}
+
+func (p *jsonPrinter) container(open json.Delim, path, indent string) {
+	p.add("", open.String())
+	inner, i := indent+"  ", 0
+	for ; !p.tooLong && p.decoder.More(); i++ {
+		if i > 0 {
+			p.add("", ",")
+		}
+		p.newLine(inner)
+		key := strconv.Itoa(i)
+		if open == '{' {
+			token, _ := p.decoder.Token() // the body is valid: a key
+			key, _ = token.(string)
+			p.add("k", quote(key))
+			p.add("", ": ")
+		}
+		p.value(join(path, key), inner)
+	}
+	_, _ = p.decoder.Token() // the end
+	if i > 0 {
+		p.newLine(indent)
+	}
+	p.add("", map[json.Delim]string{'{': "}", '[': "]"}[open])
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// quote writes a string as JSON, without the escapes for HTML.
+func quote(s string) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(s) // a string can be encoded
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// annotate adds the problems to the lines.
+func (p *jsonPrinter) annotate() {
+	paths := make([]string, 0, len(p.problems))
+	for path := range p.problems {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		at, rest := path, ""
+		line, ok := p.lineOf(at)
+		for !ok && at != "" {
+			parent, last := "", at
+			if i := strings.LastIndexByte(at, '.'); i >= 0 {
+				parent, last = at[:i], at[i+1:]
+			}
+			at, rest = parent, join(last, rest)
+			line, ok = p.lineOf(at)
+		}
+		for _, problem := range p.problems[path] {
+			p.lines[line].Notes = append(p.lines[line].Notes, strings.TrimSuffix(rest, ".")+" "+problem)
+		}
+	}
+}
+
+// lineOf returns the line of a path. A single recipient can be sent without an
+// array; its path has the index 0 then too.
+func (p *jsonPrinter) lineOf(path string) (int, bool) {
+	if line, ok := p.paths[path]; ok {
+		return line, true
+	}
+	if rest, ok := strings.CutPrefix(path, "recipients.0"); ok {
+		line, ok := p.paths["recipients"+rest]
+		return line, ok
+	}
+	return 0, path == ""
+}

@@ -1,0 +1,118 @@
+package inspector
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
+)
+
+// note is a remark with the class of its color.
+type note struct{ Class, Text string }
+
+// verdictView is what package messaging tells the caller.
+type verdictView struct {
+	Tag      tag
+	Error    string
+	WhatToDo string
+}
+
+// newVerdict follows the table "Was it sent?" of the documentation.
+func newVerdict(e *history.Entry) verdictView {
+	v := verdict.Of(e.Exchange)
+	view := verdictView{Tag: tag{"bad", v.Delivery.String()}}
+	if v.Err != nil {
+		view.Error = v.Err.Error()
+	}
+	switch {
+	case v.Err == nil:
+		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out."
+		if isRead(e) {
+			view.WhatToDo = "Nothing: the list was read."
+		}
+	case v.Delivery == messaging.DeliveryAccepted:
+		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out, although the response can't be read."
+	case v.Retryable && asksForLongWait(v.Err):
+		view.WhatToDo = "Nothing was done. The client does not wait as long as the service asks for: try again after that."
+	case isRead(e) && v.Retryable:
+		view.WhatToDo = "The client reads it again by itself; the caller sees this error only if the last attempt fails."
+	case v.Delivery == messaging.DeliveryUnknown:
+		view.Tag.Class = "unknown"
+		view.WhatToDo = "Set it aside: it may have been carried out. The client does not send it again."
+	case v.Retryable:
+		view.WhatToDo = "Nothing was done. The client retries this by itself; the caller sees this error only if the last attempt fails."
+	case errors.Is(v.Err, messaging.ErrValidation):
+		view.WhatToDo = "Fix the request: nothing was done."
+	case errors.Is(v.Err, messaging.ErrUnauthorized), errors.Is(v.Err, messaging.ErrNotFound):
+		view.WhatToDo = "Check the API key and the base URL: nothing was done."
+	default:
+		view.WhatToDo = "Read the message of the error: nothing was done."
+	}
+	return view
+}
+
+// maxRetryAfter is the longest wait before a retry, by default.
+const maxRetryAfter = 30 * time.Second
+
+// asksForLongWait reports whether the client returns the error without a retry.
+func asksForLongWait(err error) bool {
+	var refused *messaging.APIError
+	return errors.As(err, &refused) && refused.RetryAfter > maxRetryAfter
+}
+
+// notes are the remarks above the tabs.
+func notes(d *entryDetail) (list []note) {
+	add := func(class, format string, args ...any) {
+		list = append(list, note{class, fmt.Sprintf(format, args...)})
+	}
+	if d.ForeignKey {
+		add("bad", "Another service's API key was sent here: some configuration points at the sandbox with it. "+
+			"The key was not recorded; if it is a real one, replace it.")
+	}
+	refused := d.Effect == nil && !isRead(d.Entry)
+	switch {
+	case refused && (d.Fault == "answer_lost" || d.Fault == "malformed" || d.Fault == "slow"):
+		add("unknown", "The request was refused, and nothing was done. A fault hid that from the caller.")
+	case d.Fault == "answer_lost" && isRead(d.Entry):
+		add("bad", "A fault closed the connection before the response.")
+	case d.Fault == "answer_lost":
+		add("unknown", "A fault closed the connection after the request was carried out. The caller can't know that.")
+	case d.Fault == "slow" && d.Status == 0:
+		add("unknown", "A fault delayed the request until the connection was closed. It was carried out.")
+	case d.Fault == "malformed":
+		add("unknown", "A fault replaced the response. The request was carried out.")
+	case d.Fault == "slow":
+		add("warn", "A fault delayed the response.")
+	case d.Fault != "":
+		add("bad", "A fault made this response. The request was not carried out.")
+	}
+	if n := len(d.Skipped); n > 0 {
+		add("warn", "%s skipped. The response says success, and the event was triggered without %s.", plural(n, "value")+" "+was(n), it(n))
+	}
+	if d.Email != nil {
+		for _, name := range d.Email.Undefined {
+			add("warn", "{{%s}} has no variable. What the service makes of it is not documented.", name)
+		}
+	}
+	if len(d.Problems) > 0 {
+		add("bad", "%s in the request; see the marked lines.", plural(len(d.Problems), "problem"))
+	}
+	return list
+}
+
+func it(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+func was(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}

@@ -1,0 +1,216 @@
+package inspector
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strconv"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"took":      took,
+	"thousands": thousands,
+	"plural":    plural,
+	"date":      formatTime,
+	"delivery":  deliveryTag,
+	"tag":       func(class, text string) tag { return tag{class, text} },
+	"nav":       newNavItem,
+	"snippet":   func(label, text string) snippet { return snippet{label, text} },
+	"envCode":   envCode,
+	"firstCurl": firstCurl,
+	"apiCode":   func() string { return apiCode },
+	"kind":      kindName,
+	"describe":  describeFault,
+	"which":     describeRequests,
+}).ParseFS(templateFiles, "templates/*.html"))
+
+// page is what every page shows.
+type page struct {
+	Title      string
+	Section    string
+	Counts     counts
+	State      history.State
+	Epoch      string
+	Query      string
+	Problem    string // with the query
+	BaseURL    string
+	APIKey     string
+	SandboxURL string
+	Wide       bool // one column in place of a list and a detail
+	Reload     bool // the list is loaded again when something changes
+
+	Rows   []row
+	Links  []link
+	Newer  string // URL of the first page, on a later one
+	Older  string // URL of the next page
+	Detail any
+	Status int
+}
+
+// navItem is a link to a section.
+type navItem struct {
+	Name, Label, Href string
+	Count             int
+	Current, Always   bool
+}
+
+func newNavItem(p *page, name, label, href string) navItem {
+	count := map[string]int{"requests": p.Counts.Requests, "broadcasts": p.Counts.Broadcasts, "triggers": p.Counts.Triggers,
+		"customers": p.Counts.Customers, "events": p.Counts.Events, "messages": p.Counts.Messages, "faults": p.Counts.Faults}[name]
+	return navItem{name, label, href, count, p.Section == name, name != "faults"}
+}
+
+// snippet is code with a button that copies it.
+type snippet struct{ Label, Text string }
+
+func (in *Inspector) newPage(section, title string, r *http.Request) *page {
+	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),
+		Query:   r.URL.Query().Get("q"),
+		BaseURL: in.box.URL(), APIKey: in.box.APIKey(), SandboxURL: in.url, Status: http.StatusOK}
+}
+
+func (p *page) write(w http.ResponseWriter, name string) {
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, name, p); err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(p.Status)
+	_, _ = b.WriteTo(w) // the client may have disconnected
+}
+
+func (in *Inspector) notFound(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet || len(r.URL.Path) > 5 && r.URL.Path[:5] == "/api/" {
+		refuse(w, http.StatusNotFound, "no such path")
+		return
+	}
+	p := in.newPage("", "Not found", r)
+	p.Wide, p.Status = true, http.StatusNotFound
+	p.write(w, "notfound.html")
+}
+
+// pageSize is the number of rows of a page.
+const pageSize = 100
+
+var sections = map[string]struct {
+	title, list, item string
+	only              func(*history.Entry) bool
+}{
+	"requests":   {"Requests", "/", "/requests", isAny},
+	"broadcasts": {"Broadcasts", "/broadcasts", "/broadcasts", isBroadcast},
+	"triggers":   {"Triggers", "/triggers", "/triggers", isTrigger},
+}
+
+// entryPage shows a list of requests, broadcasts or triggers, and one of them.
+func (in *Inspector) entryPage(section string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s := sections[section]
+		p := in.newPage(section, s.title, r)
+		before, err := integer(r, "before", 0, 1, 0)
+		query, queryErr := history.Parse(p.Query)
+		if queryErr != nil || err != nil {
+			p.Problem, p.Status = "This search can't be read: "+firstError(queryErr, err), http.StatusBadRequest
+			p.write(w, "entries.html")
+			return
+		}
+		if r.PathValue("n") != "" {
+			e, ok := in.box.History.Get(number(r))
+			if !ok || !s.only(e) {
+				in.notFound(w, r)
+				return
+			}
+			detail := in.newDetail(e, s.item, r.URL.Query().Get("tab"), p.Query)
+			p.Detail, p.Title = detail, detail.Title
+		}
+		in.fillRows(p, section, query, before)
+		p.write(w, "entries.html")
+	}
+}
+
+func firstError(errs ...error) string {
+	for _, err := range errs {
+		if err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// fillRows fills in the list beside a detail. It is the first page if that has
+// the entry of the detail, or else the page around it.
+func (in *Inspector) fillRows(p *page, section string, query history.Query, before int) {
+	s := sections[section]
+	detail, _ := p.Detail.(*entryDetail)
+	entries, more := in.box.History.Find(query.And(s.only), before, pageSize)
+	if detail != nil && before == 0 && len(entries) > 0 && entries[len(entries)-1].Number > detail.Number {
+		before = detail.Number + pageSize/2
+		entries, more = in.box.History.Find(query.And(s.only), before, pageSize)
+	}
+	for _, e := range entries {
+		row := newRow(e)
+		row.Href = fmt.Sprintf("%s/%d%s", s.item, e.Number, queryString("q", p.Query, "before", positive(before)))
+		row.Current = detail != nil && detail.Number == e.Number
+		p.Rows = append(p.Rows, row)
+	}
+	if before > 0 {
+		p.Newer = s.list + queryString("q", p.Query)
+	}
+	if more {
+		p.Older = s.list + queryString("q", p.Query, "before", strconv.Itoa(entries[len(entries)-1].Number))
+	}
+}
+
+func positive(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// rows responds with the rows after a number that match, as HTML. The header
+// Rows-Left has the number of matching rows that are left out.
+func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
+	section := r.URL.Query().Get("section")
+	s, known := sections[section]
+	query, err := history.Parse(r.URL.Query().Get("q"))
+	after, afterErr := integer(r, "after", 0, 0, 0)
+	if err != nil || afterErr != nil || !known {
+		refuse(w, http.StatusBadRequest, "unknown section, or invalid query")
+		return
+	}
+	p := in.newPage(section, s.title, r)
+	entries, _ := in.box.History.After(after)
+	var matching []*history.Entry
+	for _, e := range entries {
+		if s.only(e) && query.Match(e) {
+			matching = append(matching, e)
+		}
+	}
+	left := max(0, len(matching)-pageSize)
+	for i := len(matching) - 1; i >= left; i-- {
+		row := newRow(matching[i])
+		row.Href = fmt.Sprintf("%s/%d%s", s.item, row.Number, queryString("q", p.Query))
+		p.Rows = append(p.Rows, row)
+	}
+	last := after
+	if len(entries) > 0 {
+		last = entries[len(entries)-1].Number
+	}
+	w.Header().Set("Rows-Left", strconv.Itoa(left))
+	w.Header().Set("Rows-Last", strconv.Itoa(last))
+	p.write(w, "rows")
+}
+
+func (in *Inspector) helpPage(w http.ResponseWriter, r *http.Request) {
+	p := in.newPage("help", "Help", r)
+	p.Wide, p.Detail = true, history.Keys
+	p.write(w, "help.html")
+}

@@ -1,0 +1,278 @@
+package inspector
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// row is a line of the list of requests, broadcasts or triggers.
+type row struct {
+	Number  int
+	Time    string
+	What    string
+	Who     string
+	Tags    []tag
+	Href    string
+	Current bool
+}
+
+// tag is an outcome in words. Its class gives it its color.
+type tag struct{ Class, Text string }
+
+func newRow(e *history.Entry) row {
+	return row{Number: e.Number, Time: e.At.Format("15:04:05"), What: operation(e), Who: summary(e), Tags: tags(e)}
+}
+
+// operation returns the name of the operation as a heading.
+func operation(e *history.Entry) string {
+	if e.Op == "" {
+		return e.Request.Method + " " + e.Request.Path
+	}
+	return strings.ToUpper(e.Op[:1]) + e.Op[1:]
+}
+
+// isRead reports whether a request can be repeated whatever became of it.
+func isRead(e *history.Entry) bool {
+	return e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
+}
+
+func tags(e *history.Entry) []tag {
+	list := []tag{outcome(e)}
+	if e.ForeignKey {
+		list = append(list, tag{"bad", "another key"})
+	}
+	if n := len(e.Skipped); n > 0 {
+		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
+	}
+	return list
+}
+
+// outcome returns what the caller learns.
+func outcome(e *history.Entry) tag {
+	switch delivery := verdict.Of(e.Exchange).Delivery; {
+	case delivery == messaging.DeliveryAccepted:
+		return tag{"ok", "done"}
+	case isRead(e) && e.Status == 0:
+		return tag{"bad", "no response"}
+	case delivery == messaging.DeliveryRejected:
+		return tag{"bad", fmt.Sprintf("%d refused", e.Status)}
+	case isRead(e):
+		return tag{"bad", fmt.Sprintf("%d failed", e.Status)}
+	case e.Status == 0:
+		return tag{"unknown", "unknown"}
+	default:
+		return tag{"unknown", fmt.Sprintf("%d unknown", e.Status)}
+	}
+}
+
+// summary returns what a request was about and why it failed, in a line.
+func summary(e *history.Entry) string {
+	var parts []string
+	if reason := failure(e); reason != "" {
+		parts = append(parts, reason)
+	}
+	if about := about(e); about != "" {
+		parts = append(parts, about)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func failure(e *history.Entry) string {
+	switch {
+	case e.ForeignKey:
+		return "another service's API key was sent here"
+	case e.Fault == "slow" && e.Status == 0:
+		return "fault: slow, and the connection was closed"
+	case e.Fault == "malformed":
+		return "fault: another response"
+	case e.Fault == "status":
+		return fmt.Sprintf("fault: status %d", e.Status)
+	case e.Fault != "":
+		return "fault: " + kindName(e.Fault)
+	case e.Status == 0:
+		return "the client disconnected"
+	case len(e.Problems) > 0:
+		path := sortedKeys(e.Problems)[0]
+		text := path + " " + e.Problems[path][0]
+		if more := len(e.Problems) - 1; more > 0 {
+			text += fmt.Sprintf(", and %d more", more)
+		}
+		return text
+	case e.Status == http.StatusUnauthorized:
+		return "the API key is missing"
+	case e.Status >= 400 && e.Op != "":
+		return messageOf(e.ResponseBody)
+	default:
+		return ""
+	}
+}
+
+// about returns what the request created or listed.
+func about(e *history.Entry) string {
+	switch effect := e.Effect.(type) {
+	case *messagingtest.EmailBroadcast:
+		return "“" + effect.Subject + "” to " + audience(effect.AllCustomers, effect.Recipients)
+	case *messagingtest.PushBroadcast:
+		return "“" + effect.Subject + "” to " + audience(effect.AllCustomers, effect.Recipients)
+	case *messagingtest.Trigger:
+		return effect.EventName + " · " + who(effect)
+	case *messaging.Event:
+		return effect.Name + ", " + plural(len(effect.Parameters), "parameter")
+	}
+	if isRead(e) && e.Status == http.StatusOK {
+		return listed(e)
+	}
+	if e.Op == "trigger event" {
+		return triggered(e)
+	}
+	if subject := e.Subject(); subject != "" {
+		return strings.TrimSuffix("“"+subject+"” to "+requestedAudience(e), " to ")
+	}
+	return ""
+}
+
+// triggered returns the event and the customer of a trigger that was not carried
+// out.
+func triggered(e *history.Entry) string {
+	payload := e.Payload()
+	var email string
+	_ = json.Unmarshal(payload["email"], &email) // what is of another kind is left out
+	var customer struct {
+		Email      string `json:"email"`
+		CustomerID string `json:"customer_id"`
+	}
+	_ = json.Unmarshal(payload["customer"], &customer)
+	_, name := e.EventName()
+	parts := []string{name, cmp.Or(email, customer.Email, customer.CustomerID)}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+// requestedAudience returns who a broadcast that was not carried out was for, or
+// "" if that can't be read.
+func requestedAudience(e *history.Entry) string {
+	var body struct {
+		All        bool            `json:"all_customers"`
+		Recipients json.RawMessage `json:"recipients"`
+	}
+	if json.Unmarshal(e.Request.Body, &body) != nil {
+		return ""
+	}
+	type recipient struct {
+		Customers []json.RawMessage `json:"customers"`
+		Segments  []string          `json:"segments"`
+	}
+	var many []recipient
+	if json.Unmarshal(body.Recipients, &many) != nil { // a single recipient can be sent without an array
+		many = make([]recipient, 1)
+		if json.Unmarshal(body.Recipients, &many[0]) != nil {
+			many = nil
+		}
+	}
+	customers, segments := 0, 0
+	for _, r := range many {
+		customers += len(r.Customers)
+		segments += len(r.Segments)
+	}
+	return describeAudience(body.All, customers, segments)
+}
+
+func who(t *messagingtest.Trigger) string {
+	switch {
+	case t.Email != "":
+		return t.Email
+	case t.Customer.Email != "":
+		return t.Customer.Email
+	default:
+		return t.Customer.CustomerID
+	}
+}
+
+// audience returns who a broadcast goes to. A segment has no size here, since
+// the service does not tell it.
+func audience(all bool, recipients []messaging.Recipient) string {
+	customers, segments := 0, 0
+	for _, r := range recipients {
+		customers += len(r.Customers)
+		segments += len(r.Segments)
+	}
+	return describeAudience(all, customers, segments)
+}
+
+func describeAudience(all bool, customers, segments int) string {
+	if all {
+		return "all customers"
+	}
+	var parts []string
+	if customers > 0 {
+		parts = append(parts, plural(customers, "customer"))
+	}
+	if segments > 0 {
+		parts = append(parts, plural(segments, "segment"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// listed returns the size of a page, from its response.
+func listed(e *history.Entry) string {
+	type page struct {
+		Data json.RawMessage
+		Meta struct {
+			HasNext bool `json:"has_next_page"`
+			HasPrev bool `json:"has_prev_page"`
+		}
+	}
+	var body page
+	if len(e.ResponseBody) > maxShown || json.Unmarshal(e.ResponseBody, &body) != nil {
+		return ""
+	}
+	if len(body.Data) > 0 && body.Data[0] == '{' { // customers: the page is one level deeper
+		var inner page
+		if json.Unmarshal(body.Data, &inner) != nil {
+			return ""
+		}
+		body = inner
+	}
+	var rows []json.RawMessage
+	if json.Unmarshal(body.Data, &rows) != nil {
+		return ""
+	}
+	text := plural(len(rows), "row")
+	if body.Meta.HasNext {
+		text += ", more follow"
+	} else if body.Meta.HasPrev {
+		text += ", the last page"
+	}
+	return text
+}
+
+// messageOf returns the message of an error response.
+func messageOf(response []byte) string {
+	var body struct{ Message string }
+	_ = json.Unmarshal(response, &body) // another response has no message
+	return body.Message
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return thousands(n) + " " + noun + "s"
+}
+
+// thousands writes a number with a comma between groups of three digits.
+func thousands(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,278 @@
+// Keeps the page up to date and adds keys. Every page works without it.
+
+const section = document.body.dataset.section;
+const $ = (selector, root = document) => root.querySelector(selector);
+let { last, epoch } = document.body.dataset;
+last = Number(last);
+
+// --- one stream for all tabs ---
+// Browsers allow six connections to a host. The tab that holds the lock has the
+// stream and tells the others; when it closes, the next one goes on at the last
+// number that it knows. Under another name than localhost there are no locks: each
+// tab has a stream of its own.
+
+const channel = new BroadcastChannel("messaging-sandbox");
+const withLock = navigator.locks
+  ? (lead) => navigator.locks.request("messaging-sandbox-stream", lead)
+  : (lead) => { channel.close(); lead(); };
+channel.onmessage = ({ data }) => receive(data);
+withLock(() => new Promise(() => {
+  const source = new EventSource(`/api/stream?${new URLSearchParams({ after: last, epoch })}`);
+  const post = (message) => { if (navigator.locks) channel.postMessage(message); };
+  const tell = (message) => { receive(message); post(message); };
+  source.onopen = () => tell({ live: "on" });
+  source.onerror = () => tell({ live: "gone" });
+  for (const type of ["requests", "state", "reset", "gap"]) {
+    source.addEventListener(type, (event) => {
+      const data = JSON.parse(event.data);
+      tell({ live: "on", type, last: Number(event.lastEventId.split("-")[1]), counts: data.counts ?? data });
+    });
+  }
+  channel.addEventListener("message", ({ data }) => { if (data.ask) post({ live: source.readyState === 1 ? "on" : "gone" }); });
+}));
+if (navigator.locks) channel.postMessage({ ask: true });
+
+function receive(message) {
+  if (message.ask) return;
+  if (message.counts) showCounts(message.counts);
+  showState(message.live);
+  if (message.type === "reset" || message.type === "gap") return startOver();
+  if (message.type === "state") refresh();
+  if (message.last > last) { last = message.last; refresh(); }
+}
+
+// showState says whether the page is live, and during an outage how long that lasts.
+function showState(state) {
+  const live = $("#live"), { outage } = live.dataset;
+  live.dataset.state = state;
+  live.lastElementChild.textContent = state !== "on" ? "not live"
+    : outage ? `outage until ${new Date(outage).toLocaleTimeString("en-GB")}` : "live";
+}
+
+function showCounts({ outage_until: outage, ...counts }) {
+  if (outage) $("#live").dataset.outage = outage; else delete $("#live").dataset.outage;
+  for (const [name, count] of Object.entries(counts)) {
+    const shown = $(`[data-count=${name}]`);
+    if (shown) shown.textContent = count || name !== "faults" ? count.toLocaleString("en") : "";
+  }
+}
+
+// --- new rows ---
+
+const query = new URLSearchParams(location.search).get("q") ?? "";
+const paged = document.body.dataset.paged;
+const atMost = 300; // rows that the page takes before it offers to start over
+let listed = Number(document.body.dataset.last), unseen = 0, announced = 0, busy = false, again = false;
+
+async function refresh() {
+  if (busy) { again = true; return; }
+  busy = true;
+  try {
+    if (document.body.dataset.reload === "true") {
+      await update(["#rows", "#live-part"]);
+      await pause(900);
+    } else if ($("#rows") && section) {
+      await addRows();
+      await pause(150);
+    }
+  } catch { /* the stream reports that the sandbox is gone */ }
+  busy = false;
+  if (again) { again = false; refresh(); }
+}
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+async function addRows() {
+  const response = await fetch(`/rows?${new URLSearchParams({ section, q: query, after: listed })}`);
+  if (!response.ok) return;
+  const html = document.createRange().createContextualFragment(await response.text());
+  listed = Number(response.headers.get("Rows-Last"));
+  const left = Number(response.headers.get("Rows-Left"));
+  const rows = [...html.querySelectorAll(".row")].filter((row) => !$(`#rows [data-number="${row.dataset.number}"]`));
+  if (rows.length === 0) return;
+  announce(rows.length + left);
+  const list = $("#list"), box = $("#rows");
+  if (left > 0 && box.children.length === 0) return startOver();
+  if (left > 0 || unseen > 0 || paged || box.children.length + rows.length > atMost) {
+    unseen += rows.length + left;
+    const button = $("#new");
+    button.hidden = false;
+    button.textContent = `${unseen.toLocaleString("en")} new`;
+    return;
+  }
+  for (const row of rows) row.classList.add("fresh");
+  const height = list.scrollHeight, top = list.scrollTop;
+  if (box.children.length === 0 && $(".welcome")) load(location.href).catch(() => {}); // its text changes
+  box.prepend(...rows);
+  $("#list > .empty")?.remove();
+  if (top > 0) list.scrollTop = top + list.scrollHeight - height; // what is read stays where it is
+}
+
+
+let announcing;
+function announce(count) {
+  announced += count;
+  clearTimeout(announcing);
+  announcing = setTimeout(() => { $("#announce").textContent = `${announced} new requests`; announced = 0; }, 1000);
+}
+
+// --- a detail without loading the page ---
+
+// get returns a page, or null where there is none.
+async function get(url) {
+  try {
+    const response = await fetch(url);
+    return response.ok ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
+  } catch {
+    const live = $("#live");
+    live.dataset.state = "gone";
+    live.lastElementChild.textContent = "the sandbox has stopped";
+    throw new Error("the sandbox has stopped");
+  }
+}
+
+// update replaces parts of the page by their current content.
+async function update(parts) {
+  const page = await get(location.href);
+  if (!page) return toList(); // the detail is no longer kept
+  for (const part of parts) {
+    if ($(part) && $(part, page)) $(part).replaceWith($(part, page));
+  }
+  return page;
+}
+
+// startOver shows another history: after a reset, a restart or a gap.
+async function startOver() {
+  const page = await update(["#list", "#detail", "#live-part"]);
+  if (!page) return;
+  ({ last, epoch } = page.body.dataset);
+  last = listed = Number(last);
+  unseen = 0;
+}
+
+async function load(url, { push = false } = {}) {
+  const page = await get(url);
+  if (!page) { location.href = url; return; }
+  if (!$("#detail", page)) { location.href = url; return; }
+  if (push) history.pushState(null, "", url);
+  document.title = page.title;
+  $("#detail").replaceWith($("#detail", page));
+  $("#main").className = $("#main", page).className;
+  mark();
+}
+
+function mark() {
+  for (const row of document.querySelectorAll("#rows .row")) {
+    const current = new URL(row.href).pathname === location.pathname;
+    if (current) row.setAttribute("aria-current", "true"); else row.removeAttribute("aria-current");
+  }
+}
+
+addEventListener("popstate", () => load(location.href).catch(() => {}));
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (event.target.closest("[data-copy]")) return copy(event.target);
+  if (event.target.closest("#new")) return toList();
+  if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+  if (link.matches("[data-back]")) { event.preventDefault(); back(); }
+  if (link.matches("#rows .row, .tabs a")) { event.preventDefault(); open(link); }
+});
+
+async function open(link) {
+  const tab = link.dataset.tab;
+  const url = new URL(link.href), shown = new URLSearchParams(location.search).get("tab");
+  if (!tab && shown) url.searchParams.set("tab", shown); // the same view of the next request, if it has it
+  try { await load(url.href, { push: true }); } catch { return; } // the page says that the sandbox has stopped
+  if (tab) $(`[data-tab=${tab}]`)?.focus();
+  else { $("#detail").scrollTop = 0; if (innerWidth <= 760) scrollTo(0, 0); }
+}
+
+// back shows the list, with the focus on the row that was open.
+function back() {
+  if (!$(".has-detail")) return;
+  sessionStorage.setItem("row", location.pathname);
+  toList();
+}
+
+function focusRow() {
+  const path = sessionStorage.getItem("row");
+  sessionStorage.removeItem("row");
+  if (path) [...document.querySelectorAll("#rows .row")].find((row) => new URL(row.href).pathname === path)?.focus();
+}
+focusRow();
+
+function toList() {
+  location.href = $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");
+}
+
+async function copy(button) {
+  const text = $("pre", button.closest("figure"));
+  if (!navigator.clipboard) return getSelection().selectAllChildren(text); // under another name than localhost
+  await navigator.clipboard.writeText(text.textContent);
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = "Copy"; }, 1500);
+}
+
+$("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
+// --- faults ---
+
+// fitRule hides the fields that the kind of fault does not use.
+function fitRule() {
+  const kind = $(".rule [name=kind]")?.value;
+  for (const label of document.querySelectorAll(".rule [data-kinds]")) {
+    label.hidden = !label.dataset.kinds.split(" ").includes(kind);
+    $("input, textarea", label).disabled = label.hidden;
+  }
+}
+fitRule();
+
+// fitPresets shows the deliveries for the operation that is selected.
+async function fitPresets(op) {
+  const page = await get(`/faults?${new URLSearchParams({ op })}`).catch(() => null);
+  if (page && $(".presets [name=op]").value === op) $(".presets .cards").replaceWith($(".presets .cards", page));
+}
+
+document.addEventListener("change", ({ target }) => {
+  if (target.matches(".rule [name=kind]")) fitRule();
+  if (target.matches(".presets [name=op]")) fitPresets(target.value);
+});
+
+// --- keys ---
+
+function step(by) {
+  const rows = [...document.querySelectorAll("#rows .row")];
+  const current = rows.findIndex((row) => row.hasAttribute("aria-current"));
+  const at = current < 0 ? rows.indexOf(document.activeElement) : current;
+  const row = rows[at < 0 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
+  if (!row) return;
+  row.focus({ preventScroll: true });
+  row.scrollIntoView({ block: "nearest" });
+  if (innerWidth > 760) open(row);
+}
+
+function stepTab(by) {
+  const tabs = [...document.querySelectorAll(".tabs a")];
+  const at = tabs.findIndex((tab) => tab.hasAttribute("aria-current"));
+  tabs[at + by]?.click();
+}
+
+const keys = {
+  j: () => step(1), k: () => step(-1), "]": () => stepTab(1), "[": () => stepTab(-1),
+  d: () => $("[data-tab=diff]")?.click(),
+  f: () => { location.href = "/faults"; },
+  r: () => $("#reset").showPopover(),
+  "/": () => { $("input[type=search]").focus(); $("input[type=search]").select(); },
+  "?": () => { location.href = "/help"; },
+  Escape: back,
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  const field = event.target.closest("input:not([type=radio]), textarea, select");
+  if (event.key === "Escape" && ($(":popover-open") || field)) { field?.blur(); return; }
+  if (field || !Object.hasOwn(keys, event.key)) return;
+  event.preventDefault();
+  keys[event.key]();
+});

@@ -1,0 +1,62 @@
+package inspector
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+type triggerView struct {
+	EventNumber int
+	Event       messaging.Event
+	Parameters  []parameterView
+	Customer    *messagingtest.CustomerChange
+}
+
+type parameterView struct {
+	Name, Type string
+	Required   bool
+	Value      string // as it was sent, in JSON; "" if it was not
+	Outcome    tag
+	Skipped    bool
+}
+
+func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *triggerView {
+	view := &triggerView{Event: messaging.Event{ID: t.EventID, Name: t.EventName}}
+	if event, ok := in.box.Event(t.EventID); ok {
+		view.EventNumber, view.Event = event.Number, event.Record
+	}
+	if len(e.Customers) > 0 {
+		view.Customer = &e.Customers[0]
+	}
+	payload := e.Payload()
+	for _, p := range view.Event.Parameters {
+		view.Parameters = append(view.Parameters, newParameter(p, payload[p.Name], t))
+		delete(payload, p.Name)
+	}
+	for _, name := range sortedKeys(payload) {
+		if name == "email" || name == "customer" {
+			continue
+		}
+		view.Parameters = append(view.Parameters, parameterView{Name: name, Type: "unknown", Value: string(payload[name]),
+			Outcome: tag{"warn", "not a parameter of the event"}})
+	}
+	return view
+}
+
+func newParameter(p messaging.EventParameter, value json.RawMessage, t *messagingtest.Trigger) parameterView {
+	view := parameterView{Name: p.Name, Type: string(p.Type), Required: p.Required, Value: string(value),
+		Skipped: slices.Contains(t.Skipped, p.Name)}
+	switch {
+	case view.Skipped:
+		view.Outcome = tag{"bad", "skipped"}
+	case len(value) == 0 || string(value) == "null":
+		view.Value, view.Outcome = "", tag{"", "not sent"}
+	default:
+		view.Outcome = tag{"ok", "read"}
+	}
+	return view
+}

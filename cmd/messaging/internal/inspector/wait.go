@@ -1,0 +1,43 @@
+package inspector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+)
+
+const defaultWait, maxWait = 10 * time.Second, 60 * time.Second
+
+// wait responds with the first request that matches, as soon as there is one.
+func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
+	query, err := history.Parse(r.URL.Query().Get("q"))
+	after, afterErr := integer(r, "after", 0, 0, 0)
+	timeout, timeoutErr := defaultWait, error(nil)
+	if text := r.URL.Query().Get("timeout"); text != "" {
+		if timeout, timeoutErr = time.ParseDuration(text); timeoutErr != nil || timeout < 0 || timeout > maxWait {
+			timeoutErr = fmt.Errorf("timeout: must be a duration of at most %v", maxWait)
+		}
+	}
+	if err := errors.Join(err, afterErr, timeoutErr); err != nil {
+		refuse(w, http.StatusBadRequest, strings.ReplaceAll(err.Error(), "\n", "; "))
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	defer context.AfterFunc(in.ending, cancel)()
+	e, err := in.box.History.Wait(ctx, query, after)
+	if in.ending.Err() != nil {
+		refuse(w, http.StatusServiceUnavailable, "the sandbox ends")
+		return
+	}
+	if err != nil {
+		refuse(w, http.StatusRequestTimeout, "no request matched in time")
+		return
+	}
+	respond(w, newRequestItem(e))
+}

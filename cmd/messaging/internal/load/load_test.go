@@ -1,0 +1,295 @@
+// Package load measures the targets of the sandbox. Its benchmarks start the
+// sandbox in their own process, with the clients that load it.
+package load
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+const connections = 32
+
+// target is a service under load.
+type target struct {
+	api, ui string
+	client  *http.Client
+}
+
+func newClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * connections}}
+}
+
+// startSandbox starts a sandbox with an inspector.
+func startSandbox(b *testing.B, keep int) target {
+	b.Helper()
+	api, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	ui, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), nil), Keep: keep, KeepBytes: 256 << 20,
+		Seed: sandbox.Demo()})
+	require.NoError(b, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	server := inspector.Server(ctx, box, ui.Addr(), nil)
+	go func() { _ = server.Serve(ui) }()
+	b.Cleanup(func() {
+		cancel()
+		_ = server.Close()
+		box.Close()
+	})
+	return target{"http://" + api.Addr().String(), "http://" + ui.Addr().String(), newClient()}
+}
+
+// startBare starts messagingtest alone.
+func startBare(b *testing.B) target {
+	b.Helper()
+	service := messagingtest.NewServer(b)
+	service.AddEvents(sandbox.Demo().Events...)
+	return target{api: service.URL(), client: newClient()}
+}
+
+// triggerBody is a trigger for one of 1,000 customers.
+func triggerBody(n int64) string {
+	return fmt.Sprintf(`{"event_id":"5eed0000-0000-4000-8000-000000000001","payload":{"email":"customer-%d@example.com",`+
+		`"order":"A-%d","shipped_at":"2026-12-01T09:00:00Z","parcels":2}}`, n%1000, n)
+}
+
+// trigger triggers an event.
+func (t target) trigger(n int64) error {
+	r, err := http.NewRequest(http.MethodPost, t.api+"/v1/events/trigger", strings.NewReader(triggerBody(n)))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("X-Authorization", "fake-api-key-of-messagingtest")
+	r.Header.Set("Content-Type", "application/json")
+	response, err := t.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %d: %w", response.StatusCode, err)
+	}
+	return nil
+}
+
+// follow reads streams until the context ends, as open inspectors do.
+func (t target) follow(ctx context.Context, streams int) {
+	for range streams {
+		go func() {
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, t.ui+"/api/stream", nil)
+			if err != nil {
+				return
+			}
+			response, err := t.client.Do(r)
+			if err != nil {
+				return
+			}
+			defer response.Body.Close()
+			_, _ = io.Copy(io.Discard, response.Body)
+		}()
+	}
+}
+
+// run sends n triggers over all connections. It writes the requests itself, as
+// an http.Client costs as much as what is measured.
+func (t target) run(b *testing.B, n int) {
+	b.Helper()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range connections {
+		all.Go(func() {
+			if err := t.sendAll(&next, int64(n)); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// sendAll sends triggers over a connection until n are sent.
+func (t target) sendAll(next *atomic.Int64, n int64) error {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(t.api, "http://"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	reader := bufio.NewReader(conn)
+	for i := next.Add(1); i <= n; i = next.Add(1) {
+		body := triggerBody(i)
+		if _, err := fmt.Fprintf(conn, "POST /v1/events/trigger HTTP/1.1\r\nHost: %s\r\nX-Authorization: fake-api-key-of-messagingtest\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", conn.RemoteAddr(), len(body), body); err != nil {
+			return err
+		}
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+			return fmt.Errorf("status %d: %w", response.StatusCode, err)
+		}
+	}
+	return nil
+}
+
+// BenchmarkTriggers compares the sandbox, with three open streams, with the
+// service alone. Both share the processors with their clients.
+func BenchmarkTriggers(b *testing.B) {
+	b.Run("messagingtest", func(b *testing.B) { measure(b, startBare(b)) })
+	b.Run("sandbox", func(b *testing.B) {
+		t := startSandbox(b, 10_000)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		t.follow(ctx, 3)
+		measure(b, t)
+	})
+}
+
+func measure(b *testing.B, t target) {
+	t.run(b, 2000) // opens the connections
+	b.ResetTimer()
+	start := time.Now()
+	t.run(b, b.N)
+	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "triggers/s")
+}
+
+// BenchmarkLatency sends 2,000 triggers a second to the service alone, and to
+// the sandbox with three open streams.
+func BenchmarkLatency(b *testing.B) {
+	b.Run("messagingtest", func(b *testing.B) { measureLatency(b, startBare(b)) })
+	b.Run("sandbox", func(b *testing.B) {
+		t := startSandbox(b, 10_000)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		t.follow(ctx, 3)
+		measureLatency(b, t)
+	})
+}
+
+func measureLatency(b *testing.B, t target) {
+	const rate = 2000
+	t.run(b, 2000)
+	took := make([]time.Duration, max(b.N, rate))
+	var all sync.WaitGroup
+	b.ResetTimer()
+	start := time.Now()
+	for i := range took {
+		due := start.Add(time.Duration(i) * time.Second / rate)
+		time.Sleep(time.Until(due))
+		all.Go(func() {
+			if err := t.trigger(int64(i)); err != nil {
+				b.Error(err)
+			}
+			took[i] = time.Since(due) // a late start counts
+		})
+	}
+	all.Wait()
+	slices.Sort(took)
+	b.ReportMetric(milliseconds(took[len(took)*99/100]), "p99-ms")
+	b.ReportMetric(milliseconds(took[len(took)/2]), "p50-ms")
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// BenchmarkWait measures the time from a response of the service to the answer
+// of a wait that is open for the request.
+func BenchmarkWait(b *testing.B) {
+	t := startSandbox(b, 10_000)
+	var took []time.Duration
+	for i := range b.N {
+		answered := make(chan time.Time, 1)
+		go func() {
+			r, err := t.client.Get(fmt.Sprintf("%s/api/wait?q=op:trigger&after=%d", t.ui, i))
+			if err == nil {
+				_, _ = io.Copy(io.Discard, r.Body)
+				_ = r.Body.Close()
+			}
+			answered <- time.Now()
+		}()
+		time.Sleep(2 * time.Millisecond) // the wait is open
+		require.NoError(b, t.trigger(int64(i)))
+		sent := time.Now()
+		took = append(took, max(0, (<-answered).Sub(sent)))
+	}
+	slices.Sort(took)
+	b.ReportMetric(milliseconds(took[len(took)*99/100]), "p99-ms")
+}
+
+// BenchmarkFull measures a sandbox that keeps 100,000 requests: its memory, and
+// the time of a page and of a search that finds nothing.
+func BenchmarkFull(b *testing.B) {
+	const keep = 100_000
+	for b.Loop() { // the work is below: its time is in the metrics
+	}
+	t := startSandbox(b, keep)
+	t.run(b, keep)
+	heap := heapMB()
+	t.run(b, keep/2)
+	b.ReportMetric(heap, "heap-MB")
+	b.ReportMetric(heapMB(), "heap-MB-after-50,000-more")
+	for _, page := range []struct{ name, path string }{{"page", "/"}, {"detail", "/triggers/120000"}, {"search", "/?q=nowhere"},
+		{"customers", "/customers"}, {"api", "/api/requests?limit=200"}} {
+		var best time.Duration
+		for range 5 {
+			start := time.Now()
+			r, err := t.client.Get(t.ui + page.path)
+			require.NoError(b, err)
+			_, err = io.Copy(io.Discard, r.Body)
+			require.NoError(b, errors.Join(err, r.Body.Close()))
+			require.Equal(b, http.StatusOK, r.StatusCode, page.path)
+			if took := time.Since(start); best == 0 || took < best {
+				best = took
+			}
+		}
+		b.ReportMetric(milliseconds(best), page.name+"-ms")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+func heapMB() float64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return float64(stats.HeapAlloc) / 1e6
+}
+
+// BenchmarkStart measures the time from the start of the process to its line on
+// stdout, which comes when both ports are open.
+func BenchmarkStart(b *testing.B) {
+	program := filepath.Join(b.TempDir(), "messaging")
+	out, err := exec.Command("go", "build", "-o", program, "../..").CombinedOutput()
+	require.NoError(b, err, string(out))
+	for b.Loop() {
+		cmd := exec.Command(program, "sandbox", "--api-port", "0", "--ui-port", "0", "--seed", "demo")
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(b, err)
+		require.NoError(b, cmd.Start())
+		require.True(b, bufio.NewScanner(stdout).Scan())
+		b.StopTimer()
+		require.NoError(b, cmd.Process.Signal(os.Interrupt))
+		_, _ = io.Copy(io.Discard, stdout)
+		_ = cmd.Wait()
+		b.StartTimer()
+	}
+}

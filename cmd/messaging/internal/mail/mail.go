@@ -1,0 +1,193 @@
+// Package mail reads the content of an e-mail broadcast: it makes it harmless to
+// show, and finds its links, its remote images, its text and its placeholders.
+package mail
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// IsHTML reports whether a message looks like HTML. The service does not say how
+// it tells the two apart.
+func IsHTML(message string) bool { return tag.MatchString(message) }
+
+var tag = regexp.MustCompile(`(?i)</?[a-z][a-z0-9]*(\s[^<>]*)?/?>|<!doctype`)
+
+// Clean returns the document to show for an HTML message. The policy of the page
+// that shows it blocks what the document would load. But a browser opens
+// connections before it asks the policy: for a preconnect, for a frame, and for a
+// link that is clicked. Clean removes what does so, and makes links lead nowhere.
+// The title of a link has its address.
+//
+// A browser can read the result differently from how it was written, so Clean
+// parses its own result until nothing is left to remove. It reports false if that
+// does not end; the message can then be shown as text alone.
+func Clean(message string) (document string, ok bool) {
+	const rounds = 5
+	document = message
+	for range rounds {
+		root, err := html.ParseWithOptions(strings.NewReader(document), html.ParseOptionEnableScripting(false))
+		if err != nil { // nested too deeply
+			return "", false
+		}
+		changed := removeUnwanted(root) + disarmLinks(root)
+		var b strings.Builder
+		if err := html.Render(&b, root); err != nil {
+			return "", false
+		}
+		document = b.String()
+		if changed == 0 {
+			return document, true
+		}
+	}
+	return "", false
+}
+
+// parse parses as a browser does where scripts are disabled: the content of
+// noscript is part of the document.
+func parse(document string) *html.Node {
+	root, err := html.ParseWithOptions(strings.NewReader(document), html.ParseOptionEnableScripting(false))
+	if err != nil { // nested too deeply
+		return &html.Node{Type: html.DocumentNode}
+	}
+	return root
+}
+
+// unwanted are the elements that connect by themselves or change how a page
+// connects.
+var unwanted = map[string]bool{"link": true, "script": true, "base": true, "iframe": true, "frame": true, "frameset": true, "object": true,
+	"embed": true, "portal": true, "fencedframe": true}
+
+// removeUnwanted removes elements, and returns how many it removed.
+func removeUnwanted(root *html.Node) int {
+	var found []*html.Node
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode && (unwanted[n.Data] || n.DataAtom == atom.Meta && hasAttribute(n, "http-equiv")) {
+			found = append(found, n)
+		}
+	}
+	for _, n := range found {
+		n.Parent.RemoveChild(n)
+	}
+	return len(found)
+}
+
+// disarmLinks makes the links to other documents lead nowhere, and returns how
+// many it changed.
+func disarmLinks(root *html.Node) (changed int) {
+	for n := range root.Descendants() {
+		for i, a := range n.Attr {
+			if a.Key != "href" || strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "data:image/") {
+				continue
+			}
+			n.Attr[i].Val = "#"
+			if !hasAttribute(n, "title") {
+				n.Attr = append(n.Attr, html.Attribute{Key: "title", Val: a.Val})
+			}
+			changed++
+		}
+	}
+	return changed
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if strings.EqualFold(a.Key, name) {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func hasAttribute(n *html.Node, name string) bool {
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return strings.EqualFold(a.Key, name) })
+}
+
+// Link is a link of a message.
+type Link struct{ URL, Text string }
+
+// Links returns the links of a message, in order.
+func Links(message string) (links []Link) {
+	if !IsHTML(message) {
+		for _, url := range plainURL.FindAllString(message, -1) {
+			links = append(links, Link{url, ""})
+		}
+		return links
+	}
+	for n := range parse(message).Descendants() {
+		if n.DataAtom == atom.A && hasAttribute(n, "href") {
+			links = append(links, Link{attribute(n, "href"), strings.Join(strings.Fields(text(n)), " ")})
+		}
+	}
+	return links
+}
+
+var plainURL = regexp.MustCompile(`https?://[^\s<>"]+`)
+
+// RemoteImages returns the number of images that the message would load.
+func RemoteImages(message string) (n int) {
+	for node := range parse(message).Descendants() {
+		source := strings.ToLower(strings.TrimSpace(attribute(node, "src") + attribute(node, "srcset")))
+		if node.DataAtom == atom.Img && source != "" && !strings.HasPrefix(source, "data:") {
+			n++
+		}
+	}
+	return n
+}
+
+// Text returns the text of a message as a reader without HTML sees it.
+func Text(message string) string {
+	if !IsHTML(message) {
+		return message
+	}
+	var lines []string
+	for line := range strings.SplitSeq(text(parse(message)), "\n") {
+		if line = strings.Join(strings.Fields(line), " "); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// text returns the text in a node, with a line break around each block.
+func text(n *html.Node) string {
+	switch {
+	case n.Type == html.TextNode:
+		return strings.ReplaceAll(n.Data, "\n", " ")
+	case n.DataAtom == atom.Style || n.DataAtom == atom.Script || n.DataAtom == atom.Title:
+		return ""
+	case n.DataAtom == atom.Br:
+		return "\n"
+	case n.DataAtom == atom.Img:
+		return attribute(n, "alt")
+	}
+	var b strings.Builder
+	for child := range n.ChildNodes() {
+		b.WriteString(text(child))
+	}
+	if blocks[n.DataAtom] {
+		return "\n" + b.String() + "\n"
+	}
+	return b.String()
+}
+
+var blocks = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.Li: true,
+	atom.Ul: true, atom.Ol: true, atom.Tr: true, atom.Table: true, atom.Section: true, atom.Header: true, atom.Footer: true,
+	atom.Blockquote: true, atom.Pre: true}
+
+// Placeholders returns the names in {{name}} in the texts, sorted, each once.
+func Placeholders(texts ...string) (names []string) {
+	for _, text := range texts {
+		for _, match := range placeholder.FindAllStringSubmatch(text, -1) {
+			names = append(names, match[1])
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+var placeholder = regexp.MustCompile(`\{\{\s*([^{}\s]+)\s*\}\}`)

@@ -1,0 +1,100 @@
+package mail_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+)
+
+func TestCleanRemovesWhatConnectsWithoutLoading(t *testing.T) {
+	hostile := []string{
+		`<link rel=preconnect href=https://evil.example>`,
+		`<link rel=stylesheet href=https://evil.example/a.css>`,
+		`<LINK REL="dns-prefetch" HREF="//evil.example">`,
+		`<body><p>late</p><link rel=prefetch href=https://evil.example></body>`,
+		`<meta http-equiv=refresh content="0;url=https://evil.example">`,
+		`<meta http-equiv="x-dns-prefetch-control" content="on"><a href=https://evil.example>x</a>`,
+		`<noscript><link rel=preconnect href=https://evil.example></noscript>`,
+		`<template><link rel=preconnect href=https://evil.example></template>`,
+		`<svg><link rel=preconnect href=https://evil.example></svg>`,
+		`<math><mtext><table><mglyph><style><link rel=preconnect href=https://evil.example></style></mglyph></table></mtext></math>`,
+		`<base href=https://evil.example>`,
+		`<iframe src=https://evil.example></iframe>`,
+		`<object data=https://evil.example></object><embed src=https://evil.example>`,
+		`<frameset><frame src=https://evil.example></frameset>`,
+		`<a href=https://evil.example>x</a><svg><a xlink:href=https://evil.example>x</a></svg><map><area href=//evil.example></map>`,
+		`<script>fetch("https://evil.example")</script>`,
+		`<script type=speculationrules>{"prefetch":[{"urls":["https://evil.example"]}]}</script>`,
+	}
+	for _, message := range hostile {
+		cleaned, ok := mail.Clean(message)
+		require.True(t, ok, message)
+		again, ok := mail.Clean(cleaned)
+		require.True(t, ok, message)
+		assert.Equal(t, cleaned, again, "what a browser reads has nothing to remove: %s", message)
+		lower := strings.ToLower(strings.ReplaceAll(cleaned, "&lt;", ""))
+		for _, element := range []string{"<link", "http-equiv", "<base", "<script", "<iframe", "<frame", "<object", "<embed",
+			"href=\"http", "href=\"//"} {
+			inStyle := strings.Contains(lower, "<style><link")
+			assert.False(t, strings.Contains(lower, element) && !inStyle, "%s\nis %s", message, cleaned)
+		}
+	}
+}
+
+func TestCleanGivesUpOnWhatIsNestedTooDeeply(t *testing.T) {
+	_, ok := mail.Clean(strings.Repeat("<div>", 2000) + "HELLO")
+	assert.False(t, ok)
+}
+
+func TestCleanTellsWhereALinkLeads(t *testing.T) {
+	cleaned, ok := mail.Clean(`<a href="https://acme.test/map">See</a> <a href="#top">Up</a> <a href="/x" title="mine">x</a>`)
+	require.True(t, ok)
+	assert.Contains(t, cleaned, `<a href="#" title="https://acme.test/map">See</a> <a href="#top">Up</a> <a href="#" title="mine">x</a>`)
+}
+
+func TestCleanKeepsStylesAndContent(t *testing.T) {
+	cleaned, ok := mail.Clean(`<!doctype html><meta charset=utf-8><style>p{color:red}</style><p style="margin:0">Hi <b>Ada</b></p>`)
+	require.True(t, ok)
+	for _, part := range []string{`<style>p{color:red}</style>`, `<p style="margin:0">Hi <b>Ada</b></p>`, `charset="utf-8"`} {
+		assert.Contains(t, cleaned, part)
+	}
+}
+
+func TestMessagesAreReadWithoutABrowser(t *testing.T) {
+	message := `<title>x</title><style>a{}</style><h1>Moved</h1><p>Dear&nbsp;{{ first_name }},<br>see
+		 <a href="https://acme.test/?a=1&amp;b=2">the <b>map</b></a> {{coupon}}</p>
+		 <img src=https://acme.test/p.gif alt=Logo><img src="data:image/gif;base64,R0"><img srcset="/a.png 2x">`
+	assert.True(t, mail.IsHTML(message))
+	assert.Equal(t, []mail.Link{{URL: "https://acme.test/?a=1&b=2", Text: "the map"}}, mail.Links(message))
+	assert.Equal(t, 2, mail.RemoteImages(message))
+	assert.Equal(t, "Moved\nDear {{ first_name }},\nsee the map {{coupon}}\nLogo", mail.Text(message))
+	assert.Equal(t, []string{"coupon", "first_name"}, mail.Placeholders("{{coupon}}", message))
+}
+
+func TestMessagesWithoutTagsAreText(t *testing.T) {
+	message := "1 < 2 and 3 > 2\nhttps://acme.test/map"
+	assert.False(t, mail.IsHTML(message))
+	assert.Equal(t, message, mail.Text(message))
+	assert.Equal(t, []mail.Link{{URL: "https://acme.test/map"}}, mail.Links(message))
+	for _, html := range []string{"<p>", "a <br/> b", "<!DOCTYPE html>", `<a href="x">`, "</div>"} {
+		assert.True(t, mail.IsHTML(html), html)
+	}
+}
+
+func FuzzCleanEnds(f *testing.F) {
+	f.Add(`<noscript><style><link rel=preconnect href=x>`)
+	f.Fuzz(func(t *testing.T, message string) {
+		cleaned, ok := mail.Clean(message)
+		if !ok {
+			return
+		}
+		again, ok := mail.Clean(cleaned)
+		if !ok || again != cleaned {
+			t.Fatalf("not stable: %q becomes %q", cleaned, again)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package verdict_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// TestVerdictIsWhatTheClientReports compares the verdict with the error that the
+// client returned for the same exchange.
+func TestVerdictIsWhatTheClientReports(t *testing.T) {
+	faults := map[string]messagingtest.Fault{
+		"none": {}, "answer lost": messagingtest.AnswerLost(), "422": messagingtest.Status(422),
+		"401": messagingtest.Status(401), "404": messagingtest.Status(404, "<html>"), "502": messagingtest.Status(502, "<html>"),
+		"302": messagingtest.Status(302), "429": messagingtest.RateLimited(time.Minute),
+		"success false":   messagingtest.Status(200, `{"success":false,"message":"no"}`),
+		"data false":      messagingtest.Malformed(`{"success":true,"data":false}`),
+		"half a response": messagingtest.Malformed(`{"succ`), "data null": messagingtest.Malformed(`{"success":true,"data":null}`),
+		"slow": messagingtest.Slow(time.Millisecond),
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			exchanges := make(chan *messagingtest.Exchange, 1)
+			service := messagingtest.NewServer(t, messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
+			service.AddEvents(messaging.Event{ID: "e"})
+			client := service.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1, MaxRetryAfter: time.Nanosecond}))
+			for op, call := range calls(t, client) {
+				service.FailNext(1, fault)
+				err := call()
+				last := <-exchanges
+				require.Equal(t, op, last.Op)
+				got := verdict.Of(last)
+				assert.Equal(t, messaging.DeliveryOf(err), got.Delivery, op)
+				assert.Equal(t, messaging.Retryable(err), got.Retryable && err != nil, op)
+				assert.Equal(t, text(err), text(got.Err), op)
+			}
+		})
+	}
+}
+
+// The sandbox is reached over a network connection, not through the transport of
+// the test server.
+func TestVerdictHasTheErrorOfTheClient(t *testing.T) {
+	exchanges := make(chan *messagingtest.Exchange, 1)
+	service := messagingtest.NewServer(t, messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
+	service.AddEvents(messaging.Event{ID: "e"})
+	client, err := messaging.NewClient(service.URL(), service.APIKey(), messaging.WithAttemptTimeout(50*time.Millisecond),
+		messaging.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}),
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	require.NoError(t, err)
+	for fault, reason := range map[messagingtest.Fault]string{
+		messagingtest.AnswerLost(): "EOF", messagingtest.Slow(time.Hour): "attempt timed out",
+	} {
+		for op, call := range calls(t, client) {
+			service.FailNext(1, fault)
+			err := call()
+			require.ErrorContains(t, err, ": "+reason, op)
+			assert.EqualError(t, verdict.Of(<-exchanges).Err, err.Error(), op)
+		}
+	}
+	_, err = client.Do(t.Context(), messaging.Request{Op: "request", Method: "GET", Path: "/v2/unknown"})
+	require.Error(t, err)
+	assert.EqualError(t, verdict.Of(<-exchanges).Err, err.Error())
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func calls(t *testing.T, client *messaging.Client) map[string]func() error {
+	ctx := t.Context()
+	return map[string]func() error{
+		"send email broadcast": func() error {
+			_, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{SenderEmail: "a@b.test", SenderName: "A",
+				Email: "a@b.test", Subject: "s", Message: "m", MessageType: "x", To: messaging.AllCustomers()})
+			return err
+		},
+		"send push broadcast": func() error {
+			_, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+			return err
+		},
+		"create event": func() error {
+			_, err := client.Events.Create(ctx, messaging.EventCreateParams{Name: "n", Description: "d",
+				Parameters: []messaging.EventParameter{}})
+			return err
+		},
+		"trigger event": func() error {
+			_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "e", Email: "a@b.test"})
+			return err
+		},
+		"list events":    func() error { _, err := client.Events.List(ctx, messaging.EventListParams{}); return err },
+		"list customers": func() error { _, err := client.Customers.List(ctx, messaging.CustomerListParams{}); return err },
+		"list transactional messages": func() error {
+			_, err := client.Transactional.List(ctx, messaging.TransactionalListParams{})
+			return err
+		},
+	}
+}
+
+func TestVerdictAboutARequestWithoutARoute(t *testing.T) {
+	for _, method := range []string{"GET", "POST", "DELETE", "HEAD"} {
+		got := verdict.Of(&messagingtest.Exchange{Request: messagingtest.Request{Method: method}, Status: 404})
+		require.ErrorIs(t, got.Err, messaging.ErrNotFound, method)
+		assert.Equal(t, messaging.DeliveryRejected, got.Delivery, method)
+		lost := verdict.Of(&messagingtest.Exchange{Request: messagingtest.Request{Method: method}})
+		assert.Equal(t, messaging.DeliveryUnknown, lost.Delivery, method)
+	}
+}

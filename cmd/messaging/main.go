@@ -1,0 +1,11 @@
+// Command messaging works with a messaging and events service from the command
+// line. Its sandbox is the service in memory, with an inspector in the browser.
+package main
+
+import (
+	"os"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/cli"
+)
+
+func main() { os.Exit(cli.Main()) }
