@@ -41,14 +41,16 @@ type preparable struct {
 	reach func(*reader, *reach) error
 }
 
+var preparables = []preparable{
+	{operation: sendEmail, reach: (*reader).emailReach},
+	{operation: sendPush, reach: (*reader).pushReach},
+	{operation: createEvent, reach: (*reader).createReach, accept: func(data json.RawMessage) error { return new(Event).read(data) }},
+	{operation: triggerEvent, reach: (*reader).triggerReach},
+}
+
 // preparableNamed returns the operation of that name, if it can be prepared.
 func preparableNamed(name string) (preparable, bool) {
-	for _, p := range []preparable{
-		{operation: sendEmail, reach: (*reader).emailReach},
-		{operation: sendPush, reach: (*reader).pushReach},
-		{operation: createEvent, reach: (*reader).createReach, accept: func(data json.RawMessage) error { return new(Event).read(data) }},
-		{operation: triggerEvent, reach: (*reader).triggerReach},
-	} {
+	for _, p := range preparables {
 		if p.name == name {
 			return p, true
 		}

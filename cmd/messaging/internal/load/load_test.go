@@ -156,6 +156,11 @@ func (t target) sendAll(next *atomic.Int64, n int64) error {
 // BenchmarkTriggers compares the sandbox, with three open streams, with the
 // service alone. Both share the processors with their clients.
 func BenchmarkTriggers(b *testing.B) {
+	compare(b, measure)
+}
+
+// compare measures the service alone, and the sandbox with three open streams.
+func compare(b *testing.B, measure func(*testing.B, target)) {
 	b.Run("messagingtest", func(b *testing.B) { measure(b, startBare(b)) })
 	b.Run("sandbox", func(b *testing.B) {
 		t := startSandbox(b, 10_000)
@@ -177,14 +182,7 @@ func measure(b *testing.B, t target) {
 // BenchmarkLatency sends 2,000 triggers a second to the service alone, and to
 // the sandbox with three open streams.
 func BenchmarkLatency(b *testing.B) {
-	b.Run("messagingtest", func(b *testing.B) { measureLatency(b, startBare(b)) })
-	b.Run("sandbox", func(b *testing.B) {
-		t := startSandbox(b, 10_000)
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		t.follow(ctx, 3)
-		measureLatency(b, t)
-	})
+	compare(b, measureLatency)
 }
 
 func measureLatency(b *testing.B, t target) {
