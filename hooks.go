@@ -127,10 +127,16 @@ type withValues struct {
 }
 
 func (c withValues) Value(key any) any {
-	if value := c.values.Value(key); value != nil {
-		return value
+	value := c.values.Value(key)
+	// Package context keeps what can be cancelled among the values. It has to be the
+	// caller's, or context.Cause would find the hook's. context.WithoutCancel hides it
+	// too, and allocates with each look-up.
+	if _, isContext := value.(context.Context); value == nil || isContext {
+		if own := c.Context.Value(key); own != nil {
+			return own
+		}
 	}
-	return c.Context.Value(key)
+	return value
 }
 
 // observe calls the CallStart hooks.
@@ -159,8 +165,7 @@ func (x *exchange) valuesOf(returned context.Context) context.Context {
 	if returned == nil {
 		return x.attemptValues()
 	}
-	// Without its cancellation, also in the values: context.Cause finds it there.
-	return withValues{x.attemptValues(), context.WithoutCancel(returned)}
+	return withValues{x.attemptValues(), returned}
 }
 
 // attemptValues is the context that functions of the caller's are given during an
