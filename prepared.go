@@ -156,6 +156,7 @@ type storedPrepared struct {
 var (
 	errNotPrepared  = errors.New("messaging: a zero Prepared can't be stored")
 	errNotStorable  = errors.New("messaging: a request of Client.Do can't be stored")
+	errNoOperation  = errors.New("messaging: stored request: operation is missing")
 	errUnknownSend  = errors.New("messaging: stored request: unknown operation")
 	errNoObject     = errors.New("messaging: stored request: body is not a JSON object")
 	errStoredFormat = errors.New("messaging: stored request: must be an object with operation and body, both strings")
@@ -186,16 +187,30 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 	if !json.Valid(data) || !utf8.Valid(data) || decoder.Decode(&stored) != nil || hasLostText(data, stored.Body) {
 		return errStoredFormat // the text of the decoder's error can quote the body
 	}
-	known, ok := preparableNamed(stored.Operation)
-	body := []byte(stored.Body)
-	switch {
-	case !ok:
-		return errUnknownSend
-	case len(body) == 0 || body[0] != '{' || !json.Valid(body):
-		return errNoObject
+	parsed, err := ParsePrepared(stored.Operation, []byte(stored.Body))
+	if err != nil {
+		return err
 	}
-	p.hidden = newPrepared(known.operation, body).hidden
+	p.hidden = parsed.hidden
 	return nil
+}
+
+// ParsePrepared returns the request with the given operation and body, for programs
+// that store requests in columns of their own instead of the JSON of a [Prepared]. The
+// operation is the one of [Prepared.Operation] and body is the one of [Prepared.Body],
+// which is copied. An unknown operation and a body that is not a JSON object are errors,
+// which quote nothing of the body.
+func ParsePrepared(operation string, body []byte) (*Prepared, error) {
+	known, ok := preparableNamed(operation)
+	switch {
+	case operation == "":
+		return nil, errNoOperation
+	case !ok:
+		return nil, errUnknownSend
+	case len(body) == 0 || body[0] != '{' || !json.Valid(body) || !utf8.Valid(body):
+		return nil, errNoObject
+	}
+	return newPrepared(known.operation, bytes.Clone(body)), nil
 }
 
 // hasLostText reports whether encoding/json has replaced what is no text, such as half of

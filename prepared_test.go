@@ -241,6 +241,35 @@ func TestPreparedRefusesADamagedStoredForm(t *testing.T) {
 	}
 }
 
+func TestPreparedIsParsedFromItsOperationAndItsBody(t *testing.T) {
+	for _, send := range preparedSends() {
+		t.Run(send.operation, func(t *testing.T) {
+			p, err := send.prepare()
+			require.NoError(t, err)
+			body := p.Body()
+			parsed, err := messaging.ParsePrepared(p.Operation(), body)
+			require.NoError(t, err)
+			clear(body)
+			assert.Equal(t, []any{p.Method(), p.Path(), p.Body(), p.Recipients()},
+				[]any{parsed.Method(), parsed.Path(), parsed.Body(), parsed.Recipients()}, "the body is copied")
+		})
+	}
+	tests := []struct{ name, operation, body, problem string }{
+		{"no operation", "", "{}", "operation is missing"},
+		{"a read", "list events", "{}", "unknown operation"},
+		{"no body", "trigger event", "", "body is not a JSON object"},
+		{"an array", "trigger event", "[]", "body is not a JSON object"},
+		{"a body cut short", "trigger event", `{"event_id":"canary`, "body is not a JSON object"},
+		{"text that is not in UTF-8", "trigger event", "{\"name\":\"\xffcanary\"}", "body is not a JSON object"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := messaging.ParsePrepared(test.operation, []byte(test.body))
+			require.EqualError(t, err, "messaging: stored request: "+test.problem)
+		})
+	}
+}
+
 func TestPreparedIsReadOnceWhenItIsSent(t *testing.T) {
 	p := stored(t, "trigger event", `{"event_id":"e","payload":{"email":"ada@example.com"}}`)
 	another, err := json.Marshal(stored(t, "create event", `{"name":"n"}`))

@@ -1,0 +1,137 @@
+// Package service is the catalog of the service's operations. Each operation is
+// declared here once; the client, the in-memory service, the sandbox and the tests
+// range over the catalog, and no other code repeats a name, a method or a path.
+//
+// Names are stored by outboxes and label metrics, so a released one never changes.
+package service
+
+import (
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// The operations of the service, and the lookups that read a list to find one record.
+var (
+	SendEmailBroadcast = send("send email broadcast", "/v1/broadcast/send/email", "the broadcast", "sent")
+	SendPushBroadcast  = send("send push broadcast", "/v1/broadcast/send/push-notification", "the broadcast", "sent")
+	CreateEvent        = send("create event", "/v1/events", "the event", "created")
+	TriggerEvent       = send("trigger event", "/v1/events/trigger", "the event", "triggered").rejectedByFalse()
+	ListEvents         = list("list events", "/v1/events")
+	GetEvent           = lookup("get event", ListEvents)
+	ListCustomers      = list("list customers", "/v1/customers")
+	GetCustomer        = lookup("get customer", ListCustomers)
+	ListTransactional  = list("list transactional messages", "/v1/messaging/transactional")
+)
+
+// Operation is one operation of the service. It never changes.
+type Operation struct {
+	// Name is what errors, logs, spans, metrics and stored requests call it.
+	Name string
+	// Method is the HTTP method, and Path the path below the base URL.
+	Method, Path string
+	// Subject and Done describe a send in the text of an error: "the broadcast" may
+	// have been "sent".
+	Subject, Done string
+	// FalseRejects means that "data": false in a successful response is a rejection.
+	FalseRejects bool
+	// Reads is the list that a lookup reads, nil for any other operation.
+	Reads *Operation
+	// Custom is true for a request that is not in the catalog. Its path is not a
+	// template and can hold personal data.
+	Custom bool
+}
+
+// IsRead reports whether the operation changes nothing, so that it can be repeated.
+func (o *Operation) IsRead() bool { return o.Method == http.MethodGet || o.Method == http.MethodHead }
+
+// Route returns the method and the path, such as "GET /v1/events".
+func (o *Operation) Route() string { return o.Method + " " + o.Path }
+
+// catalog holds every declared operation, in order.
+var catalog []*Operation
+
+func declare(o Operation) *Operation {
+	catalog = append(catalog, &o)
+	return &o
+}
+
+func send(name, path, subject, done string) *Operation {
+	return declare(Operation{Name: name, Method: http.MethodPost, Path: path, Subject: subject, Done: done})
+}
+
+func list(name, path string) *Operation {
+	return declare(Operation{Name: name, Method: http.MethodGet, Path: path})
+}
+
+func lookup(name string, reads *Operation) *Operation {
+	return declare(Operation{Name: name, Method: reads.Method, Path: reads.Path, Reads: reads})
+}
+
+func (o *Operation) rejectedByFalse() *Operation {
+	o.FalseRejects = true
+	return o
+}
+
+// All ranges over the catalog, lookups included.
+func All() iter.Seq[*Operation] { return slices.Values(catalog) }
+
+// Served ranges over the operations that the service itself has: a lookup is a
+// request for the list that it reads.
+func Served() iter.Seq[*Operation] {
+	return matching(func(o *Operation) bool { return o.Reads == nil })
+}
+
+// Sends ranges over the operations that change something.
+func Sends() iter.Seq[*Operation] { return matching(func(o *Operation) bool { return !o.IsRead() }) }
+
+// Lists ranges over the operations that return pages of records.
+func Lists() iter.Seq[*Operation] {
+	return matching(func(o *Operation) bool { return o.IsRead() && o.Reads == nil })
+}
+
+func matching(matches func(*Operation) bool) iter.Seq[*Operation] {
+	return func(yield func(*Operation) bool) {
+		for _, o := range catalog {
+			if matches(o) && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// Named returns the operation with the given name, nil if there is none.
+func Named(name string) *Operation {
+	for _, o := range catalog {
+		if o.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// Find returns the operation that a request is for, nil if there is none. A lookup
+// is found as the list that it reads. A path that exists under other methods alone
+// is described by allowed.
+func Find(method, path string) (found *Operation, allowed []string) {
+	for o := range Served() {
+		switch {
+		case o.Path != path:
+		case o.Method == method:
+			return o, nil
+		default:
+			allowed = append(allowed, o.Method)
+		}
+	}
+	return nil, allowed
+}
+
+// Names returns the names of operations, joined for a message.
+func Names(operations iter.Seq[*Operation]) string {
+	var names []string
+	for o := range operations {
+		names = append(names, o.Name)
+	}
+	return strings.Join(names, ", ")
+}
