@@ -2,20 +2,15 @@ package messaging
 
 import (
 	"context"
-	"net/http"
+
+	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// BroadcastsService sends e-mail and push broadcasts; see [Client.Broadcasts].
-type BroadcastsService service
+// BroadcastsService sends email and push broadcasts; see [Client.Broadcasts].
+type BroadcastsService resource
 
-var (
-	sendEmail = operation{name: "send email broadcast", method: http.MethodPost, path: "/v1/broadcast/send/email",
-		subject: "the broadcast", done: "sent"}
-	sendPush = operation{name: "send push broadcast", method: http.MethodPost, path: "/v1/broadcast/send/push-notification",
-		subject: "the broadcast", done: "sent"}
-)
-
-// SendEmail sends an e-mail broadcast, now or at p.Schedule. The service creates or
+// SendEmail sends an email broadcast, now or at p.Schedule. The service creates or
 // updates the customers in p.To.
 //
 // The call is retried only where the service certainly did nothing, so that the
@@ -25,7 +20,7 @@ var (
 //
 // API: POST /v1/broadcast/send/email
 func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParams, opts ...RequestOption) (*Response, error) {
-	return s.core.call(ctx, call{operation: sendEmail, params: &p}, opts)
+	return s.core.call(ctx, call{operation: service.SendEmailBroadcast, params: &p}, opts)
 }
 
 // SendPush sends a push notification broadcast, now or at p.Schedule, to the
@@ -35,10 +30,10 @@ func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParam
 //
 // API: POST /v1/broadcast/send/push-notification
 func (s *BroadcastsService) SendPush(ctx context.Context, p PushBroadcastParams, opts ...RequestOption) (*Response, error) {
-	return s.core.call(ctx, call{operation: sendPush, params: &p}, opts)
+	return s.core.call(ctx, call{operation: service.SendPushBroadcast, params: &p}, opts)
 }
 
-// EmailBroadcastParams describes an e-mail broadcast. SenderEmail, SenderName,
+// EmailBroadcastParams describes an email broadcast. SenderEmail, SenderName,
 // Email, Subject, Message, MessageType and To are required.
 type EmailBroadcastParams struct {
 	SenderEmail string
@@ -48,16 +43,16 @@ type EmailBroadcastParams struct {
 	// to To; its samples have both.
 	Email   string
 	Subject string
-	// CC, BCC and ReplyTo are e-mail addresses.
+	// CC, BCC and ReplyTo are email addresses.
 	CC, BCC, ReplyTo []string
 	// Message is the content. It is required even with a template; the template ids
 	// are optional.
 	Message    string
 	TemplateID string
-	// EmailTemplateID is the id of an e-mail template, distinct from TemplateID.
+	// EmailTemplateID is the id of an email template, distinct from TemplateID.
 	EmailTemplateID string
 	// Variables are the variables of the template. encoding/json writes the values;
-	// one that it can't write is a [*ValidationError].
+	// one that it cannot write is a [*ValidationError].
 	Variables map[string]any
 	// MessageType is the kind of message. The service does not document its
 	// values, so any string is sent.
@@ -68,18 +63,18 @@ type EmailBroadcastParams struct {
 	Schedule *Schedule
 }
 
-func (p *EmailBroadcastParams) validate(problems *problems) {
-	problems.requiredEmail("sender_email", p.SenderEmail)
-	problems.requiredText("sender_name", p.SenderName)
-	problems.requiredEmail("email", p.Email)
-	problems.requiredText("subject", p.Subject)
-	problems.emails("cc", p.CC)
-	problems.emails("bcc", p.BCC)
-	problems.emails("reply_to", p.ReplyTo)
-	problems.requiredText("message", p.Message)
-	problems.text("template_id", p.TemplateID)
-	problems.text("email_template_id", p.EmailTemplateID)
-	problems.requiredText("message_type", p.MessageType)
+func (p *EmailBroadcastParams) validate(problems *arguments.Problems) {
+	problems.RequiredEmail("sender_email", p.SenderEmail)
+	problems.RequiredText("sender_name", p.SenderName)
+	problems.RequiredEmail("email", p.Email)
+	problems.RequiredText("subject", p.Subject)
+	problems.Emails("cc", p.CC)
+	problems.Emails("bcc", p.BCC)
+	problems.Emails("reply_to", p.ReplyTo)
+	problems.RequiredText("message", p.Message)
+	problems.Text("template_id", p.TemplateID)
+	problems.Text("email_template_id", p.EmailTemplateID)
+	problems.RequiredText("message_type", p.MessageType)
 	validateAudienceAndSchedule(problems, p.To, p.Schedule)
 }
 
@@ -100,12 +95,34 @@ type emailBroadcastBody struct {
 	broadcastBody
 }
 
-func (p *EmailBroadcastParams) wire(problems *problems) any {
+var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{}, addresses: (*reach).isBroadcast,
+	members: broadcastMembers.with(members{
+		"email":             (*reachReader).address,
+		"cc":                (*reachReader).addresses,
+		"bcc":               (*reachReader).addresses,
+		"sender_email":      (*reachReader).nobody,
+		"sender_name":       (*reachReader).nobody,
+		"subject":           (*reachReader).nobody,
+		"reply_to":          (*reachReader).nobody,
+		"message":           (*reachReader).nobody,
+		"template_id":       (*reachReader).nobody,
+		"email_template_id": (*reachReader).nobody,
+		"variables":         (*reachReader).nobody,
+		"message_type":      (*reachReader).nobody,
+	})})
+
+// Prepare checks and encodes the broadcast as [BroadcastsService.SendEmail] does, and
+// sends nothing. Invalid params are a [*ValidationError].
+func (p EmailBroadcastParams) Prepare() (*Prepared, error) {
+	return prepare(service.SendEmailBroadcast, &p)
+}
+
+func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
 	return &emailBroadcastBody{
 		SenderEmail: p.SenderEmail, SenderName: p.SenderName, Email: p.Email, Subject: p.Subject,
 		CC: p.CC, BCC: p.BCC, ReplyTo: p.ReplyTo,
 		Message: p.Message, TemplateID: p.TemplateID, EmailTemplateID: p.EmailTemplateID,
-		Variables:     templateValues(problems.in("variables"), p.Variables),
+		Variables:     arguments.TemplateValues(problems.In("variables"), p.Variables),
 		MessageType:   p.MessageType,
 		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
 	}
@@ -126,10 +143,10 @@ type PushBroadcastParams struct {
 	Schedule *Schedule
 }
 
-func (p *PushBroadcastParams) validate(problems *problems) {
-	problems.requiredText("subject", p.Subject)
-	problems.requiredText("message", p.Message)
-	problems.text("whatsapp_template_id", p.WhatsAppTemplateID)
+func (p *PushBroadcastParams) validate(problems *arguments.Problems) {
+	problems.RequiredText("subject", p.Subject)
+	problems.RequiredText("message", p.Message)
+	problems.Text("whatsapp_template_id", p.WhatsAppTemplateID)
 	validateAudienceAndSchedule(problems, p.To, p.Schedule)
 }
 
@@ -141,7 +158,20 @@ type pushBroadcastBody struct {
 	broadcastBody
 }
 
-func (p *PushBroadcastParams) wire(problems *problems) any {
+var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{}, addresses: (*reach).isBroadcast,
+	members: broadcastMembers.with(members{
+		"subject":              (*reachReader).nobody,
+		"message":              (*reachReader).nobody,
+		"whatsapp_template_id": (*reachReader).nobody,
+	})})
+
+// Prepare checks and encodes the broadcast as [BroadcastsService.SendPush] does, and
+// sends nothing. Invalid params are a [*ValidationError].
+func (p PushBroadcastParams) Prepare() (*Prepared, error) {
+	return prepare(service.SendPushBroadcast, &p)
+}
+
+func (p *PushBroadcastParams) wire(problems *arguments.Problems) any {
 	return &pushBroadcastBody{
 		Subject: p.Subject, Message: p.Message, WhatsAppTemplateID: p.WhatsAppTemplateID,
 		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
@@ -151,24 +181,25 @@ func (p *PushBroadcastParams) wire(problems *problems) any {
 func (p *EmailBroadcastParams) audience() Audience { return p.To }
 func (p *PushBroadcastParams) audience() Audience  { return p.To }
 
-// broadcastBody is the part that both kinds of broadcast share, without the
-// recipients, which are written after it.
+// broadcastBody is the part that both kinds of broadcast share.
 type broadcastBody struct {
 	AllCustomers bool      `json:"all_customers,omitempty"`
 	ScheduleType string    `json:"schedule_type"`
 	ScheduleDate *Schedule `json:"schedule_date,omitempty"`
+	// Recipients is nil: they are written one by one, after everything else.
+	Recipients []Recipient `json:"recipients,omitempty"`
 }
 
-func newBroadcastBody(p *problems, to Audience, at *Schedule) broadcastBody {
+func newBroadcastBody(p *arguments.Problems, to Audience, at *Schedule) broadcastBody {
 	if to.problem != "" {
-		p.add("recipients", to.problem)
+		p.Add("recipients", to.problem)
 	}
 	return broadcastBody{AllCustomers: to.all, ScheduleType: at.wireType(), ScheduleDate: at}
 }
 
-func validateAudienceAndSchedule(p *problems, to Audience, at *Schedule) {
+func validateAudienceAndSchedule(p *arguments.Problems, to Audience, at *Schedule) {
 	to.validate(p)
 	if at != nil {
-		at.validate(p.in("schedule_date"))
+		at.validate(p.In("schedule_date"))
 	}
 }

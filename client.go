@@ -10,11 +10,11 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
-	"time"
-)
 
-// Version is the version of this package, sent in the User-Agent header.
-const Version = "0.2.0"
+	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/exchange"
+	"github.com/messaging-go/messaging/internal/service"
+)
 
 // Client calls the service's API. Create one with [NewClient] and reuse it: it keeps
 // connections open. It is safe for concurrent use.
@@ -29,29 +29,6 @@ type Client struct {
 	core *core
 }
 
-// service is shared by the services of all resources.
-type service struct{ core *core }
-
-// core is the configured client. It is immutable after NewClient, and referenced by
-// pointer, since fmt does not follow a pointer within a struct that it prints.
-type core struct {
-	baseURL string // no trailing slash
-	http    http.Client
-	// ownTransport says that the transport of http was built here.
-	ownTransport bool
-	key          func(context.Context) (string, error)
-	userAgent    []string // as a header holds it
-	retry        RetryPolicy
-	limiter      Limiter
-	logger       *slog.Logger
-	guards       []func(context.Context, *Prepared) error
-	hooks        []Hooks
-	endpoint     endpoint
-	timeout      time.Duration
-	maxBytes     int64
-	perRequest   requestSettings
-}
-
 // NewClient returns a client for the service at baseURL, such as
 // "https://api.example.com", which must be https unless it is on a loopback
 // address. Nothing is sent, and nothing but the proxy settings is read from the
@@ -61,19 +38,19 @@ type core struct {
 // none of them.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	var config config
-	var problems problems
+	var problems arguments.Problems
 	for _, opt := range opts {
 		if opt == nil {
-			problems.add("opts", "must not hold a nil option")
+			problems.Add("opts", "must not hold a nil option")
 			continue
 		}
 		opt.applyToClient(&config, &problems)
 	}
 	core := config.build(baseURL, apiKey, &problems)
-	if err := problems.err("new client"); err != nil {
+	if err := validationError("new client", &problems); err != nil {
 		return nil, err
 	}
-	shared := &service{core}
+	shared := &resource{core}
 	return &Client{
 		Broadcasts:    (*BroadcastsService)(shared),
 		Events:        (*EventsService)(shared),
@@ -103,22 +80,6 @@ type Request struct {
 	Into any
 }
 
-// Response is a successful response of the service.
-type Response struct {
-	StatusCode int
-	// Header is that of the response; a quoted API key is replaced.
-	Header http.Header
-	// Message is the human-readable message of the service.
-	Message string
-	// Data is the member "data" as received; nil for a list.
-	Data json.RawMessage
-	// Attempts is the number of attempts that were made. net/http can repeat a read
-	// on its own within one attempt.
-	Attempts int
-	// Duration is the time that the call took, waits included.
-	Duration time.Duration
-}
-
 // Do sends a request that this package does not model. Errors, [Delivery] and retries
 // are those of the other methods. Any method but GET and HEAD is a send.
 func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*Response, error) {
@@ -129,68 +90,54 @@ func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*R
 	if req.Into != nil {
 		request.accept = req.fill
 	}
-	x := c.core.newExchange(ctx, request, opts)
-	defer x.end()
-	if req.validate(&x.problems); x.problems.none() {
-		x.body = request.encode(x.settings.withoutValidation, &x.problems)
+	r := c.core.newRequest(ctx, request, opts)
+	defer r.end()
+	if req.validate(&r.problems); r.problems.None() {
+		r.exchange.Body = request.encode(r.settings.withoutValidation, &r.problems)
 	}
-	return x.run()
+	return r.run()
 }
 
-func (r Request) operation() operation {
+func (r Request) operation() *service.Operation {
 	name := r.Op
 	switch {
 	case name != "":
-	case isMethod(r.Method):
+	case exchange.IsMethod(r.Method):
 		name = r.Method + " request"
 	default: // it may be anything
 		name = "request"
 	}
-	return operation{name: name, method: r.Method, path: r.Path, custom: true}
+	return &service.Operation{Name: name, Method: r.Method, Path: r.Path, Custom: true}
 }
 
-func (r Request) validate(p *problems) {
-	if !isMethod(r.Method) {
-		p.add("Method", "must be an HTTP method in upper case")
+func (r Request) validate(p *arguments.Problems) {
+	if !exchange.IsMethod(r.Method) {
+		p.Add("Method", "must be an HTTP method in upper case")
 	}
 	u, err := url.Parse(r.Path)
 	switch {
-	case err != nil || strings.ContainsFunc(r.Path, isNotPrintableASCII) || strings.ContainsAny(r.Path, ` \`):
-		p.add("Path", "must be an escaped path")
+	case err != nil || !exchange.IsPrintable(r.Path) || strings.ContainsAny(r.Path, ` \`):
+		p.Add("Path", "must be an escaped path")
 	case u.IsAbs() || strings.HasPrefix(r.Path, "//"):
-		p.add("Path", "must be relative to the base URL")
+		p.Add("Path", "must be relative to the base URL")
 	case strings.ContainsAny(r.Path, "?#"):
-		p.add("Path", "must not have a query or a fragment; see Query")
+		p.Add("Path", "must not have a query or a fragment; see Query")
 	case u.EscapedPath() != r.Path:
-		p.add("Path", "must be an escaped path")
+		p.Add("Path", "must be an escaped path")
 	case strings.Trim(r.Path, "/") == "":
-		p.add("Path", "is required")
+		p.Add("Path", "is required")
 	case hasDotSegment(u.Path):
-		p.add("Path", "must not have dot segments")
+		p.Add("Path", "must not have dot segments")
 	}
-	if r.Body != nil && (operation{method: r.Method}).isRead() {
-		p.add("Body", "can't be sent with "+r.Method)
+	if r.Body != nil && r.operation().IsRead() {
+		p.Add("Body", "cannot be sent with "+r.Method)
 	}
 	if r.Into != nil && r.Method == http.MethodHead {
-		p.add("Into", "can't be filled by HEAD, which has no body")
+		p.Add("Into", "cannot be filled by HEAD, which has no body")
 	}
 	if into := reflect.ValueOf(r.Into); r.Into != nil && (into.Kind() != reflect.Pointer || into.IsNil()) {
-		p.add("Into", "must be a pointer")
+		p.Add("Into", "must be a pointer")
 	}
-}
-
-func isMethod(method string) bool {
-	return method != "" && !strings.ContainsFunc(method, isNotTokenRune) && method == strings.ToUpper(method)
-}
-
-// hasDotSegment reports whether an unescaped path has a segment "." or "..".
-func hasDotSegment(path string) bool {
-	for segment := range strings.SplitSeq(path, "/") {
-		if segment == "." || segment == ".." {
-			return true
-		}
-	}
-	return false
 }
 
 // fill decodes data into r.Into, which is unchanged on an error.
@@ -207,8 +154,39 @@ func (r Request) fill(data json.RawMessage) error {
 // anyBody is a body that encoding/json writes.
 type anyBody struct{ value any }
 
-func (anyBody) validate(*problems)   {}
-func (b anyBody) wire(*problems) any { return b.value }
+func (anyBody) validate(*arguments.Problems)   {}
+func (b anyBody) wire(*arguments.Problems) any { return b.value }
+
+// sendPrepared is what errors call a Send that has nothing to send.
+var sendPrepared = &service.Operation{Name: "send prepared request", Method: http.MethodPost, Custom: true}
+
+// Send sends a prepared request. Delivery, retries, guards and errors are those of the
+// method that sends the same params directly. A p that is nil or zero is a
+// [*ValidationError].
+//
+// p was validated when it was prepared, so [WithoutValidation] has no effect. The
+// [Response] to the creation of an event has the event in its Data.
+func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (*Response, error) {
+	prepared := p.request() // once: UnmarshalJSON can change p
+	known := sends[prepared.operation]
+	var problem string
+	switch {
+	case p.isZero():
+		problem = "must not be nil or zero; use a Prepare method"
+	case known == nil:
+		problem = "must come from a Prepare method, not from Client.Do"
+	}
+	if problem != "" {
+		prepared, known = preparedRequest{operation: sendPrepared}, new(send)
+	}
+	r := c.core.newRequest(ctx, call{operation: prepared.operation, accept: known.accept}, opts)
+	defer r.end()
+	if problem != "" {
+		r.problems.Add("p", problem)
+	}
+	r.exchange.Body = prepared.body
+	return r.run()
+}
 
 // Format prints the client as its base URL, whatever the verb.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.text()) }
@@ -216,12 +194,9 @@ func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.text())
 // LogValue logs the client as its base URL.
 func (c Client) LogValue() slog.Value { return slog.StringValue(c.text()) }
 
-// MarshalJSON writes the client as its base URL.
-func (c Client) MarshalJSON() ([]byte, error) { return json.Marshal(c.text()) }
-
 func (c Client) text() string {
 	if c.core == nil {
 		return "messaging.Client()"
 	}
-	return "messaging.Client(" + c.core.baseURL + ")"
+	return "messaging.Client(" + c.core.exchange.BaseURL + ")"
 }

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,12 +76,20 @@ func TestClientIsPrintedAsItsBaseURL(t *testing.T) {
 		assert.Equal(t, printed, fmt.Sprintf(verb, client))
 		assert.Equal(t, printed, fmt.Sprintf(verb, *client))
 	}
-	for _, value := range []any{client, *client} {
-		written, err := json.Marshal(value)
-		require.NoError(t, err)
-		assert.JSONEq(t, `"`+printed+`"`, string(written))
-	}
 	assert.Equal(t, printed, client.LogValue().String())
+}
+
+func TestClientExportsNothingButItsServices(t *testing.T) {
+	for field := range reflect.TypeFor[messaging.Client]().Fields() {
+		if !field.IsExported() {
+			continue
+		}
+		service := field.Type.Elem()
+		assert.True(t, strings.HasSuffix(service.Name(), "Service"), "%s: encoding/json would write it", field.Name)
+		for inner := range service.Fields() {
+			assert.False(t, inner.IsExported(), "%s.%s: encoding/json would write it", field.Name, inner.Name)
+		}
+	}
 }
 
 func TestClientZeroValueIsPrinted(t *testing.T) {
@@ -189,9 +199,9 @@ func TestDoValidatesTheRequest(t *testing.T) {
 	type event = messaging.Event
 	requireAlwaysRefused(t, []refusal{
 		{"a GET has no body",
-			doing(messaging.Request{Method: http.MethodGet, Path: "/v1/events", Body: canary}), []string{"Body can't be sent with GET"}},
+			doing(messaging.Request{Method: http.MethodGet, Path: "/v1/events", Body: canary}), []string{"Body cannot be sent with GET"}},
 		{"a HEAD has no body",
-			doing(messaging.Request{Method: http.MethodHead, Path: "/v1/events", Body: canary}), []string{"Body can't be sent with HEAD"}},
+			doing(messaging.Request{Method: http.MethodHead, Path: "/v1/events", Body: canary}), []string{"Body cannot be sent with HEAD"}},
 		{"what receives the data is a pointer",
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: event{Name: canary}}), []string{"Into must be a pointer"}},
 		{"a map receives no data",
@@ -199,12 +209,12 @@ func TestDoValidatesTheRequest(t *testing.T) {
 		{"a nil pointer receives no data",
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: (*event)(nil)}), []string{"Into must be a pointer"}},
 		{"a body is one that JSON can hold",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: math.NaN()}), []string{"body can't be written as JSON"}},
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: math.NaN()}), []string{"body cannot be written as JSON"}},
 		{"a body has no function",
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any{canary: func() {}}}),
-			[]string{"body can't be written as JSON"}},
+			[]string{"body cannot be written as JSON"}},
 		{"a body does not fail to write itself",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: failing{}}), []string{"body can't be written as JSON"}},
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: failing{}}), []string{"body cannot be written as JSON"}},
 		{"everything that is wrong is reported at once",
 			doing(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
 			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment; see Query",

@@ -4,25 +4,22 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // CustomersService lists the customers of the account; see [Client.Customers].
-type CustomersService service
-
-var (
-	listCustomers = operation{name: "list customers", method: http.MethodGet, path: "/v1/customers"}
-	getCustomer   = operation{name: "get customer", method: http.MethodGet, path: "/v1/customers"}
-)
+type CustomersService resource
 
 // List returns one page of customers. [CustomersService.All] ranges over all of them.
 //
 // API: GET /v1/customers
 func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts ...RequestOption) (*Page[Customer], error) {
-	return list[Customer](ctx, s.core, listCustomers, p.query(), opts)
+	return list[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
 }
 
 // Pages ranges over the pages of customers, from p.Cursor on. See the package
@@ -30,7 +27,7 @@ func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts 
 //
 // API: GET /v1/customers
 func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[*Page[Customer], error] {
-	return pages[Customer](ctx, s.core, listCustomers, p.query(), opts)
+	return pages[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
 }
 
 // All ranges over every customer that p selects, from p.Cursor on. See the
@@ -38,7 +35,7 @@ func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts
 //
 // API: GET /v1/customers
 func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[Customer, error] {
-	return all[Customer](ctx, s.core, listCustomers, p.query(), opts)
+	return all[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
 }
 
 // Get returns the customer with the given customer id. The error is
@@ -50,8 +47,8 @@ func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...R
 	return s.only(ctx, listQuery{CustomerIDs: []string{customerID}}, func(c *Customer) bool { return c.CustomerID == customerID }, opts)
 }
 
-// GetByEmail returns the customer with the given e-mail address, ignoring case. It
-// fails as [CustomersService.Get] does; a string that is not an e-mail
+// GetByEmail returns the customer with the given email address, ignoring case. It
+// fails as [CustomersService.Get] does; a string that is not an email
 // address is a [*ValidationError].
 //
 // API: GET /v1/customers
@@ -73,20 +70,20 @@ func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*C
 		found, response = append(found, page.Items...), page.Response
 		switch {
 		case len(found) > 1:
-			return unusable(getCustomer, response, at("data", errSeveralCustomers))
+			return unusable(service.GetCustomer, response, wire.At("data", errSeveralCustomers))
 		case len(found) == 1 && !wanted(&found[0]):
-			return unusable(getCustomer, response, at("data.0", errAnotherCustomer))
+			return unusable(service.GetCustomer, response, wire.At("data.0", errAnotherCustomer))
 		}
 		return nil
 	}
 	opts = slices.Concat(opts, []RequestOption{WithoutReadAhead()})
-	for _, err := range walk[Customer](ctx, listRange{core: s.core, op: getCustomer, query: q, opts: opts}, check) {
+	for _, err := range walk[Customer](ctx, listRange{core: s.core, op: service.GetCustomer, query: q, opts: opts}, check) {
 		if err != nil {
 			return nil, errors.Unwrap(err) // the caller has no use for a cursor
 		}
 	}
 	if len(found) == 0 {
-		return nil, newLookupError(getCustomer, response, ErrCustomerNotFound)
+		return nil, newLookupError(service.GetCustomer, response.Attempts, ErrCustomerNotFound)
 	}
 	return &found[0], nil
 }
@@ -131,29 +128,29 @@ func (c Customer) Params() CustomerParams {
 		FirstName: c.FirstName, LastName: c.LastName, PhoneNo: c.PhoneNo}
 }
 
-func (c *Customer) decode(r *reader) error {
-	return r.object(func(key []byte) error {
+func (c *Customer) decode(r *wire.Reader) error {
+	return r.Object(func(key []byte) error {
 		switch string(key) {
 		case "customer_id":
-			return r.string(&c.CustomerID)
+			return r.String(&c.CustomerID)
 		case "first_name":
-			return r.string(&c.FirstName)
+			return r.String(&c.FirstName)
 		case "last_name":
-			return r.string(&c.LastName)
+			return r.String(&c.LastName)
 		case "email":
-			return r.string(&c.Email)
+			return r.String(&c.Email)
 		case "phone_no":
-			return r.string(&c.PhoneNo)
+			return r.String(&c.PhoneNo)
 		case "customer_created_at":
-			return r.time(key, &c.CreatedAt, &c.Extra)
+			return r.Time(key, &c.CreatedAt, &c.Extra)
 		case "updated_at":
-			return r.time(key, &c.UpdatedAt, &c.Extra)
+			return r.Time(key, &c.UpdatedAt, &c.Extra)
 		case "providers":
-			return r.commaSeparated(&c.Providers)
+			return r.CommaSeparated(&c.Providers)
 		case "last_interaction":
-			return r.time(key, &c.LastInteraction, &c.Extra)
+			return r.Time(key, &c.LastInteraction, &c.Extra)
 		default:
-			return r.extra(key, &c.Extra)
+			return r.Extra(key, &c.Extra)
 		}
 	})
 }
@@ -175,8 +172,8 @@ type customerBody struct {
 func (c Customer) MarshalJSON() ([]byte, error) {
 	return marshalModel(customerBody{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName,
 		Email: c.Email, PhoneNo: c.PhoneNo, Providers: strings.Join(c.Providers, ","),
-		CreatedAt: formatTime(c.CreatedAt, time.RFC3339), UpdatedAt: formatTime(c.UpdatedAt, time.RFC3339),
-		LastInteraction: formatTime(c.LastInteraction, time.RFC3339)}, c.Extra)
+		CreatedAt: wire.FormatTime(c.CreatedAt, time.RFC3339), UpdatedAt: wire.FormatTime(c.UpdatedAt, time.RFC3339),
+		LastInteraction: wire.FormatTime(c.LastInteraction, time.RFC3339)}, c.Extra)
 }
 
 // UnmarshalJSON reads what the service sends and what MarshalJSON writes.

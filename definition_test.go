@@ -40,7 +40,7 @@ func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
 	const (
 		text      = "must be a string"
 		number    = "must be a number"
-		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form"
+		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form"
 		isStruct  = "is a struct; use a map, a time.Time, or a type with MarshalJSON"
 		required  = "is required by the event"
 		fine      = ""
@@ -193,10 +193,10 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 			[]string{"event_id is required"}},
 		{"the definition has no id, and the params have one", messaging.Event{}, params{EventID: canary, Email: email},
 			[]string{"event_id is not the id of the definition"}},
-		{"e-mail is a parameter, and given", signup(parameter{"email", "text", true}), params{Email: email}, nil},
-		{"e-mail is a required parameter, and the customer has an id alone", signup(parameter{"email", "text", true}), params{Customer: jane},
+		{"email is a parameter, and given", signup(parameter{"email", "text", true}), params{Email: email}, nil},
+		{"email is a required parameter, and the customer has an id alone", signup(parameter{"email", "text", true}), params{Customer: jane},
 			[]string{"payload.email is required by the event"}},
-		{"e-mail is an optional parameter, and the customer has an id alone", signup(parameter{"email", "text", false}),
+		{"email is an optional parameter, and the customer has an id alone", signup(parameter{"email", "text", false}),
 			params{Customer: jane}, nil},
 		{"the customer is a parameter, and given", signup(parameter{"customer", "text", true}), params{Customer: jane}, nil},
 		{"the customer is a required parameter, and not given", signup(parameter{"customer", "text", true}), params{Email: email},
@@ -226,7 +226,7 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 				"payload.customer must be given by Email or Customer, not by Values", "payload.bad must be a finite number",
 				"event_id is not the id of the definition",
 				"payload.plan is required by the event",
-				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form",
+				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form",
 				"payload.size must be a number",
 				"payload is not a parameter of the event", "payload.bad is not a parameter of the event",
 				"payload.extra is not a parameter of the event",
@@ -272,5 +272,5 @@ func TestDefinitionOfAListedEventIsInLowerCase(t *testing.T) {
 	listed := []byte(`{"id":"signup","parameters":[{"name":"value","type":"Timestamp","required":true}]}`)
 	require.NoError(t, json.Unmarshal(listed, &definition))
 	requireSameVerdict(t, definition, messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": canary}},
-		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form")
+		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form")
 }

@@ -1,5 +1,5 @@
 // Package messaging is a client for a messaging and events service: it sends
-// e-mail and push broadcasts, defines and triggers events, and lists customers,
+// email and push broadcasts, defines and triggers events, and lists customers,
 // event definitions and transactional messages.
 //
 //	client, err := messaging.NewClient("https://api.example.com", os.Getenv("MESSAGING_API_KEY"))
@@ -55,7 +55,7 @@
 // given with [WithHTTPClient], or a replaced [http.DefaultTransport], may still send a
 // request after it has returned an error. With such a transport, "not sent" is reported
 // only if it has not read the body of the request and reports no headers as written;
-// after that, the body can't be read any more. So a request without a body, and one
+// after that, the body cannot be read any more. So a request without a body, and one
 // whose body the transport reads in advance, are never "not sent" there.
 //
 // # Errors
@@ -63,7 +63,7 @@
 // There is one type of error for each stage of a call. [ValidationError]: the
 // arguments are invalid, nothing was sent. [TransportError]: there was no usable
 // response. [APIError]: the service refused, with any status but 2xx or with success
-// false. [DecodeError]: a 2xx response can't be read. A range ends with a [PageError]
+// false. [DecodeError]: a 2xx response cannot be read. A range ends with a [PageError]
 // around one of them. A [GuardError] is the refusal of a guard. Test for a situation
 // with [errors.Is] and the Err variables, and read the details with [errors.As]. Error
 // messages name the operation. They contain neither the API key nor a URL, and personal
@@ -71,7 +71,7 @@
 //
 // # Retries
 //
-// A call is retried, up to [RetryPolicy] and within its context, only if it can't be
+// A call is retried, up to [RetryPolicy] and within its context, only if it cannot be
 // carried out twice. A send is every method but GET and HEAD.
 //
 //	what happened                                       read  send  delivery
@@ -87,7 +87,7 @@
 //	2xx, success false, or a trigger with data false    no    no    rejected
 //	2xx, cut short                                      yes   no    unknown
 //	2xx, but not a response of the service              no    no    unknown
-//	2xx, success true, and data that can't be read      no    no    accepted
+//	2xx, success true, and data that cannot be read      no    no    accepted
 //
 // (1) with [WithRepeatableSend]. The table assumes that a service which responds 429,
 // another 4xx or success false did nothing, and that a service does not act on a
@@ -160,3 +160,6 @@
 //
 // [examples/export]: https://github.com/messaging-go/messaging/tree/main/examples/export
 package messaging
+
+// Version is the version of this package, sent in the User-Agent header.
+const Version = "0.2.0"

@@ -1,14 +1,21 @@
 package messaging
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/exchange"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // The sentinels to test errors for with [errors.Is].
@@ -43,11 +50,11 @@ var (
 	ErrBadCursor = errors.New("bad cursor")
 	// ErrTooLarge is a response over the limit of [WithMaxResponseBytes], a page with
 	// far more rows than requested, or too many elements of lists within rows.
-	ErrTooLarge = errors.New("response too large")
+	ErrTooLarge = wire.ErrTooLarge
 	// ErrAttemptTimeout is the time limit of one attempt, see
 	// [WithAttemptTimeout]. It is a [net.Error] whose Timeout is true. The
 	// caller's own deadline is [context.DeadlineExceeded] instead.
-	ErrAttemptTimeout error = attemptTimeout{}
+	ErrAttemptTimeout = exchange.ErrAttemptTimeout
 )
 
 // notFound is a sentinel that is ErrNotFound too.
@@ -55,15 +62,6 @@ type notFound string
 
 func (e notFound) Error() string        { return string(e) }
 func (e notFound) Is(target error) bool { return target == ErrNotFound }
-
-// attemptTimeout is the type of ErrAttemptTimeout.
-type attemptTimeout struct{}
-
-func (attemptTimeout) Error() string   { return "attempt timed out" }
-func (attemptTimeout) Timeout() bool   { return true }
-func (attemptTimeout) Temporary() bool { return true }
-
-var _ net.Error = attemptTimeout{}
 
 // Delivery is what happened to a request.
 type Delivery uint8
@@ -82,50 +80,16 @@ const (
 	DeliveryAccepted
 )
 
+// Package exchange decides, with the same numbers: an index other than 0 does not compile.
+var (
+	_ = [1]int{}[DeliveryUnknown^Delivery(exchange.DeliveryUnknown)]
+	_ = [1]int{}[DeliveryNotSent^Delivery(exchange.DeliveryNotSent)]
+	_ = [1]int{}[DeliveryRejected^Delivery(exchange.DeliveryRejected)]
+	_ = [1]int{}[DeliveryAccepted^Delivery(exchange.DeliveryAccepted)]
+)
+
 // String returns the delivery in words.
-func (d Delivery) String() string {
-	switch d {
-	case DeliveryNotSent:
-		return "not sent"
-	case DeliveryRejected:
-		return "rejected"
-	case DeliveryAccepted:
-		return "accepted"
-	default:
-		return "unknown"
-	}
-}
-
-// rank orders deliveries by the risk of sending the request again.
-func (d Delivery) rank() int {
-	switch d {
-	case DeliveryNotSent:
-		return 0
-	case DeliveryRejected:
-		return 1
-	case DeliveryAccepted:
-		return 2
-	default:
-		return 3
-	}
-}
-
-// worse returns the delivery with the higher risk of sending the request again.
-func (d Delivery) worse(other Delivery) Delivery {
-	if other.rank() > d.rank() {
-		return other
-	}
-	return d
-}
-
-// after returns the delivery of a call, of which d is known so far, after one more
-// attempt. An attempt that was accepted is certain, whatever went before.
-func (d Delivery) after(attempt Delivery) Delivery {
-	if attempt == DeliveryAccepted {
-		return DeliveryAccepted
-	}
-	return d.worse(attempt)
-}
+func (d Delivery) String() string { return exchange.Delivery(d).String() }
 
 // DeliveryOf returns what happened to the request behind err: accepted where err is
 // nil, the worst where several errors are joined, unknown where err does not
@@ -146,12 +110,12 @@ func DeliveryOf(err error) Delivery {
 			return DeliveryOf(cause)
 		}
 	case interface{ Unwrap() []error }:
-		worst, some := DeliveryNotSent, false
+		worst, some := exchange.DeliveryNotSent, false
 		for _, cause := range e.Unwrap() {
-			worst, some = worst.worse(DeliveryOf(cause)), true
+			worst, some = worst.Worse(exchange.Delivery(DeliveryOf(cause))), true
 		}
 		if some {
-			return worst
+			return Delivery(worst)
 		}
 	}
 	return DeliveryUnknown
@@ -171,7 +135,7 @@ func DeliveryOf(err error) Delivery {
 //
 // It is false for invalid arguments, the refusal of a guard, 401, 403, 404, 422 and most
 // other 4xx, a host that does not exist, a bad certificate, a proxy that refuses, a
-// malformed API key, a response that can't be read, a send whose transport returned an
+// malformed API key, a response that cannot be read, a send whose transport returned an
 // unrecognized error, nil, and an error of another package. Of a [*PageError] it reports
 // on the cause, and of joined errors, whether each of them is retryable.
 func Retryable(err error) bool {
@@ -199,7 +163,7 @@ type Call struct {
 	// Attempts is the number of attempts that were made.
 	Attempts int
 
-	operation operation
+	operation *service.Operation // nil for a Call of another package
 	delivery  Delivery
 	retryable bool
 }
@@ -209,9 +173,67 @@ func (c *Call) Delivery() Delivery { return c.delivery }
 
 func (c *Call) isRetryable() bool { return c.retryable }
 
-// complete fills in what is known only when the last attempt has ended.
-func (c *Call) complete(attempts int, delivery Delivery, retryable bool) {
-	c.Attempts, c.delivery, c.retryable = attempts, delivery, retryable
+func newCall(op *service.Operation, attempts int, delivery Delivery) Call {
+	return Call{Op: op.Name, Method: op.Method, Path: op.Path, Attempts: attempts, operation: op, delivery: delivery}
+}
+
+// newError returns the error for the outcome of a call.
+func newError(op *service.Operation, o *exchange.Outcome, baseURL string) error {
+	call := newCall(op, o.Attempts, Delivery(o.Delivery))
+	call.retryable = o.Retryable
+	cause := o.Err
+	if o.Earlier != nil {
+		cause = &interruptedError{cause, newError(op, o.Earlier, baseURL)}
+	}
+	switch o.Stage {
+	case exchange.NotBegun, exchange.NoResponse:
+		return &TransportError{Call: call, Err: cause}
+	case exchange.Unreadable:
+		return &DecodeError{Call: call, StatusCode: o.StatusCode, Header: o.Header, Body: o.Body, Err: cause}
+	case exchange.Rejected:
+		return &APIError{Call: call, StatusCode: o.StatusCode, Code: o.Problem.Code, Message: o.Problem.Message,
+			Fields: fieldErrors(o.Problem.Fields), RetryAfter: o.RetryAfter, Header: o.Header, Body: o.Body,
+			dataFalse: o.DataFalse, versionInBaseURL: strings.HasSuffix(baseURL, "/v1")}
+	case exchange.Succeeded:
+		return nil
+	default: // a stage that this function does not know
+		call.delivery, call.retryable = DeliveryUnknown, false
+		return &TransportError{Call: call, Err: errUnknownStage}
+	}
+}
+
+var errUnknownStage = errors.New("the outcome of the call is unknown")
+
+func fieldErrors(fields []wire.Field) []FieldError {
+	var errs []FieldError
+	for _, field := range fields {
+		errs = append(errs, FieldError{Field: field.Path, Messages: field.Messages})
+	}
+	return errs
+}
+
+// interruptedError is why a call ended between two attempts, and the failure of
+// the first of them.
+type interruptedError struct{ why, earlier error }
+
+func (e *interruptedError) Error() string { return e.why.Error() + " while waiting to retry" }
+
+func (e *interruptedError) Unwrap() []error { return []error{e.why, e.earlier} }
+
+// validationError returns the problems as an error, nil for none.
+func validationError(op string, p *arguments.Problems) error {
+	if p.None() {
+		return nil
+	}
+	var fields []FieldError
+	for path, message := range p.All() {
+		if last := len(fields) - 1; last >= 0 && fields[last].Field == path {
+			fields[last].Messages = append(fields[last].Messages, message)
+		} else {
+			fields = append(fields, FieldError{Field: path, Messages: []string{message}})
+		}
+	}
+	return &ValidationError{Op: op, Fields: fields}
 }
 
 // ValidationError lists invalid arguments. Nothing was sent.
@@ -343,7 +365,7 @@ func (e *TransportError) Error() string { return e.describe(fmt.Sprint(e.Err), n
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// DecodeError is a 2xx response that can't be read. Nothing of it is returned.
+// DecodeError is a 2xx response that cannot be read. Nothing of it is returned.
 // [DeliveryOf] says whether it still proves that the request was carried out.
 type DecodeError struct {
 	Call
@@ -351,11 +373,11 @@ type DecodeError struct {
 	Header     http.Header
 	// Body is the start of the response, at most 64 KiB.
 	Body []byte
-	// Err names the JSON path of what can't be read.
+	// Err names the JSON path of what cannot be read.
 	Err error
 }
 
-// Error says what can't be read, and what became of the request.
+// Error says what cannot be read, and what became of the request.
 func (e *DecodeError) Error() string {
 	return e.describe(fmt.Sprintf("invalid response (%d): %v", e.StatusCode, e.Err), nil)
 }
@@ -369,10 +391,8 @@ type lookupError struct {
 	err error
 }
 
-func newLookupError(op operation, response *Response, err error) error {
-	e := &lookupError{newCall(op), err}
-	e.complete(response.Attempts, DeliveryAccepted, false)
-	return e
+func newLookupError(op *service.Operation, attempts int, err error) error {
+	return &lookupError{newCall(op, attempts, DeliveryAccepted), err}
 }
 
 func (e *lookupError) Error() string { return e.Op + ": " + e.err.Error() }
@@ -384,7 +404,7 @@ type PageError struct {
 	// Err is [ErrBadCursor], the items of that page have been yielded already.
 	Cursor string
 	// Next is the cursor of the page after it, if the response had one, to skip a page
-	// that can't be read.
+	// that cannot be read.
 	Next string
 	Err  error
 }
@@ -413,3 +433,108 @@ type FieldError struct {
 
 // String returns the field with its messages.
 func (f FieldError) String() string { return f.Field + " " + strings.Join(f.Messages, ", ") }
+
+// describe returns the text of an error on one line: the operation, the problem with
+// its fields, notes, the number of attempts, and what became of the request.
+func (c *Call) describe(problem string, fields []FieldError, notes ...string) string {
+	if c.Attempts > 1 {
+		notes = append(notes, fmt.Sprintf("after %d attempts", c.Attempts))
+	}
+	return withFields(c.title()+": "+problem, fields, append(notes, c.outcome()))
+}
+
+// title returns the operation with its method and path. The path of [Client.Do] is
+// the caller's, and can hold personal data.
+func (c *Call) title() string {
+	switch {
+	case c.Method == "" || strings.HasPrefix(c.Op, c.Method+" ") && c.isCustom():
+		return c.Op
+	case c.isCustom() || c.Path == "":
+		return c.Op + ": " + c.Method
+	default:
+		return c.Op + ": " + c.Method + " " + c.Path
+	}
+}
+
+func (c *Call) isCustom() bool { return c.operation != nil && c.operation.Custom }
+
+// outcome returns the delivery in words.
+func (c *Call) outcome() string {
+	subject, done, isRead := "the request", "carried out", false
+	if op := c.operation; op != nil {
+		subject, done, isRead = cmp.Or(op.Subject, subject), cmp.Or(op.Done, done), op.IsRead()
+	}
+	switch {
+	case c.delivery == DeliveryNotSent:
+		return "nothing was sent"
+	case c.delivery == DeliveryRejected:
+		return "the request was refused"
+	case isRead:
+		return "it is safe to retry"
+	case c.delivery == DeliveryAccepted:
+		return subject + " was " + done + ", do not repeat it"
+	default:
+		return subject + " may have been " + done
+	}
+}
+
+// withFields returns text with the fields that fit, and the notes.
+func withFields(text string, fields []FieldError, notes []string) string {
+	separator := separatorOf(fields[:min(len(fields), maxFields)])
+	ending := "; " + strings.Join(notes, "; ")
+	room := maxErrorText - utf8.RuneCountInString(text+ending)
+	for i, field := range fields {
+		part := separator + field.String()
+		if i == 0 {
+			part = ": " + field.String()
+		}
+		room -= utf8.RuneCountInString(part)
+		more := fmt.Sprintf("%sand %d more", separator, len(fields)-i)
+		switch {
+		case i == maxFields || i > 0 && room < len(more):
+			return oneLine(text, more+ending)
+		case room < len(more) && len(fields) > 1:
+			return oneLine(text+part, fmt.Sprintf("%sand %d more", separator, len(fields)-1)+ending)
+		}
+		text += part
+	}
+	return oneLine(text, ending)
+}
+
+// maxFields is the largest number of fields in the text of an error.
+const maxFields = 8
+
+// separatorOf returns a separator that no message uses.
+func separatorOf(fields []FieldError) string {
+	for _, field := range fields {
+		if strings.Contains(field.String(), ";") {
+			return " | "
+		}
+	}
+	return "; "
+}
+
+// maxErrorText is about the number of characters of the text of an error.
+const maxErrorText = 300
+
+// oneLine shortens text so that it fits on a line together with ending, and escapes
+// what is not printable.
+func oneLine(text, ending string) string {
+	room := maxErrorText - utf8.RuneCountInString(ending)
+	var line strings.Builder
+	for i, r := range text {
+		switch {
+		case room <= 0:
+			return line.String() + "…" + ending
+		case r == utf8.RuneError || !unicode.IsPrint(r):
+			_, size := utf8.DecodeRuneInString(text[i:])
+			escaped := strconv.QuoteToASCII(text[i : i+size])
+			line.WriteString(escaped[1 : len(escaped)-1])
+			room -= len(escaped) - 2
+		default:
+			line.WriteRune(r)
+			room--
+		}
+	}
+	return line.String() + ending
+}

@@ -167,10 +167,10 @@ func TestErrorTexts(t *testing.T) {
 			"send email broadcast: POST /v1/broadcast/send/email: unexpected EOF; the broadcast may have been sent"},
 		{"no connection", scripted.SendBroadcast, scripted.NeverConnects(scripted.ErrRefused),
 			"send email broadcast: POST /v1/broadcast/send/email: dial tcp: connect: connection refused; nothing was sent"},
-		{"an answer that can't be understood", scripted.SendBroadcast, scripted.Responds(200, `{"success":"yes"}`),
-			"send email broadcast: POST /v1/broadcast/send/email: invalid response (200): success is a string, want a boolean; " +
+		{"an answer that cannot be understood", scripted.SendBroadcast, scripted.Responds(200, `{"success":"yes"}`),
+			"send email broadcast: POST /v1/broadcast/send/email: invalid response (200): success is a string, not a boolean; " +
 				"the broadcast may have been sent"},
-		{"an answer that can't be understood, although it said success", scripted.CreateEvent,
+		{"an answer that cannot be understood, although it said success", scripted.CreateEvent,
 			scripted.Responds(201, `{"success":true,"data":{}}`),
 			"create event: POST /v1/events: invalid response (201): data.id is missing; the event was created, do not repeat it"},
 		{"a request of one's own goes by its name", deleteTag, scripted.Breaks(io.EOF),
@@ -428,7 +428,7 @@ func TestErrorsOfIntoQuoteNoKey(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
 }
 
-// overContext is done, with an error of a type that can't be compared.
+// overContext is done, with an error of a type that cannot be compared.
 type overContext struct{ context.Context }
 
 type overError []string

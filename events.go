@@ -4,24 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
-	"net/http"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // EventsService defines, triggers and lists events; see [Client.Events].
-type EventsService service
-
-var (
-	createEvent = operation{name: "create event", method: http.MethodPost, path: "/v1/events",
-		subject: "the event", done: "created"}
-	triggerEvent = operation{name: "trigger event", method: http.MethodPost, path: "/v1/events/trigger",
-		subject: "the event", done: "triggered", refusable: true}
-	listEvents = operation{name: "list events", method: http.MethodGet, path: "/v1/events"}
-	getEvent   = operation{name: "get event", method: http.MethodGet, path: "/v1/events"}
-)
+type EventsService resource
 
 // Create defines an event and returns it with the id that triggers it.
 //
@@ -32,7 +28,7 @@ var (
 // API: POST /v1/events
 func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
 	var created Event
-	if _, err := s.core.call(ctx, call{operation: createEvent, params: &p, accept: created.read}, opts); err != nil {
+	if _, err := s.core.call(ctx, call{operation: service.CreateEvent, params: &p, accept: created.read}, opts); err != nil {
 		return nil, err
 	}
 	return &created, nil
@@ -46,14 +42,14 @@ func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ..
 //
 // API: POST /v1/events/trigger
 func (s *EventsService) Trigger(ctx context.Context, p EventTriggerParams, opts ...RequestOption) (*Response, error) {
-	return s.core.call(ctx, call{operation: triggerEvent, params: &p}, opts)
+	return s.core.call(ctx, call{operation: service.TriggerEvent, params: &p}, opts)
 }
 
 // List returns one page of event definitions. [EventsService.All] ranges over all of them.
 //
 // API: GET /v1/events
 func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...RequestOption) (*Page[Event], error) {
-	return list[Event](ctx, s.core, listEvents, p.query(), opts)
+	return list[Event](ctx, s.core, service.ListEvents, p.query(), opts)
 }
 
 // Pages ranges over the pages of event definitions, from p.Cursor on. See the
@@ -61,7 +57,7 @@ func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...Req
 //
 // API: GET /v1/events
 func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[*Page[Event], error] {
-	return pages[Event](ctx, s.core, listEvents, p.query(), opts)
+	return pages[Event](ctx, s.core, service.ListEvents, p.query(), opts)
 }
 
 // All ranges over every event definition, from p.Cursor on. See the package
@@ -69,11 +65,11 @@ func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...Re
 //
 // API: GET /v1/events
 func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[Event, error] {
-	return all[Event](ctx, s.core, listEvents, p.query(), opts)
+	return all[Event](ctx, s.core, service.ListEvents, p.query(), opts)
 }
 
 // GetByName returns the event definition with the given name. It reads the whole list,
-// since the service can't search it, and to the service a name is no key:
+// since the service cannot search it, and to the service a name is no key:
 // the error is [ErrEventNotFound] if no event has the name, and [ErrEventAmbiguous] if
 // several have it. Case matters.
 //
@@ -81,7 +77,7 @@ func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...Requ
 func (s *EventsService) GetByName(ctx context.Context, name string, opts ...RequestOption) (*Event, error) {
 	var found []Event
 	var response *Response
-	for page, err := range pages[Event](ctx, s.core, getEvent, listQuery{name: name, byName: true}, opts) {
+	for page, err := range pages[Event](ctx, s.core, service.GetEvent, listQuery{name: name, byName: true}, opts) {
 		if err != nil {
 			return nil, errors.Unwrap(err) // the caller has no use for a cursor
 		}
@@ -97,19 +93,19 @@ func (s *EventsService) GetByName(ctx context.Context, name string, opts ...Requ
 	}
 	switch len(found) {
 	case 0:
-		return nil, newLookupError(getEvent, response, ErrEventNotFound)
+		return nil, newLookupError(service.GetEvent, response.Attempts, ErrEventNotFound)
 	case 1:
 		return &found[0], nil
 	default:
-		return nil, newLookupError(getEvent, response, ErrEventAmbiguous)
+		return nil, newLookupError(service.GetEvent, response.Attempts, ErrEventAmbiguous)
 	}
 }
 
 // Ensure returns the event definition named p.Name, and creates it if there is none.
 // Call it when a program starts: [EventsService.Create] would define another event of
-// the same name each time, and the service can't delete one.
+// the same name each time, and the service cannot delete one.
 //
-// The error is [ErrEventDiffers] if the definition that is there can't be triggered as p
+// The error is [ErrEventDiffers] if the definition that is there cannot be triggered as p
 // describes it: a parameter of p is missing or has another type, or one is required
 // that p does not require. The description, the order and further optional parameters do
 // not count. It is [ErrEventAmbiguous] if several events have the name. After any error
@@ -124,7 +120,7 @@ func (s *EventsService) GetByName(ctx context.Context, name string, opts ...Requ
 //
 // API: POST /v1/events
 func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
-	if ctx == nil || !s.core.accepts(call{operation: createEvent, params: &p}, opts) {
+	if ctx == nil || !s.core.accepts(call{operation: service.CreateEvent, params: &p}, opts) {
 		return s.Create(ctx, p, opts...) // which says what is invalid, and sends nothing
 	}
 	found, err := s.GetByName(ctx, p.Name, opts...)
@@ -163,25 +159,25 @@ func (p EventListParams) query() listQuery { return listQuery{PerPage: p.PerPage
 
 // EventParameter is one value that an event takes when it is triggered.
 type EventParameter struct {
-	// Name is the key in the payload. It can't be "email" or "customer".
+	// Name is the key in the payload. It cannot be "email" or "customer".
 	Name     string        `json:"name"`
 	Type     ParameterType `json:"type"`
 	Required bool          `json:"required"`
 }
 
-func (e *EventParameter) decode(r *reader) error {
-	return r.object(func(key []byte) error {
+func (e *EventParameter) decode(r *wire.Reader) error {
+	return r.Object(func(key []byte) error {
 		switch string(key) {
 		case "name":
-			return r.string(&e.Name)
+			return r.String(&e.Name)
 		case "type":
-			err := r.string((*string)(&e.Type))
+			err := r.String((*string)(&e.Type))
 			e.Type = e.Type.lower()
 			return err
 		case "required":
-			return r.boolean(&e.Required)
+			return r.Boolean(&e.Required)
 		default:
-			return r.skip()
+			return r.Skip()
 		}
 	})
 }
@@ -198,22 +194,22 @@ type EventCreateParams struct {
 	Parameters []EventParameter
 }
 
-func (p *EventCreateParams) validate(problems *problems) {
-	problems.requiredText("name", p.Name)
-	problems.requiredText("description", p.Description)
+func (p *EventCreateParams) validate(problems *arguments.Problems) {
+	problems.RequiredText("name", p.Name)
+	problems.RequiredText("description", p.Description)
 	if p.Parameters == nil {
-		problems.add("parameters", "is required; use an empty list for none")
+		problems.Add("parameters", "is required; use an empty list for none")
 	}
 	seen := make(map[string]bool, len(p.Parameters))
 	for i, parameter := range p.Parameters {
-		at := problems.in("parameters").index(i)
-		at.requiredText("name", parameter.Name)
-		at.requiredText("type", string(parameter.Type))
+		at := problems.In("parameters").Index(i)
+		at.RequiredText("name", parameter.Name)
+		at.RequiredText("type", string(parameter.Type))
 		switch {
 		case slices.Contains(reservedKeys, parameter.Name):
-			at.add("name", "is reserved for the identity of the customer in the payload")
+			at.Add("name", "is reserved for the identity of the customer in the payload")
 		case seen[parameter.Name] && parameter.Name != "":
-			at.add("name", "is a duplicate")
+			at.Add("name", "is a duplicate")
 		}
 		seen[parameter.Name] = true
 	}
@@ -226,7 +222,17 @@ type eventCreateBody struct {
 	Parameters  []EventParameter `json:"parameters"`
 }
 
-func (p *EventCreateParams) wire(*problems) any {
+var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{}, accept: func(data json.RawMessage) error { return new(Event).read(data) }, members: members{
+	"name":        (*reachReader).nobody,
+	"description": (*reachReader).nobody,
+	"parameters":  (*reachReader).nobody,
+}})
+
+// Prepare checks and encodes the event as [EventsService.Create] does, and sends
+// nothing. Invalid params are a [*ValidationError].
+func (p EventCreateParams) Prepare() (*Prepared, error) { return prepare(service.CreateEvent, &p) }
+
+func (p *EventCreateParams) wire(*arguments.Problems) any {
 	parameters := make([]EventParameter, len(p.Parameters))
 	for i, parameter := range p.Parameters {
 		parameter.Type = parameter.Type.lower()
@@ -279,22 +285,22 @@ func (p *EventTriggerParams) id() string {
 	return p.EventID
 }
 
-func (p *EventTriggerParams) validate(problems *problems) {
-	problems.requiredText("event_id", p.id())
-	payload := problems.in("payload")
+func (p *EventTriggerParams) validate(problems *arguments.Problems) {
+	problems.RequiredText("event_id", p.id())
+	payload := problems.In("payload")
 	if p.Email == "" && p.Customer == nil {
-		payload.add("email", "is required when there is no customer")
+		payload.Add("email", "is required when there is no customer")
 	}
-	payload.email("email", p.Email)
+	payload.Email("email", p.Email)
 	if p.Customer != nil {
-		p.Customer.validate(payload.in("customer"))
+		p.Customer.validate(payload.In("customer"))
 	}
 	if _, nameless := p.Values[""]; nameless {
-		payload.add("", "has a parameter without a name")
+		payload.Add("", "has a parameter without a name")
 	}
 	for _, key := range reservedKeys {
 		if _, taken := p.Values[key]; taken {
-			payload.add(key, "must be given by Email or Customer, not by Values")
+			payload.Add(key, "must be given by Email or Customer, not by Values")
 		}
 	}
 }
@@ -305,8 +311,8 @@ type eventTriggerBody struct {
 	Payload map[string]any `json:"payload"`
 }
 
-func (p *EventTriggerParams) wire(problems *problems) any {
-	payload := payloadValues(problems, p.Values)
+func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
+	payload := arguments.PayloadValues(problems, p.Values)
 	if p.Email != "" {
 		payload["email"] = p.Email
 	}
@@ -319,6 +325,36 @@ func (p *EventTriggerParams) wire(problems *problems) any {
 	return &eventTriggerBody{EventID: p.id(), Payload: payload}
 }
 
+var _ = declareSend(service.TriggerEvent, send{body: eventTriggerBody{}, addresses: (*reach).isTrigger, members: members{
+	"event_id": (*reachReader).nobody,
+	"payload":  (*reachReader).payload,
+}})
+
+// payloadMembers are those of the customer. Any other is a parameter of the event.
+var payloadMembers = members{
+	"email":    (*reachReader).customerEmail,
+	"customer": (*reachReader).customer,
+	anyName:    (*reachReader).nobody,
+}
+
+func (r *reachReader) payload() error { return r.object(payloadMembers) }
+
+// isTrigger checks that a trigger addresses somebody. Beside a customer object, the
+// address is that of the same customer.
+func (r *reach) isTrigger() error {
+	if r.Customers == 0 {
+		r.addresses = len(r.Emails)
+	}
+	if r.Customers+r.addresses == 0 {
+		return errNobody
+	}
+	return nil
+}
+
+// Prepare checks and encodes the event as [EventsService.Trigger] does, and sends
+// nothing. Invalid params are a [*ValidationError].
+func (p EventTriggerParams) Prepare() (*Prepared, error) { return prepare(service.TriggerEvent, &p) }
+
 // Event is the definition of an event.
 type Event struct {
 	// ID is a uuid that the service assigns.
@@ -330,32 +366,32 @@ type Event struct {
 	Extra       Extra
 }
 
-func (e *Event) decode(r *reader) error {
-	return r.object(func(key []byte) error {
+func (e *Event) decode(r *wire.Reader) error {
+	return r.Object(func(key []byte) error {
 		switch string(key) {
 		case "id":
-			return r.string(&e.ID)
+			return r.String(&e.ID)
 		case "name":
-			return r.string(&e.Name)
+			return r.String(&e.Name)
 		case "description":
-			return r.string(&e.Description)
+			return r.String(&e.Description)
 		case "parameters":
 			return e.decodeParameters(r)
 		case "created_at":
-			return r.time(key, &e.CreatedAt, &e.Extra)
+			return r.Time(key, &e.CreatedAt, &e.Extra)
 		default:
-			return r.extra(key, &e.Extra)
+			return r.Extra(key, &e.Extra)
 		}
 	})
 }
 
-func (e *Event) decodeParameters(r *reader) error {
+func (e *Event) decodeParameters(r *wire.Reader) error {
 	e.Parameters = nil
-	if null, err := r.null(); null {
+	if null, err := r.Null(); null {
 		return err
 	}
-	return r.array(func(int) error {
-		if err := r.countElement(); err != nil {
+	return r.Array(func(int) error {
+		if err := r.CountElement(); err != nil {
 			return err
 		}
 		var parameter EventParameter
@@ -365,13 +401,13 @@ func (e *Event) decodeParameters(r *reader) error {
 	})
 }
 
-// read reads a created event, which can't be used without its id.
+// read reads a created event, which cannot be used without its id.
 func (e *Event) read(data json.RawMessage) error {
 	if err := readModel(data, e); err != nil {
 		return err
 	}
 	if e.ID == "" {
-		return at("id", errMissing)
+		return wire.At("id", wire.ErrMissing)
 	}
 	return nil
 }
@@ -388,7 +424,7 @@ type eventBody struct {
 // MarshalJSON writes the wire form of the event, Extra included.
 func (e Event) MarshalJSON() ([]byte, error) {
 	return marshalModel(eventBody{ID: e.ID, Name: e.Name, Description: e.Description,
-		Parameters: e.Parameters, CreatedAt: formatTime(e.CreatedAt, microsecondForm)}, e.Extra)
+		Parameters: e.Parameters, CreatedAt: wire.FormatTime(e.CreatedAt, wire.MicrosecondForm)}, e.Extra)
 }
 
 // UnmarshalJSON reads what the service sends and what MarshalJSON writes.
@@ -398,3 +434,107 @@ func (t ParameterType) lower() ParameterType { return ParameterType(strings.ToLo
 
 // reservedKeys are the keys of the payload that identify the customer.
 var reservedKeys = []string{"customer", "email"}
+
+// Validate checks, without sending anything, what [EventsService.Trigger] would
+// refuse of p when p.Definition is e: a missing required parameter, a value
+// that the definition does not know, of another type or in a timestamp form
+// that the service skips, and everything that is wrong whatever the definition.
+// The error is a [*ValidationError] that lists it all. Parameter types that
+// this package does not know take any value.
+func (e Event) Validate(p EventTriggerParams) error {
+	p.Definition = &e
+	var problems arguments.Problems
+	p.validate(&problems)
+	p.wire(&problems)
+	return validationError(service.TriggerEvent.Name, &problems)
+}
+
+// compare returns an error that lists why e cannot be triggered as p describes it.
+func (e *Event) compare(p EventCreateParams) error {
+	var differences []string
+	there := make(map[string]EventParameter, len(e.Parameters))
+	for _, parameter := range e.Parameters {
+		there[parameter.Name] = parameter
+	}
+	wanted := make(map[string]bool, len(p.Parameters))
+	for _, parameter := range p.Parameters {
+		wanted[parameter.Name] = parameter.Required
+		switch found, ok := there[parameter.Name]; {
+		case !ok:
+			differences = append(differences, "parameter "+parameter.Name+" is missing")
+		case found.Type.lower() != parameter.Type.lower():
+			differences = append(differences, fmt.Sprintf("parameter %s is %s, not %s", parameter.Name, found.Type, parameter.Type.lower()))
+		}
+	}
+	for _, parameter := range e.Parameters {
+		if parameter.Required && !wanted[parameter.Name] {
+			differences = append(differences, "parameter "+parameter.Name+" is required")
+		}
+	}
+	if differences == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrEventDiffers, strings.Join(differences, ", "))
+}
+
+// check holds the payload, as it would be sent, against the definition.
+func (e *Event) check(problems *arguments.Problems, p *EventTriggerParams, payload map[string]any) {
+	if p.EventID != "" && p.EventID != e.ID {
+		problems.Add("event_id", "is not the id of the definition")
+	}
+	at := problems.In("payload")
+	known := make(map[string]bool, len(e.Parameters))
+	for _, parameter := range e.Parameters {
+		known[parameter.Name] = true
+		switch value := payload[parameter.Name].(type) {
+		case arguments.Invalid:
+		case nil:
+			if parameter.Required {
+				at.Add(parameter.Name, "is required by the event")
+			}
+		default:
+			if !slices.Contains(reservedKeys, parameter.Name) {
+				parameter.Type.check(at, parameter.Name, value)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
+		if !known[name] && !slices.Contains(reservedKeys, name) {
+			at.Add(name, "is not a parameter of the event")
+		}
+	}
+}
+
+// check holds a value, as it would be sent, against the type.
+func (t ParameterType) check(p *arguments.Problems, name string, value any) {
+	text, isText, isNumber := wireForm(value)
+	switch t.lower() {
+	case ParameterText:
+		if !isText {
+			p.Add(name, "must be a string")
+		}
+	case ParameterNumeric:
+		if !isNumber {
+			p.Add(name, "must be a number")
+		}
+	case ParameterTimestamp:
+		if !wire.IsTimestamp(text) {
+			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+"; the service ignores any other form")
+		}
+	}
+}
+
+// wireForm tells a plain value that is written as a string, and as a number.
+func wireForm(value any) (text string, isText, isNumber bool) {
+	switch value := value.(type) {
+	case string:
+		return value, true, false
+	case int, int64, uint64, float32, float64:
+		return "", false, true
+	case json.RawMessage:
+		isText = json.Unmarshal(value, &text) == nil
+		return text, isText, value[0] == '-' || value[0] >= '0' && value[0] <= '9'
+	default:
+		return "", false, false
+	}
+}

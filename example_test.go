@@ -164,7 +164,7 @@ func ExampleEvent_Validate() {
 	}
 	// Output:
 	// payload.order is required by the event
-	// payload.shipped_at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service skips any other form
+	// payload.shipped_at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form
 	// payload.oder is not a parameter of the event
 }
 
@@ -460,7 +460,7 @@ func ExampleClient_Send() {
 	// Event successfully triggered
 }
 
-// A staging system that can't mail a customer, however it sends.
+// A staging system that cannot mail a customer, however it sends.
 func ExampleWithGuard() {
 	service, err := messagingtest.Start()
 	if err != nil {
@@ -490,7 +490,7 @@ func ExampleWithGuard() {
 	// Output:
 	// <nil>
 	// send push broadcast: refused by a guard: not allowed: all customers; nothing was sent
-	// trigger event: refused by a guard: not allowed: 1 of 1 e-mail addresses; nothing was sent
+	// trigger event: refused by a guard: not allowed: 1 of 1 email addresses; nothing was sent
 	// POST request: refused by a guard: it is not known who the request reaches; nothing was sent
 	// 1 request was sent
 }

@@ -5,26 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-)
 
-// askGuards asks the guards of the client about a send.
-func (x *exchange) askGuards() error {
-	if len(x.core.guards) == 0 || x.call.isRead() {
-		return nil
-	}
-	for _, guard := range x.core.guards {
-		p := newPrepared(x.call.operation, x.body) // of its own: a guard can change what it is given
-		if err := guard(x.values, p); err != nil {
-			return &GuardError{Op: x.call.name, Err: err}
-		}
-	}
-	return nil
-}
+	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/exchange"
+)
 
 // AllowOnly returns a guard for [WithGuard] that refuses every send which could reach
 // anybody but the named: a test system can then mail nobody else. A pattern is
 //
-//   - "qa@acme.test", an e-mail address,
+//   - "qa@acme.test", an email address,
 //   - "@acme.test", every address of a domain, without its subdomains, if the part before
 //     the @ is ASCII without "!" and "%", or
 //   - "id:qa-7", the customer with that customer id.
@@ -43,7 +32,7 @@ func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error 
 	var invalid error
 	for _, pattern := range patterns {
 		if !isPattern(pattern) && invalid == nil {
-			invalid = fmt.Errorf("AllowOnly: pattern %q is not an e-mail address, @domain or id:customer", pattern)
+			invalid = fmt.Errorf("AllowOnly: pattern %q is not an email address, @domain or id:customer", pattern)
 		}
 		allowed.add(pattern)
 	}
@@ -56,7 +45,7 @@ func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error 
 }
 
 // MaxRecipients returns a guard for [WithGuard] that refuses a send to more than n
-// recipients: customers, together with the addresses in email, cc and bcc of an e-mail
+// recipients: customers, together with the addresses in email, cc and bcc of an email
 // broadcast. Segments, all customers, and requests that [Recipients] calls unmodelled
 // are refused, since their number is not known.
 func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
@@ -128,7 +117,7 @@ func (l allowList) check(r Recipients) error {
 		return errDevice
 	}
 	if n := count(r.Emails, func(address string) bool { return !l.hasAddress(address) }); n > 0 {
-		return fmt.Errorf("not allowed: %d of %d e-mail addresses", n, len(r.Emails))
+		return fmt.Errorf("not allowed: %d of %d email addresses", n, len(r.Emails))
 	}
 	if n := count(r.CustomerIDs, func(id string) bool { return !l[idPattern+id] }); n > 0 {
 		return fmt.Errorf("not allowed: %d of %d customer ids", n, len(r.CustomerIDs))
@@ -145,14 +134,14 @@ func (l allowList) hasAddress(address string) bool {
 // isOneAddress reports whether nothing would read text as several addresses, or as an
 // address with a name.
 func isOneAddress(text string) bool {
-	return looksLikeEmail(text) && !strings.ContainsAny(text, `,;:<>()[]"\`)
+	return arguments.LooksLikeEmail(text) && !strings.ContainsAny(text, `,;:<>()[]"\`)
 }
 
-// isPlainLocal reports whether the part of an address before the @ can't be read as an
+// isPlainLocal reports whether the part of an address before the @ cannot be read as an
 // address elsewhere: by a server that passes mail on, or after a normalization that makes
 // separators of other characters.
 func isPlainLocal(local string) bool {
-	return !strings.ContainsFunc(local, isNotPrintableASCII) && !strings.ContainsAny(local, "!%")
+	return exchange.IsPrintable(local) && !strings.ContainsAny(local, "!%")
 }
 
 // lowerASCII leaves other letters alone: strings.ToLower maps some of them to ASCII, such

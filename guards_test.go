@@ -13,7 +13,7 @@ import (
 	"github.com/messaging-go/messaging/internal/scripted"
 )
 
-// broadcastTo is a valid e-mail broadcast to an address and an audience.
+// broadcastTo is a valid email broadcast to an address and an audience.
 func broadcastTo(email string, to messaging.Audience) messaging.EmailBroadcastParams {
 	p := scripted.BroadcastTo(email)
 	p.To = to
@@ -90,16 +90,16 @@ func TestAllowOnlyRefusesEverybodyElse(t *testing.T) {
 		{"two addresses in one", triggerFor("ada,anyone@team.acme.test").Prepare, false},
 		{"an address with a name", triggerFor("Ada<ada>@team.acme.test").Prepare, false},
 
-		{"an e-mail to the named", copied(func(*messaging.EmailBroadcastParams) {}), true},
-		{"an e-mail with another address", copied(func(p *messaging.EmailBroadcastParams) { p.Email = "ada@example.com" }), false},
-		{"an e-mail with a cc", copied(func(p *messaging.EmailBroadcastParams) { p.CC = []string{qa, "ada@example.com"} }), false},
-		{"an e-mail with a bcc", copied(func(p *messaging.EmailBroadcastParams) { p.BCC = []string{"ada@example.com"} }), false},
-		{"an e-mail with another sender and reply_to", copied(func(p *messaging.EmailBroadcastParams) {
+		{"an email to the named", copied(func(*messaging.EmailBroadcastParams) {}), true},
+		{"an email with another address", copied(func(p *messaging.EmailBroadcastParams) { p.Email = "ada@example.com" }), false},
+		{"an email with a cc", copied(func(p *messaging.EmailBroadcastParams) { p.CC = []string{qa, "ada@example.com"} }), false},
+		{"an email with a bcc", copied(func(p *messaging.EmailBroadcastParams) { p.BCC = []string{"ada@example.com"} }), false},
+		{"an email with another sender and reply_to", copied(func(p *messaging.EmailBroadcastParams) {
 			p.SenderEmail, p.ReplyTo = "news@example.com", []string{"support@example.com"}
 		}), true},
-		{"an e-mail to another customer", broadcastTo(qa, toAda).Prepare, false},
-		{"an e-mail to everyone", broadcastTo(qa, messaging.AllCustomers()).Prepare, false},
-		{"an e-mail to a segment", broadcastTo(qa, messaging.ToSegments("qa")).Prepare, false},
+		{"an email to another customer", broadcastTo(qa, toAda).Prepare, false},
+		{"an email to everyone", broadcastTo(qa, messaging.AllCustomers()).Prepare, false},
+		{"an email to a segment", broadcastTo(qa, messaging.ToSegments("qa")).Prepare, false},
 
 		{"a push to everyone", pushFor(messaging.AllCustomers()).Prepare, false},
 		{"a push to a segment beside the named", pushFor(messaging.ToEach(toQA, messaging.ToSegments("qa"))).Prepare, false},

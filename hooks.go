@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/exchange"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // Hooks observe calls, for tracing and metrics; see [WithHooks]. They are told what
@@ -111,132 +114,130 @@ func newEndpoint(baseURL string) endpoint {
 	return endpoint{scheme: u.Scheme, host: u.Hostname(), port: port}
 }
 
-// observer calls the hooks for one call.
+// observer calls the hooks for one call. It implements [exchange.Observer].
 type observer struct {
 	hooks []Hooks
 	call  CallInfo
-	// attemptValues is the context of the current attempt.
-	attemptValues context.Context
-	attemptOpen   bool
+	// caller is the caller's context, values that of the call, and attemptValues that of
+	// the current attempt.
+	caller                valuesContext
+	values, attemptValues *valuesContext
 }
 
-// withValues is a context with the values of another one as well.
-type withValues struct {
-	context.Context
-	values context.Context
+func newObserver(hooks []Hooks, at endpoint, op *service.Operation) *observer {
+	info := CallInfo{Op: op.Name, Method: op.Method, Path: op.Path,
+		Scheme: at.scheme, Host: at.host, Port: at.port, Send: !op.IsRead()}
+	if op.Custom {
+		info.Path = ""
+	}
+	if !exchange.IsMethod(info.Method) {
+		info.Method = ""
+	}
+	return &observer{hooks: hooks, call: info}
 }
 
-func (c withValues) Value(key any) any {
-	value := c.values.Value(key)
+// callStart calls the CallStart hooks, and returns the caller's context with the values
+// that they have added.
+func (o *observer) callStart(ctx context.Context) context.Context {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	o.caller = valuesContext{Context: ctx}
+	o.values = &o.caller
+	for _, hooks := range o.hooks {
+		if hooks.CallStart != nil {
+			o.values = o.values.with(hooks.CallStart(o.values, o.call))
+		}
+	}
+	return o.values
+}
+
+// AttemptStart calls the AttemptStart hooks, which may add to the header, and returns
+// the context of the attempt.
+func (o *observer) AttemptStart(attempt int, header http.Header) context.Context {
+	o.attemptValues = o.values
+	setHeader := func(key, value string) {
+		key = textproto.CanonicalMIMEHeaderKey(key)
+		if exchange.HeaderProblem(key, value) == "" {
+			header.Set(key, value)
+		}
+	}
+	for _, hooks := range o.hooks {
+		if hooks.AttemptStart != nil {
+			o.attemptValues = o.attemptValues.with(hooks.AttemptStart(o.attemptValues, o.call, attempt, setHeader))
+		}
+	}
+	return o.attemptValues
+}
+
+// AttemptDone calls the AttemptDone hooks, the last first.
+func (o *observer) AttemptDone(done exchange.Attempt) {
+	result := AttemptResult{Attempt: done.Number, StatusCode: done.StatusCode, Delivery: Delivery(done.Delivery),
+		ErrorType: done.Reason, Duration: done.Duration, Wait: done.Wait}
+	for _, hooks := range slices.Backward(o.hooks) {
+		if hooks.AttemptDone != nil {
+			hooks.AttemptDone(o.attemptValues, o.call, result)
+		}
+	}
+}
+
+// callDone calls the CallDone hooks, the last first.
+func (o *observer) callDone(result CallResult) {
+	for _, hooks := range slices.Backward(o.hooks) {
+		if hooks.CallDone != nil {
+			hooks.CallDone(o.values, o.call, result)
+		}
+	}
+}
+
+// valuesContext is the caller's context, with the values of one that a hook returned.
+type valuesContext struct {
+	context.Context                 // the caller's
+	returned        context.Context // nil for the caller's own
+	// before is the context that the hook was given, if what it returned is not derived
+	// from it.
+	before *valuesContext
+}
+
+// nearestKey is the key under which a valuesContext finds itself.
+type nearestKey struct{}
+
+// with returns c with the values of a context that a hook returned for c. What a hook
+// returned is searched once, and so is the caller's context, however many hooks there
+// are.
+func (c *valuesContext) with(returned context.Context) *valuesContext {
+	if returned == nil {
+		return c
+	}
+	if same, ok := returned.(*valuesContext); ok && same == c {
+		return c
+	}
+	next := &valuesContext{Context: c.Context, returned: returned}
+	if nearest, _ := returned.Value(nearestKey{}).(*valuesContext); nearest != c {
+		next.before = c
+	}
+	return next
+}
+
+// Value returns the value of the context that a hook returned, or else the caller's.
+func (c *valuesContext) Value(key any) any {
+	switch {
+	case key == (nearestKey{}):
+		return c
+	case c.returned == nil: // no hook has returned any yet
+		return c.Context.Value(key)
+	}
+	value := c.returned.Value(key)
+	if value == nil && c.before != nil {
+		return c.before.Value(key)
+	}
 	// Package context keeps what can be cancelled among the values. It has to be the
-	// caller's, or context.Cause would find the hook's. context.WithoutCancel hides it
-	// too, and allocates with each look-up.
+	// caller's, or context.Cause would find the hook's, or none behind a
+	// context.WithoutCancel.
 	if _, isContext := value.(context.Context); value == nil || isContext {
 		if own := c.Context.Value(key); own != nil {
 			return own
 		}
 	}
 	return value
-}
-
-// observe calls the CallStart hooks.
-func (x *exchange) observe() {
-	info := CallInfo{Op: x.call.name, Method: x.call.method, Path: x.call.path,
-		Scheme: x.core.endpoint.scheme, Host: x.core.endpoint.host, Port: x.core.endpoint.port, Send: !x.call.isRead()}
-	if x.call.custom {
-		info.Path = ""
-	}
-	if !isMethod(info.Method) {
-		info.Method = ""
-	}
-	x.observer = &observer{hooks: x.core.hooks, call: info}
-	if x.values == nil {
-		x.values = context.Background()
-	}
-	for _, hooks := range x.core.hooks {
-		if hooks.CallStart != nil {
-			x.values = x.valuesOf(hooks.CallStart(x.values, info))
-		}
-	}
-}
-
-// valuesOf returns the context so far with the values of one that a hook returned.
-func (x *exchange) valuesOf(returned context.Context) context.Context {
-	if returned == nil {
-		return x.attemptValues()
-	}
-	return withValues{x.attemptValues(), returned}
-}
-
-// attemptValues is the context that functions of the caller's are given during an
-// attempt.
-func (x *exchange) attemptValues() context.Context {
-	if x.observer != nil && x.observer.attemptValues != nil {
-		return x.observer.attemptValues
-	}
-	return x.values
-}
-
-// observeAttempt calls the AttemptStart hooks, which may add to the header, and
-// returns the context of the attempt.
-func (x *exchange) observeAttempt(header http.Header) context.Context {
-	o := x.observer
-	o.attemptValues, o.attemptOpen = x.values, true
-	setHeader := func(key, value string) {
-		key = textproto.CanonicalMIMEHeaderKey(key)
-		if headerProblem(key, value) == "" {
-			header.Set(key, value)
-		}
-	}
-	for _, hooks := range o.hooks {
-		if hooks.AttemptStart != nil {
-			o.attemptValues = x.valuesOf(hooks.AttemptStart(o.attemptValues, o.call, x.attempts, setHeader))
-		}
-	}
-	return o.attemptValues
-}
-
-// observeAttemptDone calls the AttemptDone hooks for an attempt that is classified.
-func (x *exchange) observeAttemptDone(resp *http.Response, duration time.Duration) {
-	result := AttemptResult{Attempt: x.attempts, Delivery: x.result.delivery, ErrorType: x.result.reason, Duration: duration}
-	if resp != nil {
-		result.StatusCode = resp.StatusCode
-	}
-	if x.waiting {
-		result.Wait = x.retry.RetryWaitMin
-	}
-	x.endObservedAttempt(result)
-}
-
-func (x *exchange) endObservedAttempt(result AttemptResult) {
-	o := x.observer
-	if !o.attemptOpen { // a refusal before the attempt began
-		return
-	}
-	o.attemptOpen = false
-	for _, hooks := range slices.Backward(o.hooks) {
-		if hooks.AttemptDone != nil {
-			hooks.AttemptDone(o.attemptValues, o.call, result)
-		}
-	}
-	o.attemptValues = nil
-}
-
-// observeEnd calls the CallDone hooks, and the AttemptDone hooks if the transport has
-// panicked.
-func (x *exchange) observeEnd() {
-	result := CallResult{Attempts: x.attempts, Delivery: DeliveryOf(x.err), ErrorType: x.errorType(), Duration: time.Since(x.start)}
-	if !x.returned {
-		result.Delivery = x.delivery
-		if x.attempt != nil {
-			result.Delivery = x.delivery.after(DeliveryUnknown)
-			x.endObservedAttempt(AttemptResult{Attempt: x.attempts, Delivery: DeliveryUnknown, ErrorType: reasonOther,
-				Duration: x.attempt.duration()})
-		}
-	}
-	for _, hooks := range slices.Backward(x.observer.hooks) {
-		if hooks.CallDone != nil {
-			hooks.CallDone(x.values, x.observer.call, result)
-		}
-	}
 }

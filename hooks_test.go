@@ -189,7 +189,7 @@ func TestHooksAreToldWhyACallFailed(t *testing.T) {
 				messaging.WithGuard(func(ctx context.Context, p *messaging.Prepared) error {
 					switch p.Operation() {
 					case "send email broadcast":
-						return errors.New("no e-mails")
+						return errors.New("no emails")
 					case "create event":
 						return fmt.Errorf("looking up: %w", messaging.ErrBadCursor)
 					case "wait":

@@ -228,13 +228,13 @@ func TestModelsAreUnchangedByInvalidJSON(t *testing.T) {
 		wire    string
 		problem string
 	}{
-		{"an event", &messaging.Event{ID: "1"}, `{"id":"2","name":{}}`, "messaging: name is an object, want a string"},
+		{"an event", &messaging.Event{ID: "1"}, `{"id":"2","name":{}}`, "messaging: name is an object, not a string"},
 		{"a parameter", &messaging.Event{ID: "1"}, `{"id":"2","parameters":[{},5]}`,
-			"messaging: parameters.1 is a number, want an object"},
-		{"a customer", &messaging.Customer{CustomerID: "1"}, `{"customer_id":"2","email":[]}`, "messaging: email is an array, want a string"},
+			"messaging: parameters.1 is a number, not an object"},
+		{"a customer", &messaging.Customer{CustomerID: "1"}, `{"customer_id":"2","email":[]}`, "messaging: email is an array, not a string"},
 		{"a message", &messaging.TransactionalMessage{ID: "1"}, `{"id":"2","total_sent":1.5}`, "messaging: total_sent is not an integer"},
-		{"a list", &messaging.Event{ID: "1"}, `[]`, "messaging: is an array, want an object"},
-		{"a text", &messaging.Customer{CustomerID: "1"}, `"2"`, "messaging: is a string, want an object"},
+		{"a list", &messaging.Event{ID: "1"}, `[]`, "messaging: is an array, not an object"},
+		{"a text", &messaging.Customer{CustomerID: "1"}, `"2"`, "messaging: is a string, not an object"},
 		{"half an object", &messaging.Event{ID: "1"}, `{"id":"2"`, "messaging: is not valid JSON"},
 		{"nothing", &messaging.Event{ID: "1"}, ``, "messaging: is not valid JSON"},
 		{"two objects", &messaging.TransactionalMessage{ID: "1"}, `{"id":"2"}{}`, "messaging: is followed by more text"},

@@ -9,20 +9,21 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/exchange"
 )
 
 // Option configures a [Client].
 type Option interface {
-	applyToClient(*config, *problems)
+	applyToClient(*config, *arguments.Problems)
 }
 
 // RequestOption changes one call.
 type RequestOption interface {
-	applyToRequest(*requestSettings, *problems)
+	applyToRequest(*requestSettings, *arguments.Problems)
 }
 
 // SharedOption can be given to [NewClient], for every call, and to a single call.
@@ -31,18 +32,18 @@ type SharedOption interface {
 	RequestOption
 }
 
-type clientOption func(*config, *problems)
+type clientOption func(*config, *arguments.Problems)
 
-func (o clientOption) applyToClient(c *config, p *problems) { o(c, p) }
+func (o clientOption) applyToClient(c *config, p *arguments.Problems) { o(c, p) }
 
-type requestOption func(*requestSettings, *problems)
+type requestOption func(*requestSettings, *arguments.Problems)
 
-func (o requestOption) applyToRequest(s *requestSettings, p *problems) { o(s, p) }
+func (o requestOption) applyToRequest(s *requestSettings, p *arguments.Problems) { o(s, p) }
 
-type sharedOption func(*requestSettings, *problems)
+type sharedOption func(*requestSettings, *arguments.Problems)
 
-func (o sharedOption) applyToClient(c *config, p *problems)           { o(&c.perRequest, p) }
-func (o sharedOption) applyToRequest(s *requestSettings, p *problems) { o(s, p) }
+func (o sharedOption) applyToClient(c *config, p *arguments.Problems)           { o(&c.perRequest, p) }
+func (o sharedOption) applyToRequest(s *requestSettings, p *arguments.Problems) { o(s, p) }
 
 // WithHTTPClient sends through a copy of the given client, with its transport and
 // its cookie jar, as they are when [NewClient] is called. Both must be safe for
@@ -53,17 +54,17 @@ func (o sharedOption) applyToRequest(s *requestSettings, p *problems) { o(s, p) 
 //
 // Of a given transport nothing is known but whether it has read the body of a
 // request, and what it reports to [net/http/httptrace]. An attempt that fails before
-// the body is read and headers are written is [DeliveryNotSent], and the body can't be
+// the body is read and headers are written is [DeliveryNotSent], and the body cannot be
 // read any more. A transport that reads the body beforehand, to sign or to log it, and
 // a send without a body are never "not sent". A transport must not drop the body.
 //
 // Do not give a client that retries by itself, such as the StandardClient of
 // go-retryablehttp: it reads the body once and sends it several times, and this
-// package can't know.
+// package cannot know.
 func WithHTTPClient(client *http.Client) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config, p *arguments.Problems) {
 		if client == nil {
-			p.add("WithHTTPClient", "must not be nil")
+			p.Add("WithHTTPClient", "must not be nil")
 			return
 		}
 		c.client = client
@@ -74,19 +75,43 @@ func WithHTTPClient(client *http.Client) Option {
 // to the last byte of the response. Default 30 s. An attempt over it fails with
 // [ErrAttemptTimeout].
 func WithAttemptTimeout(limit time.Duration) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config, p *arguments.Problems) {
 		if limit <= 0 {
-			p.add("WithAttemptTimeout", "must be positive")
+			p.Add("WithAttemptTimeout", "must be positive")
 		}
-		c.timeout = limit
+		c.exchange.AttemptTimeout = limit
 	})
+}
+
+// RetryPolicy sets how often a call is retried, and after which wait. Which failures
+// are retried is not a matter of policy; see the package documentation. A zero field
+// means its default.
+type RetryPolicy struct {
+	// MaxAttempts is the largest number of attempts, the first one included.
+	// Default 3; 1 never retries.
+	MaxAttempts int
+	// MinWait and MaxWait bound the random wait between attempts, which grows
+	// with each. Default 0.5 s and 8 s; a MinWait above 8 s is its own MaxWait.
+	MinWait, MaxWait time.Duration
+	// MaxRetryAfter is the longest wait that the service may ask for. A call that
+	// would have to wait longer returns immediately. Default 30 s.
+	MaxRetryAfter time.Duration
+}
+
+func (p RetryPolicy) validate(problems *arguments.Problems) {
+	if p.MaxAttempts < 0 || p.MinWait < 0 || p.MaxWait < 0 || p.MaxRetryAfter < 0 {
+		problems.Add("", "must not have a negative field")
+	}
+	if p := exchange.RetryPolicy(p).WithDefaults(); p.MaxWait < p.MinWait {
+		problems.Add("", "must not have a MaxWait below its MinWait")
+	}
 }
 
 // WithRetryPolicy replaces the default [RetryPolicy].
 func WithRetryPolicy(policy RetryPolicy) Option {
-	return clientOption(func(c *config, p *problems) {
-		policy.validate(p.in("WithRetryPolicy"))
-		c.retry = policy
+	return clientOption(func(c *config, p *arguments.Problems) {
+		policy.validate(p.In("WithRetryPolicy"))
+		c.exchange.Retry = exchange.RetryPolicy(policy)
 	})
 }
 
@@ -101,11 +126,11 @@ type Limiter interface {
 // It must be safe for concurrent use, also in a program of one goroutine: a range
 // fetches the next page in another.
 func WithRateLimiter(limiter Limiter) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config, p *arguments.Problems) {
 		if limiter == nil {
-			p.add("WithRateLimiter", "must not be nil")
+			p.Add("WithRateLimiter", "must not be nil")
 		}
-		c.limiter = limiter
+		c.exchange.Limiter = limiter
 	})
 }
 
@@ -117,11 +142,11 @@ func WithRateLimiter(limiter Limiter) Option {
 // must be safe for concurrent use, also in a program of one goroutine: a range
 // fetches the next page in another.
 func WithLogger(logger *slog.Logger) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config, p *arguments.Problems) {
 		if logger == nil {
-			p.add("WithLogger", "must not be nil")
+			p.Add("WithLogger", "must not be nil")
 		}
-		c.logger = logger
+		c.exchange.Logger = logger
 	})
 }
 
@@ -130,9 +155,9 @@ func WithLogger(logger *slog.Logger) Option {
 // order. The error of a guard ends the call as a [*GuardError]. A read is not asked
 // about. Guards must be safe for concurrent use. See [AllowOnly] and [MaxRecipients].
 func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config, p *arguments.Problems) {
 		if guard == nil {
-			p.add("WithGuard", "must not be nil")
+			p.Add("WithGuard", "must not be nil")
 		}
 		c.guards = append(c.guards, guard)
 	})
@@ -141,9 +166,9 @@ func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
 // WithHooks observes calls with hooks. Given several times, all of them are called:
 // those for the start in order, and those for the end in reverse order.
 func WithHooks(hooks Hooks) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config, p *arguments.Problems) {
 		if hooks.none() {
-			p.add("WithHooks", "must have at least one function")
+			p.Add("WithHooks", "must have at least one function")
 		}
 		c.hooks = append(c.hooks, hooks)
 	})
@@ -152,9 +177,9 @@ func WithHooks(hooks Hooks) Option {
 // WithUserAgent puts product, such as "billing/1.4", before this package's own
 // name in the User-Agent header.
 func WithUserAgent(product string) Option {
-	return clientOption(func(c *config, p *problems) {
-		if strings.TrimSpace(product) == "" || strings.ContainsFunc(product, isNotPrintableASCII) {
-			p.add("WithUserAgent", "must be printable ASCII, and not blank")
+	return clientOption(func(c *config, p *arguments.Problems) {
+		if strings.TrimSpace(product) == "" || !exchange.IsPrintable(product) {
+			p.Add("WithUserAgent", "must be printable ASCII, and not blank")
 		}
 		c.product = strings.TrimSpace(product + " " + c.product)
 	})
@@ -163,34 +188,34 @@ func WithUserAgent(product string) Option {
 // WithMaxResponseBytes limits the size of a response, after decompression. Default
 // 10 MiB. A larger response is [ErrTooLarge].
 func WithMaxResponseBytes(limit int64) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config, p *arguments.Problems) {
 		if limit <= 0 {
-			p.add("WithMaxResponseBytes", "must be positive")
+			p.Add("WithMaxResponseBytes", "must be positive")
 		}
-		c.maxBytes = min(limit, math.MaxInt64-1) // one more byte is read, to detect a larger response
+		c.exchange.MaxResponseBytes = min(limit, math.MaxInt64-1) // one more byte is read, to detect a larger response
 	})
 }
 
 // WithInsecureHTTP accepts a base URL that is not https. The API key and every
 // address are then sent in clear text.
 func WithInsecureHTTP() Option {
-	return clientOption(func(c *config, _ *problems) { c.insecure = true })
+	return clientOption(func(c *config, _ *arguments.Problems) { c.insecure = true })
 }
 
 // WithKeySource asks source for the API key before each attempt, so that a key
 // can be rotated. The apiKey given to [NewClient] must then be "". An error of
-// source, or a key that can't be sent, ends the call. A 401 also ends the call and is
+// source, or a key that cannot be sent, ends the call. A 401 also ends the call and is
 // not retried. The time that source takes does not count towards
 // [WithAttemptTimeout]: its context is the call's.
 //
 // The source must be safe for concurrent use, also in a program of one goroutine:
 // a range fetches the next page in another. One that caches a key needs a mutex.
 func WithKeySource(source func(context.Context) (string, error)) Option {
-	return clientOption(func(c *config, p *problems) {
+	return clientOption(func(c *config, p *arguments.Problems) {
 		if source == nil {
-			p.add("WithKeySource", "must not be nil")
+			p.Add("WithKeySource", "must not be nil")
 		}
-		c.key = source
+		c.exchange.Key = source
 	})
 }
 
@@ -198,10 +223,10 @@ func WithKeySource(source func(context.Context) (string, error)) Option {
 // takes precedence. Headers that this package depends on are refused: those for
 // authentication, idempotency, encoding, host, content length and content type.
 func WithHeader(key, value string) SharedOption {
-	return sharedOption(func(s *requestSettings, p *problems) {
+	return sharedOption(func(s *requestSettings, p *arguments.Problems) {
 		key := textproto.CanonicalMIMEHeaderKey(key)
-		if problem := headerProblem(key, value); problem != "" {
-			p.add("WithHeader", problem)
+		if problem := exchange.HeaderProblem(key, value); problem != "" {
+			p.Add("WithHeader", problem)
 			return
 		}
 		setEarlier := s.setHeaders
@@ -214,51 +239,30 @@ func WithHeader(key, value string) SharedOption {
 	})
 }
 
-// headerProblem says why a header can't be set, "" if it can. key is canonical.
-func headerProblem(key, value string) string {
-	switch {
-	case key == "" || strings.ContainsFunc(key, isNotTokenRune):
-		return "has a key that is not a header name"
-	case slices.Contains(reservedHeaders, key):
-		return "can't set " + key
-	case strings.ContainsFunc(value, unicode.IsControl):
-		return "has a value with control characters for " + key
-	}
-	return ""
-}
-
-// reservedHeaders can't be set by WithHeader. The idempotency keys are among them
-// because net/http sends a request that has one again.
-var reservedHeaders = []string{
-	"X-Authorization", "Idempotency-Key", "X-Idempotency-Key",
-	"Accept-Encoding", "Host", "Content-Length", "Content-Type",
-	"Connection", "Content-Encoding", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
-}
-
 // WithoutValidation skips the checks for required and well-formed fields, for an
 // operation whose rules have changed. What the service would misread is still
 // refused: a filter that selects other customers, a timestamp that it would skip,
 // values that do not match their Definition.
 func WithoutValidation() SharedOption {
-	return sharedOption(func(s *requestSettings, _ *problems) { s.withoutValidation = true })
+	return sharedOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutValidation = true })
 }
 
 // WithoutReadAhead fetches each page of a range only when the loop needs it.
 func WithoutReadAhead() SharedOption {
-	return sharedOption(func(s *requestSettings, _ *problems) { s.withoutReadAhead = true })
+	return sharedOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutReadAhead = true })
 }
 
 // WithRepeatableSend allows a send to be retried although it may have been carried
 // out: after a lost response, a timeout or a server error. It may then be carried out
 // more than once. Use it where twice is better than not at all.
 func WithRepeatableSend() RequestOption {
-	return requestOption(func(s *requestSettings, _ *problems) { s.repeatableSend = true })
+	return requestOption(func(s *requestSettings, _ *arguments.Problems) { s.repeatableSend = true })
 }
 
 // WithoutRetries makes one attempt, whatever the [RetryPolicy]. Use it where something
 // else retries, such as a job queue. [Retryable] still says whether to.
 func WithoutRetries() RequestOption {
-	return requestOption(func(s *requestSettings, _ *problems) { s.withoutRetries = true })
+	return requestOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutRetries = true })
 }
 
 // requestSettings holds the options of a call.
@@ -273,7 +277,7 @@ type requestSettings struct {
 }
 
 // with returns the settings changed by opts.
-func (s requestSettings) with(opts []RequestOption, p *problems) requestSettings {
+func (s requestSettings) with(opts []RequestOption, p *arguments.Problems) requestSettings {
 	if len(opts) == 0 {
 		return s
 	}
@@ -282,15 +286,25 @@ func (s requestSettings) with(opts []RequestOption, p *problems) requestSettings
 
 // changed is separate from with because settings that are passed to an option are
 // allocated on the heap, and most calls have no options.
-func (s requestSettings) changed(opts []RequestOption, p *problems) requestSettings {
+func (s requestSettings) changed(opts []RequestOption, p *arguments.Problems) requestSettings {
 	for _, opt := range opts {
 		if opt == nil {
-			p.add("opts", "must not hold a nil option")
+			p.Add("opts", "must not hold a nil option")
 			continue
 		}
 		opt.applyToRequest(&s, p)
 	}
 	return s
+}
+
+// core is the configured client. It is immutable after NewClient, and referenced by
+// pointer, since fmt does not follow a pointer within a struct that it prints.
+type core struct {
+	exchange   exchange.Config
+	guards     []func(context.Context, *Prepared) error
+	hooks      []Hooks
+	endpoint   endpoint
+	perRequest requestSettings
 }
 
 // config is a client that is not complete yet, so that the order of options does
@@ -308,69 +322,75 @@ const (
 )
 
 // build completes the client.
-func (c *config) build(baseURL, apiKey string, p *problems) *core {
-	core := &c.core
-	core.baseURL = c.checkBaseURL(baseURL, p)
-	core.endpoint = newEndpoint(core.baseURL)
+func (c *config) build(baseURL, apiKey string, p *arguments.Problems) *core {
+	x := &c.exchange
+	x.BaseURL = c.checkBaseURL(baseURL, p)
+	c.endpoint = newEndpoint(x.BaseURL)
 	switch {
-	case core.key == nil:
-		if problem := keyProblem(apiKey); problem != "" {
-			p.add("apiKey", problem)
+	case x.Key == nil:
+		if problem := exchange.KeyProblem(apiKey); problem != "" {
+			p.Add("apiKey", problem)
 		}
-		core.key = func(context.Context) (string, error) { return apiKey, nil }
+		x.Key = func(context.Context) (string, error) { return apiKey, nil }
 	case apiKey != "":
-		p.add("apiKey", `must be "" if WithKeySource is given`)
+		p.Add("apiKey", `must be "" if WithKeySource is given`)
 	}
-	core.userAgent = []string{strings.TrimSpace(c.product + " messaging-go/" + Version)}
-	core.retry = core.retry.withDefaults()
-	core.maxBytes = cmp.Or(core.maxBytes, defaultMaxBytes)
+	x.UserAgent = []string{strings.TrimSpace(c.product + " messaging-go/" + Version)}
+	x.Retry = x.Retry.WithDefaults()
+	x.MaxResponseBytes = cmp.Or(x.MaxResponseBytes, defaultMaxBytes)
+	c.buildHTTP()
+	return &c.core
+}
+
+// buildHTTP completes the HTTP client.
+func (c *config) buildHTTP() {
+	x := &c.exchange
 	if c.client != nil {
-		core.http = *c.client
+		x.HTTP = *c.client
 	}
-	if core.http.Transport == nil {
-		core.http.Transport, core.ownTransport = newDefaultTransport()
+	if x.HTTP.Transport == nil {
+		x.HTTP.Transport, x.OwnTransport = newDefaultTransport()
 	}
-	if own, _ := core.http.Transport.(*http.Transport); core.ownTransport && !c.insecure && strings.HasPrefix(core.baseURL, "http:") {
+	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && strings.HasPrefix(x.BaseURL, "http:") {
 		own.Proxy = nil // the API key does not leave this machine in clear text
 	}
-	if limit := core.http.Timeout; limit > 0 && (core.timeout == 0 || limit < core.timeout) {
-		core.timeout = limit
+	if limit := x.HTTP.Timeout; limit > 0 && (x.AttemptTimeout == 0 || limit < x.AttemptTimeout) {
+		x.AttemptTimeout = limit
 	}
-	core.http.Timeout = 0 // net/http would report it as the caller's deadline
-	core.timeout = cmp.Or(core.timeout, defaultTimeout)
-	core.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return core
+	x.HTTP.Timeout = 0 // net/http would report it as the caller's deadline
+	x.AttemptTimeout = cmp.Or(x.AttemptTimeout, defaultTimeout)
+	x.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 }
 
 // checkBaseURL returns the base URL without a trailing slash. It does not quote an
 // invalid one, which may hold a password.
-func (c *config) checkBaseURL(baseURL string, p *problems) string {
+func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
 	u, err := url.Parse(baseURL)
 	switch {
 	case strings.TrimSpace(baseURL) != baseURL:
-		p.add("baseURL", "must not start or end with white space, such as the line break at the end of a file")
+		p.Add("baseURL", "must not start or end with white space, such as the line break at the end of a file")
 		return ""
-	case err != nil || strings.ContainsFunc(baseURL, isNotPrintableASCII) || strings.Contains(baseURL, " "):
-		p.add("baseURL", "must be a URL")
+	case err != nil || !exchange.IsPrintable(baseURL) || strings.Contains(baseURL, " "):
+		p.Add("baseURL", "must be a URL")
 		return ""
 	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
-		p.add("baseURL", "must be an absolute URL, such as https://api.example.com")
+		p.Add("baseURL", "must be an absolute URL, such as https://api.example.com")
 		return ""
 	}
 	if u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()) {
-		p.add("baseURL", "must be https unless it is on a loopback address; see WithInsecureHTTP")
+		p.Add("baseURL", "must be https unless it is on a loopback address; see WithInsecureHTTP")
 	}
 	if u.User != nil {
-		p.add("baseURL", "must not hold credentials")
+		p.Add("baseURL", "must not hold credentials")
 	}
 	if strings.ContainsAny(baseURL, "?#") {
-		p.add("baseURL", "must not have a query or a fragment")
+		p.Add("baseURL", "must not have a query or a fragment")
 	}
 	if hasDotSegment(u.Path) {
-		p.add("baseURL", "must not have dot segments")
+		p.Add("baseURL", "must not have dot segments")
 	}
-	if p.none() && !strings.HasSuffix(baseURL, u.EscapedPath()) {
-		p.add("baseURL", "must have an escaped path")
+	if p.None() && !strings.HasSuffix(baseURL, u.EscapedPath()) {
+		p.Add("baseURL", "must have an escaped path")
 	}
 	return strings.TrimRight(baseURL, "/")
 }
@@ -379,27 +399,12 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-// maxKeyBytes is the length of the longest API key.
-const maxKeyBytes = 4 << 10
-
-// keyProblem says why key can't be sent in a header, "" if it can.
-func keyProblem(key string) string {
-	switch {
-	case key == "":
-		return "is required"
-	case len(key) > maxKeyBytes:
-		return "must not be longer than 4 KiB"
-	case strings.TrimSpace(key) != key:
-		return "must not start or end with white space, such as the line break at the end of a file"
-	case strings.ContainsFunc(key, isNotPrintableASCII) || strings.Contains(key, " "):
-		return "must be printable ASCII without white space"
+// hasDotSegment reports whether an unescaped path has a segment "." or "..".
+func hasDotSegment(path string) bool {
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
 	}
-	return ""
-}
-
-func isNotPrintableASCII(r rune) bool { return r < ' ' || r > '~' }
-
-// isNotTokenRune reports whether r is not allowed in a method or header name.
-func isNotTokenRune(r rune) bool {
-	return isNotPrintableASCII(r) || strings.ContainsRune(` "(),/:;<=>?@[\]{}`, r)
+	return false
 }

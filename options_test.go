@@ -165,7 +165,7 @@ func TestNewClientAcceptsAValidBaseURL(t *testing.T) {
 // surrounded is the problem with a key or a URL that was read from a file.
 const surrounded = "must not start or end with white space, such as the line break at the end of a file"
 
-// badKeys are keys that can't be sent, and why.
+// badKeys are keys that cannot be sent, and why.
 var badKeys = []struct{ name, key, problem string }{
 	{"a key is required", "", "is required"},
 	{"a blank is no key", " ", surrounded},
@@ -173,7 +173,7 @@ var badKeys = []struct{ name, key, problem string }{
 	{"a key has no blank after it", "canary ", surrounded},
 	{"a key has no blank within", "Bearer canary", "must be printable ASCII without white space"},
 	{"a key read from a file has lost its line break", "canary\n", surrounded},
-	{"a key can't smuggle in a header", "canary\r\nX-Evil: 1", "must be printable ASCII without white space"},
+	{"a key cannot smuggle in a header", "canary\r\nX-Evil: 1", "must be printable ASCII without white space"},
 	{"a key has no tab", "canary\tcanary", "must be printable ASCII without white space"},
 	{"a key has no NUL", "canary\x00", "must be printable ASCII without white space"},
 	{"a key has no DEL", "canary\x7f", "must be printable ASCII without white space"},
@@ -268,28 +268,28 @@ func TestNewClientReportsEveryInvalidArgument(t *testing.T) {
 	_, err := messaging.NewClient("https://user:canary@api.example.com", "ca nary",
 		messaging.WithMaxResponseBytes(-1), nil, messaging.WithHTTPClient(nil), messaging.WithHeader("Host", canary))
 	requireRefused(t, err, "WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
-		"WithHeader can't set Host", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
+		"WithHeader cannot set Host", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
 	assert.Equal(t, "new client", requireValidationError(t, err).Op)
 }
 
 func TestOptionsRefuseReservedHeaders(t *testing.T) {
-	const noName = "WithHeader has a key that is not a header name"
-	const control = "WithHeader has a value with control characters for X-Trace"
+	const noName = "WithHeader must be given a header name"
+	const control = "WithHeader must not set X-Trace to a value with control characters"
 	tests := []struct {
 		name, key, value, problem string
 	}{
-		{"the API key", "X-Authorization", canary, "WithHeader can't set X-Authorization"},
-		{"the API key in small letters", "x-authorization", canary, "WithHeader can't set X-Authorization"},
-		{"the API key in mixed letters", "x-AUTHORIZATION", canary, "WithHeader can't set X-Authorization"},
-		{"an idempotency key, which net/http takes for leave to send again", "Idempotency-Key", canary, "WithHeader can't set Idempotency-Key"},
-		{"an idempotency key by its older name", "x-idempotency-key", canary, "WithHeader can't set X-Idempotency-Key"},
-		{"an encoding that the body does not have", "Content-Encoding", canary, "WithHeader can't set Content-Encoding"},
-		{"another protocol", "Upgrade", canary, "WithHeader can't set Upgrade"},
-		{"an encoding", "accept-encoding", canary, "WithHeader can't set Accept-Encoding"},
-		{"the host", "HOST", canary, "WithHeader can't set Host"},
-		{"the length", "content-length", canary, "WithHeader can't set Content-Length"},
-		{"the type", "Content-type", canary, "WithHeader can't set Content-Type"},
-		{"a reserved header with an empty value", "X-Authorization", "", "WithHeader can't set X-Authorization"},
+		{"the API key", "X-Authorization", canary, "WithHeader cannot set X-Authorization"},
+		{"the API key in small letters", "x-authorization", canary, "WithHeader cannot set X-Authorization"},
+		{"the API key in mixed letters", "x-AUTHORIZATION", canary, "WithHeader cannot set X-Authorization"},
+		{"an idempotency key, which net/http takes for leave to send again", "Idempotency-Key", canary, "WithHeader cannot set Idempotency-Key"},
+		{"an idempotency key by its older name", "x-idempotency-key", canary, "WithHeader cannot set X-Idempotency-Key"},
+		{"an encoding that the body does not have", "Content-Encoding", canary, "WithHeader cannot set Content-Encoding"},
+		{"another protocol", "Upgrade", canary, "WithHeader cannot set Upgrade"},
+		{"an encoding", "accept-encoding", canary, "WithHeader cannot set Accept-Encoding"},
+		{"the host", "HOST", canary, "WithHeader cannot set Host"},
+		{"the length", "content-length", canary, "WithHeader cannot set Content-Length"},
+		{"the type", "Content-type", canary, "WithHeader cannot set Content-Type"},
+		{"a reserved header with an empty value", "X-Authorization", "", "WithHeader cannot set X-Authorization"},
 		{"no name", "", canary, noName},
 		{"a name with a blank", "X Canary", canary, noName},
 		{"a reserved name with a blank after it", "X-Authorization ", canary, noName},

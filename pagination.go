@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"iter"
@@ -10,6 +11,10 @@ import (
 	"sync"
 
 	"github.com/google/go-querystring/query"
+
+	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // Page is one page of a list.
@@ -53,7 +58,7 @@ type listQuery struct {
 	Emails      []string `url:"emails,comma,omitempty"`
 
 	// byEmail says that a customer is looked up by Emails, which has to be an
-	// e-mail address then. A filter may hold whatever the service has stored.
+	// email address then. A filter may hold whatever the service has stored.
 	byEmail bool
 	// byName says that an event is looked up by name, which is not sent.
 	byName bool
@@ -66,36 +71,36 @@ const maxFilterQuery = 6000
 
 // encode returns the query string. It finds filters that would select somebody
 // else, whether or not the rest is validated.
-func (q *listQuery) encode(validate bool, p *problems) string {
+func (q *listQuery) encode(validate bool, p *arguments.Problems) string {
 	if validate {
 		if q.PerPage < 0 {
-			p.add("per_page", "must not be negative")
+			p.Add("per_page", "must not be negative")
 		}
-		if q.byEmail && q.Emails[0] != "" && !looksLikeEmail(q.Emails[0]) {
-			p.in("emails").index(0).add("", "must be an e-mail address")
+		if q.byEmail && q.Emails[0] != "" && !arguments.LooksLikeEmail(q.Emails[0]) {
+			p.In("emails").Index(0).Add("", "must be an email address")
 		}
 	}
 	if q.byName {
-		p.requiredText("name", q.name)
+		p.RequiredText("name", q.name)
 	}
-	p.text("cursor", q.Cursor)
+	p.Text("cursor", q.Cursor)
 	checkFilter(p, "customer_ids", q.CustomerIDs)
 	checkFilter(p, "emails", q.Emails)
 	// The filters alone are measured, so that a query which passes for the first
 	// page passes for those that have a cursor.
 	filters := listQuery{CustomerIDs: q.CustomerIDs, Emails: q.Emails}
 	if q.isFiltered() && len(filters.string(p)) > maxFilterQuery {
-		p.add(q.longestFilter(), fmt.Sprintf("makes the query longer than %d bytes; ask for fewer at a time, see slices.Chunk", maxFilterQuery))
+		p.Add(q.longestFilter(), fmt.Sprintf("makes the query longer than %d bytes; ask for fewer at a time, see slices.Chunk", maxFilterQuery))
 	}
 	return q.string(p)
 }
 
 func (q *listQuery) isFiltered() bool { return len(q.CustomerIDs)+len(q.Emails) > 0 }
 
-func (q *listQuery) string(p *problems) string {
+func (q *listQuery) string(p *arguments.Problems) string {
 	values, err := query.Values(q)
 	if err != nil {
-		p.add("", "can't be written as a query")
+		p.Add("", "cannot be written as a query")
 	}
 	return values.Encode()
 }
@@ -108,24 +113,24 @@ func (q *listQuery) longestFilter() string {
 	return "emails"
 }
 
-func checkFilter(p *problems, field string, values []string) {
+func checkFilter(p *arguments.Problems, field string, values []string) {
 	if values != nil && len(values) == 0 {
-		p.add(field, "must not be empty: that would select all customers; use nil for no filter")
+		p.Add(field, "must not be empty: that would select all customers; use nil for no filter")
 	}
 	for i, value := range values {
-		at := p.in(field).index(i)
-		at.requiredText("", value)
+		at := p.In(field).Index(i)
+		at.RequiredText("", value)
 		if strings.Contains(value, ",") {
-			at.add("", "must not contain a comma: the service would read two values")
+			at.Add("", "must not contain a comma: the service would read two values")
 		}
 		if strings.TrimSpace(value) != value {
-			at.add("", "must not begin or end with white space, which the service may remove")
+			at.Add("", "must not begin or end with white space, which the service may remove")
 		}
 	}
 }
 
 // list fetches one page.
-func list[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) (*Page[T], error) {
+func list[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption) (*Page[T], error) {
 	fetched := fetch[T, M](ctx, c, op, q, opts, nil, nil, nil)
 	if fetched.err != nil {
 		return nil, fetched.err
@@ -150,23 +155,23 @@ type fetched[T any] struct {
 
 // fetch fetches one page into buffer. A range gives a guard for its next cursor. A lookup
 // gives a check of its items, as hooks are told the outcome here.
-func fetch[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption,
+func fetch[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption,
 	buffer []T, guard *cursorGuard, check func(*Page[T]) error) (f fetched[T]) {
 	rows := &pageReader[T, M]{perPage: q.PerPage, items: buffer[:0]}
-	x := c.newExchange(ctx, call{operation: op, rows: rows}, opts)
-	defer x.end()
-	x.call.query = q.encode(!x.settings.withoutValidation, &x.problems)
-	response, err := x.send()
+	r := c.newRequest(ctx, call{operation: op, rows: rows}, opts)
+	defer r.end()
+	r.exchange.Query = q.encode(!r.settings.withoutValidation, &r.problems)
+	response, err := r.send()
 	f.page = &Page[T]{Cursor: q.Cursor, Items: rows.items, Meta: rows.meta(), Response: response}
 	if err == nil && check != nil {
 		err = check(f.page)
 	}
-	f.err, x.err = err, err
+	f.err, r.err = err, err
 	if err == nil && guard != nil {
 		f.next, f.cursorErr = guard.next(f.page.Meta, len(f.page.Items), response)
-		x.err = f.cursorErr
+		r.err = f.cursorErr
 	}
-	x.returned = true
+	r.returned = true
 	return f
 }
 
@@ -183,40 +188,40 @@ type pageReader[T any, M model[T]] struct {
 // requested.
 const maxRows = 10_000
 
-func (p *pageReader[T, M]) readData(r *reader) error {
-	if r.kind() != kindObject {
+func (p *pageReader[T, M]) ReadData(r *wire.Reader) error {
+	if r.Kind() != wire.Object {
 		return p.readRows(r)
 	}
 	hasRows := false
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		switch string(key) {
 		case "data":
 			if hasRows && !p.skipRows {
-				return errDuplicate
+				return wire.ErrDuplicate
 			}
 			hasRows = true
 			return p.readRows(r)
 		case "meta":
 			return readMeta(r, &p.inner)
 		default:
-			return r.skip()
+			return r.Skip()
 		}
 	})
 	if err == nil && !hasRows && !p.skipRows {
-		err = at("data", errMissing)
+		err = wire.At("data", wire.ErrMissing)
 	}
 	return err
 }
 
-func (p *pageReader[T, M]) readRows(r *reader) error {
-	if null, err := r.null(); null {
+func (p *pageReader[T, M]) readRows(r *wire.Reader) error {
+	if null, err := r.Null(); null {
 		return err
 	}
 	if p.skipRows { // however deep they are nested
-		return r.scalar(r.json.Skip())
+		return r.SkipDeep()
 	}
 	limit := max(maxRows, 2*p.perPage)
-	return r.array(func(i int) error {
+	return r.Array(func(i int) error {
 		if i == limit {
 			return fmt.Errorf("exceeds the limit of %d rows: %w", limit, ErrTooLarge)
 		}
@@ -238,20 +243,20 @@ func (p *pageReader[T, M]) capacity() int {
 	return min(p.perPage, 1000)
 }
 
-func (p *pageReader[T, M]) readMeta(r *reader) error { return readMeta(r, &p.outer) }
+func (p *pageReader[T, M]) ReadMeta(r *wire.Reader) error { return readMeta(r, &p.outer) }
 
-func (p *pageReader[T, M]) withoutRows() { *p = pageReader[T, M]{perPage: p.perPage, skipRows: true} }
+func (p *pageReader[T, M]) WithoutRows() { *p = pageReader[T, M]{perPage: p.perPage, skipRows: true} }
 
-func (p *pageReader[T, M]) finish() error {
+func (p *pageReader[T, M]) Finish() error {
 	if p.outer != nil && p.inner != nil && *p.outer != *p.inner {
-		return at("meta", errMetasDiffer)
+		return wire.At("meta", errMetasDiffer)
 	}
 	return nil
 }
 
 func (p *pageReader[T, M]) meta() PageMeta {
 	switch {
-	case p.finish() != nil, p.outer == nil && p.inner == nil:
+	case p.Finish() != nil, p.outer == nil && p.inner == nil:
 		return PageMeta{}
 	case p.outer != nil:
 		return *p.outer
@@ -262,24 +267,29 @@ func (p *pageReader[T, M]) meta() PageMeta {
 
 // readMeta reads a meta object. null, and an empty array, which some servers write
 // for an empty object, count as no meta.
-func readMeta(r *reader, into **PageMeta) error {
+func readMeta(r *wire.Reader, into **PageMeta) error {
 	if *into != nil {
-		return errDuplicate
+		return wire.ErrDuplicate
 	}
-	switch r.kind() {
-	case kindNull:
-		return r.skip()
-	case kindArray:
-		return r.array(func(int) error { return r.unexpected("no element") })
+	switch r.Kind() {
+	case wire.Null:
+		return r.Skip()
+	case wire.Array:
+		return r.Array(func(int) error { return errElementOfMeta })
 	}
 	m := new(metaReader)
-	err := r.object(func(key []byte) error { return m.readMember(r, key) })
+	err := r.Object(func(key []byte) error { return m.readMember(r, key) })
 	if !m.saysNext {
 		m.meta.HasNextPage = m.meta.NextPageCursor != ""
 	}
 	*into = &m.meta
 	return err
 }
+
+var (
+	errMetasDiffer   = errors.New("is duplicated, and the copies differ")
+	errElementOfMeta = errors.New("is an element of what must be an object")
+)
 
 // metaReader reads the members of a meta object.
 type metaReader struct {
@@ -290,54 +300,44 @@ type metaReader struct {
 	saysNext           bool // has_next_page is not null
 }
 
-func (m *metaReader) readMember(r *reader, key []byte) (err error) {
+func (m *metaReader) readMember(r *wire.Reader, key []byte) (err error) {
 	switch string(key) {
 	case "has_next_page":
 		return m.readFlag(r)
 	case "has_prev_page":
-		return r.boolean(&m.meta.HasPrevPage)
+		return r.Boolean(&m.meta.HasPrevPage)
 	case "next_page_cursor":
 		if m.hasCursor {
-			return errDuplicate
+			return wire.ErrDuplicate
 		}
 		m.hasCursor = true
-		m.meta.NextPageCursor, err = r.cursor()
+		m.meta.NextPageCursor, err = r.Cursor()
 		return err
 	case "prev_page_cursor":
-		m.meta.PrevPageCursor, err = r.cursor()
+		m.meta.PrevPageCursor, err = r.Cursor()
 		return err
 	case "per_page":
-		return r.integer(&m.meta.PerPage)
+		return r.Integer(&m.meta.PerPage)
 	default:
-		return r.skip()
+		return r.Skip()
 	}
 }
 
-func (m *metaReader) readFlag(r *reader) error {
+func (m *metaReader) readFlag(r *wire.Reader) error {
 	if m.hasFlag {
-		return errDuplicate
+		return wire.ErrDuplicate
 	}
 	m.hasFlag = true
-	if null, err := r.null(); null {
+	if null, err := r.Null(); null {
 		return err
 	}
 	m.saysNext = true
-	return r.boolean(&m.meta.HasNextPage)
-}
-
-// cursor reads a cursor, which has to be sent back to the service unchanged.
-func (r *reader) cursor() (string, error) {
-	var cursor string
-	err := r.string(&cursor)
-	if strings.Contains(cursor, replacement) {
-		return "", errNotUTF8
-	}
-	return cursor, err
+	return r.Boolean(&m.meta.HasNextPage)
 }
 
 // cursorGuard refuses cursors that would make a range loop or end early.
 type cursorGuard struct {
-	op    operation
+	op    *service.Operation
 	seed  maphash.Seed
 	seen  map[uint64]struct{} // hashes, so that a long range takes little memory
 	empty int                 // pages in a row
@@ -346,7 +346,7 @@ type cursorGuard struct {
 // maxEmptyPages is the number of empty pages in a row that a range accepts.
 const maxEmptyPages = 100
 
-func newCursorGuard(op operation, start string) *cursorGuard {
+func newCursorGuard(op *service.Operation, start string) *cursorGuard {
 	g := &cursorGuard{op: op, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{})}
 	g.seen[maphash.String(g.seed, start)] = struct{}{}
 	return g
@@ -373,7 +373,7 @@ func (g *cursorGuard) next(meta PageMeta, rows int, response *Response) (string,
 	return cursor, nil
 }
 
-// afterUnreadable returns the cursor of the page after one that can't be read, ""
+// afterUnreadable returns the cursor of the page after one that cannot be read, ""
 // if it is unknown or that of an earlier page.
 func (g *cursorGuard) afterUnreadable(meta PageMeta) string {
 	if !meta.HasNextPage || g.hasSeen(meta.NextPageCursor) {
@@ -388,23 +388,22 @@ func (g *cursorGuard) hasSeen(cursor string) bool {
 }
 
 func (g *cursorGuard) invalid(response *Response, problem string) error {
-	return unusable(g.op, response, at("meta.next_page_cursor", fmt.Errorf("%s: %w", problem, ErrBadCursor)))
+	return unusable(g.op, response, wire.At("meta.next_page_cursor", fmt.Errorf("%s: %w", problem, ErrBadCursor)))
 }
 
-// unusable returns the error for a response that was read but can't be used.
-func unusable(op operation, response *Response, err error) *DecodeError {
-	e := &DecodeError{Call: newCall(op), StatusCode: response.StatusCode, Header: response.Header, Err: err}
-	e.complete(response.Attempts, DeliveryAccepted, false)
-	return e
+// unusable returns the error for a response that was read but cannot be used.
+func unusable(op *service.Operation, response *Response, err error) *DecodeError {
+	return &DecodeError{Call: newCall(op, response.Attempts, DeliveryAccepted),
+		StatusCode: response.StatusCode, Header: response.Header, Err: err}
 }
 
 // pages ranges over pages.
-func pages[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[*Page[T], error] {
+func pages[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption) iter.Seq2[*Page[T], error] {
 	return walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts}, nil)
 }
 
 // all ranges over the items of pages.
-func all[T any, M model[T]](ctx context.Context, c *core, op operation, q listQuery, opts []RequestOption) iter.Seq2[T, error] {
+func all[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for page, err := range walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts, reuse: true}, nil) {
 			if err != nil {
@@ -433,7 +432,7 @@ func walk[T any, M model[T]](ctx context.Context, r listRange, check func(*Page[
 			ctx, cancel = context.WithCancel(ctx)
 			defer cancel()
 		}
-		readAhead := !f.core.perRequest.with(f.opts, new(problems)).withoutReadAhead
+		readAhead := !f.core.perRequest.with(f.opts, new(arguments.Problems)).withoutReadAhead
 		cursor := f.query.Cursor
 		current := f.fetch(ctx, 0, cursor)
 		for n := 0; ; n++ {
@@ -468,7 +467,7 @@ func walk[T any, M model[T]](ctx context.Context, r listRange, check func(*Page[
 // listRange is what a range goes through.
 type listRange struct {
 	core  *core
-	op    operation
+	op    *service.Operation
 	query listQuery
 	opts  []RequestOption
 	// reuse says that the Items of a page are not kept. Two pages, one that is read

@@ -301,9 +301,9 @@ func TestPagesEndWithTheErrorOfAnyPage(t *testing.T) {
 		{name: "an answer that is not JSON", page: scripted.Page{Body: `<html>hello</html>`}, requests: 1,
 			ends: rangeEnding{delivery: messaging.DeliveryUnknown,
 				text: "invalid response (200): the response is not valid JSON; it is safe to retry"}},
-		{name: "a row that can't be read", page: scripted.Page{Rows: `[{},5]`}, requests: 1, tellsNext: true,
+		{name: "a row that cannot be read", page: scripted.Page{Rows: `[{},5]`}, requests: 1, tellsNext: true,
 			ends: rangeEnding{delivery: messaging.DeliveryAccepted,
-				text: "invalid response (200): {rows}.1 is a number, want an object; it is safe to retry"}},
+				text: "invalid response (200): {rows}.1 is a number, not an object; it is safe to retry"}},
 	} {
 		cursors, items := []string{"", "b", "c"}, []string{"a1", "a2", "b1", "b2", "c1", "c2"}
 		for i, cursor := range cursors {
@@ -324,7 +324,7 @@ func TestPagesEndWithTheErrorOfAnyPage(t *testing.T) {
 
 func TestPageErrorHasNoNextCursorOnTheLastPage(t *testing.T) {
 	walk{script: scripted.Pages{"": {Rows: `[5]`, Meta: `{"has_next_page":false,"next_page_cursor":"b"}`}}, asked: []string{""},
-		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number, want an object"}}.run(t)
+		ends: &rangeEnding{delivery: messaging.DeliveryAccepted, text: "{rows}.0 is a number, not an object"}}.run(t)
 }
 
 func TestPageErrorHasNoNextCursorForDuplicatedData(t *testing.T) {
@@ -335,7 +335,7 @@ func TestPageErrorHasNoNextCursorForDuplicatedData(t *testing.T) {
 		"meta beside them":      `{"data":[],"meta":{"next_page_cursor":"c"},"data":[{}],"success":true}`,
 	} {
 		t.Run(name, walk{script: threePages.With("b", scripted.Page{Body: body}), items: []string{"a1", "a2"}, asked: []string{"", "b"},
-			ends: &rangeEnding{cursor: "b", next: "", delivery: messaging.DeliveryAccepted, text: "data"}}.run)
+			ends: &rangeEnding{cursor: "b", next: "", delivery: messaging.DeliveryUnknown, text: "data"}}.run)
 	}
 }
 
@@ -509,7 +509,7 @@ func TestPagesAllYieldsTheZeroItemWithAnError(t *testing.T) {
 		require.Error(t, err)
 		assert.Equal(t, messaging.Event{}, event)
 	}
-	assert.Equal(t, 1, yielded, "nothing of a page comes that can't be read to its end")
+	assert.Equal(t, 1, yielded, "nothing of a page comes that cannot be read to its end")
 }
 
 func TestPagesWithInvalidArgumentsSendNothing(t *testing.T) {

@@ -2,15 +2,18 @@ package messaging
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // Prepared is a send that is checked and encoded: the exact bytes of the request,
@@ -28,63 +31,11 @@ type Prepared struct {
 }
 
 type preparedRequest struct {
-	operation operation
+	operation *service.Operation
 	body      []byte // nil for none
 }
 
-// preparable is an operation that can be prepared.
-type preparable struct {
-	operation
-	// accept checks the data of a response, nil if it has none.
-	accept func(data json.RawMessage) error
-	// reach reads who a body addresses.
-	reach func(*reader, *reach) error
-}
-
-var preparables = []preparable{
-	{operation: sendEmail, reach: (*reader).emailReach},
-	{operation: sendPush, reach: (*reader).pushReach},
-	{operation: createEvent, reach: (*reader).createReach, accept: func(data json.RawMessage) error { return new(Event).read(data) }},
-	{operation: triggerEvent, reach: (*reader).triggerReach},
-}
-
-// preparableNamed returns the operation of that name, if it can be prepared.
-func preparableNamed(name string) (preparable, bool) {
-	for _, p := range preparables {
-		if p.name == name {
-			return p, true
-		}
-	}
-	return preparable{}, false
-}
-
-// Prepare checks and encodes the broadcast as [BroadcastsService.SendEmail] does, and
-// sends nothing. Invalid params are a [*ValidationError].
-func (p EmailBroadcastParams) Prepare() (*Prepared, error) { return prepare(sendEmail, &p) }
-
-// Prepare checks and encodes the broadcast as [BroadcastsService.SendPush] does, and
-// sends nothing. Invalid params are a [*ValidationError].
-func (p PushBroadcastParams) Prepare() (*Prepared, error) { return prepare(sendPush, &p) }
-
-// Prepare checks and encodes the event as [EventsService.Create] does, and sends
-// nothing. Invalid params are a [*ValidationError].
-func (p EventCreateParams) Prepare() (*Prepared, error) { return prepare(createEvent, &p) }
-
-// Prepare checks and encodes the event as [EventsService.Trigger] does, and sends
-// nothing. Invalid params are a [*ValidationError].
-func (p EventTriggerParams) Prepare() (*Prepared, error) { return prepare(triggerEvent, &p) }
-
-func prepare(op operation, params params) (*Prepared, error) {
-	var problems problems
-	call := call{operation: op, params: params}
-	body := call.encode(false, &problems)
-	if err := problems.err(op.name); err != nil {
-		return nil, err
-	}
-	return newPrepared(op, body), nil
-}
-
-func newPrepared(op operation, body []byte) *Prepared {
+func newPrepared(op *service.Operation, body []byte) *Prepared {
 	request := &preparedRequest{op, body}
 	return &Prepared{&request}
 }
@@ -92,13 +43,13 @@ func newPrepared(op operation, body []byte) *Prepared {
 // Operation returns the name of the operation, such as "trigger event". For a request
 // of [Client.Do], which a guard is asked about, it is [Request.Op]: it does not prove
 // what the request does, and Recipients says Unmodelled.
-func (p *Prepared) Operation() string { return p.request().operation.name }
+func (p *Prepared) Operation() string { return p.request().operation.Name }
 
 // Method returns the HTTP method.
-func (p *Prepared) Method() string { return p.request().operation.method }
+func (p *Prepared) Method() string { return p.request().operation.Method }
 
 // Path returns the path below the base URL.
-func (p *Prepared) Path() string { return p.request().operation.path }
+func (p *Prepared) Path() string { return p.request().operation.Path }
 
 // Body returns a copy of the body.
 func (p *Prepared) Body() []byte {
@@ -110,40 +61,9 @@ func (p *Prepared) isZero() bool { return p == nil || p.hidden == nil }
 // request returns the zero request for a nil or zero Prepared.
 func (p *Prepared) request() preparedRequest {
 	if p.isZero() {
-		return preparedRequest{}
+		return preparedRequest{operation: new(service.Operation)}
 	}
 	return **p.hidden
-}
-
-// sendPrepared is what errors call a Send that has nothing to send.
-var sendPrepared = operation{name: "send prepared request", method: http.MethodPost, custom: true}
-
-// Send sends a prepared request. Delivery, retries, guards and errors are those of the
-// method that sends the same params directly. A p that is nil or zero is a
-// [*ValidationError].
-//
-// p was validated when it was prepared, so [WithoutValidation] has no effect. The
-// [Response] to the creation of an event has the event in its Data.
-func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (*Response, error) {
-	prepared := p.request() // once: UnmarshalJSON can change p
-	known, ok := preparableNamed(prepared.operation.name)
-	var problem string
-	switch {
-	case p.isZero():
-		problem = "must not be nil or zero; use a Prepare method"
-	case prepared.operation.custom || !ok:
-		problem = "must come from a Prepare method, not from Client.Do"
-	}
-	if problem != "" {
-		prepared = preparedRequest{operation: sendPrepared}
-	}
-	x := c.core.newExchange(ctx, call{operation: prepared.operation, accept: known.accept}, opts)
-	defer x.end()
-	if problem != "" {
-		x.problems.add("p", problem)
-	}
-	x.body = prepared.body
-	return x.run()
 }
 
 // storedPrepared is the JSON form of a Prepared. The body is a string, so that a
@@ -154,8 +74,8 @@ type storedPrepared struct {
 }
 
 var (
-	errNotPrepared  = errors.New("messaging: a zero Prepared can't be stored")
-	errNotStorable  = errors.New("messaging: a request of Client.Do can't be stored")
+	errNotPrepared  = errors.New("messaging: a zero Prepared cannot be stored")
+	errNotStorable  = errors.New("messaging: a request of Client.Do cannot be stored")
 	errNoOperation  = errors.New("messaging: stored request: operation is missing")
 	errUnknownSend  = errors.New("messaging: stored request: unknown operation")
 	errNoObject     = errors.New("messaging: stored request: body is not a JSON object")
@@ -168,7 +88,7 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 	switch {
 	case p.isZero():
 		return nil, errNotPrepared
-	case p.request().operation.custom:
+	case p.request().operation.Custom:
 		return nil, errNotStorable
 	}
 	return json.Marshal(storedPrepared{p.Operation(), string(p.request().body)})
@@ -201,22 +121,22 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 // which is copied. An unknown operation and a body that is not a JSON object are errors,
 // which quote nothing of the body.
 func ParsePrepared(operation string, body []byte) (*Prepared, error) {
-	known, ok := preparableNamed(operation)
+	op := service.Named(operation)
 	switch {
 	case operation == "":
 		return nil, errNoOperation
-	case !ok:
+	case sends[op] == nil:
 		return nil, errUnknownSend
 	case len(body) == 0 || body[0] != '{' || !json.Valid(body) || !utf8.Valid(body):
 		return nil, errNoObject
 	}
-	return newPrepared(known.operation, bytes.Clone(body)), nil
+	return newPrepared(op, bytes.Clone(body)), nil
 }
 
 // hasLostText reports whether encoding/json has replaced what is no text, such as half of
 // a surrogate pair.
 func hasLostText(data []byte, text string) bool {
-	return strings.Contains(text, replacement) && !bytes.Contains(data, []byte(replacement)) &&
+	return strings.Contains(text, wire.Replacement) && !bytes.Contains(data, []byte(wire.Replacement)) &&
 		!bytes.Contains(bytes.ToLower(data), []byte(`\ufffd`))
 }
 
@@ -231,4 +151,250 @@ func (p Prepared) text() string {
 		return "messaging.Prepared()"
 	}
 	return fmt.Sprintf("messaging.Prepared(%s, %d bytes)", p.Operation(), len(p.request().body))
+}
+
+// Recipients is who a [Prepared] addresses, as read from its body.
+type Recipients struct {
+	// Everyone is true if it goes to all customers.
+	Everyone bool
+	// Segments are the ids of segments. How many customers they have is not known.
+	Segments []string
+	// Customers is the number of customer objects.
+	Customers int
+	// CustomerIDs, Emails and Phones are those of all customers, in order. Emails also
+	// has the addresses in email, cc and bcc. The addresses of the sender and in
+	// reply_to are not among them.
+	CustomerIDs, Emails, Phones []string
+	// Devices is the number of devices of all customers.
+	Devices int
+	// Unmodelled is true for a request of [Client.Do], and for a body that does not
+	// read as its operation: one with an unknown member, one that names nobody. The
+	// other fields then tell nothing.
+	Unmodelled bool
+}
+
+// Recipients returns who the request addresses. The creation of an event addresses
+// nobody.
+func (p *Prepared) Recipients() Recipients { return p.reach().Recipients }
+
+// reach is Recipients, and what guards need besides.
+type reach struct {
+	Recipients
+	// addresses is the number of email addresses that stand for recipients of their
+	// own, beside the customers.
+	addresses int
+}
+
+// isBroadcast checks that a broadcast addresses somebody.
+func (r *reach) isBroadcast() error {
+	if !r.Everyone && r.Customers == 0 && len(r.Segments) == 0 {
+		return errNobody
+	}
+	return nil
+}
+
+var unmodelled = reach{Recipients: Recipients{Unmodelled: true}}
+
+// send is an operation that can be prepared. Each is declared beside its params.
+type send struct {
+	// body is the wire form of the params. Its members are those of members.
+	body    any
+	members members
+	// addresses checks who was found in the body, nil for a send that addresses nobody.
+	addresses func(*reach) error
+	// accept checks the data of a response, nil if it has none.
+	accept func(data json.RawMessage) error
+}
+
+var sends = make(map[*service.Operation]*send)
+
+// declareSend makes an operation one that can be prepared.
+func declareSend(op *service.Operation, s send) struct{} {
+	sends[op] = &s
+	return struct{}{}
+}
+
+func (p *Prepared) reach() reach {
+	known := sends[p.request().operation]
+	if known == nil {
+		return unmodelled
+	}
+	r := reachReader{Reader: wire.NewReader()}
+	defer r.Free()
+	r.Reset(p.request().body)
+	err := r.object(known.members)
+	if err == nil && known.addresses != nil {
+		err = known.addresses(&r.found)
+	}
+	if err != nil || r.End() != nil {
+		return unmodelled
+	}
+	return r.found
+}
+
+// members says how each member of an object in a body is read. Any other member could
+// address somebody, so it makes the body unmodelled: a body of another program may have
+// been stored. Duplicate members are added up.
+type members map[string]func(*reachReader) error
+
+// anyName is the key for members whose names are not fixed.
+const anyName = ""
+
+func (m members) with(more members) members {
+	all := maps.Clone(m)
+	maps.Copy(all, more)
+	return all
+}
+
+// The members that several bodies have.
+var (
+	customerMembers = members{
+		"customer_id": (*reachReader).customerID,
+		"email":       (*reachReader).customerEmail,
+		"phone_no":    (*reachReader).phone,
+		"devices":     (*reachReader).devices,
+		"first_name":  (*reachReader).nobody,
+		"last_name":   (*reachReader).nobody,
+	}
+	recipientMembers = members{
+		"type":      (*reachReader).recipientType,
+		"customers": (*reachReader).customers,
+		"segments":  (*reachReader).segments,
+	}
+	broadcastMembers = members{
+		"all_customers": (*reachReader).everyone,
+		"recipients":    (*reachReader).recipients,
+		"schedule_type": (*reachReader).nobody,
+		"schedule_date": (*reachReader).nobody,
+	}
+)
+
+// reachReader reads who a body addresses.
+type reachReader struct {
+	*wire.Reader
+	found reach
+
+	// Of the recipient that is being read.
+	types                   []RecipientType
+	customersIn, segmentsIn int
+}
+
+var (
+	errUnknownMember = errors.New("is unknown")
+	errNobody        = errors.New("names nobody")
+)
+
+func (r *reachReader) object(known members) error {
+	return r.Object(func(key []byte) error {
+		read := known[string(key)]
+		if read == nil {
+			read = known[anyName]
+		}
+		if read == nil {
+			return errUnknownMember
+		}
+		return read(r)
+	})
+}
+
+// nobody skips a member that addresses nobody.
+func (r *reachReader) nobody() error { return r.SkipDeep() }
+
+func (r *reachReader) everyone() error {
+	var all bool
+	err := r.Boolean(&all)
+	r.found.Everyone = r.found.Everyone || all
+	return err
+}
+
+// address reads an email address beside the customers.
+func (r *reachReader) address() error {
+	r.found.addresses++
+	return r.add(&r.found.Emails)
+}
+
+func (r *reachReader) addresses() error {
+	return r.Array(func(int) error { return r.address() })
+}
+
+// recipients reads one recipient, or an array of them.
+func (r *reachReader) recipients() error {
+	if r.Kind() == wire.Array {
+		return r.Array(func(int) error { return r.recipient() })
+	}
+	return r.recipient()
+}
+
+// recipient reads a recipient, which has a type, and the list of that type alone.
+func (r *reachReader) recipient() error {
+	r.types, r.customersIn, r.segmentsIn = r.types[:0], 0, 0
+	err := r.object(recipientMembers)
+	switch {
+	case err != nil:
+		return err
+	case slices.Equal(r.types, []RecipientType{RecipientCustomer}) && r.customersIn > 0 && r.segmentsIn == 0:
+		return nil
+	case slices.Equal(r.types, []RecipientType{RecipientSegment}) && r.segmentsIn > 0 && r.customersIn == 0:
+		return nil
+	default:
+		return errNobody
+	}
+}
+
+func (r *reachReader) recipientType() error {
+	var kind string
+	err := r.String(&kind)
+	r.types = append(r.types, RecipientType(kind))
+	return err
+}
+
+func (r *reachReader) customers() error {
+	return r.Array(func(int) error {
+		r.customersIn++
+		return r.customer()
+	})
+}
+
+func (r *reachReader) segments() error {
+	return r.Array(func(int) error {
+		r.segmentsIn++
+		return r.add(&r.found.Segments)
+	})
+}
+
+func (r *reachReader) customer() error {
+	r.found.Customers++
+	before := len(r.found.CustomerIDs) + len(r.found.Emails)
+	err := r.object(customerMembers)
+	if err == nil && len(r.found.CustomerIDs)+len(r.found.Emails) == before {
+		return errNobody
+	}
+	return err
+}
+
+func (r *reachReader) customerID() error    { return r.add(&r.found.CustomerIDs) }
+func (r *reachReader) customerEmail() error { return r.add(&r.found.Emails) }
+func (r *reachReader) phone() error         { return r.add(&r.found.Phones) }
+
+func (r *reachReader) devices() error {
+	return r.Array(func(int) error {
+		r.found.Devices++
+		return r.SkipDeep()
+	})
+}
+
+// add reads a string that is not empty, and appends it.
+func (r *reachReader) add(to *[]string) error {
+	var value string
+	err := r.String(&value)
+	switch {
+	case err != nil:
+	case value == "":
+		err = errNobody
+	case strings.Contains(value, wire.Replacement): // invalid UTF-8, read as something else
+		err = wire.ErrNotUTF8
+	default:
+		*to = append(*to, value)
+	}
+	return err
 }

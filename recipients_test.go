@@ -29,11 +29,11 @@ func TestRecipientsAreThoseOfTheBody(t *testing.T) {
 		prepare func() (*messaging.Prepared, error)
 		want    messaging.Recipients
 	}{
-		{"an e-mail to customers and segments",
+		{"an email to customers and segments",
 			withAudience(messaging.ToEach(messaging.ToCustomers(ada, grace), messaging.ToSegments("s-1"))).Prepare,
 			messaging.Recipients{Segments: []string{"s-1"}, Customers: 2, CustomerIDs: []string{"c-1", "c-2"}, Phones: []string{"+331"}, Devices: 2,
 				Emails: []string{"list@acme.test", "cc@acme.test", "b1@acme.test", "b2@acme.test", "ada@example.com"}}},
-		{"an e-mail to everyone", withAudience(messaging.AllCustomers()).Prepare,
+		{"an email to everyone", withAudience(messaging.AllCustomers()).Prepare,
 			messaging.Recipients{Everyone: true, Emails: []string{"list@acme.test", "cc@acme.test", "b1@acme.test", "b2@acme.test"}}},
 		{"a push to one customer", messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToCustomers(grace)}.Prepare,
 			messaging.Recipients{Customers: 1, CustomerIDs: []string{"c-2"}}},

@@ -411,7 +411,7 @@ func TestResponseBodyIsClosedAfterEachAttempt(t *testing.T) {
 	}{
 		"of a success":                 {200, strings.NewReader(scripted.Success)},
 		"of a no":                      {200, strings.NewReader(scripted.Failure)},
-		"of what can't be understood":  {200, strings.NewReader("<html>")},
+		"of what cannot be understood": {200, strings.NewReader("<html>")},
 		"of what is cut short":         {200, &scripted.CutShort{}},
 		"of what is over the limit":    {200, new(hugeBody)},
 		"of an error":                  {500, strings.NewReader(scripted.Failure)},
@@ -612,7 +612,7 @@ func TestLoggerAndErrorsKeepSecrets(t *testing.T) {
 		"a path to another host": scripted.Do(messaging.Request{Method: "GET", Path: "https://" + scripted.PersonalEmail}),
 		"a body that has no JSON": scripted.Do(
 			messaging.Request{Method: "POST", Path: "/v1/tags", Body: map[string]any{scripted.PersonalEmail: make(chan int)}}),
-		"a header that can't be sent": func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
+		"a header that cannot be sent": func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
 			return scripted.SendBroadcast(ctx, client, messaging.WithHeader("X-Operator", scripted.PersonalEmail+"\n"))
 		},
 	}

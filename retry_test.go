@@ -84,7 +84,7 @@ func otherOutcomes() []otherOutcome {
 		{outcome: outcome{"a trigger whose data is false", when(scripted.Responds(200, `{"success":true,"data":false}`)), api,
 			messaging.DeliveryRejected, repeatsNothing, rowSuccessFalse},
 			read: scripted.TriggerEvent, send: scripted.TriggerEvent},
-		{outcome: outcome{"data that can't be read", when(scripted.Responds(200, `{"success":true,"data":7}`)), decode,
+		{outcome: outcome{"data that cannot be read", when(scripted.Responds(200, `{"success":true,"data":7}`)), decode,
 			messaging.DeliveryAccepted, repeatsNothing, rowDataUnreadable},
 			send: scripted.CreateEvent},
 	}
@@ -154,19 +154,19 @@ func outcomes() []outcome {
 		{"a handshake that breaks off", when(neverConnects(io.EOF)), transport, notSent, repeatsEverything, rowNoConnectionNow},
 		{"a handshake that breaks off within a record", when(neverConnects(io.ErrUnexpectedEOF)), transport, notSent, repeatsEverything,
 			rowNoConnectionNow},
-		{"a proxy that can't be reached", when(neverConnects(errProxy)), transport, notSent, repeatsEverything, rowNoConnectionNow},
+		{"a proxy that cannot be reached", when(neverConnects(errProxy)), transport, notSent, repeatsEverything, rowNoConnectionNow},
 
 		{"a host that does not exist", when(neverConnects(scripted.ErrLookup(net.DNSError{IsNotFound: true}))), transport, notSent,
 			repeatsNothing, rowNoConnection},
-		{"a certificate that can't be trusted", when(neverConnects(scripted.ErrUnknownCA)), transport, notSent, repeatsNothing, rowNoConnection},
+		{"a certificate that cannot be trusted", when(neverConnects(scripted.ErrUnknownCA)), transport, notSent, repeatsNothing, rowNoConnection},
 		{"a handshake that the other side refuses", when(neverConnects(errAlert)), transport, notSent, repeatsNothing, rowNoConnection},
 		{"https to a port that speaks http", when(neverConnects(errors.New("server gave HTTP response to HTTPS client"))), transport, notSent,
 			repeatsNothing, rowNoConnection},
-		{"a proxy whose certificate can't be trusted", when(scripted.NeverConnects(&net.OpError{Op: "proxyconnect",
+		{"a proxy whose certificate cannot be trusted", when(scripted.NeverConnects(&net.OpError{Op: "proxyconnect",
 			Err: scripted.ErrUnknownCA})), transport, notSent, repeatsNothing, rowNoConnection},
 		{"a proxy that refuses over SOCKS", when(scripted.NeverConnects(&net.OpError{Op: "socks connect",
 			Err: errors.New("not allowed by ruleset")})), transport, notSent, repeatsNothing, rowNoConnection},
-		{"a certificate that can't be trusted, within an error that is a net.Error",
+		{"a certificate that cannot be trusted, within an error that is a net.Error",
 			when(scripted.NeverConnects(fmt.Errorf("tracing: %w", &url.Error{Err: scripted.ErrUnknownCA}))), transport, notSent,
 			repeatsNothing, rowNoConnection},
 		{"a connection that the server closed while it was idle",
@@ -342,7 +342,7 @@ func TestDeliveryOfOperationsThatReadTheirData(t *testing.T) {
 			messaging.DeliveryAccepted},
 		{"so is one whose data is null", scripted.CreateEvent, `{"success":true,"data":null}`, new(messaging.DecodeError),
 			messaging.DeliveryAccepted},
-		{"what Into can't take was carried out", scripted.Do(messaging.Request{Method: "PUT", Path: "/v1/tags", Into: new(int)}),
+		{"what Into cannot take was carried out", scripted.Do(messaging.Request{Method: "PUT", Path: "/v1/tags", Into: new(int)}),
 			`{"success":true,"data":"x"}`, new(messaging.DecodeError), messaging.DeliveryAccepted},
 	}
 	for _, test := range tests {
@@ -405,7 +405,7 @@ func TestDeliveryIsTheLeastCertainOfAllAttempts(t *testing.T) {
 		{"a server error, then no connection, is unknown",
 			[]scripted.Scene{scripted.Responds(503, ""), scripted.NeverConnects(scripted.ErrUnknownCA)}, 2, messaging.DeliveryUnknown},
 		{"never sent at all is not sent", []scripted.Scene{scripted.NeverConnects(scripted.ErrRefused)}, 3, messaging.DeliveryNotSent},
-		{"a lost answer, then an answer that can't be read, is unknown", []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(200, "x")},
+		{"a lost answer, then an answer that cannot be read, is unknown", []scripted.Scene{scripted.Breaks(io.EOF), scripted.Responds(200, "x")},
 			2, messaging.DeliveryUnknown},
 	}
 	for _, test := range tests {
@@ -506,7 +506,7 @@ func TestRetryable(t *testing.T) {
 			return err
 		}, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":{"data":[]}}`)}), false},
 		{"a page that can be asked for again", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(503, "")}), true},
-		{"a page that can't be read", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(200, "{}")}), false},
+		{"a page that cannot be read", failureOver(walkCustomers, []scripted.Scene{scripted.Responds(200, "{}")}), false},
 		{"a page that leads back", failureOver(walkCustomers,
 			[]scripted.Scene{scripted.Responds(200, pageWithNext("a")), scripted.Responds(200, pageWithNext("a"))}), false},
 	}

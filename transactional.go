@@ -3,14 +3,14 @@ package messaging
 import (
 	"context"
 	"iter"
-	"net/http"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // TransactionalService lists transactional messages; see [Client.Transactional].
-type TransactionalService service
-
-var listTransactional = operation{name: "list transactional messages", method: http.MethodGet, path: "/v1/messaging/transactional"}
+type TransactionalService resource
 
 // List returns one page of transactional messages. [TransactionalService.All]
 // ranges over all of them.
@@ -18,7 +18,7 @@ var listTransactional = operation{name: "list transactional messages", method: h
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) List(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) (*Page[TransactionalMessage], error) {
-	return list[TransactionalMessage](ctx, s.core, listTransactional, p.query(), opts)
+	return list[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
 }
 
 // Pages ranges over the pages of transactional messages, from p.Cursor on. See
@@ -27,7 +27,7 @@ func (s *TransactionalService) List(ctx context.Context, p TransactionalListPara
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) iter.Seq2[*Page[TransactionalMessage], error] {
-	return pages[TransactionalMessage](ctx, s.core, listTransactional, p.query(), opts)
+	return pages[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
 }
 
 // All ranges over every transactional message, from p.Cursor on. See the
@@ -36,7 +36,7 @@ func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListPar
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) All(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) iter.Seq2[TransactionalMessage, error] {
-	return all[TransactionalMessage](ctx, s.core, listTransactional, p.query(), opts)
+	return all[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
 }
 
 // TransactionalListParams selects transactional messages.
@@ -72,35 +72,35 @@ type TransactionalMessage struct {
 	Extra           Extra
 }
 
-func (m *TransactionalMessage) decode(r *reader) error {
-	return r.object(func(key []byte) error {
+func (m *TransactionalMessage) decode(r *wire.Reader) error {
+	return r.Object(func(key []byte) error {
 		switch string(key) {
 		case "id":
-			return r.string(&m.ID)
+			return r.String(&m.ID)
 		case "channel":
-			return r.string((*string)(&m.Channel))
+			return r.String((*string)(&m.Channel))
 		case "subject":
-			return r.string(&m.Subject)
+			return r.String(&m.Subject)
 		case "title":
-			return r.string(&m.Title)
+			return r.String(&m.Title)
 		case "message":
-			return r.string(&m.Message)
+			return r.String(&m.Message)
 		case "message_type":
-			return r.optionalString(&m.MessageType)
+			return r.OptionalString(&m.MessageType)
 		case "created_at":
-			return r.time(key, &m.CreatedAt, &m.Extra)
+			return r.Time(key, &m.CreatedAt, &m.Extra)
 		case "total_sent":
-			return r.integer(&m.TotalSent)
+			return r.Integer(&m.TotalSent)
 		case "total_delivered":
-			return r.integer(&m.TotalDelivered)
+			return r.Integer(&m.TotalDelivered)
 		case "total_failed":
-			return r.integer(&m.TotalFailed)
+			return r.Integer(&m.TotalFailed)
 		case "total_complained":
-			return r.integer(&m.TotalComplained)
+			return r.Integer(&m.TotalComplained)
 		case "total_bounced":
-			return r.integer(&m.TotalBounced)
+			return r.Integer(&m.TotalBounced)
 		default:
-			return r.extra(key, &m.Extra)
+			return r.Extra(key, &m.Extra)
 		}
 	})
 }
@@ -124,7 +124,7 @@ type transactionalBody struct {
 // MarshalJSON writes the wire form of the message, Extra included.
 func (m TransactionalMessage) MarshalJSON() ([]byte, error) {
 	return marshalModel(transactionalBody{ID: m.ID, Channel: m.Channel, Subject: m.Subject, Title: m.Title,
-		Message: m.Message, MessageType: m.MessageType, CreatedAt: formatTime(m.CreatedAt, localForm),
+		Message: m.Message, MessageType: m.MessageType, CreatedAt: wire.FormatTime(m.CreatedAt, wire.LocalForm),
 		TotalSent: m.TotalSent, TotalDelivered: m.TotalDelivered, TotalFailed: m.TotalFailed,
 		TotalComplained: m.TotalComplained, TotalBounced: m.TotalBounced}, m.Extra)
 }

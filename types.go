@@ -3,9 +3,13 @@ package messaging
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/arguments"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // Audience is who a broadcast is sent to: all customers, or a list of recipients.
@@ -35,7 +39,7 @@ func ToSegments(ids ...string) Audience {
 }
 
 // ToEach combines audiences, for a broadcast to customers and to segments.
-// [AllCustomers] can't be combined with another audience, and neither can the zero
+// [AllCustomers] cannot be combined with another audience, and neither can the zero
 // Audience: the broadcast is then refused.
 func ToEach(audiences ...Audience) Audience {
 	var joined Audience
@@ -50,7 +54,7 @@ func ToEach(audiences ...Audience) Audience {
 		}
 	}
 	if joined.all && len(audiences) > 1 {
-		joined.problem = "can't be combined with AllCustomers"
+		joined.problem = "cannot be combined with AllCustomers"
 	}
 	return joined
 }
@@ -73,28 +77,28 @@ func (a Audience) Recipients() []Recipient {
 
 // write writes the recipients as the service reads them: one as an object, several
 // as an array, none at all for all customers.
-func (a Audience) write(w *bodyWriter) {
+func (a Audience) write(w *wire.Writer) {
 	switch len(a.recipients) {
 	case 0:
 	case 1:
-		w.member("recipients", func() { a.recipients[0].write(w) })
+		w.Member("recipients", func() { a.recipients[0].write(w) })
 	default:
-		w.member("recipients", func() {
-			w.list(len(a.recipients), func(i int) { a.recipients[i].write(w) })
+		w.Member("recipients", func() {
+			w.List(len(a.recipients), func(i int) { a.recipients[i].write(w) })
 		})
 	}
 }
 
-func (a Audience) validate(p *problems) {
+func (a Audience) validate(p *arguments.Problems) {
 	switch {
 	case a.all:
 		return
 	case len(a.recipients) == 0:
-		p.add("recipients", "must be AllCustomers or have at least one recipient")
+		p.Add("recipients", "must be AllCustomers or have at least one recipient")
 		return
 	}
 	for i, r := range a.recipients {
-		r.validate(p.in("recipients").index(i))
+		r.validate(p.In("recipients").Index(i))
 	}
 }
 
@@ -108,30 +112,30 @@ type Recipient struct {
 }
 
 // write writes the customers one by one: there can be very many.
-func (r *Recipient) write(w *bodyWriter) {
-	w.value(Recipient{Type: r.Type, Segments: r.Segments})
+func (r *Recipient) write(w *wire.Writer) {
+	w.Value(Recipient{Type: r.Type, Segments: r.Segments})
 	if len(r.Customers) > 0 {
-		w.member("customers", func() {
-			w.list(len(r.Customers), func(i int) { w.value(&r.Customers[i]) })
+		w.Member("customers", func() {
+			w.List(len(r.Customers), func(i int) { w.Value(&r.Customers[i]) })
 		})
 	}
 }
 
-func (r *Recipient) validate(p *problems) {
+func (r *Recipient) validate(p *arguments.Problems) {
 	if r.Type == RecipientSegment {
 		if len(r.Segments) == 0 {
-			p.add("segments", "must have at least one segment")
+			p.Add("segments", "must have at least one segment")
 		}
 		for i, id := range r.Segments {
-			p.in("segments").index(i).requiredText("", id)
+			p.In("segments").Index(i).RequiredText("", id)
 		}
 		return
 	}
 	if len(r.Customers) == 0 {
-		p.add("customers", "must have at least one customer")
+		p.Add("customers", "must have at least one customer")
 	}
 	for i := range r.Customers {
-		r.Customers[i].validate(p.in("customers").index(i))
+		r.Customers[i].validate(p.In("customers").Index(i))
 	}
 }
 
@@ -150,21 +154,21 @@ type CustomerParams struct {
 	Devices []Device `json:"devices,omitempty"`
 }
 
-func (c *CustomerParams) validate(p *problems) {
+func (c *CustomerParams) validate(p *arguments.Problems) {
 	if c.CustomerID == "" && c.Email == "" {
-		p.add("", "must have a customer_id or an email")
+		p.Add("", "must have a customer_id or an email")
 	}
-	p.text("customer_id", c.CustomerID)
-	p.email("email", c.Email)
-	p.text("first_name", c.FirstName)
-	p.text("last_name", c.LastName)
-	p.text("phone_no", c.PhoneNo)
+	p.Text("customer_id", c.CustomerID)
+	p.Email("email", c.Email)
+	p.Text("first_name", c.FirstName)
+	p.Text("last_name", c.LastName)
+	p.Text("phone_no", c.PhoneNo)
 	if c.PhoneNo != "" && !strings.HasPrefix(c.PhoneNo, "+") {
-		p.add("phone_no", "must be in international format, starting with +")
+		p.Add("phone_no", "must be in international format, starting with +")
 	}
 	for i, d := range c.Devices {
-		p.in("devices").index(i).text("device_type", d.DeviceType)
-		p.in("devices").index(i).text("device_token", d.DeviceToken)
+		p.In("devices").Index(i).Text("device_type", d.DeviceType)
+		p.In("devices").Index(i).Text("device_token", d.DeviceToken)
 	}
 }
 
@@ -200,22 +204,22 @@ func ScheduleAt(t time.Time) *Schedule {
 	t = t.Truncate(time.Second)
 	name := t.Location().String()
 	if loc, err := loadZone(name); err == nil {
-		date := t.Format(localForm)
-		if again, err := time.ParseInLocation(localForm, date, loc); err == nil && again.Equal(t) {
+		date := t.Format(wire.LocalForm)
+		if again, err := time.ParseInLocation(wire.LocalForm, date, loc); err == nil && again.Equal(t) {
 			return &Schedule{Date: date, Timezone: name}
 		}
 	}
-	return &Schedule{Date: t.UTC().Format(localForm), Timezone: "UTC"}
+	return &Schedule{Date: t.UTC().Format(wire.LocalForm), Timezone: "UTC"}
 }
 
-func (s *Schedule) validate(p *problems) {
-	p.requiredText("schedule_date", s.Date)
-	p.requiredText("timezone", s.Timezone)
+func (s *Schedule) validate(p *arguments.Problems) {
+	p.RequiredText("schedule_date", s.Date)
+	p.RequiredText("timezone", s.Timezone)
 	if s.Timezone == "" {
 		return
 	}
 	if _, err := loadZone(s.Timezone); err != nil && (s.Timezone == "Local" || hasZoneDatabase()) {
-		p.add("timezone", "is not a known IANA time zone name")
+		p.Add("timezone", "is not a known IANA time zone name")
 	}
 }
 
@@ -239,7 +243,7 @@ func loadZone(name string) (*time.Location, error) {
 }
 
 // hasZoneDatabase reports whether zones can be looked up at all. In a minimal
-// container they can't, and no name is known to be wrong.
+// container they cannot, and no name is known to be wrong.
 func hasZoneDatabase() bool {
 	return slices.ContainsFunc([]string{"Europe/London", "America/New_York"}, func(name string) bool {
 		_, err := time.LoadLocation(name)
@@ -284,4 +288,57 @@ const (
 // Extra holds the members of a response for which a model has no field, or which
 // could not be read into the field, such as the date 0000-00-00. It is nil if there
 // are none. MarshalJSON of the model writes it back.
-type Extra map[string]json.RawMessage
+type Extra = map[string]json.RawMessage
+
+// model is a type that reads itself from JSON.
+type model[T any] interface {
+	*T
+	decode(*wire.Reader) error
+}
+
+// readModel reads a document that is one model. On an error, into is unchanged.
+func readModel[T any, M model[T]](document []byte, into M) error {
+	r := wire.NewReader()
+	defer r.Free()
+	r.Reset(document)
+	var value T
+	err := M(&value).decode(r)
+	if err == nil {
+		err = r.End()
+	}
+	if err == nil {
+		*into = value
+	}
+	return err
+}
+
+// unmarshalModel implements UnmarshalJSON of the models. As encoding/json requires,
+// null changes nothing.
+func unmarshalModel[T any, M model[T]](data []byte, into M) error {
+	if string(data) == "null" {
+		return nil
+	}
+	if err := readModel(data, into); err != nil {
+		return fmt.Errorf("messaging: %w", err)
+	}
+	return nil
+}
+
+// marshalModel implements MarshalJSON of the models. A member of extra never replaces
+// a field.
+func marshalModel(body any, extra Extra) ([]byte, error) {
+	written, err := json.Marshal(body)
+	if err != nil || len(extra) == 0 {
+		return written, err
+	}
+	members := make(map[string]json.RawMessage)
+	if err := json.Unmarshal(written, &members); err != nil {
+		return nil, err
+	}
+	for key, value := range extra {
+		if _, taken := members[key]; !taken {
+			members[key] = value
+		}
+	}
+	return json.Marshal(members)
+}

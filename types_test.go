@@ -40,7 +40,7 @@ func TestAudienceThatIsEmptyIsRefused(t *testing.T) {
 		{"a customer without an identity", messaging.ToCustomers(jane, messaging.CustomerParams{FirstName: canary, PhoneNo: "+31201234567"}),
 			[]string{"recipients.0.customers.1 must have a customer_id or an email"}},
 		{"a customer with a malformed address beside an id", messaging.ToCustomers(messaging.CustomerParams{CustomerID: "42", Email: canary}),
-			[]string{"recipients.0.customers.0.email must be an e-mail address"}},
+			[]string{"recipients.0.customers.0.email must be an email address"}},
 		{"a phone number without its country", messaging.ToCustomers(messaging.CustomerParams{CustomerID: "42", PhoneNo: "020" + canary}),
 			[]string{"recipients.0.customers.0.phone_no must be in international format, starting with +"}},
 		{"a phone number with a blank before the plus", messaging.ToCustomers(messaging.CustomerParams{CustomerID: "42", PhoneNo: " +" + canary}),
@@ -65,7 +65,7 @@ func TestAudienceThatIsEmptyIsRefused(t *testing.T) {
 	var refusals []refusal
 	for _, test := range tests {
 		refusals = append(refusals,
-			refusal{"e-mail: " + test.name, emailTo(test.to), test.problems},
+			refusal{"email: " + test.name, emailTo(test.to), test.problems},
 			refusal{"push: " + test.name, pushTo(test.to), test.problems})
 	}
 	requireRefusedUnlessLifted(t, refusals)
@@ -74,7 +74,7 @@ func TestAudienceThatIsEmptyIsRefused(t *testing.T) {
 func TestAudienceRefusesAnInvalidJoin(t *testing.T) {
 	var nobody messaging.Audience
 	everybody, vip := messaging.AllCustomers(), messaging.ToSegments("vip")
-	const besideAll = "recipients can't be combined with AllCustomers"
+	const besideAll = "recipients cannot be combined with AllCustomers"
 	const isNobody = "recipients must not combine an empty audience"
 	tests := []struct {
 		name    string
@@ -95,7 +95,7 @@ func TestAudienceRefusesAnInvalidJoin(t *testing.T) {
 	var refusals []refusal
 	for _, test := range tests {
 		refusals = append(refusals,
-			refusal{"e-mail: " + test.name, emailTo(test.to), []string{test.problem}},
+			refusal{"email: " + test.name, emailTo(test.to), []string{test.problem}},
 			refusal{"push: " + test.name, pushTo(test.to), []string{test.problem}})
 	}
 	requireAlwaysRefused(t, refusals)
@@ -217,7 +217,7 @@ func TestScheduleIsValidated(t *testing.T) {
 	var refusals []refusal
 	for _, test := range tests {
 		refusals = append(refusals,
-			refusal{"e-mail: " + test.name, emailWith(func(p *messaging.EmailBroadcastParams) { p.Schedule = &test.schedule }), test.problems},
+			refusal{"email: " + test.name, emailWith(func(p *messaging.EmailBroadcastParams) { p.Schedule = &test.schedule }), test.problems},
 			refusal{"push: " + test.name, pushWith(func(p *messaging.PushBroadcastParams) { p.Schedule = &test.schedule }), test.problems})
 	}
 	requireRefusedUnlessLifted(t, refusals)

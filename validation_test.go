@@ -135,7 +135,7 @@ func requireRefusedUnlessLifted(t *testing.T, refusals []refusal) {
 	}
 }
 
-// requireAlwaysRefused is for what the service would misread, or can't be sent.
+// requireAlwaysRefused is for what the service would misread, or cannot be sent.
 func requireAlwaysRefused(t *testing.T, refusals []refusal) {
 	t.Helper()
 	for _, r := range refusals {
@@ -147,7 +147,7 @@ func requireAlwaysRefused(t *testing.T, refusals []refusal) {
 	}
 }
 
-// emailWith is an e-mail broadcast in order, but for one change.
+// emailWith is an email broadcast in order, but for one change.
 func emailWith(change func(*messaging.EmailBroadcastParams)) serviceCall {
 	p := messaging.EmailBroadcastParams{
 		SenderEmail: "billing@example.com", SenderName: "Acme Billing", Email: "jane@example.com",
@@ -204,13 +204,13 @@ func TestValidationOfAnEmailBroadcast(t *testing.T) {
 		{"the sender has an address",
 			emailWith(func(p *params) { p.SenderEmail = "" }), []string{"sender_email is required"}},
 		{"the address of the sender is well-formed",
-			emailWith(func(p *params) { p.SenderEmail = "Canary <canary@example.com>" }), []string{"sender_email must be an e-mail address"}},
+			emailWith(func(p *params) { p.SenderEmail = "Canary <canary@example.com>" }), []string{"sender_email must be an email address"}},
 		{"the sender has a name",
 			emailWith(func(p *params) { p.SenderName = "" }), []string{"sender_name is required"}},
 		{"the recipient has an address",
 			emailWith(func(p *params) { p.Email = "" }), []string{"email is required"}},
 		{"the address of the recipient is well-formed",
-			emailWith(func(p *params) { p.Email = "canary@@example.com" }), []string{"email must be an e-mail address"}},
+			emailWith(func(p *params) { p.Email = "canary@@example.com" }), []string{"email must be an email address"}},
 		{"there is a subject",
 			emailWith(func(p *params) { p.Subject = "" }), []string{"subject is required"}},
 		{"there is a message",
@@ -220,15 +220,15 @@ func TestValidationOfAnEmailBroadcast(t *testing.T) {
 		{"there is a message type",
 			emailWith(func(p *params) { p.MessageType = "" }), []string{"message_type is required"}},
 		{"every copied address is well-formed",
-			emailWith(func(p *params) { p.CC = []string{"jane@example.com", canary} }), []string{"cc.1 must be an e-mail address"}},
+			emailWith(func(p *params) { p.CC = []string{"jane@example.com", canary} }), []string{"cc.1 must be an email address"}},
 		{"no copied address is empty",
 			emailWith(func(p *params) { p.CC = []string{""} }), []string{"cc.0 is required"}},
 		{"every blindly copied address is well-formed",
 			emailWith(func(p *params) { p.BCC = []string{"jane@example.com", "", "@canary"} }),
-			[]string{"bcc.1 is required", "bcc.2 must be an e-mail address"}},
+			[]string{"bcc.1 is required", "bcc.2 must be an email address"}},
 		{"every address to reply to is well-formed",
 			emailWith(func(p *params) { p.ReplyTo = []string{"canary@", "jane@example.com", ""} }),
-			[]string{"reply_to.0 must be an e-mail address", "reply_to.2 is required"}},
+			[]string{"reply_to.0 must be an email address", "reply_to.2 is required"}},
 		{"every text is valid UTF-8", emailWith(func(p *params) {
 			address := notUTF8 + "@example.com"
 			*p = params{SenderEmail: address, SenderName: notUTF8, Email: address, Subject: notUTF8,
@@ -244,7 +244,7 @@ func TestValidationOfAnEmailBroadcast(t *testing.T) {
 			*p = params{CC: []string{canary}, BCC: []string{canary}, ReplyTo: []string{canary}, Schedule: new(messaging.Schedule)}
 		}), []string{
 			"sender_email is required", "sender_name is required", "email is required", "subject is required",
-			"cc.0 must be an e-mail address", "bcc.0 must be an e-mail address", "reply_to.0 must be an e-mail address",
+			"cc.0 must be an email address", "bcc.0 must be an email address", "reply_to.0 must be an email address",
 			"message is required", "message_type is required", "recipients must be AllCustomers or have at least one recipient",
 			"schedule_date.schedule_date is required", "schedule_date.timezone is required",
 		}},
@@ -285,10 +285,10 @@ func TestValidationOfAnEvent(t *testing.T) {
 		{"two parameters that have no name share none",
 			parameters(messaging.EventParameter{Type: "text"}, messaging.EventParameter{Type: "text"}),
 			[]string{"parameters.0.name is required", "parameters.1.name is required"}},
-		{"two parameters can't share a name",
+		{"two parameters cannot share a name",
 			parameters(messaging.EventParameter{Name: canary, Type: "text"}, messaging.EventParameter{Name: canary, Type: "numeric"}),
 			[]string{"parameters.1.name is a duplicate"}},
-		{"a parameter can't take a name of the customer's identity",
+		{"a parameter cannot take a name of the customer's identity",
 			parameters(messaging.EventParameter{Name: "email", Type: "text"}, messaging.EventParameter{Name: "customer", Type: "text"}),
 			[]string{"parameters.0.name is reserved for the identity of the customer in the payload",
 				"parameters.1.name is reserved for the identity of the customer in the payload"}},
@@ -312,7 +312,7 @@ func TestValidationOfATrigger(t *testing.T) {
 		{"a trigger names its customer",
 			triggerWith(func(p *params) { p.Email = "" }), []string{"payload.email is required when there is no customer"}},
 		{"the address is well-formed",
-			triggerWith(func(p *params) { p.Email = canary }), []string{"payload.email must be an e-mail address"}},
+			triggerWith(func(p *params) { p.Email = canary }), []string{"payload.email must be an email address"}},
 		{"a customer has an identity",
 			triggerWith(func(p *params) { p.Customer = &messaging.CustomerParams{FirstName: canary} }),
 			[]string{"payload.customer must have a customer_id or an email"}},
@@ -320,7 +320,7 @@ func TestValidationOfATrigger(t *testing.T) {
 			triggerWith(func(p *params) {
 				p.Customer = &messaging.CustomerParams{Email: canary, PhoneNo: canary}
 			}),
-			[]string{"payload.customer.email must be an e-mail address",
+			[]string{"payload.customer.email must be an email address",
 				"payload.customer.phone_no must be in international format, starting with +"}},
 		{"every text is valid UTF-8", triggerWith(func(p *params) {
 			*p = params{EventID: notUTF8, Email: notUTF8 + "@example.com", Customer: &messaging.CustomerParams{CustomerID: notUTF8}}
@@ -347,7 +347,7 @@ func TestValidationPassesWhatTheServiceMayAccept(t *testing.T) {
 	}{
 		{"a message type that is not known here",
 			emailWith(func(p *messaging.EmailBroadcastParams) { p.MessageType = "carrier pigeon" })},
-		{"an e-mail broadcast with everything optional left out",
+		{"an email broadcast with everything optional left out",
 			emailWith(func(*messaging.EmailBroadcastParams) {})},
 		{"a push broadcast without a WhatsApp template",
 			pushWith(func(*messaging.PushBroadcastParams) {})},
@@ -361,7 +361,7 @@ func TestValidationPassesWhatTheServiceMayAccept(t *testing.T) {
 			eventWith(func(p *messaging.EventCreateParams) {
 				p.Parameters = []messaging.EventParameter{{Name: "plan", Type: "text"}, {Name: "Plan", Type: "text"}}
 			})},
-		{"a trigger for a customer without an e-mail address",
+		{"a trigger for a customer without an email address",
 			triggerWith(func(p *messaging.EventTriggerParams) {
 				p.Email, p.Customer = "", &messaging.CustomerParams{CustomerID: "42"}
 			})},
@@ -436,7 +436,7 @@ func TestValidationRefusesAnInvalidAddressOfACustomer(t *testing.T) {
 	g := newGate(t)
 	for _, address := range []string{"canary", "canary@", "@canary.example", "canary@canary@example.com", "canary @example.com"} {
 		err := gettingCustomerByEmail(address)(t.Context(), g.client)
-		requireRefused(t, err, "emails.0 must be an e-mail address")
+		requireRefused(t, err, "emails.0 must be an email address")
 	}
 	assert.Empty(t, g.take())
 	require.NotErrorIs(t, gettingCustomerByEmail("canary")(t.Context(), g.client, messaging.WithoutValidation()), messaging.ErrValidation)
@@ -537,7 +537,7 @@ func TestValidationErrorNamesTheOperation(t *testing.T) {
 func TestValidationReportsOptionsBesideArguments(t *testing.T) {
 	g := newGate(t)
 	r := refusal{call: pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }), problems: []string{
-		"opts must not hold a nil option", "WithHeader can't set Host", "subject is required"}}
+		"opts must not hold a nil option", "WithHeader cannot set Host", "subject is required"}}
 	g.requireRefused(t, r, nil, messaging.WithHeader("host", canary))
 }
 
@@ -559,14 +559,14 @@ func TestValidationOfAHundredThousandCustomers(t *testing.T) {
 	g.requireSent(t, toThem())
 
 	customers[99_999].Email = canary
-	g.requireRefused(t, refusal{call: toThem(), problems: []string{"recipients.0.customers.99999.email must be an e-mail address"}})
+	g.requireRefused(t, refusal{call: toThem(), problems: []string{"recipients.0.customers.99999.email must be an email address"}})
 
 	for i := range customers {
 		customers[i].Email = canary
 	}
 	refused := requireValidationError(t, toThem()(t.Context(), g.client))
 	assert.Len(t, refused.Fields, 100_000)
-	assert.Contains(t, refused.Error(), "recipients.0.customers.0.email must be an e-mail address")
+	assert.Contains(t, refused.Error(), "recipients.0.customers.0.email must be an email address")
 }
 
 func TestValidationErrorTextIsOneShortLine(t *testing.T) {
@@ -612,6 +612,6 @@ func TestValidationRefusesIntoForHEAD(t *testing.T) {
 			_, err := client.Do(ctx, messaging.Request{Method: "HEAD", Path: "/v1/events", Into: new(any)}, opts...)
 			return err
 		},
-		problems: []string{"Into can't be filled by HEAD, which has no body"},
+		problems: []string{"Into cannot be filled by HEAD, which has no body"},
 	})
 }

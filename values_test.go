@@ -236,7 +236,7 @@ func TestValuesRefuseATimeThatHasNoForm(t *testing.T) {
 	})
 }
 
-const skipped = " is a time in a form that the service skips; use time.Time, or the form 2006-01-02T15:04:05Z"
+const skipped = " is a time in a form that the service ignores; use time.Time, or the form 2006-01-02T15:04:05Z"
 
 func TestValuesRefuseATypeThatWritesATimeInAnotherForm(t *testing.T) {
 	null := nullTime{sql.NullTime{Time: anHourEast, Valid: true}}
@@ -511,7 +511,7 @@ func TestValuesAndVariablesRefuseWhatJSONCannotHold(t *testing.T) {
 	kind := func(name string) string {
 		return " is of kind " + name + "; use a bool, a string, a number, a time.Time, a map or a slice"
 	}
-	const unwritable = " can't be written as JSON"
+	const unwritable = " cannot be written as JSON"
 	const infinite = " must be a finite number"
 	const noNumber = " must be a valid number"
 	requireAllRefused(t, []valueRefusal{
@@ -543,7 +543,7 @@ func TestValuesAndVariablesRefuseWhatJSONCannotHold(t *testing.T) {
 }
 
 func TestVariablesRefuseStructsThatJSONCannotHold(t *testing.T) {
-	const unwritable = "variables.value can't be written as JSON"
+	const unwritable = "variables.value cannot be written as JSON"
 	const invalid = "variables.value must be valid UTF-8"
 	loop := new(struct{ Self any })
 	loop.Self = loop

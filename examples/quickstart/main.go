@@ -22,7 +22,7 @@ import (
 
 func main() {
 	send := flag.Bool("send", false, "also send to the service at MESSAGING_BASE_URL")
-	email := flag.String("email", "", "with -send: your own e-mail address, the only recipient")
+	email := flag.String("email", "", "with -send: your own email address, the only recipient")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -67,7 +67,7 @@ func (t tour) triggerEvent(ctx context.Context) error {
 func (t tour) sendBroadcasts(ctx context.Context) error {
 	to := messaging.ToCustomers(t.recipients...)
 
-	t.printf("\nSending an e-mail broadcast to %d customer(s).", len(t.recipients))
+	t.printf("\nSending an email broadcast to %d customer(s).", len(t.recipients))
 	response, err := t.client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
 		SenderEmail: "news@acme.test",
 		SenderName:  "Acme",

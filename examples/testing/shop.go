@@ -22,7 +22,7 @@ type Shop struct {
 	// The orders for which Tell returned an error.
 	Later   []Order // not notified: retry later
 	Unclear []Order // possibly notified: check before a retry
-	Invalid []Order // not notified: fix the order, such as an invalid e-mail address
+	Invalid []Order // not notified: fix the order, such as an invalid email address
 	Blocked []Order // not notified: fix the API key, the base URL or the host, then retry
 }
 

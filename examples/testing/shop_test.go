@@ -53,7 +53,7 @@ func TestShopSortsFailedOrdersByTheirError(t *testing.T) {
 		{"service not reached", messagingtest.NotReached(), order, func(s *Shop) []Order { return s.Later }},
 		{"server error", messagingtest.Status(503), order, func(s *Shop) []Order { return s.Unclear }},
 		{"invalid for the service", messagingtest.Status(422), order, func(s *Shop) []Order { return s.Invalid }},
-		{"invalid e-mail address, not sent", messagingtest.Fault{}, Order{Number: "A-1002", Email: "ada", Shipped: order.Shipped},
+		{"invalid email address, not sent", messagingtest.Fault{}, Order{Number: "A-1002", Email: "ada", Shipped: order.Shipped},
 			func(s *Shop) []Order { return s.Invalid }},
 		{"wrong API key", messagingtest.Status(401), order, func(s *Shop) []Order { return s.Blocked }},
 		{"wrong base URL", messagingtest.Status(404), order, func(s *Shop) []Order { return s.Blocked }},

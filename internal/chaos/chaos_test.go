@@ -294,7 +294,7 @@ func commonFates(act, end faultserver.Step) []chaosFate {
 	fates := []chaosFate{
 		{"carried out, and answered", 40, faultserver.Script{read, act, respond(200, yes)}},
 		{"carried out, and answered 202", 2, faultserver.Script{read, act, respond(202, yes)}},
-		{"carried out, and answered with data that can't be decoded", 4, faultserver.Script{read, act, respond(200, unreadable)}},
+		{"carried out, and answered with data that cannot be decoded", 4, faultserver.Script{read, act, respond(200, unreadable)}},
 		{"carried out, and the response lost", 4, faultserver.Script{read, act, end}},
 		{"lost after it was read", 3, faultserver.Script{read, end}},
 		{"carried out, and never answered", 1, faultserver.Script{read, act, hang}},

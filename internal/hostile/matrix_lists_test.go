@@ -29,7 +29,7 @@ func hostileLists() []hostileRow {
 		{33, "a list whose data is null", responds200(`{"success":true,"data":null}`, `{"success":true,"data":{"data":null}}`).
 			both(succeeds, 1, 1).check(hasNoCustomer)},
 		{34, "a list that is an object", join(
-			responds200(`{"success":true,"data":{"data":{"customer_id":"1"}}}`).check(errorContains("data.data is an object, want an array")),
+			responds200(`{"success":true,"data":{"data":{"customer_id":"1"}}}`).check(errorContains("data.data is an object, not an array")),
 			responds200(`{"success":true,"data":{"id":"1"}}`).reading(listEvents).check(errorContains("data.data is missing")),
 		).read(acceptedUnreadable, 1, 1)},
 		{35, "customers that are not nested", responds200(`{"success":true,"data":[{"customer_id":"1"}],"meta":`+nextIsB+`}`).

@@ -356,7 +356,7 @@ func (cs hostileCases) change(change func(*hostileCase)) hostileCases {
 }
 
 // reading and sending replace the calls, which are a list of customers and an
-// e-mail broadcast by default.
+// email broadcast by default.
 func (cs hostileCases) reading(read callFunc) hostileCases {
 	return cs.change(func(c *hostileCase) { c.read = read })
 }

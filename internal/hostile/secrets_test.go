@@ -47,7 +47,7 @@ var callsWithSecrets = map[string]scripted.Call{
 			MessageType: canary, To: messaging.ToCustomers(canaryCustomer())}, opts...)
 		return err
 	},
-	// No value of this call looks like an e-mail address.
+	// No value of this call looks like an email address.
 	"BroadcastsService.SendPush": func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: canary, Message: canary, WhatsAppTemplateID: canary,
 			To: messaging.ToCustomers(messaging.CustomerParams{CustomerID: canary, FirstName: canary})}, opts...)

@@ -21,13 +21,13 @@ func ReadCustomers(ctx context.Context, client *messaging.Client, opts ...messag
 	return err
 }
 
-// SendBroadcast sends an e-mail broadcast: a send whose response has no data.
+// SendBroadcast sends an email broadcast: a send whose response has no data.
 func SendBroadcast(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 	_, err := client.Broadcasts.SendEmail(ctx, BroadcastTo(PersonalEmail), opts...)
 	return err
 }
 
-// BroadcastTo returns valid parameters of an e-mail broadcast.
+// BroadcastTo returns valid parameters of an email broadcast.
 func BroadcastTo(email string) messaging.EmailBroadcastParams {
 	return messaging.EmailBroadcastParams{
 		SenderEmail: "billing@example.com", SenderName: "Billing", Email: email,

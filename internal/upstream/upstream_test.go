@@ -151,7 +151,7 @@ func TestNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
 	assert.Empty(t, forwarded.Body)
 }
 
-// net/http hides a response whose Location it can't parse, even its status, although
+// net/http hides a response whose Location it cannot parse, even its status, although
 // redirects are not followed. messaging records what the transport returned.
 func TestNetHTTPHidesAResponseWithAnInvalidLocation(t *testing.T) {
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(302, "", "Location: http://[::1")})

@@ -1,4 +1,4 @@
-package messaging
+package wire
 
 import (
 	"bytes"
@@ -6,29 +6,30 @@ import (
 	"sync"
 )
 
-// bodyWriter writes the body of a request. encoding/json writes every value, but the
+// Writer writes the body of a request. encoding/json writes every value, but the
 // customers of a broadcast one by one: together they would take several times the
 // memory of the body.
-type bodyWriter struct {
+type Writer struct {
 	buffer  bytes.Buffer
 	encoder *json.Encoder
 	err     error // the first
 }
 
-var bodyWriters = sync.Pool{New: func() any {
-	w := new(bodyWriter)
+var writers = sync.Pool{New: func() any {
+	w := new(Writer)
 	w.encoder = json.NewEncoder(&w.buffer)
 	w.encoder.SetEscapeHTML(false) // markup in a message stays short
 	return w
 }}
 
-func newBodyWriter() *bodyWriter { return bodyWriters.Get().(*bodyWriter) }
+// NewWriter returns a writer from a pool. Finish returns it.
+func NewWriter() *Writer { return writers.Get().(*Writer) }
 
 // maxPooledBody is the size of the largest buffer that is copied and reused.
 const maxPooledBody = 16 << 10
 
-// finish returns the body. w must not be used afterwards.
-func (w *bodyWriter) finish() ([]byte, error) {
+// Finish returns the body. w must not be used afterwards.
+func (w *Writer) Finish() ([]byte, error) {
 	body, err := w.buffer.Bytes(), w.err
 	if w.buffer.Cap() > maxPooledBody {
 		return body, err
@@ -36,12 +37,12 @@ func (w *bodyWriter) finish() ([]byte, error) {
 	body = bytes.Clone(body)
 	w.buffer.Reset()
 	w.err = nil
-	bodyWriters.Put(w)
+	writers.Put(w)
 	return body, err
 }
 
-// value writes v by encoding/json.
-func (w *bodyWriter) value(v any) {
+// Value writes v by encoding/json.
+func (w *Writer) Value(v any) {
 	if w.err != nil {
 		return
 	}
@@ -50,8 +51,8 @@ func (w *bodyWriter) value(v any) {
 	}
 }
 
-// member adds a member to the non-empty object that was written last.
-func (w *bodyWriter) member(name string, value func()) {
+// Member adds a member to the non-empty object that was written last.
+func (w *Writer) Member(name string, value func()) {
 	if w.err != nil {
 		return
 	}
@@ -61,8 +62,8 @@ func (w *bodyWriter) member(name string, value func()) {
 	w.buffer.WriteByte('}')
 }
 
-// list writes n elements.
-func (w *bodyWriter) list(n int, element func(i int)) {
+// List writes n elements.
+func (w *Writer) List(n int, element func(i int)) {
 	start := w.buffer.Len()
 	w.buffer.WriteByte('[')
 	for i := range n {
@@ -82,7 +83,7 @@ const sampleSize = 100
 
 // grow makes space for the rest of a list if the buffer is nearly full, assuming
 // elements of the average size so far, but for no more than maxGrowth bytes.
-func (w *bodyWriter) grow(written, elements, rest int) {
+func (w *Writer) grow(written, elements, rest int) {
 	const maxGrowth = 64 << 20
 	average := written/elements + 1
 	if w.buffer.Available() < 2*average {

@@ -1,6 +1,6 @@
 //go:build !go1.27 || !goexperiment.jsonv2
 
-package messaging
+package arguments
 
 import "bytes"
 

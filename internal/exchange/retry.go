@@ -1,4 +1,4 @@
-package messaging
+package exchange
 
 import (
 	"context"
@@ -12,24 +12,18 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/redact"
 )
 
-// RetryPolicy sets how often a call is retried, and after which wait. Which failures
-// are retried is not a matter of policy; see the package documentation. A zero field
-// means its default.
+// RetryPolicy sets how often a call is retried, and after which wait.
 type RetryPolicy struct {
-	// MaxAttempts is the largest number of attempts, the first one included.
-	// Default 3; 1 never retries.
-	MaxAttempts int
-	// MinWait and MaxWait bound the random wait between attempts, which grows
-	// with each. Default 0.5 s and 8 s; a MinWait above 8 s is its own MaxWait.
-	MinWait, MaxWait time.Duration
-	// MaxRetryAfter is the longest wait that the service may ask for. A call that
-	// would have to wait longer returns immediately. Default 30 s.
-	MaxRetryAfter time.Duration
+	MaxAttempts                     int // the first one included
+	MinWait, MaxWait, MaxRetryAfter time.Duration
 }
 
-func (p RetryPolicy) withDefaults() RetryPolicy {
+// WithDefaults returns p with the default in place of each zero field.
+func (p RetryPolicy) WithDefaults() RetryPolicy {
 	if p.MaxAttempts == 0 {
 		p.MaxAttempts = 3
 	}
@@ -43,15 +37,6 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 		p.MaxRetryAfter = 30 * time.Second
 	}
 	return p
-}
-
-func (p RetryPolicy) validate(problems *problems) {
-	if p.MaxAttempts < 0 || p.MinWait < 0 || p.MaxWait < 0 || p.MaxRetryAfter < 0 {
-		problems.add("", "must not have a negative field")
-	}
-	if p = p.withDefaults(); p.MaxWait < p.MinWait {
-		problems.add("", "must not have a MaxWait below its MinWait")
-	}
 }
 
 // wait returns the wait after the given number of attempts, unless the service asked
@@ -124,12 +109,12 @@ func classifyStatus(status int) (Delivery, repeatable) {
 	}
 }
 
-// classifyFailure says the same of an attempt that got no response. No kind of
+// classifyCause says the same of an attempt that got no response. No kind of
 // error proves that nothing was sent; see [attempt.provedNotSent]. What kind it is
 // says whether the next attempt may succeed: one that is not known to be transient
 // is not retried if there was no connection, as it is for good then in all known
 // cases, such as a bad certificate.
-func classifyFailure(err error, provedNotSent, noConnection bool) (Delivery, repeatable) {
+func classifyCause(err error, provedNotSent, noConnection bool) (Delivery, repeatable) {
 	delivery := DeliveryUnknown
 	if provedNotSent {
 		delivery = DeliveryNotSent
@@ -158,7 +143,7 @@ func isTransient(err error) bool {
 	var number syscall.Errno
 	return errors.As(err, &network) && network.Timeout() || errors.As(err, &number) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		strings.Contains(err.Error(), serverClosedIdle)
+		strings.Contains(err.Error(), redact.ServerClosedIdle)
 }
 
 // parseRetryAfter reads the Retry-After header: seconds, or a date, which is

@@ -1,7 +1,8 @@
-package messaging
+package redact
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ import (
 )
 
 func TestRedactorRemovesTheKeyInEverySpelling(t *testing.T) {
-	r := redactor{key: `sk/live+"0\1%2`}
+	r := Keys{current: `sk/live+"0\1%2`}
 	tests := []struct{ name, body, want string }{
 		{"as it is", `<p>sk/live+"0\1%2</p>`, `<p>[API key]</p>`},
 		{"in a JSON string", `{"key":"sk/live+\"0\\1%2"}`, `{"key":"[API key]"}`},
@@ -38,25 +39,25 @@ func TestRedactorRemovesTheKeyInEverySpelling(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, test.want, string(r.body([]byte(test.body), len(test.body))))
+			assert.Equal(t, test.want, string(r.Body([]byte(test.body), len(test.body))))
 		})
 	}
 }
 
 func TestRedactorFindsAKeyAcrossTheLimit(t *testing.T) {
-	r := redactor{key: "sk_live_0123456789"}
-	for _, spelled := range []string{r.key, strings.ReplaceAll(r.key, "_", `\u005f`)} {
+	r := Keys{current: "sk_live_0123456789"}
+	for _, spelled := range []string{r.current, strings.ReplaceAll(r.current, "_", `\u005f`)} {
 		body := strings.Repeat("x", 100) + spelled
-		assert.Equal(t, strings.Repeat("x", 100)+"[API", string(r.body([]byte(body[:min(len(body), r.window(104))]), 104)))
+		assert.Equal(t, strings.Repeat("x", 100)+"[API", string(r.Body([]byte(body[:min(len(body), r.Window(104))]), 104)))
 	}
 }
 
 func TestRedactorKeepsNoPartOfAKeyAtTheLimit(t *testing.T) {
-	r := redactor{key: "sk_live_0123456789ABCDEFGHIJ"}
+	r := Keys{current: "sk_live_0123456789ABCDEFGHIJ"}
 	for _, limit := range []int{100, 1000, 1001, 1013} {
-		for pad := range len(r.key) {
-			body := strings.Repeat("x", pad) + strings.Repeat(r.key, 100)
-			kept := string(r.body([]byte(body[:min(len(body), r.window(limit))]), limit))
+		for pad := range len(r.current) {
+			body := strings.Repeat("x", pad) + strings.Repeat(r.current, 100)
+			kept := string(r.Body([]byte(body[:min(len(body), r.Window(limit))]), limit))
 			assert.LessOrEqual(t, len(kept), limit)
 			assert.NotContains(t, strings.ReplaceAll(kept, redactedKey, ""), "sk_")
 		}
@@ -64,30 +65,30 @@ func TestRedactorKeepsNoPartOfAKeyAtTheLimit(t *testing.T) {
 }
 
 func TestRedactorRemovesTheKeysOfEarlierAttempts(t *testing.T) {
-	var r redactor
+	var r Keys
 	for _, key := range []string{"old_key_0123456789", "old_key_0123456789", "new_key_0123456789", "third_key_01234567"} {
-		r.use(key)
+		r.Use(key)
 	}
 	assert.Len(t, r.earlier, 2)
 	const quoted = "old_key_0123456789 new_key_0123456789 third_key_01234567"
-	assert.Equal(t, "[API key] [API key] [API key]", r.text(quoted))
-	assert.Equal(t, "[API key] [API key] [API key]", string(r.body([]byte(quoted), 100)))
-	assert.Equal(t, http.Header{"[API key]": {"[API key]"}}, r.header(http.Header{"Old_key_0123456789": {"old%5Fkey%5F0123456789"}}))
+	assert.Equal(t, "[API key] [API key] [API key]", r.Text(quoted))
+	assert.Equal(t, "[API key] [API key] [API key]", string(r.Body([]byte(quoted), 100)))
+	assert.Equal(t, http.Header{"[API key]": {"[API key]"}}, r.Header(http.Header{"Old_key_0123456789": {"old%5Fkey%5F0123456789"}}))
 }
 
 func TestRedactorKeepsAShortKey(t *testing.T) {
-	r := redactor{key: "key"}
-	assert.Equal(t, "monkey", r.text("monkey"))
-	assert.Equal(t, "monkey", string(r.body([]byte("monkey"), 10)))
-	assert.Equal(t, http.Header{"Key": {"key"}}, r.header(http.Header{"Key": {"key"}}))
+	r := Keys{current: "key"}
+	assert.Equal(t, "monkey", r.Text("monkey"))
+	assert.Equal(t, "monkey", string(r.Body([]byte("monkey"), 10)))
+	assert.Equal(t, http.Header{"Key": {"key"}}, r.Header(http.Header{"Key": {"key"}}))
 }
 
 func TestRedactorRemovesTheKeyFromAHeader(t *testing.T) {
-	r := redactor{key: "sk_live_0123456789"}
+	r := Keys{current: "sk_live_0123456789"}
 	plain := http.Header{"Server": {"nginx"}}
-	assert.Equal(t, plain, r.header(plain))
+	assert.Equal(t, plain, r.Header(plain))
 	quoting := http.Header{"X-Echo": {"a", "b sk_live_0123456789"}, "Sk_live_0123456789": {"1"}, "Server": {"nginx"}}
-	assert.Equal(t, http.Header{"X-Echo": {"a", "b [API key]"}, "[API key]": {"1"}, "Server": {"nginx"}}, r.header(quoting))
+	assert.Equal(t, http.Header{"X-Echo": {"a", "b [API key]"}, "[API key]": {"1"}, "Server": {"nginx"}}, r.Header(quoting))
 	assert.Contains(t, quoting, "Sk_live_0123456789", "the original stays as it was")
 }
 
@@ -111,7 +112,7 @@ func TestRedactorShowsTransportErrorsThatQuoteNothing(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			shown := redactedTransportError(test.err)
+			shown := TransportError(test.err)
 			assert.EqualError(t, shown, test.want)
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 				assert.Equal(t, test.want, fmt.Sprintf(verb, shown))
@@ -125,7 +126,7 @@ func TestRedactorKeepsTheCausesOfAWithheldError(t *testing.T) {
 	mine := &net.AddrError{Err: "mine"}
 	other := errors.New("other")
 	joined := errors.Join(&url.Error{Op: "Get", URL: "https://example.com", Err: mine}, other)
-	for name, err := range map[string]error{"of a transport": redactedTransportError(joined), "of a function": redactedSourceError(joined)} {
+	for name, err := range map[string]error{"of a transport": TransportError(joined), "of a function": SourceError(joined)} {
 		t.Run(name, func(t *testing.T) {
 			assert.ErrorIs(t, err, mine)
 			assert.ErrorIs(t, err, other, "both sides of a joined error are kept")
@@ -136,14 +137,14 @@ func TestRedactorKeepsTheCausesOfAWithheldError(t *testing.T) {
 			assert.False(t, errors.As(err, &withURL), "it prints the URL")
 			assert.Nil(t, withURL)
 			var network net.Error // which a *url.Error is as well
-			require.False(t, errors.As(redactedTransportError(fmt.Errorf("tracing: %w", &url.Error{Err: other})), &network))
+			require.False(t, errors.As(TransportError(fmt.Errorf("tracing: %w", &url.Error{Err: other})), &network))
 			assert.Nil(t, network)
 			refused := &net.OpError{Op: "dial", Err: other}
-			require.ErrorAs(t, redactedTransportError(fmt.Errorf("tracing: %w", &url.Error{Err: refused})), &network)
+			require.ErrorAs(t, TransportError(fmt.Errorf("tracing: %w", &url.Error{Err: refused})), &network)
 			assert.Same(t, refused, network)
 		})
 	}
-	foreign := redactedTransportError(fmt.Errorf("%w, %w", context.DeadlineExceeded, context.Canceled))
+	foreign := TransportError(fmt.Errorf("%w, %w", context.DeadlineExceeded, context.Canceled))
 	assert.NotErrorIs(t, foreign, context.DeadlineExceeded, "that is the caller's deadline")
 	assert.NotErrorIs(t, foreign, context.Canceled)
 }
@@ -151,30 +152,76 @@ func TestRedactorKeepsTheCausesOfAWithheldError(t *testing.T) {
 func TestRedactorShowsTheErrorsOfTheCallersFunctions(t *testing.T) {
 	err := errors.New("the vault is sealed")
 	for _, source := range []error{err, &url.Error{Op: "Get", URL: "https://vault.example/?token=1", Err: err}} {
-		shown := redactedSourceError(source)
+		shown := SourceError(source)
 		assert.EqualError(t, shown, "the vault is sealed")
 		assert.ErrorIs(t, shown, err)
 	}
-	assert.NotErrorIs(t, redactedSourceError(context.DeadlineExceeded), context.DeadlineExceeded, "that is the caller's deadline")
-	assert.NotContains(t, redactedSourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err},
+	assert.NotErrorIs(t, SourceError(context.DeadlineExceeded), context.DeadlineExceeded, "that is the caller's deadline")
+	assert.NotContains(t, SourceError(errors.Join(&url.Error{URL: "https://vault.example/?token=1", Err: err},
 		io.EOF)).Error(), "token")
 }
 
+func TestRedactorFindsAnyKeyInEveryReadingOfTwoLevels(t *testing.T) {
+	inJSON := func(text string) string {
+		written, err := json.Marshal(text)
+		require.NoError(t, err)
+		return string(written[1 : len(written)-1])
+	}
+	asNumbers := func(text string) string {
+		var numbers strings.Builder
+		for _, c := range []byte(text) {
+			fmt.Fprintf(&numbers, `\u%04x`, c)
+		}
+		return numbers.String()
+	}
+	asPercents := func(text string) string {
+		var percents strings.Builder
+		for _, c := range []byte(text) {
+			fmt.Fprintf(&percents, "%%%02X", c)
+		}
+		return percents.String()
+	}
+	spellings := map[string]func(string) string{"in JSON": inJSON, "in a URL": url.QueryEscape, "as numbers": asNumbers, "as percents": asPercents,
+		"as it is": func(text string) string { return text }}
+	for _, key := range []string{`sk\\live\\0`, `sk%25live%2525`, `"quoted\"key"`, `sk/live+"0\1%2`, `\u0041\u0042`, `%41%42%43`, "sk_live_0123456789"} {
+		for outer, again := range spellings {
+			for inner, spell := range spellings {
+				k := Keys{current: key}
+				text := "before " + again(spell(key)) + " after"
+				assert.Equal(t, "before [API key] after", k.Text(text), "%s, %s and then %s", key, inner, outer)
+			}
+		}
+	}
+}
+
 func TestRedactorTakesLinearTime(t *testing.T) {
-	r := redactor{key: "sk_live_0123456789"}
+	r := Keys{current: "sk_live_0123456789"}
 	for _, filler := range []string{`\`, `%`, `%25`, `\u0025`, `s\`, "s"} {
 		duration := func(length int) time.Duration {
 			text := strings.Repeat(filler, length/len(filler))
 			fastest := time.Hour
 			for range 5 {
 				start := time.Now()
-				assert.False(t, r.isQuotedIn(text))
-				assert.Len(t, r.body([]byte(text+`\`), len(text)), len(text))
+				assert.False(t, r.AreIn(text))
+				assert.Len(t, r.Body([]byte(text+`\`), len(text)), len(text))
 				fastest = min(fastest, time.Since(start))
 			}
 			return fastest
 		}
 		// Quadratic time would be 1024 times as long.
-		assert.Less(t, duration(512<<10), 500*duration(16<<10), filler)
+		assert.Less(t, duration(64<<10), 500*duration(2<<10), filler)
+	}
+}
+
+// BenchmarkHostileBody is the largest body that is kept, of escape sequences alone.
+func BenchmarkHostileBody(b *testing.B) {
+	k := Keys{current: "sk_live_0123456789"}
+	for _, filler := range []string{`\\`, `%25`, `\u0025`, `s\`} {
+		b.Run(filler, func(b *testing.B) {
+			body := []byte(strings.Repeat(filler, k.Window(64<<10)/len(filler)))
+			for b.Loop() {
+				k.Body(body, 64<<10)
+			}
+		})
 	}
 }

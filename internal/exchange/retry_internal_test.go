@@ -1,4 +1,4 @@
-package messaging
+package exchange
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func TestRetryWaitBetweenAttempts(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			policy := test.policy.withDefaults()
+			policy := test.policy.WithDefaults()
 			assert.Equal(t, test.shortest, policy.wait(test.attempts, 0))
 			assert.Equal(t, test.longest, policy.wait(test.attempts, 1))
 			assert.InDelta(t, float64(test.shortest+test.longest)/2, float64(policy.wait(test.attempts, 0.5)), 1)
@@ -43,7 +43,7 @@ func TestRetryWaitIsNeverNegative(t *testing.T) {
 	policies := []RetryPolicy{{}, {MinWait: 1, MaxWait: math.MaxInt64}, {MinWait: math.MaxInt64, MaxWait: math.MaxInt64}}
 	for _, policy := range policies {
 		t.Run(fmt.Sprint(policy.MinWait, policy.MaxWait), func(t *testing.T) {
-			policy := policy.withDefaults()
+			policy := policy.WithDefaults()
 			for attempts := range 100 {
 				assert.Positive(t, policy.wait(attempts, math.Nextafter(1, 0)))
 			}

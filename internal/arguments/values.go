@@ -1,4 +1,4 @@
-package messaging
+package arguments
 
 import (
 	"encoding"
@@ -9,32 +9,32 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// maxNesting is how deep a value may be nested, in what is sent and what is read.
-const maxNesting = 100
-
-// templateValues returns the variables of a template as plain values.
-func templateValues(p *problems, values map[string]any) map[string]any {
+// TemplateValues returns the variables of a template as plain values.
+func TemplateValues(p *Problems, values map[string]any) map[string]any {
 	return (&freeForm{}).object(p, values)
 }
 
-// payloadValues returns the values of a trigger as plain values. The map is the
+// PayloadValues returns the values of a trigger as plain values. The map is the
 // caller's to add to.
-func payloadValues(p *problems, values map[string]any) map[string]any {
-	return (&freeForm{strict: true}).object(p.in("payload"), values)
+func PayloadValues(p *Problems, values map[string]any) map[string]any {
+	return (&freeForm{strict: true}).object(p.In("payload"), values)
 }
 
 // freeForm turns what a caller gives into plain values, which encoding/json
 // writes without an error: nil, bool, string, int, int64, uint64, float32,
 // float64, []byte, json.RawMessage, map[string]any and []any.
 type freeForm struct {
-	strict  bool // times take timestampForm, and structs are refused
+	strict  bool // times take the form that the service reads, and structs are invalid
 	tooDeep bool // the value, at some place in it
 }
 
-func (f *freeForm) object(p *problems, values map[string]any) map[string]any {
-	plain := make(map[string]any, len(values)+len(reservedKeys))
+func (f *freeForm) object(p *Problems, values map[string]any) map[string]any {
+	const reserved = 2 // for the identity of the customer
+	plain := make(map[string]any, len(values)+reserved)
 	var others []string
 	for key, value := range values {
 		if utf8.ValidString(key) && isPlain(value) {
@@ -45,8 +45,8 @@ func (f *freeForm) object(p *problems, values map[string]any) map[string]any {
 	}
 	slices.Sort(others) // and with them their problems
 	for _, key := range others {
-		p.text("", key)
-		plain[key] = f.member(p.in(key), values[key])
+		p.Text("", key)
+		plain[key] = f.member(p.In(key), values[key])
 	}
 	return plain
 }
@@ -65,29 +65,29 @@ func isPlain(value any) bool {
 
 // member reports nothing else of a value that is nested too deeply: one that
 // contains itself has every other problem on every level.
-func (f *freeForm) member(p *problems, value any) any {
-	var within problems
+func (f *freeForm) member(p *Problems, value any) any {
+	var within Problems
 	f.tooDeep = false
 	plain := f.value(&within, reflect.ValueOf(value), 0)
 	if f.tooDeep {
-		return refuse(p, "is nested deeper than 100 levels, or contains itself")
+		return invalid(p, "is nested deeper than 100 levels, or contains itself")
 	}
-	for found := within.first; found != nil; found = found.next {
-		p.add(found.path, found.message)
+	for path, message := range within.All() {
+		p.Add(path, message)
 	}
 	return plain
 }
 
-// refused is in the place of a value that a problem was added for.
-type refused struct{}
+// Invalid is in the place of a value that a problem was added for.
+type Invalid struct{}
 
-func refuse(p *problems, message string) any {
-	p.add("", message)
-	return refused{}
+func invalid(p *Problems, message string) any {
+	p.Add("", message)
+	return Invalid{}
 }
 
-func (f *freeForm) value(p *problems, v reflect.Value, depth int) any {
-	if f.tooDeep = f.tooDeep || depth > maxNesting; f.tooDeep {
+func (f *freeForm) value(p *Problems, v reflect.Value, depth int) any {
+	if f.tooDeep = f.tooDeep || depth > wire.MaxNesting; f.tooDeep {
 		return nil
 	}
 	switch v.Kind() {
@@ -116,9 +116,9 @@ func (f *freeForm) value(p *problems, v reflect.Value, depth int) any {
 	case kind == reflect.Slice || kind == reflect.Array:
 		return f.sequence(p, v, depth)
 	case kind == reflect.Map && f.strict:
-		return refuse(p, "is a map with keys that are not strings; use string keys")
+		return invalid(p, "is a map with keys that are not strings; use string keys")
 	case kind == reflect.Struct && f.strict:
-		return refuse(p, "is a struct; use a map, a time.Time, or a type with MarshalJSON")
+		return invalid(p, "is a struct; use a map, a time.Time, or a type with MarshalJSON")
 	case kind == reflect.Map || kind == reflect.Struct:
 		return f.marshaled(p, whole.Interface())
 	default:
@@ -126,35 +126,49 @@ func (f *freeForm) value(p *problems, v reflect.Value, depth int) any {
 	}
 }
 
-func (f *freeForm) mapping(p *problems, v reflect.Value, depth int) any {
+const isZeroTime = "is the zero time; use nil for no time"
+
+// timestamp returns t in the form that the service reads.
+func timestamp(p *Problems, t time.Time) any {
+	t = t.UTC()
+	switch {
+	case t.IsZero():
+		return invalid(p, isZeroTime)
+	case t.Year() < 0 || t.Year() > 9999:
+		return invalid(p, "is a time outside the years 0 to 9999; use a time within them")
+	}
+	return t.Format(wire.TimestampForm)
+}
+
+func (f *freeForm) mapping(p *Problems, v reflect.Value, depth int) any {
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	plain := make(map[string]any, len(keys))
 	for _, key := range keys {
-		p.text("", key.String())
-		plain[key.String()] = f.value(p.in(key.String()), v.MapIndex(key), depth+1)
+		p.Text("", key.String())
+		plain[key.String()] = f.value(p.In(key.String()), v.MapIndex(key), depth+1)
 	}
 	return plain
 }
 
-func (f *freeForm) sequence(p *problems, v reflect.Value, depth int) any {
+func (f *freeForm) sequence(p *Problems, v reflect.Value, depth int) any {
 	plain := make([]any, v.Len())
 	for i := range plain {
-		plain[i] = f.value(p.index(i), v.Index(i), depth+1)
+		plain[i] = f.value(p.Index(i), v.Index(i), depth+1)
 	}
 	return plain
 }
 
-func scalar(p *problems, v reflect.Value) any {
+func scalar(p *Problems, v reflect.Value) any {
 	switch {
 	case v.Type() == reflect.TypeFor[json.Number]():
 		raw, err := json.Marshal(v.Interface())
 		if err != nil || v.Len() == 0 { // encoding/json takes "" for 0
-			return refuse(p, "must be a valid number")
+			return invalid(p, "must be a valid number")
 		}
 		return json.RawMessage(raw)
 	case v.Kind() == reflect.String:
-		p.text("", v.String())
+		p.Text("", v.String())
 		return v.String()
 	case v.Kind() == reflect.Bool:
 		return v.Bool()
@@ -163,9 +177,9 @@ func scalar(p *problems, v reflect.Value) any {
 	case v.CanUint():
 		return v.Uint()
 	case !v.CanFloat():
-		return refuse(p, "is of kind "+v.Kind().String()+"; use a bool, a string, a number, a time.Time, a map or a slice")
+		return invalid(p, "is of kind "+v.Kind().String()+"; use a bool, a string, a number, a time.Time, a map or a slice")
 	case math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0):
-		return refuse(p, "must be a finite number")
+		return invalid(p, "must be a finite number")
 	case v.Kind() == reflect.Float32:
 		return float32(v.Float()) // is written with fewer digits
 	default:
@@ -174,24 +188,24 @@ func scalar(p *problems, v reflect.Value) any {
 }
 
 // marshaled leaves it to value, or to encoding/json, how value is written.
-func (f *freeForm) marshaled(p *problems, value any) any {
+func (f *freeForm) marshaled(p *Problems, value any) any {
 	raw, err := json.Marshal(value)
 	_, verbatim := value.(json.Marshaler)
 	switch {
 	case err != nil: // its text could quote the value
-		return refuse(p, "can't be written as JSON")
+		return invalid(p, "cannot be written as JSON")
 	case string(raw) == "null":
 		return nil
 	case !utf8.Valid(raw), !verbatim && hasReplacedText(value, raw):
-		return refuse(p, "must be valid UTF-8")
+		return invalid(p, "must be valid UTF-8")
 	}
 	var text string
 	switch {
 	case !f.strict || json.Unmarshal(raw, &text) != nil:
-	case text == time.Time{}.Format(timestampForm):
-		return refuse(p, isZeroTime)
-	case !isTimestamp(text) && isTime(text):
-		return refuse(p, "is a time in a form that the service skips; use time.Time, or the form "+timestampForm)
+	case text == time.Time{}.Format(wire.TimestampForm):
+		return invalid(p, isZeroTime)
+	case !wire.IsTimestamp(text) && wire.IsTime(text):
+		return invalid(p, "is a time in a form that the service ignores; use time.Time, or the form "+wire.TimestampForm)
 	}
 	return json.RawMessage(raw)
 }

@@ -1,4 +1,4 @@
-package messaging
+package wire
 
 import (
 	"bytes"
@@ -11,20 +11,25 @@ import (
 // when it is written once in a while: the pools are empty, that of encoding/json
 // included.
 func BenchmarkRecipients(b *testing.B) {
-	recipient := Recipient{Type: RecipientCustomer, Customers: make([]CustomerParams, 100_000)}
-	for i := range recipient.Customers {
-		recipient.Customers[i] = CustomerParams{CustomerID: "cus_100000000", Email: "jane.doe@example.com", PhoneNo: "+33612345678"}
+	type customer struct {
+		CustomerID string `json:"customer_id,omitempty"`
+		Email      string `json:"email,omitempty"`
+		PhoneNo    string `json:"phone_no,omitempty"`
+	}
+	customers := make([]customer, 100_000)
+	for i := range customers {
+		customers[i] = customer{CustomerID: "cus_100000000", Email: "jane.doe@example.com", PhoneNo: "+33612345678"}
 	}
 	ways := map[string]func() error{
 		"one by one": func() error {
-			w := newBodyWriter()
-			recipient.write(w)
-			_, err := w.finish()
+			w := NewWriter()
+			w.List(len(customers), func(i int) { w.Value(&customers[i]) })
+			_, err := w.Finish()
 			return err
 		},
 		"in one go": func() error {
 			var body bytes.Buffer
-			return json.NewEncoder(&body).Encode(recipient)
+			return json.NewEncoder(&body).Encode(customers)
 		},
 	}
 	for name, write := range ways {

@@ -1,8 +1,6 @@
-package messaging
+package wire
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -68,27 +66,27 @@ func TestReaderStringsAreNotOverwritten(t *testing.T) {
 	}
 	document.WriteByte(']')
 
-	r := newReader()
-	r.reset([]byte(document.String()))
+	r := NewReader()
+	r.Reset([]byte(document.String()))
 	var got []string
-	require.NoError(t, r.array(func(int) error {
+	require.NoError(t, r.Array(func(int) error {
 		got = append(got, "")
-		return r.string(&got[len(got)-1])
+		return r.String(&got[len(got)-1])
 	}))
 	assert.LessOrEqual(t, r.texts.Cap(), textsAtOnce, "memory that texts share")
-	r.free()
+	r.Free()
 
 	assert.Equal(t, wanted, got)
 }
 
 func TestReaderListsCanBeAppendedTo(t *testing.T) {
-	r := newReader()
-	defer r.free()
-	r.reset([]byte(`["email,sms", "fax", " email, sms ,, ", ["push", "web,email"], "", " , ", null]`))
+	r := NewReader()
+	defer r.Free()
+	r.Reset([]byte(`["email,sms", "fax", " email, sms ,, ", ["push", "web,email"], "", " , ", null]`))
 	var got [][]string
-	require.NoError(t, r.array(func(int) error {
+	require.NoError(t, r.Array(func(int) error {
 		var names []string
-		err := r.commaSeparated(&names)
+		err := r.CommaSeparated(&names)
 		got = append(got, names)
 		return err
 	}))
@@ -98,15 +96,15 @@ func TestReaderListsCanBeAppendedTo(t *testing.T) {
 }
 
 func TestReaderAllocatesALongListSeparately(t *testing.T) {
-	r := newReader()
-	defer r.free()
+	r := NewReader()
+	defer r.Free()
 	var none, many, few []string
-	r.reset([]byte(`"` + strings.Repeat(",", 1000) + `"`))
-	require.NoError(t, r.commaSeparated(&none))
-	r.reset([]byte(`"` + strings.Repeat("push,", 1000) + `"`))
-	require.NoError(t, r.commaSeparated(&many))
-	r.reset([]byte(`"email,sms"`))
-	require.NoError(t, r.commaSeparated(&few))
+	r.Reset([]byte(`"` + strings.Repeat(",", 1000) + `"`))
+	require.NoError(t, r.CommaSeparated(&none))
+	r.Reset([]byte(`"` + strings.Repeat("push,", 1000) + `"`))
+	require.NoError(t, r.CommaSeparated(&many))
+	r.Reset([]byte(`"email,sms"`))
+	require.NoError(t, r.CommaSeparated(&few))
 
 	assert.Nil(t, none)
 	assert.Len(t, many, 1000)
@@ -115,13 +113,13 @@ func TestReaderAllocatesALongListSeparately(t *testing.T) {
 }
 
 func TestReaderInThePoolKeepsNothing(t *testing.T) {
-	r := newReader()
-	r.reset([]byte(`{"errors":{"jane@example.com":["is nobody"]}}`))
+	r := NewReader()
+	r.Reset([]byte(`{"errors":{"jane@example.com":["is nobody"]}}`))
 	r.tree()
 	var names []string
-	r.reset([]byte(`"Jane"`))
-	require.NoError(t, r.commaSeparated(&names))
-	r.free()
+	r.Reset([]byte(`"Jane"`))
+	require.NoError(t, r.CommaSeparated(&names))
+	r.Free()
 
 	assert.Nil(t, r.names)
 	assert.Zero(t, r.texts.Cap())
@@ -131,10 +129,10 @@ func TestReaderInThePoolKeepsNothing(t *testing.T) {
 }
 
 func TestReaderOfAShortDocumentTakesLittleMemory(t *testing.T) {
-	var r reader
-	r.reset([]byte(`"0123456789"`))
+	var r Reader
+	r.Reset([]byte(`"0123456789"`))
 	var text string
-	require.NoError(t, r.string(&text))
+	require.NoError(t, r.String(&text))
 	assert.LessOrEqual(t, r.texts.Cap(), 16)
 }
 
@@ -160,64 +158,7 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-func TestNestingBeyondTheLimitIsRemoved(t *testing.T) {
-	const most = maxNesting + 1
-	nested := func(levels int, inner string) string {
-		return strings.Repeat(`{"a":[`, levels/2) + inner + strings.Repeat(`]}`, levels/2)
-	}
-	tests := []struct{ name, document, want string }{
-		{"nothing of a scalar", `1`, `1`},
-		{"nothing of what is too deep by one level", nested(most-1, `[1,{},"]"]`), nested(most-1, `[1,0,"]"]`)},
-		{"an empty array", nested(most-1, `[[]]`), nested(most-1, `[0]`)},
-		{"an object", nested(most-1, `{"a":{"b":["]}",1,{}]},"c":2}`), nested(most-1, `{"a":0,"c":2}`)},
-		{"several values", nested(most-1, ` [ [ ] , [[]], "x", {"a":{}} ] `), nested(most-1, ` [ 0 , 0, "x", 0 ] `)},
-		{"values in several places", "[" + nested(most-1, `[2]`) + "," + nested(most-1, `[3]`) + ",4]",
-			"[" + nested(most-1, `0`) + "," + nested(most-1, `0`) + ",4]"},
-		{"a million levels", nested(1_000_000, ""), nested(most-1, `{"a":0}`)},
-		{"a byte order mark", "\uFEFF[]", "[]"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			r := newReader()
-			defer r.free()
-			short, valid := r.shallow([]byte(test.document))
-			require.True(t, valid)
-			assert.Equal(t, test.want, string(short))
-		})
-	}
-}
-
-// FuzzShallow compares shallow with encoding/json.
-func FuzzShallow(f *testing.F) {
-	deep, end := strings.Repeat(`[{"a":`, maxNesting/2), strings.Repeat(`}]`, maxNesting/2)
-	for _, document := range []string{
-		``, ` `, `1`, `-`, `-0.5e+1`, `01`, `1.`, `""`, `"\"\\"`, `"\u00"`, `nul`, `null `, `truefalse`, "\u00a01", `:`, `,`, `]`,
-		`[]`, `[,]`, `[1,]`, `[1 2]`, `[]]`, `[}`, `["a":1]`, "[\x00]", `[1]x`, ` [ { "a" : [ ] } ] `,
-		`{}`, `{]`, `{,}`, `{"a":1,}`, `{"a"}`, `{"a":}`, `{"a" 1}`, `{1:1}`, `{[]:1}`, `{"a":1 "b":2}`, `{"a":1:2}`,
-		deep + `[]` + end, deep + `[[[1],2],{"b":{}}]` + end, deep + `[[` + end,
-	} {
-		f.Add([]byte(document))
-	}
-	f.Fuzz(func(t *testing.T, document []byte) {
-		if bytes.HasPrefix(document, []byte("\uFEFF")) {
-			t.Skip("encoding/json takes no byte order mark")
-		}
-		r := newReader()
-		defer r.free()
-		short, valid := r.shallow(bytes.Clone(document))
-		require.Equal(t, json.Valid(document), valid)
-		if !valid {
-			return
-		}
-		require.True(t, json.Valid(short), "%s", short)
-		require.Equal(t, min(nesting(document), maxNesting+1), nesting(short))
-		if nesting(document) <= maxNesting+1 {
-			require.Equal(t, document, short)
-		}
-	})
-}
-
-// These benchmarks show what the subtleties of decode.go buy:
+// These benchmarks show what the subtleties of reader.go buy:
 //
 //	go test -run none -bench . -benchmem
 
@@ -231,7 +172,7 @@ func BenchmarkTimestamp(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, ok := parseTime(text); !ok {
-					b.Fatal("can't be read")
+					b.Fatal("cannot be read")
 				}
 			}
 		})
@@ -243,7 +184,7 @@ func BenchmarkTexts(b *testing.B) {
 	text := []byte("jane.doe@example.com")
 	kept := make([]string, texts)
 	b.Run("cut from common memory", func(b *testing.B) {
-		r := new(reader)
+		r := new(Reader)
 		b.ReportAllocs()
 		for b.Loop() {
 			r.texts.Reset()

@@ -1,4 +1,4 @@
-package messaging
+package exchange
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ type attempt struct {
 	answered     bool // the transport returned a response beside an error
 
 	// response is what the transport returned. net/http closes the body of a
-	// redirect whose Location it can't parse, so it is not shown that one.
+	// redirect whose Location it cannot parse, so it is not shown that one.
 	response *http.Response
 }
 
@@ -95,7 +95,7 @@ func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 // without a connection, as net/http/httptrace tells.
 //
 // Any other transport may report to httptrace or not, send in several ways, and
-// go on after RoundTrip has returned. What it can't do is to send a body that it
+// go on after RoundTrip has returned. What it cannot do is to send a body that it
 // has not read. So the body is locked first, and then looked at. A transport that
 // has read from the body, that reports to have written the headers, or that has
 // returned a response as well, proves nothing, and neither does a request without a
@@ -127,7 +127,7 @@ type requestBody struct {
 	locked bool
 }
 
-var errBodyLocked = errors.New("messaging: the attempt that this body belongs to has ended")
+var errBodyLocked = errors.New("messaging: request body used after its attempt ended")
 
 func (b *requestBody) Read(p []byte) (int, error) {
 	piece, err := b.next(len(p))

@@ -1,4 +1,4 @@
-package messaging
+package wire
 
 import (
 	"bytes"
@@ -7,36 +7,43 @@ import (
 	"unicode/utf8"
 )
 
-// maxErrorBody is the number of bytes of an error response that are read and kept.
-const maxErrorBody = 64 << 10
+// MaxErrorBody is the number of bytes of an error response that are read and kept.
+const MaxErrorBody = 64 << 10
 
-// errorBody is what the body of an error response says.
-type errorBody struct {
-	code    string
-	message string
-	more    []string // messages beside it
-	fields  []FieldError
+// ErrorBody is what the body of an error response says.
+type ErrorBody struct {
+	Code    string
+	Message string
+	Fields  []Field
+
+	more []string // messages beside Message
 	// messages holds the messages of all fields, each of which has a part of it.
 	messages []string
 	size     int // of all that was read, in bytes
 }
 
+// Field is what an error response says about one field of the request.
+type Field struct {
+	Path     string
+	Messages []string
+}
+
 // joinMessages joins the messages about the request, by a separator that none of
 // them uses.
-func (c *errorBody) joinMessages() {
-	messages := append([]string{c.message}, c.more...)
+func (c *ErrorBody) joinMessages() {
+	messages := append([]string{c.Message}, c.more...)
 	separator := "; "
 	if slices.ContainsFunc(messages, func(message string) bool { return strings.Contains(message, ";") }) {
 		separator = " | "
 	}
-	c.message = strings.Join(messages, separator)
+	c.Message = strings.Join(messages, separator)
 }
 
-// rewrite replaces every string by what text returns for it.
-func (c *errorBody) rewrite(text func(string) string) {
-	c.code, c.message = text(c.code), text(c.message)
-	for i, field := range c.fields {
-		c.fields[i].Field = text(field.Field)
+// Rewrite replaces every string by what text returns for it.
+func (c *ErrorBody) Rewrite(text func(string) string) {
+	c.Code, c.Message = text(c.Code), text(c.Message)
+	for i, field := range c.Fields {
+		c.Fields[i].Path = text(field.Path)
 		for j, message := range field.Messages {
 			field.Messages[j] = text(message)
 		}
@@ -46,27 +53,27 @@ func (c *errorBody) rewrite(text func(string) string) {
 // isFull reports whether enough was read. The limit stops a body of nested names,
 // each of which is repeated in every path below it, from taking more memory than
 // its size suggests.
-func (c *errorBody) isFull() bool { return c.size > 4*maxErrorBody }
+func (c *ErrorBody) isFull() bool { return c.size > 4*MaxErrorBody }
 
-// readErrorBody reads the body of an error response. The service does not document
+// ReadErrorBody reads the body of an error response. The service does not document
 // its shape, so every plausible one is understood. Of a truncated body, it reads
 // what there is.
-func readErrorBody(body []byte) errorBody {
-	r := newReader()
-	defer r.free()
-	r.reset(body)
-	switch r.kind() {
-	case kindObject, kindArray, kindString:
-		var c errorBody
+func ReadErrorBody(body []byte) ErrorBody {
+	r := NewReader()
+	defer r.Free()
+	r.Reset(body)
+	switch r.Kind() {
+	case Object, Array, String:
+		var c ErrorBody
 		c.read(r.tree())
 		c.joinMessages()
 		return c
 	}
 	text := plainText(body)
-	if text == "" || text[0] == '<' || r.skip() == nil && r.end() == nil { // HTML, or a number
-		return errorBody{}
+	if text == "" || text[0] == '<' || r.Skip() == nil && r.End() == nil { // HTML, or a number
+		return ErrorBody{}
 	}
-	return errorBody{message: text}
+	return ErrorBody{Message: text}
 }
 
 // plainText returns body as a string, "" if it is not UTF-8, such as compressed data.
@@ -86,7 +93,7 @@ func plainText(body []byte) string {
 // node is a JSON value.
 type node struct {
 	key   string // in the object that it is a member of
-	kind  kind
+	kind  Kind
 	text  string // of a string, number or boolean
 	below []node // its members, each followed by its own, in document order
 }
@@ -101,46 +108,46 @@ func (n node) members(yield func(node) bool) {
 }
 
 // tree reads as much of a document as is valid JSON. The nodes belong to r.
-func (r *reader) tree() node {
+func (r *Reader) tree() node {
 	r.readNode("")
 	return r.nodes[0]
 }
 
-func (r *reader) readNode(key string) {
+func (r *Reader) readNode(key string) {
 	i := len(r.nodes)
-	r.nodes = append(r.nodes, node{key: key, kind: r.kind()})
+	r.nodes = append(r.nodes, node{key: key, kind: r.Kind()})
 	var text string
 	switch r.nodes[i].kind {
-	case kindObject:
-		_ = r.object(func(key []byte) error {
+	case Object:
+		_ = r.Object(func(key []byte) error {
 			r.readNode(r.keep(key))
 			return nil
 		})
-	case kindArray:
-		_ = r.array(func(int) error {
+	case Array:
+		_ = r.Array(func(int) error {
 			r.readNode("")
 			return nil
 		})
-	case kindString:
-		_ = r.string(&text)
-	case kindNumber, kindBool:
+	case String:
+		_ = r.String(&text)
+	case Number, Bool:
 		raw, _ := r.raw()
 		text = string(raw)
-	case kindNull:
-		_, _ = r.null()
+	case Null:
+		_, _ = r.Null()
 	}
 	r.nodes[i].text, r.nodes[i].below = text, r.nodes[i+1:]
 }
 
 // member returns the first of the named members that is not null.
 func (n node) member(keys ...string) (node, bool) {
-	if n.kind != kindObject {
+	if n.kind != Object {
 		return node{}, false
 	}
 	for _, key := range keys {
 		for m := range n.members {
 			if m.key == key {
-				if m.kind != kindNull {
+				if m.kind != Null {
 					return m, true
 				}
 				break
@@ -175,52 +182,52 @@ func (n node) problems() (node, bool) {
 	}
 	lists := 0
 	for m := range n.members {
-		if m.kind == kindArray || m.kind == kindObject {
+		if m.kind == Array || m.kind == Object {
 			lists++
 		}
 	}
-	if m, ok := n.member(listKeys...); ok && lists == 1 && (m.kind == kindArray || m.kind == kindObject) {
+	if m, ok := n.member(listKeys...); ok && lists == 1 && (m.kind == Array || m.kind == Object) {
 		return m, true
 	}
 	return node{}, false // several lists are fields
 }
 
 // read reads the outermost value.
-func (c *errorBody) read(n node) {
+func (c *ErrorBody) read(n node) {
 	switch n.kind {
-	case kindString:
-		c.message = n.text
-	case kindArray:
+	case String:
+		c.Message = n.text
+	case Array:
 		c.readProblems("", n)
-	case kindObject:
-		c.code, c.message = n.scalar(codeKeys...), n.scalar(messageKeys...)
+	case Object:
+		c.Code, c.Message = n.scalar(codeKeys...), n.scalar(messageKeys...)
 		if problems, ok := n.problems(); ok {
 			c.readProblems("", problems)
 		}
 		if inner, ok := n.member("error"); ok {
 			c.readInner(inner)
 		}
-		if inner, ok := n.member("data"); ok && len(c.fields) == 0 && inner.kind == kindObject && len(inner.below) > 0 {
+		if inner, ok := n.member("data"); ok && len(c.Fields) == 0 && inner.kind == Object && len(inner.below) > 0 {
 			c.readInner(inner)
 		}
-		if c.message == "" && len(c.fields) == 0 {
+		if c.Message == "" && len(c.Fields) == 0 {
 			c.readFields("", n, isList)
 		}
 	}
 }
 
 // readInner reads what the member "error" or "data" adds.
-func (c *errorBody) readInner(n node) {
-	if n.kind != kindObject {
+func (c *ErrorBody) readInner(n node) {
+	if n.kind != Object {
 		c.readProblems("", n)
 		return
 	}
-	if c.code == "" {
-		c.code = n.scalar(codeKeys...)
+	if c.Code == "" {
+		c.Code = n.scalar(codeKeys...)
 	}
 	message := n.scalar(messageKeys...)
-	if c.message == "" {
-		c.message = message
+	if c.Message == "" {
+		c.Message = message
 	}
 	if problems, ok := n.problems(); ok {
 		c.readProblems("", problems)
@@ -230,11 +237,11 @@ func (c *errorBody) readInner(n node) {
 }
 
 // readProblems reads a list of problems, whatever its shape.
-func (c *errorBody) readProblems(path string, n node) {
+func (c *ErrorBody) readProblems(path string, n node) {
 	switch n.kind {
-	case kindObject:
+	case Object:
 		c.readFields(path, n, func(node) bool { return true })
-	case kindArray:
+	case Array:
 		for m := range n.members {
 			c.readProblem(path, m)
 		}
@@ -244,8 +251,8 @@ func (c *errorBody) readProblems(path string, n node) {
 }
 
 // readProblem reads one element of a list of problems.
-func (c *errorBody) readProblem(path string, n node) {
-	if n.kind != kindObject {
+func (c *ErrorBody) readProblem(path string, n node) {
+	if n.kind != Object {
 		c.readProblems(path, n)
 		return
 	}
@@ -270,7 +277,7 @@ func (n node) fieldName() string {
 			return pointer
 		}
 	}
-	if steps, ok := n.member("loc", "path"); ok && steps.kind == kindArray {
+	if steps, ok := n.member("loc", "path"); ok && steps.kind == Array {
 		var names []string
 		for step := range steps.members {
 			names = append(names, step.text)
@@ -281,7 +288,7 @@ func (n node) fieldName() string {
 }
 
 // readFields reads an object whose keys are fields.
-func (c *errorBody) readFields(path string, n node, wanted func(node) bool) {
+func (c *ErrorBody) readFields(path string, n node, wanted func(node) bool) {
 	for m := range n.members {
 		if c.isFull() {
 			return
@@ -301,27 +308,27 @@ func (c *errorBody) readFields(path string, n node, wanted func(node) bool) {
 	}
 }
 
-func isList(n node) bool { return n.kind == kindArray }
+func isList(n node) bool { return n.kind == Array }
 
 // addMessage adds a message about a field, or about the request if field is "".
-func (c *errorBody) addMessage(field, message string) {
+func (c *ErrorBody) addMessage(field, message string) {
 	c.size += len(field) + len(message)
 	switch {
 	case message == "", c.isFull():
-	case field == "" && c.message == "":
-		c.message = message
+	case field == "" && c.Message == "":
+		c.Message = message
 	case field == "":
 		c.more = append(c.more, message)
-	case len(c.fields) > 0 && c.fields[len(c.fields)-1].Field == field:
-		last := &c.fields[len(c.fields)-1]
+	case len(c.Fields) > 0 && c.Fields[len(c.Fields)-1].Path == field:
+		last := &c.Fields[len(c.Fields)-1]
 		last.Messages = c.addTo(last.Messages, message)
 	default:
-		c.fields = append(c.fields, FieldError{Field: field, Messages: c.addTo(nil, message)})
+		c.Fields = append(c.Fields, Field{Path: field, Messages: c.addTo(nil, message)})
 	}
 }
 
 // addTo returns the messages of the last field, and one more.
-func (c *errorBody) addTo(last []string, message string) []string {
+func (c *ErrorBody) addTo(last []string, message string) []string {
 	start := len(c.messages) - len(last)
 	c.messages = append(c.messages, message)
 	return slices.Clip(c.messages[start:])

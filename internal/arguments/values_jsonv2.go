@@ -1,19 +1,21 @@
 //go:build go1.27 && goexperiment.jsonv2
 
-package messaging
+package arguments
 
 import (
 	"bytes"
 	"encoding/json"
 	"encoding/json/jsontext"
 	jsonv2 "encoding/json/v2"
+
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // hasReplacedText reports whether encoding/json has replaced invalid UTF-8 when it
 // wrote value as raw. This encoding/json, the default as of Go 1.27, writes the
 // replacement like a U+FFFD of the text, so where there is one, it is asked again.
 func hasReplacedText(value any, raw []byte) bool {
-	if !bytes.Contains(raw, []byte(replacement)) {
+	if !bytes.Contains(raw, []byte(wire.Replacement)) {
 		return false
 	}
 	_, err := jsonv2.Marshal(value, json.DefaultOptionsV1(), jsontext.AllowInvalidUTF8(false))

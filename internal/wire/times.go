@@ -1,4 +1,4 @@
-package messaging
+package wire
 
 import (
 	"slices"
@@ -8,37 +8,23 @@ import (
 
 // The forms in which the service writes and reads timestamps.
 const (
-	// timestampForm is the only one that it reads in the payload of a trigger. It
-	// skips any other without an error.
-	timestampForm = "2006-01-02T15:04:05Z"
-	// localForm has no zone: it is UTC, or goes with the name of a zone.
-	localForm       = "2006-01-02 15:04:05"
-	microsecondForm = "2006-01-02T15:04:05.000000Z"
+	// TimestampForm is the only one that it reads in the payload of a trigger. It
+	// silently ignores any other.
+	TimestampForm = "2006-01-02T15:04:05Z"
+	// LocalForm has no zone: it is UTC, or goes with the name of a zone.
+	LocalForm       = "2006-01-02 15:04:05"
+	MicrosecondForm = "2006-01-02T15:04:05.000000Z"
 )
 
-const isZeroTime = "is the zero time; use nil for no time"
-
-// timestamp returns t in the form that the service reads.
-func timestamp(p *problems, t time.Time) any {
-	t = t.UTC()
-	switch {
-	case t.IsZero():
-		return refuse(p, isZeroTime)
-	case t.Year() < 0 || t.Year() > 9999:
-		return refuse(p, "is a time outside the years 0 to 9999; use a time within them")
-	}
-	return t.Format(timestampForm)
-}
-
-// isTimestamp reports whether s is exactly in timestampForm. time.Parse alone
+// IsTimestamp reports whether s is exactly in TimestampForm. time.Parse alone
 // would accept a fraction of a second.
-func isTimestamp(s string) bool {
-	_, err := time.Parse(timestampForm, s)
-	return err == nil && len(s) == len(timestampForm)
+func IsTimestamp(s string) bool {
+	_, err := time.Parse(TimestampForm, s)
+	return err == nil && len(s) == len(TimestampForm)
 }
 
-// isTime reports whether s is a time in a form that types are likely to write.
-func isTime(s string) bool {
+// IsTime reports whether s is a time in a form that types are likely to write.
+func IsTime(s string) bool {
 	s, _, _ = strings.Cut(s, " m=") // the monotonic clock, which time.Time.String adds
 	_, ok := parseTime([]byte(s))
 	return ok || slices.ContainsFunc(timeForms, func(form string) bool {
@@ -137,9 +123,9 @@ func twoDigits(text []byte) int {
 
 func isSign(c byte) bool { return c == '+' || c == '-' }
 
-// formatTime writes t in the given form, or in RFC3339Nano if that form would lose a
+// FormatTime writes t in the given form, or in RFC3339Nano if that form would lose a
 // part of it. The zero time is "".
-func formatTime(t time.Time, form string) string {
+func FormatTime(t time.Time, form string) string {
 	if t.IsZero() {
 		return ""
 	}

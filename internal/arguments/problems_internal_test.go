@@ -1,4 +1,4 @@
-package messaging
+package arguments
 
 import (
 	"testing"
@@ -33,26 +33,31 @@ func TestValidationOfAnEmailAddress(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, test.passes, looksLikeEmail(test.address))
+			assert.Equal(t, test.passes, LooksLikeEmail(test.address))
 		})
 	}
 }
 
 func TestValidationErrorsAreFiledByPath(t *testing.T) {
-	var p problems
-	customers := p.in("recipients").index(0).in("customers")
-	customers.index(0).add("email", "is odd")
-	customers.index(12).add("", "is empty")
-	customers.index(12).add("", "is late")
-	p.add("subject", "is dull")
-	customers.index(12).add("", "is back")
-	p.in("payload").in("").in("a").add("b", "is within a nameless one")
+	var p Problems
+	customers := p.In("recipients").Index(0).In("customers")
+	customers.Index(0).Add("email", "is odd")
+	customers.Index(12).Add("", "is empty")
+	customers.Index(12).Add("", "is late")
+	p.Add("subject", "is dull")
+	customers.Index(12).Add("", "is back")
+	p.In("payload").In("").In("a").Add("b", "is within a nameless one")
 
-	assert.Equal(t, &ValidationError{Op: "test", Fields: []FieldError{
-		{"recipients.0.customers.0.email", []string{"is odd"}},
-		{"recipients.0.customers.12", []string{"is empty", "is late"}},
-		{"subject", []string{"is dull"}},
-		{"recipients.0.customers.12", []string{"is back"}},
-		{"payload..a.b", []string{"is within a nameless one"}},
-	}}, p.err("test"))
+	var found []string
+	for path, message := range p.All() {
+		found = append(found, path+" "+message)
+	}
+	assert.Equal(t, []string{
+		"recipients.0.customers.0.email is odd",
+		"recipients.0.customers.12 is empty",
+		"recipients.0.customers.12 is late",
+		"subject is dull",
+		"recipients.0.customers.12 is back",
+		"payload..a.b is within a nameless one",
+	}, found)
 }

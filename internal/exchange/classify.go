@@ -1,0 +1,148 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+
+	"github.com/messaging-go/messaging/internal/redact"
+	"github.com/messaging-go/messaging/internal/wire"
+)
+
+// classify returns what the current attempt came to.
+func (x *Exchange) classify(resp *http.Response, err error) Outcome {
+	switch {
+	case x.obstacle != nil:
+		return Outcome{Stage: NotBegun, Err: x.obstacle.err, Earlier: x.failureBefore(), Delivery: DeliveryNotSent, repeat: x.obstacle.repeat}
+	case resp == nil:
+		return x.classifyFailure(err)
+	}
+	if resp.Body == nil { // a transport of the caller's may leave it out
+		resp.Body = http.NoBody
+	}
+	defer closeBody(resp)
+	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
+		return x.classifySuccess(resp)
+	}
+	delivery, repeat := classifyStatus(resp.StatusCode)
+	r := wire.NewReader()
+	defer r.Free()
+	if resp.StatusCode >= 200 { // below, the body is the connection
+		// What came is kept; a key across the limit has to be found whole.
+		_, _ = r.Fetch(resp, int64(x.keys.Window(wire.MaxErrorBody)))
+	}
+	return x.rejected(resp, r.Body(), delivery, repeat)
+}
+
+// classifyFailure classifies an attempt that got no response.
+func (x *Exchange) classifyFailure(err error) Outcome {
+	proved, noConnection := x.attempt.provedNotSent(), x.attempt.foundNoConnection()
+	cause := x.cause(err)
+	delivery, repeat := classifyCause(cause, proved, noConnection)
+	if cause == errLooping {
+		repeat = repeatReads
+	}
+	return Outcome{Stage: NoResponse, Err: cause, Delivery: delivery, repeat: repeat}
+}
+
+// classifySuccess reads a 2xx response, which is a success only if it says so.
+func (x *Exchange) classifySuccess(resp *http.Response) Outcome {
+	if x.Operation.Method == http.MethodHead {
+		return x.succeeded(resp, wire.Envelope{})
+	}
+	r := wire.NewReader()
+	defer r.Free()
+	switch tooLarge, err := r.Fetch(resp, x.Config.MaxResponseBytes); {
+	case err != nil: // which does not undo a 2xx
+		return Outcome{Stage: NoResponse, Err: x.cause(err), Delivery: DeliveryUnknown, repeat: repeatReads}
+	case tooLarge:
+		err := fmt.Errorf("exceeds the limit of %d bytes: %w", x.Config.MaxResponseBytes, wire.ErrTooLarge)
+		return x.unreadable(resp, r.Body(), wire.At(wire.WholeResponse, err), DeliveryUnknown)
+	}
+	body := r.Body()
+	envelope, err := r.Envelope(body, x.Rows)
+	switch {
+	case err != nil:
+		return x.unreadable(resp, body, err, DeliveryUnknown)
+	case !envelope.Success:
+		return x.rejected(resp, body, DeliveryRejected, repeatNever)
+	case x.Operation.FalseRejects && string(envelope.Data) == "false":
+		outcome := x.rejected(resp, body, DeliveryRejected, repeatNever)
+		outcome.DataFalse = true
+		return outcome
+	case envelope.DataErr != nil:
+		return x.unreadable(resp, body, envelope.DataErr, DeliveryAccepted)
+	}
+	if x.Accept != nil {
+		err := wire.ErrMissing
+		if envelope.Data != nil {
+			err = x.Accept(envelope.Data)
+		}
+		if err != nil {
+			return x.unreadable(resp, body, wire.At("data", err), DeliveryAccepted)
+		}
+	}
+	return x.succeeded(resp, envelope)
+}
+
+func (x *Exchange) succeeded(resp *http.Response, envelope wire.Envelope) Outcome {
+	return Outcome{Stage: Succeeded, Delivery: DeliveryAccepted, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
+		Message: envelope.Message, Data: envelope.Data}
+}
+
+func (x *Exchange) unreadable(resp *http.Response, body []byte, err error, delivery Delivery) Outcome {
+	if x.keys.AreIn(err.Error()) {
+		err = redact.Sealed("cannot be read (the reason quotes the API key, and is withheld)", err)
+	}
+	return Outcome{Stage: Unreadable, Delivery: delivery, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
+		Body: x.keys.Body(body, wire.MaxErrorBody), Err: err}
+}
+
+func (x *Exchange) rejected(resp *http.Response, body []byte, delivery Delivery, repeat repeatable) Outcome {
+	body = x.keys.Body(body, wire.MaxErrorBody)
+	problem := wire.ReadErrorBody(body)
+	problem.Rewrite(x.keys.Text)
+	retryAfter, _ := retryAfterOf(resp)
+	return Outcome{Stage: Rejected, Delivery: delivery, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
+		Body: body, Problem: problem, RetryAfter: retryAfter, repeat: repeat}
+}
+
+// ErrAttemptTimeout is the time limit of one attempt.
+var ErrAttemptTimeout error = attemptTimeout{}
+
+// attemptTimeout is the type of ErrAttemptTimeout, a net.Error.
+type attemptTimeout struct{}
+
+func (attemptTimeout) Error() string   { return "attempt timed out" }
+func (attemptTimeout) Timeout() bool   { return true }
+func (attemptTimeout) Temporary() bool { return true }
+
+var errLooping = errors.New("net/http keeps repeating the request")
+
+// cause returns why an attempt got no response, with a text that is safe to show.
+// It looks at each context once, so that one that ends in the meantime changes nothing.
+func (x *Exchange) cause(err error) error {
+	switch {
+	case x.attempt.looping.Load():
+		return errLooping
+	case x.Context.Err() != nil:
+		return contextError(x.Context)
+	case context.Cause(x.attempt.ctx) == ErrAttemptTimeout:
+		return ErrAttemptTimeout
+	case errors.Is(err, errNoResponse):
+		return errNoResponse
+	default:
+		return redact.TransportError(err)
+	}
+}
+
+// contextError is why ctx is done: its error, and the cause that the caller gave.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if reflect.TypeOf(cause).Comparable() && cause != err {
+		return fmt.Errorf("%w: %w", err, redact.SourceError(cause))
+	}
+	return err
+}

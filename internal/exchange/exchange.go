@@ -1,0 +1,331 @@
+// Package exchange makes one call to the service: its attempts, the evidence of what
+// became of each, and the retries.
+package exchange
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/messaging-go/messaging/internal/redact"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/internal/wire"
+)
+
+// Config is what all calls of a client share. It is not changed by a call.
+type Config struct {
+	BaseURL string // no trailing slash
+	HTTP    http.Client
+	// OwnTransport says that the transport of HTTP was built by the client.
+	OwnTransport     bool
+	Key              func(context.Context) (string, error)
+	UserAgent        []string // as a header holds it
+	Retry            RetryPolicy
+	Limiter          interface{ Wait(context.Context) error } // nil for none
+	Logger           *slog.Logger                             // nil for none
+	AttemptTimeout   time.Duration
+	MaxResponseBytes int64
+}
+
+// Exchange is one call. go-retryablehttp drives it: RoundTrip makes an attempt, and
+// checkRetry classifies it and decides on the next.
+//
+// Set the exported fields, defer [Exchange.End], and call [Exchange.Send] once. Nothing
+// is allocated for an exchange but the struct itself.
+type Exchange struct {
+	Config    *Config
+	Operation *service.Operation
+	Query     string
+	Body      []byte // nil for none
+	// Rows reads the data of a list. Without it, data is kept as JSON.
+	Rows wire.Rows
+	// Accept checks the data of a successful response, nil if any data will do.
+	Accept         func(data json.RawMessage) error
+	SetHeaders     func(http.Header) // nil for no further headers
+	RepeatableSend bool              // an unknown delivery may be retried
+	WithoutRetries bool
+	Observer       Observer // nil for none
+	// Context is the caller's. Values is what functions of the caller's are given: the
+	// same context, with the values that hooks have added.
+	Context, Values context.Context
+
+	outcome  Outcome // of the last attempt
+	delivery Delivery
+	attempts int  // that were begun
+	waiting  bool // between two attempts
+
+	keys      redact.Keys // that were sent
+	attempt   *attempt    // the current one
+	obstacle  *obstacle   // why there is none
+	first     attempt     // in place, as most calls make only one
+	observing bool        // between AttemptStart and AttemptDone
+	observed  context.Context
+
+	// What every attempt begins with; key and body are its own.
+	request retryablehttp.Request
+	header  http.Header
+	http    http.Client
+	retry   retryablehttp.Client
+}
+
+// Send makes the call. The outcome belongs to x.
+func (x *Exchange) Send() *Outcome {
+	x.delivery = DeliveryNotSent
+	if err := x.prepare(); err != nil {
+		x.outcome = Outcome{Stage: NotBegun, Err: redact.WithoutURL(err), Reason: ReasonOther}
+		return x.complete()
+	}
+	x.http = http.Client{Transport: x, CheckRedirect: x.Config.HTTP.CheckRedirect, Jar: x.Config.HTTP.Jar}
+	x.retry = retryablehttp.Client{
+		HTTPClient:   &x.http,
+		RetryMax:     x.maxAttempts() - 1,
+		CheckRetry:   x.checkRetry,
+		Backoff:      exactWait,
+		ErrorHandler: retryablehttp.PassthroughErrorHandler,
+	}
+	// Its results are known already, and checkRetry has closed the body.
+	_, _ = x.retry.Do(&x.request)
+	if x.waiting {
+		err := contextError(x.Context)
+		x.outcome = Outcome{Stage: NotBegun, Err: err, Earlier: x.failureBefore(), Reason: ContextReason(err), repeat: x.outcome.repeat}
+	}
+	return x.complete()
+}
+
+// End ends the last attempt. It has to be deferred: a transport is the caller's, and can
+// panic.
+func (x *Exchange) End() {
+	if x.attempt == nil {
+		return
+	}
+	x.attempt.end()
+	x.delivery = x.delivery.after(DeliveryUnknown)
+	x.observeDone(Attempt{Delivery: DeliveryUnknown, Reason: ReasonOther})
+}
+
+// Progress returns how many attempts were begun, and what is known of the delivery, if
+// Send did not return.
+func (x *Exchange) Progress() (attempts int, delivery Delivery) {
+	if x.attempts == 0 {
+		return 0, DeliveryNotSent
+	}
+	return x.attempts, x.delivery
+}
+
+// complete fills in what is known of the whole call.
+func (x *Exchange) complete() *Outcome {
+	x.describe(&x.outcome)
+	return &x.outcome
+}
+
+func (x *Exchange) describe(o *Outcome) {
+	harmless := x.delivery == DeliveryNotSent || x.delivery == DeliveryRejected || x.Operation.IsRead() || x.RepeatableSend
+	o.Attempts, o.Delivery = x.attempts, x.delivery
+	o.Retryable = o.failed() && harmless && o.repeat.allows(x.Operation.IsRead(), x.RepeatableSend)
+}
+
+// failureBefore returns the failure of the last attempt, nil if there was none.
+func (x *Exchange) failureBefore() *Outcome {
+	if x.outcome.Stage == None {
+		return nil
+	}
+	before := x.outcome
+	x.describe(&before)
+	return &before
+}
+
+func (x *Exchange) maxAttempts() int {
+	if x.WithoutRetries {
+		return 1
+	}
+	return x.Config.Retry.MaxAttempts
+}
+
+// contentJSON is a header value that all requests share, and nothing writes to.
+var contentJSON = []string{"application/json"}
+
+// prepare builds the request that every attempt is made from. It is given no
+// body: go-retryablehttp would add a GetBody, with which net/http sends a body again.
+func (x *Exchange) prepare() error {
+	target := x.Config.BaseURL + "/" + strings.TrimPrefix(x.Operation.Path, "/")
+	if x.Query != "" {
+		target += "?" + x.Query
+	}
+	req, err := http.NewRequestWithContext(x.Context, x.Operation.Method, target, nil)
+	if err != nil {
+		return err
+	}
+	req.Header["Accept"] = contentJSON
+	req.Header["User-Agent"] = x.Config.UserAgent
+	if x.Body != nil {
+		req.Header["Content-Type"] = contentJSON
+	}
+	if x.SetHeaders != nil {
+		x.SetHeaders(req.Header)
+	}
+	x.request.Request, x.header = req, req.Header
+	if x.Config.HTTP.Jar != nil || !x.Config.OwnTransport || x.Observer != nil { // which may change the header of an attempt
+		x.header = req.Header.Clone()
+	}
+	return nil
+}
+
+// RoundTrip makes one attempt. It hides CloseIdleConnections of the transport
+// below, which go-retryablehttp would call after every failure.
+func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
+	x.waiting = false
+	var key string
+	if key, x.obstacle = x.admit(); x.obstacle != nil {
+		return nil, x.obstacle.err
+	}
+	x.keys.Use(key)
+	x.attempts++
+	ctx := x.Values
+	if x.Observer != nil {
+		x.observing = true
+		x.observed = x.Observer.AttemptStart(x.attempts, req.Header)
+		ctx = x.observed
+	}
+	x.attempt = &x.first
+	if x.attempts > 1 { // net/http may still be reading the first
+		x.attempt = new(attempt)
+	}
+	a := x.attempt
+	a.begin(ctx, x.Config.AttemptTimeout, key, x.Body, x.Config.OwnTransport)
+	resp, err := x.Config.HTTP.Transport.RoundTrip(a.request(req, x.Operation.IsRead()))
+	switch {
+	case err != nil && resp != nil: // which proves that the service got the request
+		a.answered = true
+		closeBody(resp)
+		return nil, err
+	case err != nil:
+		return nil, err
+	case resp == nil:
+		return nil, errNoResponse
+	}
+	a.response = resp
+	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+		shown := *resp
+		shown.Body = http.NoBody
+		return &shown, nil
+	}
+	return resp, nil
+}
+
+var errNoResponse = errors.New("the transport returned neither a response nor an error")
+
+// obstacle is why an attempt was not begun, and which calls may be made again
+// although it was not.
+type obstacle struct {
+	err    error
+	repeat repeatable
+	reason string
+}
+
+// admit waits until an attempt may begin, and returns its key.
+func (x *Exchange) admit() (string, *obstacle) {
+	if x.Context.Err() != nil {
+		return "", x.ended()
+	}
+	if x.Config.Limiter != nil {
+		if err := x.Config.Limiter.Wait(x.Values); err != nil {
+			return "", x.failedBy("rate limiter", ReasonLimiter, err)
+		}
+	}
+	key, err := x.Config.Key(x.Values)
+	if err != nil {
+		return "", x.failedBy("key source", ReasonKeySource, err)
+	}
+	if problem := KeyProblem(key); problem != "" {
+		return "", &obstacle{errors.New("API key " + problem), repeatNever, ReasonKeySource}
+	}
+	if x.Context.Err() != nil { // in the meantime
+		return "", x.ended()
+	}
+	return key, nil
+}
+
+// ended is the obstacle of a context that is done.
+func (x *Exchange) ended() *obstacle { return &obstacle{contextError(x.Context), repeatAll, ""} }
+
+func (x *Exchange) failedBy(function, reason string, err error) *obstacle {
+	if x.Context.Err() != nil {
+		return x.ended()
+	}
+	return &obstacle{fmt.Errorf("%s: %w", function, redact.SourceError(err)), repeatAll, reason}
+}
+
+// checkRetry classifies an attempt: it reads the response, records what became of
+// the request, and decides whether to try again.
+func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error) (bool, error) {
+	if x.attempt == nil && x.obstacle == nil { // net/http does not accept the request
+		x.obstacle = &obstacle{redact.TransportError(err), repeatNever, ReasonOther}
+	}
+	if x.attempt != nil && x.attempt.response != nil {
+		resp = x.attempt.response
+	}
+	x.outcome = x.classify(resp, err)
+	if x.Config.Logger != nil || x.Observer != nil {
+		x.outcome.Reason = x.reason()
+	}
+	x.delivery = x.delivery.after(x.outcome.Delivery)
+	if x.attempt != nil {
+		x.attempt.end() // before a logger takes its time
+	}
+	x.log(resp)
+	x.decide(resp)
+	x.observe(resp)
+	x.attempt = nil
+	if x.waiting { // an earlier attempt may still be writing its header, and a cookie jar has added to it
+		x.request.Header = x.header.Clone()
+	}
+	return x.waiting, nil
+}
+
+// decide sets whether there is another attempt, and after which wait.
+func (x *Exchange) decide(resp *http.Response) {
+	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() ||
+		!x.outcome.repeat.allows(x.Operation.IsRead(), x.RepeatableSend) {
+		return
+	}
+	retryAfter, asked := retryAfterOf(resp)
+	x.retry.RetryWaitMin, x.waiting = x.Config.Retry.pause(x.Context, x.attempts, retryAfter, asked)
+}
+
+// observe tells the observer about the current attempt, which is classified.
+func (x *Exchange) observe(resp *http.Response) {
+	if !x.observing {
+		return
+	}
+	done := Attempt{Delivery: x.outcome.Delivery, Reason: x.outcome.Reason}
+	if resp != nil {
+		done.StatusCode = resp.StatusCode
+	}
+	if x.waiting {
+		done.Wait = x.retry.RetryWaitMin
+	}
+	x.observeDone(done)
+}
+
+// exactWait is the backoff for a wait that checkRetry has decided on.
+func exactWait(decided, _ time.Duration, _ int, _ *http.Response) time.Duration { return decided }
+
+func retryAfterOf(resp *http.Response) (time.Duration, bool) {
+	if resp == nil {
+		return 0, false
+	}
+	return parseRetryAfter(resp.Header, time.Now())
+}
+
+func closeBody(resp *http.Response) {
+	if resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+}

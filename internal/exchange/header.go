@@ -1,0 +1,64 @@
+package exchange
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// authorizationHeader carries the API key.
+const authorizationHeader = "X-Authorization"
+
+// reservedHeaders cannot be set by the caller. The idempotency keys are among them
+// because net/http sends a request that has one again.
+var reservedHeaders = []string{
+	authorizationHeader, "Idempotency-Key", "X-Idempotency-Key",
+	"Accept-Encoding", "Host", "Content-Length", "Content-Type",
+	"Connection", "Content-Encoding", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// HeaderProblem says why a header cannot be set, "" if it can. name is canonical.
+func HeaderProblem(name, value string) string {
+	switch {
+	case name == "" || strings.ContainsFunc(name, isNotTokenRune):
+		return "must be given a header name"
+	case slices.Contains(reservedHeaders, name):
+		return "cannot set " + name
+	case strings.ContainsFunc(value, unicode.IsControl):
+		return "must not set " + name + " to a value with control characters"
+	}
+	return ""
+}
+
+// maxKeyBytes is the length of the longest API key.
+const maxKeyBytes = 4 << 10
+
+// KeyProblem says why key cannot be sent in a header, "" if it can.
+func KeyProblem(key string) string {
+	switch {
+	case key == "":
+		return "is required"
+	case len(key) > maxKeyBytes:
+		return "must not be longer than 4 KiB"
+	case strings.TrimSpace(key) != key:
+		return "must not start or end with white space, such as the line break at the end of a file"
+	case !IsPrintable(key) || strings.Contains(key, " "):
+		return "must be printable ASCII without white space"
+	}
+	return ""
+}
+
+// IsMethod reports whether method is an HTTP method in upper case.
+func IsMethod(method string) bool {
+	return method != "" && !strings.ContainsFunc(method, isNotTokenRune) && method == strings.ToUpper(method)
+}
+
+// IsPrintable reports whether text is printable ASCII.
+func IsPrintable(text string) bool { return !strings.ContainsFunc(text, isNotPrintableASCII) }
+
+func isNotPrintableASCII(r rune) bool { return r < ' ' || r > '~' }
+
+// isNotTokenRune reports whether r is not allowed in a method or header name.
+func isNotTokenRune(r rune) bool {
+	return isNotPrintableASCII(r) || strings.ContainsRune(` "(),/:;<=>?@[\]{}`, r)
+}

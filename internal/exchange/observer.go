@@ -1,0 +1,69 @@
+package exchange
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// Observer is told about the attempts of a call.
+type Observer interface {
+	// AttemptStart is called before an attempt is made. It can add to the header, and
+	// returns the context whose values the attempt has.
+	AttemptStart(attempt int, header http.Header) context.Context
+	// AttemptDone is called when the attempt is classified, or if the transport panics.
+	AttemptDone(Attempt)
+}
+
+// Attempt is what one attempt came to.
+type Attempt struct {
+	Number     int // from 1 on
+	StatusCode int // 0 if there was no response
+	Delivery   Delivery
+	Reason     string
+	Duration   time.Duration
+	Wait       time.Duration // until the next attempt, 0 if there is none
+}
+
+// observeDone tells the observer about the current attempt.
+func (x *Exchange) observeDone(done Attempt) {
+	if !x.observing {
+		return
+	}
+	x.observing = false
+	done.Number, done.Duration = x.attempts, x.attempt.duration()
+	x.Observer.AttemptDone(done)
+}
+
+// log logs the current attempt. Its attributes are a fixed list without personal data.
+func (x *Exchange) log(resp *http.Response) {
+	if x.Config.Logger == nil {
+		return
+	}
+	level := slog.LevelDebug
+	if x.outcome.failed() {
+		level = slog.LevelWarn
+	}
+	attributes := []slog.Attr{
+		slog.String("operation", x.Operation.Name),
+		slog.String("method", x.Operation.Method),
+		slog.Int("attempt", x.attempts),
+		slog.Duration("duration", x.attempt.duration()),
+		slog.String("delivery", x.outcome.Delivery.String()),
+	}
+	if !x.Operation.Custom {
+		attributes = append(attributes, slog.String("path", x.Operation.Path))
+	}
+	if resp != nil {
+		attributes = append(attributes, slog.Int("status", resp.StatusCode))
+	}
+	if x.outcome.Reason != "" {
+		attributes = append(attributes, slog.String("reason", x.outcome.Reason))
+	}
+	ctx := x.Values
+	if x.observing {
+		ctx = x.observed
+	}
+	x.Config.Logger.LogAttrs(ctx, level, "messaging attempt", attributes...)
+}

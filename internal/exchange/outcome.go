@@ -1,0 +1,125 @@
+package exchange
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/messaging-go/messaging/internal/wire"
+)
+
+// Outcome is what a call came to, or one attempt of it.
+type Outcome struct {
+	Stage Stage
+	// Delivery is what happened to the request: over all attempts, once the call is over.
+	Delivery Delivery
+	Attempts int
+	// Retryable means that the same call, made again, does nothing twice and may succeed.
+	Retryable bool
+	// Reason is why it failed; see the constants. It is set if there is a logger or an
+	// observer.
+	Reason string
+
+	// StatusCode and Header are those of the response, if there was one. A key that the
+	// header quotes is removed.
+	StatusCode int
+	Header     http.Header
+	// Message and Data are those of a successful response.
+	Message string
+	Data    json.RawMessage
+	// Body is the start of any other response, without keys. Problem is what the body of
+	// a rejection says.
+	Body    []byte
+	Problem wire.ErrorBody
+	// DataFalse is set for a rejection by "data": false alone.
+	DataFalse bool
+	// RetryAfter is the wait that the service asked for.
+	RetryAfter time.Duration
+
+	// Err is the cause of a failure without a usable response. Earlier is the failure of
+	// the attempt before, if the call ended while it was waiting to retry.
+	Err     error
+	Earlier *Outcome
+
+	repeat repeatable
+}
+
+// Stage is how far a call got.
+type Stage uint8
+
+// The stages of a call.
+const (
+	// None is the stage of a call that was never sent, or in which a function of the
+	// caller's panicked.
+	None Stage = iota
+	// NotBegun means that the last attempt ended before it was made.
+	NotBegun
+	// NoResponse means that an attempt was made, and got no whole response.
+	NoResponse
+	// Rejected means that the response has another status than 2xx, or says that the
+	// request was not carried out.
+	Rejected
+	// Unreadable means that a 2xx response could not be understood.
+	Unreadable
+	// Succeeded means that the response says that the request was carried out.
+	Succeeded
+)
+
+// failed reports whether there is no usable response.
+func (o *Outcome) failed() bool { return o.Stage != Succeeded }
+
+// Delivery is what happened to a request. The numbers are those of the root package.
+type Delivery uint8
+
+// The deliveries.
+const (
+	DeliveryUnknown Delivery = iota
+	DeliveryNotSent
+	DeliveryRejected
+	DeliveryAccepted
+)
+
+// String returns the delivery in words.
+func (d Delivery) String() string {
+	switch d {
+	case DeliveryNotSent:
+		return "not sent"
+	case DeliveryRejected:
+		return "rejected"
+	case DeliveryAccepted:
+		return "accepted"
+	default:
+		return "unknown"
+	}
+}
+
+// rank orders deliveries by the risk of sending the request again.
+func (d Delivery) rank() int {
+	switch d {
+	case DeliveryNotSent:
+		return 0
+	case DeliveryRejected:
+		return 1
+	case DeliveryAccepted:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// Worse returns the delivery with the higher risk of sending the request again.
+func (d Delivery) Worse(other Delivery) Delivery {
+	if other.rank() > d.rank() {
+		return other
+	}
+	return d
+}
+
+// after returns the delivery of a call, of which d is known so far, after one more
+// attempt. An attempt that was accepted is certain, whatever went before.
+func (d Delivery) after(attempt Delivery) Delivery {
+	if attempt == DeliveryAccepted {
+		return DeliveryAccepted
+	}
+	return d.Worse(attempt)
+}

@@ -1,0 +1,141 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+)
+
+// maxFirstBuffer is the largest buffer that is allocated for a Content-Length.
+const maxFirstBuffer = 1 << 20
+
+// Fetch reads the body of a response, and reports one over the limit.
+func (r *Reader) Fetch(resp *http.Response, limit int64) (tooLarge bool, err error) {
+	if resp.ContentLength > 0 {
+		r.body.Grow(int(min(resp.ContentLength, limit, maxFirstBuffer)) + bytes.MinRead)
+	}
+	r.limited = io.LimitedReader{R: resp.Body, N: limit + 1}
+	n, err := r.body.ReadFrom(&r.limited)
+	r.limited.R = nil
+	return n > limit, err
+}
+
+// Body returns what Fetch has read. It belongs to the reader.
+func (r *Reader) Body() []byte { return r.body.Bytes() }
+
+// Envelope is a response of the service, without the rows of a list.
+type Envelope struct {
+	Success bool
+	Message string
+	// Data is the member "data", which a list keeps as rows instead.
+	Data json.RawMessage
+	// DataErr is set if nothing but the data cannot be read.
+	DataErr error
+}
+
+// WholeResponse is the path of a problem with the response as a whole.
+const WholeResponse = "the response"
+
+// Rows reads the rows of a list, and its meta in either place.
+type Rows interface {
+	ReadData(*Reader) error
+	ReadMeta(*Reader) error
+	// Finish compares what was read, once the document is known to be valid.
+	Finish() error
+	// WithoutRows drops what was read. From then on, only the meta is read.
+	WithoutRows()
+}
+
+// Envelope reads a response in one pass, rows included. Only if that fails, it
+// reads the document again for what stands beside the data.
+func (r *Reader) Envelope(document []byte, rows Rows) (Envelope, error) {
+	first := envelopeReader{rows: rows}
+	err := first.read(r, document)
+	if err == nil {
+		if rows != nil {
+			first.DataErr = rows.Finish()
+		}
+		return first.Envelope, nil
+	}
+	again := envelopeReader{rows: rows, besideData: true}
+	forgetRows(rows)
+	if again.read(r, document) != nil {
+		forgetRows(rows) // the meta may be incomplete
+		return Envelope{}, err
+	}
+	again.DataErr = err
+	return again.Envelope, nil
+}
+
+func forgetRows(rows Rows) {
+	if rows != nil {
+		rows.WithoutRows()
+	}
+}
+
+// envelopeReader reads the members of a response.
+type envelopeReader struct {
+	Envelope
+	rows       Rows
+	besideData bool // skip the data, which cannot be read
+	hasSuccess bool
+	hasData    bool
+}
+
+func (e *envelopeReader) read(r *Reader, document []byte) error {
+	if len(bytes.TrimSpace(document)) == 0 {
+		return At(WholeResponse, errEmpty)
+	}
+	r.Reset(document)
+	err := r.Object(func(key []byte) error { return e.readMember(r, key) })
+	switch {
+	case err != nil:
+	case !e.hasSuccess:
+		err = At("success", ErrMissing)
+	default:
+		err = r.End()
+	}
+	if _, ok := err.(*pathError); err != nil && !ok {
+		err = At(WholeResponse, err)
+	}
+	return err
+}
+
+func (e *envelopeReader) readMember(r *Reader, key []byte) (err error) {
+	switch string(key) {
+	case "success":
+		if e.hasSuccess {
+			return ErrDuplicate
+		}
+		e.hasSuccess = true
+		e.Success, err = r.strictBoolean()
+		return err
+	case "message":
+		e.Message, err = r.anyText()
+		return err
+	case "data":
+		if e.hasData {
+			return ErrDuplicate
+		}
+		e.hasData = true
+		return e.readData(r)
+	case "meta":
+		if e.rows != nil {
+			return e.rows.ReadMeta(r)
+		}
+	}
+	return r.Skip()
+}
+
+func (e *envelopeReader) readData(r *Reader) error {
+	switch {
+	case e.rows != nil:
+		return e.rows.ReadData(r)
+	case e.besideData:
+		return r.SkipDeep()
+	}
+	raw, err := r.raw()
+	e.Data = bytes.Clone(raw)
+	return err
+}

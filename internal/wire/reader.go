@@ -1,0 +1,568 @@
+// Package wire reads and writes the JSON of the service.
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-faster/jx"
+)
+
+// Reader reads one JSON document, token by token and in one pass. The decode methods
+// of the models consist of its methods, which leave their target unchanged on null,
+// read a number as a string, and name the path of what they cannot read.
+type Reader struct {
+	json     jx.Decoder
+	depth    int
+	length   int    // of the document
+	elements int    // of all lists within rows
+	scratch  []byte // of text
+
+	// Strings and lists of names are short and many, so they share memory.
+	texts strings.Builder
+	names []string
+
+	nodes []node // of the body of an error
+
+	body    bytes.Buffer // the response, if this reader has read it
+	limited io.LimitedReader
+}
+
+// Kind is the type of a JSON value. No other package imports package jx.
+type Kind = jx.Type
+
+// The types of JSON values.
+const (
+	noValue = jx.Invalid
+	String  = jx.String
+	Number  = jx.Number
+	Null    = jx.Null
+	Bool    = jx.Bool
+	Array   = jx.Array
+	Object  = jx.Object
+)
+
+// Kind returns the type of the next value, and reads nothing.
+func (r *Reader) Kind() Kind { return r.json.Next() }
+
+// Strings of up to textsAtOnce bytes, and lists of up to namesAtOnce names, share an
+// allocation. Keeping one of them keeps no more than that in memory.
+const (
+	textsAtOnce = 512 // bytes
+	namesAtOnce = 16
+)
+
+var readers = sync.Pool{New: func() any { return new(Reader) }}
+
+// Larger buffers are not pooled, so that one huge response does not occupy memory
+// permanently.
+const (
+	maxPooledBytes = 4 << 20
+	maxPooledNodes = maxPooledBytes / 64 // bytes each
+)
+
+// NewReader returns a reader from a pool. Free returns it.
+func NewReader() *Reader { return readers.Get().(*Reader) }
+
+// Free returns the reader to its pool.
+func (r *Reader) Free() {
+	r.json.ResetBytes(nil)
+	r.texts.Reset()
+	r.names = nil
+	clear(r.nodes)
+	r.nodes = r.nodes[:0]
+	if r.body.Cap() > maxPooledBytes || cap(r.scratch) > maxPooledBytes || cap(r.nodes) > maxPooledNodes {
+		return
+	}
+	r.body.Reset()
+	readers.Put(r)
+}
+
+// Reset starts reading document, without a byte order mark, and with invalid UTF-8
+// replaced by U+FFFD.
+func (r *Reader) Reset(document []byte) {
+	document = bytes.TrimPrefix(document, []byte("\uFEFF"))
+	if !utf8.Valid(document) {
+		document = bytes.ToValidUTF8(document, []byte(Replacement))
+	}
+	r.json.ResetBytes(document)
+	r.depth, r.length, r.elements = 0, len(document), 0
+}
+
+// Replacement stands for invalid UTF-8 in what was read.
+const Replacement = string(utf8.RuneError)
+
+// End requires that only white space follows.
+func (r *Reader) End() error {
+	if r.Kind() != noValue || !errors.Is(r.json.Skip(), io.EOF) {
+		return errTrailing
+	}
+	return nil
+}
+
+// Object reads an object; field reads the value of each key.
+func (r *Reader) Object(field func(key []byte) error) error {
+	if r.Kind() != Object {
+		return r.Unexpected("an object")
+	}
+	if err := r.descend(); err != nil {
+		return err
+	}
+	var failure error
+	err := r.json.ObjBytes(func(_ *jx.Decoder, key []byte) error {
+		if err := field(key); err != nil {
+			failure = At(string(key), err)
+		}
+		return failure
+	})
+	switch {
+	case failure != nil:
+		return failure
+	case err != nil:
+		return errSyntax
+	}
+	r.depth--
+	return nil
+}
+
+// Array reads an array; element reads the i-th element.
+func (r *Reader) Array(element func(i int) error) error {
+	if r.Kind() != Array {
+		return r.Unexpected("an array")
+	}
+	if err := r.descend(); err != nil {
+		return err
+	}
+	elements, err := r.json.ArrIter()
+	if err != nil {
+		return errSyntax
+	}
+	for i := 0; elements.Next(); i++ {
+		if err := element(i); err != nil {
+			return At(strconv.Itoa(i), err)
+		}
+	}
+	if elements.Err() != nil {
+		return errSyntax
+	}
+	r.depth--
+	return nil
+}
+
+// MaxNesting is how deep a value may be nested, in what is sent and what is read.
+const MaxNesting = 100
+
+// A document may have maxElements elements in all the lists within its rows, or one
+// for every bytesPerElement bytes if that is more. Without a limit, the shortest
+// elements would take many times the memory of the response.
+const (
+	maxElements     = 250_000
+	bytesPerElement = 32
+)
+
+// CountElement is called before an element is added to a list within a row.
+func (r *Reader) CountElement() error {
+	most := max(maxElements, r.length/bytesPerElement)
+	if r.elements++; r.elements > most {
+		return fmt.Errorf("exceeds the limit of %d list elements: %w", most, ErrTooLarge)
+	}
+	return nil
+}
+
+func (r *Reader) descend() error {
+	if r.depth++; r.depth > MaxNesting {
+		return errNesting
+	}
+	return nil
+}
+
+// Null reads a null, if it is the next value.
+func (r *Reader) Null() (bool, error) {
+	if r.Kind() != Null {
+		return false, nil
+	}
+	return true, r.scalar(r.json.Null())
+}
+
+// String reads a string or a number.
+func (r *Reader) String(target *string) error {
+	switch r.Kind() {
+	case String:
+		text, err := r.json.StrAppend(r.scratch[:0])
+		if err != nil {
+			return errSyntax
+		}
+		r.scratch = text
+		*target = r.keep(text)
+		return nil
+	case Number:
+		number, err := r.json.Raw()
+		if err != nil {
+			return errSyntax
+		}
+		*target = r.keep(number)
+		return nil
+	case Null:
+		return r.scalar(r.json.Null())
+	default:
+		return r.Unexpected("a string")
+	}
+}
+
+// keep returns text as a string, which shares memory with others if it is short. A
+// strings.Builder never changes what it has written.
+func (r *Reader) keep(text []byte) string {
+	if len(text) > textsAtOnce/4 {
+		return string(text)
+	}
+	if r.texts.Cap()-r.texts.Len() < len(text) {
+		r.texts.Reset()
+		r.texts.Grow(min(textsAtOnce, r.length))
+	}
+	start := r.texts.Len()
+	r.texts.Write(text)
+	return r.texts.String()[start:]
+}
+
+// OptionalString keeps the difference between null and "".
+func (r *Reader) OptionalString(target **string) error {
+	*target = nil
+	if null, err := r.Null(); null {
+		return err
+	}
+	*target = new(string)
+	return r.String(*target)
+}
+
+// CommaSeparated reads a list of names from a string, or from an array.
+func (r *Reader) CommaSeparated(target *[]string) error {
+	*target = nil
+	if r.Kind() != Array {
+		return r.namesIn(target)
+	}
+	return r.Array(func(int) error {
+		var names []string
+		err := r.namesIn(&names)
+		*target = append(*target, names...)
+		return err
+	})
+}
+
+// namesIn reads a string of names that are separated by commas.
+func (r *Reader) namesIn(target *[]string) error {
+	var text string
+	if err := r.String(&text); err != nil || text == "" {
+		return err
+	}
+	var names []string
+	most := strings.Count(text, ",") + 1
+	if most <= namesAtOnce {
+		if cap(r.names)-len(r.names) < most {
+			r.names = make([]string, 0, namesAtOnce)
+		}
+		names = r.names[len(r.names):]
+	}
+	for more := true; more; {
+		var name string
+		name, text, more = strings.Cut(text, ",")
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if err := r.CountElement(); err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	if most <= namesAtOnce {
+		r.names = r.names[:len(r.names)+len(names)]
+	}
+	if len(names) > 0 {
+		*target = slices.Clip(names)
+	}
+	return nil
+}
+
+// Integer reads an integer in any spelling: 20, "20", 20.0, 2e1.
+func (r *Reader) Integer(target *int) error {
+	var text []byte
+	var err error
+	switch r.Kind() {
+	case Null:
+		return r.scalar(r.json.Null())
+	case Number:
+		text, err = r.json.Raw()
+	case String:
+		text, err = r.json.StrBytes()
+	default:
+		return r.Unexpected("an integer")
+	}
+	if err != nil {
+		return errSyntax
+	}
+	n, ok := parseInteger(string(text))
+	if !ok {
+		return errNotInteger
+	}
+	*target = n
+	return nil
+}
+
+// parseInteger reads a JSON number without a fraction. One with a point or an exponent
+// has to be exact as a float64.
+func parseInteger(text string) (int, bool) {
+	const largest = 1 << 53
+	if n, err := strconv.Atoi(text); err == nil && text[0] != '+' {
+		return n, true
+	}
+	if !json.Valid([]byte(text)) { // strconv also reads 0x1p4, 1_0 and Inf
+		return 0, false
+	}
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil || number != math.Trunc(number) || math.Abs(number) > largest {
+		return 0, false
+	}
+	return int(number), true
+}
+
+// Boolean reads true, false, 1 or 0.
+func (r *Reader) Boolean(target *bool) error {
+	switch r.Kind() {
+	case Bool:
+		value, err := r.json.Bool()
+		*target = value
+		return r.scalar(err)
+	case Null:
+		return r.scalar(r.json.Null())
+	case Number:
+		number, err := r.json.Raw()
+		if err != nil {
+			return errSyntax
+		}
+		*target = string(number) == "1"
+		if !*target && string(number) != "0" {
+			return errNotBoolean
+		}
+		return nil
+	default:
+		return r.Unexpected("a boolean")
+	}
+}
+
+// strictBoolean reads true or false, and nothing similar.
+func (r *Reader) strictBoolean() (bool, error) {
+	if r.Kind() != Bool {
+		return false, r.Unexpected("a boolean")
+	}
+	value, err := r.json.Bool()
+	return value, r.scalar(err)
+}
+
+// anyText reads a string, or the JSON of any other value.
+func (r *Reader) anyText() (text string, err error) {
+	if r.Kind() == String {
+		err = r.String(&text)
+		return text, err
+	}
+	raw, err := r.raw()
+	if string(raw) == "null" {
+		return "", err
+	}
+	return string(raw), err
+}
+
+// Time reads a timestamp. One that cannot be read is kept in extra.
+func (r *Reader) Time(key []byte, target *time.Time, extra *map[string]json.RawMessage) error {
+	if r.Kind() != String {
+		*target = time.Time{}
+		if null, err := r.Null(); null {
+			return err
+		}
+		return r.Extra(key, extra)
+	}
+	text, err := r.json.StrBytes()
+	if err != nil {
+		return errSyntax
+	}
+	var ok bool
+	if *target, ok = parseTime(text); ok {
+		drop(extra, key) // of an earlier duplicate
+		return nil
+	}
+	raw, err := json.Marshal(string(text))
+	keep(extra, key, raw)
+	return err
+}
+
+// Extra keeps a member that the model has no field for.
+func (r *Reader) Extra(key []byte, extra *map[string]json.RawMessage) error {
+	raw, err := r.raw()
+	if err != nil {
+		return err
+	}
+	keep(extra, key, raw)
+	return nil
+}
+
+func keep(extra *map[string]json.RawMessage, key, raw []byte) {
+	if *extra == nil {
+		*extra = make(map[string]json.RawMessage)
+	}
+	(*extra)[string(key)] = slices.Clone(raw)
+}
+
+func drop(extra *map[string]json.RawMessage, key []byte) {
+	if delete(*extra, string(key)); len(*extra) == 0 {
+		*extra = nil
+	}
+}
+
+// Skip skips a value.
+func (r *Reader) Skip() error {
+	_, err := r.raw()
+	return err
+}
+
+// SkipDeep skips a value that may be nested more deeply than a model may be.
+func (r *Reader) SkipDeep() error { return r.scalar(r.json.Skip()) }
+
+// Cursor reads a cursor, which has to be sent back to the service unchanged.
+func (r *Reader) Cursor() (string, error) {
+	var cursor string
+	err := r.String(&cursor)
+	if strings.Contains(cursor, Replacement) {
+		return "", ErrNotUTF8
+	}
+	return cursor, err
+}
+
+// raw returns the JSON of the next value. The bytes belong to the document.
+func (r *Reader) raw() ([]byte, error) {
+	raw, err := r.json.Raw()
+	if err != nil {
+		return nil, errSyntax
+	}
+	if raw[0] <= ' ' { // within a list
+		raw = bytes.TrimLeft(raw, " \t\r\n")
+	}
+	if (raw[0] == '{' || raw[0] == '[') && r.depth+nesting(raw) > MaxNesting {
+		return nil, errNesting
+	}
+	return raw, nil
+}
+
+// nesting returns the depth of the arrays and objects of a valid JSON value.
+func nesting(value []byte) int {
+	depth, deepest := 0, 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '"':
+			i += closingQuote(value[i:])
+		case '[', '{':
+			depth++
+			deepest = max(deepest, depth)
+		case ']', '}':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// closingQuote returns the offset of the end of the string that value starts with.
+func closingQuote(value []byte) int {
+	for end := 1; ; end++ {
+		end += bytes.IndexByte(value[end:], '"')
+		backslashes := 0
+		for value[end-1-backslashes] == '\\' {
+			backslashes++
+		}
+		if backslashes%2 == 0 {
+			return end
+		}
+	}
+}
+
+func (r *Reader) scalar(err error) error {
+	if err != nil {
+		return errSyntax
+	}
+	return nil
+}
+
+// Unexpected returns the error for a next value of the wrong kind.
+func (r *Reader) Unexpected(wanted string) error {
+	found := "no value"
+	switch r.Kind() {
+	case String:
+		found = "a string"
+	case Number:
+		found = "a number"
+	case Null:
+		found = "null"
+	case Bool:
+		found = "a boolean"
+	case Array:
+		found = "an array"
+	case Object:
+		found = "an object"
+	default:
+		return errSyntax
+	}
+	return fmt.Errorf("is %s, not %s", found, wanted)
+}
+
+// What can be wrong with a document. The texts follow the path of the value.
+var (
+	ErrMissing    = errors.New("is missing")
+	ErrDuplicate  = errors.New("is duplicated")
+	ErrNotUTF8    = errors.New("is not valid UTF-8")
+	errSyntax     = errors.New("is not valid JSON")
+	errEmpty      = errors.New("is empty")
+	errTrailing   = errors.New("is followed by more text")
+	errNesting    = errors.New("is nested too deeply")
+	errNotInteger = errors.New("is not an integer")
+	errNotBoolean = errors.New("is a number, not a boolean")
+)
+
+// ErrTooLarge is in the chain of an error about a document over a limit.
+var ErrTooLarge = errors.New("response too large")
+
+// IsNotJSON reports whether err is about a document that is not JSON at all.
+func IsNotJSON(err error) bool {
+	return errors.Is(err, errSyntax) || errors.Is(err, errEmpty) || errors.Is(err, errTrailing)
+}
+
+// pathError is an error with the path of what cannot be read.
+type pathError struct {
+	path string
+	err  error
+}
+
+func (e *pathError) Error() string { return e.path + " " + e.err.Error() }
+func (e *pathError) Unwrap() error { return e.err }
+
+// At adds a step in front of the path of err. It is called only after a failure, so
+// that paths cost nothing otherwise.
+func At(step string, err error) error {
+	if inner, ok := err.(*pathError); ok {
+		return &pathError{joinPath(step, inner.path), inner.err}
+	}
+	return &pathError{step, err}
+}
+
+// joinPath puts a step before a path that may be empty.
+func joinPath(step, path string) string {
+	if path == "" {
+		return step
+	}
+	return step + "." + path
+}
