@@ -205,9 +205,12 @@ func newError(op *service.Operation, o *exchange.Outcome, baseURL string) error 
 var errUnknownStage = errors.New("the outcome of the call is unknown")
 
 func fieldErrors(fields []wire.Field) []FieldError {
-	var errs []FieldError
-	for _, field := range fields {
-		errs = append(errs, FieldError{Field: field.Path, Messages: field.Messages})
+	if fields == nil {
+		return nil
+	}
+	errs := make([]FieldError, len(fields))
+	for i, field := range fields {
+		errs[i] = FieldError{Field: field.Path, Messages: field.Messages}
 	}
 	return errs
 }
