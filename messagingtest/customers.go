@@ -122,7 +122,7 @@ func (id Identifier) check(o object, params messaging.CustomerParams) {
 // customerStore holds the customers in the order of their creation. The index of
 // a customer never changes.
 type customerStore struct {
-	identifier    Identifier // "" if a customer id or an e-mail address identifies
+	identifier    Identifier // never changes; "" if a customer id or an email address identifies
 	records       []Customer
 	removed       int // the number of customers before the last reset
 	byID, byEmail map[string]int
@@ -171,9 +171,11 @@ func (b *customerStore) unindex(i int) {
 	}
 }
 
-// reset removes all customers. It does not restart their numbers.
+// reset removes all customers. It does not restart their numbers, and it does not
+// write the identifier, which requests read without s.mu.
 func (b *customerStore) reset() {
-	*b = customerStore{identifier: b.identifier, removed: b.removed + len(b.records)}
+	b.removed += len(b.records)
+	b.records, b.byID, b.byEmail = nil, nil, nil
 }
 
 // upsertRecipients updates or creates the customers of a broadcast, and records

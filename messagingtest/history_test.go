@@ -123,3 +123,26 @@ func TestResetWhileTheServerIsInUse(t *testing.T) {
 	all.Wait()
 	assert.LessOrEqual(t, len(s.Requests()), 10)
 }
+
+func TestResetWhileCustomersAreNamedInBroadcasts(t *testing.T) {
+	s := messagingtest.NewServer(t, messagingtest.WithIdentifier(messagingtest.Email))
+	client := s.Client()
+	broadcast := toEveryone
+	broadcast.To = messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for range 50 {
+			_, err := client.Broadcasts.SendPush(t.Context(), broadcast)
+			assert.NoError(t, err)
+		}
+	}()
+	for {
+		select {
+		case <-sent:
+			return
+		default:
+			s.Reset()
+		}
+	}
+}
