@@ -1,7 +1,6 @@
 package messagingtest
 
 import (
-	"errors"
 	"net/http"
 	"time"
 )
@@ -54,26 +53,6 @@ type CustomerChange struct {
 	Created bool
 	// Customer is the customer after the change.
 	Customer Customer
-}
-
-// WithObserver calls observe once for every request that arrives, as soon as its
-// outcome is known. The calls are in the order of [Exchange.Number], one at a
-// time, and each ends before the first byte of the response is sent: when a
-// client has its response, the exchange was observed. It is observed before a
-// fault closes the connection, too.
-//
-// The observer may call the methods of the server except Close, but it must not
-// send requests to it: both would block. It may keep the exchange, and must not modify it.
-func WithObserver(observe func(*Exchange)) Option { return observerOption{observe} }
-
-type observerOption struct{ observe func(*Exchange) }
-
-func (o observerOption) apply(s *Server) error {
-	if o.observe == nil {
-		return errors.New("WithObserver: nil observer")
-	}
-	s.observer = o.observe
-	return nil
 }
 
 // observe completes an exchange and passes it to the observer. The status is 0 if

@@ -1,26 +1,5 @@
 package messagingtest
 
-import "fmt"
-
-// WithHistory limits the number of requests, triggers, e-mail broadcasts and
-// push broadcasts that the server keeps, to the latest n of each. With 0 it
-// keeps none. By default it keeps all. What the service stores, such as
-// customers and events, is not limited.
-func WithHistory(n int) Option { return historyOption(n) }
-
-type historyOption int
-
-func (o historyOption) apply(s *Server) error {
-	if o < 0 {
-		return fmt.Errorf("WithHistory: invalid limit %d", int(o))
-	}
-	s.requests.limit(int(o))
-	s.emailBroadcasts.limit(int(o))
-	s.pushBroadcasts.limit(int(o))
-	s.triggers.limit(int(o))
-	return nil
-}
-
 // history is a list of records that may be limited to the latest ones.
 type history[T any] struct {
 	records []T
@@ -28,7 +7,7 @@ type history[T any] struct {
 	max     int // if limited
 }
 
-func (h *history[T]) limit(n int) { h.limited, h.max = true, n }
+func (h *history[T]) limit(c config) { h.limited, h.max = c.limited, c.limit }
 
 func (h *history[T]) add(record T) {
 	if h.limited && len(h.records) >= h.max {

@@ -19,7 +19,6 @@ import (
 // Create one with [NewServer] in a test or with [Start] in a program. It is safe
 // for concurrent use.
 type Server struct {
-	listener  net.Listener
 	http      *httptest.Server
 	transport *http.Transport
 	closing   chan struct{}
@@ -59,37 +58,38 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 	return s
 }
 
-// Start starts a server. The caller must call [Server.Close]. Start returns an
-// error if an option is invalid or if it cannot listen on a loopback address.
-func Start(opts ...Option) (started *Server, err error) {
-	s := &Server{closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256},
-		ticketPrefix: rand.Text() + "-", tickets: make(map[string]Fault)}
-	defer func() {
-		if err != nil && s.listener != nil {
-			_ = s.listener.Close() // it is the server's, which does not start
-		}
-	}()
-	for _, opt := range opts {
-		if opt == nil {
-			return nil, errors.New("messagingtest: nil option")
-		}
-		if err := opt.apply(s); err != nil {
-			return nil, fmt.Errorf("messagingtest: %w", err)
-		}
+// Start starts a server. The caller must call [Server.Close]. The error of Start
+// reports every invalid option, or why it cannot listen on a loopback address.
+func Start(opts ...Option) (*Server, error) {
+	c, err := newConfig(opts)
+	if err == nil && c.listener == nil {
+		c.listener, err = listen("127.0.0.1:0", "[::1]:0")
 	}
-	if s.listener == nil {
-		if s.listener, err = listen("127.0.0.1:0", "[::1]:0"); err != nil {
-			return nil, fmt.Errorf("messagingtest: %w", err)
+	if err != nil {
+		if c.listener != nil {
+			_ = c.listener.Close() // as WithListener promises
 		}
+		return nil, fmt.Errorf("messagingtest: %w", err)
 	}
-	s.http = &httptest.Server{Listener: s.listener, Config: &http.Server{Handler: s.Handler()}}
+	return c.start(), nil
+}
+
+// start starts a server that nothing can prevent from starting.
+func (c config) start() *Server {
+	s := &Server{closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256}, observer: c.observer,
+		ticketPrefix: rand.Text() + "-", tickets: make(map[string]Fault), customers: customerStore{identifier: c.identifier}}
+	s.requests.limit(c)
+	s.emailBroadcasts.limit(c)
+	s.pushBroadcasts.limit(c)
+	s.triggers.limit(c)
+	s.http = &httptest.Server{Listener: c.listener, Config: &http.Server{Handler: s.Handler()}}
 	s.http.Start()
 	s.close = sync.OnceFunc(func() {
 		close(s.closing)
 		s.http.Close()
 		s.transport.CloseIdleConnections()
 	})
-	return s, nil
+	return s
 }
 
 // listen listens on the first address that is available.
@@ -103,57 +103,6 @@ func listen(addresses ...string) (net.Listener, error) {
 		problems = append(problems, err)
 	}
 	return nil, errors.Join(problems...)
-}
-
-// Option configures a [Server].
-type Option interface {
-	apply(*Server) error
-}
-
-// Identifier is the field that identifies a customer.
-type Identifier string
-
-// The fields that can identify a customer.
-const (
-	CustomerID Identifier = "customer_id"
-	Email      Identifier = "email"
-)
-
-// WithIdentifier sets the field that identifies a customer, like the setting of
-// an integration with the service. Every customer in a request must have the
-// field, and only this field decides whether a customer is created or updated.
-//
-// Without this option, a customer needs a customer id, an e-mail address or
-// both. A request updates the customer with the same customer id, or else the
-// customer with the same e-mail address. It does not take an e-mail address from
-// another customer. E-mail addresses are compared without regard to case.
-func WithIdentifier(id Identifier) Option { return identifierOption(id) }
-
-type identifierOption Identifier
-
-func (o identifierOption) apply(s *Server) error {
-	s.customers.identifier = Identifier(o)
-	switch s.customers.identifier {
-	case CustomerID, Email:
-		return nil
-	default:
-		return fmt.Errorf("WithIdentifier: invalid identifier %q", string(o))
-	}
-}
-
-// WithListener makes the server listen on listener, whose address is then the
-// [Server.URL]. The server closes it, also if it can't be started. By default, the server listens on a free
-// port of a loopback address.
-func WithListener(listener net.Listener) Option { return listenerOption{listener} }
-
-type listenerOption struct{ listener net.Listener }
-
-func (o listenerOption) apply(s *Server) error {
-	if o.listener == nil {
-		return errors.New("WithListener: nil listener")
-	}
-	s.listener = o.listener
-	return nil
 }
 
 // apiKey is recognizable as a fake, so that nobody mistakes it for a secret.
