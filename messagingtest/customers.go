@@ -6,7 +6,12 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
 )
+
+var customers = keep(newCustomerStore)
+
+func init() { handle(service.ListCustomers, listCustomers) }
 
 // Customer is a customer as the service stores it. Its times are in UTC and
 // truncated to the second, as in a list.
@@ -29,18 +34,18 @@ type Customer struct {
 func (s *Server) Customers() []Customer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return cloneSlice(s.customers.records, Customer.clone)
+	return cloneSlice(customers.of(s).all, Customer.clone)
 }
 
 // AddCustomers adds customers to the list of the service. A customer without an
 // identifier gets a customer id. A zero time is set to the current time, unless
 // Extra has a member for it. The members of Extra are listed too. AddCustomers
 // does not check for duplicates.
-func (s *Server) AddCustomers(customers ...messaging.Customer) {
+func (s *Server) AddCustomers(added ...messaging.Customer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range customers {
-		added := Customer{
+	for _, c := range added {
+		customer := Customer{
 			CustomerParams:  c.Params(),
 			CreatedAt:       truncateToSecond(timeOrNow(c.Extra, "customer_created_at", c.CreatedAt)),
 			UpdatedAt:       truncateToSecond(timeOrNow(c.Extra, "updated_at", c.UpdatedAt)),
@@ -48,20 +53,19 @@ func (s *Server) AddCustomers(customers ...messaging.Customer) {
 			Providers:       c.Providers,
 			Extra:           c.Extra,
 		}.clone()
-		if added.CustomerID == "" && (added.Email == "" || s.customers.identifier == CustomerID) {
-			added.CustomerID = s.newID()
+		if customer.Email == "" || s.config.identifier == CustomerID {
+			customer.CustomerID = s.idOr(customer.CustomerID)
 		}
-		s.customers.add(added)
+		customers.of(s).add(customer)
 	}
 }
 
-func (s *Server) listCustomers(in input) response {
+func listCustomers(s *Server, in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	selected := s.customers.filter(in.query.Get("customer_ids"), in.query.Get("emails"))
-	rows, meta := page(in, "customers", len(s.customers.records), selected, func(i int) any {
-		return s.customers.records[i].row()
-	})
+	store := customers.of(s)
+	selected := store.filter(in.query.Get("customer_ids"), in.query.Get("emails"))
+	rows, meta := page(in, len(store.all), selected, func(i int) any { return store.all[i].row() })
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
@@ -122,60 +126,61 @@ func (id Identifier) check(o object, params messaging.CustomerParams) {
 // customerStore holds the customers in the order of their creation. The index of
 // a customer never changes.
 type customerStore struct {
-	identifier    Identifier // never changes; "" if a customer id or an email address identifies
-	records       []Customer
+	identifier    Identifier
+	all           []Customer
 	removed       int // the number of customers before the last reset
 	byID, byEmail map[string]int
 }
 
+func newCustomerStore(c config) *customerStore { return &customerStore{identifier: c.identifier} }
+
 // find returns the index of the customer with the given identifiers.
-func (b *customerStore) find(id, email string) (i int, ok bool) {
-	if b.identifier != Email {
-		i, ok = b.byID[id]
+func (store *customerStore) find(id, email string) (i int, ok bool) {
+	if store.identifier != Email {
+		i, ok = store.byID[id]
 	}
-	if !ok && b.identifier != CustomerID {
-		i, ok = b.byEmail[strings.ToLower(email)]
+	if !ok && store.identifier != CustomerID {
+		i, ok = store.byEmail[strings.ToLower(email)]
 	}
 	return i, ok
 }
 
-func (b *customerStore) add(c Customer) int {
-	c.Number = b.removed + len(b.records) + 1
-	b.records = append(b.records, c)
-	b.index(len(b.records) - 1)
-	return len(b.records) - 1
+func (store *customerStore) add(c Customer) int {
+	c.Number = store.removed + len(store.all) + 1
+	store.all = append(store.all, c)
+	store.index(len(store.all) - 1)
+	return len(store.all) - 1
 }
 
 // index makes the customer available to find. If two customers share an
 // identifier, find returns the first.
-func (b *customerStore) index(i int) {
-	if b.byID == nil {
-		b.byID, b.byEmail = make(map[string]int), make(map[string]int)
+func (store *customerStore) index(i int) {
+	if store.byID == nil {
+		store.byID, store.byEmail = make(map[string]int), make(map[string]int)
 	}
-	c := &b.records[i]
-	if _, taken := b.byID[c.CustomerID]; !taken && c.CustomerID != "" {
-		b.byID[c.CustomerID] = i
+	c := &store.all[i]
+	if _, taken := store.byID[c.CustomerID]; !taken && c.CustomerID != "" {
+		store.byID[c.CustomerID] = i
 	}
-	if _, taken := b.byEmail[strings.ToLower(c.Email)]; !taken && c.Email != "" {
-		b.byEmail[strings.ToLower(c.Email)] = i
-	}
-}
-
-func (b *customerStore) unindex(i int) {
-	c := &b.records[i]
-	if b.byID[c.CustomerID] == i {
-		delete(b.byID, c.CustomerID)
-	}
-	if b.byEmail[strings.ToLower(c.Email)] == i {
-		delete(b.byEmail, strings.ToLower(c.Email))
+	if _, taken := store.byEmail[strings.ToLower(c.Email)]; !taken && c.Email != "" {
+		store.byEmail[strings.ToLower(c.Email)] = i
 	}
 }
 
-// reset removes all customers. It does not restart their numbers, and it does not
-// write the identifier, which requests read without s.mu.
-func (b *customerStore) reset() {
-	b.removed += len(b.records)
-	b.records, b.byID, b.byEmail = nil, nil, nil
+func (store *customerStore) unindex(i int) {
+	c := &store.all[i]
+	if store.byID[c.CustomerID] == i {
+		delete(store.byID, c.CustomerID)
+	}
+	if store.byEmail[strings.ToLower(c.Email)] == i {
+		delete(store.byEmail, strings.ToLower(c.Email))
+	}
+}
+
+// reset removes all customers. It does not restart their numbers.
+func (store *customerStore) reset() {
+	store.removed += len(store.all)
+	store.all, store.byID, store.byEmail = nil, nil, nil
 }
 
 // upsertRecipients updates or creates the customers of a broadcast, and records
@@ -190,25 +195,26 @@ func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient)
 
 // upsert is upsertRecipients for one customer.
 func (s *Server) upsert(e *Exchange, params messaging.CustomerParams) {
-	i, created := s.customers.upsert(params)
+	store := customers.of(s)
+	i, created := store.upsert(params)
 	if e != nil {
-		e.Customers = append(e.Customers, CustomerChange{Created: created, Customer: s.customers.records[i].clone()})
+		e.Customers = append(e.Customers, CustomerChange{Created: created, Customer: store.all[i].clone()})
 	}
 }
 
 // upsert updates the customer that params identifies, or creates it. It returns
 // the index of the customer.
-func (b *customerStore) upsert(params messaging.CustomerParams) (i int, created bool) {
+func (store *customerStore) upsert(params messaging.CustomerParams) (i int, created bool) {
 	at := truncateToSecond(time.Now())
-	i, found := b.find(params.CustomerID, params.Email)
+	i, found := store.find(params.CustomerID, params.Email)
 	if !found {
-		i = b.add(Customer{CreatedAt: at})
+		i = store.add(Customer{CreatedAt: at})
 	}
-	if holder, taken := b.byEmail[strings.ToLower(params.Email)]; taken && holder != i && b.identifier == "" {
+	if holder, taken := store.byEmail[strings.ToLower(params.Email)]; taken && holder != i && store.identifier == "" {
 		params.Email = ""
 	}
-	b.unindex(i)
-	c := &b.records[i]
+	store.unindex(i)
+	c := &store.all[i]
 	set(&c.CustomerID, params.CustomerID)
 	set(&c.Email, params.Email)
 	set(&c.FirstName, params.FirstName)
@@ -218,7 +224,7 @@ func (b *customerStore) upsert(params messaging.CustomerParams) (i int, created 
 		c.store(device)
 	}
 	c.UpdatedAt, c.LastInteraction = at, at
-	b.index(i)
+	store.index(i)
 	return i, !found
 }
 
@@ -242,11 +248,11 @@ func (c *Customer) store(device messaging.Device) {
 
 // filter returns a function that reports whether a customer matches both
 // comma-separated lists. An empty list matches every customer.
-func (b *customerStore) filter(ids, emails string) func(i int) bool {
+func (store *customerStore) filter(ids, emails string) func(i int) bool {
 	selectedIDs := strings.Split(ids, ",")
 	selectedEmails := strings.Split(strings.ToLower(emails), ",")
 	return func(i int) bool {
-		c := &b.records[i]
+		c := &store.all[i]
 		return (ids == "" || c.CustomerID != "" && slices.Contains(selectedIDs, c.CustomerID)) &&
 			(emails == "" || c.Email != "" && slices.Contains(selectedEmails, strings.ToLower(c.Email)))
 	}

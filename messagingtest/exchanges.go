@@ -69,7 +69,7 @@ func (s *Server) observe(e *Exchange, status int, header http.Header, body []byt
 	defer s.observing.Unlock()
 	s.lastExchange++
 	e.Number = s.lastExchange
-	s.observer(e)
+	s.config.observer(e)
 }
 
 // setEffect records what a request created. It copies the effect only if there

@@ -21,6 +21,25 @@ type Fault struct {
 	notReached   bool
 }
 
+var faults = keep(newPendingFaults)
+
+// pendingFaults are the faults that a server has not applied yet.
+type pendingFaults struct {
+	queue      faultQueue
+	rules      []*activeRule
+	lastRule   int
+	tickets    map[string]Fault // the faults of requests that were sent and have not arrived
+	lastTicket int
+}
+
+func newPendingFaults(config) *pendingFaults { return &pendingFaults{tickets: make(map[string]Fault)} }
+
+// reset removes all faults. It does not restart the ids of rules and tickets.
+func (p *pendingFaults) reset() {
+	p.queue, p.rules = nil, nil
+	clear(p.tickets)
+}
+
 // FailNext makes the next n requests fail, regardless of their operation. The
 // faults of successive calls are queued. While a range reads ahead, or with
 // several goroutines, it is not certain which requests these are: to fail the
@@ -37,7 +56,7 @@ type Fault struct {
 func (s *Server) FailNext(n int, f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults.add(n, f)
+	faults.of(s).queue.add(n, f)
 }
 
 // Status responds with the given status code, and does not carry out the

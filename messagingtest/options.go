@@ -15,13 +15,12 @@ type config struct {
 	identifier Identifier // "" if a customer id or an email address identifies
 	listener   net.Listener
 	observer   func(*Exchange) // nil if there is none
-	limited    bool
-	limit      int // of each history, if limited
+	limit      int             // of each history
 }
 
 // newConfig applies options. Its error reports each one that is invalid.
 func newConfig(opts []Option) (config, error) {
-	var c config
+	c := config{limit: noLimit}
 	var problems []string
 	for i, opt := range opts {
 		if opt == nil {
@@ -85,7 +84,7 @@ func WithHistory(n int) Option {
 		if n < 0 {
 			return fmt.Errorf("WithHistory: n must not be negative, and is %d", n)
 		}
-		c.limited, c.limit = true, n
+		c.limit = n
 		return nil
 	}
 }

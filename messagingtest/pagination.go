@@ -22,7 +22,7 @@ type pageMeta struct {
 // cursor is a position between two records of a list, and a direction. It stays
 // valid when records are added, since they are added at the end.
 type cursor struct {
-	list     string
+	list     string // the path of the list
 	backward bool
 	position int // the index of the record after the cursor
 }
@@ -45,8 +45,8 @@ func parseCursor(s, list string, length int) (c cursor, ok bool) {
 
 // page returns the rows of the page that the query requests, and the meta of the
 // page. If the query is invalid, it adds to in.problems and returns nil.
-func page(in input, list string, length int, selected func(i int) bool, row func(i int) any) ([]any, *pageMeta) {
-	perPage, from := in.page(list, length)
+func page(in input, length int, selected func(i int) bool, row func(i int) any) ([]any, *pageMeta) {
+	perPage, from := in.page(length)
 	if len(in.problems) > 0 {
 		return nil, nil
 	}
@@ -59,11 +59,11 @@ func page(in input, list string, length int, selected func(i int) bool, row func
 		meta.HasNextPage = selected(i)
 	}
 	if meta.HasPrevPage {
-		prev := cursor{list, true, start}.String()
+		prev := cursor{in.operation.Path, true, start}.String()
 		meta.PrevPageCursor = &prev
 	}
 	if meta.HasNextPage {
-		next := cursor{list, false, end}.String()
+		next := cursor{in.operation.Path, false, end}.String()
 		meta.NextPageCursor = &next
 	}
 	rows := make([]any, len(indexes))
@@ -74,7 +74,7 @@ func page(in input, list string, length int, selected func(i int) bool, row func
 }
 
 // page reads the query parameters that all lists share.
-func (in input) page(list string, length int) (perPage int, from cursor) {
+func (in input) page(length int) (perPage int, from cursor) {
 	perPage = defaultPerPage
 	if in.query.Has("per_page") {
 		var err error
@@ -84,7 +84,7 @@ func (in input) page(list string, length int) (perPage int, from cursor) {
 	}
 	if s := in.query.Get("cursor"); s != "" {
 		var ok bool
-		if from, ok = parseCursor(s, list, length); !ok {
+		if from, ok = parseCursor(s, in.operation.Path, length); !ok {
 			in.problems["cursor"] = []string{"is not a cursor of this list"}
 		}
 	}

@@ -25,17 +25,19 @@ type Request struct {
 	StatusCode int
 }
 
+var requests = keep(history[*Request])
+
 // Requests returns all requests that arrived, in order. They include requests
 // that were refused and requests that failed because of a fault. [WithHistory]
 // limits their number.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var requests []Request
-	for _, r := range s.requests.records {
-		requests = append(requests, r.clone())
+	var all []Request
+	for _, r := range requests.of(s).all {
+		all = append(all, r.clone())
 	}
-	return requests
+	return all
 }
 
 func newRequest(r *http.Request, body []byte) *Request {

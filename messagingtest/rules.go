@@ -4,18 +4,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
+
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // Rule says which requests of an operation fail, and how.
 type Rule struct {
-	// Op is the name of the operation, as in errors of package messaging:
-	// "send email broadcast", "send push broadcast", "create event",
-	// "trigger event", "list events", "list customers" or
-	// "list transactional messages". A lookup is the list that it reads: use
+	// Op is the name of the operation in errors of package messaging, such as
+	// "trigger event". A lookup is a request for the list that it reads: use
 	// "list customers" for Customers.Get, and "list events" for
-	// Events.GetByName. With "", the rule applies to any request, also to one
-	// that is not of the service.
+	// Events.GetByName. With "", the rule applies to every request, even to one
+	// that is for no operation of the service.
 	Op string
 	// Skip is how many requests the rule lets through before the first failure.
 	Skip int
@@ -58,27 +57,30 @@ func (s *Server) AddFaultRule(r Rule) (id int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastRule++
-	s.rules = append(s.rules, &activeRule{
-		FaultRule: FaultRule{ID: s.lastRule, Rule: r}, random: rand.New(rand.NewPCG(r.Seed, r.Seed))})
-	return s.lastRule
+	pending := faults.of(s)
+	pending.lastRule++
+	pending.rules = append(pending.rules, &activeRule{
+		FaultRule: FaultRule{ID: pending.lastRule, Rule: r}, random: rand.New(rand.NewPCG(r.Seed, r.Seed))})
+	return pending.lastRule
 }
 
 // RemoveFaultRule removes a rule, and reports whether it existed.
 func (s *Server) RemoveFaultRule(id int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := len(s.rules)
-	s.rules = slices.DeleteFunc(s.rules, func(r *activeRule) bool { return r.ID == id })
-	return len(s.rules) < before
+	pending := faults.of(s)
+	before := len(pending.rules)
+	pending.rules = slices.DeleteFunc(pending.rules, func(r *activeRule) bool { return r.ID == id })
+	return len(pending.rules) < before
 }
 
 // FaultRules returns the rules in order, without those that were removed.
 func (s *Server) FaultRules() []FaultRule {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rules := make([]FaultRule, len(s.rules))
-	for i, r := range s.rules {
+	active := faults.of(s).rules
+	rules := make([]FaultRule, len(active))
+	for i, r := range active {
 		rules[i] = r.FaultRule
 	}
 	return rules
@@ -87,8 +89,8 @@ func (s *Server) FaultRules() []FaultRule {
 // problem returns why the rule is invalid, or "".
 func (r Rule) problem() string {
 	switch {
-	case r.Op != "" && !slices.Contains(operationNames(), r.Op):
-		return fmt.Sprintf("unknown operation %q: must be one of %s", r.Op, strings.Join(operationNames(), ", "))
+	case r.Op != "" && !isServed(r.Op):
+		return fmt.Sprintf("unknown operation %q: must be one of %s", r.Op, service.Names(service.Served()))
 	case r.Skip < 0:
 		return fmt.Sprintf("Skip is %d: must not be negative", r.Skip)
 	case r.Count < 0:
@@ -99,6 +101,11 @@ func (r Rule) problem() string {
 		return "Fault is missing"
 	}
 	return ""
+}
+
+func isServed(name string) bool {
+	operation := service.Named(name)
+	return operation != nil && operation.Reads == nil
 }
 
 // activeRule is a rule with its sequence of random numbers.
@@ -118,18 +125,17 @@ func (r *activeRule) fails() bool {
 	return true
 }
 
-// nextFault removes and returns the fault of the next request. The caller must
-// hold s.mu.
-func (s *Server) nextFault(op string) Fault {
-	if len(s.faults) > 0 {
-		return s.faults.next()
+// next removes and returns the fault of the next request.
+func (p *pendingFaults) next(op string) Fault {
+	if len(p.queue) > 0 {
+		return p.queue.next()
 	}
-	for i, r := range s.rules {
+	for i, r := range p.rules {
 		if r.Rule.Op != "" && r.Rule.Op != op || !r.fails() {
 			continue
 		}
 		if r.Failed == r.Rule.Count {
-			s.rules = slices.Delete(s.rules, i, i+1)
+			p.rules = slices.Delete(p.rules, i, i+1)
 		}
 		return r.Rule.Fault
 	}

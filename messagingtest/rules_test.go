@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -53,29 +54,28 @@ func TestFaultRulesKnowTheOperationsOfTheClient(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	client := s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}), messaging.WithoutValidation())
 	ctx := t.Context()
-	calls := map[string]func() error{
-		"send email broadcast": func() error { _, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{}); return err },
-		"send push broadcast":  func() error { _, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{}); return err },
-		"create event":         func() error { _, err := client.Events.Create(ctx, messaging.EventCreateParams{}); return err },
-		"trigger event":        func() error { _, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{}); return err },
-		"list events":          func() error { _, err := client.Events.List(ctx, messaging.EventListParams{}); return err },
-		"list customers":       func() error { _, err := client.Customers.List(ctx, messaging.CustomerListParams{}); return err },
-		"list transactional messages": func() error {
+	calls := map[*service.Operation]func() error{
+		service.SendEmailBroadcast: func() error { _, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{}); return err },
+		service.SendPushBroadcast:  func() error { _, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{}); return err },
+		service.CreateEvent:        func() error { _, err := client.Events.Create(ctx, messaging.EventCreateParams{}); return err },
+		service.TriggerEvent:       func() error { _, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{}); return err },
+		service.ListEvents:         func() error { _, err := client.Events.List(ctx, messaging.EventListParams{}); return err },
+		service.ListCustomers:      func() error { _, err := client.Customers.List(ctx, messaging.CustomerListParams{}); return err },
+		service.ListTransactional: func() error {
 			_, err := client.Transactional.List(ctx, messaging.TransactionalListParams{})
 			return err
 		},
 	}
-	for op, call := range calls {
-		s.AddFaultRule(messagingtest.Rule{Op: op, Count: 1, Fault: messagingtest.Status(http.StatusTeapot)})
+	unknown := panicOf(func() { s.AddFaultRule(messagingtest.Rule{Op: "delete event", Fault: messagingtest.AnswerLost()}) })
+	for o := range service.Served() {
+		require.Contains(t, calls, o, "add a call of %q to this test", o.Name)
+		s.AddFaultRule(messagingtest.Rule{Op: o.Name, Count: 1, Fault: messagingtest.Status(http.StatusTeapot)})
 		var refused *messaging.APIError
-		require.ErrorAs(t, call(), &refused)
-		assert.Equal(t, http.StatusTeapot, refused.StatusCode, op)
-		assert.Equal(t, op, refused.Op)
+		require.ErrorAs(t, calls[o](), &refused)
+		assert.Equal(t, http.StatusTeapot, refused.StatusCode, o.Name)
+		assert.Equal(t, o.Name, refused.Op)
 		require.Empty(t, s.FaultRules())
-	}
-	refused := panicOf(func() { s.AddFaultRule(messagingtest.Rule{Op: "delete event", Fault: messagingtest.AnswerLost()}) })
-	for op := range calls {
-		assert.Contains(t, refused, op)
+		assert.Contains(t, unknown, o.Name)
 	}
 }
 
@@ -127,6 +127,7 @@ func TestFaultRulesThatAreInvalidPanic(t *testing.T) {
 		want string
 	}{
 		{messagingtest.Rule{Op: "Trigger event", Fault: fault}, `unknown operation "Trigger event": must be one of send email broadcast, `},
+		{messagingtest.Rule{Op: "get event", Fault: fault}, `unknown operation "get event"`},
 		{messagingtest.Rule{Skip: -1, Fault: fault}, "Skip is -1"},
 		{messagingtest.Rule{Count: -1, Fault: fault}, "Count is -1"},
 		{messagingtest.Rule{Probability: 1.1, Fault: fault}, "Probability is 1.1"},

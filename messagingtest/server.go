@@ -19,6 +19,7 @@ import (
 // Create one with [NewServer] in a test or with [Start] in a program. It is safe
 // for concurrent use.
 type Server struct {
+	config    config // never changes
 	http      *httptest.Server
 	transport *http.Transport
 	closing   chan struct{}
@@ -26,24 +27,12 @@ type Server struct {
 
 	ticketPrefix string
 
-	observer     func(*Exchange) // nil if there is none
-	observing    sync.Mutex      // held during a call of observer; protects lastExchange
+	observing    sync.Mutex // held during a call of the observer; protects lastExchange
 	lastExchange int
 
-	mu              sync.Mutex // protects the following fields
-	requests        history[*Request]
-	faults          faultQueue
-	rules           []*activeRule
-	lastRule        int
-	tickets         map[string]Fault // the faults of requests that were sent and have not arrived
-	lastTicket      int
-	emailBroadcasts history[EmailBroadcast]
-	pushBroadcasts  history[PushBroadcast]
-	triggers        history[Trigger]
-	customers       customerStore
-	events          []messaging.Event
-	transactional   []messaging.TransactionalMessage
-	lastID          int
+	mu     sync.Mutex // protects the following fields
+	states []state    // one for each of parts
+	lastID int
 }
 
 // NewServer starts a server, and closes it when the test is complete. If the
@@ -76,12 +65,11 @@ func Start(opts ...Option) (*Server, error) {
 
 // start starts a server that nothing can prevent from starting.
 func (c config) start() *Server {
-	s := &Server{closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256}, observer: c.observer,
-		ticketPrefix: rand.Text() + "-", tickets: make(map[string]Fault), customers: customerStore{identifier: c.identifier}}
-	s.requests.limit(c)
-	s.emailBroadcasts.limit(c)
-	s.pushBroadcasts.limit(c)
-	s.triggers.limit(c)
+	s := &Server{config: c, closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256},
+		ticketPrefix: rand.Text() + "-"}
+	for _, create := range parts {
+		s.states = append(s.states, create(c))
+	}
 	s.http = &httptest.Server{Listener: c.listener, Config: &http.Server{Handler: s.Handler()}}
 	s.http.Start()
 	s.close = sync.OnceFunc(func() {
@@ -148,4 +136,12 @@ func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 func (s *Server) newID() string {
 	s.lastID++
 	return fmt.Sprintf("00000000-0000-4000-8000-%012x", s.lastID)
+}
+
+// idOr returns id, or a new one if it is "". The caller must hold s.mu.
+func (s *Server) idOr(id string) string {
+	if id == "" {
+		return s.newID()
+	}
+	return id
 }

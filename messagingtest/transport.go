@@ -17,7 +17,7 @@ type transport struct{ server *Server }
 
 // RoundTrip sends a request with the ticket for its fault.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	fault, ticket := t.server.issueTicket(operationName(r.Method, r.URL.Path))
+	fault, ticket := t.server.issueTicket(operationName(r))
 	if fault.notReached {
 		return nil, t.refuse(r)
 	}
@@ -50,19 +50,24 @@ const ticketHeader = "Messagingtest-Ticket"
 func (s *Server) issueTicket(op string) (fault Fault, ticket string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastTicket++
-	fault, ticket = s.nextFault(op), s.ticketPrefix+strconv.Itoa(s.lastTicket)
+	pending := faults.of(s)
+	pending.lastTicket++
+	fault, ticket = pending.next(op), s.ticketPrefix+strconv.Itoa(pending.lastTicket)
 	if fault != (Fault{}) && !fault.notReached {
-		s.tickets[ticket] = fault
+		pending.tickets[ticket] = fault
 	}
 	return fault, ticket
 }
 
-// useTicket removes and returns the fault of a ticket. A ticket that was used
-// before has the zero Fault. The boolean reports whether the server issued the
-// ticket. The caller must hold s.mu.
-func (s *Server) useTicket(ticket string) (fault Fault, ok bool) {
-	fault = s.tickets[ticket]
-	delete(s.tickets, ticket)
-	return fault, strings.HasPrefix(ticket, s.ticketPrefix)
+// arrived removes and returns the fault of a request, which is that of its ticket. A
+// ticket that has been used before has the zero Fault. A request without a ticket that
+// this server issued takes the next fault for its operation. The caller must hold s.mu.
+func (s *Server) arrived(r *http.Request) (fault Fault, withTicket bool) {
+	pending, ticket := faults.of(s), r.Header.Get(ticketHeader)
+	if !strings.HasPrefix(ticket, s.ticketPrefix) {
+		return pending.next(operationName(r)), false
+	}
+	fault = pending.tickets[ticket]
+	delete(pending.tickets, ticket)
+	return fault, true
 }

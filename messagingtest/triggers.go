@@ -6,7 +6,12 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
 )
+
+var triggers = keep(history[Trigger])
+
+func init() { handle(service.TriggerEvent, triggerEvent) }
 
 // Trigger is an event that was triggered.
 type Trigger struct {
@@ -26,20 +31,17 @@ type Trigger struct {
 }
 
 // Triggers returns the events that were triggered, in order.
-func (s *Server) Triggers() []Trigger {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return cloneSlice(s.triggers.records, Trigger.clone)
-}
+func (s *Server) Triggers() []Trigger { return copies(s, triggers, Trigger.clone) }
 
-func (s *Server) triggerEvent(in input) response {
+func triggerEvent(s *Server, in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := in.body.requiredString("event_id")
-	i := slices.IndexFunc(s.events, func(e messaging.Event) bool { return e.ID == id })
+	defined := events.records.of(s).all
+	i := slices.IndexFunc(defined, func(e messaging.Event) bool { return e.ID == id })
 	event := messaging.Event{}
 	if i >= 0 {
-		event = s.events[i]
+		event = defined[i]
 	}
 	in.body.invalidIf(i < 0, "event_id", "is not the id of an event")
 	in.body.invalidIf(!in.body.has("payload"), "payload", "is required")
@@ -47,19 +49,19 @@ func (s *Server) triggerEvent(in input) response {
 	if in.problems["payload"] != nil {
 		return invalidResponse(in.problems)
 	}
-	trigger, who := s.readTrigger(payload, event)
+	trigger, who := readTrigger(payload, event, s.config.identifier)
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
 	s.upsert(in.exchange, who)
-	s.triggers.add(trigger)
+	triggers.of(s).add(trigger)
 	setEffect(in.exchange, trigger)
 	return successResponse("Event successfully triggered", true)
 }
 
 // readTrigger also returns the customer that the trigger identifies. Unlike
 // Trigger.Customer, it has the e-mail address of the payload.
-func (s *Server) readTrigger(payload object, event messaging.Event) (trigger Trigger, who messaging.CustomerParams) {
+func readTrigger(payload object, event messaging.Event, identifier Identifier) (trigger Trigger, who messaging.CustomerParams) {
 	trigger = Trigger{EventID: event.ID, EventName: event.Name, Email: payload.email("email"), Values: make(map[string]any)}
 	customer := payload.object("customer")
 	if customer.members != nil {
@@ -71,7 +73,7 @@ func (s *Server) readTrigger(payload object, event messaging.Event) (trigger Tri
 		who.Email = trigger.Email
 	}
 	if who.Email != "" || trigger.Customer != nil {
-		s.customers.identifier.check(customer, who)
+		identifier.check(customer, who)
 	}
 	for key, raw := range payload.members {
 		if !isReserved(key) {
