@@ -17,7 +17,7 @@ func init() {
 	handle(service.SendPushBroadcast, sendPush)
 }
 
-// EmailBroadcast is an e-mail broadcast that the service accepted.
+// EmailBroadcast is an email broadcast that the service accepted.
 type EmailBroadcast struct {
 	SenderEmail      string
 	SenderName       string
@@ -33,8 +33,8 @@ type EmailBroadcast struct {
 	// AllCustomers reports whether the broadcast was sent to all customers.
 	AllCustomers bool
 	Recipients   []messaging.Recipient
-	// Schedule is nil for an immediate broadcast. A scheduled broadcast is
-	// recorded when the request arrives, not when it is due.
+	// Schedule is nil for an immediate broadcast. A scheduled broadcast is recorded when
+	// the request arrives, not when it is due.
 	Schedule *messaging.Schedule
 }
 
@@ -46,18 +46,17 @@ type PushBroadcast struct {
 	// AllCustomers reports whether the broadcast was sent to all customers.
 	AllCustomers bool
 	Recipients   []messaging.Recipient
-	// Schedule is nil for an immediate broadcast. A scheduled broadcast is
-	// recorded when the request arrives, not when it is due.
+	// Schedule is nil for an immediate broadcast. A scheduled broadcast is recorded when
+	// the request arrives, not when it is due.
 	Schedule *messaging.Schedule
 }
 
-// EmailBroadcasts returns the e-mail broadcasts that were accepted, in order.
+// EmailBroadcasts returns the accepted email broadcasts, in order.
 func (s *Server) EmailBroadcasts() []EmailBroadcast {
 	return copies(s, emailBroadcasts, EmailBroadcast.clone)
 }
 
-// PushBroadcasts returns the push notification broadcasts that were accepted,
-// in order.
+// PushBroadcasts returns the accepted push notification broadcasts, in order.
 func (s *Server) PushBroadcasts() []PushBroadcast {
 	return copies(s, pushBroadcasts, PushBroadcast.clone)
 }

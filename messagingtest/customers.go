@@ -13,14 +13,14 @@ var customers = keep(newCustomerStore)
 
 func init() { handle(service.ListCustomers, listCustomers) }
 
-// Customer is a customer as the service stores it. Its times are in UTC and
-// truncated to the second, as in a list.
+// Customer is a customer as the service stores it. As in the service's lists, its times
+// are in UTC and truncated to the second.
 type Customer struct {
-	// Number counts the customers in the order of their creation, from 1.
-	// [Server.Reset] does not restart it.
+	// Number counts the customers from 1, in the order of their creation. [Server.Reset]
+	// does not restart the count.
 	Number int
-	// CustomerParams combines the fields of all requests that named the
-	// customer. Devices holds one device per token, the latest one.
+	// CustomerParams combines the fields of all requests that named the customer. Devices
+	// holds the latest device with each token.
 	messaging.CustomerParams
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
@@ -29,18 +29,18 @@ type Customer struct {
 	Extra           messaging.Extra
 }
 
-// Customers returns all customers in the order of their creation: those that
-// were added, and those that broadcasts and triggers created.
+// Customers returns all customers in the order of their creation: those that were added
+// with [Server.AddCustomers], and those that broadcasts and triggers created.
 func (s *Server) Customers() []Customer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return cloneSlice(customers.of(s).all, Customer.clone)
 }
 
-// AddCustomers adds customers to the list of the service. A customer without an
-// identifier gets a customer id. A zero time is set to the current time, unless
-// Extra has a member for it. The members of Extra are listed too. AddCustomers
-// does not check for duplicates.
+// AddCustomers adds customers to the list of the service, and does not check for
+// duplicates. A customer without an identifier gets a customer id. A zero time is set to
+// the current time, unless Extra has a member for it. The list includes the members of
+// Extra.
 func (s *Server) AddCustomers(added ...messaging.Customer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +87,8 @@ func (c *Customer) row() any {
 	})
 }
 
-// readCustomer reads a customer from a request. It does not check that the
-// customer has an identifier.
+// readCustomer reads a customer from a request. It does not check whether the customer
+// has an identifier.
 func readCustomer(o object) messaging.CustomerParams {
 	params := messaging.CustomerParams{
 		CustomerID: o.string("customer_id"),
@@ -123,8 +123,8 @@ func (id Identifier) check(o object, params messaging.CustomerParams) {
 	}
 }
 
-// customerStore holds the customers in the order of their creation. The index of
-// a customer never changes.
+// customerStore holds the customers in the order of their creation. The index of a
+// customer never changes.
 type customerStore struct {
 	identifier    Identifier
 	all           []Customer
@@ -152,8 +152,8 @@ func (store *customerStore) add(c Customer) int {
 	return len(store.all) - 1
 }
 
-// index makes the customer available to find. If two customers share an
-// identifier, find returns the first.
+// index lets find return a customer. If two customers share an identifier, find returns
+// the first one.
 func (store *customerStore) index(i int) {
 	if store.byID == nil {
 		store.byID, store.byEmail = make(map[string]int), make(map[string]int)
@@ -183,8 +183,8 @@ func (store *customerStore) reset() {
 	store.all, store.byID, store.byEmail = nil, nil, nil
 }
 
-// upsertRecipients updates or creates the customers of a broadcast, and records
-// the changes in e unless it is nil. The caller must hold s.mu.
+// upsertRecipients updates or creates the customers of a broadcast, and records the
+// changes in e unless e is nil. The caller must hold s.mu.
 func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient) {
 	for _, recipient := range recipients {
 		for _, params := range recipient.Customers {
@@ -193,7 +193,8 @@ func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient)
 	}
 }
 
-// upsert is upsertRecipients for one customer.
+// upsert updates or creates a customer, and records the change in e unless e is nil. The
+// caller must hold s.mu.
 func (s *Server) upsert(e *Exchange, params messaging.CustomerParams) {
 	store := customers.of(s)
 	i, created := store.upsert(params)
@@ -202,8 +203,8 @@ func (s *Server) upsert(e *Exchange, params messaging.CustomerParams) {
 	}
 }
 
-// upsert updates the customer that params identifies, or creates it. It returns
-// the index of the customer.
+// upsert updates the customer that params identifies, or creates it. It returns the index
+// of the customer.
 func (store *customerStore) upsert(params messaging.CustomerParams) (i int, created bool) {
 	at := truncateToSecond(time.Now())
 	i, found := store.find(params.CustomerID, params.Email)
@@ -221,22 +222,22 @@ func (store *customerStore) upsert(params messaging.CustomerParams) (i int, crea
 	set(&c.LastName, params.LastName)
 	set(&c.PhoneNo, params.PhoneNo)
 	for _, device := range params.Devices {
-		c.store(device)
+		c.addDevice(device)
 	}
 	c.UpdatedAt, c.LastInteraction = at, at
 	store.index(i)
 	return i, !found
 }
 
-// set sets the field to value. An empty value leaves it unchanged.
+// set sets a field to value, unless value is empty.
 func set(field *string, value string) {
 	if value != "" {
 		*field = value
 	}
 }
 
-// store adds a device or replaces the device with the same token.
-func (c *Customer) store(device messaging.Device) {
+// addDevice adds a device, or replaces the device with the same token.
+func (c *Customer) addDevice(device messaging.Device) {
 	for i := range c.Devices {
 		if c.Devices[i].DeviceToken == device.DeviceToken {
 			c.Devices[i] = device
@@ -246,8 +247,8 @@ func (c *Customer) store(device messaging.Device) {
 	c.Devices = append(c.Devices, device)
 }
 
-// filter returns a function that reports whether a customer matches both
-// comma-separated lists. An empty list matches every customer.
+// filter returns a function that reports whether a customer matches both comma-separated
+// lists. An empty list matches every customer.
 func (store *customerStore) filter(ids, emails string) func(i int) bool {
 	selectedIDs := strings.Split(ids, ",")
 	selectedEmails := strings.Split(strings.ToLower(emails), ",")

@@ -19,10 +19,9 @@ var events = serveList(list[messaging.Event]{
 
 func init() { handle(service.CreateEvent, createEvent) }
 
-// AddEvents adds event definitions to the list of the service. They can be
-// triggered too. An event without an id gets a UUID. A zero CreatedAt is set to
-// the current time, unless Extra has a created_at member. The members of Extra
-// are listed too.
+// AddEvents adds event definitions to the list of the service, so that they can be
+// triggered. An event without an id gets a UUID. A zero CreatedAt is set to the current
+// time, unless Extra has a created_at member. The list includes the members of Extra.
 func (s *Server) AddEvents(added ...messaging.Event) { events.add(s, added) }
 
 func completeEvent(s *Server, event *messaging.Event) {
@@ -33,8 +32,8 @@ func completeEvent(s *Server, event *messaging.Event) {
 	}
 }
 
-// Events returns all event definitions in the order of their creation: those
-// that were added, and those that requests created.
+// Events returns all event definitions in the order of their creation: those that were
+// added with [Server.AddEvents], and those that requests created.
 func (s *Server) Events() []messaging.Event { return events.copies(s) }
 
 func createEvent(s *Server, in input) response {
@@ -55,8 +54,8 @@ func createEvent(s *Server, in input) response {
 	return successResponse("Event created successfully", eventRow(event))
 }
 
-// readParameters reads the parameters of an event. The array is required, but it
-// may be empty.
+// readParameters reads the parameters of an event. The array is required, and may be
+// empty.
 func readParameters(body object) []messaging.EventParameter {
 	elements, length := body.array("parameters")
 	body.invalidIf(!body.has("parameters"), "parameters", "is required")
@@ -75,8 +74,8 @@ func readParameters(body object) []messaging.EventParameter {
 	})
 }
 
-// isReserved reports whether a payload key identifies the customer and so cannot
-// be a parameter.
+// isReserved reports whether a key of a payload identifies the customer. Such a key
+// cannot be a parameter.
 func isReserved(key string) bool { return key == "email" || key == "customer" }
 
 func lower(t messaging.ParameterType) messaging.ParameterType {

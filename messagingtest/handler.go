@@ -17,10 +17,10 @@ import (
 // handler carries out an operation.
 type handler func(*Server, input) response
 
-// handlers holds the handler of each operation that the service has.
+// handlers holds the handler of each operation.
 var handlers = make(map[*service.Operation]handler)
 
-// handle registers the handler of an operation. The file of a resource calls it for
+// handle registers the handler of an operation. The file of each resource calls it for
 // its operations.
 func handle(operation *service.Operation, carryOut handler) { handlers[operation] = carryOut }
 
@@ -32,9 +32,9 @@ func operationName(r *http.Request) string {
 	return ""
 }
 
-// input is a request as a handler receives it. A send has a body, and a read has a
-// query. The handler adds the problems that it finds to problems, and its effects to
-// exchange, which is nil if nobody observes it.
+// input is a request as its handler receives it. It has the body of a send or the query
+// of a read. The handler adds the problems that it finds to problems, and its effects to
+// exchange, which is nil without an observer.
 type input struct {
 	operation *service.Operation
 	body      object
@@ -77,9 +77,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	resp.write(w, header)
 }
 
-// recordRequest records a request without its ticket, and returns it with its
-// fault. A request without a valid ticket takes the next fault for its
-// operation.
+// recordRequest records a request without its ticket, and returns the request and its
+// fault.
 func (s *Server) recordRequest(r *http.Request, body []byte) (request *Request, fault Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +136,8 @@ func (s *Server) respond(e *Exchange, r *http.Request, body []byte, bodyErr erro
 	return resp
 }
 
-// noOperation returns the response to a request without an operation. Its path has the
-// allowed methods, if any.
+// noOperation returns the response to a request that is for no operation. allowed holds
+// the methods that its path does allow.
 func noOperation(allowed []string) response {
 	if len(allowed) == 0 {
 		return errorResponse(http.StatusNotFound, "no such path")
@@ -148,8 +147,8 @@ func noOperation(allowed []string) response {
 	return refused
 }
 
-// read reads the body of a send or the query of a read. If it is malformed, read
-// returns the response to it.
+// read reads the body of a send or the query of a read. If either is malformed, read
+// returns the response to the request.
 func (in *input) read(r *http.Request, body []byte) (refused response, ok bool) {
 	if in.operation.IsRead() {
 		query, err := url.ParseQuery(r.URL.RawQuery)

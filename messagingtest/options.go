@@ -44,14 +44,14 @@ const (
 	Email      Identifier = "email"
 )
 
-// WithIdentifier sets the field that identifies a customer, like the setting of
-// an integration with the service. Every customer in a request must have the
-// field, and only this field decides whether a customer is created or updated.
+// WithIdentifier sets the field that identifies a customer, like the setting of an
+// integration with the service. Every customer in a request must have the field, and only
+// this field decides whether a customer is created or updated.
 //
-// Without this option, a customer needs a customer id, an email address or both.
-// A request updates the customer with the same customer id, or else the customer
-// with the same email address. It does not take an email address from another
-// customer. Email addresses are compared without regard to case.
+// Without this option, a customer needs a customer id, an email address or both. A
+// request updates the customer with the same customer id, or else the customer with the
+// same email address. It does not take an email address from another customer. Email
+// addresses are compared without regard to case.
 func WithIdentifier(id Identifier) Option {
 	return func(c *config) error {
 		if id != CustomerID && id != Email {
@@ -63,8 +63,8 @@ func WithIdentifier(id Identifier) Option {
 }
 
 // WithListener makes the server listen on listener, whose address becomes the
-// [Server.URL]. The server closes the listener, even if it does not start. By
-// default, the server listens on a free port of a loopback address.
+// [Server.URL]. The server closes the listener, even if it does not start. By default,
+// the server listens on a free port of a loopback address.
 func WithListener(listener net.Listener) Option {
 	return func(c *config) error {
 		if listener == nil {
@@ -75,10 +75,9 @@ func WithListener(listener net.Listener) Option {
 	}
 }
 
-// WithHistory limits the requests, triggers, email broadcasts and push broadcasts
-// that the server keeps to the latest n of each. With 0, it keeps none. By default,
-// it keeps all of them. What the service stores, such as customers and events, is
-// not limited.
+// WithHistory limits the requests, triggers, email broadcasts and push broadcasts that
+// the server keeps to the latest n of each. With 0, it keeps none. By default, it keeps
+// all of them. What the service stores, such as customers and events, is not limited.
 func WithHistory(n int) Option {
 	return func(c *config) error {
 		if n < 0 {
@@ -89,15 +88,14 @@ func WithHistory(n int) Option {
 	}
 }
 
-// WithObserver calls observe once for every request that arrives, as soon as its
-// outcome is known. The calls are made one at a time, in the order of
-// [Exchange.Number]. Each call ends before the first byte of the response is sent,
-// or before a fault closes the connection. When a client has its response, the
-// exchange has therefore been observed.
+// WithObserver calls observe once for every request that arrives, as soon as its outcome
+// is known. The calls are made one at a time, in the order of [Exchange.Number]. Each
+// call ends before the first byte of the response is sent, or before a fault closes the
+// connection. When a client has its response, the exchange has therefore been observed.
 //
-// The observer may call the methods of the server except Close. It must not send
-// requests to the server. Both would block. It may keep the exchange, and must not
-// modify it.
+// The observer may call the methods of the server, but it must neither call Close nor
+// send requests to the server: either would block forever. It may keep the exchange, but
+// must not modify it.
 func WithObserver(observe func(*Exchange)) Option {
 	return func(c *config) error {
 		if observe == nil {

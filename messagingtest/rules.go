@@ -8,26 +8,25 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-// Rule says which requests of an operation fail, and how.
+// Rule describes which requests of an operation fail, and how.
 type Rule struct {
-	// Op is the name of the operation in errors of package messaging, such as
-	// "trigger event". A lookup is a request for the list that it reads: use
-	// "list customers" for Customers.Get, and "list events" for
-	// Events.GetByName. With "", the rule applies to every request, even to one
-	// that is for no operation of the service.
+	// Op is the name of the operation in errors of package messaging, such as "trigger
+	// event". A lookup is a request for the list that it reads: use "list customers" for
+	// Customers.Get, and "list events" for Events.GetByName. With "", the rule applies to
+	// every request, even to one that is for no operation of the service.
 	Op string
-	// Skip is how many requests the rule lets through before the first failure.
+	// Skip is the number of requests that the rule lets through before the first failure.
 	Skip int
-	// Count is how many requests fail. The rule is removed after the last one.
+	// Count is the number of requests that fail. The rule is removed after the last one.
 	// 0 means no limit.
 	Count int
-	// Probability is the probability that a request fails, from 0 to 1. The
-	// others are let through. 0 means that every request fails, like 1.
+	// Probability is the probability that a request fails, from 0 to 1. Like 1, the
+	// default of 0 means that every request fails.
 	Probability float64
-	// Seed selects the sequence of random numbers for Probability. The same
-	// seed gives the same sequence.
+	// Seed selects the sequence of random numbers for Probability. The same seed results
+	// in the same sequence.
 	Seed uint64
-	// Fault is how a request fails. It must not be the zero Fault.
+	// Fault is the way in which a request fails. It must not be the zero Fault.
 	Fault Fault
 }
 
@@ -35,20 +34,20 @@ type Rule struct {
 type FaultRule struct {
 	// ID identifies the rule, for [Server.RemoveFaultRule].
 	ID int
-	// Rule is the rule as it was added.
+	// Rule is the rule that was added.
 	Rule Rule
 	// Failed is the number of requests that have taken the fault of the rule.
 	Failed int
-	// LetThrough is the number of requests that the rule applied to and has let
-	// through, because of Skip or Probability.
+	// LetThrough is the number of requests that the rule let through because of Skip or
+	// Probability.
 	LetThrough int
 }
 
-// AddFaultRule adds a rule after the existing ones, and returns its id. A request
-// takes a fault of [Server.FailNext] if there is one, or else the fault of the
-// first rule that does not let it through. Like with FailNext, a request from a
-// client that [Server.Client] returned takes its fault when it is sent, and any
-// other when it arrives.
+// AddFaultRule adds a rule after the existing ones, and returns its id. A request takes
+// the next fault of [Server.FailNext]. If there is none, it takes the fault of the first
+// rule that does not let it through. As with FailNext, a request from a client of
+// [Server.Client] takes its fault when it is sent, and any other request takes it when it
+// arrives.
 //
 // AddFaultRule panics if the rule is invalid.
 func (s *Server) AddFaultRule(r Rule) (id int) {
@@ -74,7 +73,7 @@ func (s *Server) RemoveFaultRule(id int) bool {
 	return len(pending.rules) < before
 }
 
-// FaultRules returns the rules in order, without those that were removed.
+// FaultRules returns the rules that have not been removed, in order.
 func (s *Server) FaultRules() []FaultRule {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +94,7 @@ func (r Rule) problem() string {
 		return fmt.Sprintf("Skip is %d: must not be negative", r.Skip)
 	case r.Count < 0:
 		return fmt.Sprintf("Count is %d: must not be negative", r.Count)
-	case !(r.Probability >= 0 && r.Probability <= 1): // also if it is NaN
+	case !(r.Probability >= 0 && r.Probability <= 1): // or NaN
 		return fmt.Sprintf("Probability is %v: must be from 0 to 1", r.Probability)
 	case r.Fault == Fault{}:
 		return "Fault is missing"

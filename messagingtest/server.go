@@ -15,9 +15,8 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Server is an in-memory messaging service that listens on a loopback address.
-// Create one with [NewServer] in a test or with [Start] in a program. It is safe
-// for concurrent use.
+// Server is an in-memory messaging service that listens on a loopback address. Create one
+// with [NewServer] in a test or with [Start] in a program. It is safe for concurrent use.
 type Server struct {
 	config    config // never changes
 	http      *httptest.Server
@@ -35,8 +34,8 @@ type Server struct {
 	lastID int
 }
 
-// NewServer starts a server, and closes it when the test is complete. If the
-// server cannot be started, NewServer calls tb.Fatal.
+// NewServer starts a server, and closes it when the test ends. It calls tb.Fatal if the
+// server cannot start.
 func NewServer(tb testing.TB, opts ...Option) *Server {
 	tb.Helper()
 	s, err := Start(opts...)
@@ -47,8 +46,8 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 	return s
 }
 
-// Start starts a server. The caller must call [Server.Close]. The error of Start
-// reports every invalid option, or why it cannot listen on a loopback address.
+// Start starts a server. The caller must call [Server.Close]. The error of Start reports
+// every invalid option, or why it cannot listen on a loopback address.
 func Start(opts ...Option) (*Server, error) {
 	c, err := newConfig(opts)
 	if err == nil && c.listener == nil {
@@ -63,7 +62,7 @@ func Start(opts ...Option) (*Server, error) {
 	return c.start(), nil
 }
 
-// start starts a server that nothing can prevent from starting.
+// start starts a server that has a listener.
 func (c config) start() *Server {
 	s := &Server{config: c, closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256},
 		ticketPrefix: rand.Text() + "-"}
@@ -93,7 +92,7 @@ func listen(addresses ...string) (net.Listener, error) {
 	return nil, errors.Join(problems...)
 }
 
-// apiKey is recognizable as a fake, so that nobody mistakes it for a secret.
+// apiKey is obviously a fake, so that nobody mistakes it for a secret.
 const apiKey = "fake-api-key-of-messagingtest"
 
 // URL returns the base URL of the server, for [messaging.NewClient].
@@ -102,26 +101,24 @@ func (s *Server) URL() string { return s.http.URL }
 // APIKey returns the API key that the server accepts. It is not a secret.
 func (s *Server) APIKey() string { return apiKey }
 
-// Handler returns the HTTP handler of the server. Use it to add middleware or a
-// path prefix, or to serve it with another HTTP server. It works after
-// [Server.Close] too.
+// Handler returns the HTTP handler of the server. Use it to add middleware or a path
+// prefix, or to serve it with another HTTP server. It still works after [Server.Close].
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
-// Close shuts down the server. It ends the delay of [Slow] requests, and blocks
-// until all outstanding requests are carried out. The recorded data remain
-// available. It is safe to call Close more than once.
+// Close shuts down the server. It ends the delay of [Slow] requests, and blocks until all
+// outstanding requests have been carried out. The methods that return records still work
+// afterward. Close may be called more than once.
 func (s *Server) Close() { s.close() }
 
-// Client returns a client for the server. Unlike the default client, it waits
-// only a few milliseconds before a retry. The options are those of
-// [messaging.NewClient] and override the defaults. Client panics if an option is
-// invalid.
+// Client returns a client for the server, which waits only a few milliseconds before a
+// retry. The options are those of [messaging.NewClient], and override the defaults.
+// Client panics if an option is invalid.
 func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 	own := []messaging.Option{
 		messaging.WithHTTPClient(&http.Client{Transport: transport{s}}),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Millisecond, MaxWait: 10 * time.Millisecond}),
-		// With an API key instead of a key source, NewClient would refuse a
-		// WithKeySource in opts.
+		// NewClient does not allow an API key together with WithKeySource, which opts may
+		// contain.
 		messaging.WithKeySource(func(context.Context) (string, error) { return apiKey, nil }),
 	}
 	client, err := messaging.NewClient(s.URL(), "", append(own, opts...)...)
@@ -131,8 +128,8 @@ func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 	return client
 }
 
-// newID returns a UUID that is unique within the server. The UUIDs are
-// sequential, so that the output of tests is reproducible.
+// newID returns a UUID that is unique within the server. The UUIDs are sequential, so
+// that the output of tests is reproducible. The caller must hold s.mu.
 func (s *Server) newID() string {
 	s.lastID++
 	return fmt.Sprintf("00000000-0000-4000-8000-%012x", s.lastID)

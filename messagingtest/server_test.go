@@ -171,8 +171,8 @@ func (status respondingWith) RoundTrip(*http.Request) (*http.Response, error) {
 func TestServerClientRetriesWithoutAPause(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(2, messagingtest.Status(http.StatusServiceUnavailable))
-	// With the default waits of at least half a second, the deadline would end
-	// the call before the first retry.
+	// With the default waits of at least half a second, the deadline would end the call
+	// before the first retry.
 	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 	defer cancel()
 	page, err := s.Client().Events.List(ctx, messaging.EventListParams{})

@@ -45,11 +45,11 @@ type records[T any] struct {
 
 const noLimit = math.MaxInt
 
-// stored creates records of what the service stores.
+// stored creates records without a limit, for what the service stores.
 func stored[T any](config) *records[T] { return &records[T]{limit: noLimit} }
 
-// history creates records of what the service has carried out. [WithHistory] limits
-// their number.
+// history creates records with the limit of [WithHistory], for what the service has
+// received or carried out.
 func history[T any](c config) *records[T] { return &records[T]{limit: c.limit} }
 
 func (r *records[T]) add(record T) {

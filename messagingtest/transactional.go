@@ -13,10 +13,9 @@ var transactional = serveList(list[messaging.TransactionalMessage]{
 	clone:     cloneTransactional,
 })
 
-// AddTransactional adds transactional messages to the list of the service. A
-// message without an id gets a UUID. A zero CreatedAt is set to the current
-// time, unless Extra has a created_at member. The members of Extra are listed
-// too.
+// AddTransactional adds transactional messages to the list of the service. A message
+// without an id gets a UUID. A zero CreatedAt is set to the current time, unless Extra
+// has a created_at member. The list includes the members of Extra.
 func (s *Server) AddTransactional(added ...messaging.TransactionalMessage) {
 	transactional.add(s, added)
 }
@@ -26,8 +25,7 @@ func completeTransactional(s *Server, message *messaging.TransactionalMessage) {
 	message.CreatedAt = timeOrNow(message.Extra, "created_at", message.CreatedAt)
 }
 
-// Transactional returns all transactional messages in the order in which they
-// were added.
+// Transactional returns all transactional messages in the order in which they were added.
 func (s *Server) Transactional() []messaging.TransactionalMessage { return transactional.copies(s) }
 
 // transactionalRow returns the message as an element of a list response.

@@ -10,16 +10,15 @@ import (
 	"syscall"
 )
 
-// transport is the transport of clients that Server.Client returns. It assigns
-// the fault of each request, and applies NotReached, which must be applied
-// before the request is sent.
+// transport is the transport of the clients of Server.Client. It assigns a fault to each
+// request, and applies NotReached, which must happen before the request is sent.
 type transport struct{ server *Server }
 
 // RoundTrip sends a request with the ticket for its fault.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	fault, ticket := t.server.issueTicket(operationName(r))
 	if fault.notReached {
-		return nil, t.refuse(r)
+		return nil, t.failToConnect(r)
 	}
 	withTicket := r.WithContext(r.Context()) // a RoundTripper must not modify the request
 	withTicket.Header = r.Header.Clone()
@@ -27,10 +26,10 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.server.transport.RoundTrip(withTicket)
 }
 
-// refuse behaves like net/http when a connection is refused: it calls GetConn of
-// the httptrace, does not read the body, and returns a dial error. The client
-// needs all of them as proof that nothing was sent.
-func (t transport) refuse(r *http.Request) error {
+// failToConnect behaves like net/http if the server does not accept the connection: it
+// calls GetConn of the httptrace, does not read the body, and returns a dial error. The
+// client needs all three as proof that nothing was sent.
+func (t transport) failToConnect(r *http.Request) error {
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
@@ -41,12 +40,12 @@ func (t transport) refuse(r *http.Request) error {
 		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
-// ticketHeader marks a request whose fault was removed from the queue when it
-// was sent. Its value starts with a random prefix that no other program knows.
+// ticketHeader marks a request that took its fault when it was sent. Its value starts
+// with a random prefix that no other program knows.
 const ticketHeader = "Messagingtest-Ticket"
 
-// issueTicket removes the next fault for an operation, and stores it until the
-// request arrives.
+// issueTicket returns the next fault for an operation, and stores it until the request
+// with the ticket arrives.
 func (s *Server) issueTicket(op string) (fault Fault, ticket string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -96,7 +96,7 @@ type unread struct{ reads, closes int }
 func (u *unread) Read([]byte) (int, error) { u.reads++; return 0, io.EOF }
 func (u *unread) Close() error             { u.closes++; return nil }
 
-func TestTransportDoesNotReadARefusedRequest(t *testing.T) {
+func TestTransportDoesNotReadARequestThatIsNotReached(t *testing.T) {
 	s := NewServer(t)
 	s.FailNext(1, NotReached())
 	body, trace := new(unread), ""

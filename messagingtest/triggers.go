@@ -13,7 +13,7 @@ var triggers = keep(history[Trigger])
 
 func init() { handle(service.TriggerEvent, triggerEvent) }
 
-// Trigger is an event that was triggered.
+// Trigger is a triggered event.
 type Trigger struct {
 	EventID string
 	// EventName is the name from the event definition.
@@ -21,16 +21,16 @@ type Trigger struct {
 	Email     string
 	// Customer is nil if the payload has no customer object.
 	Customer *messaging.CustomerParams
-	// Values holds the other members of the payload, without the skipped ones.
-	// It has the types of encoding/json: numbers are float64.
+	// Values holds the other members of the payload, except the skipped ones. It has the
+	// types of encoding/json: numbers are float64.
 	Values map[string]any
-	// Skipped holds the names of the timestamp parameters whose value is not in
-	// the form of the service. Like the service, the server triggers the event
-	// without them and does not mention them in the response.
+	// Skipped holds the names of the timestamp parameters whose values are not in the
+	// form of the service. Like the service, the server triggers the event without these
+	// values, and the response does not mention them.
 	Skipped []string
 }
 
-// Triggers returns the events that were triggered, in order.
+// Triggers returns the triggered events, in order.
 func (s *Server) Triggers() []Trigger { return copies(s, triggers, Trigger.clone) }
 
 func triggerEvent(s *Server, in input) response {
@@ -59,8 +59,8 @@ func triggerEvent(s *Server, in input) response {
 	return successResponse("Event successfully triggered", true)
 }
 
-// readTrigger also returns the customer that the trigger identifies. Unlike
-// Trigger.Customer, it has the e-mail address of the payload.
+// readTrigger reads a trigger and the customer that it identifies. Unlike
+// Trigger.Customer, that customer has the email address of the payload.
 func readTrigger(payload object, event messaging.Event, identifier Identifier) (trigger Trigger, who messaging.CustomerParams) {
 	trigger = Trigger{EventID: event.ID, EventName: event.Name, Email: payload.email("email"), Values: make(map[string]any)}
 	customer := payload.object("customer")
@@ -86,7 +86,7 @@ func readTrigger(payload object, event messaging.Event, identifier Identifier) (
 	return trigger, who
 }
 
-// checkParameters checks the values by the parameters of the event, and skips
+// checkParameters checks the values against the parameters of the event, and removes
 // malformed timestamps.
 func (t *Trigger) checkParameters(payload object, parameters []messaging.EventParameter) {
 	for _, p := range parameters {
@@ -100,7 +100,7 @@ func (t *Trigger) checkParameters(payload object, parameters []messaging.EventPa
 	}
 }
 
-// isTimestamp reports whether value is exactly in the form of the service.
+// isTimestamp reports whether value is a timestamp exactly in the form of the service.
 // time.Parse alone would accept fractions of a second.
 func isTimestamp(value any) bool {
 	s, _ := value.(string)
