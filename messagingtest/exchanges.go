@@ -19,7 +19,7 @@ type Exchange struct {
 	// Op is the name of the operation in errors of package messaging, such as "trigger
 	// event". It is "" if the request is for no operation of the service.
 	Op string
-	// Request is the request. Its StatusCode is the Status of the exchange.
+	// The StatusCode of Request is the Status of the exchange.
 	Request Request
 	// ForeignKey reports whether X-Authorization or Authorization holds an API key other
 	// than the key of the server. It is false for a request without a key.

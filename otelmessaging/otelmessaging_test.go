@@ -140,7 +140,7 @@ func TestSpansOfDoShowOnlyTheHost(t *testing.T) {
 		"server.port=8443", "url.full=https://api.example.com:8443"}, attributesOf(spans[0].Attributes()))
 }
 
-func TestSpansOfACancelledCallHaveNoError(t *testing.T) {
+func TestSpansOfACanceledCallHaveNoError(t *testing.T) {
 	r := newTelemetry(t, func(req *http.Request) (*http.Response, error) {
 		<-req.Context().Done()
 		return nil, req.Context().Err()
