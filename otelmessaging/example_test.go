@@ -20,7 +20,7 @@ func ExampleNew() {
 	defer service.Close()
 	baseURL, apiKey := service.URL(), service.APIKey()
 
-	hooks, err := otelmessaging.New() // uses the global providers
+	hooks, err := otelmessaging.New() // the global providers; see the options
 	if err != nil {
 		log.Fatal(err)
 	}
