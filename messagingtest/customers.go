@@ -9,7 +9,7 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-var customers = keep(newCustomerStore)
+var storedCustomers = keep(newCustomerStore)
 
 func init() { handle(service.ListCustomers, listCustomers) }
 
@@ -34,17 +34,17 @@ type Customer struct {
 func (s *Server) Customers() []Customer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return cloneSlice(customers.of(s).all, Customer.clone)
+	return cloneSlice(storedCustomers.of(s).all, Customer.clone)
 }
 
 // AddCustomers adds customers to the list of the service, and does not check for
 // duplicates. A customer without an identifier gets a customer id. A zero time is set to
 // the current time, unless Extra has a member for it. The list includes the members of
 // Extra.
-func (s *Server) AddCustomers(added ...messaging.Customer) {
+func (s *Server) AddCustomers(customers ...messaging.Customer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range added {
+	for _, c := range customers {
 		customer := Customer{
 			CustomerParams:  c.Params(),
 			CreatedAt:       truncateToSecond(timeOrNow(c.Extra, "customer_created_at", c.CreatedAt)),
@@ -56,14 +56,14 @@ func (s *Server) AddCustomers(added ...messaging.Customer) {
 		if customer.Email == "" || s.config.identifier == CustomerID {
 			customer.CustomerID = s.idOr(customer.CustomerID)
 		}
-		customers.of(s).add(customer)
+		storedCustomers.of(s).add(customer)
 	}
 }
 
 func listCustomers(s *Server, in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	store := customers.of(s)
+	store := storedCustomers.of(s)
 	selected := store.filter(in.query.Get("customer_ids"), in.query.Get("emails"))
 	rows, meta := page(in, len(store.all), selected, func(i int) any { return store.all[i].row() })
 	if len(in.problems) > 0 {
@@ -196,7 +196,7 @@ func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient)
 // upsert updates or creates a customer, and records the change in e unless e is nil. The
 // caller must hold s.mu.
 func (s *Server) upsert(e *Exchange, params messaging.CustomerParams) {
-	store := customers.of(s)
+	store := storedCustomers.of(s)
 	i, created := store.upsert(params)
 	if e != nil {
 		e.Customers = append(e.Customers, CustomerChange{Created: created, Customer: store.all[i].clone()})

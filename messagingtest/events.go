@@ -9,7 +9,7 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-var events = serveList(list[messaging.Event]{
+var eventList = serveList(list[messaging.Event]{
 	operation: service.ListEvents,
 	message:   "Company events fetched successfully",
 	complete:  completeEvent,
@@ -22,7 +22,7 @@ func init() { handle(service.CreateEvent, createEvent) }
 // AddEvents adds event definitions to the list of the service, so that they can be
 // triggered. An event without an id gets a UUID. A zero CreatedAt is set to the current
 // time, unless Extra has a created_at member. The list includes the members of Extra.
-func (s *Server) AddEvents(added ...messaging.Event) { events.add(s, added) }
+func (s *Server) AddEvents(events ...messaging.Event) { eventList.add(s, events) }
 
 func completeEvent(s *Server, event *messaging.Event) {
 	event.ID = s.idOr(event.ID)
@@ -34,7 +34,7 @@ func completeEvent(s *Server, event *messaging.Event) {
 
 // Events returns all event definitions in the order of their creation: those that were
 // added with [Server.AddEvents], and those that requests created.
-func (s *Server) Events() []messaging.Event { return events.copies(s) }
+func (s *Server) Events() []messaging.Event { return eventList.copies(s) }
 
 func createEvent(s *Server, in input) response {
 	event := messaging.Event{
@@ -49,7 +49,7 @@ func createEvent(s *Server, in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	event.ID = s.newID()
-	events.records.of(s).add(event)
+	eventList.records.of(s).add(event)
 	setEffect(in.exchange, cloneEvent(event))
 	return successResponse("Event created successfully", eventRow(event))
 }

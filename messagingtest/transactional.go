@@ -5,7 +5,7 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-var transactional = serveList(list[messaging.TransactionalMessage]{
+var transactionalList = serveList(list[messaging.TransactionalMessage]{
 	operation: service.ListTransactional,
 	message:   "Transactional Messages fetched successfully",
 	complete:  completeTransactional,
@@ -16,8 +16,8 @@ var transactional = serveList(list[messaging.TransactionalMessage]{
 // AddTransactional adds transactional messages to the list of the service. A message
 // without an id gets a UUID. A zero CreatedAt is set to the current time, unless Extra
 // has a created_at member. The list includes the members of Extra.
-func (s *Server) AddTransactional(added ...messaging.TransactionalMessage) {
-	transactional.add(s, added)
+func (s *Server) AddTransactional(messages ...messaging.TransactionalMessage) {
+	transactionalList.add(s, messages)
 }
 
 func completeTransactional(s *Server, message *messaging.TransactionalMessage) {
@@ -26,7 +26,7 @@ func completeTransactional(s *Server, message *messaging.TransactionalMessage) {
 }
 
 // Transactional returns all transactional messages in the order in which they were added.
-func (s *Server) Transactional() []messaging.TransactionalMessage { return transactional.copies(s) }
+func (s *Server) Transactional() []messaging.TransactionalMessage { return transactionalList.copies(s) }
 
 // transactionalRow returns the message as an element of a list response.
 func transactionalRow(m messaging.TransactionalMessage) any {

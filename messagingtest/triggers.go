@@ -37,7 +37,7 @@ func triggerEvent(s *Server, in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := in.body.requiredString("event_id")
-	defined := events.records.of(s).all
+	defined := eventList.records.of(s).all
 	i := slices.IndexFunc(defined, func(e messaging.Event) bool { return e.ID == id })
 	event := messaging.Event{}
 	if i >= 0 {
