@@ -4,9 +4,20 @@ import (
 	"slices"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// EmailBroadcast is an e-mail broadcast that the service accepted.
+var (
+	emailBroadcasts = keep(history[EmailBroadcast])
+	pushBroadcasts  = keep(history[PushBroadcast])
+)
+
+func init() {
+	handle(service.SendEmailBroadcast, sendEmail)
+	handle(service.SendPushBroadcast, sendPush)
+}
+
+// EmailBroadcast is an email broadcast that the service accepted.
 type EmailBroadcast struct {
 	SenderEmail      string
 	SenderName       string
@@ -22,8 +33,8 @@ type EmailBroadcast struct {
 	// AllCustomers reports whether the broadcast was sent to all customers.
 	AllCustomers bool
 	Recipients   []messaging.Recipient
-	// Schedule is nil for an immediate broadcast. A scheduled broadcast is
-	// recorded when the request arrives, not when it is due.
+	// Schedule is nil for an immediate broadcast. A scheduled broadcast is recorded when
+	// the request arrives, not when it is due.
 	Schedule *messaging.Schedule
 }
 
@@ -35,27 +46,22 @@ type PushBroadcast struct {
 	// AllCustomers reports whether the broadcast was sent to all customers.
 	AllCustomers bool
 	Recipients   []messaging.Recipient
-	// Schedule is nil for an immediate broadcast. A scheduled broadcast is
-	// recorded when the request arrives, not when it is due.
+	// Schedule is nil for an immediate broadcast. A scheduled broadcast is recorded when
+	// the request arrives, not when it is due.
 	Schedule *messaging.Schedule
 }
 
-// EmailBroadcasts returns the e-mail broadcasts that were accepted, in order.
+// EmailBroadcasts returns the accepted email broadcasts, in order.
 func (s *Server) EmailBroadcasts() []EmailBroadcast {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return cloneSlice(s.emailBroadcasts.records, EmailBroadcast.clone)
+	return copies(s, emailBroadcasts, EmailBroadcast.clone)
 }
 
-// PushBroadcasts returns the push notification broadcasts that were accepted,
-// in order.
+// PushBroadcasts returns the accepted push notification broadcasts, in order.
 func (s *Server) PushBroadcasts() []PushBroadcast {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return cloneSlice(s.pushBroadcasts.records, PushBroadcast.clone)
+	return copies(s, pushBroadcasts, PushBroadcast.clone)
 }
 
-func (s *Server) sendEmail(in input) response {
+func sendEmail(s *Server, in input) response {
 	body := in.body
 	broadcast := EmailBroadcast{
 		SenderEmail:     body.requiredEmail("sender_email"),
@@ -72,19 +78,19 @@ func (s *Server) sendEmail(in input) response {
 		MessageType:     body.requiredString("message_type"),
 		Schedule:        readSchedule(body),
 	}
-	broadcast.AllCustomers, broadcast.Recipients = s.readAudience(body)
+	broadcast.AllCustomers, broadcast.Recipients = readAudience(body, s.config.identifier)
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.upsertRecipients(in.exchange, broadcast.Recipients)
-	s.emailBroadcasts.add(broadcast)
+	emailBroadcasts.of(s).add(broadcast)
 	setEffect(in.exchange, broadcast)
 	return successResponse("Email Broadcast sent successfully", nil)
 }
 
-func (s *Server) sendPush(in input) response {
+func sendPush(s *Server, in input) response {
 	body := in.body
 	broadcast := PushBroadcast{
 		Subject:            body.requiredString("subject"),
@@ -92,34 +98,34 @@ func (s *Server) sendPush(in input) response {
 		WhatsAppTemplateID: body.string("whatsapp_template_id"),
 		Schedule:           readSchedule(body),
 	}
-	broadcast.AllCustomers, broadcast.Recipients = s.readAudience(body)
+	broadcast.AllCustomers, broadcast.Recipients = readAudience(body, s.config.identifier)
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.upsertRecipients(in.exchange, broadcast.Recipients)
-	s.pushBroadcasts.add(broadcast)
+	pushBroadcasts.of(s).add(broadcast)
 	setEffect(in.exchange, broadcast)
 	return successResponse("Push notification broadcast sent successfully", nil)
 }
 
-func (s *Server) readAudience(body object) (all bool, recipients []messaging.Recipient) {
+func readAudience(body object, identifier Identifier) (all bool, recipients []messaging.Recipient) {
 	all = body.boolean("all_customers")
 	elements, length := body.objectOrArray("recipients")
 	body.invalidIf(length == 0 && !all, "recipients", "is required when all_customers is not true")
 	return all, each(elements, length, func(index string) messaging.Recipient {
-		return s.readRecipient(elements.object(index))
+		return readRecipient(elements.object(index), identifier)
 	})
 }
 
-func (s *Server) readRecipient(o object) messaging.Recipient {
+func readRecipient(o object, identifier Identifier) messaging.Recipient {
 	recipient := messaging.Recipient{Type: messaging.RecipientType(o.requiredString("type"))}
 	customers, customerCount := o.array("customers")
 	recipient.Customers = each(customers, customerCount, func(index string) messaging.CustomerParams {
 		customer := customers.object(index)
 		params := readCustomer(customer)
-		s.customers.identifier.check(customer, params)
+		identifier.check(customer, params)
 		return params
 	})
 	segments, segmentCount := o.array("segments")

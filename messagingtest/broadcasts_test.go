@@ -54,7 +54,7 @@ var audienceCases = []refusedCase{
 		map[string][]string{
 			"recipients.1.customers.1.customer_id":            {"is required when there is no email"},
 			"recipients.1.customers.1.email":                  {"is required when there is no customer_id"},
-			"recipients.1.customers.2.email":                  {"must be an e-mail address"},
+			"recipients.1.customers.2.email":                  {"must be an email address"},
 			"recipients.1.customers.3.customer_id":            {"must be a string"},
 			"recipients.1.customers.3.email":                  {"is required when there is no customer_id"},
 			"recipients.1.customers.3.phone_no":               {"must be in international format, starting with +"},
@@ -85,7 +85,7 @@ var audienceCases = []refusedCase{
 func TestBroadcastsByEmailAreValidated(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	checkRefused(t, s, emailPath, validEmail, append(audienceCases, []refusedCase{
-		{"everything that is required and missing is told at once", `{"sender_email":null,"sender_name":"","email":null,
+		{"all missing fields are reported together", `{"sender_email":null,"sender_name":"","email":null,
 			"subject":null,"message":"","message_type":null,"all_customers":null,"schedule_type":null}`,
 			map[string][]string{
 				"sender_email": {"is required"}, "sender_name": {"is required"}, "email": {"is required"},
@@ -102,12 +102,12 @@ func TestBroadcastsByEmailAreValidated(t *testing.T) {
 			map[string][]string{"subject": {"is required"}}},
 		{"variables is not an object", `{"variables":["name"]}`,
 			map[string][]string{"variables": {"must be an object"}}},
-		{"e-mail addresses are invalid", `{"sender_email":"shop","email":"@example.com","cc":["a@b@c"],
+		{"email addresses are invalid", `{"sender_email":"shop","email":"@example.com","cc":["a@b@c"],
 			"bcc":["a@example.com","a b@example.com"],"reply_to":["a@",null,""]}`,
 			map[string][]string{
-				"sender_email": {"must be an e-mail address"}, "email": {"must be an e-mail address"},
-				"cc.0": {"must be an e-mail address"}, "bcc.1": {"must be an e-mail address"},
-				"reply_to.0": {"must be an e-mail address"}, "reply_to.1": {"is required"}, "reply_to.2": {"is required"},
+				"sender_email": {"must be an email address"}, "email": {"must be an email address"},
+				"cc.0": {"must be an email address"}, "bcc.1": {"must be an email address"},
+				"reply_to.0": {"must be an email address"}, "reply_to.1": {"is required"}, "reply_to.2": {"is required"},
 			}},
 		{"cc is not an array", `{"cc":"a@example.com"}`,
 			map[string][]string{"cc": {"must be an array"}}},

@@ -6,7 +6,7 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// cloneSlice returns a deep copy of values. It copies each element with clone.
+// cloneSlice returns a deep copy of values, and copies each of them with clone.
 func cloneSlice[T any](values []T, clone func(T) T) []T {
 	if values == nil {
 		return nil

@@ -6,16 +6,21 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// Customer is a customer as the service stores it. Its times are in UTC and
-// truncated to the second, as in a list.
+var storedCustomers = keep(newCustomerStore)
+
+func init() { handle(service.ListCustomers, listCustomers) }
+
+// Customer is a customer as the service stores it. As in the service's lists, its times
+// are in UTC and truncated to the second.
 type Customer struct {
-	// Number counts the customers in the order of their creation, from 1.
-	// [Server.Reset] does not restart it.
+	// Number counts the customers from 1, in the order of their creation. [Server.Reset]
+	// does not restart the count.
 	Number int
-	// CustomerParams combines the fields of all requests that named the
-	// customer. Devices holds one device per token, the latest one.
+	// CustomerParams combines the fields of all requests that named the customer. Devices
+	// holds the latest device with each token.
 	messaging.CustomerParams
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
@@ -24,23 +29,23 @@ type Customer struct {
 	Extra           messaging.Extra
 }
 
-// Customers returns all customers in the order of their creation: those that
-// were added, and those that broadcasts and triggers created.
+// Customers returns all customers in the order of their creation: those that were added
+// with [Server.AddCustomers], and those that broadcasts and triggers created.
 func (s *Server) Customers() []Customer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return cloneSlice(s.customers.records, Customer.clone)
+	return cloneSlice(storedCustomers.of(s).all, Customer.clone)
 }
 
-// AddCustomers adds customers to the list of the service. A customer without an
-// identifier gets a customer id. A zero time is set to the current time, unless
-// Extra has a member for it. The members of Extra are listed too. AddCustomers
-// does not check for duplicates.
+// AddCustomers adds customers to the list of the service, and does not check for
+// duplicates. A customer without an identifier gets a customer id. A zero time is set to
+// the current time, unless Extra has a member for it. The list includes the members of
+// Extra.
 func (s *Server) AddCustomers(customers ...messaging.Customer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range customers {
-		added := Customer{
+		customer := Customer{
 			CustomerParams:  c.Params(),
 			CreatedAt:       truncateToSecond(timeOrNow(c.Extra, "customer_created_at", c.CreatedAt)),
 			UpdatedAt:       truncateToSecond(timeOrNow(c.Extra, "updated_at", c.UpdatedAt)),
@@ -48,20 +53,19 @@ func (s *Server) AddCustomers(customers ...messaging.Customer) {
 			Providers:       c.Providers,
 			Extra:           c.Extra,
 		}.clone()
-		if added.CustomerID == "" && (added.Email == "" || s.customers.identifier == CustomerID) {
-			added.CustomerID = s.newID()
+		if customer.Email == "" || s.config.identifier == CustomerID {
+			customer.CustomerID = s.idOr(customer.CustomerID)
 		}
-		s.customers.add(added)
+		storedCustomers.of(s).add(customer)
 	}
 }
 
-func (s *Server) listCustomers(in input) response {
+func listCustomers(s *Server, in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	selected := s.customers.filter(in.query.Get("customer_ids"), in.query.Get("emails"))
-	rows, meta := page(in, "customers", len(s.customers.records), selected, func(i int) any {
-		return s.customers.records[i].row()
-	})
+	store := storedCustomers.of(s)
+	selected := store.filter(in.query.Get("customer_ids"), in.query.Get("emails"))
+	rows, meta := page(in, len(store.all), selected, func(i int) any { return store.all[i].row() })
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
@@ -83,8 +87,8 @@ func (c *Customer) row() any {
 	})
 }
 
-// readCustomer reads a customer from a request. It does not check that the
-// customer has an identifier.
+// readCustomer reads a customer from a request. It does not check whether the customer
+// has an identifier.
 func readCustomer(o object) messaging.CustomerParams {
 	params := messaging.CustomerParams{
 		CustomerID: o.string("customer_id"),
@@ -119,65 +123,68 @@ func (id Identifier) check(o object, params messaging.CustomerParams) {
 	}
 }
 
-// customerStore holds the customers in the order of their creation. The index of
-// a customer never changes.
+// customerStore holds the customers in the order of their creation. The index of a
+// customer never changes.
 type customerStore struct {
-	identifier    Identifier // "" if a customer id or an e-mail address identifies
-	records       []Customer
+	identifier    Identifier
+	all           []Customer
 	removed       int // the number of customers before the last reset
 	byID, byEmail map[string]int
 }
 
+func newCustomerStore(c config) *customerStore { return &customerStore{identifier: c.identifier} }
+
 // find returns the index of the customer with the given identifiers.
-func (b *customerStore) find(id, email string) (i int, ok bool) {
-	if b.identifier != Email {
-		i, ok = b.byID[id]
+func (store *customerStore) find(id, email string) (i int, ok bool) {
+	if store.identifier != Email {
+		i, ok = store.byID[id]
 	}
-	if !ok && b.identifier != CustomerID {
-		i, ok = b.byEmail[strings.ToLower(email)]
+	if !ok && store.identifier != CustomerID {
+		i, ok = store.byEmail[strings.ToLower(email)]
 	}
 	return i, ok
 }
 
-func (b *customerStore) add(c Customer) int {
-	c.Number = b.removed + len(b.records) + 1
-	b.records = append(b.records, c)
-	b.index(len(b.records) - 1)
-	return len(b.records) - 1
+func (store *customerStore) add(c Customer) int {
+	c.Number = store.removed + len(store.all) + 1
+	store.all = append(store.all, c)
+	store.index(len(store.all) - 1)
+	return len(store.all) - 1
 }
 
-// index makes the customer available to find. If two customers share an
-// identifier, find returns the first.
-func (b *customerStore) index(i int) {
-	if b.byID == nil {
-		b.byID, b.byEmail = make(map[string]int), make(map[string]int)
+// index lets find return a customer. If two customers share an identifier, find returns
+// the first one.
+func (store *customerStore) index(i int) {
+	if store.byID == nil {
+		store.byID, store.byEmail = make(map[string]int), make(map[string]int)
 	}
-	c := &b.records[i]
-	if _, taken := b.byID[c.CustomerID]; !taken && c.CustomerID != "" {
-		b.byID[c.CustomerID] = i
+	c := &store.all[i]
+	if _, taken := store.byID[c.CustomerID]; !taken && c.CustomerID != "" {
+		store.byID[c.CustomerID] = i
 	}
-	if _, taken := b.byEmail[strings.ToLower(c.Email)]; !taken && c.Email != "" {
-		b.byEmail[strings.ToLower(c.Email)] = i
+	if _, taken := store.byEmail[strings.ToLower(c.Email)]; !taken && c.Email != "" {
+		store.byEmail[strings.ToLower(c.Email)] = i
 	}
 }
 
-func (b *customerStore) unindex(i int) {
-	c := &b.records[i]
-	if b.byID[c.CustomerID] == i {
-		delete(b.byID, c.CustomerID)
+func (store *customerStore) unindex(i int) {
+	c := &store.all[i]
+	if store.byID[c.CustomerID] == i {
+		delete(store.byID, c.CustomerID)
 	}
-	if b.byEmail[strings.ToLower(c.Email)] == i {
-		delete(b.byEmail, strings.ToLower(c.Email))
+	if store.byEmail[strings.ToLower(c.Email)] == i {
+		delete(store.byEmail, strings.ToLower(c.Email))
 	}
 }
 
 // reset removes all customers. It does not restart their numbers.
-func (b *customerStore) reset() {
-	*b = customerStore{identifier: b.identifier, removed: b.removed + len(b.records)}
+func (store *customerStore) reset() {
+	store.removed += len(store.all)
+	store.all, store.byID, store.byEmail = nil, nil, nil
 }
 
-// upsertRecipients updates or creates the customers of a broadcast, and records
-// the changes in e unless it is nil. The caller must hold s.mu.
+// upsertRecipients updates or creates the customers of a broadcast, and records the
+// changes in e unless e is nil. The caller must hold s.mu.
 func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient) {
 	for _, recipient := range recipients {
 		for _, params := range recipient.Customers {
@@ -186,49 +193,51 @@ func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient)
 	}
 }
 
-// upsert is upsertRecipients for one customer.
+// upsert updates or creates a customer, and records the change in e unless e is nil. The
+// caller must hold s.mu.
 func (s *Server) upsert(e *Exchange, params messaging.CustomerParams) {
-	i, created := s.customers.upsert(params)
+	store := storedCustomers.of(s)
+	i, created := store.upsert(params)
 	if e != nil {
-		e.Customers = append(e.Customers, CustomerChange{Created: created, Customer: s.customers.records[i].clone()})
+		e.Customers = append(e.Customers, CustomerChange{Created: created, Customer: store.all[i].clone()})
 	}
 }
 
-// upsert updates the customer that params identifies, or creates it. It returns
-// the index of the customer.
-func (b *customerStore) upsert(params messaging.CustomerParams) (i int, created bool) {
+// upsert updates the customer that params identifies, or creates it. It returns the index
+// of the customer.
+func (store *customerStore) upsert(params messaging.CustomerParams) (i int, created bool) {
 	at := truncateToSecond(time.Now())
-	i, found := b.find(params.CustomerID, params.Email)
+	i, found := store.find(params.CustomerID, params.Email)
 	if !found {
-		i = b.add(Customer{CreatedAt: at})
+		i = store.add(Customer{CreatedAt: at})
 	}
-	if holder, taken := b.byEmail[strings.ToLower(params.Email)]; taken && holder != i && b.identifier == "" {
+	if holder, taken := store.byEmail[strings.ToLower(params.Email)]; taken && holder != i && store.identifier == "" {
 		params.Email = ""
 	}
-	b.unindex(i)
-	c := &b.records[i]
+	store.unindex(i)
+	c := &store.all[i]
 	set(&c.CustomerID, params.CustomerID)
 	set(&c.Email, params.Email)
 	set(&c.FirstName, params.FirstName)
 	set(&c.LastName, params.LastName)
 	set(&c.PhoneNo, params.PhoneNo)
 	for _, device := range params.Devices {
-		c.store(device)
+		c.addDevice(device)
 	}
 	c.UpdatedAt, c.LastInteraction = at, at
-	b.index(i)
+	store.index(i)
 	return i, !found
 }
 
-// set sets the field to value. An empty value leaves it unchanged.
+// set sets a field to value, unless value is empty.
 func set(field *string, value string) {
 	if value != "" {
 		*field = value
 	}
 }
 
-// store adds a device or replaces the device with the same token.
-func (c *Customer) store(device messaging.Device) {
+// addDevice adds a device, or replaces the device with the same token.
+func (c *Customer) addDevice(device messaging.Device) {
 	for i := range c.Devices {
 		if c.Devices[i].DeviceToken == device.DeviceToken {
 			c.Devices[i] = device
@@ -238,13 +247,13 @@ func (c *Customer) store(device messaging.Device) {
 	c.Devices = append(c.Devices, device)
 }
 
-// filter returns a function that reports whether a customer matches both
-// comma-separated lists. An empty list matches every customer.
-func (b *customerStore) filter(ids, emails string) func(i int) bool {
+// filter returns a function that reports whether a customer matches both comma-separated
+// lists. An empty list matches every customer.
+func (store *customerStore) filter(ids, emails string) func(i int) bool {
 	selectedIDs := strings.Split(ids, ",")
 	selectedEmails := strings.Split(strings.ToLower(emails), ",")
 	return func(i int) bool {
-		c := &b.records[i]
+		c := &store.all[i]
 		return (ids == "" || c.CustomerID != "" && slices.Contains(selectedIDs, c.CustomerID)) &&
 			(emails == "" || c.Email != "" && slices.Contains(selectedEmails, strings.ToLower(c.Email)))
 	}

@@ -16,8 +16,7 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// broadcastTo sends a broadcast to customers, which are JSON objects separated by
-// commas.
+// broadcastTo sends a broadcast to customers, which are JSON objects separated by commas.
 func broadcastTo(t *testing.T, s *messagingtest.Server, customers string) reply {
 	t.Helper()
 	return post(t, s, pushPath, `{"subject":"Hello","message":"Hello.","schedule_type":"send-now",
@@ -46,10 +45,10 @@ func TestCustomersAreCreatedOrUpdatedByTheirIdentifiers(t *testing.T) {
 		{"a known customer id updates its customer", nil,
 			`{"customer_id":"c-1","first_name":"Ada"},{"customer_id":"c-1","last_name":"Lovelace"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Ada", LastName: "Lovelace"}}},
-		{"a known e-mail address in upper case updates its customer", nil,
+		{"a known email address in upper case updates its customer", nil,
 			`{"email":"ada@example.com","first_name":"Ada"},{"email":"ADA@example.com","phone_no":"+44123"}`,
 			[]messaging.CustomerParams{{Email: "ADA@example.com", FirstName: "Ada", PhoneNo: "+44123"}}},
-		{"a known e-mail address in lower case updates its customer", nil,
+		{"a known email address in lower case updates its customer", nil,
 			`{"email":"ADA@example.com","first_name":"Ada"},{"email":"ada@example.com"}`,
 			[]messaging.CustomerParams{{Email: "ada@example.com", FirstName: "Ada"}}},
 		{"a missing or empty field keeps its value", nil,
@@ -58,20 +57,21 @@ func TestCustomersAreCreatedOrUpdatedByTheirIdentifiers(t *testing.T) {
 		{"an identifier from an update is found", nil,
 			`{"customer_id":"c-1"},{"customer_id":"c-1","email":"ada@example.com"},{"email":"ada@example.com","first_name":"Ada"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada"}}},
-		{"a former e-mail address can be used by a new customer", nil,
+		{"a former email address can be used by a new customer", nil,
 			`{"customer_id":"c-1"},{"customer_id":"c-2","email":"Old@example.com"},{"customer_id":"c-2","email":"new@example.com"},
 				{"email":"old@example.com"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1"}, {CustomerID: "c-2", Email: "new@example.com"}, {Email: "old@example.com"}}},
 		{"a former customer id can be used by a new customer", nil,
 			`{"customer_id":"old","email":"ada@example.com"},{"customer_id":"new","email":"ada@example.com"},{"customer_id":"old"}`,
 			[]messaging.CustomerParams{{CustomerID: "new", Email: "ada@example.com"}, {CustomerID: "old"}}},
-		{"an e-mail address is not taken from another customer", nil,
+		{"an email address is not taken from another customer", nil,
 			`{"customer_id":"c-1"},{"email":"ada@example.com"},{"customer_id":"c-1","email":"Ada@example.com","first_name":"Grace"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", FirstName: "Grace"}, {Email: "ada@example.com"}}},
-		{"with CustomerID, e-mail addresses do not identify", []messagingtest.Option{messagingtest.WithIdentifier(messagingtest.CustomerID)},
+		{"with CustomerID, email addresses do not identify a customer",
+			[]messagingtest.Option{messagingtest.WithIdentifier(messagingtest.CustomerID)},
 			`{"customer_id":"c-1","email":"ada@example.com"},{"customer_id":"c-2","email":"ada@example.com"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}, {CustomerID: "c-2", Email: "ada@example.com"}}},
-		{"with Email, customer ids do not identify", []messagingtest.Option{messagingtest.WithIdentifier(messagingtest.Email)},
+		{"with Email, customer ids do not identify a customer", []messagingtest.Option{messagingtest.WithIdentifier(messagingtest.Email)},
 			`{"customer_id":"c-1","email":"ada@example.com"},{"customer_id":"c-1","email":"grace@example.com"},
 				{"customer_id":"c-9","email":"ada@example.com"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-9", Email: "ada@example.com"}, {CustomerID: "c-1", Email: "grace@example.com"}}},
@@ -140,7 +140,7 @@ func TestCustomersWithDuplicateIdentifiersAreFoundInOrder(t *testing.T) {
 		{CustomerID: "c-1", Email: "ADA@example.com"},
 	}, storedParams(s))
 	_, err := s.Client().Customers.Get(t.Context(), "c-1")
-	assert.Error(t, err, "the client refuses two customers with one id")
+	assert.Error(t, err, "the client returns an error for two customers with one id")
 }
 
 func TestCustomersThatWereAddedGetDefaults(t *testing.T) {
@@ -151,8 +151,8 @@ func TestCustomersThatWereAddedGetDefaults(t *testing.T) {
 		hasID   bool
 	}{
 		{"no identifier", nil, messaging.Customer{FirstName: "Ada"}, true},
-		{"an e-mail address is sufficient", nil, messaging.Customer{Email: "ada@example.com"}, false},
-		{"an e-mail address is not sufficient with CustomerID",
+		{"an email address is sufficient", nil, messaging.Customer{Email: "ada@example.com"}, false},
+		{"an email address is not sufficient with CustomerID",
 			[]messagingtest.Option{messagingtest.WithIdentifier(messagingtest.CustomerID)}, messaging.Customer{Email: "ada@example.com"}, true},
 	}
 	for _, test := range tests {
@@ -250,18 +250,18 @@ func TestCustomersAreFiltered(t *testing.T) {
 	)
 	tests := []struct {
 		name, query string
-		want        []string // the customer id of each customer, or its e-mail address
+		want        []string // the customer id of each customer, or its email address
 	}{
 		{"no filter", "", []string{"a", "b", "c", "d@example.com"}},
 		{"empty filters", "customer_ids=&emails=", []string{"a", "b", "c", "d@example.com"}},
 		{"one customer id", "customer_ids=b", []string{"b"}},
 		{"several customer ids, in the order of the list", "customer_ids=c,a", []string{"a", "c"}},
 		{"customer ids are case-sensitive", "customer_ids=A", nil},
-		{"e-mail addresses are not case-sensitive", "emails=A@example.com,b@example.com", []string{"a", "b"}},
-		{"an unknown e-mail address", "emails=z@example.com", nil},
+		{"email addresses are not case-sensitive", "emails=A@example.com,b@example.com", []string{"a", "b"}},
+		{"an unknown email address", "emails=z@example.com", nil},
 		{"both filters must match", "customer_ids=a,b,c&emails=b@example.com,d@example.com", []string{"b"}},
 		{"empty customer ids match nothing", "customer_ids=,", nil},
-		{"an empty e-mail address does not match a customer without one", "emails=,a@example.com", []string{"a"}},
+		{"an empty email address does not match a customer without one", "emails=,a@example.com", []string{"a"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -6,37 +6,37 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// AddEvents adds event definitions to the list of the service. They can be
-// triggered too. An event without an id gets a UUID. A zero CreatedAt is set to
-// the current time, unless Extra has a created_at member. The members of Extra
-// are listed too.
-func (s *Server) AddEvents(events ...messaging.Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, event := range events {
-		if event.ID == "" {
-			event.ID = s.newID()
-		}
-		event.CreatedAt = timeOrNow(event.Extra, "created_at", event.CreatedAt)
-		event = cloneEvent(event)
-		for i := range event.Parameters {
-			event.Parameters[i].Type = lower(event.Parameters[i].Type)
-		}
-		s.events = append(s.events, event)
+var eventList = serveList(list[messaging.Event]{
+	operation: service.ListEvents,
+	message:   "Company events fetched successfully",
+	complete:  completeEvent,
+	row:       eventRow,
+	clone:     cloneEvent,
+})
+
+func init() { handle(service.CreateEvent, createEvent) }
+
+// AddEvents adds event definitions to the list of the service, so that they can be
+// triggered. An event without an id gets a UUID. A zero CreatedAt is set to the current
+// time, unless Extra has a created_at member. The list includes the members of Extra.
+func (s *Server) AddEvents(events ...messaging.Event) { eventList.add(s, events) }
+
+func completeEvent(s *Server, event *messaging.Event) {
+	event.ID = s.idOr(event.ID)
+	event.CreatedAt = timeOrNow(event.Extra, "created_at", event.CreatedAt)
+	for i := range event.Parameters {
+		event.Parameters[i].Type = lower(event.Parameters[i].Type)
 	}
 }
 
-// Events returns all event definitions in the order of their creation: those
-// that were added, and those that requests created.
-func (s *Server) Events() []messaging.Event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return cloneSlice(s.events, cloneEvent)
-}
+// Events returns all event definitions in the order of their creation: those that were
+// added with [Server.AddEvents], and those that requests created.
+func (s *Server) Events() []messaging.Event { return eventList.copies(s) }
 
-func (s *Server) createEvent(in input) response {
+func createEvent(s *Server, in input) response {
 	event := messaging.Event{
 		Name:        in.body.requiredString("name"),
 		Description: in.body.requiredString("description"),
@@ -49,13 +49,13 @@ func (s *Server) createEvent(in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	event.ID = s.newID()
-	s.events = append(s.events, event)
+	eventList.records.of(s).add(event)
 	setEffect(in.exchange, cloneEvent(event))
 	return successResponse("Event created successfully", eventRow(event))
 }
 
-// readParameters reads the parameters of an event. The array is required, but it
-// may be empty.
+// readParameters reads the parameters of an event. The array is required, and may be
+// empty.
 func readParameters(body object) []messaging.EventParameter {
 	elements, length := body.array("parameters")
 	body.invalidIf(!body.has("parameters"), "parameters", "is required")
@@ -74,22 +74,12 @@ func readParameters(body object) []messaging.EventParameter {
 	})
 }
 
-// isReserved reports whether a payload key identifies the customer and so cannot
-// be a parameter.
+// isReserved reports whether a key of a payload identifies the customer. Such a key
+// cannot be a parameter.
 func isReserved(key string) bool { return key == "email" || key == "customer" }
 
 func lower(t messaging.ParameterType) messaging.ParameterType {
 	return messaging.ParameterType(strings.ToLower(string(t)))
-}
-
-func (s *Server) listEvents(in input) response {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	rows, meta := page(in, "events", len(s.events), selectAll, func(i int) any { return eventRow(s.events[i]) })
-	if len(in.problems) > 0 {
-		return invalidResponse(in.problems)
-	}
-	return listResponse("Company events fetched successfully", rows, meta)
 }
 
 // eventRow returns the event as an element of a list response.

@@ -64,7 +64,7 @@ func ExampleServer_FailNext() {
 	// 2 sent
 }
 
-// Other operations do not take the fault of a rule for triggers.
+// A rule for triggers does not affect other operations.
 func ExampleServer_AddFaultRule() {
 	service, err := messagingtest.Start()
 	if err != nil {
@@ -141,8 +141,8 @@ func ExampleServer_Triggers() {
 		{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
 	}})
 
-	// The service reports success, but skips a timestamp that is not in its form.
-	// Use a time.Time instead of a string: the client writes it in that form.
+	// The service reports success, but silently ignores a timestamp that is not in its
+	// form. Use a time.Time instead of a string: the client writes it in that form.
 	_, err = service.Client().Events.Trigger(context.Background(), messaging.EventTriggerParams{
 		EventID: "order-shipped",
 		Email:   "ada@example.com",

@@ -1,50 +1,47 @@
 package messagingtest
 
 import (
-	"errors"
 	"net/http"
 	"time"
 )
 
 // Exchange is a request that the server received, and its outcome.
 type Exchange struct {
-	// Number counts the exchanges, from 1, in the order of their outcomes. A
-	// slow request has a higher number than a later one that was faster.
-	// [Server.Reset] does not restart it.
+	// Number counts the exchanges from 1, in the order in which they ended. A slow
+	// request has a higher number than a faster one that arrived later. [Server.Reset]
+	// does not restart the count.
 	Number int
 	// At is when the request arrived.
 	At time.Time
-	// Took is the time from the arrival of the request to its outcome. It
-	// includes the delay of a [Slow] fault.
+	// Took is the time from the arrival of the request to its outcome, including the
+	// delay of a [Slow] fault.
 	Took time.Duration
-	// Op is the name of the operation, as in errors of package messaging, such
-	// as "trigger event". It is "" if the request has no route.
+	// Op is the name of the operation in errors of package messaging, such as "trigger
+	// event". It is "" if the request is for no operation of the service.
 	Op string
-	// Request has the Status of the exchange as its StatusCode.
+	// The StatusCode of Request is the Status of the exchange.
 	Request Request
-	// ForeignKey reports whether the request has an API key that is not the key
-	// of the server, in X-Authorization or Authorization. A request without a key
-	// has none.
+	// ForeignKey reports whether X-Authorization or Authorization holds an API key other
+	// than the key of the server. It is false for a request without a key.
 	ForeignKey bool
-	// Status is the status code of the response. It is 0 if there is no
-	// response: because of a fault, or because the client has disconnected.
+	// Status is the status code of the response. It is 0 if there is no response, because
+	// of a fault or because the client has disconnected.
 	Status int
-	// ResponseHeader is nil if there is no response. It is without the fields
-	// that net/http adds, such as Date.
+	// ResponseHeader is the header of the response, without the fields that net/http
+	// adds, such as Date. It is nil if there is no response.
 	ResponseHeader http.Header
-	// ResponseBody is nil if there is no response.
+	// ResponseBody is the body of the response. It is nil if there is no response.
 	ResponseBody []byte
 	// Fault is the [Fault.Kind] of the fault that the request took, or "".
 	Fault string
-	// Effect is what the request created: an *[EmailBroadcast], a
-	// *[PushBroadcast], a *[Trigger] or a *[messaging.Event]. It is nil if the
-	// request was a read, or was not carried out.
+	// Effect is what the request created: an *[EmailBroadcast], a *[PushBroadcast], a
+	// *[Trigger] or a *[messaging.Event]. It is nil for a read, and for a request that
+	// was not carried out.
 	Effect any
-	// Customers are the customers that the request created or updated, in
-	// order.
+	// Customers are the customers that the request created or updated, in order.
 	Customers []CustomerChange
-	// Problems holds the errors of an invalid request by the path of the field.
-	// It is set even if a fault hides them from the client.
+	// Problems holds the problems of an invalid request by the path of the field. They
+	// are set even if a fault hides them from the client.
 	Problems map[string][]string
 }
 
@@ -56,29 +53,8 @@ type CustomerChange struct {
 	Customer Customer
 }
 
-// WithObserver calls observe once for every request that arrives, as soon as its
-// outcome is known. The calls are in the order of [Exchange.Number], one at a
-// time, and each ends before the first byte of the response is sent: when a
-// client has its response, the exchange was observed. It is observed before a
-// fault closes the connection, too.
-//
-// The observer may call the methods of the server except Close, but it must not
-// send requests to it: both would block. It may keep the exchange, and must not modify it.
-func WithObserver(observe func(*Exchange)) Option { return observerOption{observe} }
-
-type observerOption struct{ observe func(*Exchange) }
-
-func (o observerOption) apply(s *Server) error {
-	if o.observe == nil {
-		return errors.New("WithObserver: nil observer")
-	}
-	s.observer = o.observe
-	return nil
-}
-
-// observe completes an exchange and passes it to the observer. The status is 0 if
-// there is no response. Without an observer the exchange is nil, and observe does
-// nothing.
+// observe completes an exchange and passes it to the observer. The status is 0 if there
+// is no response. Without an observer, the exchange is nil and observe does nothing.
 func (s *Server) observe(e *Exchange, status int, header http.Header, body []byte) {
 	if e == nil {
 		return
@@ -90,11 +66,10 @@ func (s *Server) observe(e *Exchange, status int, header http.Header, body []byt
 	defer s.observing.Unlock()
 	s.lastExchange++
 	e.Number = s.lastExchange
-	s.observer(e)
+	s.config.observer(e)
 }
 
-// setEffect records what a request created. It copies the effect only if there
-// is an exchange to record it in.
+// setEffect records in e what a request created, unless e is nil.
 func setEffect[T any](e *Exchange, effect T) {
 	if e != nil {
 		recorded := effect

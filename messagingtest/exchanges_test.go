@@ -34,8 +34,8 @@ func (o *observed) all() []*messagingtest.Exchange {
 	return o.exchanges
 }
 
-// last returns the latest exchange. Since it is observed before its response is
-// sent, there is nothing to wait for.
+// last returns the latest exchange. Since it is observed before its response is sent,
+// there is nothing to wait for.
 func (o *observed) last(t *testing.T) *messagingtest.Exchange {
 	t.Helper()
 	require.NotEmpty(t, o.all())
@@ -55,7 +55,7 @@ const (
 	eventBody = `{"name":"order shipped","description":"d","parameters":[{"name":"shipped_at","type":"Timestamp","required":true}]}`
 )
 
-func TestObserverIsToldWhatARequestCreated(t *testing.T) {
+func TestObserverReceivesWhatARequestCreated(t *testing.T) {
 	s, o := newObserved(t)
 	s.AddCustomers(messaging.Customer{Email: "ada@example.com"})
 
@@ -96,7 +96,7 @@ func TestObserverIsToldWhatARequestCreated(t *testing.T) {
 	assert.Equal(t, 5, o.last(t).Number)
 }
 
-func TestObserverIsToldWhyARequestWasRefused(t *testing.T) {
+func TestObserverReceivesWhyARequestWasRefused(t *testing.T) {
 	s, o := newObserved(t)
 	refused := post(t, s, "/v1/events", `{"name":"n","parameters":[{"name":"email","type":"text"}]}`)
 	assert.Equal(t, refused.problems(t), o.last(t).Problems)
@@ -112,7 +112,7 @@ func TestObserverIsToldWhyARequestWasRefused(t *testing.T) {
 	assert.Equal(t, "POST, GET", o.last(t).ResponseHeader.Get("Allow"))
 }
 
-func TestObserverIsToldOfAForeignKeyButNotTheKey(t *testing.T) {
+func TestObserverLearnsOfAForeignKeyButNotTheKey(t *testing.T) {
 	s, o := newObserved(t)
 	tests := map[string]struct {
 		keys    []string
@@ -143,7 +143,7 @@ func TestObserverIsToldOfAForeignKeyButNotTheKey(t *testing.T) {
 	}
 }
 
-func TestObserverIsToldOfFaults(t *testing.T) {
+func TestObserverReceivesTheFault(t *testing.T) {
 	s, o := newObserved(t)
 	once := s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}),
 		messaging.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}))
@@ -174,13 +174,13 @@ func TestObserverIsToldOfFaults(t *testing.T) {
 	}
 	s.FailNext(1, messagingtest.Status(500))
 	post(t, s, "/v1/events", `{}`)
-	assert.Empty(t, o.last(t).Problems, "it was not looked at")
+	assert.Empty(t, o.last(t).Problems, "the request was not validated")
 	s.FailNext(1, messagingtest.Malformed("{"))
 	post(t, s, "/v1/events", `{}`)
-	assert.Contains(t, o.last(t).Problems, "name", "the fault hides it from the client alone")
+	assert.Contains(t, o.last(t).Problems, "name", "the fault hides it from the client only")
 }
 
-func TestObserverIsToldThatTheClientHasGone(t *testing.T) {
+func TestObserverReceivesNoStatusIfTheClientHasDisconnected(t *testing.T) {
 	s, o := newObserved(t)
 	err := sendAndThen(t, s, func(cancel context.CancelFunc) { cancel() })
 	require.ErrorIs(t, err, context.Canceled)

@@ -86,8 +86,8 @@ func TestFaultsSlowDelaysTheRequest(t *testing.T) {
 	assert.Len(t, s.PushBroadcasts(), 1)
 }
 
-// sendAndThen sends a broadcast that is delayed by an hour, and calls act when
-// the request has arrived.
+// sendAndThen sends a broadcast that is delayed by an hour, and calls act when the
+// request has arrived.
 func sendAndThen(t *testing.T, s *messagingtest.Server, act func(cancel context.CancelFunc)) error {
 	t.Helper()
 	s.FailNext(1, messagingtest.Slow(time.Hour))

@@ -10,54 +10,37 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// route is one operation of the service. Its op is the name of the operation in
-// errors of package messaging.
-type route struct {
-	op           string
-	method, path string
-	serve        func(*Server, input) response
-}
+// handler carries out an operation.
+type handler func(*Server, input) response
 
-// routes lists all operations of the service.
-var routes = []route{
-	{"send email broadcast", http.MethodPost, "/v1/broadcast/send/email", (*Server).sendEmail},
-	{"send push broadcast", http.MethodPost, "/v1/broadcast/send/push-notification", (*Server).sendPush},
-	{"trigger event", http.MethodPost, "/v1/events/trigger", (*Server).triggerEvent},
-	{"create event", http.MethodPost, "/v1/events", (*Server).createEvent},
-	{"list events", http.MethodGet, "/v1/events", (*Server).listEvents},
-	{"list customers", http.MethodGet, "/v1/customers", (*Server).listCustomers},
-	{"list transactional messages", http.MethodGet, "/v1/messaging/transactional", (*Server).listTransactional},
-}
+// handlers holds the handler of each operation.
+var handlers = make(map[*service.Operation]handler)
 
-// operationNames returns the names of all operations.
-func operationNames() []string {
-	names := make([]string, len(routes))
-	for i, route := range routes {
-		names[i] = route.op
-	}
-	return names
-}
+// handle registers the handler of an operation. The file of each resource calls it for
+// its operations.
+func handle(operation *service.Operation, carryOut handler) { handlers[operation] = carryOut }
 
-// operationName returns the name of the operation of a request, or "".
-func operationName(method, path string) string {
-	for _, route := range routes {
-		if route.method == method && route.path == path {
-			return route.op
-		}
+// operationName returns the name of the operation that a request is for, or "".
+func operationName(r *http.Request) string {
+	if operation, _ := service.Find(r.Method, r.URL.Path); operation != nil {
+		return operation.Name
 	}
 	return ""
 }
 
-// input is the input of an operation: the body of a POST or the query of a GET.
-// The operation adds the problems that it finds to problems, and its effects to
-// exchange, unless it is nil.
+// input is a request as its handler receives it. It has the body of a send or the query
+// of a read. The handler adds the problems that it finds to problems, and its effects to
+// exchange, which is nil without an observer.
 type input struct {
-	body     object
-	query    url.Values
-	problems problems
-	exchange *Exchange
+	operation *service.Operation
+	body      object
+	query     url.Values
+	problems  problems
+	exchange  *Exchange
 }
 
 const maxRequestBody = 64 << 20
@@ -94,20 +77,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	resp.write(w, header)
 }
 
-// recordRequest records a request without its ticket, and returns it with its
-// fault. A request without a valid ticket takes the next fault for its
-// operation.
+// recordRequest records a request without its ticket, and returns the request and its
+// fault.
 func (s *Server) recordRequest(r *http.Request, body []byte) (request *Request, fault Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	request = newRequest(r, body)
-	fault, ok := s.useTicket(r.Header.Get(ticketHeader))
-	if ok {
+	fault, withTicket := s.arrived(r)
+	if withTicket {
 		request.Header.Del(ticketHeader)
-	} else {
-		fault = s.nextFault(operationName(r.Method, r.URL.Path))
 	}
-	s.requests.add(request)
+	requests.of(s).add(request)
 	return request, fault
 }
 
@@ -119,12 +99,12 @@ func (s *Server) recordStatus(request *Request, status int) {
 
 // newExchange returns nil if there is no observer.
 func (s *Server) newExchange(at time.Time, r *http.Request, request *Request, fault Fault) *Exchange {
-	if s.observer == nil {
+	if s.config.observer == nil {
 		return nil
 	}
 	foreign := func(key string) bool { return key != "" && strings.TrimPrefix(key, "Bearer ") != apiKey }
 	keys := slices.Concat(r.Header["X-Authorization"], r.Header["Authorization"])
-	return &Exchange{At: at, Op: operationName(r.Method, r.URL.Path), Request: *request, Fault: fault.Kind(),
+	return &Exchange{At: at, Op: operationName(r), Request: *request, Fault: fault.Kind(),
 		ForeignKey: slices.ContainsFunc(keys, foreign)}
 }
 
@@ -138,49 +118,39 @@ func (s *Server) respond(e *Exchange, r *http.Request, body []byte, bodyErr erro
 	case bodyErr != nil:
 		return errorResponse(http.StatusBadRequest, "cannot read the body")
 	}
-	operation, refused := find(r.Method, r.URL.Path)
+	operation, allowed := service.Find(r.Method, r.URL.Path)
 	switch {
 	case operation == nil:
-		return refused
+		return noOperation(allowed)
 	case r.Header.Get("X-Authorization") != apiKey:
 		return errorResponse(http.StatusUnauthorized, "missing or invalid API key in X-Authorization")
 	}
-	in := input{problems: make(problems), exchange: e}
+	in := input{operation: operation, problems: make(problems), exchange: e}
 	if refused, ok := in.read(r, body); !ok {
 		return refused
 	}
-	resp := operation.serve(s, in)
+	resp := handlers[operation](s, in)
 	if e != nil && len(in.problems) > 0 {
 		e.Problems = in.problems
 	}
 	return resp
 }
 
-// find returns the route of a request. If there is none, it returns nil and a
-// 404 or 405 response.
-func find(method, path string) (*route, response) {
-	var allowed []string
-	for i, route := range routes {
-		if route.path != path {
-			continue
-		}
-		if route.method == method {
-			return &routes[i], response{}
-		}
-		allowed = append(allowed, route.method)
-	}
+// noOperation returns the response to a request that is for no operation. allowed holds
+// the methods that its path does allow.
+func noOperation(allowed []string) response {
 	if len(allowed) == 0 {
-		return nil, errorResponse(http.StatusNotFound, "no such path")
+		return errorResponse(http.StatusNotFound, "no such path")
 	}
 	refused := errorResponse(http.StatusMethodNotAllowed, "method not allowed")
 	refused.allow = strings.Join(allowed, ", ")
-	return nil, refused
+	return refused
 }
 
-// read reads the body of a POST or the query of a GET. If it is malformed, read
-// returns the response to it.
+// read reads the body of a send or the query of a read. If either is malformed, read
+// returns the response to the request.
 func (in *input) read(r *http.Request, body []byte) (refused response, ok bool) {
-	if r.Method != http.MethodPost {
+	if in.operation.IsRead() {
 		query, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil {
 			return errorResponse(http.StatusBadRequest, "malformed query"), false

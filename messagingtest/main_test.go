@@ -71,8 +71,8 @@ func send(t *testing.T, r *http.Request) reply {
 	return reply{response.StatusCode, response.Header, string(body)}
 }
 
-// changed returns a JSON object with the members of changes added or replaced. A
-// null removes a member, since the service treats it as absent.
+// changed returns a JSON object with the members of changes added or replaced. A null
+// removes a member, since the service treats it as absent.
 func changed(t *testing.T, object, changes string) string {
 	t.Helper()
 	var members, replacements map[string]json.RawMessage
@@ -92,16 +92,16 @@ func snapshot(t *testing.T, value any) string {
 	return string(encoded)
 }
 
-// refusedCase is a change that makes a valid body invalid, and the errors that
-// the server responds with.
+// refusedCase is a change that makes a valid body invalid, and the errors that the server
+// responds with.
 type refusedCase struct {
 	name    string
 	changes string
 	want    map[string][]string
 }
 
-// checkRefused posts the body with the changes of each case, and checks that the
-// server responds with the errors and changes nothing.
+// checkRefused posts the body with the changes of each case, and checks that the server
+// responds with the errors and changes nothing.
 func checkRefused(t *testing.T, s *messagingtest.Server, path, valid string, cases []refusedCase) {
 	t.Helper()
 	for _, test := range cases {

@@ -19,23 +19,23 @@ type pageMeta struct {
 	PerPage        int     `json:"per_page"`
 }
 
-// cursor is a position between two records of a list, and a direction. It stays
-// valid when records are added, since they are added at the end.
+// cursor is a position between two records of a list, and a direction. It remains valid
+// when records are added, because they are added at the end.
 type cursor struct {
-	list     string
+	list     string // the path of the list
 	backward bool
 	position int // the index of the record after the cursor
 }
 
-// String returns the form of the cursor that clients see. It has a checksum, so
-// the server detects cursors that were modified or made up.
+// String returns the cursor as clients see it. A checksum lets the server detect a cursor
+// that was modified or made up.
 func (c cursor) String() string {
 	text := fmt.Sprintf("%s %t %d", c.list, c.backward, c.position)
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%08x %s", crc32.ChecksumIEEE([]byte(text)), text))
 }
 
-// parseCursor parses a cursor of a list of the given length. It reports whether
-// the cursor is valid. The server returns a cursor only if a record follows it.
+// parseCursor parses a cursor of a list of the given length, and reports whether it is
+// valid. Every valid cursor is followed by a record.
 func parseCursor(s, list string, length int) (c cursor, ok bool) {
 	decoded, _ := base64.RawURLEncoding.DecodeString(s)
 	var checksum uint32
@@ -43,10 +43,10 @@ func parseCursor(s, list string, length int) (c cursor, ok bool) {
 	return c, c.String() == s && c.list == list && c.position < length
 }
 
-// page returns the rows of the page that the query requests, and the meta of the
-// page. If the query is invalid, it adds to in.problems and returns nil.
-func page(in input, list string, length int, selected func(i int) bool, row func(i int) any) ([]any, *pageMeta) {
-	perPage, from := in.page(list, length)
+// page returns the rows and the meta of the page that the query requests. If the query is
+// invalid, page adds to in.problems and returns nil.
+func page(in input, length int, selected func(i int) bool, row func(i int) any) ([]any, *pageMeta) {
+	perPage, from := in.page(length)
 	if len(in.problems) > 0 {
 		return nil, nil
 	}
@@ -59,11 +59,11 @@ func page(in input, list string, length int, selected func(i int) bool, row func
 		meta.HasNextPage = selected(i)
 	}
 	if meta.HasPrevPage {
-		prev := cursor{list, true, start}.String()
+		prev := cursor{in.operation.Path, true, start}.String()
 		meta.PrevPageCursor = &prev
 	}
 	if meta.HasNextPage {
-		next := cursor{list, false, end}.String()
+		next := cursor{in.operation.Path, false, end}.String()
 		meta.NextPageCursor = &next
 	}
 	rows := make([]any, len(indexes))
@@ -74,7 +74,7 @@ func page(in input, list string, length int, selected func(i int) bool, row func
 }
 
 // page reads the query parameters that all lists share.
-func (in input) page(list string, length int) (perPage int, from cursor) {
+func (in input) page(length int) (perPage int, from cursor) {
 	perPage = defaultPerPage
 	if in.query.Has("per_page") {
 		var err error
@@ -84,15 +84,15 @@ func (in input) page(list string, length int) (perPage int, from cursor) {
 	}
 	if s := in.query.Get("cursor"); s != "" {
 		var ok bool
-		if from, ok = parseCursor(s, list, length); !ok {
+		if from, ok = parseCursor(s, in.operation.Path, length); !ok {
 			in.problems["cursor"] = []string{"is not a cursor of this list"}
 		}
 	}
 	return perPage, from
 }
 
-// window returns the indexes of the selected records of a page, and the range
-// [start, end) of records that the page covers.
+// window returns the indexes of the selected records of a page, and the range [start,
+// end) of records that the page covers.
 func window(from cursor, perPage, length int, selected func(i int) bool) (indexes []int, start, end int) {
 	start, end = from.position, from.position
 	if from.backward {

@@ -13,29 +13,30 @@ import (
 type Request struct {
 	Method string
 	Path   string
-	// Query has "REDACTED" in place of the value of a parameter that is a key by
-	// its name, such as api_key or token.
+	// Query holds "REDACTED" instead of the value of each parameter whose name suggests a
+	// credential, such as api_key or token.
 	Query url.Values
-	// Header has "REDACTED" in place of the API key and of other credentials.
+	// Header holds "REDACTED" instead of the API key and of other credentials.
 	Header http.Header
-	// Body is empty if the body was larger than 64 MiB or incomplete.
+	// Body is empty if the body of the request was larger than 64 MiB or incomplete.
 	Body []byte
-	// StatusCode is the status of the response. It is 0 if a fault lost the
-	// response, or if it has not been sent yet.
+	// StatusCode is the status code of the response. It is 0 if a fault lost the
+	// response, or if the response has not been sent yet.
 	StatusCode int
 }
 
-// Requests returns all requests that arrived, in order. They include requests
-// that were refused and requests that failed because of a fault. [WithHistory]
-// limits their number.
+var requests = keep(history[*Request])
+
+// Requests returns all requests that arrived, in order, including those that were refused
+// and those that failed because of a fault. [WithHistory] limits their number.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var requests []Request
-	for _, r := range s.requests.records {
-		requests = append(requests, r.clone())
+	var all []Request
+	for _, r := range requests.of(s).all {
+		all = append(all, r.clone())
 	}
-	return requests
+	return all
 }
 
 func newRequest(r *http.Request, body []byte) *Request {
@@ -55,9 +56,9 @@ func newRequest(r *http.Request, body []byte) *Request {
 
 const redacted = "REDACTED"
 
-// isSecret reports whether a header field or a query parameter holds a credential
-// by its name. The service has only X-Authorization, but a program that is not
-// set up correctly may send others.
+// isSecret reports whether the name of a header field or a query parameter suggests a
+// credential. The service only uses X-Authorization, but a misconfigured program may send
+// other credentials.
 func isSecret(name string) bool {
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	return slices.Contains([]string{"key", "auth", "sig", "bearer"}, name) || strings.HasSuffix(name, "-auth") ||

@@ -45,8 +45,8 @@ func invalidResponse(found problems) response {
 	return newResponse(http.StatusUnprocessableEntity, errorBody{Message: "invalid request", Errors: found})
 }
 
-// newResponse encodes an envelope. Encoding fails only if the Extra of an added
-// record is not valid JSON.
+// newResponse encodes an envelope. This fails only if the Extra of an added record is not
+// valid JSON.
 func newResponse(status int, envelope any) response {
 	body, err := json.Marshal(envelope)
 	if err != nil {
@@ -55,8 +55,8 @@ func newResponse(status int, envelope any) response {
 	return response{status: status, body: body}
 }
 
-// header returns the header of the response. If the body is not JSON, its
-// Content-Type is detected, as net/http does.
+// header returns the header of the response. The Content-Type of a body that is not JSON
+// is detected as in net/http.
 func (r response) header() http.Header {
 	header := make(http.Header)
 	switch {

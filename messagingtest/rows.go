@@ -13,7 +13,7 @@ const (
 	wallClockLayout   = "2006-01-02 15:04:05"
 )
 
-// formatTime returns a time as a row contains it: nil if it is zero.
+// formatTime returns a time as it stands in a row. It returns nil for the zero time.
 func formatTime(t time.Time, layout string) any {
 	if t.IsZero() {
 		return nil
@@ -24,8 +24,7 @@ func formatTime(t time.Time, layout string) any {
 // truncateToSecond truncates a time to the precision of the times of a customer.
 func truncateToSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// withExtra adds the members of extra to a row. They do not replace members that
-// are set.
+// withExtra adds the members of extra to a row, except those that the row already has.
 func withExtra(extra messaging.Extra, row map[string]any) map[string]any {
 	for key, value := range extra {
 		if row[key] == nil {
@@ -35,8 +34,8 @@ func withExtra(extra messaging.Extra, row map[string]any) map[string]any {
 	return row
 }
 
-// timeOrNow returns t, or the current time if t is zero and extra has no member
-// in its place.
+// timeOrNow returns t, or the current time if t is zero and extra has no member with the
+// key.
 func timeOrNow(extra messaging.Extra, key string, t time.Time) time.Time {
 	if _, ok := extra[key]; t.IsZero() && !ok {
 		return time.Now()

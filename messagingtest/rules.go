@@ -4,31 +4,29 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
+
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// Rule says which requests of an operation fail, and how.
+// Rule describes which requests of an operation fail, and how.
 type Rule struct {
-	// Op is the name of the operation, as in errors of package messaging:
-	// "send email broadcast", "send push broadcast", "create event",
-	// "trigger event", "list events", "list customers" or
-	// "list transactional messages". A lookup is the list that it reads: use
-	// "list customers" for Customers.Get, and "list events" for
-	// Events.GetByName. With "", the rule applies to any request, also to one
-	// that is not of the service.
+	// Op is the name of the operation in errors of package messaging, such as "trigger
+	// event". A lookup is a request for the list that it reads: use "list customers" for
+	// Customers.Get, and "list events" for Events.GetByName. With "", the rule applies to
+	// every request, even to one that is for no operation of the service.
 	Op string
-	// Skip is how many requests the rule lets through before the first failure.
+	// Skip is the number of requests that the rule lets through before the first failure.
 	Skip int
-	// Count is how many requests fail. The rule is removed after the last one.
+	// Count is the number of requests that fail. The rule is removed after the last one.
 	// 0 means no limit.
 	Count int
-	// Probability is the probability that a request fails, from 0 to 1. The
-	// others are let through. 0 means that every request fails, like 1.
+	// Probability is the probability that a request fails, from 0 to 1. Like 1, the
+	// default of 0 means that every request fails.
 	Probability float64
-	// Seed selects the sequence of random numbers for Probability. The same
-	// seed gives the same sequence.
+	// Seed selects the sequence of random numbers for Probability. The same seed results
+	// in the same sequence.
 	Seed uint64
-	// Fault is how a request fails. It must not be the zero Fault.
+	// Fault is the way in which a request fails. It must not be the zero Fault.
 	Fault Fault
 }
 
@@ -36,20 +34,20 @@ type Rule struct {
 type FaultRule struct {
 	// ID identifies the rule, for [Server.RemoveFaultRule].
 	ID int
-	// Rule is the rule as it was added.
+	// Rule is the rule that was added.
 	Rule Rule
 	// Failed is the number of requests that have taken the fault of the rule.
 	Failed int
-	// LetThrough is the number of requests that the rule applied to and has let
-	// through, because of Skip or Probability.
+	// LetThrough is the number of requests that the rule let through because of Skip or
+	// Probability.
 	LetThrough int
 }
 
-// AddFaultRule adds a rule after the existing ones, and returns its id. A request
-// takes a fault of [Server.FailNext] if there is one, or else the fault of the
-// first rule that does not let it through. Like with FailNext, a request from a
-// client that [Server.Client] returned takes its fault when it is sent, and any
-// other when it arrives.
+// AddFaultRule adds a rule after the existing ones, and returns its id. A request takes
+// the next fault of [Server.FailNext]. If there is none, it takes the fault of the first
+// rule that does not let it through. As with FailNext, a request from a client of
+// [Server.Client] takes its fault when it is sent, and any other request takes it when it
+// arrives.
 //
 // AddFaultRule panics if the rule is invalid.
 func (s *Server) AddFaultRule(r Rule) (id int) {
@@ -58,27 +56,30 @@ func (s *Server) AddFaultRule(r Rule) (id int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastRule++
-	s.rules = append(s.rules, &activeRule{
-		FaultRule: FaultRule{ID: s.lastRule, Rule: r}, random: rand.New(rand.NewPCG(r.Seed, r.Seed))})
-	return s.lastRule
+	pending := faults.of(s)
+	pending.lastRule++
+	pending.rules = append(pending.rules, &activeRule{
+		FaultRule: FaultRule{ID: pending.lastRule, Rule: r}, random: rand.New(rand.NewPCG(r.Seed, r.Seed))})
+	return pending.lastRule
 }
 
 // RemoveFaultRule removes a rule, and reports whether it existed.
 func (s *Server) RemoveFaultRule(id int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := len(s.rules)
-	s.rules = slices.DeleteFunc(s.rules, func(r *activeRule) bool { return r.ID == id })
-	return len(s.rules) < before
+	pending := faults.of(s)
+	before := len(pending.rules)
+	pending.rules = slices.DeleteFunc(pending.rules, func(r *activeRule) bool { return r.ID == id })
+	return len(pending.rules) < before
 }
 
-// FaultRules returns the rules in order, without those that were removed.
+// FaultRules returns the rules that have not been removed, in order.
 func (s *Server) FaultRules() []FaultRule {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rules := make([]FaultRule, len(s.rules))
-	for i, r := range s.rules {
+	active := faults.of(s).rules
+	rules := make([]FaultRule, len(active))
+	for i, r := range active {
 		rules[i] = r.FaultRule
 	}
 	return rules
@@ -87,18 +88,23 @@ func (s *Server) FaultRules() []FaultRule {
 // problem returns why the rule is invalid, or "".
 func (r Rule) problem() string {
 	switch {
-	case r.Op != "" && !slices.Contains(operationNames(), r.Op):
-		return fmt.Sprintf("unknown operation %q: must be one of %s", r.Op, strings.Join(operationNames(), ", "))
+	case r.Op != "" && !isServed(r.Op):
+		return fmt.Sprintf("unknown operation %q: must be one of %s", r.Op, service.Names(service.Served()))
 	case r.Skip < 0:
 		return fmt.Sprintf("Skip is %d: must not be negative", r.Skip)
 	case r.Count < 0:
 		return fmt.Sprintf("Count is %d: must not be negative", r.Count)
-	case !(r.Probability >= 0 && r.Probability <= 1): // also if it is NaN
+	case !(r.Probability >= 0 && r.Probability <= 1): // or NaN
 		return fmt.Sprintf("Probability is %v: must be from 0 to 1", r.Probability)
 	case r.Fault == Fault{}:
 		return "Fault is missing"
 	}
 	return ""
+}
+
+func isServed(name string) bool {
+	operation := service.Named(name)
+	return operation != nil && operation.Reads == nil
 }
 
 // activeRule is a rule with its sequence of random numbers.
@@ -118,18 +124,17 @@ func (r *activeRule) fails() bool {
 	return true
 }
 
-// nextFault removes and returns the fault of the next request. The caller must
-// hold s.mu.
-func (s *Server) nextFault(op string) Fault {
-	if len(s.faults) > 0 {
-		return s.faults.next()
+// next removes and returns the fault of the next request.
+func (p *pendingFaults) next(op string) Fault {
+	if len(p.queue) > 0 {
+		return p.queue.next()
 	}
-	for i, r := range s.rules {
+	for i, r := range p.rules {
 		if r.Rule.Op != "" && r.Rule.Op != op || !r.fails() {
 			continue
 		}
 		if r.Failed == r.Rule.Count {
-			s.rules = slices.Delete(s.rules, i, i+1)
+			p.rules = slices.Delete(p.rules, i, i+1)
 		}
 		return r.Rule.Fault
 	}

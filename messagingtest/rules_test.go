@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -49,33 +50,19 @@ func TestFaultRulesSelectRequests(t *testing.T) {
 	}
 }
 
-func TestFaultRulesKnowTheOperationsOfTheClient(t *testing.T) {
+func TestFaultRulesApplyToEveryOperation(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	client := s.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}), messaging.WithoutValidation())
-	ctx := t.Context()
-	calls := map[string]func() error{
-		"send email broadcast": func() error { _, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{}); return err },
-		"send push broadcast":  func() error { _, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{}); return err },
-		"create event":         func() error { _, err := client.Events.Create(ctx, messaging.EventCreateParams{}); return err },
-		"trigger event":        func() error { _, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{}); return err },
-		"list events":          func() error { _, err := client.Events.List(ctx, messaging.EventListParams{}); return err },
-		"list customers":       func() error { _, err := client.Customers.List(ctx, messaging.CustomerListParams{}); return err },
-		"list transactional messages": func() error {
-			_, err := client.Transactional.List(ctx, messaging.TransactionalListParams{})
-			return err
-		},
-	}
-	for op, call := range calls {
-		s.AddFaultRule(messagingtest.Rule{Op: op, Count: 1, Fault: messagingtest.Status(http.StatusTeapot)})
-		var refused *messaging.APIError
-		require.ErrorAs(t, call(), &refused)
-		assert.Equal(t, http.StatusTeapot, refused.StatusCode, op)
-		assert.Equal(t, op, refused.Op)
+	unknown := panicOf(func() { s.AddFaultRule(messagingtest.Rule{Op: "delete event", Fault: messagingtest.AnswerLost()}) })
+	for o := range service.Served() {
+		s.AddFaultRule(messagingtest.Rule{Op: o.Name, Count: 1, Fault: messagingtest.Status(http.StatusTeapot)})
+		for other := range service.Served() {
+			if other != o {
+				require.NotEqual(t, http.StatusTeapot, send(t, newRequest(t, s, other.Method, other.Path, "{}")).StatusCode, other.Name)
+			}
+		}
+		require.Equal(t, http.StatusTeapot, send(t, newRequest(t, s, o.Method, o.Path, "{}")).StatusCode, o.Name)
 		require.Empty(t, s.FaultRules())
-	}
-	refused := panicOf(func() { s.AddFaultRule(messagingtest.Rule{Op: "delete event", Fault: messagingtest.AnswerLost()}) })
-	for op := range calls {
-		assert.Contains(t, refused, op)
+		assert.Contains(t, unknown, o.Name)
 	}
 }
 
@@ -127,6 +114,7 @@ func TestFaultRulesThatAreInvalidPanic(t *testing.T) {
 		want string
 	}{
 		{messagingtest.Rule{Op: "Trigger event", Fault: fault}, `unknown operation "Trigger event": must be one of send email broadcast, `},
+		{messagingtest.Rule{Op: "get event", Fault: fault}, `unknown operation "get event"`},
 		{messagingtest.Rule{Skip: -1, Fault: fault}, "Skip is -1"},
 		{messagingtest.Rule{Count: -1, Fault: fault}, "Count is -1"},
 		{messagingtest.Rule{Probability: 1.1, Fault: fault}, "Probability is 1.1"},
@@ -148,8 +136,8 @@ func panicOf(call func()) (text string) {
 	return ""
 }
 
-// A range reads ahead: its next page may be requested before or after a trigger
-// that the loop body sends.
+// A range reads ahead: its next page may be requested before or after a trigger that the
+// loop body sends.
 func TestFaultRulesAreNotTakenByAnotherOperation(t *testing.T) {
 	s := newTriggerServer(t)
 	for i := range 9 {

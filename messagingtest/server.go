@@ -15,11 +15,10 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Server is an in-memory messaging service that listens on a loopback address.
-// Create one with [NewServer] in a test or with [Start] in a program. It is safe
-// for concurrent use.
+// Server is an in-memory messaging service that listens on a loopback address. Create one
+// with [NewServer] in a test or with [Start] in a program. It is safe for concurrent use.
 type Server struct {
-	listener  net.Listener
+	config    config // never changes
 	http      *httptest.Server
 	transport *http.Transport
 	closing   chan struct{}
@@ -27,28 +26,16 @@ type Server struct {
 
 	ticketPrefix string
 
-	observer     func(*Exchange) // nil if there is none
-	observing    sync.Mutex      // held during a call of observer; protects lastExchange
+	observing    sync.Mutex // held during a call of the observer; protects lastExchange
 	lastExchange int
 
-	mu              sync.Mutex // protects the following fields
-	requests        history[*Request]
-	faults          faultQueue
-	rules           []*activeRule
-	lastRule        int
-	tickets         map[string]Fault // the faults of requests that were sent and have not arrived
-	lastTicket      int
-	emailBroadcasts history[EmailBroadcast]
-	pushBroadcasts  history[PushBroadcast]
-	triggers        history[Trigger]
-	customers       customerStore
-	events          []messaging.Event
-	transactional   []messaging.TransactionalMessage
-	lastID          int
+	mu     sync.Mutex // protects the following fields
+	states []state    // one for each of parts
+	lastID int
 }
 
-// NewServer starts a server, and closes it when the test is complete. If the
-// server cannot be started, NewServer calls tb.Fatal.
+// NewServer starts a server, and closes it when the test ends. It calls tb.Fatal if the
+// server cannot start.
 func NewServer(tb testing.TB, opts ...Option) *Server {
 	tb.Helper()
 	s, err := Start(opts...)
@@ -59,37 +46,37 @@ func NewServer(tb testing.TB, opts ...Option) *Server {
 	return s
 }
 
-// Start starts a server. The caller must call [Server.Close]. Start returns an
-// error if an option is invalid or if it cannot listen on a loopback address.
-func Start(opts ...Option) (started *Server, err error) {
-	s := &Server{closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256},
-		ticketPrefix: rand.Text() + "-", tickets: make(map[string]Fault)}
-	defer func() {
-		if err != nil && s.listener != nil {
-			_ = s.listener.Close() // it is the server's, which does not start
-		}
-	}()
-	for _, opt := range opts {
-		if opt == nil {
-			return nil, errors.New("messagingtest: nil option")
-		}
-		if err := opt.apply(s); err != nil {
-			return nil, fmt.Errorf("messagingtest: %w", err)
-		}
+// Start starts a server. The caller must call [Server.Close]. The error of Start reports
+// every invalid option, or why it cannot listen on a loopback address.
+func Start(opts ...Option) (*Server, error) {
+	c, err := newConfig(opts)
+	if err == nil && c.listener == nil {
+		c.listener, err = listen("127.0.0.1:0", "[::1]:0")
 	}
-	if s.listener == nil {
-		if s.listener, err = listen("127.0.0.1:0", "[::1]:0"); err != nil {
-			return nil, fmt.Errorf("messagingtest: %w", err)
+	if err != nil {
+		if c.listener != nil {
+			_ = c.listener.Close() // as WithListener promises
 		}
+		return nil, fmt.Errorf("messagingtest: %w", err)
 	}
-	s.http = &httptest.Server{Listener: s.listener, Config: &http.Server{Handler: s.Handler()}}
+	return c.start(), nil
+}
+
+// start starts a server that has a listener.
+func (c config) start() *Server {
+	s := &Server{config: c, closing: make(chan struct{}), transport: &http.Transport{MaxIdleConnsPerHost: 256},
+		ticketPrefix: rand.Text() + "-"}
+	for _, create := range parts {
+		s.states = append(s.states, create(c))
+	}
+	s.http = &httptest.Server{Listener: c.listener, Config: &http.Server{Handler: s.Handler()}}
 	s.http.Start()
 	s.close = sync.OnceFunc(func() {
 		close(s.closing)
 		s.http.Close()
 		s.transport.CloseIdleConnections()
 	})
-	return s, nil
+	return s
 }
 
 // listen listens on the first address that is available.
@@ -105,58 +92,7 @@ func listen(addresses ...string) (net.Listener, error) {
 	return nil, errors.Join(problems...)
 }
 
-// Option configures a [Server].
-type Option interface {
-	apply(*Server) error
-}
-
-// Identifier is the field that identifies a customer.
-type Identifier string
-
-// The fields that can identify a customer.
-const (
-	CustomerID Identifier = "customer_id"
-	Email      Identifier = "email"
-)
-
-// WithIdentifier sets the field that identifies a customer, like the setting of
-// an integration with the service. Every customer in a request must have the
-// field, and only this field decides whether a customer is created or updated.
-//
-// Without this option, a customer needs a customer id, an e-mail address or
-// both. A request updates the customer with the same customer id, or else the
-// customer with the same e-mail address. It does not take an e-mail address from
-// another customer. E-mail addresses are compared without regard to case.
-func WithIdentifier(id Identifier) Option { return identifierOption(id) }
-
-type identifierOption Identifier
-
-func (o identifierOption) apply(s *Server) error {
-	s.customers.identifier = Identifier(o)
-	switch s.customers.identifier {
-	case CustomerID, Email:
-		return nil
-	default:
-		return fmt.Errorf("WithIdentifier: invalid identifier %q", string(o))
-	}
-}
-
-// WithListener makes the server listen on listener, whose address is then the
-// [Server.URL]. The server closes it, also if it can't be started. By default, the server listens on a free
-// port of a loopback address.
-func WithListener(listener net.Listener) Option { return listenerOption{listener} }
-
-type listenerOption struct{ listener net.Listener }
-
-func (o listenerOption) apply(s *Server) error {
-	if o.listener == nil {
-		return errors.New("WithListener: nil listener")
-	}
-	s.listener = o.listener
-	return nil
-}
-
-// apiKey is recognizable as a fake, so that nobody mistakes it for a secret.
+// apiKey is obviously a fake, so that nobody mistakes it for a secret.
 const apiKey = "fake-api-key-of-messagingtest"
 
 // URL returns the base URL of the server, for [messaging.NewClient].
@@ -165,26 +101,24 @@ func (s *Server) URL() string { return s.http.URL }
 // APIKey returns the API key that the server accepts. It is not a secret.
 func (s *Server) APIKey() string { return apiKey }
 
-// Handler returns the HTTP handler of the server. Use it to add middleware or a
-// path prefix, or to serve it with another HTTP server. It works after
-// [Server.Close] too.
+// Handler returns the HTTP handler of the server. Use it to add middleware or a path
+// prefix, or to serve it with another HTTP server. It still works after [Server.Close].
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
-// Close shuts down the server. It ends the delay of [Slow] requests, and blocks
-// until all outstanding requests are carried out. The recorded data remain
-// available. It is safe to call Close more than once.
+// Close shuts down the server. It ends the delay of [Slow] requests, and blocks until all
+// outstanding requests have been carried out. The methods that return records still work
+// afterward. Close may be called more than once.
 func (s *Server) Close() { s.close() }
 
-// Client returns a client for the server. Unlike the default client, it waits
-// only a few milliseconds before a retry. The options are those of
-// [messaging.NewClient] and override the defaults. Client panics if an option is
-// invalid.
+// Client returns a client for the server, which waits only a few milliseconds before a
+// retry. The options are those of [messaging.NewClient], and override the defaults.
+// Client panics if an option is invalid.
 func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 	own := []messaging.Option{
 		messaging.WithHTTPClient(&http.Client{Transport: transport{s}}),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Millisecond, MaxWait: 10 * time.Millisecond}),
-		// With an API key instead of a key source, NewClient would refuse a
-		// WithKeySource in opts.
+		// NewClient does not allow an API key together with WithKeySource, which opts may
+		// contain.
 		messaging.WithKeySource(func(context.Context) (string, error) { return apiKey, nil }),
 	}
 	client, err := messaging.NewClient(s.URL(), "", append(own, opts...)...)
@@ -194,9 +128,17 @@ func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 	return client
 }
 
-// newID returns a UUID that is unique within the server. The UUIDs are
-// sequential, so that the output of tests is reproducible.
+// newID returns a UUID that is unique within the server. The UUIDs are sequential, so
+// that the output of tests is reproducible. The caller must hold s.mu.
 func (s *Server) newID() string {
 	s.lastID++
 	return fmt.Sprintf("00000000-0000-4000-8000-%012x", s.lastID)
+}
+
+// idOr returns id, or a new one if it is "". The caller must hold s.mu.
+func (s *Server) idOr(id string) string {
+	if id == "" {
+		return s.newID()
+	}
+	return id
 }

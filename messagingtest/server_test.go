@@ -58,19 +58,27 @@ func TestServerThatCannotStartFailsTheTest(t *testing.T) {
 	assert.Zero(t, tb.cleanups)
 }
 
-func TestServerRefusesInvalidOptions(t *testing.T) {
-	tests := map[string]messagingtest.Option{
-		"an unknown identifier": messagingtest.WithIdentifier("phone_no"),
-		"an empty identifier":   messagingtest.WithIdentifier(""),
-		"a nil option":          nil,
-		"a nil observer":        messagingtest.WithObserver(nil),
-		"a nil listener":        messagingtest.WithListener(nil),
-		"a negative history":    messagingtest.WithHistory(-1),
+func TestStartReportsEveryInvalidOption(t *testing.T) {
+	tests := map[string]struct {
+		opts []messagingtest.Option
+		want string
+	}{
+		"an unknown identifier": {[]messagingtest.Option{messagingtest.WithIdentifier("phone_no")},
+			`WithIdentifier: id must be "customer_id" or "email", not "phone_no"`},
+		"an empty identifier": {[]messagingtest.Option{messagingtest.WithIdentifier("")},
+			`WithIdentifier: id must be "customer_id" or "email", not ""`},
+		"a nil option":       {[]messagingtest.Option{nil}, "option 1 is nil"},
+		"a nil observer":     {[]messagingtest.Option{messagingtest.WithObserver(nil)}, "WithObserver: observe must not be nil"},
+		"a nil listener":     {[]messagingtest.Option{messagingtest.WithListener(nil)}, "WithListener: listener must not be nil"},
+		"a negative history": {[]messagingtest.Option{messagingtest.WithHistory(-1)}, "WithHistory: n must not be negative, and is -1"},
+		"several": {[]messagingtest.Option{messagingtest.WithHistory(-1), messagingtest.WithIdentifier(messagingtest.Email), nil,
+			messagingtest.WithObserver(nil)},
+			"WithHistory: n must not be negative, and is -1; option 3 is nil; WithObserver: observe must not be nil"},
 	}
-	for name, option := range tests {
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, err := messagingtest.Start(option)
-			require.ErrorContains(t, err, "messagingtest: ")
+			s, err := messagingtest.Start(test.opts...)
+			require.EqualError(t, err, "messagingtest: "+test.want)
 			assert.Nil(t, s)
 		})
 	}
@@ -163,8 +171,8 @@ func (status respondingWith) RoundTrip(*http.Request) (*http.Response, error) {
 func TestServerClientRetriesWithoutAPause(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(2, messagingtest.Status(http.StatusServiceUnavailable))
-	// With the default waits of at least half a second, the deadline would end
-	// the call before the first retry.
+	// With the default waits of at least half a second, the deadline would end the call
+	// before the first retry.
 	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 	defer cancel()
 	page, err := s.Client().Events.List(ctx, messaging.EventListParams{})

@@ -1,42 +1,32 @@
 package messagingtest
 
-import "github.com/messaging-go/messaging"
+import (
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
+)
 
-// AddTransactional adds transactional messages to the list of the service. A
-// message without an id gets a UUID. A zero CreatedAt is set to the current
-// time, unless Extra has a created_at member. The members of Extra are listed
-// too.
+var transactionalList = serveList(list[messaging.TransactionalMessage]{
+	operation: service.ListTransactional,
+	message:   "Transactional Messages fetched successfully",
+	complete:  completeTransactional,
+	row:       transactionalRow,
+	clone:     cloneTransactional,
+})
+
+// AddTransactional adds transactional messages to the list of the service. A message
+// without an id gets a UUID. A zero CreatedAt is set to the current time, unless Extra
+// has a created_at member. The list includes the members of Extra.
 func (s *Server) AddTransactional(messages ...messaging.TransactionalMessage) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, m := range messages {
-		if m.ID == "" {
-			m.ID = s.newID()
-		}
-		m.CreatedAt = timeOrNow(m.Extra, "created_at", m.CreatedAt)
-		s.transactional = append(s.transactional, cloneTransactional(m))
-	}
+	transactionalList.add(s, messages)
 }
 
-// Transactional returns all transactional messages in the order in which they
-// were added.
-func (s *Server) Transactional() []messaging.TransactionalMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return cloneSlice(s.transactional, cloneTransactional)
+func completeTransactional(s *Server, message *messaging.TransactionalMessage) {
+	message.ID = s.idOr(message.ID)
+	message.CreatedAt = timeOrNow(message.Extra, "created_at", message.CreatedAt)
 }
 
-func (s *Server) listTransactional(in input) response {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	rows, meta := page(in, "transactional", len(s.transactional), selectAll, func(i int) any {
-		return transactionalRow(s.transactional[i])
-	})
-	if len(in.problems) > 0 {
-		return invalidResponse(in.problems)
-	}
-	return listResponse("Transactional Messages fetched successfully", rows, meta)
-}
+// Transactional returns all transactional messages in the order in which they were added.
+func (s *Server) Transactional() []messaging.TransactionalMessage { return transactionalList.copies(s) }
 
 // transactionalRow returns the message as an element of a list response.
 func transactionalRow(m messaging.TransactionalMessage) any {

@@ -10,16 +10,15 @@ import (
 	"syscall"
 )
 
-// transport is the transport of clients that Server.Client returns. It assigns
-// the fault of each request, and applies NotReached, which must be applied
-// before the request is sent.
+// transport is the transport of the clients of Server.Client. It assigns a fault to each
+// request, and applies NotReached, which must happen before the request is sent.
 type transport struct{ server *Server }
 
 // RoundTrip sends a request with the ticket for its fault.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	fault, ticket := t.server.issueTicket(operationName(r.Method, r.URL.Path))
+	fault, ticket := t.server.issueTicket(operationName(r))
 	if fault.notReached {
-		return nil, t.refuse(r)
+		return nil, t.failToConnect(r)
 	}
 	withTicket := r.WithContext(r.Context()) // a RoundTripper must not modify the request
 	withTicket.Header = r.Header.Clone()
@@ -27,10 +26,10 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.server.transport.RoundTrip(withTicket)
 }
 
-// refuse behaves like net/http when a connection is refused: it calls GetConn of
-// the httptrace, does not read the body, and returns a dial error. The client
-// needs all of them as proof that nothing was sent.
-func (t transport) refuse(r *http.Request) error {
+// failToConnect behaves like net/http if the server does not accept the connection: it
+// calls GetConn of the httptrace, does not read the body, and returns a dial error. The
+// client needs all three as proof that nothing was sent.
+func (t transport) failToConnect(r *http.Request) error {
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
@@ -41,28 +40,33 @@ func (t transport) refuse(r *http.Request) error {
 		Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 }
 
-// ticketHeader marks a request whose fault was removed from the queue when it
-// was sent. Its value starts with a random prefix that no other program knows.
+// ticketHeader marks a request that took its fault when it was sent. Its value starts
+// with a random prefix that no other program knows.
 const ticketHeader = "Messagingtest-Ticket"
 
-// issueTicket removes the next fault for an operation, and stores it until the
-// request arrives.
+// issueTicket returns the next fault for an operation, and stores it until the request
+// with the ticket arrives.
 func (s *Server) issueTicket(op string) (fault Fault, ticket string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lastTicket++
-	fault, ticket = s.nextFault(op), s.ticketPrefix+strconv.Itoa(s.lastTicket)
+	pending := faults.of(s)
+	pending.lastTicket++
+	fault, ticket = pending.next(op), s.ticketPrefix+strconv.Itoa(pending.lastTicket)
 	if fault != (Fault{}) && !fault.notReached {
-		s.tickets[ticket] = fault
+		pending.tickets[ticket] = fault
 	}
 	return fault, ticket
 }
 
-// useTicket removes and returns the fault of a ticket. A ticket that was used
-// before has the zero Fault. The boolean reports whether the server issued the
-// ticket. The caller must hold s.mu.
-func (s *Server) useTicket(ticket string) (fault Fault, ok bool) {
-	fault = s.tickets[ticket]
-	delete(s.tickets, ticket)
-	return fault, strings.HasPrefix(ticket, s.ticketPrefix)
+// arrived removes and returns the fault of a request, which is that of its ticket. A
+// ticket that has been used before has the zero Fault. A request without a ticket that
+// this server issued takes the next fault for its operation. The caller must hold s.mu.
+func (s *Server) arrived(r *http.Request) (fault Fault, withTicket bool) {
+	pending, ticket := faults.of(s), r.Header.Get(ticketHeader)
+	if !strings.HasPrefix(ticket, s.ticketPrefix) {
+		return pending.next(operationName(r)), false
+	}
+	fault = pending.tickets[ticket]
+	delete(pending.tickets, ticket)
+	return fault, true
 }

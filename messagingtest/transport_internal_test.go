@@ -31,7 +31,7 @@ func TestTransportTicketIsNotRecorded(t *testing.T) {
 	require.Len(t, s.Requests(), 1)
 	assert.NotContains(t, s.Requests()[0].Header, ticketHeader)
 	assert.Equal(t, []string{"value"}, s.Requests()[0].Header["X-Custom"])
-	assert.Empty(t, s.tickets, "no ticket is stored for a request without a fault")
+	assert.Empty(t, faults.of(s).tickets, "no ticket is stored for a request without a fault")
 }
 
 // arrive sends a request without the transport and returns the response status.
@@ -59,7 +59,7 @@ func TestTransportTicketIsValidOnce(t *testing.T) {
 	for _, used := range []string{first, second, third} {
 		assert.Equal(t, http.StatusOK, arrive(s, used), "a used ticket takes no fault")
 	}
-	assert.Empty(t, s.tickets)
+	assert.Empty(t, faults.of(s).tickets)
 	assert.Equal(t, http.StatusGone, arrive(s), "the last fault is still queued")
 }
 
@@ -96,7 +96,7 @@ type unread struct{ reads, closes int }
 func (u *unread) Read([]byte) (int, error) { u.reads++; return 0, io.EOF }
 func (u *unread) Close() error             { u.closes++; return nil }
 
-func TestTransportDoesNotReadARefusedRequest(t *testing.T) {
+func TestTransportDoesNotReadARequestThatIsNotReached(t *testing.T) {
 	s := NewServer(t)
 	s.FailNext(1, NotReached())
 	body, trace := new(unread), ""

@@ -6,9 +6,14 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// Trigger is an event that was triggered.
+var triggers = keep(history[Trigger])
+
+func init() { handle(service.TriggerEvent, triggerEvent) }
+
+// Trigger is a triggered event.
 type Trigger struct {
 	EventID string
 	// EventName is the name from the event definition.
@@ -16,30 +21,27 @@ type Trigger struct {
 	Email     string
 	// Customer is nil if the payload has no customer object.
 	Customer *messaging.CustomerParams
-	// Values holds the other members of the payload, without the skipped ones.
-	// It has the types of encoding/json: numbers are float64.
+	// Values holds the other members of the payload, except the skipped ones. It has the
+	// types of encoding/json: numbers are float64.
 	Values map[string]any
-	// Skipped holds the names of the timestamp parameters whose value is not in
-	// the form of the service. Like the service, the server triggers the event
-	// without them and does not mention them in the response.
+	// Skipped holds the names of the timestamp parameters whose values are not in the
+	// form of the service. Like the service, the server triggers the event without these
+	// values, and the response does not mention them.
 	Skipped []string
 }
 
-// Triggers returns the events that were triggered, in order.
-func (s *Server) Triggers() []Trigger {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return cloneSlice(s.triggers.records, Trigger.clone)
-}
+// Triggers returns the triggered events, in order.
+func (s *Server) Triggers() []Trigger { return copies(s, triggers, Trigger.clone) }
 
-func (s *Server) triggerEvent(in input) response {
+func triggerEvent(s *Server, in input) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := in.body.requiredString("event_id")
-	i := slices.IndexFunc(s.events, func(e messaging.Event) bool { return e.ID == id })
+	defined := eventList.records.of(s).all
+	i := slices.IndexFunc(defined, func(e messaging.Event) bool { return e.ID == id })
 	event := messaging.Event{}
 	if i >= 0 {
-		event = s.events[i]
+		event = defined[i]
 	}
 	in.body.invalidIf(i < 0, "event_id", "is not the id of an event")
 	in.body.invalidIf(!in.body.has("payload"), "payload", "is required")
@@ -47,19 +49,19 @@ func (s *Server) triggerEvent(in input) response {
 	if in.problems["payload"] != nil {
 		return invalidResponse(in.problems)
 	}
-	trigger, who := s.readTrigger(payload, event)
+	trigger, who := readTrigger(payload, event, s.config.identifier)
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
 	s.upsert(in.exchange, who)
-	s.triggers.add(trigger)
+	triggers.of(s).add(trigger)
 	setEffect(in.exchange, trigger)
 	return successResponse("Event successfully triggered", true)
 }
 
-// readTrigger also returns the customer that the trigger identifies. Unlike
-// Trigger.Customer, it has the e-mail address of the payload.
-func (s *Server) readTrigger(payload object, event messaging.Event) (trigger Trigger, who messaging.CustomerParams) {
+// readTrigger reads a trigger and the customer that it identifies. Unlike
+// Trigger.Customer, that customer has the email address of the payload.
+func readTrigger(payload object, event messaging.Event, identifier Identifier) (trigger Trigger, who messaging.CustomerParams) {
 	trigger = Trigger{EventID: event.ID, EventName: event.Name, Email: payload.email("email"), Values: make(map[string]any)}
 	customer := payload.object("customer")
 	if customer.members != nil {
@@ -71,7 +73,7 @@ func (s *Server) readTrigger(payload object, event messaging.Event) (trigger Tri
 		who.Email = trigger.Email
 	}
 	if who.Email != "" || trigger.Customer != nil {
-		s.customers.identifier.check(customer, who)
+		identifier.check(customer, who)
 	}
 	for key, raw := range payload.members {
 		if !isReserved(key) {
@@ -84,7 +86,7 @@ func (s *Server) readTrigger(payload object, event messaging.Event) (trigger Tri
 	return trigger, who
 }
 
-// checkParameters checks the values by the parameters of the event, and skips
+// checkParameters checks the values against the parameters of the event, and removes
 // malformed timestamps.
 func (t *Trigger) checkParameters(payload object, parameters []messaging.EventParameter) {
 	for _, p := range parameters {
@@ -98,7 +100,7 @@ func (t *Trigger) checkParameters(payload object, parameters []messaging.EventPa
 	}
 }
 
-// isTimestamp reports whether value is exactly in the form of the service.
+// isTimestamp reports whether value is a timestamp exactly in the form of the service.
 // time.Parse alone would accept fractions of a second.
 func isTimestamp(value any) bool {
 	s, _ := value.(string)

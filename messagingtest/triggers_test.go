@@ -50,9 +50,9 @@ func TestTriggersAreValidated(t *testing.T) {
 			}},
 		{"a required parameter is null", `{"payload":{"email":"ada@example.com","order":null,"at":""}}`,
 			map[string][]string{"payload.order": {"is required by the event"}}},
-		{"the e-mail address is invalid", `{"payload":{"email":"ada","order":"A-1","at":"now"}}`,
-			map[string][]string{"payload.email": {"must be an e-mail address"}}},
-		{"the e-mail address is not a string", `{"payload":{"email":7,"order":"A-1","at":"now"}}`,
+		{"the email address is invalid", `{"payload":{"email":"ada","order":"A-1","at":"now"}}`,
+			map[string][]string{"payload.email": {"must be an email address"}}},
+		{"the email address is not a string", `{"payload":{"email":7,"order":"A-1","at":"now"}}`,
 			map[string][]string{"payload.email": {"must be a string"}}},
 		{"the customer is not an object", `{"payload":{"customer":"ada@example.com","email":"ada@example.com","order":"A-1","at":"now"}}`,
 			map[string][]string{"payload.customer": {"must be an object"}}},
@@ -170,22 +170,22 @@ func TestTriggersCreateOrUpdateTheirCustomer(t *testing.T) {
 		want    []messaging.CustomerParams
 		problem string
 	}{
-		{"a new e-mail address", nil, `"email":"grace@example.com"`,
+		{"a new email address", nil, `"email":"grace@example.com"`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}, {Email: "grace@example.com"}}, ""},
-		{"a known e-mail address", nil, `"email":"ada@example.com"`,
+		{"a known email address", nil, `"email":"ada@example.com"`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}}, ""},
 		{"a known customer id", nil, `"customer":{"customer_id":"c-1","first_name":"Ada"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada"}}, ""},
-		{"the payload's e-mail address applies to a customer without one", nil, `"email":"new@example.com","customer":{"customer_id":"c-1"}`,
+		{"the payload's email address applies to a customer without one", nil, `"email":"new@example.com","customer":{"customer_id":"c-1"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "new@example.com"}}, ""},
-		{"the customer's own e-mail address takes precedence", nil, `"email":"other@example.com","customer":{"email":"ada@example.com"}`,
+		{"the customer's own email address takes precedence", nil, `"email":"other@example.com","customer":{"email":"ada@example.com"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}}, ""},
-		{"the payload's e-mail address identifies with Email", []messagingtest.Option{byEmail},
+		{"the payload's email address identifies with Email", []messagingtest.Option{byEmail},
 			`"email":"ada@example.com","customer":{"first_name":"Ada"}`,
 			[]messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada"}}, ""},
 		{"a customer id is not sufficient with Email", []messagingtest.Option{byEmail}, `"customer":{"customer_id":"c-1"}`,
 			nil, "payload.customer.email"},
-		{"an e-mail address is not sufficient with CustomerID", []messagingtest.Option{byID}, `"email":"ada@example.com"`,
+		{"an email address is not sufficient with CustomerID", []messagingtest.Option{byID}, `"email":"ada@example.com"`,
 			nil, "payload.customer.customer_id"},
 	}
 	for _, test := range tests {
@@ -209,7 +209,7 @@ func TestTriggersRecordTheCustomerOfThePayload(t *testing.T) {
 	post(t, s, triggerPath, `{"event_id":"shipped","payload":{"email":"ada@example.com","customer":{"customer_id":"c-1"},
 		"order":"A-1","at":"now"}}`)
 	require.Len(t, s.Triggers(), 1)
-	assert.Equal(t, &messaging.CustomerParams{CustomerID: "c-1"}, s.Triggers()[0].Customer, "without the e-mail address of the payload")
+	assert.Equal(t, &messaging.CustomerParams{CustomerID: "c-1"}, s.Triggers()[0].Customer, "without the email address of the payload")
 	assert.Equal(t, []messaging.CustomerParams{{CustomerID: "c-1", Email: "ada@example.com"}}, storedParams(s))
 }
 

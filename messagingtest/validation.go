@@ -10,9 +10,9 @@ import (
 // problems holds the validation errors of a request by the path of the field.
 type problems map[string][]string
 
-// object is a JSON object of a request. Its methods read one member each. They
-// report an invalid member under its path and return the zero value. Keys are
-// case-sensitive, and null is treated as absent.
+// object is a JSON object of a request. Each method reads one member. If the member is
+// invalid, the method reports it under its path and returns the zero value. Keys are
+// case-sensitive, and null counts as absent.
 type object struct {
 	members  map[string]json.RawMessage
 	path     string // "" for the request body
@@ -43,8 +43,7 @@ func (o object) has(name string) bool {
 	return ok && string(raw) != "null"
 }
 
-// read decodes a member into a T. The kind describes T in the problem that it
-// reports.
+// read decodes a member into a T. kind is what a problem calls a T, such as "a string".
 func read[T any](o object, name, kind string) T {
 	var value, zero T
 	if !o.has(name) {
@@ -70,7 +69,7 @@ func (o object) requiredString(name string) string {
 func (o object) email(name string) string {
 	value := o.string(name)
 	if value != "" && !isEmail(value) {
-		o.addProblem(name, "must be an e-mail address")
+		o.addProblem(name, "must be an email address")
 	}
 	return value
 }
@@ -86,19 +85,18 @@ func isEmail(s string) bool {
 	return local != "" && domain != "" && !strings.ContainsFunc(s, unicode.IsSpace) && !strings.Contains(domain, "@")
 }
 
-// object reads an object. If the member is not an object, the result has no
+// object reads an object. If the member is not an object, object returns one without
 // members.
 func (o object) object(name string) object {
 	return object{read[map[string]json.RawMessage](o, name, "an object"), o.pathOf(name), o.problems}
 }
 
-// array reads an array. The result is an object whose keys are the indexes.
+// array reads an array. It returns an object whose keys are the indexes.
 func (o object) array(name string) (elements object, length int) {
 	return o.elements(name, read[[]json.RawMessage](o, name, "an array"))
 }
 
-// objectOrArray reads an array. A single object is read as an array of one
-// element.
+// objectOrArray reads an array. It reads an object as an array with one element.
 func (o object) objectOrArray(name string) (elements object, length int) {
 	if raw := o.members[name]; len(raw) > 0 && raw[0] == '{' {
 		return o.elements(name, []json.RawMessage{raw})
@@ -126,7 +124,7 @@ func each[T any](elements object, length int, read func(index string) T) []T {
 	return values
 }
 
-// emails reads an array of e-mail addresses.
+// emails reads an array of email addresses.
 func (o object) emails(name string) []string {
 	elements, length := o.array(name)
 	return each(elements, length, elements.requiredEmail)

@@ -11,8 +11,8 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// The keys of all attributes. Those of this package begin with messaging_go, since the
-// semantic conventions have messaging.* for message brokers.
+// The keys of all attributes. The keys that this package defines begin with messaging_go,
+// because the semantic conventions use messaging for message brokers.
 const (
 	operationKey = attribute.Key("messaging_go.operation")
 	deliveryKey  = attribute.Key("messaging_go.delivery")
@@ -28,13 +28,14 @@ const (
 	errorTypeKey   = semconv.ErrorTypeKey
 )
 
-// attemptAttributes are those that the span and the metric of an attempt share.
+// attemptAttributes returns the attributes that the span and the metric of an attempt
+// share.
 func attemptAttributes(call messaging.CallInfo) []attribute.KeyValue {
 	return []attribute.KeyValue{methodKey.String(method(call)), addressKey.String(call.Host), portKey.Int(call.Port)}
 }
 
-// otherMethod stands for a method that the semantic conventions do not know, as a caller
-// of Do may give any.
+// otherMethod replaces a method that the semantic conventions do not define. The caller
+// of Do can choose any method.
 const otherMethod = "_OTHER"
 
 func method(call messaging.CallInfo) string {
@@ -57,7 +58,8 @@ func attemptName(call messaging.CallInfo) string {
 	return name
 }
 
-// fullURL is the URL without what the caller has put into it.
+// fullURL returns the URL without the parts that the caller provides, which may hold
+// personal data.
 func fullURL(call messaging.CallInfo) attribute.KeyValue {
 	host := call.Host
 	if strings.Contains(host, ":") {

@@ -14,7 +14,7 @@ import (
 	"github.com/messaging-go/messaging/otelmessaging"
 )
 
-// BenchmarkTrigger shows what hooks cost a call over a transport that takes no time.
+// BenchmarkTrigger measures the cost of hooks for a call whose transport takes no time.
 func BenchmarkTrigger(b *testing.B) {
 	over := func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusNoContent, Header: http.Header{}, Body: http.NoBody}, nil

@@ -1,5 +1,5 @@
-// Package otelmessaging observes a client of package messaging with OpenTelemetry:
-// traces of calls and their attempts, and metrics.
+// Package otelmessaging records OpenTelemetry traces and metrics of a client of package
+// messaging.
 //
 //	hooks, err := otelmessaging.New()
 //	if err != nil {
@@ -9,20 +9,21 @@
 //
 // # Spans
 //
-// A call is a span of kind internal, named as its operation, such as "list customers".
-// Below it, each attempt is a span of kind client, named by method and path template,
-// such as "GET /v1/customers"; a call of [messaging.Client.Do] by its method alone. A
-// page of a range is a call.
+// The span of a call has the kind internal and the name of its operation, such as "list
+// customers". Each attempt of the call is a child span with the kind client. Its name is
+// the method and the path template, such as "GET /v1/customers", or only the method for
+// [messaging.Client.Do]. When a program ranges over a list, each page is a separate call.
 //
-//	span     attribute
+//	span     attributes
 //	call     messaging_go.operation, messaging_go.delivery, messaging_go.attempts, error.type
 //	attempt  http.request.method, server.address, server.port, url.full, url.template,
 //	         http.response.status_code, http.request.resend_count, error.type
 //
-// There are no others. url.full is made of the scheme, the host and the path template;
-// the query and the path of a Do are left out, as they hold personal data. error.type is
-// the ErrorType of [messaging.CallResult]. The status of a span is an error, without a
-// description, if it has an error.type. A call that its caller cancelled has neither.
+// Spans have no other attributes. url.full consists of the scheme, the host and the path
+// template. It never contains a query or the path of a Do, because they may hold personal
+// data. error.type is the ErrorType of [messaging.CallResult] or
+// [messaging.AttemptResult]. If it is set, the status of the span is an error without a
+// description. A call that its caller canceled is not an error.
 //
 // # Metrics
 //
@@ -32,13 +33,15 @@
 //	messaging_go.client.operation.duration messaging_go.operation, messaging_go.delivery, error.type
 //	messaging_go.client.retry.wait         messaging_go.operation
 //
-// All are histograms in seconds. The first counts attempts, and the second counts calls,
-// so that sends of unknown delivery can be alerted on: messaging_go.delivery is
-// "unknown", and messaging_go.operation is one that sends. A failed read can be
-// "unknown" too, and does no harm.
+// All metrics are histograms in seconds. The first one measures attempts, the second one
+// measures calls, and the third one measures the waits before retries.
+//
+// Alert on calls that send and whose messaging_go.delivery is "unknown": they may have
+// gone through although they failed. An unknown delivery is harmless for a read, so
+// restrict the alert to operations that send.
 //
 // # Other instrumentation
 //
-// Do not give the client a transport of another instrumentation as well, such as
-// otelhttp: it records the whole URL, and so the addresses and cursors in its query.
+// Do not combine these hooks with an instrumented transport, such as that of otelhttp. It
+// would record the whole URL, and with it the email addresses and cursors in the query.
 package otelmessaging

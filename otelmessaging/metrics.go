@@ -2,7 +2,6 @@ package otelmessaging
 
 import (
 	"context"
-	"fmt"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -18,25 +17,25 @@ type metrics struct {
 	wait      metric.Float64Histogram
 }
 
-// durationBuckets are those that the semantic conventions advise for HTTP requests, and
-// two more, as a call can wait between its attempts.
+// durationBuckets are the buckets that the semantic conventions recommend for HTTP
+// requests, and two longer ones, because a call can wait between its attempts.
 var durationBuckets = metric.WithExplicitBucketBoundaries(0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60)
 
 func newMetrics(meter metric.Meter) (*metrics, error) {
 	var m metrics
 	var err error
 	if m.request, err = httpconv.NewClientRequestDuration(meter); err != nil {
-		return nil, fmt.Errorf("otelmessaging: %w", err)
+		return nil, err
 	}
 	m.operation, err = meter.Float64Histogram("messaging_go.client.operation.duration", metric.WithUnit("s"), durationBuckets,
 		metric.WithDescription("Duration of calls, including all attempts and the waits between them."))
 	if err != nil {
-		return nil, fmt.Errorf("otelmessaging: %w", err)
+		return nil, err
 	}
 	m.wait, err = meter.Float64Histogram("messaging_go.client.retry.wait", metric.WithUnit("s"), durationBuckets,
-		metric.WithDescription("Wait before an attempt that is a retry."))
+		metric.WithDescription("Wait before a retry."))
 	if err != nil {
-		return nil, fmt.Errorf("otelmessaging: %w", err)
+		return nil, err
 	}
 	return &m, nil
 }

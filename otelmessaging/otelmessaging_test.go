@@ -30,7 +30,7 @@ import (
 	"github.com/messaging-go/messaging/otelmessaging"
 )
 
-// telemetry is a client over a transport of a test, and what it recorded.
+// telemetry is a client with a transport of the test, and what its hooks recorded.
 type telemetry struct {
 	client *messaging.Client
 	tracer *sdktrace.TracerProvider
@@ -38,7 +38,7 @@ type telemetry struct {
 	reader *metric.ManualReader
 }
 
-// canary is in every place where a caller or the service can put a secret.
+// canary stands in every place where a caller or the service can put a secret.
 const canary = "canary"
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -83,7 +83,7 @@ func fails(err error) roundTripper {
 	}
 }
 
-// attributesOf are the attributes of a span as text, in order of their keys.
+// attributesOf returns the attributes of a span as text, in the order of their keys.
 func attributesOf(attributes []attribute.KeyValue) []string {
 	var all []string
 	for _, a := range attributes {
@@ -130,7 +130,7 @@ func TestSpansShowARetriedCall(t *testing.T) {
 	})
 }
 
-func TestSpansOfDoShowTheHostAlone(t *testing.T) {
+func TestSpansOfDoShowOnlyTheHost(t *testing.T) {
 	r := newTelemetry(t, responds(200, `{"success":true}`))
 	_, err := r.client.Do(t.Context(), messaging.Request{Op: "tag customer", Method: "PURGE", Path: "/v1/customers/" + canary})
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestSpansOfDoShowTheHostAlone(t *testing.T) {
 		"server.port=8443", "url.full=https://api.example.com:8443"}, attributesOf(spans[0].Attributes()))
 }
 
-func TestSpansOfACancelledCallHaveNoError(t *testing.T) {
+func TestSpansOfACanceledCallHaveNoError(t *testing.T) {
 	r := newTelemetry(t, func(req *http.Request) (*http.Response, error) {
 		<-req.Context().Done()
 		return nil, req.Context().Err()
@@ -158,7 +158,7 @@ func TestSpansOfACancelledCallHaveNoError(t *testing.T) {
 func TestSpansOfARangeAreEndedWhenItIsLeft(t *testing.T) {
 	pages, ahead := 0, make(chan struct{})
 	r := newTelemetry(t, func(req *http.Request) (*http.Response, error) {
-		if pages++; pages == 3 { // the page that is read ahead
+		if pages++; pages == 3 { // the page that is fetched in advance
 			close(ahead)
 			<-req.Context().Done()
 			return nil, req.Context().Err()
@@ -183,7 +183,7 @@ func TestSpansAreBelowTheCallerWithoutOperationSpans(t *testing.T) {
 	ctx, parent := r.tracer.Tracer("test").Start(t.Context(), "caller")
 	_, err := r.client.Events.List(ctx, messaging.EventListParams{})
 	require.NoError(t, err)
-	require.Len(t, r.spans.Ended(), 1, "the span of the caller is the caller's to end")
+	require.Len(t, r.spans.Ended(), 1, "the caller ends its own span")
 	assert.Equal(t, parent.SpanContext().SpanID(), r.spans.Ended()[0].Parent().SpanID())
 	assert.Contains(t, r.metrics(t), "messaging_go.client.operation.duration")
 }
@@ -233,24 +233,41 @@ func TestPropagationIsOffUnlessAPropagatorIsGiven(t *testing.T) {
 		spans := r.spans.Ended()
 		require.Len(t, sent, 2)
 		for i, header := range sent {
-			assert.Contains(t, header.Get("Traceparent"), spans[i].SpanContext().SpanID().String(), "of its own attempt")
+			assert.Contains(t, header.Get("Traceparent"), spans[i].SpanContext().SpanID().String(), "the context of the attempt")
 			assert.NotContains(t, header, "Baggage")
 		}
 	})
 }
 
-func TestNewRefusesWhatIsMissing(t *testing.T) {
-	for _, opt := range []otelmessaging.Option{nil, otelmessaging.WithTracerProvider(nil), otelmessaging.WithMeterProvider(nil),
-		otelmessaging.WithPropagator(nil)} {
-		_, err := otelmessaging.New(opt)
-		require.ErrorContains(t, err, "nil")
+func TestNewReportsEveryInvalidOption(t *testing.T) {
+	tests := map[string]struct {
+		opts []otelmessaging.Option
+		want string
+	}{
+		"a nil option":          {[]otelmessaging.Option{nil}, "option 1 is nil"},
+		"a nil tracer provider": {[]otelmessaging.Option{otelmessaging.WithTracerProvider(nil)}, "WithTracerProvider: provider must not be nil"},
+		"a nil meter provider":  {[]otelmessaging.Option{otelmessaging.WithMeterProvider(nil)}, "WithMeterProvider: provider must not be nil"},
+		"a nil propagator":      {[]otelmessaging.Option{otelmessaging.WithPropagator(nil)}, "WithPropagator: propagator must not be nil"},
+		"several": {[]otelmessaging.Option{otelmessaging.WithMeterProvider(nil), otelmessaging.WithoutOperationSpans(), nil,
+			otelmessaging.WithPropagator(nil)},
+			"WithMeterProvider: provider must not be nil; option 3 is nil; WithPropagator: propagator must not be nil"},
 	}
-	_, err := otelmessaging.New()
-	require.NoError(t, err, "the global providers")
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			hooks, err := otelmessaging.New(test.opts...)
+			require.EqualError(t, err, "otelmessaging: "+test.want)
+			assert.Zero(t, hooks)
+		})
+	}
 }
 
-// metrics are the recorded values, by the name of the metric: the count of each set of
-// attributes.
+func TestNewUsesTheGlobalProvidersByDefault(t *testing.T) {
+	_, err := otelmessaging.New()
+	require.NoError(t, err)
+}
+
+// metrics returns the count and the sum for each set of attributes, by the name of the
+// metric.
 func (r *telemetry) metrics(t *testing.T) map[string][]string {
 	t.Helper()
 	var collected metricdata.ResourceMetrics

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,10 +16,10 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// allowed are the attributes of each kind of span and each metric. There may be no
-// others.
+// allowed holds the only attributes that each kind of span and each metric may have.
 var allowed = map[string][]string{
 	"call": {"messaging_go.operation", "messaging_go.delivery", "messaging_go.attempts", "error.type"},
 	"attempt": {"http.request.method", "server.address", "server.port", "url.full", "url.template", "http.response.status_code",
@@ -30,8 +32,8 @@ var allowed = map[string][]string{
 
 type call func(context.Context, *messaging.Client) error
 
-// callsWithCanaries makes every call with the canary in each place where a caller can put
-// something.
+// callsWithCanaries makes every call, with the canary in each place where a caller can
+// put something.
 func callsWithCanaries() map[string]call {
 	const address = canary + "@example.com"
 	customer := messaging.CustomerParams{CustomerID: canary, Email: address, FirstName: canary, LastName: canary, PhoneNo: "+" + canary,
@@ -117,8 +119,8 @@ func callsWithCanaries() map[string]call {
 	}
 }
 
-// outcomes are what can become of a request, with the canary in each place where the
-// service can put something.
+// outcomes are the outcomes of a request, with the canary in each place where the service
+// can put something.
 var outcomes = map[string]roundTripper{
 	"success": responds(200, `{"success":true,"message":"canary","data":null}`),
 	"a page with a next one": func(req *http.Request) (*http.Response, error) {
@@ -151,7 +153,7 @@ func TestNothingOfACallerOrTheServiceIsRecorded(t *testing.T) {
 						for _, point := range points {
 							requireNoCanary(t, point)
 							for _, pair := range strings.Fields(point)[2:] {
-								if key, _, isPair := strings.Cut(pair, "="); isPair { // else the rest of a value
+								if key, _, isPair := strings.Cut(pair, "="); isPair { // otherwise, it is the rest of a value
 									require.Contains(t, allowed[metric], key)
 								}
 							}
@@ -160,6 +162,31 @@ func TestNothingOfACallerOrTheServiceIsRecorded(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+func TestEveryOperationIsCalledWithCanaries(t *testing.T) {
+	called := make(map[string]bool)
+	for _, make := range callsWithCanaries() {
+		r := newTelemetry(t, responds(200, `{"success":true,"data":[]}`))
+		_ = make(t.Context(), r.client)
+		for _, span := range r.spans.Ended() {
+			called[span.Name()] = true
+		}
+	}
+	for o := range service.All() {
+		assert.Contains(t, called, o.Name, "add a call of %q to callsWithCanaries in otelmessaging/privacy_test.go", o.Name)
+	}
+}
+
+func TestAlertOfTheREADMESelectsTheSends(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	alert := regexp.MustCompile(`messaging_go_operation=~"(.*)"`).FindSubmatch(readme)
+	require.NotNil(t, alert)
+	selects := regexp.MustCompile("^(?:" + string(alert[1]) + ")$") // Prometheus matches the whole label
+	for o := range service.All() {
+		assert.Equal(t, !o.IsRead(), selects.MatchString(o.Name), "the alert in otelmessaging/README.md and %q", o.Name)
 	}
 }
 

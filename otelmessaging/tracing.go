@@ -17,8 +17,8 @@ type tracing struct {
 	propagator     propagation.TextMapPropagator // nil for none
 	operationSpans bool
 
-	// The addresses of these are the keys of the spans in a context: those of two
-	// hooks of one client must differ.
+	// The addresses of these fields are the context keys of the spans, so that two hooks
+	// of one client use different keys.
 	callKey, attemptKey byte
 }
 
@@ -74,7 +74,8 @@ func (t *tracing) endAttempt(ctx context.Context, result messaging.AttemptResult
 	span.End()
 }
 
-// fail gives the status no description: the texts of errors quote the service.
+// fail marks a span as failed. The status has no description, because error texts quote
+// the service.
 func fail(span trace.Span, errorType string) {
 	if errorType != "" {
 		span.SetAttributes(errorTypeKey.String(errorType))

@@ -1,6 +1,6 @@
 // Example lists customers from an in-memory service that is unavailable once, and prints
-// the trace to standard output: the span of the call, and those of its two attempts, which
-// have it as their parent.
+// the trace to standard output. It consists of the span of the call and its two children,
+// one for each attempt.
 package main
 
 import (
@@ -44,6 +44,6 @@ func run(ctx context.Context, out io.Writer) error {
 	client := service.Client(messaging.WithHooks(hooks))
 
 	service.FailNext(1, messagingtest.Status(503))
-	_, err = client.Customers.List(ctx, messaging.CustomerListParams{Emails: []string{"ada@example.com"}}) // the address is in no span
+	_, err = client.Customers.List(ctx, messaging.CustomerListParams{Emails: []string{"ada@example.com"}}) // no span contains the address
 	return err
 }

@@ -3,6 +3,9 @@ package messagingtest_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
 	"sync"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -91,6 +95,63 @@ func TestResetRemovesEverythingAndRestartsNoID(t *testing.T) {
 	assert.Equal(t, 500, refused.StatusCode)
 }
 
+// validBodies are bodies with which the service accepts each send.
+var validBodies = map[*service.Operation]string{
+	service.SendEmailBroadcast: validEmail,
+	service.SendPushBroadcast:  validPush,
+	service.CreateEvent:        validEvent,
+	service.TriggerEvent:       validTrigger,
+}
+
+func TestResetRemovesWhateverAMethodReturns(t *testing.T) {
+	s := newTriggerServer(t)
+	for o := range service.Sends() {
+		require.Contains(t, validBodies, o, "add a valid body for %q to validBodies in messagingtest/state_test.go", o.Name)
+		require.Equal(t, http.StatusOK, post(t, s, o.Path, validBodies[o]).StatusCode, o.Name)
+	}
+	s.AddFaultRule(messagingtest.Rule{Fault: messagingtest.Status(500)})
+	addOneOfEach(s)
+	for name, returned := range returnedSlices(s) {
+		require.NotZero(t, returned.Len(), "this test must add what Server.%s returns", name)
+	}
+
+	s.Reset()
+
+	for name, returned := range returnedSlices(s) {
+		assert.Zero(t, returned.Len(), "Server.Reset does not remove what Server.%s returns: keep it in a state that is declared "+
+			"with keep, in the file of its resource in messagingtest", name)
+	}
+}
+
+// addOneOfEach adds an empty record to each list, such as an event with AddEvents.
+func addOneOfEach(s *messagingtest.Server) {
+	for name, method := range methods(s) {
+		if strings.HasPrefix(name, "Add") && method.Type().IsVariadic() {
+			method.Call([]reflect.Value{reflect.Zero(method.Type().In(0).Elem())})
+		}
+	}
+}
+
+// methods returns the exported methods of a server by their names.
+func methods(s *messagingtest.Server) map[string]reflect.Value {
+	all := make(map[string]reflect.Value)
+	for method, value := range reflect.ValueOf(s).Methods() {
+		all[method.Name] = value
+	}
+	return all
+}
+
+// returnedSlices calls the methods of a server that only return a slice.
+func returnedSlices(s *messagingtest.Server) map[string]reflect.Value {
+	slices := make(map[string]reflect.Value)
+	for name, method := range methods(s) {
+		if f := method.Type(); f.NumIn() == 0 && f.NumOut() == 1 && f.Out(0).Kind() == reflect.Slice {
+			slices[name] = method.Call(nil)[0]
+		}
+	}
+	return slices
+}
+
 func TestResetIsSafeWithARequestInFlight(t *testing.T) {
 	s, o := newObserved(t)
 	err := sendAndThen(t, s, func(cancel context.CancelFunc) {
@@ -122,4 +183,27 @@ func TestResetWhileTheServerIsInUse(t *testing.T) {
 	}
 	all.Wait()
 	assert.LessOrEqual(t, len(s.Requests()), 10)
+}
+
+func TestResetWhileCustomersAreNamedInBroadcasts(t *testing.T) {
+	s := messagingtest.NewServer(t, messagingtest.WithIdentifier(messagingtest.Email))
+	client := s.Client()
+	broadcast := toEveryone
+	broadcast.To = messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"})
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for range 50 {
+			_, err := client.Broadcasts.SendPush(t.Context(), broadcast)
+			assert.NoError(t, err)
+		}
+	}()
+	for {
+		select {
+		case <-sent:
+			return
+		default:
+			s.Reset()
+		}
+	}
 }
