@@ -529,10 +529,10 @@ func ExampleWithKeySource() {
 	currentKey := func(context.Context) (string, error) { return service.APIKey(), nil }
 
 	client, err := messaging.NewClient(baseURL, "",
-		messaging.WithKeySource(currentKey),      // asked before each attempt: rotation needs no restart
+		messaging.WithKeySource(currentKey),      // called before each attempt: a new key needs no restart
 		messaging.WithRateLimiter(limiter),       // such as rate.NewLimiter(50, 10) of golang.org/x/time/rate
-		messaging.WithLogger(slog.Default()),     // a record per attempt, without personal data
-		messaging.WithUserAgent("billing/1.4.0"), // tells the service who you are
+		messaging.WithLogger(slog.Default()),     // one record for each attempt, without personal data
+		messaging.WithUserAgent("billing/1.4.0"), // identifies your program to the service
 	)
 	if err != nil {
 		log.Fatal(err)

@@ -39,7 +39,7 @@ func TestShopDoesNotRetryALostResponse(t *testing.T) {
 	require.Error(t, shop.Tell(t.Context(), order))
 
 	assert.Equal(t, []Order{order}, shop.Unclear)
-	assert.Len(t, service.Triggers(), 1, "the event was triggered once, although the shop can't know")
+	assert.Len(t, service.Triggers(), 1, "the event was triggered once, although the shop cannot know")
 }
 
 func TestShopSortsFailedOrdersByTheirError(t *testing.T) {
