@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -35,7 +37,7 @@ func (q Query) And(term func(*Entry) bool) Query {
 
 // Keys are the keys of a query, each with what it selects.
 var Keys = []struct{ Key, Example, Selects string }{
-	{"op", `op:"trigger event"`, "part of the name of the operation"},
+	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of the operation"},
 	{"status", "status:422", "the status: 200, 4xx, or none where the response was lost"},
 	{"to", "to:ada@example.com", "part of a recipient: e-mail address, customer id or phone number"},
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
@@ -60,7 +62,7 @@ func Parse(text string) (Query, error) {
 			return Query{}, fmt.Errorf("invalid query: %s: %w", field, err)
 		}
 		if term == nil && isUnknownTerm(key, value) {
-			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; must be one of %s", field, key, strings.Join(keyNames(), ", "))
+			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; must be one of %s", field, key, KeyNames("or"))
 		}
 		if term == nil {
 			word := lower(field)
@@ -77,11 +79,13 @@ func isUnknownTerm(key, value string) bool {
 		!strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
 }
 
-func keyNames() (names []string) {
+// KeyNames returns the keys of a query, such as "op, status or to".
+func KeyNames(conjunction string) string {
+	var names []string
 	for _, key := range Keys {
 		names = append(names, key.Key)
 	}
-	return names
+	return words.List(names, conjunction)
 }
 
 // Split splits a query at blanks outside of double quotes, and removes these.
@@ -210,7 +214,7 @@ func (e *Entry) EventName() (id, name string) {
 	case *messaging.Event:
 		return effect.ID, effect.Name
 	case nil:
-		if e.Op != "trigger event" {
+		if e.Op != service.TriggerEvent.Name {
 			return "", ""
 		}
 		var body struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -73,10 +74,10 @@ func effectFacts(e *history.Entry) []fact {
 	}
 	var parts []string
 	if created > 0 {
-		parts = append(parts, thousands(created)+" created")
+		parts = append(parts, words.Thousands(created)+" created")
 	}
 	if updated := len(e.Customers) - created; updated > 0 {
-		parts = append(parts, thousands(updated)+" updated")
+		parts = append(parts, words.Thousands(updated)+" updated")
 	}
 	return []fact{{"Customers", []string{strings.Join(parts, ", ")}}}
 }

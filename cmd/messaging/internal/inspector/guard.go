@@ -1,7 +1,6 @@
 package inspector
 
 import (
-	"encoding/json"
 	"net"
 	"net/http"
 	"path"
@@ -27,7 +26,7 @@ func CheckHost(address net.Addr, names []string) func(http.Handler) http.Handler
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !allowed(r.Host) {
-				refuse(w, http.StatusMisdirectedRequest, "this host is not served here; --allow-host adds a name")
+				respondError(w, http.StatusMisdirectedRequest, "this host is not served here; --allow-host adds a name")
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -43,7 +42,7 @@ func ProtectService(address net.Addr, names []string) func(http.Handler) http.Ha
 	return func(next http.Handler) http.Handler {
 		return checkHost(refuseForged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if isCrossSite(r) {
-				refuse(w, http.StatusForbidden, "another site sent this request")
+				respondError(w, http.StatusForbidden, "another site sent this request")
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -60,7 +59,7 @@ func isCrossSite(r *http.Request) bool {
 func refuseForged(next http.Handler) http.Handler {
 	forged := http.NewCrossOriginProtection()
 	forged.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusForbidden, "another site sent this request")
+		respondError(w, http.StatusForbidden, "another site sent this request")
 	}))
 	return forged.Handler(next)
 }
@@ -75,9 +74,9 @@ func guard(next http.Handler) http.Handler {
 			r.URL.Path == "/rows"
 		switch {
 		case private && isCrossSite(r):
-			refuse(w, http.StatusForbidden, "another site sent this request")
+			respondError(w, http.StatusForbidden, "another site sent this request")
 		case path.Clean(r.URL.Path) != r.URL.Path && r.URL.Path != "/":
-			refuse(w, http.StatusNotFound, "no such path")
+			respondError(w, http.StatusNotFound, "no such path")
 		default:
 			setPolicy(w.Header(), pagePolicy)
 			next.ServeHTTP(w, r)
@@ -101,12 +100,4 @@ func setPolicy(h http.Header, policy string) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-DNS-Prefetch-Control", "off")
 	h.Set("Cache-Control", "no-store")
-}
-
-// refuse responds with an error as JSON.
-func refuse(w http.ResponseWriter, status int, message string) {
-	setPolicy(w.Header(), pagePolicy)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": message}) // the client may have disconnected
 }

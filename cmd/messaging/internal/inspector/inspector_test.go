@@ -24,6 +24,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
@@ -43,7 +44,7 @@ type fixture struct {
 	client  *http.Client
 }
 
-func start(t *testing.T, seed sandbox.Seed) *fixture {
+func start(t *testing.T, seed records.Seed) *fixture {
 	t.Helper()
 	api, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -141,7 +142,7 @@ func (f *fixture) fill() {
 // TestRequestsOfOthersAreRefused is the table of what is refused, with the
 // status of each.
 func TestRequestsOfOthersAreRefused(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	f.fill()
 	ui, err := url.Parse(f.ui)
 	require.NoError(t, err)
@@ -262,13 +263,13 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 }
 
 func TestSeedBodiesAreLimited(t *testing.T) {
-	f := start(t, sandbox.Seed{})
+	f := start(t, records.Seed{})
 	got := f.do("POST", f.ui+"/api/seed", strings.Repeat(" ", 64<<20+1))
 	assert.Equal(t, http.StatusRequestEntityTooLarge, got.Status)
 }
 
 func TestPagesAndPreviewsHaveTheirPolicies(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	f.fill()
 	page := f.get("/requests/4").Header.Get("Content-Security-Policy")
 	for _, directive := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-src 'self'",
@@ -293,7 +294,7 @@ var (
 
 // TestAPIGolden holds the responses of the API against the golden files.
 func TestAPIGolden(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	f.fill()
 	f.post("/api/faults", `{"op":"trigger event","skip":1,"count":2,"probability":0.5,"seed":7,"fault":{"kind":"rate_limited","after":"7s"}}`)
 	f.post("/api/faults", `{"fault":{"kind":"status","status":502,"body":"<html>"}}`)
@@ -326,7 +327,7 @@ func TestAPIGolden(t *testing.T) {
 }
 
 func TestListsArePagedToTheEnd(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	f.fill()
 	for path, total := range map[string]int{"requests": 7, "customers": 25, "events": 4, "messages": 6} {
 		var numbers []int
@@ -359,7 +360,7 @@ func must[T any](value T, err error) T {
 }
 
 func TestWaitAnswersForARequestThatComesLater(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	f.send("GET", "/v1/events", "")
 	waiting := make(chan reply, 1)
 	go func() { waiting <- f.get("/api/wait?q=op:list+status:200&after=1&timeout=10s") }()
@@ -376,12 +377,12 @@ func TestWaitAnswersForARequestThatComesLater(t *testing.T) {
 }
 
 func TestResetSelectsWhatIsReset(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	fill := func() {
 		f.fill()
 		require.Equal(t, 200, f.post("/api/faults", `{"fault":{"kind":"answer_lost"}}`).Status)
 	}
-	customers := func() int { return len(f.box.Customers()) }
+	customers := func() int { return len(f.box.Records.All(records.Customers)) }
 	fill()
 	last := f.box.History.State().Last
 
@@ -397,26 +398,26 @@ func TestResetSelectsWhatIsReset(t *testing.T) {
 	require.Equal(t, 204, f.post("/api/reset", "").Status)
 	assert.Empty(t, f.box.Rules())
 	assert.Equal(t, 24, customers(), "the seed is back")
-	assert.Equal(t, 25+1, f.box.Customers()[23].Number, "no number is used again")
+	assert.Equal(t, 25+1, f.box.Records.All(records.Customers)[23].Number, "no number is used again")
 	assert.Contains(t, f.get("/customers").Body, ">24</span>")
 	f.send("GET", "/v1/events", "")
 	assert.Contains(t, f.get("/api/requests").Body, `"number":`+string(must(json.Marshal(2*last+1))))
 }
 
 func TestDumpIsASeed(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	f.fill()
 	dump := f.get("/api/dump").Body
-	seed, err := sandbox.ParseSeed([]byte(dump))
+	seed, err := records.ParseSeed([]byte(dump))
 	require.NoError(t, err)
-	assert.Len(t, seed.Customers, 25)
+	assert.Len(t, seed[records.Customers], 25)
 	again := start(t, seed)
 	assert.Equal(t, dump, again.get("/api/dump").Body)
 	assert.NotContains(t, dump, "REDACTED", "a dump has nothing of the history")
 }
 
 func TestOutageClosesThePortAndOpensItAgain(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	require.Equal(t, 200, f.send("GET", "/v1/events", ""))
 	require.Equal(t, 204, f.post("/api/outage", `{"for":"300ms"}`).Status)
 	_, err := net.Dial("tcp", strings.TrimPrefix(f.api, "http://"))
@@ -428,7 +429,7 @@ func TestOutageClosesThePortAndOpensItAgain(t *testing.T) {
 }
 
 func TestOutageWhosePortIsTakenFailsTheSandbox(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	require.Equal(t, 204, f.post("/api/outage", `{"for":"200ms"}`).Status)
 	other, err := net.Listen("tcp", strings.TrimPrefix(f.api, "http://"))
 	require.NoError(t, err)
@@ -442,7 +443,7 @@ func TestOutageWhosePortIsTakenFailsTheSandbox(t *testing.T) {
 }
 
 func TestFaultsOfTheFormAndThePresets(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	form := func(values url.Values) reply {
 		return f.do("POST", f.ui+"/faults", values.Encode(), func(r *http.Request) {
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -470,7 +471,7 @@ func TestFaultsOfTheFormAndThePresets(t *testing.T) {
 }
 
 func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	f.fill()
 	for path, texts := range map[string][]string{
 		"/": {"export MESSAGING_SANDBOX_URL=" + f.ui, "1 skipped", "fault: response lost",
@@ -503,7 +504,7 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 
 // Whoever queues again what the client has retried sends it twice.
 func TestPagesSayWhatTheClientRetriesByItself(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	require.Equal(t, 200, f.post("/api/faults", `{"op":"create event","fault":{"kind":"rate_limited","after":"31s"}}`).Status)
 	for _, op := range []string{"trigger event", "list events"} {
 		require.Equal(t, 200, f.post("/api/faults", `{"op":"`+op+`","fault":{"kind":"rate_limited"}}`).Status)
@@ -525,7 +526,7 @@ func TestPagesSayWhatTheClientRetriesByItself(t *testing.T) {
 }
 
 func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	for _, request := range []struct{ path, body, query, row string }{
 		{"/v1/events/trigger", skippedBody, "event:shipped+to:grace", "order shipped · grace@example.com"},
 		{"/v1/events/trigger", `{"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`, "event:order+to:c-9",
@@ -540,7 +541,7 @@ func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) 
 }
 
 func TestPresetsAreForTheOperationThatIsSelected(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	for op, retried := range map[string]int{"": 2, "trigger event": 2, "list events": 5} { // not a 200 that can't be read
 		page := f.get("/faults?op=" + url.QueryEscape(op)).Body
 		assert.Equal(t, retried, strings.Count(page, ">retried<"), op)
@@ -551,7 +552,7 @@ func TestPresetsAreForTheOperationThatIsSelected(t *testing.T) {
 }
 
 func TestDurationsHaveOneFormat(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	f.send("GET", "/v1/events", "")
 	page := f.get("/requests/1?tab=exchange").Body
 	assert.Regexp(t, `<h2>Response <small>200 · \d+ (µs|ms)</small>`, page)
@@ -559,7 +560,7 @@ func TestDurationsHaveOneFormat(t *testing.T) {
 }
 
 func TestRulesAreDescribedInWords(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	for rule, words := range map[string]string{
 		`"count":1`:          "one<",
 		`"count":0`:          "all<",
@@ -572,7 +573,7 @@ func TestRulesAreDescribedInWords(t *testing.T) {
 }
 
 func TestRecordsAreFoundByWords(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	for path, found := range map[string]string{
 		`/api/customers?q=%22Ada+Lovelace%22`: "c-1001", `/api/customers?q=ada+lovelace`: "c-1001", `/api/events?q=shipped`: "order shipped",
 		`/api/messages?q=invoice`: "Your invoice",
@@ -584,12 +585,12 @@ func TestRecordsAreFoundByWords(t *testing.T) {
 }
 
 func TestSeedWithAnIDThatExistsIsRefused(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	before := f.get("/api/dump").Body
 	for seed, want := range map[string]string{
-		`{"events":[{"name":"new"},{"id":"` + orderShipped + `","name":"n"}]}`:            "events.1.id: exists already",
-		`{"customers":[{"email":"new@example.com"},{"customer_id":"c-1001"}]}`:            "customers.1.customer_id: exists already",
-		`{"messages":[{"id":"` + sandbox.Demo().Messages[0].ID + `","channel":"email"}]}`: "messages.0.id: exists already",
+		`{"events":[{"name":"new"},{"id":"` + orderShipped + `","name":"n"}]}`:                       "events.1.id: already exists",
+		`{"customers":[{"email":"new@example.com"},{"customer_id":"c-1001"}]}`:                       "customers.1.customer_id: already exists",
+		`{"messages":[{"id":"` + records.Demo()[records.Messages][0].ID() + `","channel":"email"}]}`: "messages.0.id: already exists",
 	} {
 		got := f.post("/api/seed", seed)
 		assert.Equal(t, 422, got.Status)
@@ -601,11 +602,11 @@ func TestSeedWithAnIDThatExistsIsRefused(t *testing.T) {
 }
 
 func TestAnEmptyDumpIsASeed(t *testing.T) {
-	f := start(t, sandbox.Seed{})
+	f := start(t, records.Seed{})
 	assert.Equal(t, `{"customers":[],"events":[],"messages":[]}`+"\n", f.get("/api/dump").Body)
 	for _, seed := range []string{f.get("/api/dump").Body, `{"customers":null,"events":null,"messages":null}`, `{}`,
 		`{"customers":[{"email":"ada@example.com"}],"events":null}`} {
-		_, err := sandbox.ParseSeed([]byte(seed))
+		_, err := records.ParseSeed([]byte(seed))
 		assert.NoError(t, err, seed)
 	}
 }
@@ -616,7 +617,7 @@ func TestDeepAndLongBodiesMakeSmallPages(t *testing.T) {
 		"long":  "[" + strings.Repeat("1,", 60_000) + "1]",
 		"steep": strings.Repeat("[", 450) + strings.Repeat("]", 450),
 	} {
-		f := start(t, sandbox.Demo())
+		f := start(t, records.Demo())
 		f.send("GET", "/v1/events", "")
 		f.send("POST", "/v1/events/trigger", `{}`)
 		f.send("POST", "/v1/events/trigger", `{"event_id":"nope","payload":{"email":"a@b.test","order":`+value+`}}`)
@@ -629,7 +630,7 @@ func TestDeepAndLongBodiesMakeSmallPages(t *testing.T) {
 }
 
 func TestNotesDoNotSayThatARefusedRequestWasCarriedOut(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	for _, fault := range []string{`{"kind":"answer_lost"}`, `{"kind":"malformed","body":"{"}`, `{"kind":"slow","after":"1ms"}`} {
 		for body, carriedOut := range map[string]bool{`{"event_id":"nope","payload":{"email":"a@b.test"}}`: false, skippedBody: true} {
 			require.Equal(t, 200, f.post("/api/faults", `{"fault":`+fault+`}`).Status)
@@ -644,7 +645,7 @@ func TestNotesDoNotSayThatARefusedRequestWasCarriedOut(t *testing.T) {
 }
 
 func TestBodiesThatAreNotUTF8AreValidJSONInTheAPI(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	f.send("POST", "/v1/events/trigger", strings.Replace(skippedBody, "21.11.2026", "21\xff", 1))
 	for _, path := range []string{"/api/requests/1", "/api/triggers/1", "/api/triggers"} {
 		body := f.get(path).Body
@@ -654,7 +655,7 @@ func TestBodiesThatAreNotUTF8AreValidJSONInTheAPI(t *testing.T) {
 }
 
 func TestOutagesThatFollowEachOtherClosely(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -673,7 +674,7 @@ func TestOutagesThatFollowEachOtherClosely(t *testing.T) {
 }
 
 func TestResetEndsAnOutage(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	for _, what := range []string{"all", "faults"} {
 		require.Equal(t, 204, f.post("/api/outage", `{"for":"1h"}`).Status)
 		require.Equal(t, 204, f.post("/api/reset?what="+what, "").Status)
@@ -682,14 +683,14 @@ func TestResetEndsAnOutage(t *testing.T) {
 }
 
 func TestOutageReplacesTheOneBefore(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	require.Equal(t, 204, f.post("/api/outage", `{"for":"1h"}`).Status)
 	require.Equal(t, 204, f.post("/api/outage", `{"for":"1ms"}`).Status)
 	require.Eventually(t, func() bool { return f.send("GET", "/v1/events", "") == 200 }, 10*time.Second, 5*time.Millisecond)
 }
 
 func TestPagesSayThatThereIsAnOutage(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	assert.NotContains(t, f.get("/").Body, "outage until")
 	require.Equal(t, 204, f.post("/api/outage", `{"for":"1h"}`).Status)
 	assert.Contains(t, f.get("/").Body, "outage until")
@@ -699,7 +700,7 @@ func TestPagesSayThatThereIsAnOutage(t *testing.T) {
 }
 
 func TestItemsHaveTheFirstProblemsAlone(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	f.send("POST", "/v1/broadcast/send/push-notification", `{"recipients":[`+strings.Repeat("0,", 5000)+`0]}`)
 	list := f.get("/api/requests").Body
 	assert.Less(t, len(list), 10_000)

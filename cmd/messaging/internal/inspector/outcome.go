@@ -7,23 +7,24 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // note is a remark with the class of its color.
 type note struct{ Class, Text string }
 
-// verdictView is what package messaging tells the caller.
-type verdictView struct {
+// outcomeView is what package messaging tells the caller.
+type outcomeView struct {
 	Tag      tag
 	Error    string
 	WhatToDo string
 }
 
-// newVerdict follows the table "Was it sent?" of the documentation.
-func newVerdict(e *history.Entry) verdictView {
-	v := verdict.Of(e.Exchange)
-	view := verdictView{Tag: tag{"bad", v.Delivery.String()}}
+// newOutcome follows the table "Was it sent?" of the documentation.
+func newOutcome(e *history.Entry) outcomeView {
+	v := outcome.Of(e.Exchange)
+	view := outcomeView{Tag: tag{"bad", v.Delivery.String()}}
 	if v.Err != nil {
 		view.Error = v.Err.Error()
 	}
@@ -90,7 +91,7 @@ func notes(d *entryDetail) (list []note) {
 		add("bad", "A fault made this response. The request was not carried out.")
 	}
 	if n := len(d.Skipped); n > 0 {
-		add("warn", "%s skipped. The response says success, and the event was triggered without %s.", plural(n, "value")+" "+was(n), it(n))
+		add("warn", "%s skipped. The response says success, and the event was triggered without %s.", words.Count(n, "value")+" "+was(n), it(n))
 	}
 	if d.Email != nil {
 		for _, name := range d.Email.Undefined {
@@ -98,7 +99,7 @@ func notes(d *entryDetail) (list []note) {
 		}
 	}
 	if len(d.Problems) > 0 {
-		add("bad", "%s in the request; see the marked lines.", plural(len(d.Problems), "problem"))
+		add("bad", "%s in the request; see the marked lines.", words.Count(len(d.Problems), "problem"))
 	}
 	return list
 }

@@ -13,17 +13,17 @@ import (
 func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
 	setPolicy(w.Header(), previewPolicy)
 	if r.Header.Get("Sec-Fetch-Dest") != "iframe" {
-		refuse(w, http.StatusForbidden, "a preview is shown only in the page of its broadcast")
+		respondError(w, http.StatusForbidden, "a preview is shown only in the page of its broadcast")
 		return
 	}
 	e, ok := in.box.History.Get(number(r))
 	if !ok {
-		refuse(w, http.StatusNotFound, "there is no broadcast with this number")
+		respondError(w, http.StatusNotFound, "there is no broadcast with this number")
 		return
 	}
 	broadcast, ok := e.Effect.(*messagingtest.EmailBroadcast)
 	if !ok {
-		refuse(w, http.StatusNotFound, "this is not an e-mail broadcast")
+		respondError(w, http.StatusNotFound, "this is not an e-mail broadcast")
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -10,7 +10,9 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -46,7 +48,7 @@ func isRead(e *history.Entry) bool {
 }
 
 func tags(e *history.Entry) []tag {
-	list := []tag{outcome(e)}
+	list := []tag{outcomeTag(e)}
 	if e.ForeignKey {
 		list = append(list, tag{"bad", "another key"})
 	}
@@ -56,9 +58,9 @@ func tags(e *history.Entry) []tag {
 	return list
 }
 
-// outcome returns what the caller learns.
-func outcome(e *history.Entry) tag {
-	switch delivery := verdict.Of(e.Exchange).Delivery; {
+// outcomeTag returns what the caller learns.
+func outcomeTag(e *history.Entry) tag {
+	switch delivery := outcome.Of(e.Exchange).Delivery; {
 	case delivery == messaging.DeliveryAccepted:
 		return tag{"ok", "done"}
 	case isRead(e) && e.Status == 0:
@@ -126,12 +128,12 @@ func about(e *history.Entry) string {
 	case *messagingtest.Trigger:
 		return effect.EventName + " · " + who(effect)
 	case *messaging.Event:
-		return effect.Name + ", " + plural(len(effect.Parameters), "parameter")
+		return effect.Name + ", " + words.Count(len(effect.Parameters), "parameter")
 	}
 	if isRead(e) && e.Status == http.StatusOK {
 		return listed(e)
 	}
-	if e.Op == "trigger event" {
+	if e.Op == service.TriggerEvent.Name {
 		return triggered(e)
 	}
 	if subject := e.Subject(); subject != "" {
@@ -213,10 +215,10 @@ func describeAudience(all bool, customers, segments int) string {
 	}
 	var parts []string
 	if customers > 0 {
-		parts = append(parts, plural(customers, "customer"))
+		parts = append(parts, words.Count(customers, "customer"))
 	}
 	if segments > 0 {
-		parts = append(parts, plural(segments, "segment"))
+		parts = append(parts, words.Count(segments, "segment"))
 	}
 	return strings.Join(parts, " and ")
 }
@@ -245,7 +247,7 @@ func listed(e *history.Entry) string {
 	if json.Unmarshal(body.Data, &rows) != nil {
 		return ""
 	}
-	text := plural(len(rows), "row")
+	text := words.Count(len(rows), "row")
 	if body.Meta.HasNext {
 		text += ", more follow"
 	} else if body.Meta.HasPrev {
@@ -259,20 +261,4 @@ func messageOf(response []byte) string {
 	var body struct{ Message string }
 	_ = json.Unmarshal(response, &body) // another response has no message
 	return body.Message
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return thousands(n) + " " + noun + "s"
-}
-
-// thousands writes a number with a comma between groups of three digits.
-func thousands(n int) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

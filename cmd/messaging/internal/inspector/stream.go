@@ -28,25 +28,6 @@ type streamMessage struct {
 	Counts counts        `json:"counts"`
 }
 
-// counts are the numbers beside the names of the sections.
-type counts struct {
-	Requests   int `json:"requests"`
-	Broadcasts int `json:"broadcasts"`
-	Triggers   int `json:"triggers"`
-	Customers  int `json:"customers"`
-	Events     int `json:"events"`
-	Messages   int `json:"messages"`
-	Faults     int `json:"faults"`
-	// OutageUntil is the end of the outage, or null.
-	OutageUntil *time.Time `json:"outage_until"`
-}
-
-func (in *Inspector) counts() counts {
-	state := in.box.History.State()
-	customers, events, messages := in.box.Count()
-	return counts{state.Requests, state.Broadcasts, state.Triggers, customers, events, messages, len(in.box.Rules()), in.outageUntil()}
-}
-
 // position is where a stream goes on: after a number, in an epoch of the history.
 // Without an epoch it is the current one.
 type position struct {
@@ -79,7 +60,7 @@ func readPosition(r *http.Request) (p position, err error) {
 func (in *Inspector) stream(w http.ResponseWriter, r *http.Request) {
 	from, err := readPosition(r)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
+		respondError(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())

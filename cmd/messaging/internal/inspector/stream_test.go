@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
 // event is a server-sent event.
@@ -67,7 +67,7 @@ func (f *fixture) follow(path string, change ...func(*http.Request)) (next func(
 }
 
 func TestStreamSendsWhatIsMissingAndThenWhatIsNew(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	for range 3 {
 		f.send("GET", "/v1/events", "")
 	}
@@ -89,7 +89,7 @@ func TestStreamSendsWhatIsMissingAndThenWhatIsNew(t *testing.T) {
 
 func TestStreamSendsBatchesAtAModestRate(t *testing.T) {
 	const total = 600
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	next := f.follow("/api/stream")
 	began := time.Now()
 	go func() {
@@ -109,7 +109,7 @@ func TestStreamSendsBatchesAtAModestRate(t *testing.T) {
 }
 
 func TestStreamTellsOfAResetAndOfAGap(t *testing.T) {
-	f := start(t, sandbox.Demo()) // it keeps 1,000 requests
+	f := start(t, records.Demo()) // it keeps 1,000 requests
 	for range 3 {
 		f.send("GET", "/v1/events", "")
 	}
@@ -129,7 +129,7 @@ func TestStreamTellsOfAResetAndOfAGap(t *testing.T) {
 }
 
 func TestStreamThatIsNotReadHoldsUpNobody(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	for range 3 {
 		f.follow("/api/stream") // and never reads
 	}
@@ -139,7 +139,7 @@ func TestStreamThatIsNotReadHoldsUpNobody(t *testing.T) {
 }
 
 func TestStreamThatResumesInAnotherHistoryTellsOfAGapOnce(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	for range 5 {
 		f.send("GET", "/v1/events", "")
 	}
@@ -162,7 +162,7 @@ func TestStreamThatResumesInAnotherHistoryTellsOfAGapOnce(t *testing.T) {
 }
 
 func TestStreamTellsOfFaultsSeedsAndOutages(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	next := f.follow("/api/stream")
 	f.post("/api/faults", `{"fault":{"kind":"answer_lost"}}`)
 	added := next()

@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/messagingtest"
 )
@@ -48,7 +49,7 @@ func startSandbox(b *testing.B, keep int) target {
 	ui, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), nil), Keep: keep, KeepBytes: 256 << 20,
-		Seed: sandbox.Demo()})
+		Seed: records.Demo()})
 	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	server := inspector.Server(ctx, box, ui.Addr(), nil)
@@ -65,7 +66,7 @@ func startSandbox(b *testing.B, keep int) target {
 func startBare(b *testing.B) target {
 	b.Helper()
 	service := messagingtest.NewServer(b)
-	service.AddEvents(sandbox.Demo().Events...)
+	records.Demo().AddTo(service)
 	return target{api: service.URL(), client: newClient()}
 }
 

@@ -1,0 +1,23 @@
+package sandbox
+
+import (
+	"fmt"
+	"time"
+)
+
+// MaxOutage is the longest outage.
+const MaxOutage = time.Hour
+
+// Outage closes the port of the service and its connections for a duration. It
+// replaces an outage that lasts.
+func (b *Sandbox) Outage(d time.Duration) error {
+	if d <= 0 || d > MaxOutage {
+		return fmt.Errorf("for: must be more than 0 and at most %v", MaxOutage)
+	}
+	b.port.outage(d)
+	b.History.Touch()
+	return nil
+}
+
+// OutageUntil returns the end of the outage, or the zero time.
+func (b *Sandbox) OutageUntil() time.Time { return b.port.outageUntil() }
