@@ -44,6 +44,8 @@ func TestSeedErrorsNameTheLineAndTheField(t *testing.T) {
 		{"an address that is none", "{\"customers\":[{\"email\":\"a\"}]}", "line 1: customers.0: email: is not an email address"},
 		{"an id that is there twice", "{\"events\":[{\"id\":\"e\",\"name\":\"n\"},\n{\"id\":\"e\",\"name\":\"m\"}]}",
 			"line 2: events.1.id: duplicates events.0"},
+		{"a customer id that is there twice", "{\"customers\":[{\"customer_id\":\"1\"},\n{\"customer_id\":\"1\"}]}",
+			"line 2: customers.1.customer_id: duplicates customers.0"},
 		{"an array", "\n[]", "line 2: must be an object"},
 		{"malformed JSON", "{\"events\":[\n{\"name\": nope}]}", "line 2: invalid character 'o'"},
 		{"JSON that ends early", "{\"events\":[\n{\"name\": \"n\"", "line 2: the JSON ends early"},
