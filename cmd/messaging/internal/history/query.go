@@ -38,8 +38,8 @@ func (q Query) And(term func(*Entry) bool) Query {
 // Keys are the keys of a query, each with what it selects.
 var Keys = []struct{ Key, Example, Selects string }{
 	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of the operation"},
-	{"status", "status:422", "the status: 200, 4xx, or none where the response was lost"},
-	{"to", "to:ada@example.com", "part of a recipient: e-mail address, customer id or phone number"},
+	{"status", "status:422", "the status: 200, 4xx, or none if the response was lost"},
+	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number"},
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
 	{"has", "has:skipped", "skipped, problems, fault or foreign_key"},
@@ -49,10 +49,9 @@ var Keys = []struct{ Key, Example, Selects string }{
 }
 
 // Parse parses a query: words that the request or the response contains, and
-// key:value terms, all of which must match. Double quotes hold a value with
-// blanks together. An unknown key is an error, so that a typing error is not
-// mistaken for a search that finds nothing; an address such as http://host is a
-// word.
+// key:value terms, all of which must match. A value with blanks needs double quotes.
+// An unknown key is an error, so that a typo does not look like a search without
+// matches; an address such as http://host is a word.
 func Parse(text string) (Query, error) {
 	var q Query
 	for _, field := range Split(text) {
@@ -88,7 +87,7 @@ func KeyNames(conjunction string) string {
 	return words.List(names, conjunction)
 }
 
-// Split splits a query at blanks outside of double quotes, and removes these.
+// Split splits a query at blanks outside of double quotes, and removes the quotes.
 func Split(text string) (fields []string) {
 	quoted := false
 	for _, field := range strings.FieldsFunc(text, func(r rune) bool {
@@ -186,7 +185,7 @@ func (e *Entry) contains(word string) bool {
 	return false
 }
 
-// Subject returns the subject of a broadcast, also of one that was refused.
+// Subject returns the subject of a broadcast, even if it was not carried out.
 func (e *Entry) Subject() string {
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
@@ -204,9 +203,9 @@ func (e *Entry) Subject() string {
 	}
 }
 
-// EventName returns the id and the name of the event that was triggered or
-// created. The name of one that was not carried out is that of the event at the
-// time, if it existed.
+// EventName returns the id and the name of the event that was triggered or created. If
+// a trigger was not carried out, the name is that of the event at the time, if it
+// existed.
 func (e *Entry) EventName() (id, name string) {
 	switch effect := e.Effect.(type) {
 	case *messagingtest.Trigger:
@@ -227,8 +226,8 @@ func (e *Entry) EventName() (id, name string) {
 	}
 }
 
-// anyRecipient reports whether a part of a recipient matches. What was refused
-// has no recipients: there, the body is searched.
+// anyRecipient reports whether a part of a recipient matches. A request that was not
+// carried out has no recipients: its body is searched.
 func (e *Entry) anyRecipient(part string) bool {
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
@@ -282,8 +281,8 @@ func unescaped(body []byte) []byte {
 // escape matches adjacent escapes together, since two can be one character.
 var escape = regexp.MustCompile(`(\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])+`)
 
-// containsFold reports whether text contains lower, which is in lower case. For
-// ASCII it allocates nothing, as a search calls it for every entry.
+// containsFold reports whether text contains lower, which is in lower case. It does not
+// allocate for ASCII, because a search calls it for every entry.
 func containsFold[T string | []byte](text T, lower string) bool {
 	if lower == "" {
 		return true

@@ -52,7 +52,7 @@ func emailFacts(b *messagingtest.EmailBroadcast) []fact {
 		{"To", []string{b.Email}},
 		{"Cc", b.CC}, {"Bcc", b.BCC}, {"Reply to", b.ReplyTo},
 		{"Message type", []string{b.MessageType}},
-		{"Template", []string{b.TemplateID}}, {"E-mail template", []string{b.EmailTemplateID}},
+		{"Template", []string{b.TemplateID}}, {"Email template", []string{b.EmailTemplateID}},
 		schedule(b.Schedule),
 	}
 }
@@ -64,7 +64,7 @@ func schedule(s *messaging.Schedule) fact {
 	return fact{"Schedule", []string{s.Date, s.Timezone, "recorded now, not when it is due"}}
 }
 
-// effectFacts tells which customers a request created or updated.
+// effectFacts returns how many customers a request created or updated.
 func effectFacts(e *history.Entry) []fact {
 	created := 0
 	for _, c := range e.Customers {

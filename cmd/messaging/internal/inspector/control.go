@@ -68,8 +68,8 @@ func (in *Inspector) outageUntil() *time.Time {
 	return &until
 }
 
-// readControl reads a body of at most 1 MiB without unknown keys, or refuses the
-// request.
+// readControl reads a body without unknown keys. If it cannot, it responds with an
+// error and returns false.
 func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

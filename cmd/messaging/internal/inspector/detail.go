@@ -75,7 +75,7 @@ func (in *Inspector) newDetail(e *history.Entry, base, selected, query string) *
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		d.Title, d.Email, d.Audience = effect.Subject, newEmail(effect), effect.Recipients
-		d.Sub = "E-mail broadcast to " + audience(effect.AllCustomers, effect.Recipients) + " · " + d.Sub
+		d.Sub = "Email broadcast to " + audience(effect.AllCustomers, effect.Recipients) + " · " + d.Sub
 		d.Facts = emailFacts(effect)
 	case *messagingtest.PushBroadcast:
 		d.Title, d.Push, d.Audience = effect.Subject, effect, effect.Recipients

@@ -42,7 +42,7 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 		p.Status = http.StatusUnprocessableEntity
 	}
 	form := map[string]string{"op": defaultFaultOp, "count": "1"}
-	if problem != "" { // what was typed stays
+	if problem != "" { // keep what was typed
 		for name := range r.PostForm {
 			form[name] = r.PostForm.Get(name)
 		}
@@ -134,7 +134,7 @@ func formNumber[T any](r *http.Request, name string, into *T, parse func(string)
 
 func (in *Inspector) postRemoveFault(w http.ResponseWriter, r *http.Request) {
 	if id, err := strconv.Atoi(r.PathValue("id")); err == nil {
-		_ = in.box.RemoveRule(id) // it may be used up in the meantime
+		_ = in.box.RemoveRule(id) // it may have been used up in the meantime
 	}
 	http.Redirect(w, r, "/faults", http.StatusSeeOther)
 }
@@ -149,7 +149,7 @@ func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
 		err = in.box.Outage(d)
 	}
 	if err != nil {
-		in.writeFaults(w, r, "There is no outage: it must last more than 0 s and at most 1h.")
+		in.writeFaults(w, r, "The outage was not started: it must last more than 0 s and at most 1 h.")
 		return
 	}
 	http.Redirect(w, r, "/faults", http.StatusSeeOther)
@@ -181,7 +181,7 @@ func kindName(kind string) string {
 	return strings.ReplaceAll(kind, "_", " ")
 }
 
-// describeFault says what a fault does, in words.
+// describeFault returns what a fault does, in words.
 func describeFault(f sandbox.Fault) string {
 	after := time.Duration(f.After)
 	switch f.Kind {
@@ -198,7 +198,7 @@ func describeFault(f sandbox.Fault) string {
 	}
 }
 
-// describeRequests says which requests fail, in words.
+// describeRequests returns which requests fail, in words.
 func describeRequests(r sandbox.Rule) string {
 	text := "all"
 	switch {

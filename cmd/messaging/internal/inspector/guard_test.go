@@ -104,7 +104,7 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 func TestItemsThatDoNotExistAreNotFound(t *testing.T) {
 	f := start(t, records.Demo())
 	f.check(t, []httpCase{
-		{"a preview of what is no e-mail", "GET", f.ui + "/preview/1", "", frame, 404},
+		{"a preview of what is not an email", "GET", f.ui + "/preview/1", "", frame, 404},
 		{"a request that does not exist", "GET", f.ui + "/api/requests/999", "", same, 404},
 		{"a trigger that is a broadcast", "GET", f.ui + "/api/triggers/4", "", same, 404},
 		{"a page that does not exist", "GET", f.ui + "/requests/999", "", nil, 404},
@@ -151,7 +151,7 @@ func TestInvalidRequestsChangeNothing(t *testing.T) {
 		{"a wait longer than 60 s", "GET", f.ui + "/api/wait?timeout=61s", "", same, 400},
 		{"a wait for no duration", "GET", f.ui + "/api/wait?timeout=long", "", same, 400},
 		{"a wait without a match", "GET", f.ui + "/api/wait?q=nowhere&timeout=1ms", "", same, 408},
-		{"a query that can't be read", "GET", f.ui + "/api/requests?q=status:many", "", same, 400},
+		{"a query that cannot be read", "GET", f.ui + "/api/requests?q=status:many", "", same, 400},
 		{"a query with a control character", "GET", f.ui + "/api/requests?q=status:%01", "", same, 400},
 		{"a query with an unknown key", "GET", f.ui + "/api/wait?q=evnet:order&timeout=60s", "", same, 400},
 		{"a limit over 200", "GET", f.ui + "/api/requests?limit=201", "", same, 400},

@@ -39,7 +39,7 @@ type requestDetail struct {
 	Header   http.Header         `json:"header"`
 	Body     jsonBody            `json:"body"`
 	Response *responseItem       `json:"response"` // null if the response was lost
-	Error    string              `json:"error"`    // of package messaging
+	Error    string              `json:"error"`    // that package messaging returns
 }
 
 type responseItem struct {

@@ -100,7 +100,7 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 		before, err := integer(r, "before", 0, 1, 0)
 		query, queryErr := history.Parse(p.Query)
 		if queryErr != nil || err != nil {
-			p.Problem, p.Status = "This search can't be read: "+firstError(queryErr, err), http.StatusBadRequest
+			p.Problem, p.Status = "This search is invalid: "+firstError(queryErr, err), http.StatusBadRequest
 			p.write(w, "entries.html")
 			return
 		}

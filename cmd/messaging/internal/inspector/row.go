@@ -42,7 +42,7 @@ func operation(e *history.Entry) string {
 	return strings.ToUpper(e.Op[:1]) + e.Op[1:]
 }
 
-// isRead reports whether a request can be repeated whatever became of it.
+// isRead reports whether a request changes nothing, so that it can be repeated.
 func isRead(e *history.Entry) bool {
 	return e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
 }
@@ -58,7 +58,7 @@ func tags(e *history.Entry) []tag {
 	return list
 }
 
-// outcomeTag returns what the caller learns.
+// outcomeTag returns what the SDK reports, in a word.
 func outcomeTag(e *history.Entry) tag {
 	switch delivery := outcome.Of(e.Exchange).Delivery; {
 	case delivery == messaging.DeliveryAccepted:
@@ -147,7 +147,7 @@ func about(e *history.Entry) string {
 func triggered(e *history.Entry) string {
 	payload := e.Payload()
 	var email string
-	_ = json.Unmarshal(payload["email"], &email) // what is of another kind is left out
+	_ = json.Unmarshal(payload["email"], &email) // a value of another type is left out
 	var customer struct {
 		Email      string `json:"email"`
 		CustomerID string `json:"customer_id"`
@@ -159,7 +159,7 @@ func triggered(e *history.Entry) string {
 }
 
 // requestedAudience returns who a broadcast that was not carried out was for, or
-// "" if that can't be read.
+// "" if that cannot be read.
 func requestedAudience(e *history.Entry) string {
 	var body struct {
 		All        bool            `json:"all_customers"`
@@ -198,8 +198,8 @@ func who(t *messagingtest.Trigger) string {
 	}
 }
 
-// audience returns who a broadcast goes to. A segment has no size here, since
-// the service does not tell it.
+// audience returns who a broadcast goes to. A segment has no size, because the service
+// does not return it.
 func audience(all bool, recipients []messaging.Recipient) string {
 	customers, segments := 0, 0
 	for _, r := range recipients {

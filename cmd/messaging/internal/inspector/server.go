@@ -19,15 +19,15 @@ import (
 type Inspector struct {
 	box *sandbox.Sandbox
 	url string
-	// ending ends the streams and the waits, which a shutdown would wait for.
+	// ending ends before a shutdown, which would wait for the streams and the waits.
 	ending context.Context
 }
 
 //go:embed static
 var static embed.FS
 
-// Server returns a server for the inspector on the listener's address. Its
-// requests that wait end with ctx.
+// Server returns a server for the inspector on the address of its listener. Streams and
+// waits end with ctx.
 func Server(ctx context.Context, box *sandbox.Sandbox, address net.Addr, allowHosts []string) *http.Server {
 	in := &Inspector{box: box, url: "http://" + address.String(), ending: ctx}
 	return &http.Server{
@@ -110,7 +110,7 @@ const (
 	maxSeedBody    = 64 << 20
 )
 
-// bodyStatus returns the status for a body that can't be read.
+// bodyStatus returns the status for a body that cannot be read.
 func bodyStatus(err error) int {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {

@@ -31,7 +31,7 @@ func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(in.ending, cancel)()
 	e, err := in.box.History.Wait(ctx, query, after)
 	if in.ending.Err() != nil {
-		respondError(w, http.StatusServiceUnavailable, "the sandbox ends")
+		respondError(w, http.StatusServiceUnavailable, "the sandbox is shutting down")
 		return
 	}
 	if err != nil {

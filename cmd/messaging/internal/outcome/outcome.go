@@ -1,4 +1,4 @@
-// Package outcome tells what a call of package messaging came to, from its recorded
+// Package outcome finds what a call of package messaging came to, from its recorded
 // exchange. It replays the response through the real client, so that the two cannot
 // differ.
 package outcome

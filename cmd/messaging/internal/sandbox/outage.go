@@ -8,8 +8,8 @@ import (
 // MaxOutage is the longest outage.
 const MaxOutage = time.Hour
 
-// Outage closes the port of the service and its connections for a duration. It
-// replaces an outage that lasts.
+// Outage closes the port of the service and its connections for a duration. If there is
+// an outage, the duration replaces the rest of it.
 func (b *Sandbox) Outage(d time.Duration) error {
 	if d <= 0 || d > MaxOutage {
 		return fmt.Errorf("for: must be more than 0 and at most %v", MaxOutage)

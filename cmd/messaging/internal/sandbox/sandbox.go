@@ -120,7 +120,7 @@ func (b *Sandbox) Close() {
 }
 
 // Reset resets what is named: the state of the service back to the seed with the
-// history and the faults ("all"), the "history" alone or the "faults" alone.
+// history and the faults ("all"), only the "history" or only the "faults".
 func (b *Sandbox) Reset(what string) error {
 	switch what {
 	case "all":
