@@ -89,8 +89,8 @@ func runFault(cmd *cobra.Command, remote *remote, kind string, flags faultFlags)
 		return err
 	}
 	if kind == outage {
-		if flags.duration <= 0 || flags.duration > sandbox.MaxOutage {
-			return exitWith(exitUsage, "--for must be more than 0 and at most %v", sandbox.MaxOutage)
+		if err := flagError(sandbox.CheckOutage(flags.duration)); err != nil {
+			return err
 		}
 		body := map[string]sandbox.Duration{"for": sandbox.Duration(flags.duration)}
 		_, err := remote.call(cmd.Context(), http.MethodPost, "/api/outage", body)
@@ -98,7 +98,7 @@ func runFault(cmd *cobra.Command, remote *remote, kind string, flags faultFlags)
 	}
 	rule := flags.rule
 	rule.Fault.Kind, rule.Fault.After = kind, sandbox.Duration(flags.after)
-	if err := checkRule(rule); err != nil {
+	if err := flagError(rule.Check()); err != nil {
 		return err
 	}
 	body, err := remote.call(cmd.Context(), http.MethodPost, "/api/faults", rule)
@@ -132,12 +132,12 @@ func checkKind(cmd *cobra.Command, kind string) error {
 	return nil
 }
 
-// checkRule returns an error that names the flag of an invalid field.
-func checkRule(rule sandbox.Rule) error {
-	if invalid := new(sandbox.RuleError); errors.As(rule.Check(), &invalid) {
+// flagError returns the error for an invalid field with the name of its flag.
+func flagError(err error) error {
+	if invalid := new(sandbox.RuleError); errors.As(err, &invalid) {
 		return exitWith(exitUsage, "--%s: %s", strings.TrimPrefix(invalid.Field, "fault."), invalid.Problem)
 	}
-	return nil
+	return err
 }
 
 func newFaultList() *cobra.Command {

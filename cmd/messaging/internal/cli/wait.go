@@ -24,8 +24,8 @@ func newWait() *cobra.Command {
 GET /api/requests/NUMBER of the inspector has the headers and the bodies; NUMBER is
 the "number" of the summary.
 
-A request that has already arrived matches too. To exclude it, pass the number of the
-last request that you have seen with --after. The exit code is 11 if no request
+A request that has already arrived matches too. To exclude it, pass --after with the
+number of the last request that you have seen. The exit code is 11 if no request
 matches in time.
 
 A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.`,

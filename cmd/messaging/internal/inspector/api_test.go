@@ -89,7 +89,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func TestWaitAnswersForARequestThatComesLater(t *testing.T) {
+func TestWaitRespondsToARequestThatComesLater(t *testing.T) {
 	f := start(t, records.Demo())
 	f.send("GET", "/v1/events", "")
 	waiting := make(chan reply, 1)
@@ -128,7 +128,7 @@ func TestBodiesThatAreNotUTF8AreValidJSONInTheAPI(t *testing.T) {
 	}
 }
 
-func TestItemsHaveTheFirstProblemsAlone(t *testing.T) {
+func TestItemsHaveOnlyTheFirstProblems(t *testing.T) {
 	f := start(t, records.Demo())
 	f.send("POST", "/v1/broadcast/send/push-notification", `{"recipients":[`+strings.Repeat("0,", 5000)+`0]}`)
 	list := f.get("/api/requests").Body

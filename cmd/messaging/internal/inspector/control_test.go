@@ -50,7 +50,7 @@ func TestDumpIsASeed(t *testing.T) {
 	assert.NotContains(t, dump, "REDACTED", "a dump has nothing of the history")
 }
 
-func TestSeedWithAnIDThatExistsIsRefused(t *testing.T) {
+func TestSeedWithAnIDThatExistsAddsNothing(t *testing.T) {
 	f := start(t, records.Demo())
 	before := f.get("/api/dump").Body
 	for seed, want := range map[string]string{

@@ -47,7 +47,7 @@ type responseItem struct {
 	Body   jsonBody    `json:"body"`
 }
 
-// jsonBody is a body: the JSON that it holds, or else a string.
+// jsonBody is a body. If it is not JSON, it becomes a string.
 type jsonBody []byte
 
 // MarshalJSON writes null for an empty body.
@@ -83,8 +83,8 @@ func problems(e *history.Entry) map[string][]string {
 	return first
 }
 
-// maxProblems is how many problems an item of a list has. The response of the
-// request has all of them.
+// maxProblems is how many problems an item of a list shows. The response of the request
+// has all of them.
 const maxProblems = 20
 
 func milliseconds(d time.Duration) float64 {

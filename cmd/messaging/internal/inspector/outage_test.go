@@ -35,7 +35,7 @@ func TestOutageWhosePortIsTakenFailsTheSandbox(t *testing.T) {
 	case err := <-f.box.Failed():
 		assert.ErrorContains(t, err, "after the outage")
 	case <-time.After(10 * time.Second):
-		t.Fatal("the sandbox goes on without its port")
+		t.Fatal("the sandbox continues without its port")
 	}
 }
 

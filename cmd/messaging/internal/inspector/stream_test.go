@@ -108,7 +108,7 @@ func TestStreamSendsBatchesAtAModestRate(t *testing.T) {
 	assert.LessOrEqual(t, messages, 2+int(time.Since(began)/(100*time.Millisecond)))
 }
 
-func TestStreamTellsOfAResetAndOfAGap(t *testing.T) {
+func TestStreamReportsAResetAndAGap(t *testing.T) {
 	f := start(t, records.Demo()) // it keeps 1,000 requests
 	for range 3 {
 		f.send("GET", "/v1/events", "")
@@ -128,7 +128,7 @@ func TestStreamTellsOfAResetAndOfAGap(t *testing.T) {
 	assert.Equal(t, "gap", f.follow("/api/stream?after=5000")().Name, "a number of an earlier sandbox")
 }
 
-func TestStreamThatIsNotReadHoldsUpNobody(t *testing.T) {
+func TestStreamThatIsNotReadDelaysNoRequest(t *testing.T) {
 	f := start(t, records.Demo())
 	for range 3 {
 		f.follow("/api/stream") // and never reads
@@ -138,7 +138,7 @@ func TestStreamThatIsNotReadHoldsUpNobody(t *testing.T) {
 	}
 }
 
-func TestStreamThatResumesInAnotherHistoryTellsOfAGapOnce(t *testing.T) {
+func TestStreamThatResumesInAnotherHistoryReportsAGapOnce(t *testing.T) {
 	f := start(t, records.Demo())
 	for range 5 {
 		f.send("GET", "/v1/events", "")
@@ -161,7 +161,7 @@ func TestStreamThatResumesInAnotherHistoryTellsOfAGapOnce(t *testing.T) {
 	}
 }
 
-func TestStreamTellsOfFaultsSeedsAndOutages(t *testing.T) {
+func TestStreamReportsFaultsSeedsAndOutages(t *testing.T) {
 	f := start(t, records.Demo())
 	next := f.follow("/api/stream")
 	f.post("/api/faults", `{"fault":{"kind":"answer_lost"}}`)

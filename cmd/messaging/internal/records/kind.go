@@ -19,7 +19,7 @@ import (
 type Kind struct {
 	// Name is what URLs, seeds and the API call the records, such as "events".
 	Name string
-	// Origin says where the records come from.
+	// Origin describes where the records come from.
 	Origin string
 	// List is the operation that lists the records.
 	List *service.Operation

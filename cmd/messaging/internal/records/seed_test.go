@@ -10,7 +10,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
-func TestSeedOfTheDemo(t *testing.T) {
+func TestDemoSeedHasEveryKind(t *testing.T) {
 	seed := records.Demo()
 	assert.Len(t, seed[records.Customers], 24)
 	assert.Len(t, seed[records.Events], 4)
@@ -39,12 +39,12 @@ func TestSeedErrorsNameTheLineAndTheField(t *testing.T) {
 			"line 3: events.0.parameters.0.requierd: unknown key; must be one of name, required, type"},
 		{"a parameter of another kind", "{\"events\":[{\"name\":\"n\",\"parameters\":[\n1]}]}",
 			"line 2: events.0.parameters.0: must be an object"},
-		{"a time that is none", "{\"customers\":[\n{\"email\":\"a@b.test\",\"updated_at\":\"yesterday\"}]}",
+		{"an invalid time", "{\"customers\":[\n{\"email\":\"a@b.test\",\"updated_at\":\"yesterday\"}]}",
 			"line 2: customers.0.updated_at: cannot be read"},
-		{"an address that is none", "{\"customers\":[{\"email\":\"a\"}]}", "line 1: customers.0: email: is not an email address"},
-		{"an id that is there twice", "{\"events\":[{\"id\":\"e\",\"name\":\"n\"},\n{\"id\":\"e\",\"name\":\"m\"}]}",
+		{"an invalid address", "{\"customers\":[{\"email\":\"a\"}]}", "line 1: customers.0: email: is not an email address"},
+		{"an id that stands twice", "{\"events\":[{\"id\":\"e\",\"name\":\"n\"},\n{\"id\":\"e\",\"name\":\"m\"}]}",
 			"line 2: events.1.id: duplicates events.0"},
-		{"a customer id that is there twice", "{\"customers\":[{\"customer_id\":\"1\"},\n{\"customer_id\":\"1\"}]}",
+		{"a customer id that stands twice", "{\"customers\":[{\"customer_id\":\"1\"},\n{\"customer_id\":\"1\"}]}",
 			"line 2: customers.1.customer_id: duplicates customers.0"},
 		{"an array", "\n[]", "line 2: must be an object"},
 		{"malformed JSON", "{\"events\":[\n{\"name\": nope}]}", "line 2: invalid character 'o'"},

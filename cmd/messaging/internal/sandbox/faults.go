@@ -19,7 +19,7 @@ var FaultKinds = []string{"answer_lost", "status", "rate_limited", "slow", "malf
 // FaultFields are the fields of a fault that its kind uses.
 var FaultFields = map[string][]string{"status": {"status", "body"}, "rate_limited": {"after"}, "slow": {"after"}, "malformed": {"body"}}
 
-// Fault says how a request fails.
+// Fault describes how a request fails.
 type Fault struct {
 	Kind   string   `json:"kind"`
 	Status int      `json:"status,omitempty"`
@@ -27,7 +27,7 @@ type Fault struct {
 	After  Duration `json:"after,omitzero"`
 }
 
-// Duration is a time.Duration that JSON has in the form "1m30s".
+// Duration is a time.Duration that is written in JSON as "1m30s".
 type Duration time.Duration
 
 // MarshalText writes the form "1m30s".
@@ -68,7 +68,7 @@ func (f Fault) check() error {
 	return nil
 }
 
-// fault returns a fault that was checked as that of the service.
+// fault returns the fault for the service. It must have been checked.
 func (f Fault) fault() messagingtest.Fault {
 	switch f.Kind {
 	case "answer_lost":

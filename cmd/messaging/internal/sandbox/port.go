@@ -33,8 +33,8 @@ func newPort(listener net.Listener, handler http.Handler, fail func(error), chan
 	return p
 }
 
-// serve starts to serve. There is no limit to the time of a request, since a
-// fault can delay it. The caller must hold p.mu.
+// serve starts to serve. Requests have no time limit, because a fault can delay them.
+// The caller must hold p.mu.
 func (p *port) serve(listener net.Listener) {
 	server := &http.Server{Handler: p.handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	served := make(chan struct{})

@@ -8,7 +8,7 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// Rule says which requests fail. Its fields are those of messagingtest.Rule.
+// Rule selects the requests that fail. Its fields are those of messagingtest.Rule.
 type Rule struct {
 	Op          string  `json:"op"`
 	Skip        int     `json:"skip"`
@@ -31,7 +31,7 @@ type ActiveRule struct {
 	Delivery string `json:"delivery"`
 }
 
-// RuleError reports what is invalid in a rule.
+// RuleError reports what is invalid in a rule or an outage.
 type RuleError struct {
 	Field   string // such as "fault.status"
 	Problem string
