@@ -91,7 +91,8 @@ func notes(d *entryDetail) (list []note) {
 		add("bad", "A fault made this response. The request was not carried out.")
 	}
 	if n := len(d.Skipped); n > 0 {
-		add("warn", "%s skipped. The response says success, and the event was triggered without %s.", words.Count(n, "value")+" "+was(n), it(n))
+		add("warn", "%s %s skipped. The event was triggered without %s, although the response reports success.",
+			words.Count(n, "value"), was(n), it(n))
 	}
 	if d.Email != nil {
 		for _, name := range d.Email.Undefined {

@@ -20,7 +20,7 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 			"422 refused", "DELETE /elsewhere"},
 		"/requests/2": {"What the SDK returns", "rejected", "description is required", "Fix the request"},
 		"/requests/3": {"It was sent as <code>&#34;21.11.2026&#34;</code>", "2006-01-02T15:04:05Z",
-			"the event was triggered without it."},
+			"The event was triggered without it"},
 		"/requests/5?tab=diff":       {"no earlier request"},
 		"/requests/5":                {"unknown", "Set it aside", "<dt>Fault</dt><dd>response lost</dd>"},
 		"/requests/6":                {"Another service&#39;s API key was sent here", "REDACTED"},
