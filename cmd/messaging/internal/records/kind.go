@@ -115,18 +115,21 @@ func declare[T json.Marshaler](d declaration[T]) *Kind {
 		if err := json.Unmarshal(raw, &model); err != nil {
 			return nil, nil, err
 		}
-		return value[T]{&d, model}, slices.Sorted(maps.Keys(d.extra(model))), d.check(model)
+		return &value[T]{&d, &model}, slices.Sorted(maps.Keys(d.extra(model))), d.check(model)
 	}
-	k.stored = func(s *messagingtest.Server) (values []Value) {
-		for _, model := range d.stored(s) {
-			values = append(values, value[T]{&d, model})
+	k.stored = func(s *messagingtest.Server) []Value {
+		models := d.stored(s)
+		stored, values := make([]value[T], len(models)), make([]Value, len(models))
+		for i := range models {
+			stored[i] = value[T]{&d, &models[i]}
+			values[i] = &stored[i] // so that a list of many records needs few allocations
 		}
 		return values
 	}
 	k.add = func(s *messagingtest.Server, values []Value) {
 		models := make([]T, len(values))
 		for i, v := range values {
-			models[i] = v.(value[T]).model
+			models[i] = *v.(*value[T]).model
 		}
 		d.add(s, models...)
 	}
@@ -136,25 +139,25 @@ func declare[T json.Marshaler](d declaration[T]) *Kind {
 // value is a record of a declared kind.
 type value[T json.Marshaler] struct {
 	of    *declaration[T]
-	model T
+	model *T
 }
 
-func (v value[T]) MarshalJSON() ([]byte, error) { return v.model.MarshalJSON() }
-func (v value[T]) ID() string                   { return v.of.id(v.model) }
-func (v value[T]) Line() Line                   { return v.of.line(v.model) }
-func (v value[T]) Texts() []string              { return v.of.texts(v.model) }
-func (v value[T]) Model() any                   { return v.model }
+func (v *value[T]) MarshalJSON() ([]byte, error) { return (*v.model).MarshalJSON() }
+func (v *value[T]) ID() string                   { return v.of.id(*v.model) }
+func (v *value[T]) Line() Line                   { return v.of.line(*v.model) }
+func (v *value[T]) Texts() []string              { return v.of.texts(*v.model) }
+func (v *value[T]) Model() any                   { return *v.model }
 
-func (v value[T]) number() int {
+func (v *value[T]) number() int {
 	if v.of.number == nil {
 		return 0
 	}
-	return v.of.number(v.model)
+	return v.of.number(*v.model)
 }
 
-func (v value[T]) more() any {
+func (v *value[T]) more() any {
 	if v.of.more == nil {
 		return struct{}{}
 	}
-	return v.of.more(v.model)
+	return v.of.more(*v.model)
 }

@@ -3,7 +3,6 @@ package records
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -52,11 +51,10 @@ func (s *Store) All(k *Kind) Records {
 	values, list := k.stored(s.service), s.lists[k]
 	list.mu.Lock()
 	defer list.mu.Unlock()
-	all := make(Records, 0, len(values))
-	for _, v := range values {
-		all = append(all, Record{list.number(v), v})
+	all := make(Records, len(values))
+	for i, v := range values {
+		all[len(values)-1-i] = Record{list.number(v), v}
 	}
-	slices.Reverse(all)
 	return all
 }
 
@@ -64,10 +62,11 @@ func (l *list) number(v Value) int {
 	if n := v.number(); n > 0 {
 		return n
 	}
-	if l.numbers[v.ID()] == 0 {
-		l.numbers[v.ID()] = len(l.numbers) + 1
+	id := v.ID()
+	if l.numbers[id] == 0 {
+		l.numbers[id] = len(l.numbers) + 1
 	}
-	return l.numbers[v.ID()]
+	return l.numbers[id]
 }
 
 // Dump returns all records.

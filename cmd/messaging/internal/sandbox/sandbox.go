@@ -91,8 +91,12 @@ func (b *Sandbox) Event(id string) (number int, event messaging.Event, ok bool) 
 
 // eventName returns the name of the event with the id, or "".
 func (b *Sandbox) eventName(id string) string {
-	_, event, _ := b.Event(id)
-	return event.Name
+	for _, event := range b.service.Events() {
+		if event.ID == id {
+			return event.Name
+		}
+	}
+	return ""
 }
 
 // URL returns the base URL of the service.
