@@ -1,3 +1,3 @@
-// Package browsertest tests the inspector of the sandbox in Chromium. It is a
-// module of its own, so that the command does not depend on a browser.
+// Package browsertest tests the inspector of the sandbox in Chromium. It is a separate
+// module, so that the command does not depend on a browser.
 package browsertest

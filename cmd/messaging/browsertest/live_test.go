@@ -65,7 +65,7 @@ func TestEightTabsShareOneStreamAndItsSuccessorMissesNothing(t *testing.T) {
 		p.until(`document.querySelectorAll("#rows .row").length >= 20`)
 		numbers := eval[[]string](p, `[...document.querySelectorAll("#rows .row")].map(row => row.dataset.number)`)
 		for i, number := range numbers {
-			require.Equal(t, fmt.Sprint(20-i), number, "no row is missing and none is there twice")
+			require.Equal(t, fmt.Sprint(20-i), number, "no row is missing and none appears twice")
 		}
 		require.Len(t, numbers, 20)
 		p.until(`document.querySelector("[data-count=triggers]").textContent === "20"`) // rows can be loaded before the last message
@@ -113,7 +113,7 @@ func TestResetAndRestartAreSeen(t *testing.T) {
 	p.until(`document.querySelectorAll("#rows .row").length === 1 && document.querySelector(".row").dataset.number === "2"`)
 }
 
-func TestRestartShowsTheNewSandboxAlone(t *testing.T) {
+func TestRestartShowsOnlyTheNewSandbox(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	for range 5 {
 		b.send("GET", "/v1/events", "")

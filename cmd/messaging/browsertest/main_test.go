@@ -64,7 +64,7 @@ func run(m *testing.M) (status int, err error) {
 	return m.Run(), nil
 }
 
-// startBrowser starts a browser that makes no requests of its own.
+// startBrowser starts a browser that makes no requests by itself.
 func startBrowser(path string, more ...chromedp.ExecAllocatorOption) (context.Context, context.CancelFunc, error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))

@@ -50,9 +50,9 @@ func startSandbox(ctx context.Context, args ...string) (*runningSandbox, error) 
 	return s, nil
 }
 
-// TestScripts runs the scripts in testdata, each with a sandbox of its own. The
-// command "exits CODE" runs the program and checks its exit code; "send" sends a
-// request to the service.
+// TestScripts runs the scripts in testdata, each with its own sandbox. The command
+// "exits CODE" runs the program and checks its exit code; "send" sends a request to the
+// service.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",

@@ -24,15 +24,15 @@ func newEnv() *cobra.Command {
   messaging sandbox env --ui http://127.0.0.1:9000`,
 		Args: cobra.NoArgs,
 	}
-	sandbox := addUI(cmd)
+	remote := addUI(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		body, err := sandbox.call(cmd.Context(), http.MethodGet, "/healthz", nil)
+		body, err := remote.call(cmd.Context(), http.MethodGet, "/healthz", nil)
 		if err != nil {
 			return err
 		}
 		var env environment
 		if json.Unmarshal(body, &env) != nil || env.BaseURL == "" {
-			return exitWith(exitNotDone, "what listens there is not a sandbox")
+			return exitWith(exitNotDone, "the URL of --ui is not that of a sandbox")
 		}
 		writeEnv(cmd, env)
 		return nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,79 +13,116 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
+// outage is a KIND of the command that is not a rule: the port is closed.
+const outage = "outage"
+
+// kinds returns every KIND of the command, joined.
+func kinds() string { return strings.Join(sandbox.FaultKinds, ", ") + " or " + outage }
+
+// faultFlags are the flags of the fault command.
+type faultFlags struct {
+	rule            sandbox.Rule
+	after, duration time.Duration
+}
+
 func newFault() *cobra.Command {
-	rule := sandbox.Rule{}
-	var after, outage time.Duration
+	var flags faultFlags
 	cmd := &cobra.Command{
 		Use:   "fault KIND",
 		Short: "Make the next requests fail, and print the id of the rule",
-		Long: "Make the next requests of an operation fail, and print the id of the rule. The kinds:\n\n" +
+		Long: "Make the next requests fail, and print the id of the rule. The kinds:\n\n" +
 			"  answer_lost    carried out; the connection closes without a response\n" +
 			"  status         not carried out; responds with --status and --body\n" +
-			"  rate_limited   not carried out; 429 with --after as Retry-After\n" +
+			"  rate_limited   not carried out; responds 429 with --after as Retry-After\n" +
 			"  slow           carried out after --after\n" +
 			"  malformed      carried out; responds with --body\n" +
-			"  outage         the port is closed for the time --for; nothing arrives\n\n" +
-			"The operations: " + strings.Join(sandbox.Operations, ", ") + ".",
-		Example: `  messaging sandbox fault answer_lost --op "trigger event"
+			"  outage         the port is closed for --for; nothing arrives\n\n" +
+			"The operations: " + service.Names(service.Served()) + ".",
+		Example: fmt.Sprintf(`  messaging sandbox fault answer_lost --op %q
   messaging sandbox fault rate_limited --after 7s --count 3
   messaging sandbox fault outage --for 10s
   messaging sandbox fault list
-  messaging sandbox fault remove 1`,
+  messaging sandbox fault remove 1`, service.TriggerEvent.Name),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				return nil
 			}
-			return exitWith(exitUsage, "one KIND is required: %s or outage", strings.Join(sandbox.FaultKinds, ", "))
+			return exitWith(exitUsage, "one KIND is required: %s", kinds())
 		},
 	}
 	remote := addUI(cmd)
-	f := cmd.Flags()
-	f.StringVar(&rule.Op, "op", "", "the `operation`; default any")
-	f.IntVar(&rule.Skip, "skip", 0, "how many requests to let through first")
-	f.IntVar(&rule.Count, "count", 1, "how many requests fail; 0 means no limit")
-	f.Float64Var(&rule.Probability, "probability", 1, "probability with which a request fails")
-	f.Uint64Var(&rule.Seed, "seed", 0, "seed of the random numbers")
-	f.IntVar(&rule.Fault.Status, "status", 0, "status code, for status")
-	f.StringVar(&rule.Fault.Body, "body", "", "response body, for status and malformed")
-	f.DurationVar(&after, "after", 0, "delay or Retry-After, for slow and rate_limited")
-	f.DurationVar(&outage, "for", 10*time.Second, "duration, for outage")
+	flags.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		kind := strings.ReplaceAll(args[0], "-", "_")
-		if err := checkFaultFlags(cmd, kind); err != nil {
-			return err
-		}
-		if kind == "outage" {
-			_, err := remote.call(cmd.Context(), http.MethodPost, "/api/outage", map[string]sandbox.Duration{"for": sandbox.Duration(outage)})
-			return err
-		}
-		rule.Fault.Kind, rule.Fault.After = kind, sandbox.Duration(after)
-		body, err := remote.call(cmd.Context(), http.MethodPost, "/api/faults", rule)
-		if err != nil {
-			return err
-		}
-		var added struct{ ID int }
-		if err := json.Unmarshal(body, &added); err != nil {
-			return exitWith(exitUnexpected, "cannot read the response of the sandbox: %w", err)
-		}
-		_, _ = fmt.Fprintln(cmd.OutOrStdout(), added.ID) // a closed pipe is not an error here
-		return nil
+		return runFault(cmd, remote, strings.ReplaceAll(args[0], "-", "_"), flags)
 	}
 	cmd.AddCommand(newFaultList(), newFaultRemove())
 	return cmd
 }
 
-// checkFaultFlags refuses flags that have no effect on the kind.
-func checkFaultFlags(cmd *cobra.Command, kind string) error {
+func (flags *faultFlags) add(cmd *cobra.Command) {
+	f, rule := cmd.Flags(), &flags.rule
+	f.StringVar(&rule.Op, "op", "", "`operation` whose requests fail (default any)")
+	f.IntVar(&rule.Skip, "skip", 0, "how many requests to let through first")
+	f.IntVar(&rule.Count, "count", 1, "how many requests fail; 0 means no limit")
+	f.Float64Var(&rule.Probability, "probability", 1, "probability that a request fails")
+	f.Uint64Var(&rule.Seed, "seed", 0, "seed of the random numbers")
+	f.IntVar(&rule.Fault.Status, "status", 0, "status code, for status")
+	f.StringVar(&rule.Fault.Body, "body", "", "response body, for status and malformed")
+	f.DurationVar(&flags.after, "after", 0, "delay or Retry-After, for slow and rate_limited")
+	f.DurationVar(&flags.duration, "for", 10*time.Second, "duration, for outage")
+	_ = cmd.RegisterFlagCompletionFunc("op", completeOp) // the flag exists
+}
+
+// completeOp completes the names of operations in a shell.
+func completeOp(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+	for op := range service.Served() {
+		names = append(names, op.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func runFault(cmd *cobra.Command, remote *remote, kind string, flags faultFlags) error {
+	if err := checkKind(cmd, kind); err != nil {
+		return err
+	}
+	if kind == outage {
+		if err := flagError(sandbox.CheckOutage(flags.duration)); err != nil {
+			return err
+		}
+		body := map[string]sandbox.Duration{"for": sandbox.Duration(flags.duration)}
+		_, err := remote.call(cmd.Context(), http.MethodPost, "/api/outage", body)
+		return err
+	}
+	rule := flags.rule
+	rule.Fault.Kind, rule.Fault.After = kind, sandbox.Duration(flags.after)
+	if err := flagError(rule.Check()); err != nil {
+		return err
+	}
+	body, err := remote.call(cmd.Context(), http.MethodPost, "/api/faults", rule)
+	if err != nil {
+		return err
+	}
+	var added struct{ ID int }
+	if err := json.Unmarshal(body, &added); err != nil {
+		return exitWith(exitUnexpected, "cannot read the response of the sandbox: %w", err)
+	}
+	_, _ = fmt.Fprintln(cmd.OutOrStdout(), added.ID) // a closed pipe is not an error here
+	return nil
+}
+
+// checkKind returns an error for an unknown kind, and for a flag that has no effect on
+// the kind.
+func checkKind(cmd *cobra.Command, kind string) error {
 	ofRules := []string{"op", "skip", "count", "probability", "seed"}
 	used := append(slices.Clone(ofRules), sandbox.FaultFields[kind]...)
 	switch {
-	case kind == "outage":
+	case kind == outage:
 		used = []string{"for"}
 	case !slices.Contains(sandbox.FaultKinds, kind):
-		return nil // refused as a kind
+		return exitWith(exitUsage, "unknown KIND %q; must be one of %s", kind, kinds())
 	}
 	for _, name := range append(ofRules, "status", "body", "after", "for") {
 		if cmd.Flags().Changed(name) && !slices.Contains(used, name) {
@@ -92,6 +130,14 @@ func checkFaultFlags(cmd *cobra.Command, kind string) error {
 		}
 	}
 	return nil
+}
+
+// flagError returns the error for an invalid field with the name of its flag.
+func flagError(err error) error {
+	if invalid := new(sandbox.RuleError); errors.As(err, &invalid) {
+		return exitWith(exitUsage, "--%s: %s", strings.TrimPrefix(invalid.Field, "fault."), invalid.Problem)
+	}
+	return err
 }
 
 func newFaultList() *cobra.Command {
@@ -103,12 +149,7 @@ func newFaultList() *cobra.Command {
 	}
 	remote := addUI(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		body, err := remote.call(cmd.Context(), http.MethodGet, "/api/faults", nil)
-		if err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s", body) // a closed pipe is not an error here
-		return nil
+		return remote.print(cmd, http.MethodGet, "/api/faults")
 	}
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -21,22 +22,19 @@ type remote struct{ url string }
 
 const defaultUI = "http://127.0.0.1:8078"
 
-// addUI adds the flag that says where the sandbox is.
+// addUI adds the flag with the URL of the inspector.
 func addUI(cmd *cobra.Command) *remote {
 	r := new(remote)
 	cmd.Flags().StringVar(&r.url, "ui", "", "`URL` of the inspector; default $MESSAGING_SANDBOX_URL, else "+defaultUI)
 	return r
 }
 
-// call sends a request and returns the body of a response whose status is below
-// 300. Another one is an error with an exit code.
+// call sends a request and returns the body of the response. A status of 300 or more
+// is an error with an exit code.
 func (r *remote) call(ctx context.Context, method, path string, body any) ([]byte, error) {
-	base := strings.TrimSuffix(cmp.Or(r.url, os.Getenv("MESSAGING_SANDBOX_URL"), defaultUI), "/")
-	if !strings.Contains(base, "://") {
-		base = "http://" + base
-	}
-	if parsed, err := url.Parse(base); err != nil || parsed.Hostname() == "" {
-		return nil, exitWith(exitUsage, "--ui: %q is not a URL", base)
+	base, err := r.base()
+	if err != nil {
+		return nil, err
 	}
 	var content io.Reader
 	if body != nil {
@@ -55,28 +53,50 @@ func (r *remote) call(ctx context.Context, method, path string, body any) ([]byt
 		return nil, exitWith(exitNotDone, "there is no sandbox at %s; start one with: messaging sandbox", base)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	received, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, exitWith(exitUnexpected, "cannot read the response of the sandbox: %w", err)
 	}
-	if response.StatusCode < 300 {
-		return answer, nil
+	if response.StatusCode >= 300 {
+		return nil, responseError(base, response.StatusCode, received)
 	}
-	return nil, refusal(base, response.StatusCode, answer)
+	return received, nil
 }
 
-// refusal returns the error for a response.
-func refusal(base string, status int, body []byte) error {
-	var refused struct {
+// print sends a request and prints the body of the response.
+func (r *remote) print(cmd *cobra.Command, method, path string) error {
+	body, err := r.call(cmd.Context(), method, path, nil)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s", body) // a closed pipe is not an error here
+	return nil
+}
+
+// base returns the URL of the inspector.
+func (r *remote) base() (string, error) {
+	base := strings.TrimSuffix(cmp.Or(r.url, os.Getenv("MESSAGING_SANDBOX_URL"), defaultUI), "/")
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	if parsed, err := url.Parse(base); err != nil || parsed.Hostname() == "" {
+		return "", exitWith(exitUsage, "--ui: %q is not a URL", base)
+	}
+	return base, nil
+}
+
+// responseError returns the error for a response.
+func responseError(base string, status int, body []byte) error {
+	var failed struct {
 		Error   string
 		Success *bool // of the service
 	}
-	err := json.Unmarshal(body, &refused)
+	err := json.Unmarshal(body, &failed)
 	switch {
-	case err == nil && refused.Success != nil:
+	case err == nil && failed.Success != nil:
 		return exitWith(exitNotDone, "%s is the service of a sandbox, not its inspector; --ui takes the URL of the inspector", base)
-	case err != nil || refused.Error == "":
-		return exitWith(exitNotDone, "what listens at %s is not a sandbox: it responded with status %d", base, status)
+	case err != nil || failed.Error == "":
+		return exitWith(exitNotDone, "%s is not a sandbox: it responded with status %d", base, status)
 	}
 	code := map[int]int{
 		http.StatusBadRequest:          exitUsage,
@@ -84,5 +104,5 @@ func refusal(base string, status int, body []byte) error {
 		http.StatusNotFound:            exitNotFound,
 		http.StatusRequestTimeout:      exitTimeIsUp,
 	}[status]
-	return &exitError{cmp.Or(code, exitUnexpected), errors.New(refused.Error)}
+	return &exitError{cmp.Or(code, exitUnexpected), errors.New(failed.Error)}
 }

@@ -10,18 +10,18 @@ import (
 func newReset() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reset [all|history|faults]",
-		Short: "Reset the sandbox: state back to the seed, history, faults",
+		Short: "Reset the sandbox: restore the seed, clear the history and the faults",
 		Example: `  messaging sandbox reset
   messaging sandbox reset faults`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	sandbox := addUI(cmd)
+	remote := addUI(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		what := "all"
 		if len(args) > 0 {
 			what = args[0]
 		}
-		_, err := sandbox.call(cmd.Context(), http.MethodPost, "/api/reset?what="+url.QueryEscape(what), nil)
+		_, err := remote.call(cmd.Context(), http.MethodPost, "/api/reset?what="+url.QueryEscape(what), nil)
 		return err
 	}
 	return cmd

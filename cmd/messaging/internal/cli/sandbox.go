@@ -21,7 +21,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // sandboxFlags are the flags of the sandbox command.
@@ -40,22 +42,22 @@ func newSandbox() *cobra.Command {
 		Long: `Run the service in memory on a loopback port, with an inspector in the browser
 on another. Nothing leaves the machine, and no account is needed.
 
-The addresses are written to stderr. Then stdout has three lines for a shell.`,
-		Example: `  messaging sandbox --seed demo
+The addresses are written to stderr, and then three export lines for a shell to stdout.`,
+		Example: fmt.Sprintf(`  messaging sandbox --seed demo
   messaging sandbox --seed customers.json --api-port 0 --ui-port 0
   eval "$(messaging sandbox env)"      # in another shell: point programs at it
-  messaging sandbox fault answer_lost --op "trigger event"
-  messaging sandbox wait op:trigger to:ada@example.com`,
+  messaging sandbox fault answer_lost --op %q
+  messaging sandbox wait op:trigger to:ada@example.com`, service.TriggerEvent.Name),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSandbox(cmd, flags) },
 	}
 	f := cmd.Flags()
 	f.IntVar(&flags.apiPort, "api-port", 8077, "port of the service; 0 picks a free one")
 	f.IntVar(&flags.uiPort, "ui-port", 8078, "port of the inspector; 0 picks a free one")
-	f.StringVar(&flags.seed, "seed", "", `JSON file of customers, events and messages, or "demo"`)
-	f.IntVar(&flags.keep, "keep", 10_000, "how many requests are kept")
-	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "how much memory the kept requests take, about")
-	f.StringSliceVar(&flags.allowHosts, "allow-host", nil, "another `name` under which both ports are reached, such as in a container")
+	f.StringVar(&flags.seed, "seed", "", "JSON `file` of "+records.Names("and")+`, or "demo"`)
+	f.IntVar(&flags.keep, "keep", 10_000, "how many requests to keep")
+	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for the kept requests")
+	f.StringSliceVar(&flags.allowHosts, "allow-host", nil, "another host `name` for both ports, such as that of a container")
 	f.BoolVar(&flags.open, "open", false, "open the inspector in the browser")
 	cmd.AddCommand(newEnv(), newReset(), newFault(), newWait(), newDump())
 	return cmd
@@ -123,8 +125,8 @@ func checkFlags(flags sandboxFlags, keepBytes int64, parseErr error) error {
 	return nil
 }
 
-// shutDown lets responses end that are about to. The streams end with the
-// context of the command, before.
+// shutDown gives open responses a moment to end. The streams have already ended with
+// the context of the command.
 func shutDown(server *http.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
@@ -133,40 +135,40 @@ func shutDown(server *http.Server) {
 	}
 }
 
-// listen listens on a port of the loopback address. A port that is taken is an
-// error, never the next port: programs would go on with the other sandbox.
+// listen listens on a port of the loopback address. A port that is taken is an error:
+// on the next port, programs would keep using the other sandbox.
 func listen(what, flag string, port int) (net.Listener, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, exitWith(exitUnexpected, "port %d for the %s is taken; %s selects another one, and 0 a free one", port, what, flag)
+		return nil, exitWith(exitUnexpected, "port %d for the %s is taken; pass %s to choose another, or 0 for any free port", port, what, flag)
 	case err != nil:
 		return nil, exitWith(exitUnexpected, "cannot listen for the %s: %w", what, err)
 	}
 	return listener, nil
 }
 
-func readSeed(name string) (sandbox.Seed, error) {
+func readSeed(name string) (records.Seed, error) {
 	switch name {
 	case "":
-		return sandbox.Seed{}, nil
+		return records.Seed{}, nil
 	case "demo":
-		return sandbox.Demo(), nil
+		return records.Demo(), nil
 	}
-	path, err := filepath.Abs(name) // the error tells it: go run -C changes the folder
+	path, err := filepath.Abs(name) // for the error: go run -C changes the folder
 	if err != nil {
-		return sandbox.Seed{}, err
+		return records.Seed{}, err
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `./\`) {
-		return sandbox.Seed{}, fmt.Errorf("%w; the seed that is built in is \"demo\"", err)
+		return records.Seed{}, fmt.Errorf("%w; the built-in seed is \"demo\"", err)
 	}
 	if err != nil {
-		return sandbox.Seed{}, err
+		return records.Seed{}, err
 	}
-	seed, err := sandbox.ParseSeed(data)
+	seed, err := records.ParseSeed(data)
 	if err != nil {
-		return sandbox.Seed{}, fmt.Errorf("%s: %w", path, err)
+		return records.Seed{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return seed, nil
 }

@@ -1,5 +1,5 @@
-// Package history keeps the exchanges of the sandbox, finds them and tells when
-// there are new ones.
+// Package history keeps the exchanges of the sandbox, finds them and waits for new
+// ones.
 package history
 
 import (
@@ -47,7 +47,7 @@ func newEntry(e *messagingtest.Exchange, eventName func(id string) string) *Entr
 	return entry
 }
 
-// withoutDevices returns the exchange without the devices of customers: each
+// withoutDevices returns the exchange without the devices of customers: otherwise each
 // change of a customer would keep all of them again.
 func withoutDevices(e *messagingtest.Exchange) *messagingtest.Exchange {
 	if len(e.Customers) == 0 {
@@ -61,7 +61,7 @@ func withoutDevices(e *messagingtest.Exchange) *messagingtest.Exchange {
 	return &kept
 }
 
-// validJSON returns a value whose invalid UTF-8 is replaced: JSON has none.
+// validJSON returns a value with its invalid UTF-8 replaced, which JSON cannot hold.
 func validJSON(value json.RawMessage) json.RawMessage {
 	return bytes.ToValidUTF8(value, []byte("\uFFFD"))
 }
@@ -107,8 +107,8 @@ func size(e *messagingtest.Exchange) int64 {
 	const bytesOfValue = 100
 	const fixed = 768 // structs, and the maps of headers
 	n := fixed + len(e.Request.Path) + len(e.ResponseBody) + 256*len(e.Customers)
-	// The effect and the changes hold the values of the body once more, each in
-	// memory of its own.
+	// The effect and the changes hold the values of the body once more, each with its
+	// own memory.
 	values := bytes.Count(e.Request.Body, []byte(",")) + bytes.Count(e.Request.Body, []byte(":"))
 	n += 2*len(e.Request.Body) + bytesOfValue*values
 	for path, problems := range e.Problems {

@@ -54,7 +54,7 @@ func TestStoreKeepsTheLatest(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestStoreKeepsAtMostItsBytesButTheLatestAlways(t *testing.T) {
+func TestStoreKeepsItsBytesAndAlwaysTheLatest(t *testing.T) {
 	s := history.New(100, 200_000)
 	large := func(number int) *messagingtest.Exchange {
 		e := exchange(number)
@@ -129,7 +129,7 @@ func TestStoreCountsKinds(t *testing.T) {
 	assert.Equal(t, history.State{Last: 5, Dropped: 2, Requests: 3, Triggers: 1}, s.State())
 }
 
-func TestStoreGoesOnCountingAfterAClear(t *testing.T) {
+func TestStoreDoesNotRestartItsNumbersAfterAClear(t *testing.T) {
 	s := filled(10, 4)
 	s.Clear()
 	assert.Equal(t, history.State{Last: 4, Cleared: 1}, s.State())
@@ -209,7 +209,7 @@ func TestStoreWaitForANumberThatIsFarAway(t *testing.T) {
 	})
 }
 
-func TestStoreWaitGoesOnAfterAClear(t *testing.T) {
+func TestStoreWaitContinuesAfterAClear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := filled(100, 3)
 		found := make(chan *history.Entry)
@@ -297,14 +297,14 @@ func TestQueryTerms(t *testing.T) {
 	}
 }
 
-func TestQueryRefusesValuesThatCantBeRead(t *testing.T) {
+func TestParseReportsInvalidValues(t *testing.T) {
 	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "customer:ada"} {
 		_, err := history.Parse("word " + text)
 		assert.ErrorContains(t, err, text+": must be", text)
 	}
 }
 
-func TestQueryRefusesUnknownKeys(t *testing.T) {
+func TestParseReportsUnknownKeys(t *testing.T) {
 	for _, text := range []string{"evnet:order", "op:trigger Status:422"} {
 		_, err := history.Parse(text)
 		assert.ErrorContains(t, err, "unknown key", text)
@@ -316,7 +316,7 @@ func TestQueryRefusesUnknownKeys(t *testing.T) {
 	}
 }
 
-func TestEntryListsWhatWasSkippedAsItWasSent(t *testing.T) {
+func TestEntryListsSkippedValuesAsTheyWereSent(t *testing.T) {
 	s := history.New(1, 1<<30)
 	e := exchange(1)
 	e.Effect = &messagingtest.Trigger{Skipped: []string{"at", "until"}}

@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -35,9 +37,9 @@ func (q Query) And(term func(*Entry) bool) Query {
 
 // Keys are the keys of a query, each with what it selects.
 var Keys = []struct{ Key, Example, Selects string }{
-	{"op", `op:"trigger event"`, "part of the name of the operation"},
-	{"status", "status:422", "the status: 200, 4xx, or none where the response was lost"},
-	{"to", "to:ada@example.com", "part of a recipient: e-mail address, customer id or phone number"},
+	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of the operation"},
+	{"status", "status:422", "the status: 200, 4xx, or none if the response was lost"},
+	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number"},
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
 	{"has", "has:skipped", "skipped, problems, fault or foreign_key"},
@@ -47,10 +49,9 @@ var Keys = []struct{ Key, Example, Selects string }{
 }
 
 // Parse parses a query: words that the request or the response contains, and
-// key:value terms, all of which must match. Double quotes hold a value with
-// blanks together. An unknown key is an error, so that a typing error is not
-// mistaken for a search that finds nothing; an address such as http://host is a
-// word.
+// key:value terms, all of which must match. A value with blanks needs double quotes.
+// An unknown key is an error, so that a typo does not look like a search without
+// matches; an address such as http://host is a word.
 func Parse(text string) (Query, error) {
 	var q Query
 	for _, field := range Split(text) {
@@ -60,7 +61,7 @@ func Parse(text string) (Query, error) {
 			return Query{}, fmt.Errorf("invalid query: %s: %w", field, err)
 		}
 		if term == nil && isUnknownTerm(key, value) {
-			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; must be one of %s", field, key, strings.Join(keyNames(), ", "))
+			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; must be one of %s", field, key, KeyNames("or"))
 		}
 		if term == nil {
 			word := lower(field)
@@ -77,14 +78,16 @@ func isUnknownTerm(key, value string) bool {
 		!strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
 }
 
-func keyNames() (names []string) {
+// KeyNames returns the keys of a query, such as "op, status or to".
+func KeyNames(conjunction string) string {
+	var names []string
 	for _, key := range Keys {
 		names = append(names, key.Key)
 	}
-	return names
+	return words.List(names, conjunction)
 }
 
-// Split splits a query at blanks outside of double quotes, and removes these.
+// Split splits a query at blanks outside of double quotes, and removes the quotes.
 func Split(text string) (fields []string) {
 	quoted := false
 	for _, field := range strings.FieldsFunc(text, func(r rune) bool {
@@ -182,7 +185,7 @@ func (e *Entry) contains(word string) bool {
 	return false
 }
 
-// Subject returns the subject of a broadcast, also of one that was refused.
+// Subject returns the subject of a broadcast, even if it was not carried out.
 func (e *Entry) Subject() string {
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
@@ -200,9 +203,9 @@ func (e *Entry) Subject() string {
 	}
 }
 
-// EventName returns the id and the name of the event that was triggered or
-// created. The name of one that was not carried out is that of the event at the
-// time, if it existed.
+// EventName returns the id and the name of the event that was triggered or created. If
+// a trigger was not carried out, the name is that of the event at the time, if it
+// existed.
 func (e *Entry) EventName() (id, name string) {
 	switch effect := e.Effect.(type) {
 	case *messagingtest.Trigger:
@@ -210,7 +213,7 @@ func (e *Entry) EventName() (id, name string) {
 	case *messaging.Event:
 		return effect.ID, effect.Name
 	case nil:
-		if e.Op != "trigger event" {
+		if e.Op != service.TriggerEvent.Name {
 			return "", ""
 		}
 		var body struct {
@@ -223,8 +226,8 @@ func (e *Entry) EventName() (id, name string) {
 	}
 }
 
-// anyRecipient reports whether a part of a recipient matches. What was refused
-// has no recipients: there, the body is searched.
+// anyRecipient reports whether a part of a recipient matches. A request that was not
+// carried out has no recipients: its body is searched.
 func (e *Entry) anyRecipient(part string) bool {
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
@@ -278,8 +281,8 @@ func unescaped(body []byte) []byte {
 // escape matches adjacent escapes together, since two can be one character.
 var escape = regexp.MustCompile(`(\\u[0-9a-fA-F]{4}|\\["\\/bfnrt])+`)
 
-// containsFold reports whether text contains lower, which is in lower case. For
-// ASCII it allocates nothing, as a search calls it for every entry.
+// containsFold reports whether text contains lower, which is in lower case. It does not
+// allocate for ASCII, because a search calls it for every entry.
 func containsFold[T string | []byte](text T, lower string) bool {
 	if lower == "" {
 		return true

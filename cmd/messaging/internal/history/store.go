@@ -31,7 +31,7 @@ type Store struct {
 
 // State describes the content of a store.
 type State struct {
-	// Last is the number of the latest entry, also of one that was removed.
+	// Last is the number of the latest entry, even if it was removed.
 	Last int
 	// Cleared counts the calls of Clear, and Touched those of Touch.
 	Cleared, Touched int
@@ -43,7 +43,7 @@ type State struct {
 }
 
 // New returns a store of at most max entries and about maxBytes bytes. The
-// latest entry is kept whatever its size.
+// latest entry is kept regardless of its size.
 func New(max int, maxBytes int64) *Store {
 	return &Store{boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes}
 }
@@ -68,7 +68,7 @@ func (s *Store) Add(e *messagingtest.Exchange) {
 	s.notify()
 }
 
-// Clear removes all entries. Numbers go on.
+// Clear removes all entries. It does not restart the numbers.
 func (s *Store) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +77,7 @@ func (s *Store) Clear() {
 	s.notify()
 }
 
-// Touch wakes those who wait for a change, because of something that is not an
-// entry.
+// Touch reports a change that is not an entry.
 func (s *Store) Touch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,8 +85,8 @@ func (s *Store) Touch() {
 	s.notify()
 }
 
-// Epoch returns a text that changes when the entries before a number are no
-// longer those that they were: with a Clear, and with another store.
+// Epoch identifies the history. It differs after a Clear and in another store, when a
+// number no longer stands for the same entry.
 func (s *Store) Epoch() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,8 +183,8 @@ func (s *Store) Find(q Query, before, limit int) (found []*Entry, more bool) {
 	return found, false
 }
 
-// Wait returns the first entry after a number that matches. If there is none, it
-// waits for one until the context ends.
+// Wait returns the first entry after a number that matches. If there is none, it waits
+// for one until the context ends.
 func (s *Store) Wait(ctx context.Context, q Query, after int) (*Entry, error) {
 	for {
 		state := s.State() // before the entries, so that none is missed

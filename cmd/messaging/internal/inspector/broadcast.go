@@ -8,6 +8,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -51,7 +52,7 @@ func emailFacts(b *messagingtest.EmailBroadcast) []fact {
 		{"To", []string{b.Email}},
 		{"Cc", b.CC}, {"Bcc", b.BCC}, {"Reply to", b.ReplyTo},
 		{"Message type", []string{b.MessageType}},
-		{"Template", []string{b.TemplateID}}, {"E-mail template", []string{b.EmailTemplateID}},
+		{"Template", []string{b.TemplateID}}, {"Email template", []string{b.EmailTemplateID}},
 		schedule(b.Schedule),
 	}
 }
@@ -63,7 +64,7 @@ func schedule(s *messaging.Schedule) fact {
 	return fact{"Schedule", []string{s.Date, s.Timezone, "recorded now, not when it is due"}}
 }
 
-// effectFacts tells which customers a request created or updated.
+// effectFacts returns how many customers a request created or updated.
 func effectFacts(e *history.Entry) []fact {
 	created := 0
 	for _, c := range e.Customers {
@@ -73,10 +74,10 @@ func effectFacts(e *history.Entry) []fact {
 	}
 	var parts []string
 	if created > 0 {
-		parts = append(parts, thousands(created)+" created")
+		parts = append(parts, words.Thousands(created)+" created")
 	}
 	if updated := len(e.Customers) - created; updated > 0 {
-		parts = append(parts, thousands(updated)+" updated")
+		parts = append(parts, words.Thousands(updated)+" updated")
 	}
 	return []fact{{"Customers", []string{strings.Join(parts, ", ")}}}
 }

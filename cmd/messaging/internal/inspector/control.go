@@ -10,38 +10,39 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
 func (in *Inspector) dump(w http.ResponseWriter, _ *http.Request) {
-	respond(w, in.box.Dump())
+	respond(w, in.box.Records.Dump())
 }
 
 func (in *Inspector) addSeed(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSeedBody))
 	if err != nil {
-		refuse(w, bodyStatus(err), "cannot read the body: "+err.Error())
+		respondError(w, bodyStatus(err), "cannot read the body: "+err.Error())
 		return
 	}
-	seed, err := sandbox.ParseSeed(body)
+	seed, err := records.ParseSeed(body)
 	if err != nil {
-		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		respondError(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	if err := in.box.Add(seed); err != nil {
-		refuse(w, http.StatusUnprocessableEntity, strings.ReplaceAll(err.Error(), "\n", "; "))
+		respondError(w, http.StatusUnprocessableEntity, oneLine(err))
 		return
 	}
-	respond(w, map[string]int{"customers": len(seed.Customers), "events": len(seed.Events), "messages": len(seed.Messages)})
+	respond(w, seed.Counts())
 }
 
 func (in *Inspector) reset(w http.ResponseWriter, r *http.Request) {
 	if body, err := io.ReadAll(r.Body); err != nil || len(body) > 0 {
-		refuse(w, http.StatusBadRequest, "what to reset is a parameter of the query, not a body")
+		respondError(w, http.StatusBadRequest, "what to reset is a parameter of the query, not a body")
 		return
 	}
 	if err := in.box.Reset(cmp.Or(r.URL.Query().Get("what"), "all")); err != nil {
-		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		respondError(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -67,12 +68,12 @@ func (in *Inspector) outageUntil() *time.Time {
 	return &until
 }
 
-// readControl reads a body of at most 1 MiB without unknown keys, or refuses the
-// request.
+// readControl reads a body without unknown keys. If it cannot, it responds with an
+// error and returns false.
 func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		refuse(w, bodyStatus(err), "cannot read the body: "+err.Error())
+		respondError(w, bodyStatus(err), "cannot read the body: "+err.Error())
 		return false
 	}
 	decoder := json.NewDecoder(strings.NewReader(string(body)))
@@ -85,7 +86,7 @@ func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
 		err = errors.New("the body is empty")
 	}
 	if err != nil {
-		refuse(w, http.StatusUnprocessableEntity, strings.TrimPrefix(err.Error(), "json: "))
+		respondError(w, http.StatusUnprocessableEntity, strings.TrimPrefix(err.Error(), "json: "))
 		return false
 	}
 	return true
@@ -98,7 +99,7 @@ func (in *Inspector) addFault(w http.ResponseWriter, r *http.Request) {
 	}
 	id, err := in.box.AddRule(rule)
 	if err != nil {
-		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		respondError(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	respond(w, map[string]int{"id": id})
@@ -107,7 +108,7 @@ func (in *Inspector) addFault(w http.ResponseWriter, r *http.Request) {
 func (in *Inspector) removeFault(w http.ResponseWriter, r *http.Request) {
 	id, err := strconv.Atoi(r.PathValue("id"))
 	if err != nil || in.box.RemoveRule(id) != nil {
-		refuse(w, http.StatusNotFound, "there is no rule with this id")
+		respondError(w, http.StatusNotFound, "there is no rule with this id")
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -121,7 +122,7 @@ func (in *Inspector) outage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := in.box.Outage(time.Duration(body.For)); err != nil {
-		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		respondError(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

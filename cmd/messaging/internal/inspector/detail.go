@@ -11,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -18,13 +19,13 @@ import (
 type entryDetail struct {
 	*history.Entry
 	Title, Sub string
-	Outcome    []tag
+	Tags       []tag
 	Tabs       []tab
 	Tab        string
 	Notes      []note
 	Facts      []fact
 
-	Verdict  verdictView
+	Outcome  outcomeView
 	Email    *emailView
 	Push     *messagingtest.PushBroadcast
 	Trigger  *triggerView
@@ -67,14 +68,14 @@ type diffView struct {
 // newDetail returns the detail of an entry with the selected tab. The base is
 // the path of its list.
 func (in *Inspector) newDetail(e *history.Entry, base, selected, query string) *entryDetail {
-	d := &entryDetail{Entry: e, Title: operation(e), Outcome: tags(e), Verdict: newVerdict(e), Curl: curl(e)}
+	d := &entryDetail{Entry: e, Title: operation(e), Tags: tags(e), Outcome: newOutcome(e), Curl: curl(e)}
 	d.Request = newSide(e.Request.Header, e.Request.Body, e.Problems)
 	d.Response = newSide(e.ResponseHeader, e.ResponseBody, nil)
-	d.Sub = fmt.Sprintf("Request %s · %s · %s", thousands(e.Number), e.At.Format("2 Jan 15:04:05.000"), took(e.Took))
+	d.Sub = fmt.Sprintf("Request %s · %s · %s", words.Thousands(e.Number), e.At.Format("2 Jan 15:04:05.000"), took(e.Took))
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		d.Title, d.Email, d.Audience = effect.Subject, newEmail(effect), effect.Recipients
-		d.Sub = "E-mail broadcast to " + audience(effect.AllCustomers, effect.Recipients) + " · " + d.Sub
+		d.Sub = "Email broadcast to " + audience(effect.AllCustomers, effect.Recipients) + " · " + d.Sub
 		d.Facts = emailFacts(effect)
 	case *messagingtest.PushBroadcast:
 		d.Title, d.Push, d.Audience = effect.Subject, effect, effect.Recipients

@@ -5,7 +5,7 @@ import "slices"
 // diffLine is a line of a comparison: added ("+"), removed ("-") or in both.
 type diffLine struct{ Sign, Text string }
 
-// maxDiff is the number of lines from which two texts are not compared.
+// maxDiff is the largest number of lines of a text that is compared.
 const maxDiff = 1500
 
 // diff compares two texts by lines. It reports false if they are too long.

@@ -3,19 +3,21 @@ package inspector
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // faultsDetail is what the page of faults shows.
 type faultsDetail struct {
 	Rules      []sandbox.ActiveRule
 	Presets    []presetView
-	Operations []string
+	Operations iter.Seq[*service.Operation]
 	Kinds      []string
 	Op         string            // the operation that is selected
 	Form       map[string]string // what the form of a rule has
@@ -29,7 +31,7 @@ type presetView struct {
 }
 
 // defaultFaultOp is the operation that the presets are for at first.
-const defaultFaultOp = "trigger event"
+var defaultFaultOp = service.TriggerEvent.Name
 
 func (in *Inspector) faultsPage(w http.ResponseWriter, r *http.Request) { in.writeFaults(w, r, "") }
 
@@ -40,14 +42,17 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 		p.Status = http.StatusUnprocessableEntity
 	}
 	form := map[string]string{"op": defaultFaultOp, "count": "1"}
-	if problem != "" { // what was typed stays
+	if problem != "" { // keep what was typed
 		for name := range r.PostForm {
 			form[name] = r.PostForm.Get(name)
 		}
 	}
-	d := faultsDetail{Form: form, Rules: in.box.Rules(), Operations: sandbox.Operations, Kinds: sandbox.FaultKinds, Op: defaultFaultOp}
+	d := faultsDetail{Form: form, Rules: in.box.Rules(), Operations: service.Served(), Kinds: sandbox.FaultKinds, Op: defaultFaultOp}
 	if r.Method == http.MethodGet && r.URL.Query().Has("op") {
-		d.Op = r.URL.Query().Get("op") // an unknown one is shown as any
+		d.Op = r.URL.Query().Get("op")
+	}
+	if !sandbox.IsServed(d.Op) {
+		d.Op = "" // any
 	}
 	for i, preset := range sandbox.Presets {
 		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About, preset.Rule.Fault.Expect(d.Op), preset.Rule.Fault.Retried(d.Op)})
@@ -59,7 +64,7 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 // postFault adds a preset, or the rule of the form.
 func (in *Inspector) postFault(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		respondError(w, bodyStatus(err), "cannot read the form: "+err.Error())
 		return
 	}
 	rule, err := formRule(r)
@@ -129,14 +134,14 @@ func formNumber[T any](r *http.Request, name string, into *T, parse func(string)
 
 func (in *Inspector) postRemoveFault(w http.ResponseWriter, r *http.Request) {
 	if id, err := strconv.Atoi(r.PathValue("id")); err == nil {
-		_ = in.box.RemoveRule(id) // it may be used up in the meantime
+		_ = in.box.RemoveRule(id) // it may have been used up in the meantime
 	}
 	http.Redirect(w, r, "/faults", http.StatusSeeOther)
 }
 
 func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		respondError(w, bodyStatus(err), "cannot read the form: "+err.Error())
 		return
 	}
 	d, err := time.ParseDuration(r.PostFormValue("for"))
@@ -144,7 +149,7 @@ func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
 		err = in.box.Outage(d)
 	}
 	if err != nil {
-		in.writeFaults(w, r, "There is no outage: it must last more than 0 s and at most 1h.")
+		in.writeFaults(w, r, "The outage was not started: it must last more than 0 s and at most 1 h.")
 		return
 	}
 	http.Redirect(w, r, "/faults", http.StatusSeeOther)
@@ -152,11 +157,11 @@ func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
 
 func (in *Inspector) postReset(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
-		refuse(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		respondError(w, bodyStatus(err), "cannot read the form: "+err.Error())
 		return
 	}
 	if err := in.box.Reset(r.PostFormValue("what")); err != nil {
-		refuse(w, http.StatusUnprocessableEntity, err.Error())
+		respondError(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
@@ -176,7 +181,7 @@ func kindName(kind string) string {
 	return strings.ReplaceAll(kind, "_", " ")
 }
 
-// describeFault says what a fault does, in words.
+// describeFault returns what a fault does, in words.
 func describeFault(f sandbox.Fault) string {
 	after := time.Duration(f.After)
 	switch f.Kind {
@@ -193,7 +198,7 @@ func describeFault(f sandbox.Fault) string {
 	}
 }
 
-// describeRequests says which requests fail, in words.
+// describeRequests returns which requests fail, in words.
 func describeRequests(r sandbox.Rule) string {
 	text := "all"
 	switch {

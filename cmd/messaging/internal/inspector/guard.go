@@ -1,7 +1,6 @@
 package inspector
 
 import (
-	"encoding/json"
 	"net"
 	"net/http"
 	"path"
@@ -9,10 +8,9 @@ import (
 	"strings"
 )
 
-// CheckHost returns middleware that refuses requests whose Host is not the
-// address of the listener under a loopback name, or under one of names. Without
-// it, a web site whose name resolves to the loopback address could read and send
-// with the browser of its visitor.
+// CheckHost returns middleware that refuses a request unless its Host is a loopback name
+// with the port of the listener, or one of names. Without it, a website whose name
+// resolves to the loopback address could read and send with its visitor's browser.
 func CheckHost(address net.Addr, names []string) func(http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(address.String())
 	allowed := func(hostPort string) bool {
@@ -27,7 +25,7 @@ func CheckHost(address net.Addr, names []string) func(http.Handler) http.Handler
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !allowed(r.Host) {
-				refuse(w, http.StatusMisdirectedRequest, "this host is not served here; --allow-host adds a name")
+				respondError(w, http.StatusMisdirectedRequest, "this host name is not served here; --allow-host adds a name")
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -35,15 +33,15 @@ func CheckHost(address net.Addr, names []string) func(http.Handler) http.Handler
 	}
 }
 
-// ProtectService returns middleware for the service: it checks the host, and
-// refuses what other sites make a browser send. Such a request has no key, but it
-// would take a fault and fill the history.
+// ProtectService returns middleware for the service: it checks the host, and refuses
+// requests that other sites make a browser send. They have no key, but they would take
+// faults and fill the history.
 func ProtectService(address net.Addr, names []string) func(http.Handler) http.Handler {
 	checkHost := CheckHost(address, names)
 	return func(next http.Handler) http.Handler {
 		return checkHost(refuseForged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if isCrossSite(r) {
-				refuse(w, http.StatusForbidden, "another site sent this request")
+				respondError(w, http.StatusForbidden, "another site sent this request")
 				return
 			}
 			next.ServeHTTP(w, r)
@@ -60,12 +58,12 @@ func isCrossSite(r *http.Request) bool {
 func refuseForged(next http.Handler) http.Handler {
 	forged := http.NewCrossOriginProtection()
 	forged.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusForbidden, "another site sent this request")
+		respondError(w, http.StatusForbidden, "another site sent this request")
 	}))
 	return forged.Handler(next)
 }
 
-// guard refuses what other sites make a browser request, and paths that climb.
+// guard refuses requests that other sites make a browser send, and paths that climb.
 func guard(next http.Handler) http.Handler {
 	return refuseForged(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/seed" {
@@ -75,9 +73,9 @@ func guard(next http.Handler) http.Handler {
 			r.URL.Path == "/rows"
 		switch {
 		case private && isCrossSite(r):
-			refuse(w, http.StatusForbidden, "another site sent this request")
+			respondError(w, http.StatusForbidden, "another site sent this request")
 		case path.Clean(r.URL.Path) != r.URL.Path && r.URL.Path != "/":
-			refuse(w, http.StatusNotFound, "no such path")
+			respondError(w, http.StatusNotFound, "no such path")
 		default:
 			setPolicy(w.Header(), pagePolicy)
 			next.ServeHTTP(w, r)
@@ -88,8 +86,7 @@ func guard(next http.Handler) http.Handler {
 const (
 	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-src 'self'; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-	// previewPolicy lets an e-mail have its styles and nothing that a request
-	// could fetch.
+	// previewPolicy allows the styles of an email, and nothing that has to be fetched.
 	previewPolicy = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; base-uri 'none'; " +
 		"form-action 'none'; frame-ancestors 'self'"
 )
@@ -101,12 +98,4 @@ func setPolicy(h http.Header, policy string) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("X-DNS-Prefetch-Control", "off")
 	h.Set("Cache-Control", "no-store")
-}
-
-// refuse responds with an error as JSON.
-func refuse(w http.ResponseWriter, status int, message string) {
-	setPolicy(w.Header(), pagePolicy)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": message}) // the client may have disconnected
 }

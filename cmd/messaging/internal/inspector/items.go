@@ -10,8 +10,8 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -39,7 +39,7 @@ type requestDetail struct {
 	Header   http.Header         `json:"header"`
 	Body     jsonBody            `json:"body"`
 	Response *responseItem       `json:"response"` // null if the response was lost
-	Error    string              `json:"error"`    // of package messaging
+	Error    string              `json:"error"`    // that package messaging returns
 }
 
 type responseItem struct {
@@ -47,7 +47,7 @@ type responseItem struct {
 	Body   jsonBody    `json:"body"`
 }
 
-// jsonBody is a body: the JSON that it holds, or else a string.
+// jsonBody is a body. If it is not JSON, it becomes a string.
 type jsonBody []byte
 
 // MarshalJSON writes null for an empty body.
@@ -67,7 +67,7 @@ func (b jsonBody) MarshalJSON() ([]byte, error) {
 func newRequestItem(e *history.Entry) requestItem {
 	return requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), TookMS: milliseconds(e.Took), Op: e.Op,
 		Method: e.Request.Method, Path: e.Request.Path, Status: e.Status,
-		Delivery: sandbox.DeliveryName(verdict.Of(e.Exchange).Delivery), Fault: e.Fault,
+		Delivery: sandbox.DeliveryName(outcome.Of(e.Exchange).Delivery), Fault: e.Fault,
 		Effect: e.Kind(), ForeignKey: e.ForeignKey, Problems: problems(e)}
 }
 
@@ -83,8 +83,8 @@ func problems(e *history.Entry) map[string][]string {
 	return first
 }
 
-// maxProblems is how many problems an item of a list has. The response of the
-// request has all of them.
+// maxProblems is how many problems an item of a list shows. The response of the request
+// has all of them.
 const maxProblems = 20
 
 func milliseconds(d time.Duration) float64 {
@@ -96,7 +96,7 @@ func newRequestDetail(e *history.Entry) requestDetail {
 	if e.Status != 0 {
 		detail.Response = &responseItem{e.ResponseHeader, e.ResponseBody}
 	}
-	if err := verdict.Of(e.Exchange).Err; err != nil {
+	if err := outcome.Of(e.Exchange).Err; err != nil {
 		detail.Error = err.Error()
 	}
 	return detail
@@ -187,50 +187,3 @@ func newTriggerItem(e *history.Entry) triggerItem {
 	}
 	return item
 }
-
-// A customer, an event or a message is an item in the form of the service's own
-// lists, with its number.
-
-type customerItem struct {
-	Number  int                `json:"number"`
-	Devices []messaging.Device `json:"-"`
-	record  messagingtest.Customer
-}
-
-// MarshalJSON writes the form of the service's list, with the number and the
-// devices.
-func (c customerItem) MarshalJSON() ([]byte, error) {
-	devices := []map[string]string{}
-	for _, d := range c.record.Devices {
-		devices = append(devices, map[string]string{"device_type": d.DeviceType, "device_token": d.DeviceToken})
-	}
-	r := c.record
-	return withNumber(c.Number, messaging.Customer{CustomerID: r.CustomerID, FirstName: r.FirstName, LastName: r.LastName, Email: r.Email,
-		PhoneNo: r.PhoneNo, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, LastInteraction: r.LastInteraction, Providers: r.Providers,
-		Extra: r.Extra}, map[string]any{"devices": devices})
-}
-
-// withNumber adds a number and other members to the JSON of a record.
-func withNumber(number int, record json.Marshaler, more map[string]any) ([]byte, error) {
-	encoded, err := record.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	members := map[string]any{}
-	if err := json.Unmarshal(encoded, &members); err != nil {
-		return nil, err
-	}
-	members["number"] = number
-	for key, value := range more {
-		members[key] = value
-	}
-	return json.Marshal(members)
-}
-
-type recordItem struct {
-	number int
-	record json.Marshaler
-}
-
-// MarshalJSON writes the form of the service's list, with the number.
-func (r recordItem) MarshalJSON() ([]byte, error) { return withNumber(r.number, r.record, nil) }

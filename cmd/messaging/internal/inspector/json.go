@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown is the size of the largest body that a page shows whole.
+// maxShown is the size of the largest body that a page shows in full.
 const maxShown = 256 << 10
 
 // Longer or deeper JSON is shown as text.
@@ -32,13 +32,13 @@ func (l jsonLine) Text() string {
 	return b.String()
 }
 
-// jsonPart is a part of a line. Its class is that of its kind of token.
+// jsonPart is a part of a line. The class is for its color.
 type jsonPart struct{ Class, Text string }
 
-// jsonLines returns the lines of a body as indented JSON, in the order of its
-// keys, with the problems at the lines of their paths. A problem of a member that
-// is missing is at the line of what it is missing in. It reports false if the
-// body is not JSON, or too long or too deep for a page.
+// jsonLines returns the lines of a body as indented JSON, in the order of its keys, with
+// the problems at the lines of their paths. The problem of a missing member is at the
+// line of the object that lacks it. It reports false if the body is not JSON, or is too
+// long or too deep for a page.
 func jsonLines(body []byte, problems map[string][]string) (lines []jsonLine, ok bool) {
 	if len(body) > maxShown || !json.Valid(body) || !utf8.Valid(body) {
 		return nil, false
@@ -161,8 +161,8 @@ func (p *jsonPrinter) annotate() {
 	}
 }
 
-// lineOf returns the line of a path. A single recipient can be sent without an
-// array; its path has the index 0 then too.
+// lineOf returns the line of a path. A single recipient can be sent without an array;
+// its path has the index 0 all the same.
 func (p *jsonPrinter) lineOf(path string) (int, bool) {
 	if line, ok := p.paths[path]; ok {
 		return line, true

@@ -7,23 +7,24 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // note is a remark with the class of its color.
 type note struct{ Class, Text string }
 
-// verdictView is what package messaging tells the caller.
-type verdictView struct {
+// outcomeView is what package messaging reports to the caller.
+type outcomeView struct {
 	Tag      tag
 	Error    string
 	WhatToDo string
 }
 
-// newVerdict follows the table "Was it sent?" of the documentation.
-func newVerdict(e *history.Entry) verdictView {
-	v := verdict.Of(e.Exchange)
-	view := verdictView{Tag: tag{"bad", v.Delivery.String()}}
+// newOutcome follows the table "Was it sent?" of the documentation.
+func newOutcome(e *history.Entry) outcomeView {
+	v := outcome.Of(e.Exchange)
+	view := outcomeView{Tag: tag{"bad", v.Delivery.String()}}
 	if v.Err != nil {
 		view.Error = v.Err.Error()
 	}
@@ -34,11 +35,11 @@ func newVerdict(e *history.Entry) verdictView {
 			view.WhatToDo = "Nothing: the list was read."
 		}
 	case v.Delivery == messaging.DeliveryAccepted:
-		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out, although the response can't be read."
+		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out, although the response cannot be read."
 	case v.Retryable && asksForLongWait(v.Err):
-		view.WhatToDo = "Nothing was done. The client does not wait as long as the service asks for: try again after that."
+		view.WhatToDo = "Nothing was done. The client does not wait as long as the service asks for: try again after that time."
 	case isRead(e) && v.Retryable:
-		view.WhatToDo = "The client reads it again by itself; the caller sees this error only if the last attempt fails."
+		view.WhatToDo = "The client retries this by itself; the caller sees this error only if the last attempt fails."
 	case v.Delivery == messaging.DeliveryUnknown:
 		view.Tag.Class = "unknown"
 		view.WhatToDo = "Set it aside: it may have been carried out. The client does not send it again."
@@ -59,8 +60,8 @@ const maxRetryAfter = 30 * time.Second
 
 // asksForLongWait reports whether the client returns the error without a retry.
 func asksForLongWait(err error) bool {
-	var refused *messaging.APIError
-	return errors.As(err, &refused) && refused.RetryAfter > maxRetryAfter
+	var rejected *messaging.APIError
+	return errors.As(err, &rejected) && rejected.RetryAfter > maxRetryAfter
 }
 
 // notes are the remarks above the tabs.
@@ -79,7 +80,7 @@ func notes(d *entryDetail) (list []note) {
 	case d.Fault == "answer_lost" && isRead(d.Entry):
 		add("bad", "A fault closed the connection before the response.")
 	case d.Fault == "answer_lost":
-		add("unknown", "A fault closed the connection after the request was carried out. The caller can't know that.")
+		add("unknown", "A fault closed the connection after the request was carried out. The caller cannot know that.")
 	case d.Fault == "slow" && d.Status == 0:
 		add("unknown", "A fault delayed the request until the connection was closed. It was carried out.")
 	case d.Fault == "malformed":
@@ -90,15 +91,16 @@ func notes(d *entryDetail) (list []note) {
 		add("bad", "A fault made this response. The request was not carried out.")
 	}
 	if n := len(d.Skipped); n > 0 {
-		add("warn", "%s skipped. The response says success, and the event was triggered without %s.", plural(n, "value")+" "+was(n), it(n))
+		add("warn", "%s %s skipped. The event was triggered without %s, although the response reports success.",
+			words.Count(n, "value"), was(n), it(n))
 	}
 	if d.Email != nil {
 		for _, name := range d.Email.Undefined {
-			add("warn", "{{%s}} has no variable. What the service makes of it is not documented.", name)
+			add("warn", "{{%s}} has no variable. What the service does with it is not documented.", name)
 		}
 	}
 	if len(d.Problems) > 0 {
-		add("bad", "%s in the request; see the marked lines.", plural(len(d.Problems), "problem"))
+		add("bad", "%s in the request; see the marked lines.", words.Count(len(d.Problems), "problem"))
 	}
 	return list
 }

@@ -6,29 +6,34 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 //go:embed templates
 var templateFiles embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"took":      took,
-	"thousands": thousands,
-	"plural":    plural,
-	"date":      formatTime,
-	"delivery":  deliveryTag,
-	"tag":       func(class, text string) tag { return tag{class, text} },
-	"nav":       newNavItem,
-	"snippet":   func(label, text string) snippet { return snippet{label, text} },
-	"envCode":   envCode,
-	"firstCurl": firstCurl,
-	"apiCode":   func() string { return apiCode },
-	"kind":      kindName,
-	"describe":  describeFault,
-	"which":     describeRequests,
+	"took":        took,
+	"thousands":   words.Thousands,
+	"plural":      words.Count,
+	"date":        words.Time,
+	"recordNames": records.Names,
+	"delivery":    deliveryTag,
+	"tag":         func(class, text string) tag { return tag{class, text} },
+	"snippet":     func(label, text string) snippet { return snippet{label, text} },
+	"envCode":     envCode,
+	"firstCurl":   firstCurl,
+	"apiCode":     apiCode,
+	"createCode":  createCode,
+	"triggerCode": triggerCode,
+	"kind":        kindName,
+	"describe":    describeFault,
+	"which":       describeRequests,
 }).ParseFS(templateFiles, "templates/*.html"))
 
 // page is what every page shows.
@@ -48,23 +53,11 @@ type page struct {
 
 	Rows   []row
 	Links  []link
+	Origin string // where the records come from
 	Newer  string // URL of the first page, on a later one
 	Older  string // URL of the next page
 	Detail any
 	Status int
-}
-
-// navItem is a link to a section.
-type navItem struct {
-	Name, Label, Href string
-	Count             int
-	Current, Always   bool
-}
-
-func newNavItem(p *page, name, label, href string) navItem {
-	count := map[string]int{"requests": p.Counts.Requests, "broadcasts": p.Counts.Broadcasts, "triggers": p.Counts.Triggers,
-		"customers": p.Counts.Customers, "events": p.Counts.Events, "messages": p.Counts.Messages, "faults": p.Counts.Faults}[name]
-	return navItem{name, label, href, count, p.Section == name, name != "faults"}
 }
 
 // snippet is code with a button that copies it.
@@ -79,7 +72,7 @@ func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 func (p *page) write(w http.ResponseWriter, name string) {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, name, p); err != nil {
-		refuse(w, http.StatusInternalServerError, err.Error())
+		respondError(w, http.StatusInternalServerError, err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -89,7 +82,7 @@ func (p *page) write(w http.ResponseWriter, name string) {
 
 func (in *Inspector) notFound(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet || len(r.URL.Path) > 5 && r.URL.Path[:5] == "/api/" {
-		refuse(w, http.StatusNotFound, "no such path")
+		respondError(w, http.StatusNotFound, "no such path")
 		return
 	}
 	p := in.newPage("", "Not found", r)
@@ -100,37 +93,27 @@ func (in *Inspector) notFound(w http.ResponseWriter, r *http.Request) {
 // pageSize is the number of rows of a page.
 const pageSize = 100
 
-var sections = map[string]struct {
-	title, list, item string
-	only              func(*history.Entry) bool
-}{
-	"requests":   {"Requests", "/", "/requests", isAny},
-	"broadcasts": {"Broadcasts", "/broadcasts", "/broadcasts", isBroadcast},
-	"triggers":   {"Triggers", "/triggers", "/triggers", isTrigger},
-}
-
 // entryPage shows a list of requests, broadcasts or triggers, and one of them.
-func (in *Inspector) entryPage(section string) http.HandlerFunc {
+func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s := sections[section]
-		p := in.newPage(section, s.title, r)
+		p := in.newPage(l.name, l.title, r)
 		before, err := integer(r, "before", 0, 1, 0)
 		query, queryErr := history.Parse(p.Query)
 		if queryErr != nil || err != nil {
-			p.Problem, p.Status = "This search can't be read: "+firstError(queryErr, err), http.StatusBadRequest
+			p.Problem, p.Status = "This search is invalid: "+firstError(queryErr, err), http.StatusBadRequest
 			p.write(w, "entries.html")
 			return
 		}
 		if r.PathValue("n") != "" {
 			e, ok := in.box.History.Get(number(r))
-			if !ok || !s.only(e) {
+			if !ok || !l.only(e) {
 				in.notFound(w, r)
 				return
 			}
-			detail := in.newDetail(e, s.item, r.URL.Query().Get("tab"), p.Query)
+			detail := in.newDetail(e, l.item, r.URL.Query().Get("tab"), p.Query)
 			p.Detail, p.Title = detail, detail.Title
 		}
-		in.fillRows(p, section, query, before)
+		in.fillRows(p, l, query, before)
 		p.write(w, "entries.html")
 	}
 }
@@ -146,25 +129,24 @@ func firstError(errs ...error) string {
 
 // fillRows fills in the list beside a detail. It is the first page if that has
 // the entry of the detail, or else the page around it.
-func (in *Inspector) fillRows(p *page, section string, query history.Query, before int) {
-	s := sections[section]
+func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before int) {
 	detail, _ := p.Detail.(*entryDetail)
-	entries, more := in.box.History.Find(query.And(s.only), before, pageSize)
+	entries, more := in.box.History.Find(query.And(l.only), before, pageSize)
 	if detail != nil && before == 0 && len(entries) > 0 && entries[len(entries)-1].Number > detail.Number {
 		before = detail.Number + pageSize/2
-		entries, more = in.box.History.Find(query.And(s.only), before, pageSize)
+		entries, more = in.box.History.Find(query.And(l.only), before, pageSize)
 	}
 	for _, e := range entries {
 		row := newRow(e)
-		row.Href = fmt.Sprintf("%s/%d%s", s.item, e.Number, queryString("q", p.Query, "before", positive(before)))
+		row.Href = fmt.Sprintf("%s/%d%s", l.item, e.Number, queryString("q", p.Query, "before", positive(before)))
 		row.Current = detail != nil && detail.Number == e.Number
 		p.Rows = append(p.Rows, row)
 	}
 	if before > 0 {
-		p.Newer = s.list + queryString("q", p.Query)
+		p.Newer = l.list + queryString("q", p.Query)
 	}
 	if more {
-		p.Older = s.list + queryString("q", p.Query, "before", strconv.Itoa(entries[len(entries)-1].Number))
+		p.Older = l.list + queryString("q", p.Query, "before", strconv.Itoa(entries[len(entries)-1].Number))
 	}
 }
 
@@ -178,26 +160,26 @@ func positive(n int) string {
 // rows responds with the rows after a number that match, as HTML. The header
 // Rows-Left has the number of matching rows that are left out.
 func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
-	section := r.URL.Query().Get("section")
-	s, known := sections[section]
+	section := slices.IndexFunc(entryLists, func(l entryList) bool { return l.name == r.URL.Query().Get("section") })
 	query, err := history.Parse(r.URL.Query().Get("q"))
 	after, afterErr := integer(r, "after", 0, 0, 0)
-	if err != nil || afterErr != nil || !known {
-		refuse(w, http.StatusBadRequest, "unknown section, or invalid query")
+	if err != nil || afterErr != nil || section < 0 {
+		respondError(w, http.StatusBadRequest, "unknown section, or invalid query")
 		return
 	}
-	p := in.newPage(section, s.title, r)
+	l := entryLists[section]
+	p := in.newPage(l.name, l.title, r)
 	entries, _ := in.box.History.After(after)
 	var matching []*history.Entry
 	for _, e := range entries {
-		if s.only(e) && query.Match(e) {
+		if l.only(e) && query.Match(e) {
 			matching = append(matching, e)
 		}
 	}
 	left := max(0, len(matching)-pageSize)
 	for i := len(matching) - 1; i >= left; i-- {
 		row := newRow(matching[i])
-		row.Href = fmt.Sprintf("%s/%d%s", s.item, row.Number, queryString("q", p.Query))
+		row.Href = fmt.Sprintf("%s/%d%s", l.item, row.Number, queryString("q", p.Query))
 		p.Rows = append(p.Rows, row)
 	}
 	last := after

@@ -8,22 +8,22 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// preview responds with the content of an e-mail broadcast, for the frame of its
-// page alone. Opened directly, a click in it would leave the machine.
+// preview responds with the content of an email broadcast, but only to the frame of its
+// page: if it was opened directly, a click on a link would leave the machine.
 func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
 	setPolicy(w.Header(), previewPolicy)
 	if r.Header.Get("Sec-Fetch-Dest") != "iframe" {
-		refuse(w, http.StatusForbidden, "a preview is shown only in the page of its broadcast")
+		respondError(w, http.StatusForbidden, "a preview is shown only in the page of its broadcast")
 		return
 	}
 	e, ok := in.box.History.Get(number(r))
 	if !ok {
-		refuse(w, http.StatusNotFound, "there is no broadcast with this number")
+		respondError(w, http.StatusNotFound, "there is no broadcast with this number")
 		return
 	}
 	broadcast, ok := e.Effect.(*messagingtest.EmailBroadcast)
 	if !ok {
-		refuse(w, http.StatusNotFound, "this is not an e-mail broadcast")
+		respondError(w, http.StatusNotFound, "this is not an email broadcast")
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -41,7 +41,7 @@ func document(message string) string {
 		}
 	}
 	text := mail.Text(message)
-	if text == "" { // it can't be read as HTML
+	if text == "" { // it cannot be read as HTML
 		text = message
 	}
 	return plainStyle + html.EscapeString(text)

@@ -10,7 +10,9 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -40,13 +42,13 @@ func operation(e *history.Entry) string {
 	return strings.ToUpper(e.Op[:1]) + e.Op[1:]
 }
 
-// isRead reports whether a request can be repeated whatever became of it.
+// isRead reports whether a request changes nothing, so that it can be repeated.
 func isRead(e *history.Entry) bool {
 	return e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
 }
 
 func tags(e *history.Entry) []tag {
-	list := []tag{outcome(e)}
+	list := []tag{outcomeTag(e)}
 	if e.ForeignKey {
 		list = append(list, tag{"bad", "another key"})
 	}
@@ -56,9 +58,9 @@ func tags(e *history.Entry) []tag {
 	return list
 }
 
-// outcome returns what the caller learns.
-func outcome(e *history.Entry) tag {
-	switch delivery := verdict.Of(e.Exchange).Delivery; {
+// outcomeTag returns what the SDK reports, in a word.
+func outcomeTag(e *history.Entry) tag {
+	switch delivery := outcome.Of(e.Exchange).Delivery; {
 	case delivery == messaging.DeliveryAccepted:
 		return tag{"ok", "done"}
 	case isRead(e) && e.Status == 0:
@@ -126,12 +128,12 @@ func about(e *history.Entry) string {
 	case *messagingtest.Trigger:
 		return effect.EventName + " · " + who(effect)
 	case *messaging.Event:
-		return effect.Name + ", " + plural(len(effect.Parameters), "parameter")
+		return effect.Name + ", " + words.Count(len(effect.Parameters), "parameter")
 	}
 	if isRead(e) && e.Status == http.StatusOK {
 		return listed(e)
 	}
-	if e.Op == "trigger event" {
+	if e.Op == service.TriggerEvent.Name {
 		return triggered(e)
 	}
 	if subject := e.Subject(); subject != "" {
@@ -145,7 +147,7 @@ func about(e *history.Entry) string {
 func triggered(e *history.Entry) string {
 	payload := e.Payload()
 	var email string
-	_ = json.Unmarshal(payload["email"], &email) // what is of another kind is left out
+	_ = json.Unmarshal(payload["email"], &email) // a value of another type is left out
 	var customer struct {
 		Email      string `json:"email"`
 		CustomerID string `json:"customer_id"`
@@ -157,7 +159,7 @@ func triggered(e *history.Entry) string {
 }
 
 // requestedAudience returns who a broadcast that was not carried out was for, or
-// "" if that can't be read.
+// "" if that cannot be read.
 func requestedAudience(e *history.Entry) string {
 	var body struct {
 		All        bool            `json:"all_customers"`
@@ -196,8 +198,8 @@ func who(t *messagingtest.Trigger) string {
 	}
 }
 
-// audience returns who a broadcast goes to. A segment has no size here, since
-// the service does not tell it.
+// audience returns who a broadcast goes to. A segment has no size, because the service
+// does not return it.
 func audience(all bool, recipients []messaging.Recipient) string {
 	customers, segments := 0, 0
 	for _, r := range recipients {
@@ -213,10 +215,10 @@ func describeAudience(all bool, customers, segments int) string {
 	}
 	var parts []string
 	if customers > 0 {
-		parts = append(parts, plural(customers, "customer"))
+		parts = append(parts, words.Count(customers, "customer"))
 	}
 	if segments > 0 {
-		parts = append(parts, plural(segments, "segment"))
+		parts = append(parts, words.Count(segments, "segment"))
 	}
 	return strings.Join(parts, " and ")
 }
@@ -245,7 +247,7 @@ func listed(e *history.Entry) string {
 	if json.Unmarshal(body.Data, &rows) != nil {
 		return ""
 	}
-	text := plural(len(rows), "row")
+	text := words.Count(len(rows), "row")
 	if body.Meta.HasNext {
 		text += ", more follow"
 	} else if body.Meta.HasPrev {
@@ -259,20 +261,4 @@ func messageOf(response []byte) string {
 	var body struct{ Message string }
 	_ = json.Unmarshal(response, &body) // another response has no message
 	return body.Message
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return thousands(n) + " " + noun + "s"
-}
-
-// thousands writes a number with a comma between groups of three digits.
-func thousands(n int) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }

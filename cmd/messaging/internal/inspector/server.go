@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
@@ -18,15 +19,15 @@ import (
 type Inspector struct {
 	box *sandbox.Sandbox
 	url string
-	// ending ends the streams and the waits, which a shutdown would wait for.
+	// ending ends before a shutdown, which would wait for the streams and the waits.
 	ending context.Context
 }
 
 //go:embed static
 var static embed.FS
 
-// Server returns a server for the inspector on the listener's address. Its
-// requests that wait end with ctx.
+// Server returns a server for the inspector on the address of its listener. Streams and
+// waits end with ctx.
 func Server(ctx context.Context, box *sandbox.Sandbox, address net.Addr, allowHosts []string) *http.Server {
 	in := &Inspector{box: box, url: "http://" + address.String(), ending: ctx}
 	return &http.Server{
@@ -38,56 +39,60 @@ func Server(ctx context.Context, box *sandbox.Sandbox, address net.Addr, allowHo
 
 func (in *Inspector) routes() http.Handler {
 	mux := http.NewServeMux()
-	for pattern, handler := range map[string]http.HandlerFunc{
-		"GET /healthz": in.health,
+	for _, routes := range []map[string]http.HandlerFunc{in.apiRoutes(), in.pageRoutes()} {
+		for pattern, handler := range routes {
+			mux.Handle(pattern, handler)
+		}
+	}
+	for _, kind := range records.Kinds {
+		mux.Handle("GET /api/"+kind.Name, in.listRecords(kind))
+		mux.Handle("GET /api/"+kind.Name+"/{n}", in.getRecord(kind))
+		mux.Handle("GET /"+kind.Name, in.recordPage(kind))
+		mux.Handle("GET /"+kind.Name+"/{n}", in.recordPage(kind))
+	}
+	mux.Handle("GET /static/", http.FileServerFS(static))
+	mux.HandleFunc("/", in.notFound)
+	return mux
+}
 
-		"GET /api/requests":        in.listRequests,
-		"GET /api/requests/{n}":    in.getRequest,
-		"GET /api/broadcasts":      in.listBroadcasts,
-		"GET /api/broadcasts/{n}":  in.getBroadcast,
-		"GET /api/triggers":        in.listTriggers,
-		"GET /api/triggers/{n}":    in.getTrigger,
-		"GET /api/customers":       in.listCustomers,
-		"GET /api/customers/{n}":   in.getCustomer,
-		"GET /api/events":          in.listEvents,
-		"GET /api/events/{n}":      in.getEvent,
-		"GET /api/messages":        in.listMessages,
-		"GET /api/messages/{n}":    in.getMessage,
-		"GET /api/wait":            in.wait,
-		"GET /api/stream":          in.stream,
-		"GET /api/dump":            in.dump,
-		"POST /api/seed":           in.addSeed,
-		"POST /api/reset":          in.reset,
-		"GET /api/faults":          in.listFaults,
-		"POST /api/faults":         in.addFault,
-		"DELETE /api/faults/{id}":  in.removeFault,
-		"POST /api/outage":         in.outage,
-		"GET /preview/{n}":         in.preview,
+func (in *Inspector) apiRoutes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /healthz":            in.health,
+		"GET /api/requests":       listEntries(in, isAny, newRequestItem),
+		"GET /api/requests/{n}":   getEntry(in, isAny, newRequestDetail),
+		"GET /api/broadcasts":     listEntries(in, isBroadcast, newBroadcastItem),
+		"GET /api/broadcasts/{n}": getEntry(in, isBroadcast, newBroadcastItem),
+		"GET /api/triggers":       listEntries(in, isTrigger, newTriggerItem),
+		"GET /api/triggers/{n}":   getEntry(in, isTrigger, newTriggerItem),
+		"GET /api/wait":           in.wait,
+		"GET /api/stream":         in.stream,
+		"GET /api/dump":           in.dump,
+		"POST /api/seed":          in.addSeed,
+		"POST /api/reset":         in.reset,
+		"GET /api/faults":         in.listFaults,
+		"POST /api/faults":        in.addFault,
+		"DELETE /api/faults/{id}": in.removeFault,
+		"POST /api/outage":        in.outage,
+	}
+}
+
+func (in *Inspector) pageRoutes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /{$}":                 in.entryPage(requestList),
+		"GET /requests/{n}":        in.entryPage(requestList),
+		"GET /broadcasts":          in.entryPage(broadcastList),
+		"GET /broadcasts/{n}":      in.entryPage(broadcastList),
+		"GET /triggers":            in.entryPage(triggerList),
+		"GET /triggers/{n}":        in.entryPage(triggerList),
 		"GET /rows":                in.rows,
-		"GET /{$}":                 in.entryPage("requests"),
-		"GET /requests/{n}":        in.entryPage("requests"),
-		"GET /broadcasts":          in.entryPage("broadcasts"),
-		"GET /broadcasts/{n}":      in.entryPage("broadcasts"),
-		"GET /triggers":            in.entryPage("triggers"),
-		"GET /triggers/{n}":        in.entryPage("triggers"),
-		"GET /customers":           in.customersPage,
-		"GET /customers/{n}":       in.customersPage,
-		"GET /events":              in.eventsPage,
-		"GET /events/{n}":          in.eventsPage,
-		"GET /messages":            in.messagesPage,
-		"GET /messages/{n}":        in.messagesPage,
+		"GET /preview/{n}":         in.preview,
 		"GET /faults":              in.faultsPage,
 		"POST /faults":             in.postFault,
 		"POST /faults/{id}/remove": in.postRemoveFault,
 		"POST /outage":             in.postOutage,
 		"POST /reset":              in.postReset,
 		"GET /help":                in.helpPage,
-	} {
-		mux.Handle(pattern, handler)
 	}
-	mux.Handle("GET /static/", http.FileServerFS(static))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { in.notFound(w, r) })
-	return mux
 }
 
 // number returns the number in the path, or 0.
@@ -105,7 +110,7 @@ const (
 	maxSeedBody    = 64 << 20
 )
 
-// bodyStatus returns the status for a body that can't be read.
+// bodyStatus returns the status for a body that cannot be read.
 func bodyStatus(err error) int {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {

@@ -3,6 +3,7 @@ package inspector
 import (
 	"fmt"
 	"go/format"
+	"net/http"
 	"net/url"
 	"sort"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // curl returns a command that sends a request again. It names the environment
@@ -20,7 +22,7 @@ func curl(e *history.Entry) string {
 		target += "?" + query
 	}
 	command := []string{"curl -g"}
-	if e.Request.Method != "GET" {
+	if e.Request.Method != http.MethodGet {
 		command[0] += " -X " + shellQuote(e.Request.Method)
 	}
 	command[0] += ` "$MESSAGING_BASE_URL"` + shellQuote(target)
@@ -42,18 +44,24 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// eventCode returns Go code that creates an event, and triggers it.
-func eventCode(e messaging.Event) (create, trigger string) {
-	var parameters, values strings.Builder
+// createCode returns Go code that creates an event.
+func createCode(e messaging.Event) string {
+	var parameters strings.Builder
 	for _, p := range e.Parameters {
 		fmt.Fprintf(&parameters, "{Name: %q, Type: %s, Required: %t},\n", p.Name, typeCode(p.Type), p.Required)
+	}
+	return formatCode(fmt.Sprintf("event, err := client.Events.Create(ctx, messaging.EventCreateParams{\nName: %q,\nDescription: %q,\n"+
+		"Parameters: []messaging.EventParameter{\n%s},\n})", e.Name, e.Description, parameters.String()))
+}
+
+// triggerCode returns Go code that triggers an event.
+func triggerCode(e messaging.Event) string {
+	var values strings.Builder
+	for _, p := range e.Parameters {
 		fmt.Fprintf(&values, "%q: %s,\n", p.Name, exampleCode(p.Type))
 	}
-	create = formatCode(fmt.Sprintf("event, err := client.Events.Create(ctx, messaging.EventCreateParams{\nName: %q,\nDescription: %q,\n"+
-		"Parameters: []messaging.EventParameter{\n%s},\n})", e.Name, e.Description, parameters.String()))
-	trigger = formatCode(fmt.Sprintf("_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{\nEventID: %q,\n"+
+	return formatCode(fmt.Sprintf("_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{\nEventID: %q,\n"+
 		"Email: \"ada@example.com\",\nValues: map[string]any{\n%s},\n})", e.ID, values.String()))
-	return create, trigger
 }
 
 func typeCode(t messaging.ParameterType) string {
@@ -106,7 +114,7 @@ func envCode(baseURL, apiKey, sandboxURL string) string {
 
 // firstCurl returns a command that sends a broadcast.
 func firstCurl(baseURL, apiKey string) string {
-	return "curl " + baseURL + "/v1/broadcast/send/email \\\n  -H 'X-Authorization: " + apiKey + "' \\\n" +
+	return "curl " + baseURL + service.SendEmailBroadcast.Path + " \\\n  -H 'X-Authorization: " + apiKey + "' \\\n" +
 		"  -H 'Content-Type: application/json' --data '{\n" +
 		`    "sender_email": "news@acme.test", "sender_name": "Acme", "email": "news@acme.test",` + "\n" +
 		`    "subject": "We have moved", "message": "<h1>We have moved</h1><p>See you there.</p>",` + "\n" +
@@ -114,8 +122,12 @@ func firstCurl(baseURL, apiKey string) string {
 		`    "recipients": {"type": "customer", "customers": [{"email": "ada@example.com"}]}}'`
 }
 
-const apiCode = `curl "$MESSAGING_SANDBOX_URL/api/wait?q=op:trigger+to:ada@example.com&timeout=5s"
+// apiCode returns commands that use the API.
+func apiCode() string {
+	op := service.TriggerEvent.Name
+	return fmt.Sprintf(`curl "$MESSAGING_SANDBOX_URL/api/wait?q=op:%s+to:ada@example.com&timeout=5s"
 curl "$MESSAGING_SANDBOX_URL/api/requests?q=has:skipped&limit=10"
-curl "$MESSAGING_SANDBOX_URL/api/faults" --data '{"op": "trigger event", "count": 1, "fault": {"kind": "answer_lost"}}'
+curl "$MESSAGING_SANDBOX_URL/api/faults" --data '{"op": %q, "count": 1, "fault": {"kind": "answer_lost"}}'
 curl "$MESSAGING_SANDBOX_URL/api/outage" --data '{"for": "10s"}'
-curl -X POST "$MESSAGING_SANDBOX_URL/api/reset?what=all"`
+curl -X POST "$MESSAGING_SANDBOX_URL/api/reset?what=all"`, op[:strings.IndexByte(op, ' ')], op)
+}

@@ -28,27 +28,8 @@ type streamMessage struct {
 	Counts counts        `json:"counts"`
 }
 
-// counts are the numbers beside the names of the sections.
-type counts struct {
-	Requests   int `json:"requests"`
-	Broadcasts int `json:"broadcasts"`
-	Triggers   int `json:"triggers"`
-	Customers  int `json:"customers"`
-	Events     int `json:"events"`
-	Messages   int `json:"messages"`
-	Faults     int `json:"faults"`
-	// OutageUntil is the end of the outage, or null.
-	OutageUntil *time.Time `json:"outage_until"`
-}
-
-func (in *Inspector) counts() counts {
-	state := in.box.History.State()
-	customers, events, messages := in.box.Count()
-	return counts{state.Requests, state.Broadcasts, state.Triggers, customers, events, messages, len(in.box.Rules()), in.outageUntil()}
-}
-
-// position is where a stream goes on: after a number, in an epoch of the history.
-// Without an epoch it is the current one.
+// position is where a stream resumes: after a number, in an epoch of the history.
+// Without an epoch, that is the current one.
 type position struct {
 	epoch string
 	after int
@@ -65,21 +46,21 @@ func readPosition(r *http.Request) (p position, err error) {
 		epoch, number, _ := strings.Cut(id, "-")
 		p.epoch = epoch
 		if p.after, err = strconv.Atoi(number); err != nil || p.after < 0 || epoch == "" {
-			return p, errors.New("Last-Event-ID: is not the id of an event")
+			return p, errors.New("Last-Event-ID: must be the id of an event")
 		}
 	}
 	return p, nil
 }
 
 // stream sends the requests after a number as they are recorded, as server-sent
-// events. It sends "gap" where requests are missing because they are no longer
-// kept or the position is not of this history, "reset" when the history was
-// cleared, and "state" when something else has changed. A slow client delays
-// nobody: it reads from the history at its own speed.
+// events. It sends "gap" where requests are missing because they are no longer kept or
+// because the position belongs to another history, "reset" after the history was
+// cleared, and "state" after any other change. A slow client delays no other: it reads
+// from the history at its own speed.
 func (in *Inspector) stream(w http.ResponseWriter, r *http.Request) {
 	from, err := readPosition(r)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
+		respondError(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -162,7 +143,7 @@ const streamWriteTimeout = 10 * time.Second
 
 func (s *streamWriter) err() error { return s.control.Flush() }
 
-// send writes an event. Its id is a position. Without a name it sends nothing but the header.
+// send writes an event. Its id is a position. Without a name it sends only the header.
 func (s *streamWriter) send(event string, last int, data any) {
 	_ = s.control.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) // not supported by recorders in tests
 	if event == "" {
@@ -171,7 +152,7 @@ func (s *streamWriter) send(event string, last int, data any) {
 	}
 	encoded, err := json.Marshal(data)
 	if err != nil {
-		encoded = []byte("null") // the types have no value that can't be encoded
+		encoded = []byte("null") // every value of these types can be encoded
 	}
 	_, _ = fmt.Fprintf(s.w, "event: %s\nid: %s-%d\ndata: %s\n\n", event, s.store.Epoch(), last, encoded) // the next flush reports the error
 }

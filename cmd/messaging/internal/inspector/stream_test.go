@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
 // event is a server-sent event.
@@ -67,7 +67,7 @@ func (f *fixture) follow(path string, change ...func(*http.Request)) (next func(
 }
 
 func TestStreamSendsWhatIsMissingAndThenWhatIsNew(t *testing.T) {
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	for range 3 {
 		f.send("GET", "/v1/events", "")
 	}
@@ -89,7 +89,7 @@ func TestStreamSendsWhatIsMissingAndThenWhatIsNew(t *testing.T) {
 
 func TestStreamSendsBatchesAtAModestRate(t *testing.T) {
 	const total = 600
-	f := start(t, sandbox.Demo())
+	f := start(t, records.Demo())
 	next := f.follow("/api/stream")
 	began := time.Now()
 	go func() {
@@ -108,8 +108,8 @@ func TestStreamSendsBatchesAtAModestRate(t *testing.T) {
 	assert.LessOrEqual(t, messages, 2+int(time.Since(began)/(100*time.Millisecond)))
 }
 
-func TestStreamTellsOfAResetAndOfAGap(t *testing.T) {
-	f := start(t, sandbox.Demo()) // it keeps 1,000 requests
+func TestStreamReportsAResetAndAGap(t *testing.T) {
+	f := start(t, records.Demo()) // it keeps 1,000 requests
 	for range 3 {
 		f.send("GET", "/v1/events", "")
 	}
@@ -128,8 +128,8 @@ func TestStreamTellsOfAResetAndOfAGap(t *testing.T) {
 	assert.Equal(t, "gap", f.follow("/api/stream?after=5000")().Name, "a number of an earlier sandbox")
 }
 
-func TestStreamThatIsNotReadHoldsUpNobody(t *testing.T) {
-	f := start(t, sandbox.Demo())
+func TestStreamThatIsNotReadDelaysNoRequest(t *testing.T) {
+	f := start(t, records.Demo())
 	for range 3 {
 		f.follow("/api/stream") // and never reads
 	}
@@ -138,8 +138,8 @@ func TestStreamThatIsNotReadHoldsUpNobody(t *testing.T) {
 	}
 }
 
-func TestStreamThatResumesInAnotherHistoryTellsOfAGapOnce(t *testing.T) {
-	f := start(t, sandbox.Demo())
+func TestStreamThatResumesInAnotherHistoryReportsAGapOnce(t *testing.T) {
+	f := start(t, records.Demo())
 	for range 5 {
 		f.send("GET", "/v1/events", "")
 	}
@@ -161,8 +161,8 @@ func TestStreamThatResumesInAnotherHistoryTellsOfAGapOnce(t *testing.T) {
 	}
 }
 
-func TestStreamTellsOfFaultsSeedsAndOutages(t *testing.T) {
-	f := start(t, sandbox.Demo())
+func TestStreamReportsFaultsSeedsAndOutages(t *testing.T) {
+	f := start(t, records.Demo())
 	next := f.follow("/api/stream")
 	f.post("/api/faults", `{"fault":{"kind":"answer_lost"}}`)
 	added := next()

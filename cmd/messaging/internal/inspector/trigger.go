@@ -20,14 +20,14 @@ type parameterView struct {
 	Name, Type string
 	Required   bool
 	Value      string // as it was sent, in JSON; "" if it was not
-	Outcome    tag
+	Tag        tag
 	Skipped    bool
 }
 
 func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *triggerView {
 	view := &triggerView{Event: messaging.Event{ID: t.EventID, Name: t.EventName}}
-	if event, ok := in.box.Event(t.EventID); ok {
-		view.EventNumber, view.Event = event.Number, event.Record
+	if number, event, ok := in.box.Event(t.EventID); ok {
+		view.EventNumber, view.Event = number, event
 	}
 	if len(e.Customers) > 0 {
 		view.Customer = &e.Customers[0]
@@ -42,7 +42,7 @@ func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *tri
 			continue
 		}
 		view.Parameters = append(view.Parameters, parameterView{Name: name, Type: "unknown", Value: string(payload[name]),
-			Outcome: tag{"warn", "not a parameter of the event"}})
+			Tag: tag{"warn", "not a parameter of the event"}})
 	}
 	return view
 }
@@ -52,11 +52,11 @@ func newParameter(p messaging.EventParameter, value json.RawMessage, t *messagin
 		Skipped: slices.Contains(t.Skipped, p.Name)}
 	switch {
 	case view.Skipped:
-		view.Outcome = tag{"bad", "skipped"}
+		view.Tag = tag{"bad", "skipped"}
 	case len(value) == 0 || string(value) == "null":
-		view.Value, view.Outcome = "", tag{"", "not sent"}
+		view.Value, view.Tag = "", tag{"", "not sent"}
 	default:
-		view.Outcome = tag{"ok", "read"}
+		view.Tag = tag{"ok", "read"}
 	}
 	return view
 }

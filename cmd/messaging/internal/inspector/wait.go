@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -24,7 +23,7 @@ func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err := errors.Join(err, afterErr, timeoutErr); err != nil {
-		refuse(w, http.StatusBadRequest, strings.ReplaceAll(err.Error(), "\n", "; "))
+		respondError(w, http.StatusBadRequest, oneLine(err))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
@@ -32,11 +31,11 @@ func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(in.ending, cancel)()
 	e, err := in.box.History.Wait(ctx, query, after)
 	if in.ending.Err() != nil {
-		refuse(w, http.StatusServiceUnavailable, "the sandbox ends")
+		respondError(w, http.StatusServiceUnavailable, "the sandbox is shutting down")
 		return
 	}
 	if err != nil {
-		refuse(w, http.StatusRequestTimeout, "no request matched in time")
+		respondError(w, http.StatusRequestTimeout, "no request matched in time")
 		return
 	}
 	respond(w, newRequestItem(e))

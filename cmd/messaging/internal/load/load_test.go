@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/messagingtest"
 )
@@ -48,7 +49,7 @@ func startSandbox(b *testing.B, keep int) target {
 	ui, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), nil), Keep: keep, KeepBytes: 256 << 20,
-		Seed: sandbox.Demo()})
+		Seed: records.Demo()})
 	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	server := inspector.Server(ctx, box, ui.Addr(), nil)
@@ -61,11 +62,11 @@ func startSandbox(b *testing.B, keep int) target {
 	return target{"http://" + api.Addr().String(), "http://" + ui.Addr().String(), newClient()}
 }
 
-// startBare starts messagingtest alone.
+// startBare starts messagingtest without the sandbox.
 func startBare(b *testing.B) target {
 	b.Helper()
 	service := messagingtest.NewServer(b)
-	service.AddEvents(sandbox.Demo().Events...)
+	records.Demo().AddTo(service)
 	return target{api: service.URL(), client: newClient()}
 }
 
@@ -112,8 +113,8 @@ func (t target) follow(ctx context.Context, streams int) {
 	}
 }
 
-// run sends n triggers over all connections. It writes the requests itself, as
-// an http.Client costs as much as what is measured.
+// run sends n triggers over all connections. It writes the requests itself, because an
+// http.Client costs as much as what is measured.
 func (t target) run(b *testing.B, n int) {
 	b.Helper()
 	var next atomic.Int64
@@ -153,13 +154,13 @@ func (t target) sendAll(next *atomic.Int64, n int64) error {
 	return nil
 }
 
-// BenchmarkTriggers compares the sandbox, with three open streams, with the
-// service alone. Both share the processors with their clients.
+// BenchmarkTriggers compares the sandbox, with three open streams, with messagingtest.
+// Both share the processors with their clients.
 func BenchmarkTriggers(b *testing.B) {
 	compare(b, measure)
 }
 
-// compare measures the service alone, and the sandbox with three open streams.
+// compare measures messagingtest, and the sandbox with three open streams.
 func compare(b *testing.B, measure func(*testing.B, target)) {
 	b.Run("messagingtest", func(b *testing.B) { measure(b, startBare(b)) })
 	b.Run("sandbox", func(b *testing.B) {
@@ -179,8 +180,8 @@ func measure(b *testing.B, t target) {
 	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "triggers/s")
 }
 
-// BenchmarkLatency sends 2,000 triggers a second to the service alone, and to
-// the sandbox with three open streams.
+// BenchmarkLatency sends 2,000 triggers a second to messagingtest, and to the sandbox
+// with three open streams.
 func BenchmarkLatency(b *testing.B) {
 	compare(b, measureLatency)
 }
@@ -210,32 +211,32 @@ func measureLatency(b *testing.B, t target) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// BenchmarkWait measures the time from a response of the service to the answer
-// of a wait that is open for the request.
+// BenchmarkWait measures the time from a response of the service to that of a wait for
+// the request.
 func BenchmarkWait(b *testing.B) {
 	t := startSandbox(b, 10_000)
 	var took []time.Duration
 	for i := range b.N {
-		answered := make(chan time.Time, 1)
+		responded := make(chan time.Time, 1)
 		go func() {
 			r, err := t.client.Get(fmt.Sprintf("%s/api/wait?q=op:trigger&after=%d", t.ui, i))
 			if err == nil {
 				_, _ = io.Copy(io.Discard, r.Body)
 				_ = r.Body.Close()
 			}
-			answered <- time.Now()
+			responded <- time.Now()
 		}()
 		time.Sleep(2 * time.Millisecond) // the wait is open
 		require.NoError(b, t.trigger(int64(i)))
 		sent := time.Now()
-		took = append(took, max(0, (<-answered).Sub(sent)))
+		took = append(took, max(0, (<-responded).Sub(sent)))
 	}
 	slices.Sort(took)
 	b.ReportMetric(milliseconds(took[len(took)*99/100]), "p99-ms")
 }
 
-// BenchmarkFull measures a sandbox that keeps 100,000 requests: its memory, and
-// the time of a page and of a search that finds nothing.
+// BenchmarkFull measures a sandbox that keeps 100,000 requests: its memory, and the
+// time of a page and of a search without a match.
 func BenchmarkFull(b *testing.B) {
 	const keep = 100_000
 	for b.Loop() { // the work is below: its time is in the metrics

@@ -1,5 +1,5 @@
-// Package mail reads the content of an e-mail broadcast: it makes it harmless to
-// show, and finds its links, its remote images, its text and its placeholders.
+// Package mail reads the message of an email broadcast: it makes a copy that is safe to
+// show, and finds links, remote images, text and placeholders.
 package mail
 
 import (
@@ -11,21 +11,21 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// IsHTML reports whether a message looks like HTML. The service does not say how
-// it tells the two apart.
+// IsHTML reports whether a message looks like HTML. How the service decides that is not
+// documented.
 func IsHTML(message string) bool { return tag.MatchString(message) }
 
 var tag = regexp.MustCompile(`(?i)</?[a-z][a-z0-9]*(\s[^<>]*)?/?>|<!doctype`)
 
-// Clean returns the document to show for an HTML message. The policy of the page
-// that shows it blocks what the document would load. But a browser opens
-// connections before it asks the policy: for a preconnect, for a frame, and for a
-// link that is clicked. Clean removes what does so, and makes links lead nowhere.
-// The title of a link has its address.
+// Clean returns the document to show for an HTML message. The policy of the page that
+// shows it blocks everything that the document would load. But for a preconnect, a
+// frame and a link that is clicked, a browser opens connections without regard to the
+// policy. Clean removes these elements, and makes links lead nowhere. The title of a
+// link shows its address.
 //
-// A browser can read the result differently from how it was written, so Clean
-// parses its own result until nothing is left to remove. It reports false if that
-// does not end; the message can then be shown as text alone.
+// A browser can read a document differently from how it was written, so Clean parses its
+// own result until nothing is left to remove. It reports false if that does not end; the
+// message can then be shown only as text.
 func Clean(message string) (document string, ok bool) {
 	const rounds = 5
 	document = message
@@ -47,8 +47,8 @@ func Clean(message string) (document string, ok bool) {
 	return "", false
 }
 
-// parse parses as a browser does where scripts are disabled: the content of
-// noscript is part of the document.
+// parse parses as a browser does without scripts: the content of noscript is part of
+// the document.
 func parse(document string) *html.Node {
 	root, err := html.ParseWithOptions(strings.NewReader(document), html.ParseOptionEnableScripting(false))
 	if err != nil { // nested too deeply

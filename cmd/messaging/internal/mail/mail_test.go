@@ -50,7 +50,7 @@ func TestCleanGivesUpOnWhatIsNestedTooDeeply(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestCleanTellsWhereALinkLeads(t *testing.T) {
+func TestCleanShowsWhereALinkLeads(t *testing.T) {
 	cleaned, ok := mail.Clean(`<a href="https://acme.test/map">See</a> <a href="#top">Up</a> <a href="/x" title="mine">x</a>`)
 	require.True(t, ok)
 	assert.Contains(t, cleaned, `<a href="#" title="https://acme.test/map">See</a> <a href="#top">Up</a> <a href="#" title="mine">x</a>`)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// port serves a handler on an address, and can close the address for a while.
+// port serves a handler on an address, which it can close temporarily.
 type port struct {
 	address string
 	handler http.Handler
@@ -33,8 +33,8 @@ func newPort(listener net.Listener, handler http.Handler, fail func(error), chan
 	return p
 }
 
-// serve starts to serve. There is no limit to the time of a request, since a
-// fault can delay it. The caller must hold p.mu.
+// serve starts to serve. Requests have no time limit, because a fault can delay them.
+// The caller must hold p.mu.
 func (p *port) serve(listener net.Listener) {
 	server := &http.Server{Handler: p.handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	served := make(chan struct{})
@@ -48,8 +48,8 @@ func (p *port) serve(listener net.Listener) {
 	}()
 }
 
-// outage closes the address and all its connections for a duration, which
-// replaces that of an outage that lasts.
+// outage closes the address and all its connections for a duration. If there is an
+// outage, the duration replaces the rest of it.
 func (p *port) outage(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +61,8 @@ func (p *port) outage(d time.Duration) {
 		p.reopen.Reset(time.Until(p.until))
 		return
 	}
-	_ = p.listener.Close() // the server may not know it yet
-	_ = p.server.Close()   // what matters is that nothing is accepted any more
+	_ = p.listener.Close() // the server may not have it yet
+	_ = p.server.Close()   // all that matters is that nothing is accepted
 	<-p.served             // the address is free only when Accept has returned
 	p.reopen = time.AfterFunc(time.Until(p.until), p.open)
 }

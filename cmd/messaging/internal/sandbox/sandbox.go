@@ -3,15 +3,14 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -25,23 +24,19 @@ type Config struct {
 	Keep      int
 	KeepBytes int64
 	// Seed is what the service stores at the start and after a reset.
-	Seed Seed
+	Seed records.Seed
 }
 
-// Sandbox is the service on a port, with its history. It is safe for concurrent
-// use.
+// Sandbox is the service on a port, with its records and its history. It is safe for
+// concurrent use.
 type Sandbox struct {
 	History *history.Store
+	Records *records.Store
 
 	service *messagingtest.Server
-	seed    Seed
+	seed    records.Seed
 	port    *port
 	failed  chan error
-
-	stored    counters   // how many records the service stores
-	resetting sync.Mutex // held while the state of the service is replaced
-	events    numbers
-	messages  numbers
 }
 
 // Start starts a sandbox. The caller must call Close.
@@ -52,9 +47,9 @@ func Start(cfg Config) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.service = service
+	b.service, b.Records = service, records.NewStore(service)
 	b.History.EventName = b.eventName
-	b.add(cfg.Seed)
+	b.Records.Reset(cfg.Seed)
 	b.port = newPort(cfg.Listener, cfg.Wrap(service.Handler()), b.fail, b.History.Touch)
 	return b, nil
 }
@@ -81,19 +76,28 @@ func (l *silentListener) Addr() net.Addr { return l.addr }
 
 // observe is called before the response is sent.
 func (b *Sandbox) observe(e *messagingtest.Exchange) {
-	for _, change := range e.Customers {
-		if change.Created {
-			b.stored.customers.Add(1)
-		}
-	}
-	if _, ok := e.Effect.(*messaging.Event); ok {
-		b.stored.events.Add(1)
-	}
+	b.Records.Observe(e)
 	b.History.Add(e)
 }
 
-// counters count the records of the service, whose lists are costly to copy.
-type counters struct{ customers, events, messages atomic.Int64 }
+// Event returns the definition of an event and its number in URLs.
+func (b *Sandbox) Event(id string) (number int, event messaging.Event, ok bool) {
+	record, ok := b.Records.All(records.Events).WithID(id)
+	if !ok {
+		return 0, messaging.Event{}, false
+	}
+	return record.Number, record.Model().(messaging.Event), true
+}
+
+// eventName returns the name of the event with the id, or "".
+func (b *Sandbox) eventName(id string) string {
+	for _, event := range b.service.Events() {
+		if event.ID == id {
+			return event.Name
+		}
+	}
+	return ""
+}
 
 // URL returns the base URL of the service.
 func (b *Sandbox) URL() string { return b.service.URL() }
@@ -120,18 +124,12 @@ func (b *Sandbox) Close() {
 }
 
 // Reset resets what is named: the state of the service back to the seed with the
-// history and the faults ("all"), the "history" alone or the "faults" alone.
+// history and the faults ("all"), only the "history" or only the "faults".
 func (b *Sandbox) Reset(what string) error {
 	switch what {
 	case "all":
-		b.resetting.Lock()
-		defer b.resetting.Unlock()
 		b.port.endOutage()
-		b.service.Reset()
-		b.stored.customers.Store(0)
-		b.stored.events.Store(0)
-		b.stored.messages.Store(0)
-		b.add(b.seed)
+		b.Records.Reset(b.seed)
 		b.History.Clear()
 	case "history":
 		b.History.Clear()
@@ -147,49 +145,12 @@ func (b *Sandbox) Reset(what string) error {
 	return nil
 }
 
-// Add adds records to the service. It adds none, and returns an error, if the id
-// of one exists already.
-func (b *Sandbox) Add(seed Seed) error {
-	b.resetting.Lock()
-	defer b.resetting.Unlock()
-	if err := b.checkIDs(seed); err != nil {
+// Add adds records to the service. It adds none, and returns an error, if the id of
+// one already exists.
+func (b *Sandbox) Add(seed records.Seed) error {
+	if err := b.Records.Add(seed); err != nil {
 		return err
 	}
-	b.add(seed)
 	b.History.Touch()
 	return nil
 }
-
-// checkIDs returns an error for the first record whose id exists already.
-func (b *Sandbox) checkIDs(seed Seed) error {
-	stored := b.Dump()
-	return errors.Join(
-		checkIDs("customers", "customer_id", stored.Customers, seed.Customers, func(c messaging.Customer) string { return c.CustomerID }),
-		checkIDs("events", "id", stored.Events, seed.Events, func(e messaging.Event) string { return e.ID }),
-		checkIDs("messages", "id", stored.Messages, seed.Messages, func(m messaging.TransactionalMessage) string { return m.ID }))
-}
-
-func checkIDs[T any](list, field string, stored, added []T, id func(T) string) error {
-	exists := make(map[string]bool, len(stored))
-	for _, record := range stored {
-		exists[id(record)] = true
-	}
-	for i, record := range added {
-		if id(record) != "" && exists[id(record)] {
-			return fmt.Errorf("%s.%d.%s: exists already", list, i, field)
-		}
-	}
-	return nil
-}
-
-func (b *Sandbox) add(seed Seed) {
-	b.service.AddCustomers(seed.Customers...)
-	b.stored.customers.Add(int64(len(seed.Customers)))
-	b.stored.events.Add(int64(len(seed.Events)))
-	b.stored.messages.Add(int64(len(seed.Messages)))
-	b.service.AddEvents(seed.Events...)
-	b.service.AddTransactional(seed.Messages...)
-}
-
-// ErrNotFound is the error for a record that does not exist.
-var ErrNotFound = errors.New("not found")

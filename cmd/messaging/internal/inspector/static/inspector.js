@@ -7,9 +7,9 @@ last = Number(last);
 
 // --- one stream for all tabs ---
 // Browsers allow six connections to a host. The tab that holds the lock has the
-// stream and tells the others; when it closes, the next one goes on at the last
-// number that it knows. Under another name than localhost there are no locks: each
-// tab has a stream of its own.
+// stream and passes its messages on to the others; when it closes, the next tab
+// resumes at the last number that it knows. Without HTTPS, browsers have locks only on
+// a loopback host: under any other name, each tab has its own stream.
 
 const channel = new BroadcastChannel("messaging-sandbox");
 const withLock = navigator.locks
@@ -41,7 +41,7 @@ function receive(message) {
   if (message.last > last) { last = message.last; refresh(); }
 }
 
-// showState says whether the page is live, and during an outage how long that lasts.
+// showState shows whether the page is live, and the end of an outage.
 function showState(state) {
   const live = $("#live"), { outage } = live.dataset;
   live.dataset.state = state;

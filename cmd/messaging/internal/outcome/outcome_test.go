@@ -1,7 +1,9 @@
-package verdict_test
+package outcome_test
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -9,15 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/verdict"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// TestVerdictIsWhatTheClientReports compares the verdict with the error that the
-// client returned for the same exchange.
-func TestVerdictIsWhatTheClientReports(t *testing.T) {
+// TestOutcomeIsThatOfTheClient compares the outcome with the error that the client
+// returned for the same exchange.
+func TestOutcomeIsThatOfTheClient(t *testing.T) {
 	faults := map[string]messagingtest.Fault{
-		"none": {}, "answer lost": messagingtest.AnswerLost(), "422": messagingtest.Status(422),
+		"none": {}, "response lost": messagingtest.AnswerLost(), "422": messagingtest.Status(422),
 		"401": messagingtest.Status(401), "404": messagingtest.Status(404, "<html>"), "502": messagingtest.Status(502, "<html>"),
 		"302": messagingtest.Status(302), "429": messagingtest.RateLimited(time.Minute),
 		"success false":   messagingtest.Status(200, `{"success":false,"message":"no"}`),
@@ -36,7 +39,7 @@ func TestVerdictIsWhatTheClientReports(t *testing.T) {
 				err := call()
 				last := <-exchanges
 				require.Equal(t, op, last.Op)
-				got := verdict.Of(last)
+				got := outcome.Of(last)
 				assert.Equal(t, messaging.DeliveryOf(err), got.Delivery, op)
 				assert.Equal(t, messaging.Retryable(err), got.Retryable && err != nil, op)
 				assert.Equal(t, text(err), text(got.Err), op)
@@ -47,7 +50,7 @@ func TestVerdictIsWhatTheClientReports(t *testing.T) {
 
 // The sandbox is reached over a network connection, not through the transport of
 // the test server.
-func TestVerdictHasTheErrorOfTheClient(t *testing.T) {
+func TestOutcomeHasTheErrorOfTheClient(t *testing.T) {
 	exchanges := make(chan *messagingtest.Exchange, 1)
 	service := messagingtest.NewServer(t, messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
 	service.AddEvents(messaging.Event{ID: "e"})
@@ -62,12 +65,12 @@ func TestVerdictHasTheErrorOfTheClient(t *testing.T) {
 			service.FailNext(1, fault)
 			err := call()
 			require.ErrorContains(t, err, ": "+reason, op)
-			assert.EqualError(t, verdict.Of(<-exchanges).Err, err.Error(), op)
+			assert.EqualError(t, outcome.Of(<-exchanges).Err, err.Error(), op)
 		}
 	}
 	_, err = client.Do(t.Context(), messaging.Request{Op: "request", Method: "GET", Path: "/v2/unknown"})
 	require.Error(t, err)
-	assert.EqualError(t, verdict.Of(<-exchanges).Err, err.Error())
+	assert.EqualError(t, outcome.Of(<-exchanges).Err, err.Error())
 }
 
 func text(err error) string {
@@ -107,12 +110,21 @@ func calls(t *testing.T, client *messaging.Client) map[string]func() error {
 	}
 }
 
-func TestVerdictAboutARequestWithoutARoute(t *testing.T) {
+func TestCallsAreThoseOfTheService(t *testing.T) {
+	var served []string
+	for op := range service.Served() {
+		served = append(served, op.Name)
+	}
+	tested := slices.Collect(maps.Keys(calls(t, nil)))
+	assert.ElementsMatch(t, served, tested, "add the new operation to calls in internal/outcome/outcome_test.go")
+}
+
+func TestOutcomeOfARequestWithoutARoute(t *testing.T) {
 	for _, method := range []string{"GET", "POST", "DELETE", "HEAD"} {
-		got := verdict.Of(&messagingtest.Exchange{Request: messagingtest.Request{Method: method}, Status: 404})
+		got := outcome.Of(&messagingtest.Exchange{Request: messagingtest.Request{Method: method}, Status: 404})
 		require.ErrorIs(t, got.Err, messaging.ErrNotFound, method)
 		assert.Equal(t, messaging.DeliveryRejected, got.Delivery, method)
-		lost := verdict.Of(&messagingtest.Exchange{Request: messagingtest.Request{Method: method}})
+		lost := outcome.Of(&messagingtest.Exchange{Request: messagingtest.Request{Method: method}})
 		assert.Equal(t, messaging.DeliveryUnknown, lost.Delivery, method)
 	}
 }

@@ -1,4 +1,4 @@
-package sandbox_test
+package records_test
 
 import (
 	"errors"
@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
-func TestSeedOfTheDemo(t *testing.T) {
-	seed := sandbox.Demo()
-	assert.Len(t, seed.Customers, 24)
-	assert.Len(t, seed.Events, 4)
-	assert.Len(t, seed.Messages, 6)
-	assert.Equal(t, "order shipped", seed.Events[0].Name)
+func TestDemoSeedHasEveryKind(t *testing.T) {
+	seed := records.Demo()
+	assert.Len(t, seed[records.Customers], 24)
+	assert.Len(t, seed[records.Events], 4)
+	assert.Len(t, seed[records.Messages], 6)
+	assert.Equal(t, "order shipped", seed[records.Events][0].Line().Title)
 }
 
 func TestSeedErrorsNameTheLineAndTheField(t *testing.T) {
@@ -39,11 +39,13 @@ func TestSeedErrorsNameTheLineAndTheField(t *testing.T) {
 			"line 3: events.0.parameters.0.requierd: unknown key; must be one of name, required, type"},
 		{"a parameter of another kind", "{\"events\":[{\"name\":\"n\",\"parameters\":[\n1]}]}",
 			"line 2: events.0.parameters.0: must be an object"},
-		{"a time that is none", "{\"customers\":[\n{\"email\":\"a@b.test\",\"updated_at\":\"yesterday\"}]}",
-			"line 2: customers.0.updated_at: can't be read"},
-		{"an address that is none", "{\"customers\":[{\"email\":\"a\"}]}", "line 1: customers.0: email: is not an e-mail address"},
-		{"an id that is there twice", "{\"events\":[{\"id\":\"e\",\"name\":\"n\"},\n{\"id\":\"e\",\"name\":\"m\"}]}",
+		{"an invalid time", "{\"customers\":[\n{\"email\":\"a@b.test\",\"updated_at\":\"yesterday\"}]}",
+			"line 2: customers.0.updated_at: cannot be read"},
+		{"an invalid address", "{\"customers\":[{\"email\":\"a\"}]}", "line 1: customers.0: email: is not an email address"},
+		{"an id that stands twice", "{\"events\":[{\"id\":\"e\",\"name\":\"n\"},\n{\"id\":\"e\",\"name\":\"m\"}]}",
 			"line 2: events.1.id: duplicates events.0"},
+		{"a customer id that stands twice", "{\"customers\":[{\"customer_id\":\"1\"},\n{\"customer_id\":\"1\"}]}",
+			"line 2: customers.1.customer_id: duplicates customers.0"},
 		{"an array", "\n[]", "line 2: must be an object"},
 		{"malformed JSON", "{\"events\":[\n{\"name\": nope}]}", "line 2: invalid character 'o'"},
 		{"JSON that ends early", "{\"events\":[\n{\"name\": \"n\"", "line 2: the JSON ends early"},
@@ -52,9 +54,9 @@ func TestSeedErrorsNameTheLineAndTheField(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := sandbox.ParseSeed([]byte(test.seed))
+			_, err := records.ParseSeed([]byte(test.seed))
 			require.ErrorContains(t, err, test.want)
-			var broken *sandbox.SeedError
+			var broken *records.SeedError
 			assert.True(t, errors.As(err, &broken))
 		})
 	}

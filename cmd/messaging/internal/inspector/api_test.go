@@ -1,0 +1,137 @@
+package inspector_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+var (
+	changing  = regexp.MustCompile(`"(at|took_ms|updated_at|last_interaction|customer_created_at|created_at|outage_until)":("[^"]*"|[0-9.]+)`)
+	localPort = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+)
+
+// TestAPIGolden holds the responses of the API against the golden files.
+func TestAPIGolden(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	f.post("/api/faults", `{"op":"trigger event","skip":1,"count":2,"probability":0.5,"seed":7,"fault":{"kind":"rate_limited","after":"7s"}}`)
+	f.post("/api/faults", `{"fault":{"kind":"status","status":502,"body":"<html>"}}`)
+	for name, path := range map[string]string{
+		"requests": "/api/requests?limit=3", "requests_last_page": "/api/requests?before=3", "request": "/api/requests/4",
+		"request_lost": "/api/requests/5", "request_refused": "/api/requests/2", "request_without_route": "/api/requests/7",
+		"broadcasts": "/api/broadcasts", "broadcast": "/api/broadcasts/5", "triggers": "/api/triggers", "trigger": "/api/triggers/3",
+		"customers": "/api/customers?limit=2", "customer": "/api/customers/1", "events": "/api/events?q=order", "event": "/api/events/1",
+		"messages": "/api/messages?limit=2", "message": "/api/messages/3", "wait": "/api/wait?q=has:skipped", "faults": "/api/faults",
+		"health": "/healthz", "none": "/api/requests?q=nowhere",
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := f.get(path)
+			require.Equal(t, http.StatusOK, got.Status, got.Body)
+			require.Equal(t, "application/json", got.Header.Get("Content-Type"))
+			var compact bytes.Buffer
+			require.NoError(t, json.Compact(&compact, []byte(got.Body)))
+			require.Equal(t, compact.String()+"\n", got.Body, "JSON is compact")
+			body := changing.ReplaceAllString(got.Body, `"$1":"…"`)
+			body = localPort.ReplaceAllString(body, "127.0.0.1:0")
+			file := filepath.Join("testdata", "api", name+".json")
+			if *update {
+				require.NoError(t, os.WriteFile(file, []byte(body), 0o644))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err)
+			assert.Equal(t, string(want), body)
+		})
+	}
+}
+
+func TestListsArePagedToTheEnd(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	for path, total := range map[string]int{"requests": 7, "customers": 25, "events": 4, "messages": 6} {
+		var numbers []int
+		for before := ""; ; {
+			var page struct {
+				Items []struct{ Number int }
+				Next  *int
+			}
+			require.NoError(t, json.Unmarshal([]byte(f.get("/api/"+path+"?limit=3"+before).Body), &page))
+			for _, item := range page.Items {
+				numbers = append(numbers, item.Number)
+			}
+			if page.Next == nil {
+				break
+			}
+			before = "&before=" + string(must(json.Marshal(*page.Next)))
+		}
+		require.Len(t, numbers, total, path)
+		for i, number := range numbers {
+			assert.Equal(t, total-i, number, path)
+		}
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func TestWaitRespondsToARequestThatComesLater(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/events", "")
+	waiting := make(chan reply, 1)
+	go func() { waiting <- f.get("/api/wait?q=op:list+status:200&after=1&timeout=10s") }()
+	for f.send("GET", "/v1/customers", "") == 200 {
+		select {
+		case got := <-waiting:
+			assert.Equal(t, 200, got.Status)
+			assert.Contains(t, got.Body, `"op":"list customers"`)
+			assert.Contains(t, f.get("/api/wait").Body, `"number":1,`, "without after, what came before counts too")
+			return
+		default:
+		}
+	}
+}
+
+func TestRecordsAreFoundByWords(t *testing.T) {
+	f := start(t, records.Demo())
+	for path, found := range map[string]string{
+		`/api/customers?q=%22Ada+Lovelace%22`: "c-1001", `/api/customers?q=ada+lovelace`: "c-1001", `/api/events?q=shipped`: "order shipped",
+		`/api/messages?q=invoice`: "Your invoice",
+	} {
+		assert.Equal(t, 1, strings.Count(f.get(path).Body, `"number"`), path)
+		assert.Contains(t, f.get(path).Body, found)
+	}
+	assert.Equal(t, 200, f.get("/api/customers?q=status:x").Status)
+}
+
+func TestBodiesThatAreNotUTF8AreValidJSONInTheAPI(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events/trigger", strings.Replace(skippedBody, "21.11.2026", "21\xff", 1))
+	for _, path := range []string{"/api/requests/1", "/api/triggers/1", "/api/triggers"} {
+		body := f.get(path).Body
+		assert.True(t, utf8.ValidString(body), path)
+		assert.True(t, json.Valid([]byte(body)), path)
+	}
+}
+
+func TestItemsHaveOnlyTheFirstProblems(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/broadcast/send/push-notification", `{"recipients":[`+strings.Repeat("0,", 5000)+`0]}`)
+	list := f.get("/api/requests").Body
+	assert.Less(t, len(list), 10_000)
+	assert.Contains(t, list, `"…":["`)
+}

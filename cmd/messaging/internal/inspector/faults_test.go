@@ -1,0 +1,67 @@
+package inspector_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+)
+
+func TestFaultsOfTheFormAndThePresets(t *testing.T) {
+	f := start(t, records.Demo())
+	form := func(values url.Values) reply {
+		return f.do("POST", f.ui+"/faults", values.Encode(), func(r *http.Request) {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		})
+	}
+	require.Equal(t, 303, form(url.Values{"preset": {"0"}, "op": {"create event"}}).Status)
+	require.Equal(t, 303, form(url.Values{"op": {"list events"}, "kind": {"slow"}, "after": {"2s"}, "skip": {"1"}, "count": {""},
+		"percent": {"50"}, "seed": {"4"}}).Status)
+	rules := f.box.Rules()
+	require.Len(t, rules, 2)
+	assert.Equal(t, "create event", rules[0].Op)
+	assert.Equal(t, "unknown", rules[0].Delivery)
+	assert.Equal(t, sandbox.Rule{Op: "list events", Skip: 1, Probability: 0.5, Seed: 4,
+		Fault: sandbox.Fault{Kind: "slow", After: sandbox.Duration(2 * time.Second)}}, rules[1].Rule)
+	assert.Equal(t, 0, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`))
+	assert.Equal(t, 200, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`))
+
+	refused := form(url.Values{"op": {"list events"}, "kind": {"status"}, "status": {"one"}})
+	assert.Equal(t, 422, refused.Status)
+	assert.Contains(t, refused.Body, "status must be a number")
+	assert.Contains(t, refused.Body, `<option selected>list events</option>`)
+	assert.Contains(t, refused.Body, `name="status" value="one"`, "what was typed is still there")
+	require.Equal(t, 303, form(url.Values{"kind": {"status"}}).Status)
+	assert.Equal(t, 502, f.box.Rules()[1].Fault.Status)
+}
+
+func TestPresetsAreForTheOperationThatIsSelected(t *testing.T) {
+	f := start(t, records.Demo())
+	for op, retried := range map[string]int{"": 2, "trigger event": 2, "list events": 5} { // not a 200 that can't be read
+		page := f.get("/faults?op=" + url.QueryEscape(op)).Body
+		assert.Equal(t, retried, strings.Count(page, ">retried<"), op)
+		if op != "" {
+			assert.Contains(t, page, `<option selected>`+op+`</option>`)
+		}
+	}
+}
+
+func TestRulesAreDescribedInWords(t *testing.T) {
+	f := start(t, records.Demo())
+	for rule, words := range map[string]string{
+		`"count":1`:          "one<",
+		`"count":0`:          "all<",
+		`"count":3,"skip":2`: "3 after the first 2<",
+		`"count":0,"skip":1,"probability":0.5,"seed":7`: "all after the first, each with probability 0.5 (seed 7)<",
+	} {
+		require.Equal(t, 200, f.post("/api/faults", `{`+rule+`,"fault":{"kind":"slow","after":"2s"}}`).Status)
+		assert.Contains(t, f.get("/faults").Body, "<td>delayed by 2s<td>"+words)
+	}
+}

@@ -1,0 +1,185 @@
+package inspector_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+// httpCase is a request with the status of its response.
+type httpCase struct {
+	name, method, target, body string
+	change                     func(*http.Request)
+	status                     int
+}
+
+// check makes the requests of all cases, none of which may change anything.
+func (f *fixture) check(t *testing.T, cases []httpCase) {
+	f.fill()
+	for _, test := range cases {
+		t.Run(test.name, func(t *testing.T) {
+			change := test.change
+			if change == nil {
+				change = func(*http.Request) {}
+			}
+			got := f.do(test.method, test.target, test.body, change)
+			assert.Equal(t, test.status, got.Status, got.Body)
+			assert.Empty(t, got.Header.Get("Access-Control-Allow-Origin"))
+			if got.Status >= 400 && got.Header.Get("Content-Type") == "application/json" {
+				assert.True(t, json.Valid([]byte(got.Body)), got.Body)
+			}
+			if strings.HasPrefix(test.target, f.ui) {
+				assert.NotEmpty(t, got.Header.Get("Content-Security-Policy"))
+			}
+		})
+	}
+	assert.Len(t, f.box.Rules(), 0, "none of them added a rule")
+	assert.Equal(t, 7, f.box.History.State().Requests, "and none reset the history or reached the service")
+}
+
+// header sets headers of a request.
+func header(pairs ...string) func(*http.Request) {
+	return func(r *http.Request) {
+		for i := 0; i < len(pairs); i += 2 {
+			r.Header.Set(pairs[i], pairs[i+1])
+		}
+	}
+}
+
+var (
+	same  = header("Sec-Fetch-Site", "same-origin")
+	cross = header("Sec-Fetch-Site", "cross-site")
+	frame = header("Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "same-origin")
+)
+
+func TestRequestsOfOthersAreRefused(t *testing.T) {
+	f := start(t, records.Demo())
+	ui, err := url.Parse(f.ui)
+	require.NoError(t, err)
+	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
+	f.check(t, []httpCase{
+		{"a page", "GET", f.ui + "/", "", host(ui.Host), 200},
+		{"a page as localhost", "GET", f.ui + "/", "", host("localhost:" + ui.Port()), 200},
+		{"a page as ::1", "GET", f.ui + "/", "", host("[::1]:" + ui.Port()), 200},
+		{"a page under a name that is allowed", "GET", f.ui + "/", "", host("sandbox.internal:1"), 200},
+		{"a page that another site links to", "GET", f.ui + "/requests/4", "", cross, 200},
+		{"an evil host", "GET", f.ui + "/", "", host("evil.example:" + ui.Port()), 421},
+		{"an evil host without a port", "GET", f.ui + "/", "", host("evil.example"), 421},
+		{"our host with another port", "GET", f.ui + "/", "", host("127.0.0.1:1"), 421},
+		{"our host without a port", "GET", f.ui + "/", "", host("localhost"), 421},
+		{"a rebound read", "GET", f.ui + "/api/requests", "", host("evil.example:" + ui.Port()), 421},
+		{"a rebound stream", "GET", f.ui + "/api/stream", "", host("evil.example:" + ui.Port()), 421},
+		{"a rebound style sheet", "GET", f.ui + "/static/style.css", "", host("evil.example:" + ui.Port()), 421},
+		{"a rebound send to the service", "POST", f.api + "/v1/events", "{}", host("evil.example"), 421},
+		{"a read of the service under another host", "GET", f.api + "/v1/events", "", host("evil.example:8077"), 421},
+		{"a cross-site send to the service", "POST", f.api + "/v1/events/trigger", "{}", cross, 403},
+		{"a cross-site read of the service", "GET", f.api + "/v1/events", "", cross, 403},
+		{"a send of the origin null to the service", "POST", f.api + "/v1/events", "{}", header("Origin", "null"), 403},
+		{"a send of another origin to the service", "POST", f.api + "/v1/events", "{}", header("Origin", "https://evil.example"), 403},
+		{"a forged post", "POST", f.ui + "/api/reset", "", cross, 403},
+		{"a forged form", "POST", f.ui + "/reset", "what=all", cross, 403},
+		{"a post of an older browser from another site", "POST", f.ui + "/api/reset", "", header("Origin", "https://evil.example"), 403},
+		{"a post of the origin null", "POST", f.ui + "/api/reset", "", header("Origin", "null"), 403},
+		{"a forged delete", "DELETE", f.ui + "/api/faults/1", "", cross, 403},
+		{"a cross-site read", "GET", f.ui + "/api/requests", "", cross, 403},
+		{"a read from the same site on another port", "GET", f.ui + "/api/dump", "", header("Sec-Fetch-Site", "same-site"), 403},
+		{"a cross-site stream", "GET", f.ui + "/api/stream", "", cross, 403},
+		{"a cross-site read of rows", "GET", f.ui + "/rows?section=requests", "", cross, 403},
+		{"a cross-site read of the key", "GET", f.ui + "/healthz", "", cross, 403},
+		{"a preview in its frame", "GET", f.ui + "/preview/4", "", frame, 200},
+		{"a preview opened directly", "GET", f.ui + "/preview/4", "", header("Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "none"), 403},
+		{"a preview without a browser", "GET", f.ui + "/preview/4", "", nil, 403},
+		{"a preview in a frame of another site", "GET", f.ui + "/preview/4", "",
+			header("Sec-Fetch-Dest", "iframe", "Sec-Fetch-Site", "cross-site"), 403},
+	})
+}
+
+func TestItemsThatDoNotExistAreNotFound(t *testing.T) {
+	f := start(t, records.Demo())
+	f.check(t, []httpCase{
+		{"a preview of what is not an email", "GET", f.ui + "/preview/1", "", frame, 404},
+		{"a request that does not exist", "GET", f.ui + "/api/requests/999", "", same, 404},
+		{"a trigger that is a broadcast", "GET", f.ui + "/api/triggers/4", "", same, 404},
+		{"a page that does not exist", "GET", f.ui + "/requests/999", "", nil, 404},
+		{"a number with a sign", "GET", f.ui + "/api/requests/+1", "", same, 404},
+		{"a number with a zero before it", "GET", f.ui + "/api/requests/01", "", same, 404},
+		{"a negative number", "GET", f.ui + "/api/customers/-1", "", same, 404},
+		{"an id that climbs", "GET", f.ui + "/api/requests/../../../etc/passwd", "", same, 404},
+		{"an id that climbs, escaped", "GET", f.ui + "/api/requests/..%2f..%2fetc%2fpasswd", "", same, 404},
+		{"a file that climbs", "GET", f.ui + "/static/../server.go", "", same, 404},
+		{"a file that climbs, escaped", "GET", f.ui + "/static/..%2fserver.go", "", same, 404},
+		{"an unknown route of the API", "GET", f.ui + "/api/nothing", "", same, 404},
+		{"a rule that does not exist", "DELETE", f.ui + "/api/faults/99", "", same, 404},
+	})
+}
+
+func TestInvalidRequestsChangeNothing(t *testing.T) {
+	f := start(t, records.Demo())
+	large := strings.Repeat(" ", 1<<20+1)
+	f.check(t, []httpCase{
+		{"a control body over the limit", "POST", f.ui + "/api/faults", large, same, 413},
+		{"an outage over the limit", "POST", f.ui + "/api/outage", large, same, 413},
+		{"a form over the limit", "POST", f.ui + "/reset", "what=" + large, func(r *http.Request) {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}, 413},
+		{"a form that does not say what to reset", "POST", f.ui + "/reset", "", same, 422},
+		{"a reset with a body", "POST", f.ui + "/api/reset", `{"what":"faults"}`, same, 400},
+		{"more text after a fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"answer_lost"}} x`, same, 422},
+		{"an empty fault", "POST", f.ui + "/api/faults", ``, same, 422},
+		{"a fault that never happens", "POST", f.ui + "/api/faults", `{"probability":0,"fault":{"kind":"answer_lost"}}`, same, 422},
+		{"an unknown kind of fault", "POST", f.ui + "/api/faults", `{"fault":{"kind":"fire"}}`, same, 422},
+		{"an unknown operation", "POST", f.ui + "/api/faults", `{"op":"trigger","fault":{"kind":"answer_lost"}}`, same, 422},
+		{"an unknown key", "POST", f.ui + "/api/faults", `{"operation":"","fault":{"kind":"answer_lost"}}`, same, 422},
+		{"a fault that is not JSON", "POST", f.ui + "/api/faults", `kind=answer_lost`, same, 422},
+		{"a status out of range", "POST", f.ui + "/api/faults", `{"fault":{"kind":"status","status":99}}`, same, 422},
+		{"a probability out of range", "POST", f.ui + "/api/faults", `{"probability":2,"fault":{"kind":"answer_lost"}}`, same, 422},
+		{"a status that has no effect", "POST", f.ui + "/api/faults", `{"fault":{"kind":"answer_lost","status":500}}`, same, 422},
+		{"a body that has no effect", "POST", f.ui + "/api/faults", `{"fault":{"kind":"slow","after":"1s","body":"x"}}`, same, 422},
+		{"a delay that has no effect", "POST", f.ui + "/api/faults", `{"fault":{"kind":"malformed","after":"1s"}}`, same, 422},
+		{"a seed that has no effect", "POST", f.ui + "/api/faults", `{"seed":7,"fault":{"kind":"answer_lost"}}`, same, 422},
+		{"an outage without end", "POST", f.ui + "/api/outage", `{"for":"0s"}`, same, 422},
+		{"an outage of no duration", "POST", f.ui + "/api/outage", `{"for":"soon"}`, same, 422},
+		{"a broken seed", "POST", f.ui + "/api/seed", `{"customers":[{"emial":"a@b.test"}]}`, same, 422},
+		{"a reset of what does not exist", "POST", f.ui + "/api/reset?what=world", "", same, 422},
+		{"a wait longer than 60 s", "GET", f.ui + "/api/wait?timeout=61s", "", same, 400},
+		{"a wait for no duration", "GET", f.ui + "/api/wait?timeout=long", "", same, 400},
+		{"a wait without a match", "GET", f.ui + "/api/wait?q=nowhere&timeout=1ms", "", same, 408},
+		{"a query that cannot be read", "GET", f.ui + "/api/requests?q=status:many", "", same, 400},
+		{"a query with a control character", "GET", f.ui + "/api/requests?q=status:%01", "", same, 400},
+		{"a query with an unknown key", "GET", f.ui + "/api/wait?q=evnet:order&timeout=60s", "", same, 400},
+		{"a limit over 200", "GET", f.ui + "/api/requests?limit=201", "", same, 400},
+		{"a page before nothing", "GET", f.ui + "/api/requests?before=0", "", same, 400},
+	})
+}
+
+func TestSeedBodiesAreLimited(t *testing.T) {
+	f := start(t, records.Seed{})
+	got := f.do("POST", f.ui+"/api/seed", strings.Repeat(" ", 64<<20+1))
+	assert.Equal(t, http.StatusRequestEntityTooLarge, got.Status)
+}
+
+func TestPagesAndPreviewsHaveTheirPolicies(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	page := f.get("/requests/4").Header.Get("Content-Security-Policy")
+	for _, directive := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-src 'self'",
+		"frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"} {
+		assert.Contains(t, page, directive)
+	}
+	assert.NotContains(t, page, "unsafe")
+	preview := f.do("GET", f.ui+"/preview/4", "", func(r *http.Request) { r.Header.Set("Sec-Fetch-Dest", "iframe") })
+	assert.Equal(t, "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; font-src data:; base-uri 'none'; "+
+		"form-action 'none'; frame-ancestors 'self'", preview.Header.Get("Content-Security-Policy"))
+	assert.Equal(t, "off", preview.Header.Get("X-DNS-Prefetch-Control"))
+	assert.Equal(t, "no-referrer", preview.Header.Get("Referrer-Policy"))
+	assert.Equal(t, "nosniff", preview.Header.Get("X-Content-Type-Options"))
+	assert.Equal(t, "same-origin", preview.Header.Get("Cross-Origin-Resource-Policy"))
+	assert.Contains(t, preview.Body, "Hi {{name}}")
+}

@@ -1,0 +1,134 @@
+package inspector_test
+
+import (
+	"context"
+	"flag"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) {
+	// net/http sleeps for half a second before it closes the connection of a body
+	// that is too large.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
+}
+
+// fixture is a sandbox with its inspector, on two ports.
+
+type fixture struct {
+	t       *testing.T
+	box     *sandbox.Sandbox
+	ui, api string
+	client  *http.Client
+}
+
+func start(t *testing.T, seed records.Seed) *fixture {
+	t.Helper()
+	api, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ui, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), []string{"sandbox.internal"}),
+		Keep: 1000, KeepBytes: 1 << 28, Seed: seed})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	server := inspector.Server(ctx, box, ui.Addr(), []string{"sandbox.internal"})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ui) }()
+	transport := &http.Transport{}
+	f := &fixture{t: t, box: box, ui: "http://" + ui.Addr().String(), api: "http://" + api.Addr().String(),
+		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}}
+	t.Cleanup(func() {
+		cancel()
+		transport.CloseIdleConnections()
+		require.NoError(t, server.Close())
+		require.ErrorIs(t, <-served, http.ErrServerClosed)
+		box.Close()
+	})
+	return f
+}
+
+// reply is a response that was read completely.
+
+type reply struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+func (f *fixture) do(method, target, body string, change ...func(*http.Request)) reply {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second) // a stream that is not refused does not end
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
+	require.NoError(f.t, err)
+	for _, c := range change {
+		c(r)
+	}
+	response, err := f.client.Do(r)
+	require.NoError(f.t, err)
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	require.NoError(f.t, err)
+	return reply{response.StatusCode, response.Header, string(content)}
+}
+
+func (f *fixture) get(path string) reply { f.t.Helper(); return f.do("GET", f.ui+path, "") }
+
+func (f *fixture) post(path, body string) reply { f.t.Helper(); return f.do("POST", f.ui+path, body) }
+
+// send sends a request to the service. It returns 0 if there is no response.
+
+func (f *fixture) send(method, path, body string) int {
+	f.t.Helper()
+	r, err := http.NewRequestWithContext(f.t.Context(), method, f.api+path, strings.NewReader(body))
+	require.NoError(f.t, err)
+	r.Header.Set("X-Authorization", f.box.APIKey())
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "test")
+	response, err := f.client.Do(r)
+	if err != nil {
+		return 0
+	}
+	_, _ = io.Copy(io.Discard, response.Body)
+	require.NoError(f.t, response.Body.Close())
+	return response.StatusCode
+}
+
+const (
+	orderShipped = "5eed0000-0000-4000-8000-000000000001"
+	skippedBody  = `{"event_id":"` + orderShipped + `","payload":{"email":"grace@example.com","order":"A-1001","shipped_at":"21.11.2026"}}`
+	emailBody    = `{"sender_email":"news@acme.test","sender_name":"Acme","email":"news@acme.test","subject":"Moved",` +
+		`"message":"<p>Hi {{name}}, <a href=\"https://acme.test\">look</a></p>","message_type":"announcement","schedule_type":"send-later",` +
+		`"schedule_date":{"schedule_date":"2030-01-01 09:00:00","timezone":"Europe/Berlin"},"variables":{"name":"Ada"},` +
+		`"recipients":[{"type":"segment","segments":["vip"]},{"type":"customer","customers":[` +
+		`{"email":"ada@example.com"},{"email":"new@example.com"}]}]}`
+)
+
+// fill sends one request of each kind.
+
+func (f *fixture) fill() {
+	f.send("GET", "/v1/events?per_page=1", "")
+	f.send("POST", "/v1/events", `{"name":"n"}`)
+	f.send("POST", "/v1/events/trigger", skippedBody)
+	f.send("POST", "/v1/broadcast/send/email", emailBody)
+	f.post("/api/faults", `{"op":"send push broadcast","count":1,"fault":{"kind":"answer_lost"}}`)
+	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`)
+	f.do("GET", f.api+"/v1/events", "", func(r *http.Request) { r.Header.Set("X-Authorization", "another") })
+	f.send("DELETE", "/elsewhere", "")
+}

@@ -1,0 +1,104 @@
+// Package outcome finds what a call of package messaging came to, from its recorded
+// exchange. It replays the response through the real client, so that the two cannot
+// differ.
+package outcome
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// Outcome is what a call came to that made one attempt.
+type Outcome struct {
+	Delivery messaging.Delivery
+	// Retryable is the result of messaging.Retryable.
+	Retryable bool
+	// Err is nil if the call succeeded.
+	Err error
+}
+
+// Of returns the outcome of an exchange.
+func Of(e *messagingtest.Exchange) Outcome {
+	if e.Status == http.StatusOK && e.Fault != "malformed" && e.Fault != "status" {
+		return Outcome{Delivery: messaging.DeliveryAccepted} // the service's own success needs no replay
+	}
+	err := call(context.WithValue(context.Background(), exchangeKey{}, e), e)
+	return Outcome{messaging.DeliveryOf(err), messaging.Retryable(err), err}
+}
+
+// call makes the call whose request was recorded. What it asks for does not matter,
+// because the replayed response is the recorded one.
+func call(ctx context.Context, e *messagingtest.Exchange) error {
+	client, op := clients[timedOut(e)], service.Named(e.Op)
+	switch {
+	case op == nil:
+		return callUnknown(ctx, client, e.Request.Method)
+	case op.IsRead():
+		return records.Listed(op).Read(ctx, client)
+	}
+	prepared, err := messaging.ParsePrepared(op.Name, []byte("{}"))
+	if err == nil {
+		_, err = client.Send(ctx, prepared)
+	}
+	return err
+}
+
+// callUnknown makes a call that is not an operation of the service.
+func callUnknown(ctx context.Context, client *messaging.Client, method string) error {
+	request := messaging.Request{Op: "request", Method: method, Path: "/v1"}
+	if method != http.MethodGet && method != http.MethodHead {
+		request.Body = struct{}{}
+	}
+	_, err := client.Do(ctx, request)
+	return err
+}
+
+// timedOut reports whether the caller gave up waiting for the response.
+func timedOut(e *messagingtest.Exchange) bool { return e.Status == 0 && e.Fault == "slow" }
+
+// clients are a client that receives the recorded response, and one whose attempts
+// time out.
+var clients = map[bool]*messaging.Client{false: newClient(), true: newClient(messaging.WithAttemptTimeout(time.Microsecond))}
+
+func newClient(more ...messaging.Option) *messaging.Client {
+	c, err := messaging.NewClient("http://127.0.0.1", "replay", append(more,
+		messaging.WithHTTPClient(&http.Client{Transport: replay{}}),
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))...)
+	if err != nil {
+		panic(err) // the arguments are constants
+	}
+	return c
+}
+
+type exchangeKey struct{}
+
+// replay responds with the recorded response of the exchange in the context.
+type replay struct{}
+
+func (replay) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_ = r.Body.Close()
+	}
+	e := r.Context().Value(exchangeKey{}).(*messagingtest.Exchange)
+	if timedOut(e) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	if e.Status == 0 {
+		return nil, io.EOF // what net/http returns when the connection closes before a response
+	}
+	return &http.Response{
+		StatusCode: e.Status, Status: http.StatusText(e.Status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: e.ResponseHeader.Clone(), Body: io.NopCloser(bytes.NewReader(e.ResponseBody)),
+		ContentLength: int64(len(e.ResponseBody)), Request: r,
+	}, nil
+}

@@ -1,0 +1,72 @@
+package records
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Record is a record with its number in URLs. Numbers are not used again after a
+// reset.
+type Record struct {
+	Number int
+	Value
+}
+
+// MarshalJSON writes the form of the service's lists, with the number and with what
+// the API adds.
+func (r Record) MarshalJSON() ([]byte, error) {
+	members := map[string]any{}
+	for _, part := range []any{r.Value, r.more()} {
+		encoded, err := json.Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(encoded, &members); err != nil {
+			return nil, err
+		}
+	}
+	members["number"] = r.Number
+	return json.Marshal(members)
+}
+
+// Records are records of one kind, newest first.
+type Records []Record
+
+// WithNumber returns the record with a number.
+func (r Records) WithNumber(number int) (Record, bool) {
+	return r.find(func(record Record) bool { return record.Number == number })
+}
+
+// WithID returns the newest record with an id.
+func (r Records) WithID(id string) (Record, bool) {
+	return r.find(func(record Record) bool { return record.ID() == id })
+}
+
+func (r Records) find(matches func(Record) bool) (Record, bool) {
+	i := slices.IndexFunc(r, matches)
+	if i < 0 {
+		return Record{}, false
+	}
+	return r[i], true
+}
+
+// Search returns the records that contain all words, at most limit of them, and
+// whether there are more. If before is not 0, it begins below that number.
+func (r Records) Search(words []string, before, limit int) (found Records, more bool) {
+	for _, record := range r {
+		if before > 0 && record.Number >= before || !record.contains(words) {
+			continue
+		}
+		if len(found) == limit {
+			return found, true
+		}
+		found = append(found, record)
+	}
+	return found, false
+}
+
+func (r Record) contains(words []string) bool {
+	text := strings.ToLower(strings.Join(r.Texts(), "\n"))
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
+}

@@ -1,0 +1,103 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// Rule selects the requests that fail. Its fields are those of messagingtest.Rule.
+type Rule struct {
+	Op          string  `json:"op"`
+	Skip        int     `json:"skip"`
+	Count       int     `json:"count"`
+	Probability float64 `json:"probability"`
+	Seed        uint64  `json:"seed"`
+	Fault       Fault   `json:"fault"`
+}
+
+// NewRule returns the default rule: one request fails, for certain.
+func NewRule() Rule { return Rule{Count: 1, Probability: 1} }
+
+// ActiveRule is a rule of the service.
+type ActiveRule struct {
+	ID int `json:"id"`
+	Rule
+	Failed     int `json:"failed"`
+	LetThrough int `json:"let_through"`
+	// Delivery is what package messaging reports for a request that fails.
+	Delivery string `json:"delivery"`
+}
+
+// RuleError reports what is invalid in a rule or an outage.
+type RuleError struct {
+	Field   string // such as "fault.status"
+	Problem string
+}
+
+// Error returns the field and the problem.
+func (e *RuleError) Error() string { return e.Field + ": " + e.Problem }
+
+func ruleError(field, format string, args ...any) error {
+	return &RuleError{field, fmt.Sprintf(format, args...)}
+}
+
+// Check returns a *[RuleError] if the rule is invalid.
+func (r Rule) Check() error {
+	switch {
+	case r.Op != "" && !IsServed(r.Op):
+		return ruleError("op", "unknown operation %q; must be empty or one of %s", r.Op, service.Names(service.Served()))
+	case r.Skip < 0:
+		return ruleError("skip", "must not be negative")
+	case r.Count < 0:
+		return ruleError("count", "must not be negative")
+	case !(r.Probability > 0 && r.Probability <= 1): // also if it is NaN
+		return ruleError("probability", "must be more than 0 and at most 1")
+	case r.Seed != 0 && r.Probability == 1:
+		return ruleError("seed", "has no effect without a probability below 1")
+	}
+	return r.Fault.check()
+}
+
+// IsServed reports whether the service has an operation of that name. It has no
+// lookups: they are requests for a list.
+func IsServed(name string) bool {
+	op := service.Named(name)
+	return op != nil && op.Reads == nil
+}
+
+// AddRule adds a rule and returns its id. The error is a *[RuleError].
+func (b *Sandbox) AddRule(r Rule) (id int, err error) {
+	if err := r.Check(); err != nil {
+		return 0, err
+	}
+	defer b.History.Touch()
+	return b.service.AddFaultRule(messagingtest.Rule{
+		Op: r.Op, Skip: r.Skip, Count: r.Count, Probability: r.Probability, Seed: r.Seed, Fault: r.Fault.fault()}), nil
+}
+
+// Rules returns the rules in the order in which they apply.
+func (b *Sandbox) Rules() []ActiveRule {
+	rules := []ActiveRule{}
+	for _, r := range b.service.FaultRules() {
+		fault := readFault(r.Rule.Fault)
+		rules = append(rules, ActiveRule{ID: r.ID, Rule: Rule{Op: r.Rule.Op, Skip: r.Rule.Skip, Count: r.Rule.Count,
+			Probability: r.Rule.Probability, Seed: r.Rule.Seed, Fault: fault},
+			Failed: r.Failed, LetThrough: r.LetThrough, Delivery: fault.Expect(r.Rule.Op)})
+	}
+	return rules
+}
+
+// ErrNotFound is the error for a rule that does not exist.
+var ErrNotFound = errors.New("not found")
+
+// RemoveRule removes a rule. It returns ErrNotFound if there is none with the id.
+func (b *Sandbox) RemoveRule(id int) error {
+	if !b.service.RemoveFaultRule(id) {
+		return ErrNotFound
+	}
+	b.History.Touch()
+	return nil
+}

@@ -1,0 +1,42 @@
+// Package words writes numbers, times and lists as people read them.
+package words
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Count writes a number with its noun: "1 customer", "2,000 customers".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Thousands(n) + " " + noun + "s"
+}
+
+// Thousands writes a number with a comma between groups of three digits.
+func Thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// List writes a list such as "customers, events or messages".
+func List(names []string, conjunction string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
+}
+
+// Time writes a time in UTC, or a dash for the zero time.
+func Time(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
+}
