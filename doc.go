@@ -1,6 +1,6 @@
-// Package messaging is a client for a messaging and events service: it sends
-// email and push broadcasts, defines and triggers events, and lists customers,
-// event definitions and transactional messages.
+// Package messaging is a client for a messaging and events service. It sends email and
+// push broadcasts, defines and triggers events, and lists customers, event definitions
+// and transactional messages.
 //
 //	client, err := messaging.NewClient("https://api.example.com", os.Getenv("MESSAGING_API_KEY"))
 //	if err != nil {
@@ -13,70 +13,77 @@
 //		fmt.Println(customer.Email)
 //	}
 //
-// Package [github.com/messaging-go/messaging/messagingtest] is the service in
-// memory, for tests and for trying things out without an account.
+// Package [github.com/messaging-go/messaging/messagingtest] is the service in memory,
+// for tests and for trying things out without an account.
 //
-// # Was it sent?
+// # Delivery
 //
-// Every error of this package says what happened to the request; see [DeliveryOf]:
+// Every error of this package reports what happened to the request; see [DeliveryOf]:
 //
 //   - [DeliveryNotSent]: the service did not receive it.
 //   - [DeliveryRejected]: the service refused it and did nothing.
-//   - [DeliveryUnknown]: the response was lost or is inconclusive. The request may
-//     have been carried out.
-//   - [DeliveryAccepted]: it was carried out. With an error, only the response could
-//     not be read.
+//   - [DeliveryUnknown]: the response was lost or is inconclusive. The request may have
+//     been carried out.
+//   - [DeliveryAccepted]: the request was carried out. An error then concerns only the
+//     response.
 //
-// [Retryable] says whether the same call may be made again and may then succeed.
-// Together they decide what to do about a send:
+// [Retryable] reports whether the same call may be made again and may then succeed.
+// Together they decide what to do after a send:
 //
 //	_, err := client.Events.Trigger(ctx, params)
 //	switch delivery := messaging.DeliveryOf(err); {
 //	case delivery == messaging.DeliveryAccepted:
-//		// done; an error is about the response alone
+//		// Done. An error concerns only the response.
 //	case messaging.Retryable(err):
-//		// queue it again: no connection, a rate limit, an ended context
+//		// Send it again later: no connection, a rate limit, a context that ended.
 //	case delivery == messaging.DeliveryUnknown:
-//		// set it aside: somebody has to check whether it was carried out
+//		// Set it aside: someone has to find out whether it was carried out.
 //	case errors.Is(err, messaging.ErrValidation):
-//		// fix the request: invalid arguments, or a 422
+//		// Fix the request: invalid arguments, or a 422.
 //	default:
-//		// keep it, and alert: the API key, the base URL, the host or a transport of
-//		// yours needs attention
+//		// Keep it and raise an alert: the API key, the base URL, the host or your
+//		// transport needs attention.
 //	}
 //
-// "Not sent" alone does not mean "queue it again": invalid arguments are not sent
-// either. Test for [ErrCustomerNotFound] and [ErrEventNotFound] before [ErrNotFound],
-// which they are too.
+// [DeliveryNotSent] alone does not mean "send it again", because invalid arguments are
+// not sent either. Test for [ErrCustomerNotFound] and [ErrEventNotFound] before
+// [ErrNotFound], because they match ErrNotFound as well.
 //
-// "Not sent" is reported only if it is certain. The type of an error proves nothing,
-// and a gateway can send a 503 for a service that has done its work. The transport that
-// a [Client] creates sends nothing after it has failed to get a connection. A transport
-// given with [WithHTTPClient], or a replaced [http.DefaultTransport], may still send a
-// request after it has returned an error. With such a transport, "not sent" is reported
-// only if it has not read the body of the request and reports no headers as written;
-// after that, the body cannot be read any more. So a request without a body, and one
-// whose body the transport reads in advance, are never "not sent" there.
+// [DeliveryNotSent] is reported only if it is certain. The type of an error proves
+// nothing, and a gateway can send a 503 for a service that has done its work. The
+// transport that a [Client] creates sends nothing after it has failed to get a
+// connection. A transport that you supply with [WithHTTPClient], or that replaces
+// [http.DefaultTransport], may still send a request after it has returned an error.
+// With such a transport, a request counts as not sent only if the transport has neither
+// read its body nor reported any headers as written. From then on the body is locked.
+// So a request without a body, and one whose body the transport reads early, never
+// count as not sent.
 //
 // # Errors
 //
-// There is one type of error for each stage of a call. [ValidationError]: the
-// arguments are invalid, nothing was sent. [TransportError]: there was no usable
-// response. [APIError]: the service refused, with any status but 2xx or with success
-// false. [DecodeError]: a 2xx response cannot be read. A range ends with a [PageError]
-// around one of them. A [GuardError] is the refusal of a guard. Test for a situation
-// with [errors.Is] and the Err variables, and read the details with [errors.As]. Error
-// messages name the operation. They contain neither the API key nor a URL, and personal
-// data only where the service quotes it.
+// There is one type of error for each stage of a call:
+//
+//   - [ValidationError]: the arguments are invalid, and nothing was sent.
+//   - [GuardError]: a guard refused the send, and nothing was sent.
+//   - [TransportError]: there was no usable response.
+//   - [APIError]: the service refused, with a status other than 2xx or with success
+//     false.
+//   - [DecodeError]: a 2xx response cannot be read.
+//   - [PageError]: a range ended with one of the errors above.
+//
+// Use [errors.Is] with the Err variables to test for a situation, and [errors.As] to read
+// the details. Error texts name the operation. They contain neither the API key nor a
+// URL, and personal data only where the service quotes it.
 //
 // # Retries
 //
-// A call is retried, up to [RetryPolicy] and within its context, only if it cannot be
-// carried out twice. A send is every method but GET and HEAD.
+// A call is retried only if it cannot be carried out twice, within the limits of
+// [RetryPolicy] and its context. A request whose method is GET or HEAD is a read; any
+// other request is a send.
 //
 //	what happened                                       read  send  delivery
 //	not begun: arguments, key source, limiter, context  no    no    not sent
-//	no connection, for the moment                       yes   yes   not sent
+//	no connection (temporary)                           yes   yes   not sent
 //	no connection: host, certificate or proxy           no    no    not sent
 //	connected, no response                              yes   (1)   unknown
 //	connected, and the caller's context ended           no    no    unknown
@@ -87,76 +94,87 @@
 //	2xx, success false, or a trigger with data false    no    no    rejected
 //	2xx, cut short                                      yes   no    unknown
 //	2xx, but not a response of the service              no    no    unknown
-//	2xx, success true, and data that cannot be read      no    no    accepted
+//	2xx, success true, and data that cannot be read     no    no    accepted
 //
-// (1) with [WithRepeatableSend]. The table assumes that a service which responds 429,
-// another 4xx or success false did nothing, and that a service does not act on a
-// request whose body is incomplete. For 429 that is what RFC 6585 suggests.
+// (1) with [WithRepeatableSend]. The table assumes that a service that returns 429,
+// another 4xx or success false did nothing, and that a service never acts on an
+// incomplete body. For 429, RFC 6585 suggests as much.
 //
-// Behind a given transport, any failure before the body is read is "not sent" for a
-// send with a body, and unknown for anything else. The delivery of a call is the
-// worst of its attempts, but accepted if one was. Redirects are not followed. Which
-// failures are retried is not covered by semantic versioning.
+// If one attempt was accepted, the call was accepted. Otherwise the least certain attempt
+// decides: unknown, then rejected, then not sent. Redirects are not followed. With a
+// transport that you supply, any failure before the body is read counts as not sent for
+// a send with a body, and as unknown for any other request. Which failures are retried
+// is not covered by semantic versioning.
 //
 // # Ranges
 //
 // All and Pages send nothing before the range begins, and every range starts over. An
 // error is yielded once, at the end, with the zero item, as a [*PageError]. The items
-// before it are valid. Its Cursor, passed in the params of another range, resumes at
-// the page that failed.
+// before it are valid. Pass its Cursor in the params of another range to resume at the
+// page that failed.
 //
-// To resume after an error of your own, or after a crash, range over Pages. Keep the
+// To resume after an error in your own code, or after a crash, range over Pages. Keep the
 // Cursor of a page while you work on it: passed back, it reads the same page again, from
-// its first item on. So either make the work on an item repeatable, or undo what was done
-// of the page, as [examples/export] does, which cuts its file back. Keep
-// the NextPageCursor when the page is done; after the last page it is "".
+// its first item on. So either make the work on an item repeatable, or undo the work on
+// that page, as [examples/export] does by truncating its file. Keep the NextPageCursor
+// when the page is done; after the last page it is "".
 //
-// From the second page on, the next page is fetched while the loop works on the
-// current one; see [WithoutReadAhead]. Leaving the loop cancels a request in progress
-// and leaves no goroutine behind. Items that have been fetched are yielded even after
-// the context has ended.
+// From the second page on, the next page is fetched while the loop works on the current
+// one; see [WithoutReadAhead]. Leaving the loop cancels a request in progress and leaves
+// no goroutine behind. Items that have been fetched are yielded even after the context
+// has ended.
 //
-// An empty page does not end a range. A page whose next cursor is missing, or is the
-// cursor of an earlier page, and too many empty pages in a row are [ErrBadCursor]: a
-// range neither stops early nor loops. Whether records that are added meanwhile are
-// listed is up to the service.
+// An empty page does not end a range. [ErrBadCursor] reports a page whose next cursor is
+// missing or is that of an earlier page, and too many empty pages in a row: a range
+// neither stops early nor loops. Whether records that are added in the meantime are
+// listed depends on the service.
 //
 // # Validation
 //
 // Arguments are checked before anything is sent. The error lists every problem, each
 // under its path on the wire. [WithoutValidation] skips the checks for required and
-// well-formed fields. It does not skip those for what the service would misread: a
-// filter that selects other customers, a timestamp that it would skip.
+// well-formed fields. It does not skip the checks for what the service would misread,
+// such as a filter that selects customers you did not name, or a timestamp that the
+// service would silently ignore.
 //
 // # Preparing and guarding sends
 //
 // The Prepare methods of the params check and encode a send without sending it. The
-// [Prepared] they return can be shown, stored as JSON and sent later with [Client.Send],
-// by another program too.
+// [Prepared] that they return can be shown, stored as JSON, and sent later with
+// [Client.Send], even by another program.
 //
-// A guard, see [WithGuard], is asked about every send before anything is sent, and can
-// refuse it. [AllowOnly] keeps a test system from sending to customers.
+// A guard, see [WithGuard], sees every send before it goes out and can refuse it.
+// [AllowOnly] keeps a test system from sending to customers.
 //
 // # Observing
 //
-// Errors, logs, hooks, spans and metrics call an operation by one name: "send email
-// broadcast", "send push broadcast", "create event", "trigger event", "list events",
-// "list customers", "list transactional messages", "get customer" for the lookup of a
-// customer, "get event" for that of an event, in [EventsService.Ensure] as well, and what
-// [Request.Op] says.
+// Errors, logs, hooks, spans and metrics use one name for each operation:
+//
+//	send email broadcast         BroadcastsService.SendEmail
+//	send push broadcast          BroadcastsService.SendPush
+//	create event                 EventsService.Create, and Ensure when it creates
+//	trigger event                EventsService.Trigger
+//	list events                  EventsService.List, Pages and All
+//	get event                    EventsService.GetByName, and Ensure when it looks up
+//	list customers               CustomersService.List, Pages and All
+//	get customer                 CustomersService.Get and GetByEmail
+//	list transactional messages  TransactionalService.List, Pages and All
+//
+// A request of [Client.Do] has the name in [Request.Op].
 //
 // [WithLogger] logs each attempt. [Hooks] observe calls and attempts for traces and
 // metrics; the module github.com/messaging-go/messaging/otelmessaging does that with
-// OpenTelemetry. None of them is told a key, a recipient, a query, a body or a cursor.
+// OpenTelemetry. Neither logs nor hooks receive a key, a recipient, a query, a body or a
+// cursor.
 //
 // # Concurrency
 //
-// A [Client] never changes and can be used by any number of goroutines. Params
-// are taken by value; what they point to must not change during the call.
+// A [Client] never changes and can be used by any number of goroutines. Params are
+// passed by value; what they point to must not change during the call.
 //
-// A range fetches the next page in another goroutine. So the functions that a client
-// is given, a key source, a rate limiter, a log handler and a transport, must be safe
-// for concurrent use even in a program of one goroutine. So must hooks.
+// A range fetches the next page in another goroutine. So everything that you give a
+// client must be safe for concurrent use even if your program starts no goroutines: key
+// source, rate limiter, guards, hooks, log handler and transport.
 //
 // [examples/export]: https://github.com/messaging-go/messaging/tree/main/examples/export
 package messaging

@@ -119,7 +119,7 @@ func answered(body string, statuses ...int) []scriptedAttempt {
 // The rows of the table in the documentation.
 const (
 	rowNotBegun        = firstRow
-	rowNoConnectionNow = "no connection, for the moment"
+	rowNoConnectionNow = "no connection (temporary)"
 	rowNoConnection    = "no connection: host, certificate or proxy"
 	rowNoResponse      = "connected, no response"
 	rowContextEnded    = "connected, and the caller's context ended"
