@@ -74,7 +74,7 @@ func (t timing) classify(entry ledger.Claimed, err error, working bool) outcome 
 		o.state, o.block = ledger.Pending, blockAlways
 	case status == http.StatusForbidden || status == http.StatusNotFound:
 		o.refused, o.answered = true, true
-		if o.state, o.wait = ledger.Pending, t.refusedWait<<entry.Refusals; entry.Refusals+1 >= maxRefusals {
+		if o.state, o.wait = ledger.Pending, t.deniedWait<<entry.Refusals; entry.Refusals+1 >= maxRefusals {
 			o.state = ledger.Rejected
 		}
 	case errors.As(err, &transport): // not sent
@@ -97,7 +97,7 @@ func (t timing) working(refusals int) time.Duration {
 	if refusals == 0 {
 		return t.gate.recent
 	}
-	return t.refusedWait << (refusals - 1)
+	return t.deniedWait << (refusals - 1)
 }
 
 // stopped is the outcome of an entry that was claimed and not sent, since the process

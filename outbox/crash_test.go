@@ -242,7 +242,7 @@ func TestOnSettledIsCalledOncePerTransition(t *testing.T) {
 			defer mu.Unlock()
 			return settled[key]
 		}
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.OnSettled(func(ctx context.Context, e outbox.Entry) {
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithOnSettled(func(ctx context.Context, e outbox.Entry) {
 			if found, err := db.ledger.Find(ctx, []string{e.Key}); assert.NoError(t, err) { // with no connection held
 				assert.Equal(t, e.ID, found[0].ID)
 				assert.WithinDuration(t, found[0].SettledAt, e.SettledAt, time.Second)

@@ -249,7 +249,7 @@ func (r reversed) Open(ctx context.Context, sealed []byte) ([]byte, error) {
 func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.Seal(reversed{}))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{}))
 		enqueue(t, o, "order")
 		again, err := o.Enqueue(t.Context(), "order", request(t, "order"))
 		require.NoError(t, err)
@@ -271,7 +271,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		assert.Equal(t, "the request is sealed, and the outbox has no Sealer", counts.Gate)
 
 		failing := true
-		broken := db.new(t, service.client(t), outbox.Fast(), outbox.Seal(reversed{&failing}))
+		broken := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{&failing}))
 		delivered, err = broken.Deliver(t.Context(), "order")
 		require.NoError(t, err)
 		assert.Equal(t, []string{"order"}, delivered.Later)

@@ -23,7 +23,7 @@ import (
 
 func TestAClaimThatIsCommittedAfterItsErrorIsUndoneAndNotSent(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.InFlight(3))
+	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(3))
 	keys := keysOf(6)
 	enqueue(t, o, keys...)
 	f.set(faults{lateClaim: 100 * time.Millisecond})
@@ -153,7 +153,7 @@ func (f failing) Wait(context.Context) error {
 
 func TestDeliverReturnsWhatItKnowsWithAnError(t *testing.T) {
 	db, n := openFile(t), 1
-	o := db.new(t, newService().client(t), outbox.Fast(), outbox.Rate(failing{&n}))
+	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithRate(failing{&n}))
 	enqueue(t, o, "a", "b")
 	delivered, err := o.Deliver(t.Context(), "a", "b")
 	require.ErrorIs(t, err, errBroken)
@@ -163,7 +163,7 @@ func TestDeliverReturnsWhatItKnowsWithAnError(t *testing.T) {
 
 func TestThePermitOfAClaimWithoutEntriesIsKept(t *testing.T) {
 	db, n := openFile(t), 1
-	o := db.new(t, newService().client(t), outbox.Fast(), outbox.Rate(failing{&n}))
+	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithRate(failing{&n}))
 	enqueue(t, o, "order")
 	_, err := o.Deliver(t.Context(), "unknown")
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ func (c cancelling) Open(ctx context.Context, sealed []byte) ([]byte, error) {
 func TestAStopAfterTheClaimReturnsTheEntryInRunAndNotInDeliver(t *testing.T) {
 	db, service := openFile(t), newService()
 	ctx, cancel := context.WithCancel(t.Context())
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.Seal(cancelling{cancel: cancel}))
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(cancelling{cancel: cancel}))
 	enqueue(t, o, "order")
 	require.NoError(t, o.Run(ctx))
 	entry, err := o.Get(t.Context(), "order")
@@ -197,7 +197,7 @@ func TestAStopAfterTheClaimReturnsTheEntryInRunAndNotInDeliver(t *testing.T) {
 	assert.Zero(t, service.requests())
 
 	ctx, cancel = context.WithCancel(t.Context())
-	o = db.new(t, service.client(t), outbox.Fast(), outbox.Seal(cancelling{cancel: cancel}))
+	o = db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(cancelling{cancel: cancel}))
 	delivered, err := o.Deliver(ctx, "order")
 	require.NoError(t, err)
 	assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)

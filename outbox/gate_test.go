@@ -36,7 +36,7 @@ func TestTheGateClosesAndNothingIsLostOrRejected(t *testing.T) {
 			service, logs := newService(), new(logs)
 			service.always(fault.response)
 			const inFlight = 4
-			o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(inFlight), outbox.WithLogger(logs.logger()))
+			o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(inFlight), outbox.WithLogger(logs.logger()))
 			keys := keysOf(40)
 			_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
 			require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestTheGateTriesADifferentEntryWithEachProbe(t *testing.T) {
 	db := openFile(t)
 	service := newService()
 	service.always(unauthorize)
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(1))
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
 	enqueue(t, o, keysOf(4)...)
 	run(t, o)
 	// The first may be tried twice within the millisecond in which it was enqueued.
@@ -159,7 +159,7 @@ func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
 func TestARefusalOfEverythingRejectsNothingAfterASuccess(t *testing.T) {
 	db := openFile(t)
 	service := newService()
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(4))
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(4))
 	enqueue(t, o, "before")
 	run(t, o)
 	eventually(t, func() bool { return stateOf(t, o, "before") == outbox.Accepted })
@@ -192,7 +192,7 @@ func TestALostResponseAmongOthersLeavesTheGateOpen(t *testing.T) {
 		}
 		return response{status: 200, body: accept.body, before: func(*http.Request) { <-began }}
 	})
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.OnSettled(func(_ context.Context, e outbox.Entry) {
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithOnSettled(func(_ context.Context, e outbox.Entry) {
 		if e.State == outbox.Accepted {
 			close(accepted)
 		}

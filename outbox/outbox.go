@@ -49,20 +49,16 @@ var (
 // hooks are those of the client, except that a send is one attempt: what can be sent
 // again stays in the outbox.
 func New[Tx any](store Store[Tx], client *messaging.Client, opts ...Option) (*Outbox[Tx], error) {
+	var problems []string
 	if store == nil {
-		return nil, errors.New("outbox: store must not be nil")
+		problems = append(problems, "store must not be nil")
 	}
 	if client == nil {
-		return nil, errors.New("outbox: client must not be nil")
+		problems = append(problems, "client must not be nil")
 	}
-	c := defaultConfig()
-	for _, opt := range opts {
-		if opt == nil {
-			return nil, errors.New("outbox: opts must not hold a nil option")
-		}
-		if err := opt(&c); err != nil {
-			return nil, fmt.Errorf("outbox: %w", err)
-		}
+	c, err := configure(problems, opts)
+	if err != nil {
+		return nil, err
 	}
 	l := store.Ledger()
 	return &Outbox[Tx]{

@@ -177,7 +177,7 @@ func openFaulty(t *testing.T, client *messaging.Client, opts ...outbox.Option) (
 
 func TestRunFreesASlotOnlyWhenItsOutcomeIsRecorded(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.InFlight(2))
+	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(2))
 	enqueue(t, o, keysOf(10)...)
 	refused := make(chan struct{})
 	var once sync.Once
@@ -203,7 +203,7 @@ func TestRunFreesASlotOnlyWhenItsOutcomeIsRecorded(t *testing.T) {
 
 func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.InFlight(3))
+	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(3))
 	var claims, settles atomic.Int32
 	f.set(faults{
 		afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
@@ -221,7 +221,7 @@ func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
 	})
 	var settled atomic.Int32
 	count := func(context.Context, outbox.Entry) { settled.Add(1) }
-	counting := newBox(t, f, service.client(t), []outbox.Option{outbox.Fast(), outbox.InFlight(3), outbox.OnSettled(count)})
+	counting := newBox(t, f, service.client(t), []outbox.Option{outbox.Fast(), outbox.WithInFlight(3), outbox.WithOnSettled(count)})
 	enqueue(t, o, keysOf(10)...)
 	stop := run(t, counting)
 	eventually(t, func() bool {
@@ -271,7 +271,7 @@ func TestRunWaitsForRequestsInFlightWhenItStops(t *testing.T) {
 			began <- struct{}{}
 			<-end
 		}})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(2))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(2))
 		enqueue(t, o, keysOf(5)...)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -289,7 +289,7 @@ func TestRunWaitsForRequestsInFlightWhenItStops(t *testing.T) {
 
 func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.InFlight(3))
+	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(3))
 	enqueue(t, o, keysOf(5)...)
 	f.set(faults{beforeSettle: func() error { return errBroken }})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -312,20 +312,20 @@ func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
 			}
 			return reject
 		})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.KeepSettled(0))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(0))
 		enqueue(t, o, "accepted", "unclear", "rejected", "dismissed")
 		_, err := o.Deliver(t.Context(), "accepted", "unclear", "rejected", "dismissed")
 		require.NoError(t, err)
 		_, err = o.Dismiss(t.Context(), "dismissed")
 		require.NoError(t, err)
-		keeps := db.new(t, service.client(t), outbox.Fast(), outbox.KeepSettled(time.Hour))
+		keeps := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(time.Hour))
 		stop := run(t, keeps)
 		enqueue(t, o, "more")
 		eventually(t, func() bool { return stateOf(t, o, "more") == outbox.Rejected })
 		stop()
 		assert.Len(t, listed(t, o, outbox.ListParams{}), 5)
 
-		purges := db.new(t, service.client(t), outbox.Fast(), outbox.KeepSettled(time.Millisecond))
+		purges := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(time.Millisecond))
 		run(t, purges)
 		eventually(t, func() bool { return len(listed(t, o, outbox.ListParams{})) == 3 })
 		assert.Equal(t, []string{"unclear", "rejected", "more"}, listed(t, o, outbox.ListParams{}))
@@ -348,7 +348,7 @@ func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		limiter := counter{make(chan struct{}, 10)}
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.Rate(limiter))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithRate(limiter))
 		enqueue(t, o, keysOf(5)...)
 		stop := run(t, o)
 		for range 3 {

@@ -41,7 +41,7 @@ func openStored(t *testing.T, client *messaging.Client) (box, []stored) {
 	store, err := sqlitefile.Open(t.Context(), path)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return newBox(t, store, client, []outbox.Option{outbox.Fast(), outbox.Seal(reversed{}), outbox.KeepSettled(0)}), entries
+	return newBox(t, store, client, []outbox.Option{outbox.Fast(), outbox.WithSealer(reversed{}), outbox.WithKeepSettled(0)}), entries
 }
 
 // recorder is a service that accepts every request and keeps its body.

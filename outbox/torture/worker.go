@@ -81,7 +81,7 @@ func work(args []string) error {
 		return err
 	}
 	defer db.close()
-	o, err := db.outbox(client, outbox.InFlight(f.Slots), outbox.SendTimeout(f.SendTimeout),
+	o, err := db.outbox(client, outbox.WithInFlight(f.Slots), outbox.WithSendTimeout(f.SendTimeout),
 		outbox.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func work(ctx context.Context, encoded string) error {
 	if err != nil {
 		return err
 	}
-	shop, err := openShop(ctx, w.Database, client, w.Event, outbox.SendTimeout(time.Second))
+	shop, err := openShop(ctx, w.Database, client, w.Event, outbox.WithSendTimeout(time.Second))
 	if err != nil {
 		return err
 	}
