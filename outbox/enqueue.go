@@ -3,7 +3,6 @@ package outbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -176,16 +175,14 @@ func (o *Outbox[Tx]) newEntry(ctx context.Context, key string, p *messaging.Prep
 	if problem := keyProblem(key); problem != "" {
 		return ledger.NewEntry{}, errors.New("the key " + problem)
 	}
-	if p == nil {
-		return ledger.NewEntry{}, errors.New("the request must not be nil")
-	}
-	if _, err := json.Marshal(p); err != nil { // one that is zero, or of Client.Do
-		return ledger.NewEntry{}, errors.New("the request must come from a Prepare method")
-	}
 	if item.NotBefore.UTC().Year() > 9999 {
 		return ledger.NewEntry{}, errors.New("NotBefore must not be after the year 9999")
 	}
-	entry := ledger.NewEntry{Key: key, Operation: p.Operation(), Body: p.Body(), NotBefore: item.NotBefore}
+	body, err := bodyOf(p)
+	if err != nil {
+		return ledger.NewEntry{}, err
+	}
+	entry := ledger.NewEntry{Key: key, Operation: p.Operation(), Body: body, NotBefore: item.NotBefore}
 	entry.Digest = ledger.Digest(o.ledger.DigestKey(), entry.Operation, entry.Body)
 	if o.sealer != nil {
 		sealed, err := o.sealer.Seal(ctx, entry.Body)
@@ -195,6 +192,32 @@ func (o *Outbox[Tx]) newEntry(ctx context.Context, key string, p *messaging.Prep
 		entry.Body, entry.Sealed = sealed, true
 	}
 	return entry, nil
+}
+
+var (
+	errNilPrepared  = errors.New("p must not be nil; use a Prepare method")
+	errZeroPrepared = errors.New("p is a zero Prepared; use a Prepare method")
+	errOfDo         = errors.New("a request of Client.Do cannot be stored; use a Prepare method")
+)
+
+// bodyOf returns the body of a request that can be built again from its operation and its
+// body. A guard also receives the requests of Client.Do. They can have the name, the method
+// and the path of a send, and differ in the query, but package messaging never models
+// their recipients.
+func bodyOf(p *messaging.Prepared) ([]byte, error) {
+	switch {
+	case p == nil:
+		return nil, errNilPrepared
+	case p.Operation() == "":
+		return nil, errZeroPrepared
+	}
+	body := p.Body()
+	stored, err := messaging.ParsePrepared(p.Operation(), body)
+	if err != nil || stored.Method() != p.Method() || stored.Path() != p.Path() ||
+		p.Recipients().Unmodelled && !stored.Recipients().Unmodelled {
+		return nil, errOfDo
+	}
+	return body, nil
 }
 
 // maxKeyBytes is the length of the longest key.
@@ -229,8 +252,8 @@ func validKeys(keys []string) (valid, invalid []string) {
 }
 
 var (
-	errNoSealer   = errors.New("the request is sealed, and the outbox has no Sealer")
-	errUnreadable = errors.New("the stored request can't be read by this version of package messaging")
+	errNoSealer   = errors.New("the request is sealed; set WithSealer")
+	errUnreadable = errors.New("this version of package messaging cannot read the stored request")
 )
 
 // unseal returns the request of an entry. The errors quote nothing of it.
@@ -245,17 +268,9 @@ func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.P
 			return nil, fmt.Errorf("open sealed request: %w", err)
 		}
 	}
-	// The JSON form of a Prepared.
-	stored, err := json.Marshal(struct {
-		Operation string `json:"operation"`
-		Body      string `json:"body"`
-	}{r.Operation, string(body)})
-	if err != nil {
-		return nil, errUnreadable
-	}
-	p := new(messaging.Prepared)
-	if err := json.Unmarshal(stored, p); err != nil {
-		return nil, errUnreadable
+	p, err := messaging.ParsePrepared(r.Operation, body)
+	if err != nil { // which quotes nothing of the body
+		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	return p, nil
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	catalog "github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/sqlite"
 )
@@ -150,13 +154,6 @@ func TestEnqueueRefusesInvalidInput(t *testing.T) {
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
 		valid := request(t, "order")
-		var ofDo *messaging.Prepared
-		client := newService().client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
-			ofDo = p
-			return nil
-		}))
-		_, err := client.Do(t.Context(), messaging.Request{Method: "POST", Path: "/v1/other"})
-		require.Error(t, err)
 		for _, test := range []struct {
 			name string
 			ctx  context.Context
@@ -169,9 +166,8 @@ func TestEnqueueRefusesInvalidInput(t *testing.T) {
 			{"a long key", t.Context(), strings.Repeat("x", 256), valid, nil, "the key must not have more than 255 bytes"},
 			{"a control character", t.Context(), "a\nb", valid, nil, "the key must not have control characters"},
 			{"invalid UTF-8", t.Context(), "a\xff", valid, nil, "the key must be valid UTF-8"},
-			{"no request", t.Context(), "order", nil, nil, "the request must not be nil"},
-			{"a zero request", t.Context(), "order", new(messaging.Prepared), nil, "the request must come from a Prepare method"},
-			{"a request of Do", t.Context(), "order", ofDo, nil, "the request must come from a Prepare method"},
+			{"no request", t.Context(), "order", nil, nil, "p must not be nil; use a Prepare method"},
+			{"a zero request", t.Context(), "order", new(messaging.Prepared), nil, "p is a zero Prepared; use a Prepare method"},
 			{"a late NotBefore", t.Context(), "order", valid, []outbox.EnqueueOption{outbox.NotBefore(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))},
 				"NotBefore must not be after the year 9999"},
 			{"a nil option", t.Context(), "order", valid, []outbox.EnqueueOption{nil}, "opts must not hold a nil option"},
@@ -183,6 +179,64 @@ func TestEnqueueRefusesInvalidInput(t *testing.T) {
 			})
 		}
 		assert.Empty(t, listed(t, o, outbox.ListParams{}))
+	})
+}
+
+func TestEnqueueRejectsARequestOfDoWhateverItIsNamed(t *testing.T) {
+	var ofDo *messaging.Prepared
+	client := newService().client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
+		ofDo = p
+		return errBroken
+	}))
+	o := openFile(t).new(t, client)
+	_, entries := openStored(t, client)
+	later := json.RawMessage(`{"of a later version": 1}`) // has recipients that are not modeled
+	for _, e := range entries { // of each operation
+		send := catalog.Named(e.Operation)
+		body := json.RawMessage(e.Body)
+		for name, request := range map[string]messaging.Request{
+			"no name":                      {Method: send.Method, Path: send.Path, Body: body},
+			"an unknown name":              {Op: "archive event", Method: send.Method, Path: send.Path, Body: body},
+			"a name and another path":      {Op: send.Name, Method: send.Method, Path: send.Path + "/archive", Body: later},
+			"a name and another method":    {Op: send.Name, Method: http.MethodPut, Path: send.Path, Body: later},
+			"a name and no body":           {Op: send.Name, Method: send.Method, Path: send.Path},
+			"a name and a body of no kind": {Op: send.Name, Method: send.Method, Path: send.Path, Body: []int{1}},
+			"everything and a query":       {Op: send.Name, Method: send.Method, Path: send.Path, Body: body, Query: url.Values{"dry": {"1"}}},
+		} {
+			_, err := client.Do(t.Context(), request)
+			require.ErrorIs(t, err, errBroken)
+			_, err = o.Enqueue(t.Context(), e.Key, ofDo)
+			require.EqualError(t, err, fmt.Sprintf("outbox: enqueue entry %q: a request of Client.Do cannot be stored; use a Prepare method", e.Key), name)
+		}
+	}
+	assert.Empty(t, listed(t, o, outbox.ListParams{}))
+}
+
+func TestEnqueueStoresABodyWithMembersThatThisVersionDoesNotKnow(t *testing.T) {
+	o := openFile(t).new(t, newService().client(t))
+	p, err := messaging.ParsePrepared(catalog.TriggerEvent.Name, []byte(`{"payload": {}, "of a later version": 1.50}`))
+	require.NoError(t, err)
+	require.True(t, p.Recipients().Unmodelled)
+	_, err = o.Enqueue(t.Context(), "order", p)
+	require.NoError(t, err)
+	stored, err := o.Prepared(t.Context(), "order")
+	require.NoError(t, err)
+	assert.Equal(t, p.Body(), stored.Body())
+}
+
+func TestAnEntryThatCannotBeReadStaysPending(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "order")
+		db.exec(t, `UPDATE outbox_entry SET operation = 'archive event'`)
+		delivered, err := o.Deliver(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"order"}, delivered.Later)
+		_, err = o.Prepared(t.Context(), "order")
+		require.ErrorContains(t, err, `outbox: read entry "order": this version of package messaging cannot read the stored request: `)
+		require.ErrorContains(t, err, "unknown operation")
+		assert.Zero(t, service.requests())
 	})
 }
 
@@ -211,7 +265,7 @@ func TestEnqueueAllAddsWhatCameBeforeAnError(t *testing.T) {
 		assert.Equal(t, []int{5, 1, 6}, []int{added, present, pulled})
 
 		added, present, err = o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) { return outbox.Item{Key: "no request"}, nil }))
-		require.EqualError(t, err, `outbox: enqueue entry "no request": the request must not be nil`)
+		require.EqualError(t, err, `outbox: enqueue entry "no request": p must not be nil; use a Prepare method`)
 		assert.Equal(t, []int{0, 6, 6}, []int{added, present, pulled})
 
 		added, present, err = o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) {
@@ -268,7 +322,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		assert.Equal(t, []string{"order"}, delivered.Later, "an outbox without the Sealer does not reject what it can't open")
 		counts, err := without.Counts(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, "the request is sealed, and the outbox has no Sealer", counts.Gate)
+		assert.Equal(t, "the request is sealed; set WithSealer", counts.Gate)
 
 		failing := true
 		broken := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{&failing}))
