@@ -24,9 +24,9 @@ func (db *database) settle(t testing.TB, o box, token ledger.Token, key string, 
 	delivery messaging.Delivery) (applied bool) {
 	entry, err := o.Get(t.Context(), key)
 	require.NoError(t, err)
-	results, _, err := db.ledger.Settle(t.Context(), []ledger.Settlement{{ID: entry.ID, Token: token, State: state, Delivery: delivery}})
+	applies, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{{ID: entry.ID, Token: token, State: state, Delivery: delivery}})
 	require.NoError(t, err)
-	return results[0]
+	return applies[0]
 }
 
 // crash makes entries unclear as a process does that crashes while it sends them.
@@ -294,7 +294,7 @@ func TestAnEntryIsNotSentByAProcessThatWasPaused(t *testing.T) {
 	assert.Zero(t, service.requests())
 	entry, err := o.Get(t.Context(), "order")
 	require.NoError(t, err)
-	assert.Equal(t, "not sent: the process was paused", entry.Error)
+	assert.Equal(t, "not begun: the process was paused", entry.Error)
 	delivered, err = o.Deliver(t.Context(), "order")
 	require.NoError(t, err)
 	assert.Equal(t, 1, delivered.Accepted)

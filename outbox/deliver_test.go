@@ -47,7 +47,7 @@ func TestDeliverSaysWhatBecameOfEachKey(t *testing.T) {
 			case "lost":
 				return lose
 			case "no connection":
-				return refuse
+				return disconnect
 			}
 			return accept
 		})

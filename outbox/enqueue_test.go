@@ -36,11 +36,11 @@ func TestEnqueueOfAPresentKeyReturnsTheEntry(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, again.Present)
 		again.Present = false
-		assert.Equal(t, first, again, "NotBefore is no part of a request")
+		assert.Equal(t, first, again, "NotBefore is not compared")
 
 		_, err = o.Enqueue(t.Context(), "order", request(t, "another"))
 		require.ErrorIs(t, err, outbox.ErrKeyConflict)
-		assert.EqualError(t, err, `outbox: enqueue entry "order": the key belongs to another request`)
+		assert.EqualError(t, err, `outbox: enqueue entry "order": key already used for a different request`)
 		assert.Equal(t, []string{"order"}, listed(t, o, outbox.ListParams{}))
 	})
 }
@@ -101,20 +101,20 @@ func TestEnqueueTxLeavesTheTransactionUsableAfterAKeyConflict(t *testing.T) {
 	})
 }
 
-func TestEnqueueTxRefusesATransactionOfAnotherDatabase(t *testing.T) {
+func TestEnqueueTxFailsInATransactionOfAnotherDatabase(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		if db.isSQLite {
-			t.Skip("see TestEnqueueTxRefusesATransactionOfAnotherSQLiteFile: a file is named when it is opened")
+			t.Skip("see TestEnqueueTxFailsInATransactionOfAnotherSQLiteFile: a SQLite database is a file")
 		}
 		// Another schema of the same server stands for another database with the same
-		// tables: the keys of both differ.
+		// tables. Their keys differ.
 		o := db.new(t, newService().client(t))
 		db.exec(t, `UPDATE outbox_meta SET digest_key = decode('00', 'hex')`)
 		err := db.inTx(t, o, func(enqueue enqueuer) error {
 			_, err := enqueue("order", request(t, "order"))
 			return err
 		})
-		require.ErrorContains(t, err, "the transaction is not one of the store's database")
+		require.ErrorContains(t, err, "the transaction belongs to another database")
 		assert.Empty(t, listed(t, o, outbox.ListParams{}))
 
 		db.exec(t, `ALTER TABLE outbox_meta RENAME TO other`)
@@ -122,11 +122,11 @@ func TestEnqueueTxRefusesATransactionOfAnotherDatabase(t *testing.T) {
 			_, err := enqueue("order", request(t, "order"))
 			return err
 		})
-		require.ErrorContains(t, err, "the transaction is not one of the store's database")
+		require.ErrorContains(t, err, "the transaction belongs to another database")
 	})
 }
 
-func TestEnqueueTxRefusesATransactionOfAnotherSQLiteFile(t *testing.T) {
+func TestEnqueueTxFailsInATransactionOfAnotherSQLiteFile(t *testing.T) {
 	store := func(name string) (*sql.DB, *outbox.Outbox[*sql.Tx]) {
 		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), name))
 		s, err := sqlite.New(t.Context(), db)
@@ -140,7 +140,7 @@ func TestEnqueueTxRefusesATransactionOfAnotherSQLiteFile(t *testing.T) {
 		tx, err := db.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
 		_, err = o.EnqueueTx(t.Context(), tx, "order", request(t, "order"))
-		require.ErrorContains(t, err, "the transaction is not one of the store's database")
+		require.ErrorContains(t, err, "the transaction belongs to another database")
 		require.NoError(t, tx.Commit())
 	}
 	assert.Empty(t, listed(t, o, outbox.ListParams{}))
@@ -148,7 +148,7 @@ func TestEnqueueTxRefusesATransactionOfAnotherSQLiteFile(t *testing.T) {
 	require.EqualError(t, err, `outbox: enqueue entry "order": tx must not be nil`)
 }
 
-func TestEnqueueRefusesInvalidInput(t *testing.T) {
+func TestEnqueueNamesWhatIsInvalid(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t))
 		done, cancel := context.WithCancel(t.Context())
@@ -163,14 +163,14 @@ func TestEnqueueRefusesInvalidInput(t *testing.T) {
 			want string
 		}{
 			{"an empty key", t.Context(), "", valid, nil, "the key must not be empty"},
-			{"a long key", t.Context(), strings.Repeat("x", 256), valid, nil, "the key must not have more than 255 bytes"},
-			{"a control character", t.Context(), "a\nb", valid, nil, "the key must not have control characters"},
+			{"a long key", t.Context(), strings.Repeat("x", 256), valid, nil, "the key must have at most 255 bytes"},
+			{"a control character", t.Context(), "a\nb", valid, nil, "the key must not contain control characters"},
 			{"invalid UTF-8", t.Context(), "a\xff", valid, nil, "the key must be valid UTF-8"},
 			{"no request", t.Context(), "order", nil, nil, "p must not be nil; use a Prepare method"},
 			{"a zero request", t.Context(), "order", new(messaging.Prepared), nil, "p is a zero Prepared; use a Prepare method"},
 			{"a late NotBefore", t.Context(), "order", valid, []outbox.EnqueueOption{outbox.NotBefore(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))},
 				"NotBefore must not be after the year 9999"},
-			{"a nil option", t.Context(), "order", valid, []outbox.EnqueueOption{nil}, "opts must not hold a nil option"},
+			{"a nil option", t.Context(), "order", valid, []outbox.EnqueueOption{nil}, "opts must not contain a nil option"},
 			{"a context that is done", done, "order", valid, nil, "context canceled"},
 		} {
 			t.Run(test.name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestEnqueueRefusesInvalidInput(t *testing.T) {
 	})
 }
 
-func TestEnqueueRejectsARequestOfDoWhateverItIsNamed(t *testing.T) {
+func TestEnqueueNeverStoresARequestOfDo(t *testing.T) {
 	var ofDo *messaging.Prepared
 	client := newService().client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
 		ofDo = p
@@ -191,7 +191,7 @@ func TestEnqueueRejectsARequestOfDoWhateverItIsNamed(t *testing.T) {
 	o := openFile(t).new(t, client)
 	_, entries := openStored(t, client)
 	later := json.RawMessage(`{"of a later version": 1}`) // has recipients that are not modeled
-	for _, e := range entries { // of each operation
+	for _, e := range entries {                           // of each operation
 		send := catalog.Named(e.Operation)
 		body := json.RawMessage(e.Body)
 		for name, request := range map[string]messaging.Request{
@@ -319,7 +319,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		without := db.new(t, service.client(t), outbox.Fast())
 		delivered, err := without.Deliver(t.Context(), "order")
 		require.NoError(t, err)
-		assert.Equal(t, []string{"order"}, delivered.Later, "an outbox without the Sealer does not reject what it can't open")
+		assert.Equal(t, []string{"order"}, delivered.Later, "an outbox without the Sealer does not reject what it cannot open")
 		counts, err := without.Counts(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, "the request is sealed; set WithSealer", counts.Gate)
@@ -331,7 +331,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		assert.Equal(t, []string{"order"}, delivered.Later)
 		counts, err = broken.Counts(t.Context())
 		require.NoError(t, err)
-		assert.Empty(t, counts.Gate, "one request that can't be opened does not stop the others")
+		assert.Empty(t, counts.Gate, "one request that cannot be opened does not stop the others")
 
 		time.Sleep(20 * time.Millisecond) // the wait after an attempt
 		delivered, err = o.Deliver(t.Context(), "order")
@@ -362,7 +362,7 @@ func TestAcceptedAndDismissedRequestsAreErased(t *testing.T) {
 		assert.Equal(t, 1, n)
 		for _, state := range []string{"accepted", "dismissed"} {
 			_, err = o.Prepared(t.Context(), state)
-			require.EqualError(t, err, fmt.Sprintf("outbox: read entry %q: its request was erased, as it is %s", state, state))
+			require.EqualError(t, err, fmt.Sprintf("outbox: read entry %q: request erased: entry is %s", state, state))
 		}
 		_, err = o.Prepared(t.Context(), "unknown")
 		require.ErrorIs(t, err, outbox.ErrNoEntry)

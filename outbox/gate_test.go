@@ -25,7 +25,7 @@ func TestTheGateClosesAndNothingIsLostOrRejected(t *testing.T) {
 		{"a service that is not implemented", response{status: 501, body: `{}`}, "501 Not Implemented", false},
 		{"a key without permission", forbid, "403 Forbidden", false},
 		{"a wrong base URL", missing, "404 Not Found", false},
-		{"no connection", refuse, "dial tcp: connection refused", false},
+		{"no connection", disconnect, "dial tcp: connection refused", false},
 		{"a request that timed out", response{status: 408, body: `{}`}, "408 Request Timeout", true},
 		{"a service that fails", fail, "503 Service Unavailable", true},
 		{"a proxy that responds with a page", response{status: 302, body: `<html>`}, "302 Found", true},
@@ -110,13 +110,13 @@ func TestTheGateObeysRetryAfter(t *testing.T) {
 }
 
 func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
-	for _, refused := range []response{missing, forbid} {
-		t.Run(http.StatusText(refused.status), func(t *testing.T) {
+	for _, denial := range []response{missing, forbid} {
+		t.Run(http.StatusText(denial.status), func(t *testing.T) {
 			onEveryDatabase(t, func(t *testing.T, db *database) {
 				service := newService()
 				service.set(func(key string) response {
 					if key == "deleted" {
-						return refused
+						return denial
 					}
 					return accept
 				})
@@ -150,13 +150,13 @@ func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
 					require.NoError(t, err)
 					return entry.Attempts > attempts && entry.State != outbox.Sending
 				})
-				assert.Equal(t, outbox.Pending, entry.State, "its refusals are counted anew")
+				assert.Equal(t, outbox.Pending, entry.State, "its denials are counted anew")
 			})
 		})
 	}
 }
 
-func TestARefusalOfEverythingRejectsNothingAfterASuccess(t *testing.T) {
+func TestDenyingEverythingRejectsNothingAfterAnAcceptance(t *testing.T) {
 	db := openFile(t)
 	service := newService()
 	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(4))

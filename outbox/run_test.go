@@ -60,7 +60,7 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 				return fail
 			case "no connection at first":
 				if _, again := first.LoadOrStore(key, true); !again {
-					return refuse
+					return disconnect
 				}
 			}
 			return accept
@@ -147,7 +147,7 @@ func TestRunSendsNotBefore(t *testing.T) {
 		wait, pending, err := db.ledger.NextDue(t.Context())
 		require.NoError(t, err)
 		assert.True(t, pending)
-		assert.Equal(t, time.Hour, wait, "a time that a Duration can't hold")
+		assert.Equal(t, time.Hour, wait, "a time that does not fit into a Duration")
 	})
 }
 
@@ -179,14 +179,14 @@ func TestRunFreesASlotOnlyWhenItsOutcomeIsRecorded(t *testing.T) {
 	service := newService()
 	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(2))
 	enqueue(t, o, keysOf(10)...)
-	refused := make(chan struct{})
+	failed := make(chan struct{})
 	var once sync.Once
 	f.set(faults{beforeSettle: func() error {
-		once.Do(func() { close(refused) })
+		once.Do(func() { close(failed) })
 		return errBroken
 	}})
 	run(t, o)
-	<-refused
+	<-failed
 	eventually(t, func() bool { return service.requests() == 2 })
 	time.Sleep(100 * time.Millisecond) // in which nothing may happen
 	assert.Equal(t, 2, service.requests(), "as many as there are slots")
@@ -243,7 +243,7 @@ func TestRunGoesOnWhenTheDatabaseIsBack(t *testing.T) {
 	enqueue(t, o, "order")
 	f.set(faults{broken: errBroken})
 	run(t, o)
-	eventually(t, func() bool { return logs.has("outbox: can't look for entries, trying again") })
+	eventually(t, func() bool { return logs.has("outbox: cannot look for entries; retrying") })
 	assert.Zero(t, service.requests())
 	f.set(faults{})
 	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
@@ -297,7 +297,7 @@ func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
 	go func() { ended <- o.Run(ctx) }()
 	eventually(t, func() bool { return service.requests() == 3 })
 	cancel()
-	require.EqualError(t, <-ended, "outbox: the outcomes of 3 entries could not be recorded; they become unclear: broken")
+	require.EqualError(t, <-ended, "outbox: the outcomes of 3 entries could not be recorded, so the entries become unclear: broken")
 }
 
 func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
@@ -395,7 +395,7 @@ func TestNothingIsSentOrLostWhileTheDiskIsFull(t *testing.T) {
 	eventually(t, func() bool { // some room is left in pages, so that a few may be claimed
 		counts, err := o.Counts(t.Context())
 		require.NoError(t, err)
-		return counts.Accepted == len(added) || logs.has("trying again")
+		return counts.Accepted == len(added) || logs.has("retrying")
 	})
 	limit(pages + 10_000)
 	eventually(t, func() bool {
@@ -423,7 +423,7 @@ func TestNothingIsSentFromADatabaseThatIsReadOnly(t *testing.T) {
 	_, err = o.Enqueue(t.Context(), "other", request(t, "other"))
 	require.ErrorContains(t, err, "readonly")
 	run(t, o)
-	eventually(t, func() bool { return logs.has("can't claim entries, trying again") })
+	eventually(t, func() bool { return logs.has("cannot claim entries; retrying") })
 	assert.Zero(t, service.requests())
 	_, err = db.ExecContext(t.Context(), `PRAGMA query_only = OFF`)
 	require.NoError(t, err)

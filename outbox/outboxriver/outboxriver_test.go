@@ -130,13 +130,13 @@ func TestEachEntryIsSentOnceByThreeClients(t *testing.T) {
 func TestEnqueueTxAddsEntryAndPermitTogether(t *testing.T) {
 	s := newStage(t)
 	o, client := s.process(t)
-	enqueue := func(key string, result error, opts ...outbox.EnqueueOption) {
+	enqueue := func(key string, end error, opts ...outbox.EnqueueOption) {
 		err := pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
 			_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, key, s.request(t, key), opts...)
 			require.NoError(t, err)
-			return result
+			return end
 		})
-		require.ErrorIs(t, err, result)
+		require.ErrorIs(t, err, end)
 	}
 	enqueue("rolled back", assert.AnError)
 	enqueue("committed", nil)

@@ -25,5 +25,5 @@ func scanEntryAnd(row scanFunc, more ...any) (e ledger.Entry, err error) {
 }
 
 func scanClaimed(row scanFunc) (c ledger.Claimed, err error) {
-	return c, row(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Refusals, &c.EnqueuedAt, &c.NotBefore)
+	return c, row(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Denials, &c.EnqueuedAt, &c.NotBefore)
 }
