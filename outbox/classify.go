@@ -95,9 +95,9 @@ func isDenial(status int) bool {
 	return status == http.StatusForbidden || status == http.StatusNotFound
 }
 
-// working returns how recently an operation must have been accepted for a 403 or 404 to be
-// about the entry. For an entry that was denied before, that is the time since the last
-// denial. So a service that denies everything rejects no entry.
+// working returns how recently an operation must have been accepted for a 403 or 404 to
+// be about the entry. For an entry that was denied before, that is the time since the
+// last denial. So a service that denies everything rejects no entry.
 func (t timing) working(denials int) time.Duration {
 	if denials == 0 {
 		return t.gate.recent
@@ -122,8 +122,8 @@ func (t timing) unreadable(entry ledger.Claimed, err error) outcome {
 	return o
 }
 
-// growingWait returns the wait after the given number of attempts. It is partly random, so
-// that entries that failed together are not sent together.
+// growingWait returns the wait after the given number of attempts. It is partly random,
+// so that entries that failed together are not sent together.
 func (t timing) growingWait(attempts int) time.Duration {
 	wait := t.firstWait
 	for i := 1; i < attempts && wait < t.longestWait; i++ {
@@ -133,7 +133,8 @@ func (t timing) growingWait(attempts int) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// failureReason describes a failure without a response, and quotes nothing of the request.
+// failureReason describes a failure without a response, and quotes nothing of the
+// request.
 func failureReason(err error, transport *messaging.TransportError) string {
 	var decode *messaging.DecodeError
 	switch {

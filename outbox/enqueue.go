@@ -30,9 +30,9 @@ type Item struct {
 // without an error, the request survives a crash. After a database error the entry may or
 // may not exist, and it is safe to enqueue the request again.
 //
-// If the key already exists with the same request, Enqueue changes nothing and returns the
-// existing entry with Present set. NotBefore is not compared. If the key exists with a
-// different request, the error is [ErrKeyConflict].
+// If the key already exists with the same request, Enqueue changes nothing and returns
+// the existing entry with Present set. NotBefore is not compared. If the key exists with
+// a different request, the error is [ErrKeyConflict].
 //
 // The guards of the client see the request when it is sent, not when it is enqueued.
 func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepared, opts ...EnqueueOption) (Entry, error) {
@@ -49,8 +49,8 @@ func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepa
 }
 
 // EnqueueTx is Enqueue in your own transaction: the entry is added when the transaction
-// commits, and not at all if it is rolled back. The transaction must belong to the database
-// of the store. It remains usable after an [ErrKeyConflict].
+// commits, and not at all if it is rolled back. The transaction must belong to the
+// database of the store. It remains usable after an [ErrKeyConflict].
 //
 // The entry is as durable as the transaction. With synchronous_commit=off on Postgres or
 // synchronous=NORMAL on SQLite, a power failure can lose the last transactions, together
@@ -77,10 +77,10 @@ const enqueueBatch = 1000
 // transaction. EnqueueAll returns how many entries it added and how many were present. It
 // is safe to call again with the same items: those that were added before are present.
 //
-// It stops at the first error that the sequence yields and at the first invalid item, whose
-// key the error contains. The items before it are added and counted, and no further items
-// are read. An [ErrKeyConflict] is found only when a batch is added, so the other items of
-// that batch are added and counted as well.
+// It stops at the first error that the sequence yields and at the first invalid item,
+// whose key the error contains. The items before it are added and counted, and no further
+// items are read. An [ErrKeyConflict] is found only when a batch is added, so the other
+// items of that batch are added and counted as well.
 func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error]) (added, present int, err error) {
 	if seq == nil {
 		return 0, 0, errors.New("outbox: enqueue: seq must not be nil")
@@ -116,8 +116,8 @@ func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error])
 	}
 }
 
-// afterBatch joins the error of adding the last batch, if there is one, with the error that
-// ended the sequence.
+// afterBatch joins the error of adding the last batch, if there is one, with the error
+// that ended the sequence.
 func afterBatch(adding, ended error) error {
 	if adding != nil {
 		return errors.Join(adding, ended)
@@ -201,9 +201,9 @@ var (
 )
 
 // bodyOf returns the body of a request that can be built again from its operation and its
-// body. A guard also receives the requests of Client.Do. They can have the name, the method
-// and the path of a send, and differ in the query, but package messaging never models
-// their recipients.
+// body. A guard also receives the requests of Client.Do. They can have the name, the
+// method and the path of a send, and differ in the query, but package messaging never
+// models their recipients.
 func bodyOf(p *messaging.Prepared) ([]byte, error) {
 	switch {
 	case p == nil:
@@ -238,8 +238,8 @@ func keyProblem(key string) string {
 	return ""
 }
 
-// validKeys separates the valid keys from the others. A database might read an invalid key
-// as the key of some entry.
+// validKeys separates the valid keys from the others. A database might read an invalid
+// key as the key of some entry.
 func validKeys(keys []string) (valid, invalid []string) {
 	for _, key := range keys {
 		if keyProblem(key) == "" {

@@ -212,6 +212,23 @@ func TestEnqueueNeverStoresARequestOfDo(t *testing.T) {
 	assert.Empty(t, listed(t, o, outbox.ListParams{}))
 }
 
+func TestEnqueueStoresEverySend(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t))
+		for send := range catalog.Sends() {
+			p, err := messaging.ParsePrepared(send.Name, []byte(`{"z": 1.50, "a": "<>"}`))
+			require.NoError(t, err)
+			entry, err := o.Enqueue(t.Context(), send.Name, p)
+			require.NoError(t, err)
+			assert.Equal(t, send.Name, entry.Operation)
+			stored, err := o.Prepared(t.Context(), send.Name)
+			require.NoError(t, err)
+			assert.Equal(t, send.Name, stored.Operation())
+			assert.Equal(t, p.Body(), stored.Body())
+		}
+	})
+}
+
 func TestEnqueueStoresABodyWithMembersThatThisVersionDoesNotKnow(t *testing.T) {
 	o := openFile(t).new(t, newService().client(t))
 	p, err := messaging.ParsePrepared(catalog.TriggerEvent.Name, []byte(`{"payload": {}, "of a later version": 1.50}`))

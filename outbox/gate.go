@@ -44,8 +44,8 @@ const (
 )
 
 // admit returns how much may be claimed now. If that is nothing, it also returns when to
-// call it again: after wait, or when changed is closed. The caller must report or abandon a
-// probe.
+// call it again: after wait, or when changed is closed. The caller must report or abandon
+// a probe.
 func (g *gate) admit(now time.Time) (p pass, wait time.Duration, changed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -55,9 +55,9 @@ func WithSendTimeout(limit time.Duration) Option {
 }
 
 // WithKeepSettled sets how long accepted and dismissed entries are kept, 7 days by
-// default. An entry prevents a second send with its key for as long as it is kept. If keep
-// is 0 or negative, these entries are never deleted. Rejected and unclear entries are
-// always kept.
+// default. An entry prevents a second send with its key for as long as it is kept. If
+// keep is 0 or negative, these entries are never deleted. Rejected and unclear entries
+// are always kept.
 func WithKeepSettled(keep time.Duration) Option {
 	return func(c *config) error {
 		c.keepSettled = keep
@@ -107,8 +107,8 @@ func WithLogger(logger *slog.Logger) Option {
 // when that process can no longer report an outcome. settled is called once for each such
 // change of state, but not if the process ends first, so it does not replace List.
 //
-// settled must be safe for concurrent use. A request counts as in flight until settled has
-// returned, so settled should be quick, and it must not call Deliver.
+// settled must be safe for concurrent use. A request counts as in flight until settled
+// has returned, so settled should be quick, and it must not call Deliver.
 func WithOnSettled(settled func(ctx context.Context, entry Entry)) Option {
 	return func(c *config) error {
 		if settled == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// Store is a database for an [Outbox]. It is implemented in the packages sqlite, sqlitefile
-// and postgres. Tx is the type of its transactions.
+// Store is a database for an [Outbox]. It is implemented in the packages sqlite,
+// sqlitefile and postgres. Tx is the type of its transactions.
 type Store[Tx any] interface {
 	ledger.Store[Tx]
 }
@@ -106,8 +106,8 @@ func keyed(doing, key string, err error) error {
 // listBatch is how many entries List reads at a time.
 const listBatch = 500
 
-// List ranges over entries in the order of their IDs. It reads them in batches and holds no
-// connection while the loop body runs, so the body can make other calls. An entry that
+// List ranges over entries in the order of their IDs. It reads them in batches and holds
+// no connection while the loop body runs, so the body can make other calls. An entry that
 // changes during the loop may be listed in its old or its new state. An error is yielded
 // once, as the last element.
 func (o *Outbox[Tx]) List(ctx context.Context, p ListParams) iter.Seq2[Entry, error] {
@@ -194,13 +194,14 @@ const keyBatch = 500
 // request of an unclear entry may have been carried out, and is then carried out twice.
 // Check at the service first; [Outbox.Prepared] returns the request and its recipients.
 //
-// Resend leaves out an entry whose process may still be alive. Such an entry can be resent
-// one lease after it became unclear. A lease is how long a process may hold an entry that
-// it has claimed: the send timeout and 15 s. Unknown keys and entries in other states are
-// left out as well.
+// Resend leaves out an entry whose process may still be alive. Such an entry can be
+// resent one lease after it became unclear. A lease is how long a process may hold an
+// entry that it has claimed: the send timeout and 15 s. Unknown keys and entries in other
+// states are left out as well.
 //
-// If the process reports the outcome of the earlier send before the entry is claimed again,
-// that outcome is recorded. An entry that turns out to be accepted or rejected is not sent.
+// If the process reports the outcome of the earlier send before the entry is claimed
+// again, that outcome is recorded. An entry that turns out to be accepted or rejected is
+// not sent.
 func (o *Outbox[Tx]) Resend(ctx context.Context, keys ...string) (int, error) {
 	n, err := o.change(ctx, "resend", keys, o.ledger.Resend)
 	if n > 0 {

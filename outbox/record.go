@@ -79,10 +79,10 @@ func (r *recorder) next() []*recording {
 	return batch
 }
 
-// wholeTries is how often a batch is tried as a whole. After that, each outcome is recorded
-// by itself, so that one that cannot be recorded does not hold up the others of its batch.
-// After as many tries again, its text is left out, because an outcome that is never recorded
-// would hold up all later batches.
+// wholeTries is how often a batch is tried as a whole. After that, each outcome is
+// recorded by itself, so that one that cannot be recorded does not hold up the others of
+// its batch. After as many tries again, its text is left out, because an outcome that is
+// never recorded would hold up all later batches.
 const wholeTries = 3
 
 // writeBatch retries until every outcome is recorded or nobody waits for it. Recording an
@@ -118,8 +118,8 @@ func (r *recorder) tryAll(batch []*recording) ([]*recording, error) {
 	return nil, nil
 }
 
-// tryEach returns the outcomes that are still to be recorded. withoutText leaves out their
-// error texts, which may be why the database does not record them.
+// tryEach returns the outcomes that are still to be recorded. withoutText leaves out
+// their error texts, which may be why the database does not record them.
 func (r *recorder) tryEach(batch []*recording, withoutText bool) (left []*recording, err error) {
 	for _, item := range batch {
 		if withoutText && item.Error != "" {

@@ -11,13 +11,13 @@ import (
 )
 
 // Run sends entries as they become due, until ctx ends. Any number of processes can call
-// Run on the same database. If the database or the service fails, Run logs the failure and
-// keeps trying.
+// Run on the same database. If the database or the service fails, Run logs the failure
+// and keeps trying.
 //
-// When ctx ends, Run stops claiming entries, waits for the requests in flight, at most for
-// the send timeout, records their outcomes, and returns nil. It returns an error in two
-// cases: if the store is closed, and if the database still fails to record outcomes after
-// another 10 s. Entries whose outcomes are not recorded become unclear.
+// When ctx ends, Run stops claiming entries, waits for the requests in flight, at most
+// for the send timeout, records their outcomes, and returns nil. It returns an error in
+// two cases: if the store is closed, and if the database still fails to record outcomes
+// after another 10 s. Entries whose outcomes are not recorded become unclear.
 func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -61,8 +61,8 @@ type runner[Tx any] struct {
 	err        error
 }
 
-// step claims the entries that can be sent now and starts to send them. If there are none,
-// it waits.
+// step claims the entries that can be sent now and starts to send them. If there are
+// none, it waits.
 func (r *runner[Tx]) step(ctx context.Context) {
 	if !r.backlog && !r.untilDue(ctx) {
 		return

@@ -27,8 +27,8 @@ type claimed struct {
 const claimTimeout = 10 * time.Second
 
 // claim waits for the limiter and claims up to limit entries, or none if the gate has
-// closed in the meantime. The claim is committed when claim returns. Once begun, it is not
-// interrupted by the end of the context.
+// closed in the meantime. The claim is committed when claim returns. Once begun, it is
+// not interrupted by the end of the context.
 func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string, probe bool) (c claimed, err error) {
 	if err := o.permit.acquire(ctx); err != nil {
 		return claimed{}, fmt.Errorf("limiter: %w", err)
@@ -51,9 +51,9 @@ func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string, probe 
 	return c, err
 }
 
-// unclaim undoes a claim that has returned an error. The claim may have been committed, or
-// may be committed later, when a standby or a disk responds. unclaim looks for it until its
-// lease is over or ctx ends. No entry of the claim was sent or will be.
+// unclaim undoes a claim that has returned an error. The claim may have been committed,
+// or may be committed later, when a standby or a disk responds. unclaim looks for it
+// until its lease is over or ctx ends. No entry of the claim was sent or will be.
 func (o *Outbox[Tx]) unclaim(ctx context.Context, token ledger.Token) {
 	ctx, cancel := context.WithTimeout(ctx, o.lease())
 	defer cancel()
@@ -84,8 +84,8 @@ func expired(deadline, monotonic, wall time.Time) bool {
 }
 
 // deliverOne sends one claimed entry and records the outcome. Only the values of ctx are
-// used. It returns the state of the entry, and whether the outcome applied: it does not if
-// the entry was changed by someone else in the meantime.
+// used. It returns the state of the entry, and whether the outcome applied: it does not
+// if the entry was changed by someone else in the meantime.
 func (o *Outbox[Tx]) deliverOne(ctx context.Context, c claimed, entry ledger.Claimed, stop *stop) (ledger.State, bool, error) {
 	ctx = context.WithoutCancel(ctx)
 	started := time.Now()

@@ -124,7 +124,7 @@ func TestEachEntryIsSentOnceByThreeClients(t *testing.T) {
 	}
 	var personal int
 	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE args::text LIKE '%ada%'`).Scan(&personal))
-	assert.Zero(t, personal, "a permit holds keys alone")
+	assert.Zero(t, personal, "a permit contains only keys")
 }
 
 func TestEnqueueTxAddsEntryAndPermitTogether(t *testing.T) {
@@ -154,7 +154,7 @@ func TestEnqueueTxAddsEntryAndPermitTogether(t *testing.T) {
 }
 
 // TestAJobWaitsWhileTheGateIsClosed also shows that an entry whose job has ended has a
-// permit of its own.
+// new permit.
 func TestAJobWaitsWhileTheGateIsClosed(t *testing.T) {
 	s := newStage(t)
 	var mu sync.Mutex

@@ -32,8 +32,9 @@ func (l *base) Insert(ctx context.Context, entries []ledger.NewEntry) (inserted 
 	return inserted, err
 }
 
-// insertTries is how often a batch is tried that deadlocks with another one, which has the
-// same keys in another order. The batch cannot be sorted, because ids follow its order.
+// insertTries is how often a batch is tried that deadlocks with another one, which has
+// the same keys in another order. The batch cannot be sorted, because ids follow its
+// order.
 const insertTries = 10
 
 // isDeadlock reports whether the server ended a statement because of a deadlock. Drivers
@@ -50,11 +51,11 @@ func (l *base) insertOne(ctx context.Context, q querier, entry ledger.NewEntry) 
 	return inserted[0], nil
 }
 
-// insert adds the entries whose keys do not exist yet, in one statement. own is true if the
-// statement is a separate transaction, so that its settings are not the caller's.
+// insert adds the entries whose keys do not exist yet, in one statement. own is true if
+// the statement is a separate transaction, so that its settings are not the caller's.
 //
-// The condition on the key of the database keeps it from adding entries to another database
-// with the same tables.
+// The condition on the key of the database keeps it from adding entries to another
+// database with the same tables.
 func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry, own bool) ([]ledger.Inserted, error) {
 	index := make(map[string]int, len(entries))
 	wire := make([]newEntry, len(entries))

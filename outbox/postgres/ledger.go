@@ -17,9 +17,9 @@ import (
 // JSON, which every driver supports.
 //
 // Statements that change several rows lock them in the order of their ids, so they never
-// deadlock with each other. They find rows by "id = ANY" and write "state + 0" for a state
-// that they do not search for, because a planner without statistics would prefer the
-// partial index of that state.
+// deadlock with each other. They find rows by "id = ANY" and write "state + 0" for a
+// state that they do not search for, because a planner without statistics would prefer
+// the partial index of that state.
 type base struct {
 	q       querier
 	schema  string // quoted

@@ -21,8 +21,8 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// Store is the store of an outbox in a Postgres database, for programs that use pgx. It is
-// safe for concurrent use, and any number of processes can use the same database.
+// Store is the store of an outbox in a Postgres database, for programs that use pgx. It
+// is safe for concurrent use, and any number of processes can use the same database.
 type Store struct{ ledger *pgxLedger }
 
 // SQLStore is the store of an outbox in a Postgres database, for programs that use
@@ -30,8 +30,8 @@ type Store struct{ ledger *pgxLedger }
 // concurrent use, and any number of processes can use the same database.
 type SQLStore struct{ ledger *sqlLedger }
 
-// New returns the store in the database of pool. If the tables are missing, the error says
-// to call [Migrate].
+// New returns the store in the database of pool. If the tables are missing, the error
+// says to call [Migrate].
 //
 // Run opens one more connection, outside the pool, to wait for notifications of new
 // entries. If a connection pooler does not forward the notifications, Run looks for new

@@ -13,22 +13,22 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/sqliteledger"
 )
 
-// Store is the store of an outbox in a SQLite database. It is safe for concurrent use, and
-// any number of processes on one machine can use the same database. The file must not be on
-// a network file system, where SQLite's locks do not work.
+// Store is the store of an outbox in a SQLite database. It is safe for concurrent use,
+// and any number of processes on one machine can use the same database. The file must not
+// be on a network file system, where SQLite's locks do not work.
 type Store struct{ ledger *sqliteledger.Ledger }
 
-// New returns the store in db, and creates the tables outbox_entry and outbox_meta if they
-// are missing. db can use any SQLite driver with SQLite 3.35 or later.
+// New returns the store in db, and creates the tables outbox_entry and outbox_meta if
+// they are missing. db can use any SQLite driver with SQLite 3.35 or later.
 //
 // The store uses one connection of db at a time, and none between its calls. It sets
 // synchronous=FULL and secure_delete=ON on that connection while it writes, and restores
-// both. It leaves the other settings to you. With journal_mode=WAL, readers and a writer do
-// not wait for each other. Your own transactions need a busy_timeout and should begin with
-// BEGIN IMMEDIATE (_txlock=immediate for modernc.org/sqlite). Otherwise they fail with
-// "database is locked" while another connection writes. A database in memory needs
-// db.SetMaxOpenConns(1) or a shared cache, because each connection would open its own; New
-// returns an error in that case.
+// both. It leaves the other settings to you. With journal_mode=WAL, readers and a writer
+// do not wait for each other. Your own transactions need a busy_timeout and should begin
+// with BEGIN IMMEDIATE (_txlock=immediate for modernc.org/sqlite). Otherwise they fail
+// with "database is locked" while another connection writes. A database in memory needs
+// db.SetMaxOpenConns(1) or a shared cache, because each connection would open its own;
+// New returns an error in that case.
 //
 // If the pool has only one connection, calls other than EnqueueTx wait while one of your
 // transactions is open. In the goroutine of that transaction, they deadlock.

@@ -22,8 +22,8 @@ import (
 const readers = 4
 
 // Open opens the outbox in a file. A missing file is created with mode 0600; an existing
-// file keeps its mode. SQLite creates the files beside it with the same mode. Any number of
-// processes on one machine can open the file.
+// file keeps its mode. SQLite creates the files beside it with the same mode. Any number
+// of processes on one machine can open the file.
 func Open(ctx context.Context, path string) (*sqlite.Store, error) {
 	switch path {
 	case "":

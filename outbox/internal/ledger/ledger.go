@@ -1,8 +1,9 @@
 // Package ledger defines what package outbox needs from a database. The packages sqlite
 // and postgres implement it.
 //
-// The state of an entry is changed only by the statements behind [Ledger]. Each of them is
-// a separate transaction, so their promises hold for all processes on the same database.
+// The state of an entry is changed only by the statements behind [Ledger]. Each of them
+// is a separate transaction, so their promises hold for all processes on the same
+// database.
 package ledger
 
 import (
@@ -70,13 +71,13 @@ type Ledger interface {
 	// transaction that is committed when Claim returns. After an error, the transaction
 	// may have been committed or may still be; see Unclaim.
 	Claim(ctx context.Context, claim Claim) ([]Claimed, error)
-	// Unclaim makes the entries of a claim pending again, and returns how many. The caller
-	// must not have sent any of them.
+	// Unclaim makes the entries of a claim pending again, and returns how many. The
+	// caller must not have sent any of them.
 	Unclaim(ctx context.Context, token Token) (int, error)
-	// Settle records outcomes in one transaction. An outcome applies only to an entry that
-	// has its token and is sending or unclear. If the outcome is accepted or rejected, it
-	// also applies to an entry that is pending again. Settle returns which outcomes
-	// applied, including those that were recorded before, and the time.
+	// Settle records outcomes in one transaction. An outcome applies only to an entry
+	// that has its token and is sending or unclear. If the outcome is accepted or
+	// rejected, it also applies to an entry that is pending again. Settle returns which
+	// outcomes applied, including those that were recorded before, and the time.
 	Settle(ctx context.Context, outcomes []Outcome) (applied []bool, at time.Time, err error)
 	// Sweep turns up to limit entries whose lease is over from sending to unclear.
 	Sweep(ctx context.Context, limit int) ([]Swept, error)
@@ -86,8 +87,8 @@ type Ledger interface {
 	// keep, and returns how many.
 	Purge(ctx context.Context, keep time.Duration, limit int) (int, error)
 
-	// Tidy removes what is left of erased bodies outside the table, as far as the database
-	// supports it.
+	// Tidy removes what is left of erased bodies outside the table, as far as the
+	// database supports it.
 	Tidy(ctx context.Context) error
 
 	// Find returns the entries with these keys, in no particular order.
@@ -98,8 +99,8 @@ type Ledger interface {
 	// their ids. A negative state selects all.
 	List(ctx context.Context, state State, after int64, limit int) ([]Entry, error)
 	Counts(ctx context.Context) (Counts, error)
-	// NextDue returns the time until a pending entry is due, and false if none is pending.
-	// The time is negative if an entry is due already.
+	// NextDue returns the time until a pending entry is due, and false if none is
+	// pending. The time is negative if an entry is due already.
 	NextDue(ctx context.Context) (time.Duration, bool, error)
 
 	// Resend turns unclear and rejected entries into pending ones, except those that were
@@ -205,8 +206,8 @@ type Swept struct {
 // Counts is the number of entries in each state.
 type Counts struct {
 	ByState [Dismissed + 1]int
-	// OldestDue is how long ago the oldest pending entry that is due was enqueued, or 0 if
-	// none is due.
+	// OldestDue is how long ago the oldest pending entry that is due was enqueued, or 0
+	// if none is due.
 	OldestDue time.Duration
 }
 

@@ -21,8 +21,8 @@ const Variable = "MESSAGING_TEST_POSTGRES"
 
 const otherwise = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
 
-// URL returns the URL of a new schema, which is dropped at the end of the test. If there is
-// no server, the test is skipped, or fails if the variable CI is set.
+// URL returns the URL of a new schema, which is dropped at the end of the test. If there
+// is no server, the test is skipped, or fails if the variable CI is set.
 func URL(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv(Variable)

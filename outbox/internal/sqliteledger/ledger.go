@@ -70,8 +70,8 @@ func (l *Ledger) Listen(context.Context, func()) bool { return false }
 // returns a floating-point number.
 const nowSQL = `CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)`
 
-// now reads the same clock, because SQLite uses the clock of the machine. It is read after
-// the transaction has taken the write lock.
+// now reads the same clock, because SQLite uses the clock of the machine. It is read
+// after the transaction has taken the write lock.
 func now() int64 { return time.Now().UnixMilli() }
 
 // Claim implements ledger.Ledger.
@@ -186,8 +186,8 @@ func (l *Ledger) Purge(ctx context.Context, keep time.Duration, limit int) (n in
 	return n, nil
 }
 
-// Tidy implements ledger.Ledger. The write-ahead log contains old versions of pages, so it
-// is truncated.
+// Tidy implements ledger.Ledger. The write-ahead log contains old versions of pages, so
+// it is truncated.
 func (l *Ledger) Tidy(ctx context.Context) error {
 	if !l.erased.Swap(false) {
 		return nil

@@ -11,7 +11,8 @@ import (
 )
 
 // schema creates the tables. Times are milliseconds since 1970. The partial indexes serve
-// the claim, the sweep, the purge, the lists of entries that need attention, and the counts.
+// the claim, the sweep, the purge, the lists of entries that need attention, and the
+// counts.
 const schema = `
 CREATE TABLE IF NOT EXISTS outbox_meta (
 	id         INTEGER PRIMARY KEY CHECK (id = 1),

@@ -69,8 +69,8 @@ func begin(ctx context.Context, conn *sql.Conn) error {
 	})
 }
 
-// whileBusy retries fn while another connection holds a lock. The context cannot interrupt
-// SQLite's own waiting, so that is kept short.
+// whileBusy retries fn while another connection holds a lock. The context cannot
+// interrupt SQLite's own waiting, so that is kept short.
 func whileBusy(ctx context.Context, fn func() error) error {
 	for start := time.Now(); ; {
 		err := fn()
