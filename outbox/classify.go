@@ -30,7 +30,7 @@ type outcome struct {
 
 func (o outcome) accepted() bool { return o.state == ledger.Accepted }
 
-// block tells when an outcome closes the gate.
+// block is when an outcome closes the gate.
 type block uint8
 
 const (

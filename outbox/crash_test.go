@@ -136,7 +136,7 @@ func TestALateOutcomeReplacesUnclear(t *testing.T) {
 				assert.False(t, db.settle(t, o, ledger.Token{2}, "order", late.state, late.delivery), "not with another token")
 				assert.Equal(t, outbox.Unclear, stateOf(t, o, "order"))
 				assert.True(t, db.settle(t, o, token, "order", late.state, late.delivery))
-				assert.True(t, db.settle(t, o, token, "order", late.state, late.delivery), "again, since the response was lost")
+				assert.True(t, db.settle(t, o, token, "order", late.state, late.delivery), "again, because the response was lost")
 				assert.Equal(t, late.want, stateOf(t, o, "order"))
 			})
 		})
@@ -162,7 +162,7 @@ func TestALateOutcomePreventsTheSecondSendAfterResend(t *testing.T) {
 		db.settle(t, o, token, "not sent", ledger.Pending, messaging.DeliveryNotSent)
 		assert.False(t, db.settle(t, o, token, "unknown", ledger.Unclear, messaging.DeliveryUnknown))
 		assert.False(t, db.settle(t, o, token, "claimed again", ledger.Accepted, messaging.DeliveryAccepted),
-			"the token is that of the new claim")
+			"the token belongs to the new claim")
 
 		delivered, err := o.Deliver(t.Context(), "accepted", "rejected", "not sent", "unknown", "claimed again")
 		require.NoError(t, err)

@@ -13,12 +13,12 @@ import (
 // Deliver sends the entries with these keys now. It is for an engine that calls at least
 // once: a job queue, a workflow, a consumer, cron. Repeated or concurrent calls send each
 // entry once. Deliver shares the limit on requests in flight, the gate and the limiter
-// with the other calls of this Outbox, and leaves entries alone that are not due.
+// with the other calls of this Outbox. It does not send entries before they are due.
 //
 // ctx applies until an entry is claimed. From then on the entry is sent and its outcome
 // is recorded, which takes at most the send timeout if the database works. Entries that
-// are not claimed when ctx ends are Later. An error comes from the database or the
-// limiter. Delivered then contains what is known; call Deliver again.
+// are not claimed when ctx ends are listed in Later. An error comes from the database or
+// the limiter. Delivered then contains what is known; call Deliver again.
 func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, error) {
 	if ctx.Err() != nil {
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))

@@ -372,7 +372,7 @@ func TestAcceptedAndDismissedRequestsAreErased(t *testing.T) {
 		_, err := o.Deliver(t.Context(), "accepted", "dismissed")
 		require.NoError(t, err)
 		p, err := o.Prepared(t.Context(), "dismissed")
-		require.NoError(t, err, "that of a rejected entry is kept")
+		require.NoError(t, err, "the request of a rejected entry is kept")
 		assert.Equal(t, request(t, "dismissed").Body(), p.Body())
 		n, err := o.Dismiss(t.Context(), "dismissed", "unknown")
 		require.NoError(t, err)

@@ -61,7 +61,7 @@ type database struct {
 	// inTx calls fn in a transaction of the program, and commits it if fn returns nil.
 	inTx func(t testing.TB, o box, fn func(enqueuer) error) error
 	exec func(t testing.TB, statement string)
-	// ledger is that of a store, to act as a process that crashes.
+	// ledger is the ledger of a store. Tests use it to act as a process that crashes.
 	ledger   ledger.Ledger
 	isSQLite bool
 }
@@ -323,8 +323,8 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: response.status, Header: header, Body: io.NopCloser(bytes.NewReader([]byte(response.body))), Request: r}, nil
 }
 
-// bodyOf returns the body without reading it, since a failure without a connection has to
-// leave it unread.
+// bodyOf returns the body without reading it, because a failed connection must leave it
+// unread.
 func bodyOf(r *http.Request) ([]byte, error) {
 	body, ok := r.Context().Value(preparedKey{}).(*[]byte)
 	if !ok {

@@ -97,7 +97,7 @@ func (o *Outbox[Tx]) reportSwept(ctx context.Context) error {
 	return nil
 }
 
-// purge removes what is left of erased bodies, and old entries.
+// purge removes the remains of erased bodies, and deletes old entries.
 func (o *Outbox[Tx]) purge(ctx context.Context) error {
 	if err := o.ledger.Tidy(ctx); err != nil {
 		return err

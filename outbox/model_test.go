@@ -258,7 +258,7 @@ func (m *model) resend(key string) string {
 	want := 0
 	if ok && (e.state == outbox.Rejected || e.state == outbox.Unclear && !e.guarded) {
 		want = 1
-		if e.state == outbox.Rejected { // no process can report any more
+		if e.state == outbox.Rejected { // no process can report an outcome now
 			e.token = ledger.Token{}
 		}
 		e.state, e.resent, e.future = outbox.Pending, true, false
@@ -297,7 +297,7 @@ func (m *model) quarantine(string) string {
 	return fmt.Sprintf("quarantine %d", got)
 }
 
-// compare compares everything that the database tells with the model.
+// compare compares everything in the database with the model.
 func (m *model) compare() {
 	var counts outbox.Counts
 	of := map[outbox.State]*int{outbox.Pending: &counts.Pending, outbox.Sending: &counts.Sending, outbox.Accepted: &counts.Accepted,

@@ -123,7 +123,7 @@ func WithOnSettled(settled func(ctx context.Context, entry Entry)) Option {
 // immediately.
 func NotBefore(t time.Time) EnqueueOption { return func(i *Item) { i.NotBefore = t } }
 
-// config is what options set.
+// config is the configuration of an Outbox.
 type config struct {
 	inFlight    int
 	sendTimeout time.Duration

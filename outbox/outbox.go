@@ -190,9 +190,9 @@ func (o *Outbox[Tx]) Prepared(ctx context.Context, key string) (*messaging.Prepa
 // keyBatch is how many keys go into one statement.
 const keyBatch = 500
 
-// Resend makes unclear and rejected entries pending again, and returns how many. The
-// request of an unclear entry may have been carried out, and is then carried out twice.
-// Check at the service first; [Outbox.Prepared] returns the request and its recipients.
+// Resend makes unclear and rejected entries pending again, and returns how many. An
+// unclear request may have been carried out; resending it can carry it out twice. Check
+// at the service first. [Outbox.Prepared] returns the request and its recipients.
 //
 // Resend leaves out an entry whose process may still be alive. Such an entry can be
 // resent one lease after it became unclear. A lease is how long a process may hold an
@@ -250,7 +250,7 @@ func (o *Outbox[Tx]) wake() {
 	}
 }
 
-// slots limits how many requests are sent at once.
+// slots limits how many requests are sent at the same time.
 type slots struct {
 	free chan struct{}
 	turn chan struct{} // is held by the goroutine that acquires

@@ -166,7 +166,7 @@ func TestRunWakesUpForAnEntryOfAnotherProcess(t *testing.T) {
 	})
 }
 
-// openFaulty returns an outbox in a file whose database fails as told.
+// openFaulty returns an outbox in a file whose database fails as the test asks.
 func openFaulty(t *testing.T, client *messaging.Client, opts ...outbox.Option) (*outbox.Outbox[*sql.Tx], *faulty) {
 	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
 	require.NoError(t, err)

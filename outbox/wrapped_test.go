@@ -10,7 +10,7 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// faulty is a store whose database fails as told.
+// faulty is a store whose database fails as the test asks.
 type faulty struct {
 	ledger.TxLedger[*sql.Tx]
 

@@ -112,7 +112,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[Permit]) error {
 	var params []river.InsertManyParams
 	if len(delivered.Later) > 0 {
 		wait := max(delivered.RetryAfter, laterWait)
-		wait += rand.N(wait) // so that the permits of an outage do not all come back at once
+		wait += rand.N(wait) // so that the permits of an outage do not all come back together
 		params = append(params, permitAt(delivered.Later, now.Add(wait)))
 	}
 	if len(delivered.Busy) > 0 {

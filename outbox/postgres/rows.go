@@ -13,7 +13,7 @@ const (
 
 func scanEntry(row scanFunc) (ledger.Entry, error) { return scanEntryAnd(row) }
 
-// scanEntryAnd scans columns that follow those of the entry into more.
+// scanEntryAnd scans the columns of the entry, and the columns after them into more.
 func scanEntryAnd(row scanFunc, more ...any) (e ledger.Entry, err error) {
 	var settled *time.Time
 	into := []any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &e.EnqueuedAt, &e.NotBefore, &settled}

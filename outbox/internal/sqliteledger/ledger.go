@@ -23,7 +23,7 @@ type Ledger struct {
 	owned      []io.Closer
 	key        []byte
 	closed     atomic.Bool
-	erased     atomic.Bool // a body, since the last Tidy
+	erased     atomic.Bool // a body was erased since the last Tidy
 }
 
 var _ ledger.TxLedger[*sql.Tx] = (*Ledger)(nil)

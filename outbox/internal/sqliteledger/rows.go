@@ -19,7 +19,7 @@ type scanFunc func(into ...any) error
 
 func scanEntry(scan scanFunc) (ledger.Entry, error) { return scanEntryAnd(scan) }
 
-// scanEntryAnd scans columns that follow those of the entry into more.
+// scanEntryAnd scans the columns of the entry, and the columns after them into more.
 func scanEntryAnd(scan scanFunc, more ...any) (e ledger.Entry, err error) {
 	var enqueued, notBefore int64
 	var settled sql.NullInt64

@@ -57,7 +57,7 @@ func (l *Ledger) withConn(ctx context.Context, db *sql.DB, fn func(*sql.Conn) er
 		return err
 	}
 	err = fn(conn)
-	_ = conn.Close() // to the pool; an error of fn says more
+	_ = conn.Close() // returns it to the pool; the error of fn matters more
 	return err
 }
 
