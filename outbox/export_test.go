@@ -20,7 +20,7 @@ func Fast() Option {
 	}
 }
 
-// WithLease sets the time of a send and what the lease is longer.
+// WithLease sets the send timeout and how much longer the lease is.
 func WithLease(sendTimeout, margin time.Duration) Option {
 	return func(c *config) error {
 		c.sendTimeout, c.timing.leaseMargin = sendTimeout, margin

@@ -18,7 +18,7 @@ func TestTheGateClosesAndNothingIsLostOrRejected(t *testing.T) {
 		name     string
 		response response
 		gate     string
-		unclear  bool // requests that fail so are
+		unclear  bool // requests that fail this way are unclear
 	}{
 		{"a wrong API key", unauthorize, "401 Unauthorized", false},
 		{"a rate limit", response{status: 429, body: `{}`}, "429 Too Many Requests", false},

@@ -197,7 +197,7 @@ func inSQLTx(db *sql.DB) func(testing.TB, box, func(enqueuer) error) error {
 	}
 }
 
-// endLeases makes every claim one of the past.
+// endLeases makes every lease end in the past.
 func (db *database) endLeases(t testing.TB) {
 	if db.isSQLite {
 		db.exec(t, `UPDATE outbox_entry SET claimed_at = claimed_at - 3600000, lease_until = lease_until - 3600000 WHERE lease_until IS NOT NULL`)
@@ -335,7 +335,7 @@ func bodyOf(r *http.Request) ([]byte, error) {
 
 type preparedKey struct{}
 
-// carriedOut returns how often the request of a key was.
+// carriedOut returns how often the request of a key was carried out.
 func (s *service) carriedOut(key string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,7 +90,7 @@ func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
 }
 
 // TestAClaimIsDurable records the setting that the commit of a statement obeys, in a
-// session that is set to the contrary.
+// session with the opposite setting.
 func TestAClaimIsDurable(t *testing.T) {
 	pool := durabilityPool(t)
 	store, err := postgres.New(t.Context(), pool)
