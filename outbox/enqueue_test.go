@@ -206,7 +206,8 @@ func TestEnqueueNeverStoresARequestOfDo(t *testing.T) {
 			_, err := client.Do(t.Context(), request)
 			require.ErrorIs(t, err, errBroken)
 			_, err = o.Enqueue(t.Context(), e.Key, ofDo)
-			require.EqualError(t, err, fmt.Sprintf("outbox: enqueue entry %q: a request of Client.Do cannot be stored; use a Prepare method", e.Key), name)
+			require.EqualError(t, err, fmt.Sprintf("outbox: enqueue entry %q: ", e.Key)+
+				"a request of Client.Do cannot be stored; use a Prepare method", name)
 		}
 	}
 	assert.Empty(t, listed(t, o, outbox.ListParams{}))

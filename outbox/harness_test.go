@@ -320,7 +320,8 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	if response.retryAfter != "" {
 		header.Set("Retry-After", response.retryAfter)
 	}
-	return &http.Response{StatusCode: response.status, Header: header, Body: io.NopCloser(bytes.NewReader([]byte(response.body))), Request: r}, nil
+	return &http.Response{StatusCode: response.status, Header: header, Request: r,
+		Body: io.NopCloser(strings.NewReader(response.body))}, nil
 }
 
 // bodyOf returns the body without reading it, because a failed connection must leave it
