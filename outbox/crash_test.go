@@ -24,9 +24,9 @@ func (db *database) settle(t testing.TB, o box, token ledger.Token, key string, 
 	delivery messaging.Delivery) (applied bool) {
 	entry, err := o.Get(t.Context(), key)
 	require.NoError(t, err)
-	results, _, err := db.ledger.Settle(t.Context(), []ledger.Settlement{{ID: entry.ID, Token: token, State: state, Delivery: delivery}})
+	applies, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{{ID: entry.ID, Token: token, State: state, Delivery: delivery}})
 	require.NoError(t, err)
-	return results[0]
+	return applies[0]
 }
 
 // crash makes entries unclear as a process does that crashes while it sends them.
@@ -136,7 +136,7 @@ func TestALateOutcomeReplacesUnclear(t *testing.T) {
 				assert.False(t, db.settle(t, o, ledger.Token{2}, "order", late.state, late.delivery), "not with another token")
 				assert.Equal(t, outbox.Unclear, stateOf(t, o, "order"))
 				assert.True(t, db.settle(t, o, token, "order", late.state, late.delivery))
-				assert.True(t, db.settle(t, o, token, "order", late.state, late.delivery), "again, since the response was lost")
+				assert.True(t, db.settle(t, o, token, "order", late.state, late.delivery), "again, because the response was lost")
 				assert.Equal(t, late.want, stateOf(t, o, "order"))
 			})
 		})
@@ -162,7 +162,7 @@ func TestALateOutcomePreventsTheSecondSendAfterResend(t *testing.T) {
 		db.settle(t, o, token, "not sent", ledger.Pending, messaging.DeliveryNotSent)
 		assert.False(t, db.settle(t, o, token, "unknown", ledger.Unclear, messaging.DeliveryUnknown))
 		assert.False(t, db.settle(t, o, token, "claimed again", ledger.Accepted, messaging.DeliveryAccepted),
-			"the token is that of the new claim")
+			"the token belongs to the new claim")
 
 		delivered, err := o.Deliver(t.Context(), "accepted", "rejected", "not sent", "unknown", "claimed again")
 		require.NoError(t, err)
@@ -242,7 +242,7 @@ func TestOnSettledIsCalledOncePerTransition(t *testing.T) {
 			defer mu.Unlock()
 			return settled[key]
 		}
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.OnSettled(func(ctx context.Context, e outbox.Entry) {
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithOnSettled(func(ctx context.Context, e outbox.Entry) {
 			if found, err := db.ledger.Find(ctx, []string{e.Key}); assert.NoError(t, err) { // with no connection held
 				assert.Equal(t, e.ID, found[0].ID)
 				assert.WithinDuration(t, found[0].SettledAt, e.SettledAt, time.Second)
@@ -294,7 +294,7 @@ func TestAnEntryIsNotSentByAProcessThatWasPaused(t *testing.T) {
 	assert.Zero(t, service.requests())
 	entry, err := o.Get(t.Context(), "order")
 	require.NoError(t, err)
-	assert.Equal(t, "not sent: the process was paused", entry.Error)
+	assert.Equal(t, "not begun: the process was paused", entry.Error)
 	delivered, err = o.Deliver(t.Context(), "order")
 	require.NoError(t, err)
 	assert.Equal(t, 1, delivered.Accepted)

@@ -10,20 +10,20 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// Deliver sends the entries with these keys now, for an engine that calls at least once:
-// a job queue, a workflow, a consumer, cron. Calling it twice, or at once in two places,
-// sends once. It uses the slots, the gate and the limiter of this Outbox, together with
-// Run, and observes NotBefore.
+// Deliver sends the entries with these keys now. It is for an engine that calls at least
+// once: a job queue, a workflow, a consumer, cron. Repeated or concurrent calls send each
+// entry once. Deliver shares the limit on requests in flight, the gate and the limiter
+// with the other calls of this Outbox. It does not send entries before they are due.
 //
-// The context counts until an entry is claimed. From then on it is sent and its outcome
-// recorded, which takes at most SendTimeout if the database works. Keys that are not
-// claimed when it ends are Later. An error is about the database or the limiter. Delivered
-// then holds what is known; call Deliver again.
+// ctx applies until an entry is claimed. From then on the entry is sent and its outcome
+// is recorded, which takes at most the send timeout if the database works. Entries that
+// are not claimed when ctx ends are listed in Later. An error comes from the database or
+// the limiter. Delivered then contains what is known; call Deliver again.
 func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, error) {
 	if ctx.Err() != nil {
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))
 	}
-	d := &delivery[Tx]{Outbox: o, settled: make(map[string]ledger.State)}
+	d := &delivery[Tx]{Outbox: o, recorded: make(map[string]ledger.State)}
 	var endWatching func() bool
 	d.stop, endWatching = stopOf(ctx)
 	defer endWatching()
@@ -34,14 +34,14 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 	keys, invalid := validKeys(keys)
 	err := d.run(ctx, keys)
 	d.sends.Wait()
-	if d.unsettled > 0 {
-		err = unsettledError(d.unsettled, d.err)
+	if d.unrecorded > 0 {
+		err = unrecordedError(d.unrecorded, d.err)
 	}
-	result, unknown := d.result(ctx, append(keys, invalid...))
+	delivered, lookup := d.delivered(ctx, append(keys, invalid...))
 	if err == nil {
-		err = unknown
+		err = lookup
 	}
-	return result, err
+	return delivered, err
 }
 
 // delivery is one call of Deliver.
@@ -50,10 +50,10 @@ type delivery[Tx any] struct {
 	stop  *stop
 	sends sync.WaitGroup
 
-	mu        sync.Mutex
-	settled   map[string]ledger.State // of what this call has sent
-	unsettled int
-	err       error
+	mu         sync.Mutex
+	recorded   map[string]ledger.State // of the entries that this call has sent
+	unrecorded int
+	err        error
 }
 
 // run claims and sends as many of the keys as it can.
@@ -94,15 +94,15 @@ func (d *delivery[Tx]) sendOne(ctx context.Context, c claimed, entry ledger.Clai
 	defer d.mu.Unlock()
 	switch {
 	case err != nil:
-		d.unsettled++
+		d.unrecorded++
 		d.err = err
 	case applied && state != ledger.Pending:
-		d.settled[entry.Key] = state
+		d.recorded[entry.Key] = state
 	}
 }
 
-// claimKeys claims as many of the keys as the limiter and the slots allow at the moment.
-// It returns how many it tried. A slot is taken for each entry that it claimed.
+// claimKeys claims as many of the keys as the limiter and the free slots allow. It
+// returns how many it tried. Each entry that it claimed occupies a slot.
 func (d *delivery[Tx]) claimKeys(ctx context.Context, keys []string, probe bool) (c claimed, tried int, err error) {
 	defer func() {
 		d.slots.release(tried - len(c.entries))
@@ -116,7 +116,7 @@ func (d *delivery[Tx]) claimKeys(ctx context.Context, keys []string, probe bool)
 	c, err = d.claim(ctx, tried, keys[:tried], probe)
 	if err != nil && c.token != (ledger.Token{}) {
 		d.sends.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, claimTimeout) // then the sweep finds it
+			ctx, cancel := context.WithTimeout(ctx, claimTimeout) // after that, the sweep finds the entries
 			defer cancel()
 			d.unclaim(ctx, c.token)
 		})
@@ -124,21 +124,21 @@ func (d *delivery[Tx]) claimKeys(ctx context.Context, keys []string, probe bool)
 	return c, tried, err
 }
 
-// busyWait is how long to wait for entries that are claimed elsewhere.
+// busyWait is how long to wait for entries that another call or process has claimed.
 const busyWait = 500 * time.Millisecond
 
-// result says what became of the keys. It asks the database about those that this call
-// has not settled.
-func (d *delivery[Tx]) result(ctx context.Context, keys []string) (Delivered, error) {
-	var result Delivered
+// delivered returns the states of the entries. It looks up those that this call has not
+// recorded itself.
+func (d *delivery[Tx]) delivered(ctx context.Context, keys []string) (Delivered, error) {
+	var all Delivered
 	var others []string
 	for _, key := range keys {
-		if state, ok := d.settled[key]; ok {
-			result.add(key, ledger.Entry{State: state}, true)
+		if state, ok := d.recorded[key]; ok {
+			all.add(key, ledger.Entry{State: state}, true)
 			continue
 		}
 		if keyProblem(key) != "" {
-			result.Unknown = append(result.Unknown, key)
+			all.Unknown = append(all.Unknown, key)
 			continue
 		}
 		others = append(others, key)
@@ -154,20 +154,20 @@ func (d *delivery[Tx]) result(ctx context.Context, keys []string) (Delivered, er
 		}
 		for _, key := range batch {
 			e, ok := byKey[key]
-			result.add(key, e, ok)
+			all.add(key, e, ok)
 		}
 	}
-	if len(result.Later) > 0 {
-		result.RetryAfter = max(result.RetryAfter, d.gate.wait(time.Now()))
+	if len(all.Later) > 0 {
+		all.RetryAfter = max(all.RetryAfter, d.gate.wait(time.Now()))
 	}
 	switch {
-	case len(result.Busy) == 0:
-	case len(result.Later) == 0:
-		result.RetryAfter = busyWait
+	case len(all.Busy) == 0:
+	case len(all.Later) == 0:
+		all.RetryAfter = busyWait
 	default:
-		result.RetryAfter = min(result.RetryAfter, busyWait)
+		all.RetryAfter = min(all.RetryAfter, busyWait)
 	}
-	return result, nil
+	return all, nil
 }
 
 func (r *Delivered) add(key string, e ledger.Entry, found bool) {
@@ -190,6 +190,6 @@ func (r *Delivered) add(key string, e ledger.Entry, found bool) {
 			r.RetryAfter = wait
 		}
 		r.Later = append(r.Later, key)
-	case ledger.Dismissed: // nothing becomes of it
+	case ledger.Dismissed: // is not counted
 	}
 }

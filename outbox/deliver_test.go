@@ -16,7 +16,7 @@ import (
 func TestDeliverSendsOnceHoweverOftenItIsCalled(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(3))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(3))
 		other := db.new(t, service.client(t), outbox.Fast())
 		keys := keysOf(20)
 		enqueue(t, o, keys...)
@@ -47,7 +47,7 @@ func TestDeliverSaysWhatBecameOfEachKey(t *testing.T) {
 			case "lost":
 				return lose
 			case "no connection":
-				return refuse
+				return disconnect
 			}
 			return accept
 		})
@@ -99,7 +99,7 @@ func TestDeliverIgnoresTheContextOnceAnEntryIsClaimed(t *testing.T) {
 		service := newService()
 		ctx, cancel := context.WithCancel(t.Context())
 		service.always(response{status: 200, body: accept.body, before: func(*http.Request) { cancel() }})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(1))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
 		enqueue(t, o, "a", "b")
 		delivered, err := o.Deliver(ctx, "a", "b")
 		require.NoError(t, err)

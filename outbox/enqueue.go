@@ -3,7 +3,6 @@ package outbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,24 +17,24 @@ import (
 
 // Item is an entry to add.
 type Item struct {
-	// Key names what must not happen twice, such as "order-4711-shipped": 1 to 255 bytes
-	// of UTF-8 without control characters, compared byte by byte.
+	// Key names what must not happen twice, such as "order-4711-shipped". It has 1 to 255
+	// bytes of UTF-8 without control characters. Keys are compared byte by byte.
 	Key string
 	// Prepared is the request, from one of the Prepare methods of package messaging.
 	Prepared *messaging.Prepared
-	// NotBefore is when the request is due; zero is at once.
+	// NotBefore is when the request is due. The zero time means immediately.
 	NotBefore time.Time
 }
 
-// Enqueue adds a request under a key, in a transaction of its own. When it returns, the
-// request survives a crash. After an error of the database it may be there or not: enqueue
-// it again.
+// Enqueue adds a request under a key, in its own transaction. Once Enqueue has returned
+// without an error, the request survives a crash. After a database error the entry may or
+// may not exist, and it is safe to enqueue the request again.
 //
-// If the key is there with the same request, Enqueue changes nothing and returns that
-// entry, with Present set; NotBefore is no part of a request. If it is there with another
-// request, the error is [ErrKeyConflict].
+// If the key already exists with the same request, Enqueue changes nothing and returns
+// the existing entry with Present set. NotBefore is not compared. If the key exists with
+// a different request, the error is [ErrKeyConflict].
 //
-// Guards are not asked now, but when the request is sent.
+// The guards of the client see the request when it is sent, not when it is enqueued.
 func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepared, opts ...EnqueueOption) (Entry, error) {
 	entry, err := o.newEntry(ctx, key, p, opts)
 	if err != nil {
@@ -49,13 +48,13 @@ func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepa
 	return enqueued(entry, inserted[0])
 }
 
-// EnqueueTx is Enqueue in a transaction of the program's: the entry is added when that
-// commits, and not at all if it is rolled back. The transaction must be one of the
-// database of the store. An [ErrKeyConflict] leaves it usable.
+// EnqueueTx is Enqueue in your own transaction: the entry is added when the transaction
+// commits, and not at all if it is rolled back. The transaction must belong to the
+// database of the store. It remains usable after an [ErrKeyConflict].
 //
-// How durable the entry is depends on the transaction: with synchronous_commit=off on
-// Postgres, or synchronous=NORMAL on SQLite, the last transactions before a power failure
-// can be lost as a whole.
+// The entry is as durable as the transaction. With synchronous_commit=off on Postgres or
+// synchronous=NORMAL on SQLite, a power failure can lose the last transactions, together
+// with their entries.
 func (o *Outbox[Tx]) EnqueueTx(ctx context.Context, tx Tx, key string, p *messaging.Prepared, opts ...EnqueueOption) (Entry, error) {
 	entry, err := o.newEntry(ctx, key, p, opts)
 	if err != nil {
@@ -74,14 +73,14 @@ func (o *Outbox[Tx]) EnqueueTx(ctx context.Context, tx Tx, key string, p *messag
 // enqueueBatch is how many entries EnqueueAll adds in one transaction.
 const enqueueBatch = 1000
 
-// EnqueueAll adds the items of a sequence, in batches of up to 1000 that are a
-// transaction each, and returns how many entries it added and how many were present. It
-// is safe to run again: what was added the first time is present the second time.
+// EnqueueAll adds the items of a sequence in batches of up to 1000. Each batch is a
+// transaction. EnqueueAll returns how many entries it added and how many were present. It
+// is safe to call again with the same items: those that were added before are present.
 //
-// It stops at the first error of the sequence and at the first item that is not valid,
-// which the error names by its key. The items before it are added and counted, and
-// nothing more is pulled. An [ErrKeyConflict] is found when a batch is added: then the
-// other items of that batch are added and counted as well.
+// It stops at the first error that the sequence yields and at the first invalid item,
+// whose key the error contains. The items before it are added and counted, and no further
+// items are read. An [ErrKeyConflict] is found only when a batch is added, so the other
+// items of that batch are added and counted as well.
 func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error]) (added, present int, err error) {
 	if seq == nil {
 		return 0, 0, errors.New("outbox: enqueue: seq must not be nil")
@@ -117,8 +116,8 @@ func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error])
 	}
 }
 
-// afterBatch is the error of adding the last batch, if there is one, and what ended the
-// sequence.
+// afterBatch joins the error of adding the last batch, if there is one, with the error
+// that ended the sequence.
 func afterBatch(adding, ended error) error {
 	if adding != nil {
 		return errors.Join(adding, ended)
@@ -132,7 +131,7 @@ func (o *Outbox[Tx]) addBatch(ctx context.Context, batch []ledger.NewEntry) (add
 	}
 	inserted, err := o.ledger.Insert(ctx, batch)
 	if err != nil {
-		return 0, 0, fmt.Errorf("outbox: enqueue %d entries from %q on: %w", len(batch), batch[0].Key, err)
+		return 0, 0, fmt.Errorf("outbox: enqueue %d entries, the first of which is %q: %w", len(batch), batch[0].Key, err)
 	}
 	o.wake()
 	var conflict error
@@ -151,7 +150,7 @@ func (o *Outbox[Tx]) addBatch(ctx context.Context, batch []ledger.NewEntry) (add
 	return added, present, conflict
 }
 
-// enqueued is the result for one entry.
+// enqueued returns the entry that was added or found, unless it has a different request.
 func enqueued(entry ledger.NewEntry, inserted ledger.Inserted) (Entry, error) {
 	if !bytes.Equal(entry.Digest, inserted.Digest) {
 		return Entry{}, keyed("enqueue", entry.Key, ErrKeyConflict)
@@ -161,12 +160,12 @@ func enqueued(entry ledger.NewEntry, inserted ledger.Inserted) (Entry, error) {
 	return e, nil
 }
 
-// newEntry checks what is to be added.
+// newEntry checks the arguments of Enqueue and returns the entry to add.
 func (o *Outbox[Tx]) newEntry(ctx context.Context, key string, p *messaging.Prepared, opts []EnqueueOption) (ledger.NewEntry, error) {
 	item := Item{Key: key, Prepared: p}
 	for _, opt := range opts {
 		if opt == nil {
-			return ledger.NewEntry{}, errors.New("opts must not hold a nil option")
+			return ledger.NewEntry{}, errors.New("opts must not contain a nil option")
 		}
 		opt(&item)
 	}
@@ -176,16 +175,14 @@ func (o *Outbox[Tx]) newEntry(ctx context.Context, key string, p *messaging.Prep
 	if problem := keyProblem(key); problem != "" {
 		return ledger.NewEntry{}, errors.New("the key " + problem)
 	}
-	if p == nil {
-		return ledger.NewEntry{}, errors.New("the request must not be nil")
-	}
-	if _, err := json.Marshal(p); err != nil { // one that is zero, or of Client.Do
-		return ledger.NewEntry{}, errors.New("the request must come from a Prepare method")
-	}
 	if item.NotBefore.UTC().Year() > 9999 {
 		return ledger.NewEntry{}, errors.New("NotBefore must not be after the year 9999")
 	}
-	entry := ledger.NewEntry{Key: key, Operation: p.Operation(), Body: p.Body(), NotBefore: item.NotBefore}
+	body, err := bodyOf(p)
+	if err != nil {
+		return ledger.NewEntry{}, err
+	}
+	entry := ledger.NewEntry{Key: key, Operation: p.Operation(), Body: body, NotBefore: item.NotBefore}
 	entry.Digest = ledger.Digest(o.ledger.DigestKey(), entry.Operation, entry.Body)
 	if o.sealer != nil {
 		sealed, err := o.sealer.Seal(ctx, entry.Body)
@@ -197,26 +194,52 @@ func (o *Outbox[Tx]) newEntry(ctx context.Context, key string, p *messaging.Prep
 	return entry, nil
 }
 
+var (
+	errNilPrepared  = errors.New("p must not be nil; use a Prepare method")
+	errZeroPrepared = errors.New("p is a zero Prepared; use a Prepare method")
+	errOfDo         = errors.New("a request of Client.Do cannot be stored; use a Prepare method")
+)
+
+// bodyOf returns the body of a request that can be built again from its operation and its
+// body. A guard also receives the requests of Client.Do. They can have the name, the
+// method and the path of a send, and differ in the query, but package messaging never
+// models their recipients.
+func bodyOf(p *messaging.Prepared) ([]byte, error) {
+	switch {
+	case p == nil:
+		return nil, errNilPrepared
+	case p.Operation() == "":
+		return nil, errZeroPrepared
+	}
+	body := p.Body()
+	stored, err := messaging.ParsePrepared(p.Operation(), body)
+	if err != nil || stored.Method() != p.Method() || stored.Path() != p.Path() ||
+		p.Recipients().Unmodelled && !stored.Recipients().Unmodelled {
+		return nil, errOfDo
+	}
+	return body, nil
+}
+
 // maxKeyBytes is the length of the longest key.
 const maxKeyBytes = 255
 
-// keyProblem says why a key is not valid, "" if it is.
+// keyProblem describes why a key is invalid. It returns "" for a valid key.
 func keyProblem(key string) string {
 	switch {
 	case key == "":
 		return "must not be empty"
 	case len(key) > maxKeyBytes:
-		return "must not have more than 255 bytes"
+		return "must have at most 255 bytes"
 	case !utf8.ValidString(key):
 		return "must be valid UTF-8"
 	case strings.ContainsFunc(key, unicode.IsControl):
-		return "must not have control characters"
+		return "must not contain control characters"
 	}
 	return ""
 }
 
-// validKeys separates the keys that an entry can have. A database may take another one for
-// a key that it is not.
+// validKeys separates the valid keys from the others. A database might read an invalid
+// key as the key of some entry.
 func validKeys(keys []string) (valid, invalid []string) {
 	for _, key := range keys {
 		if keyProblem(key) == "" {
@@ -229,11 +252,11 @@ func validKeys(keys []string) (valid, invalid []string) {
 }
 
 var (
-	errNoSealer   = errors.New("the request is sealed, and the outbox has no Sealer")
-	errUnreadable = errors.New("the stored request can't be read by this version of package messaging")
+	errNoSealer   = errors.New("the request is sealed; set WithSealer")
+	errUnreadable = errors.New("this version of package messaging cannot read the stored request")
 )
 
-// unseal returns the request of an entry. The errors quote nothing of it.
+// unseal returns the request of an entry. Its errors quote nothing of the request.
 func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.Prepared, error) {
 	body := r.Body
 	if r.Sealed {
@@ -245,17 +268,9 @@ func (o *Outbox[Tx]) unseal(ctx context.Context, r ledger.Request) (*messaging.P
 			return nil, fmt.Errorf("open sealed request: %w", err)
 		}
 	}
-	// The JSON form of a Prepared.
-	stored, err := json.Marshal(struct {
-		Operation string `json:"operation"`
-		Body      string `json:"body"`
-	}{r.Operation, string(body)})
-	if err != nil {
-		return nil, errUnreadable
-	}
-	p := new(messaging.Prepared)
-	if err := json.Unmarshal(stored, p); err != nil {
-		return nil, errUnreadable
+	p, err := messaging.ParsePrepared(r.Operation, body)
+	if err != nil { // which quotes nothing of the body
+		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
 	}
 	return p, nil
 }

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	catalog "github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/sqlite"
 )
@@ -32,11 +36,11 @@ func TestEnqueueOfAPresentKeyReturnsTheEntry(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, again.Present)
 		again.Present = false
-		assert.Equal(t, first, again, "NotBefore is no part of a request")
+		assert.Equal(t, first, again, "NotBefore is not compared")
 
 		_, err = o.Enqueue(t.Context(), "order", request(t, "another"))
 		require.ErrorIs(t, err, outbox.ErrKeyConflict)
-		assert.EqualError(t, err, `outbox: enqueue entry "order": the key belongs to another request`)
+		assert.EqualError(t, err, `outbox: enqueue entry "order": key already used for a different request`)
 		assert.Equal(t, []string{"order"}, listed(t, o, outbox.ListParams{}))
 	})
 }
@@ -97,20 +101,20 @@ func TestEnqueueTxLeavesTheTransactionUsableAfterAKeyConflict(t *testing.T) {
 	})
 }
 
-func TestEnqueueTxRefusesATransactionOfAnotherDatabase(t *testing.T) {
+func TestEnqueueTxFailsInATransactionOfAnotherDatabase(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		if db.isSQLite {
-			t.Skip("see TestEnqueueTxRefusesATransactionOfAnotherSQLiteFile: a file is named when it is opened")
+			t.Skip("see TestEnqueueTxFailsInATransactionOfAnotherSQLiteFile: a SQLite database is a file")
 		}
 		// Another schema of the same server stands for another database with the same
-		// tables: the keys of both differ.
+		// tables. Their keys differ.
 		o := db.new(t, newService().client(t))
 		db.exec(t, `UPDATE outbox_meta SET digest_key = decode('00', 'hex')`)
 		err := db.inTx(t, o, func(enqueue enqueuer) error {
 			_, err := enqueue("order", request(t, "order"))
 			return err
 		})
-		require.ErrorContains(t, err, "the transaction is not one of the store's database")
+		require.ErrorContains(t, err, "the transaction belongs to another database")
 		assert.Empty(t, listed(t, o, outbox.ListParams{}))
 
 		db.exec(t, `ALTER TABLE outbox_meta RENAME TO other`)
@@ -118,11 +122,11 @@ func TestEnqueueTxRefusesATransactionOfAnotherDatabase(t *testing.T) {
 			_, err := enqueue("order", request(t, "order"))
 			return err
 		})
-		require.ErrorContains(t, err, "the transaction is not one of the store's database")
+		require.ErrorContains(t, err, "the transaction belongs to another database")
 	})
 }
 
-func TestEnqueueTxRefusesATransactionOfAnotherSQLiteFile(t *testing.T) {
+func TestEnqueueTxFailsInATransactionOfAnotherSQLiteFile(t *testing.T) {
 	store := func(name string) (*sql.DB, *outbox.Outbox[*sql.Tx]) {
 		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), name))
 		s, err := sqlite.New(t.Context(), db)
@@ -136,7 +140,7 @@ func TestEnqueueTxRefusesATransactionOfAnotherSQLiteFile(t *testing.T) {
 		tx, err := db.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
 		_, err = o.EnqueueTx(t.Context(), tx, "order", request(t, "order"))
-		require.ErrorContains(t, err, "the transaction is not one of the store's database")
+		require.ErrorContains(t, err, "the transaction belongs to another database")
 		require.NoError(t, tx.Commit())
 	}
 	assert.Empty(t, listed(t, o, outbox.ListParams{}))
@@ -144,19 +148,12 @@ func TestEnqueueTxRefusesATransactionOfAnotherSQLiteFile(t *testing.T) {
 	require.EqualError(t, err, `outbox: enqueue entry "order": tx must not be nil`)
 }
 
-func TestEnqueueRefusesInvalidInput(t *testing.T) {
+func TestEnqueueNamesWhatIsInvalid(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t))
 		done, cancel := context.WithCancel(t.Context())
 		cancel()
 		valid := request(t, "order")
-		var ofDo *messaging.Prepared
-		client := newService().client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
-			ofDo = p
-			return nil
-		}))
-		_, err := client.Do(t.Context(), messaging.Request{Method: "POST", Path: "/v1/other"})
-		require.Error(t, err)
 		for _, test := range []struct {
 			name string
 			ctx  context.Context
@@ -166,15 +163,14 @@ func TestEnqueueRefusesInvalidInput(t *testing.T) {
 			want string
 		}{
 			{"an empty key", t.Context(), "", valid, nil, "the key must not be empty"},
-			{"a long key", t.Context(), strings.Repeat("x", 256), valid, nil, "the key must not have more than 255 bytes"},
-			{"a control character", t.Context(), "a\nb", valid, nil, "the key must not have control characters"},
+			{"a long key", t.Context(), strings.Repeat("x", 256), valid, nil, "the key must have at most 255 bytes"},
+			{"a control character", t.Context(), "a\nb", valid, nil, "the key must not contain control characters"},
 			{"invalid UTF-8", t.Context(), "a\xff", valid, nil, "the key must be valid UTF-8"},
-			{"no request", t.Context(), "order", nil, nil, "the request must not be nil"},
-			{"a zero request", t.Context(), "order", new(messaging.Prepared), nil, "the request must come from a Prepare method"},
-			{"a request of Do", t.Context(), "order", ofDo, nil, "the request must come from a Prepare method"},
+			{"no request", t.Context(), "order", nil, nil, "p must not be nil; use a Prepare method"},
+			{"a zero request", t.Context(), "order", new(messaging.Prepared), nil, "p is a zero Prepared; use a Prepare method"},
 			{"a late NotBefore", t.Context(), "order", valid, []outbox.EnqueueOption{outbox.NotBefore(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))},
 				"NotBefore must not be after the year 9999"},
-			{"a nil option", t.Context(), "order", valid, []outbox.EnqueueOption{nil}, "opts must not hold a nil option"},
+			{"a nil option", t.Context(), "order", valid, []outbox.EnqueueOption{nil}, "opts must not contain a nil option"},
 			{"a context that is done", done, "order", valid, nil, "context canceled"},
 		} {
 			t.Run(test.name, func(t *testing.T) {
@@ -183,6 +179,82 @@ func TestEnqueueRefusesInvalidInput(t *testing.T) {
 			})
 		}
 		assert.Empty(t, listed(t, o, outbox.ListParams{}))
+	})
+}
+
+func TestEnqueueNeverStoresARequestOfDo(t *testing.T) {
+	var ofDo *messaging.Prepared
+	client := newService().client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
+		ofDo = p
+		return errBroken
+	}))
+	o := openFile(t).new(t, client)
+	_, entries := openStored(t, client)
+	later := json.RawMessage(`{"of a later version": 1}`) // has recipients that are not modeled
+	for _, e := range entries {                           // of each operation
+		send := catalog.Named(e.Operation)
+		body := json.RawMessage(e.Body)
+		for name, request := range map[string]messaging.Request{
+			"no name":                      {Method: send.Method, Path: send.Path, Body: body},
+			"an unknown name":              {Op: "archive event", Method: send.Method, Path: send.Path, Body: body},
+			"a name and another path":      {Op: send.Name, Method: send.Method, Path: send.Path + "/archive", Body: later},
+			"a name and another method":    {Op: send.Name, Method: http.MethodPut, Path: send.Path, Body: later},
+			"a name and no body":           {Op: send.Name, Method: send.Method, Path: send.Path},
+			"a name and a body of no kind": {Op: send.Name, Method: send.Method, Path: send.Path, Body: []int{1}},
+			"everything and a query":       {Op: send.Name, Method: send.Method, Path: send.Path, Body: body, Query: url.Values{"dry": {"1"}}},
+		} {
+			_, err := client.Do(t.Context(), request)
+			require.ErrorIs(t, err, errBroken)
+			_, err = o.Enqueue(t.Context(), e.Key, ofDo)
+			require.EqualError(t, err, fmt.Sprintf("outbox: enqueue entry %q: ", e.Key)+
+				"a request of Client.Do cannot be stored; use a Prepare method", name)
+		}
+	}
+	assert.Empty(t, listed(t, o, outbox.ListParams{}))
+}
+
+func TestEnqueueStoresEverySend(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t))
+		for send := range catalog.Sends() {
+			p, err := messaging.ParsePrepared(send.Name, []byte(`{"z": 1.50, "a": "<>"}`))
+			require.NoError(t, err)
+			entry, err := o.Enqueue(t.Context(), send.Name, p)
+			require.NoError(t, err)
+			assert.Equal(t, send.Name, entry.Operation)
+			stored, err := o.Prepared(t.Context(), send.Name)
+			require.NoError(t, err)
+			assert.Equal(t, send.Name, stored.Operation())
+			assert.Equal(t, p.Body(), stored.Body())
+		}
+	})
+}
+
+func TestEnqueueStoresABodyWithMembersThatThisVersionDoesNotKnow(t *testing.T) {
+	o := openFile(t).new(t, newService().client(t))
+	p, err := messaging.ParsePrepared(catalog.TriggerEvent.Name, []byte(`{"payload": {}, "of a later version": 1.50}`))
+	require.NoError(t, err)
+	require.True(t, p.Recipients().Unmodelled)
+	_, err = o.Enqueue(t.Context(), "order", p)
+	require.NoError(t, err)
+	stored, err := o.Prepared(t.Context(), "order")
+	require.NoError(t, err)
+	assert.Equal(t, p.Body(), stored.Body())
+}
+
+func TestAnEntryThatCannotBeReadStaysPending(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "order")
+		db.exec(t, `UPDATE outbox_entry SET operation = 'archive event'`)
+		delivered, err := o.Deliver(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Equal(t, []string{"order"}, delivered.Later)
+		_, err = o.Prepared(t.Context(), "order")
+		require.ErrorContains(t, err, `outbox: read entry "order": this version of package messaging cannot read the stored request: `)
+		require.ErrorContains(t, err, "unknown operation")
+		assert.Zero(t, service.requests())
 	})
 }
 
@@ -211,7 +283,7 @@ func TestEnqueueAllAddsWhatCameBeforeAnError(t *testing.T) {
 		assert.Equal(t, []int{5, 1, 6}, []int{added, present, pulled})
 
 		added, present, err = o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) { return outbox.Item{Key: "no request"}, nil }))
-		require.EqualError(t, err, `outbox: enqueue entry "no request": the request must not be nil`)
+		require.EqualError(t, err, `outbox: enqueue entry "no request": p must not be nil; use a Prepare method`)
 		assert.Equal(t, []int{0, 6, 6}, []int{added, present, pulled})
 
 		added, present, err = o.EnqueueAll(t.Context(), seq(func(int) (outbox.Item, error) {
@@ -249,7 +321,7 @@ func (r reversed) Open(ctx context.Context, sealed []byte) ([]byte, error) {
 func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.Seal(reversed{}))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{}))
 		enqueue(t, o, "order")
 		again, err := o.Enqueue(t.Context(), "order", request(t, "order"))
 		require.NoError(t, err)
@@ -265,19 +337,19 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		without := db.new(t, service.client(t), outbox.Fast())
 		delivered, err := without.Deliver(t.Context(), "order")
 		require.NoError(t, err)
-		assert.Equal(t, []string{"order"}, delivered.Later, "an outbox without the Sealer does not reject what it can't open")
+		assert.Equal(t, []string{"order"}, delivered.Later, "an outbox without the Sealer does not reject what it cannot open")
 		counts, err := without.Counts(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, "the request is sealed, and the outbox has no Sealer", counts.Gate)
+		assert.Equal(t, "the request is sealed; set WithSealer", counts.Gate)
 
 		failing := true
-		broken := db.new(t, service.client(t), outbox.Fast(), outbox.Seal(reversed{&failing}))
+		broken := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{&failing}))
 		delivered, err = broken.Deliver(t.Context(), "order")
 		require.NoError(t, err)
 		assert.Equal(t, []string{"order"}, delivered.Later)
 		counts, err = broken.Counts(t.Context())
 		require.NoError(t, err)
-		assert.Empty(t, counts.Gate, "one request that can't be opened does not stop the others")
+		assert.Empty(t, counts.Gate, "one request that cannot be opened does not stop the others")
 
 		time.Sleep(20 * time.Millisecond) // the wait after an attempt
 		delivered, err = o.Deliver(t.Context(), "order")
@@ -301,14 +373,14 @@ func TestAcceptedAndDismissedRequestsAreErased(t *testing.T) {
 		_, err := o.Deliver(t.Context(), "accepted", "dismissed")
 		require.NoError(t, err)
 		p, err := o.Prepared(t.Context(), "dismissed")
-		require.NoError(t, err, "that of a rejected entry is kept")
+		require.NoError(t, err, "the request of a rejected entry is kept")
 		assert.Equal(t, request(t, "dismissed").Body(), p.Body())
 		n, err := o.Dismiss(t.Context(), "dismissed", "unknown")
 		require.NoError(t, err)
 		assert.Equal(t, 1, n)
 		for _, state := range []string{"accepted", "dismissed"} {
 			_, err = o.Prepared(t.Context(), state)
-			require.EqualError(t, err, fmt.Sprintf("outbox: read entry %q: its request was erased, as it is %s", state, state))
+			require.EqualError(t, err, fmt.Sprintf("outbox: read entry %q: request erased: entry is %s", state, state))
 		}
 		_, err = o.Prepared(t.Context(), "unknown")
 		require.ErrorIs(t, err, outbox.ErrNoEntry)

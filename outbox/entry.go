@@ -14,19 +14,19 @@ type State string
 
 // The states of an entry.
 const (
-	// Pending means that the request was not carried out, and will be sent.
+	// Pending means that the request has not been carried out and will be sent.
 	Pending State = "pending"
-	// Sending means that a process has claimed the entry and may be sending it.
+	// Sending means that a process has claimed the entry and may be sending its request.
 	Sending State = "sending"
 	// Accepted means that the request was carried out, once.
 	Accepted State = "accepted"
-	// Rejected means that the request was not carried out and never will be, unless
-	// it is resent: the service refused it, or a guard of the client.
+	// Rejected means that the service or a guard of the client rejected the request. It
+	// was not carried out, and is sent again only after Resend.
 	Rejected State = "rejected"
-	// Unclear means that the request may have been carried out. Somebody has to decide
-	// what to do: Resend or Dismiss.
+	// Unclear means that the request may have been carried out. It stays unclear until
+	// someone calls Resend or Dismiss.
 	Unclear State = "unclear"
-	// Dismissed means that somebody decided not to send the request any more.
+	// Dismissed means that Dismiss was called, so the request is never sent again.
 	Dismissed State = "dismissed"
 )
 
@@ -42,26 +42,27 @@ func stateOf(s ledger.State) State {
 
 // Entry is a request in the outbox, without its body.
 type Entry struct {
-	// ID grows with each entry.
+	// ID is larger for entries that were added later.
 	ID  int64
 	Key string
-	// Operation is that of [messaging.Prepared].
+	// Operation is the operation of the request; see [messaging.Prepared.Operation].
 	Operation string
 	State     State
 	// Attempts is how often a process has claimed the entry in order to send it.
 	Attempts int
-	// Delivery is that of the last attempt; not sent if there was none.
+	// Delivery is the delivery of the last attempt, or DeliveryNotSent if there was none.
 	Delivery messaging.Delivery
-	// Error says why the last attempt failed. It can quote the service, and with it
-	// personal data.
+	// Error describes why the last attempt failed. It can quote the response of the
+	// service, and personal data with it.
 	Error      string
 	EnqueuedAt time.Time
-	// NotBefore is when the entry is due: the time that was asked for or that of
-	// enqueuing, moved by each wait after an attempt.
+	// NotBefore is when the entry is due. At first that is the time given to Enqueue, or
+	// EnqueuedAt. An attempt that leaves the entry pending can move it.
 	NotBefore time.Time
-	// SettledAt is when the entry got its state; zero for pending and sending.
+	// SettledAt is when the entry became accepted, rejected, unclear or dismissed. It is
+	// zero while the entry is pending or sending.
 	SettledAt time.Time
-	// Present means that Enqueue found the entry there.
+	// Present is true if Enqueue found an existing entry.
 	Present bool
 }
 
@@ -70,7 +71,7 @@ func entryOf(e ledger.Entry) Entry {
 		Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt}
 }
 
-// LogValue logs the entry without Error, which can hold personal data.
+// LogValue returns the entry without Error, which can contain personal data.
 func (e Entry) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int64("id", e.ID), slog.String("key", e.Key), slog.String("operation", e.Operation),
 		slog.String("state", string(e.State)), slog.Int("attempts", e.Attempts), slog.String("delivery", e.Delivery.String()))
@@ -78,40 +79,41 @@ func (e Entry) LogValue() slog.Value {
 
 // ListParams selects entries. The zero ListParams selects all.
 type ListParams struct {
-	// State selects the entries in a state; "" selects all.
+	// State selects the entries in this state; "" selects all.
 	State State
-	// After selects the entries with a larger ID, to continue a list.
+	// After selects the entries with a larger ID. It continues a list.
 	After int64
-	// Limit is the largest number of entries; 0 is no limit.
+	// Limit is the largest number of entries; 0 means no limit.
 	Limit int
 }
 
 // Counts is the number of entries in each state.
 type Counts struct {
 	Pending, Sending, Accepted, Rejected, Unclear, Dismissed int
-	// OldestPending is the age of the oldest pending entry that is due, 0 if there is
-	// none. It is what to alert on.
+	// OldestPending is how long ago the oldest pending entry that is due was enqueued. It
+	// is 0 if no entry is due. Alert on it.
 	OldestPending time.Duration
-	// Gate says why this Outbox has stopped sending for the moment, "" if it has not. Each
-	// Outbox has a gate of its own: this says nothing about other processes.
+	// Gate is why the gate of this Outbox is closed, or "" if it is open. Each Outbox has
+	// its own gate, so other processes can be in a different state.
 	Gate string
 }
 
-// Delivered is what became of the keys that Deliver was given.
+// Delivered reports the states of the entries whose keys were given to Deliver. Dismissed
+// entries are not reported.
 type Delivered struct {
-	// Accepted, Rejected and Unclear count the entries that are in that state now,
-	// whoever sent them.
+	// Accepted, Rejected and Unclear count the entries in these states, regardless of
+	// which process sent them.
 	Accepted, Rejected, Unclear int
-	// Later are the keys of entries that are pending: not due, not sent because of the
-	// gate or the context, or not sent by an attempt that failed.
+	// Later contains the keys of entries that are still pending. They are not due, the
+	// gate was closed, the context ended, or an attempt failed without carrying them out.
 	Later []string
-	// Busy are the keys of entries that are claimed elsewhere.
+	// Busy contains the keys of entries that another call or process has claimed.
 	Busy []string
-	// Unknown are the keys without an entry.
+	// Unknown contains the keys that have no entry.
 	Unknown []string
-	// RetryAfter is how long to wait before the next Deliver with Later and Busy: until
-	// the first of Later may be sent, and at most 500 ms if there are any Busy, since
-	// nothing says when these are done. It is 0 if there are none of either, and can be 0
-	// if all are Later.
+	// RetryAfter is how long to wait before calling Deliver with the keys in Later and
+	// Busy. It is the time until the first entry of Later may be sent, but at most 500 ms
+	// if there are Busy keys, because the end of a claim cannot be predicted. It is 0 if
+	// both lists are empty, and can be 0 if only Later has keys.
 	RetryAfter time.Duration
 }

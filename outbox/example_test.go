@@ -14,7 +14,7 @@ import (
 	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
-// exampleOutbox returns an outbox in a database of the program, and a request.
+// exampleOutbox returns an outbox in the database of a program, and a request.
 func exampleOutbox(ctx context.Context) (service *messagingtest.Server, db *sql.DB, o *outbox.Outbox[*sql.Tx],
 	p *messaging.Prepared, done func()) {
 	service, err := messagingtest.Start()
@@ -53,8 +53,8 @@ func exampleOutbox(ctx context.Context) (service *messagingtest.Server, db *sql.
 	}
 }
 
-// A request is added in the transaction of the program. Deliver, or Run in the background,
-// sends it when that is committed, and never twice.
+// The request is added in your own transaction. After the commit, Deliver sends it once,
+// as Run does in the background.
 func ExampleOutbox_EnqueueTx() {
 	ctx := context.Background()
 	service, db, o, p, done := exampleOutbox(ctx)
@@ -89,8 +89,8 @@ func ExampleOutbox_EnqueueTx() {
 	// the service was asked to trigger 1 event
 }
 
-// An entry whose response was lost is unclear. Somebody finds out whether it was carried
-// out, and dismisses or resends it.
+// An entry whose response was lost is unclear. Find out whether it was carried out, then
+// dismiss or resend it.
 func ExampleOutbox_List() {
 	ctx := context.Background()
 	service, _, o, p, done := exampleOutbox(ctx)
@@ -112,7 +112,7 @@ func ExampleOutbox_List() {
 			log.Fatal(err)
 		}
 		fmt.Println(entry.Key, "was for", p.Recipients().Emails[0])
-		for _, trigger := range service.Triggers() { // a look at the service
+		for _, trigger := range service.Triggers() { // find out at the service
 			fmt.Println("the service has it:", trigger.Values["order"])
 		}
 		n, err := o.Dismiss(ctx, entry.Key)

@@ -11,7 +11,7 @@ func Fast() Option {
 		c.timing.unclaimEvery = 10 * time.Millisecond
 		c.timing.firstWait = 10 * time.Millisecond
 		c.timing.longestWait = 50 * time.Millisecond
-		c.timing.refusedWait = 300 * time.Millisecond
+		c.timing.deniedWait = 300 * time.Millisecond
 		c.timing.gate.recent = 300 * time.Millisecond
 		c.timing.stopGrace = 200 * time.Millisecond
 		c.timing.gate.first = 20 * time.Millisecond
@@ -20,7 +20,7 @@ func Fast() Option {
 	}
 }
 
-// WithLease sets the time of a send and what the lease is longer.
+// WithLease sets the send timeout and how much longer the lease is.
 func WithLease(sendTimeout, margin time.Duration) Option {
 	return func(c *config) error {
 		c.sendTimeout, c.timing.leaseMargin = sendTimeout, margin

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/sqlite"
@@ -23,7 +24,7 @@ import (
 
 func TestAClaimThatIsCommittedAfterItsErrorIsUndoneAndNotSent(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.InFlight(3))
+	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(3))
 	keys := keysOf(6)
 	enqueue(t, o, keys...)
 	f.set(faults{lateClaim: 100 * time.Millisecond})
@@ -74,11 +75,11 @@ func TestDeliverReturnsWhenTheStoreIsClosed(t *testing.T) {
 	o := newBox(t, store, service.client(t), nil)
 	enqueue(t, o, "order")
 	_, err = o.Deliver(context.Background(), "order")
-	require.ErrorContains(t, err, "the outcomes of 1 entries could not be recorded")
+	require.ErrorContains(t, err, "the outcome of 1 entry could not be recorded, so the entry becomes unclear")
 	require.ErrorContains(t, err, "the store is closed")
 }
 
-func TestAnOutcomeThatTheDatabaseRefusesDoesNotStopTheOthers(t *testing.T) {
+func TestAnOutcomeThatTheDatabaseDoesNotRecordDoesNotStopTheOthers(t *testing.T) {
 	service := newService()
 	service.set(func(key string) response {
 		if key == "poison" {
@@ -87,8 +88,8 @@ func TestAnOutcomeThatTheDatabaseRefusesDoesNotStopTheOthers(t *testing.T) {
 		return accept
 	})
 	o, f := openFaulty(t, service.client(t))
-	f.set(faults{refuse: func(settlements []ledger.Settlement) error {
-		for _, s := range settlements {
+	f.set(faults{recording: func(outcomes []ledger.Outcome) error {
+		for _, s := range outcomes {
 			if strings.Contains(s.Error, "422") {
 				return errBroken
 			}
@@ -102,6 +103,33 @@ func TestAnOutcomeThatTheDatabaseRefusesDoesNotStopTheOthers(t *testing.T) {
 	entry, err := o.Get(t.Context(), "poison")
 	require.NoError(t, err)
 	assert.Equal(t, "the database does not store the text of the error", entry.Error)
+}
+
+func TestEveryDatabaseStoresEveryErrorText(t *testing.T) {
+	for name, message := range map[string]string{
+		"NUL":               "before\x00after",
+		"invalid UTF-8":     "before\xff\xfeafter",
+		"half a surrogate":  "before\xed\xa0\x80after",
+		"no characters":     "before\ufdd0\ufffe\U0010ffffafter",
+		"quotes":            `before'"\{}after`,
+		"one long rune cut": "before" + strings.Repeat("\U0001F600", 1000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEveryDatabase(t, func(t *testing.T, db *database) {
+				o := db.new(t, newService().client(t, messaging.WithGuard(func(context.Context, *messaging.Prepared) error {
+					return errors.New(message)
+				})), outbox.Fast())
+				enqueue(t, o, "order")
+				delivered, err := o.Deliver(t.Context(), "order")
+				require.NoError(t, err)
+				assert.Equal(t, outbox.Delivered{Rejected: 1}, delivered)
+				entry, err := o.Get(t.Context(), "order")
+				require.NoError(t, err)
+				assert.Contains(t, entry.Error, "before")
+				assert.LessOrEqual(t, len(entry.Error), 1000)
+			})
+		})
+	}
 }
 
 func TestABodyIsErasedFromAllFiles(t *testing.T) {
@@ -153,7 +181,7 @@ func (f failing) Wait(context.Context) error {
 
 func TestDeliverReturnsWhatItKnowsWithAnError(t *testing.T) {
 	db, n := openFile(t), 1
-	o := db.new(t, newService().client(t), outbox.Fast(), outbox.Rate(failing{&n}))
+	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithRate(failing{&n}))
 	enqueue(t, o, "a", "b")
 	delivered, err := o.Deliver(t.Context(), "a", "b")
 	require.ErrorIs(t, err, errBroken)
@@ -163,7 +191,7 @@ func TestDeliverReturnsWhatItKnowsWithAnError(t *testing.T) {
 
 func TestThePermitOfAClaimWithoutEntriesIsKept(t *testing.T) {
 	db, n := openFile(t), 1
-	o := db.new(t, newService().client(t), outbox.Fast(), outbox.Rate(failing{&n}))
+	o := db.new(t, newService().client(t), outbox.Fast(), outbox.WithRate(failing{&n}))
 	enqueue(t, o, "order")
 	_, err := o.Deliver(t.Context(), "unknown")
 	require.NoError(t, err)
@@ -187,17 +215,17 @@ func (c cancelling) Open(ctx context.Context, sealed []byte) ([]byte, error) {
 func TestAStopAfterTheClaimReturnsTheEntryInRunAndNotInDeliver(t *testing.T) {
 	db, service := openFile(t), newService()
 	ctx, cancel := context.WithCancel(t.Context())
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.Seal(cancelling{cancel: cancel}))
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(cancelling{cancel: cancel}))
 	enqueue(t, o, "order")
 	require.NoError(t, o.Run(ctx))
 	entry, err := o.Get(t.Context(), "order")
 	require.NoError(t, err)
 	assert.Equal(t, outbox.Pending, entry.State)
-	assert.Equal(t, "not sent: the process was stopped", entry.Error)
+	assert.Equal(t, "not begun: the process was stopped", entry.Error)
 	assert.Zero(t, service.requests())
 
 	ctx, cancel = context.WithCancel(t.Context())
-	o = db.new(t, service.client(t), outbox.Fast(), outbox.Seal(cancelling{cancel: cancel}))
+	o = db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(cancelling{cancel: cancel}))
 	delivered, err := o.Deliver(ctx, "order")
 	require.NoError(t, err)
 	assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
@@ -232,14 +260,14 @@ func TestSettleTellsOutcomesOfOneEntryApart(t *testing.T) {
 		token := db.claim(t, "order")
 		entry, err := o.Get(t.Context(), "order")
 		require.NoError(t, err)
-		applied, _, err := db.ledger.Settle(t.Context(), []ledger.Settlement{
+		applied, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{
 			{ID: entry.ID, Token: token, State: ledger.Accepted}, {ID: entry.ID, Token: ledger.Token{9}, State: ledger.Rejected}})
 		require.NoError(t, err)
 		assert.Equal(t, []bool{true, false}, applied)
 	})
 }
 
-func TestASettlementThatIsRepeatedDoesNotUndoTheResendOfARejectedEntry(t *testing.T) {
+func TestAnOutcomeThatIsRecordedAgainDoesNotUndoTheResendOfARejectedEntry(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t), outbox.Fast())
 		enqueue(t, o, "order")
@@ -292,17 +320,17 @@ func TestRunProbesAgainAfterAProbeThatFoundNothing(t *testing.T) {
 	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
 }
 
-func TestOpenRefusesADatabaseInMemory(t *testing.T) {
+func TestOpenFailsForADatabaseInMemory(t *testing.T) {
 	_, err := sqlitefile.Open(t.Context(), ":memory:")
-	require.EqualError(t, err, `outbox: open: path must be that of a file, and not ":memory:"`)
+	require.EqualError(t, err, `outbox: open: path must name a file, not ":memory:"`)
 	_, err = sqlitefile.Open(t.Context(), "")
 	require.EqualError(t, err, "outbox: open: path must not be empty")
 }
 
-func TestNewRefusesADatabaseInMemoryForEachConnection(t *testing.T) {
+func TestNewFailsIfEachConnectionOpensItsOwnDatabaseInMemory(t *testing.T) {
 	pool := openDB(t, "sqlite", ":memory:")
 	_, err := sqlite.New(t.Context(), pool)
-	require.EqualError(t, err, "outbox: sqlite: each connection has a database of its own, in memory: use a file, or db.SetMaxOpenConns(1)")
+	require.EqualError(t, err, "outbox: sqlite: each connection would open its own in-memory database: use a file, or db.SetMaxOpenConns(1)")
 	shared := openDB(t, "sqlite", "file:shared?mode=memory&cache=shared")
 	_, err = sqlite.New(t.Context(), shared)
 	require.NoError(t, err)

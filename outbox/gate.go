@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// gate stops claims while requests fail for reasons that are not theirs: a wrong API
-// key, a service that is down, no network. While it is closed, one request at a time, the
-// probe, finds out whether that is over.
+// gate is a circuit breaker. It stops claims while requests fail for reasons that do not
+// lie in the requests: a wrong API key, a service that is down, no network. While it is
+// closed, one request at a time, the probe, finds out whether the service works again.
 type gate struct {
 	gateTiming
 	logger *slog.Logger
@@ -18,15 +18,15 @@ type gate struct {
 	until    time.Time
 	delay    time.Duration
 	probing  bool
-	changed  chan struct{} // closed when what pass returns may have changed
-	accepted map[string]time.Time
+	changed  chan struct{}        // closed when what admit returns may have changed
+	accepted map[string]time.Time // when each operation was last accepted
 }
 
 type gateTiming struct {
 	first, longest time.Duration // between two probes
-	longestAsked   time.Duration // for which a Retry-After is obeyed
-	// recent is how long after a success the first 403 or 404 of an entry is taken to be
-	// about the entry.
+	longestAsked   time.Duration // of a Retry-After that is obeyed
+	// recent is how long after an acceptance the first 403 or 404 of an entry counts as
+	// being about the entry.
 	recent time.Duration
 }
 
@@ -43,8 +43,9 @@ const (
 	passAll
 )
 
-// admit returns how much may be claimed now. For none it returns when to ask again: after
-// wait, or when changed is closed. A probe must be reported or abandoned.
+// admit returns how much may be claimed now. If that is nothing, it also returns when to
+// call it again: after wait, or when changed is closed. The caller must report or abandon
+// a probe.
 func (g *gate) admit(now time.Time) (p pass, wait time.Duration, changed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,8 +61,8 @@ func (g *gate) admit(now time.Time) (p pass, wait time.Duration, changed <-chan 
 	return passProbe, 0, nil
 }
 
-// wait returns how long to wait before asking again: as long as the gate stays closed at
-// least, and while a probe is sent, for a while.
+// wait returns how long to wait before the next call of admit: until the next probe is
+// due, and longer while a probe is being sent.
 func (g *gate) wait(now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -81,7 +82,7 @@ func (g *gate) reason() string {
 	return g.why
 }
 
-// abandon ends a probe that had nothing to send.
+// abandon ends a probe that found nothing to send.
 func (g *gate) abandon() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -89,7 +90,7 @@ func (g *gate) abandon() {
 	g.notify()
 }
 
-// acceptedWithin reports whether an operation has been accepted within a time.
+// acceptedWithin reports whether the operation was accepted within the window before now.
 func (g *gate) acceptedWithin(operation string, window time.Duration, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,8 +98,8 @@ func (g *gate) acceptedWithin(operation string, window time.Duration, now time.T
 	return ok && now.Sub(at) <= window
 }
 
-// report tells the gate how a send that began at started has ended. It returns whether
-// the gate is closed now because of what stopped the send.
+// report takes the outcome of a send that began at started. It returns whether the gate
+// is now closed because of the failure of this send.
 func (g *gate) report(o outcome, probe bool, started, now time.Time) (closed bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -111,7 +112,7 @@ func (g *gate) report(o outcome, probe bool, started, now time.Time) (closed boo
 	}
 	blocked := o.block == blockAlways || o.block == blockUnlessWorking && !g.worksSince(started)
 	switch {
-	case !blocked && probe && o.answered:
+	case !blocked && probe && o.responded:
 		g.open()
 	case !blocked && probe:
 		g.until = now.Add(g.delay)
@@ -129,8 +130,8 @@ func (g *gate) report(o outcome, probe bool, started, now time.Time) (closed boo
 	return blocked
 }
 
-// worksSince reports whether a request has been accepted since then, so that a failure is
-// not one of everything.
+// worksSince reports whether a request was accepted after then. If so, a failure does not
+// concern all requests.
 func (g *gate) worksSince(then time.Time) bool {
 	for _, at := range g.accepted {
 		if at.After(then) {
@@ -142,7 +143,7 @@ func (g *gate) worksSince(then time.Time) bool {
 
 func (g *gate) close(o outcome, now time.Time) {
 	if g.why == "" {
-		g.logger.Warn("outbox: the gate is closed: nothing but probes is sent", "reason", o.reason)
+		g.logger.Warn("outbox: the gate is closed; only probes are sent", "reason", o.reason)
 	}
 	g.why = o.reason
 	g.until = now.Add(max(g.delay, min(o.retryAfter, g.longestAsked)))

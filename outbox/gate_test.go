@@ -18,14 +18,14 @@ func TestTheGateClosesAndNothingIsLostOrRejected(t *testing.T) {
 		name     string
 		response response
 		gate     string
-		unclear  bool // requests that fail so are
+		unclear  bool // requests that fail this way are unclear
 	}{
 		{"a wrong API key", unauthorize, "401 Unauthorized", false},
 		{"a rate limit", response{status: 429, body: `{}`}, "429 Too Many Requests", false},
 		{"a service that is not implemented", response{status: 501, body: `{}`}, "501 Not Implemented", false},
 		{"a key without permission", forbid, "403 Forbidden", false},
 		{"a wrong base URL", missing, "404 Not Found", false},
-		{"no connection", refuse, "dial tcp: connection refused", false},
+		{"no connection", disconnect, "dial tcp: connection refused", false},
 		{"a request that timed out", response{status: 408, body: `{}`}, "408 Request Timeout", true},
 		{"a service that fails", fail, "503 Service Unavailable", true},
 		{"a proxy that responds with a page", response{status: 302, body: `<html>`}, "302 Found", true},
@@ -36,7 +36,7 @@ func TestTheGateClosesAndNothingIsLostOrRejected(t *testing.T) {
 			service, logs := newService(), new(logs)
 			service.always(fault.response)
 			const inFlight = 4
-			o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(inFlight), outbox.WithLogger(logs.logger()))
+			o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(inFlight), outbox.WithLogger(logs.logger()))
 			keys := keysOf(40)
 			_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
 			require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestTheGateTriesADifferentEntryWithEachProbe(t *testing.T) {
 	db := openFile(t)
 	service := newService()
 	service.always(unauthorize)
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(1))
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
 	enqueue(t, o, keysOf(4)...)
 	run(t, o)
 	// The first may be tried twice within the millisecond in which it was enqueued.
@@ -110,13 +110,13 @@ func TestTheGateObeysRetryAfter(t *testing.T) {
 }
 
 func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
-	for _, refused := range []response{missing, forbid} {
-		t.Run(http.StatusText(refused.status), func(t *testing.T) {
+	for _, denial := range []response{missing, forbid} {
+		t.Run(http.StatusText(denial.status), func(t *testing.T) {
 			onEveryDatabase(t, func(t *testing.T, db *database) {
 				service := newService()
 				service.set(func(key string) response {
 					if key == "deleted" {
-						return refused
+						return denial
 					}
 					return accept
 				})
@@ -150,16 +150,16 @@ func TestOneDeletedEventDoesNotStopTheRest(t *testing.T) {
 					require.NoError(t, err)
 					return entry.Attempts > attempts && entry.State != outbox.Sending
 				})
-				assert.Equal(t, outbox.Pending, entry.State, "its refusals are counted anew")
+				assert.Equal(t, outbox.Pending, entry.State, "its denials are counted anew")
 			})
 		})
 	}
 }
 
-func TestARefusalOfEverythingRejectsNothingAfterASuccess(t *testing.T) {
+func TestDenyingEverythingRejectsNothingAfterAnAcceptance(t *testing.T) {
 	db := openFile(t)
 	service := newService()
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(4))
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(4))
 	enqueue(t, o, "before")
 	run(t, o)
 	eventually(t, func() bool { return stateOf(t, o, "before") == outbox.Accepted })
@@ -192,7 +192,7 @@ func TestALostResponseAmongOthersLeavesTheGateOpen(t *testing.T) {
 		}
 		return response{status: 200, body: accept.body, before: func(*http.Request) { <-began }}
 	})
-	o := db.new(t, service.client(t), outbox.Fast(), outbox.OnSettled(func(_ context.Context, e outbox.Entry) {
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithOnSettled(func(_ context.Context, e outbox.Entry) {
 		if e.State == outbox.Accepted {
 			close(accepted)
 		}

@@ -58,10 +58,10 @@ type database struct {
 	kind string
 	// new returns an outbox as another process would have it.
 	new func(t testing.TB, client *messaging.Client, opts ...outbox.Option) box
-	// inTx calls fn in a transaction of the program's, and commits it if fn returns nil.
+	// inTx calls fn in a transaction of the program, and commits it if fn returns nil.
 	inTx func(t testing.TB, o box, fn func(enqueuer) error) error
 	exec func(t testing.TB, statement string)
-	// ledger is that of a store, to act as a process that crashes.
+	// ledger is the ledger of a store. Tests use it to act as a process that crashes.
 	ledger   ledger.Ledger
 	isSQLite bool
 }
@@ -197,7 +197,7 @@ func inSQLTx(db *sql.DB) func(testing.TB, box, func(enqueuer) error) error {
 	}
 }
 
-// endLeases makes every claim one of the past.
+// endLeases makes every lease end in the past.
 func (db *database) endLeases(t testing.TB) {
 	if db.isSQLite {
 		db.exec(t, `UPDATE outbox_entry SET claimed_at = claimed_at - 3600000, lease_until = lease_until - 3600000 WHERE lease_until IS NOT NULL`)
@@ -231,7 +231,7 @@ type response struct {
 	body       string
 	retryAfter string
 	lost       bool // although it was carried out
-	refused    bool // the connection is, before anything is sent
+	unreached  bool // the connection fails, before anything is sent
 	before     func(*http.Request)
 }
 
@@ -243,7 +243,7 @@ var (
 	missing     = response{status: 404, body: `{"success": false}`}
 	fail        = response{status: 503, body: `{"success": false}`}
 	lose        = response{lost: true}
-	refuse      = response{refused: true}
+	disconnect  = response{unreached: true}
 )
 
 func newService() *service { return &service{done: make(map[string]int)} }
@@ -283,20 +283,20 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 			Key string `json:"key"`
 		} `json:"payload"`
 	}
-	answer := accept
-	if respond != nil { // before the body is read, a failure is no connection
+	response := accept
+	if respond != nil { // a connection fails before the body is read
 		content, err := bodyOf(r)
 		if err != nil {
 			return nil, err
 		}
 		_ = json.Unmarshal(content, &sent)
-		answer = respond(sent.Payload.Key)
-		if answer.refused {
+		response = respond(sent.Payload.Key)
+		if response.unreached {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 		}
 	}
-	if answer.before != nil {
-		answer.before(r)
+	if response.before != nil {
+		response.before(r)
 	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err
@@ -308,23 +308,24 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := json.Unmarshal(content, &sent); err != nil {
 		return nil, err
 	}
-	if answer.lost || answer.status == 200 {
+	if response.lost || response.status == 200 {
 		s.mu.Lock()
 		s.done[sent.Payload.Key]++
 		s.mu.Unlock()
 	}
-	if answer.lost {
+	if response.lost {
 		return nil, errBroken
 	}
 	header := http.Header{"Content-Type": {"application/json"}}
-	if answer.retryAfter != "" {
-		header.Set("Retry-After", answer.retryAfter)
+	if response.retryAfter != "" {
+		header.Set("Retry-After", response.retryAfter)
 	}
-	return &http.Response{StatusCode: answer.status, Header: header, Body: io.NopCloser(bytes.NewReader([]byte(answer.body))), Request: r}, nil
+	return &http.Response{StatusCode: response.status, Header: header, Request: r,
+		Body: io.NopCloser(strings.NewReader(response.body))}, nil
 }
 
-// bodyOf returns the body without reading it, since a failure without a connection has to
-// leave it unread.
+// bodyOf returns the body without reading it, because a failed connection must leave it
+// unread.
 func bodyOf(r *http.Request) ([]byte, error) {
 	body, ok := r.Context().Value(preparedKey{}).(*[]byte)
 	if !ok {
@@ -335,7 +336,7 @@ func bodyOf(r *http.Request) ([]byte, error) {
 
 type preparedKey struct{}
 
-// carriedOut returns how often the request of a key was.
+// carriedOut returns how often the request of a key was carried out.
 func (s *service) carriedOut(key string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

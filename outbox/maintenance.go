@@ -6,17 +6,14 @@ import (
 	"time"
 )
 
-// maintenance is when this process has last done what has to be done from time to time.
+// maintenance knows when this process last swept and purged.
 type maintenance struct {
 	mu            sync.Mutex
 	swept, purged time.Time
 }
 
-// batches of what is done from time to time.
-const (
-	sweepBatch = 1000
-	purgeBatch = 1000
-)
+// maintenanceBatch is the largest number of entries that one statement sweeps or purges.
+const maintenanceBatch = 1000
 
 // maintain sweeps and purges until ctx ends.
 func (o *Outbox[Tx]) maintain(ctx context.Context) {
@@ -32,7 +29,7 @@ func (o *Outbox[Tx]) maintain(ctx context.Context) {
 	}
 }
 
-// maintainNow sweeps and purges if it is time to.
+// maintainNow sweeps and purges if either is due.
 func (o *Outbox[Tx]) maintainNow(ctx context.Context) {
 	m := &o.maintenance
 	m.mu.Lock()
@@ -48,25 +45,25 @@ func (o *Outbox[Tx]) maintainNow(ctx context.Context) {
 	m.mu.Unlock()
 	if sweep {
 		if err := o.sweep(ctx); err != nil && ctx.Err() == nil {
-			o.logger.Error("outbox: can't look for entries that were left behind, trying again", "error", err)
+			o.logger.Error("outbox: cannot look for entries that were left behind; retrying", "error", err)
 		}
 	}
 	if purge {
 		if err := o.purge(ctx); err != nil && ctx.Err() == nil {
-			o.logger.Error("outbox: can't delete old entries, trying again", "error", err)
+			o.logger.Error("outbox: cannot delete old entries; retrying", "error", err)
 		}
 	}
 }
 
-// sweep makes the entries of processes that are gone unclear.
+// sweep makes entries unclear whose process did not report an outcome within the lease.
 func (o *Outbox[Tx]) sweep(ctx context.Context) error {
 	for {
-		swept, err := o.ledger.Sweep(ctx, sweepBatch)
+		swept, err := o.ledger.Sweep(ctx, maintenanceBatch)
 		if err != nil {
 			return err
 		}
 		if len(swept) > 0 {
-			o.logger.Warn("outbox: entries are unclear: their process did not report an outcome in time", "entries", len(swept))
+			o.logger.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", len(swept))
 		}
 		if o.onSettled != nil {
 			now := time.Now()
@@ -74,14 +71,14 @@ func (o *Outbox[Tx]) sweep(ctx context.Context) error {
 				o.deferred.add(s.ID, now.Add(s.Guard))
 			}
 		}
-		if len(swept) < sweepBatch {
+		if len(swept) < maintenanceBatch {
 			return o.reportSwept(ctx)
 		}
 	}
 }
 
-// reportSwept calls OnSettled for swept entries whose process can't report an outcome any
-// more.
+// reportSwept calls onSettled for swept entries whose process can no longer report an
+// outcome.
 func (o *Outbox[Tx]) reportSwept(ctx context.Context) error {
 	ids := o.deferred.due(time.Now())
 	if len(ids) == 0 {
@@ -100,21 +97,21 @@ func (o *Outbox[Tx]) reportSwept(ctx context.Context) error {
 	return nil
 }
 
-// purge removes what is not needed any more: erased bodies and old entries.
+// purge removes the remains of erased bodies, and deletes old entries.
 func (o *Outbox[Tx]) purge(ctx context.Context) error {
 	if err := o.ledger.Tidy(ctx); err != nil {
 		return err
 	}
 	for o.keepSettled > 0 {
-		n, err := o.ledger.Purge(ctx, o.keepSettled, purgeBatch)
-		if err != nil || n < purgeBatch {
+		n, err := o.ledger.Purge(ctx, o.keepSettled, maintenanceBatch)
+		if err != nil || n < maintenanceBatch {
 			return err
 		}
 	}
 	return nil
 }
 
-// deferred holds the entries for which OnSettled is to be called later.
+// deferred holds the entries for which onSettled is called later.
 type deferred struct {
 	mu      sync.Mutex
 	entries []deferredEntry

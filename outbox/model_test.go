@@ -142,19 +142,19 @@ func (m *model) enqueueTx(key string) string {
 }
 
 func (m *model) deliver(key string) string {
-	results := []struct {
+	outcomes := []struct {
 		response response
 		state    outbox.State
 	}{{accept, outbox.Accepted}, {accept, outbox.Accepted}, {reject, outbox.Rejected}, {lose, outbox.Unclear}, {fail, outbox.Unclear},
-		{refuse, outbox.Pending}, {unauthorize, outbox.Pending}}
-	result := results[m.random.IntN(len(results))]
-	m.next = result.response
+		{disconnect, outbox.Pending}, {unauthorize, outbox.Pending}}
+	outcome := outcomes[m.random.IntN(len(outcomes))]
+	m.next = outcome.response
 	m.sweepModel()
 	e, ok := m.entries[key]
 	if ok && e.state == outbox.Pending && !e.future {
-		e.state, e.token = result.state, ledger.Token{0xff} // a random one
+		e.state, e.token = outcome.state, ledger.Token{0xff} // a random one
 		e.attempts++
-		if result.response.lost || result.response.status == 200 {
+		if outcome.response.lost || outcome.response.status == 200 {
 			e.carried++
 			e.sent++
 		}
@@ -178,7 +178,7 @@ func (m *model) deliver(key string) string {
 		want.Later, want.RetryAfter = []string{key}, delivered.RetryAfter
 	}
 	require.Equal(m, want, delivered)
-	return fmt.Sprintf("deliver %s %v", key, result.response.status)
+	return fmt.Sprintf("deliver %s %v", key, outcome.response.status)
 }
 
 // crash claims an entry, may send it, and does not report.
@@ -213,7 +213,7 @@ func (m *model) reportLate(string) string {
 	i := m.random.IntN(len(m.crashed))
 	late := m.crashed[i]
 	m.crashed = slices.Delete(m.crashed, i, i+1)
-	applied, _, err := m.db.ledger.Settle(m.Context(), []ledger.Settlement{{ID: late.id, Token: late.token, State: late.state}})
+	applied, _, err := m.db.ledger.Settle(m.Context(), []ledger.Outcome{{ID: late.id, Token: late.token, State: late.state}})
 	require.NoError(m, err)
 	e := m.entries[late.key]
 	mine := e.token == late.token
@@ -258,7 +258,7 @@ func (m *model) resend(key string) string {
 	want := 0
 	if ok && (e.state == outbox.Rejected || e.state == outbox.Unclear && !e.guarded) {
 		want = 1
-		if e.state == outbox.Rejected { // no process can report any more
+		if e.state == outbox.Rejected { // no process can report an outcome now
 			e.token = ledger.Token{}
 		}
 		e.state, e.resent, e.future = outbox.Pending, true, false
@@ -297,7 +297,7 @@ func (m *model) quarantine(string) string {
 	return fmt.Sprintf("quarantine %d", got)
 }
 
-// compare compares everything that the database tells with the model.
+// compare compares everything in the database with the model.
 func (m *model) compare() {
 	var counts outbox.Counts
 	of := map[outbox.State]*int{outbox.Pending: &counts.Pending, outbox.Sending: &counts.Sending, outbox.Accepted: &counts.Accepted,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -21,16 +22,16 @@ type EnqueueOption func(*Item)
 type Sealer interface {
 	// Seal returns the encrypted form of a body.
 	Seal(ctx context.Context, body []byte) ([]byte, error)
-	// Open returns what was given to Seal. While it fails, entries stay pending.
+	// Open returns the body that Seal encrypted. While Open fails, entries stay pending.
 	Open(ctx context.Context, sealed []byte) ([]byte, error)
 }
 
-// InFlight sets how many requests are sent at once, 64 by default. It is also the
-// largest number of entries that a crash of the process can leave unclear.
-func InFlight(n int) Option {
+// WithInFlight sets how many requests are sent at the same time, 64 by default and at
+// most 10,000. A crash of the process leaves at most that many entries unclear.
+func WithInFlight(n int) Option {
 	return func(c *config) error {
 		if n < 1 || n > maxInFlight {
-			return fmt.Errorf("InFlight must be 1 to %d", maxInFlight)
+			return fmt.Errorf("WithInFlight: n must be 1 to %d", maxInFlight)
 		}
 		c.inFlight = n
 		return nil
@@ -39,88 +40,90 @@ func InFlight(n int) Option {
 
 const maxInFlight = 10_000
 
-// SendTimeout limits the time from the claim of an entry to the end of its request, 25 s
-// by default and at least 1 s. A shorter one shows earlier what a crash left unclear:
-// after the timeout and 15 s.
-func SendTimeout(limit time.Duration) Option {
+// WithSendTimeout limits the time from the claim of an entry to the end of its request,
+// 25 s by default and at least 1 s. After a crash, the entries that the process was
+// sending become unclear when that time and 15 s have passed, so a shorter limit reports
+// them sooner.
+func WithSendTimeout(limit time.Duration) Option {
 	return func(c *config) error {
 		if limit < time.Second {
-			return errors.New("SendTimeout must be at least 1 s")
+			return errors.New("WithSendTimeout: limit must be at least 1s")
 		}
 		c.sendTimeout = limit
 		return nil
 	}
 }
 
-// KeepSettled sets how long accepted and dismissed entries are kept, 7 days by default.
-// An entry prevents a second send with its key for as long as it is kept. 0 or less keeps
-// them without end. Rejected and unclear entries are always kept.
-func KeepSettled(keep time.Duration) Option {
+// WithKeepSettled sets how long accepted and dismissed entries are kept, 7 days by
+// default. An entry prevents a second send with its key for as long as it is kept. If
+// keep is 0 or negative, these entries are never deleted. Rejected and unclear entries
+// are always kept.
+func WithKeepSettled(keep time.Duration) Option {
 	return func(c *config) error {
 		c.keepSettled = keep
 		return nil
 	}
 }
 
-// Rate asks limiter before each claim of an entry. A limiter of the client,
-// [messaging.WithRateLimiter], is asked only after the claim, when the time of the send
-// is running already.
-func Rate(limiter messaging.Limiter) Option {
+// WithRate makes the outbox wait for limiter before it claims an entry. The limiter of
+// the client, [messaging.WithRateLimiter], comes after the claim, when part of the send
+// timeout has already passed.
+func WithRate(limiter messaging.Limiter) Option {
 	return func(c *config) error {
 		if limiter == nil {
-			return errors.New("Rate must not be nil")
+			return errors.New("WithRate: limiter must not be nil")
 		}
 		c.rate = limiter
 		return nil
 	}
 }
 
-// Seal encrypts the bodies in the database with sealer.
-func Seal(sealer Sealer) Option {
+// WithSealer encrypts the bodies in the database with sealer.
+func WithSealer(sealer Sealer) Option {
 	return func(c *config) error {
 		if sealer == nil {
-			return errors.New("Seal must not be nil")
+			return errors.New("WithSealer: sealer must not be nil")
 		}
 		c.sealer = sealer
 		return nil
 	}
 }
 
-// WithLogger logs what a person has to know: the gate closes or opens, the database
-// fails, entries were left by another process. Records hold keys and error texts of
-// the database, no request and nothing that the service said.
+// WithLogger logs what an operator needs to know: that the gate closes or opens, that the
+// database fails, that another process left entries behind. Log records contain keys and
+// error texts of the database. They contain no requests and no responses.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) error {
 		if logger == nil {
-			return errors.New("WithLogger must not be nil")
+			return errors.New("WithLogger: logger must not be nil")
 		}
 		c.logger = logger
 		return nil
 	}
 }
 
-// OnSettled is called when Run or Deliver has recorded that an entry is accepted,
-// rejected or unclear. For an entry that another process left unclear, it is called only
-// when that process can't report an outcome any more. It is called once for each
-// transition, but not for one whose process ends before, so it is no replacement for
-// List.
+// WithOnSettled calls settled when Run or Deliver has recorded that an entry is accepted,
+// rejected or unclear. If another process left an entry unclear, settled is called only
+// when that process can no longer report an outcome. settled is called once for each such
+// change of state, but not if the process ends first, so it does not replace List.
 //
-// It must be safe for concurrent use. The next request is sent only when it returns, so
-// it must not call Deliver.
-func OnSettled(settled func(ctx context.Context, entry Entry)) Option {
+// settled must be safe for concurrent use. A request counts as in flight until settled
+// has returned, so settled should be quick, and it must not call Deliver.
+func WithOnSettled(settled func(ctx context.Context, entry Entry)) Option {
 	return func(c *config) error {
 		if settled == nil {
-			return errors.New("OnSettled must not be nil")
+			return errors.New("WithOnSettled: settled must not be nil")
 		}
 		c.onSettled = settled
 		return nil
 	}
 }
 
-// NotBefore keeps an entry pending until t. A time in the past is now.
+// NotBefore keeps an entry pending until t. If t is in the past, the entry is due
+// immediately.
 func NotBefore(t time.Time) EnqueueOption { return func(i *Item) { i.NotBefore = t } }
 
-// config is what options set.
+// config is the configuration of an Outbox.
 type config struct {
 	inFlight    int
 	sendTimeout time.Duration
@@ -132,7 +135,27 @@ type config struct {
 	timing      timing
 }
 
-// lease is how long an entry that was claimed is left to its process.
+// configure applies the options to the defaults. Its error lists the given problems and
+// every bad option.
+func configure(problems []string, opts []Option) (config, error) {
+	c := defaultConfig()
+	for i, opt := range opts {
+		if opt == nil {
+			problems = append(problems, fmt.Sprintf("option %d must not be nil", i+1))
+			continue
+		}
+		if err := opt(&c); err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	if len(problems) > 0 {
+		return config{}, errors.New("outbox: new: " + strings.Join(problems, "; "))
+	}
+	return c, nil
+}
+
+// lease is how long a process may hold an entry that it has claimed. After that, any
+// process may declare the entry unclear.
 func (c *config) lease() time.Duration { return c.sendTimeout + c.timing.leaseMargin }
 
 // timing holds the durations that are not configurable, for tests to shorten.
@@ -140,13 +163,13 @@ type timing struct {
 	leaseMargin  time.Duration // from the end of a send to the end of its lease
 	sweepEvery   time.Duration
 	purgeEvery   time.Duration
-	poll         time.Duration // of a database that can't tell about new entries
-	listening    time.Duration // of one that can
-	stopGrace    time.Duration // for settlements after the stop
-	unclaimEvery time.Duration // between two looks for a claim that failed
+	poll         time.Duration // if the database does not announce new entries
+	listening    time.Duration // if it does
+	stopGrace    time.Duration // to record outcomes after the stop
+	unclaimEvery time.Duration // between two attempts to undo a failed claim
 	firstWait    time.Duration // after the first attempt that failed
 	longestWait  time.Duration
-	refusedWait  time.Duration // after the first 403 or 404, doubling
+	deniedWait   time.Duration // after the first 403 or 404, doubling
 	gate         gateTiming
 }
 
@@ -165,7 +188,7 @@ func defaultConfig() config {
 			stopGrace:    10 * time.Second,
 			firstWait:    500 * time.Millisecond,
 			longestWait:  time.Minute,
-			refusedWait:  20 * time.Second,
+			deniedWait:   20 * time.Second,
 			unclaimEvery: time.Second,
 			gate: gateTiming{first: 500 * time.Millisecond, longest: 15 * time.Second,
 				longestAsked: 5 * time.Minute, recent: 5 * time.Second},

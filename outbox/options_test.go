@@ -11,26 +11,19 @@ import (
 	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
-func TestNewNamesWhatIsInvalid(t *testing.T) {
+func TestNewNamesEveryBadOptionAtOnce(t *testing.T) {
 	store, err := sqlite.New(t.Context(), openDB(t, "sqlite", t.TempDir()+"/program.db"))
 	require.NoError(t, err)
 	client := newService().client(t)
-	for want, opt := range map[string]outbox.Option{
-		"outbox: InFlight must be 1 to 10000":         outbox.InFlight(0),
-		"outbox: SendTimeout must be at least 1 s":    outbox.SendTimeout(time.Second - 1),
-		"outbox: Rate must not be nil":                outbox.Rate(nil),
-		"outbox: Seal must not be nil":                outbox.Seal(nil),
-		"outbox: WithLogger must not be nil":          outbox.WithLogger(nil),
-		"outbox: OnSettled must not be nil":           outbox.OnSettled(nil),
-		"outbox: opts must not hold a nil option":     nil,
-		"outbox: InFlight must be 1 to 10000 (again)": outbox.InFlight(10_001),
-	} {
-		_, err := outbox.New(store, client, opt)
-		require.Error(t, err)
-		assert.Contains(t, want, err.Error())
-	}
-	_, err = outbox.New(store, nil)
-	require.EqualError(t, err, "outbox: client must not be nil")
-	_, err = outbox.New[any](nil, client)
-	require.EqualError(t, err, "outbox: store must not be nil")
+	o, err := outbox.New(store, client, outbox.WithInFlight(0), outbox.WithKeepSettled(0), outbox.WithSendTimeout(time.Second-1), nil,
+		outbox.WithRate(nil), outbox.WithSealer(nil), outbox.WithLogger(nil), outbox.WithOnSettled(nil), outbox.WithInFlight(10_001))
+	require.EqualError(t, err, "outbox: new: WithInFlight: n must be 1 to 10000; WithSendTimeout: limit must be at least 1s; "+
+		"option 4 must not be nil; WithRate: limiter must not be nil; WithSealer: sealer must not be nil; "+
+		"WithLogger: logger must not be nil; WithOnSettled: settled must not be nil; WithInFlight: n must be 1 to 10000")
+	assert.Nil(t, o)
+}
+
+func TestNewNamesAMissingStoreAndClientWithTheBadOptions(t *testing.T) {
+	_, err := outbox.New[any](nil, nil, outbox.WithInFlight(-1))
+	require.EqualError(t, err, "outbox: new: store must not be nil; client must not be nil; WithInFlight: n must be 1 to 10000")
 }

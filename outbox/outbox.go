@@ -14,8 +14,8 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// Store is a database for an [Outbox]. The packages sqlite, sqlitefile and postgres have
-// the implementations; Tx is the type of their transactions.
+// Store is a database for an [Outbox]. It is implemented in the packages sqlite,
+// sqlitefile and postgres. Tx is the type of its transactions.
 type Store[Tx any] interface {
 	ledger.Store[Tx]
 }
@@ -24,14 +24,14 @@ type Store[Tx any] interface {
 // concurrent use.
 type Outbox[Tx any] struct {
 	config
-	ledger  ledger.TxLedger[Tx]
-	client  *messaging.Client
-	owner   string
-	slots   slots
-	gate    gate
-	permit  permit
-	settler *settler
-	woken   chan struct{} // holds a value if an entry was added
+	ledger   ledger.TxLedger[Tx]
+	client   *messaging.Client
+	owner    string
+	slots    slots
+	gate     gate
+	permit   permit
+	recorder *recorder
+	woken    chan struct{} // holds a value if an entry was added
 
 	maintenance maintenance
 	deferred    deferred
@@ -39,46 +39,42 @@ type Outbox[Tx any] struct {
 
 // The errors to test for with [errors.Is].
 var (
-	// ErrNoEntry means that no entry has the key.
+	// ErrNoEntry is returned if no entry has the key.
 	ErrNoEntry = ledger.ErrNoEntry
-	// ErrKeyConflict means that an entry with the key has another request.
-	ErrKeyConflict = errors.New("the key belongs to another request")
+	// ErrKeyConflict is returned if an entry with the same key has a different request.
+	ErrKeyConflict = errors.New("key already used for a different request")
 )
 
-// New returns the outbox in store, which sends with client. Retries, limiter, guards and
-// hooks are those of the client, except that a send is one attempt: what can be sent
-// again stays in the outbox.
+// New returns the outbox in store. It sends with client, so the client's limiter, guards
+// and hooks apply. The client's retries do not: a send is one attempt, and an entry that
+// can be sent again stays in the outbox. The error lists every bad option.
 func New[Tx any](store Store[Tx], client *messaging.Client, opts ...Option) (*Outbox[Tx], error) {
+	var problems []string
 	if store == nil {
-		return nil, errors.New("outbox: store must not be nil")
+		problems = append(problems, "store must not be nil")
 	}
 	if client == nil {
-		return nil, errors.New("outbox: client must not be nil")
+		problems = append(problems, "client must not be nil")
 	}
-	c := defaultConfig()
-	for _, opt := range opts {
-		if opt == nil {
-			return nil, errors.New("outbox: opts must not hold a nil option")
-		}
-		if err := opt(&c); err != nil {
-			return nil, fmt.Errorf("outbox: %w", err)
-		}
+	c, err := configure(problems, opts)
+	if err != nil {
+		return nil, err
 	}
 	l := store.Ledger()
 	return &Outbox[Tx]{
-		config:  c,
-		ledger:  l,
-		client:  client,
-		owner:   owner(),
-		slots:   newSlots(c.inFlight),
-		gate:    newGate(c.timing.gate, c.logger),
-		permit:  permit{limiter: c.rate},
-		settler: &settler{ledger: l, logger: c.logger, grace: c.timing.stopGrace},
-		woken:   make(chan struct{}, 1),
+		config:   c,
+		ledger:   l,
+		client:   client,
+		owner:    owner(),
+		slots:    newSlots(c.inFlight),
+		gate:     newGate(c.timing.gate, c.logger),
+		permit:   permit{limiter: c.rate},
+		recorder: &recorder{ledger: l, logger: c.logger, grace: c.timing.stopGrace},
+		woken:    make(chan struct{}, 1),
 	}, nil
 }
 
-// owner names this process in the table.
+// owner names this process for people who look at the table.
 func owner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -87,7 +83,7 @@ func owner() string {
 	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
 
-// Get returns the entry with the key. If there is none, the error is [ErrNoEntry].
+// Get returns the entry with the key, or [ErrNoEntry].
 func (o *Outbox[Tx]) Get(ctx context.Context, key string) (Entry, error) {
 	if keyProblem(key) != "" {
 		return Entry{}, keyed("get", key, ErrNoEntry)
@@ -102,7 +98,7 @@ func (o *Outbox[Tx]) Get(ctx context.Context, key string) (Entry, error) {
 	return entryOf(found[0]), nil
 }
 
-// keyed is an error about the entry with a key.
+// keyed returns an error about the entry with the key.
 func keyed(doing, key string, err error) error {
 	return fmt.Errorf("outbox: %s entry %q: %w", doing, key, err)
 }
@@ -110,10 +106,10 @@ func keyed(doing, key string, err error) error {
 // listBatch is how many entries List reads at a time.
 const listBatch = 500
 
-// List ranges over entries, in the order of their IDs. It reads them in batches, so that
-// the database is free while the loop works: other calls within the loop are fine, and
-// entries that change meanwhile may be listed as they were or as they are. An error is
-// yielded once, at the end.
+// List ranges over entries in the order of their IDs. It reads them in batches and holds
+// no connection while the loop body runs, so the body can make other calls. An entry that
+// changes during the loop may be listed in its old or its new state. An error is yielded
+// once, as the last element.
 func (o *Outbox[Tx]) List(ctx context.Context, p ListParams) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		state, err := stateNumber(p.State)
@@ -147,7 +143,7 @@ func (o *Outbox[Tx]) List(ctx context.Context, p ListParams) iter.Seq2[Entry, er
 	}
 }
 
-// stateNumber returns -1 for "".
+// stateNumber returns -1 for "", which stands for all states.
 func stateNumber(s State) (ledger.State, error) {
 	if s == "" {
 		return -1, nil
@@ -171,8 +167,8 @@ func (o *Outbox[Tx]) Counts(ctx context.Context) (Counts, error) {
 		Unclear: n[ledger.Unclear], Dismissed: n[ledger.Dismissed], OldestPending: c.OldestDue, Gate: o.gate.reason()}, nil
 }
 
-// Prepared returns the request of an entry: what it would send, or may have sent. It is
-// erased when the entry is accepted or dismissed.
+// Prepared returns the request of an entry, which it will send or may have sent. The
+// request is erased when the entry is accepted or dismissed.
 func (o *Outbox[Tx]) Prepared(ctx context.Context, key string) (*messaging.Prepared, error) {
 	if keyProblem(key) != "" {
 		return nil, keyed("read", key, ErrNoEntry)
@@ -182,7 +178,7 @@ func (o *Outbox[Tx]) Prepared(ctx context.Context, key string) (*messaging.Prepa
 		return nil, keyed("read", key, err)
 	}
 	if request.Body == nil {
-		return nil, keyed("read", key, fmt.Errorf("its request was erased, as it is %s", stateOf(request.State)))
+		return nil, keyed("read", key, fmt.Errorf("request erased: entry is %s", stateOf(request.State)))
 	}
 	p, err := o.unseal(ctx, request)
 	if err != nil {
@@ -195,13 +191,17 @@ func (o *Outbox[Tx]) Prepared(ctx context.Context, key string) (*messaging.Prepa
 const keyBatch = 500
 
 // Resend makes unclear and rejected entries pending again, and returns how many. An
-// unclear request may have been carried out: it may then be carried out twice. Check
-// first, with [messaging.Recipients] of its Prepared or at the service. An entry whose
-// process may still be alive is skipped; it can be resent one lease (SendTimeout and 15 s)
-// after it became unclear. Unknown keys and entries in other states are not counted.
+// unclear request may have been carried out; resending it can carry it out twice. Check
+// at the service first. [Outbox.Prepared] returns the request and its recipients.
 //
-// If the outcome of the earlier send is reported after all, before the entry is claimed
-// again, it counts, and nothing is sent.
+// Resend leaves out an entry whose process may still be alive. Such an entry can be
+// resent one lease after it became unclear. A lease is how long a process may hold an
+// entry that it has claimed: the send timeout and 15 s. Unknown keys and entries in other
+// states are left out as well.
+//
+// If the process reports the outcome of the earlier send before the entry is claimed
+// again, that outcome is recorded. An entry that turns out to be accepted or rejected is
+// not sent.
 func (o *Outbox[Tx]) Resend(ctx context.Context, keys ...string) (int, error) {
 	n, err := o.change(ctx, "resend", keys, o.ledger.Resend)
 	if n > 0 {
@@ -210,13 +210,13 @@ func (o *Outbox[Tx]) Resend(ctx context.Context, keys ...string) (int, error) {
 	return n, err
 }
 
-// Dismiss gives up unclear and rejected entries, and returns how many. Their requests
-// are erased. Unknown keys and entries in other states are not counted.
+// Dismiss gives up unclear and rejected entries, and returns how many. Their requests and
+// errors are erased. Unknown keys and entries in other states are left out.
 func (o *Outbox[Tx]) Dismiss(ctx context.Context, keys ...string) (int, error) {
 	return o.change(ctx, "dismiss", keys, o.ledger.Dismiss)
 }
 
-// change applies a decision in batches, each of which is a transaction.
+// change applies a decision in batches. Each batch is a transaction.
 func (o *Outbox[Tx]) change(ctx context.Context, doing string, keys []string,
 	change func(context.Context, []string) (int, error)) (int, error) {
 	total := 0
@@ -232,8 +232,8 @@ func (o *Outbox[Tx]) change(ctx context.Context, doing string, keys []string,
 
 // Quarantine makes all pending and sending entries unclear, and returns how many. Call it
 // before the first Run after the database was restored from a backup, or after a failover
-// to a replica that may have been behind: what such a database calls pending may have
-// been sent.
+// to a replica that may have been behind. Such a database can list entries as pending
+// although they were sent.
 func (o *Outbox[Tx]) Quarantine(ctx context.Context) (int, error) {
 	n, err := o.ledger.Quarantine(ctx)
 	if err != nil {
@@ -250,10 +250,10 @@ func (o *Outbox[Tx]) wake() {
 	}
 }
 
-// slots limits how many requests are sent at once.
+// slots limits how many requests are sent at the same time.
 type slots struct {
 	free chan struct{}
-	turn chan struct{} // is taken by the one that acquires
+	turn chan struct{} // is held by the goroutine that acquires
 }
 
 func newSlots(n int) slots {
@@ -262,9 +262,9 @@ func newSlots(n int) slots {
 	return s
 }
 
-// acquire waits for one slot, and takes up to n of those that are free. Slots become free
-// together, when a transaction has recorded outcomes. So that one claim takes all of
-// these, those who wait take turns, and let the others of the transaction go first.
+// acquire waits for a free slot and takes up to n of the free ones. Slots become free
+// together, when a transaction has recorded outcomes. For one claim to take all of them,
+// waiting goroutines take turns, and yield until the whole batch is free.
 func (s slots) acquire(ctx context.Context, n int) int {
 	select {
 	case s.turn <- struct{}{}:
@@ -296,14 +296,15 @@ func (s slots) release(n int) {
 	}
 }
 
-// permit is what the limiter allows. It is kept until an entry is claimed with it.
+// permit is the permission of the limiter to claim an entry. It is kept until an entry is
+// claimed with it.
 type permit struct {
 	limiter messaging.Limiter
 	mu      sync.Mutex
 	kept    bool
 }
 
-// most returns how many of n entries may be claimed at once.
+// most returns how many of n entries one claim may take.
 func (p *permit) most(n int) int {
 	if p.limiter == nil {
 		return n
@@ -311,7 +312,7 @@ func (p *permit) most(n int) int {
 	return 1
 }
 
-// acquire waits until that many entries may be claimed.
+// acquire waits until the limiter permits a claim.
 func (p *permit) acquire(ctx context.Context) error {
 	if p.limiter == nil {
 		return nil
@@ -326,7 +327,7 @@ func (p *permit) acquire(ctx context.Context) error {
 	return p.limiter.Wait(ctx)
 }
 
-// keep takes back a permit that was not used.
+// keep keeps a permit that was not used, for the next claim.
 func (p *permit) keep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,13 +10,14 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// Run sends entries as they become due, until ctx ends. Any number of processes can run
-// on one database. While the database or the service fails, Run logs that and goes on.
+// Run sends entries as they become due, until ctx ends. Any number of processes can call
+// Run on the same database. If the database or the service fails, Run logs the failure
+// and keeps trying.
 //
-// When ctx ends, Run claims nothing more, waits for the requests in flight, at most
-// SendTimeout, records their outcomes, and returns nil. It returns an error in two cases:
-// the store is closed, or the database has refused for another 10 s to record outcomes.
-// The entries whose outcomes are not recorded become unclear.
+// When ctx ends, Run stops claiming entries, waits for the requests in flight, at most
+// for the send timeout, records their outcomes, and returns nil. It returns an error in
+// two cases: if the store is closed, and if the database still fails to record outcomes
+// after another 10 s. Entries whose outcomes are not recorded become unclear.
 func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -34,8 +35,8 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	helpers.Wait()
 	r.sends.Wait()
 	switch {
-	case r.unsettled > 0:
-		return unsettledError(r.unsettled, r.err)
+	case r.unrecorded > 0:
+		return unrecordedError(r.unrecorded, r.err)
 	case r.closed:
 		return fmt.Errorf("outbox: run: %w", ledger.ErrClosed)
 	}
@@ -47,20 +48,21 @@ type runner[Tx any] struct {
 	*Outbox[Tx]
 	stop  *stop
 	sends sync.WaitGroup
-	wakes chan struct{} // holds a value if the database told of new entries
+	wakes chan struct{} // holds a value if the database has announced new entries
 
-	// Of the loop alone.
+	// Only the loop uses these.
 	backlog  bool // the last claim found as many entries as it asked for
 	failures int  // of the database, in a row
-	closed   bool // the store is
+	closed   bool // the store is closed
 
-	mu        sync.Mutex // protects the following fields
-	poll      time.Duration
-	unsettled int
-	err       error
+	mu         sync.Mutex // protects the following fields
+	poll       time.Duration
+	unrecorded int
+	err        error
 }
 
-// step claims what can be sent now, and starts to send it. If there is nothing, it waits.
+// step claims the entries that can be sent now and starts to send them. If there are
+// none, it waits.
 func (r *runner[Tx]) step(ctx context.Context) {
 	if !r.backlog && !r.untilDue(ctx) {
 		return
@@ -85,18 +87,18 @@ func (r *runner[Tx]) step(ctx context.Context) {
 			r.sends.Go(func() {
 				defer r.slots.release(1)
 				if _, _, err := r.deliverOne(ctx, c, entry, r.stop); err != nil {
-					r.addUnsettled(err)
+					r.addUnrecorded(err)
 				}
 			})
 		}
-		if len(c.entries) == 0 { // what is due is locked by others
+		if len(c.entries) == 0 { // others have locked the entries that are due
 			r.wait(ctx, r.timing.poll/4, nil)
 		}
 	}
 }
 
-// claimDue claims up to n entries that are due, as many as the limiter and the slots
-// allow, and returns for how many it asked. A slot is taken for each.
+// claimDue claims up to n entries that are due, as many as the limiter and the free slots
+// allow, and returns how many it asked for. Each entry that it claimed occupies a slot.
 func (r *runner[Tx]) claimDue(ctx context.Context, n int, probe bool) (c claimed, slots int, err error) {
 	defer func() {
 		r.slots.release(slots - len(c.entries))
@@ -115,7 +117,7 @@ func (r *runner[Tx]) claimDue(ctx context.Context, n int, probe bool) (c claimed
 	return c, slots, err
 }
 
-// untilDue waits until an entry is due, or may be. It returns false to be called again.
+// untilDue reports whether an entry is due. If none is, it waits until one may be.
 func (r *runner[Tx]) untilDue(ctx context.Context) bool {
 	due, pending, err := r.ledger.NextDue(ctx)
 	switch {
@@ -138,12 +140,12 @@ func (r *runner[Tx]) untilDue(ctx context.Context) bool {
 	return false
 }
 
-// wait waits for a time, for new entries, or for changed.
+// wait waits until the limit has passed, entries were added, or changed is closed.
 func (r *runner[Tx]) wait(ctx context.Context, limit time.Duration, changed <-chan struct{}) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	woken, wakes := r.woken, r.wakes
-	if changed != nil { // new entries don't open the gate
+	if changed != nil { // new entries do not open the gate
 		woken, wakes = nil, nil
 	}
 	select {
@@ -155,13 +157,14 @@ func (r *runner[Tx]) wait(ctx context.Context, limit time.Duration, changed <-ch
 	}
 }
 
-// databaseFailed logs an error of the database, and waits longer the more there were.
+// databaseFailed logs an error of the database and waits, longer after each failure in a
+// row.
 func (r *runner[Tx]) databaseFailed(ctx context.Context, doing string, err error) {
 	if errors.Is(err, ledger.ErrClosed) {
 		r.closed = true
 		return
 	}
-	r.logger.Error("outbox: can't "+doing+", trying again", "error", err)
+	r.logger.Error("outbox: cannot "+doing+"; retrying", "error", err)
 	r.failures++
 	timer := time.NewTimer(min(50*time.Millisecond<<min(r.failures, 10), 5*time.Second))
 	defer timer.Stop()
@@ -173,14 +176,14 @@ func (r *runner[Tx]) databaseFailed(ctx context.Context, doing string, err error
 
 func (r *runner[Tx]) databaseWorks() { r.failures = 0 }
 
-func (r *runner[Tx]) addUnsettled(err error) {
+func (r *runner[Tx]) addUnrecorded(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.unsettled++
+	r.unrecorded++
 	r.err = err
 }
 
-// listen makes the database wake the loop, if it can.
+// listen makes the database wake the loop if it can announce new entries.
 func (r *runner[Tx]) listen(ctx context.Context) {
 	r.setPoll(r.timing.listening)
 	if !r.ledger.Listen(ctx, func() {

@@ -60,7 +60,7 @@ func TestRunRecordsWhatBecameOfEachEntry(t *testing.T) {
 				return fail
 			case "no connection at first":
 				if _, again := first.LoadOrStore(key, true); !again {
-					return refuse
+					return disconnect
 				}
 			}
 			return accept
@@ -147,7 +147,7 @@ func TestRunSendsNotBefore(t *testing.T) {
 		wait, pending, err := db.ledger.NextDue(t.Context())
 		require.NoError(t, err)
 		assert.True(t, pending)
-		assert.Equal(t, time.Hour, wait, "a time that a Duration can't hold")
+		assert.Equal(t, time.Hour, wait, "a time that does not fit into a Duration")
 	})
 }
 
@@ -166,7 +166,7 @@ func TestRunWakesUpForAnEntryOfAnotherProcess(t *testing.T) {
 	})
 }
 
-// openFaulty returns an outbox in a file whose database fails as told.
+// openFaulty returns an outbox in a file whose database fails as the test asks.
 func openFaulty(t *testing.T, client *messaging.Client, opts ...outbox.Option) (*outbox.Outbox[*sql.Tx], *faulty) {
 	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
 	require.NoError(t, err)
@@ -177,16 +177,16 @@ func openFaulty(t *testing.T, client *messaging.Client, opts ...outbox.Option) (
 
 func TestRunFreesASlotOnlyWhenItsOutcomeIsRecorded(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.InFlight(2))
+	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(2))
 	enqueue(t, o, keysOf(10)...)
-	refused := make(chan struct{})
+	failed := make(chan struct{})
 	var once sync.Once
 	f.set(faults{beforeSettle: func() error {
-		once.Do(func() { close(refused) })
+		once.Do(func() { close(failed) })
 		return errBroken
 	}})
 	run(t, o)
-	<-refused
+	<-failed
 	eventually(t, func() bool { return service.requests() == 2 })
 	time.Sleep(100 * time.Millisecond) // in which nothing may happen
 	assert.Equal(t, 2, service.requests(), "as many as there are slots")
@@ -203,7 +203,7 @@ func TestRunFreesASlotOnlyWhenItsOutcomeIsRecorded(t *testing.T) {
 
 func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.InFlight(3))
+	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(3))
 	var claims, settles atomic.Int32
 	f.set(faults{
 		afterClaim: func(claimed []ledger.Claimed) ([]ledger.Claimed, error) {
@@ -221,7 +221,7 @@ func TestRunSendsOnceWhenTheResponseToACommitIsLost(t *testing.T) {
 	})
 	var settled atomic.Int32
 	count := func(context.Context, outbox.Entry) { settled.Add(1) }
-	counting := newBox(t, f, service.client(t), []outbox.Option{outbox.Fast(), outbox.InFlight(3), outbox.OnSettled(count)})
+	counting := newBox(t, f, service.client(t), []outbox.Option{outbox.Fast(), outbox.WithInFlight(3), outbox.WithOnSettled(count)})
 	enqueue(t, o, keysOf(10)...)
 	stop := run(t, counting)
 	eventually(t, func() bool {
@@ -243,7 +243,7 @@ func TestRunGoesOnWhenTheDatabaseIsBack(t *testing.T) {
 	enqueue(t, o, "order")
 	f.set(faults{broken: errBroken})
 	run(t, o)
-	eventually(t, func() bool { return logs.has("outbox: can't look for entries, trying again") })
+	eventually(t, func() bool { return logs.has("outbox: cannot look for entries; retrying") })
 	assert.Zero(t, service.requests())
 	f.set(faults{})
 	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
@@ -271,7 +271,7 @@ func TestRunWaitsForRequestsInFlightWhenItStops(t *testing.T) {
 			began <- struct{}{}
 			<-end
 		}})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.InFlight(2))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(2))
 		enqueue(t, o, keysOf(5)...)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -289,7 +289,7 @@ func TestRunWaitsForRequestsInFlightWhenItStops(t *testing.T) {
 
 func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
 	service := newService()
-	o, f := openFaulty(t, service.client(t), outbox.InFlight(3))
+	o, f := openFaulty(t, service.client(t), outbox.WithInFlight(3))
 	enqueue(t, o, keysOf(5)...)
 	f.set(faults{beforeSettle: func() error { return errBroken }})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -297,7 +297,7 @@ func TestRunReportsOutcomesThatItCouldNotRecord(t *testing.T) {
 	go func() { ended <- o.Run(ctx) }()
 	eventually(t, func() bool { return service.requests() == 3 })
 	cancel()
-	require.EqualError(t, <-ended, "outbox: the outcomes of 3 entries could not be recorded; they become unclear: broken")
+	require.EqualError(t, <-ended, "outbox: the outcomes of 3 entries could not be recorded, so the entries become unclear: broken")
 }
 
 func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
@@ -312,20 +312,20 @@ func TestRunPurgesAcceptedAndDismissedEntriesAlone(t *testing.T) {
 			}
 			return reject
 		})
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.KeepSettled(0))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(0))
 		enqueue(t, o, "accepted", "unclear", "rejected", "dismissed")
 		_, err := o.Deliver(t.Context(), "accepted", "unclear", "rejected", "dismissed")
 		require.NoError(t, err)
 		_, err = o.Dismiss(t.Context(), "dismissed")
 		require.NoError(t, err)
-		keeps := db.new(t, service.client(t), outbox.Fast(), outbox.KeepSettled(time.Hour))
+		keeps := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(time.Hour))
 		stop := run(t, keeps)
 		enqueue(t, o, "more")
 		eventually(t, func() bool { return stateOf(t, o, "more") == outbox.Rejected })
 		stop()
 		assert.Len(t, listed(t, o, outbox.ListParams{}), 5)
 
-		purges := db.new(t, service.client(t), outbox.Fast(), outbox.KeepSettled(time.Millisecond))
+		purges := db.new(t, service.client(t), outbox.Fast(), outbox.WithKeepSettled(time.Millisecond))
 		run(t, purges)
 		eventually(t, func() bool { return len(listed(t, o, outbox.ListParams{})) == 3 })
 		assert.Equal(t, []string{"unclear", "rejected", "more"}, listed(t, o, outbox.ListParams{}))
@@ -348,7 +348,7 @@ func TestRunAsksTheLimiterBeforeEachClaim(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		limiter := counter{make(chan struct{}, 10)}
-		o := db.new(t, service.client(t), outbox.Fast(), outbox.Rate(limiter))
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithRate(limiter))
 		enqueue(t, o, keysOf(5)...)
 		stop := run(t, o)
 		for range 3 {
@@ -395,7 +395,7 @@ func TestNothingIsSentOrLostWhileTheDiskIsFull(t *testing.T) {
 	eventually(t, func() bool { // some room is left in pages, so that a few may be claimed
 		counts, err := o.Counts(t.Context())
 		require.NoError(t, err)
-		return counts.Accepted == len(added) || logs.has("trying again")
+		return counts.Accepted == len(added) || logs.has("retrying")
 	})
 	limit(pages + 10_000)
 	eventually(t, func() bool {
@@ -423,7 +423,7 @@ func TestNothingIsSentFromADatabaseThatIsReadOnly(t *testing.T) {
 	_, err = o.Enqueue(t.Context(), "other", request(t, "other"))
 	require.ErrorContains(t, err, "readonly")
 	run(t, o)
-	eventually(t, func() bool { return logs.has("can't claim entries, trying again") })
+	eventually(t, func() bool { return logs.has("cannot claim entries; retrying") })
 	assert.Zero(t, service.requests())
 	_, err = db.ExecContext(t.Context(), `PRAGMA query_only = OFF`)
 	require.NoError(t, err)

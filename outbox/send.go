@@ -15,20 +15,20 @@ import (
 type claimed struct {
 	entries []ledger.Claimed
 	token   ledger.Token
-	// deadline is the end of every send of the batch. It is counted from before the
-	// claim, so that it is before the end of the lease, by whatever clock.
+	// deadline ends every send of the batch. It counts from before the claim, so that it
+	// comes before the end of the lease by any clock.
 	deadline time.Time
 	probe    bool
-	// returnAtStop says that an entry is not sent any more after the stop.
+	// returnAtStop is true if the sends of the batch must not begin after the stop.
 	returnAtStop bool
 }
 
-// claimTimeout limits a claim, which has to leave time for the send.
+// claimTimeout limits a claim, so that time is left for the send.
 const claimTimeout = 10 * time.Second
 
-// claim claims up to limit entries, when the limiter allows, and none if the gate has
-// closed meanwhile. It is committed when claim returns. Once it has begun, the end of the
-// context does not interrupt it.
+// claim waits for the limiter and claims up to limit entries, or none if the gate has
+// closed in the meantime. The claim is committed when claim returns. Once begun, it is
+// not interrupted by the end of the context.
 func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string, probe bool) (c claimed, err error) {
 	if err := o.permit.acquire(ctx); err != nil {
 		return claimed{}, fmt.Errorf("limiter: %w", err)
@@ -51,9 +51,9 @@ func (o *Outbox[Tx]) claim(ctx context.Context, limit int, keys []string, probe 
 	return c, err
 }
 
-// unclaim undoes a claim that has returned an error. It may have been committed, and it
-// may be committed later, when a standby or a disk has responded: until its lease is over
-// or ctx ends, unclaim looks for it. Nothing of it was sent, and nothing will be.
+// unclaim undoes a claim that has returned an error. The claim may have been committed,
+// or may be committed later, when a standby or a disk responds. unclaim looks for it
+// until its lease is over or ctx ends. No entry of the claim was sent or will be.
 func (o *Outbox[Tx]) unclaim(ctx context.Context, token ledger.Token) {
 	ctx, cancel := context.WithTimeout(ctx, o.lease())
 	defer cancel()
@@ -77,32 +77,33 @@ func withTimeout[T any](ctx context.Context, do func(context.Context) (T, error)
 	return do(ctx)
 }
 
-// expired reports whether a deadline has passed, by the monotonic clock or by the wall
-// clock: one of them stands still while the machine sleeps.
+// expired reports whether a deadline has passed by the monotonic clock or by the wall
+// clock. One of the two stands still while the machine sleeps.
 func expired(deadline, monotonic, wall time.Time) bool {
 	return !monotonic.Before(deadline) || !wall.Round(0).Before(deadline.Round(0))
 }
 
-// deliverOne sends one claimed entry and records the outcome. ctx gives values alone. It
-// returns the state of the entry, and false if somebody else has changed it meanwhile.
+// deliverOne sends one claimed entry and records the outcome. Only the values of ctx are
+// used. It returns the state of the entry, and whether the outcome applied: it does not
+// if the entry was changed by someone else in the meantime.
 func (o *Outbox[Tx]) deliverOne(ctx context.Context, c claimed, entry ledger.Claimed, stop *stop) (ledger.State, bool, error) {
 	ctx = context.WithoutCancel(ctx)
 	started := time.Now()
-	result := o.send(ctx, c, entry, stop)
-	if o.gate.report(result, c.probe, started, time.Now()) {
-		result.wait = 0 // the gate is what it waits for
+	outcome := o.send(ctx, c, entry, stop)
+	if o.gate.report(outcome, c.probe, started, time.Now()) {
+		outcome.wait = 0 // the entry waits for the gate instead
 	}
-	applied, at, err := o.settler.settle(ledger.Settlement{ID: entry.ID, Token: c.token, State: result.state,
-		Delivery: result.delivery, Error: result.text, Wait: result.wait, Refused: result.refused}, stop)
-	if result.state == ledger.Pending {
-		o.wake() // to look when it is due
+	applied, at, err := o.recorder.record(ledger.Outcome{ID: entry.ID, Token: c.token, State: outcome.state,
+		Delivery: outcome.delivery, Error: outcome.text, Wait: outcome.wait, Denied: outcome.denied}, stop)
+	if outcome.state == ledger.Pending {
+		o.wake() // to find out when the entry is due
 	}
-	if err == nil && applied && result.state != ledger.Pending && o.onSettled != nil {
-		o.onSettled(ctx, Entry{ID: entry.ID, Key: entry.Key, Operation: entry.Operation, State: stateOf(result.state),
-			Attempts: entry.Attempts, Delivery: result.delivery, Error: result.text,
+	if err == nil && applied && outcome.state != ledger.Pending && o.onSettled != nil {
+		o.onSettled(ctx, Entry{ID: entry.ID, Key: entry.Key, Operation: entry.Operation, State: stateOf(outcome.state),
+			Attempts: entry.Attempts, Delivery: outcome.delivery, Error: outcome.text,
 			EnqueuedAt: entry.EnqueuedAt, NotBefore: entry.NotBefore, SettledAt: at})
 	}
-	return result.state, applied, err
+	return outcome.state, applied, err
 }
 
 // send sends one claimed entry, once.
@@ -115,10 +116,10 @@ func (o *Outbox[Tx]) send(ctx context.Context, c claimed, entry ledger.Claimed, 
 	}
 	switch {
 	case c.returnAtStop && stop.since(time.Time{}) > 0:
-		return o.timing.stopped(entry, "not sent: the process was stopped")
+		return o.timing.notBegun(entry, "the process was stopped")
 	case expired(c.deadline, time.Now(), time.Now()):
-		return o.timing.stopped(entry, "not sent: the process was paused")
+		return o.timing.notBegun(entry, "the process was paused")
 	}
 	_, err = o.client.Send(ctx, p, messaging.WithoutRetries())
-	return o.timing.classify(entry, err, o.gate.acceptedWithin(entry.Operation, o.timing.working(entry.Refusals), time.Now()))
+	return o.timing.classify(entry, err, o.gate.acceptedWithin(entry.Operation, o.timing.working(entry.Denials), time.Now()))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// faulty is a store whose database fails as told.
+// faulty is a store whose database fails as the test asks.
 type faulty struct {
 	ledger.TxLedger[*sql.Tx]
 
@@ -26,7 +26,7 @@ type faults struct {
 	emptyClaims  *atomic.Int32 // counts claims that find nothing
 	lateClaim    time.Duration // a claim fails, and is committed that much later
 	beforeSettle func() error
-	refuse       func([]ledger.Settlement) error // instead of recording them
+	recording    func([]ledger.Outcome) error // an error is returned, and nothing is recorded
 	afterSettle  func() error
 }
 
@@ -74,7 +74,7 @@ func (f *faulty) NextDue(ctx context.Context) (time.Duration, bool, error) {
 	return f.TxLedger.NextDue(ctx)
 }
 
-func (f *faulty) Settle(ctx context.Context, settlements []ledger.Settlement) ([]bool, time.Time, error) {
+func (f *faulty) Settle(ctx context.Context, outcomes []ledger.Outcome) ([]bool, time.Time, error) {
 	now := f.get()
 	if now.broken != nil {
 		return nil, time.Time{}, now.broken
@@ -84,12 +84,12 @@ func (f *faulty) Settle(ctx context.Context, settlements []ledger.Settlement) ([
 			return nil, time.Time{}, err
 		}
 	}
-	if now.refuse != nil {
-		if err := now.refuse(settlements); err != nil {
+	if now.recording != nil {
+		if err := now.recording(outcomes); err != nil {
 			return nil, time.Time{}, err
 		}
 	}
-	applied, at, err := f.TxLedger.Settle(ctx, settlements)
+	applied, at, err := f.TxLedger.Settle(ctx, outcomes)
 	if err == nil && now.afterSettle != nil {
 		err = now.afterSettle()
 	}

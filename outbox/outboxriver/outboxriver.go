@@ -1,11 +1,12 @@
 // Package outboxriver sends the entries of an outbox in Postgres from jobs of River, for
-// programs that run River already.
+// programs that already run River.
 //
-// A job is a permit: the keys of 1 to 25 entries, and never a body, so that River's
-// tables, logs and user interface hold no personal data. The outbox decides whether an
-// entry is sent. A job that River runs twice, at once or again, sends nothing twice.
+// A job is a permit: it contains the keys of 1 to 25 entries and never a body, so River's
+// tables, logs and user interface contain no personal data. The outbox decides whether an
+// entry is sent. River can run a job twice, one run after the other or both at the same
+// time, but no entry is sent twice.
 //
-//	o, err := outbox.New(store, client) // of package outbox, with a store of package postgres
+//	o, err := outbox.New(store, client) // with a store of package postgres
 //	workers := river.NewWorkers()
 //	river.AddWorker(workers, outboxriver.Worker(o))
 //	jobs, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
@@ -16,14 +17,14 @@
 //	…
 //	_, err = outboxriver.EnqueueTx(ctx, jobs, o, tx, "order-4711-shipped", prepared)
 //
-// FetchCooldown limits how many jobs a second are fetched: MaxWorkers in each. MaxWorkers
-// times 25 should be 2 to 4 times InFlight of the outbox, since jobs that end together
-// leave workers idle. RescueStuckJobsAfter has to be longer than [Timeout]; after a crash,
-// the permits of the process wait that long. [outbox.Outbox.Run] beside River, in any
-// process, sends their entries at once: both can run on one database.
+// River fetches at most MaxWorkers jobs in each FetchCooldown. MaxWorkers times 25 should
+// be 2 to 4 times the WithInFlight of the outbox, because jobs that end together leave
+// workers idle. RescueStuckJobsAfter must be longer than [Timeout]. After a crash, the
+// permits of the process wait that long. To send their entries immediately, call
+// [outbox.Outbox.Run] in any process: River and Run can work on the same database.
 //
-// Job retention must not be endless for completed jobs, or the table grows with every
-// permit. River's default is a day.
+// Limit the retention of completed jobs, because each permit leaves a row. River's
+// default is a day.
 package outboxriver
 
 import (
@@ -49,7 +50,7 @@ const Timeout = 2 * time.Minute
 // PermitSize is the largest number of entries in a job.
 const PermitSize = 25
 
-// Permit are the arguments of a job: the keys of the entries that it sends.
+// Permit contains the arguments of a job: the keys of the entries that the job sends.
 type Permit struct {
 	Keys []string `json:"keys"`
 }
@@ -57,15 +58,15 @@ type Permit struct {
 // Kind implements river.JobArgs.
 func (Permit) Kind() string { return "messaging_outbox_permit" }
 
-// InsertOpts implements river.JobArgsWithInsertOpts. A job is never given up: the entries
-// say what became of them.
+// InsertOpts implements river.JobArgsWithInsertOpts. River should never give up a job:
+// what cannot be sent is recorded in the entries.
 func (Permit) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: Queue, MaxAttempts: maxAttempts}
 }
 
 const maxAttempts = 10_000
 
-// Worker returns the worker for permits, to register with a River client.
+// Worker returns the worker for permits. Register it with a River client.
 func Worker(o *outbox.Outbox[pgx.Tx]) river.Worker[Permit] { return &worker{outbox: o} }
 
 type worker struct {
@@ -84,18 +85,18 @@ func (*worker) NextRetry(job *river.Job[Permit]) time.Time {
 const (
 	// laterWait is the shortest wait for entries that were not sent.
 	laterWait = time.Second
-	// longestHold is how long a job waits itself when none of its entries can be sent.
+	// longestHold is how long a job itself waits if none of its entries can be sent.
 	longestHold = 15 * time.Second
-	// busyWait is the wait for entries that another process has claimed. It may return
-	// them to pending, and have no permit.
+	// busyWait is the wait for entries that another process has claimed. That process may
+	// make them pending again without having a permit for them.
 	busyWait = 30 * time.Second
-	// insertTimeout limits the insertion of a permit, which the end of the job's
-	// context does not interrupt.
+	// insertTimeout limits the insertion of a permit. The end of the job's context does
+	// not interrupt it.
 	insertTimeout = 10 * time.Second
 )
 
-// Work implements river.Worker. What can't be sent now gets a permit of its own, so that
-// the job is done whatever River makes of its result.
+// Work implements river.Worker. It inserts a new permit for the entries that cannot be
+// sent now, so that the job is done regardless of what River does with it.
 func (w *worker) Work(ctx context.Context, job *river.Job[Permit]) error {
 	delivered, err := w.deliver(ctx, job.Args.Keys)
 	if err != nil {
@@ -111,7 +112,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[Permit]) error {
 	var params []river.InsertManyParams
 	if len(delivered.Later) > 0 {
 		wait := max(delivered.RetryAfter, laterWait)
-		wait += rand.N(wait) // so that the permits of an outage do not all come back at once
+		wait += rand.N(wait) // so that the permits of an outage do not all come back together
 		params = append(params, permitAt(delivered.Later, now.Add(wait)))
 	}
 	if len(delivered.Busy) > 0 {
@@ -130,8 +131,8 @@ func permitAt(keys []string, at time.Time) river.InsertManyParams {
 	return river.InsertManyParams{Args: Permit{Keys: keys}, InsertOpts: &river.InsertOpts{ScheduledAt: at}}
 }
 
-// deliver delivers, and while the gate is closed, waits for it. So the jobs of a queue
-// stand still while the service is down, and are not replaced again and again.
+// deliver calls Deliver, and waits while the gate is closed. So while the service is
+// down, the jobs of a queue wait instead of being replaced again and again.
 func (w *worker) deliver(ctx context.Context, keys []string) (outbox.Delivered, error) {
 	for {
 		delivered, err := w.outbox.Deliver(ctx, keys...)
@@ -148,8 +149,8 @@ func (w *worker) deliver(ctx context.Context, keys []string) (outbox.Delivered, 
 	}
 }
 
-// EnqueueTx adds a request to the outbox, and a permit for it to River, in one
-// transaction. It is EnqueueTx of package outbox otherwise.
+// EnqueueTx adds a request to the outbox and a permit for it to River, in one
+// transaction. Otherwise it is like [outbox.Outbox.EnqueueTx].
 func EnqueueTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.Outbox[pgx.Tx], tx pgx.Tx, key string, p *messaging.Prepared,
 	opts ...outbox.EnqueueOption) (outbox.Entry, error) {
 	entry, err := o.EnqueueTx(ctx, tx, key, p, opts...)
@@ -163,9 +164,9 @@ func EnqueueTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.Outb
 	return entry, nil
 }
 
-// EnqueueManyTx adds requests to the outbox, and permits for them to River, in one
-// transaction. It returns how many entries were added, and how many were present. After an
-// error the transaction has to be rolled back.
+// EnqueueManyTx adds requests to the outbox and permits for them to River, in one
+// transaction. It returns how many entries were added and how many were present. After an
+// error, you must roll the transaction back.
 func EnqueueManyTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.Outbox[pgx.Tx], tx pgx.Tx,
 	items []outbox.Item) (added, present int, err error) {
 	var params []river.InsertManyParams
@@ -200,8 +201,8 @@ func EnqueueManyTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.
 	return added, present, nil
 }
 
-// scheduled returns the options of a permit for an entry that is not due yet, nil for any
-// other.
+// scheduled returns the options of a permit for an entry that is not due yet. It returns
+// nil for an entry that is due.
 func scheduled(entry outbox.Entry) *river.InsertOpts {
 	if !entry.NotBefore.After(entry.EnqueuedAt) {
 		return nil

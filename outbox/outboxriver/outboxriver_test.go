@@ -124,19 +124,19 @@ func TestEachEntryIsSentOnceByThreeClients(t *testing.T) {
 	}
 	var personal int
 	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE args::text LIKE '%ada%'`).Scan(&personal))
-	assert.Zero(t, personal, "a permit holds keys alone")
+	assert.Zero(t, personal, "a permit contains only keys")
 }
 
 func TestEnqueueTxAddsEntryAndPermitTogether(t *testing.T) {
 	s := newStage(t)
 	o, client := s.process(t)
-	enqueue := func(key string, result error, opts ...outbox.EnqueueOption) {
+	enqueue := func(key string, end error, opts ...outbox.EnqueueOption) {
 		err := pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
 			_, err := outboxriver.EnqueueTx(t.Context(), client, o, tx, key, s.request(t, key), opts...)
 			require.NoError(t, err)
-			return result
+			return end
 		})
-		require.ErrorIs(t, err, result)
+		require.ErrorIs(t, err, end)
 	}
 	enqueue("rolled back", assert.AnError)
 	enqueue("committed", nil)
@@ -154,7 +154,7 @@ func TestEnqueueTxAddsEntryAndPermitTogether(t *testing.T) {
 }
 
 // TestAJobWaitsWhileTheGateIsClosed also shows that an entry whose job has ended has a
-// permit of its own.
+// new permit.
 func TestAJobWaitsWhileTheGateIsClosed(t *testing.T) {
 	s := newStage(t)
 	var mu sync.Mutex

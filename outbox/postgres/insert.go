@@ -32,12 +32,13 @@ func (l *base) Insert(ctx context.Context, entries []ledger.NewEntry) (inserted 
 	return inserted, err
 }
 
-// insertTries is how often a batch is inserted that waits for another with the same keys
-// in another order. Ids have to be in the order of the batch, so it can't be sorted.
+// insertTries is how often a batch is tried that deadlocks with another one, which has
+// the same keys in another order. The batch cannot be sorted, because ids follow its
+// order.
 const insertTries = 10
 
-// isDeadlock reports whether the server ended a statement that waited for one that waited
-// for it. Drivers have different error types for it, and one code in their texts.
+// isDeadlock reports whether the server ended a statement because of a deadlock. Drivers
+// have different error types for it, but the same code in their texts.
 func isDeadlock(err error) bool {
 	return strings.Contains(err.Error(), "40P01") || strings.Contains(err.Error(), "deadlock detected")
 }
@@ -50,11 +51,11 @@ func (l *base) insertOne(ctx context.Context, q querier, entry ledger.NewEntry) 
 	return inserted[0], nil
 }
 
-// insert adds the entries whose keys are not there, in one statement. own says that the
-// statement is a transaction of its own, whose settings are not the caller's.
+// insert adds the entries whose keys do not exist yet, in one statement. own is true if
+// the statement is a separate transaction, so that its settings are not the caller's.
 //
-// The condition on the key of the database makes it add nothing to another one that has
-// the same tables.
+// The condition on the key of the database keeps it from adding entries to another
+// database with the same tables.
 func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry, own bool) ([]ledger.Inserted, error) {
 	index := make(map[string]int, len(entries))
 	wire := make([]newEntry, len(entries))
@@ -105,7 +106,7 @@ func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry,
 	return inserted, l.findPresent(ctx, q, entries, inserted, done)
 }
 
-// findPresent completes the result for entries that were there already.
+// findPresent fills in the entries that existed already.
 func (l *base) findPresent(ctx context.Context, q querier, entries []ledger.NewEntry, inserted []ledger.Inserted, done []bool) error {
 	var missing []string
 	for i, e := range entries {
@@ -141,7 +142,7 @@ func (l *base) findPresent(ctx context.Context, q querier, entries []ledger.NewE
 	return nil
 }
 
-// whyMissing says why an entry was neither added nor there.
+// whyMissing returns why an entry was neither added nor found.
 func (l *base) whyMissing(ctx context.Context, q querier, key string) error {
 	same := false
 	err := l.run(ctx, q, `SELECT count(*) > 0 FROM {meta} WHERE digest_key = $1::bytea`, []any{l.key}, func(row scanFunc) error {

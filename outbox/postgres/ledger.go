@@ -13,13 +13,13 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// base implements [ledger.Ledger] but for Listen, with any driver. Arrays are passed as
-// JSON, which every driver can.
+// base implements [ledger.Ledger] except Listen, with any driver. Arrays are passed as
+// JSON, which every driver supports.
 //
-// A statement that changes several rows locks them in the order of their ids, so that
-// two of them never wait for each other. It finds rows by "id = ANY", and looks at a
-// state that it does not search for as "state + 0": a planner without statistics would
-// prefer the partial index of that state.
+// Statements that change several rows lock them in the order of their ids, so they never
+// deadlock with each other. They find rows by "id = ANY" and write "state + 0" for a
+// state that they do not search for, because a planner without statistics would prefer
+// the partial index of that state.
 type base struct {
 	q       querier
 	schema  string // quoted
@@ -28,8 +28,8 @@ type base struct {
 	closed  atomic.Bool
 }
 
-// durable is a condition that is true and makes the commit of the statement's
-// transaction wait until it survives a crash, whatever the session is set to.
+// durable is a condition that is always true. It makes the commit of the statement's
+// transaction wait until it survives a crash, regardless of the settings of the session.
 const durable = `(SELECT set_config('synchronous_commit',
 	CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)) <> ''`
 
@@ -44,8 +44,8 @@ func (l *base) open(ctx context.Context) error {
 	return checkVersion(version)
 }
 
-// run runs a statement in which {entry}, {meta} and {durable} stand for what they are
-// called.
+// run runs a statement in which {entry} and {meta} stand for the tables and {durable} for
+// the condition durable.
 func (l *base) run(ctx context.Context, q querier, statement string, args []any, scan func(scanFunc) error) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
@@ -103,8 +103,8 @@ func (l *base) Unclaim(ctx context.Context, token ledger.Token) (int, error) {
 			WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 = 1 AND token = $1::bytea RETURNING 1)`, token[:])
 }
 
-// settlement is the JSON form of a ledger.Settlement.
-type settlement struct {
+// outcome is the JSON form of a ledger.Outcome.
+type outcome struct {
 	Ordinal  int          `json:"n"`
 	ID       int64        `json:"id"`
 	Token    string       `json:"token"`
@@ -112,23 +112,23 @@ type settlement struct {
 	Delivery uint8        `json:"delivery"`
 	Error    string       `json:"error"`
 	Wait     int64        `json:"wait"`
-	Refused  int          `json:"refused"`
+	Denied   int          `json:"denied"`
 }
 
-const settlementsSQL = `s AS MATERIALIZED (
-	SELECT n, id, decode(token, 'hex') AS token, state, delivery, error, wait, refused FROM json_to_recordset($1::text::json)
-	AS s(n integer, id bigint, token text, state smallint, delivery smallint, error text, wait bigint, refused integer))`
+const outcomesSQL = `s AS MATERIALIZED (
+	SELECT n, id, decode(token, 'hex') AS token, state, delivery, error, wait, denied FROM json_to_recordset($1::text::json)
+	AS s(n integer, id bigint, token text, state smallint, delivery smallint, error text, wait bigint, denied integer))`
 
 // Settle implements ledger.Ledger.
-func (l *base) Settle(ctx context.Context, settlements []ledger.Settlement) (applied []bool, at time.Time, err error) {
-	wire := make([]settlement, len(settlements))
-	for i, s := range settlements {
-		wire[i] = settlement{i, s.ID, hex.EncodeToString(s.Token[:]), s.State, uint8(s.Delivery), s.Error, s.Wait.Milliseconds(), 0}
-		if s.Refused {
-			wire[i].Refused = 1
+func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (applied []bool, at time.Time, err error) {
+	wire := make([]outcome, len(outcomes))
+	for i, s := range outcomes {
+		wire[i] = outcome{i, s.ID, hex.EncodeToString(s.Token[:]), s.State, uint8(s.Delivery), s.Error, s.Wait.Milliseconds(), 0}
+		if s.Denied {
+			wire[i].Denied = 1
 		}
 	}
-	applied = make([]bool, len(settlements))
+	applied = make([]bool, len(outcomes))
 	mark := func(row scanFunc) error {
 		var n int
 		err := row(&n, &at)
@@ -138,14 +138,14 @@ func (l *base) Settle(ctx context.Context, settlements []ledger.Settlement) (app
 		return err
 	}
 	input := asJSON(wire)
-	err = l.run(ctx, l.q, `WITH `+settlementsSQL+`, locked AS MATERIALIZED (
+	err = l.run(ctx, l.q, `WITH `+outcomesSQL+`, locked AS MATERIALIZED (
 			SELECT e.id FROM {entry} e WHERE e.id = ANY(ARRAY(SELECT id FROM s)) ORDER BY e.id FOR UPDATE
 		)
 		UPDATE {entry} e SET state = s.state, delivery = s.delivery, error = s.error,
 			body = CASE WHEN s.state = 2 THEN NULL ELSE e.body END,
 			not_before = CASE WHEN s.state = 0 THEN clock_timestamp() + s.wait * interval '1 millisecond' ELSE e.not_before END,
 			settled_at = CASE WHEN s.state <> 0 THEN statement_timestamp() END,
-			refusals = e.refusals + s.refused, lease_until = NULL
+			refusals = e.refusals + s.denied, lease_until = NULL
 		FROM s WHERE e.id = s.id AND e.id = ANY(ARRAY(SELECT id FROM locked)) AND e.token = s.token
 			AND (e.state + 0 IN (1, 4) OR e.state + 0 = 0 AND s.state IN (2, 3))
 		RETURNING s.n, statement_timestamp()`, []any{input}, mark)
@@ -154,7 +154,7 @@ func (l *base) Settle(ctx context.Context, settlements []ledger.Settlement) (app
 	}
 	for _, ok := range applied {
 		if !ok { // unless it is recorded already
-			err = l.run(ctx, l.q, `WITH `+settlementsSQL+`
+			err = l.run(ctx, l.q, `WITH `+outcomesSQL+`
 				SELECT s.n, statement_timestamp() FROM {entry} e JOIN s ON e.id = s.id AND e.token = s.token AND e.state + 0 = s.state
 				WHERE e.id = ANY(ARRAY(SELECT id FROM s))`, []any{input}, mark)
 			break
@@ -201,7 +201,7 @@ func (l *base) Purge(ctx context.Context, keep time.Duration, limit int) (n int,
 	return n, nil
 }
 
-// Tidy implements ledger.Ledger: removing old row versions is for autovacuum.
+// Tidy implements ledger.Ledger. It does nothing: autovacuum removes old row versions.
 func (l *base) Tidy(context.Context) error { return nil }
 
 // Find implements ledger.Ledger.
@@ -293,7 +293,8 @@ func (l *base) Quarantine(ctx context.Context) (int, error) {
 		WHERE id = ANY(ARRAY(SELECT id FROM chosen)) RETURNING 1)`, ledger.QuarantinedError)
 }
 
-// change runs a statement that ends in a table "changed", and returns its size.
+// change runs a statement that ends with a table "changed" and returns the size of the
+// table.
 func (l *base) change(ctx context.Context, statement string, args ...any) (n int, err error) {
 	err = l.run(ctx, l.q, statement+` SELECT count(*) FROM changed`, args, func(row scanFunc) error { return row(&n) })
 	if err != nil {
@@ -302,7 +303,7 @@ func (l *base) change(ctx context.Context, statement string, args ...any) (n int
 	return n, nil
 }
 
-// asJSON is for values that encoding/json always writes.
+// asJSON writes a value of a type that encoding/json always accepts.
 func asJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

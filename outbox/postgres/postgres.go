@@ -1,9 +1,9 @@
-// Package postgres keeps an outbox in a Postgres database of the program, beside its own
-// tables, so that an entry is added in the same transaction as the change that it belongs
-// to. Run [Migrate] once, then open the store with [New] or [NewSQL].
+// Package postgres keeps an outbox in the Postgres database of your program, beside your
+// own tables. So an entry can be added in the same transaction as the change that causes
+// it. Call [Migrate] once, then open the store with [New] or [NewSQL].
 //
-// The tables are in the first schema of the search path. A database can have several
-// outboxes, each in a schema of its own.
+// The tables are in the first schema of the search path. A database can contain several
+// outboxes in separate schemas.
 package postgres
 
 import (
@@ -21,20 +21,21 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// Store is an outbox in a Postgres database, for programs that use pgx. It is safe for
-// concurrent use, and any number of processes can use the same database.
+// Store is the store of an outbox in a Postgres database, for programs that use pgx. It
+// is safe for concurrent use, and any number of processes can use the same database.
 type Store struct{ ledger *pgxLedger }
 
-// SQLStore is an outbox in a Postgres database, for programs that use database/sql, or a
-// library on top of it, such as GORM, sqlx or Bun.
+// SQLStore is the store of an outbox in a Postgres database, for programs that use
+// database/sql or a library on top of it, such as GORM, sqlx or Bun. It is safe for
+// concurrent use, and any number of processes can use the same database.
 type SQLStore struct{ ledger *sqlLedger }
 
-// New returns the store in the database of pool. If its tables are missing, the error
-// says to run [Migrate].
+// New returns the store in the database of pool. If the tables are missing, the error
+// says to call [Migrate].
 //
-// Run opens one connection beside the pool, which waits for notifications of new entries.
-// Through a connection pooler that does not pass these on, Run looks for new entries every
-// second.
+// Run opens one more connection, outside the pool, to wait for notifications of new
+// entries. If a connection pooler does not forward the notifications, Run looks for new
+// entries every second.
 func New(ctx context.Context, pool *pgxpool.Pool) (*Store, error) {
 	if pool == nil {
 		return nil, errors.New("outbox: postgres: pool must not be nil")
@@ -46,8 +47,8 @@ func New(ctx context.Context, pool *pgxpool.Pool) (*Store, error) {
 	return &Store{l}, nil
 }
 
-// NewSQL returns the store in db, opened with any Postgres driver. If its tables are
-// missing, the error says to run [Migrate]. Run looks for new entries every 50 ms.
+// NewSQL returns the store in db, which can use any Postgres driver. If the tables are
+// missing, the error says to call [Migrate]. Run looks for new entries every 50 ms.
 func NewSQL(ctx context.Context, db *sql.DB) (*SQLStore, error) {
 	if db == nil {
 		return nil, errors.New("outbox: postgres: db must not be nil")
@@ -59,22 +60,22 @@ func NewSQL(ctx context.Context, db *sql.DB) (*SQLStore, error) {
 	return &SQLStore{l}, nil
 }
 
-// Close ends the use of the store. The pool stays open.
+// Close closes the store and leaves the pool open.
 func (s *Store) Close() error {
 	s.ledger.closed.Store(true)
 	return nil
 }
 
-// Close ends the use of the store. The db stays open.
+// Close closes the store and leaves the db open.
 func (s *SQLStore) Close() error {
 	s.ledger.closed.Store(true)
 	return nil
 }
 
-// Ledger is for package outbox.
+// Ledger returns the ledger of the store. It is for package outbox.
 func (s *Store) Ledger() ledger.TxLedger[pgx.Tx] { return s.ledger }
 
-// Ledger is for package outbox.
+// Ledger returns the ledger of the store. It is for package outbox.
 func (s *SQLStore) Ledger() ledger.TxLedger[*sql.Tx] { return s.ledger }
 
 // pgxLedger implements [ledger.TxLedger] with pgx.
@@ -99,15 +100,15 @@ func (l *sqlLedger) InsertTx(ctx context.Context, tx *sql.Tx, entry ledger.NewEn
 // Listen implements ledger.Ledger: database/sql has no way to wait for notifications.
 func (l *sqlLedger) Listen(context.Context, func()) bool { return false }
 
-// listenAgain is the wait after the connection that listens was lost.
+// listenAgain is how long to wait after the connection that listens was lost.
 const listenAgain = time.Second
 
-// Listen implements ledger.Ledger. It uses a connection of its own, so that a pool of one
+// Listen implements ledger.Ledger. It uses a separate connection, so a pool of one
 // connection is enough.
 func (l *pgxLedger) Listen(ctx context.Context, wake func()) bool {
 	for ctx.Err() == nil {
 		l.listenOnce(ctx, wake)
-		wake() // for what was missed
+		wake() // entries may have been added in the meantime
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenAgain):

@@ -20,13 +20,13 @@ import (
 	"github.com/messaging-go/messaging/outbox/postgres"
 )
 
-func TestNewSaysToRunMigrate(t *testing.T) {
+func TestNewSaysToCallMigrate(t *testing.T) {
 	pool := pgtest.Pool(t)
 	_, err := postgres.New(t.Context(), pool)
-	require.EqualError(t, err, "outbox: postgres: there are no tables: run postgres.Migrate(ctx, db)")
+	require.EqualError(t, err, "outbox: postgres: the tables are missing: call postgres.Migrate(ctx, db)")
 	db := open(t, pgtest.URL(t))
 	_, err = postgres.NewSQL(t.Context(), db)
-	require.EqualError(t, err, "outbox: postgres: there are no tables: run postgres.Migrate(ctx, db)")
+	require.EqualError(t, err, "outbox: postgres: the tables are missing: call postgres.Migrate(ctx, db)")
 	require.NoError(t, postgres.Migrate(t.Context(), db))
 	_, err = postgres.NewSQL(t.Context(), db)
 	require.NoError(t, err)
@@ -86,11 +86,11 @@ func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
 
 	nowhere := strings.Replace(server, schema, "no_such_schema", 1)
 	_, err = postgres.NewSQL(t.Context(), open(t, nowhere))
-	require.EqualError(t, err, "outbox: postgres: the search path has no schema that exists")
+	require.EqualError(t, err, "outbox: postgres: no schema of the search path exists")
 }
 
 // TestAClaimIsDurable records the setting that the commit of a statement obeys, in a
-// session that is set to the contrary.
+// session with the opposite setting.
 func TestAClaimIsDurable(t *testing.T) {
 	pool := durabilityPool(t)
 	store, err := postgres.New(t.Context(), pool)

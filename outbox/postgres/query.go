@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// querier runs a statement and calls scan for each row. Each statement is a transaction
-// of its own, unless the querier is one of a transaction.
+// querier runs a statement and calls scan for each row. Each statement is a separate
+// transaction, unless the querier belongs to a transaction.
 type querier interface {
 	query(ctx context.Context, statement string, args []any, scan func(scanFunc) error) error
 }

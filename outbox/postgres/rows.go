@@ -13,7 +13,7 @@ const (
 
 func scanEntry(row scanFunc) (ledger.Entry, error) { return scanEntryAnd(row) }
 
-// scanEntryAnd scans columns that follow those of the entry into more.
+// scanEntryAnd scans the columns of the entry, and the columns after them into more.
 func scanEntryAnd(row scanFunc, more ...any) (e ledger.Entry, err error) {
 	var settled *time.Time
 	into := []any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &e.EnqueuedAt, &e.NotBefore, &settled}
@@ -25,5 +25,5 @@ func scanEntryAnd(row scanFunc, more ...any) (e ledger.Entry, err error) {
 }
 
 func scanClaimed(row scanFunc) (c ledger.Claimed, err error) {
-	return c, row(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Refusals, &c.EnqueuedAt, &c.NotBefore)
+	return c, row(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Denials, &c.EnqueuedAt, &c.NotBefore)
 }

@@ -13,10 +13,9 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// The tables. Updates of a row that stay on its page need free room there, and rows are
-// updated twice, so a page is filled to 80 %. The partial indexes serve the claim, the
-// sweep, the purge, and the lists of entries that need attention, and with them the
-// counts.
+// schema creates the tables. Rows are updated twice, and an update is cheaper if the page
+// has room for it, so pages are filled to 80 %. The partial indexes serve the claim, the
+// sweep, the purge, the lists of entries that need attention, and the counts.
 var schema = []string{
 	`CREATE TABLE IF NOT EXISTS %[1]s.outbox_meta (
 		id         integer PRIMARY KEY CHECK (id = 1),
@@ -51,9 +50,9 @@ var schema = []string{
 	`CREATE INDEX IF NOT EXISTS outbox_entry_dismissed ON %[1]s.outbox_entry (settled_at) WHERE state = 5`,
 }
 
-// Migrate creates the tables outbox_entry and outbox_meta in the current schema of db,
-// the first of its search path, if they are missing. [New] and [NewSQL] need them, and
-// need no permission to create any.
+// Migrate creates the tables outbox_entry and outbox_meta if they are missing. It creates
+// them in the current schema of db, the first one of its search path. [New] and [NewSQL]
+// need the tables, but no permission to create any.
 func Migrate[DB *pgxpool.Pool | *sql.DB](ctx context.Context, db DB) error {
 	var q querier
 	switch db := any(db).(type) {
@@ -75,8 +74,8 @@ func Migrate[DB *pgxpool.Pool | *sql.DB](ctx context.Context, db DB) error {
 	return nil
 }
 
-// migrate runs in one statement, which is a transaction, so that two that run at once
-// wait for each other.
+// migrate uses one statement, which is a transaction, so that concurrent calls wait for
+// each other.
 func migrate(ctx context.Context, q querier) error {
 	l := &base{q: q}
 	if err := l.findSchema(ctx); err != nil {
@@ -104,15 +103,15 @@ func migrate(ctx context.Context, q querier) error {
 func checkVersion(version int) error {
 	switch {
 	case version == 0:
-		return errors.New("there are no tables: run postgres.Migrate(ctx, db)")
+		return errors.New("the tables are missing: call postgres.Migrate(ctx, db)")
 	case version > ledger.SchemaVersion:
-		return fmt.Errorf("%w (%d, and %d is known)", ledger.ErrNewerSchema, version, ledger.SchemaVersion)
+		return fmt.Errorf("%w (schema version %d, but only %d is supported)", ledger.ErrNewerSchema, version, ledger.SchemaVersion)
 	}
 	return nil
 }
 
-// findSchema finds the schema that the store is in. Statements name it, so that the
-// search path of a transaction does not matter.
+// findSchema finds the schema of the store. Statements name it, so the search path of a
+// transaction does not matter.
 func (l *base) findSchema(ctx context.Context) error {
 	var name, quoted *string
 	var encoding string
@@ -121,9 +120,9 @@ func (l *base) findSchema(ctx context.Context) error {
 	switch {
 	case err != nil:
 	case encoding != "UTF8":
-		err = fmt.Errorf("the encoding of the database must be UTF8, and is %s", encoding)
+		err = fmt.Errorf("the encoding of the database must be UTF8, not %s", encoding)
 	case name == nil:
-		err = errors.New("the search path has no schema that exists")
+		err = errors.New("no schema of the search path exists")
 	}
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package sqlite keeps an outbox in a SQLite database of the program, beside its own
-// tables, so that an entry is added in the same transaction as the change that it
-// belongs to. Package sqlitefile keeps one in a file of its own.
+// Package sqlite keeps an outbox in the SQLite database of your program, beside your own
+// tables. So an entry can be added in the same transaction as the change that causes it.
+// Package sqlitefile keeps an outbox in a separate file.
 package sqlite
 
 import (
@@ -13,25 +13,25 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/sqliteledger"
 )
 
-// Store is an outbox in a SQLite database. It is safe for concurrent use, and any number
-// of processes on one machine can use the same database. A file on a network file system
-// can't be used: SQLite's locks do not work there.
+// Store is the store of an outbox in a SQLite database. It is safe for concurrent use,
+// and any number of processes on one machine can use the same database. The file must not
+// be on a network file system, where SQLite's locks do not work.
 type Store struct{ ledger *sqliteledger.Ledger }
 
-// New returns the store in db, opened with any SQLite driver whose SQLite is at least
-// 3.35, and creates the tables outbox_entry and outbox_meta if they are missing.
+// New returns the store in db, and creates the tables outbox_entry and outbox_meta if
+// they are missing. db can use any SQLite driver with SQLite 3.35 or later.
 //
-// The store uses one connection of db at a time, and none between its calls. While it
-// writes, that connection has synchronous=FULL and secure_delete=ON; both are restored.
-// The other settings are the program's. With journal_mode=WAL, readers and a writer do not
-// wait for each other. The program's own transactions need a busy_timeout, and should begin
-// with BEGIN IMMEDIATE (_txlock=immediate for modernc.org/sqlite): otherwise they fail with
-// "database is locked" while another connection writes. A database in memory needs
-// db.SetMaxOpenConns(1) or a shared cache; New refuses one for each connection.
+// The store uses one connection of db at a time, and none between its calls. It sets
+// synchronous=FULL and secure_delete=ON on that connection while it writes, and restores
+// both. It leaves the other settings to you. With journal_mode=WAL, readers and a writer
+// do not wait for each other. Your own transactions need a busy_timeout and should begin
+// with BEGIN IMMEDIATE (_txlock=immediate for modernc.org/sqlite). Otherwise they fail
+// with "database is locked" while another connection writes. A database in memory needs
+// db.SetMaxOpenConns(1) or a shared cache, because each connection would open its own;
+// New returns an error in that case.
 //
-// With a pool of one connection, a call other than EnqueueTx waits for as long as a
-// transaction of the program is open. In the goroutine of that transaction it would wait
-// without end.
+// If the pool has only one connection, calls other than EnqueueTx wait while one of your
+// transactions is open. In the goroutine of that transaction, they deadlock.
 func New(ctx context.Context, db *sql.DB) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("outbox: sqlite: db must not be nil")
@@ -43,12 +43,12 @@ func New(ctx context.Context, db *sql.DB) (*Store, error) {
 	return &Store{l}, nil
 }
 
-// FromLedger is for package sqlitefile.
+// FromLedger returns the store of a ledger. It is for package sqlitefile.
 func FromLedger(l *sqliteledger.Ledger) *Store { return &Store{l} }
 
-// Close ends the use of the store. The db given to [New] stays open; the file of package
-// sqlitefile is closed.
+// Close closes the store. It leaves the db given to [New] open, and closes the file of
+// package sqlitefile.
 func (s *Store) Close() error { return s.ledger.Close() }
 
-// Ledger is for package outbox.
+// Ledger returns the ledger of the store. It is for package outbox.
 func (s *Store) Ledger() ledger.TxLedger[*sql.Tx] { return s.ledger }

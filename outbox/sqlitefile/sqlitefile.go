@@ -1,6 +1,5 @@
-// Package sqlitefile keeps an outbox in a SQLite file of its own. It is apart from
-// package sqlite because it links a driver, modernc.org/sqlite, which needs no C
-// compiler.
+// Package sqlitefile keeps an outbox in a separate SQLite file. It is not part of package
+// sqlite because it links a driver, modernc.org/sqlite, which needs no C compiler.
 package sqlitefile
 
 import (
@@ -22,15 +21,15 @@ import (
 // readers is the number of connections for reading.
 const readers = 4
 
-// Open opens the outbox in a file, which is created with mode 0600 if it is missing. A file
-// that is there keeps its mode, and SQLite gives it to the files beside it. Any number of
-// processes on one machine can open it.
+// Open opens the outbox in a file. A missing file is created with mode 0600; an existing
+// file keeps its mode. SQLite creates the files beside it with the same mode. Any number
+// of processes on one machine can open the file.
 func Open(ctx context.Context, path string) (*sqlite.Store, error) {
 	switch path {
 	case "":
 		return nil, errors.New("outbox: open: path must not be empty")
 	case ":memory:":
-		return nil, errors.New("outbox: open: path must be that of a file, and not \":memory:\"")
+		return nil, errors.New("outbox: open: path must name a file, not \":memory:\"")
 	}
 	s, err := open(ctx, path)
 	if err != nil {
@@ -62,8 +61,8 @@ func open(ctx context.Context, path string) (*sqlite.Store, error) {
 	return sqlite.FromLedger(l), nil
 }
 
-// create makes a missing file, since SQLite would give it the mode of the umask. Its
-// other files get the mode of this one.
+// create creates a missing file, because SQLite would use the mode of the umask. SQLite
+// gives its other files the mode of this one.
 func create(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -81,7 +80,7 @@ func create(path string) error {
 	return nil
 }
 
-// pathless removes the path from an error that will name it.
+// pathless removes the path from an error that the caller adds the path to.
 func pathless(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -90,7 +89,7 @@ func pathless(err error) error {
 	return err
 }
 
-// source is the data source name of a file.
+// source returns the data source name of a file.
 func source(path string, parameters ...string) string {
 	name := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	for i, parameter := range parameters {

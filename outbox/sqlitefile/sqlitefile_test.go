@@ -70,7 +70,7 @@ func TestOpenNamesWhatIsWrongWithThePath(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesANewerSchema(t *testing.T) {
+func TestOpenFailsForANewerSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "outbox.db")
 	store, err := sqlitefile.Open(t.Context(), path)
 	require.NoError(t, err)
@@ -81,7 +81,8 @@ func TestOpenRefusesANewerSchema(t *testing.T) {
 	_, err = db.ExecContext(t.Context(), `UPDATE outbox_meta SET version = 2`)
 	require.NoError(t, err)
 	_, err = sqlitefile.Open(t.Context(), path)
-	require.EqualError(t, err, "outbox: open "+path+": the tables were created by a newer version of this package (2, and 1 is known)")
+	require.EqualError(t, err, "outbox: open "+path+
+		": the tables were created by a newer version of this package (schema version 2, but only 1 is supported)")
 	_, err = sqlite.New(t.Context(), db)
 	require.ErrorContains(t, err, "newer version")
 	_, err = sqlite.New(t.Context(), nil)

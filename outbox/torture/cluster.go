@@ -19,14 +19,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// cluster is a Postgres server of this program's own, which it may crash.
+// cluster is a Postgres server that this program has started and may crash.
 type cluster struct {
 	dir, bin, url string
 	port          int
 	as            *syscall.Credential // nil if this user may run a server
 }
 
-var errNoPostgres = errors.New("no Postgres programs (initdb) were found")
+var errNoPostgres = errors.New("the programs of Postgres (initdb) were not found")
 
 // newCluster creates a server in a temporary folder, and starts it.
 func newCluster(ctx context.Context) (c *cluster, err error) {
@@ -67,7 +67,7 @@ func postgresPrograms() (string, error) {
 	return filepath.Dir(slices.Max(found)), nil
 }
 
-// chooseUser finds another user if this one is root, which may not run a server.
+// chooseUser finds another user if this one is root, which must not run a server.
 func (c *cluster) chooseUser() error {
 	if os.Getuid() != 0 {
 		return nil
@@ -82,7 +82,7 @@ func (c *cluster) chooseUser() error {
 		c.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		return os.Chown(c.dir, uid, gid)
 	}
-	return errors.New("root may not run Postgres, and there is no user postgres or nobody")
+	return errors.New("root cannot run Postgres, and there is no user postgres or nobody")
 }
 
 func (c *cluster) command(name string, args ...string) *exec.Cmd {
@@ -92,8 +92,8 @@ func (c *cluster) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts the server, and waits until it accepts connections. After a crash, the
-// processes of the last one have to end first.
+// start starts the server and waits until it accepts connections. After a crash, the
+// processes of the last server must end first.
 func (c *cluster) start(ctx context.Context) error {
 	options := fmt.Sprintf("-p %d -k %s -c listen_addresses=127.0.0.1 -c max_connections=200", c.port, c.dir)
 	return until(ctx, time.Minute, "start of Postgres", func() (bool, error) {
@@ -105,8 +105,8 @@ func (c *cluster) start(ctx context.Context) error {
 	})
 }
 
-// crash kills the first process of the server, as the kernel does when memory is out, and
-// starts it again.
+// crash kills the first process of the server, as the kernel does when memory runs out,
+// and starts the server again.
 func (c *cluster) crash(ctx context.Context) error {
 	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
 	if err != nil {

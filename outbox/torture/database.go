@@ -35,7 +35,7 @@ type box interface {
 	List(context.Context, outbox.ListParams) iter.Seq2[outbox.Entry, error]
 }
 
-// database is an open store.
+// database is an open database with its store.
 type database struct {
 	file   *sqlite.Store // one of these two
 	pg     *postgres.Store
@@ -84,8 +84,8 @@ func (db *database) outbox(client *messaging.Client, opts ...outbox.Option) (box
 // newFile returns the path of a SQLite file that does not exist.
 func newFile(dir string) string { return filepath.Join(dir, strings.ToLower(rand.Text())+".db") }
 
-// newSchema returns the URL of a new schema of a server, with the tables of the outbox and
-// of River.
+// newSchema returns the URL of a new schema of a server, with the tables of the outbox
+// and of River.
 func newSchema(ctx context.Context, server string) (string, error) {
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
@@ -164,8 +164,8 @@ func (db *database) enqueueRiver(ctx context.Context, o *outbox.Outbox[pgx.Tx], 
 	return flush()
 }
 
-// inTransactions enqueues n entries, each in a transaction of the program, every second
-// one of which is rolled back.
+// inTransactions enqueues n entries, each in a transaction of this program. It rolls
+// every second transaction back.
 func (db *database) inTransactions(ctx context.Context, path string, o box, n int) error {
 	for i := range n {
 		key := keyOf(i)

@@ -13,7 +13,7 @@ import (
 	"github.com/messaging-go/messaging/outbox"
 )
 
-// run is one database with its workers and the service.
+// run is one database with its workers and its service.
 type run struct {
 	*torture
 	path    string
@@ -91,7 +91,7 @@ func (r *run) startWorkers(n int) error {
 	return nil
 }
 
-// at waits until a part of the entries was carried out.
+// at waits until the given part of the entries was carried out.
 func (r *run) at(ctx context.Context, part float64) error {
 	return until(ctx, 10*time.Minute, "progress", func() (bool, error) {
 		got, err := r.service.ask("total")
@@ -99,8 +99,8 @@ func (r *run) at(ctx context.Context, part float64) error {
 	})
 }
 
-// done waits until nothing is pending or being sent. What the queue of River has lost, one
-// Run picks up.
+// done waits until no entry is pending or sending. A worker that calls Run sends the
+// entries that the queue of River has lost.
 func (r *run) done(ctx context.Context) error {
 	flags := r.flags
 	if flags.River {
@@ -164,22 +164,22 @@ func btoi(b bool) int {
 	return 0
 }
 
-// row judges the truth. limit is how many entries may be unclear.
+// row compares the truth with what is required. limit is how many entries may be unclear.
 func (t truth) row(what string, entries, limit int, exact bool) row {
 	c := t.counts
-	must := fmt.Sprintf("twice 0, wrong 0, sum %d, unclear ≤ %d", entries, limit)
+	bound := "at most"
 	if exact {
-		must = fmt.Sprintf("twice 0, wrong 0, sum %d, unclear = %d", entries, limit)
+		bound = "exactly"
 	}
 	unclear := t.unclear <= limit && !exact || t.unclear == limit
-	return row{What: what, Must: must,
-		Measured: fmt.Sprintf("twice %d, wrong %d, sum %d, unclear %d (%d of them carried out); accepted %d, rejected %d",
+	return row{What: what, Required: fmt.Sprintf("0 duplicates, 0 wrong, %d in total, %s %d unclear", entries, bound, limit),
+		Measured: fmt.Sprintf("%d duplicates, %d wrong, %d in total, %d unclear (%d of them carried out), %d accepted, %d rejected",
 			t.twice, t.wrong, t.sum, t.unclear, t.unclearCarried, c.Accepted, c.Rejected),
 		OK: t.twice == 0 && t.wrong == 0 && t.sum == entries && unclear}
 }
 
-// disturb runs a fault scenario: workers deliver, faults happen at even parts of the way,
-// and the states are compared with the truth.
+// disturb runs a fault scenario: workers deliver, faults happen at regular points on the
+// way, and the states are compared with the truth.
 func (t *torture) disturb(ctx context.Context, s scenario) (rows []row, err error) {
 	server := ""
 	if s.postgres {
@@ -199,13 +199,13 @@ func (t *torture) disturb(ctx context.Context, s scenario) (rows []row, err erro
 	}
 	defer r.close()
 	if s.fault == "SIGTERM" {
-		r.flags.SendTimeout = 10 * time.Second // nothing but lost responses may be unclear
+		r.flags.SendTimeout = 10 * time.Second // only lost responses may be unclear
 	}
 	if err := r.startWorkers(s.processes); err != nil {
 		return nil, err
 	}
 	way := 1.0
-	if s.river { // whose permits of a killed process wait for minutes, and with them their entries
+	if s.river { // after a kill, the permits of the process and their entries wait for minutes
 		way = 0.6
 	}
 	for i := range s.times {
@@ -239,7 +239,7 @@ func (t *torture) disturb(ctx context.Context, s scenario) (rows []row, err erro
 	limit := found.lost
 	if s.fault != "SIGTERM" {
 		limit += s.times * r.flags.Slots
-		if s.crashes { // each crash meets every process
+		if s.crashes { // each crash affects every process
 			limit = found.lost + 2*s.times*s.processes*r.flags.Slots
 		}
 	}
@@ -275,5 +275,5 @@ func (r *run) inflict(ctx context.Context, s scenario, own *cluster, i int) erro
 // pause is longer than a lease.
 func (t *torture) pause() time.Duration { return t.lease() + 3*time.Second }
 
-// lease is that of the workers: SendTimeout and 15 s.
+// lease is the lease of the workers: the send timeout and 15 s.
 func (t *torture) lease() time.Duration { return t.sendTimeout + 15*time.Second }

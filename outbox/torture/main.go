@@ -1,8 +1,8 @@
-// Torture tries to make an outbox send twice, or lose an entry: it kills its processes and
-// its database, loses responses and connections, and compares the states of all entries
-// with what a service in a process of its own carried out. Then it measures what the
-// outbox costs. It prints a line for each result and a summary. The exit status is 1 if a
-// result is not as it must be.
+// Torture tries to make an outbox send an entry twice or lose one. It kills the processes
+// of the outbox and its database, loses responses and connections, and compares the
+// states of all entries with what a service in a separate process carried out. Then it
+// measures what the outbox costs. It prints a line for each result and a summary. The
+// exit status is 1 if a result misses what is required.
 package main
 
 import (
@@ -39,10 +39,10 @@ func command(args []string) error {
 		return work(args[1:])
 	}
 	flags := flag.NewFlagSet("torture", flag.ContinueOnError)
-	quick := flags.Bool("quick", false, "small numbers, for tests; rates are not judged")
-	only := flags.String("run", "", "only what matches this regular expression")
-	server := flags.String("postgres", os.Getenv("MESSAGING_TEST_POSTGRES"), "URL of a Postgres server; default: one is started")
-	results := flags.String("results", "", "folder to write results.md and results.json to; what is there and not run is kept")
+	quick := flags.Bool("quick", false, "use small numbers, for tests, and do not judge rates")
+	only := flags.String("run", "", "run only the parts that match this regular expression")
+	server := flags.String("postgres", os.Getenv("MESSAGING_TEST_POSTGRES"), "URL of a Postgres server; without it, one is started")
+	results := flags.String("results", "", "folder to write results.md and results.json to; rows that this run does not replace are kept")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -63,11 +63,11 @@ func command(args []string) error {
 	return err
 }
 
-// torture holds what all parts share.
+// torture is what all parts share.
 type torture struct {
 	quick       bool
-	entries     int // of a fault scenario
-	times       int // that a fault happens
+	entries     int // in a fault scenario
+	times       int // a fault happens
 	million     int
 	sendTimeout time.Duration
 	server      string
@@ -101,8 +101,8 @@ func (t *torture) close() {
 
 // row is a line of the table.
 type row struct {
-	What, Must, Measured string
-	OK                   bool
+	What, Required, Measured string
+	OK                       bool
 }
 
 // scenario is a fault scenario.
@@ -148,8 +148,8 @@ func (t *torture) parts() (faults, measurements []part) {
 	return faults, measurements
 }
 
-// run runs the parts that match. Quick faults run together, since most of their time is
-// that of leases.
+// run runs the parts that match. Quick faults run concurrently, because they spend most
+// of their time waiting for leases.
 func (t *torture) run(ctx context.Context, only *regexp.Regexp) ([]row, error) {
 	faults, measurements := t.parts()
 	var rows []row
@@ -161,10 +161,10 @@ func (t *torture) run(ctx context.Context, only *regexp.Regexp) ([]row, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
-			found = append(found, row{What: p.name, Must: "runs", Measured: err.Error()})
+			found = append(found, row{What: p.name, Required: "no error", Measured: err.Error()})
 		}
 		for _, r := range found {
-			fmt.Printf("%-6s %s: %s (must: %s) [%.0f s]\n", verdict(r), r.What, r.Measured, r.Must, time.Since(start).Seconds())
+			fmt.Printf("%-6s %s: %s (required: %s) [%.0f s]\n", mark(r), r.What, r.Measured, r.Required, time.Since(start).Seconds())
 		}
 		rows = append(rows, found...)
 	}
@@ -200,14 +200,15 @@ func (t *torture) run(ctx context.Context, only *regexp.Regexp) ([]row, error) {
 	return rows, errors.Join(problems...)
 }
 
-func verdict(r row) string {
+// mark shows whether a row meets what is required.
+func mark(r row) string {
 	if r.OK {
 		return "ok"
 	}
 	return "MISSED"
 }
 
-// summary is the last line of the output.
+// summary returns the last line of the output.
 func summary(rows []row) string {
 	if len(rows) == 0 {
 		return "no results"
@@ -224,7 +225,7 @@ func summary(rows []row) string {
 	return fmt.Sprintf("%d results, %d MISSED: the exit status is 1", len(rows), missed)
 }
 
-// publish writes the table, with the rows of earlier runs that this one has not replaced.
+// publish writes the table, with the rows of earlier runs that this run does not replace.
 func (t *torture) publish(rows []row, folder string) error {
 	if folder == "" {
 		return nil
@@ -237,9 +238,9 @@ func (t *torture) publish(rows []row, folder string) error {
 	fmt.Fprintf(&md, "# Results\n\n`go run .%s -results results` · %s · Go %s · %d processors · %s\n\n",
 		map[bool]string{true: " -quick"}[t.quick], runtime.GOOS+"/"+runtime.GOARCH, strings.TrimPrefix(runtime.Version(), "go"),
 		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
-	md.WriteString("| what | must | measured | |\n|---|---|---|---|\n")
+	md.WriteString("| what | required | measured | |\n|---|---|---|---|\n")
 	for _, r := range rows {
-		fmt.Fprintf(&md, "| %s | %s | %s | %s |\n", r.What, r.Must, r.Measured, verdict(r))
+		fmt.Fprintf(&md, "| %s | %s | %s | %s |\n", r.What, r.Required, r.Measured, mark(r))
 	}
 	encoded, err := json.MarshalIndent(rows, "", "\t")
 	if err != nil {
@@ -252,7 +253,7 @@ func (t *torture) publish(rows []row, folder string) error {
 		os.WriteFile(filepath.Join(folder, "results.json"), append(encoded, '\n'), 0o644))
 }
 
-// merge returns the rows of the results in folder, with those of this run.
+// merge returns the rows of the results in folder, updated with the rows of this run.
 func merge(folder string, rows []row) ([]row, error) {
 	encoded, err := os.ReadFile(filepath.Join(folder, "results.json"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// databases are the two kinds, by name.
+// databases returns the two kinds of database.
 func (t *torture) databases() []struct{ name, server string } {
 	return []struct{ name, server string }{{"SQLite", ""}, {"Postgres", t.server}}
 }
 
-// judged is a row whose number is not judged in a quick run.
-func (t *torture) judged(what, must, measured string, ok bool) row {
+// judged returns a row whose number is not judged in a quick run.
+func (t *torture) judged(what, required, measured string, ok bool) row {
 	if t.quick {
-		must, ok = must+" (not judged)", true
+		required, ok = required+" (not judged)", true
 	}
-	return row{What: what, Must: must, Measured: measured, OK: ok}
+	return row{What: what, Required: required, Measured: measured, OK: ok}
 }
 
-// rollbacks enqueues in transactions, half of which are rolled back.
+// rollbacks enqueues in transactions and rolls half of them back.
 func (t *torture) rollbacks(ctx context.Context) (rows []row, err error) {
 	n := 2000
 	if t.quick {
@@ -57,14 +57,15 @@ func (t *torture) rollbacks(ctx context.Context) (rows []row, err error) {
 			return nil, err
 		}
 		rows = append(rows, row{What: fmt.Sprintf("%d commits among %d rollbacks, %s", n/2, n/2, db.name),
-			Must:     fmt.Sprintf("%d entries, each sent once, nothing else", n/2),
+			Required: fmt.Sprintf("%d entries, each sent once, nothing else", n/2),
 			Measured: fmt.Sprintf("%d entries, %d sent, %d wrong", found.sum, told.Total, wrong+found.wrong+found.twice),
 			OK:       found.sum == n/2 && told.Total == n/2 && wrong+found.wrong+found.twice == 0})
 	}
 	return rows, nil
 }
 
-// afterKill measures what becomes of the entries when one of two processes is killed.
+// afterKill measures how soon a new process continues after one is killed, and how soon
+// the unclear entries are listed.
 func (t *torture) afterKill(ctx context.Context) (rows []row, err error) {
 	for _, db := range t.databases() {
 		r, err := t.newRun(ctx, db.server, false, t.entries/4, settings{Delay: 20 * time.Millisecond})
@@ -90,7 +91,7 @@ func (t *torture) afterKill(ctx context.Context) (rows []row, err error) {
 			return nil, err
 		}
 		r.workers = []*process{w}
-		if err := until(ctx, time.Minute, "flow", func() (bool, error) {
+		if err := until(ctx, time.Minute, "progress", func() (bool, error) {
 			now, err := r.service.ask("total")
 			return err == nil && now.Total > before.Total+r.flags.Slots, err
 		}); err != nil {
@@ -115,9 +116,9 @@ func (t *torture) afterKill(ctx context.Context) (rows []row, err error) {
 		}
 		limit := t.lease() + 10*time.Second
 		rows = append(rows,
-			row{What: "after kill -9, the rest flows on, " + db.name, Must: "within 2 s",
-				Measured: fmt.Sprintf("%.1f s, with the start of a process", flows.Seconds()), OK: t.quick || flows <= 2*time.Second},
-			row{What: "after kill -9, what is unclear is listed, " + db.name, Must: fmt.Sprintf("within the lease and 10 s: %s", limit),
+			row{What: "after kill -9, a new process continues, " + db.name, Required: "within 2 s",
+				Measured: fmt.Sprintf("%.1f s, including the start of the process", flows.Seconds()), OK: t.quick || flows <= 2*time.Second},
+			row{What: "after kill -9, unclear entries are listed, " + db.name, Required: fmt.Sprintf("within the lease and 10 s: %s", limit),
 				Measured: fmt.Sprintf("%.0f s, %d entries (%d were claimed)", listed.Seconds(), counts.Unclear, claimed), OK: listed <= limit})
 	}
 	return rows, nil
@@ -129,13 +130,13 @@ type outage struct {
 	requests   func() (int, error)
 }
 
-// outages lets the service fail for 5 s with many entries pending.
+// outages makes the service fail for 5 s while many entries are pending.
 func (t *torture) outages(ctx context.Context) (rows []row, err error) {
 	pending := 110_000
 	if t.quick {
 		pending = 1500
 	}
-	for _, kind := range []string{"key rotated", "service down"} {
+	for _, kind := range []string{"wrong API key", "service down"} {
 		row, err := t.outage(ctx, kind, pending)
 		if err != nil {
 			return nil, err
@@ -154,7 +155,7 @@ func (t *torture) outage(ctx context.Context, kind string, pending int) (row, er
 	}
 	defer r.close()
 	r.flags.FailDials = 0
-	o := r.keyRotated()
+	o := r.wrongKey()
 	if kind == "service down" {
 		o = r.serviceDown()
 	}
@@ -167,7 +168,7 @@ func (t *torture) outage(ctx context.Context, kind string, pending int) (row, er
 	if err := o.begin(); err != nil {
 		return row{}, err
 	}
-	time.Sleep(outageLength / 20) // in which the gate has closed
+	time.Sleep(outageLength / 20) // the gate closes within this time
 	first, err := o.requests()
 	if err != nil {
 		return row{}, err
@@ -188,21 +189,21 @@ func (t *torture) outage(ctx context.Context, kind string, pending int) (row, er
 	if err := o.end(); err != nil {
 		return row{}, err
 	}
-	if err := until(ctx, time.Minute, "flow after the outage", func() (bool, error) {
+	if err := until(ctx, time.Minute, "progress after the outage", func() (bool, error) {
 		now, err := r.service.ask("total")
 		return err == nil && now.Total > before.Total+r.flags.Slots, err
 	}); err != nil {
 		return row{}, err
 	}
 	return row{What: kind + " for 5 s, with 100,000 pending",
-		Must: "rejected 0, unclear 0, at most 20 requests while the gate is closed, flows on",
-		Measured: fmt.Sprintf("rejected %d, unclear %d, %d requests (%d before the gate was closed), %d pending", counts.Rejected,
+		Required: "0 rejected, 0 unclear, at most 20 requests while the gate is closed, sending resumes",
+		Measured: fmt.Sprintf("%d rejected, %d unclear, %d requests (%d before the gate closed), %d pending", counts.Rejected,
 			counts.Unclear, last-first, first, counts.Pending),
 		OK: counts.Rejected == 0 && counts.Unclear == 0 && last-first <= 20 && (t.quick || counts.Pending >= 100_000)}, nil
 }
 
-// keyRotated makes the service respond 401.
-func (r *run) keyRotated() outage {
+// wrongKey makes the service respond with 401.
+func (r *run) wrongKey() outage {
 	var before int
 	return outage{
 		begin: func() error {
@@ -234,7 +235,7 @@ func (r *run) serviceDown() outage {
 	}
 }
 
-// aMillion measures the size of things.
+// aMillion measures sizes and rates with a million entries.
 func (t *torture) aMillion(ctx context.Context) ([]row, error) {
 	path := newFile(t.dir)
 	flags := workerFlags{Database: path, Slots: 64, SendTimeout: 25 * time.Second, Enqueue: t.million}
@@ -300,13 +301,13 @@ func (t *torture) rates(ctx context.Context) (rows []row, err error) {
 			found = append(found, m.rate())
 		}
 		slices.Sort(found)
-		rows = append(rows, t.judged("deliveries a second with a send that costs nothing, "+kind.name, fmt.Sprintf("≥ %.0f", kind.least),
+		rows = append(rows, t.judged("deliveries per second with a send that costs nothing, "+kind.name, fmt.Sprintf("≥ %.0f", kind.least),
 			fmt.Sprintf("%.0f (median of %.0f)", found[1], found), found[1] >= kind.least))
 	}
 	return rows, nil
 }
 
-// againstSDK compares the outbox with the SDK alone, in turn.
+// againstSDK compares the outbox with the SDK alone. It measures them in turn.
 func (t *torture) againstSDK(ctx context.Context) (rows []row, err error) {
 	length := 4 * time.Second
 	if t.quick {
@@ -387,13 +388,14 @@ func (t *torture) scaling(ctx context.Context) ([]row, error) {
 	}
 	two, four := rate[2]/rate[1], rate[4]/rate[1]
 	return []row{
-		t.judged("Postgres, sends of 20 ms, 64 slots each: 2 processes against 1", "≥ 1.6",
-			fmt.Sprintf("%.2f (%.0f/s against %.0f/s)", two, rate[2], rate[1]), two >= 1.6),
-		t.judged("… 4 processes against 1", "≥ 2.4", fmt.Sprintf("%.2f (%.0f/s)", four, rate[4]), four >= 2.4),
+		t.judged("Postgres, sends of 20 ms, 64 in flight each: 2 processes relative to 1", "≥ 1.6",
+			fmt.Sprintf("%.2f (%.0f/s and %.0f/s)", two, rate[2], rate[1]), two >= 1.6),
+		t.judged("… 4 processes relative to 1", "≥ 2.4", fmt.Sprintf("%.2f (%.0f/s)", four, rate[4]), four >= 2.4),
 	}, nil
 }
 
-// latencies measures the time from an enqueue to the arrival of its request, at rest.
+// latencies measures the time from an enqueue to the arrival of its request while the
+// outbox is idle.
 func (t *torture) latencies(ctx context.Context) (rows []row, err error) {
 	n := 200
 	if t.quick {
@@ -432,7 +434,7 @@ func (t *torture) latencies(ctx context.Context) (rows []row, err error) {
 		slices.Sort(waits)
 		p50, p99 := waits[len(waits)/2], waits[len(waits)*99/100]
 		limit := []time.Duration{80 * time.Millisecond, 25 * time.Millisecond}[i]
-		rows = append(rows, t.judged("enqueue to send at rest, p99, "+db.name, "≤ "+limit.String(),
+		rows = append(rows, t.judged("from enqueue to send when idle, p99, "+db.name, "≤ "+limit.String(),
 			fmt.Sprintf("%s (p50 %s)", p99.Round(100*time.Microsecond), p50.Round(100*time.Microsecond)), p99 <= limit))
 	}
 	return rows, nil

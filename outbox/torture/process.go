@@ -125,7 +125,8 @@ func (s *service) set(settings settings) error {
 	return response.Body.Close()
 }
 
-// ask returns what the service tells: of "total" the numbers, of "report" each key.
+// ask returns a report of the service: "total" has only the numbers, "report" has each
+// key.
 func (s *service) ask(what string) (r report, err error) {
 	response, err := http.Get(s.control + "/" + what)
 	if err != nil {

@@ -13,9 +13,11 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	catalog "github.com/messaging-go/messaging/internal/service"
 )
 
-// server is the service: it counts what it carried out, by key, and can fail.
+// server is the service. It counts by key what it carried out, and can fail.
 type server struct {
 	mu       sync.Mutex
 	carried  map[string]int
@@ -25,17 +27,17 @@ type server struct {
 	settings settings
 }
 
-// settings are how the service behaves.
+// settings determine how the service behaves.
 type settings struct {
-	// Faults makes it reject 2 % of the keys and lose the response for 1 %.
+	// Faults makes the service reject 2 % of the keys and lose the response for 1 %.
 	Faults bool
 	// Delay is how long a request takes.
 	Delay time.Duration
-	// Status, if it is not 0, is the response to every request.
+	// Status is the status of every response, if it is not 0.
 	Status int
 }
 
-// report is what the service tells about itself.
+// report is what the service reports about itself.
 type report struct {
 	Carried  map[string]int
 	Arrived  map[string]time.Time
@@ -44,8 +46,8 @@ type report struct {
 	Total    int
 }
 
-// serve is the main function of the process of the service. It prints the URL that
-// controls it and that of the service.
+// serve is the main function of the service process. It prints the URL that controls the
+// service and the URL of the service.
 func serve() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -64,7 +66,7 @@ func serve() error {
 	mux.HandleFunc("GET /total", s.total)
 	controller := &http.Server{Handler: mux}
 	trigger := http.NewServeMux()
-	trigger.HandleFunc("POST /v1/events/trigger", s.trigger)
+	trigger.HandleFunc(catalog.TriggerEvent.Route(), s.trigger)
 	service := &http.Server{Handler: trigger}
 	fmt.Printf("http://%s http://%s\n", control.Addr(), listener.Addr())
 	go func() { _ = service.Serve(listener) }()
@@ -77,7 +79,7 @@ func serve() error {
 	return nil
 }
 
-// fate is what happens to the request of a key.
+// fate returns what happens to the request of a key.
 func fate(key string) (rejected, lost bool) {
 	h := fnv.New32a()
 	_, _ = io.WriteString(h, key)

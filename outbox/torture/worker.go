@@ -29,19 +29,19 @@ import (
 	"github.com/messaging-go/messaging/outbox/outboxriver"
 )
 
-// workerFlags configure the process of a worker.
+// workerFlags configure a worker process.
 type workerFlags struct {
 	Database    string        // the path of a SQLite file, or the URL of Postgres
 	Service     string        // the URL of the service; "" sends nowhere
 	SendDelay   time.Duration // of a send that goes nowhere
 	FailDials   float64       // the part of the connections that fail
-	DownFile    string        // while this file exists, all do, and each writes a byte to it
+	DownFile    string        // while this file exists, every connection fails and writes a byte to it
 	Slots       int
 	SendTimeout time.Duration
-	River       bool          // deliver by jobs of River instead of Run
-	Enqueue     int           // add so many entries instead of delivering
+	River       bool          // deliver from jobs of River instead of Run
+	Enqueue     int           // add this many entries instead of delivering
 	UntilEmpty  bool          // end when nothing is pending
-	SDK         time.Duration // send without an outbox, for so long, and print the rate
+	SDK         time.Duration // send without an outbox for this long, and print the rate
 }
 
 func (f *workerFlags) args() []string {
@@ -56,10 +56,10 @@ func (f *workerFlags) args() []string {
 type measured struct {
 	Seconds float64
 	Count   int
-	RSS     int64 // the largest, in bytes
+	RSS     int64 // the largest resident memory, in bytes
 }
 
-// work is the main function of the process of a worker. It prints "ready" when it is, and
+// work is the main function of a worker process. It prints "ready" when it is ready, and
 // what it measured when it is done.
 func work(args []string) error {
 	var f workerFlags
@@ -81,7 +81,7 @@ func work(args []string) error {
 		return err
 	}
 	defer db.close()
-	o, err := db.outbox(client, outbox.InFlight(f.Slots), outbox.SendTimeout(f.SendTimeout),
+	o, err := db.outbox(client, outbox.WithInFlight(f.Slots), outbox.WithSendTimeout(f.SendTimeout),
 		outbox.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))))
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (n nowhere) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(`{"success":true,"data":true}`))}, nil
 }
 
-// sdkAlone sends as fast as it can with as many goroutines as there would be slots.
+// sdkAlone sends as fast as it can, with one goroutine for each slot of an outbox.
 func (f *workerFlags) sdkAlone(ctx context.Context, client *messaging.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, f.SDK)
 	defer cancel()
@@ -165,7 +165,7 @@ func (f *workerFlags) sdkAlone(ctx context.Context, client *messaging.Client) er
 	return printMeasured(start, int(sent.Load()))
 }
 
-// untilEmpty delivers what is pending, and prints how long that took.
+// untilEmpty delivers the pending entries and prints how long that took.
 func (f *workerFlags) untilEmpty(ctx context.Context, o box, db *database, start time.Time) error {
 	before, err := o.Counts(ctx)
 	if err != nil {
@@ -204,8 +204,8 @@ func printMeasured(start time.Time, count int) error {
 	return json.NewEncoder(os.Stdout).Encode(measured{Seconds: time.Since(start).Seconds(), Count: count, RSS: largestRSS()})
 }
 
-// largestRSS returns the largest resident memory of this process, 0 where the system does
-// not tell.
+// largestRSS returns the largest resident memory of this process, or 0 if the system does
+// not report it.
 func largestRSS() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// ship records an order and what to tell the customer: either both or neither.
+// ship records an order and the notification of its customer: either both or neither.
 func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[*sql.Tx], order, email string) error {
 	p, err := messaging.EventTriggerParams{
 		EventID: os.Getenv("MESSAGING_EVENT_ID"),
@@ -57,7 +57,7 @@ func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[*sql.Tx], order, ema
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // after Commit, it does nothing
+	defer tx.Rollback() // does nothing after Commit
 	// … the change itself, in tx
 	if _, err := o.EnqueueTx(ctx, tx, "order-"+order+"-shipped", p); err != nil {
 		return err

@@ -1,10 +1,10 @@
-// Shop is an example of a program with an outbox. It writes orders and what to tell the
-// customers in one transaction, is killed while it tells one of them, starts again, and
-// tells each customer once.
+// Shop is an example of a program with an outbox. It records each order together with the
+// notification of its customer in one transaction. It is killed while notifying a
+// customer, starts again, and notifies each customer once.
 //
-// By default it uses a SQLite file in a temporary folder; with -database a Postgres server.
-// The service is the in-memory one. It takes about 20 seconds, since the outbox gives the
-// process that was killed that long to report what it did.
+// By default it uses a SQLite file in a temporary folder; -database selects a Postgres
+// server. The service runs in memory. The example takes about 20 seconds, because the
+// outbox gives the killed process that long to report what it did.
 package main
 
 import (
@@ -32,9 +32,9 @@ func main() {
 	if encoded, ok := os.LookupEnv(workerVariable); ok {
 		err = work(ctx, encoded)
 	} else {
-		database := flag.String("database", "", "URL of a Postgres server; default: a SQLite file")
+		database := flag.String("database", "", "URL of a Postgres server; without it, a SQLite file is used")
 		flag.Parse()
-		err = tell(ctx, os.Stdout, *database)
+		err = demonstrate(ctx, os.Stdout, *database)
 	}
 	if err != nil {
 		stop()
@@ -46,7 +46,7 @@ func main() {
 // workerVariable makes this program the process that delivers.
 const workerVariable = "SHOP_WORKER"
 
-// worker is what that process is told.
+// worker configures that process.
 type worker struct{ Database, URL, APIKey, Event string }
 
 // work delivers until it is killed.
@@ -59,7 +59,7 @@ func work(ctx context.Context, encoded string) error {
 	if err != nil {
 		return err
 	}
-	shop, err := openShop(ctx, w.Database, client, w.Event, outbox.SendTimeout(time.Second))
+	shop, err := openShop(ctx, w.Database, client, w.Event, outbox.WithSendTimeout(time.Second))
 	if err != nil {
 		return err
 	}
@@ -67,8 +67,8 @@ func work(ctx context.Context, encoded string) error {
 	return shop.outbox.Run(ctx)
 }
 
-// tell runs the example.
-func tell(ctx context.Context, out io.Writer, database string) error {
+// demonstrate runs the example.
+func demonstrate(ctx context.Context, out io.Writer, database string) error {
 	printf := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	if database == "" {
 		dir, err := os.MkdirTemp("", "shop-")
@@ -99,7 +99,7 @@ func tell(ctx context.Context, out io.Writer, database string) error {
 
 	day := time.Now().Format("20060102-150405")
 	orders := []Order{{day + "-1", "ada@example.com"}, {day + "-2", "grace@example.com"}, {day + "-3", "edsger@example.com"}}
-	printf("Shipping %d orders. Each is written in one transaction with what to tell the customer.", len(orders))
+	printf("Shipping %d orders. Each is recorded in one transaction with the notification of its customer.", len(orders))
 	for _, order := range orders {
 		if err := shop.Ship(ctx, order); err != nil {
 			return err
@@ -108,10 +108,10 @@ func tell(ctx context.Context, out io.Writer, database string) error {
 	if err := shop.Ship(ctx, Order{orders[0].Number, "ada@example.net"}); !errors.Is(err, outbox.ErrKeyConflict) {
 		return fmt.Errorf("the first order again: %w", err)
 	}
-	printf("Shipping the first again, to another address: refused, and its transaction rolled back.")
+	printf("Shipping the first one again, to another address, is a key conflict. Its transaction is rolled back.")
 
 	w := worker{database, service.URL(), service.APIKey(), event.ID}
-	printf("\nStarting a process that delivers. The service is slow, and the process is killed while it waits.")
+	printf("\nStarting a process that delivers. The service is slow, and the process is killed while waiting for it.")
 	service.FailNext(1, messagingtest.Slow(700*time.Millisecond))
 	first, err := startWorker(w)
 	if err != nil {
@@ -123,13 +123,13 @@ func tell(ctx context.Context, out io.Writer, database string) error {
 	if err := first.Process.Kill(); err != nil {
 		return err
 	}
-	_ = first.Wait() // says that it was killed
+	_ = first.Wait() // returns that it was killed
 	if err := printStates(ctx, printf, shop, orders); err != nil {
 		return err
 	}
 
-	printf("\nStarting it again. It sends the rest now, and nothing that may have been sent.")
-	printf("The killed process had 16 s to report. What it did not report becomes unclear then.")
+	printf("\nStarting it again. It sends the other entries now, but none that may have been sent.")
+	printf("The killed process had 16 s to report. Entries without a report then become unclear.")
 	second, err := startWorker(w)
 	if err != nil {
 		return err
@@ -150,14 +150,15 @@ func tell(ctx context.Context, out io.Writer, database string) error {
 	if err := decide(ctx, printf, shop, service); err != nil {
 		return err
 	}
-	printf("\nThe customers were told:")
+	printf("\nThe customers were notified:")
 	for _, order := range orders {
-		printf("  %-20s %d time", order.Email, told(service, order))
+		printf("  %-20s %d time", order.Email, notified(service, order))
 	}
 	return nil
 }
 
-// decide finds out about unclear entries as a person would, by a look at the service.
+// decide finds out at the service whether unclear entries were carried out, as a person
+// would.
 func decide(ctx context.Context, printf func(string, ...any), shop *Shop, service *messagingtest.Server) error {
 	for entry, err := range shop.outbox.List(ctx, outbox.ListParams{State: outbox.Unclear}) {
 		if err != nil {
@@ -172,10 +173,10 @@ func decide(ctx context.Context, printf func(string, ...any), shop *Shop, servic
 			carriedOut = carriedOut || trigger.Email == p.Recipients().Emails[0]
 		}
 		if carriedOut {
-			printf("\n%s is unclear, and the service has carried it out: dismissing it.", entry.Key)
+			printf("\n%s is unclear. The service has carried it out: dismissing it.", entry.Key)
 			_, err = shop.outbox.Dismiss(ctx, entry.Key)
 		} else {
-			printf("\n%s is unclear, and the service has not carried it out: sending it.", entry.Key)
+			printf("\n%s is unclear. The service has not carried it out: sending it again.", entry.Key)
 			err = resend(ctx, shop, entry.Key)
 		}
 		if err != nil {
@@ -185,7 +186,7 @@ func decide(ctx context.Context, printf func(string, ...any), shop *Shop, servic
 	return nil
 }
 
-// resend sends an unclear entry again, as soon as its process can't be alive any more.
+// resend sends an unclear entry again, as soon as its process can no longer be alive.
 func resend(ctx context.Context, shop *Shop, key string) error {
 	if err := waitFor(ctx, func() (bool, error) {
 		n, err := shop.outbox.Resend(ctx, key)
@@ -210,8 +211,8 @@ func printStates(ctx context.Context, printf func(string, ...any), shop *Shop, o
 	return nil
 }
 
-// told returns how often the service told a customer.
-func told(service *messagingtest.Server, order Order) (n int) {
+// notified returns how often the service notified a customer.
+func notified(service *messagingtest.Server, order Order) (n int) {
 	for _, trigger := range service.Triggers() {
 		if trigger.Email == order.Email && trigger.Values["order"] == order.Number {
 			n++

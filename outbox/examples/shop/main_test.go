@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestEachCustomerIsToldOnce(t *testing.T) {
+func TestEachCustomerIsNotifiedOnce(t *testing.T) {
 	for name, database := range map[string]func(testing.TB) string{
 		"SQLite":   func(testing.TB) string { return "" },
 		"Postgres": pgtest.URL,
@@ -28,7 +28,7 @@ func TestEachCustomerIsToldOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			require.NoError(t, tell(t.Context(), &out, database(t)))
+			require.NoError(t, demonstrate(t.Context(), &out, database(t)))
 			assert.Equal(t, 3, strings.Count(out.String(), " 1 time\n"), out.String())
 			assert.Contains(t, out.String(), " unclear\n")
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/messaging-go/messaging/outbox/sqlite"
 )
 
-// Shop ships orders and tells customers about it.
+// Shop ships orders and notifies the customers.
 type Shop struct {
 	db      *sql.DB
 	outbox  *outbox.Outbox[*sql.Tx]
@@ -61,10 +61,10 @@ func openShop(ctx context.Context, database string, client *messaging.Client, sh
 // Close closes the database.
 func (s *Shop) Close() error { return s.db.Close() }
 
-// Ship records that an order has shipped, and that the customer is to be told, in one
-// transaction: either both happen or neither.
+// Ship records an order together with the notification of its customer, in one
+// transaction: either both are recorded or neither.
 func (s *Shop) Ship(ctx context.Context, order Order) error {
-	told, err := messaging.EventTriggerParams{
+	notification, err := messaging.EventTriggerParams{
 		EventID: s.shipped,
 		Email:   order.Email,
 		Values:  map[string]any{"order": order.Number},
@@ -76,8 +76,8 @@ func (s *Shop) Ship(ctx context.Context, order Order) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // after Commit, it does nothing
-	if _, err := s.outbox.EnqueueTx(ctx, tx, keyOf(order), told); err != nil {
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
+	if _, err := s.outbox.EnqueueTx(ctx, tx, keyOf(order), notification); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO shop_orders (number, email) VALUES ($1, $2)`, order.Number, order.Email); err != nil {

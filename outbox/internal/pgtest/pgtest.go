@@ -1,4 +1,4 @@
-// Package pgtest gives tests a Postgres server, and each a schema of its own.
+// Package pgtest gives each test a separate schema on a Postgres server.
 package pgtest
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Variable is the environment variable with the URL of the server. Without it, the one on
-// loopback port 5432 is used.
+// Variable is the environment variable with the URL of the server. If it is not set, the
+// server on loopback port 5432 is used.
 const Variable = "MESSAGING_TEST_POSTGRES"
 
 const otherwise = "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"
 
-// URL returns the URL of a new schema, which is dropped at the end of the test. Without a
-// server, the test is skipped, or fails if the variable CI is set.
+// URL returns the URL of a new schema, which is dropped at the end of the test. If there
+// is no server, the test is skipped, or fails if the variable CI is set.
 func URL(t testing.TB) string {
 	t.Helper()
 	server := os.Getenv(Variable)

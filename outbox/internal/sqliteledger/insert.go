@@ -88,7 +88,8 @@ func insertOne(ctx context.Context, conn connection, statement *sql.Stmt, e ledg
 		Delivery: messaging.DeliveryNotSent, EnqueuedAt: time.UnixMilli(now), NotBefore: time.UnixMilli(notBefore)}}, err
 }
 
-// checkDatabase compares the random key, since a transaction can be one of any database.
+// checkDatabase compares the random key of the database, because a transaction can belong
+// to another one.
 func (l *Ledger) checkDatabase(ctx context.Context, conn connection) error {
 	var key []byte
 	err := conn.QueryRowContext(ctx, `SELECT digest_key FROM outbox_meta`).Scan(&key)

@@ -17,18 +17,18 @@ import (
 // Ledger implements [ledger.TxLedger].
 type Ledger struct {
 	write, read *sql.DB
-	// configured says that every connection of write has the settings that a
-	// transaction depends on.
+	// configured is true if every connection of write has the settings that a transaction
+	// depends on.
 	configured bool
 	owned      []io.Closer
 	key        []byte
 	closed     atomic.Bool
-	erased     atomic.Bool // a body, since the last Tidy
+	erased     atomic.Bool // a body was erased since the last Tidy
 }
 
 var _ ledger.TxLedger[*sql.Tx] = (*Ledger)(nil)
 
-// New returns the ledger in a caller's database, and creates its tables if they are
+// New returns the ledger in a caller's database, and creates the tables if they are
 // missing.
 func New(ctx context.Context, db *sql.DB) (*Ledger, error) {
 	l := &Ledger{write: db, read: db}
@@ -38,8 +38,8 @@ func New(ctx context.Context, db *sql.DB) (*Ledger, error) {
 	return l, l.checkMemory(ctx)
 }
 
-// NewOwned returns the ledger in a database of its own, whose connections for writing
-// have the settings that a transaction depends on. Both pools are closed with it.
+// NewOwned returns the ledger in a separate database. The connections of write must have
+// the settings that a transaction depends on. Close closes both pools.
 func NewOwned(ctx context.Context, write, read *sql.DB) (*Ledger, error) {
 	l := &Ledger{write: write, read: read, configured: true, owned: []io.Closer{read, write}}
 	if err := l.checkSettings(ctx); err != nil {
@@ -63,15 +63,15 @@ func (l *Ledger) Close() error {
 // DigestKey implements ledger.Ledger.
 func (l *Ledger) DigestKey() []byte { return l.key }
 
-// Listen implements ledger.Ledger. SQLite tells nobody.
+// Listen implements ledger.Ledger. SQLite does not announce new entries.
 func (l *Ledger) Listen(context.Context, func()) bool { return false }
 
-// nowSQL is the clock of the database, in milliseconds. It is rounded, since a day is a
-// floating-point number.
+// nowSQL is the clock of the database in milliseconds. It is rounded because julianday
+// returns a floating-point number.
 const nowSQL = `CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)`
 
-// now is the same clock, which is that of the machine. It is read once the transaction has
-// the write lock.
+// now reads the same clock, because SQLite uses the clock of the machine. It is read
+// after the transaction has taken the write lock.
 func now() int64 { return time.Now().UnixMilli() }
 
 // Claim implements ledger.Ledger.
@@ -107,7 +107,7 @@ const settleSQL = `UPDATE outbox_entry SET state = ?1, delivery = ?2, error = ?3
 	WHERE id = ?7 AND token = ?8 AND (state IN (1, 4) OR state = 0 AND ?1 IN (2, 3))`
 
 // Settle implements ledger.Ledger.
-func (l *Ledger) Settle(ctx context.Context, settlements []ledger.Settlement) (applied []bool, at time.Time, err error) {
+func (l *Ledger) Settle(ctx context.Context, outcomes []ledger.Outcome) (applied []bool, at time.Time, err error) {
 	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
 		now := now()
 		statement, err := conn.PrepareContext(ctx, settleSQL)
@@ -116,9 +116,9 @@ func (l *Ledger) Settle(ctx context.Context, settlements []ledger.Settlement) (a
 		}
 		defer func() { _ = statement.Close() }()
 		l.erased.Store(true)
-		applied, at = make([]bool, len(settlements)), time.UnixMilli(now)
-		for i, s := range settlements {
-			result, err := statement.ExecContext(ctx, s.State, s.Delivery, s.Error, now, s.Wait.Milliseconds(), s.Refused, s.ID, s.Token[:])
+		applied, at = make([]bool, len(outcomes)), time.UnixMilli(now)
+		for i, s := range outcomes {
+			result, err := statement.ExecContext(ctx, s.State, s.Delivery, s.Error, now, s.Wait.Milliseconds(), s.Denied, s.ID, s.Token[:])
 			if err != nil {
 				return err
 			}
@@ -186,7 +186,8 @@ func (l *Ledger) Purge(ctx context.Context, keep time.Duration, limit int) (n in
 	return n, nil
 }
 
-// Tidy implements ledger.Ledger: the write-ahead log holds pages as they were.
+// Tidy implements ledger.Ledger. The write-ahead log contains old versions of pages, so
+// it is truncated.
 func (l *Ledger) Tidy(ctx context.Context) error {
 	if !l.erased.Swap(false) {
 		return nil
@@ -194,7 +195,7 @@ func (l *Ledger) Tidy(ctx context.Context) error {
 	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
 		var busy, pages, moved int
 		err := conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
-		if err != nil || busy != 0 { // a reader needs the log
+		if err != nil || busy != 0 { // a reader still needs the log
 			l.erased.Store(true)
 		}
 		return err

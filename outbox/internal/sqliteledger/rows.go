@@ -19,7 +19,7 @@ type scanFunc func(into ...any) error
 
 func scanEntry(scan scanFunc) (ledger.Entry, error) { return scanEntryAnd(scan) }
 
-// scanEntryAnd scans columns that follow those of the entry into more.
+// scanEntryAnd scans the columns of the entry, and the columns after them into more.
 func scanEntryAnd(scan scanFunc, more ...any) (e ledger.Entry, err error) {
 	var enqueued, notBefore int64
 	var settled sql.NullInt64
@@ -39,12 +39,12 @@ func scanInserted(scan scanFunc) (i ledger.Inserted, err error) {
 
 func scanClaimed(scan scanFunc) (c ledger.Claimed, err error) {
 	var enqueued, notBefore int64
-	err = scan(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Refusals, &enqueued, &notBefore)
+	err = scan(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Denials, &enqueued, &notBefore)
 	c.EnqueuedAt, c.NotBefore = time.UnixMilli(enqueued), time.UnixMilli(notBefore)
 	return c, err
 }
 
-// query reads rows in a read of its own.
+// query reads rows outside any transaction.
 func query[T any](ctx context.Context, l *Ledger, scan func(scanFunc) (T, error), statement string, args ...any) (found []T, err error) {
 	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
 		rows, err := conn.QueryContext(ctx, statement, args...)
@@ -70,7 +70,7 @@ func collect[T any](rows *sql.Rows, err error, scan func(scanFunc) (T, error)) (
 	return found, rows.Err()
 }
 
-// keyIn is the condition that a key is one of keys, which are its parameters.
+// keyIn returns the condition that the key is one of keys. The keys are its parameters.
 func keyIn(keys []string) string { return `key IN (` + placeholders(len(keys)) + `)` }
 
 func placeholders(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }

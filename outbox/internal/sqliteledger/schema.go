@@ -10,8 +10,9 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// Times are milliseconds since 1970. The partial indexes serve the claim, the sweep, the
-// purge, and the lists of entries that need attention, and with them the counts.
+// schema creates the tables. Times are milliseconds since 1970. The partial indexes serve
+// the claim, the sweep, the purge, the lists of entries that need attention, and the
+// counts.
 const schema = `
 CREATE TABLE IF NOT EXISTS outbox_meta (
 	id         INTEGER PRIMARY KEY CHECK (id = 1),
@@ -46,7 +47,7 @@ CREATE INDEX IF NOT EXISTS outbox_entry_unclear ON outbox_entry (id) WHERE state
 CREATE INDEX IF NOT EXISTS outbox_entry_dismissed ON outbox_entry (settled_at) WHERE state = 5;
 `
 
-// migrate creates what is missing, and loads the key of the database.
+// migrate creates the tables if they are missing, and loads the key of the database.
 func (l *Ledger) migrate(ctx context.Context) error {
 	return l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
 		version, err := schemaVersion(ctx, conn)
@@ -54,7 +55,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		case err != nil:
 			return err
 		case version > ledger.SchemaVersion:
-			return fmt.Errorf("%w (%d, and %d is known)", ledger.ErrNewerSchema, version, ledger.SchemaVersion)
+			return fmt.Errorf("%w (schema version %d, but only %d is supported)", ledger.ErrNewerSchema, version, ledger.SchemaVersion)
 		case version == 0:
 			if _, err := conn.ExecContext(ctx, schema); err != nil {
 				return err
@@ -70,7 +71,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 	})
 }
 
-// checkMemory fails if each connection of the pool has a database of its own, in memory.
+// checkMemory fails if each connection of the pool opens its own database in memory.
 func (l *Ledger) checkMemory(ctx context.Context) error {
 	if l.write.Stats().MaxOpenConnections == 1 {
 		return nil
@@ -82,10 +83,10 @@ func (l *Ledger) checkMemory(ctx context.Context) error {
 			return err
 		}
 		return l.withConn(ctx, l.write, func(second *sql.Conn) error {
-			if version, err := schemaVersion(ctx, second); version != 0 || err != nil { // it has a shared cache
+			if version, err := schemaVersion(ctx, second); version != 0 || err != nil { // the cache is shared
 				return err
 			}
-			return errors.New("each connection has a database of its own, in memory: use a file, or db.SetMaxOpenConns(1)")
+			return errors.New("each connection would open its own in-memory database: use a file, or db.SetMaxOpenConns(1)")
 		})
 	})
 }

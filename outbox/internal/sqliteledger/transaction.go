@@ -15,8 +15,8 @@ import (
 // busyTimeout is how long a transaction waits for the write lock of another.
 const busyTimeout = 30 * time.Second
 
-// update runs fn in a transaction that holds the write lock from its start and is
-// durable when update returns nil. It uses one connection, and returns it as it was.
+// update runs fn in a transaction that holds the write lock from its start and is durable
+// when update returns nil. It uses one connection, whose settings it restores.
 func (l *Ledger) update(ctx context.Context, fn func(context.Context, *sql.Conn) error) error {
 	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
 		restore, err := l.configure(ctx, conn)
@@ -57,7 +57,7 @@ func (l *Ledger) withConn(ctx context.Context, db *sql.DB, fn func(*sql.Conn) er
 		return err
 	}
 	err = fn(conn)
-	_ = conn.Close() // to the pool; an error of fn says more
+	_ = conn.Close() // returns it to the pool; the error of fn matters more
 	return err
 }
 
@@ -69,8 +69,8 @@ func begin(ctx context.Context, conn *sql.Conn) error {
 	})
 }
 
-// whileBusy repeats fn while another connection holds a lock. SQLite's own waiting can't
-// be interrupted by the context, so it is kept short.
+// whileBusy retries fn while another connection holds a lock. The context cannot
+// interrupt SQLite's own waiting, so that is kept short.
 func whileBusy(ctx context.Context, fn func() error) error {
 	for start := time.Now(); ; {
 		err := fn()
@@ -86,11 +86,11 @@ func whileBusy(ctx context.Context, fn func() error) error {
 }
 
 // isBusy reports whether another connection holds a lock. Drivers have different error
-// types for it, and one text.
+// types for it, but the same text.
 func isBusy(err error) bool { return strings.Contains(err.Error(), "database is locked") }
 
-// rollback ends the transaction if a failed COMMIT has not, and otherwise the
-// connection.
+// rollback ends the transaction, unless a failed COMMIT has already ended it. If the
+// rollback fails, it closes the connection.
 func rollback(ctx context.Context, conn *sql.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), busyTimeout)
 	defer cancel()
@@ -114,12 +114,12 @@ var settings = []setting{
 	// FULL makes a commit survive a power failure. With less, a claim could be lost
 	// after the request was sent.
 	{"synchronous", 2, func(value int) bool { return value >= 2 }},
-	// Bodies hold personal data. They are overwritten when they are erased.
+	// Bodies contain personal data. Erased bodies are overwritten.
 	{"secure_delete", 1, func(value int) bool { return value == 1 }},
 	{"busy_timeout", 100, func(value int) bool { return value > 0 }},
 }
 
-// checkSettings fails if a connection lacks a setting that it should have.
+// checkSettings fails if a connection does not have the settings.
 func (l *Ledger) checkSettings(ctx context.Context) error {
 	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
 		for _, s := range settings {
@@ -128,15 +128,15 @@ func (l *Ledger) checkSettings(ctx context.Context) error {
 				return err
 			}
 			if !s.enough(value) {
-				return fmt.Errorf("%s is %d, and has to be %d", s.name, value, s.wanted)
+				return fmt.Errorf("%s is %d, but must be %d", s.name, value, s.wanted)
 			}
 		}
 		return nil
 	})
 }
 
-// text is a value as PRAGMA takes it: 2 is FAST for one, which takes any other number for
-// ON.
+// text returns a value in the form that PRAGMA expects. secure_delete reports FAST as 2,
+// but reads any number except 0 as ON.
 func (s setting) text(value int) string {
 	if s.name == "secure_delete" && value == 2 {
 		return "FAST"
@@ -144,8 +144,8 @@ func (s setting) text(value int) string {
 	return strconv.Itoa(value)
 }
 
-// configure changes the settings of a caller's connection, and returns how to restore
-// them.
+// configure changes the settings of a caller's connection, and returns a function that
+// restores them.
 func (l *Ledger) configure(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
 	if l.configured {
 		return func() {}, nil

@@ -31,14 +31,14 @@ func TestAnUpdateIsDurableAndRestoresTheSettingsOfTheProgram(t *testing.T) {
 	before := values(db)
 	assert.Equal(t, [3]int{0, 2, 7000}, before)
 	errFailed := errors.New("failed")
-	for _, result := range []error{nil, errFailed} {
+	for _, end := range []error{nil, errFailed} {
 		err := l.update(t.Context(), func(_ context.Context, conn *sql.Conn) error {
 			assert.Equal(t, [3]int{2, 1, 7000}, values(conn), "synchronous=FULL and secure_delete=ON")
 			_, err := conn.ExecContext(t.Context(), `UPDATE outbox_meta SET version = version + 10`)
 			require.NoError(t, err)
-			return result
+			return end
 		})
-		require.ErrorIs(t, err, result)
+		require.ErrorIs(t, err, end)
 		assert.Equal(t, before, values(db))
 	}
 	var version int
