@@ -88,8 +88,10 @@ test: nested Range
 		"ERROR nested/range.go: never ends",
 		"7 mutations: 1 noticed, 1 survived, 5 errors",
 	}, lines)
-	for _, reason := range []string{"the tests pass", "undefined: m", "without the mutation: the tests fail:", "always",
-		"there is no such test", "the old lines occur 0 times in nested/range.go, want 1", "do not end within 3s", "(cd nested && go test -run 'Range')"} {
+	for _, reason := range []string{
+		"the tests pass", "undefined: m", "without the mutation: the tests fail:", "always", "there is no such test",
+		"the old lines occur 0 times in nested/range.go, want 1", "do not end within 3s", "(cd nested && go test -run 'Range')",
+	} {
 		assert.Contains(t, out, reason)
 	}
 }
