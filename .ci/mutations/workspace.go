@@ -97,7 +97,7 @@ func (w *workspace) try(m mutation) error {
 func (w *workspace) test(t target) error {
 	dir := filepath.Join(w.dir, t.dir)
 	binary := filepath.Join(w.dir, "mutated.test")
-	build := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-o", binary, ".") // these flags save time alone
+	build := exec.Command("go", "test", "-c", "-trimpath", "-ldflags=-s -w", "-o", binary, ".") // both flags save time
 	build.Dir = dir
 	if output, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("does not compile:\n%s", output)
