@@ -59,7 +59,7 @@ func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ..
 
 var (
 	errAnotherCustomer  = errors.New("is another customer")
-	errSeveralCustomers = errors.New("has several customers")
+	errSeveralCustomers = errors.New("holds more than one customer")
 )
 
 // only lists by an identity that at most one customer has.

@@ -300,7 +300,7 @@ func (p *EventTriggerParams) validate(problems *arguments.Problems) {
 	}
 	for _, key := range reservedKeys {
 		if _, taken := p.Values[key]; taken {
-			payload.Add(key, "must be given by Email or Customer, not by Values")
+			payload.Add(key, "is not a parameter: set Email or Customer instead")
 		}
 	}
 }

@@ -491,7 +491,7 @@ func ExampleWithGuard() {
 	// <nil>
 	// send push broadcast: refused by a guard: not allowed: all customers; nothing was sent
 	// trigger event: refused by a guard: not allowed: 1 of 1 email addresses; nothing was sent
-	// POST request: refused by a guard: it is not known who the request reaches; nothing was sent
+	// POST request: refused by a guard: cannot tell who would receive this request; nothing was sent
 	// 1 request was sent
 }
 

@@ -55,14 +55,14 @@ func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
 			return err
 		}
 		if count := reach.Customers + reach.addresses; count > n {
-			return fmt.Errorf("%d recipients, and at most %d are allowed", count, n)
+			return fmt.Errorf("%d recipients exceed the limit of %d", count, n)
 		}
 		return nil
 	}
 }
 
 var (
-	errUnmodelled = errors.New("it is not known who the request reaches")
+	errUnmodelled = errors.New("cannot tell who would receive this request")
 	errEveryone   = errors.New("not allowed: all customers")
 	errSegments   = errors.New("not allowed: segments")
 	errPhone      = errors.New("not allowed: customers with a phone number")

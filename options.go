@@ -390,7 +390,7 @@ func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
 		p.Add("baseURL", "must not have dot segments")
 	}
 	if p.None() && !strings.HasSuffix(baseURL, u.EscapedPath()) {
-		p.Add("baseURL", "must have an escaped path")
+		p.Add("baseURL", "has an unescaped character in its path")
 	}
 	return strings.TrimRight(baseURL, "/")
 }

@@ -329,14 +329,14 @@ func TestValidationOfATrigger(t *testing.T) {
 			triggerWith(func(p *params) { p.Values = map[string]any{"": canary} }), []string{"payload has a parameter without a name"}},
 		{"the customer's identity is no value",
 			triggerWith(func(p *params) { p.Values = map[string]any{"email": canary, "customer": canary} }),
-			[]string{"payload.customer must be given by Email or Customer, not by Values",
-				"payload.email must be given by Email or Customer, not by Values"}},
+			[]string{"payload.customer is not a parameter: set Email or Customer instead",
+				"payload.email is not a parameter: set Email or Customer instead"}},
 		{"everything that is wrong is reported at once, in the order of the fields",
 			triggerWith(func(p *params) {
 				*p = params{Customer: new(messaging.CustomerParams), Values: map[string]any{"email": canary, "": canary}}
 			}),
 			[]string{"event_id is required", "payload.customer must have a customer_id or an email",
-				"payload has a parameter without a name", "payload.email must be given by Email or Customer, not by Values"}},
+				"payload has a parameter without a name", "payload.email is not a parameter: set Email or Customer instead"}},
 	})
 }
 
