@@ -1,5 +1,5 @@
-// First triggers one event, and says what to do if that fails. It is the program at
-// the start of the README.
+// First triggers one event, and prints what to do if that fails. It is the program at the
+// start of the README.
 package main
 
 import (
