@@ -34,8 +34,8 @@ type Client struct {
 // address. NewClient sends nothing, and the client reads only the proxy settings from the
 // environment.
 //
-// An error is always a [*ValidationError]. It lists every invalid argument without quoting
-// its value.
+// If there is an error, it is a [*ValidationError]. It lists every invalid argument without
+// quoting the value.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	var config config
 	var problems arguments.Problems
@@ -161,7 +161,7 @@ func (b anyBody) wire(*arguments.Problems) any { return b.value }
 var sendPrepared = &service.Operation{Name: "send prepared request", Method: http.MethodPost, Custom: true}
 
 // Send sends a prepared request, with the same delivery, retries, guards and errors as the
-// method that sends the params directly. A [*ValidationError] is returned if p is nil or
+// method that sends the params directly. It returns a [*ValidationError] if p is nil or
 // zero.
 //
 // p was validated when it was prepared, so [WithoutValidation] has no effect. If p creates

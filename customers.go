@@ -48,8 +48,8 @@ func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...R
 }
 
 // GetByEmail returns the customer with the given email address, ignoring case. Its errors
-// are like those of [CustomersService.Get]. A [*ValidationError] is returned if email is
-// not an email address.
+// are like those of [CustomersService.Get]. It returns a [*ValidationError] if email is not
+// an email address.
 //
 // API: GET /v1/customers
 func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ...RequestOption) (*Customer, error) {

@@ -139,7 +139,7 @@ func DeliveryOf(err error) Delivery {
 // delivery counts as harmless.
 //
 // Retryable returns false for invalid arguments, a refusal by a guard, 401, 403, 404, 422
-// and most other 4xx, a host that does not exist, a bad certificate, a proxy that refuses
+// and most other 4xx, a host that does not exist, a bad certificate, a proxy that rejects
 // the connection, a malformed API key, a response that cannot be read, a send whose
 // transport returned an unrecognized error, nil, and an error from another package. For a
 // [*PageError], it reports whether the cause is retryable. For joined errors, it reports
@@ -360,15 +360,16 @@ func (e *APIError) Is(target error) bool {
 // TransportError reports a call that got no usable response.
 type TransportError struct {
 	Call
-	// Err is the cause. Its text is that of an error of a known type, or a fixed phrase
-	// from net/http. Any other text is withheld, since it may quote the request or the
-	// response. [errors.Is] and [errors.As] find every cause except a *url.Error, which
-	// prints the URL with its query. They find context.DeadlineExceeded and
-	// context.Canceled only if the caller's own context ended.
+	// Err is the cause. Its text is a fixed phrase from net/http, or the text of an error
+	// that has a known type or comes from your own key source, rate limiter or context
+	// cause. Any other text is withheld, since it may quote the request or the response.
+	// [errors.Is] and [errors.As] find every cause except a *url.Error, which prints the
+	// URL with its query. They find context.DeadlineExceeded and context.Canceled only if
+	// the caller's own context ended.
 	Err error
 }
 
-// Error returns why there was no usable response, and what happened to the request.
+// Error describes why there was no usable response, and what happened to the request.
 func (e *TransportError) Error() string { return e.describe(fmt.Sprint(e.Err), nil) }
 
 // Unwrap returns Err.
@@ -386,7 +387,7 @@ type DecodeError struct {
 	Err error
 }
 
-// Error returns what cannot be read, and what happened to the request.
+// Error describes what cannot be read, and what happened to the request.
 func (e *DecodeError) Error() string {
 	return e.describe(fmt.Sprintf("invalid response (%d): %v", e.StatusCode, e.Err), nil)
 }
@@ -435,7 +436,7 @@ func (e *PageError) Delivery() Delivery {
 // FieldError holds the problems with one field.
 type FieldError struct {
 	// Field is the path of the field as the service names it, such as
-	// recipients.0.customers.1.email. A single recipient counts as recipients.0.
+	// recipients.0.customers.1.email. A single recipient has the path recipients.0.
 	Field    string
 	Messages []string
 }

@@ -21,9 +21,9 @@ type EventsService resource
 
 // Create defines an event and returns it with the id that triggers it.
 //
-// The call is retried only if the service certainly did nothing. If [DeliveryOf] an error
-// is [DeliveryAccepted], the event exists although the response could not be read: find it
-// with [EventsService.All].
+// The call is retried only if the service certainly did nothing. If [DeliveryOf] returns
+// [DeliveryAccepted] for an error, the event exists although the response could not be
+// read: find it with [EventsService.All].
 //
 // API: POST /v1/events
 func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
@@ -67,10 +67,10 @@ func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...Requ
 	return all[Event](ctx, s.core, service.ListEvents, p.query(), opts)
 }
 
-// GetByName returns the event definition with the given name. Case matters. It lists the
-// event definitions until two of them match, since the service cannot search by name and
-// names are not unique. The error is [ErrEventNotFound] if no event has the name, and
-// [ErrEventAmbiguous] if several events have it.
+// GetByName returns the event definition with the given name. Case matters. GetByName reads
+// the whole list, since the service cannot search by name. Names are not unique: the error
+// is [ErrEventNotFound] if no event has the name, and [ErrEventAmbiguous] if several events
+// have it.
 //
 // API: GET /v1/events
 func (s *EventsService) GetByName(ctx context.Context, name string, opts ...RequestOption) (*Event, error) {
@@ -435,12 +435,11 @@ func (t ParameterType) lower() ParameterType { return ParameterType(strings.ToLo
 // reservedKeys are the keys of the payload that identify the customer.
 var reservedKeys = []string{"customer", "email"}
 
-// Validate reports whether p is valid for [EventsService.Trigger] if p.Definition is e. It
-// sends nothing. Its error is a [*ValidationError] that lists every problem: a missing
-// required parameter, a value that is not a parameter of the event or has a different type,
-// a timestamp in a form that the service silently ignores, and every problem that does not
-// depend on the definition. A parameter of a type that this package does not know takes
-// any value.
+// Validate checks p as [EventsService.Trigger] does if p.Definition is e, and sends nothing.
+// The error is a [*ValidationError] that lists every problem: a missing required parameter,
+// a value that is not a parameter of the event, a value of the wrong type, a timestamp in a
+// form that the service silently ignores, and any problem that does not depend on the
+// definition. A parameter of a type that this package does not know takes any value.
 func (e Event) Validate(p EventTriggerParams) error {
 	p.Definition = &e
 	var problems arguments.Problems

@@ -39,7 +39,7 @@ type Hooks struct {
 	// what [WithHeader] accepts and ignores anything else. It must not be called after
 	// AttemptStart has returned.
 	AttemptStart func(ctx context.Context, call CallInfo, attempt int, setHeader func(key, value string)) context.Context
-	// AttemptDone is called when the response has been read and classified.
+	// AttemptDone is called when the outcome of the attempt is known.
 	AttemptDone func(ctx context.Context, call CallInfo, result AttemptResult)
 }
 

@@ -54,9 +54,9 @@ func (o sharedOption) applyToRequest(s *requestSettings, p *arguments.Problems) 
 // About your own transport, this package knows only whether it has read the body of a
 // request, and what it reports to [net/http/httptrace]. If an attempt fails before the
 // transport has read the body or written the headers, it is [DeliveryNotSent], and the
-// body is then locked. A send without a body is never reported as not sent, and neither is
-// a send whose body the transport reads early, to sign or log it. A transport must send
-// the body that it is given.
+// transport can no longer read the body. An attempt is never reported as not sent if the
+// request has no body, or if the transport reads the body early, to sign or log it. A
+// transport must send the body that it is given.
 //
 // Do not use a client that retries on its own, such as the StandardClient of
 // go-retryablehttp. It reads the body once and sends it several times, which this package
@@ -84,7 +84,7 @@ func WithAttemptTimeout(limit time.Duration) Option {
 }
 
 // RetryPolicy sets how often a call is retried, and how long it waits between attempts. It
-// does not choose which failures are retried; see the package documentation. A zero field
+// does not set which failures are retried; see the package documentation. A zero field
 // means its default.
 type RetryPolicy struct {
 	// MaxAttempts is the largest number of attempts, including the first one. The

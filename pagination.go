@@ -177,7 +177,7 @@ func fetch[T any, M model[T]](ctx context.Context, c *core, op *service.Operatio
 }
 
 // pageReader reads a page in either of the service's two envelopes: rows in
-// "data" with "meta" beside it, or both within an outer "data".
+// "data" with "meta" next to it, or both within an outer "data".
 type pageReader[T any, M model[T]] struct {
 	perPage      int
 	items        []T

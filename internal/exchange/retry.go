@@ -129,7 +129,7 @@ func classifyCause(err error, provedNotSent, noConnection bool) (Delivery, repea
 	}
 }
 
-// isTransient reports whether a failure is known to be temporary. A proxy that refuses a
+// isTransient reports whether a failure is known to be temporary. A proxy that rejects a
 // connection, for example, is not.
 func isTransient(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the caller's own

@@ -123,7 +123,7 @@ func knownPhrase(err error) string {
 			return phrase
 		}
 	}
-	for status := http.StatusBadRequest; status < 600; status++ { // from a proxy that refuses CONNECT
+	for status := http.StatusBadRequest; status < 600; status++ { // from a proxy that rejects CONNECT
 		if text != "" && text == http.StatusText(status) {
 			return "proxy: " + text
 		}
