@@ -85,7 +85,7 @@ func broadcastTo(customers int) messaging.EmailBroadcastParams {
 	}
 }
 
-// The same broadcast in plain structs, independent of the SDK.
+// These types hold the same broadcast in plain structs, independent of the SDK.
 type (
 	plainBroadcast struct {
 		SenderEmail  string         `json:"sender_email"`
