@@ -126,7 +126,7 @@ func (c *core) newRequest(ctx context.Context, call call, opts []RequestOption) 
 	r := &request{core: c, start: time.Now()}
 	x := &r.exchange
 	x.Config, x.Operation, x.Query, x.Rows, x.Accept = &c.exchange, call.operation, call.query, call.rows, call.accept
-	x.Context, x.Values = ctx, ctx
+	x.Context, x.HookContext = ctx, ctx
 	if ctx == nil {
 		r.problems.Add("ctx", "must not be nil")
 	}
@@ -134,7 +134,7 @@ func (c *core) newRequest(ctx context.Context, call call, opts []RequestOption) 
 	x.SetHeaders, x.RepeatableSend, x.WithoutRetries = r.settings.setHeaders, r.settings.repeatableSend, r.settings.withoutRetries
 	if c.hooks != nil {
 		r.observer = newObserver(c.hooks, c.endpoint, call.operation)
-		x.Observer, x.Values = r.observer, r.observer.callStart(ctx)
+		x.Observer, x.HookContext = r.observer, r.observer.callStart(ctx)
 	}
 	return r
 }
@@ -171,7 +171,7 @@ func (r *request) askGuards() error {
 	}
 	for _, guard := range r.core.guards {
 		p := newPrepared(op, r.exchange.Body) // one for each guard, which can change it
-		if err := guard(r.exchange.Values, p); err != nil {
+		if err := guard(r.exchange.HookContext, p); err != nil {
 			return &GuardError{Op: op.Name, Err: err}
 		}
 	}

@@ -132,7 +132,7 @@ func refusalOf(fields int) string {
 		if i > 0 {
 			body.WriteByte(',')
 		}
-		fmt.Fprintf(&body, `"recipients.0.customers.%d.email":["must be an e-mail address","must be a known customer"]`, i)
+		fmt.Fprintf(&body, `"recipients.0.customers.%d.email":["must be an email address","must be a known customer"]`, i)
 	}
 	body.WriteString(`}}`)
 	return body.String()

@@ -52,9 +52,9 @@ type Exchange struct {
 	RepeatableSend bool              // an unknown delivery may be retried
 	WithoutRetries bool
 	Observer       Observer // nil for none
-	// Context is the caller's context. Values is the context that the caller's own
+	// Context is the caller's context. HookContext is the context that the caller's own
 	// functions receive: the same context, with the values that hooks added.
-	Context, Values context.Context
+	Context, HookContext context.Context
 
 	outcome  Outcome // of the last attempt
 	delivery Delivery
@@ -187,7 +187,7 @@ func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x.keys.Use(key)
 	x.attempts++
-	ctx := x.Values
+	ctx := x.HookContext
 	if x.Observer != nil {
 		x.observing = true
 		x.observed = x.Observer.AttemptStart(x.attempts, req.Header)
@@ -235,11 +235,11 @@ func (x *Exchange) admit() (string, *obstacle) {
 		return "", x.ended()
 	}
 	if x.Config.Limiter != nil {
-		if err := x.Config.Limiter.Wait(x.Values); err != nil {
+		if err := x.Config.Limiter.Wait(x.HookContext); err != nil {
 			return "", x.failedBy("rate limiter", ReasonLimiter, err)
 		}
 	}
-	key, err := x.Config.Key(x.Values)
+	key, err := x.Config.Key(x.HookContext)
 	if err != nil {
 		return "", x.failedBy("key source", ReasonKeySource, err)
 	}

@@ -61,7 +61,7 @@ func (x *Exchange) log(resp *http.Response) {
 	if x.outcome.Reason != "" {
 		attributes = append(attributes, slog.String("reason", x.outcome.Reason))
 	}
-	ctx := x.Values
+	ctx := x.HookContext
 	if x.observing {
 		ctx = x.observed
 	}
