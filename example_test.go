@@ -43,7 +43,7 @@ func ExampleBroadcastsService_SendEmail() {
 	response, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
 		SenderEmail: "news@acme.test",
 		SenderName:  "Acme",
-		Email:       "news@acme.test",
+		Email:       "news@acme.test", // a recipient address that the service requires besides To
 		Subject:     "We have moved",
 		Message:     "<p>Our new address is …</p>",
 		MessageType: "announcement",
@@ -529,8 +529,8 @@ func ExampleWithKeySource() {
 	currentKey := func(context.Context) (string, error) { return service.APIKey(), nil }
 
 	client, err := messaging.NewClient(baseURL, "",
-		messaging.WithKeySource(currentKey),      // called before each attempt: a new key needs no restart
-		messaging.WithRateLimiter(limiter),       // such as rate.NewLimiter(50, 10) of golang.org/x/time/rate
+		messaging.WithKeySource(currentKey),      // called before each attempt, so a new key needs no restart
+		messaging.WithRateLimiter(limiter),       // such as rate.NewLimiter(50, 10) from golang.org/x/time/rate
 		messaging.WithLogger(slog.Default()),     // one record for each attempt, without personal data
 		messaging.WithUserAgent("billing/1.4.0"), // identifies your program to the service
 	)
