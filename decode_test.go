@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // answering returns a client that gets the same answer to everything.

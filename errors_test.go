@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 func TestDeliveryString(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // broadcastTo is a valid email broadcast to an address and an audience.

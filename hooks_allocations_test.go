@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // What hooks and guards need is only allocated if there are any. The numbers are those

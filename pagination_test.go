@@ -23,7 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // threePages has two items on each page.

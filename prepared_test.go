@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // preparedSend is a send by the method of a service, and prepared.

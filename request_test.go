@@ -25,8 +25,8 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/faultserver"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // takes plays the rest of a scene after a while.

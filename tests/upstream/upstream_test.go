@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 
-	"github.com/messaging-go/messaging/internal/faultserver"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // The tests in this file do not test package messaging. They pin the behaviour of

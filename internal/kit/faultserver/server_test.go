@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 
-	"github.com/messaging-go/messaging/internal/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
 )
 
 // newClient returns a client whose POST is sent once, and never again by

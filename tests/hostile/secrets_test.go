@@ -25,8 +25,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/faultserver"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // Every value that a caller passes in this file contains the canary: the key,

@@ -22,8 +22,8 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/faultserver"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // elsewhere is a host that only the transports of these tests resolve.

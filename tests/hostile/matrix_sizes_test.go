@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/faultserver"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // hostileSizes are responses that are too large, too slow, or compressed, and

@@ -23,8 +23,8 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/faultserver"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // TestChaosKeepsEveryPromise sends thousands of calls, whose contexts end at random,
