@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -101,7 +102,7 @@ func TestClientZeroValueIsPrinted(t *testing.T) {
 	assert.Equal(t, "null", string(written))
 }
 
-func doing(r messaging.Request) serviceCall {
+func doing(r messaging.Request) scripted.Call {
 	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := c.Do(ctx, r, opts...)
 		return err
@@ -110,15 +111,15 @@ func doing(r messaging.Request) serviceCall {
 
 func TestDoRefusesAnInvalidMethod(t *testing.T) {
 	problems := []string{"Method must be an HTTP method in upper case"}
-	var refusals []refusal
+	var refusals []invalidCall
 	for name, method := range map[string]string{
 		"none": "", "small letters": "get", "mixed letters": "Post", "a blank within": "GE T", "a blank after it": "GET ",
 		"a line break": "GET\r\nX-Evil: 1", "a colon": "GET:", "another alphabet": "PÖST", "a NUL": "GET\x00",
 		"a whole request line": "GET /v1/events HTTP/1.1",
 	} {
-		refusals = append(refusals, refusal{name, doing(messaging.Request{Op: "archive event", Method: method, Path: "/v1/events"}), problems})
+		refusals = append(refusals, invalidCall{name, doing(messaging.Request{Op: "archive event", Method: method, Path: "/v1/events"}), problems})
 	}
-	requireAlwaysRefused(t, refusals)
+	requireAlwaysInvalid(t, refusals)
 }
 
 func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
@@ -164,12 +165,12 @@ func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
 		{"bytes that are not UTF-8", "/v1/" + notUTF8, unescaped},
 		{"an escape that is cut short", "/v1/canary%2", unescaped},
 	}
-	var refusals []refusal
+	var refusals []invalidCall
 	for _, test := range tests {
-		refusals = append(refusals, refusal{test.name, doing(messaging.Request{Method: http.MethodPost, Path: test.path}),
+		refusals = append(refusals, invalidCall{test.name, doing(messaging.Request{Method: http.MethodPost, Path: test.path}),
 			[]string{test.problem}})
 	}
-	requireAlwaysRefused(t, refusals)
+	requireAlwaysInvalid(t, refusals)
 }
 
 func TestDoSendsAValidRequest(t *testing.T) {
@@ -190,14 +191,19 @@ func TestDoSendsAValidRequest(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			request := messaging.Request{Method: test.method, Path: test.path, Body: test.body}
-			assert.Equal(t, test.sent, newGate(t).requireSent(t, doing(request)))
+			assert.Equal(t, test.sent, scripted.NewGate(t).RequireSent(t, doing(request)))
 		})
 	}
 }
 
+// unwritable fails to write itself.
+type unwritable struct{}
+
+func (unwritable) MarshalJSON() ([]byte, error) { return nil, errors.New(canary) }
+
 func TestDoValidatesTheRequest(t *testing.T) {
 	type event = messaging.Event
-	requireAlwaysRefused(t, []refusal{
+	requireAlwaysInvalid(t, []invalidCall{
 		{"a GET has no body",
 			doing(messaging.Request{Method: http.MethodGet, Path: "/v1/events", Body: canary}), []string{"Body cannot be sent with GET"}},
 		{"a HEAD has no body",
@@ -214,7 +220,7 @@ func TestDoValidatesTheRequest(t *testing.T) {
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any{canary: func() {}}}),
 			[]string{"body cannot be written as JSON"}},
 		{"a body does not fail to write itself",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: failing{}}), []string{"body cannot be written as JSON"}},
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: unwritable{}}), []string{"body cannot be written as JSON"}},
 		{"everything that is wrong is reported at once",
 			doing(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
 			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment; see Query",
@@ -223,9 +229,9 @@ func TestDoValidatesTheRequest(t *testing.T) {
 }
 
 func TestDoNamesTheOperationInItsErrors(t *testing.T) {
-	g := newGate(t)
-	named := doing(messaging.Request{Op: "archive event", Method: http.MethodDelete})(t.Context(), g.client)
-	assert.Equal(t, "archive event", requireValidationError(t, named).Op)
-	unnamed := doing(messaging.Request{Method: http.MethodDelete})(t.Context(), g.client)
-	assert.Equal(t, "DELETE request", requireValidationError(t, unnamed).Op)
+	g := scripted.NewGate(t)
+	named := doing(messaging.Request{Op: "archive event", Method: http.MethodDelete})(t.Context(), g.Client)
+	assert.Equal(t, "archive event", scripted.RequireValidationError(t, named).Op)
+	unnamed := doing(messaging.Request{Method: http.MethodDelete})(t.Context(), g.Client)
+	assert.Equal(t, "DELETE request", scripted.RequireValidationError(t, unnamed).Op)
 }

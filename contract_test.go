@@ -10,12 +10,12 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,103 +29,63 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// operations is everything that the service can do.
-var operations = []string{
-	"GET /v1/customers",
-	"GET /v1/events",
-	"GET /v1/messaging/transactional",
-	"POST /v1/broadcast/send/email",
-	"POST /v1/broadcast/send/push-notification",
-	"POST /v1/events",
-	"POST /v1/events/trigger",
+func TestOperationsHaveAnEntryInTheKit(t *testing.T) {
+	entries := make(map[string]bool)
+	for _, entry := range scripted.Operations {
+		assert.NotNil(t, service.Named(entry.Name), "%q is no operation of internal/service", entry.Name)
+		entries[entry.Name] = true
+	}
+	for op := range service.All() {
+		assert.True(t, entries[op.Name], "add an entry for %q to internal/kit/scripted/operations.go", op.Name)
+	}
 }
 
-type operationCall func(context.Context, *messaging.Client)
-
-// operationCalls calls every method of the services once, ranges included.
-var operationCalls = map[string]operationCall{
-	"BroadcastsService.SendEmail": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
-			SenderEmail: "billing@acme.example", SenderName: "Acme", Email: "ada@example.com", Subject: "Hello",
-			Message: "Hello", MessageType: "greeting", To: messaging.AllCustomers()})
-	},
-	"BroadcastsService.SendPush": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello", To: messaging.AllCustomers()})
-	},
-	"EventsService.Create": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Events.Create(ctx, messaging.EventCreateParams{Name: "ping", Description: "ping", Parameters: []messaging.EventParameter{}})
-	},
-	"EventsService.Trigger": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "event-1", Email: "ada@example.com"})
-	},
-	"EventsService.List": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Events.List(ctx, messaging.EventListParams{})
-	},
-	"EventsService.Pages": func(ctx context.Context, client *messaging.Client) {
-		for range client.Events.Pages(ctx, messaging.EventListParams{}) {
-		}
-	},
-	"EventsService.All": func(ctx context.Context, client *messaging.Client) {
-		for range client.Events.All(ctx, messaging.EventListParams{}) {
-		}
-	},
-	"EventsService.GetByName": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Events.GetByName(ctx, "ping")
-	},
-	"EventsService.Ensure": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Events.Ensure(ctx, messaging.EventCreateParams{Name: "ping", Description: "ping", Parameters: []messaging.EventParameter{}})
-	},
-	"CustomersService.List": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Customers.List(ctx, messaging.CustomerListParams{})
-	},
-	"CustomersService.Pages": func(ctx context.Context, client *messaging.Client) {
-		for range client.Customers.Pages(ctx, messaging.CustomerListParams{}) {
-		}
-	},
-	"CustomersService.All": func(ctx context.Context, client *messaging.Client) {
-		for range client.Customers.All(ctx, messaging.CustomerListParams{}) {
-		}
-	},
-	"CustomersService.Get": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Customers.Get(ctx, "customer-1")
-	},
-	"CustomersService.GetByEmail": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Customers.GetByEmail(ctx, "ada@example.com")
-	},
-	"TransactionalService.List": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Transactional.List(ctx, messaging.TransactionalListParams{})
-	},
-	"TransactionalService.Pages": func(ctx context.Context, client *messaging.Client) {
-		for range client.Transactional.Pages(ctx, messaging.TransactionalListParams{}) {
-		}
-	},
-	"TransactionalService.All": func(ctx context.Context, client *messaging.Client) {
-		for range client.Transactional.All(ctx, messaging.TransactionalListParams{}) {
-		}
-	},
+// methodCall is a call of a method of the client, and the routes of the operations that
+// it performs.
+type methodCall struct {
+	call   scripted.Call
+	routes []string
 }
 
-func TestDocumentedOperationsAreThoseOfTheService(t *testing.T) {
+// methodCalls are the entries of the kit by the names of methods.
+func methodCalls() map[string]methodCall {
+	methods := make(map[string]methodCall)
+	for _, entry := range scripted.Operations {
+		for name, call := range entry.Calls {
+			methods[name] = methodCall{call, append(methods[name].routes, entry.Route())}
+		}
+	}
+	return methods
+}
+
+func TestDocumentedOperationsAreThoseOfTheKit(t *testing.T) {
+	methods := methodCalls()
 	documented := documentedOperations(t)
-	all := slices.Values(slices.Concat(slices.Collect(maps.Values(documented))...))
-	assert.ElementsMatch(t, operations, distinct(all), "operations, and the API: lines of the methods")
-	assert.ElementsMatch(t, slices.Collect(maps.Keys(operationCalls)), slices.Collect(maps.Keys(documented)),
-		"operationCalls, and the methods of the services")
+	for name, routes := range documented {
+		method, known := methods[name]
+		if assert.True(t, known, "add %s to the calls of its operation in internal/kit/scripted/operations.go", name) {
+			assert.ElementsMatch(t, method.routes, routes, "the API: lines of %s, and the operations that it performs", name)
+		}
+	}
+	for name := range methods {
+		assert.NotEmpty(t, documented[name], "internal/kit/scripted/operations.go names %s, which no service has", name)
+	}
 }
 
 func TestDocumentedOperationsAreThoseThatAMethodCalls(t *testing.T) {
+	methods := methodCalls()
 	for method, documented := range documentedOperations(t) {
 		t.Run(method, func(t *testing.T) {
-			call, known := operationCalls[method]
-			require.True(t, known, "add it to operationCalls")
-			service := newRecordingService(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
-			call(t.Context(), service.client(t, atTheRoot))
-			requests := service.recorded()
+			call := methods[method].call
+			require.NotNil(t, call, "add it to internal/kit/scripted/operations.go")
+			recorder := scripted.NewRecorder(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
+			_ = call(t.Context(), recorder.Dial(t, atTheRoot))
 			var called []string
-			for _, request := range requests {
+			for _, request := range recorder.Recorded() {
 				called = append(called, operationOf(t, request, ""))
 			}
 			assert.Equal(t, documented, called)
@@ -134,27 +94,17 @@ func TestDocumentedOperationsAreThoseThatAMethodCalls(t *testing.T) {
 }
 
 func TestDocumentedOperationIsServedInMemory(t *testing.T) {
-	for method, call := range operationCalls {
-		t.Run(method, func(t *testing.T) {
-			service := messagingtest.NewServer(t)
-			call(t.Context(), service.Client())
-			require.NotEmpty(t, service.Requests())
-			for _, request := range service.Requests() {
+	for name, method := range methodCalls() {
+		t.Run(name, func(t *testing.T) {
+			server := messagingtest.NewServer(t)
+			_ = method.call(t.Context(), server.Client())
+			require.NotEmpty(t, server.Requests())
+			for _, request := range server.Requests() {
 				assert.NotContains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, request.StatusCode,
-					"add the route to messagingtest/handler.go")
+					"add a handler to messagingtest/")
 			}
 		})
 	}
-}
-
-func TestDocumentedListsAreAllTestedAsLists(t *testing.T) {
-	var lists []string
-	for method := range operationCalls {
-		if strings.HasSuffix(method, ".All") {
-			lists = append(lists, method)
-		}
-	}
-	assert.Len(t, scripted.Lists, len(lists), "internal/scripted/lists.go has one entry for each of %s", lists)
 }
 
 // operationOf is the method and the path, below the base URL, of a request.
@@ -166,8 +116,6 @@ func operationOf(t *testing.T, request, base string) string {
 	require.NoError(t, err)
 	return parsed.Method + " " + strings.TrimPrefix(target.EscapedPath(), strings.TrimSuffix(baseURL.EscapedPath(), "/"))
 }
-
-func distinct(values func(func(string) bool)) []string { return slices.Compact(slices.Sorted(values)) }
 
 var operationComment = regexp.MustCompile(`(?m)^API: ([A-Z]+ /\S+)$`)
 
@@ -189,9 +137,19 @@ func documentedOperations(t *testing.T) map[string][]string {
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"BroadcastsService", "CustomersService", "EventsService", "TransactionalService"},
-		services, "the services; add a new one to this list")
+	require.ElementsMatch(t, servicesOfTheClient(), services, "types named Service, and the fields of Client")
 	return documented
+}
+
+// servicesOfTheClient are the names of the types of the exported fields of Client.
+func servicesOfTheClient() []string {
+	var services []string
+	for field := range reflect.TypeFor[messaging.Client]().Fields() {
+		if field.IsExported() {
+			services = append(services, field.Type.Elem().Name())
+		}
+	}
+	return services
 }
 
 func TestExportedNamesAreDocumented(t *testing.T) {
@@ -333,60 +291,56 @@ func TestVersionIsInTheUserAgent(t *testing.T) {
 }
 
 func TestParamsAreNotModifiedByAnyCall(t *testing.T) {
-	for name, build := range paramsOfEveryCall() {
+	for name, build := range everyRequest() {
 		t.Run(name, func(t *testing.T) {
-			reachable, call := build()
-			untouched, _ := build()
-			service := newRecordingService(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
-			call(t.Context(), service.client(t, atTheRoot))
-			assert.Len(t, service.recorded(), 1, "the call got as far as the wire")
-			assert.Equal(t, untouched, reachable)
+			request, untouched := build(), build()
+			recorder := scripted.NewRecorder(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
+			_ = request.Call(t.Context(), recorder.Dial(t, atTheRoot))
+			assert.Len(t, recorder.Recorded(), 1, "the call got as far as the wire")
+			if p, ok := request.Params.(messaging.EventTriggerParams); ok && p.Definition != nil {
+				_ = p.Definition.Validate(p)
+			}
+			assert.Equal(t, untouched.Params, request.Params)
+			assert.Equal(t, wholeArrays(reflect.ValueOf(untouched.Params)), wholeArrays(reflect.ValueOf(request.Params)))
 		})
 	}
 }
 
-// paramsOfEveryCall builds, alike each time, a call and all that its params lead
-// to, the backing arrays of slices included, where an append would write.
-func paramsOfEveryCall() map[string]func() ([]any, operationCall) {
-	return map[string]func() ([]any, operationCall){
-		"email broadcast": func() ([]any, operationCall) {
-			addresses := []string{"ada@example.com", "grace@example.com", "beyond@example.com"}
-			customers, audience := sharedAudience()
-			p := messaging.EmailBroadcastParams{SenderEmail: "billing@acme.example", SenderName: "Acme", Email: "ada@example.com",
-				Subject: "Hello", Message: "Hello", MessageType: "greeting", CC: addresses[:2], BCC: addresses[:1], ReplyTo: addresses[:1],
-				Variables: sharedValues(), To: audience, Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}
-			return []any{p, addresses, customers}, func(ctx context.Context, client *messaging.Client) { _, _ = client.Broadcasts.SendEmail(ctx, p) }
-		},
-		"push broadcast": func() ([]any, operationCall) {
-			customers, audience := sharedAudience()
-			p := messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello", To: audience,
-				Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}
-			return []any{p, customers}, func(ctx context.Context, client *messaging.Client) { _, _ = client.Broadcasts.SendPush(ctx, p) }
-		},
-		"event to create, with a type in capitals": func() ([]any, operationCall) {
-			parameters := []messaging.EventParameter{{Name: "sku", Type: "TEXT"}, {Name: "beyond", Type: "TEXT"}}
-			p := messaging.EventCreateParams{Name: "sale", Description: "A sale", Parameters: parameters[:1]}
-			return []any{p, parameters}, func(ctx context.Context, client *messaging.Client) { _, _ = client.Events.Create(ctx, p) }
-		},
-		"event to trigger, with a definition": func() ([]any, operationCall) {
-			customers, _ := sharedAudience()
-			p := messaging.EventTriggerParams{Email: "ada@example.com", Customer: &customers[0], Values: sharedValues(),
-				Definition: &messaging.Event{ID: "event-1", Parameters: []messaging.EventParameter{
-					{Name: "at", Type: "TIMESTAMP"}, {Name: "order", Type: "OBJECT"}}}}
-			return []any{p, customers}, func(ctx context.Context, client *messaging.Client) {
-				_ = p.Definition.Validate(p)
-				_, _ = client.Events.Trigger(ctx, p)
-			}
-		},
-		"customer filter": func() ([]any, operationCall) {
-			identities := []string{"ada@example.com", "grace@example.com", "beyond@example.com"}
-			p := messaging.CustomerListParams{CustomerIDs: identities[1:2], Emails: identities[:2]}
-			return []any{p, identities}, func(ctx context.Context, client *messaging.Client) {
-				for range client.Customers.All(ctx, p) {
-				}
-			}
-		},
+// everyRequest builds, alike each time, the requests of the kit.
+func everyRequest() map[string]func() scripted.Request {
+	requests := make(map[string]func() scripted.Request)
+	for _, send := range scripted.Sends() {
+		for i, build := range send.Requests {
+			requests[fmt.Sprint(send.Name, " ", i)] = build
+		}
 	}
+	for _, list := range scripted.Lists() {
+		requests[list.Name] = list.Request
+	}
+	return requests
+}
+
+// wholeArrays returns the arrays behind all slices that a value leads to, up to their
+// capacity: where an append would write.
+func wholeArrays(v reflect.Value) (arrays []any) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			arrays = wholeArrays(v.Elem())
+		}
+	case reflect.Struct:
+		for field, value := range v.Fields() {
+			if field.IsExported() {
+				arrays = append(arrays, wholeArrays(value)...)
+			}
+		}
+	case reflect.Slice:
+		arrays = append(arrays, v.Slice(0, v.Cap()).Interface())
+		for i := range v.Len() {
+			arrays = append(arrays, wholeArrays(v.Index(i))...)
+		}
+	}
+	return arrays
 }
 
 func sharedValues() map[string]any {

@@ -32,12 +32,12 @@ func customersWithDevices(n int) []messaging.CustomerParams {
 }
 
 func TestEncodeWritesEveryRecipient(t *testing.T) {
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, n := range []int{1, 2, 99, 100, 101, 102, 1000} {
 		t.Run(fmt.Sprint(n, " customers"), func(t *testing.T) {
 			customers := customersWithDevices(n)
 			var sent struct{ Recipients []messaging.Recipient }
-			body := g.requireSent(t, pushTo(messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(customers...))))
+			body := g.RequireSent(t, pushTo(messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(customers...))))
 			require.NoError(t, json.Unmarshal([]byte(body), &sent))
 
 			assert.Equal(t, []messaging.Recipient{

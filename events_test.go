@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -73,7 +74,7 @@ func TestEventsAreLookedUpByName(t *testing.T) {
 
 	requests := len(service.Requests())
 	_, err = client.Events.GetByName(t.Context(), "", messaging.WithoutValidation())
-	requireRefused(t, err, "name is required")
+	scripted.RequireProblems(t, err, "name is required")
 	assert.Len(t, service.Requests(), requests)
 
 	service.FailNext(1, messagingtest.Status(404))
@@ -169,7 +170,7 @@ func TestEnsureFailsAsCreateDoes(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	client := service.Client()
 	_, err := client.Events.Ensure(t.Context(), messaging.EventCreateParams{Name: "order shipped"})
-	requireRefused(t, err, "description is required", "parameters is required; use an empty list for none")
+	scripted.RequireProblems(t, err, "description is required", "parameters is required; use an empty list for none")
 	assert.Empty(t, service.Requests(), "not even the lookup")
 
 	service.FailNext(1, messagingtest.Fault{})

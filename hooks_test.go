@@ -223,7 +223,7 @@ func TestHooksAreToldNoPathOfDo(t *testing.T) {
 // Leaving a range early cancels the page that is read ahead, whose call ends before
 // the range does.
 func TestHooksOfPagesReadAheadAreComplete(t *testing.T) {
-	for _, list := range scripted.Lists {
+	for _, list := range scripted.Lists() {
 		for _, leaveAfter := range []int{1, 3, 4, 100} {
 			t.Run(fmt.Sprintf("%s, %d items", list.Name, leaveAfter), func(t *testing.T) {
 				pages := scripted.Pages{

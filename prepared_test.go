@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -15,71 +14,41 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// preparedSend is a send by the method of a service, and prepared.
-type preparedSend struct {
-	operation, path string
-	call            scripted.Call
-	prepare         func() (*messaging.Prepared, error)
-}
+func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
+	for _, send := range scripted.Sends() {
+		for i, build := range send.Requests {
+			t.Run(fmt.Sprint(send.Name, " ", i), func(t *testing.T) {
+				recorder := scripted.NewRecorder(t, "HTTP/1.1 200 OK\n\n"+`{"success": true, "data": {"id": "event-1"}}`)
+				client := recorder.Dial(t, atTheRoot)
+				request := build()
+				require.NoError(t, request.Call(t.Context(), client))
+				sent := recorder.Recorded()
 
-func preparedSends() []preparedSend {
-	_, audience := sharedAudience()
-	email := messaging.EmailBroadcastParams{SenderEmail: "billing@acme.example", SenderName: "Acme", Email: "ada@example.com",
-		Subject: "Hello", Message: "<p>a\u2028b \\u0000 \x00 é 😀</p>", MessageType: "greeting", CC: []string{"grace@example.com"},
-		Variables: sharedValues(), To: audience}
-	push := messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello", To: messaging.AllCustomers(),
-		Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}
-	create := messaging.EventCreateParams{Name: "sale", Description: "A sale",
-		Parameters: []messaging.EventParameter{{Name: "sku", Type: "TEXT"}}}
-	trigger := messaging.EventTriggerParams{EventID: "event-1", Email: "ada@example.com", Values: sharedValues()}
-	return []preparedSend{
-		{"send email broadcast", "/v1/broadcast/send/email",
-			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-				_, err := c.Broadcasts.SendEmail(ctx, email, opts...)
-				return err
-			}, email.Prepare},
-		{"send push broadcast", "/v1/broadcast/send/push-notification",
-			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-				_, err := c.Broadcasts.SendPush(ctx, push, opts...)
-				return err
-			}, push.Prepare},
-		{"create event", "/v1/events",
-			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-				_, err := c.Events.Create(ctx, create, opts...)
-				return err
-			}, create.Prepare},
-		{"trigger event", "/v1/events/trigger",
-			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-				_, err := c.Events.Trigger(ctx, trigger, opts...)
-				return err
-			}, trigger.Prepare},
+				p, err := request.Prepare()
+				require.NoError(t, err)
+				assert.Equal(t, send.Name, p.Operation())
+				assert.Equal(t, send.Method, p.Method())
+				assert.Equal(t, send.Path, p.Path())
+				assert.Empty(t, recorder.Recorded(), "Prepare sends nothing")
+
+				for _, p := range []*messaging.Prepared{p, throughJSON(t, p), throughJSONB(t, p)} {
+					response, err := client.Send(t.Context(), p)
+					require.NoError(t, err)
+					assert.JSONEq(t, `{"id": "event-1"}`, string(response.Data))
+					assert.Equal(t, sent, recorder.Recorded())
+				}
+			})
+		}
 	}
 }
 
-func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
-	for _, send := range preparedSends() {
-		t.Run(send.operation, func(t *testing.T) {
-			service := newRecordingService(t, "HTTP/1.1 200 OK\n\n"+`{"success": true, "data": {"id": "event-1"}}`)
-			client := service.client(t, atTheRoot)
-			require.NoError(t, send.call(t.Context(), client))
-			sent := service.recorded()
-
-			p, err := send.prepare()
-			require.NoError(t, err)
-			assert.Equal(t, send.operation, p.Operation())
-			assert.Equal(t, http.MethodPost, p.Method())
-			assert.Equal(t, send.path, p.Path())
-			assert.Empty(t, service.recorded(), "Prepare sends nothing")
-
-			for _, p := range []*messaging.Prepared{p, throughJSON(t, p), throughJSONB(t, p)} {
-				response, err := client.Send(t.Context(), p)
-				require.NoError(t, err)
-				assert.JSONEq(t, `{"id": "event-1"}`, string(response.Data))
-				assert.Equal(t, sent, service.recorded())
-			}
-		})
+func TestPreparedExistsForEverySend(t *testing.T) {
+	for op := range service.Sends() {
+		_, err := messaging.ParsePrepared(op.Name, []byte("{}"))
+		assert.NoError(t, err, "%q cannot be prepared: declare it in the root with declareSend, beside its params", op.Name)
 	}
 }
 
@@ -112,10 +81,10 @@ func throughJSONB(t *testing.T, p *messaging.Prepared) *messaging.Prepared {
 }
 
 func TestPreparedBodyIsACopy(t *testing.T) {
-	p, err := preparedSends()[0].prepare()
+	p, err := scripted.Sends()[0].Full().Prepare()
 	require.NoError(t, err)
 	clear(p.Body())
-	assert.Contains(t, string(p.Body()), "billing@acme.example")
+	assert.Contains(t, string(p.Body()), scripted.CanaryEmail)
 }
 
 func TestPrepareRefusesWhatTheMethodRefuses(t *testing.T) {
@@ -159,16 +128,17 @@ func TestSendFailsAsTheMethodDoes(t *testing.T) {
 		"connection reset": scripted.Breaks(scripted.ErrReset),
 	}
 	for name, play := range scenes {
-		for _, send := range preparedSends() {
-			p, err := send.prepare()
+		for _, send := range scripted.Sends() {
+			request := send.Full()
+			p, err := request.Prepare()
 			require.NoError(t, err)
 			byPrepared := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 				_, err := c.Send(ctx, p, opts...)
 				return err
 			}
-			scripted.RunInBubble(t, name+" of "+send.operation, func(t *testing.T) {
+			scripted.RunInBubble(t, name+" of "+send.Name, func(t *testing.T) {
 				client, transport := scripted.NewClient(t, []scripted.Scene{play})
-				want := send.call(t.Context(), client)
+				want := request.Call(t.Context(), client)
 				attempts := len(transport.Sent)
 				got := byPrepared(t.Context(), client)
 				assert.Equal(t, want, got)
@@ -242,9 +212,9 @@ func TestPreparedRefusesADamagedStoredForm(t *testing.T) {
 }
 
 func TestPreparedIsParsedFromItsOperationAndItsBody(t *testing.T) {
-	for _, send := range preparedSends() {
-		t.Run(send.operation, func(t *testing.T) {
-			p, err := send.prepare()
+	for _, send := range scripted.Sends() {
+		t.Run(send.Name, func(t *testing.T) {
+			p, err := send.Full().Prepare()
 			require.NoError(t, err)
 			body := p.Body()
 			parsed, err := messaging.ParsePrepared(p.Operation(), body)

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
-func emailTo(to messaging.Audience) serviceCall {
+func emailTo(to messaging.Audience) scripted.Call {
 	return emailWith(func(p *messaging.EmailBroadcastParams) { p.To = to })
 }
 
-func pushTo(to messaging.Audience) serviceCall {
+func pushTo(to messaging.Audience) scripted.Call {
 	return pushWith(func(p *messaging.PushBroadcastParams) { p.To = to })
 }
 
@@ -62,13 +63,13 @@ func TestAudienceThatIsEmptyIsRefused(t *testing.T) {
 			[]string{"recipients.0.segments must have at least one segment", "recipients.1.customers must have at least one customer",
 				"recipients.2.segments.0 is required"}},
 	}
-	var refusals []refusal
+	var refusals []invalidCall
 	for _, test := range tests {
 		refusals = append(refusals,
-			refusal{"email: " + test.name, emailTo(test.to), test.problems},
-			refusal{"push: " + test.name, pushTo(test.to), test.problems})
+			invalidCall{"email: " + test.name, emailTo(test.to), test.problems},
+			invalidCall{"push: " + test.name, pushTo(test.to), test.problems})
 	}
-	requireRefusedUnlessLifted(t, refusals)
+	requireInvalidUnlessLifted(t, refusals)
 }
 
 func TestAudienceRefusesAnInvalidJoin(t *testing.T) {
@@ -92,13 +93,13 @@ func TestAudienceRefusesAnInvalidJoin(t *testing.T) {
 		{"a segment with nothing joined", messaging.ToEach(vip, messaging.ToEach()), isNobody},
 		{"nobody within what is joined", messaging.ToEach(messaging.ToEach(vip, nobody), vip), isNobody},
 	}
-	var refusals []refusal
+	var refusals []invalidCall
 	for _, test := range tests {
 		refusals = append(refusals,
-			refusal{"email: " + test.name, emailTo(test.to), []string{test.problem}},
-			refusal{"push: " + test.name, pushTo(test.to), []string{test.problem}})
+			invalidCall{"email: " + test.name, emailTo(test.to), []string{test.problem}},
+			invalidCall{"push: " + test.name, pushTo(test.to), []string{test.problem}})
 	}
-	requireAlwaysRefused(t, refusals)
+	requireAlwaysInvalid(t, refusals)
 }
 
 func TestAudienceWireForm(t *testing.T) {
@@ -120,11 +121,11 @@ func TestAudienceWireForm(t *testing.T) {
 			messaging.ToEach(messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(jane)), messaging.ToSegments("vip")),
 			`"recipients":[` + vip + `,` + toJane + `,` + vip + `]`},
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			wanted := `{"subject":"Sale","message":"Today only.","schedule_type":"send-now",` + test.wire + `}`
-			assert.JSONEq(t, wanted, g.requireSent(t, pushTo(test.to)))
+			assert.JSONEq(t, wanted, g.RequireSent(t, pushTo(test.to)))
 		})
 	}
 }
@@ -214,13 +215,13 @@ func TestScheduleIsValidated(t *testing.T) {
 		{"an empty schedule is not a broadcast for now", messaging.Schedule{},
 			[]string{"schedule_date.schedule_date is required", "schedule_date.timezone is required"}},
 	}
-	var refusals []refusal
+	var refusals []invalidCall
 	for _, test := range tests {
 		refusals = append(refusals,
-			refusal{"email: " + test.name, emailWith(func(p *messaging.EmailBroadcastParams) { p.Schedule = &test.schedule }), test.problems},
-			refusal{"push: " + test.name, pushWith(func(p *messaging.PushBroadcastParams) { p.Schedule = &test.schedule }), test.problems})
+			invalidCall{"email: " + test.name, emailWith(func(p *messaging.EmailBroadcastParams) { p.Schedule = &test.schedule }), test.problems},
+			invalidCall{"push: " + test.name, pushWith(func(p *messaging.PushBroadcastParams) { p.Schedule = &test.schedule }), test.problems})
 	}
-	requireRefusedUnlessLifted(t, refusals)
+	requireInvalidUnlessLifted(t, refusals)
 }
 
 func TestScheduleWireForm(t *testing.T) {
@@ -235,10 +236,10 @@ func TestScheduleWireForm(t *testing.T) {
 		{"a date in a form of your own is sent as it stands", &messaging.Schedule{Date: "next monday", Timezone: "UTC"},
 			`"schedule_type":"send-later","schedule_date":{"schedule_date":"next monday","timezone":"UTC"}`},
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			sent := g.requireSent(t, pushWith(func(p *messaging.PushBroadcastParams) { p.Schedule = test.schedule }))
+			sent := g.RequireSent(t, pushWith(func(p *messaging.PushBroadcastParams) { p.Schedule = test.schedule }))
 			assert.JSONEq(t, `{"subject":"Sale","message":"Today only.","all_customers":true,`+test.wire+`}`, sent)
 		})
 	}

@@ -2,14 +2,9 @@ package messaging_test
 
 import (
 	"context"
-	"io"
 	"iter"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,134 +16,33 @@ import (
 // canary stands for everything that must not show.
 const canary = scripted.Canary
 
-const notUTF8 = canary + "\xff"
+const notUTF8 = scripted.NotUTF8
 
-// serviceCall calls the service in one way.
-type serviceCall func(context.Context, *messaging.Client, ...messaging.RequestOption) error
-
-// refusal is a call that must not be sent, and every reason for it.
-type refusal struct {
+// invalidCall is a call that must not be sent, and every reason for it.
+type invalidCall struct {
 	name     string
-	call     serviceCall
+	call     scripted.Call
 	problems []string
 }
 
-// gate is a client, with a server behind it that remembers what got through.
-type gate struct {
-	client *messaging.Client
-
-	mu     sync.Mutex
-	passed []string    // a request each: its query or its body
-	header http.Header // of the last one
-}
-
-func newGate(t *testing.T, opts ...messaging.Option) *gate {
+// requireInvalidUnlessLifted is for what WithoutValidation lets pass.
+func requireInvalidUnlessLifted(t *testing.T, calls []invalidCall) {
 	t.Helper()
-	return newGateWithKey(t, "key", opts...)
-}
-
-func newGateWithKey(t *testing.T, key string, opts ...messaging.Option) *gate {
-	t.Helper()
-	g := new(gate)
-	server := httptest.NewServer(http.HandlerFunc(g.serve))
-	t.Cleanup(server.Close)
-	var err error
-	g.client, err = messaging.NewClient(server.URL, key, append(opts, messaging.WithHTTPClient(server.Client()))...)
-	require.NoError(t, err)
-	return g
-}
-
-func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	g.mu.Lock()
-	g.passed, g.header = append(g.passed, r.URL.RawQuery+string(body)), r.Header
-	g.mu.Unlock()
-	answer := `{"success":true,"data":{"id":"signup"}}`
-	if r.Method == http.MethodGet {
-		answer = `{"success":true,"data":[]}`
-	}
-	_, _ = io.WriteString(w, answer)
-}
-
-// take returns what got through since it was last asked.
-func (g *gate) take() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	passed := g.passed
-	g.passed = nil
-	return passed
-}
-
-// requireSent makes a call that must get through, and returns its query or body.
-func (g *gate) requireSent(t *testing.T, call serviceCall, opts ...messaging.RequestOption) string {
-	t.Helper()
-	require.NoError(t, call(t.Context(), g.client, opts...))
-	passed := g.take()
-	require.Len(t, passed, 1)
-	return passed[0]
-}
-
-func (g *gate) requireRefused(t *testing.T, r refusal, opts ...messaging.RequestOption) {
-	t.Helper()
-	requireRefused(t, r.call(t.Context(), g.client, opts...), r.problems...)
-	require.Empty(t, g.take(), "nothing may reach the service")
-}
-
-// requireRefused holds err to what is promised of every error that comes before
-// anything is sent, and to exactly the given problems in their order.
-func requireRefused(t *testing.T, err error, problems ...string) {
-	t.Helper()
-	refused := requireValidationError(t, err)
-	var found []string
-	for _, field := range refused.Fields {
-		found = append(found, field.String())
-	}
-	require.Equal(t, problems, found)
-}
-
-func requireValidationError(t *testing.T, err error) *messaging.ValidationError {
-	t.Helper()
-	var refused *messaging.ValidationError
-	require.ErrorAs(t, err, &refused)
-	require.ErrorIs(t, err, messaging.ErrValidation)
-	require.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	require.NotEmpty(t, refused.Op)
-	require.NotEmpty(t, refused.Fields)
-
-	text := err.Error()
-	require.NotContains(t, text, "\n")
-	require.LessOrEqual(t, utf8.RuneCountInString(text), 310)
-	require.True(t, utf8.ValidString(text), "the text must be valid UTF-8")
-	require.NotContains(t, strings.ToLower(text), canary, "a value must not be quoted")
-	return refused
-}
-
-// requireRefusedUnlessLifted is for what WithoutValidation lets pass.
-func requireRefusedUnlessLifted(t *testing.T, refusals []refusal) {
-	t.Helper()
-	for _, r := range refusals {
-		t.Run(r.name, func(t *testing.T) {
-			g := newGate(t)
-			g.requireRefused(t, r)
-			g.requireSent(t, r.call, messaging.WithoutValidation())
-		})
+	for _, invalid := range calls {
+		t.Run(invalid.name, func(t *testing.T) { scripted.RequireInvalidUnlessLifted(t, invalid.call, invalid.problems) })
 	}
 }
 
-// requireAlwaysRefused is for what the service would misread, or cannot be sent.
-func requireAlwaysRefused(t *testing.T, refusals []refusal) {
+// requireAlwaysInvalid is for what the service would misread, or cannot be sent.
+func requireAlwaysInvalid(t *testing.T, calls []invalidCall) {
 	t.Helper()
-	for _, r := range refusals {
-		t.Run(r.name, func(t *testing.T) {
-			g := newGate(t)
-			g.requireRefused(t, r)
-			g.requireRefused(t, r, messaging.WithoutValidation())
-		})
+	for _, invalid := range calls {
+		t.Run(invalid.name, func(t *testing.T) { scripted.RequireAlwaysInvalid(t, invalid.call, invalid.problems) })
 	}
 }
 
 // emailWith is an email broadcast in order, but for one change.
-func emailWith(change func(*messaging.EmailBroadcastParams)) serviceCall {
+func emailWith(change func(*messaging.EmailBroadcastParams)) scripted.Call {
 	p := messaging.EmailBroadcastParams{
 		SenderEmail: "billing@example.com", SenderName: "Acme Billing", Email: "jane@example.com",
 		Subject: "Your invoice", Message: "It is due.", MessageType: "invoice", To: messaging.AllCustomers(),
@@ -161,7 +55,7 @@ func emailWith(change func(*messaging.EmailBroadcastParams)) serviceCall {
 }
 
 // pushWith is a push broadcast in order, but for one change.
-func pushWith(change func(*messaging.PushBroadcastParams)) serviceCall {
+func pushWith(change func(*messaging.PushBroadcastParams)) scripted.Call {
 	p := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.AllCustomers()}
 	change(&p)
 	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
@@ -171,7 +65,7 @@ func pushWith(change func(*messaging.PushBroadcastParams)) serviceCall {
 }
 
 // eventWith creates an event that is in order, but for one change.
-func eventWith(change func(*messaging.EventCreateParams)) serviceCall {
+func eventWith(change func(*messaging.EventCreateParams)) scripted.Call {
 	p := messaging.EventCreateParams{Name: "signup", Description: "Somebody signed up.",
 		Parameters: []messaging.EventParameter{{Name: "plan", Type: messaging.ParameterText}}}
 	change(&p)
@@ -182,7 +76,7 @@ func eventWith(change func(*messaging.EventCreateParams)) serviceCall {
 }
 
 // triggerWith triggers an event in order, but for one change.
-func triggerWith(change func(*messaging.EventTriggerParams)) serviceCall {
+func triggerWith(change func(*messaging.EventTriggerParams)) scripted.Call {
 	p := messaging.EventTriggerParams{EventID: "signup", Email: "jane@example.com"}
 	change(&p)
 	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
@@ -191,7 +85,7 @@ func triggerWith(change func(*messaging.EventTriggerParams)) serviceCall {
 	}
 }
 
-func listingCustomers(p messaging.CustomerListParams) serviceCall {
+func listingCustomers(p messaging.CustomerListParams) scripted.Call {
 	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := c.Customers.List(ctx, p, opts...)
 		return err
@@ -200,7 +94,7 @@ func listingCustomers(p messaging.CustomerListParams) serviceCall {
 
 func TestValidationOfAnEmailBroadcast(t *testing.T) {
 	type params = messaging.EmailBroadcastParams
-	requireRefusedUnlessLifted(t, []refusal{
+	requireInvalidUnlessLifted(t, []invalidCall{
 		{"the sender has an address",
 			emailWith(func(p *params) { p.SenderEmail = "" }), []string{"sender_email is required"}},
 		{"the address of the sender is well-formed",
@@ -253,7 +147,7 @@ func TestValidationOfAnEmailBroadcast(t *testing.T) {
 
 func TestValidationOfAPushBroadcast(t *testing.T) {
 	type params = messaging.PushBroadcastParams
-	requireRefusedUnlessLifted(t, []refusal{
+	requireInvalidUnlessLifted(t, []invalidCall{
 		{"there is a subject",
 			pushWith(func(p *params) { p.Subject = "" }), []string{"subject is required"}},
 		{"there is a message",
@@ -270,10 +164,10 @@ func TestValidationOfAPushBroadcast(t *testing.T) {
 
 func TestValidationOfAnEvent(t *testing.T) {
 	type params = messaging.EventCreateParams
-	parameters := func(of ...messaging.EventParameter) serviceCall {
+	parameters := func(of ...messaging.EventParameter) scripted.Call {
 		return eventWith(func(p *params) { p.Parameters = of })
 	}
-	requireRefusedUnlessLifted(t, []refusal{
+	requireInvalidUnlessLifted(t, []invalidCall{
 		{"an event has a name",
 			eventWith(func(p *params) { p.Name = "" }), []string{"name is required"}},
 		{"an event has a description",
@@ -304,7 +198,7 @@ func TestValidationOfAnEvent(t *testing.T) {
 
 func TestValidationOfATrigger(t *testing.T) {
 	type params = messaging.EventTriggerParams
-	requireRefusedUnlessLifted(t, []refusal{
+	requireInvalidUnlessLifted(t, []invalidCall{
 		{"a trigger names its event",
 			triggerWith(func(p *params) { p.EventID = "" }), []string{"event_id is required"}},
 		{"a definition without an id names no event",
@@ -343,7 +237,7 @@ func TestValidationOfATrigger(t *testing.T) {
 func TestValidationPassesWhatTheServiceMayAccept(t *testing.T) {
 	tests := []struct {
 		name string
-		call serviceCall
+		call scripted.Call
 	}{
 		{"a message type that is not known here",
 			emailWith(func(p *messaging.EmailBroadcastParams) { p.MessageType = "carrier pigeon" })},
@@ -373,15 +267,15 @@ func TestValidationPassesWhatTheServiceMayAccept(t *testing.T) {
 		{"a page size of zero, which leaves it to the service",
 			listingCustomers(messaging.CustomerListParams{PerPage: 0})},
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { g.requireSent(t, test.call) })
+		t.Run(test.name, func(t *testing.T) { g.RequireSent(t, test.call) })
 	}
 }
 
 func TestValidationRefusesANegativePageSize(t *testing.T) {
 	problems := []string{"per_page must not be negative"}
-	requireRefusedUnlessLifted(t, []refusal{
+	requireInvalidUnlessLifted(t, []invalidCall{
 		{"of customers", listingCustomers(messaging.CustomerListParams{PerPage: -1}), problems},
 		{"of events", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := c.Events.List(ctx, messaging.EventListParams{PerPage: -1}, opts...)
@@ -398,7 +292,7 @@ func TestValidationRefusesAFilterThatSelectsOthers(t *testing.T) {
 	type params = messaging.CustomerListParams
 	const everybody = "must not be empty: that would select all customers; use nil for no filter"
 	const two = "must not contain a comma: the service would read two values"
-	requireAlwaysRefused(t, []refusal{
+	requireAlwaysInvalid(t, []invalidCall{
 		{"an empty list of ids selects everybody",
 			listingCustomers(params{CustomerIDs: []string{}}), []string{"customer_ids " + everybody}},
 		{"an empty list of addresses selects everybody",
@@ -433,25 +327,25 @@ func TestValidationRefusesAFilterThatSelectsOthers(t *testing.T) {
 }
 
 func TestValidationRefusesAnInvalidAddressOfACustomer(t *testing.T) {
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, address := range []string{"canary", "canary@", "@canary.example", "canary@canary@example.com", "canary @example.com"} {
-		err := gettingCustomerByEmail(address)(t.Context(), g.client)
-		requireRefused(t, err, "emails.0 must be an email address")
+		err := gettingCustomerByEmail(address)(t.Context(), g.Client)
+		scripted.RequireProblems(t, err, "emails.0 must be an email address")
 	}
-	assert.Empty(t, g.take())
-	require.NotErrorIs(t, gettingCustomerByEmail("canary")(t.Context(), g.client, messaging.WithoutValidation()), messaging.ErrValidation)
+	assert.Empty(t, g.Take())
+	require.NotErrorIs(t, gettingCustomerByEmail("canary")(t.Context(), g.Client, messaging.WithoutValidation()), messaging.ErrValidation)
 	listing := listingCustomers(messaging.CustomerListParams{Emails: []string{"as the service has stored it"}})
-	require.NoError(t, listing(t.Context(), g.client), "a filter of a list may hold anything")
+	require.NoError(t, listing(t.Context(), g.Client), "a filter of a list may hold anything")
 }
 
-func gettingCustomer(id string) serviceCall {
+func gettingCustomer(id string) scripted.Call {
 	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := c.Customers.Get(ctx, id, opts...)
 		return err
 	}
 }
 
-func gettingCustomerByEmail(email string) serviceCall {
+func gettingCustomerByEmail(email string) scripted.Call {
 	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := c.Customers.GetByEmail(ctx, email, opts...)
 		return err
@@ -463,7 +357,7 @@ func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
 	const tooLong = " makes the query longer than 6000 bytes; ask for fewer at a time, see slices.Chunk"
 	long := []string{strings.Repeat(canary, 1000)}
 	longer := []string{strings.Repeat(canary, 1100)}
-	requireAlwaysRefused(t, []refusal{
+	requireAlwaysInvalid(t, []invalidCall{
 		{"by its ids", listingCustomers(params{CustomerIDs: long}), []string{"customer_ids" + tooLong}},
 		{"by its addresses", listingCustomers(params{Emails: long}), []string{"emails" + tooLong}},
 		{"by its ids more than by its addresses", listingCustomers(params{CustomerIDs: longer, Emails: long}),
@@ -476,28 +370,28 @@ func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
 }
 
 func TestValidationPassesALongQueryWithoutFilters(t *testing.T) {
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	atTheLimit := strings.Repeat("1", 6000-len("customer_ids="))
-	require.Len(t, g.requireSent(t, listingCustomers(messaging.CustomerListParams{CustomerIDs: []string{atTheLimit}})), 6000)
+	require.Len(t, g.RequireSent(t, listingCustomers(messaging.CustomerListParams{CustomerIDs: []string{atTheLimit}})), 6000)
 	longCursor := strings.Repeat("c", 7000)
-	require.Equal(t, "cursor="+longCursor, g.requireSent(t, listingCustomers(messaging.CustomerListParams{Cursor: longCursor})))
+	require.Equal(t, "cursor="+longCursor, g.RequireSent(t, listingCustomers(messaging.CustomerListParams{Cursor: longCursor})))
 }
 
 func TestValidationErrorEndsARangeAtOnce(t *testing.T) {
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	p := messaging.CustomerListParams{Cursor: "page-2", CustomerIDs: []string{}}
 	ranges := map[string]func() error{
-		"All":   func() error { return onlyError(t, g.client.Customers.All(t.Context(), p)) },
-		"Pages": func() error { return onlyError(t, g.client.Customers.Pages(t.Context(), p)) },
+		"All":   func() error { return onlyError(t, g.Client.Customers.All(t.Context(), p)) },
+		"Pages": func() error { return onlyError(t, g.Client.Customers.Pages(t.Context(), p)) },
 	}
 	for name, walk := range ranges {
 		t.Run(name, func(t *testing.T) {
 			err := walk()
-			requireRefused(t, err, "customer_ids must not be empty: that would select all customers; use nil for no filter")
+			scripted.RequireProblems(t, err, "customer_ids must not be empty: that would select all customers; use nil for no filter")
 			var page *messaging.PageError
 			require.ErrorAs(t, err, &page)
 			assert.Equal(t, "page-2", page.Cursor)
-			assert.Empty(t, g.take())
+			assert.Empty(t, g.Take())
 		})
 	}
 }
@@ -515,7 +409,7 @@ func onlyError[T any](t *testing.T, seq iter.Seq2[T, error]) error {
 }
 
 func TestValidationErrorNamesTheOperation(t *testing.T) {
-	calls := map[string]serviceCall{
+	calls := map[string]scripted.Call{
 		"send email broadcast": emailWith(func(p *messaging.EmailBroadcastParams) { p.Subject = "" }),
 		"send push broadcast":  pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }),
 		"create event":         eventWith(func(p *messaging.EventCreateParams) { p.Name = "" }),
@@ -523,11 +417,11 @@ func TestValidationErrorNamesTheOperation(t *testing.T) {
 		"list customers":       listingCustomers(messaging.CustomerListParams{PerPage: -1}),
 		"get customer":         gettingCustomer(""),
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for operation, call := range calls {
 		t.Run(operation, func(t *testing.T) {
-			err := call(t.Context(), g.client)
-			assert.Equal(t, operation, requireValidationError(t, err).Op)
+			err := call(t.Context(), g.Client)
+			assert.Equal(t, operation, scripted.RequireValidationError(t, err).Op)
 			assert.True(t, strings.HasPrefix(err.Error(), operation+": "), err)
 			assert.True(t, strings.HasSuffix(err.Error(), "; nothing was sent"), err)
 		})
@@ -535,16 +429,16 @@ func TestValidationErrorNamesTheOperation(t *testing.T) {
 }
 
 func TestValidationReportsOptionsBesideArguments(t *testing.T) {
-	g := newGate(t)
-	r := refusal{call: pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }), problems: []string{
+	g := scripted.NewGate(t)
+	r := invalidCall{call: pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }), problems: []string{
 		"opts must not hold a nil option", "WithHeader cannot set Host", "subject is required"}}
-	g.requireRefused(t, r, nil, messaging.WithHeader("host", canary))
+	g.RequireInvalid(t, r.call, r.problems, nil, messaging.WithHeader("host", canary))
 }
 
 func TestValidationIsDisabledForAWholeClient(t *testing.T) {
-	g := newGate(t, messaging.WithoutValidation())
-	g.requireSent(t, pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }))
-	g.requireRefused(t, refusal{call: gettingCustomer(""), problems: []string{"customer_ids.0 is required"}})
+	g := scripted.NewGate(t, messaging.WithoutValidation())
+	g.RequireSent(t, pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }))
+	g.RequireInvalid(t, gettingCustomer(""), []string{"customer_ids.0 is required"})
 }
 
 func TestValidationOfAHundredThousandCustomers(t *testing.T) {
@@ -552,19 +446,19 @@ func TestValidationOfAHundredThousandCustomers(t *testing.T) {
 	for i := range customers {
 		customers[i] = messaging.CustomerParams{CustomerID: "42", Email: "jane@example.com", PhoneNo: "+31201234567"}
 	}
-	toThem := func() serviceCall {
+	toThem := func() scripted.Call {
 		return pushWith(func(p *messaging.PushBroadcastParams) { p.To = messaging.ToCustomers(customers...) })
 	}
-	g := newGate(t)
-	g.requireSent(t, toThem())
+	g := scripted.NewGate(t)
+	g.RequireSent(t, toThem())
 
 	customers[99_999].Email = canary
-	g.requireRefused(t, refusal{call: toThem(), problems: []string{"recipients.0.customers.99999.email must be an email address"}})
+	g.RequireInvalid(t, toThem(), []string{"recipients.0.customers.99999.email must be an email address"})
 
 	for i := range customers {
 		customers[i].Email = canary
 	}
-	refused := requireValidationError(t, toThem()(t.Context(), g.client))
+	refused := scripted.RequireValidationError(t, toThem()(t.Context(), g.Client))
 	assert.Len(t, refused.Fields, 100_000)
 	assert.Contains(t, refused.Error(), "recipients.0.customers.0.email must be an email address")
 }
@@ -579,12 +473,12 @@ func TestValidationErrorTextIsOneShortLine(t *testing.T) {
 		{"a name with escape codes", "\x1b[31mred"},
 		{"a very long name", strings.Repeat("name", 1000)},
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			unsendable := map[string]any{test.key: func() {}}
-			err := triggerWith(func(p *messaging.EventTriggerParams) { p.Values = unsendable })(t.Context(), g.client)
-			text := requireValidationError(t, err).Error()
+			err := triggerWith(func(p *messaging.EventTriggerParams) { p.Values = unsendable })(t.Context(), g.Client)
+			text := scripted.RequireValidationError(t, err).Error()
 			assert.NotContains(t, text, "\r")
 			assert.NotContains(t, text, "\u2028")
 			assert.NotContains(t, text, "\x1b")
@@ -594,24 +488,22 @@ func TestValidationErrorTextIsOneShortLine(t *testing.T) {
 
 func TestValidationRefusesABlankAroundAFilter(t *testing.T) {
 	for _, id := range []string{" ", " 7", "7 ", "\t7"} {
-		g := newGate(t)
-		g.requireRefused(t, refusal{
-			call: func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		g := scripted.NewGate(t)
+		g.RequireInvalid(t,
+			func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 				_, err := client.Customers.Get(ctx, id, opts...)
 				return err
 			},
-			problems: []string{"customer_ids.0 must not begin or end with white space, which the service may remove"},
-		})
+			[]string{"customer_ids.0 must not begin or end with white space, which the service may remove"})
 	}
 }
 
 func TestValidationRefusesIntoForHEAD(t *testing.T) {
-	g := newGate(t)
-	g.requireRefused(t, refusal{
-		call: func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+	g := scripted.NewGate(t)
+	g.RequireInvalid(t,
+		func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 			_, err := client.Do(ctx, messaging.Request{Method: "HEAD", Path: "/v1/events", Into: new(any)}, opts...)
 			return err
 		},
-		problems: []string{"Into cannot be filled by HEAD, which has no body"},
-	})
+		[]string{"Into cannot be filled by HEAD, which has no body"})
 }

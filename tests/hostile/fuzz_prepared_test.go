@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // storedSeeds are stored forms of a Prepared: valid ones, and ones that guards must not
@@ -23,11 +24,25 @@ var storedSeeds = []struct{ operation, body string }{
 	{"create event", `{"name":"\ud800","all_customers":true}`}, {"do", `{}`}, {"trigger event", `[`}, {"", ``},
 }
 
-func FuzzStoredPrepared(f *testing.F) {
+// addSeeds adds storedSeeds, and the requests of every send.
+func addSeeds(f *testing.F, add func(operation, body string)) {
 	for _, seed := range storedSeeds {
-		stored, _ := json.Marshal(map[string]string{"operation": seed.operation, "body": seed.body})
-		f.Add(stored)
+		add(seed.operation, seed.body)
 	}
+	for _, send := range scripted.Sends() {
+		for _, build := range send.Requests {
+			p, err := build().Prepare()
+			require.NoError(f, err)
+			add(p.Operation(), string(p.Body()))
+		}
+	}
+}
+
+func FuzzStoredPrepared(f *testing.F) {
+	addSeeds(f, func(operation, body string) {
+		stored, _ := json.Marshal(map[string]string{"operation": operation, "body": body})
+		f.Add(stored)
+	})
 	f.Add([]byte(`{"operation":"create event","body":"{\"a\":\"\u0000\ud800\"}","operation":"x"}`))
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		var p messaging.Prepared
@@ -52,9 +67,7 @@ func FuzzStoredPrepared(f *testing.F) {
 // Whoever encoding/json finds in a body is among the recipients, or the body is
 // unmodelled.
 func FuzzRecipients(f *testing.F) {
-	for _, seed := range storedSeeds {
-		f.Add(seed.operation, []byte(seed.body))
-	}
+	addSeeds(f, func(operation, body string) { f.Add(operation, []byte(body)) })
 	f.Fuzz(func(t *testing.T, operation string, body []byte) {
 		stored, err := json.Marshal(map[string]string{"operation": operation, "body": string(body)})
 		require.NoError(t, err)

@@ -2,6 +2,7 @@ package hostile_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,9 +65,12 @@ func (a *changingResponse) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(a.body)
 }
 
-// fuzzResponses makes a call that receives any response, and requires a result from a
-// valid document, which check examines, or an error whose text can be printed.
-func fuzzResponses[T any](f *testing.F, call func(*testing.T, *messaging.Client) (*T, error), check func(*testing.T, *T)) {
+// resultCall is a call that returns what the method of the client does.
+type resultCall = func(context.Context, *messaging.Client, ...messaging.RequestOption) (any, error)
+
+// fuzzResponses makes calls that receive any response. Each returns what it got from a
+// valid document, or an error whose text can be printed.
+func fuzzResponses(f *testing.F, calls []resultCall) {
 	for _, answer := range seedResponses {
 		f.Add([]byte(answer))
 	}
@@ -74,16 +78,40 @@ func fuzzResponses[T any](f *testing.F, call func(*testing.T, *messaging.Client)
 	client := scripted.NewInMemoryClient(f, answer)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		answer.body = body
-		result, err := call(t, client)
-		require.NotEqual(t, err == nil, result == nil, "either a result or an error")
-		if err != nil {
-			requirePresentable(t, err)
-			return
+		for _, call := range calls {
+			got, err := call(t.Context(), client)
+			require.NotEqual(t, err == nil, got == nil, "either a value or an error")
+			if err != nil {
+				requirePresentable(t, err)
+				continue
+			}
+			document := bytes.TrimPrefix(body, []byte("\uFEFF"))
+			require.True(t, json.Valid(document), "what is no JSON is not understood")
+			requireSound(t, got)
 		}
-		document := bytes.TrimPrefix(body, []byte("\uFEFF"))
-		require.True(t, json.Valid(document), "what is no JSON is not understood")
-		check(t, result)
 	})
+}
+
+// requireSound checks what a call returns.
+func requireSound(t *testing.T, got any) {
+	t.Helper()
+	switch got := got.(type) {
+	case *messaging.Response:
+		require.True(t, got.Data == nil || json.Valid(got.Data), "%q", got.Data)
+	case *messaging.Event:
+		require.NotEmpty(t, got.ID)
+		scripted.RequireRoundTrip(t, got)
+	case *messaging.Page[scripted.Model]:
+		for _, item := range got.Items {
+			scripted.RequireRoundTrip(t, item)
+		}
+		for _, cursor := range []string{got.Meta.NextPageCursor, got.Meta.PrevPageCursor} {
+			require.True(t, utf8.ValidString(cursor))
+			require.NotContains(t, cursor, "\uFFFD")
+		}
+	default:
+		t.Fatalf("nothing checks %T: add a case", got)
+	}
 }
 
 // requirePresentable checks what every error of a call with a response promises.
@@ -101,50 +129,26 @@ func requirePresentable(t *testing.T, err error) {
 	require.LessOrEqual(t, utf8.RuneCountInString(text), 320, "%q", text)
 }
 
-func requireEveryRoundTrip[T any, M scripted.Model[T]](t *testing.T, page *messaging.Page[T]) {
-	t.Helper()
-	for i := range page.Items {
-		scripted.RequireRoundTrip(t, M(&page.Items[i]))
+func FuzzListResponse(f *testing.F) {
+	var calls []resultCall
+	for _, list := range scripted.Lists() {
+		calls = append(calls, func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) (any, error) {
+			page, err := list.Page(ctx, c, 0, "", opts...)
+			if page == nil {
+				return nil, err
+			}
+			return page, err
+		})
 	}
-	for _, cursor := range []string{page.Meta.NextPageCursor, page.Meta.PrevPageCursor} {
-		require.True(t, utf8.ValidString(cursor))
-		require.NotContains(t, cursor, "\uFFFD")
+	fuzzResponses(f, calls)
+}
+
+func FuzzSendResponse(f *testing.F) {
+	var calls []resultCall
+	for _, send := range scripted.Sends() {
+		calls = append(calls, send.Full().Do)
 	}
-}
-
-func FuzzEventListResponse(f *testing.F) {
-	fuzzResponses(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.Event], error) {
-		return c.Events.List(t.Context(), messaging.EventListParams{})
-	}, requireEveryRoundTrip[messaging.Event])
-}
-
-func FuzzCustomerListResponse(f *testing.F) {
-	fuzzResponses(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.Customer], error) {
-		return c.Customers.List(t.Context(), messaging.CustomerListParams{})
-	}, requireEveryRoundTrip[messaging.Customer])
-}
-
-func FuzzTransactionalListResponse(f *testing.F) {
-	fuzzResponses(f, func(t *testing.T, c *messaging.Client) (*messaging.Page[messaging.TransactionalMessage], error) {
-		return c.Transactional.List(t.Context(), messaging.TransactionalListParams{})
-	}, requireEveryRoundTrip[messaging.TransactionalMessage])
-}
-
-func FuzzEventCreateResponse(f *testing.F) {
-	fuzzResponses(f, func(t *testing.T, c *messaging.Client) (*messaging.Event, error) {
-		return c.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
-	}, func(t *testing.T, event *messaging.Event) {
-		require.NotEmpty(t, event.ID)
-		scripted.RequireRoundTrip(t, event)
-	})
-}
-
-func FuzzEventTriggerResponse(f *testing.F) {
-	fuzzResponses(f, func(t *testing.T, c *messaging.Client) (*messaging.Response, error) {
-		return c.Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "1", Email: "ada@example.com"})
-	}, func(t *testing.T, response *messaging.Response) {
-		require.True(t, response.Data == nil || json.Valid(response.Data), "%q", response.Data)
-	})
+	fuzzResponses(f, calls)
 }
 
 // FuzzErrorResponse checks a broadcast that receives any status but 2xx, with any body.
@@ -244,7 +248,7 @@ func FuzzCursorWalk(f *testing.F) {
 		for i := 0; i+1 < len(graph) && i < 512; i += 2 {
 			pages[cursorOf(i/2)] = page(graph[i], graph[i+1])
 		}
-		for _, kind := range scripted.Lists[:2] {
+		for _, kind := range scripted.Lists() {
 			requireSoundWalk(t, kind, pages)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/faultserver"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // hostileLists are lists of an unexpected form, and pages whose cursors lead
@@ -143,7 +144,7 @@ func servingPages(pages scripted.Pages) hostileCases {
 
 var oneSecond = time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
 
-var customersKind = scripted.Lists[1]
+var customersKind = scripted.ListOf(service.ListCustomers)
 
 func cursorIn(r faultserver.Request) string {
 	target, _ := url.ParseRequestURI(r.Target)

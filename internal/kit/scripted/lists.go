@@ -1,11 +1,9 @@
 package scripted
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"net/http"
 	"slices"
@@ -16,48 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/messaging-go/messaging"
 )
-
-// List is one of the lists of the service.
-type List struct {
-	Name, Operation string
-	IDField         string // the member of a row that holds its id
-	Nested          bool   // rows and meta are within an outer "data"
-
-	// All returns the ids of the items, from a cursor on.
-	All func(context.Context, *messaging.Client, string, ...messaging.RequestOption) iter.Seq2[string, error]
-}
-
-// Lists are all lists of the service.
-var Lists = []List{
-	{Name: "events", Operation: "list events", IDField: "id",
-		All: func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
-			return ids(c.Events.All(ctx, messaging.EventListParams{Cursor: cursor}, opts...),
-				func(e messaging.Event) string { return e.ID })
-		}},
-	{Name: "customers", Operation: "list customers", IDField: "customer_id", Nested: true,
-		All: func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
-			return ids(c.Customers.All(ctx, messaging.CustomerListParams{Cursor: cursor}, opts...),
-				func(c messaging.Customer) string { return c.CustomerID })
-		}},
-	{Name: "transactional messages", Operation: "list transactional messages", IDField: "id",
-		All: func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {
-			return ids(c.Transactional.All(ctx, messaging.TransactionalListParams{Cursor: cursor}, opts...),
-				func(m messaging.TransactionalMessage) string { return m.ID })
-		}},
-}
-
-func ids[T any](items iter.Seq2[T, error], id func(T) string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for item, err := range items {
-			if !yield(id(item), err) {
-				return
-			}
-		}
-	}
-}
 
 // RowsPath is the path of the rows within a response, as errors name it.
 func (l List) RowsPath() string {

@@ -13,7 +13,10 @@ import (
 )
 
 // Canary is part of every value that must not be printed.
-const Canary = "canary"
+const (
+	Canary      = "canary"
+	CanaryEmail = Canary + "@example.com"
+)
 
 // RequireNoSecret requires that a text does not hold the canary: as text, in
 // hexadecimal, or as a list of bytes.

@@ -1,6 +1,7 @@
-package messaging_test
+package arguments_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -19,62 +20,81 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
-func triggerValue(value any) serviceCall {
-	return triggerWith(func(p *messaging.EventTriggerParams) { p.Values = map[string]any{"value": value} })
+const (
+	canary  = scripted.Canary
+	notUTF8 = scripted.NotUTF8
+)
+
+// triggerOf triggers an event with values.
+func triggerOf(values map[string]any) scripted.Call {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "signup", Email: "jane@example.com", Values: values}, opts...)
+		return err
+	}
 }
 
-func templateVariable(value any) serviceCall {
-	return emailWith(func(p *messaging.EmailBroadcastParams) { p.Variables = map[string]any{"value": value} })
+// templateOf sends a broadcast with variables.
+func templateOf(variables map[string]any) scripted.Call {
+	p := scripted.BroadcastTo("jane@example.com")
+	p.Variables = variables
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Broadcasts.SendEmail(ctx, p, opts...)
+		return err
+	}
 }
+
+func triggerValue(value any) scripted.Call { return triggerOf(map[string]any{"value": value}) }
+
+func templateVariable(value any) scripted.Call { return templateOf(map[string]any{"value": value}) }
 
 // sentValue returns what a value of a trigger was on the wire.
-func (g *gate) sentValue(t *testing.T, value any, opts ...messaging.RequestOption) string {
+func sentValue(t *testing.T, g *scripted.Gate, value any, opts ...messaging.RequestOption) string {
 	t.Helper()
 	var body struct {
 		Payload struct{ Value json.RawMessage }
 	}
-	require.NoError(t, json.Unmarshal([]byte(g.requireSent(t, triggerValue(value), opts...)), &body))
+	require.NoError(t, json.Unmarshal([]byte(g.RequireSent(t, triggerValue(value), opts...)), &body))
 	return string(body.Payload.Value)
 }
 
 // sentVariable returns what a variable of a template was on the wire.
-func (g *gate) sentVariable(t *testing.T, value any) string {
+func sentVariable(t *testing.T, g *scripted.Gate, value any) string {
 	t.Helper()
 	var body struct {
 		Variables struct{ Value json.RawMessage }
 	}
-	require.NoError(t, json.Unmarshal([]byte(g.requireSent(t, templateVariable(value))), &body))
+	require.NoError(t, json.Unmarshal([]byte(g.RequireSent(t, templateVariable(value))), &body))
 	return string(body.Variables.Value)
 }
 
-// valueRefusal is a value, and where in it is which problem.
-type valueRefusal struct {
+// invalidValue is a value, and where in it is which problem.
+type invalidValue struct {
 	name    string
 	value   any
 	problem string
 }
 
-func requireValuesRefused(t *testing.T, tests []valueRefusal) {
+func requireValuesInvalid(t *testing.T, tests []invalidValue) {
 	t.Helper()
-	var refusals []refusal
 	for _, test := range tests {
-		refusals = append(refusals, refusal{test.name, triggerValue(test.value), []string{"payload.value" + test.problem}})
+		t.Run(test.name, func(t *testing.T) {
+			scripted.RequireAlwaysInvalid(t, triggerValue(test.value), []string{"payload.value" + test.problem})
+		})
 	}
-	requireAlwaysRefused(t, refusals)
 }
 
-// requireAllRefused is for what neither Values nor Variables can hold.
-func requireAllRefused(t *testing.T, tests []valueRefusal) {
+// requireVariablesInvalid is for what neither Values nor Variables can hold.
+func requireVariablesInvalid(t *testing.T, tests []invalidValue) {
 	t.Helper()
-	var refusals []refusal
+	requireValuesInvalid(t, tests)
 	for _, test := range tests {
-		refusals = append(refusals,
-			refusal{"in a trigger, " + test.name, triggerValue(test.value), []string{"payload.value" + test.problem}},
-			refusal{"in a template, " + test.name, templateVariable(test.value), []string{"variables.value" + test.problem}})
+		t.Run(test.name+", in a template", func(t *testing.T) {
+			scripted.RequireAlwaysInvalid(t, templateVariable(test.value), []string{"variables.value" + test.problem})
+		})
 	}
-	requireAlwaysRefused(t, refusals)
 }
 
 type (
@@ -206,11 +226,11 @@ func TestValuesSendATimeInTheFormOfTheService(t *testing.T) {
 		{"the first second that has a form", time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), `"0000-01-01T00:00:00Z"`},
 		{"the last second that has a form", time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), `"9999-12-31T23:59:59Z"`},
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			assert.JSONEq(t, test.wire, g.sentValue(t, test.value))
-			assert.JSONEq(t, test.wire, g.sentValue(t, test.value, messaging.WithoutValidation()))
+			assert.JSONEq(t, test.wire, sentValue(t, g, test.value))
+			assert.JSONEq(t, test.wire, sentValue(t, g, test.value, messaging.WithoutValidation()))
 		})
 	}
 }
@@ -221,7 +241,7 @@ func TestValuesRefuseATimeThatHasNoForm(t *testing.T) {
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
 	var zero time.Time
 	const outside = " is a time outside the years 0 to 9999; use a time within them"
-	requireValuesRefused(t, []valueRefusal{
+	requireValuesInvalid(t, []invalidValue{
 		{"the zero time", zero, isZeroTime},
 		{"the zero time in another zone", zero.In(time.FixedZone("", 3600)), isZeroTime},
 		{"a pointer to the zero time", &zero, isZeroTime},
@@ -242,7 +262,7 @@ func TestValuesRefuseATypeThatWritesATimeInAnotherForm(t *testing.T) {
 	null := nullTime{sql.NullTime{Time: anHourEast, Valid: true}}
 	postgres := timestampOfPostgres{Time: anHourEast, Valid: true}
 	var boxed any = null
-	requireValuesRefused(t, []valueRefusal{
+	requireValuesInvalid(t, []invalidValue{
 		{"null.Time", null, skipped},
 		{"strfmt.DateTime", strictTime(anHourEast), skipped},
 		{"strfmt.DateTime, on the second", strictTime(onTheSecond), skipped},
@@ -274,7 +294,7 @@ func TestValuesRefuseATypeThatWritesATimeInAnotherForm(t *testing.T) {
 func TestValuesRefuseEveryOtherFormOfATimeThatATypeWrites(t *testing.T) {
 	central := onTheSecond.In(time.FixedZone("CET", 3600))
 	local := time.Now() // has a reading of the monotonic clock
-	tests := []valueRefusal{
+	tests := []invalidValue{
 		{"a printed time in UTC", printed{onTheSecond}, skipped},
 		{"a printed time in a zone with a name", printed{central}, skipped},
 		{"a printed time in a zone without a name, with a fraction", printed{anHourEast}, skipped},
@@ -288,9 +308,9 @@ func TestValuesRefuseEveryOtherFormOfATimeThatATypeWrites(t *testing.T) {
 		time.RFC3339, time.RFC3339Nano, time.DateTime, time.DateOnly, time.ANSIC, time.UnixDate, time.RubyDate,
 		time.RFC822, time.RFC822Z, time.RFC850, time.RFC1123, time.RFC1123Z, "2006-01-02T15:04:05", "2006-01-02T15:04:05.000Z",
 	} {
-		tests = append(tests, valueRefusal{layout, laidOut{central, layout}, skipped})
+		tests = append(tests, invalidValue{layout, laidOut{central, layout}, skipped})
 	}
-	requireValuesRefused(t, tests)
+	requireValuesInvalid(t, tests)
 }
 
 func TestValuesSendATypeThatWritesATimeInTheFormOfTheService(t *testing.T) {
@@ -313,14 +333,14 @@ func TestValuesSendATypeThatWritesATimeInTheFormOfTheService(t *testing.T) {
 		{"a pointer to a type with a layout of its own", &laidOut{onTheSecond, form}, onTheWire},
 		{"raw JSON", json.RawMessage(onTheWire), onTheWire},
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, test.wire, g.sentValue(t, test.value))
-			assert.Equal(t, test.wire, g.sentVariable(t, test.value))
+			assert.Equal(t, test.wire, sentValue(t, g, test.value))
+			assert.Equal(t, test.wire, sentVariable(t, g, test.value))
 		})
 	}
-	requireValuesRefused(t, []valueRefusal{
+	requireValuesInvalid(t, []invalidValue{
 		{"the zero time of a type that embeds a time", promoted{}, isZeroTime},
 		{"the zero time of null.Time", []any{nullTime{sql.NullTime{Valid: true}}}, ".0" + isZeroTime},
 		{"the zero time in raw JSON", json.RawMessage(`"0001-01-01T00:00:00Z"`), isZeroTime},
@@ -328,13 +348,13 @@ func TestValuesSendATypeThatWritesATimeInTheFormOfTheService(t *testing.T) {
 }
 
 func TestValuesSendAStringThatLooksLikeATime(t *testing.T) {
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, text := range []string{"2026-01-02", "2026-01-02 03:04:05", "2026-01-02T04:04:05+01:00", "0001-01-01T00:00:00Z"} {
 		wire := `"` + text + `"`
-		assert.Equal(t, wire, g.sentValue(t, text))
-		assert.Equal(t, wire, g.sentValue(t, plan(text)))
-		assert.Equal(t, `[`+wire+`]`, g.sentValue(t, []string{text}))
-		assert.Equal(t, `{"at":`+wire+`}`, g.sentValue(t, json.RawMessage(`{"at":`+wire+`}`)), "it is not all that the value writes")
+		assert.Equal(t, wire, sentValue(t, g, text))
+		assert.Equal(t, wire, sentValue(t, g, plan(text)))
+		assert.Equal(t, `[`+wire+`]`, sentValue(t, g, []string{text}))
+		assert.Equal(t, `{"at":`+wire+`}`, sentValue(t, g, json.RawMessage(`{"at":`+wire+`}`)), "it is not all that the value writes")
 	}
 }
 
@@ -359,10 +379,10 @@ func TestVariablesSendATimeInAnyForm(t *testing.T) {
 		{"a type that writes itself as a date", []day{{anHourEast}}, `["2026-01-02"]`},
 		{"raw JSON", json.RawMessage(precise), precise},
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, test.wire, g.sentVariable(t, test.value))
+			assert.Equal(t, test.wire, sentVariable(t, g, test.value))
 		})
 	}
 }
@@ -433,11 +453,11 @@ func TestValuesAndVariablesSendEveryKind(t *testing.T) {
 			`{"a":[1,null,{"b":true}]}`},
 		{"a hundred objects within one another", nested(100), strings.Repeat(`{"in":`, 100) + "1" + strings.Repeat("}", 100)},
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, test.wire, g.sentValue(t, test.value))
-			assert.Equal(t, test.wire, g.sentVariable(t, test.value))
+			assert.Equal(t, test.wire, sentValue(t, g, test.value))
+			assert.Equal(t, test.wire, sentVariable(t, g, test.value))
 		})
 	}
 }
@@ -472,10 +492,10 @@ func TestVariablesSendStructs(t *testing.T) {
 		{"a map with numbers for keys", map[int]string{1: "one"}, `{"1":"one"}`},
 		{"a map with keys that write themselves as text", map[place]int{{"home"}: 1}, `{"at home":1}`},
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, test.wire, g.sentVariable(t, test.value))
+			assert.Equal(t, test.wire, sentVariable(t, g, test.value))
 		})
 	}
 }
@@ -484,7 +504,7 @@ func TestValuesRefuseStructsAndOtherKeysThanStrings(t *testing.T) {
 	const isStruct = " is a struct; use a map, a time.Time, or a type with MarshalJSON"
 	const keys = " is a map with keys that are not strings; use string keys"
 	type named struct{ Name string }
-	requireValuesRefused(t, []valueRefusal{
+	requireValuesInvalid(t, []invalidValue{
 		{"a struct", named{canary}, isStruct},
 		{"a pointer to a struct", &named{canary}, isStruct},
 		{"a struct with nothing in it", struct{}{}, isStruct},
@@ -514,7 +534,7 @@ func TestValuesAndVariablesRefuseWhatJSONCannotHold(t *testing.T) {
 	const unwritable = " cannot be written as JSON"
 	const infinite = " must be a finite number"
 	const noNumber = " must be a valid number"
-	requireAllRefused(t, []valueRefusal{
+	requireVariablesInvalid(t, []invalidValue{
 		{"not a number", math.NaN(), infinite},
 		{"a float32 that is not a number", float32(math.NaN()), infinite},
 		{"infinity", math.Inf(1), infinite},
@@ -547,23 +567,32 @@ func TestVariablesRefuseStructsThatJSONCannotHold(t *testing.T) {
 	const invalid = "variables.value must be valid UTF-8"
 	loop := new(struct{ Self any })
 	loop.Self = loop
-	requireAlwaysRefused(t, []refusal{
-		{"a struct around a channel", templateVariable(struct{ C chan int }{}), []string{unwritable}},
-		{"a struct around what fails to write itself", templateVariable(struct{ F failing }{}), []string{unwritable}},
-		{"a struct within itself", templateVariable(loop), []string{unwritable}},
-		{"a time with a year of five digits", templateVariable(anHourEast.AddDate(9000, 0, 0)), []string{unwritable}},
-		{"a map with keys that JSON has no form for", templateVariable(map[bool]string{true: canary}), []string{unwritable}},
-		{"a map with numbers for keys, around a function", templateVariable(map[int]any{1: func() {}}), []string{unwritable}},
-		{"a struct that holds invalid UTF-8", templateVariable(struct{ Name string }{notUTF8}), []string{invalid}},
-		{"a struct that holds it behind a backslash", templateVariable(&struct{ Name string }{`\` + notUTF8}), []string{invalid}},
-		{"a map with numbers for keys that holds invalid UTF-8", templateVariable(map[int]string{1: notUTF8}), []string{invalid}},
-		{"a map with keys that write themselves as invalid UTF-8", templateVariable(map[brokenText]int{{}: 1}), []string{invalid}},
-	})
+	tests := []struct {
+		name    string
+		value   any
+		problem string
+	}{
+		{"a struct around a channel", struct{ C chan int }{}, unwritable},
+		{"a struct around what fails to write itself", struct{ F failing }{}, unwritable},
+		{"a struct within itself", loop, unwritable},
+		{"a time with a year of five digits", anHourEast.AddDate(9000, 0, 0), unwritable},
+		{"a map with keys that JSON has no form for", map[bool]string{true: canary}, unwritable},
+		{"a map with numbers for keys, around a function", map[int]any{1: func() {}}, unwritable},
+		{"a struct that holds invalid UTF-8", struct{ Name string }{notUTF8}, invalid},
+		{"a struct that holds it behind a backslash", &struct{ Name string }{`\` + notUTF8}, invalid},
+		{"a map with numbers for keys that holds invalid UTF-8", map[int]string{1: notUTF8}, invalid},
+		{"a map with keys that write themselves as invalid UTF-8", map[brokenText]int{{}: 1}, invalid},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			scripted.RequireAlwaysInvalid(t, templateVariable(test.value), []string{test.problem})
+		})
+	}
 }
 
 func TestValuesAndVariablesRefuseInvalidUTF8(t *testing.T) {
 	const invalid = " must be valid UTF-8"
-	requireAllRefused(t, []valueRefusal{
+	requireVariablesInvalid(t, []invalidValue{
 		{"a string", notUTF8, invalid},
 		{"a string type", plan(notUTF8), invalid},
 		{"a string behind a pointer", pointerTo(notUTF8), invalid},
@@ -578,12 +607,8 @@ func TestValuesAndVariablesRefuseInvalidUTF8(t *testing.T) {
 		{"raw JSON within an object", json.RawMessage(`{"a":["` + notUTF8 + `"]}`), invalid},
 	})
 	values := map[string]any{notUTF8: 1}
-	requireAlwaysRefused(t, []refusal{
-		{"a name in a trigger", triggerWith(func(p *messaging.EventTriggerParams) { p.Values = values }),
-			[]string{"payload must be valid UTF-8"}},
-		{"a name in a template", emailWith(func(p *messaging.EmailBroadcastParams) { p.Variables = values }),
-			[]string{"variables must be valid UTF-8"}},
-	})
+	scripted.RequireAlwaysInvalid(t, triggerOf(values), []string{"payload must be valid UTF-8"})
+	scripted.RequireAlwaysInvalid(t, templateOf(values), []string{"variables must be valid UTF-8"})
 }
 
 func TestValuesAndVariablesRefuseOnceWhatContainsItselfOrIsTooDeep(t *testing.T) {
@@ -594,7 +619,7 @@ func TestValuesAndVariablesRefuseOnceWhatContainsItselfOrIsTooDeep(t *testing.T)
 	var inPointer any
 	inPointer = &inPointer
 	const tooDeep = " is nested deeper than 100 levels, or contains itself"
-	requireAllRefused(t, []valueRefusal{
+	requireVariablesInvalid(t, []invalidValue{
 		{"a map within itself", inMap, tooDeep},
 		{"a slice within itself", inSlice, tooDeep},
 		{"a pointer to itself", inPointer, tooDeep},
@@ -608,15 +633,14 @@ func TestValuesAndVariablesRefuseOnceWhatContainsItselfOrIsTooDeep(t *testing.T)
 func TestValuesReportWhatIsBesideAValueThatContainsItself(t *testing.T) {
 	loop := []any{nil}
 	loop[0] = loop
-	requireAlwaysRefused(t, []refusal{{"in the order of their names", triggerWith(func(p *messaging.EventTriggerParams) {
-		p.Values = map[string]any{"a": math.NaN(), "b": loop, "c": []any{func() {}, math.NaN()}, "d": loop}
-	}), []string{
+	values := map[string]any{"a": math.NaN(), "b": loop, "c": []any{func() {}, math.NaN()}, "d": loop}
+	scripted.RequireAlwaysInvalid(t, triggerOf(values), []string{
 		"payload.a must be a finite number",
 		"payload.b is nested deeper than 100 levels, or contains itself",
 		"payload.c.0 is of kind func; use a bool, a string, a number, a time.Time, a map or a slice",
 		"payload.c.1 must be a finite number",
 		"payload.d is nested deeper than 100 levels, or contains itself",
-	}}})
+	})
 }
 
 // ringOfMaps is maps that each hold the next. The last one holds the first, twice.
@@ -640,27 +664,25 @@ func TestValuesReportProblemsInTheOrderOfTheirNames(t *testing.T) {
 		problemsWithin = append(problemsWithin, "payload.z."+string(letter)+" must be a finite number")
 	}
 	values["z"] = within
-	requireAlwaysRefused(t, []refusal{
-		{"twenty-five of them twice", triggerWith(func(p *messaging.EventTriggerParams) { p.Values = values }),
-			append(problems, problemsWithin...)},
-	})
+	scripted.RequireAlwaysInvalid(t, triggerOf(values), append(problems, problemsWithin...))
 }
 
 func TestValuesReportEveryProblemBesideThoseOfTheOtherParams(t *testing.T) {
-	g := newGate(t)
-	g.requireRefused(t, refusal{
-		call: triggerWith(func(p *messaging.EventTriggerParams) {
-			*p = messaging.EventTriggerParams{Values: map[string]any{"at": time.Time{}, "size": math.Inf(1)}}
-		}),
-		problems: []string{"event_id is required", "payload.email is required when there is no customer",
-			"payload.at" + isZeroTime, "payload.size must be a finite number"},
-	})
-	g.requireRefused(t, refusal{
-		call: emailWith(func(p *messaging.EmailBroadcastParams) {
-			p.Subject, p.Variables = "", map[string]any{"size": math.Inf(1)}
-		}),
-		problems: []string{"subject is required", "variables.size must be a finite number"},
-	})
+	trigger := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Events.Trigger(ctx,
+			messaging.EventTriggerParams{Values: map[string]any{"at": time.Time{}, "size": math.Inf(1)}}, opts...)
+		return err
+	}
+	broadcast := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		p := scripted.BroadcastTo("jane@example.com")
+		p.Subject, p.Variables = "", map[string]any{"size": math.Inf(1)}
+		_, err := c.Broadcasts.SendEmail(ctx, p, opts...)
+		return err
+	}
+	g := scripted.NewGate(t)
+	g.RequireInvalid(t, trigger, []string{"event_id is required", "payload.email is required when there is no customer",
+		"payload.at" + isZeroTime, "payload.size must be a finite number"})
+	g.RequireInvalid(t, broadcast, []string{"subject is required", "variables.size must be a finite number"})
 }
 
 func TestParamsAreNotModified(t *testing.T) {
@@ -693,21 +715,21 @@ func TestParamsAreNotModified(t *testing.T) {
 		return messaging.EventCreateParams{Name: "signup", Description: "D",
 			Parameters: []messaging.EventParameter{{Name: "plan", Type: "Text", Required: true}}}
 	}
-	g := newGate(t)
+	g := scripted.NewGate(t)
 
 	triggered := trigger()
-	_, err := g.client.Events.Trigger(t.Context(), triggered)
+	_, err := g.Client.Events.Trigger(t.Context(), triggered)
 	require.NoError(t, err)
 	assert.Equal(t, trigger(), triggered)
 
 	sent := broadcast()
-	_, err = g.client.Broadcasts.SendEmail(t.Context(), sent)
+	_, err = g.Client.Broadcasts.SendEmail(t.Context(), sent)
 	require.NoError(t, err)
 	assert.Equal(t, broadcast(), sent)
 
 	created := event()
-	_, err = g.client.Events.Create(t.Context(), created)
+	_, err = g.Client.Events.Create(t.Context(), created)
 	require.NoError(t, err)
 	assert.Equal(t, event(), created)
-	require.Len(t, g.take(), 3)
+	require.Len(t, g.Take(), 3)
 }
