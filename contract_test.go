@@ -29,20 +29,8 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
-	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
-
-func TestOperationsHaveAnEntryInTheKit(t *testing.T) {
-	entries := make(map[string]bool)
-	for _, entry := range scripted.Operations {
-		assert.NotNil(t, service.Named(entry.Name), "%q is no operation of internal/service", entry.Name)
-		entries[entry.Name] = true
-	}
-	for op := range service.All() {
-		assert.True(t, entries[op.Name], "add an entry for %q to internal/kit/scripted/operations.go", op.Name)
-	}
-}
 
 // methodCall is a call of a method of the client, and the routes of the operations that
 // it performs.

@@ -71,6 +71,26 @@ func TestModelsHaveTheWireFormOfTheService(t *testing.T) {
 	}
 }
 
+func TestModelsAreFilledByTheRowOfTheirList(t *testing.T) {
+	for _, list := range scripted.Lists() {
+		t.Run(list.Name, func(t *testing.T) {
+			model := list.New()
+			require.NoError(t, json.Unmarshal([]byte(list.Row), model))
+			for field, value := range reflect.ValueOf(model).Elem().Fields() {
+				if field.Name == "Extra" {
+					assert.Empty(t, value.Interface(), "the model does not read these members of the row")
+					continue
+				}
+				assert.False(t, value.IsZero(), "%s: its row in internal/kit/scripted/operations.go fills every field, and decode reads it", field.Name)
+			}
+			scripted.RequireRoundTrip(t, model)
+			written, err := json.Marshal(model)
+			require.NoError(t, err)
+			assert.JSONEq(t, list.Row, string(written))
+		})
+	}
+}
+
 func TestModelsSurviveARoundTrip(t *testing.T) {
 	for _, row := range []struct{ name, members string }{
 		{"nothing", ``},

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +52,44 @@ func TestPreparedExistsForEverySend(t *testing.T) {
 	for op := range service.Sends() {
 		_, err := messaging.ParsePrepared(op.Name, []byte("{}"))
 		assert.NoError(t, err, "%q cannot be prepared: declare it in the root with declareSend, beside its params", op.Name)
+	}
+}
+
+// What guards read, and what the params write, are modelled apart.
+func TestPreparedBodyHasEveryMemberThatItsParamsWrite(t *testing.T) {
+	for _, send := range scripted.Sends() {
+		t.Run(send.Name, func(t *testing.T) {
+			known := messaging.BodyPaths(send.Operation)
+			written := make(map[string]bool)
+			for i, build := range send.Requests {
+				p, err := build().Prepare()
+				require.NoError(t, err)
+				assert.False(t, p.Recipients().Unmodelled, "request %d: guards cannot read it; see its declareSend", i)
+				var body any
+				require.NoError(t, json.Unmarshal(p.Body(), &body))
+				addPaths(written, "", body, known)
+			}
+			assert.Equal(t, known, slices.Sorted(maps.Keys(written)),
+				"the members of its body, and those that the requests in internal/kit/scripted/operations.go write: fill in what is missing")
+		})
+	}
+}
+
+// addPaths adds the paths of the members within a value, as far as they are known.
+func addPaths(to map[string]bool, path string, value any, known []string) {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			addPaths(to, path, element, known)
+		}
+	case map[string]any:
+		if path != "" && !slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, path) }) {
+			return // a map, whose members have no fixed names
+		}
+		for name, member := range value {
+			to[path+name] = true
+			addPaths(to, path+name+".", member, known)
+		}
 	}
 }
 
@@ -300,4 +341,59 @@ func TestWithoutRetriesMakesOneAttempt(t *testing.T) {
 			assert.Len(t, transport.Sent, 1+3, "other calls keep their retries")
 		})
 	}
+}
+
+// storedGuards is what version 0.2 said of a request that it stored.
+type storedGuards struct {
+	Recipients messaging.Recipients
+	// AllowOnly is whether a guard for its own addresses lets it pass.
+	AllowOnly bool `json:"allow_only"`
+	// MaxRecipients is the lowest limit that lets it pass, -1 if none does.
+	MaxRecipients int `json:"max_recipients"`
+}
+
+// Version 0.2 wrote the files .json, and Postgres gave each back from a column of type
+// jsonb as .jsonb.
+func TestPreparedReadsWhatVersion02Stored(t *testing.T) {
+	var goldens map[string]storedGuards
+	text, err := os.ReadFile("testdata/prepared/guards.golden.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &goldens))
+	covered := make(map[string]bool)
+	for name, golden := range goldens {
+		for _, form := range []string{".json", ".jsonb"} {
+			t.Run(name+form, func(t *testing.T) {
+				file, err := os.ReadFile("testdata/prepared/" + name + form)
+				require.NoError(t, err)
+				var members map[string]string
+				require.NoError(t, json.Unmarshal(file, &members))
+				var p messaging.Prepared
+				require.NoError(t, json.Unmarshal(file, &p))
+				covered[p.Operation()] = true
+				assert.Equal(t, members["operation"], p.Operation())
+				assert.True(t, members["body"] == string(p.Body()), "the body is another")
+				requireStoredGuards(t, golden, &p)
+
+				client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":{"id":"e"}}`)})
+				_, err = client.Send(t.Context(), &p)
+				require.NoError(t, err)
+				assert.True(t, members["body"] == transport.Sent[0].Content, "the bytes that are sent are others")
+			})
+		}
+	}
+	assert.Len(t, covered, 4, "the sends of version 0.2")
+}
+
+func requireStoredGuards(t *testing.T, want storedGuards, p *messaging.Prepared) {
+	t.Helper()
+	got := storedGuards{Recipients: p.Recipients(), MaxRecipients: -1}
+	own := slices.Clone(got.Recipients.Emails)
+	for _, id := range got.Recipients.CustomerIDs {
+		own = append(own, "id:"+id)
+	}
+	got.AllowOnly = messaging.AllowOnly(own...)(t.Context(), p) == nil
+	for limit := 20; limit >= 0 && messaging.MaxRecipients(limit)(t.Context(), p) == nil; limit-- {
+		got.MaxRecipients = limit
+	}
+	assert.Equal(t, want, got)
 }
