@@ -11,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // canary stands for everything that must not show.
@@ -274,18 +275,15 @@ func TestValidationPassesWhatTheServiceMayAccept(t *testing.T) {
 }
 
 func TestValidationRefusesANegativePageSize(t *testing.T) {
-	problems := []string{"per_page must not be negative"}
-	requireInvalidUnlessLifted(t, []invalidCall{
-		{"of customers", listingCustomers(messaging.CustomerListParams{PerPage: -1}), problems},
-		{"of events", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := c.Events.List(ctx, messaging.EventListParams{PerPage: -1}, opts...)
+	var calls []invalidCall
+	for _, list := range scripted.Lists() {
+		call := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := list.Page(ctx, c, -1, "", opts...)
 			return err
-		}, problems},
-		{"of transactional messages", func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := c.Transactional.List(ctx, messaging.TransactionalListParams{PerPage: -1}, opts...)
-			return err
-		}, problems},
-	})
+		}
+		calls = append(calls, invalidCall{list.Name, call, []string{"per_page must not be negative"}})
+	}
+	requireInvalidUnlessLifted(t, calls)
 }
 
 func TestValidationRefusesAFilterThatSelectsOthers(t *testing.T) {
@@ -409,22 +407,20 @@ func onlyError[T any](t *testing.T, seq iter.Seq2[T, error]) error {
 }
 
 func TestValidationErrorNamesTheOperation(t *testing.T) {
-	calls := map[string]scripted.Call{
-		"send email broadcast": emailWith(func(p *messaging.EmailBroadcastParams) { p.Subject = "" }),
-		"send push broadcast":  pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }),
-		"create event":         eventWith(func(p *messaging.EventCreateParams) { p.Name = "" }),
-		"trigger event":        triggerWith(func(p *messaging.EventTriggerParams) { p.EventID = "" }),
-		"list customers":       listingCustomers(messaging.CustomerListParams{PerPage: -1}),
-		"get customer":         gettingCustomer(""),
-	}
 	g := scripted.NewGate(t)
-	for operation, call := range calls {
-		t.Run(operation, func(t *testing.T) {
-			err := call(t.Context(), g.Client)
-			assert.Equal(t, operation, scripted.RequireValidationError(t, err).Op)
-			assert.True(t, strings.HasPrefix(err.Error(), operation+": "), err)
-			assert.True(t, strings.HasSuffix(err.Error(), "; nothing was sent"), err)
-		})
+	for _, operation := range scripted.Operations {
+		for name, call := range operation.Calls {
+			t.Run(operation.Name+" by "+name, func(t *testing.T) {
+				err := call(t.Context(), g.Client, nil)
+				op := operation.Name
+				if name == "EventsService.Ensure" { // which would create the event
+					op = service.CreateEvent.Name
+				}
+				assert.Equal(t, op, scripted.RequireValidationError(t, err).Op)
+				assert.True(t, strings.HasPrefix(err.Error(), op+": "), err)
+				assert.True(t, strings.HasSuffix(err.Error(), "; nothing was sent"), err)
+			})
+		}
 	}
 }
 
