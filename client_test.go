@@ -9,9 +9,13 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -117,7 +121,8 @@ func TestDoRefusesAnInvalidMethod(t *testing.T) {
 		"a line break": "GET\r\nX-Evil: 1", "a colon": "GET:", "another alphabet": "PÖST", "a NUL": "GET\x00",
 		"a whole request line": "GET /v1/events HTTP/1.1",
 	} {
-		refusals = append(refusals, invalidCall{name, doing(messaging.Request{Op: "archive event", Method: method, Path: "/v1/events"}), problems})
+		call := doing(messaging.Request{Op: "archive event", Method: method, Path: "/v1/events"})
+		refusals = append(refusals, invalidCall{name, call, problems})
 	}
 	requireAlwaysInvalid(t, refusals)
 }
@@ -234,4 +239,98 @@ func TestDoNamesTheOperationInItsErrors(t *testing.T) {
 	assert.Equal(t, "archive event", scripted.RequireValidationError(t, named).Op)
 	unnamed := doing(messaging.Request{Method: http.MethodDelete})(t.Context(), g.Client)
 	assert.Equal(t, "DELETE request", scripted.RequireValidationError(t, unnamed).Op)
+}
+
+func TestValidationRefusesIntoForHEAD(t *testing.T) {
+	g := scripted.NewGate(t)
+	g.RequireInvalid(t,
+		func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := client.Do(ctx, messaging.Request{Method: "HEAD", Path: "/v1/events", Into: new(any)}, opts...)
+			return err
+		},
+		[]string{"Into cannot be filled by HEAD, which has no body"})
+}
+
+// Sixty-four callers are in flight at once, and each gets the answers to its own
+// requests. Run with -race, this also shows that params can be shared.
+func TestClientServesManyGoroutines(t *testing.T) {
+	const callers = 64
+	server := httptest.NewServer(newEchoService(callers))
+	defer server.Close()
+	client, err := messaging.NewClient(server.URL, "key")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, audience := sharedAudience()
+	broadcast := messaging.PushBroadcastParams{Message: "Hello", To: audience}
+	trigger := messaging.EventTriggerParams{Email: "ada@example.com", Values: sharedValues()}
+
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() {
+			caller := fmt.Sprintf("caller-%d", i)
+			trigger, broadcast := trigger, broadcast
+			trigger.EventID, broadcast.Subject = caller, caller
+
+			triggered, err := client.Events.Trigger(ctx, trigger, messaging.WithHeader("X-Caller", caller))
+			if assert.NoError(t, err) {
+				assert.Equal(t, caller, triggered.Message)
+				assert.Equal(t, caller, triggered.Header.Get("X-Caller"))
+			}
+			sent, err := client.Broadcasts.SendPush(ctx, broadcast)
+			if assert.NoError(t, err) {
+				assert.Equal(t, caller, sent.Message)
+			}
+			customer, err := client.Customers.Get(ctx, caller)
+			if assert.NoError(t, err) {
+				assert.Equal(t, caller, customer.CustomerID)
+			}
+			events, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{Cursor: caller}))
+			if assert.NoError(t, err) && assert.Len(t, events, 3) {
+				assert.Equal(t, []string{caller, caller + "+", caller + "++"}, []string{events[0].ID, events[1].ID, events[2].ID})
+			}
+		})
+	}
+	group.Wait()
+}
+
+// newEchoService answers with what it was asked. A trigger is answered when all
+// callers have sent theirs.
+func newEchoService(callers int32) http.Handler {
+	var arrived atomic.Int32
+	everybody := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/events/trigger", func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			EventID string `json:"event_id"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		if arrived.Add(1) == callers {
+			close(everybody)
+		}
+		select {
+		case <-everybody:
+		case <-r.Context().Done():
+		}
+		w.Header().Set("X-Caller", r.Header.Get("X-Caller"))
+		writeEcho(w, body.EventID, true, nil)
+	})
+	mux.HandleFunc("POST /v1/broadcast/send/push-notification", func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Subject string }
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		writeEcho(w, body.Subject, nil, nil)
+	})
+	mux.HandleFunc("GET /v1/customers", func(w http.ResponseWriter, r *http.Request) {
+		writeEcho(w, "", []any{map[string]any{"customer_id": r.FormValue("customer_ids")}}, nil)
+	})
+	mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) {
+		cursor := r.FormValue("cursor")
+		writeEcho(w, "", []any{map[string]any{"id": cursor}},
+			map[string]any{"has_next_page": !strings.HasSuffix(cursor, "++"), "next_page_cursor": cursor + "+"})
+	})
+	return mux
+}
+
+func writeEcho(w http.ResponseWriter, message string, data, meta any) {
+	_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "message": message, "data": data, "meta": meta})
 }

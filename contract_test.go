@@ -1,8 +1,6 @@
 package messaging_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/doc"
@@ -19,10 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -331,104 +326,6 @@ func wholeArrays(v reflect.Value) (arrays []any) {
 	return arrays
 }
 
-func sharedValues() map[string]any {
-	at := time.Date(2031, 3, 4, 5, 6, 7, 8, time.FixedZone("one hour east", 60*60))
-	return map[string]any{
-		"at":    at,
-		"order": map[string]any{"lines": []any{"tea", &at, map[string]time.Time{"packed": at}}, "raw": json.RawMessage(`{ "a": 1 }`)},
-	}
-}
-
-func sharedAudience() ([]messaging.CustomerParams, messaging.Audience) {
-	devices := []messaging.Device{{DeviceType: "ios", DeviceToken: "token-1"}, {DeviceType: "ios", DeviceToken: "beyond"}}
-	customers := []messaging.CustomerParams{{CustomerID: "customer-1", Devices: devices[:1]}, {CustomerID: "beyond", Devices: devices}}
-	return customers, messaging.ToEach(messaging.ToCustomers(customers[:1]...), messaging.ToSegments("segment-1"))
-}
-
-// Sixty-four callers are in flight at once, and each gets the answers to its own
-// requests. Run with -race, this also shows that params can be shared.
-func TestClientServesManyGoroutines(t *testing.T) {
-	const callers = 64
-	server := httptest.NewServer(newEchoService(callers))
-	defer server.Close()
-	client, err := messaging.NewClient(server.URL, "key")
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	_, audience := sharedAudience()
-	broadcast := messaging.PushBroadcastParams{Message: "Hello", To: audience}
-	trigger := messaging.EventTriggerParams{Email: "ada@example.com", Values: sharedValues()}
-
-	var group sync.WaitGroup
-	for i := range callers {
-		group.Go(func() {
-			caller := fmt.Sprintf("caller-%d", i)
-			trigger, broadcast := trigger, broadcast
-			trigger.EventID, broadcast.Subject = caller, caller
-
-			triggered, err := client.Events.Trigger(ctx, trigger, messaging.WithHeader("X-Caller", caller))
-			if assert.NoError(t, err) {
-				assert.Equal(t, caller, triggered.Message)
-				assert.Equal(t, caller, triggered.Header.Get("X-Caller"))
-			}
-			sent, err := client.Broadcasts.SendPush(ctx, broadcast)
-			if assert.NoError(t, err) {
-				assert.Equal(t, caller, sent.Message)
-			}
-			customer, err := client.Customers.Get(ctx, caller)
-			if assert.NoError(t, err) {
-				assert.Equal(t, caller, customer.CustomerID)
-			}
-			events, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{Cursor: caller}))
-			if assert.NoError(t, err) && assert.Len(t, events, 3) {
-				assert.Equal(t, []string{caller, caller + "+", caller + "++"}, []string{events[0].ID, events[1].ID, events[2].ID})
-			}
-		})
-	}
-	group.Wait()
-}
-
-// newEchoService answers with what it was asked. A trigger is answered when all
-// callers have sent theirs.
-func newEchoService(callers int32) http.Handler {
-	var arrived atomic.Int32
-	everybody := make(chan struct{})
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/events/trigger", func(w http.ResponseWriter, r *http.Request) {
-		var body struct {
-			EventID string `json:"event_id"`
-		}
-		_ = json.NewDecoder(r.Body).Decode(&body)
-		if arrived.Add(1) == callers {
-			close(everybody)
-		}
-		select {
-		case <-everybody:
-		case <-r.Context().Done():
-		}
-		w.Header().Set("X-Caller", r.Header.Get("X-Caller"))
-		writeEcho(w, body.EventID, true, nil)
-	})
-	mux.HandleFunc("POST /v1/broadcast/send/push-notification", func(w http.ResponseWriter, r *http.Request) {
-		var body struct{ Subject string }
-		_ = json.NewDecoder(r.Body).Decode(&body)
-		writeEcho(w, body.Subject, nil, nil)
-	})
-	mux.HandleFunc("GET /v1/customers", func(w http.ResponseWriter, r *http.Request) {
-		writeEcho(w, "", []any{map[string]any{"customer_id": r.FormValue("customer_ids")}}, nil)
-	})
-	mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) {
-		cursor := r.FormValue("cursor")
-		writeEcho(w, "", []any{map[string]any{"id": cursor}},
-			map[string]any{"has_next_page": !strings.HasSuffix(cursor, "++"), "next_page_cursor": cursor + "+"})
-	})
-	return mux
-}
-
-func writeEcho(w http.ResponseWriter, message string, data, meta any) {
-	_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "message": message, "data": data, "meta": meta})
-}
-
 // What the README shows stands, line by line, in a file that is compiled and run.
 func TestReadmeCodeCompiles(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
@@ -453,56 +350,4 @@ func withoutIndentation(source string) string {
 		lines.WriteString(strings.TrimSpace(line) + "\n")
 	}
 	return lines.String()
-}
-
-// documentedRow is a row of the table of retries in the documentation.
-type documentedRow struct{ what, read, send, delivery string }
-
-const firstRow, lastRow = "not begun: arguments, key source, limiter, context", "2xx, success true, and data that cannot be read"
-
-// documentedTable reads the table from a file whose cells separator parts.
-func documentedTable(t *testing.T, path, prefix, separator string) []documentedRow {
-	t.Helper()
-	source, err := os.ReadFile(path)
-	require.NoError(t, err)
-	_, text, found := strings.Cut(string(source), prefix+firstRow)
-	require.True(t, found, "the table in %s", path)
-	var rows []documentedRow
-	for line := range strings.Lines(firstRow + text) {
-		cells := regexp.MustCompile(separator).Split(strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(line, prefix)), " |"), -1)
-		require.Len(t, cells, 4, line)
-		rows = append(rows, documentedRow{cells[0], cells[1], cells[2], cells[3]})
-		if cells[0] == lastRow {
-			break
-		}
-	}
-	return rows
-}
-
-func TestRetryTableOfTheDocumentationIsTrue(t *testing.T) {
-	documented := documentedTable(t, "doc.go", "//\t", ` {2,}`)
-
-	all := slices.DeleteFunc(outcomes(), func(o outcome) bool { return o.failure == nil })
-	for _, o := range otherOutcomes() {
-		all = append(all, o.outcome)
-	}
-	seen := map[string]bool{}
-	for _, o := range all {
-		seen[o.row] = true
-		want := documentedRow{o.row, yesOrNo(o.requests.read > 1), yesOrNo(o.requests.send > 1), o.delivery.String()}
-		if want.send == "no" && o.requests.repeatable > 1 {
-			want.send = "(1)"
-		}
-		assert.Contains(t, documented, want, o.name)
-	}
-	for _, row := range documented {
-		assert.True(t, seen[row.what], "nothing shows that this is true: %s", row.what)
-	}
-}
-
-func yesOrNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
 }

@@ -57,5 +57,5 @@ func TestErrorsOfStagesKnowEveryStage(t *testing.T) {
 		}
 	}
 	assert.Len(t, errorsOfStages, stages+1,
-		"a row in errorsOfStages for each constant of type Stage in %s, and one beyond: add the new stage there and to newError in errors.go", path)
+		"a row for each constant of type Stage in %s, and one beyond: add the new stage here, and to newError in errors.go", path)
 }

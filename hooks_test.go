@@ -463,3 +463,29 @@ func TestHooksGivenTwiceAreBothCalled(t *testing.T) {
 	require.NoError(t, scripted.TriggerEvent(t.Context(), client))
 	assert.Equal(t, []string{"start a", "start b", "done b", "done a"}, lines)
 }
+
+// What hooks and guards need is only allocated if there are any. The numbers are those
+// of the last version that had neither.
+func TestHooksAndGuardsThatAreUnsetAllocateNothing(t *testing.T) {
+	scripted.SkipUnderRace(t)
+	over := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
+	})
+	allocations := func(call scripted.Call, opts ...messaging.Option) float64 {
+		client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: over}, opts...)
+		return testing.AllocsPerRun(100, func() { _ = call(context.Background(), client) })
+	}
+	tests := map[string]struct {
+		call scripted.Call
+		most float64
+	}{"list": {scripted.ReadCustomers, 41}, "trigger": {scripted.TriggerEvent, 40}}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			unset := allocations(test.call)
+			assert.LessOrEqual(t, unset, test.most)
+			hooked := allocations(test.call, messaging.WithHooks(messaging.Hooks{
+				CallDone: func(context.Context, messaging.CallInfo, messaging.CallResult) {}}))
+			assert.Greater(t, hooked, unset, "or this test measures nothing")
+		})
+	}
+}

@@ -268,7 +268,8 @@ func TestOptionsRefuseInvalidArguments(t *testing.T) {
 func TestNewClientReportsEveryInvalidArgument(t *testing.T) {
 	_, err := messaging.NewClient("https://user:canary@api.example.com", "ca nary",
 		messaging.WithMaxResponseBytes(-1), nil, messaging.WithHTTPClient(nil), messaging.WithHeader("Host", canary))
-	scripted.RequireProblems(t, err, "WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
+	scripted.RequireProblems(t, err,
+		"WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
 		"WithHeader cannot set Host", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
 	assert.Equal(t, "new client", scripted.RequireValidationError(t, err).Op)
 }

@@ -20,11 +20,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
 	"github.com/messaging-go/messaging/internal/service"
+	"go.uber.org/goleak"
 )
 
 // threePages has two items on each page.
@@ -503,7 +503,8 @@ func TestPagesYieldNoPageWithAnError(t *testing.T) {
 }
 
 func TestPagesAllYieldsTheZeroItemWithAnError(t *testing.T) {
-	client, _ := serve(t, scripted.NewListService(scripted.ListOf(service.ListEvents), scripted.Pages{"": {Rows: `[{"id":"a1","surprise":1},{"id":"a2"},5]`}}))
+	client, _ := serve(t, scripted.NewListService(scripted.ListOf(service.ListEvents),
+		scripted.Pages{"": {Rows: `[{"id":"a1","surprise":1},{"id":"a2"},5]`}}))
 	yielded := 0
 	for event, err := range client.Events.All(t.Context(), messaging.EventListParams{}) {
 		yielded++
@@ -899,7 +900,7 @@ func TestPagesRefuseANilContext(t *testing.T) {
 	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
 	var none context.Context
 	for name, call := range map[string]scripted.Call{
-		"a range over items": walkCustomers,
+		"a range over items": scripted.ListOf(service.ListCustomers).Request().Call,
 		"a range over pages": func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
 			_, err := messaging.Collect(client.Events.Pages(ctx, messaging.EventListParams{}))
 			return err
@@ -916,6 +917,11 @@ func TestPagesRefuseANilContext(t *testing.T) {
 		})
 	}
 	assert.Empty(t, transport.Sent)
+}
+
+// pageWithNext is a page of one row, and a cursor that leads on from it.
+func pageWithNext(cursor string) string {
+	return scripted.ListOf(service.ListCustomers).Response(scripted.Page{Items: []string{"c-1"}, Meta: scripted.MetaBefore(cursor)})
 }
 
 func TestPagesRedactTheKeyInTheHeaderOfAnError(t *testing.T) {
@@ -947,4 +953,47 @@ func TestPagesFiltersPassForEveryPage(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, customers, 2)
 	assert.Len(t, transport.Sent, 3)
+}
+
+func TestValidationRefusesANegativePageSize(t *testing.T) {
+	var calls []invalidCall
+	for _, list := range scripted.Lists() {
+		call := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := list.Page(ctx, c, -1, "", opts...)
+			return err
+		}
+		calls = append(calls, invalidCall{list.Name, call, []string{"per_page must not be negative"}})
+	}
+	requireInvalidUnlessLifted(t, calls)
+}
+
+func TestValidationErrorEndsARangeAtOnce(t *testing.T) {
+	g := scripted.NewGate(t)
+	p := messaging.CustomerListParams{Cursor: "page-2", CustomerIDs: []string{}}
+	ranges := map[string]func() error{
+		"All":   func() error { return onlyError(t, g.Client.Customers.All(t.Context(), p)) },
+		"Pages": func() error { return onlyError(t, g.Client.Customers.Pages(t.Context(), p)) },
+	}
+	for name, walk := range ranges {
+		t.Run(name, func(t *testing.T) {
+			err := walk()
+			scripted.RequireProblems(t, err, "customer_ids must not be empty: that would select all customers; use nil for no filter")
+			var page *messaging.PageError
+			require.ErrorAs(t, err, &page)
+			assert.Equal(t, "page-2", page.Cursor)
+			assert.Empty(t, g.Take())
+		})
+	}
+}
+
+// onlyError ranges over what must yield one error and nothing else.
+func onlyError[T any](t *testing.T, seq iter.Seq2[T, error]) error {
+	t.Helper()
+	var errs []error
+	for item, err := range seq {
+		assert.Zero(t, item)
+		errs = append(errs, err)
+	}
+	require.Len(t, errs, 1)
+	return errs[0]
 }

@@ -87,7 +87,7 @@ func TestTransportOfTheClientUsesHTTP1Only(t *testing.T) {
 }
 
 func TestOwnTransportTakesNoProxyForALoopbackAddressInClearText(t *testing.T) {
-	server := newActingServer(t)
+	server := faultserver.Start(t, faultserver.EachRequest(faultserver.Act, faultserver.Respond(http.StatusOK, scripted.Success)))
 	proxied := 0
 	like := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) {
 		proxied++
@@ -228,7 +228,7 @@ func TestLoopGuardIgnoresRequestsOfTheTransport(t *testing.T) {
 		_, _ = io.WriteString(w, "token")
 	}))
 	defer tokens.Close()
-	server := newActingServer(t)
+	server := faultserver.Start(t, faultserver.EachRequest(faultserver.Act, faultserver.Respond(http.StatusOK, scripted.Success)))
 	client := scripted.NewClientOver(t, server.URL(),
 		&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			for range 5 {

@@ -113,7 +113,6 @@ type (
 	place       struct{ name string }
 	places      []place
 	pointerOnly struct{ name string }
-	nullable    struct{}
 	failing     struct{}
 	failingText struct{}
 	brokenText  struct{}
@@ -123,7 +122,6 @@ func (l level) MarshalText() ([]byte, error)        { return fmt.Appendf(nil, "l
 func (p place) MarshalText() ([]byte, error)        { return []byte("at " + p.name), nil }
 func (p places) MarshalJSON() ([]byte, error)       { return json.Marshal(len(p)) }
 func (p *pointerOnly) MarshalJSON() ([]byte, error) { return json.Marshal("I am " + p.name) }
-func (nullable) MarshalJSON() ([]byte, error)       { return []byte(`null`), nil }
 func (failing) MarshalJSON() ([]byte, error)        { return nil, errors.New(canary) }
 func (failingText) MarshalText() ([]byte, error)    { return nil, errors.New(canary) }
 func (brokenText) MarshalText() ([]byte, error)     { return []byte(notUTF8), nil }

@@ -14,6 +14,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -63,6 +65,25 @@ func sendingPrepared(request scripted.Request) scripted.Call {
 		}
 		_, err = client.Send(ctx, p, opts...)
 		return err
+	}
+}
+
+func TestSecretsSearchCoversEveryCall(t *testing.T) {
+	printers := []string{"Format", "LogValue"} // searched by themselves
+	searched := slices.Sorted(maps.Keys(callsWithSecrets))
+	requireSearched := func(service reflect.Type) {
+		for method := range service.Methods() {
+			name := service.Elem().Name() + "." + method.Name
+			found := slices.ContainsFunc(searched, func(call string) bool { return call == name || strings.HasPrefix(call, name+" ") })
+			assert.True(t, found || slices.Contains(printers, method.Name), "add %s to its operation in internal/kit/scripted/operations.go", name)
+		}
+	}
+	client := reflect.TypeFor[*messaging.Client]()
+	requireSearched(client)
+	for field := range client.Elem().Fields() {
+		if field.IsExported() {
+			requireSearched(field.Type)
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package scripted
 import (
 	"encoding/json"
 	"reflect"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -54,5 +56,16 @@ func compactExtra(tb testing.TB, model Model) {
 		compact, err := json.Marshal(value)
 		require.NoError(tb, err)
 		extra[key] = compact
+	}
+}
+
+// SkipUnderRace skips a test that counts allocations: under the race detector,
+// [sync.Pool] drops items at random.
+func SkipUnderRace(tb testing.TB) {
+	tb.Helper()
+	build, ok := debug.ReadBuildInfo()
+	require.True(tb, ok)
+	if slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		tb.Skip("the race detector changes the number of allocations")
 	}
 }

@@ -46,7 +46,8 @@ type List struct {
 	// New returns a record without values.
 	New func() Model
 	// Page returns the page at a cursor. All and Pages return the ids of the records.
-	Page  func(ctx context.Context, c *messaging.Client, perPage int, cursor string, opts ...messaging.RequestOption) (*messaging.Page[Model], error)
+	Page func(ctx context.Context, c *messaging.Client, perPage int, cursor string,
+		opts ...messaging.RequestOption) (*messaging.Page[Model], error)
 	All   func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error]
 	Pages func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[[]string, error]
 }
@@ -163,7 +164,8 @@ func listOf[T, P any, M interface {
 	Model
 }](op *service.Operation, of list[T, P]) Operation {
 	l := &List{Operation: op, Row: of.row, IDField: of.idField, Nested: of.nested, New: func() Model { return M(new(T)) }}
-	l.Page = func(ctx context.Context, c *messaging.Client, perPage int, cursor string, opts ...messaging.RequestOption) (*messaging.Page[Model], error) {
+	l.Page = func(ctx context.Context, c *messaging.Client, perPage int, cursor string,
+		opts ...messaging.RequestOption) (*messaging.Page[Model], error) {
 		return asModels[T, M](of.of(c).List(ctx, of.params(perPage, cursor), opts...))
 	}
 	l.All = func(ctx context.Context, c *messaging.Client, cursor string, opts ...messaging.RequestOption) iter.Seq2[string, error] {

@@ -1,20 +1,24 @@
-package messaging_test
+package exchange_test
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,6 +26,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/faultserver"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"golang.org/x/net/http2"
 )
 
 // newActingServer starts a server that carries out each request that it has read to
@@ -359,4 +364,264 @@ func TestRequestBodyCanBeLockedWhileItIsCopied(t *testing.T) {
 	n, err := io.Copy(io.Discard, body)
 	require.Error(t, err)
 	assert.Zero(t, n)
+}
+
+func TestRequestGivesNetHTTPNothingToRepeatASendWith(t *testing.T) {
+	tests := []struct {
+		name    string
+		perform scripted.Call
+		content string
+	}{
+		{"a send of the API", scripted.TriggerEvent, `{"event_id":"order_paid","payload":{"email":"ada@canary.example"}}`},
+		{"a POST with a body", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags", Body: []int{1}}), `[1]`},
+		{"a POST without a body", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/sync"}), ``},
+		{"a DELETE without a body", scripted.Do(messaging.Request{Method: "DELETE", Path: "/v1/tags/1"}), ``},
+		{"a method that net/http thinks harmless", scripted.Do(messaging.Request{Method: "OPTIONS", Path: "/v1/tags"}), ``},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
+			require.NoError(t, test.perform(t.Context(), client))
+			require.Len(t, transport.Sent, 1)
+			sent := transport.Sent[0]
+			assert.Equal(t, test.content, sent.Content)
+			assert.Nil(t, sent.GetBody)
+			assert.NotNil(t, sent.Body, "a request without a body is repeated over HTTP/2")
+			assert.NotEqual(t, http.NoBody, sent.Body)
+			assert.NotContains(t, sent.Header, "Idempotency-Key")
+			assert.NotContains(t, sent.Header, "X-Idempotency-Key")
+		})
+	}
+}
+
+func TestRequestIsTheSameInEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, transport := scripted.NewClient(t,
+			[]scripted.Scene{scripted.Responds(503, ""), scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)})
+		require.NoError(t, scripted.SendBroadcast(t.Context(), client, messaging.WithRepeatableSend(), messaging.WithHeader("X-Trace", "42")))
+		require.Len(t, transport.Sent, 3)
+		first := transport.Sent[0]
+		assert.Contains(t, first.Content, `"subject":"Invoice"`)
+		for _, sent := range transport.Sent {
+			assert.Equal(t, first.Content, sent.Content)
+			assert.Equal(t, first.URL, sent.URL)
+			assert.Equal(t, first.Header, sent.Header)
+			assert.Nil(t, sent.GetBody)
+		}
+	})
+}
+
+func TestRequestHasCookiesOnceInEachAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		jar, err := cookiejar.New(nil)
+		require.NoError(t, err)
+		jar.SetCookies(&url.URL{Scheme: "https", Host: "api.example.com", Path: "/"}, []*http.Cookie{{Name: "node", Value: "7"}})
+		transport := &scripted.Transport{Scenes: []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)}}
+		client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: transport, Jar: jar})
+		require.NoError(t, scripted.ReadCustomers(t.Context(), client))
+		require.Len(t, transport.Sent, 2)
+		for _, sent := range transport.Sent {
+			assert.Equal(t, []string{"node=7"}, sent.Header["Cookie"])
+		}
+	})
+}
+
+func TestRequestIsNotMultipliedByHTTP2Resets(t *testing.T) {
+	tests := []struct {
+		name    string
+		perform scripted.Call
+		limit   int
+	}{
+		{"a send reaches the service once", scripted.SendBroadcast, 1},
+		{"a send without a body reaches the service once", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/sync"}), 1},
+		{"a read is cut off at the fourth connection", scripted.ReadCustomers, 4},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			// net/http takes such a reset for a permission to repeat the request.
+			server := faultserver.StartHTTP2(t, faultserver.Script{
+				faultserver.Streams(faultserver.ReadRequest, faultserver.ResetStream(http2.ErrCodeProtocol))})
+			client := scripted.NewClientOver(t, server.URL(), server.Client(), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+			err := test.perform(t.Context(), client)
+			var failed *messaging.TransportError
+			require.ErrorAs(t, err, &failed)
+			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+			assert.Equal(t, 1, failed.Attempts)
+			assert.NotEmpty(t, server.Requests())
+			assert.LessOrEqual(t, len(server.Requests()), test.limit)
+		})
+	}
+}
+
+func TestRequestWithoutABodyWorksOverHTTP2(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		content, _ := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, `{"success":true,"data":[%q,%q,%d]}`, r.Proto, r.Method, len(content))
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	response, err := scripted.NewClientOver(t, server.URL, server.Client()).Do(t.Context(),
+		messaging.Request{Method: "POST", Path: "/v1/sync"})
+	require.NoError(t, err)
+	assert.JSONEq(t, `["HTTP/2.0","POST",0]`, string(response.Data))
+}
+
+func TestLoopGuardEndsAnAttempt(t *testing.T) {
+	many := func(times int, happens func(*http.Request)) func(*http.Request) {
+		return func(req *http.Request) {
+			for range times {
+				happens(req)
+			}
+		}
+	}
+	tests := []struct {
+		name    string
+		happens func(*http.Request)
+		cutOff  bool
+	}{
+		{"a request may be written three times", many(3, scripted.WriteRequest), false},
+		{"the fourth time ends the attempt", many(4, scripted.WriteRequest), true},
+		{"connections do not count", many(20, func(req *http.Request) {
+			scripted.AskForConnection(req)
+			httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{})
+		}), false},
+		{"requests that a transport makes on its own do not count", many(20, func(req *http.Request) {
+			trace := httptrace.ContextClientTrace(req.Context())
+			trace.WroteHeaderField("Authorization", []string{"token"})
+		}), false},
+		{"HTTP/2 writes header names in lower case", many(4, func(req *http.Request) {
+			httptrace.ContextClientTrace(req.Context()).WroteHeaderField("x-authorization", []string{scripted.SecretKey})
+		}), true},
+	}
+	for _, test := range tests {
+		scripted.RunInBubble(t, test.name, func(t *testing.T) {
+			client, transport := scripted.NewClient(t, []scripted.Scene{func(req *http.Request) (*http.Response, error) {
+				test.happens(req)
+				if req.Context().Err() != nil {
+					return nil, req.Context().Err()
+				}
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(scripted.Success))}, nil
+			}})
+			err := scripted.ReadCustomers(t.Context(), client)
+			if !test.cutOff {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, "net/http keeps repeating the request")
+			assert.Len(t, transport.Sent, 3, "a read is tried again")
+			assert.True(t, messaging.Retryable(err))
+			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+			assert.NotErrorIs(t, err, context.Canceled)
+
+			err = scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend())
+			require.ErrorContains(t, err, "net/http keeps repeating the request")
+			assert.Len(t, transport.Sent, 4, "a send is not")
+			assert.False(t, messaging.Retryable(err))
+		})
+	}
+}
+
+// closeRecorder is a body that remembers being closed.
+type closeRecorder struct {
+	io.Reader
+	closed bool
+}
+
+func (r *closeRecorder) Close() error {
+	r.closed = true
+	return nil
+}
+
+func TestRequestOverIrregularTransports(t *testing.T) {
+	errOdd := errors.New("odd")
+	body := &closeRecorder{Reader: strings.NewReader(scripted.Success)}
+	tests := []struct {
+		name     string
+		play     scripted.Scene
+		delivery messaging.Delivery
+	}{
+		{"an error of a transport that has not read the body proves that nothing was sent",
+			func(*http.Request) (*http.Response, error) { return nil, errOdd }, messaging.DeliveryNotSent},
+		{"an error of a transport that has read the body proves nothing",
+			func(req *http.Request) (*http.Response, error) {
+				_, _ = req.Body.Read(make([]byte, 1))
+				return nil, errOdd
+			}, messaging.DeliveryUnknown},
+		{"a response beside an error is closed and does not count",
+			func(req *http.Request) (*http.Response, error) {
+				_, _ = io.ReadAll(req.Body)
+				return &http.Response{StatusCode: 200, Body: body}, errOdd
+			}, messaging.DeliveryUnknown},
+		{"neither an answer nor an error is an unknown fate",
+			func(req *http.Request) (*http.Response, error) {
+				_, _ = io.ReadAll(req.Body)
+				return nil, nil
+			}, messaging.DeliveryUnknown},
+		{"an answer without a body is one that says nothing",
+			func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil }, messaging.DeliveryUnknown},
+		{"an answer that announces a body and has none says nothing",
+			func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, ContentLength: 7}, nil
+			}, messaging.DeliveryUnknown},
+		{"an error response without a body or header is a refusal",
+			func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 400}, nil }, messaging.DeliveryRejected},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			client, transport := scripted.NewClient(t, []scripted.Scene{test.play})
+			err := scripted.SendBroadcast(t.Context(), client)
+			require.Error(t, err)
+			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
+			assert.Len(t, transport.Sent, 1)
+		})
+	}
+	assert.True(t, body.closed)
+}
+
+func TestResponseBodyIsClosedAfterEachAttempt(t *testing.T) {
+	tests := map[string]struct {
+		status int
+		body   io.Reader
+	}{
+		"of a success":                 {200, strings.NewReader(scripted.Success)},
+		"of a no":                      {200, strings.NewReader(scripted.Failure)},
+		"of what cannot be understood": {200, strings.NewReader("<html>")},
+		"of what is cut short":         {200, &scripted.CutShort{}},
+		"of what is over the limit":    {200, strings.NewReader(strings.Repeat("x", 10_000_000))},
+		"of an error":                  {500, strings.NewReader(scripted.Failure)},
+		"of a huge error":              {500, strings.NewReader(strings.Repeat("x", 10_000_000))},
+		"of a redirect":                {302, strings.NewReader("")},
+		"of another protocol":          {101, strings.NewReader(strings.Repeat("x", 10_000_000))},
+		"of a success without content": {204, strings.NewReader("")},
+	}
+	for name, test := range tests {
+		t.Run("the body "+name, func(t *testing.T) {
+			body := &closeRecorder{Reader: test.body}
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Connects(func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: test.status, Body: body, ContentLength: -1}, nil
+			})}, messaging.WithMaxResponseBytes(maxResponse))
+			_ = scripted.SendBroadcast(t.Context(), client)
+			assert.True(t, body.closed)
+			assert.ErrorIs(t, transport.Sent[0].Context().Err(), context.Canceled, "nothing of the attempt stays behind")
+		})
+	}
+}
+
+func TestLoopGuardIgnoresDeadIdleConnections(t *testing.T) {
+	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		trace := httptrace.ContextClientTrace(r.Context())
+		for range 6 {
+			trace.GetConn(r.URL.Host)
+			trace.GotConn(httptrace.GotConnInfo{Reused: true, WasIdle: true})
+		}
+		if r.Context().Err() != nil {
+			return nil, r.Context().Err()
+		}
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"success":true,"data":[]}`))}, nil
+	})
+	client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	require.NoError(t, err)
+	_, err = client.Events.List(t.Context(), messaging.EventListParams{})
+	require.NoError(t, err)
 }

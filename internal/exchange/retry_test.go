@@ -1,4 +1,4 @@
-package messaging_test
+package exchange_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -1043,4 +1044,56 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		}
 	}
 	assert.Zero(t, elsewhere.Connections(), "nothing, and above all no key, may reach the other host")
+}
+
+// documentedRow is a row of the table of retries in the documentation.
+type documentedRow struct{ what, read, send, delivery string }
+
+const firstRow, lastRow = "not begun: arguments, key source, limiter, context", "2xx, success true, and data that cannot be read"
+
+// documentedTable reads the table from a file whose cells separator parts.
+func documentedTable(t *testing.T, path, prefix, separator string) []documentedRow {
+	t.Helper()
+	source, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(source), prefix+firstRow)
+	require.True(t, found, "the table in %s", path)
+	var rows []documentedRow
+	for line := range strings.Lines(firstRow + text) {
+		cells := regexp.MustCompile(separator).Split(strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(line, prefix)), " |"), -1)
+		require.Len(t, cells, 4, line)
+		rows = append(rows, documentedRow{cells[0], cells[1], cells[2], cells[3]})
+		if cells[0] == lastRow {
+			break
+		}
+	}
+	return rows
+}
+
+func TestRetryTableOfTheDocumentationIsTrue(t *testing.T) {
+	documented := documentedTable(t, "../../doc.go", "//\t", ` {2,}`)
+
+	all := slices.DeleteFunc(outcomes(), func(o outcome) bool { return o.failure == nil })
+	for _, o := range otherOutcomes() {
+		all = append(all, o.outcome)
+	}
+	seen := map[string]bool{}
+	for _, o := range all {
+		seen[o.row] = true
+		want := documentedRow{o.row, yesOrNo(o.requests.read > 1), yesOrNo(o.requests.send > 1), o.delivery.String()}
+		if want.send == "no" && o.requests.repeatable > 1 {
+			want.send = "(1)"
+		}
+		assert.Contains(t, documented, want, o.name)
+	}
+	for _, row := range documented {
+		assert.True(t, seen[row.what], "nothing shows that this is true: %s", row.what)
+	}
+}
+
+func yesOrNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
 }

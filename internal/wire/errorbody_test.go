@@ -1,4 +1,4 @@
-package messaging_test
+package wire_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package messaging_test
+package wire_test
 
 import (
 	"encoding/json"
@@ -1114,4 +1114,34 @@ func TestDecodeAcceptsAnyMessage(t *testing.T) {
 			assert.Equal(t, want, page.Response.Message)
 		})
 	}
+}
+
+func TestDecodeTakesLessThanOneAllocationPerRow(t *testing.T) {
+	scripted.SkipUnderRace(t)
+	listing := func(rows int) float64 {
+		client := scripted.NewClientOver(t, "https://api.example.com", (&measuringTransport{answer: pageOfCustomers(rows)}).client())
+		return testing.AllocsPerRun(5, func() {
+			page, err := client.Customers.List(t.Context(), messaging.CustomerListParams{PerPage: rows})
+			require.NoError(t, err)
+			require.Len(t, page.Items, rows)
+		})
+	}
+	assert.Less(t, (listing(1000)-listing(200))/800, 0.7)
+}
+
+// pageOfCustomers is the response to a list, with customers that have everything.
+func pageOfCustomers(rows int) string {
+	var page strings.Builder
+	page.WriteString(`{"success":true,"message":"fetched","data":{"data":[`)
+	for i := range rows {
+		if i > 0 {
+			page.WriteByte(',')
+		}
+		fmt.Fprintf(&page,
+			`{"customer_id":"cus_%d","first_name":"Jane","last_name":"Doe","email":"jane+%d@example.com","phone_no":"+33612345678",`+
+				`"customer_created_at":"2024-01-31T08:00:00Z","updated_at":"2024-02-01T08:00:00Z","providers":"email,push",`+
+				`"last_interaction":"2024-02-28T08:00:00Z"}`, i, i)
+	}
+	page.WriteString(`],"meta":{"has_next_page":false,"next_page_cursor":null}}}`)
+	return page.String()
 }

@@ -1,14 +1,13 @@
-package messaging_test
+package wire_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +28,13 @@ func customersWithDevices(n int) []messaging.CustomerParams {
 		}
 	}
 	return customers
+}
+
+func pushTo(to messaging.Audience) scripted.Call {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: to}, opts...)
+		return err
+	}
 }
 
 func TestEncodeWritesEveryRecipient(t *testing.T) {
@@ -73,19 +79,8 @@ func TestEncodeDoesNotReuseABodyInUse(t *testing.T) {
 	assert.Contains(t, bodies[1], "first")
 }
 
-// skipUnderRace skips a test that counts allocations: under the race detector,
-// sync.Pool drops items at random.
-func skipUnderRace(t *testing.T) {
-	t.Helper()
-	build, ok := debug.ReadBuildInfo()
-	require.True(t, ok)
-	if slices.Contains(build.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		t.Skip("the race detector changes the number of allocations")
-	}
-}
-
 func TestEncodeAllocationsDoNotGrowWithCustomers(t *testing.T) {
-	skipUnderRace(t)
+	scripted.SkipUnderRace(t)
 	client := scripted.NewClientOver(t, "https://api.example.com", (&measuringTransport{}).client())
 	sending := func(customers int) float64 {
 		params := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.",
@@ -99,7 +94,7 @@ func TestEncodeAllocationsDoNotGrowWithCustomers(t *testing.T) {
 }
 
 func TestEncodeMemoryIsBoundedByTheBody(t *testing.T) {
-	skipUnderRace(t)
+	scripted.SkipUnderRace(t)
 	long, short := customersWithDevices(20_000), customersWithDevices(20_000)
 	for i := range 100 {
 		long[i].FirstName = strings.Repeat("J", 10_000)
@@ -128,19 +123,6 @@ func TestEncodeMemoryIsBoundedByTheBody(t *testing.T) {
 	}
 }
 
-func TestDecodeTakesLessThanOneAllocationPerRow(t *testing.T) {
-	skipUnderRace(t)
-	listing := func(rows int) float64 {
-		client := scripted.NewClientOver(t, "https://api.example.com", (&measuringTransport{answer: pageOfCustomers(rows)}).client())
-		return testing.AllocsPerRun(5, func() {
-			page, err := client.Customers.List(t.Context(), messaging.CustomerListParams{PerPage: rows})
-			require.NoError(t, err)
-			require.Len(t, page.Items, rows)
-		})
-	}
-	assert.Less(t, (listing(1000)-listing(200))/800, 0.7)
-}
-
 // measuringTransport keeps the length of every body, and answers alike.
 type measuringTransport struct {
 	answer  string // "" for a yes
@@ -152,21 +134,4 @@ func (m *measuringTransport) client() *http.Client { return &http.Client{Transpo
 func (m *measuringTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	m.lengths = append(m.lengths, int(req.ContentLength))
 	return scripted.Responds(http.StatusOK, cmp.Or(m.answer, scripted.Success))(req)
-}
-
-// pageOfCustomers is the response to a list, with customers that have everything.
-func pageOfCustomers(rows int) string {
-	var page strings.Builder
-	page.WriteString(`{"success":true,"message":"fetched","data":{"data":[`)
-	for i := range rows {
-		if i > 0 {
-			page.WriteByte(',')
-		}
-		fmt.Fprintf(&page,
-			`{"customer_id":"cus_%d","first_name":"Jane","last_name":"Doe","email":"jane+%d@example.com","phone_no":"+33612345678",`+
-				`"customer_created_at":"2024-01-31T08:00:00Z","updated_at":"2024-02-01T08:00:00Z","providers":"email,push",`+
-				`"last_interaction":"2024-02-28T08:00:00Z"}`, i, i)
-	}
-	page.WriteString(`],"meta":{"has_next_page":false,"next_page_cursor":null}}}`)
-	return page.String()
 }
