@@ -156,6 +156,6 @@ func TestValidationOfAHundredThousandCustomers(t *testing.T) {
 		customers[i].Email = canary
 	}
 	refused := scripted.RequireValidationError(t, toThem()(t.Context(), g.Client))
-	assert.Len(t, refused.Fields, 100_000)
+	assert.Equal(t, 100_000, len(refused.Fields))
 	assert.Contains(t, refused.Error(), "recipients.0.customers.0.email must be an email address")
 }

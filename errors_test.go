@@ -296,7 +296,7 @@ func TestErrorSentinelsWithoutAStatus(t *testing.T) {
 		var unread *messaging.DecodeError
 		require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(200, strings.Repeat("x", scripted.MaxKeptBody+1))),
 			&unread)
-		assert.Len(t, unread.Body, scripted.MaxKeptBody)
+		assert.Equal(t, scripted.MaxKeptBody, len(unread.Body))
 	})
 	t.Run("wrong arguments here are as wrong as those that the service finds", func(t *testing.T) {
 		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})

@@ -340,7 +340,7 @@ func TestRequestBodyIsReadInAnyWay(t *testing.T) {
 					content, err := read(req.Body)
 					require.NoError(t, err)
 					assert.EqualValues(t, len(content), req.ContentLength)
-					assert.Contains(t, content, `"message":"`+want.Message+`"`)
+					assert.True(t, strings.Contains(content, `"message":"`+want.Message+`"`), "the message is another")
 					return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(scripted.Success))}, nil
 				})})
 			_, err := client.Broadcasts.SendEmail(t.Context(), want)

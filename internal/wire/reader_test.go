@@ -115,7 +115,7 @@ func TestDecodeReadsAStringThatMayBeANumber(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, messaging.Event{ID: row.want}, event)
+			scripted.AssertSame(t, messaging.Event{ID: row.want}, event)
 		})
 	}
 }
@@ -836,8 +836,8 @@ func TestDecodeIgnoresBracketsInStrings(t *testing.T) {
 	brackets := strings.Repeat(`[{`, 500)
 	event, err := eventIn(t, `"id":"`+brackets+`","more":{"text":"\"`+brackets+`\\"}`)
 	require.NoError(t, err)
-	assert.Equal(t, brackets, event.ID)
-	assert.Equal(t, `{"text":"\"`+brackets+`\\"}`, string(event.Extra["more"]))
+	scripted.AssertSame(t, brackets, event.ID)
+	scripted.AssertSame(t, `{"text":"\"`+brackets+`\\"}`, string(event.Extra["more"]))
 }
 
 func TestDecodeErrorNamesThePath(t *testing.T) {
@@ -924,7 +924,7 @@ func TestDecodeLimitsTheRowsOfAPage(t *testing.T) {
 			t.Run(row.name+" in "+path, func(t *testing.T) {
 				full, err := page(t, envelope, row.perPage, row.limit)
 				require.NoError(t, err)
-				assert.Len(t, full.Items, row.limit)
+				assert.Equal(t, row.limit, len(full.Items))
 
 				over, err := page(t, envelope, row.perPage, row.limit+1)
 				assert.Nil(t, over)
@@ -989,7 +989,7 @@ func TestDecodeLimitOfListsWithinRowsGrowsWithTheResponse(t *testing.T) {
 			page, err := answering(t, body, messaging.WithMaxResponseBytes(int64(len(body)))).
 				Events.List(t.Context(), messaging.EventListParams{PerPage: row.rows})
 			require.NoError(t, err)
-			require.Len(t, page.Items, row.rows)
+			require.Equal(t, row.rows, len(page.Items))
 			assert.Len(t, page.Items[row.rows-1].Parameters, row.parameters)
 		})
 	}
@@ -1123,7 +1123,7 @@ func TestDecodeTakesLessThanOneAllocationPerRow(t *testing.T) {
 		return testing.AllocsPerRun(5, func() {
 			page, err := client.Customers.List(t.Context(), messaging.CustomerListParams{PerPage: rows})
 			require.NoError(t, err)
-			require.Len(t, page.Items, rows)
+			require.Equal(t, rows, len(page.Items))
 		})
 	}
 	assert.Less(t, (listing(1000)-listing(200))/800, 0.7)

@@ -46,7 +46,7 @@ func TestEncodeWritesEveryRecipient(t *testing.T) {
 			body := g.RequireSent(t, pushTo(messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(customers...))))
 			require.NoError(t, json.Unmarshal([]byte(body), &sent))
 
-			assert.Equal(t, []messaging.Recipient{
+			scripted.AssertSame(t, []messaging.Recipient{
 				{Type: messaging.RecipientSegment, Segments: []string{"vip"}},
 				{Type: messaging.RecipientCustomer, Customers: customers},
 			}, sent.Recipients)

@@ -468,8 +468,8 @@ func hasMessage(message string, fields ...messaging.FieldError) hostileCheck {
 	return func(t *testing.T, o callResult) {
 		var answer *messaging.APIError
 		require.ErrorAs(t, o.err, &answer)
-		assert.Equal(t, message, answer.Message)
-		assert.Equal(t, fields, answer.Fields)
+		scripted.AssertSame(t, message, answer.Message)
+		scripted.AssertSame(t, fields, answer.Fields)
 	}
 }
 
@@ -478,7 +478,7 @@ func hasBody(body string) hostileCheck {
 	return func(t *testing.T, o callResult) {
 		var unreadable *messaging.DecodeError
 		require.ErrorAs(t, o.err, &unreadable)
-		assert.Equal(t, body, string(unreadable.Body))
+		scripted.AssertSame(t, body, string(unreadable.Body))
 	}
 }
 
@@ -495,10 +495,10 @@ func hasRetryAfter(retryAfter time.Duration) hostileCheck {
 func hasItems[T any](want ...T) hostileCheck {
 	return func(t *testing.T, o callResult) {
 		if page, ok := o.value.(*messaging.Page[T]); ok {
-			assert.Equal(t, want, page.Items)
+			scripted.AssertSame(t, want, page.Items)
 			return
 		}
-		assert.Equal(t, want, o.value)
+		scripted.AssertSame(t, want, o.value)
 	}
 }
 

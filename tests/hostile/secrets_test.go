@@ -344,12 +344,12 @@ func requireQuotedInOnePlace(t *testing.T, err error) {
 	var unreadable *messaging.DecodeError
 	switch {
 	case errors.As(err, &refused):
-		require.Contains(t, string(refused.Body), canary)
+		require.True(t, strings.Contains(string(refused.Body), canary), "the body is kept")
 		rest := *refused
 		rest.Code, rest.Message, rest.Fields, rest.Header, rest.Body = "", "", nil, nil, nil
 		scripted.RequireNoSecret(t, strings.Join(formsOf(&rest), "\n"))
 	case errors.As(err, &unreadable):
-		require.Contains(t, string(unreadable.Body), canary)
+		require.True(t, strings.Contains(string(unreadable.Body), canary), "the body is kept")
 		scripted.RequireNoSecret(t, unreadable.Error())
 		rest := *unreadable
 		rest.Header, rest.Body = nil, nil
