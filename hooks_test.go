@@ -207,6 +207,22 @@ func TestHooksAreToldWhyACallFailed(t *testing.T) {
 	}
 }
 
+func TestHooksAreToldTheOperationOfEveryCall(t *testing.T) {
+	for _, operation := range scripted.Operations {
+		for name, call := range operation.Calls {
+			t.Run(operation.Name+" by "+name, func(t *testing.T) {
+				var log hookLog
+				client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":null}`)},
+					messaging.WithHooks(log.hooks()))
+				_ = call(t.Context(), client)
+				assert.Contains(t, log.calls, messaging.CallInfo{Op: operation.Name, Method: operation.Method, Path: operation.Path,
+					Send: !operation.IsRead(), Scheme: "https", Host: "api.example.com", Port: 443})
+				assert.Len(t, log.results, len(log.calls))
+			})
+		}
+	}
+}
+
 func TestHooksAreToldNoPathOfDo(t *testing.T) {
 	var log hookLog
 	client, err := messaging.NewClient("http://[::1]:1/base", "key", messaging.WithHooks(log.hooks()))

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -362,17 +363,14 @@ func goldenResponse(message, data string) *messaging.Response {
 // responseOf is the part of a result that tells about the answer, nil where the
 // result is a model alone.
 func responseOf(result any) *messaging.Response {
-	switch result := result.(type) {
-	case *messaging.Response:
-		return result
-	case *messaging.Page[messaging.Event]:
-		return result.Response
-	case *messaging.Page[messaging.Customer]:
-		return result.Response
-	case *messaging.Page[messaging.TransactionalMessage]:
-		return result.Response
+	if response, ok := result.(*messaging.Response); ok {
+		return response
 	}
-	return nil
+	page := reflect.ValueOf(result).Elem().FieldByName("Response")
+	if !page.IsValid() {
+		return nil
+	}
+	return page.Interface().(*messaging.Response)
 }
 
 type wireRequest struct {

@@ -59,6 +59,13 @@ func TestOperationsFillEveryFieldOfTheirParams(t *testing.T) {
 	for _, send := range scripted.Sends() {
 		requireFilled(t, send.Name, reflect.ValueOf(send.Full().Params))
 	}
+	for _, list := range scripted.Lists() {
+		for field, value := range reflect.ValueOf(list.Request().Params).Fields() {
+			if field.Name != "Cursor" { // which no list has before it is read
+				requireFilled(t, list.Name+"."+field.Name, value)
+			}
+		}
+	}
 }
 
 // requireFilled requires that no field within v is left out.
