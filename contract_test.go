@@ -337,7 +337,7 @@ func TestReadmeCodeCompiles(t *testing.T) {
 	require.NoError(t, err)
 	compiled := ""
 	for _, path := range []string{"example_test.go", "example_httpmock_test.go", "otelmessaging/example_test.go",
-		"examples/first/main.go", "examples/testing/shop_test.go"} {
+		"examples/first/main.go", "messagingtest/faults_test.go"} {
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
 		compiled += withoutIndentation(string(source))

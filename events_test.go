@@ -273,14 +273,14 @@ func TestValidationOfATrigger(t *testing.T) {
 			triggerWith(func(p *params) { p.Values = map[string]any{"": canary} }), []string{"payload has a parameter without a name"}},
 		{"the customer's identity is no value",
 			triggerWith(func(p *params) { p.Values = map[string]any{"email": canary, "customer": canary} }),
-			[]string{"payload.customer must be given by Email or Customer, not by Values",
-				"payload.email must be given by Email or Customer, not by Values"}},
+			[]string{"payload.customer is not a parameter: set Email or Customer instead",
+				"payload.email is not a parameter: set Email or Customer instead"}},
 		{"everything that is wrong is reported at once, in the order of the fields",
 			triggerWith(func(p *params) {
 				*p = params{Customer: new(messaging.CustomerParams), Values: map[string]any{"email": canary, "": canary}}
 			}),
 			[]string{"event_id is required", "payload.customer must have a customer_id or an email",
-				"payload has a parameter without a name", "payload.email must be given by Email or Customer, not by Values"}},
+				"payload has a parameter without a name", "payload.email is not a parameter: set Email or Customer instead"}},
 	})
 }
 
@@ -498,7 +498,7 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 		{"the customer is an optional parameter, and not given", signup(parameter{"customer", "text", false}), params{Email: email}, nil},
 		{"a value is given where the customer's identity goes", signup(parameter{"email", "text", false}),
 			params{Email: email, Values: values{"email": canary}},
-			[]string{"payload.email must be given by Email or Customer, not by Values"}},
+			[]string{"payload.email is not a parameter: set Email or Customer instead"}},
 		{"a required value is refused for another reason", signup(parameter{"at", "timestamp", true}),
 			params{Email: email, Values: values{"at": promoted{anHourEast}}},
 			[]string{"payload.at " + aTimeInAnotherForm}},
@@ -517,7 +517,7 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 				"at": canary, "size": "1", "extra": canary, "": canary, "customer": canary, "bad": math.Inf(1)}},
 			[]string{
 				"payload.customer must have a customer_id or an email", "payload has a parameter without a name",
-				"payload.customer must be given by Email or Customer, not by Values", "payload.bad must be a finite number",
+				"payload.customer is not a parameter: set Email or Customer instead", "payload.bad must be a finite number",
 				"event_id is not the id of the definition",
 				"payload.plan is required by the event",
 				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form",

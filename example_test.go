@@ -199,7 +199,7 @@ func ExampleCustomersService_All() {
 
 	for customer, err := range client.Customers.All(ctx, messaging.CustomerListParams{PerPage: 100}) {
 		if err != nil {
-			log.Fatal(err) // a *messaging.PageError: its Cursor resumes here
+			log.Fatal(err) // a *messaging.PageError, whose Cursor lets you resume at this page
 		}
 		fmt.Println(customer.Email)
 	}

@@ -128,9 +128,9 @@ const (
 	rowServerError     = "408, 425, 500, 502, 503, 504, 520 to 599"
 	rowRefused         = "any other 4xx, 501, 505"
 	rowOtherStatus     = "3xx, 101, 511, any other status"
-	rowSuccessFalse    = "2xx, success false, or a trigger with data false"
-	rowCutShort        = "2xx, cut short"
-	rowUnreadable      = "2xx, but not a response of the service"
+	rowSuccessFalse    = "2xx with success false; a trigger with data false"
+	rowCutShort        = "2xx with a truncated body"
+	rowUnreadable      = "2xx that is not from the service, such as HTML"
 	rowDataUnreadable  = lastRow
 )
 
@@ -1049,7 +1049,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 // documentedRow is a row of the table of retries in the documentation.
 type documentedRow struct{ what, read, send, delivery string }
 
-const firstRow, lastRow = "not begun: arguments, key source, limiter, context", "2xx, success true, and data that cannot be read"
+const firstRow, lastRow = "not begun: arguments, key source, limiter, context", "2xx with success true and unreadable data"
 
 // documentedTable reads the table from a file whose cells separator parts.
 func documentedTable(t *testing.T, path, prefix, separator string) []documentedRow {
