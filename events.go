@@ -222,11 +222,13 @@ type eventCreateBody struct {
 	Parameters  []EventParameter `json:"parameters"`
 }
 
-var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{}, accept: func(data json.RawMessage) error { return new(Event).read(data) }, members: members{
-	"name":        (*reachReader).nobody,
-	"description": (*reachReader).nobody,
-	"parameters":  (*reachReader).nobody,
-}})
+var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{},
+	accept: func(data json.RawMessage) error { return new(Event).read(data) },
+	members: members{
+		"name":        (*reachReader).nobody,
+		"description": (*reachReader).nobody,
+		"parameters":  (*reachReader).nobody,
+	}})
 
 // Prepare validates and encodes the event as [EventsService.Create] does, and sends
 // nothing. It returns a [*ValidationError] if p is invalid.

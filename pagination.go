@@ -399,7 +399,8 @@ func unusable(op *service.Operation, response *Response, err error) *DecodeError
 }
 
 // pages ranges over pages.
-func pages[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption) iter.Seq2[*Page[T], error] {
+func pages[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery,
+	opts []RequestOption) iter.Seq2[*Page[T], error] {
 	return walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts}, nil)
 }
 

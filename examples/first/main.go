@@ -21,6 +21,6 @@ func main() {
 		Values:  map[string]any{"order": "A-1001", "shipped_at": time.Now()},
 	})
 	if err != nil {
-		log.Fatal(err) // the error message says whether the event was triggered
+		log.Fatal(err) // the error message tells you whether the event was triggered
 	}
 }

@@ -128,7 +128,7 @@ func ClientTLS() *tls.Config {
 }
 
 // ClosedAddress returns an address of this machine that refuses connections. It
-// is on a loopback address of its own where the system has more than one, since
+// is on its own loopback address where the system has more than one, since
 // the tests of another package, in another process, may be given the port.
 func ClosedAddress(tb testing.TB) string {
 	tb.Helper()
@@ -170,7 +170,7 @@ func (s *Server) accept() {
 	}
 }
 
-// keep remembers a connection, unless the server has stopped meanwhile.
+// keep remembers a connection, unless the server has stopped in the meantime.
 func (s *Server) keep(conn net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

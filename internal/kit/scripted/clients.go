@@ -30,7 +30,7 @@ func NewClientOver(tb testing.TB, baseURL string, over *http.Client, opts ...mes
 }
 
 // NewClientOnOwnTransport returns a client that builds its own transport, as a
-// copy of like. It replaces [http.DefaultTransport] meanwhile, so a test that
+// copy of like. It replaces [http.DefaultTransport] for that time, so a test that
 // calls it must not be parallel.
 func NewClientOnOwnTransport(tb testing.TB, baseURL string, like *http.Transport, opts ...messaging.Option) *messaging.Client {
 	tb.Helper()

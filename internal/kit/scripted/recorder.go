@@ -78,7 +78,7 @@ func (r *Recorder) Recorded() []string {
 }
 
 // goldenText writes a request the way a golden file holds it: without what net/http
-// adds of its own accord, and with a body that is easy to read.
+// adds by itself, and with a body that is easy to read.
 func goldenText(r *http.Request) (string, error) {
 	if len(r.TransferEncoding) > 0 {
 		return "", errors.New("a request without a Content-Length")

@@ -75,7 +75,7 @@ func NeverConnects(err error) Scene {
 	}
 }
 
-// NeverConnectsInTime asks for a connection until the request is cancelled.
+// NeverConnectsInTime asks for a connection until the request is canceled.
 func NeverConnectsInTime(req *http.Request) (*http.Response, error) {
 	AskForConnection(req)
 	return Hangs(req)
@@ -94,7 +94,7 @@ func FailsWithURL(wrap func(*url.Error) error) Scene {
 	})
 }
 
-// Hangs waits until the request is cancelled.
+// Hangs waits until the request is canceled.
 func Hangs(req *http.Request) (*http.Response, error) {
 	<-req.Context().Done()
 	return nil, req.Context().Err()
@@ -121,7 +121,7 @@ func RespondsFrom(status int, body io.Reader, header ...string) Scene {
 }
 
 // BeginsToRespond returns a response with status 200 whose body begins and then
-// blocks until the request is cancelled.
+// blocks until the request is canceled.
 func BeginsToRespond(req *http.Request) (*http.Response, error) {
 	body := io.MultiReader(strings.NewReader(`{"success":`), HangingReader(req.Context()))
 	return RespondsFrom(http.StatusOK, body)(req)
