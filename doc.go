@@ -25,18 +25,18 @@
 //   - [DeliveryRejected]: the service refused it and did nothing.
 //   - [DeliveryUnknown]: the response was lost or is inconclusive. The request may have
 //     been carried out.
-//   - [DeliveryAccepted]: the request was carried out. If there is an error, it is only
-//     that the response could not be read.
+//   - [DeliveryAccepted]: the request was carried out. Any error means only that
+//     the response could not be read.
 //
-// [Retryable] reports whether it is safe to make the same call again, and whether it can
-// succeed then. Use both to decide what to do after a send:
+// [Retryable] reports whether it is safe to make the same call again, and whether doing so
+// could succeed. Use both to decide what to do after a send:
 //
 //	_, err := client.Events.Trigger(ctx, params)
 //	switch delivery := messaging.DeliveryOf(err); {
 //	case delivery == messaging.DeliveryAccepted:
 //		// Done, even if the response could not be read.
 //	case messaging.Retryable(err):
-//		// Try again later. For example, there was no connection, or a rate limit.
+//		// Try again later. For example, there was no connection, or you hit a rate limit.
 //	case delivery == messaging.DeliveryUnknown:
 //		// Set it aside: someone has to find out whether it was carried out.
 //	case errors.Is(err, messaging.ErrValidation):
@@ -50,15 +50,15 @@
 // not sent either. Test for [ErrCustomerNotFound] and [ErrEventNotFound] before
 // [ErrNotFound], because they match ErrNotFound as well.
 //
-// [DeliveryNotSent] is reported only if it is certain. The type of an error is no proof,
-// and neither is a 503: a gateway can return one after the service has done the work. The
-// transport that a [Client] creates by default sends nothing after it has failed to get a
+// [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
+// 503 proves that nothing was done: a gateway can return a 503 after the service has done
+// the work. The transport that a [Client] creates by default sends nothing after it has failed to get a
 // connection.
 //
-// A custom transport, given with [WithHTTPClient] or as [http.DefaultTransport], may still
-// send a request after it has returned an error. So when it returns an error, the client
-// makes the body of the request unreadable. If no byte of the body was read before, and
-// the transport has not reported to [net/http/httptrace] that it wrote headers, the
+// A custom transport is one that is passed with [WithHTTPClient], or one that your program
+// has assigned to [http.DefaultTransport]. It may still send a request after it has
+// returned an error. So when it returns an error, the client makes the body of the request
+// unreadable. If none of the body had been read by then, and the transport has not reported to [net/http/httptrace] that it wrote headers, the
 // request can never be sent, and the client reports [DeliveryNotSent]. In all other cases,
 // it reports [DeliveryUnknown]. This includes requests that have no body.
 //
@@ -79,7 +79,7 @@
 //
 // # Retries
 //
-// A call is retried only if that cannot have an effect twice, and only within the limits
+// A call is retried only if doing so cannot make it take effect twice, and only within the limits
 // of the [RetryPolicy] and of the call's context. A request whose method is GET or HEAD is
 // a read; any other request is a send.
 //
@@ -103,23 +103,22 @@
 // suggests as much. The table also assumes that the service never acts on an incomplete
 // body.
 //
-// The delivery of a call covers all its attempts. The call was accepted if one attempt was.
-// Otherwise it is unknown if one attempt is, else rejected if one attempt was, else not
-// sent. Redirects are not followed. With a custom transport, the rows without a connection
-// apply to failures before the body is read. Semantic versioning does not cover which
-// failures are retried.
+// The delivery of a call is the first of these that applies to any of its attempts:
+// accepted, unknown, rejected, not sent. Redirects are not followed. With a custom
+// transport, the two "no connection" rows apply only if the transport fails before it
+// reads the body. Semantic versioning does not cover which failures are retried.
 //
 // # Ranges
 //
-// All and Pages return iterators. An iterator sends nothing before you range over it, and
-// if you range over it again, it begins again. If a page fails, the iterator yields a
+// All and Pages return iterators. An iterator sends nothing until you range over it, and
+// if you range over it again, it starts over. If a page fails, the iterator yields a
 // [*PageError] with a zero-value item, and ends. The items before that are valid. To
 // resume at the page that failed, pass the Cursor of the error in the params of another
 // call.
 //
 // To resume after an error in your own code, or after a crash, range over Pages. Save the
 // Cursor of a page before you process its items: with that cursor, you get the same page
-// again, from its first item on. So either process items in a way that can be repeated, or
+// again, starting with its first item. So either process items in a way that can be repeated, or
 // undo what you have done for the unfinished page, as [examples/export] does by truncating
 // its file. When a page is done, save its NextPageCursor; after the last page it is "".
 //
@@ -129,16 +128,15 @@
 // done.
 //
 // A loop never stops early without an error, and never runs forever. An empty page does not
-// end it. The error is [ErrBadCursor] if the cursor of the next page is missing or was seen
-// before, or if there are too many empty pages in a row. The service decides whether you
+// end it. The loop ends with [ErrBadCursor] if the cursor of the next page is missing or was
+// seen before, or after more than 100 empty pages in a row. The service decides whether you
 // see records that are added during the loop.
 //
 // # Validation
 //
 // Arguments are checked before anything is sent. The error lists every problem with its
 // JSON path, such as recipients.0.customers.1.email. [WithoutValidation] skips the checks
-// that required fields are set and that fields are well formed. It does not skip the
-// checks for values that the service would misread, such as a filter that selects
+// for missing required fields and malformed values. It does not skip the checks for values that the service would misread, such as a filter that selects
 // customers you did not name, or a timestamp that the service would silently ignore.
 //
 // # Preparing and guarding sends
@@ -173,12 +171,12 @@
 //
 // # Concurrency
 //
-// A [Client] never changes and can be used by any number of goroutines. Params are
+// A [Client] is immutable and can be used by any number of goroutines. Params are
 // passed by value; what they point to must not change during the call.
 //
 // A range fetches the next page in another goroutine. So everything that you give a
-// client must be safe for concurrent use even if your program starts no goroutines: key
-// source, rate limiter, guards, hooks, log handler and transport.
+// client (key source, rate limiter, guards, hooks, log handler, transport) must be safe
+// for concurrent use, even if your program starts no goroutines.
 //
 // [examples/export]: https://github.com/messaging-go/messaging/tree/main/examples/export
 package messaging

@@ -43,7 +43,7 @@ func ExampleBroadcastsService_SendEmail() {
 	response, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
 		SenderEmail: "news@acme.test",
 		SenderName:  "Acme",
-		Email:       "news@acme.test", // a recipient address that the service requires besides To
+		Email:       "news@acme.test", // a recipient address; the service requires it in addition to To
 		Subject:     "We have moved",
 		Message:     "<p>Our new address is …</p>",
 		MessageType: "announcement",

@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// ship records an order and the notification of its customer in one transaction.
+// ship records an order and its customer notification in one transaction.
 func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[*sql.Tx], order, email string) error {
 	p, err := messaging.EventTriggerParams{
 		EventID: os.Getenv("MESSAGING_EVENT_ID"),
