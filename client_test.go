@@ -169,6 +169,7 @@ func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
 		{"letters that are not escaped", "/v1/cänary", unescaped},
 		{"bytes that are not UTF-8", "/v1/" + notUTF8, unescaped},
 		{"an escape that is cut short", "/v1/canary%2", unescaped},
+		{"a quotation mark that is not escaped", `/v1/"canary"`, unescaped},
 	}
 	var refusals []invalidCall
 	for _, test := range tests {

@@ -115,6 +115,7 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 		{"an escaped step up", "https://api.example.com/canary/%2e%2E/admin", dots},
 		{"a step up to an escaped slash", "https://api.example.com/canary/..%2fadmin", dots},
 		{"a step on the spot", "https://api.example.com/./canary", dots},
+		{"a quotation mark that is not escaped", `https://api.example.com/"canary"`, "baseURL has an unescaped character in its path"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -232,6 +232,9 @@ func TestScheduleIsValidated(t *testing.T) {
 			[]string{"schedule_date.schedule_date must be valid UTF-8"}},
 		{"an empty schedule is not a broadcast for now", messaging.Schedule{},
 			[]string{"schedule_date.schedule_date is required", "schedule_date.timezone is required"}},
+		{"the zero time", *messaging.ScheduleAt(time.Time{}), []string{"schedule_date.schedule_date is required"}},
+		{"a year of five digits", *messaging.ScheduleAt(time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)),
+			[]string{"schedule_date.schedule_date is required"}},
 	}
 	var refusals []invalidCall
 	for _, test := range tests {
