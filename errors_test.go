@@ -415,6 +415,18 @@ func TestErrorsOfIntoQuoteNoKey(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
 }
 
+func TestErrorsOfIntoLeaveItUnchanged(t *testing.T) {
+	type tag struct {
+		Name string
+		Uses int
+	}
+	into := tag{Name: "before"}
+	err := scripted.FailureOf(t, scripted.Do(messaging.Request{Method: http.MethodGet, Path: "/v1/tags/1", Into: &into}),
+		scripted.Responds(200, `{"success":true,"data":{"name":"after","uses":"many"}}`))
+	require.ErrorAs(t, err, new(*messaging.DecodeError))
+	assert.Equal(t, tag{Name: "before"}, into)
+}
+
 // overContext is done, with an error of a type that cannot be compared.
 type overContext struct{ context.Context }
 
