@@ -13,20 +13,20 @@ type BroadcastsService resource
 // SendEmail sends an email broadcast, now or at p.Schedule. The service creates or
 // updates the customers in p.To.
 //
-// The call is retried only where the service certainly did nothing, so that the
-// broadcast is not sent twice unless [WithRepeatableSend] allows it. On an error,
-// [DeliveryOf] tells whether the broadcast may have been sent, and [Retryable]
-// whether to send it again. Invalid arguments are a [*ValidationError].
+// The call is retried only if the service certainly did nothing, so the broadcast is not
+// sent twice unless [WithRepeatableSend] allows it. After an error, [DeliveryOf] reports
+// whether the broadcast may have been sent, and [Retryable] reports whether to send it
+// again. SendEmail returns a [*ValidationError] if an argument is invalid.
 //
 // API: POST /v1/broadcast/send/email
 func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParams, opts ...RequestOption) (*Response, error) {
 	return s.core.call(ctx, call{operation: service.SendEmailBroadcast, params: &p}, opts)
 }
 
-// SendPush sends a push notification broadcast, now or at p.Schedule, to the
-// devices of the customers in p.To. The service stores the devices given there.
+// SendPush sends a push notification broadcast, now or at p.Schedule, to the devices of
+// the customers in p.To. The service stores the devices that p.To lists.
 //
-// Retries and errors are those of [BroadcastsService.SendEmail].
+// Retries and errors are like those of [BroadcastsService.SendEmail].
 //
 // API: POST /v1/broadcast/send/push-notification
 func (s *BroadcastsService) SendPush(ctx context.Context, p PushBroadcastParams, opts ...RequestOption) (*Response, error) {
@@ -39,25 +39,25 @@ type EmailBroadcastParams struct {
 	SenderEmail string
 	// SenderName is a display name, such as "Acme Billing".
 	SenderName string
-	// Email is the recipient address. The service does not document how it relates
-	// to To; its samples have both.
+	// Email is the recipient address. The service does not document how it relates to To;
+	// its samples set both.
 	Email   string
 	Subject string
 	// CC, BCC and ReplyTo are email addresses.
 	CC, BCC, ReplyTo []string
-	// Message is the content. It is required even with a template; the template ids
-	// are optional.
+	// Message is the content. It is required even with a template. The template ids are
+	// optional.
 	Message    string
 	TemplateID string
 	// EmailTemplateID is the id of an email template, distinct from TemplateID.
 	EmailTemplateID string
-	// Variables are the variables of the template. encoding/json writes the values;
-	// one that it cannot write is a [*ValidationError].
+	// Variables are the variables of the template. encoding/json writes the values. A
+	// value that it cannot write is invalid.
 	Variables map[string]any
-	// MessageType is the kind of message. The service does not document its
+	// MessageType is the kind of message. The service does not document the possible
 	// values, so any string is sent.
 	MessageType string
-	// To is the audience. The zero Audience is refused.
+	// To is the audience. The zero Audience is invalid.
 	To Audience
 	// Schedule is the time to send; nil sends now.
 	Schedule *Schedule
@@ -111,8 +111,8 @@ var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{},
 		"message_type":      (*reachReader).nobody,
 	})})
 
-// Prepare checks and encodes the broadcast as [BroadcastsService.SendEmail] does, and
-// sends nothing. Invalid params are a [*ValidationError].
+// Prepare validates and encodes the broadcast as [BroadcastsService.SendEmail] does, and
+// sends nothing. It returns a [*ValidationError] if p is invalid.
 func (p EmailBroadcastParams) Prepare() (*Prepared, error) {
 	return prepare(service.SendEmailBroadcast, &p)
 }
@@ -136,8 +136,7 @@ type PushBroadcastParams struct {
 	// WhatsAppTemplateID is optional: the service lists it as required, but its own
 	// samples omit it.
 	WhatsAppTemplateID string
-	// To is the audience: all customers, customers or segments. The zero Audience is
-	// refused.
+	// To is the audience. The zero Audience is invalid.
 	To Audience
 	// Schedule is the time to send; nil sends now.
 	Schedule *Schedule
@@ -165,8 +164,8 @@ var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{}, a
 		"whatsapp_template_id": (*reachReader).nobody,
 	})})
 
-// Prepare checks and encodes the broadcast as [BroadcastsService.SendPush] does, and
-// sends nothing. Invalid params are a [*ValidationError].
+// Prepare validates and encodes the broadcast as [BroadcastsService.SendPush] does, and
+// sends nothing. It returns a [*ValidationError] if p is invalid.
 func (p PushBroadcastParams) Prepare() (*Prepared, error) {
 	return prepare(service.SendPushBroadcast, &p)
 }
@@ -181,12 +180,13 @@ func (p *PushBroadcastParams) wire(problems *arguments.Problems) any {
 func (p *EmailBroadcastParams) audience() Audience { return p.To }
 func (p *PushBroadcastParams) audience() Audience  { return p.To }
 
-// broadcastBody is the part that both kinds of broadcast share.
+// broadcastBody is the part of the body that both kinds of broadcast share.
 type broadcastBody struct {
 	AllCustomers bool      `json:"all_customers,omitempty"`
 	ScheduleType string    `json:"schedule_type"`
 	ScheduleDate *Schedule `json:"schedule_date,omitempty"`
-	// Recipients is nil: they are written one by one, after everything else.
+	// Recipients is always nil here. The recipients are written one by one, after
+	// everything else.
 	Recipients []Recipient `json:"recipients,omitempty"`
 }
 

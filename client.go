@@ -19,7 +19,7 @@ import (
 // Client calls the service's API. Create one with [NewClient] and reuse it: it keeps
 // connections open. It is safe for concurrent use.
 //
-// A Client prints, logs and marshals without its API key.
+// A Client never shows its API key when it is printed, logged or marshaled.
 type Client struct {
 	Broadcasts    *BroadcastsService
 	Events        *EventsService
@@ -30,12 +30,12 @@ type Client struct {
 }
 
 // NewClient returns a client for the service at baseURL, such as
-// "https://api.example.com", which must be https unless it is on a loopback
-// address. Nothing is sent, and nothing but the proxy settings is read from the
+// "https://api.example.com". The base URL must be https unless it is on a loopback
+// address. NewClient sends nothing, and the client reads only the proxy settings from the
 // environment.
 //
-// The error is a [*ValidationError] that lists every invalid argument and quotes
-// none of them.
+// If there is an error, it is a [*ValidationError]. It lists every invalid argument without
+// quoting the value.
 func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	var config config
 	var problems arguments.Problems
@@ -60,28 +60,28 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	}, nil
 }
 
-// Request is an operation of the service that this package does not model.
+// Request describes an operation of the service that this package does not model.
 type Request struct {
-	// Op is what errors and logs call the operation. It also names spans and metrics,
-	// so it must be a constant, without an id or anything else that differs from call
-	// to call. Default: the method and "request".
+	// Op names the operation in errors, logs, spans and metrics. It must be a constant,
+	// without an id or anything else that differs from call to call. The default is the
+	// method followed by "request".
 	Op string
-	// Method is the HTTP method. Every method but GET and HEAD is a send, and is
+	// Method is the HTTP method. Every method except GET and HEAD is a send, which is
 	// retried only if the service certainly did nothing.
 	Method string
-	// Path is relative to the base URL and already escaped, see [url.PathEscape].
-	// An absolute URL, a //host, a dot segment and a query are refused.
+	// Path is relative to the base URL and already escaped; see [url.PathEscape].
+	// A path with a scheme, a host, a dot segment or a query is invalid.
 	Path  string
 	Query url.Values
-	// Body is written with encoding/json; nil sends none. GET and HEAD have none.
+	// Body is encoded with encoding/json; nil sends no body. GET and HEAD cannot have one.
 	Body any
-	// Into receives the member "data" of the response, by encoding/json. It is a
-	// pointer, or nil to leave the data in [Response.Data].
+	// Into is a pointer into which encoding/json decodes the member "data" of the
+	// response, or nil to leave the data in [Response.Data].
 	Into any
 }
 
-// Do sends a request that this package does not model. Errors, [Delivery] and retries
-// are those of the other methods. Any method but GET and HEAD is a send.
+// Do sends a request that this package does not model. Its errors, [Delivery] and retries
+// are like those of the other methods. Any HTTP method except GET and HEAD is a send.
 func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*Response, error) {
 	request := call{operation: req.operation(), query: req.Query.Encode()}
 	if req.Body != nil {
@@ -104,7 +104,7 @@ func (r Request) operation() *service.Operation {
 	case name != "":
 	case exchange.IsMethod(r.Method):
 		name = r.Method + " request"
-	default: // it may be anything
+	default: // an invalid method may hold anything, so it is not shown
 		name = "request"
 	}
 	return &service.Operation{Name: name, Method: r.Method, Path: r.Path, Custom: true}
@@ -140,7 +140,7 @@ func (r Request) validate(p *arguments.Problems) {
 	}
 }
 
-// fill decodes data into r.Into, which is unchanged on an error.
+// fill decodes data into r.Into, which does not change if there is an error.
 func (r Request) fill(data json.RawMessage) error {
 	into := reflect.ValueOf(r.Into).Elem()
 	fresh := reflect.New(into.Type())
@@ -151,23 +151,23 @@ func (r Request) fill(data json.RawMessage) error {
 	return nil
 }
 
-// anyBody is a body that encoding/json writes.
+// anyBody is a body of any type that encoding/json writes.
 type anyBody struct{ value any }
 
 func (anyBody) validate(*arguments.Problems)   {}
 func (b anyBody) wire(*arguments.Problems) any { return b.value }
 
-// sendPrepared is what errors call a Send that has nothing to send.
+// sendPrepared names a Send with an invalid argument in its error.
 var sendPrepared = &service.Operation{Name: "send prepared request", Method: http.MethodPost, Custom: true}
 
-// Send sends a prepared request. Delivery, retries, guards and errors are those of the
-// method that sends the same params directly. A p that is nil or zero is a
-// [*ValidationError].
+// Send sends a prepared request, with the same delivery, retries, guards and errors as the
+// method that sends the params directly. It returns a [*ValidationError] if p is nil or
+// zero.
 //
-// p was validated when it was prepared, so [WithoutValidation] has no effect. The
-// [Response] to the creation of an event has the event in its Data.
+// p was validated when it was prepared, so [WithoutValidation] has no effect. If p creates
+// an event, [Response.Data] holds the event.
 func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (*Response, error) {
-	prepared := p.request() // once: UnmarshalJSON can change p
+	prepared := p.request() // only once, since UnmarshalJSON can change p
 	known := sends[prepared.operation]
 	var problem string
 	switch {
@@ -188,7 +188,7 @@ func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (
 	return r.run()
 }
 
-// Format prints the client as its base URL, whatever the verb.
+// Format prints the client as its base URL, regardless of the verb.
 func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.text()) }
 
 // LogValue logs the client as its base URL.

@@ -4,19 +4,24 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 func newSecretiveClient(t *testing.T) *messaging.Client {
@@ -101,7 +106,7 @@ func TestClientZeroValueIsPrinted(t *testing.T) {
 	assert.Equal(t, "null", string(written))
 }
 
-func doing(r messaging.Request) serviceCall {
+func doing(r messaging.Request) scripted.Call {
 	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := c.Do(ctx, r, opts...)
 		return err
@@ -110,15 +115,16 @@ func doing(r messaging.Request) serviceCall {
 
 func TestDoRefusesAnInvalidMethod(t *testing.T) {
 	problems := []string{"Method must be an HTTP method in upper case"}
-	var refusals []refusal
+	var refusals []invalidCall
 	for name, method := range map[string]string{
 		"none": "", "small letters": "get", "mixed letters": "Post", "a blank within": "GE T", "a blank after it": "GET ",
 		"a line break": "GET\r\nX-Evil: 1", "a colon": "GET:", "another alphabet": "PÖST", "a NUL": "GET\x00",
 		"a whole request line": "GET /v1/events HTTP/1.1",
 	} {
-		refusals = append(refusals, refusal{name, doing(messaging.Request{Op: "archive event", Method: method, Path: "/v1/events"}), problems})
+		call := doing(messaging.Request{Op: "archive event", Method: method, Path: "/v1/events"})
+		refusals = append(refusals, invalidCall{name, call, problems})
 	}
-	requireAlwaysRefused(t, refusals)
+	requireAlwaysInvalid(t, refusals)
 }
 
 func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
@@ -163,13 +169,14 @@ func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
 		{"letters that are not escaped", "/v1/cänary", unescaped},
 		{"bytes that are not UTF-8", "/v1/" + notUTF8, unescaped},
 		{"an escape that is cut short", "/v1/canary%2", unescaped},
+		{"a quotation mark that is not escaped", `/v1/"canary"`, unescaped},
 	}
-	var refusals []refusal
+	var refusals []invalidCall
 	for _, test := range tests {
-		refusals = append(refusals, refusal{test.name, doing(messaging.Request{Method: http.MethodPost, Path: test.path}),
+		refusals = append(refusals, invalidCall{test.name, doing(messaging.Request{Method: http.MethodPost, Path: test.path}),
 			[]string{test.problem}})
 	}
-	requireAlwaysRefused(t, refusals)
+	requireAlwaysInvalid(t, refusals)
 }
 
 func TestDoSendsAValidRequest(t *testing.T) {
@@ -190,14 +197,19 @@ func TestDoSendsAValidRequest(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			request := messaging.Request{Method: test.method, Path: test.path, Body: test.body}
-			assert.Equal(t, test.sent, newGate(t).requireSent(t, doing(request)))
+			assert.Equal(t, test.sent, scripted.NewGate(t).RequireSent(t, doing(request)))
 		})
 	}
 }
 
+// unwritable fails to write itself.
+type unwritable struct{}
+
+func (unwritable) MarshalJSON() ([]byte, error) { return nil, errors.New(canary) }
+
 func TestDoValidatesTheRequest(t *testing.T) {
 	type event = messaging.Event
-	requireAlwaysRefused(t, []refusal{
+	requireAlwaysInvalid(t, []invalidCall{
 		{"a GET has no body",
 			doing(messaging.Request{Method: http.MethodGet, Path: "/v1/events", Body: canary}), []string{"Body cannot be sent with GET"}},
 		{"a HEAD has no body",
@@ -214,7 +226,7 @@ func TestDoValidatesTheRequest(t *testing.T) {
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any{canary: func() {}}}),
 			[]string{"body cannot be written as JSON"}},
 		{"a body does not fail to write itself",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: failing{}}), []string{"body cannot be written as JSON"}},
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: unwritable{}}), []string{"body cannot be written as JSON"}},
 		{"everything that is wrong is reported at once",
 			doing(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
 			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment; see Query",
@@ -223,9 +235,103 @@ func TestDoValidatesTheRequest(t *testing.T) {
 }
 
 func TestDoNamesTheOperationInItsErrors(t *testing.T) {
-	g := newGate(t)
-	named := doing(messaging.Request{Op: "archive event", Method: http.MethodDelete})(t.Context(), g.client)
-	assert.Equal(t, "archive event", requireValidationError(t, named).Op)
-	unnamed := doing(messaging.Request{Method: http.MethodDelete})(t.Context(), g.client)
-	assert.Equal(t, "DELETE request", requireValidationError(t, unnamed).Op)
+	g := scripted.NewGate(t)
+	named := doing(messaging.Request{Op: "archive event", Method: http.MethodDelete})(t.Context(), g.Client)
+	assert.Equal(t, "archive event", scripted.RequireValidationError(t, named).Op)
+	unnamed := doing(messaging.Request{Method: http.MethodDelete})(t.Context(), g.Client)
+	assert.Equal(t, "DELETE request", scripted.RequireValidationError(t, unnamed).Op)
+}
+
+func TestValidationRefusesIntoForHEAD(t *testing.T) {
+	g := scripted.NewGate(t)
+	g.RequireInvalid(t,
+		func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := client.Do(ctx, messaging.Request{Method: "HEAD", Path: "/v1/events", Into: new(any)}, opts...)
+			return err
+		},
+		[]string{"Into cannot be filled by HEAD, which has no body"})
+}
+
+// Sixty-four callers are in flight at once, and each gets the answers to its own
+// requests. Run with -race, this also shows that params can be shared.
+func TestClientServesManyGoroutines(t *testing.T) {
+	const callers = 64
+	server := httptest.NewServer(newEchoService(callers))
+	defer server.Close()
+	client, err := messaging.NewClient(server.URL, "key")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, audience := sharedAudience()
+	broadcast := messaging.PushBroadcastParams{Message: "Hello", To: audience}
+	trigger := messaging.EventTriggerParams{Email: "ada@example.com", Values: sharedValues()}
+
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() {
+			caller := fmt.Sprintf("caller-%d", i)
+			trigger, broadcast := trigger, broadcast
+			trigger.EventID, broadcast.Subject = caller, caller
+
+			triggered, err := client.Events.Trigger(ctx, trigger, messaging.WithHeader("X-Caller", caller))
+			if assert.NoError(t, err) {
+				assert.Equal(t, caller, triggered.Message)
+				assert.Equal(t, caller, triggered.Header.Get("X-Caller"))
+			}
+			sent, err := client.Broadcasts.SendPush(ctx, broadcast)
+			if assert.NoError(t, err) {
+				assert.Equal(t, caller, sent.Message)
+			}
+			customer, err := client.Customers.Get(ctx, caller)
+			if assert.NoError(t, err) {
+				assert.Equal(t, caller, customer.CustomerID)
+			}
+			events, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{Cursor: caller}))
+			if assert.NoError(t, err) && assert.Len(t, events, 3) {
+				assert.Equal(t, []string{caller, caller + "+", caller + "++"}, []string{events[0].ID, events[1].ID, events[2].ID})
+			}
+		})
+	}
+	group.Wait()
+}
+
+// newEchoService answers with what it was asked. A trigger is answered when all
+// callers have sent theirs.
+func newEchoService(callers int32) http.Handler {
+	var arrived atomic.Int32
+	everybody := make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/events/trigger", func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			EventID string `json:"event_id"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		if arrived.Add(1) == callers {
+			close(everybody)
+		}
+		select {
+		case <-everybody:
+		case <-r.Context().Done():
+		}
+		w.Header().Set("X-Caller", r.Header.Get("X-Caller"))
+		writeEcho(w, body.EventID, true, nil)
+	})
+	mux.HandleFunc("POST /v1/broadcast/send/push-notification", func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Subject string }
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		writeEcho(w, body.Subject, nil, nil)
+	})
+	mux.HandleFunc("GET /v1/customers", func(w http.ResponseWriter, r *http.Request) {
+		writeEcho(w, "", []any{map[string]any{"customer_id": r.FormValue("customer_ids")}}, nil)
+	})
+	mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) {
+		cursor := r.FormValue("cursor")
+		writeEcho(w, "", []any{map[string]any{"id": cursor}},
+			map[string]any{"has_next_page": !strings.HasSuffix(cursor, "++"), "next_page_cursor": cursor + "+"})
+	})
+	return mux
+}
+
+func writeEcho(w http.ResponseWriter, message string, data, meta any) {
+	_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "message": message, "data": data, "meta": meta})
 }

@@ -1,8 +1,6 @@
 package messaging_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/doc"
@@ -10,122 +8,67 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// operations is everything that the service can do.
-var operations = []string{
-	"GET /v1/customers",
-	"GET /v1/events",
-	"GET /v1/messaging/transactional",
-	"POST /v1/broadcast/send/email",
-	"POST /v1/broadcast/send/push-notification",
-	"POST /v1/events",
-	"POST /v1/events/trigger",
+// methodCall is a call of a method of the client, and the routes of the operations that
+// it performs.
+type methodCall struct {
+	call   scripted.Call
+	routes []string
 }
 
-type operationCall func(context.Context, *messaging.Client)
-
-// operationCalls calls every method of the services once, ranges included.
-var operationCalls = map[string]operationCall{
-	"BroadcastsService.SendEmail": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
-			SenderEmail: "billing@acme.example", SenderName: "Acme", Email: "ada@example.com", Subject: "Hello",
-			Message: "Hello", MessageType: "greeting", To: messaging.AllCustomers()})
-	},
-	"BroadcastsService.SendPush": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello", To: messaging.AllCustomers()})
-	},
-	"EventsService.Create": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Events.Create(ctx, messaging.EventCreateParams{Name: "ping", Description: "ping", Parameters: []messaging.EventParameter{}})
-	},
-	"EventsService.Trigger": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "event-1", Email: "ada@example.com"})
-	},
-	"EventsService.List": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Events.List(ctx, messaging.EventListParams{})
-	},
-	"EventsService.Pages": func(ctx context.Context, client *messaging.Client) {
-		for range client.Events.Pages(ctx, messaging.EventListParams{}) {
+// methodCalls are the entries of the kit by the names of methods.
+func methodCalls() map[string]methodCall {
+	methods := make(map[string]methodCall)
+	for _, entry := range scripted.Operations {
+		for name, call := range entry.Calls {
+			methods[name] = methodCall{call, append(methods[name].routes, entry.Route())}
 		}
-	},
-	"EventsService.All": func(ctx context.Context, client *messaging.Client) {
-		for range client.Events.All(ctx, messaging.EventListParams{}) {
-		}
-	},
-	"EventsService.GetByName": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Events.GetByName(ctx, "ping")
-	},
-	"EventsService.Ensure": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Events.Ensure(ctx, messaging.EventCreateParams{Name: "ping", Description: "ping", Parameters: []messaging.EventParameter{}})
-	},
-	"CustomersService.List": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Customers.List(ctx, messaging.CustomerListParams{})
-	},
-	"CustomersService.Pages": func(ctx context.Context, client *messaging.Client) {
-		for range client.Customers.Pages(ctx, messaging.CustomerListParams{}) {
-		}
-	},
-	"CustomersService.All": func(ctx context.Context, client *messaging.Client) {
-		for range client.Customers.All(ctx, messaging.CustomerListParams{}) {
-		}
-	},
-	"CustomersService.Get": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Customers.Get(ctx, "customer-1")
-	},
-	"CustomersService.GetByEmail": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Customers.GetByEmail(ctx, "ada@example.com")
-	},
-	"TransactionalService.List": func(ctx context.Context, client *messaging.Client) {
-		_, _ = client.Transactional.List(ctx, messaging.TransactionalListParams{})
-	},
-	"TransactionalService.Pages": func(ctx context.Context, client *messaging.Client) {
-		for range client.Transactional.Pages(ctx, messaging.TransactionalListParams{}) {
-		}
-	},
-	"TransactionalService.All": func(ctx context.Context, client *messaging.Client) {
-		for range client.Transactional.All(ctx, messaging.TransactionalListParams{}) {
-		}
-	},
+	}
+	return methods
 }
 
-func TestDocumentedOperationsAreThoseOfTheService(t *testing.T) {
+func TestDocumentedOperationsAreThoseOfTheKit(t *testing.T) {
+	methods := methodCalls()
 	documented := documentedOperations(t)
-	all := slices.Values(slices.Concat(slices.Collect(maps.Values(documented))...))
-	assert.ElementsMatch(t, operations, distinct(all), "operations, and the API: lines of the methods")
-	assert.ElementsMatch(t, slices.Collect(maps.Keys(operationCalls)), slices.Collect(maps.Keys(documented)),
-		"operationCalls, and the methods of the services")
+	for name, routes := range documented {
+		method, known := methods[name]
+		if assert.True(t, known, "add %s to the calls of its operation in internal/kit/scripted/operations.go", name) {
+			assert.ElementsMatch(t, method.routes, routes, "the API: lines of %s, and the operations that it performs", name)
+		}
+	}
+	for name := range methods {
+		assert.NotEmpty(t, documented[name], "internal/kit/scripted/operations.go names %s, which no service has", name)
+	}
 }
 
 func TestDocumentedOperationsAreThoseThatAMethodCalls(t *testing.T) {
+	methods := methodCalls()
 	for method, documented := range documentedOperations(t) {
 		t.Run(method, func(t *testing.T) {
-			call, known := operationCalls[method]
-			require.True(t, known, "add it to operationCalls")
-			service := newRecordingService(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
-			call(t.Context(), service.client(t, atTheRoot))
-			requests := service.recorded()
+			call := methods[method].call
+			require.NotNil(t, call, "add it to internal/kit/scripted/operations.go")
+			recorder := scripted.NewRecorder(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
+			_ = call(t.Context(), recorder.Dial(t, atTheRoot))
 			var called []string
-			for _, request := range requests {
+			for _, request := range recorder.Recorded() {
 				called = append(called, operationOf(t, request, ""))
 			}
 			assert.Equal(t, documented, called)
@@ -134,27 +77,17 @@ func TestDocumentedOperationsAreThoseThatAMethodCalls(t *testing.T) {
 }
 
 func TestDocumentedOperationIsServedInMemory(t *testing.T) {
-	for method, call := range operationCalls {
-		t.Run(method, func(t *testing.T) {
-			service := messagingtest.NewServer(t)
-			call(t.Context(), service.Client())
-			require.NotEmpty(t, service.Requests())
-			for _, request := range service.Requests() {
+	for name, method := range methodCalls() {
+		t.Run(name, func(t *testing.T) {
+			server := messagingtest.NewServer(t)
+			_ = method.call(t.Context(), server.Client())
+			require.NotEmpty(t, server.Requests())
+			for _, request := range server.Requests() {
 				assert.NotContains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, request.StatusCode,
-					"add the route to messagingtest/handler.go")
+					"add a handler to messagingtest/")
 			}
 		})
 	}
-}
-
-func TestDocumentedListsAreAllTestedAsLists(t *testing.T) {
-	var lists []string
-	for method := range operationCalls {
-		if strings.HasSuffix(method, ".All") {
-			lists = append(lists, method)
-		}
-	}
-	assert.Len(t, scripted.Lists, len(lists), "internal/scripted/lists.go has one entry for each of %s", lists)
 }
 
 // operationOf is the method and the path, below the base URL, of a request.
@@ -166,8 +99,6 @@ func operationOf(t *testing.T, request, base string) string {
 	require.NoError(t, err)
 	return parsed.Method + " " + strings.TrimPrefix(target.EscapedPath(), strings.TrimSuffix(baseURL.EscapedPath(), "/"))
 }
-
-func distinct(values func(func(string) bool)) []string { return slices.Compact(slices.Sorted(values)) }
 
 var operationComment = regexp.MustCompile(`(?m)^API: ([A-Z]+ /\S+)$`)
 
@@ -189,9 +120,19 @@ func documentedOperations(t *testing.T) map[string][]string {
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"BroadcastsService", "CustomersService", "EventsService", "TransactionalService"},
-		services, "the services; add a new one to this list")
+	require.ElementsMatch(t, servicesOfTheClient(), services, "types named Service, and the fields of Client")
 	return documented
+}
+
+// servicesOfTheClient are the names of the types of the exported fields of Client.
+func servicesOfTheClient() []string {
+	var services []string
+	for field := range reflect.TypeFor[messaging.Client]().Fields() {
+		if field.IsExported() {
+			services = append(services, field.Type.Elem().Name())
+		}
+	}
+	return services
 }
 
 func TestExportedNamesAreDocumented(t *testing.T) {
@@ -204,16 +145,21 @@ func TestExportedNamesAreThoseOfTheGoldenFile(t *testing.T) {
 	const path = "testdata/api.txt"
 	var declarations []string
 	for _, name := range exportedNames(t) {
-		declarations = append(declarations, name.declaration+"\n")
+		declarations = append(declarations, name.declaration)
 	}
 	slices.Sort(declarations)
-	surface := strings.Join(declarations, "")
 	if *updateGoldens {
-		require.NoError(t, os.WriteFile(path, []byte(surface), 0o644))
+		require.NoError(t, os.WriteFile(path, []byte(strings.Join(declarations, "\n")+"\n"), 0o644))
 	}
 	golden, err := os.ReadFile(path)
 	require.NoError(t, err, "run the test with -update to write it")
-	assert.Equal(t, string(golden), surface)
+	listed := strings.Split(strings.TrimSuffix(string(golden), "\n"), "\n")
+	without := func(all, others []string) []string {
+		return slices.DeleteFunc(slices.Clone(all), func(line string) bool { return slices.Contains(others, line) })
+	}
+	assert.Empty(t, without(declarations, listed), "not in %s: run the test with -update", path)
+	assert.Empty(t, without(listed, declarations), "in %s, and exported no more", path)
+	assert.Equal(t, len(listed), len(declarations), "lines of %s", path)
 }
 
 // exportedName is one line of the golden list, and the comment of its own or of
@@ -333,158 +279,56 @@ func TestVersionIsInTheUserAgent(t *testing.T) {
 }
 
 func TestParamsAreNotModifiedByAnyCall(t *testing.T) {
-	for name, build := range paramsOfEveryCall() {
+	for name, build := range everyRequest() {
 		t.Run(name, func(t *testing.T) {
-			reachable, call := build()
-			untouched, _ := build()
-			service := newRecordingService(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
-			call(t.Context(), service.client(t, atTheRoot))
-			assert.Len(t, service.recorded(), 1, "the call got as far as the wire")
-			assert.Equal(t, untouched, reachable)
-		})
-	}
-}
-
-// paramsOfEveryCall builds, alike each time, a call and all that its params lead
-// to, the backing arrays of slices included, where an append would write.
-func paramsOfEveryCall() map[string]func() ([]any, operationCall) {
-	return map[string]func() ([]any, operationCall){
-		"email broadcast": func() ([]any, operationCall) {
-			addresses := []string{"ada@example.com", "grace@example.com", "beyond@example.com"}
-			customers, audience := sharedAudience()
-			p := messaging.EmailBroadcastParams{SenderEmail: "billing@acme.example", SenderName: "Acme", Email: "ada@example.com",
-				Subject: "Hello", Message: "Hello", MessageType: "greeting", CC: addresses[:2], BCC: addresses[:1], ReplyTo: addresses[:1],
-				Variables: sharedValues(), To: audience, Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}
-			return []any{p, addresses, customers}, func(ctx context.Context, client *messaging.Client) { _, _ = client.Broadcasts.SendEmail(ctx, p) }
-		},
-		"push broadcast": func() ([]any, operationCall) {
-			customers, audience := sharedAudience()
-			p := messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello", To: audience,
-				Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}
-			return []any{p, customers}, func(ctx context.Context, client *messaging.Client) { _, _ = client.Broadcasts.SendPush(ctx, p) }
-		},
-		"event to create, with a type in capitals": func() ([]any, operationCall) {
-			parameters := []messaging.EventParameter{{Name: "sku", Type: "TEXT"}, {Name: "beyond", Type: "TEXT"}}
-			p := messaging.EventCreateParams{Name: "sale", Description: "A sale", Parameters: parameters[:1]}
-			return []any{p, parameters}, func(ctx context.Context, client *messaging.Client) { _, _ = client.Events.Create(ctx, p) }
-		},
-		"event to trigger, with a definition": func() ([]any, operationCall) {
-			customers, _ := sharedAudience()
-			p := messaging.EventTriggerParams{Email: "ada@example.com", Customer: &customers[0], Values: sharedValues(),
-				Definition: &messaging.Event{ID: "event-1", Parameters: []messaging.EventParameter{
-					{Name: "at", Type: "TIMESTAMP"}, {Name: "order", Type: "OBJECT"}}}}
-			return []any{p, customers}, func(ctx context.Context, client *messaging.Client) {
+			request, untouched := build(), build()
+			recorder := scripted.NewRecorder(t, `HTTP/1.1 200 OK`+"\n\n"+`{"success": true, "data": null}`)
+			_ = request.Call(t.Context(), recorder.Dial(t, atTheRoot))
+			assert.Len(t, recorder.Recorded(), 1, "the call got as far as the wire")
+			if p, ok := request.Params.(messaging.EventTriggerParams); ok && p.Definition != nil {
 				_ = p.Definition.Validate(p)
-				_, _ = client.Events.Trigger(ctx, p)
 			}
-		},
-		"customer filter": func() ([]any, operationCall) {
-			identities := []string{"ada@example.com", "grace@example.com", "beyond@example.com"}
-			p := messaging.CustomerListParams{CustomerIDs: identities[1:2], Emails: identities[:2]}
-			return []any{p, identities}, func(ctx context.Context, client *messaging.Client) {
-				for range client.Customers.All(ctx, p) {
-				}
-			}
-		},
-	}
-}
-
-func sharedValues() map[string]any {
-	at := time.Date(2031, 3, 4, 5, 6, 7, 8, time.FixedZone("one hour east", 60*60))
-	return map[string]any{
-		"at":    at,
-		"order": map[string]any{"lines": []any{"tea", &at, map[string]time.Time{"packed": at}}, "raw": json.RawMessage(`{ "a": 1 }`)},
-	}
-}
-
-func sharedAudience() ([]messaging.CustomerParams, messaging.Audience) {
-	devices := []messaging.Device{{DeviceType: "ios", DeviceToken: "token-1"}, {DeviceType: "ios", DeviceToken: "beyond"}}
-	customers := []messaging.CustomerParams{{CustomerID: "customer-1", Devices: devices[:1]}, {CustomerID: "beyond", Devices: devices}}
-	return customers, messaging.ToEach(messaging.ToCustomers(customers[:1]...), messaging.ToSegments("segment-1"))
-}
-
-// Sixty-four callers are in flight at once, and each gets the answers to its own
-// requests. Run with -race, this also shows that params can be shared.
-func TestClientServesManyGoroutines(t *testing.T) {
-	const callers = 64
-	server := httptest.NewServer(newEchoService(callers))
-	defer server.Close()
-	client, err := messaging.NewClient(server.URL, "key")
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	_, audience := sharedAudience()
-	broadcast := messaging.PushBroadcastParams{Message: "Hello", To: audience}
-	trigger := messaging.EventTriggerParams{Email: "ada@example.com", Values: sharedValues()}
-
-	var group sync.WaitGroup
-	for i := range callers {
-		group.Go(func() {
-			caller := fmt.Sprintf("caller-%d", i)
-			trigger, broadcast := trigger, broadcast
-			trigger.EventID, broadcast.Subject = caller, caller
-
-			triggered, err := client.Events.Trigger(ctx, trigger, messaging.WithHeader("X-Caller", caller))
-			if assert.NoError(t, err) {
-				assert.Equal(t, caller, triggered.Message)
-				assert.Equal(t, caller, triggered.Header.Get("X-Caller"))
-			}
-			sent, err := client.Broadcasts.SendPush(ctx, broadcast)
-			if assert.NoError(t, err) {
-				assert.Equal(t, caller, sent.Message)
-			}
-			customer, err := client.Customers.Get(ctx, caller)
-			if assert.NoError(t, err) {
-				assert.Equal(t, caller, customer.CustomerID)
-			}
-			events, err := messaging.Collect(client.Events.All(ctx, messaging.EventListParams{Cursor: caller}))
-			if assert.NoError(t, err) && assert.Len(t, events, 3) {
-				assert.Equal(t, []string{caller, caller + "+", caller + "++"}, []string{events[0].ID, events[1].ID, events[2].ID})
-			}
+			assert.Equal(t, untouched.Params, request.Params)
+			assert.Equal(t, wholeArrays(reflect.ValueOf(untouched.Params)), wholeArrays(reflect.ValueOf(request.Params)))
 		})
 	}
-	group.Wait()
 }
 
-// newEchoService answers with what it was asked. A trigger is answered when all
-// callers have sent theirs.
-func newEchoService(callers int32) http.Handler {
-	var arrived atomic.Int32
-	everybody := make(chan struct{})
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/events/trigger", func(w http.ResponseWriter, r *http.Request) {
-		var body struct {
-			EventID string `json:"event_id"`
+// everyRequest builds, alike each time, the requests of the kit.
+func everyRequest() map[string]func() scripted.Request {
+	requests := make(map[string]func() scripted.Request)
+	for _, send := range scripted.Sends() {
+		for i, build := range send.Requests {
+			requests[fmt.Sprint(send.Name, " ", i)] = build
 		}
-		_ = json.NewDecoder(r.Body).Decode(&body)
-		if arrived.Add(1) == callers {
-			close(everybody)
-		}
-		select {
-		case <-everybody:
-		case <-r.Context().Done():
-		}
-		w.Header().Set("X-Caller", r.Header.Get("X-Caller"))
-		writeEcho(w, body.EventID, true, nil)
-	})
-	mux.HandleFunc("POST /v1/broadcast/send/push-notification", func(w http.ResponseWriter, r *http.Request) {
-		var body struct{ Subject string }
-		_ = json.NewDecoder(r.Body).Decode(&body)
-		writeEcho(w, body.Subject, nil, nil)
-	})
-	mux.HandleFunc("GET /v1/customers", func(w http.ResponseWriter, r *http.Request) {
-		writeEcho(w, "", []any{map[string]any{"customer_id": r.FormValue("customer_ids")}}, nil)
-	})
-	mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) {
-		cursor := r.FormValue("cursor")
-		writeEcho(w, "", []any{map[string]any{"id": cursor}},
-			map[string]any{"has_next_page": !strings.HasSuffix(cursor, "++"), "next_page_cursor": cursor + "+"})
-	})
-	return mux
+	}
+	for _, list := range scripted.Lists() {
+		requests[list.Name] = list.Request
+	}
+	return requests
 }
 
-func writeEcho(w http.ResponseWriter, message string, data, meta any) {
-	_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "message": message, "data": data, "meta": meta})
+// wholeArrays returns the arrays behind all slices that a value leads to, up to their
+// capacity: where an append would write.
+func wholeArrays(v reflect.Value) (arrays []any) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			arrays = wholeArrays(v.Elem())
+		}
+	case reflect.Struct:
+		for field, value := range v.Fields() {
+			if field.IsExported() {
+				arrays = append(arrays, wholeArrays(value)...)
+			}
+		}
+	case reflect.Slice:
+		arrays = append(arrays, v.Slice(0, v.Cap()).Interface())
+		for i := range v.Len() {
+			arrays = append(arrays, wholeArrays(v.Index(i))...)
+		}
+	}
+	return arrays
 }
 
 // What the README shows stands, line by line, in a file that is compiled and run.
@@ -493,7 +337,7 @@ func TestReadmeCodeCompiles(t *testing.T) {
 	require.NoError(t, err)
 	compiled := ""
 	for _, path := range []string{"example_test.go", "example_httpmock_test.go", "otelmessaging/example_test.go",
-		"examples/first/main.go", "examples/testing/shop_test.go"} {
+		"examples/first/main.go", "messagingtest/faults_test.go"} {
 		source, err := os.ReadFile(path)
 		require.NoError(t, err)
 		compiled += withoutIndentation(string(source))
@@ -511,56 +355,4 @@ func withoutIndentation(source string) string {
 		lines.WriteString(strings.TrimSpace(line) + "\n")
 	}
 	return lines.String()
-}
-
-// documentedRow is a row of the table of retries in the documentation.
-type documentedRow struct{ what, read, send, delivery string }
-
-const firstRow, lastRow = "not begun: arguments, key source, limiter, context", "2xx, success true, and data that cannot be read"
-
-// documentedTable reads the table from a file whose cells separator parts.
-func documentedTable(t *testing.T, path, prefix, separator string) []documentedRow {
-	t.Helper()
-	source, err := os.ReadFile(path)
-	require.NoError(t, err)
-	_, text, found := strings.Cut(string(source), prefix+firstRow)
-	require.True(t, found, "the table in %s", path)
-	var rows []documentedRow
-	for line := range strings.Lines(firstRow + text) {
-		cells := regexp.MustCompile(separator).Split(strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(line, prefix)), " |"), -1)
-		require.Len(t, cells, 4, line)
-		rows = append(rows, documentedRow{cells[0], cells[1], cells[2], cells[3]})
-		if cells[0] == lastRow {
-			break
-		}
-	}
-	return rows
-}
-
-func TestRetryTableOfTheDocumentationIsTrue(t *testing.T) {
-	documented := documentedTable(t, "doc.go", "//\t", ` {2,}`)
-
-	all := slices.DeleteFunc(outcomes(), func(o outcome) bool { return o.failure == nil })
-	for _, o := range otherOutcomes() {
-		all = append(all, o.outcome)
-	}
-	seen := map[string]bool{}
-	for _, o := range all {
-		seen[o.row] = true
-		want := documentedRow{o.row, yesOrNo(o.requests.read > 1), yesOrNo(o.requests.send > 1), o.delivery.String()}
-		if want.send == "no" && o.requests.repeatable > 1 {
-			want.send = "(1)"
-		}
-		assert.Contains(t, documented, want, o.name)
-	}
-	for _, row := range documented {
-		assert.True(t, seen[row.what], "nothing shows that this is true: %s", row.what)
-	}
-}
-
-func yesOrNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
 }

@@ -22,7 +22,7 @@ func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts 
 	return list[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
 }
 
-// Pages ranges over the pages of customers, from p.Cursor on. See the package
+// Pages ranges over the pages of customers, starting at p.Cursor. See the package
 // documentation for what a range promises.
 //
 // API: GET /v1/customers
@@ -30,26 +30,26 @@ func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts
 	return pages[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
 }
 
-// All ranges over every customer that p selects, from p.Cursor on. See the
-// package documentation for what a range promises.
+// All ranges over every customer that p selects, starting at p.Cursor. See the package
+// documentation for what a range promises.
 //
 // API: GET /v1/customers
 func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[Customer, error] {
 	return all[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
 }
 
-// Get returns the customer with the given customer id. The error is
-// [ErrCustomerNotFound] if there is none, and a [*DecodeError] if the service responds
-// with another customer, or with several.
+// Get returns the customer with the given customer id. The error is [ErrCustomerNotFound]
+// if no customer has the id, and a [*DecodeError] if the service responds with a different
+// customer, or with several.
 //
 // API: GET /v1/customers
 func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...RequestOption) (*Customer, error) {
 	return s.only(ctx, listQuery{CustomerIDs: []string{customerID}}, func(c *Customer) bool { return c.CustomerID == customerID }, opts)
 }
 
-// GetByEmail returns the customer with the given email address, ignoring case. It
-// fails as [CustomersService.Get] does; a string that is not an email
-// address is a [*ValidationError].
+// GetByEmail returns the customer with the given email address, ignoring case. Its errors
+// are like those of [CustomersService.Get]. It returns a [*ValidationError] if email is not
+// an email address.
 //
 // API: GET /v1/customers
 func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ...RequestOption) (*Customer, error) {
@@ -59,10 +59,10 @@ func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ..
 
 var (
 	errAnotherCustomer  = errors.New("is another customer")
-	errSeveralCustomers = errors.New("has several customers")
+	errSeveralCustomers = errors.New("holds more than one customer")
 )
 
-// only lists by an identity that at most one customer has.
+// only returns the customer that q selects. At most one customer can match q.
 func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*Customer) bool, opts []RequestOption) (*Customer, error) {
 	var found []Customer
 	var response *Response
@@ -88,17 +88,18 @@ func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*C
 	return &found[0], nil
 }
 
-// CustomerListParams selects customers. Without a filter it selects them all.
+// CustomerListParams selects customers. Without a filter, it selects all customers.
 type CustomerListParams struct {
-	// PerPage is the page size; zero leaves it to the service, which uses 20.
-	// Larger pages make a range faster.
+	// PerPage is the page size. Zero leaves it to the service, which uses 20. Larger
+	// pages make a range faster.
 	PerPage int
-	// Cursor is where to start, from [PageMeta] or [PageError]; "" is the beginning.
+	// Cursor is where to start: a cursor from a [Page], [PageMeta] or [PageError], or ""
+	// for the beginning.
 	Cursor string
-	// CustomerIDs and Emails restrict the result. A filter that is empty but not
-	// nil, an empty element, and an element with a comma are a
-	// [*ValidationError]: on the wire they would select all or other customers. So
-	// is a filter too long for a URL; split it with [slices.Chunk].
+	// CustomerIDs and Emails restrict the list to these customers. A filter that is empty
+	// but not nil, an empty element, and an element with a comma or with white space at
+	// either end are invalid: they would select all customers, or customers you did not name.
+	// A filter that is too long for a URL is invalid too; split it with [slices.Chunk].
 	CustomerIDs, Emails []string
 }
 
@@ -115,14 +116,14 @@ type Customer struct {
 	PhoneNo    string
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	// Providers are the names that the service sends as one comma-separated string.
+	// Providers holds the names that the service sends as one comma-separated string.
 	Providers       []string
 	LastInteraction time.Time
 	Extra           Extra
 }
 
-// Params returns the customer as a recipient of a broadcast or a trigger.
-// Devices are not listed by the service, so there are none.
+// Params returns the customer as a recipient of a broadcast or a trigger. It has no
+// devices, since the service does not list them.
 func (c Customer) Params() CustomerParams {
 	return CustomerParams{CustomerID: c.CustomerID, Email: c.Email,
 		FirstName: c.FirstName, LastName: c.LastName, PhoneNo: c.PhoneNo}
@@ -168,7 +169,7 @@ type customerBody struct {
 	LastInteraction string `json:"last_interaction,omitempty"`
 }
 
-// MarshalJSON writes the wire form of the customer, Extra included.
+// MarshalJSON writes the wire form of the customer, including Extra.
 func (c Customer) MarshalJSON() ([]byte, error) {
 	return marshalModel(customerBody{CustomerID: c.CustomerID, FirstName: c.FirstName, LastName: c.LastName,
 		Email: c.Email, PhoneNo: c.PhoneNo, Providers: strings.Join(c.Providers, ","),

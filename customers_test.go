@@ -1,13 +1,16 @@
 package messaging_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 
-	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jarcoal/httpmock"
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 func TestCustomersAreLookedUpByOneIdentity(t *testing.T) {
@@ -48,5 +51,113 @@ func TestCustomersAreLookedUpByOneIdentity(t *testing.T) {
 			assert.Nil(t, byID)
 			assert.Nil(t, byEmail)
 		})
+	}
+}
+
+func listingCustomers(p messaging.CustomerListParams) scripted.Call {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Customers.List(ctx, p, opts...)
+		return err
+	}
+}
+
+func TestValidationRefusesAFilterThatSelectsOthers(t *testing.T) {
+	type params = messaging.CustomerListParams
+	const everybody = "must not be empty: that would select all customers; use nil for no filter"
+	const two = "must not contain a comma: the service would read two values"
+	requireAlwaysInvalid(t, []invalidCall{
+		{"an empty list of ids selects everybody",
+			listingCustomers(params{CustomerIDs: []string{}}), []string{"customer_ids " + everybody}},
+		{"an empty list of addresses selects everybody",
+			listingCustomers(params{Emails: []string{}}), []string{"emails " + everybody}},
+		{"an empty id selects nobody knows whom",
+			listingCustomers(params{CustomerIDs: []string{"1", ""}}), []string{"customer_ids.1 is required"}},
+		{"an empty address selects nobody knows whom",
+			listingCustomers(params{Emails: []string{"", "jane@example.com"}}), []string{"emails.0 is required"}},
+		{"a comma splits an id",
+			listingCustomers(params{CustomerIDs: []string{"1", "canary,2"}}), []string{"customer_ids.1 " + two}},
+		{"a comma splits an address",
+			listingCustomers(params{Emails: []string{"canary,jane@example.com"}}), []string{"emails.0 " + two}},
+		{"an id that is not UTF-8 would arrive as another",
+			listingCustomers(params{CustomerIDs: []string{notUTF8}}), []string{"customer_ids.0 must be valid UTF-8"}},
+		{"an address that is not UTF-8 would arrive as another",
+			listingCustomers(params{Emails: []string{notUTF8}}), []string{"emails.0 must be valid UTF-8"}},
+		{"a cursor that is not UTF-8 would arrive as another",
+			listingCustomers(params{Cursor: notUTF8}), []string{"cursor must be valid UTF-8"}},
+		{"everything that is wrong is reported at once, and by element",
+			listingCustomers(params{Cursor: notUTF8, CustomerIDs: []string{}, Emails: []string{"", notUTF8 + ","}}),
+			[]string{"cursor must be valid UTF-8", "customer_ids " + everybody,
+				"emails.0 is required", "emails.1 must be valid UTF-8, " + two}},
+		{"nobody is looked up by an empty id",
+			gettingCustomer(""), []string{"customer_ids.0 is required"}},
+		{"one customer is not looked up by two ids",
+			gettingCustomer("canary,2"), []string{"customer_ids.0 " + two}},
+		{"nobody is looked up by an empty address",
+			gettingCustomerByEmail(""), []string{"emails.0 is required"}},
+		{"one customer is not looked up by two addresses",
+			gettingCustomerByEmail("canary,jane@example.com"), []string{"emails.0 " + two}},
+	})
+}
+
+func TestValidationRefusesAnInvalidAddressOfACustomer(t *testing.T) {
+	g := scripted.NewGate(t)
+	for _, address := range []string{"canary", "canary@", "@canary.example", "canary@canary@example.com", "canary @example.com"} {
+		err := gettingCustomerByEmail(address)(t.Context(), g.Client)
+		scripted.RequireProblems(t, err, "emails.0 must be an email address")
+	}
+	assert.Empty(t, g.Take())
+	require.NotErrorIs(t, gettingCustomerByEmail("canary")(t.Context(), g.Client, messaging.WithoutValidation()), messaging.ErrValidation)
+	listing := listingCustomers(messaging.CustomerListParams{Emails: []string{"as the service has stored it"}})
+	require.NoError(t, listing(t.Context(), g.Client), "a filter of a list may hold anything")
+}
+
+func gettingCustomer(id string) scripted.Call {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Customers.Get(ctx, id, opts...)
+		return err
+	}
+}
+
+func gettingCustomerByEmail(email string) scripted.Call {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Customers.GetByEmail(ctx, email, opts...)
+		return err
+	}
+}
+
+func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
+	type params = messaging.CustomerListParams
+	const tooLong = " makes the query longer than 6000 bytes; ask for fewer at a time, see slices.Chunk"
+	long := []string{strings.Repeat(canary, 1000)}
+	longer := []string{strings.Repeat(canary, 1100)}
+	requireAlwaysInvalid(t, []invalidCall{
+		{"by its ids", listingCustomers(params{CustomerIDs: long}), []string{"customer_ids" + tooLong}},
+		{"by its addresses", listingCustomers(params{Emails: long}), []string{"emails" + tooLong}},
+		{"by its ids more than by its addresses", listingCustomers(params{CustomerIDs: longer, Emails: long}),
+			[]string{"customer_ids" + tooLong}},
+		{"by its addresses more than by its ids", listingCustomers(params{CustomerIDs: long, Emails: longer}), []string{"emails" + tooLong}},
+		{"by one byte", listingCustomers(params{CustomerIDs: []string{strings.Repeat("1", 6001-len("customer_ids="))}}),
+			[]string{"customer_ids" + tooLong}},
+		{"by what escaping adds to it", listingCustomers(params{Emails: []string{strings.Repeat("@", 2100)}}), []string{"emails" + tooLong}},
+	})
+}
+
+func TestValidationPassesALongQueryWithoutFilters(t *testing.T) {
+	g := scripted.NewGate(t)
+	atTheLimit := strings.Repeat("1", 6000-len("customer_ids="))
+	require.Equal(t, 6000, len(g.RequireSent(t, listingCustomers(messaging.CustomerListParams{CustomerIDs: []string{atTheLimit}}))))
+	longCursor := strings.Repeat("c", 7000)
+	scripted.AssertSame(t, "cursor="+longCursor, g.RequireSent(t, listingCustomers(messaging.CustomerListParams{Cursor: longCursor})))
+}
+
+func TestValidationRefusesABlankAroundAFilter(t *testing.T) {
+	for _, id := range []string{" ", " 7", "7 ", "\t7"} {
+		g := scripted.NewGate(t)
+		g.RequireInvalid(t,
+			func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := client.Customers.Get(ctx, id, opts...)
+				return err
+			},
+			[]string{"customer_ids.0 must not begin or end with white space, which the service may remove"})
 	}
 }

@@ -13,29 +13,30 @@
 //		fmt.Println(customer.Email)
 //	}
 //
-// Package [github.com/messaging-go/messaging/messagingtest] is the service in memory,
-// for tests and for trying things out without an account.
+// Package [github.com/messaging-go/messaging/messagingtest] is an in-memory fake of the
+// service, for tests and for trying things out without an account.
 //
 // # Delivery
 //
-// Every error of this package reports what happened to the request; see [DeliveryOf]:
+// A request that changes something is called a send. Every error from this package
+// reports what happened to it; see [DeliveryOf]:
 //
 //   - [DeliveryNotSent]: the service did not receive it.
 //   - [DeliveryRejected]: the service refused it and did nothing.
 //   - [DeliveryUnknown]: the response was lost or is inconclusive. The request may have
 //     been carried out.
-//   - [DeliveryAccepted]: the request was carried out. An error then concerns only the
-//     response.
+//   - [DeliveryAccepted]: the request was carried out. Any error means only that
+//     the response could not be read.
 //
-// [Retryable] reports whether the same call may be made again and may then succeed.
-// Together they decide what to do after a send:
+// [Retryable] reports whether it is safe to make the same call again, and whether doing so
+// could succeed. Use both to decide what to do after a send:
 //
 //	_, err := client.Events.Trigger(ctx, params)
 //	switch delivery := messaging.DeliveryOf(err); {
 //	case delivery == messaging.DeliveryAccepted:
-//		// Done. An error concerns only the response.
+//		// Done, even if the response could not be read.
 //	case messaging.Retryable(err):
-//		// Send it again later: no connection, a rate limit, a context that ended.
+//		// Try again later. For example, there was no connection, or you hit a rate limit.
 //	case delivery == messaging.DeliveryUnknown:
 //		// Set it aside: someone has to find out whether it was carried out.
 //	case errors.Is(err, messaging.ErrValidation):
@@ -49,15 +50,17 @@
 // not sent either. Test for [ErrCustomerNotFound] and [ErrEventNotFound] before
 // [ErrNotFound], because they match ErrNotFound as well.
 //
-// [DeliveryNotSent] is reported only if it is certain. The type of an error proves
-// nothing, and a gateway can send a 503 for a service that has done its work. The
-// transport that a [Client] creates sends nothing after it has failed to get a
-// connection. A transport that you supply with [WithHTTPClient], or that replaces
-// [http.DefaultTransport], may still send a request after it has returned an error.
-// With such a transport, a request counts as not sent only if the transport has neither
-// read its body nor reported any headers as written. From then on the body is locked.
-// So a request without a body, and one whose body the transport reads early, never
-// count as not sent.
+// [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
+// 503 proves that nothing was done: a gateway can return a 503 after the service has done
+// the work. The transport that a [Client] creates by default sends nothing after it has failed to get a
+// connection.
+//
+// A custom transport is one that is passed with [WithHTTPClient], or one that your program
+// has assigned to [http.DefaultTransport]. It may still send a request after it has
+// returned an error. So when it returns an error, the client makes the body of the request
+// unreadable. If none of the body had been read by then, and the transport has not reported to [net/http/httptrace] that it wrote headers, the
+// request can never be sent, and the client reports [DeliveryNotSent]. In all other cases,
+// it reports [DeliveryUnknown]. This includes requests that have no body.
 //
 // # Errors
 //
@@ -66,20 +69,19 @@
 //   - [ValidationError]: the arguments are invalid, and nothing was sent.
 //   - [GuardError]: a guard refused the send, and nothing was sent.
 //   - [TransportError]: there was no usable response.
-//   - [APIError]: the service refused, with a status other than 2xx or with success
-//     false.
+//   - [APIError]: the service returned a status other than 2xx, or success false.
 //   - [DecodeError]: a 2xx response cannot be read.
 //   - [PageError]: a range ended with one of the errors above.
 //
 // Use [errors.Is] with the Err variables to test for a situation, and [errors.As] to read
-// the details. Error texts name the operation. They contain neither the API key nor a
-// URL, and personal data only where the service quotes it.
+// the details. Error texts name the operation. They never contain the API key or a URL.
+// They contain personal data only if the service's own message does.
 //
 // # Retries
 //
-// A call is retried only if it cannot be carried out twice, within the limits of
-// [RetryPolicy] and its context. A request whose method is GET or HEAD is a read; any
-// other request is a send.
+// A call is retried only if doing so cannot make it take effect twice, and only within the limits
+// of the [RetryPolicy] and of the call's context. A request whose method is GET or HEAD is
+// a read; any other request is a send.
 //
 //	what happened                                       read  send  delivery
 //	not begun: arguments, key source, limiter, context  no    no    not sent
@@ -91,76 +93,76 @@
 //	408, 425, 500, 502, 503, 504, 520 to 599            yes   (1)   unknown
 //	any other 4xx, 501, 505                             no    no    rejected
 //	3xx, 101, 511, any other status                     no    no    unknown
-//	2xx, success false, or a trigger with data false    no    no    rejected
-//	2xx, cut short                                      yes   no    unknown
-//	2xx, but not a response of the service              no    no    unknown
-//	2xx, success true, and data that cannot be read     no    no    accepted
+//	2xx with success false; a trigger with data false   no    no    rejected
+//	2xx with a truncated body                           yes   no    unknown
+//	2xx that is not from the service, such as HTML      no    no    unknown
+//	2xx with success true and unreadable data           no    no    accepted
 //
-// (1) with [WithRepeatableSend]. The table assumes that a service that returns 429,
-// another 4xx or success false did nothing, and that a service never acts on an
-// incomplete body. For 429, RFC 6585 suggests as much.
+// (1) only with [WithRepeatableSend]. The table assumes that the service has done nothing
+// when it returns success false, 429, or a 4xx other than 408 and 425. For 429, RFC 6585
+// suggests as much. The table also assumes that the service never acts on an incomplete
+// body.
 //
-// If one attempt was accepted, the call was accepted. Otherwise the least certain attempt
-// decides: unknown, then rejected, then not sent. Redirects are not followed. With a
-// transport that you supply, any failure before the body is read counts as not sent for
-// a send with a body, and as unknown for any other request. Which failures are retried
-// is not covered by semantic versioning.
+// The delivery of a call is the first of these that applies to any of its attempts:
+// accepted, unknown, rejected, not sent. Redirects are not followed. With a custom
+// transport, the two "no connection" rows apply only if the transport fails before it
+// reads the body. Semantic versioning does not cover which failures are retried.
 //
 // # Ranges
 //
-// All and Pages send nothing before the range begins, and every range starts over. An
-// error is yielded once, at the end, with the zero item, as a [*PageError]. The items
-// before it are valid. Pass its Cursor in the params of another range to resume at the
-// page that failed.
+// All and Pages return iterators. An iterator sends nothing until you range over it, and
+// if you range over it again, it starts over. If a page fails, the iterator yields a
+// [*PageError] with a zero-value item, and ends. The items before that are valid. To
+// resume at the page that failed, pass the Cursor of the error in the params of another
+// call.
 //
-// To resume after an error in your own code, or after a crash, range over Pages. Keep the
-// Cursor of a page while you work on it: passed back, it reads the same page again, from
-// its first item on. So either make the work on an item repeatable, or undo the work on
-// that page, as [examples/export] does by truncating its file. Keep the NextPageCursor
-// when the page is done; after the last page it is "".
+// To resume after an error in your own code, or after a crash, range over Pages. Save the
+// Cursor of a page before you process its items: with that cursor, you get the same page
+// again, starting with its first item. So either process items in a way that can be repeated, or
+// undo what you have done for the unfinished page, as [examples/export] does by truncating
+// its file. When a page is done, save its NextPageCursor; after the last page it is "".
 //
 // From the second page on, the next page is fetched while the loop works on the current
 // one; see [WithoutReadAhead]. Leaving the loop cancels a request in progress and leaves
-// no goroutine behind. Items that have been fetched are yielded even after the context
-// has ended.
+// no goroutine behind. Items that have been fetched are yielded even after the context is
+// done.
 //
-// An empty page does not end a range. [ErrBadCursor] reports a page whose next cursor is
-// missing or is that of an earlier page, and too many empty pages in a row: a range
-// neither stops early nor loops. Whether records that are added in the meantime are
-// listed depends on the service.
+// A loop never stops early without an error, and never runs forever. An empty page does not
+// end it. The loop ends with [ErrBadCursor] if the cursor of the next page is missing or was
+// seen before, or after more than 100 empty pages in a row. The service decides whether you
+// see records that are added during the loop.
 //
 // # Validation
 //
-// Arguments are checked before anything is sent. The error lists every problem, each
-// under its path on the wire. [WithoutValidation] skips the checks for required and
-// well-formed fields. It does not skip the checks for what the service would misread,
-// such as a filter that selects customers you did not name, or a timestamp that the
-// service would silently ignore.
+// Arguments are checked before anything is sent. The error lists every problem with its
+// JSON path, such as recipients.0.customers.1.email. [WithoutValidation] skips the checks
+// for missing required fields and malformed values. It does not skip the checks for values that the service would misread, such as a filter that selects
+// customers you did not name, or a timestamp that the service would silently ignore.
 //
 // # Preparing and guarding sends
 //
-// The Prepare methods of the params check and encode a send without sending it. The
-// [Prepared] that they return can be shown, stored as JSON, and sent later with
-// [Client.Send], even by another program.
+// The params of each send have a Prepare method, which checks and encodes the send without
+// sending it. You can show the [Prepared] that it returns, store it as JSON, and send it
+// later with [Client.Send], even from another program.
 //
-// A guard, see [WithGuard], sees every send before it goes out and can refuse it.
+// A guard (see [WithGuard]) checks every send before it goes out, and can refuse it.
 // [AllowOnly] keeps a test system from sending to customers.
 //
-// # Observing
+// # Observability
 //
 // Errors, logs, hooks, spans and metrics use one name for each operation:
 //
 //	send email broadcast         BroadcastsService.SendEmail
 //	send push broadcast          BroadcastsService.SendPush
-//	create event                 EventsService.Create, and Ensure when it creates
+//	create event                 EventsService.Create, and Ensure if it creates the event
 //	trigger event                EventsService.Trigger
 //	list events                  EventsService.List, Pages and All
-//	get event                    EventsService.GetByName, and Ensure when it looks up
+//	get event                    EventsService.GetByName, and Ensure to look the event up
 //	list customers               CustomersService.List, Pages and All
 //	get customer                 CustomersService.Get and GetByEmail
 //	list transactional messages  TransactionalService.List, Pages and All
 //
-// A request of [Client.Do] has the name in [Request.Op].
+// For [Client.Do], the name is [Request.Op].
 //
 // [WithLogger] logs each attempt. [Hooks] observe calls and attempts for traces and
 // metrics; the module github.com/messaging-go/messaging/otelmessaging does that with
@@ -169,12 +171,12 @@
 //
 // # Concurrency
 //
-// A [Client] never changes and can be used by any number of goroutines. Params are
+// A [Client] is immutable and can be used by any number of goroutines. Params are
 // passed by value; what they point to must not change during the call.
 //
 // A range fetches the next page in another goroutine. So everything that you give a
-// client must be safe for concurrent use even if your program starts no goroutines: key
-// source, rate limiter, guards, hooks, log handler and transport.
+// client (key source, rate limiter, guards, hooks, log handler, transport) must be safe
+// for concurrent use, even if your program starts no goroutines.
 //
 // [examples/export]: https://github.com/messaging-go/messaging/tree/main/examples/export
 package messaging

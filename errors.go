@@ -18,46 +18,49 @@ import (
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// The sentinels to test errors for with [errors.Is].
+// Sentinel errors to test for with [errors.Is].
 var (
-	// ErrValidation means that arguments are invalid, according to this package or to
-	// the service (HTTP 422).
+	// ErrValidation is returned when arguments are invalid, according to this package or
+	// to the service (HTTP 422).
 	ErrValidation = errors.New("invalid arguments")
-	// ErrUnauthorized means HTTP 401: the API key is missing or wrong.
+	// ErrUnauthorized is returned for HTTP 401: the API key is missing or wrong.
 	ErrUnauthorized = errors.New("unauthorized")
-	// ErrForbidden means HTTP 403: the API key does not allow the operation.
+	// ErrForbidden is returned for HTTP 403: the API key does not allow the operation.
 	ErrForbidden = errors.New("forbidden")
-	// ErrNotFound means HTTP 404. A wrong base URL is often the reason.
+	// ErrNotFound is returned for HTTP 404. The reason is often a wrong base URL.
 	ErrNotFound = errors.New("not found")
-	// ErrCustomerNotFound is an empty result of [CustomersService.Get] or
-	// [CustomersService.GetByEmail]. It is ErrNotFound too, so test for it first.
+	// ErrCustomerNotFound is returned by [CustomersService.Get] and
+	// [CustomersService.GetByEmail] when no customer matches. It also matches ErrNotFound,
+	// so test for ErrCustomerNotFound first.
 	ErrCustomerNotFound error = notFound("no such customer")
-	// ErrEventNotFound is the result of [EventsService.GetByName] where no event has the
-	// name. It is ErrNotFound too, so test for it first.
+	// ErrEventNotFound is returned by [EventsService.GetByName] when no event has the
+	// name. It also matches ErrNotFound, so test for ErrEventNotFound first.
 	ErrEventNotFound error = notFound("no such event")
-	// ErrEventAmbiguous means that several events have the name that one was looked up
-	// by.
+	// ErrEventAmbiguous is returned by [EventsService.GetByName] and
+	// [EventsService.Ensure] when several events have the name.
 	ErrEventAmbiguous = errors.New("several events have that name")
-	// ErrEventDiffers means that [EventsService.Ensure] found an event of that name with
-	// other parameters.
+	// ErrEventDiffers is returned by [EventsService.Ensure] when an event with that name
+	// exists with different parameters.
 	ErrEventDiffers = errors.New("the event is defined differently")
-	// ErrRateLimited means HTTP 429. [APIError.RetryAfter] says how long to wait.
+	// ErrRateLimited is returned for HTTP 429. [APIError.RetryAfter] is the time to wait.
 	ErrRateLimited = errors.New("rate limited")
-	// ErrServer means an HTTP status of 500 or above.
+	// ErrServer is returned for an HTTP status of 500 or above.
 	ErrServer = errors.New("server error")
-	// ErrBadCursor is a page that would make iteration loop or stop early: a next
-	// page without a cursor, a cursor seen before, or too many empty pages in a row.
+	// ErrBadCursor is returned when a page would make a range loop or stop early: the
+	// cursor of the next page is missing, it was seen before, or too many pages in a row
+	// are empty.
 	ErrBadCursor = errors.New("bad cursor")
-	// ErrTooLarge is a response over the limit of [WithMaxResponseBytes], a page with
-	// far more rows than requested, or too many elements of lists within rows.
+	// ErrTooLarge is returned for a response over the limit of [WithMaxResponseBytes], for
+	// a page with far more rows than requested, and for a page whose rows hold lists with
+	// too many elements.
 	ErrTooLarge = wire.ErrTooLarge
-	// ErrAttemptTimeout is the time limit of one attempt, see
-	// [WithAttemptTimeout]. It is a [net.Error] whose Timeout is true. The
-	// caller's own deadline is [context.DeadlineExceeded] instead.
+	// ErrAttemptTimeout is returned when an attempt exceeds its time limit; see
+	// [WithAttemptTimeout]. It is a [net.Error] whose Timeout method returns true. When
+	// the caller's own deadline passes, [context.DeadlineExceeded] is returned instead.
 	ErrAttemptTimeout = exchange.ErrAttemptTimeout
 )
 
-// notFound is a sentinel that is ErrNotFound too.
+// notFound is a sentinel error that also matches ErrNotFound.
 type notFound string
 
 func (e notFound) Error() string        { return string(e) }
@@ -71,16 +74,17 @@ const (
 	// Find out before sending it again.
 	DeliveryUnknown Delivery = iota
 	// DeliveryNotSent means that the service certainly did not receive the request,
-	// and will not. Whether to send it again is for [Retryable] to say.
+	// and will not. [Retryable] reports whether to send it again.
 	DeliveryNotSent
 	// DeliveryRejected means that the service refused the request and did nothing.
 	DeliveryRejected
-	// DeliveryAccepted means that the request was carried out. With an error, only
-	// the response could not be read: do not repeat the call.
+	// DeliveryAccepted means that the request was carried out. An error then concerns
+	// only the response: do not repeat the call.
 	DeliveryAccepted
 )
 
-// Package exchange decides, with the same numbers: an index other than 0 does not compile.
+// Package exchange uses the same numbers. If one of them differs, its index below is not 0,
+// and this does not compile.
 var (
 	_ = [1]int{}[DeliveryUnknown^Delivery(exchange.DeliveryUnknown)]
 	_ = [1]int{}[DeliveryNotSent^Delivery(exchange.DeliveryNotSent)]
@@ -91,13 +95,14 @@ var (
 // String returns the delivery in words.
 func (d Delivery) String() string { return exchange.Delivery(d).String() }
 
-// DeliveryOf returns what happened to the request behind err: accepted where err is
-// nil, the worst where several errors are joined, unknown where err does not
-// come from this package. It matters for sends. A read changes nothing and can
-// be repeated whatever its delivery.
+// DeliveryOf returns what happened to the request behind err. It returns
+// [DeliveryAccepted] if err is nil, the worst delivery if several errors are joined, and
+// [DeliveryUnknown] if err does not come from this package. The delivery matters for sends.
+// A read changes nothing, so it is always safe to repeat.
 //
-// To decide what to do next, ask in this order: is it accepted, is it [Retryable],
-// is it unknown, is it [ErrValidation]. The package documentation has the code.
+// To decide what to do next, check in this order whether the call was accepted, is
+// [Retryable], has an unknown delivery, or failed with [ErrValidation]. The package
+// documentation has the code.
 func DeliveryOf(err error) Delivery {
 	if err == nil {
 		return DeliveryAccepted
@@ -121,23 +126,24 @@ func DeliveryOf(err error) Delivery {
 	return DeliveryUnknown
 }
 
-// Retryable reports whether the call behind err can be made again without doing
-// anything twice, and may then succeed. It is what decides whether to queue a
-// request again: [DeliveryNotSent] alone does not, since invalid arguments are not
-// sent either.
+// Retryable reports whether the call behind err can be made again without doing anything
+// twice, and may then succeed. Use it to decide whether to queue a request again.
+// [DeliveryNotSent] alone does not decide that, since invalid arguments are not sent
+// either.
 //
-// It is true for a read, and for a send none of whose attempts may have been
-// carried out, if the last failure is temporary: no connection, a name server that
-// failed for the moment, 429, a context that ended, an error of the key source or
-// the rate limiter; for a read also a timeout, a broken connection and a server
-// error. For a call with [WithRepeatableSend], an unknown delivery counts as
-// harmless.
+// Retryable returns true if the last failure is temporary, and the call is a read or a
+// send that certainly was not carried out by any attempt. These failures are temporary:
+// a failed connection, a temporary failure of a name server, 429, a context that ended,
+// and an error from the key source or the rate limiter. For a read, so are a timeout, a
+// broken connection and a server error. For a call with [WithRepeatableSend], an unknown
+// delivery counts as harmless.
 //
-// It is false for invalid arguments, the refusal of a guard, 401, 403, 404, 422 and most
-// other 4xx, a host that does not exist, a bad certificate, a proxy that refuses, a
-// malformed API key, a response that cannot be read, a send whose transport returned an
-// unrecognized error, nil, and an error of another package. Of a [*PageError] it reports
-// on the cause, and of joined errors, whether each of them is retryable.
+// Retryable returns false for invalid arguments, a refusal by a guard, 401, 403, 404, 422
+// and most other 4xx, a host that does not exist, a bad certificate, a proxy that rejects
+// the connection, a malformed API key, a response that cannot be read, a send whose
+// transport returned an unrecognized error, nil, and an error from another package. For a
+// [*PageError], it reports whether the cause is retryable. For joined errors, it reports
+// whether all of them are.
 func Retryable(err error) bool {
 	switch e := err.(type) {
 	case nil:
@@ -157,18 +163,18 @@ func Retryable(err error) bool {
 type Call struct {
 	// Op names the operation, for example "send email broadcast".
 	Op string
-	// Method and Path are those of the HTTP request. Path is the template, with
-	// no query; for [Client.Do] it is the path of the [Request].
+	// Method and Path are those of the HTTP request. Path is the template without a
+	// query. For [Client.Do], it is the path of the [Request].
 	Method, Path string
 	// Attempts is the number of attempts that were made.
 	Attempts int
 
-	operation *service.Operation // nil for a Call of another package
+	operation *service.Operation // nil for a Call that another package made
 	delivery  Delivery
 	retryable bool
 }
 
-// Delivery returns what happened to the request, over all its attempts.
+// Delivery returns what happened to the request over all its attempts.
 func (c *Call) Delivery() Delivery { return c.delivery }
 
 func (c *Call) isRetryable() bool { return c.retryable }
@@ -215,15 +221,15 @@ func fieldErrors(fields []wire.Field) []FieldError {
 	return errs
 }
 
-// interruptedError is why a call ended between two attempts, and the failure of
-// the first of them.
+// interruptedError reports why a call ended while it was waiting to retry, and the failure
+// of the attempt before.
 type interruptedError struct{ why, earlier error }
 
 func (e *interruptedError) Error() string { return e.why.Error() + " while waiting to retry" }
 
 func (e *interruptedError) Unwrap() []error { return []error{e.why, e.earlier} }
 
-// validationError returns the problems as an error, nil for none.
+// validationError returns the problems as an error, or nil if there are none.
 func validationError(op string, p *arguments.Problems) error {
 	if p.None() {
 		return nil
@@ -239,12 +245,12 @@ func validationError(op string, p *arguments.Problems) error {
 	return &ValidationError{Op: op, Fields: fields}
 }
 
-// ValidationError lists invalid arguments. Nothing was sent.
+// ValidationError reports invalid arguments. Nothing was sent.
 type ValidationError struct {
 	// Op names the operation, or "new client".
 	Op string
-	// Fields lists every problem, under the path of the argument on the wire, or under
-	// its Go name if it is not sent.
+	// Fields lists every problem under the path of the argument on the wire, or under its
+	// Go name if the argument is not sent.
 	Fields []FieldError
 }
 
@@ -256,14 +262,14 @@ func (e *ValidationError) Error() string {
 // Unwrap returns [ErrValidation].
 func (e *ValidationError) Unwrap() error { return ErrValidation }
 
-// Delivery is always [DeliveryNotSent].
+// Delivery returns [DeliveryNotSent].
 func (e *ValidationError) Delivery() Delivery { return DeliveryNotSent }
 
-// GuardError is a send that a guard refused; see [WithGuard]. Nothing was sent.
+// GuardError reports a send that a guard refused; see [WithGuard]. Nothing was sent.
 type GuardError struct {
 	// Op names the operation.
 	Op string
-	// Err is the error of the guard.
+	// Err is the error that the guard returned.
 	Err error
 }
 
@@ -275,23 +281,23 @@ func (e *GuardError) Error() string {
 // Unwrap returns Err.
 func (e *GuardError) Unwrap() error { return e.Err }
 
-// Delivery is always [DeliveryNotSent].
+// Delivery returns [DeliveryNotSent].
 func (e *GuardError) Delivery() Delivery { return DeliveryNotSent }
 
 func (e *GuardError) isRetryable() bool { return false }
 
-// APIError is a refusal by the service: any status but 2xx, redirects included, or
-// success false. [errors.Is] matches it with the sentinel of its status.
+// APIError reports a refusal by the service: any status except 2xx, including redirects, or
+// success false. [errors.Is] matches it with the sentinel error for its status.
 type APIError struct {
 	Call
 	StatusCode int
-	// Code and Message are those of the body, "" if it has none.
+	// Code and Message come from the body. They are "" if the body has none.
 	Code, Message string
-	// Fields are the problems with single fields, in the order of the body.
+	// Fields lists the problems with single fields, in the order of the body.
 	Fields []FieldError
-	// RetryAfter is the wait that the service asked for, 0 for none.
+	// RetryAfter is the wait that the service asked for, or 0 if it asked for none.
 	RetryAfter time.Duration
-	// Header is that of the response; a quoted API key is replaced.
+	// Header is the response header. An API key that it quotes is replaced.
 	Header http.Header
 	// Body is the start of the response, at most 64 KiB.
 	Body []byte
@@ -321,7 +327,7 @@ func (e *APIError) Error() string {
 	return e.describe(status, e.Fields, notes...)
 }
 
-// hints says what is often the reason for the status.
+// hints returns the likely reason for the status.
 func (e *APIError) hints() []string {
 	switch {
 	case e.StatusCode == http.StatusNotFound && e.versionInBaseURL:
@@ -334,7 +340,7 @@ func (e *APIError) hints() []string {
 	return nil
 }
 
-// Is matches the sentinel of the status code.
+// Is reports whether target is the sentinel error for the status.
 func (e *APIError) Is(target error) bool {
 	switch e.StatusCode {
 	case http.StatusUnprocessableEntity:
@@ -351,36 +357,37 @@ func (e *APIError) Is(target error) bool {
 	return e.StatusCode >= 500 && target == ErrServer
 }
 
-// TransportError is a call that got no usable response.
+// TransportError reports a call that got no usable response.
 type TransportError struct {
 	Call
-	// Err is the cause. Its text is that of an error of a known type, or a fixed
-	// phrase of net/http; any other text is withheld, since it may quote the
-	// request or the response. [errors.Is] and [errors.As] find every cause but a
-	// *url.Error, which prints the URL with its query. context.DeadlineExceeded
-	// and context.Canceled are found for the caller's own context alone.
+	// Err is the cause. Its text is a fixed phrase from net/http, or the text of an error
+	// that has a known type or comes from your own key source, rate limiter or context
+	// cause. Any other text is withheld, since it may quote the request or the response.
+	// [errors.Is] and [errors.As] find every cause except a *url.Error, which prints the
+	// URL with its query. They find context.DeadlineExceeded and context.Canceled only if
+	// the caller's own context ended.
 	Err error
 }
 
-// Error says why there was no response, and what became of the request.
+// Error describes why there was no usable response, and what happened to the request.
 func (e *TransportError) Error() string { return e.describe(fmt.Sprint(e.Err), nil) }
 
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// DecodeError is a 2xx response that cannot be read. Nothing of it is returned.
-// [DeliveryOf] says whether it still proves that the request was carried out.
+// DecodeError reports a 2xx response that cannot be read. The call returns no part of it.
+// [DeliveryOf] reports whether the response still proves that the request was carried out.
 type DecodeError struct {
 	Call
 	StatusCode int
 	Header     http.Header
 	// Body is the start of the response, at most 64 KiB.
 	Body []byte
-	// Err names the JSON path of what cannot be read.
+	// Err names the JSON path of the value that cannot be read.
 	Err error
 }
 
-// Error says what cannot be read, and what became of the request.
+// Error describes what cannot be read, and what happened to the request.
 func (e *DecodeError) Error() string {
 	return e.describe(fmt.Sprintf("invalid response (%d): %v", e.StatusCode, e.Err), nil)
 }
@@ -388,7 +395,7 @@ func (e *DecodeError) Error() string {
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// lookupError is a lookup that the service has answered, with nothing or with too much.
+// lookupError reports a lookup that succeeded but found no match, or several.
 type lookupError struct {
 	Call
 	err error
@@ -401,24 +408,24 @@ func newLookupError(op *service.Operation, attempts int, err error) error {
 func (e *lookupError) Error() string { return e.Op + ": " + e.err.Error() }
 func (e *lookupError) Unwrap() error { return e.err }
 
-// PageError is the error that ends a range.
+// PageError reports the failure that ended a range.
 type PageError struct {
 	// Cursor is the cursor of the page that failed. Pass it back to resume there. If
-	// Err is [ErrBadCursor], the items of that page have been yielded already.
+	// Err is [ErrBadCursor], the items of that page have already been yielded.
 	Cursor string
-	// Next is the cursor of the page after it, if the response had one, to skip a page
-	// that cannot be read.
+	// Next is the cursor of the page after the one that failed, if the response had one.
+	// Pass it back to skip a page that cannot be read.
 	Next string
 	Err  error
 }
 
-// Error is the text of Err.
+// Error returns the text of Err.
 func (e *PageError) Error() string { return fmt.Sprint(e.Err) }
 
 // Unwrap returns Err.
 func (e *PageError) Unwrap() error { return e.Err }
 
-// Delivery returns what became of the request for the page.
+// Delivery returns what happened to the request for the page.
 func (e *PageError) Delivery() Delivery {
 	if e.Err == nil {
 		return DeliveryUnknown
@@ -426,19 +433,19 @@ func (e *PageError) Delivery() Delivery {
 	return DeliveryOf(e.Err)
 }
 
-// FieldError lists the problems with one field.
+// FieldError holds the problems with one field.
 type FieldError struct {
 	// Field is the path of the field as the service names it, such as
-	// recipients.0.customers.1.email. A single recipient counts as recipients.0.
+	// recipients.0.customers.1.email. A single recipient has the path recipients.0.
 	Field    string
 	Messages []string
 }
 
-// String returns the field with its messages.
+// String returns the field followed by its messages.
 func (f FieldError) String() string { return f.Field + " " + strings.Join(f.Messages, ", ") }
 
-// describe returns the text of an error on one line: the operation, the problem with
-// its fields, notes, the number of attempts, and what became of the request.
+// describe returns the text of an error on one line: the operation, the problem with its
+// fields, notes, the number of attempts, and what happened to the request.
 func (c *Call) describe(problem string, fields []FieldError, notes ...string) string {
 	if c.Attempts > 1 {
 		notes = append(notes, fmt.Sprintf("after %d attempts", c.Attempts))
@@ -446,8 +453,8 @@ func (c *Call) describe(problem string, fields []FieldError, notes ...string) st
 	return withFields(c.title()+": "+problem, fields, append(notes, c.outcome()))
 }
 
-// title returns the operation with its method and path. The path of [Client.Do] is
-// the caller's, and can hold personal data.
+// title returns the operation with its method and path. It leaves out the path of
+// [Client.Do], which can hold personal data.
 func (c *Call) title() string {
 	switch {
 	case c.Method == "" || strings.HasPrefix(c.Op, c.Method+" ") && c.isCustom():
@@ -481,7 +488,7 @@ func (c *Call) outcome() string {
 	}
 }
 
-// withFields returns text with the fields that fit, and the notes.
+// withFields returns text with as many fields as fit, and the notes.
 func withFields(text string, fields []FieldError, notes []string) string {
 	separator := separatorOf(fields[:min(len(fields), maxFields)])
 	ending := "; " + strings.Join(notes, "; ")
@@ -517,7 +524,7 @@ func separatorOf(fields []FieldError) string {
 	return "; "
 }
 
-// maxErrorText is about the number of characters of the text of an error.
+// maxErrorText is the approximate limit on the text of an error, in characters.
 const maxErrorText = 300
 
 // oneLine shortens text so that it fits on a line together with ending, and escapes

@@ -8,15 +8,17 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 func TestDeliveryString(t *testing.T) {
@@ -294,7 +296,7 @@ func TestErrorSentinelsWithoutAStatus(t *testing.T) {
 		var unread *messaging.DecodeError
 		require.ErrorAs(t, scripted.FailureOf(t, scripted.SendBroadcast, scripted.Responds(200, strings.Repeat("x", scripted.MaxKeptBody+1))),
 			&unread)
-		assert.Len(t, unread.Body, scripted.MaxKeptBody)
+		assert.Equal(t, scripted.MaxKeptBody, len(unread.Body))
 	})
 	t.Run("wrong arguments here are as wrong as those that the service finds", func(t *testing.T) {
 		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
@@ -403,21 +405,6 @@ func TestErrorTextOfATriggerNamesDataFalse(t *testing.T) {
 	assert.EqualError(t, err, "trigger event: POST /v1/events/trigger: 200 with success false; the request was refused")
 }
 
-func TestErrorsQuoteNoKeyOfAnyAttempt(t *testing.T) {
-	source := &recordingKeySource{keys: []string{"old/key+0123456789", "new/key+0123456789"}}
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := newKeySourceClient(t, source, scripted.Responds(429, ""),
-			scripted.Responds(400, `{"message":"seen old\/key+0123456789 and new%2Fkey%2B0123456789"}`, "Location",
-				"/login?key=new%2Fkey%2B0123456789"))
-		err := scripted.TriggerEvent(t.Context(), client)
-		var refused *messaging.APIError
-		require.ErrorAs(t, err, &refused)
-		assert.Equal(t, "seen [API key] and [API key]", refused.Message)
-		assert.Equal(t, `{"message":"seen [API key] and [API key]"}`, string(refused.Body))
-		assert.Equal(t, "/login?key=[API key]", refused.Header.Get("Location"))
-	})
-}
-
 func TestErrorsOfIntoQuoteNoKey(t *testing.T) {
 	body := fmt.Sprintf(`{"success":true,"data":{"at":%q}}`, scripted.SecretKey)
 	err := scripted.FailureOf(t, scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/tags",
@@ -454,4 +441,113 @@ func TestErrorsOfAnOddContextAreToldWithoutAPanic(t *testing.T) {
 	err := scripted.TriggerEvent(overContext{t.Context()}, client)
 	assert.ErrorContains(t, err, "over")
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+}
+
+func TestErrorTextTellsAttemptsAndRetryAfter(t *testing.T) {
+	scripted.RunInBubble(t, "", func(t *testing.T) {
+		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(429, `{"message":"Slow down."}`, "Retry-After", "7")})
+		assert.EqualError(t, scripted.ReadCustomers(t.Context(), client),
+			"list customers: GET /v1/customers: 429 Too Many Requests: Slow down.; retry after 7s; after 3 attempts; the request was refused")
+	})
+	err := scripted.FailureOf(t, scripted.ReadCustomers, scripted.Responds(429, "", "Retry-After", "7"))
+	assert.EqualError(t, err, "list customers: GET /v1/customers: 429 Too Many Requests; retry after 7s; the request was refused")
+}
+
+func TestErrorTextHintsAtAVersionInTheBaseURL(t *testing.T) {
+	notFound := &scripted.Transport{Scenes: []scripted.Scene{scripted.Responds(404, `{"message":"No such path."}`)}}
+	for _, baseURL := range []string{"https://api.example.com/v1", "https://api.example.com/v1/"} {
+		client, err := messaging.NewClient(baseURL, scripted.SecretKey, messaging.WithHTTPClient(&http.Client{Transport: notFound}))
+		require.NoError(t, err)
+		assert.EqualError(t, scripted.ReadCustomers(t.Context(), client), "list customers: GET /v1/customers: 404 Not Found: No such path.; "+
+			"the base URL ends in /v1, which the path already has; the request was refused")
+	}
+}
+
+func TestErrorTextOfDoNamesTheMethodAlone(t *testing.T) {
+	tag := messaging.Request{Op: "delete tag", Method: "DELETE", Path: "/v1/tags/ada@example.com"}
+	err := scripted.FailureOf(t, scripted.Do(tag), scripted.Responds(403, ""))
+	assert.EqualError(t, err, "delete tag: DELETE: 403 Forbidden; the request was refused")
+	tag.Op = ""
+	err = scripted.FailureOf(t, scripted.Do(tag), scripted.Responds(403, ""))
+	assert.EqualError(t, err, "DELETE request: 403 Forbidden; the request was refused")
+}
+
+func TestErrorTextSeparatesFieldsByWhatNoMessageUses(t *testing.T) {
+	tests := []struct{ name, body, want string }{
+		{"fields", `{"errors":{"a":["is required"],"b":["is too long"]}}`, ": a is required; b is too long; "},
+		{"fields with a semicolon", `{"errors":{"a":["is required; see b"],"b":["is too long"]}}`, ": a is required; see b | b is too long; "},
+		{"messages", `{"errors":["one","two"]}`, ": one; two; "},
+		{"messages with a semicolon", `{"errors":["one; half","two"]}`, ": one; half | two; "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(422, test.body))
+			assert.EqualError(t, err, "trigger event: POST /v1/events/trigger: 422 Unprocessable Entity"+test.want+"the request was refused")
+		})
+	}
+}
+
+func TestErrorTextKeepsTheNumberOfFurtherProblems(t *testing.T) {
+	for _, length := range []int{5, 30, 100, 1000} {
+		for _, fields := range []int{2, 9, 500} {
+			t.Run(fmt.Sprintf("%d fields of %d characters", fields, length), func(t *testing.T) {
+				err := &messaging.ValidationError{Op: "trigger event"}
+				for range fields {
+					err.Fields = append(err.Fields, messaging.FieldError{Field: strings.Repeat("x", length), Messages: []string{"is required"}})
+				}
+				text := err.Error()
+				assert.LessOrEqual(t, utf8.RuneCountInString(text), 302)
+				shown := strings.Count(text, "x is required")
+				if shown < fields {
+					assert.Regexp(t, `; and \d+ more; nothing was sent$`, text)
+				}
+				if shown > 0 && shown < fields {
+					assert.Contains(t, text, fmt.Sprintf("; and %d more; nothing was sent", fields-shown))
+				}
+			})
+		}
+	}
+}
+
+func TestErrorTextRoundsNoWait(t *testing.T) {
+	err := &messaging.APIError{StatusCode: 503, RetryAfter: 90 * time.Second}
+	assert.Contains(t, err.Error(), "retry after 1m30s")
+}
+
+func TestErrorsDoNotQuoteATransportThatDescribesTheRequest(t *testing.T) {
+	cause := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
+		return nil, fmt.Errorf("%s %s (%s): %w", r.Method, r.URL, r.Header.Get("X-Authorization"), cause)
+	})
+	client, err := messaging.NewClient("https://api.example.com", "canary-api-key", messaging.WithHTTPClient(&http.Client{Transport: answers}),
+		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	require.NoError(t, err)
+
+	_, err = client.Customers.GetByEmail(t.Context(), "ada@example.com")
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	assert.NotContains(t, err.Error(), "canary-api-key")
+	assert.NotContains(t, err.Error(), "example.com")
+}
+
+func TestValidationErrorTextIsOneShortLine(t *testing.T) {
+	tests := []struct {
+		name string
+		key  string
+	}{
+		{"a name with line breaks", "first\r\nsecond\u2028third"},
+		{"a name that is not UTF-8", "first\xff"},
+		{"a name with escape codes", "\x1b[31mred"},
+		{"a very long name", strings.Repeat("name", 1000)},
+	}
+	g := scripted.NewGate(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			unsendable := map[string]any{test.key: func() {}}
+			err := triggerWith(func(p *messaging.EventTriggerParams) { p.Values = unsendable })(t.Context(), g.Client)
+			text := scripted.RequireValidationError(t, err).Error()
+			assert.NotContains(t, text, "\r")
+			assert.NotContains(t, text, "\u2028")
+			assert.NotContains(t, text, "\x1b")
+		})
+	}
 }

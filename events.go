@@ -21,9 +21,9 @@ type EventsService resource
 
 // Create defines an event and returns it with the id that triggers it.
 //
-// The call is retried only where the service certainly did nothing. An error whose
-// [DeliveryOf] is [DeliveryAccepted] means that the event exists although the
-// response could not be read: find it with [EventsService.All].
+// The call is retried only if the service certainly did nothing. If [DeliveryOf] returns
+// [DeliveryAccepted] for an error, the event exists although the response could not be
+// read: find it with [EventsService.All].
 //
 // API: POST /v1/events
 func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
@@ -36,9 +36,8 @@ func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ..
 
 // Trigger triggers an event for one customer.
 //
-// With p.Definition set, the payload is first checked against the definition as
-// [Event.Validate] does. Retries and errors are those of
-// [BroadcastsService.SendEmail].
+// If p.Definition is set, the payload is first checked against it, as [Event.Validate]
+// does. Retries and errors are like those of [BroadcastsService.SendEmail].
 //
 // API: POST /v1/events/trigger
 func (s *EventsService) Trigger(ctx context.Context, p EventTriggerParams, opts ...RequestOption) (*Response, error) {
@@ -52,15 +51,15 @@ func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...Req
 	return list[Event](ctx, s.core, service.ListEvents, p.query(), opts)
 }
 
-// Pages ranges over the pages of event definitions, from p.Cursor on. See the
-// package documentation for what a range promises.
+// Pages ranges over the pages of event definitions, starting at p.Cursor. See the package
+// documentation for what a range promises.
 //
 // API: GET /v1/events
 func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[*Page[Event], error] {
 	return pages[Event](ctx, s.core, service.ListEvents, p.query(), opts)
 }
 
-// All ranges over every event definition, from p.Cursor on. See the package
+// All ranges over every event definition, starting at p.Cursor. See the package
 // documentation for what a range promises.
 //
 // API: GET /v1/events
@@ -68,10 +67,10 @@ func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...Requ
 	return all[Event](ctx, s.core, service.ListEvents, p.query(), opts)
 }
 
-// GetByName returns the event definition with the given name. It reads the whole list,
-// since the service cannot search it, and to the service a name is no key:
-// the error is [ErrEventNotFound] if no event has the name, and [ErrEventAmbiguous] if
-// several have it. Case matters.
+// GetByName returns the event definition with the given name. Case matters. GetByName reads
+// the whole list, since the service cannot search by name. Names are not unique: the error
+// is [ErrEventNotFound] if no event has the name, and [ErrEventAmbiguous] if several events
+// have it.
 //
 // API: GET /v1/events
 func (s *EventsService) GetByName(ctx context.Context, name string, opts ...RequestOption) (*Event, error) {
@@ -101,18 +100,18 @@ func (s *EventsService) GetByName(ctx context.Context, name string, opts ...Requ
 	}
 }
 
-// Ensure returns the event definition named p.Name, and creates it if there is none.
-// Call it when a program starts: [EventsService.Create] would define another event of
-// the same name each time, and the service cannot delete one.
+// Ensure returns the event definition named p.Name, and creates it if none exists. Call it
+// when a program starts: [EventsService.Create] would define another event with the same
+// name each time, and the service cannot delete events.
 //
-// The error is [ErrEventDiffers] if the definition that is there cannot be triggered as p
-// describes it: a parameter of p is missing or has another type, or one is required
-// that p does not require. The description, the order and further optional parameters do
-// not count. It is [ErrEventAmbiguous] if several events have the name. After any error
-// before the creation, [DeliveryOf] is [DeliveryNotSent]; errors of the creation are
-// those of Create.
+// The error is [ErrEventDiffers] if the existing definition cannot be triggered as p
+// describes it: it lacks a parameter of p, a parameter has a different type, or it requires
+// a parameter that p does not require. The description, the order of parameters and
+// additional optional parameters do not matter. The error is [ErrEventAmbiguous] if several
+// events have the name. For any error that occurs before the creation begins, [DeliveryOf]
+// returns [DeliveryNotSent]. The creation has the same errors as Create.
 //
-// Two programs that call Ensure at the same time can both create the event: the
+// Two programs that call Ensure at the same time can both create the event, because the
 // service has no way to prevent it. [EventsService.GetByName] then returns
 // ErrEventAmbiguous. Let one program define the events of an account.
 //
@@ -121,7 +120,7 @@ func (s *EventsService) GetByName(ctx context.Context, name string, opts ...Requ
 // API: POST /v1/events
 func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
 	if ctx == nil || !s.core.accepts(call{operation: service.CreateEvent, params: &p}, opts) {
-		return s.Create(ctx, p, opts...) // which says what is invalid, and sends nothing
+		return s.Create(ctx, p, opts...) // which returns what is invalid, and sends nothing
 	}
 	found, err := s.GetByName(ctx, p.Name, opts...)
 	switch {
@@ -136,7 +135,7 @@ func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ..
 	return found, nil
 }
 
-// ensureError is why Ensure has not begun to create an event.
+// ensureError reports why Ensure did not begin to create an event.
 type ensureError struct{ err error }
 
 func (e *ensureError) Error() string {
@@ -149,9 +148,10 @@ func (e *ensureError) isRetryable() bool  { return Retryable(e.err) }
 
 // EventListParams selects event definitions.
 type EventListParams struct {
-	// PerPage is the page size; zero leaves it to the service, which uses 20.
+	// PerPage is the page size. Zero leaves it to the service, which uses 20.
 	PerPage int
-	// Cursor is where to start, from [PageMeta] or [PageError]; "" is the beginning.
+	// Cursor is where to start: a cursor from a [Page], [PageMeta] or [PageError], or ""
+	// for the beginning.
 	Cursor string
 }
 
@@ -159,7 +159,7 @@ func (p EventListParams) query() listQuery { return listQuery{PerPage: p.PerPage
 
 // EventParameter is one value that an event takes when it is triggered.
 type EventParameter struct {
-	// Name is the key in the payload. It cannot be "email" or "customer".
+	// Name is the name of the value in the payload. It cannot be "email" or "customer".
 	Name     string        `json:"name"`
 	Type     ParameterType `json:"type"`
 	Required bool          `json:"required"`
@@ -189,8 +189,8 @@ func (e *EventParameter) UnmarshalJSON(data []byte) error { return unmarshalMode
 type EventCreateParams struct {
 	Name        string
 	Description string
-	// Parameters are the parameters of the event. nil is refused, since it may
-	// be an omission; use an empty list for none.
+	// Parameters are the parameters of the event. nil is invalid, since it may be an
+	// omission. Use an empty list for an event without parameters.
 	Parameters []EventParameter
 }
 
@@ -222,14 +222,16 @@ type eventCreateBody struct {
 	Parameters  []EventParameter `json:"parameters"`
 }
 
-var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{}, accept: func(data json.RawMessage) error { return new(Event).read(data) }, members: members{
-	"name":        (*reachReader).nobody,
-	"description": (*reachReader).nobody,
-	"parameters":  (*reachReader).nobody,
-}})
+var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{},
+	accept: func(data json.RawMessage) error { return new(Event).read(data) },
+	members: members{
+		"name":        (*reachReader).nobody,
+		"description": (*reachReader).nobody,
+		"parameters":  (*reachReader).nobody,
+	}})
 
-// Prepare checks and encodes the event as [EventsService.Create] does, and sends
-// nothing. Invalid params are a [*ValidationError].
+// Prepare validates and encodes the event as [EventsService.Create] does, and sends
+// nothing. It returns a [*ValidationError] if p is invalid.
 func (p EventCreateParams) Prepare() (*Prepared, error) { return prepare(service.CreateEvent, &p) }
 
 func (p *EventCreateParams) wire(*arguments.Problems) any {
@@ -241,40 +243,39 @@ func (p *EventCreateParams) wire(*arguments.Problems) any {
 	return &eventCreateBody{Name: p.Name, Description: p.Description, Parameters: parameters}
 }
 
-// EventTriggerParams is an event for a customer. EventID or Definition is required,
+// EventTriggerParams describes an event for a customer. EventID or Definition is required,
 // and so is Email or Customer.
 type EventTriggerParams struct {
-	// EventID is the id of the event definition. With the id alone, nothing tells
-	// which string in Values is meant as a timestamp: one in a form that the
-	// service skips is sent as it stands. Prefer Definition.
+	// EventID is the id of the event definition. Prefer Definition. With only the id, it
+	// is unknown which strings in Values are meant to be timestamps, so a timestamp in a
+	// form that the service silently ignores is sent unchanged.
 	EventID string
-	// Definition gives the id instead of EventID, and has the payload checked
-	// against it before anything is sent.
+	// Definition supplies the id instead of EventID. The payload is checked against it
+	// before anything is sent.
 	Definition *Event
 	// Email identifies the customer; on the wire it is payload.email.
 	Email string
-	// Customer identifies the customer, and is created or updated; on the wire
+	// Customer identifies the customer, whom the service creates or updates; on the wire
 	// it is payload.customer.
 	Customer *CustomerParams
-	// Values holds the parameters of the event by name. They stand beside email
-	// and customer in the payload.
+	// Values holds the parameters of the event by name. In the payload, they are next to
+	// email and customer.
 	//
-	// A value is nil, a bool, a string, a number, a [time.Time], a [json.Number],
-	// a [json.Marshaler], an [encoding.TextMarshaler], a map with string keys, a
-	// slice or an array of these, or a pointer to one of these. Types of your own
-	// that are made of a bool, a string, a number, a map, a slice or an array will
-	// do. Anything else, such as a struct without MarshalJSON, a NaN or an
-	// infinity, is a [*ValidationError].
+	// A value is nil, a bool, a string, a number, a [time.Time], a [json.Number], a
+	// [json.Marshaler], an [encoding.TextMarshaler], a map with string keys, a slice or an
+	// array of these, or a pointer to one of these. It can have your own type, if its
+	// underlying type is a bool, string, number, map, slice or array type. Any other value
+	// is invalid, such as a struct without MarshalJSON, a NaN or an infinity.
 	//
-	// Every time.Time, also within maps and slices, is sent in UTC in the one form
-	// that the service reads, 2006-01-02T15:04:05Z; fractions of a second are cut
-	// off. It is a ValidationError if it is the zero time or has a year outside 0
-	// to 9999, and so is a value whose own MarshalJSON or MarshalText writes a time
-	// in any other form. A string is sent as it is, unless Definition says that it
-	// is a timestamp.
+	// Every time.Time, even within maps and slices, is sent in UTC in the only form that
+	// the service reads, 2006-01-02T15:04:05Z. Fractions of a second are dropped. The zero
+	// time and a year outside 0 to 9999 are invalid. So is a value whose MarshalJSON or
+	// MarshalText method writes a time in any other form. A string is sent unchanged, but
+	// if Definition declares it a timestamp, it must have that form.
 	//
-	// The parameter types with a constant here take one string, number or time. A
-	// map or a slice fits only a parameter of another type, or no Definition.
+	// A parameter whose type has a constant in this package takes a single string, number
+	// or time. Maps and slices are valid only for parameters of other types, or without a
+	// Definition.
 	Values map[string]any
 }
 
@@ -300,7 +301,7 @@ func (p *EventTriggerParams) validate(problems *arguments.Problems) {
 	}
 	for _, key := range reservedKeys {
 		if _, taken := p.Values[key]; taken {
-			payload.Add(key, "must be given by Email or Customer, not by Values")
+			payload.Add(key, "is not a parameter: set Email or Customer instead")
 		}
 	}
 }
@@ -330,7 +331,8 @@ var _ = declareSend(service.TriggerEvent, send{body: eventTriggerBody{}, address
 	"payload":  (*reachReader).payload,
 }})
 
-// payloadMembers are those of the customer. Any other is a parameter of the event.
+// payloadMembers are the members that identify the customer. Any other member is a
+// parameter of the event.
 var payloadMembers = members{
 	"email":    (*reachReader).customerEmail,
 	"customer": (*reachReader).customer,
@@ -339,8 +341,8 @@ var payloadMembers = members{
 
 func (r *reachReader) payload() error { return r.object(payloadMembers) }
 
-// isTrigger checks that a trigger addresses somebody. Beside a customer object, the
-// address is that of the same customer.
+// isTrigger checks that a trigger addresses somebody. If the payload has a customer object,
+// its email address belongs to the same customer.
 func (r *reach) isTrigger() error {
 	if r.Customers == 0 {
 		r.addresses = len(r.Emails)
@@ -351,8 +353,8 @@ func (r *reach) isTrigger() error {
 	return nil
 }
 
-// Prepare checks and encodes the event as [EventsService.Trigger] does, and sends
-// nothing. Invalid params are a [*ValidationError].
+// Prepare validates and encodes the event as [EventsService.Trigger] does, and sends
+// nothing. It returns a [*ValidationError] if p is invalid.
 func (p EventTriggerParams) Prepare() (*Prepared, error) { return prepare(service.TriggerEvent, &p) }
 
 // Event is the definition of an event.
@@ -401,7 +403,7 @@ func (e *Event) decodeParameters(r *wire.Reader) error {
 	})
 }
 
-// read reads a created event, which cannot be used without its id.
+// read reads a created event, which is useless without its id.
 func (e *Event) read(data json.RawMessage) error {
 	if err := readModel(data, e); err != nil {
 		return err
@@ -421,7 +423,7 @@ type eventBody struct {
 	CreatedAt   string           `json:"created_at,omitempty"`
 }
 
-// MarshalJSON writes the wire form of the event, Extra included.
+// MarshalJSON writes the wire form of the event, including Extra.
 func (e Event) MarshalJSON() ([]byte, error) {
 	return marshalModel(eventBody{ID: e.ID, Name: e.Name, Description: e.Description,
 		Parameters: e.Parameters, CreatedAt: wire.FormatTime(e.CreatedAt, wire.MicrosecondForm)}, e.Extra)
@@ -435,12 +437,11 @@ func (t ParameterType) lower() ParameterType { return ParameterType(strings.ToLo
 // reservedKeys are the keys of the payload that identify the customer.
 var reservedKeys = []string{"customer", "email"}
 
-// Validate checks, without sending anything, what [EventsService.Trigger] would
-// refuse of p when p.Definition is e: a missing required parameter, a value
-// that the definition does not know, of another type or in a timestamp form
-// that the service skips, and everything that is wrong whatever the definition.
-// The error is a [*ValidationError] that lists it all. Parameter types that
-// this package does not know take any value.
+// Validate checks p as [EventsService.Trigger] does if p.Definition is e, and sends nothing.
+// The error is a [*ValidationError] that lists every problem: a missing required parameter,
+// a value that is not a parameter of the event, a value of the wrong type, a timestamp in a
+// form that the service silently ignores, and any problem that does not depend on the
+// definition. A parameter of a type that this package does not know takes any value.
 func (e Event) Validate(p EventTriggerParams) error {
 	p.Definition = &e
 	var problems arguments.Problems
@@ -449,7 +450,7 @@ func (e Event) Validate(p EventTriggerParams) error {
 	return validationError(service.TriggerEvent.Name, &problems)
 }
 
-// compare returns an error that lists why e cannot be triggered as p describes it.
+// compare returns an error that lists why e cannot be triggered as p describes it, or nil.
 func (e *Event) compare(p EventCreateParams) error {
 	var differences []string
 	there := make(map[string]EventParameter, len(e.Parameters))
@@ -477,7 +478,7 @@ func (e *Event) compare(p EventCreateParams) error {
 	return fmt.Errorf("%w: %s", ErrEventDiffers, strings.Join(differences, ", "))
 }
 
-// check holds the payload, as it would be sent, against the definition.
+// check compares the payload, as it would be sent, with the definition.
 func (e *Event) check(problems *arguments.Problems, p *EventTriggerParams, payload map[string]any) {
 	if p.EventID != "" && p.EventID != e.ID {
 		problems.Add("event_id", "is not the id of the definition")
@@ -505,7 +506,7 @@ func (e *Event) check(problems *arguments.Problems, p *EventTriggerParams, paylo
 	}
 }
 
-// check holds a value, as it would be sent, against the type.
+// check compares a value, as it would be sent, with the type.
 func (t ParameterType) check(p *arguments.Problems, name string, value any) {
 	text, isText, isNumber := wireForm(value)
 	switch t.lower() {
@@ -524,7 +525,8 @@ func (t ParameterType) check(p *arguments.Problems, name string, value any) {
 	}
 }
 
-// wireForm tells a plain value that is written as a string, and as a number.
+// wireForm reports whether a plain value is written as a string, which it returns, or as a
+// number.
 func wireForm(value any) (text string, isText, isNumber bool) {
 	switch value := value.(type) {
 	case string:

@@ -2,15 +2,20 @@ package messaging_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"math"
+	"math/big"
+	"net/netip"
 	"testing"
 	"time"
 
-	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jarcoal/httpmock"
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -73,7 +78,7 @@ func TestEventsAreLookedUpByName(t *testing.T) {
 
 	requests := len(service.Requests())
 	_, err = client.Events.GetByName(t.Context(), "", messaging.WithoutValidation())
-	requireRefused(t, err, "name is required")
+	scripted.RequireProblems(t, err, "name is required")
 	assert.Len(t, service.Requests(), requests)
 
 	service.FailNext(1, messagingtest.Status(404))
@@ -169,7 +174,7 @@ func TestEnsureFailsAsCreateDoes(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	client := service.Client()
 	_, err := client.Events.Ensure(t.Context(), messaging.EventCreateParams{Name: "order shipped"})
-	requireRefused(t, err, "description is required", "parameters is required; use an empty list for none")
+	scripted.RequireProblems(t, err, "description is required", "parameters is required; use an empty list for none")
 	assert.Empty(t, service.Requests(), "not even the lookup")
 
 	service.FailNext(1, messagingtest.Fault{})
@@ -184,4 +189,382 @@ func TestEnsureFailsAsCreateDoes(t *testing.T) {
 	_, err = refusing.Events.Ensure(t.Context(), pingEvent)
 	var refused *messaging.GuardError
 	require.ErrorAs(t, err, &refused)
+}
+
+// eventWith creates an event that is in order, but for one change.
+func eventWith(change func(*messaging.EventCreateParams)) scripted.Call {
+	p := messaging.EventCreateParams{Name: "signup", Description: "Somebody signed up.",
+		Parameters: []messaging.EventParameter{{Name: "plan", Type: messaging.ParameterText}}}
+	change(&p)
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Events.Create(ctx, p, opts...)
+		return err
+	}
+}
+
+// triggerWith triggers an event in order, but for one change.
+func triggerWith(change func(*messaging.EventTriggerParams)) scripted.Call {
+	p := messaging.EventTriggerParams{EventID: "signup", Email: "jane@example.com"}
+	change(&p)
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Events.Trigger(ctx, p, opts...)
+		return err
+	}
+}
+
+func TestValidationOfAnEvent(t *testing.T) {
+	type params = messaging.EventCreateParams
+	parameters := func(of ...messaging.EventParameter) scripted.Call {
+		return eventWith(func(p *params) { p.Parameters = of })
+	}
+	requireInvalidUnlessLifted(t, []invalidCall{
+		{"an event has a name",
+			eventWith(func(p *params) { p.Name = "" }), []string{"name is required"}},
+		{"an event has a description",
+			eventWith(func(p *params) { p.Description = "" }), []string{"description is required"}},
+		{"parameters that were forgotten are not taken for none",
+			eventWith(func(p *params) { p.Parameters = nil }), []string{"parameters is required; use an empty list for none"}},
+		{"a parameter has a name and a type",
+			parameters(messaging.EventParameter{}), []string{"parameters.0.name is required", "parameters.0.type is required"}},
+		{"two parameters that have no name share none",
+			parameters(messaging.EventParameter{Type: "text"}, messaging.EventParameter{Type: "text"}),
+			[]string{"parameters.0.name is required", "parameters.1.name is required"}},
+		{"two parameters cannot share a name",
+			parameters(messaging.EventParameter{Name: canary, Type: "text"}, messaging.EventParameter{Name: canary, Type: "numeric"}),
+			[]string{"parameters.1.name is a duplicate"}},
+		{"a parameter cannot take a name of the customer's identity",
+			parameters(messaging.EventParameter{Name: "email", Type: "text"}, messaging.EventParameter{Name: "customer", Type: "text"}),
+			[]string{"parameters.0.name is reserved for the identity of the customer in the payload",
+				"parameters.1.name is reserved for the identity of the customer in the payload"}},
+		{"every text is valid UTF-8", eventWith(func(p *params) {
+			*p = params{notUTF8, notUTF8, []messaging.EventParameter{{Name: notUTF8, Type: notUTF8}}}
+		}), []string{"name must be valid UTF-8", "description must be valid UTF-8",
+			"parameters.0.name must be valid UTF-8", "parameters.0.type must be valid UTF-8"}},
+		{"everything that is wrong is reported at once, in the order of the fields",
+			eventWith(func(p *params) { *p = params{} }),
+			[]string{"name is required", "description is required", "parameters is required; use an empty list for none"}},
+	})
+}
+
+func TestValidationOfATrigger(t *testing.T) {
+	type params = messaging.EventTriggerParams
+	requireInvalidUnlessLifted(t, []invalidCall{
+		{"a trigger names its event",
+			triggerWith(func(p *params) { p.EventID = "" }), []string{"event_id is required"}},
+		{"a definition without an id names no event",
+			triggerWith(func(p *params) { p.EventID, p.Definition = "", &messaging.Event{Name: canary} }), []string{"event_id is required"}},
+		{"a trigger names its customer",
+			triggerWith(func(p *params) { p.Email = "" }), []string{"payload.email is required when there is no customer"}},
+		{"the address is well-formed",
+			triggerWith(func(p *params) { p.Email = canary }), []string{"payload.email must be an email address"}},
+		{"a customer has an identity",
+			triggerWith(func(p *params) { p.Customer = &messaging.CustomerParams{FirstName: canary} }),
+			[]string{"payload.customer must have a customer_id or an email"}},
+		{"a customer is in order",
+			triggerWith(func(p *params) {
+				p.Customer = &messaging.CustomerParams{Email: canary, PhoneNo: canary}
+			}),
+			[]string{"payload.customer.email must be an email address",
+				"payload.customer.phone_no must be in international format, starting with +"}},
+		{"every text is valid UTF-8", triggerWith(func(p *params) {
+			*p = params{EventID: notUTF8, Email: notUTF8 + "@example.com", Customer: &messaging.CustomerParams{CustomerID: notUTF8}}
+		}), []string{"event_id must be valid UTF-8", "payload.email must be valid UTF-8", "payload.customer.customer_id must be valid UTF-8"}},
+		{"a value has a name",
+			triggerWith(func(p *params) { p.Values = map[string]any{"": canary} }), []string{"payload has a parameter without a name"}},
+		{"the customer's identity is no value",
+			triggerWith(func(p *params) { p.Values = map[string]any{"email": canary, "customer": canary} }),
+			[]string{"payload.customer is not a parameter: set Email or Customer instead",
+				"payload.email is not a parameter: set Email or Customer instead"}},
+		{"everything that is wrong is reported at once, in the order of the fields",
+			triggerWith(func(p *params) {
+				*p = params{Customer: new(messaging.CustomerParams), Values: map[string]any{"email": canary, "": canary}}
+			}),
+			[]string{"event_id is required", "payload.customer must have a customer_id or an email",
+				"payload has a parameter without a name", "payload.email is not a parameter: set Email or Customer instead"}},
+	})
+}
+
+// requireSameVerdict holds Validate and Trigger to the same problems with p.
+func requireSameVerdict(t *testing.T, definition messaging.Event, p messaging.EventTriggerParams, problems ...string) {
+	t.Helper()
+	validated := definition.Validate(p)
+	p.Definition = &definition
+	trigger := triggerWith(func(params *messaging.EventTriggerParams) { *params = p })
+	g := scripted.NewGate(t)
+	if len(problems) == 0 {
+		require.NoError(t, validated)
+		g.RequireSent(t, trigger)
+		return
+	}
+	scripted.RequireProblems(t, validated, problems...)
+	g.RequireInvalid(t, trigger, problems)
+}
+
+// signup returns the definition of an event with the given parameters.
+func signup(parameters ...messaging.EventParameter) messaging.Event {
+	return messaging.Event{ID: "signup", Parameters: parameters}
+}
+
+// Types of values that programs have of their own.
+type (
+	plan     string
+	size     uint32
+	ratio    float32
+	celsius  float64
+	promoted struct{ time.Time }
+	written  string // as which JSON it writes itself
+)
+
+func (w written) MarshalJSON() ([]byte, error) { return []byte(w), nil }
+
+const aTimeInAnotherForm = "is a time in a form that the service ignores; use time.Time, or the form 2006-01-02T15:04:05Z"
+
+// anHourEast is 2026-01-02T03:04:05.9Z on the clock of another zone, and onTheSecond the
+// same second as a database would return it.
+var (
+	anHourEast  = time.Date(2026, 1, 2, 4, 4, 5, 900_000_000, time.FixedZone("", 3600))
+	onTheSecond = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+)
+
+func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
+	const (
+		text      = "must be a string"
+		number    = "must be a number"
+		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form"
+		isStruct  = "is a struct; use a map, a time.Time, or a type with MarshalJSON"
+		required  = "is required by the event"
+		skipped   = aTimeInAnotherForm
+		isZero    = "is the zero time; use nil for no time"
+		fine      = ""
+	)
+	tests := []struct {
+		name      string
+		parameter messaging.ParameterType
+		value     any
+		problem   string
+	}{
+		{"text for text", "text", "gold", fine},
+		{"an empty text for text", "text", "", fine},
+		{"a text type for text", "text", plan("gold"), fine},
+		{"a pointer to text for text", "text", new("gold"), fine},
+		{"what writes itself as text for text", "text", netip.MustParseAddr("127.0.0.1"), fine},
+		{"raw JSON that is text for text", "text", json.RawMessage(`"gold"`), fine},
+		{"a number for text", "text", 1, text},
+		{"a json.Number for text", "text", json.Number("1"), text},
+		{"a boolean for text", "text", true, text},
+		{"a list for text", "text", []string{canary}, text},
+		{"an object for text", "text", map[string]any{canary: canary}, text},
+		{"nothing for text", "text", nil, required},
+		{"a nil pointer for text", "text", (*string)(nil), required},
+		{"a nil list for text", "text", []string(nil), required},
+		{"a nil object for text", "text", map[string]any(nil), required},
+		{"what writes itself as null for text", "text", written("null"), required},
+
+		{"an int for a number", "numeric", -1, fine},
+		{"the greatest uint64 for a number", "numeric", uint64(math.MaxUint64), fine},
+		{"an int64 for a number", "numeric", int64(1), fine},
+		{"a uint type for a number", "numeric", size(1), fine},
+		{"a float32 for a number", "numeric", float32(0.5), fine},
+		{"a float32 type for a number", "numeric", ratio(0.5), fine},
+		{"a float64 for a number", "numeric", 0.5, fine},
+		{"raw JSON that is a negative number for a number", "numeric", json.RawMessage(`-1`), fine},
+		{"a float64 type for a number", "numeric", celsius(36.6), fine},
+		{"a pointer to a number for a number", "numeric", new(1), fine},
+		{"a json.Number for a number", "numeric", json.Number("1.5"), fine},
+		{"a big number for a number", "numeric", big.NewInt(7), fine},
+		{"raw JSON that is a number for a number", "numeric", json.RawMessage(`1e3`), fine},
+		{"text for a number", "numeric", "1", number},
+		{"a boolean for a number", "numeric", true, number},
+		{"a list for a number", "numeric", []int{1}, number},
+		{"raw JSON that is text for a number", "numeric", json.RawMessage(`"1"`), number},
+		{"raw JSON that is an object for a number", "numeric", json.RawMessage(`{"1":1}`), number},
+		{"raw JSON that is true for a number", "numeric", json.RawMessage(`true`), number},
+		{"a time for a number", "numeric", anHourEast, number},
+		{"nothing for a number", "numeric", nil, required},
+		{"a nil pointer for a number", "numeric", (*int)(nil), required},
+
+		{"a time for a timestamp", "timestamp", anHourEast, fine},
+		{"a pointer to a time for a timestamp", "timestamp", &anHourEast, fine},
+		{"a type that writes a time in the form of the service for a timestamp", "timestamp", promoted{onTheSecond}, fine},
+		{"raw JSON in the form of the service for a timestamp", "timestamp", json.RawMessage(`"2026-01-02T03:04:05Z"`), fine},
+		{"text in the one form for a timestamp", "timestamp", "2026-01-02T03:04:05Z", fine},
+		{"a text type in the one form for a timestamp", "timestamp", plan("2026-01-02T03:04:05Z"), fine},
+		{"a leap day for a timestamp", "timestamp", "2028-02-29T00:00:00Z", fine},
+		{"an offset", "timestamp", "2026-01-02T03:04:05+00:00", timestamp},
+		{"no zone", "timestamp", "2026-01-02T03:04:05", timestamp},
+		{"a fraction of a second", "timestamp", "2026-01-02T03:04:05.9Z", timestamp},
+		{"a fraction of a second after a comma", "timestamp", "2026-01-02T03:04:05,9Z", timestamp},
+		{"a fraction that makes up for a short hour", "timestamp", "2026-01-02T3:04:05.9Z", timestamp},
+		{"a blank for the T", "timestamp", "2026-01-02 03:04:05Z", timestamp},
+		{"a small t", "timestamp", "2026-01-02t03:04:05Z", timestamp},
+		{"a small z", "timestamp", "2026-01-02T03:04:05z", timestamp},
+		{"no seconds", "timestamp", "2026-01-02T03:04Z", timestamp},
+		{"no time of day", "timestamp", "2026-01-02", timestamp},
+		{"a day that is not there", "timestamp", "2026-02-30T03:04:05Z", timestamp},
+		{"a leap day in another year", "timestamp", "2026-02-29T03:04:05Z", timestamp},
+		{"a month that is not there", "timestamp", "2026-13-02T03:04:05Z", timestamp},
+		{"an hour that is not there", "timestamp", "2026-01-02T24:00:00Z", timestamp},
+		{"a leap second", "timestamp", "2026-12-31T23:59:60Z", timestamp},
+		{"a blank before it", "timestamp", " 2026-01-02T03:04:05Z", timestamp},
+		{"a line break after it", "timestamp", "2026-01-02T03:04:05Z\n", timestamp},
+		{"the form of a mail", "timestamp", "Fri, 02 Jan 2026 03:04:05 GMT", timestamp},
+		{"any other text", "timestamp", canary, timestamp},
+		{"an empty text for a timestamp", "timestamp", "", timestamp},
+		{"raw JSON in another form", "timestamp", json.RawMessage(`"2026-01-02 03:04:05"`), skipped},
+		{"raw JSON that is text, but no time", "timestamp", json.RawMessage(`"soon"`), timestamp},
+		{"raw JSON that is a number for a timestamp", "timestamp", json.RawMessage(`1767323045`), timestamp},
+		{"an infinite time of a database", "timestamp", written(`"infinity"`), timestamp},
+		{"no time of a database", "timestamp", written("null"), required},
+		{"bytes for text, which would be sent in base64", "text", []byte("gold"), text},
+		{"a type that writes a time in another form, once", "timestamp", promoted{anHourEast}, skipped},
+		{"a type that writes a time in another form for text", "text", promoted{anHourEast}, skipped},
+		{"a struct for a timestamp, once", "timestamp", struct{ Seconds int64 }{}, isStruct},
+		{"the zero time for a number, once", "numeric", time.Time{}, isZero},
+		{"seconds since 1970", "timestamp", anHourEast.Unix(), timestamp},
+		{"a list of times", "timestamp", []time.Time{anHourEast}, timestamp},
+		{"nothing for a timestamp", "timestamp", nil, required},
+		{"a nil pointer to a time", "timestamp", (*time.Time)(nil), required},
+
+		{"a type in capitals, met", "TEXT", "gold", fine},
+		{"a type in capitals, missed", "TEXT", 1, text},
+		{"a type with a capital, met", "Numeric", 1, fine},
+		{"a type with a capital, missed", "Numeric", "1", number},
+		{"a timestamp with a capital, met", "Timestamp", anHourEast, fine},
+		{"a timestamp with a capital, missed", "Timestamp", canary, timestamp},
+		{"a type that is not known here takes text", "geo", "gold", fine},
+		{"a type that is not known here takes a list", "geo", []float64{52.4, 4.9}, fine},
+		{"a type that is not known here takes a time", "geo", anHourEast, fine},
+		{"a type that is not known here and is required", "geo", nil, required},
+		{"no type at all takes anything", "", true, fine},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			definition := signup(messaging.EventParameter{Name: "value", Type: test.parameter, Required: true})
+			p := messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": test.value}}
+			var problems []string
+			if test.problem != fine {
+				problems = []string{"payload.value " + test.problem}
+			}
+			requireSameVerdict(t, definition, p, problems...)
+		})
+	}
+}
+
+func TestDefinitionChecksThePayload(t *testing.T) {
+	type (
+		params    = messaging.EventTriggerParams
+		parameter = messaging.EventParameter
+		values    = map[string]any
+	)
+	jane := &messaging.CustomerParams{CustomerID: "42"}
+	const email = "jane@example.com"
+	loop := values{}
+	loop["self"] = loop
+	tests := []struct {
+		name       string
+		definition messaging.Event
+		params     params
+		problems   []string
+	}{
+		{"a required parameter is missing", signup(parameter{"plan", "text", true}), params{Email: email},
+			[]string{"payload.plan is required by the event"}},
+		{"an optional parameter is left out", signup(parameter{"plan", "text", false}), params{Email: email}, nil},
+		{"an optional parameter is nil", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": nil}}, nil},
+		{"an optional parameter is a nil pointer", signup(parameter{"at", "timestamp", false}),
+			params{Email: email, Values: values{"at": (*time.Time)(nil)}}, nil},
+		{"an optional parameter writes itself as null", signup(parameter{"plan", "text", false}),
+			params{Email: email, Values: values{"plan": written("null")}}, nil},
+		{"an optional parameter is of another type", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plan": 1}},
+			[]string{"payload.plan must be a string"}},
+		{"a value is no parameter of the event", signup(parameter{"plan", "text", false}), params{Email: email, Values: values{"plna": canary}},
+			[]string{"payload.plna is not a parameter of the event"}},
+		{"names of parameters differ in case", signup(parameter{"plan", "text", true}), params{Email: email, Values: values{"Plan": canary}},
+			[]string{"payload.plan is required by the event", "payload.Plan is not a parameter of the event"}},
+		{"the id is given beside the definition, and is the same", signup(), params{EventID: "signup", Email: email}, nil},
+		{"the id is given beside the definition, and differs", signup(), params{EventID: canary, Email: email},
+			[]string{"event_id is not the id of the definition"}},
+		{"the definition has no id", messaging.Event{}, params{Email: email},
+			[]string{"event_id is required"}},
+		{"the definition has no id, and the params have one", messaging.Event{}, params{EventID: canary, Email: email},
+			[]string{"event_id is not the id of the definition"}},
+		{"email is a parameter, and given", signup(parameter{"email", "text", true}), params{Email: email}, nil},
+		{"email is a required parameter, and the customer has an id alone", signup(parameter{"email", "text", true}), params{Customer: jane},
+			[]string{"payload.email is required by the event"}},
+		{"email is an optional parameter, and the customer has an id alone", signup(parameter{"email", "text", false}),
+			params{Customer: jane}, nil},
+		{"the customer is a parameter, and given", signup(parameter{"customer", "text", true}), params{Customer: jane}, nil},
+		{"the customer is a required parameter, and not given", signup(parameter{"customer", "text", true}), params{Email: email},
+			[]string{"payload.customer is required by the event"}},
+		{"the customer is an optional parameter, and not given", signup(parameter{"customer", "text", false}), params{Email: email}, nil},
+		{"a value is given where the customer's identity goes", signup(parameter{"email", "text", false}),
+			params{Email: email, Values: values{"email": canary}},
+			[]string{"payload.email is not a parameter: set Email or Customer instead"}},
+		{"a required value is refused for another reason", signup(parameter{"at", "timestamp", true}),
+			params{Email: email, Values: values{"at": promoted{anHourEast}}},
+			[]string{"payload.at " + aTimeInAnotherForm}},
+		{"a required value contains itself", signup(parameter{"plan", "text", true}), params{Email: email, Values: values{"plan": loop}},
+			[]string{"payload.plan is nested deeper than 100 levels, or contains itself"}},
+		{"a value is refused within a map of another type", signup(parameter{"plan", "text", true}),
+			params{Email: email, Values: values{"plan": values{"a": math.NaN()}}},
+			[]string{"payload.plan.a must be a finite number", "payload.plan must be a string"}},
+		{"a value is fit for no event", signup(parameter{"size", "numeric", true}), params{Email: email, Values: values{"size": math.NaN()}},
+			[]string{"payload.size must be a finite number"}},
+		{"a time is fit for no event", signup(parameter{"at", "timestamp", true}), params{Email: email, Values: values{"at": time.Time{}}},
+			[]string{"payload.at is the zero time; use nil for no time"}},
+		{"everything at once: the params by themselves, the values by name, then the definition in its own order",
+			signup(parameter{"plan", "text", true}, parameter{"at", "timestamp", true}, parameter{"size", "numeric", false}),
+			params{EventID: "other", Customer: new(messaging.CustomerParams), Values: values{
+				"at": canary, "size": "1", "extra": canary, "": canary, "customer": canary, "bad": math.Inf(1)}},
+			[]string{
+				"payload.customer must have a customer_id or an email", "payload has a parameter without a name",
+				"payload.customer is not a parameter: set Email or Customer instead", "payload.bad must be a finite number",
+				"event_id is not the id of the definition",
+				"payload.plan is required by the event",
+				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form",
+				"payload.size must be a number",
+				"payload is not a parameter of the event", "payload.bad is not a parameter of the event",
+				"payload.extra is not a parameter of the event",
+			}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			requireSameVerdict(t, test.definition, test.params, test.problems...)
+		})
+	}
+}
+
+func TestDefinitionChecksWithoutValidation(t *testing.T) {
+	definition := signup(messaging.EventParameter{Name: "plan", Type: "text", Required: true})
+	requireAlwaysInvalid(t, []invalidCall{
+		{"a required parameter is missing",
+			triggerWith(func(p *messaging.EventTriggerParams) { p.Definition = &definition }), []string{"payload.plan is required by the event"}},
+		{"the id is another", triggerWith(func(p *messaging.EventTriggerParams) {
+			p.Definition, p.EventID, p.Values = &definition, canary, map[string]any{"plan": "gold"}
+		}), []string{"event_id is not the id of the definition"}},
+	})
+}
+
+func TestDefinitionSetsTheIDOfTheEvent(t *testing.T) {
+	definition := signup(messaging.EventParameter{Name: "plan", Type: "text"})
+	g := scripted.NewGate(t)
+	sent := g.RequireSent(t, triggerWith(func(p *messaging.EventTriggerParams) {
+		p.EventID, p.Definition, p.Values = "", &definition, map[string]any{"plan": "gold"}
+	}))
+	assert.JSONEq(t, `{"event_id":"signup","payload":{"email":"jane@example.com","plan":"gold"}}`, sent)
+}
+
+func TestDefinitionValidateUsesItsOwnDefinition(t *testing.T) {
+	definition := signup(messaging.EventParameter{Name: "plan", Type: "text", Required: true})
+	another := messaging.Event{ID: "another"}
+	p := messaging.EventTriggerParams{Definition: &another, Email: "jane@example.com"}
+	scripted.RequireProblems(t, definition.Validate(p), "payload.plan is required by the event")
+	assert.Same(t, &another, p.Definition)
+}
+
+func TestDefinitionOfAListedEventIsInLowerCase(t *testing.T) {
+	var definition messaging.Event
+	listed := []byte(`{"id":"signup","parameters":[{"name":"value","type":"Timestamp","required":true}]}`)
+	require.NoError(t, json.Unmarshal(listed, &definition))
+	requireSameVerdict(t, definition, messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": canary}},
+		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form")
 }

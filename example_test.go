@@ -43,7 +43,7 @@ func ExampleBroadcastsService_SendEmail() {
 	response, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
 		SenderEmail: "news@acme.test",
 		SenderName:  "Acme",
-		Email:       "news@acme.test",
+		Email:       "news@acme.test", // a recipient address; the service requires it in addition to To
 		Subject:     "We have moved",
 		Message:     "<p>Our new address is …</p>",
 		MessageType: "announcement",
@@ -199,7 +199,7 @@ func ExampleCustomersService_All() {
 
 	for customer, err := range client.Customers.All(ctx, messaging.CustomerListParams{PerPage: 100}) {
 		if err != nil {
-			log.Fatal(err) // a *messaging.PageError: its Cursor resumes here
+			log.Fatal(err) // a *messaging.PageError, whose Cursor lets you resume at this page
 		}
 		fmt.Println(customer.Email)
 	}
@@ -491,7 +491,7 @@ func ExampleWithGuard() {
 	// <nil>
 	// send push broadcast: refused by a guard: not allowed: all customers; nothing was sent
 	// trigger event: refused by a guard: not allowed: 1 of 1 email addresses; nothing was sent
-	// POST request: refused by a guard: it is not known who the request reaches; nothing was sent
+	// POST request: refused by a guard: cannot tell who would receive this request; nothing was sent
 	// 1 request was sent
 }
 
@@ -529,8 +529,8 @@ func ExampleWithKeySource() {
 	currentKey := func(context.Context) (string, error) { return service.APIKey(), nil }
 
 	client, err := messaging.NewClient(baseURL, "",
-		messaging.WithKeySource(currentKey),      // called before each attempt: a new key needs no restart
-		messaging.WithRateLimiter(limiter),       // such as rate.NewLimiter(50, 10) of golang.org/x/time/rate
+		messaging.WithKeySource(currentKey),      // called before each attempt, so a new key needs no restart
+		messaging.WithRateLimiter(limiter),       // such as rate.NewLimiter(50, 10) from golang.org/x/time/rate
 		messaging.WithLogger(slog.Default()),     // one record for each attempt, without personal data
 		messaging.WithUserAgent("billing/1.4.0"), // identifies your program to the service
 	)

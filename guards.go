@@ -10,23 +10,24 @@ import (
 	"github.com/messaging-go/messaging/internal/exchange"
 )
 
-// AllowOnly returns a guard for [WithGuard] that refuses every send which could reach
-// anybody but the named: a test system can then mail nobody else. A pattern is
+// AllowOnly returns a guard for [WithGuard] that refuses every send that could reach
+// anyone not listed, so that a test system cannot email anyone else. A pattern is
 //
 //   - "qa@acme.test", an email address,
-//   - "@acme.test", every address of a domain, without its subdomains, if the part before
-//     the @ is ASCII without "!" and "%", or
+//   - "@acme.test", every address in a domain, but not in its subdomains, if the part
+//     before the @ is ASCII without "!" and "%", or
 //   - "id:qa-7", the customer with that customer id.
 //
-// Upper and lower case of ASCII letters are the same in addresses, and nothing else is:
-// a domain and its punycode form are two domains. Every address of a send must be named,
-// that of a customer with an id too. Segments, all customers, and requests that
-// [Recipients] calls unmodelled are refused, and so is a customer with an id that no
-// pattern names, a phone number or a device, since the service may reach or overwrite
-// somebody by these. A send that addresses nobody, such as the creation of an event,
-// passes.
+// ASCII letters in addresses match regardless of case, and everything else must match
+// exactly: a domain and its punycode form are different domains. Every address in a send
+// must be listed, even the address of a customer whose id is listed.
 //
-// With an invalid pattern the guard refuses every send, and names the pattern.
+// The guard refuses sends to segments, sends to all customers, and requests that
+// [Recipients] reports as unmodelled. It also refuses a customer with an unlisted id, a
+// phone number or a device, since the service may use these to reach or overwrite another
+// customer. A send that addresses nobody, such as the creation of an event, passes.
+//
+// If a pattern is invalid, the guard refuses every send, and its error names the pattern.
 func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error {
 	allowed := make(allowList)
 	var invalid error
@@ -45,9 +46,10 @@ func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error 
 }
 
 // MaxRecipients returns a guard for [WithGuard] that refuses a send to more than n
-// recipients: customers, together with the addresses in email, cc and bcc of an email
-// broadcast. Segments, all customers, and requests that [Recipients] calls unmodelled
-// are refused, since their number is not known.
+// recipients. The recipients are the customers, and the addresses in email, cc and bcc of
+// an email broadcast. Sends to segments, sends to all customers, and requests that
+// [Recipients] reports as unmodelled are refused, since their number of recipients is
+// unknown.
 func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
 	return func(_ context.Context, p *Prepared) error {
 		reach := p.reach()
@@ -55,21 +57,21 @@ func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
 			return err
 		}
 		if count := reach.Customers + reach.addresses; count > n {
-			return fmt.Errorf("%d recipients, and at most %d are allowed", count, n)
+			return fmt.Errorf("%d recipients exceed the limit of %d", count, n)
 		}
 		return nil
 	}
 }
 
 var (
-	errUnmodelled = errors.New("it is not known who the request reaches")
+	errUnmodelled = errors.New("cannot tell who would receive this request")
 	errEveryone   = errors.New("not allowed: all customers")
 	errSegments   = errors.New("not allowed: segments")
 	errPhone      = errors.New("not allowed: customers with a phone number")
 	errDevice     = errors.New("not allowed: customers with a device")
 )
 
-// uncountable says why it is not known how many recipients there are, nil if it is.
+// uncountable returns why the number of recipients is unknown, nil if it is known.
 func (r Recipients) uncountable() error {
 	switch {
 	case r.Unmodelled:
@@ -131,21 +133,21 @@ func (l allowList) hasAddress(address string) bool {
 	return isOneAddress(address) && (l[address] || isPlainLocal(local) && l["@"+domain])
 }
 
-// isOneAddress reports whether nothing would read text as several addresses, or as an
-// address with a name.
+// isOneAddress reports whether text can only be read as a single address without a display
+// name.
 func isOneAddress(text string) bool {
 	return arguments.LooksLikeEmail(text) && !strings.ContainsAny(text, `,;:<>()[]"\`)
 }
 
-// isPlainLocal reports whether the part of an address before the @ cannot be read as an
-// address elsewhere: by a server that passes mail on, or after a normalization that makes
-// separators of other characters.
+// isPlainLocal reports whether the part of an address before the @ cannot be mistaken for
+// an address in another domain: by a server that forwards mail, or after a normalization
+// that turns other characters into separators.
 func isPlainLocal(local string) bool {
 	return exchange.IsPrintable(local) && !strings.ContainsAny(local, "!%")
 }
 
-// lowerASCII leaves other letters alone: strings.ToLower maps some of them to ASCII, such
-// as the sign of the kelvin to k.
+// lowerASCII changes only ASCII letters: strings.ToLower maps some other letters to ASCII,
+// such as the Kelvin sign to k.
 func lowerASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

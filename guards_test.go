@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // broadcastTo is a valid email broadcast to an address and an audience.
@@ -175,20 +175,18 @@ func TestMaxRecipientsCountsCustomersAndAddresses(t *testing.T) {
 
 // Every way to send is refused in the same way, and nothing reaches the service.
 func TestGuardIsAskedAboutEverySend(t *testing.T) {
-	p, err := triggerFor("ada@example.com").Prepare()
-	require.NoError(t, err)
 	sends := map[string]scripted.Call{
-		"SendEmail": scripted.SendBroadcast, "Create": scripted.CreateEvent, "Trigger": scripted.TriggerEvent,
-		"SendPush": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := c.Broadcasts.SendPush(ctx, pushFor(messaging.AllCustomers()), opts...)
-			return err
-		},
-		"Send": func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-			_, err := c.Send(ctx, p, opts...)
-			return err
-		},
 		"Do":                scripted.Do(messaging.Request{Method: "PUT", Path: "/v1/tags", Body: 1}),
 		"Do without a body": scripted.Do(messaging.Request{Method: "DELETE", Path: "/v1/tags"}),
+	}
+	for _, send := range scripted.Sends() {
+		sends[send.Name] = send.Full().Call
+		p, err := send.Full().Prepare()
+		require.NoError(t, err)
+		sends[send.Name+", prepared"] = func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := c.Send(ctx, p, opts...)
+			return err
+		}
 	}
 	errNo := errors.New("not today")
 	for name, call := range sends {
@@ -208,12 +206,21 @@ func TestGuardIsAskedAboutEverySend(t *testing.T) {
 }
 
 func TestGuardIsNotAskedAboutReads(t *testing.T) {
-	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":[]}`)},
-		messaging.WithGuard(func(context.Context, *messaging.Prepared) error { return errors.New("asked") }))
-	require.NoError(t, scripted.ReadCustomers(t.Context(), client))
-	require.NoError(t, scripted.Do(messaging.Request{Method: "GET", Path: "/v1/tags"})(t.Context(), client))
-	require.NoError(t, scripted.Do(messaging.Request{Method: "HEAD", Path: "/v1/tags"})(t.Context(), client))
-	assert.Len(t, transport.Sent, 3)
+	reads := map[string]scripted.Call{
+		"GET":  scripted.Do(messaging.Request{Method: "GET", Path: "/v1/tags"}),
+		"HEAD": scripted.Do(messaging.Request{Method: "HEAD", Path: "/v1/tags"}),
+	}
+	for _, list := range scripted.Lists() {
+		reads[list.Name] = list.Request().Call
+	}
+	for name, call := range reads {
+		t.Run(name, func(t *testing.T) {
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":[]}`)},
+				messaging.WithGuard(func(context.Context, *messaging.Prepared) error { return errors.New("asked") }))
+			require.NoError(t, call(t.Context(), client))
+			assert.Len(t, transport.Sent, 1)
+		})
+	}
 }
 
 func TestGuardsAreAskedInOrderAfterValidation(t *testing.T) {
@@ -261,5 +268,5 @@ func TestGuardErrorIsNotRetryableWhateverItsCause(t *testing.T) {
 
 func TestGuardAndHooksThatAreMissingAreRefused(t *testing.T) {
 	_, err := messaging.NewClient("https://api.example.com", "key", messaging.WithGuard(nil), messaging.WithHooks(messaging.Hooks{}))
-	requireRefused(t, err, "WithGuard must not be nil", "WithHooks must have at least one function")
+	scripted.RequireProblems(t, err, "WithGuard must not be nil", "WithHooks must have at least one function")
 }

@@ -13,48 +13,49 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-// Hooks observe calls, for tracing and metrics; see [WithHooks]. They are told what
-// [WithLogger] logs and nothing else: no body, query, header, error text, recipient or
-// cursor. A nil function is skipped.
+// Hooks observe calls, for tracing and metrics; see [WithHooks]. They receive the same
+// kind of data that [WithLogger] logs: no body, query, header, error text, recipient or
+// cursor. A nil function is not called.
 //
-// Of the context that CallStart and AttemptStart return, only the values are used, by
-// the functions that follow and by everything else that is called for the call or the
-// attempt: limiter, key source, guards, log handler and transport. Its deadline and its
-// end are ignored, and nil changes nothing.
+// Only the values of the contexts that CallStart and AttemptStart return are used. They
+// are visible to the functions that follow, and to everything else that runs for the call
+// or the attempt: limiter, key source, guards, log handler and transport. The deadline and
+// the cancellation of a returned context are ignored. Returning nil keeps the context.
 //
 // For each CallStart there is one CallDone, and for each AttemptStart one AttemptDone,
-// also if the transport or another function of yours panics. A hook must not panic.
+// even if the transport or another function that you supply panics. A hook must not panic.
 //
-// A page of a range is a call of its own. From the second page on, its hooks run in
-// another goroutine, so hooks must be safe for concurrent use even in a program of one
-// goroutine.
+// Each page of a range is a separate call. From the second page on, its hooks run in
+// another goroutine, so hooks must be safe for concurrent use even in a single-goroutine
+// program.
 type Hooks struct {
 	// CallStart is called first, before the arguments are checked. ctx is never nil.
 	CallStart func(ctx context.Context, call CallInfo) context.Context
-	// CallDone is called when the outcome is known, for calls that were refused
-	// before anything was sent too.
+	// CallDone is called when the outcome is known, even if nothing was sent because the
+	// arguments are invalid or a guard refused the send.
 	CallDone func(ctx context.Context, call CallInfo, result CallResult)
-	// AttemptStart is called before a request is sent, and after the rate limiter and
-	// the key source. attempt counts from 1. setHeader sets a header of this attempt. It
-	// takes what [WithHeader] takes and ignores anything else. It must not be kept.
+	// AttemptStart is called before a request is sent, after the rate limiter and the key
+	// source. attempt counts from 1. setHeader sets a header of this attempt. It accepts
+	// what [WithHeader] accepts and ignores anything else. It must not be called after
+	// AttemptStart has returned.
 	AttemptStart func(ctx context.Context, call CallInfo, attempt int, setHeader func(key, value string)) context.Context
-	// AttemptDone is called when the response has been read and classified.
+	// AttemptDone is called when the outcome of the attempt is known.
 	AttemptDone func(ctx context.Context, call CallInfo, result AttemptResult)
 }
 
-// CallInfo describes a call to [Hooks]. All of it is constant for an operation and a
-// client, as long as [Request.Op] is.
+// CallInfo describes a call for [Hooks]. All calls of one operation by one client have the
+// same CallInfo, provided that [Request.Op] is a constant.
 type CallInfo struct {
 	// Op is the name of the operation, such as "list customers".
 	Op string
-	// Method is the HTTP method; "" for a [Request] with an invalid one.
+	// Method is the HTTP method, or "" for a [Request] with an invalid method.
 	Method string
-	// Path is the template of the path, below the base URL; "" for [Client.Do].
+	// Path is the template of the path below the base URL, or "" for [Client.Do].
 	Path string
-	// Scheme, Host and Port are those of the base URL.
+	// Scheme, Host and Port come from the base URL.
 	Scheme, Host string
 	Port         int
-	// Send is true for every method but GET and HEAD.
+	// Send is true for every method except GET and HEAD.
 	Send bool
 }
 
@@ -63,27 +64,27 @@ type CallResult struct {
 	// Attempts is the number of attempts that were made.
 	Attempts int
 	Delivery Delivery
-	// ErrorType is why the call failed: the status as text if it is not 2xx, or one
-	// of validation, guard, key_source, limiter, attempt_timeout, deadline, dns,
+	// ErrorType is the reason why the call failed: the status as text if it is not 2xx,
+	// or one of validation, guard, key_source, limiter, attempt_timeout, deadline, dns,
 	// connect, tls, connection_lost, not_json, decode, too_large, refused, bad_cursor
-	// and _OTHER. It is "" for a success, a lookup that finds nothing included, and if
-	// the caller cancelled the call, which may have been carried out anyway.
+	// and _OTHER. It is "" for a success, including a lookup that finds nothing. It is
+	// also "" if the caller canceled the call, which may have been carried out anyway.
 	ErrorType string
-	// Duration is the time that the call took, waits included.
+	// Duration is the time that the call took, including waits.
 	Duration time.Duration
 }
 
 // AttemptResult is the outcome of one attempt.
 type AttemptResult struct {
-	// Attempt is the number of the attempt, from 1 on.
+	// Attempt is the number of the attempt, starting at 1.
 	Attempt int
 	// StatusCode is 0 if there was no response.
 	StatusCode int
 	Delivery   Delivery
-	// ErrorType is one of those of [CallResult].
+	// ErrorType is one of those listed for [CallResult].
 	ErrorType string
 	Duration  time.Duration
-	// Wait is the time until the next attempt, 0 if there is none.
+	// Wait is the time until the next attempt, or 0 if there is none.
 	Wait time.Duration
 }
 
@@ -91,13 +92,13 @@ func (h Hooks) none() bool {
 	return h.CallStart == nil && h.CallDone == nil && h.AttemptStart == nil && h.AttemptDone == nil
 }
 
-// endpoint is what hooks are told of the base URL.
+// endpoint is the part of the base URL that hooks receive.
 type endpoint struct {
 	scheme, host string
 	port         int
 }
 
-// newEndpoint returns the zero endpoint for a URL that is not valid.
+// newEndpoint returns the zero endpoint for an invalid URL.
 func newEndpoint(baseURL string) endpoint {
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -118,10 +119,10 @@ func newEndpoint(baseURL string) endpoint {
 type observer struct {
 	hooks []Hooks
 	call  CallInfo
-	// caller is the caller's context, values that of the call, and attemptValues that of
-	// the current attempt.
-	caller                valuesContext
-	values, attemptValues *valuesContext
+	// caller is the context that the caller gave. callContext and attemptContext add the
+	// values of the contexts that hooks returned for the call and the current attempt.
+	caller                      hookContext
+	callContext, attemptContext *hookContext
 }
 
 func newObserver(hooks []Hooks, at endpoint, op *service.Operation) *observer {
@@ -137,25 +138,25 @@ func newObserver(hooks []Hooks, at endpoint, op *service.Operation) *observer {
 }
 
 // callStart calls the CallStart hooks, and returns the caller's context with the values
-// that they have added.
+// that they added.
 func (o *observer) callStart(ctx context.Context) context.Context {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	o.caller = valuesContext{Context: ctx}
-	o.values = &o.caller
+	o.caller = hookContext{Context: ctx}
+	o.callContext = &o.caller
 	for _, hooks := range o.hooks {
 		if hooks.CallStart != nil {
-			o.values = o.values.with(hooks.CallStart(o.values, o.call))
+			o.callContext = o.callContext.with(hooks.CallStart(o.callContext, o.call))
 		}
 	}
-	return o.values
+	return o.callContext
 }
 
 // AttemptStart calls the AttemptStart hooks, which may add to the header, and returns
 // the context of the attempt.
 func (o *observer) AttemptStart(attempt int, header http.Header) context.Context {
-	o.attemptValues = o.values
+	o.attemptContext = o.callContext
 	setHeader := func(key, value string) {
 		key = textproto.CanonicalMIMEHeaderKey(key)
 		if exchange.HeaderProblem(key, value) == "" {
@@ -164,75 +165,75 @@ func (o *observer) AttemptStart(attempt int, header http.Header) context.Context
 	}
 	for _, hooks := range o.hooks {
 		if hooks.AttemptStart != nil {
-			o.attemptValues = o.attemptValues.with(hooks.AttemptStart(o.attemptValues, o.call, attempt, setHeader))
+			o.attemptContext = o.attemptContext.with(hooks.AttemptStart(o.attemptContext, o.call, attempt, setHeader))
 		}
 	}
-	return o.attemptValues
+	return o.attemptContext
 }
 
-// AttemptDone calls the AttemptDone hooks, the last first.
+// AttemptDone calls the AttemptDone hooks, starting with the last one.
 func (o *observer) AttemptDone(done exchange.Attempt) {
 	result := AttemptResult{Attempt: done.Number, StatusCode: done.StatusCode, Delivery: Delivery(done.Delivery),
 		ErrorType: done.Reason, Duration: done.Duration, Wait: done.Wait}
 	for _, hooks := range slices.Backward(o.hooks) {
 		if hooks.AttemptDone != nil {
-			hooks.AttemptDone(o.attemptValues, o.call, result)
+			hooks.AttemptDone(o.attemptContext, o.call, result)
 		}
 	}
 }
 
-// callDone calls the CallDone hooks, the last first.
+// callDone calls the CallDone hooks, starting with the last one.
 func (o *observer) callDone(result CallResult) {
 	for _, hooks := range slices.Backward(o.hooks) {
 		if hooks.CallDone != nil {
-			hooks.CallDone(o.values, o.call, result)
+			hooks.CallDone(o.callContext, o.call, result)
 		}
 	}
 }
 
-// valuesContext is the caller's context, with the values of one that a hook returned.
-type valuesContext struct {
+// hookContext is the caller's context with the values of a context that a hook returned.
+type hookContext struct {
 	context.Context                 // the caller's
-	returned        context.Context // nil for the caller's own
-	// before is the context that the hook was given, if what it returned is not derived
-	// from it.
-	before *valuesContext
+	returned        context.Context // nil if no hook returned one
+	// before is the context that the hook received, if the one that it returned is not
+	// derived from it.
+	before *hookContext
 }
 
-// nearestKey is the key under which a valuesContext finds itself.
+// nearestKey is the key under which a hookContext finds itself.
 type nearestKey struct{}
 
-// with returns c with the values of a context that a hook returned for c. What a hook
-// returned is searched once, and so is the caller's context, however many hooks there
-// are.
-func (c *valuesContext) with(returned context.Context) *valuesContext {
+// with returns c with the values of a context that a hook returned for c. Regardless of
+// the number of hooks, a lookup searches each returned context once, and the caller's
+// context once.
+func (c *hookContext) with(returned context.Context) *hookContext {
 	if returned == nil {
 		return c
 	}
-	if same, ok := returned.(*valuesContext); ok && same == c {
+	if same, ok := returned.(*hookContext); ok && same == c {
 		return c
 	}
-	next := &valuesContext{Context: c.Context, returned: returned}
-	if nearest, _ := returned.Value(nearestKey{}).(*valuesContext); nearest != c {
+	next := &hookContext{Context: c.Context, returned: returned}
+	if nearest, _ := returned.Value(nearestKey{}).(*hookContext); nearest != c {
 		next.before = c
 	}
 	return next
 }
 
 // Value returns the value of the context that a hook returned, or else the caller's.
-func (c *valuesContext) Value(key any) any {
+func (c *hookContext) Value(key any) any {
 	switch {
 	case key == (nearestKey{}):
 		return c
-	case c.returned == nil: // no hook has returned any yet
+	case c.returned == nil:
 		return c.Context.Value(key)
 	}
 	value := c.returned.Value(key)
 	if value == nil && c.before != nil {
 		return c.before.Value(key)
 	}
-	// Package context keeps what can be cancelled among the values. It has to be the
-	// caller's, or context.Cause would find the hook's, or none behind a
+	// Package context keeps the context that can be canceled among the values. It must be
+	// the caller's. Otherwise, context.Cause would find the hook's, or none at all after
 	// context.WithoutCancel.
 	if _, isContext := value.(context.Context); value == nil || isContext {
 		if own := c.Context.Value(key); own != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // hookLog records what hooks are told. Durations are left out.
@@ -207,6 +207,22 @@ func TestHooksAreToldWhyACallFailed(t *testing.T) {
 	}
 }
 
+func TestHooksAreToldTheOperationOfEveryCall(t *testing.T) {
+	for _, operation := range scripted.Operations {
+		for name, call := range operation.Calls {
+			t.Run(operation.Name+" by "+name, func(t *testing.T) {
+				var log hookLog
+				client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":null}`)},
+					messaging.WithHooks(log.hooks()))
+				_ = call(t.Context(), client)
+				assert.Contains(t, log.calls, messaging.CallInfo{Op: operation.Name, Method: operation.Method, Path: operation.Path,
+					Send: !operation.IsRead(), Scheme: "https", Host: "api.example.com", Port: 443})
+				assert.Len(t, log.results, len(log.calls))
+			})
+		}
+	}
+}
+
 func TestHooksAreToldNoPathOfDo(t *testing.T) {
 	var log hookLog
 	client, err := messaging.NewClient("http://[::1]:1/base", "key", messaging.WithHooks(log.hooks()))
@@ -223,7 +239,7 @@ func TestHooksAreToldNoPathOfDo(t *testing.T) {
 // Leaving a range early cancels the page that is read ahead, whose call ends before
 // the range does.
 func TestHooksOfPagesReadAheadAreComplete(t *testing.T) {
-	for _, list := range scripted.Lists {
+	for _, list := range scripted.Lists() {
 		for _, leaveAfter := range []int{1, 3, 4, 100} {
 			t.Run(fmt.Sprintf("%s, %d items", list.Name, leaveAfter), func(t *testing.T) {
 				pages := scripted.Pages{
@@ -462,4 +478,30 @@ func TestHooksGivenTwiceAreBothCalled(t *testing.T) {
 	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)}, hooks("a"), hooks("b"))
 	require.NoError(t, scripted.TriggerEvent(t.Context(), client))
 	assert.Equal(t, []string{"start a", "start b", "done b", "done a"}, lines)
+}
+
+// What hooks and guards need is only allocated if there are any. The numbers are those
+// of the last version that had neither.
+func TestHooksAndGuardsThatAreUnsetAllocateNothing(t *testing.T) {
+	scripted.SkipUnderRace(t)
+	over := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
+	})
+	allocations := func(call scripted.Call, opts ...messaging.Option) float64 {
+		client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: over}, opts...)
+		return testing.AllocsPerRun(100, func() { _ = call(context.Background(), client) })
+	}
+	tests := map[string]struct {
+		call scripted.Call
+		most float64
+	}{"list": {scripted.ReadCustomers, 41}, "trigger": {scripted.TriggerEvent, 40}}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			unset := allocations(test.call)
+			assert.LessOrEqual(t, unset, test.most)
+			hooked := allocations(test.call, messaging.WithHooks(messaging.Hooks{
+				CallDone: func(context.Context, messaging.CallInfo, messaging.CallResult) {}}))
+			assert.Greater(t, hooked, unset, "or this test measures nothing")
+		})
+	}
 }

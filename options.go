@@ -45,22 +45,22 @@ type sharedOption func(*requestSettings, *arguments.Problems)
 func (o sharedOption) applyToClient(c *config, p *arguments.Problems)           { o(&c.perRequest, p) }
 func (o sharedOption) applyToRequest(s *requestSettings, p *arguments.Problems) { o(s, p) }
 
-// WithHTTPClient sends through a copy of the given client, with its transport and
-// its cookie jar, as they are when [NewClient] is called. Both must be safe for
-// concurrent use. A client without a transport gets the default one; see
-// [NewTransport] for one to change or to wrap. Redirects are not followed whatever
-// its CheckRedirect. Its Timeout, where it has one, becomes the limit of one
-// attempt, unless [WithAttemptTimeout] sets a shorter one.
+// WithHTTPClient sends requests through a copy of client, with the transport and the
+// cookie jar that it has when [NewClient] is called. Both must be safe for concurrent use.
+// If client has no transport, the default one is used; see [NewTransport] for one to
+// change or wrap. Redirects are not followed, regardless of CheckRedirect. A Timeout
+// becomes the limit of one attempt, unless [WithAttemptTimeout] sets a shorter one.
 //
-// Of a given transport nothing is known but whether it has read the body of a
-// request, and what it reports to [net/http/httptrace]. An attempt that fails before
-// the body is read and headers are written is [DeliveryNotSent], and the body cannot be
-// read any more. A transport that reads the body beforehand, to sign or to log it, and
-// a send without a body are never "not sent". A transport must not drop the body.
+// About your own transport, this package knows only whether it has read the body of a
+// request, and what it reports to [net/http/httptrace]. If an attempt fails before the
+// transport has read the body or written the headers, it is [DeliveryNotSent], and the
+// transport can no longer read the body. An attempt is never reported as not sent if the
+// request has no body, or if the transport reads the body early, to sign or log it. A
+// transport must send the body that it is given.
 //
-// Do not give a client that retries by itself, such as the StandardClient of
-// go-retryablehttp: it reads the body once and sends it several times, and this
-// package cannot know.
+// Do not use a client that retries on its own, such as the StandardClient of
+// go-retryablehttp. It reads the body once and sends it several times, which this package
+// cannot detect.
 func WithHTTPClient(client *http.Client) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if client == nil {
@@ -71,8 +71,8 @@ func WithHTTPClient(client *http.Client) Option {
 	})
 }
 
-// WithAttemptTimeout limits one attempt of a call, from asking for a connection
-// to the last byte of the response. Default 30 s. An attempt over it fails with
+// WithAttemptTimeout limits the time of one attempt, from asking for a connection to the
+// last byte of the response. The default is 30 s. An attempt that takes longer fails with
 // [ErrAttemptTimeout].
 func WithAttemptTimeout(limit time.Duration) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
@@ -83,18 +83,19 @@ func WithAttemptTimeout(limit time.Duration) Option {
 	})
 }
 
-// RetryPolicy sets how often a call is retried, and after which wait. Which failures
-// are retried is not a matter of policy; see the package documentation. A zero field
+// RetryPolicy sets how often a call is retried, and how long it waits between attempts. It
+// does not set which failures are retried; see the package documentation. A zero field
 // means its default.
 type RetryPolicy struct {
-	// MaxAttempts is the largest number of attempts, the first one included.
-	// Default 3; 1 never retries.
+	// MaxAttempts is the largest number of attempts, including the first one. The
+	// default is 3; 1 disables retries.
 	MaxAttempts int
-	// MinWait and MaxWait bound the random wait between attempts, which grows
-	// with each. Default 0.5 s and 8 s; a MinWait above 8 s is its own MaxWait.
+	// MinWait and MaxWait bound the random wait between attempts, which grows with each
+	// attempt. The defaults are 0.5 s and 8 s. If MinWait is above 8 s, it is also the
+	// default of MaxWait.
 	MinWait, MaxWait time.Duration
-	// MaxRetryAfter is the longest wait that the service may ask for. A call that
-	// would have to wait longer returns immediately. Default 30 s.
+	// MaxRetryAfter is the longest wait that the service may ask for. A call that would
+	// have to wait longer returns immediately. The default is 30 s.
 	MaxRetryAfter time.Duration
 }
 
@@ -115,16 +116,16 @@ func WithRetryPolicy(policy RetryPolicy) Option {
 	})
 }
 
-// Limiter paces requests. A *rate.Limiter of golang.org/x/time/rate is one. It must
-// be safe for concurrent use.
+// Limiter paces requests. It must be safe for concurrent use. The type *rate.Limiter of
+// golang.org/x/time/rate implements it.
 type Limiter interface {
 	// Wait blocks until a request may be sent, or ctx is done.
 	Wait(ctx context.Context) error
 }
 
-// WithRateLimiter asks limiter before each attempt. An error of it ends the call.
-// It must be safe for concurrent use, also in a program of one goroutine: a range
-// fetches the next page in another.
+// WithRateLimiter waits for limiter before each attempt. If limiter returns an error, the
+// call ends. limiter must be safe for concurrent use even in a single-goroutine program,
+// because a range fetches the next page in another goroutine.
 func WithRateLimiter(limiter Limiter) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if limiter == nil {
@@ -134,13 +135,15 @@ func WithRateLimiter(limiter Limiter) Option {
 	})
 }
 
-// WithLogger logs one record per attempt: at debug level if it succeeded, else as a
-// warning. A record holds the operation, method, path template, status, number
-// of the attempt, duration and delivery, and the reason of a failure: the status or one
-// of key_source, limiter, attempt_timeout, deadline, dns, connect, tls, connection_lost,
-// not_json, decode, too_large, refused and _OTHER. It holds nothing else. The handler of the logger
-// must be safe for concurrent use, also in a program of one goroutine: a range
-// fetches the next page in another.
+// WithLogger logs one record per attempt: at debug level if the attempt succeeded,
+// otherwise as a warning. A record holds the operation, method, path template, status,
+// number of the attempt, duration and delivery, and the reason for a failure. The reason
+// is the status, or one of key_source, limiter, attempt_timeout, deadline, dns, connect,
+// tls, connection_lost, not_json, decode, too_large, refused and _OTHER. A record holds
+// nothing else.
+//
+// The handler of logger must be safe for concurrent use even in a single-goroutine
+// program, because a range fetches the next page in another goroutine.
 func WithLogger(logger *slog.Logger) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if logger == nil {
@@ -150,10 +153,11 @@ func WithLogger(logger *slog.Logger) Option {
 	})
 }
 
-// WithGuard asks guard about every send, [Client.Do] included, when it is validated and
-// before anything is sent. Given several times, all of the guards are asked, in
-// order. The error of a guard ends the call as a [*GuardError]. A read is not asked
-// about. Guards must be safe for concurrent use. See [AllowOnly] and [MaxRecipients].
+// WithGuard calls guard with every send, including those of [Client.Do], after the send is
+// validated and before anything is sent. If guard returns an error, the call ends with a
+// [*GuardError]. If the option is repeated, the guards are called in order, until one
+// returns an error. Reads are not guarded. Guards must be safe for concurrent use. See
+// [AllowOnly] and [MaxRecipients].
 func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if guard == nil {
@@ -163,8 +167,8 @@ func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
 	})
 }
 
-// WithHooks observes calls with hooks. Given several times, all of them are called:
-// those for the start in order, and those for the end in reverse order.
+// WithHooks observes calls with hooks. If the option is repeated, all hooks are called:
+// the Start functions in order, and the Done functions in reverse order.
 func WithHooks(hooks Hooks) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if hooks.none() {
@@ -174,8 +178,8 @@ func WithHooks(hooks Hooks) Option {
 	})
 }
 
-// WithUserAgent puts product, such as "billing/1.4", before this package's own
-// name in the User-Agent header.
+// WithUserAgent adds product, such as "billing/1.4", to the User-Agent header, before the
+// name of this package.
 func WithUserAgent(product string) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if strings.TrimSpace(product) == "" || !exchange.IsPrintable(product) {
@@ -185,8 +189,8 @@ func WithUserAgent(product string) Option {
 	})
 }
 
-// WithMaxResponseBytes limits the size of a response, after decompression. Default
-// 10 MiB. A larger response is [ErrTooLarge].
+// WithMaxResponseBytes limits the size of a response after decompression. The default is
+// 10 MiB. [ErrTooLarge] is returned for a larger response.
 func WithMaxResponseBytes(limit int64) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if limit <= 0 {
@@ -196,20 +200,21 @@ func WithMaxResponseBytes(limit int64) Option {
 	})
 }
 
-// WithInsecureHTTP accepts a base URL that is not https. The API key and every
-// address are then sent in clear text.
+// WithInsecureHTTP allows a base URL that is not https. The API key and all personal data
+// are then sent unencrypted.
 func WithInsecureHTTP() Option {
 	return clientOption(func(c *config, _ *arguments.Problems) { c.insecure = true })
 }
 
-// WithKeySource asks source for the API key before each attempt, so that a key
-// can be rotated. The apiKey given to [NewClient] must then be "". An error of
-// source, or a key that cannot be sent, ends the call. A 401 also ends the call and is
-// not retried. The time that source takes does not count towards
-// [WithAttemptTimeout]: its context is the call's.
+// WithKeySource calls source for the API key before each attempt, so that a key can be
+// rotated. The apiKey argument of [NewClient] must then be "". The call ends if source
+// returns an error or a key that cannot be sent. A 401 also ends the call and is not
+// retried. source receives the context of the call, so the time that it takes does not
+// count toward [WithAttemptTimeout].
 //
-// The source must be safe for concurrent use, also in a program of one goroutine:
-// a range fetches the next page in another. One that caches a key needs a mutex.
+// source must be safe for concurrent use even in a single-goroutine program, because a
+// range fetches the next page in another goroutine. A source that caches a key needs a
+// mutex.
 func WithKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if source == nil {
@@ -219,9 +224,10 @@ func WithKeySource(source func(context.Context) (string, error)) Option {
 	})
 }
 
-// WithHeader sets a header on every request, or on the requests of one call, which
-// takes precedence. Headers that this package depends on are refused: those for
-// authentication, idempotency, encoding, host, content length and content type.
+// WithHeader sets a header on every request, or on the requests of one call, which takes
+// precedence. It cannot set the headers that this package depends on: those for
+// authentication, idempotency, connections, encoding, host, content length and content
+// type.
 func WithHeader(key, value string) SharedOption {
 	return sharedOption(func(s *requestSettings, p *arguments.Problems) {
 		key := textproto.CanonicalMIMEHeaderKey(key)
@@ -239,10 +245,10 @@ func WithHeader(key, value string) SharedOption {
 	})
 }
 
-// WithoutValidation skips the checks for required and well-formed fields, for an
-// operation whose rules have changed. What the service would misread is still
-// refused: a filter that selects other customers, a timestamp that it would skip,
-// values that do not match their Definition.
+// WithoutValidation skips the checks for required and well-formed fields, for an operation
+// whose rules have changed. Arguments that the service would misread remain invalid: a
+// filter that selects customers you did not name, a timestamp that the service silently
+// ignores, and values that do not match their Definition.
 func WithoutValidation() SharedOption {
 	return sharedOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutValidation = true })
 }
@@ -254,21 +260,22 @@ func WithoutReadAhead() SharedOption {
 
 // WithRepeatableSend allows a send to be retried although it may have been carried
 // out: after a lost response, a timeout or a server error. It may then be carried out
-// more than once. Use it where twice is better than not at all.
+// more than once. Use it where a duplicate is better than a loss.
 func WithRepeatableSend() RequestOption {
 	return requestOption(func(s *requestSettings, _ *arguments.Problems) { s.repeatableSend = true })
 }
 
-// WithoutRetries makes one attempt, whatever the [RetryPolicy]. Use it where something
-// else retries, such as a job queue. [Retryable] still says whether to.
+// WithoutRetries limits a call to one attempt, regardless of the [RetryPolicy]. Use it
+// where something else retries, such as a job queue. [Retryable] still reports whether the
+// call can be retried.
 func WithoutRetries() RequestOption {
 	return requestOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutRetries = true })
 }
 
 // requestSettings holds the options of a call.
 type requestSettings struct {
-	// setHeaders is a closure because a header can be a secret, and fmt prints
-	// no closure.
+	// setHeaders is a closure because a header can be a secret, and fmt does not print
+	// what a closure holds.
 	setHeaders        func(http.Header)
 	withoutValidation bool
 	withoutReadAhead  bool
@@ -297,7 +304,7 @@ func (s requestSettings) changed(opts []RequestOption, p *arguments.Problems) re
 	return s
 }
 
-// core is the configured client. It is immutable after NewClient, and referenced by
+// core is the configured client. It does not change after NewClient. It is referenced by a
 // pointer, since fmt does not follow a pointer within a struct that it prints.
 type core struct {
 	exchange   exchange.Config
@@ -307,12 +314,12 @@ type core struct {
 	perRequest requestSettings
 }
 
-// config is a client that is not complete yet, so that the order of options does
-// not matter.
+// config is an incomplete client. The options fill it before the client is built, so their
+// order does not matter.
 type config struct {
 	core
 	client   *http.Client // nil where none was given
-	product  string       // in front of this package's own name in User-Agent
+	product  string       // before the name of this package in User-Agent
 	insecure bool
 }
 
@@ -352,7 +359,7 @@ func (c *config) buildHTTP() {
 		x.HTTP.Transport, x.OwnTransport = newDefaultTransport()
 	}
 	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && strings.HasPrefix(x.BaseURL, "http:") {
-		own.Proxy = nil // the API key does not leave this machine in clear text
+		own.Proxy = nil // so that the API key does not leave this machine unencrypted
 	}
 	if limit := x.HTTP.Timeout; limit > 0 && (x.AttemptTimeout == 0 || limit < x.AttemptTimeout) {
 		x.AttemptTimeout = limit
@@ -390,7 +397,7 @@ func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
 		p.Add("baseURL", "must not have dot segments")
 	}
 	if p.None() && !strings.HasSuffix(baseURL, u.EscapedPath()) {
-		p.Add("baseURL", "must have an escaped path")
+		p.Add("baseURL", "has an unescaped character in its path")
 	}
 	return strings.TrimRight(baseURL, "/")
 }

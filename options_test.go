@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 const baseURL = "https://api.example.com"
@@ -114,11 +115,12 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 		{"an escaped step up", "https://api.example.com/canary/%2e%2E/admin", dots},
 		{"a step up to an escaped slash", "https://api.example.com/canary/..%2fadmin", dots},
 		{"a step on the spot", "https://api.example.com/./canary", dots},
+		{"a quotation mark that is not escaped", `https://api.example.com/"canary"`, "baseURL has an unescaped character in its path"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			client, err := messaging.NewClient(test.url, "key")
-			requireRefused(t, err, test.problem)
+			scripted.RequireProblems(t, err, test.problem)
 			assert.Nil(t, client)
 		})
 	}
@@ -126,7 +128,7 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 
 func TestNewClientReportsEveryProblemOfABaseURL(t *testing.T) {
 	_, err := messaging.NewClient("http://canary:canary@api.example.com/..?canary#canary", "key")
-	requireRefused(t, err, "baseURL must be https unless it is on a loopback address; see WithInsecureHTTP, "+
+	scripted.RequireProblems(t, err, "baseURL must be https unless it is on a loopback address; see WithInsecureHTTP, "+
 		"must not hold credentials, must not have a query or a fragment, must not have dot segments")
 }
 
@@ -188,7 +190,7 @@ func TestNewClientRefusesAnInvalidKey(t *testing.T) {
 	for _, bad := range badKeys {
 		t.Run(bad.name, func(t *testing.T) {
 			client, err := messaging.NewClient(baseURL, bad.key)
-			requireRefused(t, err, "apiKey "+bad.problem)
+			scripted.RequireProblems(t, err, "apiKey "+bad.problem)
 			assert.Nil(t, client)
 		})
 	}
@@ -197,25 +199,25 @@ func TestNewClientRefusesAnInvalidKey(t *testing.T) {
 func TestKeySourceWithAnInvalidKeySendsNothing(t *testing.T) {
 	for _, bad := range badKeys {
 		t.Run(bad.name, func(t *testing.T) {
-			g := newGateWithKey(t, "", messaging.WithKeySource(func(context.Context) (string, error) { return bad.key, nil }))
-			err := gettingCustomer("42")(t.Context(), g.client)
+			g := scripted.NewGateWithKey(t, "", messaging.WithKeySource(func(context.Context) (string, error) { return bad.key, nil }))
+			err := gettingCustomer("42")(t.Context(), g.Client)
 			require.ErrorContains(t, err, "API key "+bad.problem)
 			assert.NotContains(t, err.Error(), canary)
 			assert.NotContains(t, err.Error(), "kkk")
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-			assert.Empty(t, g.take())
+			assert.Empty(t, g.Take())
 		})
 	}
 }
 
 func TestKeySourceWithoutAKeySendsNothing(t *testing.T) {
 	failure := errors.New("the vault is sealed")
-	g := newGateWithKey(t, "", messaging.WithKeySource(func(context.Context) (string, error) { return canary, failure }))
-	err := gettingCustomer("42")(t.Context(), g.client)
+	g := scripted.NewGateWithKey(t, "", messaging.WithKeySource(func(context.Context) (string, error) { return canary, failure }))
+	err := gettingCustomer("42")(t.Context(), g.Client)
 	require.ErrorIs(t, err, failure)
 	assert.NotContains(t, err.Error(), canary)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	assert.Empty(t, g.take())
+	assert.Empty(t, g.Take())
 }
 
 func TestNewClientAcceptsTheLongestKey(t *testing.T) {
@@ -258,7 +260,7 @@ func TestOptionsRefuseInvalidArguments(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			client, err := messaging.NewClient(baseURL, "key", test.option)
-			requireRefused(t, err, test.problem)
+			scripted.RequireProblems(t, err, test.problem)
 			assert.Nil(t, client)
 		})
 	}
@@ -267,9 +269,10 @@ func TestOptionsRefuseInvalidArguments(t *testing.T) {
 func TestNewClientReportsEveryInvalidArgument(t *testing.T) {
 	_, err := messaging.NewClient("https://user:canary@api.example.com", "ca nary",
 		messaging.WithMaxResponseBytes(-1), nil, messaging.WithHTTPClient(nil), messaging.WithHeader("Host", canary))
-	requireRefused(t, err, "WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
+	scripted.RequireProblems(t, err,
+		"WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
 		"WithHeader cannot set Host", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
-	assert.Equal(t, "new client", requireValidationError(t, err).Op)
+	assert.Equal(t, "new client", scripted.RequireValidationError(t, err).Op)
 }
 
 func TestOptionsRefuseReservedHeaders(t *testing.T) {
@@ -304,12 +307,12 @@ func TestOptionsRefuseReservedHeaders(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			header := messaging.WithHeader(test.key, test.value)
 			_, err := messaging.NewClient(baseURL, "key", header)
-			requireRefused(t, err, test.problem)
+			scripted.RequireProblems(t, err, test.problem)
 
-			g := newGate(t)
-			r := refusal{call: gettingCustomer("42"), problems: []string{test.problem}}
-			g.requireRefused(t, r, header)
-			g.requireRefused(t, r, header, messaging.WithoutValidation())
+			g := scripted.NewGate(t)
+			r := invalidCall{call: gettingCustomer("42"), problems: []string{test.problem}}
+			g.RequireInvalid(t, r.call, r.problems, header)
+			g.RequireInvalid(t, r.call, r.problems, header, messaging.WithoutValidation())
 		})
 	}
 }
@@ -332,13 +335,13 @@ func TestOptionsAcceptValidArguments(t *testing.T) {
 
 func TestOptionsMergeHeadersAndTheLastOneWins(t *testing.T) {
 	list := listingCustomers(messaging.CustomerListParams{})
-	g := newGate(t, messaging.WithHeader("X-Team", "billing"), messaging.WithHeader("X-Trace", "of the client"))
-	g.requireSent(t, list, messaging.WithHeader("x-trace", "of the call"), messaging.WithHeader("X-Shard", "7"))
-	assert.Equal(t, []string{"billing"}, g.header.Values("X-Team"))
-	assert.Equal(t, []string{"of the call"}, g.header.Values("X-Trace"))
-	assert.Equal(t, []string{"7"}, g.header.Values("X-Shard"))
+	g := scripted.NewGate(t, messaging.WithHeader("X-Team", "billing"), messaging.WithHeader("X-Trace", "of the client"))
+	g.RequireSent(t, list, messaging.WithHeader("x-trace", "of the call"), messaging.WithHeader("X-Shard", "7"))
+	assert.Equal(t, []string{"billing"}, g.Header().Values("X-Team"))
+	assert.Equal(t, []string{"of the call"}, g.Header().Values("X-Trace"))
+	assert.Equal(t, []string{"7"}, g.Header().Values("X-Shard"))
 
-	g.requireSent(t, list)
-	assert.Equal(t, []string{"of the client"}, g.header.Values("X-Trace"))
-	assert.Empty(t, g.header.Values("X-Shard"), "a call leaves nothing behind")
+	g.RequireSent(t, list)
+	assert.Equal(t, []string{"of the client"}, g.Header().Values("X-Trace"))
+	assert.Empty(t, g.Header().Values("X-Shard"), "a call leaves nothing behind")
 }

@@ -19,26 +19,26 @@ import (
 
 // Page is one page of a list.
 type Page[T any] struct {
-	// Cursor is the cursor of this page: "" for the first page of a list. Pass it
-	// back to read the page again.
+	// Cursor is the cursor of this page, which is "" for the first page of a list. Pass
+	// it back to read the page again.
 	Cursor   string
 	Items    []T
 	Meta     PageMeta
 	Response *Response
 }
 
-// PageMeta is the position of a page in its list. A response without it is the only
+// PageMeta is the position of a page in its list. A response without this data is the only
 // page.
 type PageMeta struct {
 	HasNextPage, HasPrevPage bool
-	// NextPageCursor and PrevPageCursor are opaque; "" if there is no such page.
+	// NextPageCursor and PrevPageCursor are opaque. They are "" if there is no such page.
 	NextPageCursor, PrevPageCursor string
 	// PerPage is the page size in effect.
 	PerPage int
 }
 
-// Collect returns the items that seq yields. On an error it returns the items
-// before it, and the error.
+// Collect returns the items that seq yields. If seq yields an error, Collect returns the
+// items before the error, and the error.
 func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	var all []T
 	for item, err := range seq {
@@ -57,20 +57,21 @@ type listQuery struct {
 	CustomerIDs []string `url:"customer_ids,comma,omitempty"`
 	Emails      []string `url:"emails,comma,omitempty"`
 
-	// byEmail says that a customer is looked up by Emails, which has to be an
-	// email address then. A filter may hold whatever the service has stored.
+	// byEmail means that a customer is looked up by an element of Emails, which must then
+	// be an email address. The elements of a filter can be anything that the service has
+	// stored.
 	byEmail bool
-	// byName says that an event is looked up by name, which is not sent.
+	// byName means that an event is looked up by name, which is not sent.
 	byName bool
 	name   string
 }
 
-// maxFilterQuery is the longest query that filters may make. Servers commonly
-// refuse request lines over 8 KiB, and a cursor has to fit beside them.
+// maxFilterQuery is the longest query that filters may form. Servers commonly reject
+// request lines over 8 KiB, and a cursor must fit next to the filters.
 const maxFilterQuery = 6000
 
-// encode returns the query string. It finds filters that would select somebody
-// else, whether or not the rest is validated.
+// encode returns the query string. It checks for filters that would select other customers
+// even if validate is false.
 func (q *listQuery) encode(validate bool, p *arguments.Problems) string {
 	if validate {
 		if q.PerPage < 0 {
@@ -86,8 +87,8 @@ func (q *listQuery) encode(validate bool, p *arguments.Problems) string {
 	p.Text("cursor", q.Cursor)
 	checkFilter(p, "customer_ids", q.CustomerIDs)
 	checkFilter(p, "emails", q.Emails)
-	// The filters alone are measured, so that a query which passes for the first
-	// page passes for those that have a cursor.
+	// Only the filters are measured, so that a query that is valid for the first page is
+	// valid for the pages that have a cursor.
 	filters := listQuery{CustomerIDs: q.CustomerIDs, Emails: q.Emails}
 	if q.isFiltered() && len(filters.string(p)) > maxFilterQuery {
 		p.Add(q.longestFilter(), fmt.Sprintf("makes the query longer than %d bytes; ask for fewer at a time, see slices.Chunk", maxFilterQuery))
@@ -105,7 +106,7 @@ func (q *listQuery) string(p *arguments.Problems) string {
 	return values.Encode()
 }
 
-// longestFilter names the filter that takes most of the query.
+// longestFilter returns the name of the filter that takes most of the query.
 func (q *listQuery) longestFilter() string {
 	if len(strings.Join(q.CustomerIDs, ",")) >= len(strings.Join(q.Emails, ",")) {
 		return "customer_ids"
@@ -138,23 +139,23 @@ func list[T any, M model[T]](ctx context.Context, c *core, op *service.Operation
 	return fetched.page, nil
 }
 
-// fetched is the result of fetching a page.
+// fetched is a page that was fetched, or the error.
 type fetched[T any] struct {
-	// page has the meta alone if there is an err, and not even that if the response
-	// had none.
+	// page holds only the meta if err is not nil. The meta is zero if the response had
+	// none.
 	page *Page[T]
 	err  error
-	// next is the cursor of the next page, and cursorErr why there is no valid one.
+	// next is the cursor of the next page. cursorErr is why there is no valid one.
 	next      string
 	cursorErr error
-	// A transport of the caller's can panic or call runtime.Goexit. Both belong in
+	// The caller's own transport can panic or call runtime.Goexit. Both must happen in
 	// the goroutine of the caller.
 	panicked any
 	exited   bool
 }
 
-// fetch fetches one page into buffer. A range gives a guard for its next cursor. A lookup
-// gives a check of its items, as hooks are told the outcome here.
+// fetch fetches one page into buffer. A range passes a guard for its next cursor. A lookup
+// passes a check of its items, because hooks receive the outcome from here.
 func fetch[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption,
 	buffer []T, guard *cursorGuard, check func(*Page[T]) error) (f fetched[T]) {
 	rows := &pageReader[T, M]{perPage: q.PerPage, items: buffer[:0]}
@@ -176,7 +177,7 @@ func fetch[T any, M model[T]](ctx context.Context, c *core, op *service.Operatio
 }
 
 // pageReader reads a page in either of the service's two envelopes: rows in
-// "data" with "meta" beside it, or both within an outer "data".
+// "data" with "meta" next to it, or both within an outer "data".
 type pageReader[T any, M model[T]] struct {
 	perPage      int
 	items        []T
@@ -184,8 +185,8 @@ type pageReader[T any, M model[T]] struct {
 	outer, inner *PageMeta
 }
 
-// maxRows is the largest number of rows in a page, unless more than half of it were
-// requested.
+// maxRows is the largest number of rows in a page. If more than half as many rows were
+// requested, the limit is twice the number requested.
 const maxRows = 10_000
 
 func (p *pageReader[T, M]) ReadData(r *wire.Reader) error {
@@ -217,7 +218,7 @@ func (p *pageReader[T, M]) readRows(r *wire.Reader) error {
 	if null, err := r.Null(); null {
 		return err
 	}
-	if p.skipRows { // however deep they are nested
+	if p.skipRows { // regardless of their nesting
 		return r.SkipDeep()
 	}
 	limit := max(maxRows, 2*p.perPage)
@@ -234,7 +235,7 @@ func (p *pageReader[T, M]) readRows(r *wire.Reader) error {
 	})
 }
 
-// capacity is the number of rows that are likely to follow.
+// capacity returns the number of rows that are likely to follow.
 func (p *pageReader[T, M]) capacity() int {
 	const serviceDefault = 20
 	if p.perPage <= 0 {
@@ -265,8 +266,8 @@ func (p *pageReader[T, M]) meta() PageMeta {
 	}
 }
 
-// readMeta reads a meta object. null, and an empty array, which some servers write
-// for an empty object, count as no meta.
+// readMeta reads a meta object. A null counts as no meta, and so does an empty array, which
+// some servers write for an empty object.
 func readMeta(r *wire.Reader, into **PageMeta) error {
 	if *into != nil {
 		return wire.ErrDuplicate
@@ -294,8 +295,8 @@ var (
 // metaReader reads the members of a meta object.
 type metaReader struct {
 	meta PageMeta
-	// hasFlag and hasCursor report whether has_next_page and next_page_cursor have
-	// been read. Of two that differ, one ends the list and the other does not.
+	// hasFlag and hasCursor report whether has_next_page and next_page_cursor have been
+	// read. A duplicate is an error: if the two differ, only one of them ends the list.
 	hasFlag, hasCursor bool
 	saysNext           bool // has_next_page is not null
 }
@@ -335,7 +336,7 @@ func (m *metaReader) readFlag(r *wire.Reader) error {
 	return r.Boolean(&m.meta.HasNextPage)
 }
 
-// cursorGuard refuses cursors that would make a range loop or end early.
+// cursorGuard detects cursors that would make a range loop or stop early.
 type cursorGuard struct {
 	op    *service.Operation
 	seed  maphash.Seed
@@ -352,7 +353,7 @@ func newCursorGuard(op *service.Operation, start string) *cursorGuard {
 	return g
 }
 
-// next returns the cursor of the next page, "" after the last.
+// next returns the cursor of the next page, or "" after the last page.
 func (g *cursorGuard) next(meta PageMeta, rows int, response *Response) (string, error) {
 	cursor := meta.NextPageCursor
 	switch {
@@ -373,8 +374,8 @@ func (g *cursorGuard) next(meta PageMeta, rows int, response *Response) (string,
 	return cursor, nil
 }
 
-// afterUnreadable returns the cursor of the page after one that cannot be read, ""
-// if it is unknown or that of an earlier page.
+// afterUnreadable returns the cursor of the page after one that cannot be read. It returns
+// "" if that cursor is unknown or belongs to an earlier page.
 func (g *cursorGuard) afterUnreadable(meta PageMeta) string {
 	if !meta.HasNextPage || g.hasSeen(meta.NextPageCursor) {
 		return ""
@@ -398,7 +399,8 @@ func unusable(op *service.Operation, response *Response, err error) *DecodeError
 }
 
 // pages ranges over pages.
-func pages[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption) iter.Seq2[*Page[T], error] {
+func pages[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery,
+	opts []RequestOption) iter.Seq2[*Page[T], error] {
 	return walk[T, M](ctx, listRange{core: c, op: op, query: q, opts: opts}, nil)
 }
 
@@ -420,14 +422,15 @@ func all[T any, M model[T]](ctx context.Context, c *core, op *service.Operation,
 	}
 }
 
-// walk is the one loop over pages. What the package documentation promises about
-// ranges is done here. check may be nil; a page that it refuses is not yielded.
+// walk is the only loop over pages. It keeps the promises that the package documentation
+// makes about ranges. check may be nil. A page for which check returns an error is not
+// yielded.
 func walk[T any, M model[T]](ctx context.Context, r listRange, check func(*Page[T]) error) iter.Seq2[*Page[T], error] {
 	return func(yield func(*Page[T], error) bool) {
 		// Every range starts over.
 		f := &pageFetcher[T, M]{listRange: r, guard: newCursorGuard(r.op, r.query.Cursor), check: check}
 		defer f.running.Wait()
-		if ctx != nil { // a nil context is refused with the other arguments
+		if ctx != nil { // a nil context is reported together with other invalid arguments
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
 			defer cancel()
@@ -464,14 +467,14 @@ func walk[T any, M model[T]](ctx context.Context, r listRange, check func(*Page[
 	}
 }
 
-// listRange is what a range goes through.
+// listRange is the list that a range goes through.
 type listRange struct {
 	core  *core
 	op    *service.Operation
 	query listQuery
 	opts  []RequestOption
-	// reuse says that the Items of a page are not kept. Two pages, one that is read
-	// ahead and one that the caller works on, then use two buffers by turns.
+	// reuse means that the Items of a page are not kept. The page that the caller works on
+	// and the page that is read ahead then take turns in using two buffers.
 	reuse bool
 }
 
@@ -509,7 +512,8 @@ func (f *pageFetcher[T, M]) fetchAhead(ctx context.Context, n int, cursor string
 	return ahead
 }
 
-// inCaller returns f, or ends the goroutine of the caller as the other one ended.
+// inCaller returns f. If the goroutine that fetched it panicked or exited, inCaller does
+// the same in the goroutine of the caller.
 func (f fetched[T]) inCaller() fetched[T] {
 	switch {
 	case f.panicked != nil:

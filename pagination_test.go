@@ -20,10 +20,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/service"
+	"go.uber.org/goleak"
 )
 
 // threePages has two items on each page.
@@ -85,7 +86,7 @@ func (e *rangeEnding) check(t *testing.T, kind scripted.List, err error) {
 	}
 	text := strings.ReplaceAll(e.text, "{rows}", kind.RowsPath())
 	assert.Contains(t, err.Error(), text)
-	assert.True(t, strings.HasPrefix(err.Error(), kind.Operation+": "), err.Error())
+	assert.True(t, strings.HasPrefix(err.Error(), kind.Name+": "), err.Error())
 	assert.NotContains(t, err.Error(), "http://", "no error quotes a URL")
 }
 
@@ -123,7 +124,7 @@ type walk struct {
 }
 
 func (w walk) run(t *testing.T) {
-	for _, kind := range scripted.Lists {
+	for _, kind := range scripted.Lists() {
 		t.Run(kind.Name+", read ahead", func(t *testing.T) {
 			w.through(t, kind, true)
 		})
@@ -134,8 +135,8 @@ func (w walk) run(t *testing.T) {
 }
 
 func (w walk) through(t *testing.T, kind scripted.List, readsAhead bool, opts ...messaging.RequestOption) {
-	service := scripted.NewListService(kind, w.script)
-	client, transport := serve(t, service)
+	served := scripted.NewListService(kind, w.script)
+	client, transport := serve(t, served)
 	asked := slices.Clone(w.asked)
 	if readsAhead && w.ahead != "" {
 		asked = append(asked, w.ahead)
@@ -143,13 +144,13 @@ func (w walk) through(t *testing.T, kind scripted.List, readsAhead bool, opts ..
 	items := kind.All(t.Context(), client, w.start, opts...)
 	got, failure := collect(t, items, func(id string) bool {
 		if id == w.stopAt {
-			service.WaitFor(t, asked[len(asked)-1])
+			served.WaitFor(t, asked[len(asked)-1])
 		}
 		return id != w.stopAt
 	})
 	assert.Zero(t, transport.requests.Load(), "no request outlives the range")
 	assert.Equal(t, w.items, got)
-	assert.Equal(t, asked, service.Cursors())
+	assert.Equal(t, asked, served.Cursors())
 	w.ends.check(t, kind, failure)
 }
 
@@ -387,24 +388,24 @@ func TestPagesSendCursorsUnchanged(t *testing.T) {
 }
 
 func TestPagesSendNothingBeforeTheRange(t *testing.T) {
-	service := scripted.NewListService(scripted.Lists[0], threePages)
-	client, _ := serve(t, service)
-	for _, kind := range scripted.Lists {
+	served := scripted.NewListService(scripted.ListOf(service.ListEvents), threePages)
+	client, _ := serve(t, served)
+	for _, kind := range scripted.Lists() {
 		require.NotNil(t, kind.All(t.Context(), client, ""))
 	}
 	require.NotNil(t, client.Events.Pages(t.Context(), messaging.EventListParams{}))
-	assert.Empty(t, service.Cursors())
+	assert.Empty(t, served.Cursors())
 }
 
 func TestPagesStartOverWithEachRange(t *testing.T) {
-	for _, kind := range scripted.Lists {
+	for _, kind := range scripted.Lists() {
 		t.Run(kind.Name, func(t *testing.T) {
-			service := scripted.NewListService(kind, threePages)
-			client, _ := serve(t, service)
+			served := scripted.NewListService(kind, threePages)
+			client, _ := serve(t, served)
 			items := kind.All(t.Context(), client, "")
 			interrupted, err := collect(t, items, func(id string) bool {
 				if id == "b1" {
-					service.WaitFor(t, "c")
+					served.WaitFor(t, "c")
 				}
 				return id != "b1"
 			})
@@ -415,14 +416,14 @@ func TestPagesStartOverWithEachRange(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, []string{"a1", "a2", "b1", "b2", "c1", "c2"}, got)
 			}
-			assert.Equal(t, []string{"", "b", "c", "", "b", "c", "", "b", "c"}, service.Cursors())
+			assert.Equal(t, []string{"", "b", "c", "", "b", "c", "", "b", "c"}, served.Cursors())
 		})
 	}
 }
 
 func TestPagesServeConcurrentRanges(t *testing.T) {
-	client, _ := serve(t, scripted.NewListService(scripted.Lists[1], threePages))
-	items := scripted.Lists[1].All(t.Context(), client, "")
+	client, _ := serve(t, scripted.NewListService(scripted.ListOf(service.ListCustomers), threePages))
+	items := scripted.ListOf(service.ListCustomers).All(t.Context(), client, "")
 	var ranges sync.WaitGroup
 	for range 8 {
 		ranges.Go(func() {
@@ -435,16 +436,16 @@ func TestPagesServeConcurrentRanges(t *testing.T) {
 }
 
 func TestPagesResumeAtTheCursorOfTheError(t *testing.T) {
-	for _, kind := range scripted.Lists {
+	for _, kind := range scripted.Lists() {
 		for _, failing := range []string{"", "b", "c"} {
 			t.Run(fmt.Sprintf("%s, at %q", kind.Name, failing), func(t *testing.T) {
-				service := scripted.NewListService(kind, threePages.With(failing, scripted.Page{Status: 422}))
-				client, _ := serve(t, service)
+				served := scripted.NewListService(kind, threePages.With(failing, scripted.Page{Status: 422}))
+				client, _ := serve(t, served)
 				before, err := messaging.Collect(kind.All(t.Context(), client, ""))
 				var failure *messaging.PageError
 				require.ErrorAs(t, err, &failure)
 
-				service.Pages = threePages
+				served.Pages = threePages
 				rest, err := messaging.Collect(kind.All(t.Context(), client, failure.Cursor))
 				require.NoError(t, err)
 				assert.Equal(t, []string{"a1", "a2", "b1", "b2", "c1", "c2"}, append(before, rest...))
@@ -454,7 +455,7 @@ func TestPagesResumeAtTheCursorOfTheError(t *testing.T) {
 }
 
 func TestPagesSkipAnInvalidPage(t *testing.T) {
-	for _, kind := range scripted.Lists {
+	for _, kind := range scripted.Lists() {
 		t.Run(kind.Name, func(t *testing.T) {
 			client, _ := serve(t, scripted.NewListService(kind, threePages.With("b", scripted.Page{Rows: `["?"]`, Meta: scripted.MetaBefore("c")})))
 			before, err := messaging.Collect(kind.All(t.Context(), client, ""))
@@ -470,18 +471,18 @@ func TestPagesSkipAnInvalidPage(t *testing.T) {
 
 func TestPagesContinueAfterEmptyPages(t *testing.T) {
 	pages, _ := manyEmptyPages(101)
-	client, _ := serve(t, scripted.NewListService(scripted.Lists[0], pages))
-	_, err := messaging.Collect(scripted.Lists[0].All(t.Context(), client, ""))
+	client, _ := serve(t, scripted.NewListService(scripted.ListOf(service.ListEvents), pages))
+	_, err := messaging.Collect(scripted.ListOf(service.ListEvents).All(t.Context(), client, ""))
 	var failure *messaging.PageError
 	require.ErrorAs(t, err, &failure)
 
-	rest, err := messaging.Collect(scripted.Lists[0].All(t.Context(), client, failure.Next))
+	rest, err := messaging.Collect(scripted.ListOf(service.ListEvents).All(t.Context(), client, failure.Next))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"last"}, rest)
 }
 
 func TestPagesYieldNoPageWithAnError(t *testing.T) {
-	client, _ := serve(t, scripted.NewListService(scripted.Lists[0],
+	client, _ := serve(t, scripted.NewListService(scripted.ListOf(service.ListEvents),
 		threePages.With("b", scripted.Page{Rows: `[5]`, Meta: scripted.MetaBefore("c")})))
 	var got []*messaging.Page[messaging.Event]
 	var failure error
@@ -502,7 +503,8 @@ func TestPagesYieldNoPageWithAnError(t *testing.T) {
 }
 
 func TestPagesAllYieldsTheZeroItemWithAnError(t *testing.T) {
-	client, _ := serve(t, scripted.NewListService(scripted.Lists[0], scripted.Pages{"": {Rows: `[{"id":"a1","surprise":1},{"id":"a2"},5]`}}))
+	client, _ := serve(t, scripted.NewListService(scripted.ListOf(service.ListEvents),
+		scripted.Pages{"": {Rows: `[{"id":"a1","surprise":1},{"id":"a2"},5]`}}))
 	yielded := 0
 	for event, err := range client.Events.All(t.Context(), messaging.EventListParams{}) {
 		yielded++
@@ -513,14 +515,14 @@ func TestPagesAllYieldsTheZeroItemWithAnError(t *testing.T) {
 }
 
 func TestPagesWithInvalidArgumentsSendNothing(t *testing.T) {
-	service := scripted.NewListService(scripted.Lists[1], threePages)
-	client, _ := serve(t, service)
+	served := scripted.NewListService(scripted.ListOf(service.ListCustomers), threePages)
+	client, _ := serve(t, served)
 	customers, err := messaging.Collect(client.Customers.All(t.Context(),
 		messaging.CustomerListParams{Cursor: "b", CustomerIDs: []string{}}))
 	assert.Empty(t, customers)
 	(&rangeEnding{cursor: "b", is: messaging.ErrValidation, delivery: messaging.DeliveryNotSent,
-		text: "customer_ids must not be empty"}).check(t, scripted.Lists[1], err)
-	assert.Empty(t, service.Cursors())
+		text: "customer_ids must not be empty"}).check(t, scripted.ListOf(service.ListCustomers), err)
+	assert.Empty(t, served.Cursors())
 }
 
 func TestCollectReturnsTheItemsBeforeAnError(t *testing.T) {
@@ -569,16 +571,16 @@ func TestReadAheadRequestsTheNextPageDuringTheLoop(t *testing.T) {
 		{name: "not when the call is told otherwise", call: []messaging.RequestOption{messaging.WithoutReadAhead()},
 			askedAt: map[string]int{"a1": 1, "a2": 1, "b1": 2, "b2": 2, "c1": 3, "d1": 4}},
 	} {
-		for _, kind := range scripted.Lists {
+		for _, kind := range scripted.Lists() {
 			t.Run(row.name+", "+kind.Name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					service := scripted.NewListService(kind, fourPages)
-					client := scripted.NewInMemoryClient(t, service, row.client...)
+					served := scripted.NewListService(kind, fourPages)
+					client := scripted.NewInMemoryClient(t, served, row.client...)
 					askedAt := make(map[string]int)
 					for id, err := range kind.All(t.Context(), client, "", row.call...) {
 						require.NoError(t, err)
 						synctest.Wait()
-						askedAt[id] = len(service.Cursors())
+						askedAt[id] = len(served.Cursors())
 					}
 					assert.Equal(t, row.askedAt, askedAt)
 				})
@@ -662,14 +664,14 @@ func TestPagesCancelTheRequestInFlightAtABreak(t *testing.T) {
 			stop()
 		},
 	} {
-		for _, kind := range scripted.Lists {
+		for _, kind := range scripted.Lists() {
 			t.Run(name+", "+kind.Name, func(t *testing.T) {
-				service := newStalling(kind, "c")
-				client, transport := serve(t, service)
-				leave(t, kind.All(t.Context(), client, ""), func() { <-service.arrived })
+				served := newStalling(kind, "c")
+				client, transport := serve(t, served)
+				leave(t, kind.All(t.Context(), client, ""), func() { <-served.arrived })
 				assert.Zero(t, transport.requests.Load(), "the request is over before the range is")
-				service.hungUp(t)
-				assert.Equal(t, []string{"", "b"}, service.Cursors())
+				served.hungUp(t)
+				assert.Equal(t, []string{"", "b"}, served.Cursors())
 			})
 		}
 	}
@@ -694,10 +696,10 @@ func TestPagesObeyTheirContext(t *testing.T) {
 		{name: "while the next page is on its way", cancelAt: "b1", stalled: true, items: all, asked: []string{"", "b"},
 			ends: rangeEnding{cursor: "c", delivery: messaging.DeliveryUnknown, text: "context canceled; it is safe to retry"}},
 	} {
-		for _, kind := range scripted.Lists {
+		for _, kind := range scripted.Lists() {
 			t.Run(row.name+", "+kind.Name, func(t *testing.T) {
-				service := newStalling(kind, "c")
-				client, transport := serve(t, service)
+				served := newStalling(kind, "c")
+				client, transport := serve(t, served)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if row.cancelAt == "" {
@@ -706,14 +708,14 @@ func TestPagesObeyTheirContext(t *testing.T) {
 				got, failure := collect(t, kind.All(ctx, client, ""), func(id string) bool {
 					if id == row.cancelAt {
 						if row.stalled {
-							<-service.arrived
+							<-served.arrived
 						}
 						cancel()
 					}
 					return true
 				})
 				assert.Equal(t, row.items, got)
-				assert.Equal(t, row.asked, service.Cursors())
+				assert.Equal(t, row.asked, served.Cursors())
 				assert.Zero(t, transport.requests.Load())
 				row.ends.is = context.Canceled
 				row.ends.check(t, kind, failure)
@@ -723,12 +725,12 @@ func TestPagesObeyTheirContext(t *testing.T) {
 }
 
 func TestPagesEndAtTheDeadline(t *testing.T) {
-	for _, kind := range scripted.Lists {
+	for _, kind := range scripted.Lists() {
 		for _, stalled := range []string{"", "b", "c"} {
 			t.Run(fmt.Sprintf("%s, at %q", kind.Name, stalled), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					service := newStalling(kind, stalled)
-					client := scripted.NewInMemoryClient(t, service)
+					served := newStalling(kind, stalled)
+					client := scripted.NewInMemoryClient(t, served)
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 					defer cancel()
 					start := time.Now()
@@ -745,7 +747,7 @@ func TestPagesEndAtTheDeadline(t *testing.T) {
 }
 
 func TestPagesOfAnEndlessListAreReadLazily(t *testing.T) {
-	kind := scripted.Lists[0]
+	kind := scripted.ListOf(service.ListEvents)
 	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
 		_, _ = io.WriteString(w, kind.Response(
@@ -757,11 +759,11 @@ func TestPagesOfAnEndlessListAreReadLazily(t *testing.T) {
 }
 
 func TestPagesRepeatFiltersAndPageSize(t *testing.T) {
-	kind, asked := scripted.Lists[1], make(chan string, 3)
-	service := scripted.NewListService(kind, threePages)
+	kind, asked := scripted.ListOf(service.ListCustomers), make(chan string, 3)
+	served := scripted.NewListService(kind, threePages)
 	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.RawQuery
-		service.ServeHTTP(w, r)
+		served.ServeHTTP(w, r)
 	}))
 	_, err := messaging.Collect(client.Customers.All(t.Context(), messaging.CustomerListParams{
 		PerPage: 2, CustomerIDs: []string{"7", "8"}, Emails: []string{"ada+1@example.com"}}))
@@ -873,7 +875,7 @@ func longScript() (scripted.Pages, []messaging.Customer) {
 
 func TestPagesDoNotModifyYieldedItems(t *testing.T) {
 	script, customers := longScript()
-	kind := scripted.Lists[slices.IndexFunc(scripted.Lists, func(k scripted.List) bool { return k.IDField == "customer_id" })]
+	kind := scripted.ListOf(service.ListCustomers)
 	for name, opts := range map[string][]messaging.RequestOption{"read ahead": nil, "one page at a time": {messaging.WithoutReadAhead()}} {
 		scripted.RunInBubble(t, name, func(t *testing.T) {
 			client := scripted.NewInMemoryClient(t, scripted.NewListService(kind, script))
@@ -898,7 +900,7 @@ func TestPagesRefuseANilContext(t *testing.T) {
 	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
 	var none context.Context
 	for name, call := range map[string]scripted.Call{
-		"a range over items": walkCustomers,
+		"a range over items": scripted.ListOf(service.ListCustomers).Request().Call,
 		"a range over pages": func(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
 			_, err := messaging.Collect(client.Events.Pages(ctx, messaging.EventListParams{}))
 			return err
@@ -915,6 +917,11 @@ func TestPagesRefuseANilContext(t *testing.T) {
 		})
 	}
 	assert.Empty(t, transport.Sent)
+}
+
+// pageWithNext is a page of one row, and a cursor that leads on from it.
+func pageWithNext(cursor string) string {
+	return scripted.ListOf(service.ListCustomers).Response(scripted.Page{Items: []string{"c-1"}, Meta: scripted.MetaBefore(cursor)})
 }
 
 func TestPagesRedactTheKeyInTheHeaderOfAnError(t *testing.T) {
@@ -946,4 +953,47 @@ func TestPagesFiltersPassForEveryPage(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, customers, 2)
 	assert.Len(t, transport.Sent, 3)
+}
+
+func TestValidationRefusesANegativePageSize(t *testing.T) {
+	var calls []invalidCall
+	for _, list := range scripted.Lists() {
+		call := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			_, err := list.Page(ctx, c, -1, "", opts...)
+			return err
+		}
+		calls = append(calls, invalidCall{list.Name, call, []string{"per_page must not be negative"}})
+	}
+	requireInvalidUnlessLifted(t, calls)
+}
+
+func TestValidationErrorEndsARangeAtOnce(t *testing.T) {
+	g := scripted.NewGate(t)
+	p := messaging.CustomerListParams{Cursor: "page-2", CustomerIDs: []string{}}
+	ranges := map[string]func() error{
+		"All":   func() error { return onlyError(t, g.Client.Customers.All(t.Context(), p)) },
+		"Pages": func() error { return onlyError(t, g.Client.Customers.Pages(t.Context(), p)) },
+	}
+	for name, walk := range ranges {
+		t.Run(name, func(t *testing.T) {
+			err := walk()
+			scripted.RequireProblems(t, err, "customer_ids must not be empty: that would select all customers; use nil for no filter")
+			var page *messaging.PageError
+			require.ErrorAs(t, err, &page)
+			assert.Equal(t, "page-2", page.Cursor)
+			assert.Empty(t, g.Take())
+		})
+	}
+}
+
+// onlyError ranges over what must yield one error and nothing else.
+func onlyError[T any](t *testing.T, seq iter.Seq2[T, error]) error {
+	t.Helper()
+	var errs []error
+	for item, err := range seq {
+		assert.Zero(t, item)
+		errs = append(errs, err)
+	}
+	require.Len(t, errs, 1)
+	return errs[0]
 }

@@ -16,23 +16,23 @@ import (
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// Prepared is a send that is checked and encoded: the exact bytes of the request,
+// Prepared is a send that has been validated and encoded: the exact bytes of the request,
 // without the API key. The Prepare methods of the params return one. It can be shown,
 // stored, checked by a guard, and sent with [Client.Send], now or by another program.
 //
-// Nothing but UnmarshalJSON changes a Prepared, so it is safe for concurrent use. Its body
-// holds personal data, so it prints as its operation and its size, and logs like that too.
-// To store it, use encoding/json. A JSON log handler uses encoding/json as well for what
-// is within a struct or a list: log a Prepared by itself.
+// A Prepared is safe for concurrent use, since only UnmarshalJSON changes it. Its body
+// holds personal data, so only its operation and its size are printed and logged. To store
+// a Prepared, use encoding/json. A JSON log handler also uses encoding/json for values
+// within a struct or a list, so log a Prepared by itself.
 type Prepared struct {
-	// hidden is a pointer to a pointer, which fmt follows in no case: it follows one
-	// pointer within a struct where the verb does not fit, such as %s.
+	// hidden is a pointer to a pointer, because fmt never follows two pointers within a
+	// struct. It follows one if the verb does not fit, such as %s.
 	hidden **preparedRequest
 }
 
 type preparedRequest struct {
 	operation *service.Operation
-	body      []byte // nil for none
+	body      []byte // nil if there is none
 }
 
 func newPrepared(op *service.Operation, body []byte) *Prepared {
@@ -40,9 +40,9 @@ func newPrepared(op *service.Operation, body []byte) *Prepared {
 	return &Prepared{&request}
 }
 
-// Operation returns the name of the operation, such as "trigger event". For a request
-// of [Client.Do], which a guard is asked about, it is [Request.Op]: it does not prove
-// what the request does, and Recipients says Unmodelled.
+// Operation returns the name of the operation, such as "trigger event". For a request of
+// [Client.Do], which only a guard sees, it is [Request.Op]. That name does not prove what
+// the request does, so [Prepared.Recipients] reports the request as unmodelled.
 func (p *Prepared) Operation() string { return p.request().operation.Name }
 
 // Method returns the HTTP method.
@@ -66,8 +66,8 @@ func (p *Prepared) request() preparedRequest {
 	return **p.hidden
 }
 
-// storedPrepared is the JSON form of a Prepared. The body is a string, so that a
-// database that stores JSON in a form of its own, such as jsonb, keeps its bytes.
+// storedPrepared is the JSON form of a Prepared. The body is a string, so that a database
+// that stores JSON in its own form, such as jsonb, keeps the bytes of the body.
 type storedPrepared struct {
 	Operation string `json:"operation"`
 	Body      string `json:"body"`
@@ -94,9 +94,9 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedPrepared{p.Operation(), string(p.request().body)})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. An unknown operation, an unknown member
-// and a body that is not a JSON object are errors, which quote nothing of the body. As
-// with other types, null changes nothing.
+// UnmarshalJSON reads what MarshalJSON writes. It returns an error for an unknown
+// operation, an unknown member, and a body that is not a JSON object. The error does not
+// quote the body. As with other types, null changes nothing.
 func (p *Prepared) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -115,11 +115,11 @@ func (p *Prepared) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ParsePrepared returns the request with the given operation and body, for programs
-// that store requests in columns of their own instead of the JSON of a [Prepared]. The
-// operation is the one of [Prepared.Operation] and body is the one of [Prepared.Body],
-// which is copied. An unknown operation and a body that is not a JSON object are errors,
-// which quote nothing of the body.
+// ParsePrepared returns the request with the given operation and body, for programs that
+// store the two in separate columns instead of the JSON of a [Prepared]. operation is what
+// [Prepared.Operation] returned, and body is what [Prepared.Body] returned. ParsePrepared
+// copies body. It returns an error for an unknown operation, and for a body that is not a
+// JSON object. The error does not quote the body.
 func ParsePrepared(operation string, body []byte) (*Prepared, error) {
 	op := service.Named(operation)
 	switch {
@@ -133,14 +133,14 @@ func ParsePrepared(operation string, body []byte) (*Prepared, error) {
 	return newPrepared(op, bytes.Clone(body)), nil
 }
 
-// hasLostText reports whether encoding/json has replaced what is no text, such as half of
-// a surrogate pair.
+// hasLostText reports whether encoding/json has replaced text that is not valid Unicode,
+// such as half of a surrogate pair.
 func hasLostText(data []byte, text string) bool {
 	return strings.Contains(text, wire.Replacement) && !bytes.Contains(data, []byte(wire.Replacement)) &&
 		!bytes.Contains(bytes.ToLower(data), []byte(`\ufffd`))
 }
 
-// Format prints the operation and the size, whatever the verb.
+// Format prints the operation and the size, regardless of the verb.
 func (p Prepared) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.text()) }
 
 // LogValue logs the operation and the size.
@@ -153,35 +153,34 @@ func (p Prepared) text() string {
 	return fmt.Sprintf("messaging.Prepared(%s, %d bytes)", p.Operation(), len(p.request().body))
 }
 
-// Recipients is who a [Prepared] addresses, as read from its body.
+// Recipients lists whom a [Prepared] addresses, as read from its body.
 type Recipients struct {
-	// Everyone is true if it goes to all customers.
+	// Everyone is true if the request is addressed to all customers.
 	Everyone bool
-	// Segments are the ids of segments. How many customers they have is not known.
+	// Segments are the ids of segments. The number of their customers is unknown.
 	Segments []string
 	// Customers is the number of customer objects.
 	Customers int
-	// CustomerIDs, Emails and Phones are those of all customers, in order. Emails also
-	// has the addresses in email, cc and bcc. The addresses of the sender and in
-	// reply_to are not among them.
+	// CustomerIDs, Emails and Phones hold those of all customers, in order. Emails also
+	// holds the addresses in email, cc and bcc, but not the address of the sender or the
+	// addresses in reply_to.
 	CustomerIDs, Emails, Phones []string
 	// Devices is the number of devices of all customers.
 	Devices int
-	// Unmodelled is true for a request of [Client.Do], and for a body that does not
-	// read as its operation: one with an unknown member, one that names nobody. The
-	// other fields then tell nothing.
+	// Unmodelled is true for a request of [Client.Do], and for a body that does not fit
+	// its operation, such as one that has an unknown member or addresses nobody. The
+	// other fields then mean nothing.
 	Unmodelled bool
 }
 
-// Recipients returns who the request addresses. The creation of an event addresses
-// nobody.
+// Recipients returns whom the request addresses. The creation of an event addresses nobody.
 func (p *Prepared) Recipients() Recipients { return p.reach().Recipients }
 
-// reach is Recipients, and what guards need besides.
+// reach is Recipients, and what guards need in addition.
 type reach struct {
 	Recipients
-	// addresses is the number of email addresses that stand for recipients of their
-	// own, beside the customers.
+	// addresses is the number of email addresses that are recipients in addition to the
+	// customers.
 	addresses int
 }
 
@@ -195,20 +194,21 @@ func (r *reach) isBroadcast() error {
 
 var unmodelled = reach{Recipients: Recipients{Unmodelled: true}}
 
-// send is an operation that can be prepared. Each is declared beside its params.
+// send is an operation that can be prepared. It is declared next to its params.
 type send struct {
-	// body is the wire form of the params. Its members are those of members.
+	// body is the wire form of the params. members has an entry for each of its members.
 	body    any
 	members members
-	// addresses checks who was found in the body, nil for a send that addresses nobody.
+	// addresses checks that the body addresses somebody. It is nil for a send that
+	// addresses nobody.
 	addresses func(*reach) error
-	// accept checks the data of a response, nil if it has none.
+	// accept checks the data of a response. It is nil if the response has no data.
 	accept func(data json.RawMessage) error
 }
 
 var sends = make(map[*service.Operation]*send)
 
-// declareSend makes an operation one that can be prepared.
+// declareSend registers an operation that can be prepared.
 func declareSend(op *service.Operation, s send) struct{} {
 	sends[op] = &s
 	return struct{}{}
@@ -232,9 +232,10 @@ func (p *Prepared) reach() reach {
 	return r.found
 }
 
-// members says how each member of an object in a body is read. Any other member could
-// address somebody, so it makes the body unmodelled: a body of another program may have
-// been stored. Duplicate members are added up.
+// members maps the name of each member of an object in a body to the method that reads it.
+// A member that is not in the map could address somebody, so it makes the body unmodelled.
+// It can occur because a stored body may come from another program. All duplicates of a
+// member count.
 type members map[string]func(*reachReader) error
 
 // anyName is the key for members whose names are not fixed.
@@ -246,7 +247,7 @@ func (m members) with(more members) members {
 	return all
 }
 
-// The members that several bodies have.
+// The members that several bodies share.
 var (
 	customerMembers = members{
 		"customer_id": (*reachReader).customerID,
@@ -269,12 +270,12 @@ var (
 	}
 )
 
-// reachReader reads who a body addresses.
+// reachReader reads whom a body addresses.
 type reachReader struct {
 	*wire.Reader
 	found reach
 
-	// Of the recipient that is being read.
+	// These fields describe the recipient that is being read.
 	types                   []RecipientType
 	customersIn, segmentsIn int
 }
@@ -307,7 +308,7 @@ func (r *reachReader) everyone() error {
 	return err
 }
 
-// address reads an email address beside the customers.
+// address reads an email address that is a recipient in addition to the customers.
 func (r *reachReader) address() error {
 	r.found.addresses++
 	return r.add(&r.found.Emails)
@@ -325,7 +326,7 @@ func (r *reachReader) recipients() error {
 	return r.recipient()
 }
 
-// recipient reads a recipient, which has a type, and the list of that type alone.
+// recipient reads a recipient. It must have one type, and only the list for that type.
 func (r *reachReader) recipient() error {
 	r.types, r.customersIn, r.segmentsIn = r.types[:0], 0, 0
 	err := r.object(recipientMembers)
@@ -383,7 +384,7 @@ func (r *reachReader) devices() error {
 	})
 }
 
-// add reads a string that is not empty, and appends it.
+// add reads a string, which must not be empty, and appends it.
 func (r *reachReader) add(to *[]string) error {
 	var value string
 	err := r.String(&value)
@@ -391,7 +392,7 @@ func (r *reachReader) add(to *[]string) error {
 	case err != nil:
 	case value == "":
 		err = errNobody
-	case strings.Contains(value, wire.Replacement): // invalid UTF-8, read as something else
+	case strings.Contains(value, wire.Replacement): // stands for invalid UTF-8
 		err = wire.ErrNotUTF8
 	default:
 		*to = append(*to, value)

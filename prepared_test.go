@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/http"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,72 +16,80 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
-// preparedSend is a send by the method of a service, and prepared.
-type preparedSend struct {
-	operation, path string
-	call            scripted.Call
-	prepare         func() (*messaging.Prepared, error)
-}
+func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
+	for _, send := range scripted.Sends() {
+		for i, build := range send.Requests {
+			t.Run(fmt.Sprint(send.Name, " ", i), func(t *testing.T) {
+				recorder := scripted.NewRecorder(t, "HTTP/1.1 200 OK\n\n"+`{"success": true, "data": {"id": "event-1"}}`)
+				client := recorder.Dial(t, atTheRoot)
+				request := build()
+				require.NoError(t, request.Call(t.Context(), client))
+				sent := recorder.Recorded()
 
-func preparedSends() []preparedSend {
-	_, audience := sharedAudience()
-	email := messaging.EmailBroadcastParams{SenderEmail: "billing@acme.example", SenderName: "Acme", Email: "ada@example.com",
-		Subject: "Hello", Message: "<p>a\u2028b \\u0000 \x00 é 😀</p>", MessageType: "greeting", CC: []string{"grace@example.com"},
-		Variables: sharedValues(), To: audience}
-	push := messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello", To: messaging.AllCustomers(),
-		Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}
-	create := messaging.EventCreateParams{Name: "sale", Description: "A sale",
-		Parameters: []messaging.EventParameter{{Name: "sku", Type: "TEXT"}}}
-	trigger := messaging.EventTriggerParams{EventID: "event-1", Email: "ada@example.com", Values: sharedValues()}
-	return []preparedSend{
-		{"send email broadcast", "/v1/broadcast/send/email",
-			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-				_, err := c.Broadcasts.SendEmail(ctx, email, opts...)
-				return err
-			}, email.Prepare},
-		{"send push broadcast", "/v1/broadcast/send/push-notification",
-			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-				_, err := c.Broadcasts.SendPush(ctx, push, opts...)
-				return err
-			}, push.Prepare},
-		{"create event", "/v1/events",
-			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-				_, err := c.Events.Create(ctx, create, opts...)
-				return err
-			}, create.Prepare},
-		{"trigger event", "/v1/events/trigger",
-			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
-				_, err := c.Events.Trigger(ctx, trigger, opts...)
-				return err
-			}, trigger.Prepare},
+				p, err := request.Prepare()
+				require.NoError(t, err)
+				assert.Equal(t, send.Name, p.Operation())
+				assert.Equal(t, send.Method, p.Method())
+				assert.Equal(t, send.Path, p.Path())
+				assert.Empty(t, recorder.Recorded(), "Prepare sends nothing")
+
+				for _, p := range []*messaging.Prepared{p, throughJSON(t, p), throughJSONB(t, p)} {
+					response, err := client.Send(t.Context(), p)
+					require.NoError(t, err)
+					assert.JSONEq(t, `{"id": "event-1"}`, string(response.Data))
+					assert.Equal(t, sent, recorder.Recorded())
+				}
+			})
+		}
 	}
 }
 
-func TestPreparedIsTheRequestThatTheMethodSends(t *testing.T) {
-	for _, send := range preparedSends() {
-		t.Run(send.operation, func(t *testing.T) {
-			service := newRecordingService(t, "HTTP/1.1 200 OK\n\n"+`{"success": true, "data": {"id": "event-1"}}`)
-			client := service.client(t, atTheRoot)
-			require.NoError(t, send.call(t.Context(), client))
-			sent := service.recorded()
+func TestPreparedExistsForEverySend(t *testing.T) {
+	for op := range service.Sends() {
+		_, err := messaging.ParsePrepared(op.Name, []byte("{}"))
+		assert.NoError(t, err, "%q cannot be prepared: declare it in the root with declareSend, beside its params", op.Name)
+	}
+}
 
-			p, err := send.prepare()
-			require.NoError(t, err)
-			assert.Equal(t, send.operation, p.Operation())
-			assert.Equal(t, http.MethodPost, p.Method())
-			assert.Equal(t, send.path, p.Path())
-			assert.Empty(t, service.recorded(), "Prepare sends nothing")
-
-			for _, p := range []*messaging.Prepared{p, throughJSON(t, p), throughJSONB(t, p)} {
-				response, err := client.Send(t.Context(), p)
+// What guards read, and what the params write, are modelled apart.
+func TestPreparedBodyHasEveryMemberThatItsParamsWrite(t *testing.T) {
+	for _, send := range scripted.Sends() {
+		t.Run(send.Name, func(t *testing.T) {
+			known := messaging.BodyPaths(send.Operation)
+			written := make(map[string]bool)
+			for i, build := range send.Requests {
+				p, err := build().Prepare()
 				require.NoError(t, err)
-				assert.JSONEq(t, `{"id": "event-1"}`, string(response.Data))
-				assert.Equal(t, sent, service.recorded())
+				assert.False(t, p.Recipients().Unmodelled, "request %d: guards cannot read it; see its declareSend", i)
+				var body any
+				require.NoError(t, json.Unmarshal(p.Body(), &body))
+				addPaths(written, "", body, known)
 			}
+			assert.Equal(t, known, slices.Sorted(maps.Keys(written)),
+				"the members of its body, and those that the requests in internal/kit/scripted/operations.go write: fill in what is missing")
 		})
+	}
+}
+
+// addPaths adds the paths of the members within a value, as far as they are known.
+func addPaths(to map[string]bool, path string, value any, known []string) {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			addPaths(to, path, element, known)
+		}
+	case map[string]any:
+		if path != "" && !slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, path) }) {
+			return // a map, whose members have no fixed names
+		}
+		for name, member := range value {
+			to[path+name] = true
+			addPaths(to, path+name+".", member, known)
+		}
 	}
 }
 
@@ -112,10 +122,10 @@ func throughJSONB(t *testing.T, p *messaging.Prepared) *messaging.Prepared {
 }
 
 func TestPreparedBodyIsACopy(t *testing.T) {
-	p, err := preparedSends()[0].prepare()
+	p, err := scripted.Sends()[0].Full().Prepare()
 	require.NoError(t, err)
 	clear(p.Body())
-	assert.Contains(t, string(p.Body()), "billing@acme.example")
+	assert.Contains(t, string(p.Body()), scripted.CanaryEmail)
 }
 
 func TestPrepareRefusesWhatTheMethodRefuses(t *testing.T) {
@@ -159,16 +169,17 @@ func TestSendFailsAsTheMethodDoes(t *testing.T) {
 		"connection reset": scripted.Breaks(scripted.ErrReset),
 	}
 	for name, play := range scenes {
-		for _, send := range preparedSends() {
-			p, err := send.prepare()
+		for _, send := range scripted.Sends() {
+			request := send.Full()
+			p, err := request.Prepare()
 			require.NoError(t, err)
 			byPrepared := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 				_, err := c.Send(ctx, p, opts...)
 				return err
 			}
-			scripted.RunInBubble(t, name+" of "+send.operation, func(t *testing.T) {
+			scripted.RunInBubble(t, name+" of "+send.Name, func(t *testing.T) {
 				client, transport := scripted.NewClient(t, []scripted.Scene{play})
-				want := send.call(t.Context(), client)
+				want := request.Call(t.Context(), client)
 				attempts := len(transport.Sent)
 				got := byPrepared(t.Context(), client)
 				assert.Equal(t, want, got)
@@ -242,9 +253,9 @@ func TestPreparedRefusesADamagedStoredForm(t *testing.T) {
 }
 
 func TestPreparedIsParsedFromItsOperationAndItsBody(t *testing.T) {
-	for _, send := range preparedSends() {
-		t.Run(send.operation, func(t *testing.T) {
-			p, err := send.prepare()
+	for _, send := range scripted.Sends() {
+		t.Run(send.Name, func(t *testing.T) {
+			p, err := send.Full().Prepare()
 			require.NoError(t, err)
 			body := p.Body()
 			parsed, err := messaging.ParsePrepared(p.Operation(), body)
@@ -329,5 +340,174 @@ func TestWithoutRetriesMakesOneAttempt(t *testing.T) {
 			_ = call(t.Context(), client)
 			assert.Len(t, transport.Sent, 1+3, "other calls keep their retries")
 		})
+	}
+}
+
+// storedGuards is what version 0.2 said of a request that it stored.
+type storedGuards struct {
+	Recipients messaging.Recipients
+	// AllowOnly is whether a guard for its own addresses lets it pass.
+	AllowOnly bool `json:"allow_only"`
+	// MaxRecipients is the lowest limit that lets it pass, -1 if none does.
+	MaxRecipients int `json:"max_recipients"`
+}
+
+// Version 0.2 wrote the files .json, and Postgres gave each back from a column of type
+// jsonb as .jsonb.
+func TestPreparedReadsWhatVersion02Stored(t *testing.T) {
+	var goldens map[string]storedGuards
+	text, err := os.ReadFile("testdata/prepared/guards.golden.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &goldens))
+	covered := make(map[string]bool)
+	for name, golden := range goldens {
+		for _, form := range []string{".json", ".jsonb"} {
+			t.Run(name+form, func(t *testing.T) {
+				file, err := os.ReadFile("testdata/prepared/" + name + form)
+				require.NoError(t, err)
+				var members map[string]string
+				require.NoError(t, json.Unmarshal(file, &members))
+				var p messaging.Prepared
+				require.NoError(t, json.Unmarshal(file, &p))
+				covered[p.Operation()] = true
+				assert.Equal(t, members["operation"], p.Operation())
+				assert.True(t, members["body"] == string(p.Body()), "the body is another")
+				requireStoredGuards(t, golden, &p)
+
+				client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"data":{"id":"e"}}`)})
+				_, err = client.Send(t.Context(), &p)
+				require.NoError(t, err)
+				assert.True(t, members["body"] == transport.Sent[0].Content, "the bytes that are sent are others")
+			})
+		}
+	}
+	assert.Len(t, covered, 4, "the sends of version 0.2")
+}
+
+func requireStoredGuards(t *testing.T, want storedGuards, p *messaging.Prepared) {
+	t.Helper()
+	got := storedGuards{Recipients: p.Recipients(), MaxRecipients: -1}
+	own := slices.Clone(got.Recipients.Emails)
+	for _, id := range got.Recipients.CustomerIDs {
+		own = append(own, "id:"+id)
+	}
+	got.AllowOnly = messaging.AllowOnly(own...)(t.Context(), p) == nil
+	for limit := 20; limit >= 0 && messaging.MaxRecipients(limit)(t.Context(), p) == nil; limit-- {
+		got.MaxRecipients = limit
+	}
+	assert.Equal(t, want, got)
+}
+
+func TestRecipientsAreThoseOfTheBody(t *testing.T) {
+	ada := messaging.CustomerParams{CustomerID: "c-1", Email: "ada@example.com", PhoneNo: "+331",
+		Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t-1"}, {DeviceType: "ios", DeviceToken: "t-2"}}}
+	grace := messaging.CustomerParams{CustomerID: "c-2"}
+	email := messaging.EmailBroadcastParams{SenderEmail: "sender@acme.test", SenderName: "Acme", Email: "list@acme.test", Subject: "s",
+		Message: "m", MessageType: "t", ReplyTo: []string{"reply@acme.test"}, CC: []string{"cc@acme.test"},
+		BCC: []string{"b1@acme.test", "b2@acme.test"}}
+	withAudience := func(to messaging.Audience) messaging.EmailBroadcastParams { p := email; p.To = to; return p }
+	deep := any("x")
+	for range 99 {
+		deep = []any{deep}
+	}
+	tests := []struct {
+		name    string
+		prepare func() (*messaging.Prepared, error)
+		want    messaging.Recipients
+	}{
+		{"an email to customers and segments",
+			withAudience(messaging.ToEach(messaging.ToCustomers(ada, grace), messaging.ToSegments("s-1"))).Prepare,
+			messaging.Recipients{Segments: []string{"s-1"}, Customers: 2, CustomerIDs: []string{"c-1", "c-2"}, Phones: []string{"+331"}, Devices: 2,
+				Emails: []string{"list@acme.test", "cc@acme.test", "b1@acme.test", "b2@acme.test", "ada@example.com"}}},
+		{"an email to everyone", withAudience(messaging.AllCustomers()).Prepare,
+			messaging.Recipients{Everyone: true, Emails: []string{"list@acme.test", "cc@acme.test", "b1@acme.test", "b2@acme.test"}}},
+		{"a push to one customer", messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToCustomers(grace)}.Prepare,
+			messaging.Recipients{Customers: 1, CustomerIDs: []string{"c-2"}}},
+		{"a push to segments", messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToSegments("s-1", "s-2"),
+			Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}.Prepare, messaging.Recipients{Segments: []string{"s-1", "s-2"}}},
+		{"a trigger by address", messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com", Values: map[string]any{
+			"cc": []any{"value@acme.test"}, "deep": deep}}.Prepare, messaging.Recipients{Emails: []string{"ada@example.com"}}},
+		{"a trigger by customer and address", messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com", Customer: &grace}.Prepare,
+			messaging.Recipients{Customers: 1, CustomerIDs: []string{"c-2"}, Emails: []string{"ada@example.com"}}},
+		{"an event to create", pingEvent.Prepare,
+			messaging.Recipients{}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p, err := test.prepare()
+			require.NoError(t, err)
+			assert.Equal(t, test.want, p.Recipients())
+		})
+	}
+}
+
+func TestRecipientsOfAStoredBodyAreReadStrictly(t *testing.T) {
+	const email, push, trigger, create = "send email broadcast", "send push broadcast", "trigger event", "create event"
+	unmodelled := messaging.Recipients{Unmodelled: true}
+	tests := []struct {
+		name, operation, body string
+		want                  messaging.Recipients
+	}{
+		{"a member that the SDK does not write", push, `{"all_customers":true,"audience":"vip"}`, unmodelled},
+		{"a member in capitals", push, `{"All_Customers":true}`, unmodelled},
+		{"a member spelled with an escape", push, `{"all\u005fcustomers":true}`, messaging.Recipients{Everyone: true}},
+		{"all customers as text", push, `{"all_customers":"true"}`, unmodelled},
+		{"all customers twice", push, `{"all_customers":true,"all_customers":false}`, messaging.Recipients{Everyone: true}},
+		{"nobody", push, `{"subject":"s"}`, unmodelled},
+		{"all customers false and nobody", push, `{"all_customers":false,"recipients":[]}`, unmodelled},
+		{"a recipient of another type", push, `{"recipients":{"type":"list","segments":["a"]}}`, unmodelled},
+		{"a recipient that is empty", push, `{"recipients":[{"type":"segment","segments":["a"]},{"type":"segment"}]}`, unmodelled},
+		{"a recipient without a type", push, `{"recipients":{"customers":[{"customer_id":"c"}]}}`, unmodelled},
+		{"a recipient with two types", push, `{"recipients":{"type":"segment","type":"customer","customers":[{"customer_id":"c"}]}}`, unmodelled},
+		{"a segment with customers", push, `{"recipients":{"type":"segment","segments":["s"],"customers":[{"customer_id":"c"}]}}`, unmodelled},
+		{"a segment that lists customers alone", push, `{"recipients":{"type":"segment","customers":[{"customer_id":"c"}]}}`, unmodelled},
+		{"an empty segment", push, `{"recipients":{"type":"segment","segments":["s",""]}}`, unmodelled},
+		{"a null segment", push, `{"recipients":{"type":"segment","segments":[null]}}`, unmodelled},
+		{"an empty address", push, `{"recipients":{"type":"customer","customers":[{"customer_id":"c","email":""}]}}`, unmodelled},
+		{"a customer without an identity", push, `{"recipients":{"type":"customer","customers":[{"first_name":"Ada"}]}}`, unmodelled},
+		{"a customer with another member", push, `{"recipients":{"type":"customer","customers":[{"customer_id":"c","alias":"x"}]}}`, unmodelled},
+		{"a customer with an id that is a number", push, `{"recipients":{"type":"customer","customers":[{"customer_id":7}]}}`,
+			messaging.Recipients{Customers: 1, CustomerIDs: []string{"7"}}},
+		{"a customer with two addresses", push, `{"recipients":{"type":"customer","customers":[{"email":"a@b.c","email":"d@e.f"}]}}`,
+			messaging.Recipients{Customers: 1, Emails: []string{"a@b.c", "d@e.f"}}},
+		{"a list in the place of an address", email, `{"all_customers":true,"email":["a@b.c"]}`, unmodelled},
+		{"an address in the place of a list", email, `{"all_customers":true,"cc":"a@b.c"}`, unmodelled},
+		{"an address that is not in UTF-8", trigger, `{"payload":{"email":"a@b.\ud800"}}`, unmodelled},
+		{"a trigger for nobody", trigger, `{"event_id":"e","payload":{"sku":"x"}}`, unmodelled},
+		{"a trigger without a payload", trigger, `{"event_id":"e"}`, unmodelled},
+		{"a trigger with another member", trigger, `{"event_id":"e","payload":{"email":"a@b.c"},"customer":{}}`, unmodelled},
+		{"a trigger with two payloads", trigger, `{"payload":{"email":"a@b.c"},"payload":{"email":"d@e.f"}}`,
+			messaging.Recipients{Emails: []string{"a@b.c", "d@e.f"}}},
+		{"an event with recipients", create, `{"name":"n","recipients":{"type":"segment","segments":["a"]}}`, unmodelled},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			assert.Equal(t, test.want, stored(t, test.operation, test.body).Recipients())
+		})
+	}
+}
+
+// stored is a Prepared that another program may have stored.
+func stored(t *testing.T, operation, body string) *messaging.Prepared {
+	t.Helper()
+	data, err := json.Marshal(map[string]string{"operation": operation, "body": body})
+	require.NoError(t, err)
+	p := new(messaging.Prepared)
+	require.NoError(t, json.Unmarshal(data, p))
+	return p
+}
+
+func TestRecipientsOfDoAreUnmodelledWhateverItsName(t *testing.T) {
+	var asked []*messaging.Prepared
+	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
+		messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error { asked = append(asked, p); return nil }))
+	for _, name := range []string{"create event", "trigger event", ""} {
+		_, err := client.Do(t.Context(), messaging.Request{Op: name, Method: "POST", Path: "/v1/events",
+			Body: map[string]any{"name": "n", "description": "d", "parameters": []string{}}})
+		require.NoError(t, err)
+	}
+	require.Len(t, asked, 3)
+	for _, p := range asked {
+		assert.Equal(t, messaging.Recipients{Unmodelled: true}, p.Recipients())
 	}
 }

@@ -16,16 +16,16 @@ import (
 // Response is a successful response of the service.
 type Response struct {
 	StatusCode int
-	// Header is that of the response; a quoted API key is replaced.
+	// Header is the response header. An API key that it quotes is replaced.
 	Header http.Header
 	// Message is the human-readable message of the service.
 	Message string
-	// Data is the member "data" as received; nil for a list.
+	// Data is the member "data" as received, or nil for a list.
 	Data json.RawMessage
-	// Attempts is the number of attempts that were made. net/http can repeat a read
-	// on its own within one attempt.
+	// Attempts is the number of attempts that were made. Within one attempt, net/http can
+	// repeat a read on its own.
 	Attempts int
-	// Duration is the time that the call took, waits included.
+	// Duration is the time that the call took, including waits.
 	Duration time.Duration
 }
 
@@ -36,20 +36,20 @@ type resource struct{ core *core }
 type params interface {
 	// validate makes the checks that WithoutValidation skips.
 	validate(*arguments.Problems)
-	// wire returns the value that encoding/json writes, and makes the other checks.
+	// wire makes the other checks, and returns the value that encoding/json writes.
 	wire(*arguments.Problems) any
 }
 
-// addressed is params with an audience, whose recipients are added to what wire
-// returns.
+// addressed is params with an audience. Its recipients are written after the value that
+// wire returns.
 type addressed interface{ audience() Audience }
 
-// call is one request, and how its response is read.
+// call is one request, and the way to read its response.
 type call struct {
 	operation *service.Operation
 	query     string
 	params    params // nil for no body
-	// rows reads the data of a list. Without it, data is kept as JSON.
+	// rows reads the data of a list. If it is nil, the data is kept as JSON.
 	rows wire.Rows
 	// accept reads the data of a successful response.
 	accept func(data json.RawMessage) error
@@ -63,7 +63,7 @@ func (c *core) call(ctx context.Context, call call, opts []RequestOption) (*Resp
 	return r.run()
 }
 
-// accepts reports whether a call with opts would be made, as far as the arguments go.
+// accepts reports whether the arguments of a call with opts are valid.
 func (c *core) accepts(call call, opts []RequestOption) bool {
 	var problems arguments.Problems
 	settings := c.perRequest.with(opts, &problems)
@@ -81,7 +81,7 @@ func prepare(op *service.Operation, params params) (*Prepared, error) {
 	return newPrepared(op, body), nil
 }
 
-// encode returns the body, nil for none.
+// encode returns the body, or nil if there is none.
 func (c call) encode(withoutValidation bool, p *arguments.Problems) []byte {
 	if c.params == nil {
 		return nil
@@ -106,7 +106,7 @@ func (c call) encode(withoutValidation bool, p *arguments.Problems) []byte {
 }
 
 // request is one call in progress: its arguments, its guards, the exchange with the
-// service, and what hooks are told of it.
+// service, and what its hooks see.
 type request struct {
 	core     *core
 	settings requestSettings
@@ -116,17 +116,17 @@ type request struct {
 	observer *observer // nil if there are no hooks
 
 	outcome  *exchange.Outcome // nil if nothing was sent
-	returned bool              // with err, not by a panic
+	returned bool              // with err, without a panic
 	err      error
 }
 
-// newRequest begins a call. [request.end] has to be deferred: a transport, a guard and a
-// value that writes itself are the caller's, and can panic.
+// newRequest begins a call. [request.end] must be deferred, since the caller's own code can
+// panic: a transport, a guard, or the MarshalJSON of a value.
 func (c *core) newRequest(ctx context.Context, call call, opts []RequestOption) *request {
 	r := &request{core: c, start: time.Now()}
 	x := &r.exchange
 	x.Config, x.Operation, x.Query, x.Rows, x.Accept = &c.exchange, call.operation, call.query, call.rows, call.accept
-	x.Context, x.Values = ctx, ctx
+	x.Context, x.HookContext = ctx, ctx
 	if ctx == nil {
 		r.problems.Add("ctx", "must not be nil")
 	}
@@ -134,12 +134,12 @@ func (c *core) newRequest(ctx context.Context, call call, opts []RequestOption) 
 	x.SetHeaders, x.RepeatableSend, x.WithoutRetries = r.settings.setHeaders, r.settings.repeatableSend, r.settings.withoutRetries
 	if c.hooks != nil {
 		r.observer = newObserver(c.hooks, c.endpoint, call.operation)
-		x.Observer, x.Values = r.observer, r.observer.callStart(ctx)
+		x.Observer, x.HookContext = r.observer, r.observer.callStart(ctx)
 	}
 	return r
 }
 
-// run sends the request, and keeps what came of it for the hooks.
+// run sends the request, and keeps its outcome for the hooks.
 func (r *request) run() (*Response, error) {
 	response, err := r.send()
 	r.returned, r.err = true, err
@@ -163,22 +163,22 @@ func (r *request) send() (*Response, error) {
 		Attempts: o.Attempts, Duration: time.Since(r.start)}, nil
 }
 
-// askGuards asks the guards of the client about a send.
+// askGuards calls the guards of the client with a send.
 func (r *request) askGuards() error {
 	op := r.exchange.Operation
 	if len(r.core.guards) == 0 || op.IsRead() {
 		return nil
 	}
 	for _, guard := range r.core.guards {
-		p := newPrepared(op, r.exchange.Body) // of its own: a guard can change what it is given
-		if err := guard(r.exchange.Values, p); err != nil {
+		p := newPrepared(op, r.exchange.Body) // one for each guard, which can change it
+		if err := guard(r.exchange.HookContext, p); err != nil {
 			return &GuardError{Op: op.Name, Err: err}
 		}
 	}
 	return nil
 }
 
-// end ends the call, and tells the hooks.
+// end ends the call, and calls the CallDone hooks.
 func (r *request) end() {
 	r.exchange.End()
 	if r.observer == nil {
@@ -193,7 +193,7 @@ func (r *request) end() {
 	r.observer.callDone(result)
 }
 
-// errorType returns why the call failed, as hooks name it.
+// errorType returns the ErrorType of the call for hooks.
 func (r *request) errorType() string {
 	if !r.returned { // but panicked
 		return exchange.ReasonOther

@@ -9,309 +9,56 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/net/http2"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/faultserver"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/service"
 )
+
+// canary stands for everything that must not show.
+const canary = scripted.Canary
+
+const notUTF8 = scripted.NotUTF8
+
+// invalidCall is a call that must not be sent, and every reason for it.
+type invalidCall struct {
+	name     string
+	call     scripted.Call
+	problems []string
+}
+
+// requireInvalidUnlessLifted is for what WithoutValidation lets pass.
+func requireInvalidUnlessLifted(t *testing.T, calls []invalidCall) {
+	t.Helper()
+	for _, invalid := range calls {
+		t.Run(invalid.name, func(t *testing.T) { scripted.RequireInvalidUnlessLifted(t, invalid.call, invalid.problems) })
+	}
+}
+
+// requireAlwaysInvalid is for what the service would misread, or cannot be sent.
+func requireAlwaysInvalid(t *testing.T, calls []invalidCall) {
+	t.Helper()
+	for _, invalid := range calls {
+		t.Run(invalid.name, func(t *testing.T) { scripted.RequireAlwaysInvalid(t, invalid.call, invalid.problems) })
+	}
+}
 
 // takes plays the rest of a scene after a while.
 func takes(d time.Duration, then scripted.Scene) scripted.Scene {
 	return func(req *http.Request) (*http.Response, error) {
 		time.Sleep(d)
 		return then(req)
-	}
-}
-
-func TestRequestGivesNetHTTPNothingToRepeatASendWith(t *testing.T) {
-	tests := []struct {
-		name    string
-		perform scripted.Call
-		content string
-	}{
-		{"a send of the API", scripted.TriggerEvent, `{"event_id":"order_paid","payload":{"email":"ada@canary.example"}}`},
-		{"a POST with a body", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags", Body: []int{1}}), `[1]`},
-		{"a POST without a body", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/sync"}), ``},
-		{"a DELETE without a body", scripted.Do(messaging.Request{Method: "DELETE", Path: "/v1/tags/1"}), ``},
-		{"a method that net/http thinks harmless", scripted.Do(messaging.Request{Method: "OPTIONS", Path: "/v1/tags"}), ``},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)})
-			require.NoError(t, test.perform(t.Context(), client))
-			require.Len(t, transport.Sent, 1)
-			sent := transport.Sent[0]
-			assert.Equal(t, test.content, sent.Content)
-			assert.Nil(t, sent.GetBody)
-			assert.NotNil(t, sent.Body, "a request without a body is repeated over HTTP/2")
-			assert.NotEqual(t, http.NoBody, sent.Body)
-			assert.NotContains(t, sent.Header, "Idempotency-Key")
-			assert.NotContains(t, sent.Header, "X-Idempotency-Key")
-		})
-	}
-}
-
-func TestRequestIsTheSameInEachAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, transport := scripted.NewClient(t,
-			[]scripted.Scene{scripted.Responds(503, ""), scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)})
-		require.NoError(t, scripted.SendBroadcast(t.Context(), client, messaging.WithRepeatableSend(), messaging.WithHeader("X-Trace", "42")))
-		require.Len(t, transport.Sent, 3)
-		first := transport.Sent[0]
-		assert.Contains(t, first.Content, `"subject":"Invoice"`)
-		for _, sent := range transport.Sent {
-			assert.Equal(t, first.Content, sent.Content)
-			assert.Equal(t, first.URL, sent.URL)
-			assert.Equal(t, first.Header, sent.Header)
-			assert.Nil(t, sent.GetBody)
-		}
-	})
-}
-
-func TestRequestHasCookiesOnceInEachAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		jar, err := cookiejar.New(nil)
-		require.NoError(t, err)
-		jar.SetCookies(&url.URL{Scheme: "https", Host: "api.example.com", Path: "/"}, []*http.Cookie{{Name: "node", Value: "7"}})
-		transport := &scripted.Transport{Scenes: []scripted.Scene{scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)}}
-		client := scripted.NewClientOver(t, "https://api.example.com", &http.Client{Transport: transport, Jar: jar})
-		require.NoError(t, scripted.ReadCustomers(t.Context(), client))
-		require.Len(t, transport.Sent, 2)
-		for _, sent := range transport.Sent {
-			assert.Equal(t, []string{"node=7"}, sent.Header["Cookie"])
-		}
-	})
-}
-
-func TestRequestIsNotMultipliedByHTTP2Resets(t *testing.T) {
-	tests := []struct {
-		name    string
-		perform scripted.Call
-		limit   int
-	}{
-		{"a send reaches the service once", scripted.SendBroadcast, 1},
-		{"a send without a body reaches the service once", scripted.Do(messaging.Request{Method: "POST", Path: "/v1/sync"}), 1},
-		{"a read is cut off at the fourth connection", scripted.ReadCustomers, 4},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			// net/http takes such a reset for a permission to repeat the request.
-			server := faultserver.StartHTTP2(t, faultserver.Script{
-				faultserver.Streams(faultserver.ReadRequest, faultserver.ResetStream(http2.ErrCodeProtocol))})
-			client := scripted.NewClientOver(t, server.URL(), server.Client(), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-			err := test.perform(t.Context(), client)
-			var failed *messaging.TransportError
-			require.ErrorAs(t, err, &failed)
-			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-			assert.Equal(t, 1, failed.Attempts)
-			assert.NotEmpty(t, server.Requests())
-			assert.LessOrEqual(t, len(server.Requests()), test.limit)
-		})
-	}
-}
-
-func TestRequestWithoutABodyWorksOverHTTP2(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		content, _ := io.ReadAll(r.Body)
-		_, _ = fmt.Fprintf(w, `{"success":true,"data":[%q,%q,%d]}`, r.Proto, r.Method, len(content))
-	}))
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	defer server.Close()
-	response, err := scripted.NewClientOver(t, server.URL, server.Client()).Do(t.Context(),
-		messaging.Request{Method: "POST", Path: "/v1/sync"})
-	require.NoError(t, err)
-	assert.JSONEq(t, `["HTTP/2.0","POST",0]`, string(response.Data))
-}
-
-func TestLoopGuardEndsAnAttempt(t *testing.T) {
-	many := func(times int, happens func(*http.Request)) func(*http.Request) {
-		return func(req *http.Request) {
-			for range times {
-				happens(req)
-			}
-		}
-	}
-	tests := []struct {
-		name    string
-		happens func(*http.Request)
-		cutOff  bool
-	}{
-		{"a request may be written three times", many(3, scripted.WriteRequest), false},
-		{"the fourth time ends the attempt", many(4, scripted.WriteRequest), true},
-		{"connections do not count", many(20, func(req *http.Request) {
-			scripted.AskForConnection(req)
-			httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{})
-		}), false},
-		{"requests that a transport makes on its own do not count", many(20, func(req *http.Request) {
-			trace := httptrace.ContextClientTrace(req.Context())
-			trace.WroteHeaderField("Authorization", []string{"token"})
-		}), false},
-		{"HTTP/2 writes header names in lower case", many(4, func(req *http.Request) {
-			httptrace.ContextClientTrace(req.Context()).WroteHeaderField("x-authorization", []string{scripted.SecretKey})
-		}), true},
-	}
-	for _, test := range tests {
-		scripted.RunInBubble(t, test.name, func(t *testing.T) {
-			client, transport := scripted.NewClient(t, []scripted.Scene{func(req *http.Request) (*http.Response, error) {
-				test.happens(req)
-				if req.Context().Err() != nil {
-					return nil, req.Context().Err()
-				}
-				return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(scripted.Success))}, nil
-			}})
-			err := scripted.ReadCustomers(t.Context(), client)
-			if !test.cutOff {
-				require.NoError(t, err)
-				return
-			}
-			require.ErrorContains(t, err, "net/http keeps repeating the request")
-			assert.Len(t, transport.Sent, 3, "a read is tried again")
-			assert.True(t, messaging.Retryable(err))
-			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-			assert.NotErrorIs(t, err, context.Canceled)
-
-			err = scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend())
-			require.ErrorContains(t, err, "net/http keeps repeating the request")
-			assert.Len(t, transport.Sent, 4, "a send is not")
-			assert.False(t, messaging.Retryable(err))
-		})
-	}
-}
-
-// recordingKeySource gives the keys in turn, and fails with an error once there
-// are none left.
-type recordingKeySource struct {
-	keys  []string
-	err   error
-	asked int
-}
-
-func (s *recordingKeySource) next(context.Context) (string, error) {
-	s.asked++
-	if s.asked > len(s.keys) {
-		return "", s.err
-	}
-	return s.keys[s.asked-1], nil
-}
-
-func newKeySourceClient(t *testing.T, source *recordingKeySource, scenes ...scripted.Scene) (*messaging.Client, *scripted.Transport) {
-	t.Helper()
-	transport := &scripted.Transport{Scenes: scenes}
-	client, err := messaging.NewClient("https://api.example.com", "",
-		messaging.WithHTTPClient(&http.Client{Transport: transport}), messaging.WithKeySource(source.next))
-	require.NoError(t, err)
-	return client, transport
-}
-
-func TestKeySourceIsAskedBeforeEachAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := &recordingKeySource{keys: []string{"old-key", "new-key"}}
-		client, transport := newKeySourceClient(t, source, scripted.Responds(503, ""), scripted.Responds(200, scripted.Success))
-		require.NoError(t, scripted.ReadCustomers(t.Context(), client))
-		require.Len(t, transport.Sent, 2)
-		assert.Equal(t, []string{"old-key"}, transport.Sent[0].Header["X-Authorization"], "an earlier attempt may still be writing its header")
-		assert.Equal(t, []string{"new-key"}, transport.Sent[1].Header["X-Authorization"])
-		assert.Equal(t, 2, source.asked)
-	})
-}
-
-func TestKeySourceErrorDoesNotQuoteAnInvalidKey(t *testing.T) {
-	tests := []struct{ name, key, problem string }{
-		{"an empty key", "", "is required"},
-		{"a key with a line break", "sk-secret\r\nX-Admin: 1", "must be printable ASCII without white space"},
-		{"a key with a blank", "sk-secret tail", "must be printable ASCII without white space"},
-		{"a key in another script", "sk-secret-ключ", "must be printable ASCII without white space"},
-		{"a key that is far too long", strings.Repeat("sk-secret", 1000), "must not be longer than 4 KiB"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			client, transport := newKeySourceClient(t, &recordingKeySource{keys: []string{test.key}}, scripted.Responds(200, scripted.Success))
-			err := scripted.SendBroadcast(t.Context(), client)
-			assert.EqualError(t, err, "send email broadcast: POST /v1/broadcast/send/email: API key "+test.problem+"; nothing was sent")
-			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-			assert.Empty(t, transport.Sent)
-		})
-	}
-}
-
-// countingLimiter fails with an error from the given request on.
-type countingLimiter struct {
-	asked, failFrom int
-	err             error
-}
-
-func (l *countingLimiter) Wait(context.Context) error {
-	if l.asked++; l.failFrom > 0 && l.asked >= l.failFrom {
-		return l.err
-	}
-	return nil
-}
-
-func TestRateLimiterIsAskedBeforeEachAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		limiter := new(countingLimiter)
-		client, transport := scripted.NewClient(t,
-			[]scripted.Scene{scripted.Responds(503, ""), scripted.Responds(503, ""), scripted.Responds(200, scripted.Success)},
-			messaging.WithRateLimiter(limiter))
-		require.NoError(t, scripted.ReadCustomers(t.Context(), client))
-		assert.Len(t, transport.Sent, 3)
-		assert.Equal(t, 3, limiter.asked)
-	})
-}
-
-func TestRateLimiterOrKeySourceFailureEndsTheCall(t *testing.T) {
-	errHeld := errors.New("no lease for billing@example.com")
-	tests := []struct {
-		name     string
-		attempts int
-		client   func(*testing.T) (*messaging.Client, *scripted.Transport)
-	}{
-		{"the limiter fails before the first attempt", 0, func(t *testing.T) (*messaging.Client, *scripted.Transport) {
-			return scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")},
-				messaging.WithRateLimiter(&countingLimiter{failFrom: 1, err: errHeld}))
-		}},
-		{"the limiter fails before the second attempt", 1, func(t *testing.T) (*messaging.Client, *scripted.Transport) {
-			return scripted.NewClient(t, []scripted.Scene{scripted.Responds(503, "")},
-				messaging.WithRateLimiter(&countingLimiter{failFrom: 2, err: errHeld}))
-		}},
-		{"the key source fails before the first attempt", 0, func(t *testing.T) (*messaging.Client, *scripted.Transport) {
-			return newKeySourceClient(t, &recordingKeySource{err: errHeld}, scripted.Responds(503, ""))
-		}},
-		{"the key source fails before the second attempt", 1, func(t *testing.T) (*messaging.Client, *scripted.Transport) {
-			return newKeySourceClient(t, &recordingKeySource{keys: []string{"key"}, err: errHeld}, scripted.Responds(503, ""))
-		}},
-	}
-	for _, test := range tests {
-		scripted.RunInBubble(t, test.name, func(t *testing.T) {
-			client, transport := test.client(t)
-			err := scripted.SendBroadcast(t.Context(), client, messaging.WithRepeatableSend())
-			var failed *messaging.TransportError
-			require.ErrorAs(t, err, &failed)
-			require.ErrorIs(t, err, errHeld)
-			assert.Equal(t, test.attempts, failed.Attempts)
-			assert.Len(t, transport.Sent, test.attempts)
-			if test.attempts == 0 {
-				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-				return
-			}
-			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err), "the first attempt may have been carried out")
-			assert.ErrorIs(t, err, messaging.ErrServer, "what the first attempt was answered is still told")
-		})
 	}
 }
 
@@ -345,92 +92,6 @@ func TestHTTPClientOfTheUserIsNotModified(t *testing.T) {
 	assert.Equal(t, time.Minute, given.Timeout)
 	assert.Nil(t, given.CheckRedirect)
 	assert.Nil(t, given.Jar)
-}
-
-// closeRecorder is a body that remembers being closed.
-type closeRecorder struct {
-	io.Reader
-	closed bool
-}
-
-func (r *closeRecorder) Close() error {
-	r.closed = true
-	return nil
-}
-
-func TestRequestOverIrregularTransports(t *testing.T) {
-	errOdd := errors.New("odd")
-	body := &closeRecorder{Reader: strings.NewReader(scripted.Success)}
-	tests := []struct {
-		name     string
-		play     scripted.Scene
-		delivery messaging.Delivery
-	}{
-		{"an error of a transport that has not read the body proves that nothing was sent",
-			func(*http.Request) (*http.Response, error) { return nil, errOdd }, messaging.DeliveryNotSent},
-		{"an error of a transport that has read the body proves nothing",
-			func(req *http.Request) (*http.Response, error) {
-				_, _ = req.Body.Read(make([]byte, 1))
-				return nil, errOdd
-			}, messaging.DeliveryUnknown},
-		{"a response beside an error is closed and does not count",
-			func(req *http.Request) (*http.Response, error) {
-				_, _ = io.ReadAll(req.Body)
-				return &http.Response{StatusCode: 200, Body: body}, errOdd
-			}, messaging.DeliveryUnknown},
-		{"neither an answer nor an error is an unknown fate",
-			func(req *http.Request) (*http.Response, error) {
-				_, _ = io.ReadAll(req.Body)
-				return nil, nil
-			}, messaging.DeliveryUnknown},
-		{"an answer without a body is one that says nothing",
-			func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200}, nil }, messaging.DeliveryUnknown},
-		{"an answer that announces a body and has none says nothing",
-			func(*http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: 200, ContentLength: 7}, nil
-			}, messaging.DeliveryUnknown},
-		{"an error response without a body or header is a refusal",
-			func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 400}, nil }, messaging.DeliveryRejected},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			client, transport := scripted.NewClient(t, []scripted.Scene{test.play})
-			err := scripted.SendBroadcast(t.Context(), client)
-			require.Error(t, err)
-			assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
-			assert.Len(t, transport.Sent, 1)
-		})
-	}
-	assert.True(t, body.closed)
-}
-
-func TestResponseBodyIsClosedAfterEachAttempt(t *testing.T) {
-	tests := map[string]struct {
-		status int
-		body   io.Reader
-	}{
-		"of a success":                 {200, strings.NewReader(scripted.Success)},
-		"of a no":                      {200, strings.NewReader(scripted.Failure)},
-		"of what cannot be understood": {200, strings.NewReader("<html>")},
-		"of what is cut short":         {200, &scripted.CutShort{}},
-		"of what is over the limit":    {200, new(hugeBody)},
-		"of an error":                  {500, strings.NewReader(scripted.Failure)},
-		"of a huge error":              {500, new(hugeBody)},
-		"of a redirect":                {302, strings.NewReader("")},
-		"of another protocol":          {101, new(hugeBody)},
-		"of a success without content": {204, strings.NewReader("")},
-	}
-	for name, test := range tests {
-		t.Run("the body "+name, func(t *testing.T) {
-			body := &closeRecorder{Reader: test.body}
-			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Connects(func(*http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: test.status, Body: body, ContentLength: -1}, nil
-			})}, messaging.WithMaxResponseBytes(maxResponse))
-			_ = scripted.SendBroadcast(t.Context(), client)
-			assert.True(t, body.closed)
-			assert.ErrorIs(t, transport.Sent[0].Context().Err(), context.Canceled, "nothing of the attempt stays behind")
-		})
-	}
 }
 
 func TestRequestPassesOnAPanicOfTheTransport(t *testing.T) {
@@ -650,60 +311,6 @@ func textsOf(err error) []string {
 	return texts
 }
 
-func TestKeySourceThatOutlastsTheContextSendsNothing(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	source := func(context.Context) (string, error) {
-		cancel()
-		return "test-key", nil
-	}
-	sent := 0
-	answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
-		sent++
-		return nil, io.EOF
-	})
-	client, err := messaging.NewClient("https://api.example.com", "", messaging.WithKeySource(source),
-		messaging.WithHTTPClient(&http.Client{Transport: answers}))
-	require.NoError(t, err)
-
-	err = scripted.SendBroadcast(ctx, client)
-	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	assert.Zero(t, sent)
-}
-
-func TestLoopGuardIgnoresDeadIdleConnections(t *testing.T) {
-	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		trace := httptrace.ContextClientTrace(r.Context())
-		for range 6 {
-			trace.GetConn(r.URL.Host)
-			trace.GotConn(httptrace.GotConnInfo{Reused: true, WasIdle: true})
-		}
-		if r.Context().Err() != nil {
-			return nil, r.Context().Err()
-		}
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"success":true,"data":[]}`))}, nil
-	})
-	client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
-	require.NoError(t, err)
-	_, err = client.Events.List(t.Context(), messaging.EventListParams{})
-	require.NoError(t, err)
-}
-
-func TestErrorsDoNotQuoteATransportThatDescribesTheRequest(t *testing.T) {
-	cause := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
-		return nil, fmt.Errorf("%s %s (%s): %w", r.Method, r.URL, r.Header.Get("X-Authorization"), cause)
-	})
-	client, err := messaging.NewClient("https://api.example.com", "canary-api-key", messaging.WithHTTPClient(&http.Client{Transport: answers}),
-		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
-	require.NoError(t, err)
-
-	_, err = client.Customers.GetByEmail(t.Context(), "ada@example.com")
-	require.ErrorIs(t, err, syscall.ECONNREFUSED)
-	assert.NotContains(t, err.Error(), "canary-api-key")
-	assert.NotContains(t, err.Error(), "example.com")
-}
-
 func TestResponseHeaderIsKeptWithoutTheKey(t *testing.T) {
 	answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
 		header := http.Header{"X-Debug": {"got " + r.Header.Get("X-Authorization")}}
@@ -741,4 +348,74 @@ func TestMaxResponseBytesAcceptsTheLargestLimit(t *testing.T) {
 	client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(http.StatusOK, scripted.Success)},
 		messaging.WithMaxResponseBytes(math.MaxInt64))
 	require.NoError(t, scripted.SendBroadcast(t.Context(), client))
+}
+
+func TestValidationPassesWhatTheServiceMayAccept(t *testing.T) {
+	tests := []struct {
+		name string
+		call scripted.Call
+	}{
+		{"a message type that is not known here",
+			emailWith(func(p *messaging.EmailBroadcastParams) { p.MessageType = "carrier pigeon" })},
+		{"an email broadcast with everything optional left out",
+			emailWith(func(*messaging.EmailBroadcastParams) {})},
+		{"a push broadcast without a WhatsApp template",
+			pushWith(func(*messaging.PushBroadcastParams) {})},
+		{"a parameter type that is not known here",
+			eventWith(func(p *messaging.EventCreateParams) {
+				p.Parameters = []messaging.EventParameter{{Name: "consent", Type: "boolean"}}
+			})},
+		{"an event with an empty list of parameters",
+			eventWith(func(p *messaging.EventCreateParams) { p.Parameters = []messaging.EventParameter{} })},
+		{"two parameters whose names differ in case",
+			eventWith(func(p *messaging.EventCreateParams) {
+				p.Parameters = []messaging.EventParameter{{Name: "plan", Type: "text"}, {Name: "Plan", Type: "text"}}
+			})},
+		{"a trigger for a customer without an email address",
+			triggerWith(func(p *messaging.EventTriggerParams) {
+				p.Email, p.Customer = "", &messaging.CustomerParams{CustomerID: "42"}
+			})},
+		{"a customer with a device of a kind that is not known here",
+			pushWith(func(p *messaging.PushBroadcastParams) {
+				p.To = messaging.ToCustomers(messaging.CustomerParams{CustomerID: "42", PhoneNo: "+31201234567",
+					Devices: []messaging.Device{{DeviceType: "fridge", DeviceToken: "token"}}})
+			})},
+		{"a page size of zero, which leaves it to the service",
+			listingCustomers(messaging.CustomerListParams{PerPage: 0})},
+	}
+	g := scripted.NewGate(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { g.RequireSent(t, test.call) })
+	}
+}
+
+func TestValidationErrorNamesTheOperation(t *testing.T) {
+	g := scripted.NewGate(t)
+	for _, operation := range scripted.Operations {
+		for name, call := range operation.Calls {
+			t.Run(operation.Name+" by "+name, func(t *testing.T) {
+				err := call(t.Context(), g.Client, nil)
+				op := operation.Name
+				if name == "EventsService.Ensure" { // which would create the event
+					op = service.CreateEvent.Name
+				}
+				assert.Equal(t, op, scripted.RequireValidationError(t, err).Op)
+				assert.True(t, strings.HasPrefix(err.Error(), op+": "), err)
+				assert.True(t, strings.HasSuffix(err.Error(), "; nothing was sent"), err)
+			})
+		}
+	}
+}
+
+func TestValidationReportsOptionsBesideArguments(t *testing.T) {
+	g := scripted.NewGate(t)
+	r := invalidCall{call: pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }), problems: []string{
+		"opts must not hold a nil option", "WithHeader cannot set Host", "subject is required"}}
+	g.RequireInvalid(t, r.call, r.problems, nil, messaging.WithHeader("host", canary))
+}
+
+func TestValidationIsDisabledForAWholeClient(t *testing.T) {
+	g := scripted.NewGate(t, messaging.WithoutValidation())
+	g.RequireSent(t, pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }))
+	g.RequireInvalid(t, gettingCustomer(""), []string{"customer_ids.0 is required"})
 }

@@ -21,8 +21,8 @@ func (s *TransactionalService) List(ctx context.Context, p TransactionalListPara
 	return list[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
 }
 
-// Pages ranges over the pages of transactional messages, from p.Cursor on. See
-// the package documentation for what a range promises.
+// Pages ranges over the pages of transactional messages, starting at p.Cursor. See the
+// package documentation for what a range promises.
 //
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListParams,
@@ -30,8 +30,8 @@ func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListPar
 	return pages[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
 }
 
-// All ranges over every transactional message, from p.Cursor on. See the
-// package documentation for what a range promises.
+// All ranges over every transactional message, starting at p.Cursor. See the package
+// documentation for what a range promises.
 //
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) All(ctx context.Context, p TransactionalListParams,
@@ -41,9 +41,10 @@ func (s *TransactionalService) All(ctx context.Context, p TransactionalListParam
 
 // TransactionalListParams selects transactional messages.
 type TransactionalListParams struct {
-	// PerPage is the page size; zero leaves it to the service, which uses 20.
+	// PerPage is the page size. Zero leaves it to the service, which uses 20.
 	PerPage int
-	// Cursor is where to start, from [PageMeta] or [PageError]; "" is the beginning.
+	// Cursor is where to start: a cursor from a [Page], [PageMeta] or [PageError], or ""
+	// for the beginning.
 	Cursor string
 }
 
@@ -62,7 +63,7 @@ type TransactionalMessage struct {
 	Message string
 	// MessageType is nil if the service sends null.
 	MessageType *string
-	// CreatedAt has no zone on the wire and is read as UTC.
+	// CreatedAt has no time zone on the wire and is read as UTC.
 	CreatedAt       time.Time
 	TotalSent       int
 	TotalDelivered  int
@@ -121,7 +122,7 @@ type transactionalBody struct {
 	TotalBounced    int     `json:"total_bounced"`
 }
 
-// MarshalJSON writes the wire form of the message, Extra included.
+// MarshalJSON writes the wire form of the message, including Extra.
 func (m TransactionalMessage) MarshalJSON() ([]byte, error) {
 	return marshalModel(transactionalBody{ID: m.ID, Channel: m.Channel, Subject: m.Subject, Title: m.Title,
 		Message: m.Message, MessageType: m.MessageType, CreatedAt: wire.FormatTime(m.CreatedAt, wire.LocalForm),

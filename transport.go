@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// NewTransport returns the transport that a [Client] uses by default, to be
-// changed or wrapped, and given to [WithHTTPClient]. It is a copy of
-// [http.DefaultTransport], proxy settings included but without the protocols that
-// were registered with it, that
+// NewTransport returns a new transport like the one that a [Client] uses by default. Change
+// or wrap it, and pass it to [WithHTTPClient]. It is a copy of [http.DefaultTransport],
+// including the proxy settings, but without the protocols that were registered with it.
+// The copy
 //
-//   - keeps up to 256 idle connections per host, for 4 seconds: longer than that, a
-//     server may close a connection just when a request is written to it, which
-//     leaves an unknown delivery;
-//   - reads at most 1 MiB of response headers;
-//   - speaks HTTP/1.1 alone. Over HTTP/2 all calls share one connection, and when
-//     that breaks or falls silent, the delivery of each of them is unknown.
+//   - keeps up to 256 idle connections per host for 4 seconds. After a longer time, a
+//     server may close a connection just when a request is written to it, and the delivery
+//     of the request is then unknown.
+//   - reads at most 1 MiB of response headers.
+//   - speaks only HTTP/1.1. With HTTP/2, all calls share one connection, and if it breaks
+//     or falls silent, the delivery of every call on it is unknown.
 //
 // To allow HTTP/2:
 //
 //	transport := messaging.NewTransport()
 //	transport.Protocols.SetHTTP2(true)
 //
-// Its HTTP2 settings then detect a silent connection by a ping.
+// The HTTP2 settings of the transport then detect a silent connection with a ping.
 func NewTransport() *http.Transport {
 	t := newBaseTransport()
 	t.MaxIdleConns = 0
@@ -34,8 +34,8 @@ func NewTransport() *http.Transport {
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
-	// A hook that takes connections over, for HTTP/2 or another protocol, would
-	// send requests in a way of its own.
+	// A function that takes over connections, for HTTP/2 or another protocol, would send
+	// requests in its own way.
 	t.TLSNextProto = nil
 	if t.TLSClientConfig != nil { // where net/http has added the protocols of the original
 		t.TLSClientConfig.NextProtos = slices.DeleteFunc(slices.Clone(t.TLSClientConfig.NextProtos),
@@ -55,9 +55,9 @@ func newBaseTransport() *http.Transport {
 	}
 }
 
-// newDefaultTransport returns the transport of a client that was given none. One
-// that the program has put in the place of [http.DefaultTransport], such as a mock
-// or a tracer, is used as it is; own says that it is not.
+// newDefaultTransport returns the transport of a client for which none was supplied. If the
+// program has replaced [http.DefaultTransport], for example by a mock or a tracer, the
+// replacement is used unchanged, and own is false.
 func newDefaultTransport() (transport http.RoundTripper, own bool) {
 	if _, ok := http.DefaultTransport.(*http.Transport); !ok && http.DefaultTransport != nil {
 		return http.DefaultTransport, false

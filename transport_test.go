@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/internal/faultserver"
-	"github.com/messaging-go/messaging/internal/scripted"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
 )
 
 // protocolServer speaks HTTP/1.1 and HTTP/2 over TLS, and keeps the protocol of
@@ -87,7 +87,7 @@ func TestTransportOfTheClientUsesHTTP1Only(t *testing.T) {
 }
 
 func TestOwnTransportTakesNoProxyForALoopbackAddressInClearText(t *testing.T) {
-	server := newActingServer(t)
+	server := faultserver.Start(t, faultserver.EachRequest(faultserver.Act, faultserver.Respond(http.StatusOK, scripted.Success)))
 	proxied := 0
 	like := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) {
 		proxied++
@@ -228,7 +228,7 @@ func TestLoopGuardIgnoresRequestsOfTheTransport(t *testing.T) {
 		_, _ = io.WriteString(w, "token")
 	}))
 	defer tokens.Close()
-	server := newActingServer(t)
+	server := faultserver.Start(t, faultserver.EachRequest(faultserver.Act, faultserver.Respond(http.StatusOK, scripted.Success)))
 	client := scripted.NewClientOver(t, server.URL(),
 		&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
 			for range 5 {

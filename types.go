@@ -12,23 +12,23 @@ import (
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// Audience is who a broadcast is sent to: all customers, or a list of recipients.
-// Create one with [AllCustomers], [ToCustomers], [ToSegments] or [ToEach].
+// Audience is the set of customers that a broadcast is sent to: all customers, or a list of
+// recipients. Create one with [AllCustomers], [ToCustomers], [ToSegments] or [ToEach].
 //
-// The zero Audience is empty and is refused, so that a forgotten field does not send
-// to all customers.
+// The zero Audience is empty and invalid, so that a forgotten field does not send to all
+// customers.
 type Audience struct {
 	all        bool
 	recipients []Recipient
-	// problem is what is invalid about it, as found by ToEach.
+	// problem is what ToEach found to be invalid, or "".
 	problem string
 }
 
 // AllCustomers addresses every customer of the account.
 func AllCustomers() Audience { return Audience{all: true} }
 
-// ToCustomers addresses the given customers. The service creates or updates each of
-// them, together with its devices.
+// ToCustomers addresses the given customers. The service creates or updates each customer,
+// together with its devices.
 func ToCustomers(customers ...CustomerParams) Audience {
 	return Audience{recipients: []Recipient{{Type: RecipientCustomer, Customers: slices.Clone(customers)}}}
 }
@@ -38,9 +38,8 @@ func ToSegments(ids ...string) Audience {
 	return Audience{recipients: []Recipient{{Type: RecipientSegment, Segments: slices.Clone(ids)}}}
 }
 
-// ToEach combines audiences, for a broadcast to customers and to segments.
-// [AllCustomers] cannot be combined with another audience, and neither can the zero
-// Audience: the broadcast is then refused.
+// ToEach combines audiences, for a broadcast to customers and to segments. Combining
+// [AllCustomers] or the zero Audience with another audience makes the broadcast invalid.
 func ToEach(audiences ...Audience) Audience {
 	var joined Audience
 	for _, a := range audiences {
@@ -62,7 +61,7 @@ func ToEach(audiences ...Audience) Audience {
 // All reports whether the audience is every customer of the account.
 func (a Audience) All() bool { return a.all }
 
-// Recipients returns a copy of the recipients, nil for [AllCustomers].
+// Recipients returns a copy of the recipients, or nil for [AllCustomers].
 func (a Audience) Recipients() []Recipient {
 	recipients := slices.Clone(a.recipients)
 	for i, r := range recipients {
@@ -75,8 +74,8 @@ func (a Audience) Recipients() []Recipient {
 	return recipients
 }
 
-// write writes the recipients as the service reads them: one as an object, several
-// as an array, none at all for all customers.
+// write writes the recipients as the service reads them: one as an object, several as an
+// array, and none for all customers.
 func (a Audience) write(w *wire.Writer) {
 	switch len(a.recipients) {
 	case 0:
@@ -105,13 +104,13 @@ func (a Audience) validate(p *arguments.Problems) {
 // Recipient is one group of customers within an [Audience].
 type Recipient struct {
 	Type RecipientType `json:"type"`
-	// Customers are the customers addressed if Type is [RecipientCustomer].
+	// Customers are the customers to address if Type is [RecipientCustomer].
 	Customers []CustomerParams `json:"customers,omitempty"`
-	// Segments are the ids of the segments addressed if Type is [RecipientSegment].
+	// Segments are the ids of the segments to address if Type is [RecipientSegment].
 	Segments []string `json:"segments,omitempty"`
 }
 
-// write writes the customers one by one: there can be very many.
+// write writes the customers one by one, since there can be very many.
 func (r *Recipient) write(w *wire.Writer) {
 	w.Value(Recipient{Type: r.Type, Segments: r.Segments})
 	if len(r.Customers) > 0 {
@@ -185,18 +184,18 @@ type Schedule struct {
 	// Date is the local time in Timezone. [ScheduleAt] writes it as
 	// "2006-01-02 15:04:05"; any other form is sent unchanged.
 	Date string `json:"schedule_date"`
-	// Timezone is an IANA name such as "Europe/Paris", or "UTC". It must be one
-	// that [time.LoadLocation] knows. On a machine without a time zone database,
-	// any name is accepted.
+	// Timezone is an IANA name such as "Europe/Paris", or "UTC". It must be a name
+	// that [time.LoadLocation] knows. On a machine without a time zone database, any
+	// name except "Local" is accepted.
 	Timezone string `json:"timezone"`
 }
 
-// ScheduleAt returns the schedule for t, to the second. The date is in local time
-// under the IANA name of t's location if reading both back gives the same instant.
-// It is in UTC for other locations ([time.Local], a fixed zone) and for an ambiguous
-// time, such as one within the hour that is repeated when clocks are set back. The
-// zero time, and a year of more than four digits, are refused when the broadcast is
-// sent.
+// ScheduleAt returns the schedule for t, truncated to the second. It uses the local time
+// and the IANA name of t's location if the two identify the same instant when they are
+// read back. Otherwise it uses UTC: for [time.Local], for a fixed zone, and for an ambiguous
+// time, such as one within the hour that is repeated when clocks are set back. If t is the
+// zero time or its year has more than four digits, the schedule is invalid, and so is a
+// broadcast that uses it.
 func ScheduleAt(t time.Time) *Schedule {
 	if t.IsZero() || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
 		return &Schedule{Timezone: "UTC"}
@@ -223,7 +222,7 @@ func (s *Schedule) validate(p *arguments.Problems) {
 	}
 }
 
-// wireType is the schedule_type of the schedule.
+// wireType returns the schedule_type of the schedule.
 func (s *Schedule) wireType() string {
 	if s == nil {
 		return "send-now"
@@ -233,8 +232,8 @@ func (s *Schedule) wireType() string {
 
 var errNoZone = errors.New("not an IANA time zone name")
 
-// loadZone is time.LoadLocation without "" and "Local", which mean another zone on
-// another machine.
+// loadZone is time.LoadLocation without "" and "Local": neither is an IANA name, and
+// "Local" means a different zone on another machine.
 func loadZone(name string) (*time.Location, error) {
 	if name == "" || name == "Local" {
 		return nil, errNoZone
@@ -242,8 +241,8 @@ func loadZone(name string) (*time.Location, error) {
 	return time.LoadLocation(name)
 }
 
-// hasZoneDatabase reports whether zones can be looked up at all. In a minimal
-// container they cannot, and no name is known to be wrong.
+// hasZoneDatabase reports whether zones can be looked up at all. In a minimal container
+// they cannot, so no name can be shown to be wrong.
 func hasZoneDatabase() bool {
 	return slices.ContainsFunc([]string{"Europe/London", "America/New_York"}, func(name string) bool {
 		_, err := time.LoadLocation(name)
@@ -262,9 +261,9 @@ const (
 	ChannelWhatsApp Channel = "whatsapp"
 )
 
-// ParameterType is the type of an event parameter. It is read in upper or lower case,
-// and kept and sent in lower case. The list is open: the service may use types that
-// have no constant here.
+// ParameterType is the type of an event parameter. It is read in any case, and stored and
+// sent in lower case. The list is open: the service may use types that have no constant
+// here.
 type ParameterType string
 
 // The parameter types that the service is known to use.
@@ -272,7 +271,7 @@ const (
 	ParameterText    ParameterType = "text"
 	ParameterNumeric ParameterType = "numeric"
 	// ParameterTimestamp takes a [time.Time], or a string in exactly the form
-	// 2006-01-02T15:04:05Z. The service skips any other form without an error.
+	// 2006-01-02T15:04:05Z. The service silently ignores any other form.
 	ParameterTimestamp ParameterType = "timestamp"
 )
 
@@ -285,9 +284,9 @@ const (
 	RecipientSegment  RecipientType = "segment"
 )
 
-// Extra holds the members of a response for which a model has no field, or which
-// could not be read into the field, such as the date 0000-00-00. It is nil if there
-// are none. MarshalJSON of the model writes it back.
+// Extra holds the members of a response that a model has no field for, or that could not be
+// read into their field, such as the date 0000-00-00. It is nil if there are none. The
+// MarshalJSON method of the model writes these members back.
 type Extra = map[string]json.RawMessage
 
 // model is a type that reads itself from JSON.
@@ -296,7 +295,7 @@ type model[T any] interface {
 	decode(*wire.Reader) error
 }
 
-// readModel reads a document that is one model. On an error, into is unchanged.
+// readModel reads a document that is one model. If there is an error, into does not change.
 func readModel[T any, M model[T]](document []byte, into M) error {
 	r := wire.NewReader()
 	defer r.Free()

@@ -2,22 +2,18 @@ package messaging_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 var updateGoldens = flag.Bool("update", false, "rewrite the golden requests in testdata/wire, and testdata/api.txt")
@@ -36,12 +34,12 @@ func TestWire(t *testing.T) {
 		t.Run(exchange.name, func(t *testing.T) {
 			answer, err := os.ReadFile(exchange.responsePath())
 			require.NoError(t, err)
-			service := newRecordingService(t, string(answer))
+			recorder := scripted.NewRecorder(t, string(answer))
 
-			got, err := exchange.call(t.Context(), service.client(t, exchange.base, exchange.options...))
+			got, err := exchange.call(t.Context(), recorder.Dial(t, exchange.base, exchange.options...))
 			require.NoError(t, err)
 
-			requests := service.recorded()
+			requests := recorder.Recorded()
 			require.Len(t, requests, 1, "requests for one call")
 			if *updateGoldens {
 				require.NoError(t, os.WriteFile(exchange.requestPath(), []byte(requests[0]), 0o644))
@@ -72,13 +70,18 @@ func TestWireGoldenFilesBelongToAnExchange(t *testing.T) {
 }
 
 func TestWireGoldenFilesCoverEveryOperation(t *testing.T) {
-	recorded := make(map[string]string)
+	covered := make(map[string]bool)
 	for _, exchange := range wireExchanges() {
-		golden, err := os.ReadFile(exchange.requestPath())
-		require.NoError(t, err)
-		recorded[exchange.name] = operationOf(t, string(golden), exchange.base)
+		client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(404, "")},
+			messaging.WithHooks(messaging.Hooks{CallDone: func(_ context.Context, call messaging.CallInfo, _ messaging.CallResult) {
+				covered[call.Op] = true
+			}}))
+		_, _ = exchange.call(t.Context(), client)
 	}
-	assert.ElementsMatch(t, operations, distinct(maps.Values(recorded)))
+	for op := range service.All() {
+		assert.True(t, covered[op.Name], "no golden request of %q: write its response to testdata/wire/%s.response.http, "+
+			"add an exchange to wireExchanges, and run the test with -update", op.Name, strings.ReplaceAll(op.Name, " ", "_"))
+	}
 }
 
 // Two base URLs: the service at the root of its host, and below a path, one
@@ -248,6 +251,10 @@ func eventListExchanges() []wireExchange {
 			}},
 		{name: "list events where there are none", base: behindGateway, call: list(messaging.EventListParams{}),
 			want: &messaging.Page[messaging.Event]{Meta: messaging.PageMeta{PerPage: 20}, Response: goldenResponse(message, "")}},
+		{name: "get an event by name", base: behindGateway, want: &goldenEvent,
+			call: func(ctx context.Context, client *messaging.Client) (any, error) {
+				return client.Events.GetByName(ctx, goldenEvent.Name)
+			}},
 	}
 }
 
@@ -356,93 +363,14 @@ func goldenResponse(message, data string) *messaging.Response {
 // responseOf is the part of a result that tells about the answer, nil where the
 // result is a model alone.
 func responseOf(result any) *messaging.Response {
-	switch result := result.(type) {
-	case *messaging.Response:
-		return result
-	case *messaging.Page[messaging.Event]:
-		return result.Response
-	case *messaging.Page[messaging.Customer]:
-		return result.Response
-	case *messaging.Page[messaging.TransactionalMessage]:
-		return result.Response
+	if response, ok := result.(*messaging.Response); ok {
+		return response
 	}
-	return nil
-}
-
-// recordingService gives one answer to every request, and writes down each as
-// the text of a golden file.
-type recordingService struct {
-	*httptest.Server
-	answer *http.Response
-	body   []byte
-
-	mu       sync.Mutex
-	requests []string
-}
-
-func newRecordingService(t *testing.T, answer string) *recordingService {
-	response, err := http.ReadResponse(bufio.NewReader(strings.NewReader(answer)), nil)
-	require.NoError(t, err)
-	body, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	service := &recordingService{answer: response, body: body}
-	service.Server = httptest.NewTLSServer(service)
-	t.Cleanup(service.Close)
-	return service
-}
-
-// client calls the service by any name below example.com.
-func (s *recordingService) client(t *testing.T, base string, opts ...messaging.Option) *messaging.Client {
-	client, err := messaging.NewClient(base, "wire-key", append(opts, messaging.WithHTTPClient(s.Client()))...)
-	require.NoError(t, err)
-	return client
-}
-
-func (s *recordingService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	request, err := wireText(r)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+	page := reflect.ValueOf(result).Elem().FieldByName("Response")
+	if !page.IsValid() {
+		return nil
 	}
-	s.mu.Lock()
-	s.requests = append(s.requests, request)
-	s.mu.Unlock()
-	maps.Copy(w.Header(), s.answer.Header)
-	w.Header()["Date"] = nil // or the server adds its own
-	w.WriteHeader(s.answer.StatusCode)
-	_ = http.NewResponseController(w).Flush() // or the server adds a Content-Length
-	_, _ = w.Write(s.body)
-}
-
-// recorded returns the requests since the last call of it.
-func (s *recordingService) recorded() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	requests := s.requests
-	s.requests = nil
-	return requests
-}
-
-// wireText writes a request the way a golden file holds it: without what
-// net/http adds of its own accord, and with a body that is easy to read.
-func wireText(r *http.Request) (string, error) {
-	if len(r.TransferEncoding) > 0 {
-		return "", errors.New("a request without a Content-Length")
-	}
-	var text bytes.Buffer
-	fmt.Fprintf(&text, "%s %s HTTP/1.1\nHost: %s\n", r.Method, r.RequestURI, r.Host)
-	header := r.Header.Clone()
-	header.Set("User-Agent", strings.Replace(header.Get("User-Agent"), messaging.Version, "{version}", 1))
-	if err := header.WriteSubset(&text, map[string]bool{"Accept-Encoding": true, "Content-Length": true}); err != nil {
-		return "", err
-	}
-	text.WriteString("\n")
-	body, err := io.ReadAll(r.Body)
-	if len(body) == 0 || err != nil {
-		return strings.ReplaceAll(text.String(), "\r\n", "\n"), err
-	}
-	err = json.Indent(&text, body, "", "  ")
-	return strings.ReplaceAll(text.String(), "\r\n", "\n") + "\n", err
+	return page.Interface().(*messaging.Response)
 }
 
 type wireRequest struct {

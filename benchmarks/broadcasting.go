@@ -30,7 +30,7 @@ func broadcasting(s *stage) ([]measure.Experiment, error) {
 		return func(r measure.Round) float64 { return r[variant].BytesEach() / float64(len(body)) }
 	}
 	return []measure.Experiment{{
-		Title:  fmt.Sprintf("e-mail broadcast to %d customers with two devices each", s.broadcast),
+		Title:  fmt.Sprintf("email broadcast to %d customers with two devices each", s.broadcast),
 		Rounds: s.rounds,
 		Variants: []measure.Variant{
 			{Name: ours, Run: func(ctx context.Context) (measure.Sample, error) {
@@ -85,7 +85,7 @@ func broadcastTo(customers int) messaging.EmailBroadcastParams {
 	}
 }
 
-// The same broadcast in plain structs, independent of the SDK.
+// These types hold the same broadcast in plain structs, independent of the SDK.
 type (
 	plainBroadcast struct {
 		SenderEmail  string         `json:"sender_email"`

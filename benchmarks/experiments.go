@@ -54,16 +54,16 @@ func calling(name string, caller interface{ Call(context.Context) error }, times
 	}}
 }
 
-// timeOf returns the time of a variant divided by the time of another, each per
+// timeOf returns the time of a variant divided by the time of another variant, each per
 // unit of work.
 func timeOf(variant, other string) func(measure.Round) float64 {
 	return func(r measure.Round) float64 { return r[variant].Each() / r[other].Each() }
 }
 
-// speedOf returns the speed of a variant divided by the speed of another.
+// speedOf returns the speed of a variant divided by the speed of another variant.
 func speedOf(variant, other string) func(measure.Round) float64 { return timeOf(other, variant) }
 
-// contestants returns the SDK, the loops by hand and the floor as clients of the
+// contestants returns the SDK, the loops written by hand and the floor as clients of the
 // same list.
 func contestants(base string, rows int) (map[string]peers.Client, error) {
 	sdk, err := peers.NewMessaging(base)

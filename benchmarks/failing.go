@@ -124,7 +124,7 @@ func pageOf(length int) string {
 	return canned.Whole(canned.Messaging.Format, length/len(canned.Messaging.Format.Row(0)))
 }
 
-// refusalOf returns the body of a 422 with errors for the given number of fields.
+// refusalOf returns the body of a 422 with an error for each of the given number of fields.
 func refusalOf(fields int) string {
 	var body strings.Builder
 	body.WriteString(`{"success":false,"message":"The given data was invalid.","errors":{`)
@@ -132,7 +132,7 @@ func refusalOf(fields int) string {
 		if i > 0 {
 			body.WriteByte(',')
 		}
-		fmt.Fprintf(&body, `"recipients.0.customers.%d.email":["must be an e-mail address","must be a known customer"]`, i)
+		fmt.Fprintf(&body, `"recipients.0.customers.%d.email":["must be an email address","must be a known customer"]`, i)
 	}
 	body.WriteString(`}}`)
 	return body.String()

@@ -143,7 +143,7 @@ func withTimeouts(ctx context.Context, inFlight, calls int, c caller) (measure.S
 // errExpected is a failure that is part of the experiment.
 var errExpected = errors.New("expected")
 
-// concurrently makes calls and keeps inFlight of them in flight.
+// concurrently makes calls, with inFlight of them in flight at any time.
 func concurrently(ctx context.Context, inFlight, calls int, call func(ctx context.Context, i int) error) (measure.Sample, error) {
 	var failures atomic.Int64
 	sample, err := measure.Take(func() (int, error) {

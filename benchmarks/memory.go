@@ -17,9 +17,9 @@ import (
 // fewRows is the length of the short list.
 const fewRows = 10_000
 
-// peakMemory walks a short list and a long list, each in its own process. It
-// returns no experiment on other systems than Linux, since the walker reads its
-// peak memory from /proc.
+// peakMemory walks a short list and a long list, each in its own process. It returns no
+// experiment on systems other than Linux, since the walker reads its peak memory from
+// /proc.
 func peakMemory(s *stage) ([]measure.Experiment, error) {
 	if runtime.GOOS != "linux" {
 		return nil, nil

@@ -111,7 +111,7 @@ func startServer(ctx context.Context, rows int) (addresses canned.Addresses, sto
 // isServer reports whether this process is the server.
 func isServer() bool { return os.Getenv(roleVariable) != "" }
 
-// serve serves until standard input is closed, at the latest when the parent
+// serve serves until standard input is closed, which happens at the latest when the parent
 // process ends.
 func serve() error {
 	rows, err := strconv.Atoi(os.Getenv(roleVariable))
@@ -125,7 +125,7 @@ func serve() error {
 	return canned.Serve(canned.Messaging, lists, os.Stdin, os.Stdout)
 }
 
-// counted adds to the sample of work the number of connections that it opened.
+// counted runs work, and adds the number of connections that it opened to its sample.
 func (s *stage) counted(ctx context.Context, work func() (measure.Sample, error)) (measure.Sample, error) {
 	before, err := s.Connections(ctx)
 	if err != nil {

@@ -32,8 +32,8 @@ func triggering(s *stage) ([]measure.Experiment, error) {
 			measure.Row{Measure: "allocations beyond it", Limit: measure.AtMost(8, 8), Value: func(r measure.Round) float64 {
 				return math.Round(r[ours].AllocationsEach() - r[leanest].AllocationsEach())
 			}}),
-		// With such a transport, the type of the request body is one that
-		// net/http does not know. So it flushes the headers before the body.
+		// With a transport from WithHTTPClient, net/http does not know the type of the
+		// request body, so it flushes the headers before the body.
 		s.triggeringWith("one trigger behind a given transport", given, base, measure.AtMost(1.25, 1.20)),
 	}, nil
 }

@@ -58,13 +58,18 @@ func TestFaultsStatusPanicsOnAnInvalidCode(t *testing.T) {
 }
 
 func TestFaultsAnswerLostCarriesOutTheRequest(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	s.FailNext(1, messagingtest.AnswerLost())
-	_, err := s.Client().Broadcasts.SendPush(t.Context(), toEveryone)
+	orderShipped := messaging.EventCreateParams{Name: "order shipped", Description: "An order was shipped",
+		Parameters: []messaging.EventParameter{}}
+
+	service := messagingtest.NewServer(t)
+	service.FailNext(1, messagingtest.AnswerLost()) // carries out the next request, and drops the response
+
+	_, err := service.Client().Events.Create(t.Context(), orderShipped)
+
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-	assert.Len(t, s.PushBroadcasts(), 1)
-	require.Len(t, s.Requests(), 1)
-	assert.Zero(t, s.Requests()[0].StatusCode)
+	assert.Len(t, service.Events(), 1, "it was created")
+	require.Len(t, service.Requests(), 1, "and not sent again")
+	assert.Zero(t, service.Requests()[0].StatusCode)
 }
 
 func TestFaultsAnswerLostLosesErrorResponsesToo(t *testing.T) {

@@ -1,7 +1,7 @@
-// Package outbox makes sends of package messaging durable: they survive a crash, and each
-// is carried out at most once. A program records what it wants to send in the same
-// database transaction as the change that causes it. Workers deliver it, on one machine
-// or on many, also after a crash.
+// Package outbox makes sends of package messaging durable. A program changes its data and
+// records the requests to send in one database transaction. A recorded request is called
+// an entry. Workers on one or more machines then send the entries, even after a crash.
+// Each entry is carried out at most once, and none is ever silently lost.
 //
 //	store, err := sqlite.New(ctx, db) // your own *sql.DB
 //	…
@@ -19,14 +19,13 @@
 // The stores are in the packages sqlite, sqlitefile and postgres. The separate module
 // outboxriver delivers from jobs of River.
 //
-// # What is promised
+// # The guarantee
 //
-// An entry is carried out at most once, and is never lost silently. Before a request is
-// sent, its entry is claimed in a transaction that is committed and durable. The process
-// then holds a lease on the entry: the time that [WithSendTimeout] gives it to send the
-// request, and 15 s to record the outcome. An entry whose lease ends without an outcome
-// becomes [Unclear]. It is not sent again until someone calls [Outbox.Resend];
-// [Outbox.Dismiss] gives it up.
+// Before a process sends an entry, it claims the entry in a transaction that is committed
+// and durable. The process then holds a lease on the entry: it has the time of
+// [WithSendTimeout] to send the request, plus 15 s to record the outcome. If the lease
+// ends before an outcome is recorded, the entry becomes [Unclear]. An unclear entry is not
+// sent again until someone calls [Outbox.Resend]. [Outbox.Dismiss] gives the entry up.
 //
 //	state      was it carried out?  is it sent again?
 //	pending    no                   when it is due
@@ -36,31 +35,35 @@
 //	unclear    maybe                after Resend, at your risk
 //	dismissed  no or maybe          no
 //
-// For a key, at most once holds as long as its entry is kept; see [WithKeepSettled]. It
-// does not hold for a database that loses commits, because it was restored from a backup
-// or because a replica that was behind took over. Call [Outbox.Quarantine] on such a
-// database before the first Run.
+// After Resend of an unclear entry, the second column covers only the new send.
+//
+// A key is sent at most once as long as its entry is kept; see [WithKeepSettled]. The
+// guarantee does not hold if the database loses commits. That can happen after a restore
+// from a backup, or after a failover to a replica that was behind. In both cases, call
+// [Outbox.Quarantine] before the first Run.
 //
 // # The gate
 //
-// Each Outbox has a gate, which is a circuit breaker. A failure that is not about one
-// request closes it: no connection, a wrong API key (401), a rate limit (429), a failing
-// service (5xx). While the gate is closed, only one entry at a time is claimed and sent,
-// as a probe. The wait between probes grows from 0.5 s to 15 s. A Retry-After of the
-// service is obeyed up to 5 minutes. The gate opens when the response to a probe shows
-// that the service works. [Counts] and the log contain the reason why it is closed. A
-// failed connection, a lost response and a 408 or 425 do not close the gate if another
-// request was accepted in the meantime.
+// Each Outbox has a gate. While the gate is open, entries are sent. If a request fails for
+// a reason that also affects other requests, the gate closes. Examples are a failed
+// connection, a wrong API key (401), a rate limit (429) and a failing service (5xx). While
+// the gate is closed, only one entry at a time is claimed and sent, as a probe. The wait
+// between probes grows from 0.5 s to 15 s. If the service sends Retry-After, the outbox
+// waits at least that long, but at most 5 minutes. The gate opens when the response to a
+// probe shows that the service works again. [Counts] and the log contain the reason why
+// the gate is closed. A failed connection, a lost response, a 408 and a 425 do not close
+// the gate if another request was accepted during the attempt.
 //
-// What becomes of the entry does not depend on the gate. If the request was certainly not
-// carried out, the entry stays pending: no connection, 401, 429, 501, 505. After any
-// other 5xx, a 408, a 425 or a lost response, the request may have been carried out, so
-// the entry is unclear. During an outage with such a 5xx, each probe makes one more entry
-// unclear: one every 15 s once the waits have grown.
+// The state of the entry does not depend on the gate. After a failed connection, a 401,
+// 429, 501 or 505, the request was certainly not carried out, so the entry stays pending.
+// After any other 5xx, a 408, a 425 or a lost response, the request may have been carried
+// out, so the entry becomes unclear. During an outage with such a 5xx, each probe makes
+// one more entry unclear. When the wait has grown to 15 s, that is one entry in 15 s.
 //
-// A request is denied if the response is a 403 or a 404. That closes the gate too, unless
-// other requests of the same operation are accepted: one in the 5 s before the first
-// denial of an entry, and one between each denial and the next. Then the denial is about
-// the entry. The entry waits 20 s after the first denial and 40 s after the second, and
-// is rejected at the third. A service that denies every request rejects no entry.
+// A denial is a 403 or 404 response. A denial is blamed on the entry if the service
+// recently accepted another entry with the same operation: within 5 s before the first
+// denial, 20 s before the second, and 40 s before the third. The gate then stays open. The
+// entry waits 20 s after the first denial and 40 s after the second. After the third
+// denial, the entry is rejected. Other denials close the gate and are not counted, so a
+// service that denies every request rejects no entry.
 package outbox

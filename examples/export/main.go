@@ -1,13 +1,12 @@
-// Export writes all customers to a CSV file, customers.csv or what -out names, and
-// its progress to standard error.
+// Export writes all customers to a CSV file, and its progress to standard error. The file
+// is customers.csv unless -out names another.
 //
-// If it is stopped in any way, kill -9 included, run it again with the same -out: it
-// resumes where it stopped, and each customer is in the file once. It does not
-// overwrite the file of a finished export. Do not run it twice at the same time for
-// the same file.
+// If it is stopped in any way, even by kill -9, run it again with the same -out. It then
+// resumes where it stopped, and each customer is in the file once. It does not overwrite
+// the file of a finished export. Do not run it twice at the same time for the same file.
 //
-// If MESSAGING_BASE_URL and MESSAGING_API_KEY are not set, it exports the
-// customers of an in-memory service.
+// If MESSAGING_BASE_URL and MESSAGING_API_KEY are not set, it exports the customers of an
+// in-memory service.
 package main
 
 import (
@@ -43,8 +42,8 @@ func main() {
 	}
 }
 
-// connect returns a client for the service at MESSAGING_BASE_URL, or for an
-// in-memory service if the environment is not set.
+// connect returns a client for the service at MESSAGING_BASE_URL, or for an in-memory
+// service if neither environment variable is set.
 func connect(getenv func(string) string) (client *messaging.Client, closeService func(), err error) {
 	baseURL, apiKey := getenv("MESSAGING_BASE_URL"), getenv("MESSAGING_API_KEY")
 	if baseURL != "" || apiKey != "" {
@@ -61,7 +60,7 @@ func connect(getenv func(string) string) (client *messaging.Client, closeService
 	return service.Client(), service.Close, nil
 }
 
-// export writes one page at a time, from where an earlier export to the file stopped.
+// export writes one page at a time, starting where an earlier export to the file stopped.
 func export(ctx context.Context, client *messaging.Client, perPage int, path string, progress io.Writer) error {
 	table, err := openTable(path)
 	if err != nil {
@@ -76,7 +75,7 @@ func export(ctx context.Context, client *messaging.Client, perPage int, path str
 
 	total := 0
 	for page, err := range client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: perPage, Cursor: table.start.Cursor}) {
-		if errors.Is(err, messaging.ErrBadCursor) { // the next run would get no further
+		if errors.Is(err, messaging.ErrBadCursor) { // the next run would fail at the same page
 			return err
 		}
 		if err != nil {

@@ -11,16 +11,16 @@ import (
 	"os"
 )
 
-// table is a CSV file that is written page by page. Until it is finished, there is a
-// second file beside it that says how much of it counts, so that a program that is
-// killed at any moment can go on later.
+// table is a CSV file that is written page by page. Until it is finished, a second file
+// next to it records how much of the table is valid, so that a program that is killed at
+// any moment can resume later.
 type table struct {
 	file  *os.File
-	start checkpoint // where this run of the program goes on
+	start checkpoint // where this run of the program resumes
 }
 
-// checkpoint is the content of the second file: the first Bytes bytes of the table are
-// the pages before the page at Cursor. What follows them is written again.
+// checkpoint is the content of the second file. The first Bytes bytes of the table are the
+// pages before the page at Cursor. Anything after these bytes is written again.
 type checkpoint struct {
 	Cursor string `json:"cursor"`
 	Bytes  int64  `json:"bytes"`
@@ -33,7 +33,8 @@ func openTable(path string) (*table, error) {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s exists, and is not overwritten: delete it, or set -out to another file", path)
 		}
-		// Before the table itself: a table alone is taken for a finished one.
+		// This comes before the table, because a table without a checkpoint is taken to
+		// be finished.
 		err = last.save(path)
 	}
 	if err != nil {
@@ -51,7 +52,7 @@ func openTable(path string) (*table, error) {
 	return t, nil
 }
 
-// discardUnfinished removes what was written after the checkpoint, which may be a part
+// discardUnfinished removes what was written after the checkpoint, which may be only part
 // of a page.
 func (t *table) discardUnfinished() error {
 	size, err := t.file.Seek(0, io.SeekEnd)
@@ -69,9 +70,10 @@ func (t *table) discardUnfinished() error {
 	return err
 }
 
-// append writes the rows of the page at cursor, the first one with a header. The page
-// counts once the next one is appended, since only then its cursor is known to be good:
-// after a page whose cursor leads back, the export must not resume there.
+// append writes the rows of the page at cursor. It writes a header before the first page. A
+// page becomes part of the checkpoint only when the next page is appended, because only
+// then is the cursor of the next page known to be valid. If that cursor is one of an
+// earlier page, the export must not resume there.
 func (t *table) append(cursor string, rows [][]string) error {
 	size, err := t.file.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -94,7 +96,7 @@ func (t *table) append(cursor string, rows [][]string) error {
 	return t.file.Sync()
 }
 
-// finish closes the complete table and removes the file beside it.
+// finish closes the complete table and removes its checkpoint.
 func (t *table) finish() error {
 	if err := t.file.Close(); err != nil {
 		return err
@@ -115,8 +117,8 @@ func readCheckpoint(table string) (c checkpoint, err error) {
 	return c, nil
 }
 
-// save replaces the file beside the table in one step, so that a killed program leaves
-// either the old content or the new one.
+// save replaces the checkpoint of the table atomically, so that a killed program leaves
+// either the old checkpoint or the new one.
 func (c checkpoint) save(table string) error {
 	data, err := json.Marshal(c)
 	if err != nil {

@@ -16,11 +16,11 @@ func main() {
 		log.Fatal(err)
 	}
 	_, err = client.Events.Trigger(context.Background(), messaging.EventTriggerParams{
-		EventID: os.Getenv("MESSAGING_EVENT_ID"), // the service assigned it when the event was defined
+		EventID: os.Getenv("MESSAGING_EVENT_ID"), // Events.Ensure defines an event and returns its ID
 		Email:   "ada@example.com",
 		Values:  map[string]any{"order": "A-1001", "shipped_at": time.Now()},
 	})
 	if err != nil {
-		log.Fatal(err) // the text says whether the event was triggered
+		log.Fatal(err) // the error message tells you whether the event was triggered
 	}
 }

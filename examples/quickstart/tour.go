@@ -22,7 +22,7 @@ type tour struct {
 // printf prints a line.
 func (t tour) printf(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
 
-// write defines and triggers an event, and sends broadcasts.
+// write defines an event, triggers it, and sends broadcasts.
 func (t tour) write(ctx context.Context) error {
 	if err := t.triggerEvent(ctx); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (t tour) printTable(header string, rows int, write func(row io.Writer, i in
 	return table.Flush()
 }
 
-// fail shows the error of a refused request and the error of a lost response.
+// fail shows the errors for a refused request and for a lost response.
 func (t tour) fail(ctx context.Context, service *messagingtest.Server) error {
 	t.printf("\nTriggering an event that does not exist:")
 	_, err := t.client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "no-such-event", Email: t.recipients[0].Email})

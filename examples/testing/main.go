@@ -17,8 +17,8 @@ func main() {
 	}
 }
 
-// run notifies a customer about one order, with an in-memory service like that of
-// the tests.
+// run notifies a customer about one order, with an in-memory service like the one in the
+// tests.
 func run(ctx context.Context) error {
 	service, err := messagingtest.Start()
 	if err != nil {

@@ -1,7 +1,6 @@
-// Testing is an example of a program that uses package messaging, and of its
-// tests. The program is a shop that notifies customers when an order ships. The
-// tests run it with the in-memory service of package messagingtest, and cover
-// failures such as a lost response.
+// Testing is an example of a program that uses package messaging, with tests. The program
+// is a shop that notifies customers when an order ships. The tests run it with the
+// in-memory service of package messagingtest, and cover failures such as a lost response.
 package main
 
 import (
@@ -19,7 +18,7 @@ type Shop struct {
 	// Shipped is the definition of the event that Tell triggers.
 	Shipped *messaging.Event
 
-	// The orders for which Tell returned an error.
+	// These are the orders for which Tell returned an error.
 	Later   []Order // not notified: retry later
 	Unclear []Order // possibly notified: check before a retry
 	Invalid []Order // not notified: fix the order, such as an invalid email address

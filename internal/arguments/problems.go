@@ -1,5 +1,5 @@
-// Package arguments collects the problems with the arguments of a call, and turns what a
-// caller gives for a free-form value into what encoding/json writes without an error.
+// Package arguments collects the problems with the arguments of a call. It also converts
+// free-form values of the caller to values that encoding/json writes without an error.
 package arguments
 
 import (
@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// Problems collects the problems with the arguments of one call, each under the
-// path that the argument has on the wire. A node holds its own step of the path
-// only, and add keeps no reference to it, so that it can be allocated on the stack:
-// a hundred thousand valid customers allocate none.
+// Problems collects the problems with the arguments of one call, each under the path of the
+// argument on the wire. A node holds only its own step of the path, and Add keeps no
+// reference to the node, so that it can be allocated on the stack. The validation of a
+// hundred thousand valid customers allocates no nodes.
 type Problems struct {
 	parent *Problems
 	name   string
 	i      int // the index in a list; -1 for a name
-	// The problems, in the root only. They are a linked list because with a slice,
-	// escape analysis would put every node on the heap.
+	// The problems are only in the root. They are a linked list because escape analysis
+	// would put every node on the heap if they were a slice.
 	first, last *problem
 }
 
@@ -103,18 +103,18 @@ func (p *Problems) RequiredEmail(field, value string) {
 	p.Email(field, value)
 }
 
-// Emails checks a list of email addresses, none of them empty.
+// Emails checks a list of email addresses, none of which may be empty.
 func (p *Problems) Emails(field string, values []string) {
 	for i, value := range values {
 		p.In(field).Index(i).RequiredEmail("", value)
 	}
 }
 
-// None reports whether there are no problems so far. p is the root.
+// None reports whether there are no problems so far. p must be the root.
 func (p *Problems) None() bool { return p.first == nil }
 
-// All ranges over the problems in the order in which they were added, each with the
-// path of its argument. p is the root.
+// All ranges over the problems in the order in which they were added, each with the path of
+// its argument. p must be the root.
 func (p *Problems) All() iter.Seq2[string, string] {
 	return func(yield func(path, message string) bool) {
 		for found := p.first; found != nil; found = found.next {
@@ -125,9 +125,8 @@ func (p *Problems) All() iter.Seq2[string, string] {
 	}
 }
 
-// LooksLikeEmail reports whether s has one @ with something on both sides, and
-// neither white space nor control characters. A stricter check would refuse valid
-// addresses.
+// LooksLikeEmail reports whether s has one @ with something on both sides, and neither white
+// space nor control characters. A stricter check would fail for some valid addresses.
 func LooksLikeEmail(s string) bool {
 	local, domain, found := strings.Cut(s, "@")
 	return found && local != "" && domain != "" && !strings.Contains(domain, "@") &&

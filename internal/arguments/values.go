@@ -18,18 +18,18 @@ func TemplateValues(p *Problems, values map[string]any) map[string]any {
 	return (&freeForm{}).object(p, values)
 }
 
-// PayloadValues returns the values of a trigger as plain values. The map is the
-// caller's to add to.
+// PayloadValues returns the values of a trigger as plain values. The caller may add to the
+// map.
 func PayloadValues(p *Problems, values map[string]any) map[string]any {
 	return (&freeForm{strict: true}).object(p.In("payload"), values)
 }
 
-// freeForm turns what a caller gives into plain values, which encoding/json
-// writes without an error: nil, bool, string, int, int64, uint64, float32,
-// float64, []byte, json.RawMessage, map[string]any and []any.
+// freeForm converts the values of a caller to plain values, which encoding/json writes
+// without an error: nil, bool, string, int, int64, uint64, float32, float64, []byte,
+// json.RawMessage, map[string]any and []any.
 type freeForm struct {
-	strict  bool // times take the form that the service reads, and structs are invalid
-	tooDeep bool // the value, at some place in it
+	strict  bool // times get the form that the service reads, and structs are invalid
+	tooDeep bool // some part of the value is nested too deeply
 }
 
 func (f *freeForm) object(p *Problems, values map[string]any) map[string]any {
@@ -43,7 +43,7 @@ func (f *freeForm) object(p *Problems, values map[string]any) map[string]any {
 			others = append(others, key)
 		}
 	}
-	slices.Sort(others) // and with them their problems
+	slices.Sort(others) // so that the problems are sorted too
 	for _, key := range others {
 		p.Text("", key)
 		plain[key] = f.member(p.In(key), values[key])
@@ -51,7 +51,8 @@ func (f *freeForm) object(p *Problems, values map[string]any) map[string]any {
 	return plain
 }
 
-// isPlain spares the values of most payloads the reflection.
+// isPlain reports whether value is plain. It avoids reflection for the values of most
+// payloads.
 func isPlain(value any) bool {
 	switch value := value.(type) {
 	case string:
@@ -63,8 +64,8 @@ func isPlain(value any) bool {
 	}
 }
 
-// member reports nothing else of a value that is nested too deeply: one that
-// contains itself has every other problem on every level.
+// member returns value as a plain value. If value is nested too deeply, no other problem is
+// added: a value that contains itself would have its other problems on every level.
 func (f *freeForm) member(p *Problems, value any) any {
 	var within Problems
 	f.tooDeep = false
@@ -78,7 +79,7 @@ func (f *freeForm) member(p *Problems, value any) any {
 	return plain
 }
 
-// Invalid is in the place of a value that a problem was added for.
+// Invalid stands for an invalid value, for which a problem was added.
 type Invalid struct{}
 
 func invalid(p *Problems, message string) any {
@@ -100,7 +101,7 @@ func (f *freeForm) value(p *Problems, v reflect.Value, depth int) any {
 	}
 	whole, kind := v, v.Kind()
 	if v.CanAddr() {
-		whole = v.Addr() // encoding/json, too, finds the methods of the pointer
+		whole = v.Addr() // encoding/json also uses the methods of the pointer
 	}
 	switch {
 	case f.strict && v.Type() == reflect.TypeFor[time.Time]():
@@ -163,7 +164,7 @@ func scalar(p *Problems, v reflect.Value) any {
 	switch {
 	case v.Type() == reflect.TypeFor[json.Number]():
 		raw, err := json.Marshal(v.Interface())
-		if err != nil || v.Len() == 0 { // encoding/json takes "" for 0
+		if err != nil || v.Len() == 0 { // encoding/json writes "" as 0
 			return invalid(p, "must be a valid number")
 		}
 		return json.RawMessage(raw)
@@ -181,13 +182,13 @@ func scalar(p *Problems, v reflect.Value) any {
 	case math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0):
 		return invalid(p, "must be a finite number")
 	case v.Kind() == reflect.Float32:
-		return float32(v.Float()) // is written with fewer digits
+		return float32(v.Float()) // which is written with fewer digits
 	default:
 		return v.Float()
 	}
 }
 
-// marshaled leaves it to value, or to encoding/json, how value is written.
+// marshaled returns value as its own methods, or encoding/json, write it.
 func (f *freeForm) marshaled(p *Problems, value any) any {
 	raw, err := json.Marshal(value)
 	_, verbatim := value.(json.Marshaler)

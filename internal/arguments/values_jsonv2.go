@@ -11,9 +11,10 @@ import (
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// hasReplacedText reports whether encoding/json has replaced invalid UTF-8 when it
-// wrote value as raw. This encoding/json, the default as of Go 1.27, writes the
-// replacement like a U+FFFD of the text, so where there is one, it is asked again.
+// hasReplacedText reports whether encoding/json replaced invalid UTF-8 when it wrote value
+// as raw. This encoding/json, the default as of Go 1.27, writes the replacement like a
+// U+FFFD in the text. So if raw has a U+FFFD, value is written again, without allowing
+// invalid UTF-8.
 func hasReplacedText(value any, raw []byte) bool {
 	if !bytes.Contains(raw, []byte(wire.Replacement)) {
 		return false

@@ -13,33 +13,33 @@ import (
 	"time"
 )
 
-// attempt is one try at sending a request, and the evidence of what became of it.
+// attempt is one attempt at sending a request, and the evidence of what happened to it.
 type attempt struct {
 	start  time.Time
 	key    [1]string // the value of a header
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	// ownTransport says that the transport is the one that NewClient built.
+	// ownTransport means that the transport is the one that NewClient built.
 	ownTransport bool
-	ownBody      bytes.Reader // the body on that transport
-	body         requestBody  // the body on any other one
+	ownBody      bytes.Reader // the body for that transport
+	body         requestBody  // the body for any other transport
 	trace        httptrace.ClientTrace
-	asked, got   atomic.Int32 // connections that a transport asked for, and got
+	asked, got   atomic.Int32 // connections that the transport asked for, and got
 	written      atomic.Int32 // copies of the request that net/http has begun to write
 	looping      atomic.Bool
-	answered     bool // the transport returned a response beside an error
+	responded    bool // the transport returned a response together with an error
 
-	// response is what the transport returned. net/http closes the body of a
-	// redirect whose Location it cannot parse, so it is not shown that one.
+	// response is what the transport returned. net/http does not get the body of a
+	// redirect, because it closes the body if it cannot parse the Location.
 	response *http.Response
 }
 
-// maxWritten is how often net/http may write a request within one attempt. Over
-// HTTP/2 it repeats a read for as long as the server resets the stream.
+// maxWritten is how often net/http may write a request within one attempt. With HTTP/2, it
+// repeats a read for as long as the server resets the stream.
 const maxWritten = 3
 
-// begin starts the attempt: its time limit, and the collection of evidence.
+// begin starts the time limit of the attempt and the collection of evidence.
 func (a *attempt) begin(ctx context.Context, limit time.Duration, key string, body []byte, ownTransport bool) {
 	a.start, a.key[0], a.ownTransport = time.Now(), key, ownTransport
 	a.body.content = body
@@ -52,7 +52,7 @@ func (a *attempt) begin(ctx context.Context, limit time.Duration, key string, bo
 	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)
 }
 
-// duration is the time since the attempt began, 0 for one that did not begin.
+// duration returns the time since the attempt began, or 0 if it was not begun.
 func (a *attempt) duration() time.Duration {
 	if a == nil {
 		return 0
@@ -60,8 +60,8 @@ func (a *attempt) duration() time.Duration {
 	return time.Since(a.start)
 }
 
-// countWritten counts the requests that carry the API key, and so leaves out
-// those that a transport makes on its own, such as for a token.
+// countWritten counts the requests that carry the API key. This leaves out the requests
+// that a transport makes on its own, for example to get a token.
 func (a *attempt) countWritten(header string, _ []string) {
 	if strings.EqualFold(header, authorizationHeader) && a.written.Add(1) > maxWritten {
 		a.looping.Store(true)
@@ -69,9 +69,9 @@ func (a *attempt) countWritten(header string, _ []string) {
 	}
 }
 
-// request is what the attempt sends: req with the key and, unless it is a read, a
-// body, even if it is an empty one. Together with the missing GetBody, the body
-// keeps net/http from sending the request again.
+// request returns what the attempt sends: req with the key and, unless it is a read, with a
+// body, even an empty one. A body without GetBody keeps net/http from sending the request
+// again.
 func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 	req = req.WithContext(a.ctx)
 	req.Header[authorizationHeader] = a.key[:]
@@ -87,43 +87,40 @@ func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 	return req
 }
 
-// provedNotSent reports whether it is certain that the service did not receive
-// the request, and will not receive it any more. It is asked after the transport
-// has failed.
+// provedNotSent reports whether it is certain that the service did not receive the request,
+// and will not receive it later. It is called after the transport has failed.
 //
-// The transport that NewClient builds sends nothing after RoundTrip has failed
-// without a connection, as net/http/httptrace tells.
+// The transport that NewClient builds sends nothing after RoundTrip has failed without a
+// connection, and net/http/httptrace reports whether there was one.
 //
-// Any other transport may report to httptrace or not, send in several ways, and
-// go on after RoundTrip has returned. What it cannot do is to send a body that it
-// has not read. So the body is locked first, and then looked at. A transport that
-// has read from the body, that reports to have written the headers, or that has
-// returned a response as well, proves nothing, and neither does a request without a
-// body.
+// Any other transport may or may not report to httptrace. It may send in several ways, and
+// continue after RoundTrip has returned. But it cannot send a body that it has not read. So
+// the body is locked first, and then it is checked whether any of it was read. Nothing is
+// proved if the transport has read from the body, has reported that it wrote the headers,
+// or has also returned a response, or if the request has no body.
 func (a *attempt) provedNotSent() bool {
 	if a.ownTransport {
 		return a.foundNoConnection()
 	}
-	return a.body.lock() && a.written.Load() == 0 && !a.answered
+	return a.body.lock() && a.written.Load() == 0 && !a.responded
 }
 
-// foundNoConnection reports whether a connection was asked for and never
-// obtained, as far as the transport tells.
+// foundNoConnection reports whether the transport asked for a connection and got none, as
+// far as it reports to httptrace.
 func (a *attempt) foundNoConnection() bool { return a.asked.Load() > 0 && a.got.Load() == 0 }
 
-// end stops whatever is still going on in the attempt.
+// end stops anything that is still running in the attempt.
 func (a *attempt) end() {
 	a.body.lock()
 	a.cancel()
 }
 
-// requestBody is the body of one attempt. Once it is locked, no byte of it can be
-// read.
+// requestBody is the body of one attempt. Once it is locked, nothing can be read from it.
 type requestBody struct {
 	content []byte
 
 	mu     sync.Mutex
-	offset int // of what has not been read
+	offset int // of the first byte that has not been read
 	locked bool
 }
 
@@ -137,8 +134,8 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return copy(p, piece), err
 }
 
-// WriteTo writes what has not been read yet, in pieces between which the body can be
-// locked.
+// WriteTo writes what has not been read yet. It writes in pieces, so that the body can be
+// locked in between.
 func (b *requestBody) WriteTo(w io.Writer) (int64, error) {
 	const pieceSize = 256 << 10
 	for written := int64(0); ; {
@@ -154,7 +151,7 @@ func (b *requestBody) WriteTo(w io.Writer) (int64, error) {
 	}
 }
 
-// next takes up to limit bytes of what has not been read.
+// next returns up to limit bytes that have not been read.
 func (b *requestBody) next(limit int) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -169,7 +166,8 @@ func (b *requestBody) next(limit int) ([]byte, error) {
 // Close does nothing: a body in memory has nothing to release.
 func (b *requestBody) Close() error { return nil }
 
-// lock reports whether there was a body to send and none of it has been read.
+// lock locks the body. It reports whether there was a body to send and none of it has been
+// read.
 func (b *requestBody) lock() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// classify returns what the current attempt came to.
+// classify returns the outcome of the current attempt.
 func (x *Exchange) classify(resp *http.Response, err error) Outcome {
 	switch {
 	case x.obstacle != nil:
@@ -19,7 +19,7 @@ func (x *Exchange) classify(resp *http.Response, err error) Outcome {
 	case resp == nil:
 		return x.classifyFailure(err)
 	}
-	if resp.Body == nil { // a transport of the caller's may leave it out
+	if resp.Body == nil { // the caller's own transport may leave it out
 		resp.Body = http.NoBody
 	}
 	defer closeBody(resp)
@@ -29,8 +29,8 @@ func (x *Exchange) classify(resp *http.Response, err error) Outcome {
 	delivery, repeat := classifyStatus(resp.StatusCode)
 	r := wire.NewReader()
 	defer r.Free()
-	if resp.StatusCode >= 200 { // below, the body is the connection
-		// What came is kept; a key across the limit has to be found whole.
+	if resp.StatusCode >= 200 { // below 200, the body is the connection
+		// An incomplete body is kept. A key that crosses the limit must be read to its end.
 		_, _ = r.Fetch(resp, int64(x.keys.Window(wire.MaxErrorBody)))
 	}
 	return x.rejected(resp, r.Body(), delivery, repeat)
@@ -47,7 +47,7 @@ func (x *Exchange) classifyFailure(err error) Outcome {
 	return Outcome{Stage: NoResponse, Err: cause, Delivery: delivery, repeat: repeat}
 }
 
-// classifySuccess reads a 2xx response, which is a success only if it says so.
+// classifySuccess reads a 2xx response, which is a success only if its body says so.
 func (x *Exchange) classifySuccess(resp *http.Response) Outcome {
 	if x.Operation.Method == http.MethodHead {
 		return x.succeeded(resp, wire.Envelope{})
@@ -55,7 +55,7 @@ func (x *Exchange) classifySuccess(resp *http.Response) Outcome {
 	r := wire.NewReader()
 	defer r.Free()
 	switch tooLarge, err := r.Fetch(resp, x.Config.MaxResponseBytes); {
-	case err != nil: // which does not undo a 2xx
+	case err != nil: // the response was cut short
 		return Outcome{Stage: NoResponse, Err: x.cause(err), Delivery: DeliveryUnknown, repeat: repeatReads}
 	case tooLarge:
 		err := fmt.Errorf("exceeds the limit of %d bytes: %w", x.Config.MaxResponseBytes, wire.ErrTooLarge)
@@ -109,7 +109,7 @@ func (x *Exchange) rejected(resp *http.Response, body []byte, delivery Delivery,
 		Body: body, Problem: problem, RetryAfter: retryAfter, repeat: repeat}
 }
 
-// ErrAttemptTimeout is the time limit of one attempt.
+// ErrAttemptTimeout is returned when an attempt exceeds its time limit.
 var ErrAttemptTimeout error = attemptTimeout{}
 
 // attemptTimeout is the type of ErrAttemptTimeout, a net.Error.
@@ -121,8 +121,8 @@ func (attemptTimeout) Temporary() bool { return true }
 
 var errLooping = errors.New("net/http keeps repeating the request")
 
-// cause returns why an attempt got no response, with a text that is safe to show.
-// It looks at each context once, so that one that ends in the meantime changes nothing.
+// cause returns why an attempt got no response, with a text that is safe to show. It checks
+// each context once, so that a context that ends in the meantime changes nothing.
 func (x *Exchange) cause(err error) error {
 	switch {
 	case x.attempt.looping.Load():
@@ -138,7 +138,7 @@ func (x *Exchange) cause(err error) error {
 	}
 }
 
-// contextError is why ctx is done: its error, and the cause that the caller gave.
+// contextError returns why ctx is done: its error, and the cause that the caller gave.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if reflect.TypeOf(cause).Comparable() && cause != err {

@@ -1,5 +1,5 @@
 // Package exchange makes one call to the service: its attempts, the evidence of what
-// became of each, and the retries.
+// happened to each of them, and the retries.
 package exchange
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// Config is what all calls of a client share. It is not changed by a call.
+// Config is what all calls of a client share. A call does not change it.
 type Config struct {
 	BaseURL string // no trailing slash
 	HTTP    http.Client
-	// OwnTransport says that the transport of HTTP was built by the client.
+	// OwnTransport means that NewClient built the transport of HTTP.
 	OwnTransport     bool
 	Key              func(context.Context) (string, error)
 	UserAgent        []string // as a header holds it
@@ -35,26 +35,26 @@ type Config struct {
 }
 
 // Exchange is one call. go-retryablehttp drives it: RoundTrip makes an attempt, and
-// checkRetry classifies it and decides on the next.
+// checkRetry classifies the attempt and decides whether to make another.
 //
-// Set the exported fields, defer [Exchange.End], and call [Exchange.Send] once. Nothing
-// is allocated for an exchange but the struct itself.
+// Set the exported fields, defer [Exchange.End], and call [Exchange.Send] once. All
+// state of the exchange is in this struct, so that it takes one allocation.
 type Exchange struct {
 	Config    *Config
 	Operation *service.Operation
 	Query     string
 	Body      []byte // nil for none
-	// Rows reads the data of a list. Without it, data is kept as JSON.
+	// Rows reads the data of a list. If it is nil, the data is kept as JSON.
 	Rows wire.Rows
-	// Accept checks the data of a successful response, nil if any data will do.
+	// Accept checks the data of a successful response. It is nil if any data is valid.
 	Accept         func(data json.RawMessage) error
 	SetHeaders     func(http.Header) // nil for no further headers
 	RepeatableSend bool              // an unknown delivery may be retried
 	WithoutRetries bool
 	Observer       Observer // nil for none
-	// Context is the caller's. Values is what functions of the caller's are given: the
-	// same context, with the values that hooks have added.
-	Context, Values context.Context
+	// Context is the caller's context. HookContext is the context that the caller's own
+	// functions receive: the same context, with the values that hooks added.
+	Context, HookContext context.Context
 
 	outcome  Outcome // of the last attempt
 	delivery Delivery
@@ -63,12 +63,12 @@ type Exchange struct {
 
 	keys      redact.Keys // that were sent
 	attempt   *attempt    // the current one
-	obstacle  *obstacle   // why there is none
-	first     attempt     // in place, as most calls make only one
+	obstacle  *obstacle   // why there is no current attempt
+	first     attempt     // not allocated separately, since most calls make only one
 	observing bool        // between AttemptStart and AttemptDone
 	observed  context.Context
 
-	// What every attempt begins with; key and body are its own.
+	// These fields are shared by all attempts. Each attempt adds its own key and body.
 	request retryablehttp.Request
 	header  http.Header
 	http    http.Client
@@ -90,7 +90,7 @@ func (x *Exchange) Send() *Outcome {
 		Backoff:      exactWait,
 		ErrorHandler: retryablehttp.PassthroughErrorHandler,
 	}
-	// Its results are known already, and checkRetry has closed the body.
+	// checkRetry has already recorded the outcome, and closed the body.
 	_, _ = x.retry.Do(&x.request)
 	if x.waiting {
 		err := contextError(x.Context)
@@ -99,7 +99,7 @@ func (x *Exchange) Send() *Outcome {
 	return x.complete()
 }
 
-// End ends the last attempt. It has to be deferred: a transport is the caller's, and can
+// End ends the last attempt. It must be deferred, since the caller's own transport can
 // panic.
 func (x *Exchange) End() {
 	if x.attempt == nil {
@@ -110,8 +110,8 @@ func (x *Exchange) End() {
 	x.observeDone(Attempt{Delivery: DeliveryUnknown, Reason: ReasonOther})
 }
 
-// Progress returns how many attempts were begun, and what is known of the delivery, if
-// Send did not return.
+// Progress returns the number of attempts that were begun, and what is known about the
+// delivery if Send did not return.
 func (x *Exchange) Progress() (attempts int, delivery Delivery) {
 	if x.attempts == 0 {
 		return 0, DeliveryNotSent
@@ -119,7 +119,7 @@ func (x *Exchange) Progress() (attempts int, delivery Delivery) {
 	return x.attempts, x.delivery
 }
 
-// complete fills in what is known of the whole call.
+// complete adds what is known about the whole call to the outcome.
 func (x *Exchange) complete() *Outcome {
 	x.describe(&x.outcome)
 	return &x.outcome
@@ -131,7 +131,7 @@ func (x *Exchange) describe(o *Outcome) {
 	o.Retryable = o.failed() && harmless && o.repeat.allows(x.Operation.IsRead(), x.RepeatableSend)
 }
 
-// failureBefore returns the failure of the last attempt, nil if there was none.
+// failureBefore returns the failure of the last attempt, or nil if there was none.
 func (x *Exchange) failureBefore() *Outcome {
 	if x.outcome.Stage == None {
 		return nil
@@ -148,11 +148,11 @@ func (x *Exchange) maxAttempts() int {
 	return x.Config.Retry.MaxAttempts
 }
 
-// contentJSON is a header value that all requests share, and nothing writes to.
+// contentJSON is a header value that all requests share, so nothing may change it.
 var contentJSON = []string{"application/json"}
 
-// prepare builds the request that every attempt is made from. It is given no
-// body: go-retryablehttp would add a GetBody, with which net/http sends a body again.
+// prepare builds the request that every attempt starts from. The request has no body yet,
+// because go-retryablehttp would add a GetBody, which lets net/http send the body again.
 func (x *Exchange) prepare() error {
 	target := x.Config.BaseURL + "/" + strings.TrimPrefix(x.Operation.Path, "/")
 	if x.Query != "" {
@@ -177,8 +177,8 @@ func (x *Exchange) prepare() error {
 	return nil
 }
 
-// RoundTrip makes one attempt. It hides CloseIdleConnections of the transport
-// below, which go-retryablehttp would call after every failure.
+// RoundTrip makes one attempt. Because x is the transport, go-retryablehttp does not find
+// the CloseIdleConnections method of the real one, which it would call after every failure.
 func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	x.waiting = false
 	var key string
@@ -187,22 +187,22 @@ func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x.keys.Use(key)
 	x.attempts++
-	ctx := x.Values
+	ctx := x.HookContext
 	if x.Observer != nil {
 		x.observing = true
 		x.observed = x.Observer.AttemptStart(x.attempts, req.Header)
 		ctx = x.observed
 	}
 	x.attempt = &x.first
-	if x.attempts > 1 { // net/http may still be reading the first
+	if x.attempts > 1 { // net/http may still be using the first
 		x.attempt = new(attempt)
 	}
 	a := x.attempt
 	a.begin(ctx, x.Config.AttemptTimeout, key, x.Body, x.Config.OwnTransport)
 	resp, err := x.Config.HTTP.Transport.RoundTrip(a.request(req, x.Operation.IsRead()))
 	switch {
-	case err != nil && resp != nil: // which proves that the service got the request
-		a.answered = true
+	case err != nil && resp != nil: // the service received the request
+		a.responded = true
 		closeBody(resp)
 		return nil, err
 	case err != nil:
@@ -222,7 +222,7 @@ func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 var errNoResponse = errors.New("the transport returned neither a response nor an error")
 
 // obstacle is why an attempt was not begun, and which calls may be made again
-// although it was not.
+// nevertheless.
 type obstacle struct {
 	err    error
 	repeat repeatable
@@ -235,11 +235,11 @@ func (x *Exchange) admit() (string, *obstacle) {
 		return "", x.ended()
 	}
 	if x.Config.Limiter != nil {
-		if err := x.Config.Limiter.Wait(x.Values); err != nil {
+		if err := x.Config.Limiter.Wait(x.HookContext); err != nil {
 			return "", x.failedBy("rate limiter", ReasonLimiter, err)
 		}
 	}
-	key, err := x.Config.Key(x.Values)
+	key, err := x.Config.Key(x.HookContext)
 	if err != nil {
 		return "", x.failedBy("key source", ReasonKeySource, err)
 	}
@@ -252,7 +252,7 @@ func (x *Exchange) admit() (string, *obstacle) {
 	return key, nil
 }
 
-// ended is the obstacle of a context that is done.
+// ended returns the obstacle for a context that is done.
 func (x *Exchange) ended() *obstacle { return &obstacle{contextError(x.Context), repeatAll, ""} }
 
 func (x *Exchange) failedBy(function, reason string, err error) *obstacle {
@@ -262,10 +262,10 @@ func (x *Exchange) failedBy(function, reason string, err error) *obstacle {
 	return &obstacle{fmt.Errorf("%s: %w", function, redact.SourceError(err)), repeatAll, reason}
 }
 
-// checkRetry classifies an attempt: it reads the response, records what became of
-// the request, and decides whether to try again.
+// checkRetry classifies an attempt: it reads the response, records what happened to the
+// request, and decides whether to retry.
 func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error) (bool, error) {
-	if x.attempt == nil && x.obstacle == nil { // net/http does not accept the request
+	if x.attempt == nil && x.obstacle == nil { // net/http found the request to be invalid
 		x.obstacle = &obstacle{redact.TransportError(err), repeatNever, ReasonOther}
 	}
 	if x.attempt != nil && x.attempt.response != nil {
@@ -277,19 +277,19 @@ func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error)
 	}
 	x.delivery = x.delivery.after(x.outcome.Delivery)
 	if x.attempt != nil {
-		x.attempt.end() // before a logger takes its time
+		x.attempt.end() // before the logger, which may take long
 	}
 	x.log(resp)
 	x.decide(resp)
 	x.observe(resp)
 	x.attempt = nil
-	if x.waiting { // an earlier attempt may still be writing its header, and a cookie jar has added to it
+	if x.waiting { // an earlier attempt may still be writing its header, and a cookie jar may have changed it
 		x.request.Header = x.header.Clone()
 	}
 	return x.waiting, nil
 }
 
-// decide sets whether there is another attempt, and after which wait.
+// decide sets whether there is another attempt, and the wait before it.
 func (x *Exchange) decide(resp *http.Response) {
 	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() ||
 		!x.outcome.repeat.allows(x.Operation.IsRead(), x.RepeatableSend) {
@@ -299,7 +299,7 @@ func (x *Exchange) decide(resp *http.Response) {
 	x.retry.RetryWaitMin, x.waiting = x.Config.Retry.pause(x.Context, x.attempts, retryAfter, asked)
 }
 
-// observe tells the observer about the current attempt, which is classified.
+// observe passes the current attempt, which has been classified, to the observer.
 func (x *Exchange) observe(resp *http.Response) {
 	if !x.observing {
 		return
@@ -314,7 +314,7 @@ func (x *Exchange) observe(resp *http.Response) {
 	x.observeDone(done)
 }
 
-// exactWait is the backoff for a wait that checkRetry has decided on.
+// exactWait is a backoff that returns the wait that checkRetry decided on.
 func exactWait(decided, _ time.Duration, _ int, _ *http.Response) time.Duration { return decided }
 
 func retryAfterOf(resp *http.Response) (time.Duration, bool) {

@@ -9,15 +9,15 @@ import (
 // authorizationHeader carries the API key.
 const authorizationHeader = "X-Authorization"
 
-// reservedHeaders cannot be set by the caller. The idempotency keys are among them
-// because net/http sends a request that has one again.
+// reservedHeaders cannot be set by the caller. They include the idempotency keys because
+// net/http may send a request with such a header again.
 var reservedHeaders = []string{
 	authorizationHeader, "Idempotency-Key", "X-Idempotency-Key",
 	"Accept-Encoding", "Host", "Content-Length", "Content-Type",
 	"Connection", "Content-Encoding", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// HeaderProblem says why a header cannot be set, "" if it can. name is canonical.
+// HeaderProblem returns why a header cannot be set, or "" if it can. name is canonical.
 func HeaderProblem(name, value string) string {
 	switch {
 	case name == "" || strings.ContainsFunc(name, isNotTokenRune):
@@ -33,7 +33,7 @@ func HeaderProblem(name, value string) string {
 // maxKeyBytes is the length of the longest API key.
 const maxKeyBytes = 4 << 10
 
-// KeyProblem says why key cannot be sent in a header, "" if it can.
+// KeyProblem returns why key cannot be sent in a header, or "" if it can.
 func KeyProblem(key string) string {
 	switch {
 	case key == "":

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// Observer is told about the attempts of a call.
+// Observer observes the attempts of a call.
 type Observer interface {
-	// AttemptStart is called before an attempt is made. It can add to the header, and
-	// returns the context whose values the attempt has.
+	// AttemptStart is called before an attempt is made. It can add to the header. It
+	// returns the context of the attempt.
 	AttemptStart(attempt int, header http.Header) context.Context
 	// AttemptDone is called when the attempt is classified, or if the transport panics.
 	AttemptDone(Attempt)
 }
 
-// Attempt is what one attempt came to.
+// Attempt is the outcome of one attempt.
 type Attempt struct {
-	Number     int // from 1 on
+	Number     int // starting at 1
 	StatusCode int // 0 if there was no response
 	Delivery   Delivery
 	Reason     string
 	Duration   time.Duration
-	Wait       time.Duration // until the next attempt, 0 if there is none
+	Wait       time.Duration // until the next attempt, or 0 if there is none
 }
 
-// observeDone tells the observer about the current attempt.
+// observeDone passes the current attempt to the observer.
 func (x *Exchange) observeDone(done Attempt) {
 	if !x.observing {
 		return
@@ -61,7 +61,7 @@ func (x *Exchange) log(resp *http.Response) {
 	if x.outcome.Reason != "" {
 		attributes = append(attributes, slog.String("reason", x.outcome.Reason))
 	}
-	ctx := x.Values
+	ctx := x.HookContext
 	if x.observing {
 		ctx = x.observed
 	}

@@ -8,16 +8,18 @@ import (
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// Outcome is what a call came to, or one attempt of it.
+// Outcome is what a call came to, or one attempt of a call.
 type Outcome struct {
 	Stage Stage
-	// Delivery is what happened to the request: over all attempts, once the call is over.
+	// Delivery is what happened to the request. Once the call is over, it covers all
+	// attempts.
 	Delivery Delivery
 	Attempts int
-	// Retryable means that the same call, made again, does nothing twice and may succeed.
+	// Retryable means that the same call can be made again without doing anything twice,
+	// and may then succeed.
 	Retryable bool
-	// Reason is why it failed; see the constants. It is set if there is a logger or an
-	// observer.
+	// Reason is why the call or attempt failed; see the constants. It is set if there is a
+	// logger or an observer.
 	Reason string
 
 	// StatusCode and Header are those of the response, if there was one. A key that the
@@ -31,7 +33,7 @@ type Outcome struct {
 	// a rejection says.
 	Body    []byte
 	Problem wire.ErrorBody
-	// DataFalse is set for a rejection by "data": false alone.
+	// DataFalse is true if only "data": false makes the response a rejection.
 	DataFalse bool
 	// RetryAfter is the wait that the service asked for.
 	RetryAfter time.Duration
@@ -49,15 +51,15 @@ type Stage uint8
 
 // The stages of a call.
 const (
-	// None is the stage of a call that was never sent, or in which a function of the
-	// caller's panicked.
+	// None is the stage of a call that was never sent, or in which one of the caller's own
+	// functions panicked.
 	None Stage = iota
-	// NotBegun means that the last attempt ended before it was made.
+	// NotBegun means that the last attempt was not begun.
 	NotBegun
-	// NoResponse means that an attempt was made, and got no whole response.
+	// NoResponse means that an attempt was made and got no complete response.
 	NoResponse
-	// Rejected means that the response has another status than 2xx, or says that the
-	// request was not carried out.
+	// Rejected means that the status of the response is not 2xx, or that the response
+	// says that the request was not carried out.
 	Rejected
 	// Unreadable means that a 2xx response could not be understood.
 	Unreadable
@@ -68,7 +70,7 @@ const (
 // failed reports whether there is no usable response.
 func (o *Outcome) failed() bool { return o.Stage != Succeeded }
 
-// Delivery is what happened to a request. The numbers are those of the root package.
+// Delivery is what happened to a request. It has the same numbers as in the root package.
 type Delivery uint8
 
 // The deliveries.
@@ -115,8 +117,8 @@ func (d Delivery) Worse(other Delivery) Delivery {
 	return d
 }
 
-// after returns the delivery of a call, of which d is known so far, after one more
-// attempt. An attempt that was accepted is certain, whatever went before.
+// after returns the delivery of a call after one more attempt, where d is the delivery of
+// the attempts before. If the attempt was accepted, the earlier attempts do not matter.
 func (d Delivery) after(attempt Delivery) Delivery {
 	if attempt == DeliveryAccepted {
 		return DeliveryAccepted

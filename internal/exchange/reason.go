@@ -14,8 +14,9 @@ import (
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
-// The reasons why an attempt or a call failed, besides a status. The set is closed, so
-// that logs and metrics can be searched and counted by it, and quotes nothing.
+// The reasons for the failure of an attempt or a call, in addition to the statuses. The set
+// is closed, so that logs can be searched and metrics counted by reason. A reason quotes
+// nothing.
 const (
 	ReasonValidation     = "validation"
 	ReasonGuard          = "guard"
@@ -30,13 +31,13 @@ const (
 	ReasonNotJSON        = "not_json"
 	ReasonDecode         = "decode"
 	ReasonTooLarge       = "too_large"
-	ReasonRefused        = "refused" // by a response with success false
+	ReasonRefused        = "refused" // a 2xx response with success false or data false
 	ReasonBadCursor      = "bad_cursor"
 	ReasonOther          = "_OTHER"
 )
 
-// reason returns why the current attempt failed: a status that is not 2xx, or one of
-// the constants. It is "" for a success, and if the caller cancelled the call.
+// reason returns why the current attempt failed: a status that is not 2xx, or one of the
+// constants. It is "" for a success, and if the caller canceled the call.
 func (x *Exchange) reason() string {
 	o := &x.outcome
 	switch o.Stage {
@@ -65,8 +66,8 @@ func DecodeReason(err error) string {
 	}
 }
 
-// ContextReason returns why a call ended with its context: "" if the caller cancelled
-// it.
+// ContextReason returns why a call ended with its context. It returns "" if the caller
+// canceled the call.
 func ContextReason(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return ""
@@ -91,7 +92,7 @@ func (x *Exchange) transportReason(err error) string {
 		return ReasonConnect
 	case x.attempt.got.Load() > 0:
 		return ReasonConnectionLost
-	default: // of a transport that reports nothing
+	default: // the transport reports nothing
 		return ReasonOther
 	}
 }

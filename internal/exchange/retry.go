@@ -16,13 +16,13 @@ import (
 	"github.com/messaging-go/messaging/internal/redact"
 )
 
-// RetryPolicy sets how often a call is retried, and after which wait.
+// RetryPolicy sets how often a call is retried, and how long it waits between attempts.
 type RetryPolicy struct {
-	MaxAttempts                     int // the first one included
+	MaxAttempts                     int // including the first
 	MinWait, MaxWait, MaxRetryAfter time.Duration
 }
 
-// WithDefaults returns p with the default in place of each zero field.
+// WithDefaults returns p with each zero field replaced by its default.
 func (p RetryPolicy) WithDefaults() RetryPolicy {
 	if p.MaxAttempts == 0 {
 		p.MaxAttempts = 3
@@ -39,9 +39,9 @@ func (p RetryPolicy) WithDefaults() RetryPolicy {
 	return p
 }
 
-// wait returns the wait after the given number of attempts, unless the service asked
-// for another. It grows with each attempt, and is random so that clients that failed
-// together do not retry together.
+// wait returns the wait after the given number of attempts, for when the service does not
+// ask for one. It grows with each attempt. It is random, so that clients that failed at the
+// same time do not retry at the same time.
 func (p RetryPolicy) wait(attempts int, random float64) time.Duration {
 	longest := p.MinWait
 	for range attempts {
@@ -54,26 +54,27 @@ func (p RetryPolicy) wait(attempts int, random float64) time.Duration {
 	return p.MinWait + time.Duration(random*float64(longest-p.MinWait))
 }
 
-// pause returns the wait before the next attempt, and false if there should be none:
-// the service asked for a longer wait than the policy allows, or ctx would end first.
+// pause returns the wait before the next attempt. It returns false if there should be no
+// next attempt, because the service asked for a longer wait than the policy allows or ctx
+// would end first.
 func (p RetryPolicy) pause(ctx context.Context, attempts int, retryAfter time.Duration, asked bool) (time.Duration, bool) {
 	wait := p.wait(attempts, rand.Float64())
 	if asked {
 		if retryAfter > p.MaxRetryAfter {
 			return 0, false
 		}
-		wait = max(retryAfter, p.MinWait) // 0 must not become a hot loop
+		wait = max(retryAfter, p.MinWait) // 0 must not cause a busy loop
 	}
 	deadline, bounded := ctx.Deadline()
 	return wait, ctx.Err() == nil && (!bounded || time.Until(deadline) > wait)
 }
 
-// repeatable says which calls may be retried after an attempt.
+// repeatable is which calls may be retried after an attempt.
 type repeatable uint8
 
 const (
 	repeatNever   repeatable = iota
-	repeatReads              // reads alone
+	repeatReads              // only reads
 	repeatUnknown            // reads, and sends under WithRepeatableSend
 	repeatAll                // every call: the service did nothing
 )
@@ -89,10 +90,10 @@ func (r repeatable) allows(isRead, repeatableSend bool) bool {
 	}
 }
 
-// classifyStatus says what a status other than 2xx means: what became of the
-// request, and which calls may be repeated. A 429 is taken, as RFC 6585 has it, to
-// mean that nothing was done. A gateway can send 408 and most of 5xx after the
-// service has acted, so they prove nothing.
+// classifyStatus returns what a status other than 2xx means: what happened to the request,
+// and which calls may be retried. A 429 is taken to mean that the service did nothing, as
+// RFC 6585 suggests. A gateway can send a 408 and most 5xx after the service has acted, so
+// they prove nothing.
 func classifyStatus(status int) (Delivery, repeatable) {
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -109,11 +110,10 @@ func classifyStatus(status int) (Delivery, repeatable) {
 	}
 }
 
-// classifyCause says the same of an attempt that got no response. No kind of
-// error proves that nothing was sent; see [attempt.provedNotSent]. What kind it is
-// says whether the next attempt may succeed: one that is not known to be transient
-// is not retried if there was no connection, as it is for good then in all known
-// cases, such as a bad certificate.
+// classifyCause returns the same for an attempt that got no response. No kind of error
+// proves that nothing was sent; see [attempt.provedNotSent]. But its kind shows whether the
+// next attempt may succeed. If there was no connection, an error that is not known to be
+// transient is not retried: in all known cases, such as a bad certificate, it is permanent.
 func classifyCause(err error, provedNotSent, noConnection bool) (Delivery, repeatable) {
 	delivery := DeliveryUnknown
 	if provedNotSent {
@@ -129,8 +129,8 @@ func classifyCause(err error, provedNotSent, noConnection bool) (Delivery, repea
 	}
 }
 
-// isTransient reports whether a failure may be over soon. One that is not known to
-// be, such as the refusal of a proxy, is not.
+// isTransient reports whether a failure is known to be temporary. A proxy that rejects a
+// connection, for example, is not.
 func isTransient(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) { // the caller's own
 		return true
@@ -146,9 +146,9 @@ func isTransient(err error) bool {
 		strings.Contains(err.Error(), redact.ServerClosedIdle)
 }
 
-// parseRetryAfter reads the Retry-After header: seconds, or a date, which is
-// compared with the Date of the response because clocks differ. It is false for
-// anything else, never negative, and never overflows.
+// parseRetryAfter reads the Retry-After header. It holds seconds or a date, which is
+// compared with the Date of the response because clocks differ. For anything else,
+// parseRetryAfter returns false. The wait is never negative and never overflows.
 func parseRetryAfter(header http.Header, now time.Time) (time.Duration, bool) {
 	value := header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {

@@ -18,31 +18,31 @@ import (
 	"syscall"
 )
 
-// opaque shows a text that is safe to show instead of that of an error, which
-// may quote the request or the response. [errors.Is] and [errors.As] find what the
-// error is; nothing that prints an error does.
+// opaque shows a safe text in place of the text of an error, which may quote the request or
+// the response. [errors.Is] and [errors.As] find the error, but nothing that prints errors
+// shows it.
 type opaque struct {
 	text string
 	err  error
-	// sealed says that not even errors.As finds the error, since it quotes a key.
+	// sealed means that even errors.As does not find the error, since it quotes a key.
 	sealed bool
 }
 
-// Sealed returns an error with the given text. It hides err, which quotes a key, from
-// everything: fmt, errors.As and encoding/json find nothing but the text.
+// Sealed returns an error with the given text. It hides err, which quotes a key: fmt,
+// errors.As and encoding/json find only the text.
 func Sealed(text string, err error) error { return &opaque{text: text, err: err, sealed: true} }
 
 func (e *opaque) Error() string { return e.text }
 
-// Is reports whether the error is target. The errors of contexts are not found:
-// those of the caller's context are not opaque, and a dialer's own timeout claims to
-// be context.DeadlineExceeded as well.
+// Is reports whether the error is target. It does not match the errors of contexts. The
+// errors of the caller's own context are never opaque, and a dialer's own timeout would
+// also match context.DeadlineExceeded.
 func (e *opaque) Is(target error) bool {
 	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
 }
 
-// As finds everything but a *url.Error, which prints the URL and its query. An
-// interface that a *url.Error implements, such as net.Error, is found behind it.
+// As finds everything except a *url.Error, which prints the URL and its query. For an
+// interface that a *url.Error implements, such as net.Error, it finds the cause instead.
 func (e *opaque) As(target any) bool {
 	if e.sealed {
 		return false
@@ -62,9 +62,9 @@ func (e *opaque) As(target any) bool {
 // Format keeps %#v from printing the error.
 func (e *opaque) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.text) }
 
-// TransportError returns an error of a transport with a text that is safe
-// to show: that of an error of a known type, or a fixed phrase, or none. Any other
-// text is withheld, since only its author knows what it quotes.
+// TransportError returns an error of a transport with a text that is safe to show. This is
+// the text of an error of a known type, or a fixed phrase. Any other text is withheld, since
+// only its author knows what it quotes.
 func TransportError(err error) error {
 	err = WithoutURL(err)
 	text := knownText(err)
@@ -74,8 +74,8 @@ func TransportError(err error) error {
 	return &opaque{text: text, err: err}
 }
 
-// knownText returns the text of the first error in the tree of err that is known
-// to quote neither request nor response, "" where there is none.
+// knownText returns the text of the first error in the tree of err that is known to quote
+// neither the request nor the response, or "" if there is none.
 func knownText(err error) string {
 	if isKnown(err) {
 		return err.Error()
@@ -114,8 +114,8 @@ func isKnown(err error) bool {
 	return false
 }
 
-// knownPhrase returns a phrase that says what the text of err is about, quoting
-// nothing of it.
+// knownPhrase returns a fixed phrase that describes the text of err without quoting any
+// other part of it.
 func knownPhrase(err error) string {
 	text := err.Error()
 	for _, phrase := range phrases {
@@ -123,7 +123,7 @@ func knownPhrase(err error) string {
 			return phrase
 		}
 	}
-	for status := http.StatusBadRequest; status < 600; status++ { // of a proxy that refuses CONNECT
+	for status := http.StatusBadRequest; status < 600; status++ { // from a proxy that rejects CONNECT
 		if text != "" && text == http.StatusText(status) {
 			return "proxy: " + text
 		}
@@ -131,8 +131,8 @@ func knownPhrase(err error) string {
 	return "transport error (its text may quote the request or the response, and is withheld)"
 }
 
-// phrases are the parts of the texts of net/http that quote nothing, for errors
-// that have no exported type.
+// phrases are parts of error texts of net/http that quote nothing, for errors without an
+// exported type.
 var phrases = []string{
 	"malformed HTTP response",
 	"malformed HTTP version",
@@ -165,19 +165,19 @@ const TLSHandshakeTimeout = "TLS handshake timeout"
 // server closed before a request was written to it.
 const ServerClosedIdle = "server closed idle connection"
 
-// SourceError returns an error of a function that the caller has given,
-// such as a key source. Its text is the caller's to decide, without the URL of a
-// request that it has made.
+// SourceError returns an error from a function that the caller supplied, such as a key
+// source. The caller decides what its text shows, but the URL of a request that the
+// function made is removed.
 func SourceError(err error) error {
 	err = WithoutURL(err)
-	if withURL := (*url.Error)(nil); errors.As(err, &withURL) { // around or among others
+	if withURL := (*url.Error)(nil); errors.As(err, &withURL) { // wrapped by another error, or joined with others
 		return TransportError(err)
 	}
 	return &opaque{text: err.Error(), err: err}
 }
 
-// WithoutURL returns the cause of an error of net/url: such an error prints the
-// URL with its query, where the filters are, and so somebody's email address.
+// WithoutURL returns the cause of a *url.Error, which would print the URL with its query.
+// The query holds the filters, and so can hold an email address.
 func WithoutURL(err error) error {
 	for {
 		withURL, isURL := err.(*url.Error)

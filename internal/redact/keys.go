@@ -1,5 +1,5 @@
-// Package redact removes API keys from what is kept of a response, and texts of foreign
-// errors that may quote a request.
+// Package redact removes API keys from what is kept of a response. It also replaces the
+// texts of errors from other packages that may quote a request.
 package redact
 
 import (
@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// Keys are the API keys that a call has sent. Their methods remove them from what is
-// kept of the responses.
+// Keys holds the API keys that a call has sent. Its methods remove them from what is kept
+// of the responses.
 type Keys struct {
 	current string
-	earlier []string // of earlier attempts, where a key was rotated
+	earlier []string // of earlier attempts, if the key was rotated
 }
 
-// redactedKey stands for an API key where a response quotes it.
+// redactedKey replaces an API key that a response quotes.
 const redactedKey = "[API key]"
 
-// minLength is the length of the shortest key that is searched for. A shorter one would
-// be found in texts that do not quote it.
+// minLength is the length of the shortest key that is searched for. A shorter key would
+// also be found in texts that do not quote it.
 const minLength = 8
 
-// Use searches for key as well from now on.
+// Use adds key to the keys that are searched for.
 func (k *Keys) Use(key string) {
 	if k.current != "" && k.current != key {
 		k.earlier = append(k.earlier, k.current)
@@ -51,7 +51,7 @@ func (k *Keys) Text(text string) string {
 	return string(k.Body([]byte(text), len(text)))
 }
 
-// AreIn reports whether text quotes a key, as it is or escaped.
+// AreIn reports whether text quotes a key, either as it is or escaped.
 func (k *Keys) AreIn(text string) bool {
 	for key := range k.all {
 		if len(text) >= len(key) && (strings.Contains(text, key) || strings.ContainsAny(text, escapes)) {
@@ -61,8 +61,8 @@ func (k *Keys) AreIn(text string) bool {
 	return false
 }
 
-// Body returns a copy of the first limit bytes of body, without the keys. It reads on to
-// the end of a key that crosses the limit; see [Keys.Window].
+// Body returns a copy of the first limit bytes of body, without the keys. To find a key that
+// crosses the limit, it reads beyond the limit; see [Keys.Window].
 func (k *Keys) Body(body []byte, limit int) []byte {
 	body = body[:min(len(body), k.Window(limit))]
 	limit = min(limit, len(body))
@@ -78,8 +78,7 @@ func (k *Keys) Body(body []byte, limit int) []byte {
 	return kept[:min(len(kept), limit)]
 }
 
-// Window returns how many bytes have to be read to find every key that begins before
-// limit.
+// Window returns how many bytes must be read to find every key that begins before limit.
 func (k *Keys) Window(limit int) int {
 	const longestCharacter = len(`\u005c\u0075\u0030\u0030\u0037\u0033`) // escaped twice
 	longest := 0
@@ -94,7 +93,7 @@ type span struct{ start, end int }
 
 // spans returns the parts of text that quote a key, in order and without overlaps.
 func (k *Keys) spans(text []byte) []span {
-	const levels = 2 // a URL within JSON within JSON is the deepest that was seen
+	const levels = 2 // of escapes; a URL within JSON within JSON is the deepest that was seen
 	var found []span
 	k.find(reading{text: text}, levels, &found)
 	slices.SortFunc(found, func(a, b span) int { return a.start - b.start })
@@ -109,8 +108,8 @@ func (k *Keys) spans(text []byte) []span {
 	return merged
 }
 
-// find searches a reading of a text, and then what it reads as without the escapes of
-// JSON strings and of URLs.
+// find searches a reading of a text. Then it removes one level of the escapes of JSON
+// strings or of URLs, and searches the two readings that result.
 func (k *Keys) find(in reading, levels int, found *[]span) {
 	for key := range k.all {
 		for from := 0; ; {
@@ -128,8 +127,8 @@ func (k *Keys) find(in reading, levels int, found *[]span) {
 	}
 }
 
-// Header returns header without the keys, in names and values. It is a copy only if a
-// key is found.
+// Header returns header without the keys in its names and values. It returns a copy only if
+// it finds a key.
 func (k *Keys) Header(header http.Header) http.Header {
 	if !k.areInHeader(header) {
 		return header

@@ -181,9 +181,11 @@ func TestRedactorFindsAnyKeyInEveryReadingOfTwoLevels(t *testing.T) {
 		}
 		return percents.String()
 	}
-	spellings := map[string]func(string) string{"in JSON": inJSON, "in a URL": url.QueryEscape, "as numbers": asNumbers, "as percents": asPercents,
+	spellings := map[string]func(string) string{
+		"in JSON": inJSON, "in a URL": url.QueryEscape, "as numbers": asNumbers, "as percents": asPercents,
 		"as it is": func(text string) string { return text }}
-	for _, key := range []string{`sk\\live\\0`, `sk%25live%2525`, `"quoted\"key"`, `sk/live+"0\1%2`, `\u0041\u0042`, `%41%42%43`, "sk_live_0123456789"} {
+	for _, key := range []string{`sk\\live\\0`, `sk%25live%2525`, `"quoted\"key"`, `sk/live+"0\1%2`, `\u0041\u0042`, `%41%42%43`,
+		"sk_live_0123456789"} {
 		for outer, again := range spellings {
 			for inner, spell := range spellings {
 				k := Keys{current: key}

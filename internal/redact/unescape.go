@@ -5,11 +5,11 @@ import "strconv"
 // escapes are the characters that begin an escape sequence.
 const escapes = `\%`
 
-// reading is a text after its escape sequences were replaced.
+// reading is a text in which escape sequences have been replaced.
 type reading struct {
 	text []byte
-	// offsets are the places in the original of each byte, and of the end. nil stands
-	// for the original itself.
+	// offsets holds the offset in the original text of each byte, and of the end. It is
+	// nil for the original text itself.
 	offsets []int
 }
 
@@ -20,7 +20,7 @@ func (r reading) offset(i int) int {
 	return r.offsets[i]
 }
 
-// unescaped returns r with each character replaced by what first makes of it.
+// unescaped returns r with each character replaced by what first returns for it.
 func (r reading) unescaped(first func(text []byte) (c byte, size int)) reading {
 	plain := reading{text: make([]byte, 0, len(r.text)), offsets: make([]int, 0, len(r.text)+1)}
 	for i := 0; i < len(r.text); {
@@ -32,8 +32,8 @@ func (r reading) unescaped(first func(text []byte) (c byte, size int)) reading {
 	return plain
 }
 
-// jsonCharacter returns the first character of what is within a JSON string, and its
-// size there. Only what a key can hold is unescaped.
+// jsonCharacter returns the first character of text, which is from within a JSON string,
+// and the size of the character there. Only characters that a key can hold are unescaped.
 func jsonCharacter(text []byte) (c byte, size int) {
 	if text[0] != '\\' || len(text) < 2 {
 		return text[0], 1
@@ -59,7 +59,8 @@ func urlCharacter(text []byte) (c byte, size int) {
 	return text[0], 1
 }
 
-// printable returns the ASCII character whose number text begins with, in hexadecimal.
+// printable returns the printable ASCII character whose hexadecimal number text begins
+// with.
 func printable(text []byte, digits int) (byte, bool) {
 	if len(text) < digits {
 		return 0, false

@@ -1,8 +1,9 @@
-// Package service is the catalog of the service's operations. Each operation is
-// declared here once; the client, the in-memory service, the sandbox and the tests
-// range over the catalog, and no other code repeats a name, a method or a path.
+// Package service is the catalog of the service's operations. Each operation is declared
+// here once. The client, the in-memory service, the sandbox and the tests range over the
+// catalog, and no other code repeats a name, a method or a path.
 //
-// Names are stored by outboxes and label metrics, so a released one never changes.
+// Outboxes store the names, and metrics use them as labels, so a released name never
+// changes.
 package service
 
 import (
@@ -27,7 +28,7 @@ var (
 
 // Operation is one operation of the service. It never changes.
 type Operation struct {
-	// Name is what errors, logs, spans, metrics and stored requests call it.
+	// Name names the operation in errors, logs, spans, metrics and stored requests.
 	Name string
 	// Method is the HTTP method, and Path the path below the base URL.
 	Method, Path string
@@ -36,14 +37,14 @@ type Operation struct {
 	Subject, Done string
 	// FalseRejects means that "data": false in a successful response is a rejection.
 	FalseRejects bool
-	// Reads is the list that a lookup reads, nil for any other operation.
+	// Reads is the list that a lookup reads. It is nil for any other operation.
 	Reads *Operation
 	// Custom is true for a request that is not in the catalog. Its path is not a
 	// template and can hold personal data.
 	Custom bool
 }
 
-// IsRead reports whether the operation changes nothing, so that it can be repeated.
+// IsRead reports whether the operation changes nothing, and so can be repeated.
 func (o *Operation) IsRead() bool { return o.Method == http.MethodGet || o.Method == http.MethodHead }
 
 // Route returns the method and the path, such as "GET /v1/events".
@@ -74,11 +75,11 @@ func (o *Operation) rejectedByFalse() *Operation {
 	return o
 }
 
-// All ranges over the catalog, lookups included.
+// All ranges over the catalog, including lookups.
 func All() iter.Seq[*Operation] { return slices.Values(catalog) }
 
-// Served ranges over the operations that the service itself has: a lookup is a
-// request for the list that it reads.
+// Served ranges over the operations that the service itself has. They do not include
+// lookups: a lookup is a request for the list that it reads.
 func Served() iter.Seq[*Operation] {
 	return matching(func(o *Operation) bool { return o.Reads == nil })
 }
@@ -101,7 +102,7 @@ func matching(matches func(*Operation) bool) iter.Seq[*Operation] {
 	}
 }
 
-// Named returns the operation with the given name, nil if there is none.
+// Named returns the operation with the given name, or nil if there is none.
 func Named(name string) *Operation {
 	for _, o := range catalog {
 		if o.Name == name {
@@ -111,9 +112,9 @@ func Named(name string) *Operation {
 	return nil
 }
 
-// Find returns the operation that a request is for, nil if there is none. A lookup
-// is found as the list that it reads. A path that exists under other methods alone
-// is described by allowed.
+// Find returns the operation that a request is for, or nil if there is none. For a lookup,
+// it returns the list that the lookup reads. If the path exists only with other methods,
+// allowed lists these methods.
 func Find(method, path string) (found *Operation, allowed []string) {
 	for o := range Served() {
 		switch {

@@ -10,7 +10,7 @@ import (
 // maxFirstBuffer is the largest buffer that is allocated for a Content-Length.
 const maxFirstBuffer = 1 << 20
 
-// Fetch reads the body of a response, and reports one over the limit.
+// Fetch reads the body of a response, and reports whether the body exceeds the limit.
 func (r *Reader) Fetch(resp *http.Response, limit int64) (tooLarge bool, err error) {
 	if resp.ContentLength > 0 {
 		r.body.Grow(int(min(resp.ContentLength, limit, maxFirstBuffer)) + bytes.MinRead)
@@ -28,9 +28,9 @@ func (r *Reader) Body() []byte { return r.body.Bytes() }
 type Envelope struct {
 	Success bool
 	Message string
-	// Data is the member "data", which a list keeps as rows instead.
+	// Data is the member "data". It is nil for a list, whose data is read as rows.
 	Data json.RawMessage
-	// DataErr is set if nothing but the data cannot be read.
+	// DataErr is set if only the data cannot be read.
 	DataErr error
 }
 
@@ -41,14 +41,14 @@ const WholeResponse = "the response"
 type Rows interface {
 	ReadData(*Reader) error
 	ReadMeta(*Reader) error
-	// Finish compares what was read, once the document is known to be valid.
+	// Finish checks what was read, once the document is known to be valid.
 	Finish() error
 	// WithoutRows drops what was read. From then on, only the meta is read.
 	WithoutRows()
 }
 
-// Envelope reads a response in one pass, rows included. Only if that fails, it
-// reads the document again for what stands beside the data.
+// Envelope reads a response, including its rows, in one pass. Only if that fails, it reads
+// the document again for everything except the data.
 func (r *Reader) Envelope(document []byte, rows Rows) (Envelope, error) {
 	first := envelopeReader{rows: rows}
 	err := first.read(r, document)
@@ -78,7 +78,7 @@ func forgetRows(rows Rows) {
 type envelopeReader struct {
 	Envelope
 	rows       Rows
-	besideData bool // skip the data, which cannot be read
+	besideData bool // read everything except the data, which cannot be read
 	hasSuccess bool
 	hasData    bool
 }

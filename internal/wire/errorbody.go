@@ -16,10 +16,10 @@ type ErrorBody struct {
 	Message string
 	Fields  []Field
 
-	more []string // messages beside Message
-	// messages holds the messages of all fields, each of which has a part of it.
+	more []string // messages in addition to Message
+	// messages holds the messages of all fields. Each field has a part of it.
 	messages []string
-	size     int // of all that was read, in bytes
+	size     int // of everything that was read, in bytes
 }
 
 // Field is what an error response says about one field of the request.
@@ -28,8 +28,8 @@ type Field struct {
 	Messages []string
 }
 
-// joinMessages joins the messages about the request, by a separator that none of
-// them uses.
+// joinMessages joins the messages about the request, with a separator that none of them
+// contains.
 func (c *ErrorBody) joinMessages() {
 	messages := append([]string{c.Message}, c.more...)
 	separator := "; "
@@ -39,7 +39,7 @@ func (c *ErrorBody) joinMessages() {
 	c.Message = strings.Join(messages, separator)
 }
 
-// Rewrite replaces every string by what text returns for it.
+// Rewrite replaces every string with what text returns for it.
 func (c *ErrorBody) Rewrite(text func(string) string) {
 	c.Code, c.Message = text(c.Code), text(c.Message)
 	for i, field := range c.Fields {
@@ -50,14 +50,14 @@ func (c *ErrorBody) Rewrite(text func(string) string) {
 	}
 }
 
-// isFull reports whether enough was read. The limit stops a body of nested names,
-// each of which is repeated in every path below it, from taking more memory than
-// its size suggests.
+// isFull reports whether enough was read. Every path repeats all the names above it, so
+// without the limit, a body of nested names would take far more memory than its size
+// suggests.
 func (c *ErrorBody) isFull() bool { return c.size > 4*MaxErrorBody }
 
-// ReadErrorBody reads the body of an error response. The service does not document
-// its shape, so every plausible one is understood. Of a truncated body, it reads
-// what there is.
+// ReadErrorBody reads the body of an error response. The service does not document the
+// shape of the body, so every plausible shape is understood. If the body is truncated,
+// ReadErrorBody reads the part that there is.
 func ReadErrorBody(body []byte) ErrorBody {
 	r := NewReader()
 	defer r.Free()
@@ -70,16 +70,16 @@ func ReadErrorBody(body []byte) ErrorBody {
 		return c
 	}
 	text := plainText(body)
-	if text == "" || text[0] == '<' || r.Skip() == nil && r.End() == nil { // HTML, or a number
+	if text == "" || text[0] == '<' || r.Skip() == nil && r.End() == nil { // HTML, or a JSON value such as a number
 		return ErrorBody{}
 	}
 	return ErrorBody{Message: text}
 }
 
-// plainText returns body as a string, "" if it is not UTF-8, such as compressed data.
+// plainText returns body as a string, or "" if it is not UTF-8, such as compressed data.
 func plainText(body []byte) string {
 	text := bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\uFEFF")))
-	for range utf8.UTFMax - 1 { // the limit may have cut a character in two
+	for range utf8.UTFMax - 1 { // the limit may have split a character
 		if last, size := utf8.DecodeLastRune(text); last == utf8.RuneError && size == 1 {
 			text = text[:len(text)-1]
 		}
@@ -92,10 +92,10 @@ func plainText(body []byte) string {
 
 // node is a JSON value.
 type node struct {
-	key   string // in the object that it is a member of
+	key   string // if the node is a member of an object
 	kind  Kind
 	text  string // of a string, number or boolean
-	below []node // its members, each followed by its own, in document order
+	below []node // its members, each followed by its own members, in document order
 }
 
 // members ranges over the members or elements of n.
@@ -107,7 +107,7 @@ func (n node) members(yield func(node) bool) {
 	}
 }
 
-// tree reads as much of a document as is valid JSON. The nodes belong to r.
+// tree reads a document up to where it is no longer valid JSON. The nodes belong to r.
 func (r *Reader) tree() node {
 	r.readNode("")
 	return r.nodes[0]
@@ -189,7 +189,7 @@ func (n node) problems() (node, bool) {
 	if m, ok := n.member(listKeys...); ok && lists == 1 && (m.kind == Array || m.kind == Object) {
 		return m, true
 	}
-	return node{}, false // several lists are fields
+	return node{}, false // if there are several lists, their keys are fields
 }
 
 // read reads the outermost value.
@@ -216,7 +216,7 @@ func (c *ErrorBody) read(n node) {
 	}
 }
 
-// readInner reads what the member "error" or "data" adds.
+// readInner reads the value of the member "error" or "data".
 func (c *ErrorBody) readInner(n node) {
 	if n.kind != Object {
 		c.readProblems("", n)
@@ -236,7 +236,7 @@ func (c *ErrorBody) readInner(n node) {
 	}
 }
 
-// readProblems reads a list of problems, whatever its shape.
+// readProblems reads a list of problems of any shape.
 func (c *ErrorBody) readProblems(path string, n node) {
 	switch n.kind {
 	case Object:
@@ -327,7 +327,7 @@ func (c *ErrorBody) addMessage(field, message string) {
 	}
 }
 
-// addTo returns the messages of the last field, and one more.
+// addTo returns the messages of the last field with one more added.
 func (c *ErrorBody) addTo(last []string, message string) []string {
 	start := len(c.messages) - len(last)
 	c.messages = append(c.messages, message)

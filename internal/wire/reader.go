@@ -18,17 +18,17 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// Reader reads one JSON document, token by token and in one pass. The decode methods
-// of the models consist of its methods, which leave their target unchanged on null,
-// read a number as a string, and name the path of what they cannot read.
+// Reader reads one JSON document, token by token and in one pass. The decode methods of the
+// models are made of its methods. These do not change their target for a null, accept a
+// number as a string, and return errors that name the path of what they cannot read.
 type Reader struct {
 	json     jx.Decoder
 	depth    int
 	length   int    // of the document
 	elements int    // of all lists within rows
-	scratch  []byte // of text
+	scratch  []byte // a buffer for text
 
-	// Strings and lists of names are short and many, so they share memory.
+	// Strings and lists of names are short and numerous, so they share memory.
 	texts strings.Builder
 	names []string
 
@@ -38,7 +38,8 @@ type Reader struct {
 	limited io.LimitedReader
 }
 
-// Kind is the type of a JSON value. No other package imports package jx.
+// Kind is the type of a JSON value. It is declared here so that no other package imports
+// package jx.
 type Kind = jx.Type
 
 // The types of JSON values.
@@ -52,11 +53,12 @@ const (
 	Object  = jx.Object
 )
 
-// Kind returns the type of the next value, and reads nothing.
+// Kind returns the type of the next value without reading it.
 func (r *Reader) Kind() Kind { return r.json.Next() }
 
-// Strings of up to textsAtOnce bytes, and lists of up to namesAtOnce names, share an
-// allocation. Keeping one of them keeps no more than that in memory.
+// Short strings share allocations of textsAtOnce bytes, and short lists of names share
+// allocations of namesAtOnce names. Keeping one of them keeps at most its allocation in
+// memory.
 const (
 	textsAtOnce = 512 // bytes
 	namesAtOnce = 16
@@ -64,8 +66,8 @@ const (
 
 var readers = sync.Pool{New: func() any { return new(Reader) }}
 
-// Larger buffers are not pooled, so that one huge response does not occupy memory
-// permanently.
+// Readers with larger buffers are not pooled, so that one huge response does not occupy
+// memory permanently.
 const (
 	maxPooledBytes = 4 << 20
 	maxPooledNodes = maxPooledBytes / 64 // bytes each
@@ -88,8 +90,8 @@ func (r *Reader) Free() {
 	readers.Put(r)
 }
 
-// Reset starts reading document, without a byte order mark, and with invalid UTF-8
-// replaced by U+FFFD.
+// Reset prepares r to read document. A byte order mark is removed, and invalid UTF-8 is
+// replaced with U+FFFD.
 func (r *Reader) Reset(document []byte) {
 	document = bytes.TrimPrefix(document, []byte("\uFEFF"))
 	if !utf8.Valid(document) {
@@ -102,7 +104,7 @@ func (r *Reader) Reset(document []byte) {
 // Replacement stands for invalid UTF-8 in what was read.
 const Replacement = string(utf8.RuneError)
 
-// End requires that only white space follows.
+// End returns an error if anything but white space follows.
 func (r *Reader) End() error {
 	if r.Kind() != noValue || !errors.Is(r.json.Skip(), io.EOF) {
 		return errTrailing
@@ -110,7 +112,7 @@ func (r *Reader) End() error {
 	return nil
 }
 
-// Object reads an object; field reads the value of each key.
+// Object reads an object. It calls field to read the value of each key.
 func (r *Reader) Object(field func(key []byte) error) error {
 	if r.Kind() != Object {
 		return r.Unexpected("an object")
@@ -135,7 +137,7 @@ func (r *Reader) Object(field func(key []byte) error) error {
 	return nil
 }
 
-// Array reads an array; element reads the i-th element.
+// Array reads an array. It calls element to read the i-th element.
 func (r *Reader) Array(element func(i int) error) error {
 	if r.Kind() != Array {
 		return r.Unexpected("an array")
@@ -159,18 +161,19 @@ func (r *Reader) Array(element func(i int) error) error {
 	return nil
 }
 
-// MaxNesting is how deep a value may be nested, in what is sent and what is read.
+// MaxNesting is the maximum nesting of a value that is sent or read.
 const MaxNesting = 100
 
-// A document may have maxElements elements in all the lists within its rows, or one
-// for every bytesPerElement bytes if that is more. Without a limit, the shortest
-// elements would take many times the memory of the response.
+// The lists within the rows of a document may have maxElements elements in total, or one
+// for every bytesPerElement bytes of the document if that is more. Without a limit, very
+// short elements would take many times the memory of the response.
 const (
 	maxElements     = 250_000
 	bytesPerElement = 32
 )
 
-// CountElement is called before an element is added to a list within a row.
+// CountElement counts an element of a list within a row. It must be called before the
+// element is added, and returns an error if there are too many elements.
 func (r *Reader) CountElement() error {
 	most := max(maxElements, r.length/bytesPerElement)
 	if r.elements++; r.elements > most {
@@ -186,7 +189,7 @@ func (r *Reader) descend() error {
 	return nil
 }
 
-// Null reads a null, if it is the next value.
+// Null reads the next value if it is a null, and reports whether it is.
 func (r *Reader) Null() (bool, error) {
 	if r.Kind() != Null {
 		return false, nil
@@ -219,8 +222,8 @@ func (r *Reader) String(target *string) error {
 	}
 }
 
-// keep returns text as a string, which shares memory with others if it is short. A
-// strings.Builder never changes what it has written.
+// keep returns text as a string. A short string shares memory with others, which is safe
+// because a strings.Builder never changes what it has written.
 func (r *Reader) keep(text []byte) string {
 	if len(text) > textsAtOnce/4 {
 		return string(text)
@@ -234,7 +237,7 @@ func (r *Reader) keep(text []byte) string {
 	return r.texts.String()[start:]
 }
 
-// OptionalString keeps the difference between null and "".
+// OptionalString reads a string. It sets *target to nil for a null, unlike for "".
 func (r *Reader) OptionalString(target **string) error {
 	*target = nil
 	if null, err := r.Null(); null {
@@ -258,7 +261,7 @@ func (r *Reader) CommaSeparated(target *[]string) error {
 	})
 }
 
-// namesIn reads a string of names that are separated by commas.
+// namesIn reads a string of comma-separated names.
 func (r *Reader) namesIn(target *[]string) error {
 	var text string
 	if err := r.String(&text); err != nil || text == "" {
@@ -292,7 +295,7 @@ func (r *Reader) namesIn(target *[]string) error {
 	return nil
 }
 
-// Integer reads an integer in any spelling: 20, "20", 20.0, 2e1.
+// Integer reads an integer in any notation: 20, "20", 20.0, 2e1.
 func (r *Reader) Integer(target *int) error {
 	var text []byte
 	var err error
@@ -317,8 +320,8 @@ func (r *Reader) Integer(target *int) error {
 	return nil
 }
 
-// parseInteger reads a JSON number without a fraction. One with a point or an exponent
-// has to be exact as a float64.
+// parseInteger reads a JSON number that is an integer. A number with a decimal point or an
+// exponent must be exact as a float64.
 func parseInteger(text string) (int, bool) {
 	const largest = 1 << 53
 	if n, err := strconv.Atoi(text); err == nil && text[0] != '+' {
@@ -358,7 +361,7 @@ func (r *Reader) Boolean(target *bool) error {
 	}
 }
 
-// strictBoolean reads true or false, and nothing similar.
+// strictBoolean reads only true or false, and not 1 or 0.
 func (r *Reader) strictBoolean() (bool, error) {
 	if r.Kind() != Bool {
 		return false, r.Unexpected("a boolean")
@@ -367,7 +370,7 @@ func (r *Reader) strictBoolean() (bool, error) {
 	return value, r.scalar(err)
 }
 
-// anyText reads a string, or the JSON of any other value.
+// anyText returns a string, or the JSON of any other value, or "" for a null.
 func (r *Reader) anyText() (text string, err error) {
 	if r.Kind() == String {
 		err = r.String(&text)
@@ -380,7 +383,7 @@ func (r *Reader) anyText() (text string, err error) {
 	return string(raw), err
 }
 
-// Time reads a timestamp. One that cannot be read is kept in extra.
+// Time reads a timestamp. A value that is not a timestamp is kept in extra.
 func (r *Reader) Time(key []byte, target *time.Time, extra *map[string]json.RawMessage) error {
 	if r.Kind() != String {
 		*target = time.Time{}
@@ -395,7 +398,7 @@ func (r *Reader) Time(key []byte, target *time.Time, extra *map[string]json.RawM
 	}
 	var ok bool
 	if *target, ok = parseTime(text); ok {
-		drop(extra, key) // of an earlier duplicate
+		drop(extra, key) // which an earlier duplicate may have set
 		return nil
 	}
 	raw, err := json.Marshal(string(text))
@@ -432,10 +435,11 @@ func (r *Reader) Skip() error {
 	return err
 }
 
-// SkipDeep skips a value that may be nested more deeply than a model may be.
+// SkipDeep skips a value that may be nested more deeply than MaxNesting.
 func (r *Reader) SkipDeep() error { return r.scalar(r.json.Skip()) }
 
-// Cursor reads a cursor, which has to be sent back to the service unchanged.
+// Cursor reads a cursor. It must be valid UTF-8, because it is sent back to the service
+// unchanged.
 func (r *Reader) Cursor() (string, error) {
 	var cursor string
 	err := r.String(&cursor)
@@ -451,7 +455,7 @@ func (r *Reader) raw() ([]byte, error) {
 	if err != nil {
 		return nil, errSyntax
 	}
-	if raw[0] <= ' ' { // within a list
+	if raw[0] <= ' ' { // as can happen within a list
 		raw = bytes.TrimLeft(raw, " \t\r\n")
 	}
 	if (raw[0] == '{' || raw[0] == '[') && r.depth+nesting(raw) > MaxNesting {
@@ -460,7 +464,7 @@ func (r *Reader) raw() ([]byte, error) {
 	return raw, nil
 }
 
-// nesting returns the depth of the arrays and objects of a valid JSON value.
+// nesting returns how deeply arrays and objects are nested in a valid JSON value.
 func nesting(value []byte) int {
 	depth, deepest := 0, 0
 	for i := 0; i < len(value); i++ {
@@ -520,7 +524,7 @@ func (r *Reader) Unexpected(wanted string) error {
 	return fmt.Errorf("is %s, not %s", found, wanted)
 }
 
-// What can be wrong with a document. The texts follow the path of the value.
+// The problems with a document. The text of each follows the path of the value.
 var (
 	ErrMissing    = errors.New("is missing")
 	ErrDuplicate  = errors.New("is duplicated")
@@ -533,15 +537,15 @@ var (
 	errNotBoolean = errors.New("is a number, not a boolean")
 )
 
-// ErrTooLarge is in the chain of an error about a document over a limit.
+// ErrTooLarge is returned for a document that exceeds a limit.
 var ErrTooLarge = errors.New("response too large")
 
-// IsNotJSON reports whether err is about a document that is not JSON at all.
+// IsNotJSON reports whether err was returned for a document that is not JSON at all.
 func IsNotJSON(err error) bool {
 	return errors.Is(err, errSyntax) || errors.Is(err, errEmpty) || errors.Is(err, errTrailing)
 }
 
-// pathError is an error with the path of what cannot be read.
+// pathError is an error with the path of the value that cannot be read.
 type pathError struct {
 	path string
 	err  error
@@ -550,8 +554,8 @@ type pathError struct {
 func (e *pathError) Error() string { return e.path + " " + e.err.Error() }
 func (e *pathError) Unwrap() error { return e.err }
 
-// At adds a step in front of the path of err. It is called only after a failure, so
-// that paths cost nothing otherwise.
+// At adds a step before the path of err. It is called only after a failure, so paths cost
+// nothing otherwise.
 func At(step string, err error) error {
 	if inner, ok := err.(*pathError); ok {
 		return &pathError{joinPath(step, inner.path), inner.err}

@@ -8,22 +8,23 @@ import (
 
 // The forms in which the service writes and reads timestamps.
 const (
-	// TimestampForm is the only one that it reads in the payload of a trigger. It
-	// silently ignores any other.
+	// TimestampForm is the only form that the service reads in the payload of a trigger.
+	// The service silently ignores any other form.
 	TimestampForm = "2006-01-02T15:04:05Z"
-	// LocalForm has no zone: it is UTC, or goes with the name of a zone.
+	// LocalForm has no time zone: it is UTC, or the name of its zone is sent with it.
 	LocalForm       = "2006-01-02 15:04:05"
 	MicrosecondForm = "2006-01-02T15:04:05.000000Z"
 )
 
-// IsTimestamp reports whether s is exactly in TimestampForm. time.Parse alone
-// would accept a fraction of a second.
+// IsTimestamp reports whether s is exactly in TimestampForm. time.Parse alone would accept
+// a fraction of a second.
 func IsTimestamp(s string) bool {
 	_, err := time.Parse(TimestampForm, s)
 	return err == nil && len(s) == len(TimestampForm)
 }
 
-// IsTime reports whether s is a time in a form that types are likely to write.
+// IsTime reports whether s is a time in a form that a MarshalJSON or MarshalText method is
+// likely to write.
 func IsTime(s string) bool {
 	s, _, _ = strings.Cut(s, " m=") // the monotonic clock, which time.Time.String adds
 	_, ok := parseTime([]byte(s))
@@ -33,18 +34,18 @@ func IsTime(s string) bool {
 	})
 }
 
-// timeForms are the forms that parseTime does not read, and RFC3339, of which it
-// does not read what is outside the years 0 to 9999 in UTC. The last two are those
-// of time.Time.String, for a zone with a name and for one without.
+// timeForms are the forms that parseTime does not read, and RFC3339, because parseTime does
+// not read years outside 0 to 9999 in UTC. The last two are the forms of time.Time.String,
+// for a zone with a name and for a zone without one.
 var timeForms = []string{
 	time.RFC3339, time.DateOnly, time.ANSIC, time.UnixDate, time.RubyDate,
 	time.RFC822, time.RFC822Z, time.RFC850, time.RFC1123, time.RFC1123Z,
 	"2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05 -0700 -0700",
 }
 
-// parseTime reads every unambiguous form of a timestamp: with T or a space, in upper
-// or lower case, with a fraction of a second after a dot or a comma, with any offset.
-// One without a zone is in UTC, as all times of the service are.
+// parseTime reads every unambiguous form of a timestamp: with T or a space, in upper or
+// lower case, with a fraction of a second after a dot or a comma, and with any offset. A
+// timestamp without a time zone is in UTC, like all times of the service.
 func parseTime(text []byte) (time.Time, bool) {
 	if t, ok := parseStamp(text); ok {
 		return t, true
@@ -79,9 +80,9 @@ func parseTime(text []byte) (time.Time, bool) {
 	return t, true
 }
 
-// parseStamp reads 2006-01-02T15:04:05Z and 2006-01-02 15:04:05, the forms that the
-// service writes most, in a fraction of the time that time.Parse takes. It does not
-// read every valid time.
+// parseStamp reads 2006-01-02T15:04:05Z and 2006-01-02 15:04:05, the forms that the service
+// writes most often, in a fraction of the time that time.Parse takes. It does not read
+// every valid time.
 func parseStamp(text []byte) (time.Time, bool) {
 	const form = "2006-01-02T15:04:05"
 	if len(text) != len(form) && (len(text) != len(form)+1 || text[len(form)] != 'Z') {
@@ -100,8 +101,8 @@ func parseStamp(text []byte) (time.Time, bool) {
 	return time.Unix(days*24*3600+int64(3600*hour+60*minute+second), 0).UTC(), true
 }
 
-// daysSince1970 returns the number of days to a date in the years 0 to 9999. Its years
-// start in March, so that a leap day is the last day of a year.
+// daysSince1970 returns the number of days from 1970-01-01 to a date in the years 0 to
+// 9999. Its years start in March, so that a leap day is the last day of a year.
 func daysSince1970(year, month, day int) int {
 	if month < 3 {
 		year, month = year-1, month+12
@@ -112,7 +113,7 @@ func daysSince1970(year, month, day int) int {
 	return 365*year + year/4 - year/100 + year/400 + dayOfYear - cycle - until1970
 }
 
-// twoDigits returns the number at the start of text, 100 if there is none.
+// twoDigits returns the two-digit number at the start of text, or 100 if there is none.
 func twoDigits(text []byte) int {
 	tens, ones := text[0]-'0', text[1]-'0'
 	if tens > 9 || ones > 9 {
@@ -123,8 +124,8 @@ func twoDigits(text []byte) int {
 
 func isSign(c byte) bool { return c == '+' || c == '-' }
 
-// FormatTime writes t in the given form, or in RFC3339Nano if that form would lose a
-// part of it. The zero time is "".
+// FormatTime returns t in the given form, or in RFC3339Nano if that form would lose a part
+// of t. For the zero time, it returns "".
 func FormatTime(t time.Time, form string) string {
 	if t.IsZero() {
 		return ""

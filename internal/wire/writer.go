@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Writer writes the body of a request. encoding/json writes every value, but the
-// customers of a broadcast one by one: together they would take several times the
+// Writer writes the body of a request. encoding/json writes every value. It writes the
+// customers of a broadcast one by one, because together they would take several times the
 // memory of the body.
 type Writer struct {
 	buffer  bytes.Buffer
 	encoder *json.Encoder
-	err     error // the first
+	err     error // the first one
 }
 
 var writers = sync.Pool{New: func() any {
@@ -41,7 +41,7 @@ func (w *Writer) Finish() ([]byte, error) {
 	return body, err
 }
 
-// Value writes v by encoding/json.
+// Value writes v with encoding/json.
 func (w *Writer) Value(v any) {
 	if w.err != nil {
 		return
@@ -51,7 +51,7 @@ func (w *Writer) Value(v any) {
 	}
 }
 
-// Member adds a member to the non-empty object that was written last.
+// Member adds a member to the object that was written last, which must not be empty.
 func (w *Writer) Member(name string, value func()) {
 	if w.err != nil {
 		return
@@ -81,8 +81,9 @@ func (w *Writer) List(n int, element func(i int)) {
 // sampleSize is the number of elements from which the size of a list is estimated.
 const sampleSize = 100
 
-// grow makes space for the rest of a list if the buffer is nearly full, assuming
-// elements of the average size so far, but for no more than maxGrowth bytes.
+// grow makes space for the rest of a list if the buffer is nearly full. It assumes that the
+// remaining elements have the average size of those so far, and adds at most maxGrowth
+// bytes.
 func (w *Writer) grow(written, elements, rest int) {
 	const maxGrowth = 64 << 20
 	average := written/elements + 1

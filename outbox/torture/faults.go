@@ -172,8 +172,8 @@ func (t truth) row(what string, entries, limit int, exact bool) row {
 		bound = "exactly"
 	}
 	unclear := t.unclear <= limit && !exact || t.unclear == limit
-	return row{What: what, Required: fmt.Sprintf("0 duplicates, 0 wrong, %d in total, %s %d unclear", entries, bound, limit),
-		Measured: fmt.Sprintf("%d duplicates, %d wrong, %d in total, %d unclear (%d of them carried out), %d accepted, %d rejected",
+	return row{What: what, Required: fmt.Sprintf("0 duplicates, 0 in the wrong state, %d entries, %s %d unclear", entries, bound, limit),
+		Measured: fmt.Sprintf("%d duplicates, %d in the wrong state, %d entries, %d unclear (%d carried out), %d accepted, %d rejected",
 			t.twice, t.wrong, t.sum, t.unclear, t.unclearCarried, c.Accepted, c.Rejected),
 		OK: t.twice == 0 && t.wrong == 0 && t.sum == entries && unclear}
 }

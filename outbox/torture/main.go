@@ -126,9 +126,9 @@ func (t *torture) scenarios() []scenario {
 		{name: "SIGTERM, SQLite, 3 processes", fault: "SIGTERM", times: t.times, processes: 3},
 		{name: "SIGTERM, Postgres, 3 processes", fault: "SIGTERM", times: t.times, processes: 3, postgres: true},
 		{name: "SIGTERM, River, 3 processes", fault: "SIGTERM", times: t.times, processes: 3, postgres: true, river: true},
-		{name: "SIGSTOP beyond the lease, SQLite, 3 processes", fault: "SIGSTOP", times: few, processes: 3},
-		{name: "SIGSTOP beyond the lease, Postgres, 3 processes", fault: "SIGSTOP", times: few, processes: 3, postgres: true},
-		{name: "Postgres crashed and its sessions ended, 3 processes", fault: "crash", times: few, processes: 3, postgres: true, crashes: true},
+		{name: "SIGSTOP for longer than the lease, SQLite, 3 processes", fault: "SIGSTOP", times: few, processes: 3},
+		{name: "SIGSTOP for longer than the lease, Postgres, 3 processes", fault: "SIGSTOP", times: few, processes: 3, postgres: true},
+		{name: "Postgres crashes and restarts, 3 processes", fault: "crash", times: few, processes: 3, postgres: true, crashes: true},
 	}
 }
 
@@ -238,7 +238,7 @@ func (t *torture) publish(rows []row, folder string) error {
 	fmt.Fprintf(&md, "# Results\n\n`go run .%s -results results` · %s · Go %s · %d processors · %s\n\n",
 		map[bool]string{true: " -quick"}[t.quick], runtime.GOOS+"/"+runtime.GOARCH, strings.TrimPrefix(runtime.Version(), "go"),
 		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
-	md.WriteString("| what | required | measured | |\n|---|---|---|---|\n")
+	md.WriteString("| test | required | measured | result |\n|---|---|---|---|\n")
 	for _, r := range rows {
 		fmt.Fprintf(&md, "| %s | %s | %s | %s |\n", r.What, r.Required, r.Measured, mark(r))
 	}

@@ -34,7 +34,7 @@ type Page struct {
 // Rows returns the number of rows of the page.
 func (p Page) Rows() int { return max(0, min(p.PerPage, p.Total-p.From)) }
 
-// Next returns the next page. After the last page, it does not exist.
+// Next returns the next page. After the last page, that page does not exist.
 func (p Page) Next() Page {
 	p.From += p.PerPage
 	return p
@@ -52,8 +52,8 @@ const firstNumber = 100_000_000_000
 // NumberOf returns the number of a row.
 func NumberOf(row int) int { return firstNumber + row }
 
-// RowOf returns the row of an id, which ends with the number of the row. It
-// returns -1 if the id does not.
+// RowOf returns the row of an id. An id ends with the number of its row; for any other id,
+// RowOf returns -1.
 func RowOf(id string) int {
 	number, err := strconv.Atoi(id[max(0, len(id)-len(Number)):])
 	if err != nil {

@@ -17,9 +17,9 @@ type Service struct {
 	Status   int
 }
 
-// List returns a handler for a service whose list has the given number of rows.
-// Whatever the path, it responds to a GET with a page of the list, and to a POST
-// with the Response of the service.
+// List returns a handler for a service whose list has the given number of rows. Regardless
+// of the path, it responds to a GET with a page of the list, and to a POST with the
+// Response of the service.
 func List(service Service, rows int) http.Handler {
 	l := newLister(service)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -30,7 +30,7 @@ type Addresses struct {
 
 // Serve serves an adjustable service and lists on the loopback address. It writes
 // its addresses to out, and stops at the end of in. If in is a pipe from the parent
-// process, it ends at the latest with that process.
+// process, the server stops at the latest when that process ends.
 func Serve(adjustable Service, lists map[string]http.Handler, in io.Reader, out io.Writer) error {
 	certificate, err := newCertificate()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/messaging-go/messaging/benchmarks/internal/canned"
 )
 
-// GitLab is GitLab's client, which lists milestones. It is built on
-// go-retryablehttp, as the SDK is.
+// GitLab is GitLab's client, which lists milestones. Like the SDK, it is built on
+// go-retryablehttp.
 var GitLab = Peer{
 	Name:    "gitlab",
 	New:     newGitLab,

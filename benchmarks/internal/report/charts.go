@@ -72,8 +72,8 @@ func newPlot() *plot.Plot {
 var (
 	accent = color.RGBA{R: 0, G: 114, B: 178, A: 255}
 	faint  = color.RGBA{R: 150, G: 150, B: 150, A: 255}
-	// colours are distinguishable by people with color blindness.
-	colours = []color.Color{accent, color.RGBA{R: 213, G: 94, B: 0, A: 255}, faint}
+	// colors are distinguishable for people with color blindness.
+	colors = []color.Color{accent, color.RGBA{R: 213, G: 94, B: 0, A: 255}, faint}
 )
 
 // drawPeers draws a bar for each client. The fastest is at the top.
@@ -151,7 +151,7 @@ func growth(x, y string) func(matrix) (*plot.Plot, error) {
 			if err != nil {
 				return nil, err
 			}
-			line.Color, dots.Color = colours[i%len(colours)], colours[i%len(colours)]
+			line.Color, dots.Color = colors[i%len(colors)], colors[i%len(colors)]
 			line.Width, dots.Shape = vg.Points(2), draw.CircleGlyph{}
 			p.Add(line, dots)
 			p.Legend.Add(subject, line, dots)

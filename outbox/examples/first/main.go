@@ -38,12 +38,12 @@ func main() {
 	if err := ship(ctx, db, o, "4711", "ada@example.com"); err != nil {
 		log.Fatal(err)
 	}
-	if err := o.Run(ctx); err != nil { // until it is interrupted
+	if err := o.Run(ctx); err != nil { // runs until interrupted
 		log.Fatal(err)
 	}
 }
 
-// ship records an order and the notification of its customer: either both or neither.
+// ship records an order and its customer notification in one transaction.
 func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[*sql.Tx], order, email string) error {
 	p, err := messaging.EventTriggerParams{
 		EventID: os.Getenv("MESSAGING_EVENT_ID"),

@@ -162,7 +162,7 @@ func (p *jsonPrinter) annotate() {
 }
 
 // lineOf returns the line of a path. A single recipient can be sent without an array;
-// its path has the index 0 all the same.
+// its path still has the index 0.
 func (p *jsonPrinter) lineOf(path string) (int, bool) {
 	if line, ok := p.paths[path]; ok {
 		return line, true

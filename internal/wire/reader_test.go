@@ -1,0 +1,1147 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
+)
+
+// answering returns a client that gets the same answer to everything.
+func answering(t testing.TB, body string, opts ...messaging.Option) *messaging.Client {
+	t.Helper()
+	return scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, body)
+	}), opts...)
+}
+
+// only returns the one item of a page.
+func only[T any](t *testing.T, page *messaging.Page[T], err error) (T, error) {
+	t.Helper()
+	if err != nil {
+		assert.Nil(t, page, "nothing half-filled is returned")
+		var none T
+		return none, err
+	}
+	require.Len(t, page.Items, 1)
+	return page.Items[0], nil
+}
+
+// eventIn, customerIn and messageIn return the one item of a list whose only
+// row has the given members.
+func eventIn(t *testing.T, members string) (messaging.Event, error) {
+	t.Helper()
+	page, err := answering(t, `{"success":true,"data":[{`+members+`}]}`).Events.List(t.Context(), messaging.EventListParams{})
+	return only(t, page, err)
+}
+
+func customerIn(t *testing.T, members string) (messaging.Customer, error) {
+	t.Helper()
+	page, err := answering(t, `{"success":true,"data":{"data":[{`+members+`}]}}`).Customers.List(t.Context(), messaging.CustomerListParams{})
+	return only(t, page, err)
+}
+
+func messageIn(t *testing.T, members string) (messaging.TransactionalMessage, error) {
+	t.Helper()
+	page, err := answering(t, `{"success":true,"data":[{`+members+`}]}`).Transactional.List(t.Context(), messaging.TransactionalListParams{})
+	return only(t, page, err)
+}
+
+// requireProblem asks for a DecodeError that says just this, path first.
+func requireProblem(t *testing.T, problem string, err error) *messaging.DecodeError {
+	t.Helper()
+	var failure *messaging.DecodeError
+	require.ErrorAs(t, err, &failure)
+	assert.Equal(t, problem, failure.Err.Error())
+	assert.Contains(t, failure.Error(), "invalid response (200)")
+	assert.NotEmpty(t, failure.Body)
+	return failure
+}
+
+// reading is a JSON value in the place of a field, and what becomes of it.
+type reading[T any] struct {
+	name    string
+	value   string // JSON, "" to leave the field out
+	want    T
+	problem string // what is said after the path; then there is no want
+}
+
+func (r reading[T]) title() string {
+	if r.name != "" {
+		return r.name
+	}
+	return r.value
+}
+
+// member writes the field as a member of a row.
+func (r reading[T]) member(name string) string {
+	if r.value == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q:%s", name, r.value)
+}
+
+func TestDecodeReadsAStringThatMayBeANumber(t *testing.T) {
+	for _, row := range []reading[string]{
+		{value: `"8a7e"`, want: "8a7e"},
+		{value: `""`},
+		{value: `42`, want: "42"},
+		{value: `-7.50`, want: "-7.50"},
+		{value: `12345678901234567890123`, want: "12345678901234567890123"},
+		{value: `null`},
+		{name: "a missing text is empty"},
+		{value: `"\u0041\t\"\/\ud83d\ude00"`, want: "A\t\"/😀"},
+		{value: `"naïve ☃"`, want: "naïve ☃"},
+		{name: "a lone surrogate", value: `"a\ud800z"`, want: "a\uFFFDz"},
+		{name: "a NUL", value: `"a\u0000z"`, want: "a\x00z"},
+		{name: "a megabyte", value: `"` + strings.Repeat("m", 1<<20) + `"`, want: strings.Repeat("m", 1<<20)},
+		{value: `true`, problem: "is a boolean, not a string"},
+		{value: `{}`, problem: "is an object, not a string"},
+		{value: `["a"]`, problem: "is an array, not a string"},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			event, err := eventIn(t, row.member("id"))
+			if row.problem != "" {
+				requireProblem(t, "data.0.id "+row.problem, err)
+				return
+			}
+			require.NoError(t, err)
+			scripted.AssertSame(t, messaging.Event{ID: row.want}, event)
+		})
+	}
+}
+
+func TestDecodeReadsAnIntegerInAnySpelling(t *testing.T) {
+	for _, row := range []reading[int]{
+		{value: `20`, want: 20}, {value: `"20"`, want: 20},
+		{value: `3.0`, want: 3}, {value: `"3.0"`, want: 3},
+		{value: `1e2`, want: 100}, {value: `"1e2"`, want: 100}, {value: `1E+2`, want: 100}, {value: `0.5e1`, want: 5},
+		{value: `1200e-2`, want: 12},
+		{value: `-1`, want: -1}, {value: `"-1"`, want: -1}, {value: `0`}, {value: `-0`}, {value: `0.0`}, {value: `0e9`},
+		{value: `null`}, {name: "a missing number is zero"},
+		{value: `9007199254740993`, want: 9007199254740993},
+		{value: `"9223372036854775807"`, want: 9223372036854775807},
+		{name: "digits that are escaped", value: `"\u0032\u0030"`, want: 20},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			message, err := messageIn(t, row.member("total_sent"))
+			require.NoError(t, err)
+			assert.Equal(t, messaging.TransactionalMessage{TotalSent: row.want}, message)
+		})
+	}
+}
+
+func TestDecodeRefusesAnInvalidInteger(t *testing.T) {
+	const notWhole = "is not an integer"
+	for _, row := range []reading[int]{
+		{value: `1.5`, problem: notWhole}, {value: `"1.5"`, problem: notWhole}, {value: `-0.5`, problem: notWhole}, {value: `15e-1`,
+			problem: notWhole},
+		{value: `1e30`, problem: notWhole}, {value: `"1e30"`, problem: notWhole}, {value: `-1e30`, problem: notWhole},
+		{value: `1e999`, problem: notWhole},
+		{value: `9223372036854775808`, problem: notWhole},
+		{name: "a hundred thousand digits", value: strings.Repeat("9", 100_000), problem: notWhole},
+		{name: "a whole number that a float64 rounds", value: `9007199254740994.0`, problem: notWhole},
+		{value: `"Inf"`, problem: notWhole}, {value: `"NaN"`, problem: notWhole}, {value: `"0x1p4"`, problem: notWhole},
+		{value: `"1_0"`, problem: notWhole}, {value: `"+1"`, problem: notWhole},
+		{value: `"x"`, problem: notWhole}, {value: `""`, problem: notWhole}, {value: `" 20"`, problem: notWhole},
+		{value: `"20 "`, problem: notWhole},
+		{value: `"0x14"`, problem: notWhole}, {value: `"1_000"`, problem: notWhole}, {value: `"1,000"`, problem: notWhole},
+		{value: `"NaN"`, problem: notWhole}, {value: `"Infinity"`, problem: notWhole}, {value: `"\"20\""`, problem: notWhole},
+		{value: `true`, problem: "is a boolean, not an integer"},
+		{value: `{}`, problem: "is an object, not an integer"},
+		{value: `[]`, problem: "is an array, not an integer"},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			_, err := messageIn(t, row.member("total_sent"))
+			requireProblem(t, "data.0.total_sent "+row.problem, err)
+		})
+	}
+}
+
+func TestDecodeReadsEveryCount(t *testing.T) {
+	message, err := messageIn(t, `"total_sent":1,"total_delivered":"2","total_failed":3.0,"total_complained":4e0,"total_bounced":5`)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.TransactionalMessage{
+		TotalSent: 1, TotalDelivered: 2, TotalFailed: 3, TotalComplained: 4, TotalBounced: 5}, message)
+}
+
+func TestDecodeReadsABoolean(t *testing.T) {
+	for _, row := range []reading[bool]{
+		{value: `true`, want: true}, {value: `1`, want: true},
+		{value: `false`}, {value: `0`}, {value: `null`}, {name: "a missing boolean is false"},
+		{value: `2`, problem: "is a number, not a boolean"},
+		{value: `-1`, problem: "is a number, not a boolean"},
+		{value: `"true"`, problem: "is a string, not a boolean"},
+		{value: `{}`, problem: "is an object, not a boolean"},
+		{value: `[]`, problem: "is an array, not a boolean"},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			event, err := eventIn(t, `"parameters":[{`+row.member("required")+`}]`)
+			if row.problem != "" {
+				requireProblem(t, "data.0.parameters.0.required "+row.problem, err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, []messaging.EventParameter{{Required: row.want}}, event.Parameters)
+		})
+	}
+}
+
+func TestDecodeReadsProviders(t *testing.T) {
+	for _, row := range []reading[[]string]{
+		{value: `null`}, {value: `""`}, {value: `" , "`}, {value: `[]`}, {name: "missing providers are none"},
+		{value: `"mailgun"`, want: []string{"mailgun"}},
+		{value: `"a, b,,c"`, want: []string{"a", "b", "c"}},
+		{value: `"a,"`, want: []string{"a"}},
+		{value: `["a","b"]`, want: []string{"a", "b"}},
+		{value: `7`, want: []string{"7"}},
+		{name: "an array is held to the same as a text", value: `[" a ","",null,"b,c"]`, want: []string{"a", "b", "c"}},
+		{value: `{}`, problem: " is an object, not a string"},
+		{value: `["a",{}]`, problem: ".1 is an object, not a string"},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			customer, err := customerIn(t, row.member("providers"))
+			if row.problem != "" {
+				requireProblem(t, "data.data.0.providers"+row.problem, err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, messaging.Customer{Providers: row.want}, customer)
+		})
+	}
+}
+
+func TestDecodeReadsParameters(t *testing.T) {
+	for _, row := range []reading[[]messaging.EventParameter]{
+		{value: `null`}, {value: `[]`}, {name: "missing parameters are none"},
+		{name: "types are kept in lower case",
+			value: `[{"name":"Plan","type":"Text"},{"name":"at","type":"TIMESTAMP","required":true},{"type":"Colour"}]`,
+			want: []messaging.EventParameter{{Name: "Plan", Type: messaging.ParameterText},
+				{Name: "at", Type: messaging.ParameterTimestamp, Required: true}, {Type: "colour"}}},
+		{name: "what is unknown of a parameter is passed over", value: `[{"unit":{"of":["time"]},"name":"at"}]`,
+			want: []messaging.EventParameter{{Name: "at"}}},
+		{value: `{}`, problem: " is an object, not an array"},
+		{value: `[null]`, problem: ".0 is null, not an object"},
+		{value: `[{},{"name":[]}]`, problem: ".1.name is an array, not a string"},
+		{value: `[{},{},{"required":"no"}]`, problem: ".2.required is a string, not a boolean"},
+	} {
+		t.Run(row.title(), func(t *testing.T) {
+			event, err := eventIn(t, row.member("parameters"))
+			if row.problem != "" {
+				requireProblem(t, "data.0.parameters"+row.problem, err)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, messaging.Event{Parameters: row.want}, event)
+		})
+	}
+}
+
+func TestDecodeReadsAnUnambiguousTimestamp(t *testing.T) {
+	second := time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"2026-05-01T10:20:30Z":           second,
+		"2026-05-01T10:20:30.123456Z":    second.Add(123456 * time.Microsecond),
+		"2026-05-01T10:20:30.123456789Z": second.Add(123456789),
+		"2026-05-01T10:20:30,5Z":         second.Add(time.Second / 2),
+		"2026-05-01 10:20:30":            second,
+		"2026-05-01T10:20:30":            second,
+		"2026-05-01 10:20:30.25":         second.Add(time.Second / 4),
+		"2026-05-01 10:20:30Z":           second,
+		"2026-05-01t10:20:30z":           second,
+		"2026-05-01T12:20:30+02:00":      second,
+		"2026-05-01T12:20:30.5+02:00":    second.Add(time.Second / 2),
+		"2026-05-01 12:20:30+0200":       second,
+		"2026-05-01T04:50:30-05:30":      second,
+		"2026-05-01T04:50:30-0530":       second,
+		"2026-05-01T10:20:30+0000":       second,
+		"2024-02-29T00:00:00Z":           time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC),
+		"0000-01-01T00:00:00Z":           time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC),
+		"9999-12-31T23:59:59Z":           time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		`2026-05-01T12:20:30\u002b02:00`: second,
+		`2026\u002d05-01T10:20:30\u005a`: second,
+	} {
+		t.Run(text, func(t *testing.T) {
+			event, err := eventIn(t, `"created_at":"`+text+`"`)
+			require.NoError(t, err)
+			assert.Equal(t, messaging.Event{CreatedAt: want}, event)
+		})
+	}
+}
+
+func TestDecodeKeepsAnInvalidTimestamp(t *testing.T) {
+	for _, raw := range []string{
+		`""`, `"0000-00-00"`, `"0000-00-00 00:00:00"`, `"2026-05-01"`, `"2026-05-01T10:20Z"`, `"2026-05-01T24:00:00Z"`,
+		`"2026-02-30T10:20:30Z"`, `"2026-13-01T10:20:30Z"`, `"2026-05-01T10:20:60Z"`, `"2026-05-01T10:20:30 CET"`,
+		`"01/05/2026 10:20:30 AM"`, `"Fri, 01 May 2026 10:20:30 GMT"`, `"<soon> & \"later\""`, `1777630830`, `1.5e9`, `true`,
+		`{"date":"2026-05-01"}`, `[2026,5,1]`,
+		`"` + strings.Repeat("2026", 1000) + `"`,
+		`"0000-01-01T00:00:00+02:00"`, `"9999-12-31T23:59:59-02:00"`, // in UTC, their years have no four digits
+	} {
+		t.Run(raw[:min(len(raw), 40)], func(t *testing.T) {
+			event, err := eventIn(t, `"id":"1","created_at":`+raw)
+			require.NoError(t, err, "a list does not fail for a date")
+			assert.JSONEq(t, raw, string(event.Extra["created_at"]))
+			assert.Len(t, event.Extra, 1)
+			event.Extra = nil
+			assert.Equal(t, messaging.Event{ID: "1"}, event)
+		})
+	}
+}
+
+func TestDecodeReadsAMissingTimestampAsZero(t *testing.T) {
+	for name, members := range map[string]string{"missing": ``, "null": `"created_at":null`} {
+		t.Run(name, func(t *testing.T) {
+			event, err := eventIn(t, members)
+			require.NoError(t, err)
+			assert.Equal(t, messaging.Event{}, event)
+		})
+	}
+}
+
+func TestDecodeReadsEveryTimestamp(t *testing.T) {
+	second := time.Date(2026, 5, 1, 10, 20, 30, 0, time.UTC)
+	customer, err := customerIn(t,
+		`"customer_created_at":"2026-05-01T10:20:30Z","updated_at":"2026-05-01T10:20:31Z","last_interaction":"2026-05-01T10:20:32Z"`)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.Customer{CreatedAt: second, UpdatedAt: second.Add(time.Second), LastInteraction: second.Add(2 * time.Second)},
+		customer)
+
+	customer, err = customerIn(t, `"customer_created_at":"","updated_at":0,"last_interaction":"never"`)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.Customer{Extra: messaging.Extra{
+		"customer_created_at": json.RawMessage(`""`), "updated_at": json.RawMessage(`0`),
+		"last_interaction": json.RawMessage(`"never"`)}}, customer)
+
+	message, err := messageIn(t, `"created_at":"2026-05-01 10:20:30"`)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.TransactionalMessage{CreatedAt: second}, message)
+
+	message, err = messageIn(t, `"created_at":"0000-00-00 00:00:00"`)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.TransactionalMessage{Extra: messaging.Extra{"created_at": json.RawMessage(`"0000-00-00 00:00:00"`)}}, message)
+}
+
+func TestDecodeKeepsUnknownMembers(t *testing.T) {
+	const members = `"score":1.50,"nested":{"list":[1, {"deep":null}],"text":"\u0041"},"nothing":null,"":true,"naïve \u2603":"x",` +
+		`"Id":"another"`
+	want := messaging.Extra{
+		"score": json.RawMessage(`1.50`), "nested": json.RawMessage(`{"list":[1, {"deep":null}],"text":"\u0041"}`),
+		"nothing": json.RawMessage(`null`), "": json.RawMessage(`true`), "naïve ☃": json.RawMessage(`"x"`), "Id": json.RawMessage(`"another"`),
+	}
+	event, err := eventIn(t, members)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.Event{Extra: want}, event)
+
+	customer, err := customerIn(t, members)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.Customer{Extra: want}, customer)
+
+	message, err := messageIn(t, members)
+	require.NoError(t, err)
+	assert.Equal(t, messaging.TransactionalMessage{Extra: want}, message)
+}
+
+func TestDecodeLeavesExtraNilWithoutUnknownMembers(t *testing.T) {
+	for name, members := range map[string]string{
+		"no members": ``, "known members": `"id":"1","created_at":"2026-05-01T10:20:30Z"`, "null for a date": `"created_at":null`,
+		"a date that is there twice": `"created_at":"soon","created_at":"2026-05-01T10:20:30Z"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			event, err := eventIn(t, members)
+			require.NoError(t, err)
+			assert.Nil(t, event.Extra)
+		})
+	}
+}
+
+func TestDecodeReadsMembersInAnyOrder(t *testing.T) {
+	page, err := answering(t, ` { "meta" : { "per_page" : "5" } , "message" : "m" ,
+		"data" : [ { "name" : "n" , "id" : 1 } ] , "links" : { } , "success" : true } `).
+		Events.List(t.Context(), messaging.EventListParams{})
+	require.NoError(t, err)
+	assert.Equal(t, []messaging.Event{{ID: "1", Name: "n"}}, page.Items)
+	assert.Equal(t, messaging.PageMeta{PerPage: 5}, page.Meta)
+	assert.Equal(t, "m", page.Response.Message)
+}
+
+func TestDecodeKeepsUndocumentedValues(t *testing.T) {
+	message, err := messageIn(t, `"channel":"Carrier-Pigeon","message_type":"OTP"`)
+	require.NoError(t, err)
+	messageType := "OTP"
+	assert.Equal(t, messaging.TransactionalMessage{Channel: "Carrier-Pigeon", MessageType: &messageType}, message)
+}
+
+func TestDecodeSharesNoMemoryWithItsBuffer(t *testing.T) {
+	bodies := make(chan string, 1)
+	client := scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, <-bodies)
+	}))
+	list := func(letter string) (*messaging.Page[messaging.Event], error) {
+		bodies <- strings.ReplaceAll(`{"success":true,"message":"%%%%","data":[{"id":"%%%%","parameters":[{"name":"%%%%"}],"more":["%%%%"]}],
+			"meta":{"has_next_page":true,"next_page_cursor":"%%%%"}}`, "%", letter)
+		return client.Events.List(t.Context(), messaging.EventListParams{})
+	}
+	page, err := list("a")
+	require.NoError(t, err)
+	bodies <- `{"success":true,"data":"aaaa"}`
+	push, err := client.Broadcasts.SendPush(t.Context(),
+		messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+	require.NoError(t, err)
+	bodies <- `{"success":true,"data":"aaaa"}`
+	_, err = client.Events.List(t.Context(), messaging.EventListParams{})
+	failure := requireProblem(t, "data is a string, not an array", err)
+	for range 20 {
+		_, err := list("z")
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []messaging.Event{{ID: "aaaa", Parameters: []messaging.EventParameter{{Name: "aaaa"}},
+		Extra: messaging.Extra{"more": json.RawMessage(`["aaaa"]`)}}}, page.Items)
+	assert.Equal(t, "aaaa", page.Meta.NextPageCursor)
+	assert.Equal(t, "aaaa", page.Response.Message)
+	assert.Equal(t, `"aaaa"`, string(push.Data))
+	assert.Equal(t, `{"success":true,"data":"aaaa"}`, string(failure.Body))
+}
+
+func TestDecodeReadsMetaWhereverItIs(t *testing.T) {
+	const meta = `{"has_next_page":true,"has_prev_page":true,"next_page_cursor":"n","prev_page_cursor":"p","per_page":"50","total":7}`
+	full := messaging.PageMeta{HasNextPage: true, HasPrevPage: true, NextPageCursor: "n", PrevPageCursor: "p", PerPage: 50}
+	for _, row := range []struct {
+		name, body string
+		want       messaging.PageMeta
+		problem    string
+	}{
+		{name: "beside data", body: `{"success":true,"data":[{}],"meta":` + meta + `}`, want: full},
+		{name: "before data", body: `{"success":true,"meta":` + meta + `,"data":[{}]}`, want: full},
+		{name: "within data", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `}}`, want: full},
+		{name: "within data, before the rows", body: `{"success":true,"data":{"meta":` + meta + `,"data":[{}]}}`, want: full},
+		{name: "beside an outer data that holds the rows", body: `{"success":true,"data":{"data":[{}]},"meta":` + meta + `}`, want: full},
+		{name: "in both places, and the same", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `},"meta":` + meta + `}`, want: full},
+		{name: "in both places, and null in one", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `},"meta":null}`, want: full},
+		{name: "in both places, and different", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `},"meta":{"per_page":20}}`,
+			problem: "meta is duplicated, and the copies differ"},
+		{name: "in both places, and empty in one", body: `{"success":true,"data":{"data":[{}],"meta":` + meta + `},"meta":{}}`,
+			problem: "meta is duplicated, and the copies differ"},
+		{name: "twice in one place", problem: "meta is duplicated",
+			body: `{"success":true,"data":[{}],"meta":` + meta + `,"meta":` + meta + `}`},
+		{name: "twice within data", body: `{"success":true,"data":{"meta":{},"data":[{}],"meta":{}}}`, problem: "data.meta is duplicated"},
+		{name: "a flag twice, which differs", problem: "meta.has_next_page is duplicated",
+			body: `{"success":true,"data":[{}],"meta":{"has_next_page":true,"next_page_cursor":"n","has_next_page":false}}`},
+		{name: "a flag twice, which is null once", problem: "data.meta.has_next_page is duplicated",
+			body: `{"success":true,"data":{"data":[{}],"meta":{"has_next_page":null,"has_next_page":false}}}`},
+		{name: "a flag twice, which is the same", problem: "meta.has_next_page is duplicated",
+			body: `{"success":true,"data":[{}],"meta":{"has_next_page":false,"has_next_pag\u0065":false}}`},
+		{name: "a cursor twice, which differs", problem: "meta.next_page_cursor is duplicated",
+			body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"n","has_next_page":true,"next_page_cursor":"o"}}`},
+		{name: "a cursor twice, which is null once", problem: "data.meta.next_page_cursor is duplicated",
+			body: `{"success":true,"data":{"data":[{}],"meta":{"next_page_cursor":"n","next_page_cursor":null}}}`},
+		{name: "a cursor twice, which is the same", problem: "meta.next_page_cursor is duplicated",
+			body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"","next_page_cursor":""}}`},
+		{name: "nulls in all its members",
+			body: `{"success":true,"data":[{}],"meta":{"has_next_page":null,"has_prev_page":null,"next_page_cursor":null,"prev_page_cursor":null,` +
+				`"per_page":null}}`},
+		{name: "a list with something in it", body: `{"success":true,"data":[{}],"meta":[1]}`,
+			problem: "meta.0 is an element of what must be an object"},
+		{name: "a text", body: `{"success":true,"data":[{}],"meta":"?"}`, problem: "meta is a string, not an object"},
+		{name: "a page size that is none", body: `{"success":true,"data":[{}],"meta":{"per_page":1e30}}`,
+			problem: "meta.per_page is not an integer"},
+		{name: "a flag that is none", body: `{"success":true,"data":{"data":[{}],"meta":{"has_next_page":"yes"}}}`,
+			problem: "data.meta.has_next_page is a string, not a boolean"},
+		{name: "a cursor that is none", body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":{"id":1}}}`,
+			problem: "meta.next_page_cursor is an object, not a string"},
+		{name: "a cursor that is not UTF-8", body: `{"success":true,"data":[{}],"meta":{"next_page_cursor":"a` + "\xff" + `"}}`,
+			problem: "meta.next_page_cursor is not valid UTF-8"},
+		{name: "a cursor with a lone surrogate", body: `{"success":true,"data":{"data":[{}],"meta":{"prev_page_cursor":"a\udc00"}}}`,
+			problem: "data.meta.prev_page_cursor is not valid UTF-8"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			events, err := answering(t, row.body).Events.List(t.Context(), messaging.EventListParams{})
+			customers, customersErr := answering(t, row.body).Customers.List(t.Context(), messaging.CustomerListParams{})
+			if row.problem != "" {
+				requireProblem(t, row.problem, err)
+				requireProblem(t, row.problem, customersErr)
+				assert.Nil(t, events)
+				assert.Nil(t, customers)
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, customersErr)
+			assert.Equal(t, row.want, events.Meta)
+			assert.Equal(t, row.want, customers.Meta)
+			assert.Len(t, events.Items, 1)
+			assert.Len(t, customers.Items, 1)
+		})
+	}
+}
+
+// everyKindOfCall is one call of each way in which an answer is read.
+var everyKindOfCall = map[string]func(*testing.T, *messaging.Client) error{
+	"a list": func(t *testing.T, c *messaging.Client) error {
+		page, err := c.Events.List(t.Context(), messaging.EventListParams{})
+		assert.Equal(t, err == nil, page != nil)
+		return err
+	},
+	"a nested list": func(t *testing.T, c *messaging.Client) error {
+		page, err := c.Customers.List(t.Context(), messaging.CustomerListParams{})
+		assert.Equal(t, err == nil, page != nil)
+		return err
+	},
+	"a send": func(t *testing.T, c *messaging.Client) error {
+		response, err := c.Broadcasts.SendPush(t.Context(),
+			messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+		assert.Equal(t, err == nil, response != nil)
+		return err
+	},
+	"a trigger": func(t *testing.T, c *messaging.Client) error {
+		response, err := c.Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "1", Email: "ada@example.com"})
+		assert.Equal(t, err == nil, response != nil)
+		return err
+	},
+	"a creation": func(t *testing.T, c *messaging.Client) error {
+		event, err := c.Events.Create(t.Context(),
+			messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+		assert.Equal(t, err == nil, event != nil)
+		return err
+	},
+}
+
+func TestDecodeReportsUnknownDeliveryForAnInvalidResponse(t *testing.T) {
+	const notJSON = "the response is not valid JSON"
+	for _, row := range []struct{ name, body, problem string }{
+		{"a page of HTML", "<html><body>Bad gateway</body></html>", notJSON},
+		{"an unfinished object", `{"success":true,"data":null`, notJSON},
+		{"an unfinished text", `{"success":true,"message":"Bro`, "message is not valid JSON"},
+		{"a bare word", `OK`, notJSON},
+		{"UTF-16", scripted.UTF16(`{"success":true,"data":null}`), notJSON},
+		{"UTF-16 without a byte order mark", scripted.UTF16(`{"success":true,"data":null}`)[2:], notJSON},
+		{"two byte order marks", "\uFEFF\uFEFF" + `{"success":true,"data":null}`, notJSON},
+		{"a trailing comma", `{"success":true,"data":null,}`, notJSON},
+		{"a comment", `{/**/"success":true,"data":null}`, notJSON},
+		{"a control character in a text", "{\"success\":true,\"message\":\"a\nb\"}", "message is not valid JSON"},
+		{"an escape that JSON does not have", `{"success":true,"message":"\x41"}`, "message is not valid JSON"},
+		{"null", `null`, "the response is null, not an object"},
+		{"a list", `[{"success":true}]`, "the response is an array, not an object"},
+		{"a text", `"ok"`, "the response is a string, not an object"},
+		{"a number", `1`, "the response is a number, not an object"},
+		{"true", `true`, "the response is a boolean, not an object"},
+		{"an empty object", `{}`, "success is missing"},
+		{"no success", `{"message":"sent","data":null}`, "success is missing"},
+		{"success in capitals", `{"Success":true,"SUCCESS":true,"data":null}`, "success is missing"},
+		{"success as a text", `{"success":"true"}`, "success is a string, not a boolean"},
+		{"success as a number", `{"success":1}`, "success is a number, not a boolean"},
+		{"success null", `{"success":null}`, "success is null, not a boolean"},
+		{"success as an object", `{"success":{}}`, "success is an object, not a boolean"},
+		{"two successes that differ", `{"success":false,"success":true,"data":null}`, "success is duplicated"},
+		{"two successes that agree", `{"success":true,"data":null,"success":true}`, "success is duplicated"},
+		{"a second success in disguise", `{"success":true,"succes\u0073":false,"data":null}`, "success is duplicated"},
+		{"text after the answer", `{"success":true,"data":null} and so on`, "the response is followed by more text"},
+		{"a second answer", `{"success":true,"data":null}{"success":false}`, "the response is followed by more text"},
+		{"a bracket too many", `{"success":true,"data":null}}`, "the response is followed by more text"},
+		{"a NUL after the answer", `{"success":true,"data":null}` + "\x00", "the response is followed by more text"},
+	} {
+		for name, call := range everyKindOfCall {
+			t.Run(row.name+" to "+name, func(t *testing.T) {
+				err := call(t, answering(t, row.body))
+				failure := requireProblem(t, row.problem, err)
+				assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+				assert.Equal(t, 1, failure.Attempts)
+				assert.Equal(t, row.body, string(failure.Body))
+			})
+		}
+	}
+}
+
+func TestDecodeReportsUnknownDeliveryForAnEmptyResponse(t *testing.T) {
+	for name, call := range everyKindOfCall {
+		for body, what := range map[string]string{"": "empty", " \r\n\t": "blank"} {
+			t.Run(what+" to "+name, func(t *testing.T) {
+				err := call(t, answering(t, body))
+				var failure *messaging.DecodeError
+				require.ErrorAs(t, err, &failure)
+				assert.Equal(t, "the response is empty", failure.Err.Error())
+				assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+			})
+		}
+	}
+}
+
+func TestDecodeReadsAResponseOfAnyContentType(t *testing.T) {
+	const body = `{"success":true,"message":"fine","data":{"id":"1","data":[]}}`
+	for _, row := range []struct{ name, contentType, body string }{
+		{"a byte order mark", "application/json", "\uFEFF" + body},
+		{"white space", "application/json", " \r\n\t" + body + " \r\n\t"},
+		{"plain text by its header", "text/plain; charset=utf-8", body},
+		{"HTML by its header", "text/html", body},
+		{"no type", "", body},
+	} {
+		for name, call := range everyKindOfCall {
+			t.Run(row.name+", to "+name, func(t *testing.T) {
+				require.NoError(t, call(t, scripted.NewInMemoryClient(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header()["Content-Type"] = []string{row.contentType}
+					_, _ = io.WriteString(w, row.body)
+				}))))
+			})
+		}
+	}
+}
+
+func TestDecodeReportsSuccessFalseWhateverTheData(t *testing.T) {
+	for _, data := range []string{`null`, `[]`, `[5]`, `{"per_page":["is too large"]}`, `"x"`, `false`} {
+		for name, call := range everyKindOfCall {
+			t.Run(data+" to "+name, func(t *testing.T) {
+				err := call(t, answering(t, `{"data":`+data+`,"success":false,"message":"no\u0000\u001b[31m\r\n!"}`))
+				var refusal *messaging.APIError
+				require.ErrorAs(t, err, &refusal)
+				assert.Equal(t, "no\x00\x1b[31m\r\n!", refusal.Message, "the message is kept as it came")
+				assert.Contains(t, err.Error(), `no\x00\x1b[31m\r\n!`, "and escaped where it is printed")
+				assert.Equal(t, messaging.DeliveryRejected, messaging.DeliveryOf(err))
+			})
+		}
+	}
+}
+
+func TestDecodeReplacesInvalidUTF8(t *testing.T) {
+	page, err := answering(t, `{"success":true,"message":"caf`+"\xe9"+`","data":[{"id":"a`+"\xff"+`z","k`+"\xc0"+`y":"v`+"\xed\xa0\x80"+
+		`"}]}`).
+		Events.List(t.Context(), messaging.EventListParams{})
+	event, err := only(t, page, err)
+	require.NoError(t, err)
+	assert.Equal(t, "a\uFFFDz", event.ID)
+	assert.Equal(t, messaging.Extra{"k\uFFFDy": json.RawMessage("\"v\uFFFD\"")}, event.Extra)
+	assert.Equal(t, "caf\uFFFD", page.Response.Message)
+}
+
+func TestDecodeLimitsNesting(t *testing.T) {
+	for _, row := range []struct {
+		place, body string
+		around      int // levels around the place
+		path        string
+		calls       []string
+	}{
+		{"an unknown member of a row", `{"success":true,"data":[{"more":%s}]}`, 3, "data.0.more", []string{"a list"}},
+		{"a timestamp", `{"success":true,"data":[{"created_at":%s}]}`, 3, "data.0.created_at", []string{"a list"}},
+		{"a parameter", `{"success":true,"data":[{"parameters":[{"more":%s}]}]}`, 5, "data.0.parameters.0.more", []string{"a list"}},
+		{"an unknown member of a nested row", `{"success":true,"data":{"data":[{"more":%s}]}}`, 4, "data.data.0.more",
+			[]string{"a list", "a nested list"}},
+		{"an unknown member beside the rows", `{"success":true,"data":{"links":%s,"data":[]}}`, 2, "data.links",
+			[]string{"a list", "a nested list"}},
+		{"a meta", `{"success":true,"data":[],"meta":{"more":%s}}`, 2, "meta.more", []string{"a list", "a nested list"}},
+		{"a message", `{"success":true,"data":{"id":"1","data":[]},"message":%s}`, 1, "message",
+			[]string{"a list", "a send", "a trigger", "a creation"}},
+		{"an unknown member of the answer", `{"success":true,"data":{"id":"1","data":[]},"more":%s}`, 1, "more",
+			[]string{"a list", "a send", "a trigger", "a creation"}},
+		{"the data of a send", `{"success":true,"data":%s}`, 1, "data", []string{"a send", "a trigger"}},
+		{"the data of a creation", `{"success":true,"data":{"id":"1","more":%s}}`, 2, "data", []string{"a creation"}},
+	} {
+		for _, call := range row.calls {
+			t.Run(row.place+", to "+call, func(t *testing.T) {
+				at := func(depth int) error {
+					return everyKindOfCall[call](t, answering(t, fmt.Sprintf(row.body, scripted.NestedArrays(depth-row.around))))
+				}
+				require.NoError(t, at(100))
+				for _, depth := range []int{101, 102, 10_000} {
+					requireProblem(t, row.path+" is nested too deeply", at(depth))
+				}
+				for _, depth := range []int{10_001, 100_000} {
+					err := at(depth)
+					require.ErrorContains(t, err, "is not valid JSON")
+					assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+				}
+			})
+		}
+	}
+}
+
+// unreadableData are members "data" of a response that cannot be read, between
+// which %s stands for the other members.
+var unreadableData = []struct{ name, members, problem string }{
+	{"of 101 levels", `"data":` + scripted.NestedArrays(100) + `,%s`, "data is nested too deeply"},
+	{"of 10,000 levels", `"data":` + scripted.NestedArrays(9_999) + `,%s`, "data is nested too deeply"},
+	{"of objects and arrays", `%s,"data":` + strings.Repeat(` { "a" : [ 1 , `, 4_000) + `"]}"` + strings.Repeat(` ] , "b" : { } } `, 4_000),
+		"data is nested too deeply"},
+}
+
+// everyKindOfSend is one call of each way in which the data of a send are read.
+var everyKindOfSend = map[string]func(*testing.T, *messaging.Client) error{
+	"a send":     everyKindOfCall["a send"],
+	"a trigger":  everyKindOfCall["a trigger"],
+	"a creation": everyKindOfCall["a creation"],
+	"an own request": func(t *testing.T, c *messaging.Client) error {
+		response, err := c.Do(t.Context(), messaging.Request{Method: http.MethodPost, Path: "/v1/unknown", Body: map[string]any{}})
+		assert.Equal(t, err == nil, response != nil)
+		return err
+	},
+}
+
+func TestDecodeOfInvalidDataKeepsTheDelivery(t *testing.T) {
+	for _, rest := range []struct {
+		name, members string
+		delivery      messaging.Delivery // as the rest says
+	}{
+		{"success true", `"success":true`, messaging.DeliveryAccepted},
+		{"success true and others", `"message":"sent","success":true,"more":[{"a":null}]`, messaging.DeliveryAccepted},
+		{"success true between blanks", " \"success\" : true\r\n", messaging.DeliveryAccepted},
+		{"success false", `"message":"no","success":false`, messaging.DeliveryRejected},
+		{"no success", `"message":"sent"`, messaging.DeliveryUnknown},
+		{"success as a string", `"success":"true"`, messaging.DeliveryUnknown},
+		{"two successes that differ", `"success":true,"success":false`, messaging.DeliveryUnknown},
+		{"two successes that agree", `"success":true,"success":true`, messaging.DeliveryUnknown},
+		{"a message nested too deeply", `"message":` + scripted.NestedArrays(100) + `,"success":true`, messaging.DeliveryUnknown},
+		{"a member nested too deeply", `"success":true,"more":` + scripted.NestedArrays(10_000), messaging.DeliveryUnknown},
+		{"invalid JSON", `"success":true,"more":tru`, messaging.DeliveryUnknown},
+	} {
+		for _, data := range unreadableData {
+			for name, call := range everyKindOfSend {
+				t.Run(rest.name+" beside data "+data.name+", to "+name, func(t *testing.T) {
+					err := call(t, answering(t, "{"+fmt.Sprintf(data.members, rest.members)+"}"))
+					assert.Equal(t, rest.delivery, messaging.DeliveryOf(err))
+					switch rest.delivery {
+					case messaging.DeliveryAccepted:
+						requireProblem(t, data.problem, err)
+					case messaging.DeliveryRejected:
+						require.ErrorAs(t, err, new(*messaging.APIError))
+					default:
+						require.ErrorAs(t, err, new(*messaging.DecodeError))
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestDecodeRefusesDeepDataThatIsInvalidJSON(t *testing.T) {
+	const levels = 9_000
+	left, right := strings.Repeat("[", levels), strings.Repeat("]", levels)
+	objects, ends := strings.Repeat(`{"a":`, levels), strings.Repeat("}", levels)
+	for name, data := range map[string]string{
+		"a comma before the end of an array":    left + "1," + right,
+		"a comma at the beginning of an array":  left + ",1" + right,
+		"two commas":                            left + "1,,2" + right,
+		"no comma":                              left + "1 2" + right,
+		"no comma after an array":               left + "[][]" + right,
+		"a comma before the end of an object":   objects + `{"a":1,}` + ends,
+		"a member without a value":              objects + `{"a":}` + ends,
+		"a member without a colon":              objects + `{"a" 1}` + ends,
+		"a member without a name":               objects + `{:1}` + ends,
+		"a name alone":                          objects + `{"a"}` + ends,
+		"a name that is a number":               objects + `{1:1}` + ends,
+		"a name that is an array":               objects + `{[]:1}` + ends,
+		"a colon in an array":                   left + `"a":1` + right,
+		"an array that ends as an object":       left + "[1}" + right,
+		"an object that ends as an array":       objects + `{"a":1]` + ends,
+		"a bracket too few":                     left + right[1:],
+		"a bracket too many":                    left + right + "]",
+		"no end":                                left,
+		"a number with a leading zero":          left + "01" + right,
+		"half a number":                         left + "1." + right,
+		"half a literal":                        left + "nul" + right,
+		"a literal with a tail":                 left + "nulls" + right,
+		"a string without an end":               left + `"` + right,
+		"a control character in a string":       left + "\"\n\"" + right,
+		"an escape that JSON does not have":     left + `"\x41"` + right,
+		"a blank that JSON does not have":       left + "\u00a0" + right,
+		"a comment":                             left + "/**/" + right,
+		"nothing in place of the deepest value": objects + ends,
+	} {
+		for _, body := range []string{`{"success":true,"data":` + data + `}`, `{"data":` + data + `,"success":true}`} {
+			t.Run(name, func(t *testing.T) {
+				err := everyKindOfCall["a send"](t, answering(t, body))
+				require.ErrorAs(t, err, new(*messaging.DecodeError))
+				assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+			})
+		}
+	}
+	for name, end := range map[string]string{"text": " and so on", "a second response": `{"success":false}`, "a bracket": "}"} {
+		t.Run("followed by "+name, func(t *testing.T) {
+			err := everyKindOfCall["a send"](t, answering(t, `{"success":true,"data":`+left+right+`}`+end))
+			require.ErrorAs(t, err, new(*messaging.DecodeError))
+			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+		})
+	}
+}
+
+// inconclusiveData are members of a response that leave it open what happened, whatever
+// stands beside them.
+var inconclusiveData = map[string]string{
+	"data of 10,001 levels":                    `"data":` + scripted.NestedArrays(10_000),
+	"data of 50,000 levels":                    `"data":` + scripted.NestedArrays(49_999),
+	"data twice":                               `"data":1,"data":2`,
+	"data twice, with equal copies":            `"data":{"id":"1"},"data":{"id":"1"}`,
+	"data twice, with an escape in one name":   `"data":null,"d\u0061ta":null`,
+	"data twice, false in both":                `"data":false,"data":false`,
+	"data three times":                         `"data":[],"data":{},"data":"x"`,
+	"data twice, the first nested too deeply":  `"data":` + scripted.NestedArrays(200) + `,"data":1`,
+	"data twice, the second nested too deeply": `"data":1,"data":` + scripted.NestedArrays(200),
+	"success twice":                            `"success":true,"data":null`,
+}
+
+func TestDecodeOfDuplicatedOrVeryDeepDataIsInconclusive(t *testing.T) {
+	for name, members := range inconclusiveData {
+		for kind, call := range everyKindOfSend {
+			for _, success := range []string{"true", "false"} {
+				t.Run(name+" beside success "+success+", to "+kind, func(t *testing.T) {
+					err := call(t, answering(t, `{"success":`+success+`,`+members+`}`))
+					require.ErrorAs(t, err, new(*messaging.DecodeError))
+					assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+				})
+			}
+		}
+	}
+}
+
+func TestDecodeOfInvalidRowsKeepsTheDelivery(t *testing.T) {
+	for _, row := range []struct{ name, data, problem string }{
+		{"a row of 9,000 levels", `"data":[{"more":` + scripted.NestedArrays(9_000) + `}]`, "data.0.more is nested too deeply"},
+		{"a nested row of 9,000 levels", `"data":{"data":[{"more":` + scripted.NestedArrays(9_000) + `}]}`,
+			"data.data.0.more is nested too deeply"},
+		{"arrays for a row", `"data":` + scripted.NestedArrays(9_000), "data.0 is an array, not an object"},
+		{"nested data duplicated", `"data":{"data":[],"data":[]}`, "data.data is duplicated"},
+	} {
+		for success, delivery := range map[string]messaging.Delivery{
+			`true`: messaging.DeliveryAccepted, `false`: messaging.DeliveryRejected,
+			`true,"success":true`: messaging.DeliveryUnknown, `"true"`: messaging.DeliveryUnknown,
+		} {
+			t.Run(row.name+" beside success "+success, func(t *testing.T) {
+				err := everyKindOfCall["a list"](t, answering(t, `{"success":`+success+`,`+row.data+`}`))
+				assert.Equal(t, delivery, messaging.DeliveryOf(err))
+				if delivery == messaging.DeliveryAccepted {
+					requireProblem(t, row.problem, err)
+				}
+			})
+		}
+	}
+	for name, data := range map[string]string{
+		"data duplicated": `"data":[],"data":[]`,
+		"data duplicated, with rows in both places":  `"data":[],"data":{"data":[]}`,
+		"data duplicated, with a meta in each":       `"data":{"data":[],"meta":{}},"data":{"data":[],"meta":{}}`,
+		"a row that is nested deeper than jx allows": `"data":[{"more":` + scripted.NestedArrays(10_000) + `}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := everyKindOfCall["a list"](t, answering(t, `{"success":true,`+data+`}`))
+			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+		})
+	}
+}
+
+func TestDecodeIgnoresBracketsInStrings(t *testing.T) {
+	brackets := strings.Repeat(`[{`, 500)
+	event, err := eventIn(t, `"id":"`+brackets+`","more":{"text":"\"`+brackets+`\\"}`)
+	require.NoError(t, err)
+	scripted.AssertSame(t, brackets, event.ID)
+	scripted.AssertSame(t, `{"text":"\"`+brackets+`\\"}`, string(event.Extra["more"]))
+}
+
+func TestDecodeErrorNamesThePath(t *testing.T) {
+	for _, row := range []struct{ name, body, problem string }{
+		{"a row that is null", `{"success":true,"data":[{},null]}`, "data.1 is null, not an object"},
+		{"a row that is a number", `{"success":true,"data":[7]}`, "data.0 is a number, not an object"},
+		{"a row that is a list", `{"success":true,"data":[{},{},[]]}`, "data.2 is an array, not an object"},
+		{"a nested row that is a text", `{"success":true,"data":{"data":[{},"x"]}}`, "data.data.1 is a string, not an object"},
+		{"a field", `{"success":true,"data":[{"name":false}]}`, "data.0.name is a boolean, not a string"},
+		{"a field of a nested row", `{"success":true,"data":{"data":[{},{},{},{"description":{}}]}}`,
+			"data.data.3.description is an object, not a string"},
+		{"a field cut short", `{"success":true,"data":{"data":[{},{},{},{"created_at":}]}}`, "data.data.3.created_at is not valid JSON"},
+		{"a text cut short", `{"success":true,"data":[{"id":"x`, "data.0.id is not valid JSON"},
+		{"a row cut short", `{"success":true,"data":[{"id":"x"`, "data.0 is not valid JSON"},
+		{"rows without a comma", `{"success":true,"data":[{} {}]}`, "data is not valid JSON"},
+		{"a number with a leading zero", `{"success":true,"data":[{"id":01}]}`, "data.0.id is not valid JSON"},
+		{"a key that is not quoted", `{"success":true,"data":[{id:1}]}`, "data.0 is not valid JSON"},
+		{"a path of odd keys", `{"success":true,"data":[{"parameters":[{"a.b c":x}]}]}`, "data.0.parameters.0.a.b c is not valid JSON"},
+		{"rows that are a text", `{"success":true,"data":"none"}`, "data is a string, not an array"},
+		{"rows that are a number", `{"success":true,"data":0}`, "data is a number, not an array"},
+		{"rows that are false", `{"success":true,"data":false}`, "data is a boolean, not an array"},
+		{"an object without rows", `{"success":true,"data":{}}`, "data.data is missing"},
+		{"an object that is a row itself", `{"success":true,"data":{"id":"1","name":"n"}}`, "data.data is missing"},
+		{"nested rows that are an object", `{"success":true,"data":{"data":{}}}`, "data.data is an object, not an array"},
+		{"nested rows that are a text", `{"success":true,"data":{"data":"none"}}`, "data.data is a string, not an array"},
+		{"nested rows that are there twice", `{"success":true,"data":{"data":[],"data":[]}}`, "data.data is duplicated"},
+		{"rows that stand in both places", `{"success":true,"data":[],"data":{"data":[]}}`, "data is duplicated"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			page, err := answering(t, row.body).Events.List(t.Context(), messaging.EventListParams{})
+			assert.Nil(t, page, "nothing half-filled is returned")
+			requireProblem(t, row.problem, err)
+		})
+	}
+}
+
+// What follows half a word must not pass for the value that was meant.
+func TestDecodeRefusesALiteralThatBeginsLikeNull(t *testing.T) {
+	for _, row := range []struct{ name, body, problem string }{
+		{"for a text", `{"success":true,"data":[{"id":nope"1"}]}`, "data.0.id is not valid JSON"},
+		{"for a text that may be null", `{"success":true,"data":[{"message_type":nope"OTP"}]}`, "data.0.message_type is not valid JSON"},
+		{"for a timestamp", `{"success":true,"data":[{"created_at":nope"2026-05-01T10:20:30Z"}]}`, "data.0.created_at is not valid JSON"},
+		{"for a count", `{"success":true,"data":[{"total_sent":nope1}]}`, "data.0.total_sent is not valid JSON"},
+		{"for an unknown member", `{"success":true,"data":[{"more":nope1}]}`, "data.0.more is not valid JSON"},
+		{"for the rows", `{"success":true,"data":nope[{"id":"1"}]}`, "data is not valid JSON"},
+		{"for nested rows", `{"success":true,"data":{"data":nope[{"id":"1"}]}}`, "data.data is not valid JSON"},
+		{"for the meta", `{"success":true,"data":[],"meta":nope{}}`, "meta is not valid JSON"},
+		{"for a flag", `{"success":true,"data":[],"meta":{"has_next_page":nope true}}`, "meta.has_next_page is not valid JSON"},
+		{"for a cursor", `{"success":true,"data":[],"meta":{"next_page_cursor":nope"b"}}`, "meta.next_page_cursor is not valid JSON"},
+		{"for the message", `{"success":true,"data":[],"message":nope"fine"}`, "message is not valid JSON"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, err := answering(t, row.body).Transactional.List(t.Context(), messaging.TransactionalListParams{})
+			requireProblem(t, row.problem, err)
+		})
+	}
+	var event messaging.Event
+	require.EqualError(t, event.UnmarshalJSON([]byte(`{"parameters":nope[]}`)), "messaging: parameters is not valid JSON")
+}
+
+func TestDecodeErrorTextIsShortForALongPath(t *testing.T) {
+	key := strings.Repeat("k", 1<<20)
+	_, err := eventIn(t, `"`+key+`":x`)
+	requireProblem(t, "data.0."+key+" is not valid JSON", err)
+	assert.Less(t, len(err.Error()), 400)
+}
+
+func TestDecodeLimitsTheRowsOfAPage(t *testing.T) {
+	page := func(t *testing.T, envelope string, perPage, rows int) (*messaging.Page[messaging.Event], error) {
+		t.Helper()
+		list := "[" + strings.Repeat("{},", rows-1) + "{}]"
+		return answering(t, fmt.Sprintf(envelope, list)).Events.List(t.Context(), messaging.EventListParams{PerPage: perPage})
+	}
+	for _, row := range []struct {
+		name           string
+		perPage, limit int
+	}{
+		{"to ten thousand", 0, 10_000},
+		{"to ten thousand, however few were asked for", 1, 10_000},
+		{"to ten thousand, where half of it was asked for", 5_000, 10_000},
+		{"to twice of what was asked for", 5_001, 10_002},
+	} {
+		for path, envelope := range map[string]string{"data": `{"success":true,"data":%s}`, "data.data": `{"success":true,"data":{"data":%s}}`} {
+			t.Run(row.name+" in "+path, func(t *testing.T) {
+				full, err := page(t, envelope, row.perPage, row.limit)
+				require.NoError(t, err)
+				assert.Equal(t, row.limit, len(full.Items))
+
+				over, err := page(t, envelope, row.perPage, row.limit+1)
+				assert.Nil(t, over)
+				require.ErrorIs(t, err, messaging.ErrTooLarge)
+				requireProblem(t, fmt.Sprintf("%s.%d exceeds the limit of %d rows: response too large", path, row.limit, row.limit), err)
+			})
+		}
+	}
+}
+
+func TestDecodeStopsBeforeTheRowBeyondTheLimit(t *testing.T) {
+	rows := strings.Repeat("{},", 10_000)
+	_, err := answering(t, `{"success":true,"data":[`+rows+`5,{"id":{}}]}`).Events.List(t.Context(), messaging.EventListParams{})
+	requireProblem(t, "data.10000 exceeds the limit of 10000 rows: response too large", err)
+}
+
+// pageOf is a response of equal rows, each with a list of equal elements.
+func pageOf(rows int, member, list string, elements int, element string) string {
+	row := fmt.Sprintf(`{%q:%s},`, member, fmt.Sprintf(list, strings.Repeat(element+",", elements-1)+element))
+	return `{"success":true,"data":[` + strings.Repeat(row, rows-1) + strings.TrimSuffix(row, ",") + "]}"
+}
+
+func TestDecodeLimitsTheListsWithinRowsInTotal(t *testing.T) {
+	const problem = " exceeds the limit of 250000 list elements: response too large"
+	for _, row := range []struct{ name, kind, body, problem string }{
+		{"250,000 parameters of one event", "a list", pageOf(1, "parameters", "[%s]", 250_000, "{}"), ""},
+		{"250,001 parameters of one event", "a list", pageOf(1, "parameters", "[%s]", 250_001, "{}"), "data.0.parameters.250000" + problem},
+		{"250,000 parameters of 1,000 events", "a list", pageOf(1000, "parameters", "[%s]", 250, "{}"), ""},
+		{"251,000 parameters of 1,000 events", "a list", pageOf(1000, "parameters", "[%s]", 251, "{}"), "data.996.parameters.4" + problem},
+		{"250,000 providers in an array", "a nested list", pageOf(1, "providers", "[%s]", 250_000, `"a"`), ""},
+		{"250,001 providers in an array", "a nested list", pageOf(1, "providers", "[%s]", 250_001, `"a"`), "data.0.providers.250000" + problem},
+		{"250,000 providers in a string", "a nested list", pageOf(1, "providers", `"%s"`, 250_000, "a"), ""},
+		{"250,001 providers in a string", "a nested list", pageOf(1, "providers", `"%s"`, 250_001, "a"), "data.0.providers" + problem},
+		{"251,000 providers of 1,000 customers", "a nested list", pageOf(1000, "providers", `"%s"`, 251, "a"), "data.996.providers" + problem},
+		{"400,000 providers without a name", "a nested list", pageOf(1, "providers", `"%s"`, 400_000, " "), ""},
+		{"250,001 parameters of a created event", "a creation",
+			`{"success":true,"data":{"id":"1","parameters":[` + strings.Repeat("{},", 250_000) + `{}]}}`, "data.parameters.250000" + problem},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			client := answering(t, row.body)
+			err := everyKindOfCall[row.kind](t, client)
+			if row.problem == "" {
+				require.NoError(t, err)
+				require.NoError(t, everyKindOfCall[row.kind](t, client), "each response has the whole limit")
+				return
+			}
+			requireProblem(t, row.problem, err)
+			assert.ErrorIs(t, err, messaging.ErrTooLarge)
+			assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+		})
+	}
+	var event messaging.Event
+	err := event.UnmarshalJSON([]byte(`{"parameters":[` + strings.Repeat("{},", 250_000) + `{}]}`))
+	require.EqualError(t, err, "messaging: parameters.250000"+problem)
+}
+
+func TestDecodeLimitOfListsWithinRowsGrowsWithTheResponse(t *testing.T) {
+	const parameter = `{"name":"n","type":"text","required":1}`
+	for _, row := range []struct{ rows, parameters int }{{10_000, 20}, {10_000, 30}} {
+		t.Run(fmt.Sprintf("%d events of %d parameters", row.rows, row.parameters), func(t *testing.T) {
+			body := pageOf(row.rows, "parameters", "[%s]", row.parameters, parameter)
+			page, err := answering(t, body, messaging.WithMaxResponseBytes(int64(len(body)))).
+				Events.List(t.Context(), messaging.EventListParams{PerPage: row.rows})
+			require.NoError(t, err)
+			require.Equal(t, row.rows, len(page.Items))
+			assert.Len(t, page.Items[row.rows-1].Parameters, row.parameters)
+		})
+	}
+}
+
+func TestDecodeErrorOfALargePageHasTheNextCursor(t *testing.T) {
+	rows := "[" + strings.Repeat("{},", 10_000) + "{}]"
+	for name, body := range map[string]string{
+		"before the rows": `{"success":true,"meta":` + scripted.MetaBefore("b") + `,"data":` + rows + `}`,
+		"after the rows":  `{"success":true,"data":{"data":` + rows + `,"meta":` + scripted.MetaBefore("b") + `}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := messaging.Collect(answering(t, body).Customers.All(t.Context(), messaging.CustomerListParams{}))
+			var failure *messaging.PageError
+			require.ErrorAs(t, err, &failure)
+			assert.Equal(t, "b", failure.Next)
+			assert.ErrorIs(t, err, messaging.ErrTooLarge)
+		})
+	}
+}
+
+func TestDecodeAcceptsAnyUncheckedPageSize(t *testing.T) {
+	for _, perPage := range []int{-1, -1 << 63, 1<<63 - 1} {
+		t.Run(fmt.Sprint(perPage), func(t *testing.T) {
+			client := answering(t, `{"success":true,"data":[{"id":"1"}]}`)
+			require.NotPanics(t, func() {
+				page, err := client.Events.List(t.Context(), messaging.EventListParams{PerPage: perPage}, messaging.WithoutValidation())
+				event, err := only(t, page, err)
+				require.NoError(t, err)
+				assert.Equal(t, "1", event.ID)
+			})
+		})
+	}
+}
+
+func TestDecodeReportsAcceptedForAnInvalidCreatedEvent(t *testing.T) {
+	for _, row := range []struct{ name, body, problem string }{
+		{"no id", `{"success":true,"data":{"name":"n"}}`, "data.id is missing"},
+		{"null for an id", `{"success":true,"data":{"id":null}}`, "data.id is missing"},
+		{"an empty id", `{"success":true,"data":{"id":""}}`, "data.id is missing"},
+		{"an id that is none", `{"success":true,"data":{"id":{}}}`, "data.id is an object, not a string"},
+		{"null for data", `{"success":true,"data":null}`, "data is null, not an object"},
+		{"no data", `{"success":true}`, "data is missing"},
+		{"a list of one", `{"success":true,"data":[{"id":"1"}]}`, "data is an array, not an object"},
+		{"an empty list", `{"success":true,"data":[]}`, "data is an array, not an object"},
+		{"true", `{"success":true,"data":true}`, "data is a boolean, not an object"},
+		{"a parameter that is none", `{"success":true,"data":{"id":"1","parameters":[{"name":"a"},5]}}`,
+			"data.parameters.1 is a number, not an object"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			err := everyKindOfCall["a creation"](t, answering(t, row.body))
+			requireProblem(t, row.problem, err)
+			assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+			assert.Contains(t, err.Error(), "the event was created, do not repeat it")
+		})
+	}
+}
+
+func TestDecodeReturnsTheCreatedEvent(t *testing.T) {
+	client := answering(t, `{"success":true,"message":"Event created successfully","data":{"id":42,"name":"Order","description":"An order",
+		"parameters":[{"name":"total","type":"Numeric","required":true}],"created_at":"2026-05-01T10:20:30.123456Z","company":7}}`)
+	event, err := client.Events.Create(t.Context(),
+		messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+	require.NoError(t, err)
+	assert.Equal(t, &messaging.Event{ID: "42", Name: "Order", Description: "An order",
+		Parameters: []messaging.EventParameter{{Name: "total", Type: messaging.ParameterNumeric, Required: true}},
+		CreatedAt:  time.Date(2026, 5, 1, 10, 20, 30, 123456000, time.UTC),
+		Extra:      messaging.Extra{"company": json.RawMessage(`7`)}}, event)
+}
+
+func TestDecodeReportsRejectedForATriggerWithDataFalse(t *testing.T) {
+	for _, row := range []struct {
+		name, body, data string
+		refused          bool
+	}{
+		{name: "true", body: `{"success":true,"data":true}`, data: `true`},
+		{name: "null", body: `{"success":true,"data":null}`, data: `null`},
+		{name: "missing", body: `{"success":true}`},
+		{name: "an object", body: `{"success":true,"data":{"ok": false}}`, data: `{"ok": false}`},
+		{name: "a text", body: `{"success":true,"data":"false"}`, data: `"false"`},
+		{name: "false", body: `{"success":true,"data":false,"message":"unknown event"}`, refused: true},
+		{name: "false between blanks", body: `{ "data" : false , "message" : "unknown event" , "success" : true }`, refused: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			response, err := answering(t, row.body).Events.Trigger(t.Context(),
+				messaging.EventTriggerParams{EventID: "1", Email: "ada@example.com"})
+			if !row.refused {
+				require.NoError(t, err)
+				assert.Equal(t, row.data, string(response.Data))
+				return
+			}
+			assert.Nil(t, response)
+			var refusal *messaging.APIError
+			require.ErrorAs(t, err, &refusal)
+			assert.Equal(t, messaging.DeliveryRejected, refusal.Delivery())
+			assert.Equal(t, "unknown event", refusal.Message)
+		})
+	}
+}
+
+func TestDecodeIgnoresTheDataOfABroadcast(t *testing.T) {
+	for _, row := range []struct{ name, body string }{
+		{"null", `{"success":true,"data":null}`},
+		{"missing", `{"success":true}`},
+		{"false", `{"success":true,"data":false}`},
+		{"an object", `{"success":true,"data":{}}`},
+		{"a text", `{"success":true,"data":"x"}`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			require.NoError(t, everyKindOfCall["a send"](t, answering(t, row.body)))
+		})
+	}
+}
+
+func TestDecodeAcceptsAnyMessage(t *testing.T) {
+	for message, want := range map[string]string{
+		`"sent"`: "sent", `null`: "", `7`: "7", `true`: "true", `{"en":"sent"}`: `{"en":"sent"}`, `["a"]`: `["a"]`,
+	} {
+		t.Run(message, func(t *testing.T) {
+			page, err := answering(t, `{"success":true,"data":[],"message":`+message+`}`).Events.List(t.Context(), messaging.EventListParams{})
+			require.NoError(t, err)
+			assert.Equal(t, want, page.Response.Message)
+		})
+	}
+}
+
+func TestDecodeTakesLessThanOneAllocationPerRow(t *testing.T) {
+	scripted.SkipUnderRace(t)
+	listing := func(rows int) float64 {
+		client := scripted.NewClientOver(t, "https://api.example.com", (&measuringTransport{answer: pageOfCustomers(rows)}).client())
+		return testing.AllocsPerRun(5, func() {
+			page, err := client.Customers.List(t.Context(), messaging.CustomerListParams{PerPage: rows})
+			require.NoError(t, err)
+			require.Equal(t, rows, len(page.Items))
+		})
+	}
+	assert.Less(t, (listing(1000)-listing(200))/800, 0.7)
+}
+
+// pageOfCustomers is the response to a list, with customers that have everything.
+func pageOfCustomers(rows int) string {
+	var page strings.Builder
+	page.WriteString(`{"success":true,"message":"fetched","data":{"data":[`)
+	for i := range rows {
+		if i > 0 {
+			page.WriteByte(',')
+		}
+		fmt.Fprintf(&page,
+			`{"customer_id":"cus_%d","first_name":"Jane","last_name":"Doe","email":"jane+%d@example.com","phone_no":"+33612345678",`+
+				`"customer_created_at":"2024-01-31T08:00:00Z","updated_at":"2024-02-01T08:00:00Z","providers":"email,push",`+
+				`"last_interaction":"2024-02-28T08:00:00Z"}`, i, i)
+	}
+	page.WriteString(`],"meta":{"has_next_page":false,"next_page_cursor":null}}}`)
+	return page.String()
+}

@@ -1,0 +1,137 @@
+package wire_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
+)
+
+// customersWithDevices are as many customers, no two of them alike.
+func customersWithDevices(n int) []messaging.CustomerParams {
+	customers := make([]messaging.CustomerParams, n)
+	for i := range customers {
+		customers[i] = messaging.CustomerParams{
+			CustomerID: fmt.Sprintf("%0*d", 1+i%40, i), Email: fmt.Sprintf("jane+%d@example.com", i), FirstName: `Jane "J" <&>`, PhoneNo: "+331",
+			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: fmt.Sprint("token ", i)}, {DeviceType: "android"}},
+		}
+	}
+	return customers
+}
+
+func pushTo(to messaging.Audience) scripted.Call {
+	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+		_, err := c.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: to}, opts...)
+		return err
+	}
+}
+
+func TestEncodeWritesEveryRecipient(t *testing.T) {
+	g := scripted.NewGate(t)
+	for _, n := range []int{1, 2, 99, 100, 101, 102, 1000} {
+		t.Run(fmt.Sprint(n, " customers"), func(t *testing.T) {
+			customers := customersWithDevices(n)
+			var sent struct{ Recipients []messaging.Recipient }
+			body := g.RequireSent(t, pushTo(messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(customers...))))
+			require.NoError(t, json.Unmarshal([]byte(body), &sent))
+
+			scripted.AssertSame(t, []messaging.Recipient{
+				{Type: messaging.RecipientSegment, Segments: []string{"vip"}},
+				{Type: messaging.RecipientCustomer, Customers: customers},
+			}, sent.Recipients)
+		})
+	}
+}
+
+func TestEncodeDoesNotReuseABodyInUse(t *testing.T) {
+	var bodies []string
+	var client *messaging.Client
+	send := func(segment string) {
+		_, err := client.Broadcasts.SendPush(t.Context(),
+			messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.ToSegments(segment)})
+		require.NoError(t, err)
+	}
+	calls := 0
+	client = scripted.NewClientOver(t, "https://api.example.com",
+		&http.Client{Transport: scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+			if calls++; calls == 1 {
+				send("second")
+			}
+			body, err := io.ReadAll(req.Body)
+			bodies = append(bodies, string(body))
+			require.NoError(t, err)
+			return scripted.Responds(http.StatusOK, scripted.Success)(req)
+		})})
+	send("first")
+	require.Len(t, bodies, 2)
+	assert.Contains(t, bodies[0], "second")
+	assert.Contains(t, bodies[1], "first")
+}
+
+func TestEncodeAllocationsDoNotGrowWithCustomers(t *testing.T) {
+	scripted.SkipUnderRace(t)
+	client := scripted.NewClientOver(t, "https://api.example.com", (&measuringTransport{}).client())
+	sending := func(customers int) float64 {
+		params := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.",
+			To: messaging.ToCustomers(customersWithDevices(customers)...)}
+		return testing.AllocsPerRun(5, func() {
+			_, err := client.Broadcasts.SendPush(t.Context(), params)
+			require.NoError(t, err)
+		})
+	}
+	assert.Less(t, sending(2000)-sending(1000), 100.0)
+}
+
+func TestEncodeMemoryIsBoundedByTheBody(t *testing.T) {
+	scripted.SkipUnderRace(t)
+	long, short := customersWithDevices(20_000), customersWithDevices(20_000)
+	for i := range 100 {
+		long[i].FirstName = strings.Repeat("J", 10_000)
+	}
+	tests := []struct {
+		name      string
+		customers []messaging.CustomerParams
+		most      func(body int) int
+	}{
+		{"that is of medium length", short[:4000], func(body int) int { return body * 3 / 2 }},
+		{"that is long", short, func(body int) int { return body * 3 / 2 }},
+		{"that begins with the longest", long, func(body int) int { return body + 70<<20 }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			transport := new(measuringTransport)
+			client := scripted.NewClientOver(t, "https://api.example.com", transport.client())
+			params := messaging.PushBroadcastParams{Subject: "Sale", Message: "Today only.", To: messaging.ToCustomers(test.customers...)}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := client.Broadcasts.SendPush(t.Context(), params)
+			runtime.ReadMemStats(&after)
+			require.NoError(t, err)
+			assert.Less(t, int(after.TotalAlloc-before.TotalAlloc), test.most(transport.lengths[0]))
+		})
+	}
+}
+
+// measuringTransport keeps the length of every body, and answers alike.
+type measuringTransport struct {
+	answer  string // "" for a yes
+	lengths []int
+}
+
+func (m *measuringTransport) client() *http.Client { return &http.Client{Transport: m} }
+
+func (m *measuringTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	m.lengths = append(m.lengths, int(req.ContentLength))
+	return scripted.Responds(http.StatusOK, cmp.Or(m.answer, scripted.Success))(req)
+}

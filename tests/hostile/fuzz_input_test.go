@@ -1,0 +1,113 @@
+package hostile_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
+)
+
+// FuzzRetryAfter checks that no Retry-After header leads to a negative wait, and that
+// a number of seconds is read exactly.
+func FuzzRetryAfter(f *testing.F) {
+	for _, value := range []string{
+		"", "0", "5", "-5", "+5", "1.5", "1e99", "NaN", " 5", "9223372036", "9223372037", "9999999999", strings.Repeat("9", 30),
+		"Sun, 06 Nov 2044 08:49:37 GMT", "Sunday, 06-Nov-44 08:49:37 GMT", "Sun Nov  6 08:49:37 2044", "Fri, 31 Dec 1999 23:59:59 GMT",
+		"Fri, 31 Dec 9999 23:59:59 GMT", "soon",
+	} {
+		f.Add(value, "Sun, 06 Nov 2044 08:49:30 GMT")
+		f.Add(value, "yesterday")
+	}
+	f.Fuzz(func(t *testing.T, value, date string) {
+		answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
+			header := http.Header{"Retry-After": {value}, "Date": {date}}
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: header, Body: http.NoBody}, nil
+		})
+		client, err := messaging.NewClient("https://api.example.com", "fuzz-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+		require.NoError(t, err)
+
+		_, err = client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+		var refusal *messaging.APIError
+		require.ErrorAs(t, err, &refusal)
+		require.Equal(t, 1, refusal.Attempts)
+		require.GreaterOrEqual(t, refusal.RetryAfter, time.Duration(0))
+		if len(value) < 9 && value != "" && strings.Trim(value, "0123456789") == "" {
+			seconds, err := time.ParseDuration(value + "s")
+			require.NoError(t, err)
+			require.Equal(t, seconds, refusal.RetryAfter)
+		}
+	})
+}
+
+// FuzzBaseURL checks any base URL and path: either they are refused without being
+// quoted, or the request goes to the host of the base URL, below its path.
+func FuzzBaseURL(f *testing.F) {
+	for _, base := range []string{
+		"https://api.example.com", "https://api.example.com/", "https://api.example.com/tenants/a%2Fb//",
+		"http://127.0.0.1:8080", "http://[::1]/x",
+		"http://api.example.com", "https://user:secret@api.example.com", "https://api.example.com?x", "https://api.example.com#", "ftp://x",
+		"https://:443", "//x", "", "\x00",
+	} {
+		for _, path := range []string{"/v1/unknown", "v1/segments", "v1/a%2F..%2Fb", "/v1/../admin", "//evil.example.com/x",
+			"https://evil.example.com", `\\evil`, "/v1/%2e%2e/x", "v1?x=1", "", "%zz"} {
+			f.Add(base, path)
+		}
+	}
+	f.Fuzz(func(t *testing.T, base, path string) {
+		var sent *http.Request
+		answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			sent = r
+			return nil, errors.New("no answer")
+		})
+		client, err := messaging.NewClient(base, "fuzz-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+		if err != nil {
+			require.ErrorIs(t, err, messaging.ErrValidation)
+			return
+		}
+		_, err = client.Do(t.Context(), messaging.Request{Method: http.MethodPost, Path: path})
+		require.Error(t, err)
+		if sent == nil {
+			require.ErrorIs(t, err, messaging.ErrValidation)
+			return
+		}
+		asked, err := url.Parse(base)
+		require.NoError(t, err)
+		require.Equal(t, asked.Hostname(), sent.URL.Hostname())
+		require.Equal(t, asked.Port(), sent.URL.Port())
+		require.Equal(t, asked.Scheme, sent.URL.Scheme)
+		require.Empty(t, sent.URL.RawQuery)
+		require.True(t, strings.HasPrefix(sent.URL.EscapedPath(), strings.TrimRight(asked.EscapedPath(), "/")+"/"))
+		require.NotContains(t, strings.Split(sent.URL.Path, "/"), "..")
+	})
+}
+
+// FuzzAPIKey checks any key: it is refused without being quoted, or sent unchanged.
+func FuzzAPIKey(f *testing.F) {
+	for _, key := range []string{"", " ", "secret-key", "secret key", "secret\nkey", "secret\x00key", "sécret-key", " secret-key",
+		"secret-key\r\n", strings.Repeat("k", 4096), strings.Repeat("k", 4097)} {
+		f.Add(key)
+	}
+	f.Fuzz(func(t *testing.T, key string) {
+		sent := ""
+		answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			sent = r.Header.Get("X-Authorization")
+			return nil, errors.New("no answer")
+		})
+		client, err := messaging.NewClient("https://api.example.com", key, messaging.WithHTTPClient(&http.Client{Transport: answers}))
+		if err == nil {
+			_, err = client.Broadcasts.SendPush(t.Context(), messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers()})
+			require.Error(t, err)
+			require.Equal(t, key, sent)
+		}
+		if len(key) > 8 { // a shorter one can stand in any text
+			require.NotContains(t, err.Error(), key)
+		}
+	})
+}

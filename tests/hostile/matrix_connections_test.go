@@ -1,0 +1,479 @@
+package hostile_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
+)
+
+// elsewhere is a host that only the transports of these tests resolve.
+const elsewhere = "https://api.messaging.example"
+
+// hostileConnections are connections that are never established, break, or carry
+// the response to another request, and contexts that end.
+func hostileConnections() []hostileRow {
+	yes := faultserver.Respond(http.StatusOK, scripted.Success)
+	wholeDay := messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: 24 * time.Hour, MaxWait: 24 * time.Hour})
+	interrupted := make(interruptSignal, 1)
+	return []hostileRow{
+		{95, "a connection that never comes about", join(
+			afterActing(yes).through(dialFailing(scripted.ErrLookup(net.DNSError{IsTemporary: true}))).check(tookAttempts(3)),
+			afterActing(yes).through(dialFailing(scripted.ErrLookup(net.DNSError{IsNotFound: true}))).check(tookAttempts(1)),
+			afterActing(yes).over(toClosedPort).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
+			afterActing(yes).over(dialHanging(nil)).withShortTimeout().check(errorIs(messaging.ErrAttemptTimeout), tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Reset}).at(elsewhere).check(tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Close}).at(elsewhere).check(tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.Hang}).at(elsewhere).withShortTimeout().check(errorIs(messaging.ErrAttemptTimeout),
+				tookAttempts(3)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Respond(400, "")}).at(elsewhere).check(
+				errorContains("HTTP response to HTTPS client"), tookAttempts(1)),
+		).read(lost, 0, 0).send(unsent, 0, 0)},
+		{96, "a certificate that is unknown, for another host, or expired", join(
+			servedOverTLS(yes).through(func(t *http.Transport) { t.TLSClientConfig = nil }).check(errorContains("unknown authority")),
+			servedOverTLS(yes).at(elsewhere).check(errorContains("not api.messaging.example")),
+			servedOverTLS(yes).through(func(t *http.Transport) { t.TLSClientConfig.Time = inAThousandYears }).check(errorContains("expired")),
+		).read(lost, 0, 0).send(unsent, 0, 0).check(tookAttempts(1))},
+		{97, "a connection that ends before the request is read", join(
+			closedEarly().read(lost, 0, 0).check(tookConnections(3)),
+			closedEarly().send(lost, 0, 0).check(tookConnections(1)),
+			onConnections(faultserver.Script{faultserver.ReadBytes(64 << 10), faultserver.Reset}).sending(sendLongBroadcast).send(lost, 0,
+				0).check(tookConnections(1)),
+		)},
+		{98, "an answer that is lost after the service has acted", join(
+			afterActing(faultserver.Close),
+			afterActing(faultserver.Reset),
+			afterActing(faultserver.Hang).withShortTimeout().check(errorIs(messaging.ErrAttemptTimeout)),
+			afterActing(faultserver.Write("SSH-2.0-OpenSSH_9.6\r\n\r\n")),
+		).read(lost, 3, 3).send(lost, 1, 1)},
+		{99, "a connection that was idle, and is closed by the server", join(
+			custom(testRequestOnAClosingConnection),
+			custom(testRequestAfterAConnectionWasClosed),
+		)},
+		{100, "HTTP/2 resets that net/http answers with the same request, without end", join(
+			forEach(http2RetryableErrors(), func(invitation faultserver.Step) hostileCases {
+				return custom(func(t *testing.T) { testReadIsCutOff(t, invitation) })
+			}),
+			forEach(http2RetryableErrors(), func(invitation faultserver.Step) hostileCases {
+				return servedOverHTTP2(faultserver.Act, invitation).send(lost, 1, 1)
+			}),
+			// net/http repeats once without a wait, and then waits.
+			servedOverHTTP2(faultserver.Act, faultserver.ResetStream(http2.ErrCodeRefusedStream)).withShortTimeout().read(lost, 3*2, 3*2).send(lost,
+				1, 1),
+		)},
+		{101, "HTTP/2 that goes away after acting, and a host that is dead thereafter", join(
+			goingAwayAndClosed().read(lost, 1, 1).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
+			goingAwayAndClosed().send(lost, 1, 1).check(tookAttempts(1)),
+		)},
+		{102, "a server that starts late", afterActing(yes).through(refusingTwoDials).both(succeeds, 1, 1).check(succeededAtAttempt(3))},
+		{103, "a caller who gives up", join(
+			afterActing(yes).within(cancelled).both(unsent, 0, 0),
+			afterActing(yes).over(dialHanging(interrupted)).within(interrupted.context).read(lost, 0, 0).send(unsent, 0, 0),
+			afterActing(interrupted.now, faultserver.Hang).within(interrupted.context).both(lost, 1, 1),
+			afterActing(faultserver.Write(okLine+"Content-Length: 1000\r\n\r\n"+unfinished), interrupted.now,
+				faultserver.Hang).within(interrupted.context).both(lost, 1, 1),
+			custom(testGivingUpBetweenAttempts),
+		).check(errorIs(context.Canceled))},
+		{104, "a deadline before the next attempt", afterActing(faultserver.Respond(503, "")).with(wholeDay).within(aMinute).
+			both(unclear, 1, 1).check(errorIs(messaging.ErrServer), errorIsNot(context.DeadlineExceeded))},
+		{105, "an answer to somebody else's question", join(
+			custom(testLeftoverBytesAreIgnored(fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", okLine, len(scripted.Failure), scripted.Failure))),
+			responds200(`{"success":true,"data":[{"customer_id":"eve"}]}`).reading(getAda).read(acceptedUnreadable,
+				1, 1).check(errorContains("data.0 is another customer")),
+		)},
+		{106, "headers that ask a browser to remember", custom(testNothingIsRemembered)},
+		{107, "a proxy that refuses, and a base URL without TLS", join(
+			forEach([]int{407, 502}, func(status int) hostileCases { return withoutActing(faultserver.Respond(status, "")) }).
+				at(elsewhere).over(asProxy).read(lost, 1, 0).send(unsent, 1, 0).check(tookAttempts(1), receivesNoKey),
+			custom(testNoTLSIsRefused),
+		)},
+		{108, "a transport with its own ideas", join(
+			afterActing(yes).over(untracedToClosedPort).read(lost, 0, 0).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
+			afterActing(yes).over(untracedToClosedPort).send(unsent, 0, 0).check(errorIs(syscall.ECONNREFUSED), tookAttempts(3)),
+			afterActing(yes).over(responseBesideError).read(lost, 3, 3).send(lost, 1, 1).check(errorIs(errTransport)),
+			afterActing(yes).over(neitherResponseNorError).read(lost, 0, 0).send(unsent, 0, 0),
+		)},
+		{109, "a thousand calls in parallel", custom(testAThousandCalls)},
+		{110, "an end to everything while calls run", join(
+			custom(testAllCallsEnd(func(cancel context.CancelFunc, _ *faultserver.Server) { cancel() })),
+			custom(testAllCallsEnd(func(_ context.CancelFunc, server *faultserver.Server) { server.Stop() })),
+		)},
+	}
+}
+
+func servedOverTLS(steps ...faultserver.Step) hostileCases {
+	return servedBy(func(tb testing.TB) *faultserver.Server { return faultserver.StartTLS(tb, acting(steps...)) })
+}
+
+func inAThousandYears() time.Time { return time.Now().AddDate(1000, 0, 0) }
+
+// closedEarly are connections that end before a request has arrived.
+func closedEarly() hostileCases {
+	return join(
+		onConnections(faultserver.Script{faultserver.Close}),
+		onConnections(faultserver.Script{faultserver.ReadBytes(1), faultserver.Reset}),
+		onConnections(faultserver.Script{faultserver.ReadHead, faultserver.Reset}),
+	)
+}
+
+func sendLongBroadcast(ctx context.Context, client *messaging.Client) (any, error) {
+	params := scripted.BroadcastTo(scripted.PersonalEmail)
+	params.Message = strings.Repeat("x", 8<<20)
+	return client.Broadcasts.SendEmail(ctx, params)
+}
+
+func getAda(ctx context.Context, client *messaging.Client) (any, error) {
+	return client.Customers.Get(ctx, "ada")
+}
+
+func dialFailing(err error) func(*http.Transport) {
+	return func(transport *http.Transport) {
+		transport.DialContext = func(context.Context, string, string) (net.Conn, error) { return nil, err }
+	}
+}
+
+func toClosedPort(t *testing.T, _ *faultserver.Server) http.RoundTripper {
+	address := faultserver.ClosedAddress(t)
+	return &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
+}
+
+// dialHanging signals that it dials, and never returns. It does not end with the
+// request, because net/http keeps a dial for the next one.
+func dialHanging(begun interruptSignal) func(*testing.T, *faultserver.Server) http.RoundTripper {
+	return func(t *testing.T, _ *faultserver.Server) http.RoundTripper {
+		over := make(chan struct{})
+		t.Cleanup(func() { close(over) })
+		return &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			if begun != nil {
+				begun <- struct{}{}
+			}
+			<-over
+			return nil, scripted.ErrRefused
+		}}
+	}
+}
+
+// refusingTwoDials refuses the first two connections.
+func refusingTwoDials(transport *http.Transport) {
+	dial, refusals := transport.DialContext, 2
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if refusals--; refusals >= 0 {
+			return nil, scripted.ErrRefused
+		}
+		return dial(ctx, network, address)
+	}
+}
+
+// refusingLaterDials refuses all connections but the first.
+func refusingLaterDials(transport *http.Transport) {
+	dial, dials := transport.DialContext, 0
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials++; dials > 1 {
+			return nil, scripted.ErrRefused
+		}
+		return dial(ctx, network, address)
+	}
+}
+
+func asProxy(_ *testing.T, server *faultserver.Server) http.RoundTripper {
+	proxy := &url.URL{Scheme: "http", Host: server.Address()}
+	return &http.Transport{Proxy: http.ProxyURL(proxy)}
+}
+
+// http2RetryableErrors are the frames with which HTTP/2 claims that a request was
+// not handled. net/http sends the request again after each of them; as of Go 1.27,
+// only after the second.
+func http2RetryableErrors() []faultserver.Step {
+	return []faultserver.Step{faultserver.ResetStream(http2.ErrCodeProtocol), faultserver.GoAway(http2.ErrCodeNo, true)}
+}
+
+// startHTTP2 starts a server that reads each request and plays the steps.
+func startHTTP2(tb testing.TB, steps ...faultserver.Step) *faultserver.Server {
+	return faultserver.StartHTTP2(tb,
+		faultserver.Script{faultserver.Streams(append([]faultserver.Step{faultserver.ReadRequest}, steps...)...)})
+}
+
+func servedOverHTTP2(steps ...faultserver.Step) hostileCases {
+	return servedBy(func(tb testing.TB) *faultserver.Server { return startHTTP2(tb, steps...) }).through(func(*http.Transport) {})
+}
+
+func goingAwayAndClosed() hostileCases {
+	return servedOverHTTP2(faultserver.Act, faultserver.GoAway(http2.ErrCodeNo, true), faultserver.Close).through(refusingLaterDials)
+}
+
+// testReadIsCutOff allows for the fourth request of an attempt, which may be sent
+// before the attempt is cancelled. There is no fifth.
+func testReadIsCutOff(t *testing.T, invitation faultserver.Step) {
+	server := startHTTP2(t, faultserver.Act, invitation)
+	transport := newTransportTo(t, server, func(*http.Transport) {})
+	client := scripted.NewClientOver(t, server.URL(), &http.Client{Transport: transport}, scripted.WithQuickRetries())
+	_, err := listCustomers(t.Context(), client)
+	requireOutcome(t, lost, err)
+	if len(server.Requests()) > 3 { // as of Go 1.27, net/http no longer repeats after PROTOCOL_ERROR
+		assert.ErrorContains(t, err, "net/http keeps repeating the request")
+	}
+	assert.LessOrEqual(t, len(server.Requests()), 3*4)
+	assert.LessOrEqual(t, server.Acted(), 3*4)
+}
+
+// testRequestOnAClosingConnection is a request that a server carries out without a
+// response, on a connection that was used before. net/http itself repeats a read
+// there.
+func testRequestOnAClosingConnection(t *testing.T) {
+	for _, call := range []hostileCall{{"read", listCustomers, succeeds, 3, 3}, {"send", sendBroadcast, lost, 2, 2}} {
+		t.Run(call.name, func(t *testing.T) {
+			yes := faultserver.Respond(http.StatusOK, scripted.Success)
+			server := faultserver.Start(t, faultserver.Script{
+				faultserver.ReadRequest, faultserver.Act, yes,
+				faultserver.ReadRequest, faultserver.Act, faultserver.Close,
+			}, acting(yes))
+			client := newHostileClient(t, server)
+			_, err := call.perform(t.Context(), client)
+			requireOutcome(t, succeeds, err)
+			_, err = call.perform(t.Context(), client)
+			requireOutcome(t, call.want, err)
+			requireCounts(t, server, call.requests, call.acted)
+		})
+	}
+}
+
+// testRequestAfterAConnectionWasClosed allows for both ends of a race: the client
+// may have noticed that the connection is closed, or not.
+func testRequestAfterAConnectionWasClosed(t *testing.T) {
+	yes := faultserver.Respond(http.StatusOK, scripted.Success)
+	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Act, yes, faultserver.Close}, acting(yes))
+	client := newHostileClient(t, server)
+	_, err := sendBroadcast(t.Context(), client)
+	requireOutcome(t, succeeds, err)
+	if _, err = sendBroadcast(t.Context(), client); err == nil {
+		requireCounts(t, server, 2, 2)
+		return
+	}
+	requireOutcome(t, lost, err)
+	requireCounts(t, server, 1, 1)
+}
+
+func newHostileClient(t *testing.T, server *faultserver.Server) *messaging.Client {
+	t.Helper()
+	client, err := messaging.NewClient(server.URL(), scripted.SecretKey, scripted.WithQuickRetries())
+	require.NoError(t, err)
+	return client
+}
+
+// interruptSignal ends a call at a certain step of a script.
+type interruptSignal chan struct{}
+
+func (i interruptSignal) now(*faultserver.Connection) error {
+	i <- struct{}{}
+	return nil
+}
+
+func (i interruptSignal) context(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	go func() {
+		select {
+		case <-i:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+func cancelled(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	cancel()
+	return ctx, cancel
+}
+
+func aMinute(parent context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(parent, time.Minute)
+}
+
+func testGivingUpBetweenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(http.StatusServiceUnavailable, "")})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
+		_, err := listCustomers(ctx, client)
+		requireOutcome(t, lost, err)
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.ErrorIs(t, err, messaging.ErrServer, "what went before is not forgotten")
+		assert.Len(t, transport.Sent, 1)
+	})
+}
+
+func testNothingIsRemembered(t *testing.T) {
+	for name, call := range map[string]callFunc{"read": listCustomers, "send": sendBroadcast} {
+		t.Run(name, func(t *testing.T) {
+			server := faultserver.Start(t, acting(faultserver.Respond(http.StatusOK, scripted.Success, "Set-Cookie: visitor=1",
+				"Strict-Transport-Security: max-age=31536000", `Alt-Svc: h2="127.0.0.1:1"`, "Link: </elsewhere>; rel=preload", "Clear-Site-Data: *")))
+			client := newHostileClient(t, server)
+			for range 2 {
+				_, err := call(t.Context(), client)
+				requireOutcome(t, succeeds, err)
+			}
+			requireCounts(t, server, 2, 2)
+			first, second := server.Requests()[0], server.Requests()[1]
+			assert.Equal(t, first, second)
+			assert.NotContains(t, second.Header, "Cookie")
+		})
+	}
+}
+
+func testNoTLSIsRefused(t *testing.T) {
+	_, err := messaging.NewClient("http://api.messaging.example", scripted.SecretKey)
+	requireOutcome(t, outcome{new(messaging.ValidationError), messaging.DeliveryNotSent}, err)
+	assert.ErrorContains(t, err, "must be https")
+}
+
+var errTransport = errors.New("odd")
+
+// valueless is a context without the trace of httptrace.
+type valueless struct{ context.Context }
+
+func (valueless) Value(any) any { return nil }
+
+func untracedToClosedPort(t *testing.T, server *faultserver.Server) http.RoundTripper {
+	transport := toClosedPort(t, server)
+	return scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		return transport.RoundTrip(req.WithContext(valueless{req.Context()}))
+	})
+}
+
+// responseBesideError returns a response and an error. The response must be closed.
+func responseBesideError(t *testing.T, server *faultserver.Server) http.RoundTripper {
+	transport := newTransportTo(t, server, func(*http.Transport) {})
+	return scripted.RoundTripper(func(req *http.Request) (*http.Response, error) {
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		body := &closingBody{ReadCloser: resp.Body}
+		t.Cleanup(func() { assert.True(t, body.closed.Load(), "the response is closed") })
+		resp.Body = body
+		return resp, errTransport
+	})
+}
+
+type closingBody struct {
+	io.ReadCloser
+	closed atomic.Bool
+}
+
+func (b *closingBody) Close() error {
+	b.closed.Store(true)
+	return b.ReadCloser.Close()
+}
+
+func neitherResponseNorError(*testing.T, *faultserver.Server) http.RoundTripper {
+	return scripted.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, nil })
+}
+
+// echo responds with the target of the request.
+func echo(r faultserver.Request) faultserver.Step {
+	if r.Method == http.MethodGet {
+		target, _ := url.ParseRequestURI(r.Target)
+		return faultserver.Respond(http.StatusOK, fmt.Sprintf(`{"success":true,"data":[{"customer_id":%q}]}`, target.Query().Get("customer_ids")))
+	}
+	var sent struct{ Subject string }
+	_ = json.Unmarshal(r.Body, &sent)
+	return faultserver.Respond(http.StatusOK, fmt.Sprintf(`{"success":true,"message":%q}`, sent.Subject))
+}
+
+func testAThousandCalls(t *testing.T) {
+	const callers, calls = 50, 20
+	server := faultserver.Start(t, acting(faultserver.Choose(echo)))
+	client := newHostileClient(t, server)
+	var running sync.WaitGroup
+	for caller := range callers {
+		running.Go(func() {
+			for i := range calls / 2 {
+				name := fmt.Sprintf("%d-%d", caller, i)
+				customer, err := client.Customers.Get(t.Context(), name)
+				if assert.NoError(t, err) {
+					assert.Equal(t, name, customer.CustomerID)
+				}
+				response, err := client.Broadcasts.SendPush(t.Context(),
+					messaging.PushBroadcastParams{Subject: name, Message: "m", To: messaging.AllCustomers()})
+				if assert.NoError(t, err) {
+					assert.Equal(t, name, response.Message)
+				}
+			}
+		})
+	}
+	running.Wait()
+	requireCounts(t, server, callers*calls, callers*calls)
+	assert.Less(t, server.Connections(), 2*callers, "connections are used again and again")
+}
+
+// testAllCallsEnd ends everything while all calls are in flight.
+func testAllCallsEnd(end func(context.CancelFunc, *faultserver.Server)) func(*testing.T) {
+	return func(t *testing.T) {
+		const calls = 32
+		underWay := make(chan struct{}, calls)
+		server := faultserver.Start(t, acting(func(*faultserver.Connection) error {
+			underWay <- struct{}{}
+			return nil
+		}, faultserver.Hang))
+		client := newHostileClient(t, server)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		failures := make(chan error, calls)
+		for i := range calls {
+			call := []callFunc{listCustomers, sendBroadcast}[i%2]
+			go func() {
+				_, err := call(ctx, client)
+				failures <- err
+			}()
+		}
+		for range calls {
+			<-underWay
+		}
+		end(cancel, server)
+		for range calls {
+			requireOutcome(t, lost, <-failures)
+		}
+		requireCounts(t, server, calls, calls)
+	}
+}
+
+func errorIsNot(sentinel error) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.NotErrorIs(t, o.err, sentinel) }
+}
+
+// receivesNoKey requires that the server has not received the key.
+func receivesNoKey(t *testing.T, o callResult) {
+	for _, request := range o.server.Requests() {
+		assert.NotContains(t, request.Header, "X-Authorization")
+	}
+}
+
+func tookConnections(want int) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.Equal(t, want, o.server.Connections()) }
+}
+
+func succeededAtAttempt(want int) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.Equal(t, want, o.response(t).Attempts) }
+}

@@ -1,0 +1,517 @@
+// Package hostile_test runs the client against servers, connections and callers
+// that go wrong in every way that the matrix in this file lists.
+//
+// A row of the matrix is one way to go wrong, and a case is one server that does
+// so. A case is built in one expression, such as
+//
+//	afterActing(faultserver.Reset).read(lost, 3, 3).send(lost, 1, 1)
+//
+// which says: the server reads each request, carries it out and resets the
+// connection. A read then ends as lost, the server has received 3 requests and has
+// carried out 3 of them; a send ends as lost after 1 request, which was carried out.
+//
+// Servers:
+//
+//	afterActing(steps)    reads each request, carries it out and plays the steps
+//	withoutActing(steps)  reads each request and plays the steps
+//	responds200(bodies)   one case per body: carries out, responds 200 with the body
+//	onConnections(…)      plays one script per connection
+//	custom(test)          a test of its own, in place of all the rest
+//	join, forEach         several cases that are continued together
+//
+// Clients:
+//
+//	at, through, over     the base URL and the transport
+//	with, within          options of the client, and the context of the call
+//	withShortTimeout      a short attempt timeout, for servers that never finish
+//	reading, sending      other calls than a list of customers and a broadcast
+//
+// Calls and what they must come to:
+//
+//	read(o, r, a)   a read has the outcome o, the server has received r requests
+//	                and carried out a of them
+//	send(o, r, a)   the same of a send
+//	both(o, r, a)   the same of a read and of a send
+//	check(…)        more conditions
+//
+// Outcomes, each an error type and a delivery:
+//
+//	succeeds              no error
+//	unsent                TransportError, not sent: no request can have arrived
+//	lost                  TransportError, unknown: a request may have arrived
+//	rejected              APIError, rejected: the service refused
+//	unclear               APIError, unknown: a response that proves nothing
+//	unreadable            DecodeError, unknown: not a response of the service
+//	acceptedUnreadable    DecodeError, accepted: success with invalid data
+//	badCursor             PageError, accepted: a range that leads back or nowhere
+//	rangeFailed           PageError, unknown: a range that ends with a failed page
+//
+// A read over a transport that is given to the client is lost rather than unsent:
+// without a request body, nothing proves that it was not sent.
+package hostile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/faultserver"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
+)
+
+// hostileRow is one way in which a response, or the lack of one, can go wrong.
+type hostileRow struct {
+	number int
+	name   string
+	cases  hostileCases
+}
+
+// hostileRows is the whole matrix.
+func hostileRows() []hostileRow {
+	return slices.Concat(hostileBodies(), hostileLists(), hostileSizes(), hostileStatuses(), hostileConnections())
+}
+
+const lastHostileRow = 110
+
+func TestHostileResponses(t *testing.T) {
+	usual := log.Writer()
+	t.Cleanup(func() { log.SetOutput(usual) })
+	log.SetOutput(io.Discard) // net/http logs there what a server says unasked
+	for _, row := range hostileRows() {
+		t.Run(fmt.Sprintf("%03d %s", row.number, row.name), func(t *testing.T) {
+			if !row.cases.measured() {
+				t.Parallel()
+			}
+			for i, c := range row.cases {
+				c.run(t, i)
+			}
+		})
+	}
+}
+
+func TestHostileRowsAreComplete(t *testing.T) {
+	var numbers []int
+	for _, row := range hostileRows() {
+		numbers = append(numbers, row.number)
+		assert.NotEmpty(t, row.name, row.number)
+		assert.NotEmpty(t, row.cases, row.number)
+		for _, c := range row.cases {
+			assert.True(t, c.test != nil || len(c.calls) > 0, "a case of row %d asserts nothing", row.number)
+		}
+	}
+	slices.Sort(numbers)
+	var wanted []int
+	for number := range lastHostileRow {
+		wanted = append(wanted, number+1)
+	}
+	assert.Equal(t, wanted, numbers, "every number is there once")
+}
+
+// outcome is how a call ends: an error of a type, or nil, and a delivery.
+type outcome struct {
+	failure  error
+	delivery messaging.Delivery
+}
+
+// The comment of the package explains these.
+var (
+	succeeds           = outcome{nil, messaging.DeliveryAccepted}
+	unsent             = outcome{new(messaging.TransportError), messaging.DeliveryNotSent}
+	lost               = outcome{new(messaging.TransportError), messaging.DeliveryUnknown}
+	rejected           = outcome{new(messaging.APIError), messaging.DeliveryRejected}
+	unclear            = outcome{new(messaging.APIError), messaging.DeliveryUnknown}
+	unreadable         = outcome{new(messaging.DecodeError), messaging.DeliveryUnknown}
+	acceptedUnreadable = outcome{new(messaging.DecodeError), messaging.DeliveryAccepted}
+	badCursor          = outcome{new(messaging.PageError), messaging.DeliveryAccepted}
+	rangeFailed        = outcome{new(messaging.PageError), messaging.DeliveryUnknown}
+)
+
+// hostileCall is one call and what it must come to.
+type hostileCall struct {
+	name    string
+	perform callFunc
+	want    outcome
+	// requests is how many the server must have received in full, and acted how
+	// many of them it must have carried out.
+	requests, acted int
+}
+
+// callFunc makes one call and returns its result.
+type callFunc func(context.Context, *messaging.Client) (any, error)
+
+func listCustomers(ctx context.Context, client *messaging.Client) (any, error) {
+	return client.Customers.List(ctx, messaging.CustomerListParams{})
+}
+
+func listEvents(ctx context.Context, client *messaging.Client) (any, error) {
+	return client.Events.List(ctx, messaging.EventListParams{})
+}
+
+func listMessages(ctx context.Context, client *messaging.Client) (any, error) {
+	return client.Transactional.List(ctx, messaging.TransactionalListParams{})
+}
+
+func sendBroadcast(ctx context.Context, client *messaging.Client) (any, error) {
+	return client.Broadcasts.SendEmail(ctx, scripted.BroadcastTo(scripted.PersonalEmail))
+}
+
+func triggerEvent(ctx context.Context, client *messaging.Client) (any, error) {
+	return client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: "order_paid", Email: scripted.PersonalEmail})
+}
+
+func createEvent(ctx context.Context, client *messaging.Client) (any, error) {
+	return client.Events.Create(ctx,
+		messaging.EventCreateParams{Name: "order_paid", Description: "Paid", Parameters: []messaging.EventParameter{}})
+}
+
+// allCustomers returns the ids of all customers.
+func allCustomers(ctx context.Context, client *messaging.Client) (any, error) {
+	return messaging.Collect(customersKind.All(ctx, client, ""))
+}
+
+// hostileCase is a server, a client, and the calls to make. Each call has a server
+// of its own.
+type hostileCase struct {
+	test func(*testing.T) // in place of all that follows
+
+	start     func(testing.TB) *faultserver.Server
+	baseURL   string // "" for the server's own
+	transport func(*testing.T, *faultserver.Server) http.RoundTripper
+	options   []messaging.Option
+	within    func(context.Context) (context.Context, context.CancelFunc)
+	memory    uint64 // that a call may take, 0 for any
+	read      callFunc
+	send      callFunc
+	calls     []hostileCall
+	checks    []hostileCheck
+}
+
+// hostileCheck is a further condition on a call.
+type hostileCheck func(*testing.T, callResult)
+
+type callResult struct {
+	value  any
+	err    error
+	server *faultserver.Server
+}
+
+func (c *hostileCase) run(t *testing.T, i int) {
+	if c.test != nil {
+		t.Run(strconv.Itoa(i), c.test)
+	}
+	for _, call := range c.calls {
+		t.Run(strconv.Itoa(i)+" "+call.name, func(t *testing.T) { c.runCall(t, call) })
+	}
+}
+
+// runCall makes one call and checks what it comes to.
+func (c *hostileCase) runCall(t *testing.T, call hostileCall) {
+	server := c.start(t)
+	client := c.client(t, server)
+	ctx, cancel := c.within(t.Context())
+	defer cancel()
+	before := allocated()
+	value, err := call.perform(ctx, client)
+	if spent := allocated() - before; c.memory > 0 {
+		assert.LessOrEqual(t, spent, c.memory, "bytes of memory")
+	}
+	requireOutcome(t, call.want, err)
+	if !errors.As(err, new(*messaging.PageError)) && err != nil {
+		assert.Nil(t, value, "nothing half-filled is returned")
+	}
+	requireCounts(t, server, call.requests, call.acted)
+	for _, check := range c.checks {
+		check(t, callResult{value, err, server})
+	}
+}
+
+func (c *hostileCase) client(t *testing.T, server *faultserver.Server) *messaging.Client {
+	t.Helper()
+	options := append([]messaging.Option{scripted.WithQuickRetries()}, c.options...)
+	if c.transport != nil {
+		options = append(options, messaging.WithHTTPClient(&http.Client{Transport: c.transport(t, server)}))
+	}
+	baseURL := c.baseURL
+	if baseURL == "" {
+		baseURL = server.URL()
+	}
+	client, err := messaging.NewClient(baseURL, scripted.SecretKey, options...)
+	require.NoError(t, err)
+	return client
+}
+
+// requireOutcome also checks what all errors have in common: the text is one short
+// line without the key, and the body is kept up to a limit.
+func requireOutcome(t *testing.T, want outcome, err error) {
+	t.Helper()
+	require.IsType(t, want.failure, err, "%v", err)
+	assert.Equal(t, want.delivery, messaging.DeliveryOf(err))
+	if err == nil {
+		return
+	}
+	scripted.RequireOneShortLine(t, err, "", "")
+	assert.NotContains(t, fmt.Sprintf("%v %+v", err, err), scripted.SecretKey)
+	var refusal *messaging.APIError
+	if errors.As(err, &refusal) {
+		requireKept(t, refusal.Body)
+	}
+	var unreadable *messaging.DecodeError
+	if errors.As(err, &unreadable) {
+		requireKept(t, unreadable.Body)
+	}
+}
+
+// requireKept checks the body that an error keeps: its length is limited, and it
+// does not hold the key, nor most of it.
+func requireKept(t *testing.T, body []byte) {
+	t.Helper()
+	assert.LessOrEqual(t, len(body), scripted.MaxKeptBody)
+	assert.False(t, strings.Contains(string(body), scripted.SecretKey[:len(scripted.SecretKey)-1]), "the key is kept")
+}
+
+// requireCounts checks how many requests a server has received and carried out. It
+// waits for requests that the client did not wait for.
+func requireCounts(t *testing.T, server *faultserver.Server, requests, acted int) {
+	t.Helper()
+	arrived := func() bool { return len(server.Requests()) >= requests && server.Acted() >= acted }
+	if !arrived() {
+		assert.Eventually(t, arrived, 2*time.Second, time.Millisecond)
+	}
+	assert.Len(t, server.Requests(), requests, "requests that the server has read")
+	assert.Equal(t, acted, server.Acted(), "requests that the server has carried out")
+}
+
+// allocated is how many bytes the process has allocated in all.
+func allocated() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
+}
+
+// hostileCases are cases that are built together.
+type hostileCases []*hostileCase
+
+func join(parts ...hostileCases) hostileCases { return slices.Concat(parts...) }
+
+// custom is a case that is a test of its own.
+func custom(test func(*testing.T)) hostileCases { return hostileCases{{test: test}} }
+
+func servedBy(start func(testing.TB) *faultserver.Server) hostileCases {
+	return hostileCases{{start: start, within: context.WithCancel, read: listCustomers, send: sendBroadcast}}
+}
+
+// onConnections plays one script per connection, and the last one on all
+// connections that follow.
+func onConnections(scripts ...faultserver.Script) hostileCases {
+	return servedBy(func(tb testing.TB) *faultserver.Server { return faultserver.Start(tb, scripts...) })
+}
+
+// afterActing reads each request, carries it out, and plays the steps.
+func afterActing(steps ...faultserver.Step) hostileCases {
+	return onConnections(acting(steps...))
+}
+
+func acting(steps ...faultserver.Step) faultserver.Script {
+	return faultserver.EachRequest(append(faultserver.Script{faultserver.Act}, steps...)...)
+}
+
+// withoutActing reads each request and plays the steps.
+func withoutActing(steps ...faultserver.Step) hostileCases {
+	return onConnections(faultserver.EachRequest(steps...))
+}
+
+// responds200 is a case for each body of a complete response, after acting.
+func responds200(bodies ...string) hostileCases {
+	return forEach(bodies, func(body string) hostileCases { return afterActing(faultserver.Respond(http.StatusOK, body)) })
+}
+
+// forEach joins the cases of several values.
+func forEach[T any](values []T, cases func(T) hostileCases) hostileCases {
+	var all hostileCases
+	for _, value := range values {
+		all = append(all, cases(value)...)
+	}
+	return all
+}
+
+func (cs hostileCases) change(change func(*hostileCase)) hostileCases {
+	for _, c := range cs {
+		change(c)
+	}
+	return cs
+}
+
+// reading and sending replace the calls, which are a list of customers and an
+// email broadcast by default.
+func (cs hostileCases) reading(read callFunc) hostileCases {
+	return cs.change(func(c *hostileCase) { c.read = read })
+}
+
+func (cs hostileCases) sending(send callFunc) hostileCases {
+	return cs.change(func(c *hostileCase) { c.send = send })
+}
+
+// read requires that a read has an outcome, that the server has received as many
+// requests, and that it has carried out as many.
+func (cs hostileCases) read(want outcome, requests, acted int) hostileCases {
+	return cs.change(func(c *hostileCase) { c.calls = append(c.calls, hostileCall{"read", c.read, want, requests, acted}) })
+}
+
+// send requires the same of a send.
+func (cs hostileCases) send(want outcome, requests, acted int) hostileCases {
+	return cs.change(func(c *hostileCase) { c.calls = append(c.calls, hostileCall{"send", c.send, want, requests, acted}) })
+}
+
+// both requires the same of a read and of a send.
+func (cs hostileCases) both(want outcome, requests, acted int) hostileCases {
+	return cs.read(want, requests, acted).send(want, requests, acted)
+}
+
+// check adds conditions to all calls.
+func (cs hostileCases) check(checks ...hostileCheck) hostileCases {
+	return cs.change(func(c *hostileCase) { c.checks = append(c.checks, checks...) })
+}
+
+func (cs hostileCases) with(options ...messaging.Option) hostileCases {
+	return cs.change(func(c *hostileCase) { c.options = append(c.options, options...) })
+}
+
+// shortTimeout is the attempt timeout of a client whose server never finishes.
+const shortTimeout = 300 * time.Millisecond
+
+func (cs hostileCases) withShortTimeout() hostileCases {
+	return cs.with(messaging.WithAttemptTimeout(shortTimeout))
+}
+
+func (cs hostileCases) within(limit func(context.Context) (context.Context, context.CancelFunc)) hostileCases {
+	return cs.change(func(c *hostileCase) { c.within = limit })
+}
+
+// at replaces the base URL. The transport still dials the server.
+func (cs hostileCases) at(baseURL string) hostileCases {
+	return cs.change(func(c *hostileCase) { c.baseURL = baseURL }).through(func(*http.Transport) {})
+}
+
+// through sends over a transport that dials the server for any address and trusts
+// its certificate.
+func (cs hostileCases) through(change func(*http.Transport)) hostileCases {
+	return cs.over(func(t *testing.T, server *faultserver.Server) http.RoundTripper {
+		return newTransportTo(t, server, change)
+	})
+}
+
+func (cs hostileCases) over(transport func(*testing.T, *faultserver.Server) http.RoundTripper) hostileCases {
+	return cs.change(func(c *hostileCase) { c.transport = transport })
+}
+
+func newTransportTo(t *testing.T, server *faultserver.Server, change func(*http.Transport)) *http.Transport {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: faultserver.ClientTLS(), ForceAttemptHTTP2: true}
+	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, server.Address())
+	}
+	change(transport)
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// withinMemory limits the bytes that a call may allocate. Such cases do not run in
+// parallel.
+func (cs hostileCases) withinMemory(memory uint64) hostileCases {
+	return cs.change(func(c *hostileCase) { c.memory = memory })
+}
+
+func (cs hostileCases) measured() bool {
+	return slices.ContainsFunc(cs, func(c *hostileCase) bool { return c.memory > 0 })
+}
+
+// errorIs requires that the error wraps a sentinel.
+func errorIs(sentinel error) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.ErrorIs(t, o.err, sentinel) }
+}
+
+// errorContains requires that the text of the error contains words.
+func errorContains(words string) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.ErrorContains(t, o.err, words) }
+}
+
+// errorOmits requires that the text of the error does not contain words.
+func errorOmits(words string) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.NotContains(t, o.err.Error(), words) }
+}
+
+// tookAttempts requires a number of attempts.
+func tookAttempts(want int) hostileCheck {
+	return func(t *testing.T, o callResult) {
+		var failed *messaging.TransportError
+		require.ErrorAs(t, o.err, &failed)
+		assert.Equal(t, want, failed.Attempts)
+	}
+}
+
+// hasMessage requires what was decoded from the body of an error response.
+func hasMessage(message string, fields ...messaging.FieldError) hostileCheck {
+	return func(t *testing.T, o callResult) {
+		var answer *messaging.APIError
+		require.ErrorAs(t, o.err, &answer)
+		scripted.AssertSame(t, message, answer.Message)
+		scripted.AssertSame(t, fields, answer.Fields)
+	}
+}
+
+// hasBody requires that the error keeps the body of the response unchanged.
+func hasBody(body string) hostileCheck {
+	return func(t *testing.T, o callResult) {
+		var unreadable *messaging.DecodeError
+		require.ErrorAs(t, o.err, &unreadable)
+		scripted.AssertSame(t, body, string(unreadable.Body))
+	}
+}
+
+// hasRetryAfter requires the wait that the service asks for.
+func hasRetryAfter(retryAfter time.Duration) hostileCheck {
+	return func(t *testing.T, o callResult) {
+		var answer *messaging.APIError
+		require.ErrorAs(t, o.err, &answer)
+		assert.Equal(t, retryAfter, answer.RetryAfter)
+	}
+}
+
+// hasItems requires the items of a page, or those of a whole range.
+func hasItems[T any](want ...T) hostileCheck {
+	return func(t *testing.T, o callResult) {
+		if page, ok := o.value.(*messaging.Page[T]); ok {
+			scripted.AssertSame(t, want, page.Items)
+			return
+		}
+		scripted.AssertSame(t, want, o.value)
+	}
+}
+
+// hasStatus requires the status of a successful response.
+func hasStatus(want int) hostileCheck {
+	return func(t *testing.T, o callResult) { assert.Equal(t, want, o.response(t).StatusCode) }
+}
+
+func (o callResult) response(t *testing.T) *messaging.Response {
+	t.Helper()
+	if page, ok := o.value.(*messaging.Page[messaging.Customer]); ok {
+		return page.Response
+	}
+	require.IsType(t, new(messaging.Response), o.value)
+	return o.value.(*messaging.Response)
+}
