@@ -41,10 +41,10 @@ func newSend(ctx context.Context, over roundTripper) *Exchange {
 			AttemptTimeout:   time.Minute,
 			MaxResponseBytes: 1 << 20,
 		},
-		Operation: service.TriggerEvent,
-		Body:      []byte(`{"event_id":"e"}`),
-		Context:   ctx,
-		Values:    ctx,
+		Operation:   service.TriggerEvent,
+		Body:        []byte(`{"event_id":"e"}`),
+		Context:     ctx,
+		HookContext: ctx,
 	}
 }
 
