@@ -51,16 +51,17 @@
 // [ErrNotFound], because they match ErrNotFound as well.
 //
 // [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
-// 503 proves that nothing was done: a gateway can return a 503 after the service has done
-// the work. The transport that a [Client] creates by default sends nothing after it has failed to get a
-// connection.
+// 503 proves that nothing was done: a gateway can return a 503 after the service has
+// done the work. The transport that a [Client] creates by default sends nothing after
+// it has failed to get a connection.
 //
-// A custom transport is one that is passed with [WithHTTPClient], or one that your program
-// has assigned to [http.DefaultTransport]. It may still send a request after it has
-// returned an error. So when it returns an error, the client makes the body of the request
-// unreadable. If none of the body had been read by then, and the transport has not reported to [net/http/httptrace] that it wrote headers, the
-// request can never be sent, and the client reports [DeliveryNotSent]. In all other cases,
-// it reports [DeliveryUnknown]. This includes requests that have no body.
+// A custom transport is one that is passed with [WithHTTPClient], or one that your
+// program has assigned to [http.DefaultTransport]. It may still send a request after it
+// has returned an error. So when it returns an error, the client makes the body of the
+// request unreadable. If none of the body had been read by then, and the transport has
+// not reported to [net/http/httptrace] that it wrote headers, the request can never be
+// sent, and the client reports [DeliveryNotSent]. In all other cases, it reports
+// [DeliveryUnknown]. This includes requests that have no body.
 //
 // # Errors
 //
@@ -79,9 +80,9 @@
 //
 // # Retries
 //
-// A call is retried only if doing so cannot make it take effect twice, and only within the limits
-// of the [RetryPolicy] and of the call's context. A request whose method is GET or HEAD is
-// a read; any other request is a send.
+// A call is retried only if doing so cannot make it take effect twice, and only within
+// the limits of the [RetryPolicy] and of the call's context. A request whose method is
+// GET or HEAD is a read; any other request is a send.
 //
 //	what happened                                       read  send  delivery
 //	not begun: arguments, key source, limiter, context  no    no    not sent
@@ -116,28 +117,30 @@
 // resume at the page that failed, pass the Cursor of the error in the params of another
 // call.
 //
-// To resume after an error in your own code, or after a crash, range over Pages. Save the
-// Cursor of a page before you process its items: with that cursor, you get the same page
-// again, starting with its first item. So either process items in a way that can be repeated, or
-// undo what you have done for the unfinished page, as [examples/export] does by truncating
-// its file. When a page is done, save its NextPageCursor; after the last page it is "".
+// To resume after an error in your own code, or after a crash, range over Pages. Save
+// the Cursor of a page before you process its items: with that cursor, you get the same
+// page again, starting with its first item. So either process items in a way that can
+// be repeated, or undo what you have done for the unfinished page, as [examples/export]
+// does by truncating its file. When a page is done, save its NextPageCursor; after the
+// last page it is "".
 //
 // From the second page on, the next page is fetched while the loop works on the current
 // one; see [WithoutReadAhead]. Leaving the loop cancels a request in progress and leaves
 // no goroutine behind. Items that have been fetched are yielded even after the context is
 // done.
 //
-// A loop never stops early without an error, and never runs forever. An empty page does not
-// end it. The loop ends with [ErrBadCursor] if the cursor of the next page is missing or was
-// seen before, or after more than 100 empty pages in a row. The service decides whether you
-// see records that are added during the loop.
+// A loop never stops early without an error, and never runs forever. An empty page does
+// not end it. The loop ends with [ErrBadCursor] if the cursor of the next page is
+// missing or was seen before, or after more than 100 empty pages in a row. The service
+// decides whether you see records that are added during the loop.
 //
 // # Validation
 //
 // Arguments are checked before anything is sent. The error lists every problem with its
-// JSON path, such as recipients.0.customers.1.email. [WithoutValidation] skips the checks
-// for missing required fields and malformed values. It does not skip the checks for values that the service would misread, such as a filter that selects
-// customers you did not name, or a timestamp that the service would silently ignore.
+// JSON path, such as recipients.0.customers.1.email. [WithoutValidation] skips the
+// checks for missing required fields and malformed values. It does not skip the checks
+// for values that the service would misread, such as a filter that selects customers
+// you did not name, or a timestamp that the service would silently ignore.
 //
 // # Preparing and guarding sends
 //

@@ -118,8 +118,10 @@ func (t *torture) afterKill(ctx context.Context) (rows []row, err error) {
 		rows = append(rows,
 			row{What: "after kill -9, a new process sends, " + db.name, Required: "within 2 s",
 				Measured: fmt.Sprintf("%.1f s, including the start of the process", flows.Seconds()), OK: t.quick || flows <= 2*time.Second},
-			row{What: "after kill -9, the unclear entries are listed, " + db.name, Required: fmt.Sprintf("within %.0f s (the lease plus 10 s)", limit.Seconds()),
-				Measured: fmt.Sprintf("%.0f s, %d unclear (%d claimed when none was pending)", listed.Seconds(), counts.Unclear, claimed), OK: listed <= limit})
+			row{What: "after kill -9, the unclear entries are listed, " + db.name,
+				Required: fmt.Sprintf("within %.0f s (the lease plus 10 s)", limit.Seconds()),
+				Measured: fmt.Sprintf("%.0f s, %d unclear (%d claimed when none was pending)", listed.Seconds(), counts.Unclear, claimed),
+				OK:       listed <= limit})
 	}
 	return rows, nil
 }
@@ -197,7 +199,8 @@ func (t *torture) outage(ctx context.Context, kind string, pending int) (row, er
 	}
 	return row{What: kind + " for 5 s, over 100000 entries pending",
 		Required: "0 rejected, 0 unclear, at most 20 requests while the gate is closed, sending resumes afterwards",
-		Measured: fmt.Sprintf("%d rejected, %d unclear, %d requests while the gate was closed (%d before), %d entries still pending", counts.Rejected,
+		Measured: fmt.Sprintf("%d rejected, %d unclear, %d requests while the gate was closed (%d before), %d entries still pending",
+			counts.Rejected,
 			counts.Unclear, last-first, first, counts.Pending),
 		OK: counts.Rejected == 0 && counts.Unclear == 0 && last-first <= 20 && (t.quick || counts.Pending >= 100_000)}, nil
 }
