@@ -136,6 +136,17 @@ func TestReaderOfAShortDocumentTakesLittleMemory(t *testing.T) {
 	assert.LessOrEqual(t, r.texts.Cap(), 16)
 }
 
+func TestReaderReadsAHundredLevels(t *testing.T) {
+	var read func(*Reader) error
+	read = func(r *Reader) error { return r.Array(func(int) error { return read(r) }) }
+	for depth, want := range map[int]error{100: nil, 101: errNesting} {
+		r := NewReader()
+		r.Reset([]byte(strings.Repeat("[", depth) + strings.Repeat("]", depth)))
+		assert.ErrorIs(t, read(r), want, "%d levels", depth)
+		r.Free()
+	}
+}
+
 func TestNesting(t *testing.T) {
 	tests := []struct {
 		name, value string
