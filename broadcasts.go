@@ -95,20 +95,20 @@ type emailBroadcastBody struct {
 	broadcastBody
 }
 
-var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{}, addresses: (*reach).isBroadcast,
+var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{},
 	members: broadcastMembers.with(members{
-		"email":             (*reachReader).address,
-		"cc":                (*reachReader).addresses,
-		"bcc":               (*reachReader).addresses,
-		"sender_email":      (*reachReader).nobody,
-		"sender_name":       (*reachReader).nobody,
-		"subject":           (*reachReader).nobody,
-		"reply_to":          (*reachReader).nobody,
-		"message":           (*reachReader).nobody,
-		"template_id":       (*reachReader).nobody,
-		"email_template_id": (*reachReader).nobody,
-		"variables":         (*reachReader).nobody,
-		"message_type":      (*reachReader).nobody,
+		"email":             (*fieldReader).address,
+		"cc":                (*fieldReader).addresses,
+		"bcc":               (*fieldReader).addresses,
+		"sender_email":      (*fieldReader).header,
+		"sender_name":       (*fieldReader).header,
+		"subject":           (*fieldReader).header,
+		"reply_to":          (*fieldReader).headers,
+		"message":           (*fieldReader).nobody,
+		"template_id":       (*fieldReader).nobody,
+		"email_template_id": (*fieldReader).nobody,
+		"variables":         (*fieldReader).nobody,
+		"message_type":      (*fieldReader).nobody,
 	})})
 
 // Prepare validates and encodes the broadcast as [BroadcastsService.SendEmail] does, and
@@ -124,7 +124,7 @@ func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
 		Message: p.Message, TemplateID: p.TemplateID, EmailTemplateID: p.EmailTemplateID,
 		Variables:     arguments.TemplateValues(problems.In("variables"), p.Variables),
 		MessageType:   p.MessageType,
-		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
+		broadcastBody: newBroadcastBody(p.To, p.Schedule),
 	}
 }
 
@@ -157,11 +157,11 @@ type pushBroadcastBody struct {
 	broadcastBody
 }
 
-var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{}, addresses: (*reach).isBroadcast,
+var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{},
 	members: broadcastMembers.with(members{
-		"subject":              (*reachReader).nobody,
-		"message":              (*reachReader).nobody,
-		"whatsapp_template_id": (*reachReader).nobody,
+		"subject":              (*fieldReader).header,
+		"message":              (*fieldReader).nobody,
+		"whatsapp_template_id": (*fieldReader).nobody,
 	})})
 
 // Prepare validates and encodes the broadcast as [BroadcastsService.SendPush] does, and
@@ -170,10 +170,10 @@ func (p PushBroadcastParams) Prepare() (*Prepared, error) {
 	return prepare(service.SendPushBroadcast, &p)
 }
 
-func (p *PushBroadcastParams) wire(problems *arguments.Problems) any {
+func (p *PushBroadcastParams) wire(*arguments.Problems) any {
 	return &pushBroadcastBody{
 		Subject: p.Subject, Message: p.Message, WhatsAppTemplateID: p.WhatsAppTemplateID,
-		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
+		broadcastBody: newBroadcastBody(p.To, p.Schedule),
 	}
 }
 
@@ -190,10 +190,7 @@ type broadcastBody struct {
 	Recipients []Recipient `json:"recipients,omitempty"`
 }
 
-func newBroadcastBody(p *arguments.Problems, to Audience, at *Schedule) broadcastBody {
-	if to.problem != "" {
-		p.Add("recipients", to.problem)
-	}
+func newBroadcastBody(to Audience, at *Schedule) broadcastBody {
 	return broadcastBody{AllCustomers: to.all, ScheduleType: at.wireType(), ScheduleDate: at}
 }
 

@@ -90,14 +90,19 @@ func (c call) encode(withoutValidation bool, p *arguments.Problems) []byte {
 		c.params.validate(p)
 	}
 	value := c.params.wire(p)
+	var to Audience
+	if params, ok := c.params.(addressed); ok {
+		to = params.audience()
+	}
+	if to.problem != "" {
+		p.Add("recipients", to.problem)
+	}
 	if !p.None() {
 		return nil
 	}
 	w := wire.NewWriter()
 	w.Value(value)
-	if params, ok := c.params.(addressed); ok {
-		params.audience().write(w)
-	}
+	to.write(w)
 	body, err := w.Finish()
 	if err != nil {
 		p.Add("body", "cannot be written as JSON")
