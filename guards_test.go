@@ -311,6 +311,13 @@ func TestAllowOnlyMatchesADomainIfTheLocalPartIsPlain(t *testing.T) {
 	}
 }
 
+func TestAllowOnlyTakesNoPatternForAnAddress(t *testing.T) {
+	guard := messaging.AllowOnly("@acme.test", "id:qa-7")
+	for _, address := range []string{"@acme.test", "id:qa-7"} {
+		require.Error(t, guard(t.Context(), triggerOf(t, `"email":"`+address+`"`)), address)
+	}
+}
+
 // triggerOf is a trigger with the given members in its payload.
 func triggerOf(t *testing.T, payload string) *messaging.Prepared {
 	t.Helper()
@@ -444,7 +451,7 @@ func TestGuardsCannotReadAPayloadWithAKeyLikeOneThatNamesTheCustomer(t *testing.
 	for key, unmodelled := range map[string]bool{
 		"Email": true, "EMAIL": true, "Customer": true, "cuſtomer": true, "emaıl": true, "EMAİL": true,
 		"email ": true, " email": true, "e mail": true, `email\u00a0`: true, `email\t`: true, `email\u0000`: true, `email\u200b`: true,
-		`email\ufeff`: true, `email\ud800`: true,
+		`email\ufeff`: true, `email\ud800`: true, `email\u0000x`: true,
 		"emails": false, "e-mail": false, "customer_id": false, "mail": false, "": false, "cc": false,
 	} {
 		p := triggerOf(t, `"email":"qa@acme.test","`+key+`":"victim@example.com"`)

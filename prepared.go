@@ -343,10 +343,12 @@ func (r *fieldReader) object(known members) error {
 // service could read it as one of those that are known.
 func (r *fieldReader) openObject(known members) error {
 	return r.Object(func(key []byte) error {
-		if read := known[string(key)]; read != nil {
-			return read(r)
-		}
-		if known[normalKey(string(key))] != nil {
+		switch name := string(key); {
+		case known[name] != nil:
+			return known[name](r)
+		case strings.Contains(name, "\x00"): // where a parser may end it
+			return errUnknownMember
+		case known[normalKey(name)] != nil:
 			return errAmbiguousKey
 		}
 		return r.nobody()
