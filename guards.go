@@ -93,7 +93,8 @@ func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
 func refuse(guard string, p *Prepared, objection func(field) string) error {
 	var first string
 	count := 0
-	err := p.walk(func(f field) error {
+	request := p.request() // only once, since UnmarshalJSON can change p
+	err := request.walk(func(f field) error {
 		if found := objection(f); found != "" {
 			if count++; count == 1 {
 				first = found
@@ -103,7 +104,7 @@ func refuse(guard string, p *Prepared, objection func(field) string) error {
 	})
 	if err == nil && count > 0 {
 		refusal := errors.New(refusalText(count, first))
-		err = p.walk(func(f field) error {
+		err = request.walk(func(f field) error {
 			if objection(f) == "" {
 				return nil
 			}
