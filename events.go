@@ -318,6 +318,7 @@ func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
 		payload["email"] = p.Email
 	}
 	if p.Customer != nil {
+		p.Customer.check(problems.In("payload").In("customer"))
 		payload["customer"] = p.Customer
 	}
 	if p.Definition != nil {
