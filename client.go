@@ -47,7 +47,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		opt.applyToClient(&config, &problems)
 	}
 	core := config.build(baseURL, apiKey, &problems)
-	if err := validationError("new client", &problems); err != nil {
+	if err := setupError(&problems); err != nil {
 		return nil, err
 	}
 	shared := &resource{core}
@@ -105,7 +105,7 @@ func (r Request) operation() *service.Operation {
 	case exchange.IsMethod(r.Method):
 		name = r.Method + " request"
 	default: // an invalid method may hold anything, so it is not shown
-		name = "request"
+		name = "custom request"
 	}
 	return &service.Operation{Name: name, Method: r.Method, Path: r.Path, Custom: true}
 }

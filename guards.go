@@ -33,7 +33,7 @@ func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error 
 	var invalid error
 	for _, pattern := range patterns {
 		if !isPattern(pattern) && invalid == nil {
-			invalid = fmt.Errorf("AllowOnly: pattern %q is not an email address, @domain or id:customer", pattern)
+			invalid = patternError(pattern)
 		}
 		allowed.add(pattern)
 	}
@@ -43,6 +43,13 @@ func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error 
 		}
 		return allowed.check(p.Recipients())
 	}
+}
+
+// patternError is an invalid pattern of AllowOnly.
+type patternError string
+
+func (e patternError) Error() string {
+	return fmt.Sprintf("AllowOnly: pattern %q is not an email address, @domain or id:customer", string(e))
 }
 
 // MaxRecipients returns a guard for [WithGuard] that refuses a send to more than n
