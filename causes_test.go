@@ -166,6 +166,8 @@ func causesBeforeTheCall() []cause {
 			read: withKeySource("", errors.New("sealed"), scripted.ReadCustomers),
 			send: withKeySource("", errors.New("sealed"), scripted.TriggerEvent)},
 		{name: "the rate limiter failed", opts: []messaging.Option{messaging.WithRateLimiter(failingLimiter{})}},
+		{name: "WithNotAfter had passed",
+			read: notAfter(-time.Second, scripted.ReadCustomers), send: notAfter(-time.Second, scripted.TriggerEvent)},
 		{name: "the context ended before the call", patience: time.Nanosecond,
 			read: afterASecond(scripted.ReadCustomers), send: afterASecond(scripted.TriggerEvent)},
 	}
@@ -187,6 +189,13 @@ func withKeySource(key string, err error, perform scripted.Call) scripted.Call {
 type failingLimiter struct{}
 
 func (failingLimiter) Wait(context.Context) error { return errors.New("no lease") }
+
+// notAfter returns a call that must begin within a duration.
+func notAfter(within time.Duration, perform scripted.Call) scripted.Call {
+	return func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		return perform(ctx, client, append(opts, messaging.WithNotAfter(time.Now().Add(within)))...)
+	}
+}
 
 func afterASecond(perform scripted.Call) scripted.Call {
 	return func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
@@ -249,6 +258,12 @@ func causesOfTheWait() []cause {
 			read:   canceledSoon(scripted.ReadCustomers), send: canceledSoon(scripted.TriggerEvent)}
 	}
 	lost := []string{aRead, aRepeatableSend}
+	late := func(name string, kinds []string, scene scripted.Scene) cause {
+		// No retry is as early as that. The second scene is never played.
+		return cause{name: "WithNotAfter ruled out a retry after " + name, kinds: kinds,
+			scenes: []scripted.Scene{scene, scripted.Responds(200, scripted.Success)},
+			read:   notAfter(time.Millisecond, scripted.ReadCustomers), send: notAfter(time.Millisecond, scripted.TriggerEvent)}
+	}
 	after := func(name string, kinds []string, scenes ...scripted.Scene) cause {
 		return cause{name: name, kinds: kinds, scenes: scenes}
 	}
@@ -257,6 +272,9 @@ func causesOfTheWait() []cause {
 		during("429", nil, scripted.Responds(429, serviceJSON)),
 		during("EOF", lost, scripted.Breaks(io.EOF)),
 		during("503", lost, scripted.Responds(503, serviceJSON)),
+		late("connection refused", nil, scripted.NeverConnects(scripted.ErrRefused)),
+		late("429", nil, scripted.Responds(429, serviceJSON)),
+		late("EOF", lost, scripted.Breaks(io.EOF)),
 		after("422 after EOF", lost, scripted.Breaks(io.EOF), scripted.Responds(422, serviceJSON)),
 		after("401 after 503", lost, scripted.Responds(503, ""), scripted.Responds(401, serviceJSON)),
 		after("bad certificate after EOF", lost, scripted.Breaks(io.EOF), scripted.NeverConnects(scripted.ErrUnknownCA)),

@@ -44,8 +44,8 @@
 //   - [DeliveryRejected]: the service refused it and did nothing.
 //   - [DeliveryUnknown]: the response was lost or is inconclusive. The request may have
 //     been carried out.
-//   - [DeliveryAccepted]: the request was carried out. Any error means only that
-//     the response could not be read.
+//   - [DeliveryAccepted]: the request was carried out. An error then means only
+//     that the response could not be read.
 //
 // [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
 // 503 proves that nothing was done: a gateway can return a 503 after the service has
@@ -55,10 +55,10 @@
 // A custom transport is one that is passed with [WithHTTPClient], or one that your
 // program has assigned to [http.DefaultTransport]. It may still send a request after it
 // has returned an error. So when it returns an error, the client makes the body of the
-// request unreadable. If none of the body had been read by then, and the transport has
-// not reported to [net/http/httptrace] that it wrote headers, the request can never be
-// sent, and the client reports [DeliveryNotSent]. In all other cases, it reports
-// [DeliveryUnknown]. This includes requests that have no body.
+// request unreadable. If the request has a body, and by then the transport had neither
+// read any of it nor reported to [net/http/httptrace] that it wrote headers, the request
+// can never be sent, and the client reports [DeliveryNotSent]. In all other cases,
+// including every request without a body, it reports [DeliveryUnknown].
 //
 // # Contexts
 //
@@ -71,18 +71,18 @@
 //
 // # Errors
 //
-// There is one type of error for each stage of a call:
+// There is one error type for each kind of failure:
 //
 //   - [ValidationError]: the arguments are invalid, and nothing was sent.
 //   - [GuardError]: a guard refused the send, and nothing was sent.
 //   - [TransportError]: there was no usable response.
 //   - [APIError]: the service returned a status other than 2xx, or success false.
 //   - [DecodeError]: a 2xx response cannot be read.
-//   - [PageError]: a range ended with one of the errors above.
+//   - [PageError]: an iteration ended with one of the errors above.
 //
-// Use [errors.Is] with the Err variables to test for a situation, and [errors.As] to read
-// the details. Test for [ErrCustomerNotFound] and [ErrEventNotFound] before [ErrNotFound],
-// because they match ErrNotFound as well.
+// Use [errors.Is] with the Err variables to test for a particular condition, and
+// [errors.As] to read the details. Test for [ErrCustomerNotFound] and [ErrEventNotFound]
+// before [ErrNotFound], because they match ErrNotFound as well.
 //
 // Error texts name the operation. They never contain the API key or a URL. They contain
 // personal data only if the service's own message does.
@@ -112,37 +112,37 @@
 //	2xx that is not from the service, such as HTML       unknown   FixSetup    Check
 //	2xx with success true and unreadable data            accepted  FixSetup    None
 //
-// (1) Retry with [WithRepeatableSend]. (2) if the body is JSON of the service, which is an
+// (1) Retry with [WithRepeatableSend]. (2) Only if the body is JSON from the service: an
 // object with a boolean success. The statuses 401, 402, 403, 405, 406, 407, 410, 421, 423,
 // 426, 428, 431, 451 and 499 are FixSetup with any body. A 404 (2) of [Client.Do] is
 // FixRequest, even for a read. So is a lookup that does not find what was asked for, such as
 // [ErrCustomerNotFound] or [ErrEventDiffers].
 //
-// After a failure for which the table says Retry, the client itself retries the call, within
-// the limits of the [RetryPolicy] and of the call's context. It does not retry an attempt
-// that was not begun. So a call is retried only if that cannot make it take effect twice.
+// After a failure for which the table says Retry, the client itself retries the call, unless
+// the attempt was not begun. It does so only within the limits of the [RetryPolicy], of
+// [WithNotAfter] and of the call's context. So unless you pass WithRepeatableSend, a call is
+// retried only if doing so cannot make it take effect twice. A call that ends because of
+// WithNotAfter is FixRequest.
 //
 // The table assumes that the service has done nothing when it returns success false, 429, or
 // a 4xx other than 408 and 425. For 429, RFC 6585 suggests as much. The table also assumes
-// that the service never acts on an incomplete body.
+// that the service never acts on an incomplete request body.
 //
 // The delivery of a call is the first of these that applies to any of its attempts:
-// accepted, unknown, rejected, not sent. If that is unknown for a send, so that an earlier
-// attempt may have been carried out, the step is Check, unless it is Retry with
-// [WithRepeatableSend]. If a context ends while a call waits to retry, the step is that of the
-// failure before.
+// accepted, unknown, rejected, not sent. A send whose delivery is unknown because of an
+// earlier attempt is Check, unless it is Retry with WithRepeatableSend. If the context ends
+// while a call waits to retry, the step is that of the failure before the wait.
 //
-// Redirects are not followed. With a custom transport, the rows that are "not sent" because of
-// the connection apply only if the transport fails before it reads the body. Semantic
-// versioning does not cover which failures are retried.
+// Redirects are not followed. With a custom transport, the rows about the connection apply
+// only if the transport fails before it reads the body. The set of failures that are retried
+// is not covered by semantic versioning.
 //
-// # Ranges
+// # Iteration
 //
 // All and Pages return iterators. An iterator sends nothing until you range over it, and
 // if you range over it again, it starts over. If a page fails, the iterator yields a
 // [*PageError] with a zero-value item, and ends. The items before that are valid. To
-// resume at the page that failed, pass the Cursor of the error in the params of another
-// call.
+// resume at the page that failed, pass the error's Cursor in the params of a new call.
 //
 // To resume after an error in your own code, or after a crash, range over Pages. Save
 // the Cursor of a page before you process its items: with that cursor, you get the same
@@ -151,8 +151,8 @@
 // does by truncating its file. When a page is done, save its NextPageCursor; after the
 // last page it is "".
 //
-// From the second page on, the next page is fetched while the loop works on the current
-// one; see [WithoutReadAhead]. Leaving the loop cancels a request in progress and leaves
+// Once the loop has reached the second page, each following page is fetched while the
+// loop works on the one before it; see [WithoutReadAhead]. Leaving the loop cancels a request in progress and leaves
 // no goroutine behind. Items that have been fetched are yielded even after the context is
 // done.
 //
@@ -166,8 +166,8 @@
 // Arguments are checked before anything is sent. The error lists every problem with its
 // JSON path, such as recipients.0.customers.1.email. [WithoutValidation] skips the
 // checks for missing required fields and malformed values. It does not skip the checks
-// for values that the service would misread, such as a filter that selects customers
-// you did not name, or a timestamp that the service would silently ignore.
+// for values that the service would misread or silently ignore, such as a filter that it
+// would read as selecting customers you did not name, or a timestamp that it would drop.
 //
 // # Preparing and guarding sends
 //
@@ -187,7 +187,7 @@
 //	create event                 EventsService.Create, and Ensure if it creates the event
 //	trigger event                EventsService.Trigger
 //	list events                  EventsService.List, Pages and All
-//	get event                    EventsService.GetByName, and Ensure to look the event up
+//	get event                    EventsService.GetByName, and Ensure when it looks up the event
 //	list customers               CustomersService.List, Pages and All
 //	get customer                 CustomersService.Get and GetByEmail
 //	list transactional messages  TransactionalService.List, Pages and All
@@ -196,7 +196,7 @@
 //
 // [WithLogger] logs each attempt. [Hooks] observe calls and attempts for traces and
 // metrics; the module github.com/messaging-go/messaging/otelmessaging does that with
-// OpenTelemetry. Neither logs nor hooks receive a key, a recipient, a query, a body or a
+// OpenTelemetry. Neither logs nor hooks receive an API key, a recipient, a query, a body or a
 // cursor.
 //
 // # Options
@@ -206,7 +206,7 @@
 //   - For [NewClient] only: [WithAttemptTimeout], [WithGuard], [WithHooks], [WithHTTPClient],
 //     [WithInsecureHTTP], [WithKeySource], [WithLogger], [WithMaxResponseBytes],
 //     [WithRateLimiter], [WithRetryPolicy] and [WithUserAgent].
-//   - For one call only: [WithRepeatableSend] and [WithoutRetries].
+//   - For one call only: [WithNotAfter], [WithRepeatableSend] and [WithoutRetries].
 //   - For both: [WithHeader], [WithoutReadAhead] and [WithoutValidation].
 //
 // # Testing and dependencies
@@ -215,9 +215,11 @@
 // of them: package messagingtest is a server with the behavior of the service, including its
 // failures.
 //
-// Five small modules are linked into your program: go-retryablehttp, with its go-cleanhttp,
-// runs the loop of retries; go-querystring writes the queries of lists; and jx, with its
-// go-faster/errors and segmentio/asm, reads responses token by token.
+// Seven small modules are linked into your program. github.com/hashicorp/go-retryablehttp,
+// which uses github.com/hashicorp/go-cleanhttp, runs the loop of retries.
+// github.com/google/go-querystring writes the queries of lists. github.com/go-faster/jx, which
+// uses github.com/go-faster/errors, github.com/segmentio/asm and golang.org/x/sys, reads
+// responses token by token.
 //
 // # What the service cannot do
 //
@@ -231,7 +233,7 @@
 // A [Client] is immutable and can be used by any number of goroutines. Params are
 // passed by value; what they point to must not change during the call.
 //
-// A range fetches the next page in another goroutine. So everything that you give a
+// An iterator fetches the next page in another goroutine. So everything that you give a
 // client (key source, rate limiter, guards, hooks, log handler, transport) must be safe
 // for concurrent use, even if your program starts no goroutines.
 //

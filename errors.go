@@ -57,6 +57,9 @@ var (
 	// [WithAttemptTimeout]. It is a [net.Error] whose Timeout method returns true. When
 	// the caller's own deadline passes, [context.DeadlineExceeded] is returned instead.
 	ErrAttemptTimeout = exchange.ErrAttemptTimeout
+	// ErrNotAfter is returned when a request, or the retry of one, would begin after the
+	// time set by [WithNotAfter].
+	ErrNotAfter = exchange.ErrNotAfter
 )
 
 // lookupVerdict is a sentinel error for what a lookup found, although every response was

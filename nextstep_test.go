@@ -88,8 +88,9 @@ func nameOf(step messaging.NextStep) string {
 func TestNextStepOfEveryRefusal(t *testing.T) {
 	ofTheSetup := []int{401, 402, 403, 405, 406, 407, 410, 421, 423, 426, 428, 431, 451, 499}
 	transient := []int{408, 425, 429}
+	bodies := map[string]string{"JSON of the service": serviceJSON, "other JSON": otherJSON, "HTML": htmlPage, "an empty body": ""}
 	for status := 400; status <= 499; status++ {
-		for name, body := range map[string]string{"JSON of the service": serviceJSON, "other JSON": otherJSON, "HTML": htmlPage, "": ""} {
+		for name, body := range bodies {
 			want := messaging.NextFixSetup
 			switch {
 			case slices.Contains(transient, status):
@@ -191,8 +192,8 @@ var readmeSteps = map[string][]string{
 		"422 with JSON of the service", "422 with other JSON", "2xx with success false"},
 	"401, 403, a wrong base URL, no such host, bad certificate": {"401 with JSON of the service", "403 with HTML", "404 with HTML",
 		"404 with other JSON", "no such host", "bad certificate", "invalid arguments of NewClient"},
-	"a lost response, a timeout, 408, 425, most 5xx, 3xx": {"EOF", "connection reset", "attempt timeout", "408 with HTML", "425 with HTML",
-		"500 with JSON of the service", "502 with HTML", "503 with HTML", "504 with HTML", "520 with HTML", "302 with HTML"},
+	"a lost response, a timeout, 408, 425, most 5xx, 3xx": {"EOF", "connection reset", "attempt timeout", "408 with HTML",
+		"425 with HTML", "500 with JSON of the service", "502 with HTML", "503 with HTML", "504 with HTML", "520 with HTML", "302 with HTML"},
 }
 
 func TestNextStepTableOfTheReadmeIsTrue(t *testing.T) {

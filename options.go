@@ -139,8 +139,8 @@ func WithRateLimiter(limiter Limiter) Option {
 // otherwise as a warning. A record holds the operation, method, path template, status,
 // number of the attempt, duration and delivery, and the reason for a failure. The reason
 // is the status, or one of key_source, limiter, attempt_timeout, deadline, dns, connect,
-// tls, connection_lost, not_json, decode, too_large, refused and _OTHER. A record holds
-// nothing else.
+// tls, connection_lost, not_json, decode, too_large, refused, not_after and _OTHER. A
+// record holds nothing else.
 //
 // The handler of logger must be safe for concurrent use even in a single-goroutine
 // program, because a range fetches the next page in another goroutine.
@@ -272,6 +272,31 @@ func WithoutRetries() RequestOption {
 	return requestOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutRetries = true })
 }
 
+// WithNotAfter begins no request after t, neither the first nor a retry. The call then
+// fails with [ErrNotAfter]: immediately, if a retry would have to wait beyond t. Use it
+// where a late send is worse than none.
+//
+// t is compared with the wall clock and also with the monotonic clock, so setting the wall
+// clock back during the call does not move t. The clocks are read as the last thing before
+// a request is passed to the transport. For a send with a body, they are read again each
+// time a part of the body is read, since a connection may have had to be made first. If t
+// has passed by then, the service receives an incomplete request. For one of the
+// operations of this package, that is [DeliveryNotSent]; for [Client.Do], it is unknown
+// unless there was no connection, since a service may act before it reads the body.
+//
+// If the option is repeated, the earliest time counts. For a range, t applies to every
+// page. A request that began in time is not interrupted after t, and neither is a rate
+// limiter, a key source or a hook: for that, set a deadline in the context.
+func WithNotAfter(t time.Time) RequestOption {
+	limit := exchange.NewTimeLimit(t)
+	return requestOption(func(s *requestSettings, p *arguments.Problems) {
+		if t.IsZero() {
+			p.Add("WithNotAfter", "must not be given the zero time")
+		}
+		s.notAfter = s.notAfter.Earliest(limit)
+	})
+}
+
 // requestSettings holds the options of a call.
 type requestSettings struct {
 	// setHeaders is a closure because a header can be a secret, and fmt does not print
@@ -281,6 +306,7 @@ type requestSettings struct {
 	withoutReadAhead  bool
 	repeatableSend    bool
 	withoutRetries    bool
+	notAfter          exchange.TimeLimit
 }
 
 // with returns the settings changed by opts.

@@ -132,6 +132,7 @@ func (c *core) newRequest(ctx context.Context, call call, opts []RequestOption) 
 	}
 	r.settings = c.perRequest.with(opts, &r.problems)
 	x.SetHeaders, x.RepeatableSend, x.WithoutRetries = r.settings.setHeaders, r.settings.repeatableSend, r.settings.withoutRetries
+	x.NotAfter = r.settings.notAfter
 	if c.hooks != nil {
 		r.observer = newObserver(c.hooks, c.endpoint, call.operation)
 		x.Observer, x.HookContext = r.observer, r.observer.callStart(ctx)

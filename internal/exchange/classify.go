@@ -40,11 +40,14 @@ func (x *Exchange) classify(resp *http.Response, err error) Outcome {
 
 // classifyFailure classifies an attempt that got no response.
 func (x *Exchange) classifyFailure(err error) Outcome {
-	proved, noConnection := x.attempt.provedNotSent(), x.attempt.foundNoConnection()
+	proved, noConnection := x.attempt.provedNotSent(!x.Operation.Custom), x.attempt.foundNoConnection()
 	cause := x.cause(err)
 	delivery, failure := classifyCause(cause, proved, noConnection, x.attempt.got.Load() > 0)
-	if cause == errLooping {
+	switch cause {
+	case errLooping:
 		failure = cutShort
+	case ErrNotAfter:
+		failure = badRequest
 	}
 	return Outcome{Stage: NoResponse, Err: cause, Delivery: delivery, failure: failure}
 }
@@ -139,6 +142,8 @@ var errLooping = errors.New("net/http keeps repeating the request")
 // each context once, so that a context that ends in the meantime changes nothing.
 func (x *Exchange) cause(err error) error {
 	switch {
+	case x.attempt.isLate():
+		return ErrNotAfter
 	case x.attempt.looping.Load():
 		return errLooping
 	case x.Context.Err() != nil:

@@ -52,6 +52,7 @@ type Exchange struct {
 	SetHeaders     func(http.Header) // nil for no further headers
 	RepeatableSend bool              // an unknown delivery may be retried
 	WithoutRetries bool
+	NotAfter       TimeLimit
 	Observer       Observer // nil for none
 	// Context is the caller's context. HookContext is the context that the caller's own
 	// functions receive: the same context, with the values that hooks added.
@@ -61,6 +62,7 @@ type Exchange struct {
 	delivery Delivery
 	attempts int  // that were begun
 	waiting  bool // between two attempts
+	late     bool // a retry would begin after NotAfter
 
 	keys      redact.Keys // that were sent
 	attempt   *attempt    // the current one
@@ -93,7 +95,10 @@ func (x *Exchange) Send() *Outcome {
 	}
 	// checkRetry has already recorded the outcome, and closed the body.
 	_, _ = x.retry.Do(&x.request)
-	if x.waiting {
+	switch {
+	case x.late:
+		x.outcome = Outcome{Stage: NotBegun, Err: ErrNotAfter, Earlier: x.failureBefore(), Reason: ReasonNotAfter, failure: badRequest}
+	case x.waiting:
 		err := contextError(x.Context)
 		x.outcome = Outcome{Stage: NotBegun, Err: err, Earlier: x.failureBefore(), Reason: ContextReason(err), failure: x.outcome.failure}
 	}
@@ -184,20 +189,10 @@ func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	if key, x.obstacle = x.admit(); x.obstacle != nil {
 		return nil, x.obstacle.err
 	}
-	x.keys.Use(key)
-	x.attempts++
-	ctx := x.HookContext
-	if x.Observer != nil {
-		x.observing = true
-		x.observed = x.Observer.AttemptStart(x.attempts, req.Header)
-		ctx = x.observed
+	a := x.begin(req, key)
+	if a.notBegun = x.NotAfter.passed(); a.notBegun { // a hook can take long
+		return nil, ErrNotAfter
 	}
-	x.attempt = &x.first
-	if x.attempts > 1 { // net/http may still be using the first
-		x.attempt = new(attempt)
-	}
-	a := x.attempt
-	a.begin(ctx, x.Config.AttemptTimeout, key, x.Body, x.Config.OwnTransport)
 	resp, err := x.Config.HTTP.Transport.RoundTrip(a.request(req, x.Operation.IsRead()))
 	switch {
 	case err != nil && resp != nil: // the service received the request
@@ -218,6 +213,27 @@ func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// begin begins an attempt that sends req with the key.
+func (x *Exchange) begin(req *http.Request, key string) *attempt {
+	x.keys.Use(key)
+	x.attempts++
+	ctx := x.HookContext
+	if x.Observer != nil {
+		x.observing = true
+		x.observed = x.Observer.AttemptStart(x.attempts, req.Header)
+		ctx = x.observed
+	}
+	x.attempt = &x.first
+	if x.attempts > 1 { // net/http may still be using the first
+		x.attempt = new(attempt)
+	}
+	if x.NotAfter != (TimeLimit{}) {
+		x.attempt.body.notAfter = &x.NotAfter
+	}
+	x.attempt.begin(ctx, x.Config.AttemptTimeout, key, x.Body, x.Config.OwnTransport)
+	return x.attempt
+}
+
 var errNoResponse = errors.New("the transport returned neither a response nor an error")
 
 // obstacle is why an attempt was not begun.
@@ -231,6 +247,9 @@ type obstacle struct {
 func (x *Exchange) admit() (string, *obstacle) {
 	if x.Context.Err() != nil {
 		return "", x.ended()
+	}
+	if x.NotAfter.passed() {
+		return "", errLate
 	}
 	if x.Config.Limiter != nil {
 		if err := x.Config.Limiter.Wait(x.HookContext); err != nil {
@@ -247,8 +266,14 @@ func (x *Exchange) admit() (string, *obstacle) {
 	if x.Context.Err() != nil { // in the meantime
 		return "", x.ended()
 	}
+	if x.NotAfter.passed() {
+		return "", errLate
+	}
 	return key, nil
 }
+
+// errLate is the obstacle for a request whose time limit has passed.
+var errLate = &obstacle{ErrNotAfter, badRequest, ReasonNotAfter}
 
 // ended returns the obstacle for a context that is done.
 func (x *Exchange) ended() *obstacle { return &obstacle{contextError(x.Context), temporary, ""} }
@@ -294,6 +319,9 @@ func (x *Exchange) decide(resp *http.Response) {
 	}
 	retryAfter, asked := retryAfterOf(resp)
 	x.retry.RetryWaitMin, x.waiting = x.Config.Retry.pause(x.Context, x.attempts, retryAfter, asked)
+	if x.waiting && x.NotAfter.passedAfter(x.retry.RetryWaitMin) {
+		x.waiting, x.late = false, true
+	}
 }
 
 // observe passes the current attempt, which has been classified, to the observer.

@@ -33,6 +33,7 @@ const (
 	ReasonTooLarge       = "too_large"
 	ReasonRefused        = "refused" // a 2xx response with success false or data false
 	ReasonBadCursor      = "bad_cursor"
+	ReasonNotAfter       = "not_after"
 	ReasonOther          = "_OTHER"
 )
 
@@ -82,6 +83,8 @@ func (x *Exchange) transportReason(err error) string {
 		return ContextReason(err)
 	case x.obstacle != nil:
 		return x.obstacle.reason
+	case errors.Is(err, ErrNotAfter):
+		return ReasonNotAfter
 	case errors.Is(err, ErrAttemptTimeout):
 		return ReasonAttemptTimeout
 	case errors.As(err, &dns):

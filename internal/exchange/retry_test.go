@@ -78,7 +78,8 @@ func otherOutcomes() []otherOutcome {
 	none := requestCounts{}
 	return []otherOutcome{
 		{outcome: outcome{"invalid arguments", when(scripted.Responds(200, scripted.Success)), new(messaging.ValidationError),
-			messaging.DeliveryNotSent, none, rowInvalid}, read: scripted.Do(messaging.Request{Method: "GET"}), send: scripted.Do(messaging.Request{})},
+			messaging.DeliveryNotSent, none, rowInvalid},
+			read: scripted.Do(messaging.Request{Method: "GET"}), send: scripted.Do(messaging.Request{})},
 		{outcome: outcome{"a guard that refuses", when(scripted.Responds(200, scripted.Success)), new(messaging.GuardError),
 			messaging.DeliveryNotSent, none, rowInvalid}, opts: refusing, read: scripted.TriggerEvent},
 		{outcome: outcome{"a malformed key", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent, none,
