@@ -143,7 +143,8 @@ func TestErrorTexts(t *testing.T) {
 		{"wrong arguments are listed, none is quoted", invalid, nil,
 			"send email broadcast: invalid arguments: sender_name is required; subject is required; nothing was sent"},
 		{"the message of the service is quoted", scripted.SendBroadcast, scripted.Responds(403, `{"message":"The plan is exhausted."}`),
-			"send email broadcast: POST /v1/broadcast/send/email: 403 Forbidden: The plan is exhausted.; check what the API key may do; the request was refused"},
+			"send email broadcast: POST /v1/broadcast/send/email: 403 Forbidden: The plan is exhausted.; check what the API key may do; " +
+				"the request was refused"},
 		{"so are its fields", scripted.TriggerEvent,
 			scripted.Responds(422, `{"message":"Invalid","errors":{"event_id":["is unknown","is no uuid"],"payload.email":["is required"]}}`),
 			"trigger event: POST /v1/events/trigger: 422 Unprocessable Entity: Invalid: event_id is unknown, is no uuid; " +

@@ -199,7 +199,8 @@ var readmeSteps = map[string][]string{
 func TestNextStepTableOfTheReadmeIsTrue(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	rows := regexp.MustCompile("(?m)^\\| (.*?) \\| `Next(None|Retry|FixRequest|FixSetup|Check)` \\| .* \\|$").FindAllStringSubmatch(string(readme), -1)
+	row := regexp.MustCompile("(?m)^\\| (.*?) \\| `Next(None|Retry|FixRequest|FixSetup|Check)` \\| .* \\|$")
+	rows := row.FindAllStringSubmatch(string(readme), -1)
 	assert.Len(t, rows, len(readmeSteps))
 	var steps []string
 	for _, row := range rows {
