@@ -47,7 +47,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		opt.applyToClient(&config, &problems)
 	}
 	core := config.build(baseURL, apiKey, &problems)
-	if err := validationError("new client", &problems); err != nil {
+	if err := setupError(&problems); err != nil {
 		return nil, err
 	}
 	shared := &resource{core}

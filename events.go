@@ -182,7 +182,6 @@ func (e *ensureError) Error() string {
 
 func (e *ensureError) Unwrap() error      { return e.err }
 func (e *ensureError) Delivery() Delivery { return e.delivery }
-func (e *ensureError) isRetryable() bool  { return Retryable(e.err) }
 
 // EventListParams selects event definitions.
 type EventListParams struct {

@@ -404,8 +404,9 @@ func (c *config) buildHTTP() {
 	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && strings.HasPrefix(x.BaseURL, "http:") {
 		own.Proxy = nil // so that the API key does not leave this machine unencrypted
 	}
+	x.TimeoutOption = "WithAttemptTimeout"
 	if limit := x.HTTP.Timeout; limit > 0 && (x.AttemptTimeout == 0 || limit < x.AttemptTimeout) {
-		x.AttemptTimeout = limit
+		x.AttemptTimeout, x.TimeoutOption = limit, "Timeout of the http.Client"
 	}
 	x.HTTP.Timeout = 0 // net/http would report it as the caller's deadline
 	x.AttemptTimeout = cmp.Or(x.AttemptTimeout, defaultTimeout)

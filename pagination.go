@@ -246,7 +246,7 @@ func (p *pageReader[T, M]) readRows(r *wire.Reader) error {
 	limit := max(maxRows, 2*p.perPage)
 	return r.Array(func(i int) error {
 		if i == limit {
-			return fmt.Errorf("exceeds the limit of %d rows: %w", limit, ErrTooLarge)
+			return wire.TooLarge("rows", int64(limit))
 		}
 		if cap(p.items) == 0 {
 			p.items = make([]T, 0, p.capacity())
@@ -416,7 +416,7 @@ func (g *cursorGuard) invalid(response *Response, problem string) error {
 
 // unusable returns the error for a response that was read but cannot be used.
 func unusable(op *service.Operation, response *Response, err error) *DecodeError {
-	return &DecodeError{Call: newCall(op, response.Attempts, DeliveryAccepted),
+	return &DecodeError{Call: newCall(op, response.Attempts, DeliveryAccepted, NextFixSetup),
 		StatusCode: response.StatusCode, Header: response.Header, Err: err}
 }
 
