@@ -537,8 +537,13 @@ var (
 	errNotBoolean = errors.New("is a number, not a boolean")
 )
 
-// ErrTooLarge is returned for a document that exceeds a limit.
-var ErrTooLarge = errors.New("response too large")
+// ErrTooLarge is returned for a document that exceeds a limit. It has a type of this module,
+// as every sentinel error that the root exports.
+var ErrTooLarge error = tooLarge{}
+
+type tooLarge struct{}
+
+func (tooLarge) Error() string { return "response too large" }
 
 // IsNotJSON reports whether err was returned for a document that is not JSON at all.
 func IsNotJSON(err error) bool {
