@@ -373,8 +373,9 @@ type TransportError struct {
 	// that has a known type or comes from your own key source, rate limiter or context
 	// cause. Any other text is withheld, since it may quote the request or the response.
 	// [errors.Is] and [errors.As] find every cause except a *url.Error, which prints the
-	// URL with its query. They find context.DeadlineExceeded and context.Canceled only if
-	// the caller's own context ended.
+	// URL with its query, and an error of this package that one of your functions
+	// returned, which describes another call. They find context.DeadlineExceeded and
+	// context.Canceled only if the caller's own context ended.
 	Err error
 }
 

@@ -26,13 +26,12 @@ import (
 // shows it.
 //
 // They do not find an error of this module in it. The error comes from a function that the
-// caller supplied, so one of ours in it describes another call, or something that the
-// caller looked up.
+// caller supplied, so an error of this module in it describes another call.
 type opaque struct {
 	text string
 	err  error
 	// sealed means that even errors.As does not find the error, since it quotes a key. The
-	// error is one of ours.
+	// error comes from this module.
 	sealed bool
 }
 
