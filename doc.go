@@ -19,17 +19,17 @@
 // # Delivery
 //
 // A request that changes something is called a send. Every error from this package
-// reports what happened to it; see [DeliveryOf]:
+// reports what happened to the request; see [DeliveryOf]:
 //
 //   - [DeliveryNotSent]: the service did not receive it.
 //   - [DeliveryRejected]: the service refused it and did nothing.
 //   - [DeliveryUnknown]: the response was lost or is inconclusive. The request may have
 //     been carried out.
-//   - [DeliveryAccepted]: the request was carried out. Any error means only that
-//     the response could not be read.
+//   - [DeliveryAccepted]: the request was carried out. An error then means only
+//     that the response could not be read.
 //
-// [Retryable] reports whether it is safe to make the same call again, and whether doing so
-// could succeed. Use both to decide what to do after a send:
+// [Retryable] reports whether making the same call again is safe and could succeed. Use
+// DeliveryOf and Retryable together to decide what to do after a send:
 //
 //	_, err := client.Events.Trigger(ctx, params)
 //	switch delivery := messaging.DeliveryOf(err); {
@@ -46,8 +46,8 @@
 //		// transport needs attention.
 //	}
 //
-// [DeliveryNotSent] alone does not mean "send it again", because invalid arguments are
-// not sent either. Test for [ErrCustomerNotFound] and [ErrEventNotFound] before
+// [DeliveryNotSent] alone does not mean "send it again", because a request with
+// invalid arguments is not sent either. Test for [ErrCustomerNotFound] and [ErrEventNotFound] before
 // [ErrNotFound], because they match ErrNotFound as well.
 //
 // [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
@@ -58,30 +58,31 @@
 // A custom transport is one that is passed with [WithHTTPClient], or one that your
 // program has assigned to [http.DefaultTransport]. It may still send a request after it
 // has returned an error. So when it returns an error, the client makes the body of the
-// request unreadable. If none of the body had been read by then, and the transport has
-// not reported to [net/http/httptrace] that it wrote headers, the request can never be
-// sent, and the client reports [DeliveryNotSent]. In all other cases, it reports
-// [DeliveryUnknown]. This includes requests that have no body.
+// request unreadable. If the request has a body, and by then the transport had neither
+// read any of it nor reported to [net/http/httptrace] that it wrote headers, the request
+// can never be sent, and the client reports [DeliveryNotSent]. In all other cases,
+// including every request without a body, it reports [DeliveryUnknown].
 //
 // # Errors
 //
-// There is one type of error for each stage of a call:
+// There is one error type for each kind of failure:
 //
 //   - [ValidationError]: the arguments are invalid, and nothing was sent.
 //   - [GuardError]: a guard refused the send, and nothing was sent.
 //   - [TransportError]: there was no usable response.
 //   - [APIError]: the service returned a status other than 2xx, or success false.
 //   - [DecodeError]: a 2xx response cannot be read.
-//   - [PageError]: a range ended with one of the errors above.
+//   - [PageError]: an iteration ended with one of the errors above.
 //
-// Use [errors.Is] with the Err variables to test for a situation, and [errors.As] to read
-// the details. Error texts name the operation. They never contain the API key or a URL.
+// Use [errors.Is] with the Err variables to test for a particular condition, and
+// [errors.As] to read the details. Error texts name the operation. They never contain the API key or a URL.
 // They contain personal data only if the service's own message does.
 //
 // # Retries
 //
-// A call is retried only if doing so cannot make it take effect twice, and only within
-// the limits of the [RetryPolicy] and of the call's context. A request whose method is
+// Unless you pass [WithRepeatableSend], a call is retried only if doing so cannot make it
+// take effect twice. It is retried only within the limits of the [RetryPolicy] and of the
+// call's context. A request whose method is
 // GET or HEAD is a read; any other request is a send.
 //
 //	what happened                                       read  send  delivery
@@ -102,20 +103,20 @@
 // (1) only with [WithRepeatableSend]. The table assumes that the service has done nothing
 // when it returns success false, 429, or a 4xx other than 408 and 425. For 429, RFC 6585
 // suggests as much. The table also assumes that the service never acts on an incomplete
-// body.
+// request body.
 //
 // The delivery of a call is the first of these that applies to any of its attempts:
 // accepted, unknown, rejected, not sent. Redirects are not followed. With a custom
 // transport, the two "no connection" rows apply only if the transport fails before it
-// reads the body. Semantic versioning does not cover which failures are retried.
+// reads the body. The set of failures that are retried is not covered by semantic
+// versioning.
 //
-// # Ranges
+// # Iteration
 //
 // All and Pages return iterators. An iterator sends nothing until you range over it, and
 // if you range over it again, it starts over. If a page fails, the iterator yields a
 // [*PageError] with a zero-value item, and ends. The items before that are valid. To
-// resume at the page that failed, pass the Cursor of the error in the params of another
-// call.
+// resume at the page that failed, pass the error's Cursor in the params of a new call.
 //
 // To resume after an error in your own code, or after a crash, range over Pages. Save
 // the Cursor of a page before you process its items: with that cursor, you get the same
@@ -124,8 +125,8 @@
 // does by truncating its file. When a page is done, save its NextPageCursor; after the
 // last page it is "".
 //
-// From the second page on, the next page is fetched while the loop works on the current
-// one; see [WithoutReadAhead]. Leaving the loop cancels a request in progress and leaves
+// Once the loop has reached the second page, each following page is fetched while the
+// loop works on the one before it; see [WithoutReadAhead]. Leaving the loop cancels a request in progress and leaves
 // no goroutine behind. Items that have been fetched are yielded even after the context is
 // done.
 //
@@ -139,8 +140,8 @@
 // Arguments are checked before anything is sent. The error lists every problem with its
 // JSON path, such as recipients.0.customers.1.email. [WithoutValidation] skips the
 // checks for missing required fields and malformed values. It does not skip the checks
-// for values that the service would misread, such as a filter that selects customers
-// you did not name, or a timestamp that the service would silently ignore.
+// for values that the service would misread or silently ignore, such as a filter that it
+// would read as selecting customers you did not name, or a timestamp that it would drop.
 //
 // # Preparing and guarding sends
 //
@@ -160,7 +161,7 @@
 //	create event                 EventsService.Create, and Ensure if it creates the event
 //	trigger event                EventsService.Trigger
 //	list events                  EventsService.List, Pages and All
-//	get event                    EventsService.GetByName, and Ensure to look the event up
+//	get event                    EventsService.GetByName, and Ensure when it looks up the event
 //	list customers               CustomersService.List, Pages and All
 //	get customer                 CustomersService.Get and GetByEmail
 //	list transactional messages  TransactionalService.List, Pages and All
@@ -169,7 +170,7 @@
 //
 // [WithLogger] logs each attempt. [Hooks] observe calls and attempts for traces and
 // metrics; the module github.com/messaging-go/messaging/otelmessaging does that with
-// OpenTelemetry. Neither logs nor hooks receive a key, a recipient, a query, a body or a
+// OpenTelemetry. Neither logs nor hooks receive an API key, a recipient, a query, a body or a
 // cursor.
 //
 // # Concurrency
@@ -177,7 +178,7 @@
 // A [Client] is immutable and can be used by any number of goroutines. Params are
 // passed by value; what they point to must not change during the call.
 //
-// A range fetches the next page in another goroutine. So everything that you give a
+// An iterator fetches the next page in another goroutine. So everything that you give a
 // client (key source, rate limiter, guards, hooks, log handler, transport) must be safe
 // for concurrent use, even if your program starts no goroutines.
 //
