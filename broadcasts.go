@@ -34,14 +34,16 @@ func (s *BroadcastsService) SendPush(ctx context.Context, p PushBroadcastParams,
 }
 
 // EmailBroadcastParams describes an email broadcast. SenderEmail, SenderName,
-// Email, Subject, Message, MessageType and To are required.
+// Email, Subject, Message, MessageType and To are required. A SenderName or Subject with a
+// line break or a NUL is invalid, even with [WithoutValidation].
 type EmailBroadcastParams struct {
 	SenderEmail string
 	// SenderName is a display name, such as "Acme Billing".
 	SenderName string
-	// Email is the recipient address. The service does not document how it relates to To;
-	// its samples set both.
-	Email   string
+	// Email is the recipient address that the service requires in addition to To. The
+	// service does not document how the two are related.
+	Email string
+	// Subject must not be blank.
 	Subject string
 	// CC, BCC and ReplyTo are email addresses.
 	CC, BCC, ReplyTo []string
@@ -67,7 +69,7 @@ func (p *EmailBroadcastParams) validate(problems *arguments.Problems) {
 	problems.RequiredEmail("sender_email", p.SenderEmail)
 	problems.RequiredText("sender_name", p.SenderName)
 	problems.RequiredEmail("email", p.Email)
-	problems.RequiredText("subject", p.Subject)
+	problems.NotBlank("subject", p.Subject)
 	problems.Emails("cc", p.CC)
 	problems.Emails("bcc", p.BCC)
 	problems.Emails("reply_to", p.ReplyTo)
@@ -118,6 +120,8 @@ func (p EmailBroadcastParams) Prepare() (*Prepared, error) {
 }
 
 func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
+	problems.OneLine("sender_name", p.SenderName)
+	problems.OneLine("subject", p.Subject)
 	return &emailBroadcastBody{
 		SenderEmail: p.SenderEmail, SenderName: p.SenderName, Email: p.Email, Subject: p.Subject,
 		CC: p.CC, BCC: p.BCC, ReplyTo: p.ReplyTo,
@@ -131,6 +135,8 @@ func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
 // PushBroadcastParams describes a push notification broadcast. Subject, Message
 // and To are required.
 type PushBroadcastParams struct {
+	// Subject must not be blank. A line break or a NUL in it is invalid, even with
+	// [WithoutValidation].
 	Subject string
 	Message string
 	// WhatsAppTemplateID is optional: the service lists it as required, but its own
@@ -143,7 +149,7 @@ type PushBroadcastParams struct {
 }
 
 func (p *PushBroadcastParams) validate(problems *arguments.Problems) {
-	problems.RequiredText("subject", p.Subject)
+	problems.NotBlank("subject", p.Subject)
 	problems.RequiredText("message", p.Message)
 	problems.Text("whatsapp_template_id", p.WhatsAppTemplateID)
 	validateAudienceAndSchedule(problems, p.To, p.Schedule)
@@ -171,6 +177,7 @@ func (p PushBroadcastParams) Prepare() (*Prepared, error) {
 }
 
 func (p *PushBroadcastParams) wire(problems *arguments.Problems) any {
+	problems.OneLine("subject", p.Subject)
 	return &pushBroadcastBody{
 		Subject: p.Subject, Message: p.Message, WhatsAppTemplateID: p.WhatsAppTemplateID,
 		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
@@ -191,8 +198,9 @@ type broadcastBody struct {
 }
 
 func newBroadcastBody(p *arguments.Problems, to Audience, at *Schedule) broadcastBody {
-	if to.problem != "" {
-		p.Add("recipients", to.problem)
+	to.check(p)
+	if at != nil {
+		at.check(p.In("schedule_date"))
 	}
 	return broadcastBody{AllCustomers: to.all, ScheduleType: at.wireType(), ScheduleDate: at}
 }

@@ -74,6 +74,7 @@ type Request struct {
 	Path  string
 	Query url.Values
 	// Body is encoded with encoding/json; nil sends no body. GET and HEAD cannot have one.
+	// A nil pointer, map or slice is invalid.
 	Body any
 	// Into is a pointer into which encoding/json decodes the member "data" of the
 	// response, or nil to leave the data in [Response.Data].
@@ -105,7 +106,7 @@ func (r Request) operation() *service.Operation {
 	case exchange.IsMethod(r.Method):
 		name = r.Method + " request"
 	default: // an invalid method may hold anything, so it is not shown
-		name = "custom request"
+		name = "do request"
 	}
 	return &service.Operation{Name: name, Method: r.Method, Path: r.Path, Custom: true}
 }
@@ -132,12 +133,26 @@ func (r Request) validate(p *arguments.Problems) {
 	if r.Body != nil && r.operation().IsRead() {
 		p.Add("Body", "cannot be sent with "+r.Method)
 	}
+	if isNil(r.Body) {
+		p.Add("Body", "must not be a nil pointer, map or slice; use nil for no body")
+	}
 	if r.Into != nil && r.Method == http.MethodHead {
 		p.Add("Into", "cannot be filled by HEAD, which has no body")
 	}
 	if into := reflect.ValueOf(r.Into); r.Into != nil && (into.Kind() != reflect.Pointer || into.IsNil()) {
 		p.Add("Into", "must be a pointer")
 	}
+}
+
+// isNil reports whether value is a nil pointer, map or slice, which encoding/json would
+// write as null.
+func isNil(value any) bool {
+	v := reflect.ValueOf(value)
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		return v.IsNil()
+	}
+	return false
 }
 
 // fill decodes data into r.Into, which does not change if there is an error.

@@ -39,7 +39,7 @@ var (
 	// [EventsService.Ensure] when several events have the name.
 	ErrEventAmbiguous error = &lookupVerdict{"several events have that name", false}
 	// ErrEventDiffers is returned by [EventsService.Ensure] when an event with that name
-	// exists with different parameters.
+	// exists with different parameters, or was created under another name.
 	ErrEventDiffers error = &lookupVerdict{"the event is defined differently", false}
 	// ErrRateLimited is returned for HTTP 429. [APIError.RetryAfter] is the time to wait.
 	ErrRateLimited = errors.New("rate limited")
@@ -237,8 +237,8 @@ func problemsOf(p *arguments.Problems) []FieldError {
 type ValidationError struct {
 	// Op names the operation, or "new client".
 	Op string
-	// Fields lists every problem under the path of the argument on the wire, or under its
-	// Go name if the argument is not sent.
+	// Fields lists every problem. A field of params has its path on the wire, and an
+	// argument of a function has its Go name.
 	Fields []FieldError
 
 	next NextStep

@@ -29,7 +29,7 @@ func ExampleNewClient() {
 	fmt.Println(err)
 	// Output:
 	// messaging.Client(https://api.example.com)
-	// new client: invalid arguments: baseURL must be an absolute URL, such as https://api.example.com; apiKey is required
+	// new client: invalid arguments: baseURL must begin with https://, such as https://api.example.com; apiKey is required
 }
 
 func ExampleBroadcastsService_SendEmail() {
@@ -43,7 +43,7 @@ func ExampleBroadcastsService_SendEmail() {
 	response, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
 		SenderEmail: "news@acme.test",
 		SenderName:  "Acme",
-		Email:       "news@acme.test", // a recipient address; the service requires it in addition to To
+		Email:       "ada@example.com", // the recipient address that the service requires in addition to To
 		Subject:     "We have moved",
 		Message:     "<p>Our new address is …</p>",
 		MessageType: "announcement",

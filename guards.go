@@ -110,7 +110,7 @@ func isPattern(pattern string) bool {
 
 func (l allowList) add(pattern string) {
 	if !strings.HasPrefix(pattern, idPattern) {
-		pattern = lowerASCII(pattern)
+		pattern = arguments.LowerASCII(pattern)
 	}
 	l[pattern] = true
 }
@@ -135,7 +135,7 @@ func (l allowList) check(r Recipients) error {
 }
 
 func (l allowList) hasAddress(address string) bool {
-	address = lowerASCII(address)
+	address = arguments.LowerASCII(address)
 	local, domain, _ := strings.Cut(address, "@")
 	return isOneAddress(address) && (l[address] || isPlainLocal(local) && l["@"+domain])
 }
@@ -151,17 +151,6 @@ func isOneAddress(text string) bool {
 // that turns other characters into separators.
 func isPlainLocal(local string) bool {
 	return exchange.IsPrintable(local) && !strings.ContainsAny(local, "!%")
-}
-
-// lowerASCII changes only ASCII letters: strings.ToLower maps some other letters to ASCII,
-// such as the Kelvin sign to k.
-func lowerASCII(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return r
-	}, text)
 }
 
 func count(values []string, matches func(string) bool) int {

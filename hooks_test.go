@@ -249,7 +249,7 @@ func TestHooksAreToldNoPathOfDo(t *testing.T) {
 	_, err = client.Do(t.Context(), messaging.Request{Method: "GET /v1/customers?emails=ada@example.com", Path: "/v1/customers"})
 	require.Error(t, err)
 	assert.Equal(t, []messaging.CallInfo{{Op: "tag", Method: "PUT", Scheme: "http", Host: "::1", Port: 1, Send: true},
-		{Op: "custom request", Scheme: "http", Host: "::1", Port: 1, Send: true}}, log.calls)
+		{Op: "do request", Scheme: "http", Host: "::1", Port: 1, Send: true}}, log.calls)
 }
 
 // Leaving a range early cancels the page that is read ahead, whose call ends before

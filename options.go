@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -248,7 +249,8 @@ func WithHeader(key, value string) SharedOption {
 // WithoutValidation skips the checks for required and well-formed fields, for an operation
 // whose rules have changed. Arguments that the service would misread remain invalid: a
 // filter that selects customers you did not name, a timestamp that the service silently
-// ignores, and values that do not match their Definition.
+// ignores, the zero time as a schedule, a line break or a NUL in a subject or name, white
+// space around the name of an event, and values that do not match their Definition.
 func WithoutValidation() SharedOption {
 	return sharedOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutValidation = true })
 }
@@ -399,16 +401,9 @@ func (c *config) buildHTTP() {
 // checkBaseURL returns the base URL without a trailing slash. It does not quote an
 // invalid one, which may hold a password.
 func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
-	u, err := url.Parse(baseURL)
-	switch {
-	case strings.TrimSpace(baseURL) != baseURL:
-		p.Add("baseURL", "must not start or end with white space, such as the line break at the end of a file")
-		return ""
-	case err != nil || !exchange.IsPrintable(baseURL) || strings.Contains(baseURL, " "):
-		p.Add("baseURL", "must be a URL")
-		return ""
-	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
-		p.Add("baseURL", "must be an absolute URL, such as https://api.example.com")
+	u, problem := parseBaseURL(baseURL)
+	if problem != "" {
+		p.Add("baseURL", problem)
 		return ""
 	}
 	if u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()) {
@@ -427,6 +422,34 @@ func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
 		p.Add("baseURL", "has an unescaped character in its path")
 	}
 	return strings.TrimRight(baseURL, "/")
+}
+
+// parseBaseURL parses a base URL, or returns why it cannot be used. The error of url.Parse
+// would quote the URL.
+func parseBaseURL(baseURL string) (u *url.URL, problem string) {
+	u, err := url.Parse(baseURL)
+	scheme, _, _ := strings.Cut(baseURL, "://")
+	switch {
+	case strings.TrimSpace(baseURL) != baseURL:
+		return nil, "must not start or end with white space, such as the line break at the end of a file"
+	case !exchange.IsPrintable(baseURL) || strings.Contains(baseURL, " "):
+		return nil, "must be printable ASCII without white space"
+	case !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http"):
+		return nil, "must begin with https://, such as https://api.example.com"
+	case err != nil:
+		return nil, "is not a valid URL: check the host, the port and the escape sequences"
+	case u.Hostname() == "":
+		return nil, "must have a host, such as https://api.example.com"
+	case !isPort(u.Port()):
+		return nil, "must have a port from 1 to 65535, or none"
+	}
+	return u, ""
+}
+
+// isPort reports whether text is a port number, or "".
+func isPort(text string) bool {
+	port, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil && port > 0
 }
 
 func isLoopback(host string) bool {

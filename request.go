@@ -100,7 +100,7 @@ func (c call) encode(withoutValidation bool, p *arguments.Problems) []byte {
 	}
 	body, err := w.Finish()
 	if err != nil {
-		p.Add("body", "cannot be written as JSON")
+		p.Add("Body", "cannot be written as JSON") // a body of Client.Do
 	}
 	return body
 }

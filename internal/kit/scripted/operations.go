@@ -98,7 +98,7 @@ func emailToSome() messaging.EmailBroadcastParams {
 	return messaging.EmailBroadcastParams{
 		SenderEmail: CanaryEmail, SenderName: Canary, Email: CanaryEmail, Subject: Canary, CC: spare(CanaryEmail), BCC: spare(CanaryEmail),
 		ReplyTo: spare(CanaryEmail), Message: oddText, TemplateID: Canary, EmailTemplateID: Canary, Variables: freeValues(),
-		MessageType: Canary, To: someone(), Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"},
+		MessageType: Canary, To: someone(), Schedule: &messaging.Schedule{Date: "2031-03-04 05:06:07", Timezone: "UTC"},
 	}
 }
 
@@ -109,7 +109,7 @@ func emailToAll() messaging.EmailBroadcastParams {
 
 func pushToSome() messaging.PushBroadcastParams {
 	return messaging.PushBroadcastParams{Subject: Canary, Message: oddText, WhatsAppTemplateID: Canary, To: someone(),
-		Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}
+		Schedule: &messaging.Schedule{Date: "2031-03-04 05:06:07", Timezone: "UTC"}}
 }
 
 func pushToAll() messaging.PushBroadcastParams {
