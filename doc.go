@@ -150,7 +150,8 @@
 // later with [Client.Send], even from another program.
 //
 // A guard (see [WithGuard]) checks every send before it goes out, and can refuse it.
-// [AllowOnly] keeps a test system from sending to customers.
+// [WithAllowOnly] keeps a test system from sending to customers, and [MaxRecipients] limits
+// the number of recipients.
 //
 // # Observability
 //

@@ -263,7 +263,8 @@ type ValidationError struct {
 	Fields []FieldError
 }
 
-// Error lists the problems. It never quotes a value.
+// Error lists the problems. It quotes no value, except an invalid pattern of
+// [WithAllowOnly].
 func (e *ValidationError) Error() string {
 	return withFields(e.Op+": "+ErrValidation.Error(), e.Fields, []string{"nothing was sent"})
 }

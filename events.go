@@ -263,12 +263,12 @@ type eventCreateBody struct {
 	Parameters  []EventParameter `json:"parameters"`
 }
 
-var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{},
+var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{}, addressesNobody: true,
 	accept: func(data json.RawMessage) error { return new(Event).read(data) },
 	members: members{
-		"name":        (*reachReader).nobody,
-		"description": (*reachReader).nobody,
-		"parameters":  (*reachReader).nobody,
+		"name":        (*fieldReader).nobody,
+		"description": (*fieldReader).nobody,
+		"parameters":  (*fieldReader).nobody,
 	}})
 
 // Prepare validates and encodes the event as [EventsService.Create] does, and sends
@@ -375,32 +375,19 @@ func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
 	return &eventTriggerBody{EventID: p.id(), Payload: payload}
 }
 
-var _ = declareSend(service.TriggerEvent, send{body: eventTriggerBody{}, addresses: (*reach).isTrigger, members: members{
-	"event_id": (*reachReader).nobody,
-	"payload":  (*reachReader).payload,
+var _ = declareSend(service.TriggerEvent, send{body: eventTriggerBody{}, members: members{
+	"event_id": (*fieldReader).nobody,
+	"payload":  (*fieldReader).payload,
 }})
 
 // payloadMembers are the members that identify the customer. Any other member is a
 // parameter of the event.
 var payloadMembers = members{
-	"email":    (*reachReader).customerEmail,
-	"customer": (*reachReader).customer,
-	anyName:    (*reachReader).nobody,
+	"email":    (*fieldReader).mainAddress,
+	"customer": (*fieldReader).customer,
 }
 
-func (r *reachReader) payload() error { return r.object(payloadMembers) }
-
-// isTrigger checks that a trigger addresses somebody. If the payload has a customer object,
-// its email address belongs to the same customer.
-func (r *reach) isTrigger() error {
-	if r.Customers == 0 {
-		r.addresses = len(r.Emails)
-	}
-	if r.Customers+r.addresses == 0 {
-		return errNobody
-	}
-	return nil
-}
+func (r *fieldReader) payload() error { return r.openObject(payloadMembers) }
 
 // Prepare validates and encodes the event as [EventsService.Trigger] does, and sends
 // nothing. It returns a [*ValidationError] if p is invalid.
