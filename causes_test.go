@@ -399,6 +399,8 @@ func causesOfLookups() []cause {
 		reading("503 of a lookup", find, scripted.Responds(503, "")),
 		ensuring("an event that differs", scripted.Responds(200, oneEvent)),
 		ensuring("several events of that name in Ensure", scripted.Responds(200, twoAlike)),
+		{name: "an event that was created under another name", kinds: sends, send: ensure,
+			scenes: []scripted.Scene{scripted.Responds(200, noRows), scripted.Responds(200, `{"success":true,"data":{"id":"e-1","name":"paid"}}`)}},
 		ensuring("429 of the lookup in Ensure", scripted.Responds(429, serviceJSON)),
 		ensuring("503 of the lookup in Ensure", scripted.Responds(503, "")),
 		ensuring("401 of the lookup in Ensure", scripted.Responds(401, "")),

@@ -13,6 +13,7 @@ import (
 
 	"github.com/messaging-go/messaging/internal/arguments"
 	"github.com/messaging-go/messaging/internal/exchange"
+	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -160,7 +161,7 @@ func (r Request) fill(data json.RawMessage) error {
 	into := reflect.ValueOf(r.Into).Elem()
 	fresh := reflect.New(into.Type())
 	if err := json.Unmarshal(data, fresh.Interface()); err != nil {
-		return err
+		return redact.SourceError(err) // of UnmarshalJSON, which can return any error
 	}
 	into.Set(fresh.Elem())
 	return nil
