@@ -404,8 +404,6 @@ func causesOfLookups() []cause {
 		ensuring("429 of the lookup in Ensure", scripted.Responds(429, serviceJSON)),
 		ensuring("503 of the lookup in Ensure", scripted.Responds(503, "")),
 		ensuring("401 of the lookup in Ensure", scripted.Responds(401, "")),
-		{name: "an event created under another name", kinds: sends, send: ensure,
-			scenes: []scripted.Scene{scripted.Responds(200, noRows), scripted.Responds(200, `{"success":true,"data":{"id":"e-1","name":"other"}}`)}},
 		{name: "EOF of the creation in Ensure", kinds: sends, send: ensure,
 			opts:   []messaging.Option{messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1})},
 			scenes: []scripted.Scene{scripted.Responds(200, noRows), scripted.Breaks(io.EOF)}},
