@@ -97,20 +97,20 @@ type emailBroadcastBody struct {
 	broadcastBody
 }
 
-var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{}, addresses: (*reach).isBroadcast,
+var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{},
 	members: broadcastMembers.with(members{
-		"email":             (*reachReader).address,
-		"cc":                (*reachReader).addresses,
-		"bcc":               (*reachReader).addresses,
-		"sender_email":      (*reachReader).nobody,
-		"sender_name":       (*reachReader).nobody,
-		"subject":           (*reachReader).nobody,
-		"reply_to":          (*reachReader).nobody,
-		"message":           (*reachReader).nobody,
-		"template_id":       (*reachReader).nobody,
-		"email_template_id": (*reachReader).nobody,
-		"variables":         (*reachReader).nobody,
-		"message_type":      (*reachReader).nobody,
+		"email":             (*fieldReader).address,
+		"cc":                (*fieldReader).addresses,
+		"bcc":               (*fieldReader).addresses,
+		"sender_email":      (*fieldReader).header,
+		"sender_name":       (*fieldReader).header,
+		"subject":           (*fieldReader).header,
+		"reply_to":          (*fieldReader).headers,
+		"message":           (*fieldReader).nobody,
+		"template_id":       (*fieldReader).nobody,
+		"email_template_id": (*fieldReader).nobody,
+		"variables":         (*fieldReader).nobody,
+		"message_type":      (*fieldReader).nobody,
 	})})
 
 // Prepare validates and encodes the broadcast as [BroadcastsService.SendEmail] does, and
@@ -128,7 +128,7 @@ func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
 		Message: p.Message, TemplateID: p.TemplateID, EmailTemplateID: p.EmailTemplateID,
 		Variables:     arguments.TemplateValues(problems.In("variables"), p.Variables),
 		MessageType:   p.MessageType,
-		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
+		broadcastBody: newBroadcastBody(p.To, p.Schedule),
 	}
 }
 
@@ -163,11 +163,11 @@ type pushBroadcastBody struct {
 	broadcastBody
 }
 
-var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{}, addresses: (*reach).isBroadcast,
+var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{},
 	members: broadcastMembers.with(members{
-		"subject":              (*reachReader).nobody,
-		"message":              (*reachReader).nobody,
-		"whatsapp_template_id": (*reachReader).nobody,
+		"subject":              (*fieldReader).header,
+		"message":              (*fieldReader).nobody,
+		"whatsapp_template_id": (*fieldReader).nobody,
 	})})
 
 // Prepare validates and encodes the broadcast as [BroadcastsService.SendPush] does, and
@@ -180,12 +180,12 @@ func (p *PushBroadcastParams) wire(problems *arguments.Problems) any {
 	problems.OneLine("subject", p.Subject)
 	return &pushBroadcastBody{
 		Subject: p.Subject, Message: p.Message, WhatsAppTemplateID: p.WhatsAppTemplateID,
-		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
+		broadcastBody: newBroadcastBody(p.To, p.Schedule),
 	}
 }
 
-func (p *EmailBroadcastParams) audience() Audience { return p.To }
-func (p *PushBroadcastParams) audience() Audience  { return p.To }
+func (p *EmailBroadcastParams) target() (Audience, *Schedule) { return p.To, p.Schedule }
+func (p *PushBroadcastParams) target() (Audience, *Schedule)  { return p.To, p.Schedule }
 
 // broadcastBody is the part of the body that both kinds of broadcast share.
 type broadcastBody struct {
@@ -197,11 +197,7 @@ type broadcastBody struct {
 	Recipients []Recipient `json:"recipients,omitempty"`
 }
 
-func newBroadcastBody(p *arguments.Problems, to Audience, at *Schedule) broadcastBody {
-	to.check(p)
-	if at != nil {
-		at.check(p.In("schedule_date"))
-	}
+func newBroadcastBody(to Audience, at *Schedule) broadcastBody {
 	return broadcastBody{AllCustomers: to.all, ScheduleType: at.wireType(), ScheduleDate: at}
 }
 

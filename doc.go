@@ -176,7 +176,8 @@
 // later with [Client.Send], even from another program.
 //
 // A guard (see [WithGuard]) checks every send before it goes out, and can refuse it.
-// [AllowOnly] keeps a test system from sending to customers.
+// [WithAllowOnly] keeps a test system from sending to customers, and [MaxRecipients] limits
+// the number of recipients.
 //
 // # Observability
 //
@@ -203,9 +204,9 @@
 //
 // The compiler checks that an option is accepted where you pass it.
 //
-//   - For [NewClient] only: [WithAttemptTimeout], [WithGuard], [WithHooks], [WithHTTPClient],
-//     [WithInsecureHTTP], [WithKeySource], [WithLogger], [WithMaxResponseBytes],
-//     [WithRateLimiter], [WithRetryPolicy] and [WithUserAgent].
+//   - For [NewClient] only: [WithAllowOnly], [WithAttemptTimeout], [WithGuard], [WithHooks],
+//     [WithHTTPClient], [WithInsecureHTTP], [WithKeySource], [WithLogger],
+//     [WithMaxResponseBytes], [WithRateLimiter], [WithRetryPolicy] and [WithUserAgent].
 //   - For one call only: [WithNotAfter], [WithRepeatableSend] and [WithoutRetries].
 //   - For both: [WithHeader], [WithoutReadAhead] and [WithoutValidation].
 //

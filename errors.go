@@ -244,7 +244,8 @@ type ValidationError struct {
 	next NextStep
 }
 
-// Error lists the problems. It never quotes a value.
+// Error lists the problems. It quotes no value, except an invalid pattern of
+// [WithAllowOnly].
 func (e *ValidationError) Error() string {
 	if e == nil {
 		return nilError

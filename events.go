@@ -238,7 +238,7 @@ func (p *EventCreateParams) validate(problems *arguments.Problems) {
 	problems.RequiredText("name", p.Name)
 	problems.RequiredText("description", p.Description)
 	if p.Parameters == nil {
-		problems.Add("parameters", "is required; use an empty list for none")
+		problems.Add("parameters", "is required: use an empty list for none")
 	}
 	seen := make(map[string]bool, len(p.Parameters))
 	for i, parameter := range p.Parameters {
@@ -262,12 +262,12 @@ type eventCreateBody struct {
 	Parameters  []EventParameter `json:"parameters"`
 }
 
-var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{},
+var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{}, addressesNobody: true,
 	accept: func(data json.RawMessage) error { return new(Event).read(data) },
 	members: members{
-		"name":        (*reachReader).nobody,
-		"description": (*reachReader).nobody,
-		"parameters":  (*reachReader).nobody,
+		"name":        (*fieldReader).nobody,
+		"description": (*fieldReader).nobody,
+		"parameters":  (*fieldReader).nobody,
 	}})
 
 // Prepare validates and encodes the event as [EventsService.Create] does, and sends
@@ -374,32 +374,19 @@ func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
 	return &eventTriggerBody{EventID: p.id(), Payload: payload}
 }
 
-var _ = declareSend(service.TriggerEvent, send{body: eventTriggerBody{}, addresses: (*reach).isTrigger, members: members{
-	"event_id": (*reachReader).nobody,
-	"payload":  (*reachReader).payload,
+var _ = declareSend(service.TriggerEvent, send{body: eventTriggerBody{}, members: members{
+	"event_id": (*fieldReader).nobody,
+	"payload":  (*fieldReader).payload,
 }})
 
 // payloadMembers are the members that identify the customer. Any other member is a
 // parameter of the event.
 var payloadMembers = members{
-	"email":    (*reachReader).customerEmail,
-	"customer": (*reachReader).customer,
-	anyName:    (*reachReader).nobody,
+	"email":    (*fieldReader).mainAddress,
+	"customer": (*fieldReader).customer,
 }
 
-func (r *reachReader) payload() error { return r.object(payloadMembers) }
-
-// isTrigger checks that a trigger addresses somebody. If the payload has a customer object,
-// its email address belongs to the same customer.
-func (r *reach) isTrigger() error {
-	if r.Customers == 0 {
-		r.addresses = len(r.Emails)
-	}
-	if r.Customers+r.addresses == 0 {
-		return errNobody
-	}
-	return nil
-}
+func (r *fieldReader) payload() error { return r.openObject(payloadMembers) }
 
 // Prepare validates and encodes the event as [EventsService.Trigger] does, and sends
 // nothing. It returns a [*ValidationError] if p is invalid.
@@ -593,7 +580,7 @@ func (t ParameterType) check(p *arguments.Problems, name string, value any) {
 		}
 	case ParameterTimestamp:
 		if !wire.IsTimestamp(text) {
-			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+"; the service ignores any other form")
+			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+" (the service ignores any other form)")
 		}
 	}
 }

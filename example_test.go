@@ -164,7 +164,7 @@ func ExampleEvent_Validate() {
 	}
 	// Output:
 	// payload.order is required by the event
-	// payload.shipped_at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form
+	// payload.shipped_at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z (the service ignores any other form)
 	// payload.oder is not a parameter of the event
 }
 
@@ -470,7 +470,7 @@ func ExampleWithGuard() {
 	baseURL, apiKey := service.URL(), service.APIKey()
 
 	client, err := messaging.NewClient(baseURL, apiKey,
-		messaging.WithGuard(messaging.AllowOnly("@acme.test", "qa@example.com", "id:qa-7")),
+		messaging.WithAllowOnly("@acme.test", "qa@example.com", "id:qa-7"),
 		messaging.WithGuard(messaging.MaxRecipients(10)))
 	if err != nil {
 		log.Fatal(err)
@@ -489,9 +489,9 @@ func ExampleWithGuard() {
 	fmt.Println(len(service.Requests()), "request was sent")
 	// Output:
 	// <nil>
-	// send push broadcast: refused by a guard: not allowed: all customers; nothing was sent
-	// trigger event: refused by a guard: not allowed: 1 of 1 email addresses; nothing was sent
-	// POST request: refused by a guard: cannot tell who would receive this request; nothing was sent
+	// send push broadcast: refused by a guard: AllowOnly: all_customers is not allowed; nothing was sent
+	// trigger event: refused by a guard: AllowOnly: payload.email is not allowed; nothing was sent
+	// POST request: refused by a guard: AllowOnly: cannot tell who would receive this request; nothing was sent
 	// 1 request was sent
 }
 

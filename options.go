@@ -3,6 +3,7 @@ package messaging
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"net"
@@ -158,13 +159,27 @@ func WithLogger(logger *slog.Logger) Option {
 // validated and before anything is sent. If guard returns an error, the call ends with a
 // [*GuardError]. If the option is repeated, the guards are called in order, until one
 // returns an error. Reads are not guarded. Guards must be safe for concurrent use. See
-// [AllowOnly] and [MaxRecipients].
+// [AllowOnly], which [WithAllowOnly] installs, and [MaxRecipients].
 func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if guard == nil {
 			p.Add("WithGuard", "must not be nil")
 		}
 		c.guards = append(c.guards, guard)
+	})
+}
+
+// WithAllowOnly is [WithGuard] with the guard that [AllowOnly] returns for patterns, except
+// that [NewClient] reports every invalid pattern. Without patterns, only sends that address
+// nobody pass.
+func WithAllowOnly(patterns ...string) Option {
+	return clientOption(func(c *config, p *arguments.Problems) {
+		for i, pattern := range patterns {
+			if !isPattern(pattern) {
+				p.In("WithAllowOnly").Index(i).Add("", fmt.Sprintf("must be an email address, @domain or id:customer, not %q", pattern))
+			}
+		}
+		c.guards = append(c.guards, AllowOnly(patterns...))
 	})
 }
 
@@ -407,7 +422,7 @@ func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
 		return ""
 	}
 	if u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()) {
-		p.Add("baseURL", "must be https unless it is on a loopback address; see WithInsecureHTTP")
+		p.Add("baseURL", "must be https unless it is on a loopback address (see WithInsecureHTTP)")
 	}
 	if u.User != nil {
 		p.Add("baseURL", "must not hold credentials")

@@ -40,9 +40,9 @@ type params interface {
 	wire(*arguments.Problems) any
 }
 
-// addressed is params with an audience. Its recipients are written after the value that
-// wire returns.
-type addressed interface{ audience() Audience }
+// broadcast is params with an audience and a schedule, which are checked even without
+// validation. The recipients are written after the value that wire returns.
+type broadcast interface{ target() (Audience, *Schedule) }
 
 // call is one request, and the way to read its response.
 type call struct {
@@ -90,14 +90,19 @@ func (c call) encode(withoutValidation bool, p *arguments.Problems) []byte {
 		c.params.validate(p)
 	}
 	value := c.params.wire(p)
+	var to Audience
+	if params, ok := c.params.(broadcast); ok {
+		var at *Schedule
+		to, at = params.target()
+		to.check(p)
+		at.check(p)
+	}
 	if !p.None() {
 		return nil
 	}
 	w := wire.NewWriter()
 	w.Value(value)
-	if params, ok := c.params.(addressed); ok {
-		params.audience().write(w)
-	}
+	to.write(w)
 	body, err := w.Finish()
 	if err != nil {
 		p.Add("Body", "cannot be written as JSON") // a body of Client.Do
@@ -184,7 +189,7 @@ func (r *request) stepAfterRefusal(err error) NextStep {
 	switch {
 	case r.hasEnded(err):
 		return NextRetry
-	case errors.As(err, new(patternError)):
+	case errors.As(err, new(*patternError)):
 		return NextFixSetup
 	default:
 		return NextFixRequest

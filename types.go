@@ -255,8 +255,8 @@ func (s *Schedule) validate(p *arguments.Problems) {
 
 // check makes the checks that are made even without validation.
 func (s *Schedule) check(p *arguments.Problems) {
-	if s.Date == (time.Time{}).Format(wire.LocalForm) { // which the service might take for now
-		p.Add("", "is the zero time")
+	if s != nil && s.Date == (time.Time{}).Format(wire.LocalForm) { // which the service might take for now
+		p.Add("schedule_date", "is the zero time")
 	}
 }
 
