@@ -26,7 +26,7 @@ func customersWithDevices(n int) []messaging.CustomerParams {
 	for i := range customers {
 		customers[i] = messaging.CustomerParams{
 			CustomerID: fmt.Sprintf("%0*d", 1+i%40, i), Email: fmt.Sprintf("jane+%d@example.com", i), FirstName: `Jane "J" <&>`, PhoneNo: "+331",
-			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: fmt.Sprint("token ", i)}, {DeviceType: "android"}},
+			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: fmt.Sprint("token ", i)}, {DeviceType: "android", DeviceToken: "<&>"}},
 		}
 	}
 	return customers
