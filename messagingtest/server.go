@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -133,6 +134,12 @@ func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 		panic(err)
 	}
 	return client
+}
+
+// Format prints the server as its URL, regardless of the verb. The fields of a server change
+// at any time, and lead to the requests in progress.
+func (s *Server) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "messagingtest.Server("+s.URL()+")")
 }
 
 // started returns s. It panics if neither NewServer nor Start returned s, as when the error

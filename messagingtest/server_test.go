@@ -3,6 +3,7 @@ package messagingtest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -219,6 +220,13 @@ func TestServerThatWasNotStartedPanicsWithAReason(t *testing.T) {
 			assert.PanicsWithValue(t, "messagingtest: nil or zero Server: create it with NewServer or Start",
 				func() { value.Call(arguments) }, "%s, %s", name, method)
 		}
+	}
+}
+
+func TestServerPrintsItsURL(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} {
+		assert.Equal(t, "messagingtest.Server("+s.URL()+")", fmt.Sprintf(verb, s))
 	}
 }
 
