@@ -44,8 +44,14 @@ type box interface {
 	Get(context.Context, string) (outbox.Entry, error)
 	List(context.Context, outbox.ListParams) iter.Seq2[outbox.Entry, error]
 	Counts(context.Context) (outbox.Counts, error)
-	Resend(context.Context, ...string) (int, error)
-	Dismiss(context.Context, ...string) (int, error)
+	Resend(context.Context, ...string) ([]outbox.Decision, error)
+	Dismiss(context.Context, ...string) ([]outbox.Decision, error)
+	ResendAll(context.Context, outbox.Filter) (outbox.Decided, error)
+	DismissAll(context.Context, outbox.Filter) (outbox.Decided, error)
+	DeliverDue(context.Context, int) (outbox.Delivered, error)
+	Pause(context.Context, ...string) error
+	Resume(context.Context, ...string) error
+	Wake(context.Context) error
 	Quarantine(context.Context) (int, error)
 	Prepared(context.Context, string) (*messaging.Prepared, error)
 }
@@ -187,7 +193,7 @@ func inSQLTx(db *sql.DB) func(testing.TB, box, func(enqueuer) error) error {
 		tx, err := db.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
 		err = fn(func(key string, p *messaging.Prepared) (outbox.Entry, error) {
-			return o.(*outbox.Outbox[*sql.Tx]).EnqueueTx(t.Context(), tx, key, p)
+			return o.(*outbox.Outbox[outbox.SQLTx]).EnqueueTx(t.Context(), tx, key, p)
 		})
 		if err != nil {
 			require.NoError(t, tx.Rollback())
@@ -211,10 +217,23 @@ func (db *database) endLeases(t testing.TB) {
 func (db *database) claim(t testing.TB, keys ...string) ledger.Token {
 	token := ledger.Token{1}
 	claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: token, Owner: "crashed", Lease: time.Minute,
-		Limit: len(keys), Keys: keys})
+		Limit: len(keys), Operation: triggerEvent, Keys: keys, MaxBytes: 1 << 20})
 	require.NoError(t, err)
 	require.Len(t, claimed, len(keys))
 	return token
+}
+
+// triggerEvent is the operation of request.
+const triggerEvent = "trigger event"
+
+// changed counts the decisions that changed an entry.
+func changed(decisions []outbox.Decision) (n int) {
+	for _, d := range decisions {
+		if d.Changed {
+			n++
+		}
+	}
+	return n
 }
 
 // service is the service behind a client. It counts what it carried out.
@@ -410,7 +429,7 @@ func run(t testing.TB, o box) (stop func()) {
 // eventually waits for a condition that only a database can tell about.
 func eventually(t testing.TB, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond)
 }
 
 func listed(t testing.TB, o box, p outbox.ListParams) (keys []string) {
