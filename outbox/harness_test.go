@@ -470,3 +470,14 @@ func (l *logs) has(text string) bool {
 	defer l.mu.Unlock()
 	return strings.Contains(l.text.String(), text)
 }
+
+// warmUp has entries accepted until many requests may be in flight.
+func warmUp(t testing.TB, o box) {
+	var keys []string
+	for i := range 63 {
+		keys = append(keys, fmt.Sprint("warm up ", i))
+	}
+	enqueue(t, o, keys...)
+	_, err := o.Deliver(t.Context(), keys...)
+	require.NoError(t, err)
+}

@@ -170,12 +170,13 @@ func pause(ctx context.Context) error {
 func (l *base) upgrade(ctx context.Context) (done bool, err error) {
 	err = l.pool.readCommitted(ctx, func(lock querier) error {
 		version := 0
-		err := lock.query(ctx, `SELECT version, set_config('idle_in_transaction_session_timeout', '0', true) FROM `+l.schema+
-			`.outbox_meta FOR UPDATE SKIP LOCKED`, nil, func(row scanFunc) error {
-			var setting string
-			return row(&version, &setting)
-		})
+		err := lock.query(ctx, `SELECT version FROM `+l.schema+`.outbox_meta FOR UPDATE SKIP LOCKED`, nil,
+			func(row scanFunc) error { return row(&version) })
 		if version == 0 || err != nil {
+			return err
+		}
+		// This statement also replaces the one above, whose snapshot an index would wait for.
+		if err := lock.query(ctx, `SET LOCAL idle_in_transaction_session_timeout = 0`, nil, nil); err != nil {
 			return err
 		}
 		done = true
