@@ -59,6 +59,20 @@ type box interface {
 // enqueuer is EnqueueTx in one transaction.
 type enqueuer func(key string, p *messaging.Prepared) (outbox.Entry, error)
 
+// inTx are the methods of an Outbox in one transaction.
+type inTx struct {
+	enqueueAll func(items ...outbox.Item) ([]outbox.Entry, error)
+	dismiss    func(keys ...string) ([]outbox.Decision, error)
+}
+
+func inTxOf[Tx any](t testing.TB, o box, tx Tx) inTx {
+	of := o.(*outbox.Outbox[Tx])
+	return inTx{
+		enqueueAll: func(items ...outbox.Item) ([]outbox.Entry, error) { return of.EnqueueAllTx(t.Context(), tx, items...) },
+		dismiss:    func(keys ...string) ([]outbox.Decision, error) { return of.DismissTx(t.Context(), tx, keys...) },
+	}
+}
+
 // database is one database, for any number of outboxes in it.
 type database struct {
 	kind string
@@ -67,6 +81,9 @@ type database struct {
 	// inTx calls fn in a transaction of the program, and commits it if fn returns nil.
 	inTx func(t testing.TB, o box, fn func(enqueuer) error) error
 	exec func(t testing.TB, statement string)
+	// within calls fn with the methods of o in a transaction, and commits it if fn returns
+	// nil.
+	within func(t testing.TB, o box, fn func(inTx) error) error
 	// ledger is the ledger of a store. Tests use it to act as a process that crashes.
 	ledger   ledger.Ledger
 	isSQLite bool
@@ -113,6 +130,7 @@ func openFile(t testing.TB) *database {
 		},
 		inTx:     inSQLTx(own),
 		exec:     execSQL(own),
+		within:   withinSQL(own),
 		ledger:   store.Ledger(),
 		isSQLite: true,
 	}
@@ -130,6 +148,7 @@ func openSQLite(t testing.TB) *database {
 		},
 		inTx:     inSQLTx(db),
 		exec:     execSQL(db),
+		within:   withinSQL(db),
 		ledger:   store.Ledger(),
 		isSQLite: true,
 	}
@@ -151,6 +170,9 @@ func openPgx(t testing.TB) *database {
 				})
 			})
 		},
+		within: func(t testing.TB, o box, fn func(inTx) error) error {
+			return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return fn(inTxOf(t, o, tx)) })
+		},
 		exec: func(t testing.TB, statement string) {
 			_, err := pool.Exec(t.Context(), statement)
 			require.NoError(t, err)
@@ -170,6 +192,7 @@ func openPostgresSQL(t testing.TB) *database {
 		},
 		inTx:   inSQLTx(db),
 		exec:   execSQL(db),
+		within: withinSQL(db),
 		ledger: store.Ledger(),
 	}
 }
@@ -196,6 +219,18 @@ func inSQLTx(db *sql.DB) func(testing.TB, box, func(enqueuer) error) error {
 			return o.(*outbox.Outbox[outbox.SQLTx]).EnqueueTx(t.Context(), tx, key, p)
 		})
 		if err != nil {
+			require.NoError(t, tx.Rollback())
+			return err
+		}
+		return tx.Commit()
+	}
+}
+
+func withinSQL(db *sql.DB) func(testing.TB, box, func(inTx) error) error {
+	return func(t testing.TB, o box, fn func(inTx) error) error {
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		if err := fn(inTxOf[outbox.SQLTx](t, o, tx)); err != nil {
 			require.NoError(t, tx.Rollback())
 			return err
 		}
