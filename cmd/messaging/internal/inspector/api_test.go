@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	changing  = regexp.MustCompile(`"(at|took_ms|updated_at|last_interaction|customer_created_at|created_at|outage_until)":("[^"]*"|[0-9.]+)`)
+	changing  = regexp.MustCompile(`"(at|took_ms|updated_at|last_interaction|customer_created_at|created_at|outage_until|port|start_id|pid|started)":("[^"]*"|[0-9.]+)`)
 	localPort = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
@@ -34,7 +34,7 @@ func TestAPIGolden(t *testing.T) {
 		"broadcasts": "/api/broadcasts", "broadcast": "/api/broadcasts/5", "triggers": "/api/triggers", "trigger": "/api/triggers/3",
 		"customers": "/api/customers?limit=2", "customer": "/api/customers/1", "events": "/api/events?q=order", "event": "/api/events/1",
 		"messages": "/api/messages?limit=2", "message": "/api/messages/3", "wait": "/api/wait?q=has:skipped", "faults": "/api/faults",
-		"health": "/healthz", "none": "/api/requests?q=nowhere",
+		"health": "/healthz", "access": "/api/access", "none": "/api/requests?q=nowhere",
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := f.get(path)

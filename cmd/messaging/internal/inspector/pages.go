@@ -64,9 +64,9 @@ type page struct {
 type snippet struct{ Label, Text string }
 
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
+	service, inspector := in.addresses(r)
 	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),
-		Query:   r.URL.Query().Get("q"),
-		BaseURL: in.box.URL(), APIKey: in.box.APIKey(), SandboxURL: in.url, Status: http.StatusOK}
+		Query: r.URL.Query().Get("q"), BaseURL: service, APIKey: in.box.APIKey(), SandboxURL: inspector, Status: http.StatusOK}
 }
 
 func (p *page) write(w http.ResponseWriter, name string) {

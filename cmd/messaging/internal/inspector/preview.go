@@ -12,6 +12,7 @@ import (
 // page: if it was opened directly, a click on a link would leave the machine.
 func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
 	setPolicy(w.Header(), previewPolicy)
+	w.Header().Set("Referrer-Policy", "no-referrer")
 	if r.Header.Get("Sec-Fetch-Dest") != "iframe" {
 		respondError(w, http.StatusForbidden, "a preview is shown only in the page of its broadcast")
 		return
