@@ -26,7 +26,8 @@ func TestServerThatIsFullRefusesNewCustomersAndChangesNothing(t *testing.T) {
 		"by email address": {nil, `{"email":"b@x.test"},{"email":"B@X.test"},{"email":"a@x.test"}`, `{"email":"b@x.test"},{"email":"c@x.test"}`},
 		"by id":            {nil, `{"customer_id":"2"},{"customer_id":"2"},{"customer_id":"1"}`, `{"customer_id":"3"}, {"customer_id":"2"}`},
 		"by id alone": {[]messagingtest.Option{messagingtest.WithIdentifier(messagingtest.CustomerID)},
-			`{"customer_id":"2","email":"b@x.test"},{"customer_id":"2","email":"c@x.test"}`, `{"customer_id":"3","email":"b@x.test"},{"customer_id":"4"}`},
+			`{"customer_id":"2","email":"b@x.test"},{"customer_id":"2","email":"c@x.test"}`,
+			`{"customer_id":"3","email":"b@x.test"},{"customer_id":"4"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := messagingtest.NewServer(t, append(test.options, messagingtest.WithMaxRecords(2))...)
@@ -69,6 +70,8 @@ func TestFaultsAreNotTakenByARequestWithoutFault(t *testing.T) {
 		s.Handler().ServeHTTP(w, change(r))
 		return w.Code
 	}
-	require.Equal(t, http.StatusOK, serve(func(r *http.Request) *http.Request { return r.WithContext(messagingtest.WithoutFault(r.Context())) }))
+	require.Equal(t, http.StatusOK, serve(func(r *http.Request) *http.Request {
+		return r.WithContext(messagingtest.WithoutFault(r.Context()))
+	}))
 	require.Equal(t, http.StatusBadGateway, serve(func(r *http.Request) *http.Request { return r }), "the fault is still there")
 }

@@ -136,6 +136,8 @@ func replayStatus(err error) int {
 		return http.StatusConflict
 	case errors.Is(err, sandbox.ErrTooManyReplay):
 		return http.StatusTooManyRequests
+	case errors.Is(err, sandbox.ErrFull):
+		return http.StatusInsufficientStorage
 	default:
 		return http.StatusUnprocessableEntity
 	}

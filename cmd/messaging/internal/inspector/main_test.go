@@ -57,8 +57,8 @@ func startWith(t *testing.T, seed records.Seed, token string, change func(*sandb
 	box, err := sandbox.Start(config)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr(), AllowHosts: []string{"sandbox.internal", "sandbox.internal:8"},
-		Token: token})
+	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr(),
+		AllowHosts: []string{"sandbox.internal", "sandbox.internal:8"}, Token: token})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ui) }()
 	transport := &http.Transport{}

@@ -3,6 +3,7 @@ package inspector
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -98,6 +99,15 @@ func notes(d *entryDetail) (list []note) {
 		for _, name := range d.Email.Undefined {
 			add("warn", "{{%s}} has no variable. What the service does with it is not documented.", name)
 		}
+	}
+	if d.Status == http.StatusInsufficientStorage && d.Fault == "" {
+		add("bad", "This is a limit of the sandbox, not of the real service: --max-records raises it, and a reset makes room.")
+	}
+	if d.Cut {
+		add("warn", "The request is too large to be kept: only its beginning is shown.")
+	}
+	if d.ReplayOf > 0 {
+		add("", "This repeats request %s.", words.Thousands(d.ReplayOf))
 	}
 	if len(d.Problems) > 0 {
 		add("bad", "%s in the request; see the marked lines.", words.Count(len(d.Problems), "problem"))

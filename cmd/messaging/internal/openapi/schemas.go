@@ -59,7 +59,8 @@ var schemas = map[string]schema{
 	"PageMeta": object(map[string]schema{"has_next_page": boolean, "has_prev_page": boolean, "next_page_cursor": textOrNull,
 		"prev_page_cursor": textOrNull, "per_page": integer}),
 	"Error": object(map[string]schema{"success": boolean, "message": text,
-		"errors": {Type: types{"object"}, Additional: new(arrayOf(text))}}).about("The form of errors is not documented: this is the sandbox's guess."),
+		"errors": {Type: types{"object"}, Additional: new(arrayOf(text))}}).
+		about("The form of errors is not documented: this is the sandbox's guess."),
 }
 
 // envelope is a successful response.

@@ -69,7 +69,7 @@ func (s *Store) learn(event messaging.Event) {
 
 // recordOverhead is what the service and the store add to a record: the indexes of its
 // ids and numbers, and the unused part of a list that grows.
-const recordOverhead = 400
+const recordOverhead = 70
 
 // measure replaces the size of a customer. The caller must hold s.mu.
 func (s *Store) measure(c messagingtest.Customer) {

@@ -29,6 +29,7 @@ var (
 	ErrNotReplayable = errors.New("the request is for no operation of the service")
 	ErrRedacted      = errors.New(`the body holds "REDACTED" in place of a credential, or is kept only in part; send an edited body`)
 	ErrTooManyReplay = errors.New("at most 10 requests are repeated in a second")
+	ErrFull          = errors.New("a memory limit of the sandbox refused the request; reset the sandbox")
 )
 
 // Replay hands a request to the service, without the network, and returns the number of
@@ -62,7 +63,10 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 	if contentType := e.Request.Header.Get("Content-Type"); contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
-	return b.replays.send(b.service.Handler(), r, replay.Number), nil
+	if number = b.replays.send(b.limits.wrap(b.service.Handler()), r, replay.Number); number == 0 {
+		return 0, ErrFull
+	}
+	return number, nil
 }
 
 // replays sends repeated requests, and finds their numbers.
@@ -88,10 +92,14 @@ func (p *replays) allow(now time.Time) bool {
 	return true
 }
 
-// send hands a request to a handler, and returns the number of its exchange.
+// send hands a request to a handler, and returns the number of its exchange, 0 if the
+// service did not get it.
 func (p *replays) send(handler http.Handler, r *http.Request, of int) int {
 	p.sending.Lock()
 	defer p.sending.Unlock()
+	p.mu.Lock()
+	p.last = 0
+	p.mu.Unlock()
 	r.Header.Set(history.ReplayHeader, strconv.Itoa(of))
 	func() {
 		defer func() { _ = recover() }() // a fault that loses the response aborts the handler
