@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
@@ -25,8 +26,16 @@ type Entry struct {
 	ReplayOf int
 	// Cut reports whether only the beginning of the request is kept, because it is too
 	// large.
-	Cut  bool
-	size int64
+	Cut bool
+	// Attempt counts the attempts of a call from 1, and Previous is the number of the
+	// attempt before this one, or 0.
+	Attempt, Previous int
+
+	variables map[string]json.RawMessage // of a large email
+	size      int64
+	call      uint64
+	next      atomic.Int64  // the number of the next attempt
+	delivery  atomic.Uint32 // of the method Delivery
 	// eventName is the name of the event of a trigger that was not carried out.
 	eventName string
 }
@@ -45,7 +54,7 @@ func newEntry(e *messagingtest.Exchange, eventName func(id string) string, maxBy
 	kept := *e
 	kept.Effect = withoutValues(e.Effect)
 	kept.Customers = withoutDevices(e.Customers)
-	entry := &Entry{Exchange: &kept, ReplayOf: takeReplay(&kept)}
+	entry := &Entry{Exchange: &kept, ReplayOf: takeReplay(&kept), Attempt: 1, call: callOf(e)}
 	if e.Effect == nil && eventName != nil {
 		if id, _ := entry.EventName(); id != "" {
 			entry.eventName = eventName(id)
@@ -57,11 +66,23 @@ func newEntry(e *messagingtest.Exchange, eventName func(id string) string, maxBy
 			entry.Skipped = append(entry.Skipped, Skipped{name, validJSON(payload[name]), skippedReason})
 		}
 	}
+	if email, ok := e.Effect.(*messagingtest.EmailBroadcast); ok && len(e.Request.Body) > maxDecoded {
+		entry.variables = rawValues(email.Variables)
+	}
 	if entry.size = memory.SizeOf(entry); entry.size > maxBytes {
 		entry.cut()
 		entry.size = memory.SizeOf(entry)
 	}
 	return entry
+}
+
+// rawValues returns values as JSON, to show them without reading a large body again.
+func rawValues(values map[string]any) map[string]json.RawMessage {
+	raw := make(map[string]json.RawMessage)
+	for name, value := range values {
+		raw[name], _ = json.Marshal(value) // it was read from JSON
+	}
+	return raw
 }
 
 // withoutValues returns an effect without the values that its body has too.
@@ -114,6 +135,7 @@ func (e *Entry) cut() {
 	e.Problems = problems
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
+		e.variables = nil
 		effect.Message, effect.Subject = firstText(effect.Message), firstText(effect.Subject)
 		effect.CC, effect.BCC, effect.ReplyTo = nil, nil, nil
 		effect.Recipients = nil
@@ -154,6 +176,9 @@ func (e *Entry) Payload() map[string]json.RawMessage {
 
 // Variables returns the variables of an email broadcast as they were sent.
 func (e *Entry) Variables() map[string]json.RawMessage {
+	if e.variables != nil {
+		return e.variables
+	}
 	var body struct {
 		Variables map[string]json.RawMessage `json:"variables"`
 	}

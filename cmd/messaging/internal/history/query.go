@@ -55,6 +55,7 @@ var Keys = []struct{ Key, Example, Selects string }{
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
 	{"has", "has:skipped", "skipped, problems, fault, foreign_key or replay"},
+	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
 	{"fault", "fault:answer_lost", "the kind of the fault"},
 	{"customer", "customer:12", "the number of a customer that the request created or updated"},
 	{"since", "since:5m", "requests of the last 5 minutes"},
@@ -123,6 +124,8 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 		return parseOp(value)
 	case "status":
 		return parseStatus(value)
+	case "delivery":
+		return parseDelivery(value)
 	case "to":
 		return func(e *Entry) bool { return e.anyRecipient(value) }, nil
 	case "subject":
@@ -178,6 +181,16 @@ func parseStatus(value string) (func(*Entry) bool, error) {
 	return func(e *Entry) bool { return e.Status == status }, nil
 }
 
+func parseDelivery(value string) (func(*Entry) bool, error) {
+	for _, d := range []messaging.Delivery{messaging.DeliveryAccepted, messaging.DeliveryRejected, messaging.DeliveryUnknown,
+		messaging.DeliveryNotSent} {
+		if strings.ReplaceAll(d.String(), " ", "_") == value {
+			return func(e *Entry) bool { got, _ := e.Delivery(); return got == d }, nil
+		}
+	}
+	return nil, fmt.Errorf("must be accepted, rejected, unknown or not_sent")
+}
+
 func parseHas(value string) (func(*Entry) bool, error) {
 	switch value {
 	case "skipped":
@@ -221,7 +234,7 @@ func (e *Entry) Subject() string {
 		var body struct {
 			Subject string `json:"subject"`
 		}
-		_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no subject
+		e.decode(&body)
 		return body.Subject
 	default:
 		return ""
@@ -244,10 +257,21 @@ func (e *Entry) EventName() (id, name string) {
 		var body struct {
 			EventID string `json:"event_id"`
 		}
-		_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no event
+		e.decode(&body)
 		return body.EventID, e.eventName
 	default:
 		return "", ""
+	}
+}
+
+// maxDecoded is the size of the largest body that is decoded to show a request.
+const maxDecoded = 1 << 20
+
+// decode decodes the body of a request for a line of a list. It leaves out what is not
+// JSON, and a body that is too large to decode it for each list.
+func (e *Entry) decode(into any) {
+	if len(e.Request.Body) <= maxDecoded {
+		_ = json.Unmarshal(e.Request.Body, into)
 	}
 }
 

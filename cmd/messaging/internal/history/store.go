@@ -26,7 +26,8 @@ type Store struct {
 	maxBytes int64
 
 	mu      sync.Mutex
-	entries []*Entry // in the order of their numbers, without gaps
+	entries []*Entry          // in the order of their numbers, without gaps
+	calls   map[uint64]*Entry // the latest attempt of each call
 	bytes   int64
 	state   State
 	wake    chan struct{} // closed when the state changes; nil if nobody waits
@@ -51,7 +52,7 @@ type State struct {
 // New returns a store of at most max entries and about maxBytes bytes. The latest entry is
 // always kept. If it is larger than half of maxBytes, only its beginning is.
 func New(max int, maxBytes int64) *Store {
-	return &Store{boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes}
+	return &Store{boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes, calls: make(map[uint64]*Entry)}
 }
 
 // Add adds an exchange, and removes the oldest entries that exceed the limits.
@@ -62,6 +63,7 @@ func (s *Store) Add(e *messagingtest.Exchange) {
 	s.entries = append(s.entries, entry)
 	s.bytes += entry.size
 	s.state.Last = entry.Number
+	s.link(entry)
 	s.count(entry, 1)
 	s.dropOldest()
 	s.notify()
@@ -78,6 +80,7 @@ func (s *Store) dropOldest() {
 		s.entries[0] = nil // so that it can be freed
 		s.entries = s.entries[1:]
 		s.bytes -= oldest.size
+		s.unlink(oldest)
 		s.state.Dropped++
 		s.count(oldest, -1)
 	}
@@ -88,6 +91,7 @@ func (s *Store) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.entries, s.bytes = nil, 0
+	clear(s.calls)
 	s.state = State{Last: s.state.Last, Mark: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
 	s.notify()
 }

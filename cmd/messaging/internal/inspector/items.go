@@ -70,8 +70,13 @@ func (b jsonBody) MarshalJSON() ([]byte, error) {
 func newRequestItem(e *history.Entry) requestItem {
 	return requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), TookMS: milliseconds(e.Took), Op: e.Op,
 		Method: e.Request.Method, Path: e.Request.Path, Status: e.Status,
-		Delivery: sandbox.DeliveryName(outcome.Of(e.Exchange).Delivery), Fault: e.Fault,
+		Delivery: deliveryName(e), Fault: e.Fault,
 		Effect: e.Kind(), ForeignKey: e.ForeignKey, ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
+}
+
+func deliveryName(e *history.Entry) string {
+	delivery, _ := e.Delivery()
+	return sandbox.DeliveryName(delivery)
 }
 
 // skipped returns what the service skipped, never nil.

@@ -77,8 +77,9 @@ func (d *door) login(w http.ResponseWriter, r *http.Request) {
 	_ = loginPage.Execute(w, failed) // the client may have disconnected
 }
 
-const loginStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;` +
-	`margin:18vh auto;padding:0 1.25rem}h1{font-size:1.3rem}label{display:grid;gap:.4rem}input,button{font:inherit;padding:.5rem .7rem}button{margin-top:.8rem}`
+const loginStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;` +
+	`max-width:26rem;margin:18vh auto;padding:0 1.25rem}h1{font-size:1.3rem}label{display:grid;gap:.4rem}` +
+	`input,button{font:inherit;padding:.5rem .7rem}button{margin-top:.8rem}`
 
 // The page is complete in itself: nothing else is served without the token.
 var (

@@ -36,6 +36,7 @@ const plainStyle = `<!doctype html><meta charset="utf-8"><meta name="color-schem
 	`overflow-wrap:anywhere}</style>`
 
 func document(message string) string {
+	message = head(message)
 	if mail.IsHTML(message) {
 		if cleaned, ok := mail.Clean(message); ok {
 			return cleaned

@@ -194,12 +194,21 @@ var blocks = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.H1: true, ato
 // Placeholders returns the names in {{name}} in the texts, sorted, each once.
 func Placeholders(texts ...string) (names []string) {
 	for _, text := range texts {
-		for _, match := range placeholder.FindAllStringSubmatch(text, -1) {
-			names = append(names, match[1])
+		for {
+			_, after, found := strings.Cut(text, "{{")
+			if !found {
+				break
+			}
+			text = after
+			name, _, closed := strings.Cut(after[:min(len(after), maxName)], "}}")
+			if name = strings.TrimSpace(name); closed && name != "" && !strings.ContainsAny(name, "{} \t\r\n") {
+				names = append(names, name)
+			}
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-var placeholder = regexp.MustCompile(`\{\{\s*([^{}\s]+)\s*\}\}`)
+// maxName is the length of the longest placeholder.
+const maxName = 200

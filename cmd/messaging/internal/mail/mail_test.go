@@ -32,7 +32,8 @@ func TestCleanRemovesWhatConnectsWithoutLoading(t *testing.T) {
 		`<svg><a><animate attributeName=href values=https://evil.example begin=0s /></a></svg>`,
 		`<svg><a><animate attributeName=xlink:href values=https://evil.example /></a></svg>`,
 		`<svg><a id=a /><SET href=#a attributeName=href to=https://evil.example /></svg>`,
-		`<svg><a><animateTransform attributeName=href to=https://evil.example /><animateMotion><mpath href=https://evil.example /></animateMotion></a></svg>`,
+		`<svg><a><animateTransform attributeName=href to=https://evil.example />` +
+			`<animateMotion><mpath href=https://evil.example /></animateMotion></a></svg>`,
 		`<svg><a><svg:set attributeName=href to=https://evil.example /></a></svg>`,
 		`<math href=https://evil.example><mtext href=https://evil.example>x</mtext></math>`,
 		`<form action=https://evil.example><button formaction=https://evil.example>x</button></form><a ping=https://evil.example href=#>x</a>`,
