@@ -61,8 +61,11 @@ func TestOptionsAreOfferedOnlyWhereTheyApply(t *testing.T) {
 
 func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 	const (
-		noURL       = "baseURL must be a URL"
-		notAbsolute = "baseURL must be an absolute URL, such as https://api.example.com"
+		noURL       = "baseURL is not a valid URL: check the host, the port and the escape sequences"
+		notASCII    = "baseURL must be printable ASCII without white space"
+		noScheme    = "baseURL must begin with https://, such as https://api.example.com"
+		noHost      = "baseURL must have a host, such as https://api.example.com"
+		port        = "baseURL must have a port from 1 to 65535, or none"
 		clearText   = "baseURL must be https unless it is on a loopback address; see WithInsecureHTTP"
 		credentials = "baseURL must not hold credentials"
 		query       = "baseURL must not have a query or a fragment"
@@ -73,16 +76,22 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 		url     string
 		problem string
 	}{
-		{"nothing", "", notAbsolute},
-		{"no scheme", "api.canary.com", notAbsolute},
-		{"no scheme, but a port", "canary:443", notAbsolute},
-		{"no scheme, but slashes", "//api.canary.com", notAbsolute},
-		{"a path alone", "/v1/canary", notAbsolute},
-		{"another scheme", "ftp://api.canary.com", notAbsolute},
-		{"a scheme without slashes", "https:canary", notAbsolute},
-		{"no host", "https://", notAbsolute},
-		{"no host, but a path", "https:///canary", notAbsolute},
-		{"no host, but a port", "https://:443", notAbsolute},
+		{"nothing", "", noScheme},
+		{"no scheme", "api.canary.com", noScheme},
+		{"no scheme, but a port", "canary:443", noScheme},
+		{"no scheme, but a port of a name with dots", "api.canary.com:443", noScheme},
+		{"no scheme, but slashes", "//api.canary.com", noScheme},
+		{"a path alone", "/v1/canary", noScheme},
+		{"another scheme", "ftp://api.canary.com", noScheme},
+		{"a scheme without slashes", "https:canary", noScheme},
+		{"a scheme alone", "https", noHost},
+		{"no host", "https://", noHost},
+		{"no host, but a path", "https:///canary", noHost},
+		{"no host, but a port", "https://:443", noHost},
+		{"a port that is too high", "https://api.canary.com:65536", port},
+		{"a port of many digits", "https://api.canary.com:99999999999999999999999", port},
+		{"port zero", "https://api.canary.com:0", port},
+		{"a port that is too high on this machine", "http://[::1]:99999", port},
 		{"a port that is no number", "https://api.canary.com:https", noURL},
 		{"a host that is cut short", "https://[::1", noURL},
 		{"an escape that is cut short", "https://api.canary.com/%4", noURL},
@@ -102,14 +111,14 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 		{"a hash with nothing after it", "https://api.example.com#", query},
 		{"a blank before it", " https://api.canary.com", "baseURL " + surrounded},
 		{"a blank after it", "https://api.canary.com ", "baseURL " + surrounded},
-		{"a blank in the host", "https://api canary.com", noURL},
-		{"a blank in the path", "https://api.example.com/ca nary", noURL},
+		{"a blank in the host", "https://api canary.com", notASCII},
+		{"a blank in the path", "https://api.example.com/ca nary", notASCII},
 		{"a line break after it", "https://api.canary.com\n", "baseURL " + surrounded},
 		{"a tab in the path", "https://api.example.com/canary\t", "baseURL " + surrounded},
-		{"a NUL", "https://api.canary.com/\x00", noURL},
-		{"a DEL", "https://api.canary.com/\x7f", noURL},
-		{"a host that is not ASCII", "https://cänary.com", noURL},
-		{"bytes that are not UTF-8", "https://canary.com/\xff", noURL},
+		{"a NUL", "https://api.canary.com/\x00", notASCII},
+		{"a DEL", "https://api.canary.com/\x7f", notASCII},
+		{"a host that is not ASCII", "https://cänary.com", notASCII},
+		{"bytes that are not UTF-8", "https://canary.com/\xff", notASCII},
 		{"a step up", "https://api.example.com/canary/../admin", dots},
 		{"a step up at the end", "https://api.example.com/canary/..", dots},
 		{"an escaped step up", "https://api.example.com/canary/%2e%2E/admin", dots},
@@ -140,6 +149,8 @@ func TestNewClientAcceptsAValidBaseURL(t *testing.T) {
 	}{
 		{"a host", "https://api.example.com", nil},
 		{"a port", "https://api.example.com:8443", nil},
+		{"the highest port", "https://api.example.com:65535", nil},
+		{"a colon without a port", "https://api.example.com:", nil},
 		{"a slash at the end", "https://api.example.com/", nil},
 		{"a path before that of the service", "https://example.com/messaging/eu", nil},
 		{"a path with a slash at the end", "https://example.com/messaging/", nil},
@@ -173,7 +184,9 @@ var badKeys = []struct{ name, key, problem string }{
 	{"a blank is no key", " ", surrounded},
 	{"a key has no blank before it", " canary", surrounded},
 	{"a key has no blank after it", "canary ", surrounded},
-	{"a key has no blank within", "Bearer canary", "must be printable ASCII without white space"},
+	{"a key has no blank within", "can ary", "must be printable ASCII without white space"},
+	{"a key has no scheme before it", "Bearer canary", `must not begin with "Bearer "`},
+	{"a key has no scheme before it, in small letters", "bearer canary", `must not begin with "Bearer "`},
 	{"a key read from a file has lost its line break", "canary\n", surrounded},
 	{"a key cannot smuggle in a header", "canary\r\nX-Evil: 1", "must be printable ASCII without white space"},
 	{"a key has no tab", "canary\tcanary", "must be printable ASCII without white space"},

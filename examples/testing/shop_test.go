@@ -56,7 +56,8 @@ func TestShopSortsFailedOrdersByTheirError(t *testing.T) {
 		{"invalid email address, not sent", messagingtest.Fault{}, Order{Number: "A-1002", Email: "ada", Shipped: order.Shipped},
 			func(s *Shop) []Order { return s.Invalid }},
 		{"wrong API key", messagingtest.Status(401), order, func(s *Shop) []Order { return s.Blocked }},
-		{"wrong base URL", messagingtest.Status(404), order, func(s *Shop) []Order { return s.Blocked }},
+		{"wrong base URL", messagingtest.Status(404, "<html>Not Found</html>"), order, func(s *Shop) []Order { return s.Blocked }},
+		{"event unknown to the service", messagingtest.Status(404), order, func(s *Shop) []Order { return s.Invalid }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -45,8 +45,7 @@ func (f *freeForm) object(p *Problems, values map[string]any) map[string]any {
 	}
 	slices.Sort(others) // so that the problems are sorted too
 	for _, key := range others {
-		p.Text("", key)
-		plain[key] = f.member(p.In(key), values[key])
+		plain[key] = f.member(p.In(p.step(key)), values[key])
 	}
 	return plain
 }
@@ -146,8 +145,7 @@ func (f *freeForm) mapping(p *Problems, v reflect.Value, depth int) any {
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	plain := make(map[string]any, len(keys))
 	for _, key := range keys {
-		p.Text("", key.String())
-		plain[key.String()] = f.value(p.In(key.String()), v.MapIndex(key), depth+1)
+		plain[key.String()] = f.value(p.In(p.step(key.String())), v.MapIndex(key), depth+1)
 	}
 	return plain
 }

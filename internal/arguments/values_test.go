@@ -598,15 +598,16 @@ func TestValuesAndVariablesRefuseInvalidUTF8(t *testing.T) {
 		{"a string in an array", [1]any{notUTF8}, ".0" + invalid},
 		{"a string in a map", map[plan]string{"x": notUTF8}, ".x" + invalid},
 		{"a string far within", map[string]any{"a": []any{0, map[string]plan{"b": notUTF8}}}, ".a.1.b" + invalid},
-		{"a key", map[string]any{notUTF8: 1}, invalid},
-		{"a key far within", []any{map[plan]int{notUTF8: 1}}, ".0" + invalid},
+		{"a key", map[string]any{"plan\xff": 1}, `.plan\xff has a name that is not valid UTF-8`},
+		{"a key far within", []any{map[plan]int{"é\"\xff": 1}}, `.0.é\"\xff has a name that is not valid UTF-8`},
+		{"a key, and what is under it", map[string]any{"\xff": notUTF8}, `.\xff has a name that is not valid UTF-8, must be valid UTF-8`},
 		{"what writes itself as text", brokenText{}, invalid},
 		{"raw JSON", json.RawMessage(`"` + notUTF8 + `"`), invalid},
 		{"raw JSON within an object", json.RawMessage(`{"a":["` + notUTF8 + `"]}`), invalid},
 	})
-	values := map[string]any{notUTF8: 1}
-	scripted.RequireAlwaysInvalid(t, triggerOf(values), []string{"payload must be valid UTF-8"})
-	scripted.RequireAlwaysInvalid(t, templateOf(values), []string{"variables must be valid UTF-8"})
+	values := map[string]any{"plan\xff": 1}
+	scripted.RequireAlwaysInvalid(t, triggerOf(values), []string{`payload.plan\xff has a name that is not valid UTF-8`})
+	scripted.RequireAlwaysInvalid(t, templateOf(values), []string{`variables.plan\xff has a name that is not valid UTF-8`})
 }
 
 func TestValuesAndVariablesRefuseOnceWhatContainsItselfOrIsTooDeep(t *testing.T) {
@@ -692,7 +693,7 @@ func TestParamsAreNotModified(t *testing.T) {
 		}
 	}
 	customer := func() *messaging.CustomerParams {
-		return &messaging.CustomerParams{Email: "jane@example.com", Devices: []messaging.Device{{DeviceType: "ios"}}}
+		return &messaging.CustomerParams{Email: "jane@example.com", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token"}}}
 	}
 	definition := func() *messaging.Event {
 		event := &messaging.Event{ID: "signup"}
@@ -707,7 +708,7 @@ func TestParamsAreNotModified(t *testing.T) {
 	broadcast := func() messaging.EmailBroadcastParams {
 		return messaging.EmailBroadcastParams{SenderEmail: "a@example.com", SenderName: "A", Email: "b@example.com", Subject: "S",
 			CC: []string{"c@example.com"}, Message: "M", MessageType: "T", Variables: values(),
-			To: messaging.ToCustomers(*customer()), Schedule: &messaging.Schedule{Date: "2027-03-01", Timezone: "UTC"}}
+			To: messaging.ToCustomers(*customer()), Schedule: &messaging.Schedule{Date: "2027-03-01 09:00:00", Timezone: "UTC"}}
 	}
 	event := func() messaging.EventCreateParams {
 		return messaging.EventCreateParams{Name: "signup", Description: "D",

@@ -35,6 +35,7 @@ const maxKeyBytes = 4 << 10
 
 // KeyProblem returns why key cannot be sent in a header, or "" if it can.
 func KeyProblem(key string) string {
+	const scheme = "Bearer " // of another header
 	switch {
 	case key == "":
 		return "is required"
@@ -42,6 +43,8 @@ func KeyProblem(key string) string {
 		return "must not be longer than 4 KiB"
 	case strings.TrimSpace(key) != key:
 		return "must not start or end with white space, such as the line break at the end of a file"
+	case len(key) > len(scheme) && strings.EqualFold(key[:len(scheme)], scheme):
+		return `must not begin with "Bearer "`
 	case !IsPrintable(key) || strings.Contains(key, " "):
 		return "must be printable ASCII without white space"
 	}
