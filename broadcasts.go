@@ -14,9 +14,8 @@ type BroadcastsService resource
 // updates the customers in p.To.
 //
 // The call is retried only if the service certainly did nothing, so the broadcast is not
-// sent twice unless [WithRepeatableSend] allows it. After an error, [DeliveryOf] reports
-// whether the broadcast may have been sent, and [Retryable] reports whether to send it
-// again. SendEmail returns a [*ValidationError] if an argument is invalid.
+// sent twice unless [WithRepeatableSend] allows it. After an error, [NextStepOf] returns
+// what to do. SendEmail returns a [*ValidationError] if an argument is invalid.
 //
 // API: POST /v1/broadcast/send/email
 func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParams, opts ...RequestOption) (*Response, error) {
@@ -34,14 +33,16 @@ func (s *BroadcastsService) SendPush(ctx context.Context, p PushBroadcastParams,
 }
 
 // EmailBroadcastParams describes an email broadcast. SenderEmail, SenderName,
-// Email, Subject, Message, MessageType and To are required.
+// Email, Subject, Message, MessageType and To are required. A SenderName or Subject with a
+// line break or a NUL is invalid, even with [WithoutValidation].
 type EmailBroadcastParams struct {
 	SenderEmail string
 	// SenderName is a display name, such as "Acme Billing".
 	SenderName string
-	// Email is the recipient address. The service does not document how it relates to To;
-	// its samples set both.
-	Email   string
+	// Email is the recipient address that the service requires in addition to To. The
+	// service does not document how the two are related.
+	Email string
+	// Subject must not be blank.
 	Subject string
 	// CC, BCC and ReplyTo are email addresses.
 	CC, BCC, ReplyTo []string
@@ -67,7 +68,7 @@ func (p *EmailBroadcastParams) validate(problems *arguments.Problems) {
 	problems.RequiredEmail("sender_email", p.SenderEmail)
 	problems.RequiredText("sender_name", p.SenderName)
 	problems.RequiredEmail("email", p.Email)
-	problems.RequiredText("subject", p.Subject)
+	problems.NotBlank("subject", p.Subject)
 	problems.Emails("cc", p.CC)
 	problems.Emails("bcc", p.BCC)
 	problems.Emails("reply_to", p.ReplyTo)
@@ -118,6 +119,8 @@ func (p EmailBroadcastParams) Prepare() (*Prepared, error) {
 }
 
 func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
+	problems.OneLine("sender_name", p.SenderName)
+	problems.OneLine("subject", p.Subject)
 	return &emailBroadcastBody{
 		SenderEmail: p.SenderEmail, SenderName: p.SenderName, Email: p.Email, Subject: p.Subject,
 		CC: p.CC, BCC: p.BCC, ReplyTo: p.ReplyTo,
@@ -131,6 +134,8 @@ func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
 // PushBroadcastParams describes a push notification broadcast. Subject, Message
 // and To are required.
 type PushBroadcastParams struct {
+	// Subject must not be blank. A line break or a NUL in it is invalid, even with
+	// [WithoutValidation].
 	Subject string
 	Message string
 	// WhatsAppTemplateID is optional: the service lists it as required, but its own
@@ -143,7 +148,7 @@ type PushBroadcastParams struct {
 }
 
 func (p *PushBroadcastParams) validate(problems *arguments.Problems) {
-	problems.RequiredText("subject", p.Subject)
+	problems.NotBlank("subject", p.Subject)
 	problems.RequiredText("message", p.Message)
 	problems.Text("whatsapp_template_id", p.WhatsAppTemplateID)
 	validateAudienceAndSchedule(problems, p.To, p.Schedule)
@@ -170,15 +175,16 @@ func (p PushBroadcastParams) Prepare() (*Prepared, error) {
 	return prepare(service.SendPushBroadcast, &p)
 }
 
-func (p *PushBroadcastParams) wire(*arguments.Problems) any {
+func (p *PushBroadcastParams) wire(problems *arguments.Problems) any {
+	problems.OneLine("subject", p.Subject)
 	return &pushBroadcastBody{
 		Subject: p.Subject, Message: p.Message, WhatsAppTemplateID: p.WhatsAppTemplateID,
 		broadcastBody: newBroadcastBody(p.To, p.Schedule),
 	}
 }
 
-func (p *EmailBroadcastParams) audience() Audience { return p.To }
-func (p *PushBroadcastParams) audience() Audience  { return p.To }
+func (p *EmailBroadcastParams) target() (Audience, *Schedule) { return p.To, p.Schedule }
+func (p *PushBroadcastParams) target() (Audience, *Schedule)  { return p.To, p.Schedule }
 
 // broadcastBody is the part of the body that both kinds of broadcast share.
 type broadcastBody struct {

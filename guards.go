@@ -41,17 +41,17 @@ func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error 
 	allowed, invalid := newAllowList(patterns)
 	return func(_ context.Context, p *Prepared) error {
 		if len(invalid) > 0 {
-			return &patternError{invalid[0]}
+			return patternError(invalid[0])
 		}
 		return refuse("AllowOnly", p, allowed.objection)
 	}
 }
 
-// patternError reports an invalid pattern of AllowOnly.
-type patternError struct{ pattern string }
+// patternError is an invalid pattern of AllowOnly.
+type patternError string
 
-func (e *patternError) Error() string {
-	return fmt.Sprintf("AllowOnly: pattern %q is not an email address, @domain or id:customer", e.pattern)
+func (e patternError) Error() string {
+	return fmt.Sprintf("AllowOnly: pattern %q is not an email address, @domain or id:customer", string(e))
 }
 
 // MaxRecipients returns a guard for [WithGuard] that refuses a send to more than n
@@ -153,7 +153,7 @@ func newAllowList(patterns []string) (allowed allowList, invalid []string) {
 		case strings.HasPrefix(pattern, idPattern):
 			allowed[pattern] = true
 		default:
-			allowed[lowerASCII(pattern)] = true
+			allowed[arguments.LowerASCII(pattern)] = true
 		}
 	}
 	return allowed, invalid
@@ -196,7 +196,7 @@ func (l allowList) objection(f field) string {
 // objectionTo checks an address. For a domain pattern, the local part is checked as it is
 // written, and in lower case, as a mail server may read it.
 func (l allowList) objectionTo(address string) string {
-	lower := lowerASCII(address)
+	lower := arguments.LowerASCII(address)
 	local, _, _ := strings.Cut(address, "@")
 	inDomain := l[lower[len(local):]]
 	switch {
@@ -280,17 +280,6 @@ func startsWithHidden(text string) bool {
 // punctuation, variation selectors, and the forms of U+FE00 and above.
 func isHidden(unit uint16) bool {
 	return unit < 0x80 || unit >= 0x2000 && unit <= 0x206F || unit >= 0xFE00 && unit <= 0xFEFF || unit >= 0xFF00
-}
-
-// lowerASCII changes only ASCII letters: strings.ToLower maps some other letters to ASCII,
-// such as the Kelvin sign to k.
-func lowerASCII(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return r
-	}, text)
 }
 
 // headerObjection checks text that becomes part of the header of an email, in which a line

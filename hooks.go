@@ -66,9 +66,10 @@ type CallResult struct {
 	Delivery Delivery
 	// ErrorType is the reason why the call failed: the status as text if it is not 2xx,
 	// or one of validation, guard, key_source, limiter, attempt_timeout, deadline, dns,
-	// connect, tls, connection_lost, not_json, decode, too_large, refused, bad_cursor
-	// and _OTHER. It is "" for a success, including a lookup that finds nothing. It is
-	// also "" if the caller canceled the call, which may have been carried out anyway.
+	// connect, tls, connection_lost, not_json, decode, too_large, refused, bad_cursor,
+	// not_after and _OTHER. It is "" for a success, including a lookup that finds nothing.
+	// It is also "" if the caller canceled the call, which may have been carried out
+	// anyway.
 	ErrorType string
 	// Duration is the time that the call took, including waits.
 	Duration time.Duration

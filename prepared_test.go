@@ -296,6 +296,12 @@ func TestPreparedRefusesADamagedStoredForm(t *testing.T) {
 	}
 }
 
+func TestPreparedWithoutAnOperationSaysSo(t *testing.T) {
+	for _, document := range []string{`{}`, `{"body":"{}"}`} {
+		assert.EqualError(t, new(messaging.Prepared).UnmarshalJSON([]byte(document)), "messaging: stored request: operation is missing")
+	}
+}
+
 func TestPreparedIsParsedFromItsOperationAndItsBody(t *testing.T) {
 	for _, send := range scripted.Sends() {
 		t.Run(send.Name, func(t *testing.T) {
@@ -469,7 +475,8 @@ func TestRecipientsAreThoseOfTheBody(t *testing.T) {
 		{"a push to one customer", messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToCustomers(grace)}.Prepare,
 			messaging.Recipients{Customers: 1, CustomerIDs: []string{"c-2"}}},
 		{"a push to segments", messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToSegments("s-1", "s-2"),
-			Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}.Prepare, messaging.Recipients{Segments: []string{"s-1", "s-2"}}},
+			Schedule: &messaging.Schedule{Date: "2031-03-04 05:06:07", Timezone: "UTC"}}.Prepare,
+			messaging.Recipients{Segments: []string{"s-1", "s-2"}}},
 		{"a trigger by address", messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com", Values: map[string]any{
 			"cc": []any{"value@acme.test"}, "deep": deep}}.Prepare, messaging.Recipients{Emails: []string{"ada@example.com"}}},
 		{"a trigger by customer and address", messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com", Customer: &grace}.Prepare,
