@@ -13,6 +13,7 @@ import (
 
 	"github.com/messaging-go/messaging/internal/arguments"
 	"github.com/messaging-go/messaging/internal/exchange"
+	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -122,7 +123,7 @@ func (r Request) validate(p *arguments.Problems) {
 	case u.IsAbs() || strings.HasPrefix(r.Path, "//"):
 		p.Add("Path", "must be relative to the base URL")
 	case strings.ContainsAny(r.Path, "?#"):
-		p.Add("Path", "must not have a query or a fragment (see Query)")
+		p.Add("Path", "must not have a query or a fragment, see Query")
 	case u.EscapedPath() != r.Path:
 		p.Add("Path", "must be an escaped path")
 	case strings.Trim(r.Path, "/") == "":
@@ -160,7 +161,7 @@ func (r Request) fill(data json.RawMessage) error {
 	into := reflect.ValueOf(r.Into).Elem()
 	fresh := reflect.New(into.Type())
 	if err := json.Unmarshal(data, fresh.Interface()); err != nil {
-		return err
+		return redact.SourceError(err) // of UnmarshalJSON, which can return any error
 	}
 	into.Set(fresh.Elem())
 	return nil

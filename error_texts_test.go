@@ -60,7 +60,22 @@ func TestErrorTextsAreThoseOfTheGoldenFile(t *testing.T) {
 	}
 	golden, err := os.ReadFile(path)
 	require.NoError(t, err, "run the test with -update to write it")
-	assert.Equal(t, string(golden), texts.String(), "run the test with -update, and read the difference")
+	requireSameLines(t, string(golden), texts.String())
+}
+
+// requireSameLines shows the lines that differ, and not the rest of a long file.
+func requireSameLines(t *testing.T, golden, written string) {
+	without := func(all, others string) (lines []string) {
+		for line := range strings.Lines(all) {
+			if !strings.Contains("\n"+others, "\n"+line) {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	assert.Empty(t, without(written, golden), "new: run the test with -update, and read the difference")
+	assert.Empty(t, without(golden, written), "gone: run the test with -update, and read the difference")
+	assert.True(t, golden == written, "the order of the golden file differs: run the test with -update")
 }
 
 // requireOneSeparator requires that no problem with an argument holds what separates it

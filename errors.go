@@ -21,13 +21,13 @@ import (
 var (
 	// ErrValidation is returned when arguments are invalid, according to this package or
 	// to the service (HTTP 422).
-	ErrValidation = errors.New("invalid arguments")
+	ErrValidation error = sentinel("invalid arguments")
 	// ErrUnauthorized is returned for HTTP 401: the API key is missing or wrong.
-	ErrUnauthorized = errors.New("unauthorized")
+	ErrUnauthorized error = sentinel("unauthorized")
 	// ErrForbidden is returned for HTTP 403: the API key does not allow the operation.
-	ErrForbidden = errors.New("forbidden")
+	ErrForbidden error = sentinel("forbidden")
 	// ErrNotFound is returned for HTTP 404. The reason is often a wrong base URL.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound error = sentinel("not found")
 	// ErrCustomerNotFound is returned by [CustomersService.Get] and
 	// [CustomersService.GetByEmail] when no customer matches. It also matches ErrNotFound,
 	// so test for ErrCustomerNotFound first.
@@ -42,13 +42,13 @@ var (
 	// exists with different parameters, or was created under another name.
 	ErrEventDiffers error = &lookupVerdict{"the event is defined differently", false}
 	// ErrRateLimited is returned for HTTP 429. [APIError.RetryAfter] is the time to wait.
-	ErrRateLimited = errors.New("rate limited")
+	ErrRateLimited error = sentinel("rate limited")
 	// ErrServer is returned for an HTTP status of 500 or above.
-	ErrServer = errors.New("server error")
+	ErrServer error = sentinel("server error")
 	// ErrBadCursor is returned when a page would make a range loop or stop early: the
 	// cursor of the next page is missing, it was seen before, or too many pages in a row
 	// are empty.
-	ErrBadCursor = errors.New("bad cursor")
+	ErrBadCursor error = sentinel("bad cursor")
 	// ErrTooLarge is returned for a response over the limit of [WithMaxResponseBytes], for
 	// a page with far more rows than requested, and for a page whose rows hold lists with
 	// too many elements.
@@ -61,6 +61,12 @@ var (
 	// time set by [WithNotAfter].
 	ErrNotAfter = exchange.ErrNotAfter
 )
+
+// sentinel is the type of the sentinel errors. Package redact recognizes it, so an error of a
+// function that the caller supplied never matches one of them.
+type sentinel string
+
+func (e sentinel) Error() string { return string(e) }
 
 // lookupVerdict is a sentinel error for what a lookup found, although every response was
 // readable.
@@ -394,8 +400,9 @@ type TransportError struct {
 	// that has a known type or comes from your own key source, rate limiter or context
 	// cause. Any other text is withheld, since it may quote the request or the response.
 	// [errors.Is] and [errors.As] find every cause except a *url.Error, which prints the
-	// URL with its query. They find context.DeadlineExceeded and context.Canceled only if
-	// the caller's own context ended.
+	// URL with its query, and an error of this package that one of your functions
+	// returned, which describes another call. They find context.DeadlineExceeded and
+	// context.Canceled only if the caller's own context ended.
 	Err error
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/exchange"
 )
 
 // NewTransport returns a new transport like the one that a [Client] uses by default. Change
@@ -65,5 +67,7 @@ func newDefaultTransport() (transport http.RoundTripper, own bool) {
 	if _, ok := http.DefaultTransport.(*http.Transport); !ok && http.DefaultTransport != nil {
 		return http.DefaultTransport, false
 	}
-	return NewTransport(), true
+	t := NewTransport()
+	t.DialContext, t.DialTLSContext = exchange.HideTrace(t.DialContext), exchange.HideTrace(t.DialTLSContext)
+	return t, true
 }

@@ -82,7 +82,7 @@ func sendEmail(s *Server, in input) response {
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	s.upsertRecipients(in.exchange, broadcast.Recipients)
 	emailBroadcasts.of(s).add(broadcast)
@@ -102,7 +102,7 @@ func sendPush(s *Server, in input) response {
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	s.upsertRecipients(in.exchange, broadcast.Recipients)
 	pushBroadcasts.of(s).add(broadcast)

@@ -46,7 +46,7 @@ func createEvent(s *Server, in input) response {
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	event.ID = s.newID()
 	eventList.records.of(s).add(event)

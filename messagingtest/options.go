@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"strings"
 )
 
@@ -33,6 +34,12 @@ func newConfig(opts []Option) (config, error) {
 		return c, errors.New(strings.Join(problems, "; "))
 	}
 	return c, nil
+}
+
+// isNil reports whether an interface is nil or holds a nil pointer.
+func isNil(v any) bool {
+	value := reflect.ValueOf(v)
+	return v == nil || value.Kind() == reflect.Pointer && value.IsNil()
 }
 
 // Identifier is the field that identifies a customer.
@@ -67,7 +74,7 @@ func WithIdentifier(id Identifier) Option {
 // the server listens on a free port of a loopback address.
 func WithListener(listener net.Listener) Option {
 	return func(c *config) error {
-		if listener == nil {
+		if isNil(listener) {
 			return errors.New("WithListener: listener must not be nil")
 		}
 		c.listener = listener

@@ -25,6 +25,7 @@ type attempt struct {
 	ownBody      bytes.Reader // the body for that transport
 	body         requestBody  // the body for any other transport
 	trace        httptrace.ClientTrace
+	caller       callerContext
 	asked, got   atomic.Int32 // connections that the transport asked for, and got
 	written      atomic.Int32 // copies of the request that net/http has begun to write
 	looping      atomic.Bool
@@ -44,10 +45,13 @@ const maxWritten = 3
 func (a *attempt) begin(ctx context.Context, limit time.Duration, key string, body []byte, ownTransport bool) {
 	a.start, a.key[0], a.ownTransport = time.Now(), key, ownTransport
 	a.body.content = body
+	a.caller.context = ctx
 	ctx, a.cancel = context.WithTimeoutCause(ctx, limit, ErrAttemptTimeout)
 	a.trace.GetConn = func(string) { a.asked.Add(1) }
 	a.trace.GotConn = func(httptrace.GotConnInfo) { a.got.Add(1) }
-	if !ownTransport {
+	if ownTransport {
+		a.caller.Context, ctx = ctx, &a.caller
+	} else {
 		a.trace.WroteHeaderField = a.countWritten
 	}
 	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
 	"time"
 
 	"github.com/messaging-go/messaging/internal/redact"
@@ -150,18 +149,22 @@ func (x *Exchange) cause(err error) error {
 		return contextError(x.Context)
 	case context.Cause(x.attempt.ctx) == ErrAttemptTimeout:
 		return &timedOut{x.Config.AttemptTimeout, x.Config.TimeoutOption}
-	case errors.Is(err, errNoResponse):
+	case redact.WithoutURL(err) == errNoResponse:
 		return errNoResponse
 	default:
 		return redact.TransportError(err)
 	}
 }
 
-// contextError returns why ctx is done: its error, and the cause that the caller gave.
+// contextError returns why ctx is done: the error of package context, and the cause that
+// the caller gave.
 func contextError(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if reflect.TypeOf(cause).Comparable() && cause != err {
-		return fmt.Errorf("%w: %w", err, redact.SourceError(cause))
+	why, cause := context.Canceled, context.Cause(ctx)
+	if redact.Is(ctx.Err(), context.DeadlineExceeded) { // a context of another package can return anything
+		why = context.DeadlineExceeded
 	}
-	return err
+	if cause == nil || cause == why {
+		return why
+	}
+	return fmt.Errorf("%w: %w", why, redact.SourceError(cause))
 }

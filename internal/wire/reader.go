@@ -543,18 +543,23 @@ var (
 	errNotBoolean = errors.New("is a number, not a boolean")
 )
 
-// ErrTooLarge is returned for a document that exceeds a limit.
-var ErrTooLarge = errors.New("response too large")
+// ErrTooLarge is returned for a document that exceeds a limit. It has a type of this module,
+// as every sentinel error that the root exports.
+var ErrTooLarge error = tooLarge{}
+
+type tooLarge struct{}
+
+func (tooLarge) Error() string { return "response too large" }
 
 // TooLarge returns ErrTooLarge with a text that names the limit, and what it limits.
 func TooLarge(limited string, limit int64) error {
-	return tooLarge(fmt.Sprintf("exceeds the limit of %d %s", limit, limited))
+	return limitExceeded(fmt.Sprintf("exceeds the limit of %d %s", limit, limited))
 }
 
-type tooLarge string
+type limitExceeded string
 
-func (e tooLarge) Error() string { return string(e) }
-func (e tooLarge) Unwrap() error { return ErrTooLarge }
+func (e limitExceeded) Error() string { return string(e) }
+func (e limitExceeded) Unwrap() error { return ErrTooLarge }
 
 // IsNotJSON reports whether err was returned for a document that is not JSON at all.
 func IsNotJSON(err error) bool {
