@@ -437,6 +437,10 @@ func TestHooksSetHeadersOfOneAttempt(t *testing.T) {
 		setHeader("X-Authorization", "another key")
 		setHeader("Idempotency-Key", "1")
 		setHeader("Content-Type", "text/plain")
+		setHeader("x_authorization", "another key")
+		setHeader("Cookie", "session=1")
+		setHeader("X_HTTP_Method_Override", "DELETE")
+		setHeader("Authorization", "of a gateway")
 		setHeader("With-Control", "a\nb")
 		setHeader("with blank", "a")
 		setHeader("", "a")
@@ -451,7 +455,9 @@ func TestHooksSetHeadersOfOneAttempt(t *testing.T) {
 			assert.Equal(t, []string{fmt.Sprint("attempt-", i+1)}, sent.Header["Traceparent"])
 			assert.Equal(t, []string{scripted.SecretKey}, sent.Header["X-Authorization"])
 			assert.Equal(t, []string{"application/json"}, sent.Header["Content-Type"])
-			for _, refused := range []string{"Idempotency-Key", "With-Control", "With blank", ""} {
+			assert.Equal(t, []string{"of a gateway"}, sent.Header["Authorization"])
+			for _, refused := range []string{"Idempotency-Key", "With-Control", "With blank", "", "X_authorization", "Cookie",
+				"X_http_method_override"} {
 				assert.NotContains(t, sent.Header, refused)
 			}
 		}

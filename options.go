@@ -241,14 +241,19 @@ func WithKeySource(source func(context.Context) (string, error)) Option {
 }
 
 // WithHeader sets a header on every request, or on the requests of one call, which takes
-// precedence. It cannot set the headers that this package depends on: those for
-// authentication, idempotency, connections, encoding, host, content length and content
-// type.
+// precedence. It cannot set the headers that this package depends on: X-Authorization,
+// Proxy-Authorization and Cookie, and those for idempotency, connections, encoding, host,
+// content length, content type and another method. It can set Authorization, which a
+// gateway in front of the service may require; the service does not read it.
 func WithHeader(key, value string) SharedOption {
 	return sharedOption(func(s *requestSettings, p *arguments.Problems) {
 		key := textproto.CanonicalMIMEHeaderKey(key)
 		if problem := exchange.HeaderProblem(key, value); problem != "" {
-			p.Add("WithHeader", problem)
+			name := ""
+			if exchange.IsHeaderName(key) { // anything else may be a value in the wrong place
+				name = key
+			}
+			p.In("WithHeader").Add(name, problem)
 			return
 		}
 		setEarlier := s.setHeaders

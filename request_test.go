@@ -482,7 +482,7 @@ func TestValidationErrorNamesTheOperation(t *testing.T) {
 func TestValidationReportsOptionsBesideArguments(t *testing.T) {
 	g := scripted.NewGate(t)
 	r := invalidCall{call: pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }), problems: []string{
-		"opts must not hold a nil option", "WithHeader cannot set Host", "subject is required"}}
+		"opts must not hold a nil option", "WithHeader.Host cannot be set", "subject is required"}}
 	g.RequireInvalid(t, r.call, r.problems, nil, messaging.WithHeader("host", canary))
 }
 
