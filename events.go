@@ -580,7 +580,7 @@ func (t ParameterType) check(p *arguments.Problems, name string, value any) {
 		}
 	case ParameterTimestamp:
 		if !wire.IsTimestamp(text) {
-			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+" (the service ignores any other form)")
+			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+", since the service ignores any other form")
 		}
 	}
 }
