@@ -41,17 +41,17 @@ func AllowOnly(patterns ...string) func(ctx context.Context, p *Prepared) error 
 	allowed, invalid := newAllowList(patterns)
 	return func(_ context.Context, p *Prepared) error {
 		if len(invalid) > 0 {
-			return &patternError{invalid[0]}
+			return patternError(invalid[0])
 		}
 		return refuse("AllowOnly", p, allowed.objection)
 	}
 }
 
-// patternError reports an invalid pattern of AllowOnly.
-type patternError struct{ pattern string }
+// patternError is an invalid pattern of AllowOnly.
+type patternError string
 
-func (e *patternError) Error() string {
-	return fmt.Sprintf("AllowOnly: pattern %q is not an email address, @domain or id:customer", e.pattern)
+func (e patternError) Error() string {
+	return fmt.Sprintf("AllowOnly: pattern %q is not an email address, @domain or id:customer", string(e))
 }
 
 // MaxRecipients returns a guard for [WithGuard] that refuses a send to more than n

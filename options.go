@@ -288,7 +288,7 @@ func WithRepeatableSend() RequestOption {
 }
 
 // WithoutRetries limits a call to one attempt, regardless of the [RetryPolicy]. Use it
-// where something else retries, such as a job queue. [Retryable] still reports whether the
+// where something else retries, such as a job queue. [NextStepOf] still returns whether the
 // call can be retried.
 func WithoutRetries() RequestOption {
 	return requestOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutRetries = true })
@@ -409,8 +409,9 @@ func (c *config) buildHTTP() {
 	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && strings.HasPrefix(x.BaseURL, "http:") {
 		own.Proxy = nil // so that the API key does not leave this machine unencrypted
 	}
+	x.TimeoutOption = "WithAttemptTimeout"
 	if limit := x.HTTP.Timeout; limit > 0 && (x.AttemptTimeout == 0 || limit < x.AttemptTimeout) {
-		x.AttemptTimeout = limit
+		x.AttemptTimeout, x.TimeoutOption = limit, "Timeout of the http.Client"
 	}
 	x.HTTP.Timeout = 0 // net/http would report it as the caller's deadline
 	x.AttemptTimeout = cmp.Or(x.AttemptTimeout, defaultTimeout)
@@ -426,7 +427,7 @@ func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
 		return ""
 	}
 	if u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()) {
-		p.Add("baseURL", "must be https unless it is on a loopback address; see WithInsecureHTTP")
+		p.Add("baseURL", "must be https unless it is on a loopback address (see WithInsecureHTTP)")
 	}
 	if u.User != nil {
 		p.Add("baseURL", "must not hold credentials")

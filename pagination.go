@@ -110,7 +110,7 @@ func (q *listQuery) addTooLong(p *arguments.Problems) {
 		p.Add(q.lookup, problem)
 		return
 	}
-	p.Add(q.longestFilter(), problem+"; ask for fewer at a time, see slices.Chunk")
+	p.Add(q.longestFilter(), problem+": ask for fewer at a time (see slices.Chunk)")
 }
 
 func (q *listQuery) isFiltered() bool { return len(q.CustomerIDs)+len(q.Emails) > 0 }
@@ -133,7 +133,7 @@ func (q *listQuery) longestFilter() string {
 
 func (q *listQuery) checkFilter(p *arguments.Problems, field string, values []string) {
 	if values != nil && len(values) == 0 {
-		p.Add(field, "must not be empty: that would select all customers; use nil for no filter")
+		p.Add(field, "must not be empty, which would select all customers: use nil for no filter")
 	}
 	for i, value := range values {
 		at := p.In(field).Index(i)
@@ -246,7 +246,7 @@ func (p *pageReader[T, M]) readRows(r *wire.Reader) error {
 	limit := max(maxRows, 2*p.perPage)
 	return r.Array(func(i int) error {
 		if i == limit {
-			return fmt.Errorf("exceeds the limit of %d rows: %w", limit, ErrTooLarge)
+			return wire.TooLarge("rows", int64(limit))
 		}
 		if cap(p.items) == 0 {
 			p.items = make([]T, 0, p.capacity())
@@ -416,7 +416,7 @@ func (g *cursorGuard) invalid(response *Response, problem string) error {
 
 // unusable returns the error for a response that was read but cannot be used.
 func unusable(op *service.Operation, response *Response, err error) *DecodeError {
-	return &DecodeError{Call: newCall(op, response.Attempts, DeliveryAccepted),
+	return &DecodeError{Call: newCall(op, response.Attempts, DeliveryAccepted, NextFixSetup),
 		StatusCode: response.StatusCode, Header: response.Header, Err: err}
 }
 

@@ -178,10 +178,28 @@ func (r *request) askGuards() error {
 	for _, guard := range r.core.guards {
 		p := newPrepared(op, r.exchange.Body) // one for each guard, which can change it
 		if err := guard(r.exchange.HookContext, p); err != nil {
-			return &GuardError{Op: op.Name, Err: err}
+			return &GuardError{Op: op.Name, Err: err, next: r.stepAfterRefusal(err)}
 		}
 	}
 	return nil
+}
+
+// stepAfterRefusal returns the step after a guard has returned err.
+func (r *request) stepAfterRefusal(err error) NextStep {
+	switch {
+	case r.hasEnded(err):
+		return NextRetry
+	case errors.As(err, new(*patternError)):
+		return NextFixSetup
+	default:
+		return NextFixRequest
+	}
+}
+
+// hasEnded reports whether err is the error of the caller's context.
+func (r *request) hasEnded(err error) bool {
+	ended := r.exchange.Context.Err()
+	return ended != nil && errors.Is(err, ended)
 }
 
 // end ends the call, and calls the CallDone hooks.
@@ -204,14 +222,13 @@ func (r *request) errorType() string {
 	if !r.returned { // but panicked
 		return exchange.ReasonOther
 	}
-	ctx := r.exchange.Context
 	switch err := r.err.(type) {
 	case nil:
 		return ""
 	case *ValidationError:
 		return exchange.ReasonValidation
 	case *GuardError:
-		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		if r.hasEnded(err) {
 			return exchange.ContextReason(err)
 		}
 		return exchange.ReasonGuard

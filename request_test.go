@@ -413,7 +413,7 @@ func TestZeroArgumentsAreReportedInFull(t *testing.T) {
 				"schedule_date.schedule_date is required", "schedule_date.timezone is required"})},
 		{"a push broadcast", pushWith(func(p *push) { *p = push{} }), []string{"subject is required", "message is required", nobody}},
 		{"an event", eventWith(func(p *messaging.EventCreateParams) { *p = messaging.EventCreateParams{} }),
-			[]string{"name is required", "description is required", "parameters is required; use an empty list for none"}},
+			[]string{"name is required", "description is required", "parameters is required: use an empty list for none"}},
 		{"an event with a zero parameter", eventWith(func(p *messaging.EventCreateParams) { p.Parameters = make([]messaging.EventParameter, 1) }),
 			[]string{"parameters.0.name is required", "parameters.0.type is required"}},
 		{"a trigger", triggerWith(func(p *trigger) { *p = trigger{} }),
@@ -437,7 +437,7 @@ func TestZeroArgumentsAreReportedInFull(t *testing.T) {
 		{"a request", doing(messaging.Request{}), []string{"Method must be an HTTP method in upper case", "Path is required"}},
 		{"a request of nil pointers", doing(messaging.Request{Body: (*customer)(nil), Into: (*messaging.Event)(nil)}),
 			[]string{"Method must be an HTTP method in upper case", "Path is required",
-				"Body must not be a nil pointer, map or slice; use nil for no body", "Into must be a pointer"}},
+				"Body must not be a nil pointer, map or slice: use nil for no body", "Into must be a pointer"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { scripted.NewGate(t).RequireInvalid(t, test.call, test.problems) })

@@ -124,7 +124,7 @@ func (r *Recipient) write(w *wire.Writer) {
 	w.Value(Recipient{Type: r.Type, Segments: r.Segments})
 	if len(r.Customers) > 0 {
 		w.Member("customers", func() {
-			w.List(len(r.Customers), func(i int) { w.Value(&r.Customers[i]) })
+			w.List(len(r.Customers), func(i int) { r.Customers[i].write(w) })
 		})
 	}
 }
@@ -142,8 +142,9 @@ func (r *Recipient) validate(p *arguments.Problems) {
 	if len(r.Customers) == 0 {
 		p.Add("customers", "must have at least one customer")
 	}
+	customers := p.In("customers")
 	for i := range r.Customers {
-		r.Customers[i].validate(p.In("customers").Index(i))
+		r.Customers[i].validate(customers.Index(i))
 	}
 }
 
@@ -161,6 +162,26 @@ type CustomerParams struct {
 	PhoneNo string `json:"phone_no,omitempty"`
 	// Devices are stored for the customer and receive its push notifications.
 	Devices []Device `json:"devices,omitempty"`
+}
+
+// write writes the customer as encoding/json does.
+func (c *CustomerParams) write(w *wire.Writer) {
+	w.Begin()
+	optional := func(name, value string) {
+		if value != "" {
+			w.TextMember(name, value)
+		}
+	}
+	optional("customer_id", c.CustomerID)
+	optional("email", c.Email)
+	optional("first_name", c.FirstName)
+	optional("last_name", c.LastName)
+	optional("phone_no", c.PhoneNo)
+	if len(c.Devices) > 0 {
+		w.Name("devices")
+		w.List(len(c.Devices), func(i int) { c.Devices[i].write(w) })
+	}
+	w.End()
 }
 
 func (c *CustomerParams) validate(p *arguments.Problems) {
@@ -194,6 +215,13 @@ type Device struct {
 	DeviceType string `json:"device_type"`
 	// DeviceToken is the push token that the platform gave to the app.
 	DeviceToken string `json:"device_token"`
+}
+
+func (d *Device) write(w *wire.Writer) {
+	w.Begin()
+	w.TextMember("device_type", d.DeviceType)
+	w.TextMember("device_token", d.DeviceToken)
+	w.End()
 }
 
 // Schedule is the time at which a broadcast is sent. A nil *Schedule means now.

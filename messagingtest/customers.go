@@ -1,6 +1,8 @@
 package messagingtest
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +34,7 @@ type Customer struct {
 // Customers returns all customers in the order of their creation: those that were added
 // with [Server.AddCustomers], and those that broadcasts and triggers created.
 func (s *Server) Customers() []Customer {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	return cloneSlice(storedCustomers.of(s).all, Customer.clone)
 }
@@ -42,7 +44,7 @@ func (s *Server) Customers() []Customer {
 // the current time, unless Extra has a member for it. The list includes the members of
 // Extra.
 func (s *Server) AddCustomers(customers ...messaging.Customer) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	for _, c := range customers {
 		customer := Customer{
@@ -61,7 +63,7 @@ func (s *Server) AddCustomers(customers ...messaging.Customer) {
 }
 
 func listCustomers(s *Server, in input) response {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	store := storedCustomers.of(s)
 	selected := store.filter(in.query.Get("customer_ids"), in.query.Get("emails"))
@@ -191,6 +193,47 @@ func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient)
 			s.upsert(e, params)
 		}
 	}
+}
+
+// customersOf returns the customers of all recipients.
+func customersOf(recipients []messaging.Recipient) (all []messaging.CustomerParams) {
+	for _, recipient := range recipients {
+		all = append(all, recipient.Customers...)
+	}
+	return all
+}
+
+// roomForCustomers reports whether the server may store the customers of a request. If it
+// may not, it returns the response to the request. The caller must hold s.mu.
+func (s *Server) roomForCustomers(customers []messaging.CustomerParams) (full response, ok bool) {
+	store := storedCustomers.of(s)
+	room := s.config.maxRecords - len(store.all)
+	if len(customers) <= room {
+		return response{}, true
+	}
+	created := make(map[string]bool)
+	for _, c := range customers {
+		if _, found := store.find(c.CustomerID, c.Email); !found {
+			created[store.keyOf(c)] = true
+		}
+	}
+	if len(created) > 0 && len(created) > room {
+		return s.fullResponse("customers"), false
+	}
+	return response{}, true
+}
+
+// keyOf returns what tells a new customer from others in the same request.
+func (store *customerStore) keyOf(c messaging.CustomerParams) string {
+	if store.identifier == CustomerID || store.identifier == "" && c.CustomerID != "" {
+		return "id " + c.CustomerID
+	}
+	return "email " + strings.ToLower(c.Email)
+}
+
+func (s *Server) fullResponse(kind string) response {
+	return errorResponse(http.StatusInsufficientStorage, fmt.Sprintf(
+		"the in-memory service stores at most %d %s; this limit is not one of the real service", s.config.maxRecords, kind))
 }
 
 // upsert updates or creates a customer, and records the change in e unless e is nil. The

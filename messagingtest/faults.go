@@ -53,9 +53,17 @@ func (p *pendingFaults) reset() {
 // response on a reused connection. The second request of a client of [Server.Client]
 // takes no fault and succeeds. With any other client, it takes the next fault.
 func (s *Server) FailNext(n int, f Fault) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	faults.of(s).queue.add(n, f)
+}
+
+type withoutFaultKey struct{}
+
+// WithoutFault returns a context with which a request that a program passes to
+// [Server.Handler] takes no fault.
+func WithoutFault(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutFaultKey{}, true)
 }
 
 // Status responds with the given status code, and does not carry out the request. The

@@ -52,7 +52,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		body = nil
 	}
-	request, fault := s.recordRequest(r, body)
+	secrets := credentialsOf(r, s.config.apiKey)
+	body = secrets.body(body)
+	request := secrets.newRequest(r, body)
+	fault := s.recordRequest(r, request)
 	exchange := s.newExchange(at, r, request, fault)
 	if fault.notReached { // the client does not use the transport of the server
 		s.observe(exchange, 0, nil, nil)
@@ -77,22 +80,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	resp.write(w, header)
 }
 
-// recordRequest records a request without its ticket, and returns the request and its
-// fault.
-func (s *Server) recordRequest(r *http.Request, body []byte) (request *Request, fault Fault) {
-	s.mu.Lock()
+// recordRequest records a request without its ticket, and returns its fault.
+func (s *Server) recordRequest(r *http.Request, request *Request) Fault {
+	s.lock()
 	defer s.mu.Unlock()
-	request = newRequest(r, body)
 	fault, withTicket := s.arrived(r)
 	if withTicket {
 		request.Header.Del(ticketHeader)
 	}
 	requests.of(s).add(request)
-	return request, fault
+	return fault
 }
 
 func (s *Server) recordStatus(request *Request, status int) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	request.StatusCode = status
 }
@@ -102,7 +103,7 @@ func (s *Server) newExchange(at time.Time, r *http.Request, request *Request, fa
 	if s.config.observer == nil {
 		return nil
 	}
-	foreign := func(key string) bool { return key != "" && strings.TrimPrefix(key, "Bearer ") != apiKey }
+	foreign := func(key string) bool { return key != "" && strings.TrimPrefix(key, "Bearer ") != s.config.apiKey }
 	keys := slices.Concat(r.Header["X-Authorization"], r.Header["Authorization"])
 	return &Exchange{At: at, Op: operationName(r), Request: *request, Fault: fault.Kind(),
 		ForeignKey: slices.ContainsFunc(keys, foreign)}
@@ -122,7 +123,7 @@ func (s *Server) respond(e *Exchange, r *http.Request, body []byte, bodyErr erro
 	switch {
 	case operation == nil:
 		return noOperation(allowed)
-	case r.Header.Get("X-Authorization") != apiKey:
+	case r.Header.Get("X-Authorization") != s.config.apiKey:
 		return errorResponse(http.StatusUnauthorized, "missing or invalid API key in X-Authorization")
 	}
 	in := input{operation: operation, problems: make(problems), exchange: e}

@@ -34,7 +34,7 @@ type Trigger struct {
 func (s *Server) Triggers() []Trigger { return copies(s, triggers, Trigger.clone) }
 
 func triggerEvent(s *Server, in input) response {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	id := in.body.requiredString("event_id")
 	defined := eventList.records.of(s).all
@@ -52,6 +52,9 @@ func triggerEvent(s *Server, in input) response {
 	trigger, who := readTrigger(payload, event, s.config.identifier)
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
+	}
+	if full, ok := s.roomForCustomers([]messaging.CustomerParams{who}); !ok {
+		return full
 	}
 	s.upsert(in.exchange, who)
 	triggers.of(s).add(trigger)

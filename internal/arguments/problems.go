@@ -166,9 +166,18 @@ func (p *Problems) All() iter.Seq2[string, string] {
 // LooksLikeEmail reports whether s has one @ with something on both sides, and neither white
 // space nor control characters. A stricter check would fail for some valid addresses.
 func LooksLikeEmail(s string) bool {
-	local, domain, found := strings.Cut(s, "@")
-	return found && local != "" && domain != "" && !strings.Contains(domain, "@") &&
-		!strings.ContainsFunc(s, isBlankOrControl)
+	at, ascii := -1, true
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c <= ' ' || c == 0x7F || c == '@' && at >= 0:
+			return false
+		case c == '@':
+			at = i
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return at > 0 && at < len(s)-1 && (ascii || !strings.ContainsFunc(s, isBlankOrControl))
 }
 
 // LowerASCII returns text with the ASCII letters in lower case. strings.ToLower also maps

@@ -31,6 +31,7 @@ type Config struct {
 	Limiter          interface{ Wait(context.Context) error } // nil for none
 	Logger           *slog.Logger                             // nil for none
 	AttemptTimeout   time.Duration
+	TimeoutOption    string // what set AttemptTimeout, for error texts
 	MaxResponseBytes int64
 }
 
@@ -81,7 +82,7 @@ type Exchange struct {
 func (x *Exchange) Send() *Outcome {
 	x.delivery = DeliveryNotSent
 	if err := x.prepare(); err != nil {
-		x.outcome = Outcome{Stage: NotBegun, Err: redact.WithoutURL(err), Reason: ReasonOther}
+		x.outcome = Outcome{Stage: NotBegun, Err: redact.WithoutURL(err), Reason: ReasonOther, failure: badRequest}
 		return x.complete()
 	}
 	x.http = http.Client{Transport: x, CheckRedirect: x.Config.HTTP.CheckRedirect, Jar: x.Config.HTTP.Jar}
@@ -96,10 +97,10 @@ func (x *Exchange) Send() *Outcome {
 	_, _ = x.retry.Do(&x.request)
 	switch {
 	case x.late:
-		x.outcome = Outcome{Stage: NotBegun, Err: ErrNotAfter, Earlier: x.failureBefore(), Reason: ReasonNotAfter}
+		x.outcome = Outcome{Stage: NotBegun, Err: ErrNotAfter, Earlier: x.failureBefore(), Reason: ReasonNotAfter, failure: badRequest}
 	case x.waiting:
 		err := contextError(x.Context)
-		x.outcome = Outcome{Stage: NotBegun, Err: err, Earlier: x.failureBefore(), Reason: ContextReason(err), repeat: x.outcome.repeat}
+		x.outcome = Outcome{Stage: NotBegun, Err: err, Earlier: x.failureBefore(), Reason: ContextReason(err), failure: x.outcome.failure}
 	}
 	return x.complete()
 }
@@ -134,9 +135,7 @@ func (x *Exchange) complete() *Outcome {
 }
 
 func (x *Exchange) describe(o *Outcome) {
-	harmless := x.delivery == DeliveryNotSent || x.delivery == DeliveryRejected || x.Operation.IsRead() || x.RepeatableSend
-	o.Attempts, o.Delivery = x.attempts, x.delivery
-	o.Retryable = o.failed() && harmless && o.repeat.allows(x.Operation.IsRead(), x.RepeatableSend)
+	o.Attempts, o.Delivery, o.Step = x.attempts, x.delivery, x.step(o.failure)
 }
 
 // failureBefore returns the failure of the last attempt, or nil if there was none.
@@ -240,12 +239,11 @@ func (x *Exchange) begin(req *http.Request, key string) *attempt {
 
 var errNoResponse = errors.New("the transport returned neither a response nor an error")
 
-// obstacle is why an attempt was not begun, and which calls may be made again
-// nevertheless.
+// obstacle is why an attempt was not begun.
 type obstacle struct {
-	err    error
-	repeat repeatable
-	reason string
+	err     error
+	failure failure
+	reason  string
 }
 
 // admit waits until an attempt may begin, and returns its key.
@@ -266,7 +264,7 @@ func (x *Exchange) admit() (string, *obstacle) {
 		return "", x.failedBy("key source", ReasonKeySource, err)
 	}
 	if problem := KeyProblem(key); problem != "" {
-		return "", &obstacle{errors.New("API key " + problem), repeatNever, ReasonKeySource}
+		return "", &obstacle{errors.New("API key " + problem), badSetup, ReasonKeySource}
 	}
 	if x.Context.Err() != nil { // in the meantime
 		return "", x.ended()
@@ -278,23 +276,23 @@ func (x *Exchange) admit() (string, *obstacle) {
 }
 
 // errLate is the obstacle for a request whose time limit has passed.
-var errLate = &obstacle{ErrNotAfter, repeatNever, ReasonNotAfter}
+var errLate = &obstacle{ErrNotAfter, badRequest, ReasonNotAfter}
 
 // ended returns the obstacle for a context that is done.
-func (x *Exchange) ended() *obstacle { return &obstacle{contextError(x.Context), repeatAll, ""} }
+func (x *Exchange) ended() *obstacle { return &obstacle{contextError(x.Context), temporary, ""} }
 
 func (x *Exchange) failedBy(function, reason string, err error) *obstacle {
 	if x.Context.Err() != nil {
 		return x.ended()
 	}
-	return &obstacle{fmt.Errorf("%s: %w", function, redact.SourceError(err)), repeatAll, reason}
+	return &obstacle{fmt.Errorf("%s: %w", function, redact.SourceError(err)), temporary, reason}
 }
 
 // checkRetry classifies an attempt: it reads the response, records what happened to the
 // request, and decides whether to retry.
 func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error) (bool, error) {
 	if x.attempt == nil && x.obstacle == nil { // net/http found the request to be invalid
-		x.obstacle = &obstacle{redact.TransportError(err), repeatNever, ReasonOther}
+		x.obstacle = &obstacle{redact.TransportError(err), badRequest, ReasonOther}
 	}
 	if x.attempt != nil && x.attempt.response != nil {
 		resp = x.attempt.response
@@ -319,8 +317,7 @@ func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error)
 
 // decide sets whether there is another attempt, and the wait before it.
 func (x *Exchange) decide(resp *http.Response) {
-	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() ||
-		!x.outcome.repeat.allows(x.Operation.IsRead(), x.RepeatableSend) {
+	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() || x.stepAfter(x.outcome.failure) != StepRetry {
 		return
 	}
 	retryAfter, asked := retryAfterOf(resp)

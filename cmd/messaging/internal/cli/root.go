@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
 )
 
 // The exit codes. They are documented, and never change their meaning.
@@ -44,6 +47,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:           "messaging",
 		Short:         "Work with a messaging and events service",
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -61,6 +65,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exit.code
 	}
 	return exitUsage // cobra's own errors are about flags and arguments
+}
+
+// version returns the version of the module, and of the program if it was installed.
+func version() string {
+	text := messaging.Version
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		text += " (" + info.Main.Version + ")"
+	}
+	return text
 }
 
 // leadWithExamples makes the help of every command begin with its examples.
