@@ -47,7 +47,7 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 		return err
 	case r.closed:
 		return fmt.Errorf("outbox: run: %w", ledger.ErrClosed)
-	case r.failure != nil:
+	case r.failures >= lostDatabase:
 		return fmt.Errorf("outbox: run: the database failed until the end: %w", r.failure)
 	}
 	return nil
@@ -71,6 +71,8 @@ const (
 	// othersShare is the part of the claims that go to what has been due for longest,
 	// whatever is urgent: one of eight.
 	othersShare = 8
+	// lostDatabase is after how many failures in a row the database counts as lost.
+	lostDatabase = 3
 	// pausePatience is how long Run waits for room until it looks for pauses.
 	pausePatience = time.Second
 )
