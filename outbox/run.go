@@ -240,7 +240,7 @@ func (r *runner[Tx]) databaseFailed(ctx context.Context, doing string, err error
 // DeliverDue sends up to limit entries that are due, whoever enqueued or resent them. It
 // is for cron, and for the periodic job of any engine. It returns when they are sent, when
 // no more are due, when the gates of all that are due are closed, or when ctx ends.
-// Delivered counts what this call has sent, and its RetryAfter tells when to call again.
+// Delivered counts what this call has sent, and its RetryAfter is when to call again.
 //
 // ctx applies until an entry is claimed; see [Outbox.Deliver].
 func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, error) {

@@ -49,7 +49,7 @@ type batch struct {
 const (
 	// claimTimeout limits a claim, so that time is left for the send.
 	claimTimeout = 10 * time.Second
-	// stopPatience is how long after the stop a statement is cancelled.
+	// stopPatience is how long after the stop a statement is interrupted.
 	stopPatience = time.Second
 )
 
