@@ -47,7 +47,7 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 		return err
 	case r.closed:
 		return fmt.Errorf("outbox: run: %w", ledger.ErrClosed)
-	case r.failure != nil:
+	case r.failures >= lostDatabase:
 		return fmt.Errorf("outbox: run: the database failed until the end: %w", r.failure)
 	}
 	return nil
@@ -71,6 +71,8 @@ const (
 	// othersShare is the part of the claims that go to what has been due for longest,
 	// whatever is urgent: one of eight.
 	othersShare = 8
+	// lostDatabase is after how many failures in a row the database counts as lost.
+	lostDatabase = 3
 	// pausePatience is how long Run waits for room until it looks for pauses.
 	pausePatience = time.Second
 )
@@ -238,7 +240,7 @@ func (r *runner[Tx]) databaseFailed(ctx context.Context, doing string, err error
 // DeliverDue sends up to limit entries that are due, whoever enqueued or resent them. It
 // is for cron, and for the periodic job of any engine. It returns when they are sent, when
 // no more are due, when the gates of all that are due are closed, or when ctx ends.
-// Delivered counts what this call has sent, and its RetryAfter tells when to call again.
+// Delivered counts what this call has sent, and its RetryAfter is when to call again.
 //
 // ctx applies until an entry is claimed; see [Outbox.Deliver].
 func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, error) {

@@ -49,7 +49,7 @@ type batch struct {
 const (
 	// claimTimeout limits a claim, so that time is left for the send.
 	claimTimeout = 10 * time.Second
-	// stopPatience is how long after the stop a statement is cancelled.
+	// stopPatience is how long after the stop a statement is interrupted.
 	stopPatience = time.Second
 )
 
@@ -226,8 +226,8 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry ledger.Claimed, d
 		return returned(entry, c.whyReturned(b))
 	case !expired(limit, time.Now(), time.Now()):
 		defer c.running.enter("the client")()
-		_, err = c.client.Send(ctx, p, sendOptions(limit)...)
-		if !isNotAfter(err) {
+		_, err = c.client.Send(ctx, p, messaging.WithoutRetries(), messaging.WithNotAfter(limit))
+		if !errors.Is(err, messaging.ErrNotAfter) || messaging.DeliveryOf(err) != messaging.DeliveryNotSent {
 			return c.timing.classify(entry, err)
 		}
 	}
