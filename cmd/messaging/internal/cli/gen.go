@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"go/token"
 	"os"
@@ -30,27 +31,21 @@ names the required texts that may be empty:
   [rename]
   "Order shipped.host-fqdn" = "HostName"`,
 		Example: `  messaging gen pull --to internal/events/events.json
-  messaging gen --from internal/events/events.json --out internal/events
-  messaging gen --from internal/events/events.json --out internal/events --check`,
+  messaging gen --out internal/events
+  messaging gen --out internal/events --check`,
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&from, "from", "events.json", "the `file` with the definitions")
 	f.StringVar(&out, "out", ".", "`folder` of the package")
+	f.StringVar(&from, "from", "", "`file` with the definitions (default events.json in the folder)")
 	f.StringVar(&packageName, "package", "", "`name` of the package (default the name of the folder)")
 	check := addCheck(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if packageName == "" {
-			folder, err := filepath.Abs(out)
-			if err != nil {
-				return exitWith(exitUnexpected, "%w", err)
-			}
-			packageName = filepath.Base(folder)
+		name, err := checkPackageName(packageName, out)
+		if err != nil {
+			return err
 		}
-		if !token.IsIdentifier(packageName) || packageName == "_" {
-			return exitWith(exitUsage, "--package: %q cannot be the name of a package", packageName)
-		}
-		list, err := generate.Files(from, packageName, out)
+		list, err := generate.Files(cmp.Or(from, filepath.Join(out, "events.json")), name, out)
 		if err != nil {
 			return exitWith(exitInvalid, "%w", err)
 		}
@@ -58,6 +53,20 @@ names the required texts that may be empty:
 	}
 	cmd.AddCommand(newGenPull())
 	return cmd
+}
+
+// checkPackageName returns a valid name of a package, which is that of its folder if it is
+// not given.
+func checkPackageName(name, folder string) (string, error) {
+	path, err := filepath.Abs(folder)
+	if err != nil {
+		return "", exitWith(exitUnexpected, "%w", err)
+	}
+	name = cmp.Or(name, filepath.Base(path))
+	if !token.IsIdentifier(name) || name == "_" {
+		return "", exitWith(exitUsage, "--package: %q cannot be the name of a package", name)
+	}
+	return name, nil
 }
 
 func newGenPull() *cobra.Command {

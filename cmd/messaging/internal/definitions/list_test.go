@@ -11,7 +11,8 @@ import (
 )
 
 const unsorted = `{"events": [
-	{"parameters": [{"required": true, "name": "b", "type": "Text"}, {"name": "a", "type": "NUMERIC"}], "name": "B", "description": "<b> & \u202e"},
+	{"parameters": [{"required": true, "name": "b", "type": "Text"}, {"name": "a", "type": "NUMERIC"}],
+		"name": "B", "description": "<b> & \u202e"},
 	{"name": "A", "parameters": []}]}`
 
 const canonical = `{
@@ -59,30 +60,32 @@ func TestListHidesNoCharacter(t *testing.T) {
 }
 
 func TestParseNamesEveryProblem(t *testing.T) {
-	tests := map[string]string{
-		"":                       `line 1: unexpected end of JSON input`,
-		"{\n\n  events":          `line 3: invalid character 'e' looking for beginning of object key string`,
-		"<<<<<<< HEAD":           `line 1: invalid character '<' looking for beginning of value`,
-		`{"events": []} x`:       `line 1: invalid character 'x' after top-level value`,
-		"{\"events\": [\n\"\xff": `the file is not UTF-8`,
-		`{}`:                     `events are required; write [] for none`,
-		`[]`:                     `line 1: the file must be an object`,
-		`{"events": {}}`:         `line 1: events must be an array`,
-		`{"events": ["A"]}`:      `line 1: events must be an object`,
-		`{"customers": []}`:      `unknown field "customers"`,
-		`{"events": [{"name": "A", "parameters": [{"requierd": true}]}]}`:            `unknown field "requierd"`,
-		"{\"events\": [\n{\"name\": \"A\", \"parameters\": [\n{\"required\": 1}]}]}": `line 3: events.parameters.required must be a boolean`,
-		`{"events": [{"name": "A"}]}`:                                                `event "A": parameters are required; write [] for none`,
-		`{"events": [{"parameters": []}]}`:                                           `event 1: has no name`,
-		`{"events": [{"name": "A\n", "parameters": []}, {"name": "B", "parameters": []}, {"name": "A\n", "parameters": []}]}`: `event "A\u000a": is ` +
-			`defined several times, as event 1 and as event 3 of the file`,
-		`{"events": [{"name": "A", "parameters": [{"type": "text"}, {"name": "b"}, {"name": "b", "type": "text"}]}, {"parameters": null}]}`: "event \"A\": " +
-			"parameter 1 has no name\nevents.json: event \"A\": parameter \"b\" has no type\nevents.json: event \"A\": parameter \"b\" is defined " +
-			"several times\nevents.json: event 2: has no name\nevents.json: event 2: parameters are required; write [] for none",
+	tests := []struct{ text, want string }{
+		{"", `line 1: unexpected end of JSON input`},
+		{"{\n\n  events", `line 3: invalid character 'e' looking for beginning of object key string`},
+		{"<<<<<<< HEAD", `line 1: invalid character '<' looking for beginning of value`},
+		{`{"events": []} x`, `line 1: invalid character 'x' after top-level value`},
+		{"{\"events\": [\n\"\xff", `the file is not UTF-8`},
+		{`{}`, `events are required; write [] for none`},
+		{`[]`, `line 1: the file must be an object`},
+		{`{"events": {}}`, `line 1: events must be an array`},
+		{`{"events": ["A"]}`, `line 1: events must be an object`},
+		{`{"customers": []}`, `unknown field "customers"`},
+		{`{"events": [{"name": "A", "parameters": [{"requierd": true}]}]}`, `unknown field "requierd"`},
+		{"{\"events\": [\n{\"name\": \"A\", \"parameters\": [\n{\"required\": 1}]}]}",
+			`line 3: events.parameters.required must be a boolean`},
+		{`{"events": [{"name": "A"}]}`, `event "A": parameters are required; write [] for none`},
+		{`{"events": [{"parameters": []}]}`, `event 1: has no name`},
+		{`{"events": [{"name": "A\n", "parameters": []}, {"name": "B", "parameters": []}, {"name": "A\n", "parameters": []}]}`,
+			`event "A\u000a": is defined several times, as event 1 and as event 3 of the file`},
+		{`{"events": [{"name": "A", "parameters": [{"type": "text"}, {"name": "b"}, {"name": "b", "type": "text"}]}, {"parameters": null}]}`,
+			"event \"A\": parameter 1 has no name\nevents.json: event \"A\": parameter \"b\" has no type\n" +
+				"events.json: event \"A\": parameter \"b\" is defined several times\nevents.json: event 2: has no name\n" +
+				"events.json: event 2: parameters are required; write [] for none"},
 	}
-	for text, want := range tests {
-		_, err := Parse("events.json", []byte(text))
-		assert.EqualError(t, err, "events.json: "+want, text)
+	for _, test := range tests {
+		_, err := Parse("events.json", []byte(test.text))
+		assert.EqualError(t, err, "events.json: "+test.want, test.text)
 	}
 }
 

@@ -74,7 +74,8 @@ func (e fileEvent) definition() (event messaging.EventCreateParams, problems []s
 }
 
 // forms are the forms of JSON values, by the kinds of the values in Go.
-var forms = map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "a boolean", reflect.Slice: "an array", reflect.Struct: "an object"}
+var forms = map[reflect.Kind]string{
+	reflect.String: "a string", reflect.Bool: "a boolean", reflect.Slice: "an array", reflect.Struct: "an object"}
 
 // decode decodes JSON without unknown keys. Its errors name a line where there is one.
 func decode(data []byte, into any) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,9 @@ func TestWriteThatFailsChangesNothing(t *testing.T) {
 	require.NoError(t, os.WriteFile(first, []byte("old\n"), 0o600))
 
 	_, err := Write(File{first, []byte("new\n"), ours}, File{blocked, []byte("new\n"), ours})
+	assert.Error(t, err)
+	tooLong := filepath.Join(folder, strings.Repeat("x", 250)) // for the name of a temporary file
+	_, err = Write(File{first, []byte("new\n"), ours}, File{tooLong, []byte("new\n"), ours})
 	assert.Error(t, err)
 	_, err = Write(File{first, []byte("new\n"), func(existing []byte) error {
 		assert.Equal(t, "old\n", string(existing))

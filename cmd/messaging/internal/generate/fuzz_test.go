@@ -26,7 +26,8 @@ import (
 
 // compiled returns an importer of the packages that generated code uses.
 var compiled = sync.OnceValues(func() (types.Importer, error) {
-	list, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "github.com/messaging-go/messaging").Output()
+	list, err := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}",
+		"github.com/messaging-go/messaging").Output()
 	if err != nil {
 		return nil, err
 	}
