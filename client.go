@@ -123,7 +123,7 @@ func (r Request) validate(p *arguments.Problems) {
 	case u.IsAbs() || strings.HasPrefix(r.Path, "//"):
 		p.Add("Path", "must be relative to the base URL")
 	case strings.ContainsAny(r.Path, "?#"):
-		p.Add("Path", "must not have a query or a fragment; see Query")
+		p.Add("Path", "must not have a query or a fragment, see Query")
 	case u.EscapedPath() != r.Path:
 		p.Add("Path", "must be an escaped path")
 	case strings.Trim(r.Path, "/") == "":
@@ -135,7 +135,7 @@ func (r Request) validate(p *arguments.Problems) {
 		p.Add("Body", "cannot be sent with "+r.Method)
 	}
 	if isNil(r.Body) {
-		p.Add("Body", "must not be a nil pointer, map or slice; use nil for no body")
+		p.Add("Body", "must not be a nil pointer, map or slice: use nil for no body")
 	}
 	if r.Into != nil && r.Method == http.MethodHead {
 		p.Add("Into", "cannot be filled by HEAD, which has no body")
@@ -188,7 +188,7 @@ func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (
 	var problem string
 	switch {
 	case p.isZero():
-		problem = "must not be nil or zero; use a Prepare method"
+		problem = "must not be nil or zero: use a Prepare method"
 	case known == nil:
 		problem = "must come from a Prepare method, not from Client.Do"
 	}

@@ -131,7 +131,7 @@ func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
 	const (
 		unescaped = "Path must be an escaped path"
 		elsewhere = "Path must be relative to the base URL"
-		query     = "Path must not have a query or a fragment; see Query"
+		query     = "Path must not have a query or a fragment, see Query"
 		dots      = "Path must not have dot segments"
 		none      = "Path is required"
 	)
@@ -209,7 +209,7 @@ func (unwritable) MarshalJSON() ([]byte, error) { return nil, errors.New(canary)
 
 func TestDoValidatesTheRequest(t *testing.T) {
 	type event = messaging.Event
-	const nilBody = "Body must not be a nil pointer, map or slice; use nil for no body"
+	const nilBody = "Body must not be a nil pointer, map or slice: use nil for no body"
 	requireAlwaysInvalid(t, []invalidCall{
 		{"a GET has no body",
 			doing(messaging.Request{Method: http.MethodGet, Path: "/v1/events", Body: canary}), []string{"Body cannot be sent with GET"}},
@@ -236,7 +236,7 @@ func TestDoValidatesTheRequest(t *testing.T) {
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: json.RawMessage(nil)}), []string{nilBody}},
 		{"everything that is wrong is reported at once",
 			doing(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
-			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment; see Query",
+			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment, see Query",
 				"Into must be a pointer"}},
 	})
 }

@@ -92,7 +92,7 @@ func listingCustomers(p messaging.CustomerListParams) scripted.Call {
 
 func TestValidationRefusesAFilterThatSelectsOthers(t *testing.T) {
 	type params = messaging.CustomerListParams
-	const everybody = "must not be empty: that would select all customers; use nil for no filter"
+	const everybody = "must not be empty, which would select all customers: use nil for no filter"
 	const two = "must not contain a comma: the service would read two values"
 	requireAlwaysInvalid(t, []invalidCall{
 		{"an empty list of ids selects everybody",
@@ -158,7 +158,7 @@ func gettingCustomerByEmail(email string) scripted.Call {
 
 func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
 	type params = messaging.CustomerListParams
-	const tooLong = " makes the query longer than 6000 bytes; ask for fewer at a time, see slices.Chunk"
+	const tooLong = " makes the query longer than 6000 bytes: ask for fewer at a time, see slices.Chunk"
 	long := []string{strings.Repeat(canary, 1000)}
 	longer := []string{strings.Repeat(canary, 1100)}
 	requireAlwaysInvalid(t, []invalidCall{

@@ -238,7 +238,7 @@ func (p *EventCreateParams) validate(problems *arguments.Problems) {
 	problems.RequiredText("name", p.Name)
 	problems.RequiredText("description", p.Description)
 	if p.Parameters == nil {
-		problems.Add("parameters", "is required; use an empty list for none")
+		problems.Add("parameters", "is required: use an empty list for none")
 	}
 	seen := make(map[string]bool, len(p.Parameters))
 	for i, parameter := range p.Parameters {
@@ -581,7 +581,7 @@ func (t ParameterType) check(p *arguments.Problems, name string, value any) {
 		}
 	case ParameterTimestamp:
 		if !wire.IsTimestamp(text) {
-			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+"; the service ignores any other form")
+			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+", since the service ignores any other form")
 		}
 	}
 }

@@ -279,7 +279,7 @@ func TestEnsureFailsAsCreateDoes(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	client := service.Client()
 	_, err := client.Events.Ensure(t.Context(), messaging.EventCreateParams{Name: "order shipped"})
-	scripted.RequireProblems(t, err, "description is required", "parameters is required; use an empty list for none")
+	scripted.RequireProblems(t, err, "description is required", "parameters is required: use an empty list for none")
 	assert.Empty(t, service.Requests(), "not even the lookup")
 
 	service.FailNext(1, messagingtest.Fault{})
@@ -328,7 +328,7 @@ func TestValidationOfAnEvent(t *testing.T) {
 		{"an event has a description",
 			eventWith(func(p *params) { p.Description = "" }), []string{"description is required"}},
 		{"parameters that were forgotten are not taken for none",
-			eventWith(func(p *params) { p.Parameters = nil }), []string{"parameters is required; use an empty list for none"}},
+			eventWith(func(p *params) { p.Parameters = nil }), []string{"parameters is required: use an empty list for none"}},
 		{"a parameter has a name and a type",
 			parameters(messaging.EventParameter{}), []string{"parameters.0.name is required", "parameters.0.type is required"}},
 		{"two parameters that have no name share none",
@@ -347,7 +347,7 @@ func TestValidationOfAnEvent(t *testing.T) {
 			"parameters.0.name must be valid UTF-8", "parameters.0.type must be valid UTF-8"}},
 		{"everything that is wrong is reported at once, in the order of the fields",
 			eventWith(func(p *params) { *p = params{} }),
-			[]string{"name is required", "description is required", "parameters is required; use an empty list for none"}},
+			[]string{"name is required", "description is required", "parameters is required: use an empty list for none"}},
 	})
 }
 
@@ -457,7 +457,7 @@ type (
 
 func (w written) MarshalJSON() ([]byte, error) { return []byte(w), nil }
 
-const aTimeInAnotherForm = "is a time in a form that the service ignores; use time.Time, or the form 2006-01-02T15:04:05Z"
+const aTimeInAnotherForm = "is a time in a form that the service ignores: use time.Time, or the form 2006-01-02T15:04:05Z"
 
 // anHourEast is 2026-01-02T03:04:05.9Z on the clock of another zone, and onTheSecond the
 // same second as a database would return it.
@@ -470,11 +470,11 @@ func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
 	const (
 		text      = "must be a string"
 		number    = "must be a number"
-		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form"
-		isStruct  = "is a struct; use a map, a time.Time, or a type with MarshalJSON"
+		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form"
+		isStruct  = "is a struct: use a map, a time.Time, or a type with MarshalJSON"
 		required  = "is required by the event"
 		skipped   = aTimeInAnotherForm
-		isZero    = "is the zero time; use nil for no time"
+		isZero    = "is the zero time: use nil for no time"
 		fine      = ""
 	)
 	tests := []struct {
@@ -650,7 +650,7 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 		{"a value is fit for no event", signup(parameter{"size", "numeric", true}), params{Email: email, Values: values{"size": math.NaN()}},
 			[]string{"payload.size must be a finite number"}},
 		{"a time is fit for no event", signup(parameter{"at", "timestamp", true}), params{Email: email, Values: values{"at": time.Time{}}},
-			[]string{"payload.at is the zero time; use nil for no time"}},
+			[]string{"payload.at is the zero time: use nil for no time"}},
 		{"everything at once: the params by themselves, the values by name, then the definition in its own order",
 			signup(parameter{"plan", "text", true}, parameter{"at", "timestamp", true}, parameter{"size", "numeric", false}),
 			params{EventID: "other", Customer: new(messaging.CustomerParams), Values: values{
@@ -660,7 +660,7 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 				"payload.customer is not a parameter: set Email or Customer instead", "payload.bad must be a finite number",
 				"event_id is not the id of the definition",
 				"payload.plan is required by the event",
-				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form",
+				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form",
 				"payload.size must be a number",
 				"payload.bad is not a parameter of the event",
 				"payload.extra is not a parameter of the event",
@@ -706,5 +706,5 @@ func TestDefinitionOfAListedEventIsInLowerCase(t *testing.T) {
 	listed := []byte(`{"id":"signup","parameters":[{"name":"value","type":"Timestamp","required":true}]}`)
 	require.NoError(t, json.Unmarshal(listed, &definition))
 	requireSameVerdict(t, definition, messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": canary}},
-		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form")
+		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form")
 }

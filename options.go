@@ -241,14 +241,19 @@ func WithKeySource(source func(context.Context) (string, error)) Option {
 }
 
 // WithHeader sets a header on every request, or on the requests of one call, which takes
-// precedence. It cannot set the headers that this package depends on: those for
-// authentication, idempotency, connections, encoding, host, content length and content
-// type.
+// precedence. It cannot set the headers that this package depends on: X-Authorization,
+// Proxy-Authorization and Cookie, and those for idempotency, connections, encoding, host,
+// content length, content type and another method. It can set Authorization, which a
+// gateway in front of the service may require; the service does not read it.
 func WithHeader(key, value string) SharedOption {
 	return sharedOption(func(s *requestSettings, p *arguments.Problems) {
 		key := textproto.CanonicalMIMEHeaderKey(key)
 		if problem := exchange.HeaderProblem(key, value); problem != "" {
-			p.Add("WithHeader", problem)
+			name := ""
+			if exchange.IsHeaderName(key) { // anything else may be a value in the wrong place
+				name = key
+			}
+			p.In("WithHeader").Add(name, problem)
 			return
 		}
 		setEarlier := s.setHeaders
@@ -283,7 +288,7 @@ func WithRepeatableSend() RequestOption {
 }
 
 // WithoutRetries limits a call to one attempt, regardless of the [RetryPolicy]. Use it
-// where something else retries, such as a job queue. [Retryable] still reports whether the
+// where something else retries, such as a job queue. [NextStepOf] still returns whether the
 // call can be retried.
 func WithoutRetries() RequestOption {
 	return requestOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutRetries = true })
@@ -422,7 +427,7 @@ func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
 		return ""
 	}
 	if u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()) {
-		p.Add("baseURL", "must be https unless it is on a loopback address; see WithInsecureHTTP")
+		p.Add("baseURL", "must be https unless it is on a loopback address, see WithInsecureHTTP")
 	}
 	if u.User != nil {
 		p.Add("baseURL", "must not hold credentials")

@@ -66,7 +66,7 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 		noScheme    = "baseURL must begin with https://, such as https://api.example.com"
 		noHost      = "baseURL must have a host, such as https://api.example.com"
 		port        = "baseURL must have a port from 1 to 65535, or none"
-		clearText   = "baseURL must be https unless it is on a loopback address; see WithInsecureHTTP"
+		clearText   = "baseURL must be https unless it is on a loopback address, see WithInsecureHTTP"
 		credentials = "baseURL must not hold credentials"
 		query       = "baseURL must not have a query or a fragment"
 		dots        = "baseURL must not have dot segments"
@@ -137,7 +137,7 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 
 func TestNewClientReportsEveryProblemOfABaseURL(t *testing.T) {
 	_, err := messaging.NewClient("http://canary:canary@api.example.com/..?canary#canary", "key")
-	scripted.RequireProblems(t, err, "baseURL must be https unless it is on a loopback address; see WithInsecureHTTP, "+
+	scripted.RequireProblems(t, err, "baseURL must be https unless it is on a loopback address, see WithInsecureHTTP, "+
 		"must not hold credentials, must not have a query or a fragment, must not have dot segments")
 }
 
@@ -284,28 +284,35 @@ func TestNewClientReportsEveryInvalidArgument(t *testing.T) {
 		messaging.WithMaxResponseBytes(-1), nil, messaging.WithHTTPClient(nil), messaging.WithHeader("Host", canary))
 	scripted.RequireProblems(t, err,
 		"WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
-		"WithHeader cannot set Host", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
+		"WithHeader.Host cannot be set", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
 	assert.Equal(t, "new client", scripted.RequireValidationError(t, err).Op)
 }
 
 func TestOptionsRefuseReservedHeaders(t *testing.T) {
-	const noName = "WithHeader must be given a header name"
-	const control = "WithHeader must not set X-Trace to a value with control characters"
+	const noName = "WithHeader must be given a valid header name"
+	const control = "WithHeader.X-Trace must not have a value with control characters"
 	tests := []struct {
 		name, key, value, problem string
 	}{
-		{"the API key", "X-Authorization", canary, "WithHeader cannot set X-Authorization"},
-		{"the API key in small letters", "x-authorization", canary, "WithHeader cannot set X-Authorization"},
-		{"the API key in mixed letters", "x-AUTHORIZATION", canary, "WithHeader cannot set X-Authorization"},
-		{"an idempotency key, which net/http takes for leave to send again", "Idempotency-Key", canary, "WithHeader cannot set Idempotency-Key"},
-		{"an idempotency key by its older name", "x-idempotency-key", canary, "WithHeader cannot set X-Idempotency-Key"},
-		{"an encoding that the body does not have", "Content-Encoding", canary, "WithHeader cannot set Content-Encoding"},
-		{"another protocol", "Upgrade", canary, "WithHeader cannot set Upgrade"},
-		{"an encoding", "accept-encoding", canary, "WithHeader cannot set Accept-Encoding"},
-		{"the host", "HOST", canary, "WithHeader cannot set Host"},
-		{"the length", "content-length", canary, "WithHeader cannot set Content-Length"},
-		{"the type", "Content-type", canary, "WithHeader cannot set Content-Type"},
-		{"a reserved header with an empty value", "X-Authorization", "", "WithHeader cannot set X-Authorization"},
+		{"the API key", "X-Authorization", canary, "WithHeader.X-Authorization cannot be set"},
+		{"the API key in small letters", "x-authorization", canary, "WithHeader.X-Authorization cannot be set"},
+		{"the API key in mixed letters", "x-AUTHORIZATION", canary, "WithHeader.X-Authorization cannot be set"},
+		{"an idempotency key, which net/http takes for leave to send again", "Idempotency-Key", canary, "WithHeader.Idempotency-Key cannot be set"},
+		{"an idempotency key by its older name", "x-idempotency-key", canary, "WithHeader.X-Idempotency-Key cannot be set"},
+		{"an encoding that the body does not have", "Content-Encoding", canary, "WithHeader.Content-Encoding cannot be set"},
+		{"another protocol", "Upgrade", canary, "WithHeader.Upgrade cannot be set"},
+		{"an encoding", "accept-encoding", canary, "WithHeader.Accept-Encoding cannot be set"},
+		{"the host", "HOST", canary, "WithHeader.Host cannot be set"},
+		{"the length", "content-length", canary, "WithHeader.Content-Length cannot be set"},
+		{"the type", "Content-type", canary, "WithHeader.Content-Type cannot be set"},
+		{"a reserved header with an empty value", "X-Authorization", "", "WithHeader.X-Authorization cannot be set"},
+		{"a cookie, which only the jar of the HTTP client sets", "Cookie", canary, "WithHeader.Cookie cannot be set"},
+		{"a key for a proxy", "proxy-authorization", canary, "WithHeader.Proxy-Authorization cannot be set"},
+		{"another method", "X-HTTP-Method-Override", canary, "WithHeader.X-Http-Method-Override cannot be set"},
+		{"another method by an older name", "X-HTTP-Method", canary, "WithHeader.X-Http-Method cannot be set"},
+		{"another method by another name", "x-method-override", canary, "WithHeader.X-Method-Override cannot be set"},
+		{"the API key with an underscore", "X_AUTHORIZATION", canary, "WithHeader.X_authorization cannot be set"},
+		{"another method with underscores", "x_http-method_override", canary, "WithHeader.X_http-Method_override cannot be set"},
 		{"no name", "", canary, noName},
 		{"a name with a blank", "X Canary", canary, noName},
 		{"a reserved name with a blank after it", "X-Authorization ", canary, noName},

@@ -110,7 +110,7 @@ func (q *listQuery) addTooLong(p *arguments.Problems) {
 		p.Add(q.lookup, problem)
 		return
 	}
-	p.Add(q.longestFilter(), problem+"; ask for fewer at a time, see slices.Chunk")
+	p.Add(q.longestFilter(), problem+": ask for fewer at a time, see slices.Chunk")
 }
 
 func (q *listQuery) isFiltered() bool { return len(q.CustomerIDs)+len(q.Emails) > 0 }
@@ -133,7 +133,7 @@ func (q *listQuery) longestFilter() string {
 
 func (q *listQuery) checkFilter(p *arguments.Problems, field string, values []string) {
 	if values != nil && len(values) == 0 {
-		p.Add(field, "must not be empty: that would select all customers; use nil for no filter")
+		p.Add(field, "must not be empty, which would select all customers: use nil for no filter")
 	}
 	for i, value := range values {
 		at := p.In(field).Index(i)

@@ -977,7 +977,7 @@ func TestValidationErrorEndsARangeAtOnce(t *testing.T) {
 	for name, walk := range ranges {
 		t.Run(name, func(t *testing.T) {
 			err := walk()
-			scripted.RequireProblems(t, err, "customer_ids must not be empty: that would select all customers; use nil for no filter")
+			scripted.RequireProblems(t, err, "customer_ids must not be empty, which would select all customers: use nil for no filter")
 			var page *messaging.PageError
 			require.ErrorAs(t, err, &page)
 			assert.Equal(t, "page-2", page.Cursor)

@@ -413,7 +413,7 @@ func TestZeroArgumentsAreReportedInFull(t *testing.T) {
 				"schedule_date.schedule_date is required", "schedule_date.timezone is required"})},
 		{"a push broadcast", pushWith(func(p *push) { *p = push{} }), []string{"subject is required", "message is required", nobody}},
 		{"an event", eventWith(func(p *messaging.EventCreateParams) { *p = messaging.EventCreateParams{} }),
-			[]string{"name is required", "description is required", "parameters is required; use an empty list for none"}},
+			[]string{"name is required", "description is required", "parameters is required: use an empty list for none"}},
 		{"an event with a zero parameter", eventWith(func(p *messaging.EventCreateParams) { p.Parameters = make([]messaging.EventParameter, 1) }),
 			[]string{"parameters.0.name is required", "parameters.0.type is required"}},
 		{"a trigger", triggerWith(func(p *trigger) { *p = trigger{} }),
@@ -437,7 +437,7 @@ func TestZeroArgumentsAreReportedInFull(t *testing.T) {
 		{"a request", doing(messaging.Request{}), []string{"Method must be an HTTP method in upper case", "Path is required"}},
 		{"a request of nil pointers", doing(messaging.Request{Body: (*customer)(nil), Into: (*messaging.Event)(nil)}),
 			[]string{"Method must be an HTTP method in upper case", "Path is required",
-				"Body must not be a nil pointer, map or slice; use nil for no body", "Into must be a pointer"}},
+				"Body must not be a nil pointer, map or slice: use nil for no body", "Into must be a pointer"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { scripted.NewGate(t).RequireInvalid(t, test.call, test.problems) })
@@ -482,7 +482,7 @@ func TestValidationErrorNamesTheOperation(t *testing.T) {
 func TestValidationReportsOptionsBesideArguments(t *testing.T) {
 	g := scripted.NewGate(t)
 	r := invalidCall{call: pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }), problems: []string{
-		"opts must not hold a nil option", "WithHeader cannot set Host", "subject is required"}}
+		"opts must not hold a nil option", "WithHeader.Host cannot be set", "subject is required"}}
 	g.RequireInvalid(t, r.call, r.problems, nil, messaging.WithHeader("host", canary))
 }
 

@@ -116,9 +116,9 @@ func (f *freeForm) value(p *Problems, v reflect.Value, depth int) any {
 	case kind == reflect.Slice || kind == reflect.Array:
 		return f.sequence(p, v, depth)
 	case kind == reflect.Map && f.strict:
-		return invalid(p, "is a map with keys that are not strings; use string keys")
+		return invalid(p, "is a map with keys that are not strings: use string keys")
 	case kind == reflect.Struct && f.strict:
-		return invalid(p, "is a struct; use a map, a time.Time, or a type with MarshalJSON")
+		return invalid(p, "is a struct: use a map, a time.Time, or a type with MarshalJSON")
 	case kind == reflect.Map || kind == reflect.Struct:
 		return f.marshaled(p, whole.Interface())
 	default:
@@ -126,7 +126,7 @@ func (f *freeForm) value(p *Problems, v reflect.Value, depth int) any {
 	}
 }
 
-const isZeroTime = "is the zero time; use nil for no time"
+const isZeroTime = "is the zero time: use nil for no time"
 
 // timestamp returns t in the form that the service reads.
 func timestamp(p *Problems, t time.Time) any {
@@ -135,7 +135,7 @@ func timestamp(p *Problems, t time.Time) any {
 	case t.IsZero():
 		return invalid(p, isZeroTime)
 	case t.Year() < 0 || t.Year() > 9999:
-		return invalid(p, "is a time outside the years 0 to 9999; use a time within them")
+		return invalid(p, "is a time outside the years 0 to 9999: use a time within them")
 	}
 	return t.Format(wire.TimestampForm)
 }
@@ -176,7 +176,7 @@ func scalar(p *Problems, v reflect.Value) any {
 	case v.CanUint():
 		return v.Uint()
 	case !v.CanFloat():
-		return invalid(p, "is of kind "+v.Kind().String()+"; use a bool, a string, a number, a time.Time, a map or a slice")
+		return invalid(p, "is of kind "+v.Kind().String()+": use a bool, a string, a number, a time.Time, a map or a slice")
 	case math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0):
 		return invalid(p, "must be a finite number")
 	case v.Kind() == reflect.Float32:
@@ -204,7 +204,7 @@ func (f *freeForm) marshaled(p *Problems, value any) any {
 	case text == time.Time{}.Format(wire.TimestampForm):
 		return invalid(p, isZeroTime)
 	case !wire.IsTimestamp(text) && wire.IsTime(text):
-		return invalid(p, "is a time in a form that the service ignores; use time.Time, or the form "+wire.TimestampForm)
+		return invalid(p, "is a time in a form that the service ignores: use time.Time, or the form "+wire.TimestampForm)
 	}
 	return json.RawMessage(raw)
 }

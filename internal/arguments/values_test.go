@@ -233,12 +233,12 @@ func TestValuesSendATimeInTheFormOfTheService(t *testing.T) {
 	}
 }
 
-const isZeroTime = " is the zero time; use nil for no time"
+const isZeroTime = " is the zero time: use nil for no time"
 
 func TestValuesRefuseATimeThatHasNoForm(t *testing.T) {
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
 	var zero time.Time
-	const outside = " is a time outside the years 0 to 9999; use a time within them"
+	const outside = " is a time outside the years 0 to 9999: use a time within them"
 	requireValuesInvalid(t, []invalidValue{
 		{"the zero time", zero, isZeroTime},
 		{"the zero time in another zone", zero.In(time.FixedZone("", 3600)), isZeroTime},
@@ -254,7 +254,7 @@ func TestValuesRefuseATimeThatHasNoForm(t *testing.T) {
 	})
 }
 
-const skipped = " is a time in a form that the service ignores; use time.Time, or the form 2006-01-02T15:04:05Z"
+const skipped = " is a time in a form that the service ignores: use time.Time, or the form 2006-01-02T15:04:05Z"
 
 func TestValuesRefuseATypeThatWritesATimeInAnotherForm(t *testing.T) {
 	null := nullTime{sql.NullTime{Time: anHourEast, Valid: true}}
@@ -499,8 +499,8 @@ func TestVariablesSendStructs(t *testing.T) {
 }
 
 func TestValuesRefuseStructsAndOtherKeysThanStrings(t *testing.T) {
-	const isStruct = " is a struct; use a map, a time.Time, or a type with MarshalJSON"
-	const keys = " is a map with keys that are not strings; use string keys"
+	const isStruct = " is a struct: use a map, a time.Time, or a type with MarshalJSON"
+	const keys = " is a map with keys that are not strings: use string keys"
 	type named struct{ Name string }
 	requireValuesInvalid(t, []invalidValue{
 		{"a struct", named{canary}, isStruct},
@@ -527,7 +527,7 @@ func TestValuesRefuseStructsAndOtherKeysThanStrings(t *testing.T) {
 
 func TestValuesAndVariablesRefuseWhatJSONCannotHold(t *testing.T) {
 	kind := func(name string) string {
-		return " is of kind " + name + "; use a bool, a string, a number, a time.Time, a map or a slice"
+		return " is of kind " + name + ": use a bool, a string, a number, a time.Time, a map or a slice"
 	}
 	const unwritable = " cannot be written as JSON"
 	const infinite = " must be a finite number"
@@ -636,7 +636,7 @@ func TestValuesReportWhatIsBesideAValueThatContainsItself(t *testing.T) {
 	scripted.RequireAlwaysInvalid(t, triggerOf(values), []string{
 		"payload.a must be a finite number",
 		"payload.b is nested deeper than 100 levels, or contains itself",
-		"payload.c.0 is of kind func; use a bool, a string, a number, a time.Time, a map or a slice",
+		"payload.c.0 is of kind func: use a bool, a string, a number, a time.Time, a map or a slice",
 		"payload.c.1 must be a finite number",
 		"payload.d is nested deeper than 100 levels, or contains itself",
 	})
