@@ -14,9 +14,8 @@ type BroadcastsService resource
 // updates the customers in p.To.
 //
 // The call is retried only if the service certainly did nothing, so the broadcast is not
-// sent twice unless [WithRepeatableSend] allows it. After an error, [DeliveryOf] reports
-// whether the broadcast may have been sent, and [Retryable] reports whether to send it
-// again. SendEmail returns a [*ValidationError] if an argument is invalid.
+// sent twice unless [WithRepeatableSend] allows it. After an error, [NextStepOf] returns
+// what to do. SendEmail returns a [*ValidationError] if an argument is invalid.
 //
 // API: POST /v1/broadcast/send/email
 func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParams, opts ...RequestOption) (*Response, error) {
@@ -34,14 +33,16 @@ func (s *BroadcastsService) SendPush(ctx context.Context, p PushBroadcastParams,
 }
 
 // EmailBroadcastParams describes an email broadcast. SenderEmail, SenderName,
-// Email, Subject, Message, MessageType and To are required.
+// Email, Subject, Message, MessageType and To are required. A SenderName or Subject with a
+// line break or a NUL is invalid, even with [WithoutValidation].
 type EmailBroadcastParams struct {
 	SenderEmail string
 	// SenderName is a display name, such as "Acme Billing".
 	SenderName string
-	// Email is the recipient address. The service does not document how it relates to To;
-	// its samples set both.
-	Email   string
+	// Email is the recipient address that the service requires in addition to To. The
+	// service does not document how the two are related.
+	Email string
+	// Subject must not be blank.
 	Subject string
 	// CC, BCC and ReplyTo are email addresses.
 	CC, BCC, ReplyTo []string
@@ -67,7 +68,7 @@ func (p *EmailBroadcastParams) validate(problems *arguments.Problems) {
 	problems.RequiredEmail("sender_email", p.SenderEmail)
 	problems.RequiredText("sender_name", p.SenderName)
 	problems.RequiredEmail("email", p.Email)
-	problems.RequiredText("subject", p.Subject)
+	problems.NotBlank("subject", p.Subject)
 	problems.Emails("cc", p.CC)
 	problems.Emails("bcc", p.BCC)
 	problems.Emails("reply_to", p.ReplyTo)
@@ -95,20 +96,20 @@ type emailBroadcastBody struct {
 	broadcastBody
 }
 
-var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{}, addresses: (*reach).isBroadcast,
+var _ = declareSend(service.SendEmailBroadcast, send{body: emailBroadcastBody{},
 	members: broadcastMembers.with(members{
-		"email":             (*reachReader).address,
-		"cc":                (*reachReader).addresses,
-		"bcc":               (*reachReader).addresses,
-		"sender_email":      (*reachReader).nobody,
-		"sender_name":       (*reachReader).nobody,
-		"subject":           (*reachReader).nobody,
-		"reply_to":          (*reachReader).nobody,
-		"message":           (*reachReader).nobody,
-		"template_id":       (*reachReader).nobody,
-		"email_template_id": (*reachReader).nobody,
-		"variables":         (*reachReader).nobody,
-		"message_type":      (*reachReader).nobody,
+		"email":             (*fieldReader).address,
+		"cc":                (*fieldReader).addresses,
+		"bcc":               (*fieldReader).addresses,
+		"sender_email":      (*fieldReader).header,
+		"sender_name":       (*fieldReader).header,
+		"subject":           (*fieldReader).header,
+		"reply_to":          (*fieldReader).headers,
+		"message":           (*fieldReader).nobody,
+		"template_id":       (*fieldReader).nobody,
+		"email_template_id": (*fieldReader).nobody,
+		"variables":         (*fieldReader).nobody,
+		"message_type":      (*fieldReader).nobody,
 	})})
 
 // Prepare validates and encodes the broadcast as [BroadcastsService.SendEmail] does, and
@@ -118,19 +119,23 @@ func (p EmailBroadcastParams) Prepare() (*Prepared, error) {
 }
 
 func (p *EmailBroadcastParams) wire(problems *arguments.Problems) any {
+	problems.OneLine("sender_name", p.SenderName)
+	problems.OneLine("subject", p.Subject)
 	return &emailBroadcastBody{
 		SenderEmail: p.SenderEmail, SenderName: p.SenderName, Email: p.Email, Subject: p.Subject,
 		CC: p.CC, BCC: p.BCC, ReplyTo: p.ReplyTo,
 		Message: p.Message, TemplateID: p.TemplateID, EmailTemplateID: p.EmailTemplateID,
 		Variables:     arguments.TemplateValues(problems.In("variables"), p.Variables),
 		MessageType:   p.MessageType,
-		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
+		broadcastBody: newBroadcastBody(p.To, p.Schedule),
 	}
 }
 
 // PushBroadcastParams describes a push notification broadcast. Subject, Message
 // and To are required.
 type PushBroadcastParams struct {
+	// Subject must not be blank. A line break or a NUL in it is invalid, even with
+	// [WithoutValidation].
 	Subject string
 	Message string
 	// WhatsAppTemplateID is optional: the service lists it as required, but its own
@@ -143,7 +148,7 @@ type PushBroadcastParams struct {
 }
 
 func (p *PushBroadcastParams) validate(problems *arguments.Problems) {
-	problems.RequiredText("subject", p.Subject)
+	problems.NotBlank("subject", p.Subject)
 	problems.RequiredText("message", p.Message)
 	problems.Text("whatsapp_template_id", p.WhatsAppTemplateID)
 	validateAudienceAndSchedule(problems, p.To, p.Schedule)
@@ -157,11 +162,11 @@ type pushBroadcastBody struct {
 	broadcastBody
 }
 
-var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{}, addresses: (*reach).isBroadcast,
+var _ = declareSend(service.SendPushBroadcast, send{body: pushBroadcastBody{},
 	members: broadcastMembers.with(members{
-		"subject":              (*reachReader).nobody,
-		"message":              (*reachReader).nobody,
-		"whatsapp_template_id": (*reachReader).nobody,
+		"subject":              (*fieldReader).header,
+		"message":              (*fieldReader).nobody,
+		"whatsapp_template_id": (*fieldReader).nobody,
 	})})
 
 // Prepare validates and encodes the broadcast as [BroadcastsService.SendPush] does, and
@@ -171,14 +176,15 @@ func (p PushBroadcastParams) Prepare() (*Prepared, error) {
 }
 
 func (p *PushBroadcastParams) wire(problems *arguments.Problems) any {
+	problems.OneLine("subject", p.Subject)
 	return &pushBroadcastBody{
 		Subject: p.Subject, Message: p.Message, WhatsAppTemplateID: p.WhatsAppTemplateID,
-		broadcastBody: newBroadcastBody(problems, p.To, p.Schedule),
+		broadcastBody: newBroadcastBody(p.To, p.Schedule),
 	}
 }
 
-func (p *EmailBroadcastParams) audience() Audience { return p.To }
-func (p *PushBroadcastParams) audience() Audience  { return p.To }
+func (p *EmailBroadcastParams) target() (Audience, *Schedule) { return p.To, p.Schedule }
+func (p *PushBroadcastParams) target() (Audience, *Schedule)  { return p.To, p.Schedule }
 
 // broadcastBody is the part of the body that both kinds of broadcast share.
 type broadcastBody struct {
@@ -190,10 +196,7 @@ type broadcastBody struct {
 	Recipients []Recipient `json:"recipients,omitempty"`
 }
 
-func newBroadcastBody(p *arguments.Problems, to Audience, at *Schedule) broadcastBody {
-	if to.problem != "" {
-		p.Add("recipients", to.problem)
-	}
+func newBroadcastBody(to Audience, at *Schedule) broadcastBody {
 	return broadcastBody{AllCustomers: to.all, ScheduleType: at.wireType(), ScheduleDate: at}
 }
 

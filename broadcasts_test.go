@@ -83,6 +83,8 @@ func TestValidationOfAnEmailBroadcast(t *testing.T) {
 			emailWith(func(p *params) { p.Email = "canary@@example.com" }), []string{"email must be an email address"}},
 		{"there is a subject",
 			emailWith(func(p *params) { p.Subject = "" }), []string{"subject is required"}},
+		{"the subject is not blank",
+			emailWith(func(p *params) { p.Subject = " \t\u00a0" }), []string{"subject must not be blank"}},
 		{"there is a message",
 			emailWith(func(p *params) { p.Message = "" }), []string{"message is required"}},
 		{"a template does not stand in for the message",
@@ -126,6 +128,8 @@ func TestValidationOfAPushBroadcast(t *testing.T) {
 	requireInvalidUnlessLifted(t, []invalidCall{
 		{"there is a subject",
 			pushWith(func(p *params) { p.Subject = "" }), []string{"subject is required"}},
+		{"the subject is not blank",
+			pushWith(func(p *params) { p.Subject = " " }), []string{"subject must not be blank"}},
 		{"there is a message",
 			pushWith(func(p *params) { p.Message = "" }), []string{"message is required"}},
 		{"every text is valid UTF-8",
@@ -136,6 +140,21 @@ func TestValidationOfAPushBroadcast(t *testing.T) {
 			[]string{"subject is required", "message is required", "recipients must be AllCustomers or have at least one recipient",
 				"schedule_date.schedule_date is required", "schedule_date.timezone is required"}},
 	})
+}
+
+func TestSubjectAndSenderNameAreOneLine(t *testing.T) {
+	var refusals []invalidCall
+	for name, text := range map[string]string{
+		"a CR": canary + "\r", "a line break": "\n" + canary, "a NUL": canary + "\x00", "another header": "Sale\r\nBcc: canary@example.com",
+	} {
+		refusals = append(refusals,
+			invalidCall{"email: " + name, emailWith(func(p *messaging.EmailBroadcastParams) { p.SenderName, p.Subject = text, text }),
+				[]string{"sender_name must not contain a line break or a NUL", "subject must not contain a line break or a NUL"}},
+			invalidCall{"push: " + name, pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = text }),
+				[]string{"subject must not contain a line break or a NUL"}})
+	}
+	requireAlwaysInvalid(t, refusals)
+	scripted.NewGate(t).RequireSent(t, emailWith(func(p *messaging.EmailBroadcastParams) { p.Message = "a\r\nb" }))
 }
 
 func TestValidationOfAHundredThousandCustomers(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/messaging-go/messaging/internal/arguments"
 	"github.com/messaging-go/messaging/internal/exchange"
+	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -47,7 +48,7 @@ func NewClient(baseURL, apiKey string, opts ...Option) (*Client, error) {
 		opt.applyToClient(&config, &problems)
 	}
 	core := config.build(baseURL, apiKey, &problems)
-	if err := validationError("new client", &problems); err != nil {
+	if err := setupError(&problems); err != nil {
 		return nil, err
 	}
 	shared := &resource{core}
@@ -74,6 +75,7 @@ type Request struct {
 	Path  string
 	Query url.Values
 	// Body is encoded with encoding/json; nil sends no body. GET and HEAD cannot have one.
+	// A nil pointer, map or slice is invalid.
 	Body any
 	// Into is a pointer into which encoding/json decodes the member "data" of the
 	// response, or nil to leave the data in [Response.Data].
@@ -105,7 +107,7 @@ func (r Request) operation() *service.Operation {
 	case exchange.IsMethod(r.Method):
 		name = r.Method + " request"
 	default: // an invalid method may hold anything, so it is not shown
-		name = "request"
+		name = "do request"
 	}
 	return &service.Operation{Name: name, Method: r.Method, Path: r.Path, Custom: true}
 }
@@ -121,7 +123,7 @@ func (r Request) validate(p *arguments.Problems) {
 	case u.IsAbs() || strings.HasPrefix(r.Path, "//"):
 		p.Add("Path", "must be relative to the base URL")
 	case strings.ContainsAny(r.Path, "?#"):
-		p.Add("Path", "must not have a query or a fragment; see Query")
+		p.Add("Path", "must not have a query or a fragment, see Query")
 	case u.EscapedPath() != r.Path:
 		p.Add("Path", "must be an escaped path")
 	case strings.Trim(r.Path, "/") == "":
@@ -132,6 +134,9 @@ func (r Request) validate(p *arguments.Problems) {
 	if r.Body != nil && r.operation().IsRead() {
 		p.Add("Body", "cannot be sent with "+r.Method)
 	}
+	if isNil(r.Body) {
+		p.Add("Body", "must not be a nil pointer, map or slice: use nil for no body")
+	}
 	if r.Into != nil && r.Method == http.MethodHead {
 		p.Add("Into", "cannot be filled by HEAD, which has no body")
 	}
@@ -140,12 +145,23 @@ func (r Request) validate(p *arguments.Problems) {
 	}
 }
 
+// isNil reports whether value is a nil pointer, map or slice, which encoding/json would
+// write as null.
+func isNil(value any) bool {
+	v := reflect.ValueOf(value)
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		return v.IsNil()
+	}
+	return false
+}
+
 // fill decodes data into r.Into, which does not change if there is an error.
 func (r Request) fill(data json.RawMessage) error {
 	into := reflect.ValueOf(r.Into).Elem()
 	fresh := reflect.New(into.Type())
 	if err := json.Unmarshal(data, fresh.Interface()); err != nil {
-		return err
+		return redact.SourceError(err) // of UnmarshalJSON, which can return any error
 	}
 	into.Set(fresh.Elem())
 	return nil
@@ -172,7 +188,7 @@ func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (
 	var problem string
 	switch {
 	case p.isZero():
-		problem = "must not be nil or zero; use a Prepare method"
+		problem = "must not be nil or zero: use a Prepare method"
 	case known == nil:
 		problem = "must come from a Prepare method, not from Client.Do"
 	}

@@ -131,7 +131,7 @@ func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
 	const (
 		unescaped = "Path must be an escaped path"
 		elsewhere = "Path must be relative to the base URL"
-		query     = "Path must not have a query or a fragment; see Query"
+		query     = "Path must not have a query or a fragment, see Query"
 		dots      = "Path must not have dot segments"
 		none      = "Path is required"
 	)
@@ -209,6 +209,7 @@ func (unwritable) MarshalJSON() ([]byte, error) { return nil, errors.New(canary)
 
 func TestDoValidatesTheRequest(t *testing.T) {
 	type event = messaging.Event
+	const nilBody = "Body must not be a nil pointer, map or slice: use nil for no body"
 	requireAlwaysInvalid(t, []invalidCall{
 		{"a GET has no body",
 			doing(messaging.Request{Method: http.MethodGet, Path: "/v1/events", Body: canary}), []string{"Body cannot be sent with GET"}},
@@ -221,15 +222,21 @@ func TestDoValidatesTheRequest(t *testing.T) {
 		{"a nil pointer receives no data",
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Into: (*event)(nil)}), []string{"Into must be a pointer"}},
 		{"a body is one that JSON can hold",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: math.NaN()}), []string{"body cannot be written as JSON"}},
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: math.NaN()}), []string{"Body cannot be written as JSON"}},
 		{"a body has no function",
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any{canary: func() {}}}),
-			[]string{"body cannot be written as JSON"}},
+			[]string{"Body cannot be written as JSON"}},
 		{"a body does not fail to write itself",
-			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: unwritable{}}), []string{"body cannot be written as JSON"}},
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: unwritable{}}), []string{"Body cannot be written as JSON"}},
+		{"a nil pointer is no body",
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: (*event)(nil)}), []string{nilBody}},
+		{"a nil map is no body",
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: map[string]any(nil)}), []string{nilBody}},
+		{"a nil slice is no body",
+			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: json.RawMessage(nil)}), []string{nilBody}},
 		{"everything that is wrong is reported at once",
 			doing(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
-			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment; see Query",
+			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment, see Query",
 				"Into must be a pointer"}},
 	})
 }
@@ -240,6 +247,9 @@ func TestDoNamesTheOperationInItsErrors(t *testing.T) {
 	assert.Equal(t, "archive event", scripted.RequireValidationError(t, named).Op)
 	unnamed := doing(messaging.Request{Method: http.MethodDelete})(t.Context(), g.Client)
 	assert.Equal(t, "DELETE request", scripted.RequireValidationError(t, unnamed).Op)
+	_, err := g.Client.Do(t.Context(), messaging.Request{Method: "canary request", Path: "/v1/events"})
+	scripted.RequireValidationError(t, err)
+	assert.ErrorContains(t, err, "do request: invalid arguments: Method must be an HTTP method in upper case")
 }
 
 func TestValidationRefusesIntoForHEAD(t *testing.T) {

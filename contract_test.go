@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -258,6 +259,38 @@ func parsePackage(t *testing.T) *doc.Package {
 	pkg, err := doc.NewFromFiles(fileSet, files, "github.com/messaging-go/messaging")
 	require.NoError(t, err)
 	return pkg
+}
+
+// The comments of the package list every option under the kind of call that takes it.
+func TestOptionsAreListedWhereTheyGo(t *testing.T) {
+	pkg := parsePackage(t)
+	listed := make(map[string]string)
+	for _, line := range regexp.MustCompile(`(?s)For (NewClient|one call|both)( only)?:(.*?)\.\n`).FindAllStringSubmatch(
+		strings.ReplaceAll(pkg.Doc, "[NewClient]", "NewClient"), -1) {
+		for _, name := range regexp.MustCompile(`\[(With\w+)\]`).FindAllStringSubmatch(line[3], -1) {
+			listed[name[1]] = line[1]
+		}
+	}
+	kinds := map[string]string{"Option": "NewClient", "RequestOption": "one call", "SharedOption": "both"}
+	want := make(map[string]string)
+	for _, typ := range pkg.Types {
+		for _, function := range typ.Funcs {
+			if kind, ok := kinds[typ.Name]; ok {
+				want[function.Name] = kind
+			}
+		}
+	}
+	assert.Equal(t, want, listed, "the list of options in doc.go")
+}
+
+func TestModulesThatAreLinkedAreListed(t *testing.T) {
+	output, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", ".").Output()
+	require.NoError(t, err)
+	linked := slices.Compact(slices.Sorted(strings.FieldsSeq(string(output))))
+	_, after, _ := strings.Cut(parsePackage(t).Doc, "modules are linked into your program.")
+	paragraph, _, _ := strings.Cut(after, "\n\n")
+	listed := slices.Sorted(slices.Values(regexp.MustCompile(`(github\.com|golang\.org)(/[\w-]+)+`).FindAllString(paragraph, -1)))
+	assert.Equal(t, linked, listed, "the modules that doc.go lists")
 }
 
 func TestVersionIsTheLatestOfTheChangelog(t *testing.T) {

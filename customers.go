@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messaging-go/messaging/internal/arguments"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/internal/wire"
 )
@@ -44,17 +45,19 @@ func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts .
 //
 // API: GET /v1/customers
 func (s *CustomersService) Get(ctx context.Context, customerID string, opts ...RequestOption) (*Customer, error) {
-	return s.only(ctx, listQuery{CustomerIDs: []string{customerID}}, func(c *Customer) bool { return c.CustomerID == customerID }, opts)
+	return s.only(ctx, listQuery{CustomerIDs: []string{customerID}, lookup: byCustomerID},
+		func(c *Customer) bool { return c.CustomerID == customerID }, opts)
 }
 
-// GetByEmail returns the customer with the given email address, ignoring case. Its errors
-// are like those of [CustomersService.Get]. It returns a [*ValidationError] if email is not
-// an email address.
+// GetByEmail returns the customer with the given email address. ASCII letters match
+// regardless of case, and everything else must match exactly. Its errors are like those of
+// [CustomersService.Get]. It returns a [*ValidationError] if email is not an email address.
 //
 // API: GET /v1/customers
 func (s *CustomersService) GetByEmail(ctx context.Context, email string, opts ...RequestOption) (*Customer, error) {
-	return s.only(ctx, listQuery{Emails: []string{email}, byEmail: true},
-		func(c *Customer) bool { return strings.EqualFold(c.Email, email) }, opts)
+	wanted := arguments.LowerASCII(email)
+	return s.only(ctx, listQuery{Emails: []string{email}, lookup: byEmail},
+		func(c *Customer) bool { return arguments.LowerASCII(c.Email) == wanted }, opts)
 }
 
 var (
@@ -66,7 +69,7 @@ var (
 func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*Customer) bool, opts []RequestOption) (*Customer, error) {
 	var found []Customer
 	var response *Response
-	check := func(page *Page[Customer]) error {
+	check := func(page *Page[Customer], _ func(string) string) error {
 		found, response = append(found, page.Items...), page.Response
 		switch {
 		case len(found) > 1:

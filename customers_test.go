@@ -54,6 +54,35 @@ func TestCustomersAreLookedUpByOneIdentity(t *testing.T) {
 	}
 }
 
+func TestCustomersAreLookedUpByAnAddressInAnyCaseOfASCII(t *testing.T) {
+	const kelvin = "\u212a" // strings.EqualFold takes it for k
+	tests := []struct {
+		asked, listed string
+		same          bool
+	}{
+		{"kate@example.com", "Kate@Example.COM", true},
+		{"KATE@EXAMPLE.COM", "kate@example.com", true},
+		{"kate@example.com", kelvin + "ate@example.com", false},
+		{kelvin + "ate@example.com", "kate@example.com", false},
+		{"straße@example.com", "straße@EXAMPLE.com", true},
+		{"É@example.com", "é@example.com", false},
+	}
+	for _, test := range tests {
+		t.Run(test.asked+" and "+test.listed, func(t *testing.T) {
+			client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200,
+				`{"success":true,"data":{"data":[{"customer_id":"c-1","email":"`+test.listed+`"}]}}`)})
+			customer, err := client.Customers.GetByEmail(t.Context(), test.asked)
+			if test.same {
+				require.NoError(t, err)
+				assert.Equal(t, "c-1", customer.CustomerID)
+				return
+			}
+			var invalid *messaging.DecodeError
+			require.ErrorAs(t, err, &invalid)
+		})
+	}
+}
+
 func listingCustomers(p messaging.CustomerListParams) scripted.Call {
 	return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := c.Customers.List(ctx, p, opts...)
@@ -63,7 +92,7 @@ func listingCustomers(p messaging.CustomerListParams) scripted.Call {
 
 func TestValidationRefusesAFilterThatSelectsOthers(t *testing.T) {
 	type params = messaging.CustomerListParams
-	const everybody = "must not be empty: that would select all customers; use nil for no filter"
+	const everybody = "must not be empty, which would select all customers: use nil for no filter"
 	const two = "must not contain a comma: the service would read two values"
 	requireAlwaysInvalid(t, []invalidCall{
 		{"an empty list of ids selects everybody",
@@ -89,13 +118,15 @@ func TestValidationRefusesAFilterThatSelectsOthers(t *testing.T) {
 			[]string{"cursor must be valid UTF-8", "customer_ids " + everybody,
 				"emails.0 is required", "emails.1 must be valid UTF-8, " + two}},
 		{"nobody is looked up by an empty id",
-			gettingCustomer(""), []string{"customer_ids.0 is required"}},
+			gettingCustomer(""), []string{"customerID is required"}},
 		{"one customer is not looked up by two ids",
-			gettingCustomer("canary,2"), []string{"customer_ids.0 " + two}},
+			gettingCustomer("canary,2"), []string{"customerID " + two}},
 		{"nobody is looked up by an empty address",
-			gettingCustomerByEmail(""), []string{"emails.0 is required"}},
+			gettingCustomerByEmail(""), []string{"email is required"}},
 		{"one customer is not looked up by two addresses",
-			gettingCustomerByEmail("canary,jane@example.com"), []string{"emails.0 " + two}},
+			gettingCustomerByEmail("canary,jane@example.com"), []string{"email " + two}},
+		{"an id that is not UTF-8 names another customer",
+			gettingCustomer(notUTF8), []string{"customerID must be valid UTF-8"}},
 	})
 }
 
@@ -103,7 +134,7 @@ func TestValidationRefusesAnInvalidAddressOfACustomer(t *testing.T) {
 	g := scripted.NewGate(t)
 	for _, address := range []string{"canary", "canary@", "@canary.example", "canary@canary@example.com", "canary @example.com"} {
 		err := gettingCustomerByEmail(address)(t.Context(), g.Client)
-		scripted.RequireProblems(t, err, "emails.0 must be an email address")
+		scripted.RequireProblems(t, err, "email must be an email address")
 	}
 	assert.Empty(t, g.Take())
 	require.NotErrorIs(t, gettingCustomerByEmail("canary")(t.Context(), g.Client, messaging.WithoutValidation()), messaging.ErrValidation)
@@ -127,7 +158,7 @@ func gettingCustomerByEmail(email string) scripted.Call {
 
 func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
 	type params = messaging.CustomerListParams
-	const tooLong = " makes the query longer than 6000 bytes; ask for fewer at a time, see slices.Chunk"
+	const tooLong = " makes the query longer than 6000 bytes: ask for fewer at a time, see slices.Chunk"
 	long := []string{strings.Repeat(canary, 1000)}
 	longer := []string{strings.Repeat(canary, 1100)}
 	requireAlwaysInvalid(t, []invalidCall{
@@ -138,6 +169,9 @@ func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
 		{"by its addresses more than by its ids", listingCustomers(params{CustomerIDs: long, Emails: longer}), []string{"emails" + tooLong}},
 		{"by one byte", listingCustomers(params{CustomerIDs: []string{strings.Repeat("1", 6001-len("customer_ids="))}}),
 			[]string{"customer_ids" + tooLong}},
+		{"by the id of one customer", gettingCustomer(long[0]), []string{"customerID makes the query longer than 6000 bytes"}},
+		{"by the address of one customer", gettingCustomerByEmail(long[0] + "@example.com"),
+			[]string{"email makes the query longer than 6000 bytes"}},
 		{"by what escaping adds to it", listingCustomers(params{Emails: []string{strings.Repeat("@", 2100)}}), []string{"emails" + tooLong}},
 	})
 }
@@ -158,6 +192,6 @@ func TestValidationRefusesABlankAroundAFilter(t *testing.T) {
 				_, err := client.Customers.Get(ctx, id, opts...)
 				return err
 			},
-			[]string{"customer_ids.0 must not begin or end with white space, which the service may remove"})
+			[]string{"customerID must not begin or end with white space, which the service may remove"})
 	}
 }

@@ -16,10 +16,29 @@
 // Package [github.com/messaging-go/messaging/messagingtest] is an in-memory fake of the
 // service, for tests and for trying things out without an account.
 //
-// # Delivery
+// # What to do after a call
 //
-// A request that changes something is called a send. Every error from this package
-// reports what happened to the request; see [DeliveryOf]:
+// A request that changes something is called a send. [NextStepOf] returns what to do after a
+// call, whether it failed or not:
+//
+//	_, err := client.Events.Trigger(ctx, params)
+//	switch messaging.NextStepOf(err) {
+//	case messaging.NextNone:
+//		// Done, even if the response could not be read.
+//	case messaging.NextRetry:
+//		// Make the same call again later. For example, there was no connection, or you
+//		// hit a rate limit.
+//	case messaging.NextFixRequest:
+//		// Set this request aside and go on with others: the arguments are invalid, or a
+//		// guard or the service refused it.
+//	case messaging.NextFixSetup:
+//		// Keep it, stop, and raise an alert: the API key, the base URL, the host, a proxy
+//		// or your own transport needs attention.
+//	case messaging.NextCheck:
+//		// Set it aside: someone has to find out whether it was carried out.
+//	}
+//
+// For logs and metrics, [DeliveryOf] returns what happened to the request:
 //
 //   - [DeliveryNotSent]: the service did not receive it.
 //   - [DeliveryRejected]: the service refused it and did nothing.
@@ -27,28 +46,6 @@
 //     been carried out.
 //   - [DeliveryAccepted]: the request was carried out. An error then means only
 //     that the response could not be read.
-//
-// [Retryable] reports whether making the same call again is safe and could succeed. Use
-// DeliveryOf and Retryable together to decide what to do after a send:
-//
-//	_, err := client.Events.Trigger(ctx, params)
-//	switch delivery := messaging.DeliveryOf(err); {
-//	case delivery == messaging.DeliveryAccepted:
-//		// Done, even if the response could not be read.
-//	case messaging.Retryable(err):
-//		// Try again later. For example, there was no connection, or you hit a rate limit.
-//	case delivery == messaging.DeliveryUnknown:
-//		// Set it aside: someone has to find out whether it was carried out.
-//	case errors.Is(err, messaging.ErrValidation):
-//		// Fix the request: invalid arguments, or a 422.
-//	default:
-//		// Keep it and raise an alert: the API key, the base URL, the host or your
-//		// transport needs attention.
-//	}
-//
-// [DeliveryNotSent] alone does not mean "send it again", because a request with
-// invalid arguments is not sent either. Test for [ErrCustomerNotFound] and [ErrEventNotFound] before
-// [ErrNotFound], because they match ErrNotFound as well.
 //
 // [DeliveryNotSent] is reported only if it is certain. Neither the type of an error nor a
 // 503 proves that nothing was done: a gateway can return a 503 after the service has
@@ -63,6 +60,15 @@
 // can never be sent, and the client reports [DeliveryNotSent]. In all other cases,
 // including every request without a body, it reports [DeliveryUnknown].
 //
+// # Contexts
+//
+// Do not pass the context of an HTTP handler, r.Context(), to a send. It ends when the
+// browser disconnects, and the delivery of a send that is in progress is then unknown. Keep
+// the values of the context, and give the send its own time limit:
+//
+//	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
+//	defer cancel()
+//
 // # Errors
 //
 // There is one error type for each kind of failure:
@@ -75,41 +81,61 @@
 //   - [PageError]: an iteration ended with one of the errors above.
 //
 // Use [errors.Is] with the Err variables to test for a particular condition, and
-// [errors.As] to read the details. Error texts name the operation. They never contain the API key or a URL.
-// They contain personal data only if the service's own message does.
+// [errors.As] to read the details. Test for [ErrCustomerNotFound] and [ErrEventNotFound]
+// before [ErrNotFound], because they match ErrNotFound as well.
 //
-// # Retries
+// Error texts name the operation. They never contain the API key or a URL. They contain
+// personal data only if the service's own message does.
 //
-// Unless you pass [WithRepeatableSend], a call is retried only if doing so cannot make it
-// take effect twice. It is retried only within the limits of the [RetryPolicy] and of the
-// call's context. A request whose method is
-// GET or HEAD is a read; any other request is a send.
+// # Failures and retries
 //
-//	what happened                                       read  send  delivery
-//	not begun: arguments, key source, limiter, context  no    no    not sent
-//	no connection (temporary)                           yes   yes   not sent
-//	no connection: host, certificate or proxy           no    no    not sent
-//	connected, no response                              yes   (1)   unknown
-//	connected, and the caller's context ended           no    no    unknown
-//	429                                                 yes   yes   rejected
-//	408, 425, 500, 502, 503, 504, 520 to 599            yes   (1)   unknown
-//	any other 4xx, 501, 505                             no    no    rejected
-//	3xx, 101, 511, any other status                     no    no    unknown
-//	2xx with success false; a trigger with data false   no    no    rejected
-//	2xx with a truncated body                           yes   no    unknown
-//	2xx that is not from the service, such as HTML      no    no    unknown
-//	2xx with success true and unreadable data           no    no    accepted
+// This table lists what [NextStepOf] returns, without the prefix Next. A request whose method
+// is GET or HEAD is a read; any other request is a send.
 //
-// (1) only with [WithRepeatableSend]. The table assumes that the service has done nothing
-// when it returns success false, 429, or a 4xx other than 408 and 425. For 429, RFC 6585
-// suggests as much. The table also assumes that the service never acts on an incomplete
-// request body.
+//	what happened                                        delivery  read        send
+//	invalid arguments, a guard's refusal                 not sent  FixRequest  FixRequest
+//	not begun: key source, limiter, context              not sent  Retry       Retry
+//	not begun: malformed API key                         not sent  FixSetup    FixSetup
+//	no connection (temporary)                            not sent  Retry       Retry
+//	no connection: host, certificate or proxy            not sent  FixSetup    FixSetup
+//	an unknown error of a custom transport               not sent  Retry       FixSetup (1)
+//	connected, no response                               unknown   Retry       Check (1)
+//	connected, and the caller's context ended            unknown   Retry       Check (1)
+//	429                                                  rejected  Retry       Retry
+//	408, 425, 500, 502, 503, 504, 520 to 599             unknown   Retry       Check (1)
+//	422 with JSON, 413, 414, most other 4xx (2)          rejected  FixRequest  FixRequest
+//	404 (2)                                              rejected  FixSetup    FixRequest
+//	any other 4xx, 501, 505                              rejected  FixSetup    FixSetup
+//	3xx, 101, 511, any other status                      unknown   FixSetup    Check
+//	2xx with success false; a trigger with data false    rejected  FixRequest  FixRequest
+//	2xx with a truncated body                            unknown   Retry       Check
+//	2xx that is not from the service, such as HTML       unknown   FixSetup    Check
+//	2xx with success true and unreadable data            accepted  FixSetup    None
+//
+// (1) Retry with [WithRepeatableSend]. (2) Only if the body is JSON from the service: an
+// object with a boolean success. The statuses 401, 402, 403, 405, 406, 407, 410, 421, 423,
+// 426, 428, 431, 451 and 499 are FixSetup with any body. A 404 (2) of [Client.Do] is
+// FixRequest, even for a read. So is a lookup that does not find what was asked for, such as
+// [ErrCustomerNotFound] or [ErrEventDiffers].
+//
+// After a failure for which the table says Retry, the client itself retries the call, unless
+// the attempt was not begun. It does so only within the limits of the [RetryPolicy], of
+// [WithNotAfter] and of the call's context. So unless you pass WithRepeatableSend, a call is
+// retried only if doing so cannot make it take effect twice. A call that ends because of
+// WithNotAfter is FixRequest.
+//
+// The table assumes that the service has done nothing when it returns success false, 429, or
+// a 4xx other than 408 and 425. For 429, RFC 6585 suggests as much. The table also assumes
+// that the service never acts on an incomplete request body.
 //
 // The delivery of a call is the first of these that applies to any of its attempts:
-// accepted, unknown, rejected, not sent. Redirects are not followed. With a custom
-// transport, the two "no connection" rows apply only if the transport fails before it
-// reads the body. The set of failures that are retried is not covered by semantic
-// versioning.
+// accepted, unknown, rejected, not sent. A send whose delivery is unknown because of an
+// earlier attempt is Check, unless it is Retry with WithRepeatableSend. If the context ends
+// while a call waits to retry, the step is that of the failure before the wait.
+//
+// Redirects are not followed. With a custom transport, the rows about the connection apply
+// only if the transport fails before it reads the body. The set of failures that are retried
+// is not covered by semantic versioning.
 //
 // # Iteration
 //
@@ -150,7 +176,8 @@
 // later with [Client.Send], even from another program.
 //
 // A guard (see [WithGuard]) checks every send before it goes out, and can refuse it.
-// [AllowOnly] keeps a test system from sending to customers.
+// [WithAllowOnly] keeps a test system from sending to customers, and [MaxRecipients] limits
+// the number of recipients.
 //
 // # Observability
 //
@@ -172,6 +199,35 @@
 // metrics; the module github.com/messaging-go/messaging/otelmessaging does that with
 // OpenTelemetry. Neither logs nor hooks receive an API key, a recipient, a query, a body or a
 // cursor.
+//
+// # Options
+//
+// The compiler checks that an option is accepted where you pass it.
+//
+//   - For [NewClient] only: [WithAllowOnly], [WithAttemptTimeout], [WithGuard], [WithHooks],
+//     [WithHTTPClient], [WithInsecureHTTP], [WithKeySource], [WithLogger],
+//     [WithMaxResponseBytes], [WithRateLimiter], [WithRetryPolicy] and [WithUserAgent].
+//   - For one call only: [WithNotAfter], [WithRepeatableSend] and [WithoutRetries].
+//   - For both: [WithHeader], [WithoutReadAhead] and [WithoutValidation].
+//
+// # Testing and dependencies
+//
+// The services of a [Client] are concrete types without interfaces. Tests do not need mocks
+// of them: package messagingtest is a server with the behavior of the service, including its
+// failures.
+//
+// Seven small modules are linked into your program. github.com/hashicorp/go-retryablehttp,
+// which uses github.com/hashicorp/go-cleanhttp, runs the loop of retries.
+// github.com/google/go-querystring writes the queries of lists. github.com/go-faster/jx, which
+// uses github.com/go-faster/errors, github.com/segmentio/asm and golang.org/x/sys, reads
+// responses token by token.
+//
+// # What the service cannot do
+//
+// The service has no operation to send a single transactional message, to update or delete a
+// customer or an event, or to list triggers, broadcasts or segments. It has no webhooks. It
+// documents no limit on the size of a request. If your service has more operations, call them
+// with [Client.Do].
 //
 // # Concurrency
 //

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,34 +21,34 @@ import (
 var (
 	// ErrValidation is returned when arguments are invalid, according to this package or
 	// to the service (HTTP 422).
-	ErrValidation = errors.New("invalid arguments")
+	ErrValidation error = sentinel("invalid arguments")
 	// ErrUnauthorized is returned for HTTP 401: the API key is missing or wrong.
-	ErrUnauthorized = errors.New("unauthorized")
+	ErrUnauthorized error = sentinel("unauthorized")
 	// ErrForbidden is returned for HTTP 403: the API key does not allow the operation.
-	ErrForbidden = errors.New("forbidden")
+	ErrForbidden error = sentinel("forbidden")
 	// ErrNotFound is returned for HTTP 404. The reason is often a wrong base URL.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound error = sentinel("not found")
 	// ErrCustomerNotFound is returned by [CustomersService.Get] and
 	// [CustomersService.GetByEmail] when no customer matches. It also matches ErrNotFound,
 	// so test for ErrCustomerNotFound first.
-	ErrCustomerNotFound error = notFound("no such customer")
+	ErrCustomerNotFound error = &lookupVerdict{"no such customer", true}
 	// ErrEventNotFound is returned by [EventsService.GetByName] when no event has the
 	// name. It also matches ErrNotFound, so test for ErrEventNotFound first.
-	ErrEventNotFound error = notFound("no such event")
+	ErrEventNotFound error = &lookupVerdict{"no such event", true}
 	// ErrEventAmbiguous is returned by [EventsService.GetByName] and
 	// [EventsService.Ensure] when several events have the name.
-	ErrEventAmbiguous = errors.New("several events have that name")
+	ErrEventAmbiguous error = &lookupVerdict{"several events have that name", false}
 	// ErrEventDiffers is returned by [EventsService.Ensure] when an event with that name
-	// exists with different parameters.
-	ErrEventDiffers = errors.New("the event is defined differently")
+	// exists with different parameters, or was created under another name.
+	ErrEventDiffers error = &lookupVerdict{"the event is defined differently", false}
 	// ErrRateLimited is returned for HTTP 429. [APIError.RetryAfter] is the time to wait.
-	ErrRateLimited = errors.New("rate limited")
+	ErrRateLimited error = sentinel("rate limited")
 	// ErrServer is returned for an HTTP status of 500 or above.
-	ErrServer = errors.New("server error")
+	ErrServer error = sentinel("server error")
 	// ErrBadCursor is returned when a page would make a range loop or stop early: the
 	// cursor of the next page is missing, it was seen before, or too many pages in a row
 	// are empty.
-	ErrBadCursor = errors.New("bad cursor")
+	ErrBadCursor error = sentinel("bad cursor")
 	// ErrTooLarge is returned for a response over the limit of [WithMaxResponseBytes], for
 	// a page with far more rows than requested, and for a page whose rows hold lists with
 	// too many elements.
@@ -58,13 +57,27 @@ var (
 	// [WithAttemptTimeout]. It is a [net.Error] whose Timeout method returns true. When
 	// the caller's own deadline passes, [context.DeadlineExceeded] is returned instead.
 	ErrAttemptTimeout = exchange.ErrAttemptTimeout
+	// ErrNotAfter is returned when a request, or the retry of one, would begin after the
+	// time set by [WithNotAfter].
+	ErrNotAfter = exchange.ErrNotAfter
 )
 
-// notFound is a sentinel error that also matches ErrNotFound.
-type notFound string
+// sentinel is the type of the sentinel errors. Package redact recognizes it, so an error of a
+// function that the caller supplied never matches one of them.
+type sentinel string
 
-func (e notFound) Error() string        { return string(e) }
-func (e notFound) Is(target error) bool { return target == ErrNotFound }
+func (e sentinel) Error() string { return string(e) }
+
+// lookupVerdict is a sentinel error for what a lookup found, although every response was
+// readable.
+type lookupVerdict struct {
+	text     string
+	notFound bool // also matches ErrNotFound
+}
+
+func (e *lookupVerdict) Error() string        { return e.text }
+func (e *lookupVerdict) Is(target error) bool { return e.notFound && target == ErrNotFound }
+func (e *lookupVerdict) nextStep() NextStep   { return NextFixRequest }
 
 // Delivery is what happened to a request.
 type Delivery uint8
@@ -74,7 +87,7 @@ const (
 	// Find out before sending it again.
 	DeliveryUnknown Delivery = iota
 	// DeliveryNotSent means that the service certainly did not receive the request,
-	// and will not. [Retryable] reports whether to send it again.
+	// and will not. [NextStepOf] returns whether to send it again.
 	DeliveryNotSent
 	// DeliveryRejected means that the service refused the request and did nothing.
 	DeliveryRejected
@@ -95,17 +108,16 @@ var (
 // String returns the delivery in words.
 func (d Delivery) String() string { return exchange.Delivery(d).String() }
 
-// DeliveryOf returns what happened to the request behind err. It returns
-// [DeliveryAccepted] if err is nil, the worst delivery if several errors are joined, and
-// [DeliveryUnknown] if err does not come from this package. The delivery matters for sends.
-// A read changes nothing, so it is always safe to repeat.
-//
-// To decide what to do next, check in this order whether the call was accepted, is
-// [Retryable], has an unknown delivery, or failed with [ErrValidation]. The package
-// documentation has the code.
+// DeliveryOf returns what happened to the request behind err, for logs and metrics. To
+// decide what to do next, use [NextStepOf] instead. DeliveryOf returns [DeliveryAccepted] if
+// err is nil, the worst delivery if several errors are joined, and [DeliveryUnknown] if err
+// does not come from this package. The delivery matters for sends. A read changes nothing.
 func DeliveryOf(err error) Delivery {
 	if err == nil {
 		return DeliveryAccepted
+	}
+	if isNilPointer(err) {
+		return DeliveryUnknown
 	}
 	switch e := err.(type) {
 	case interface{ Delivery() Delivery }:
@@ -126,39 +138,6 @@ func DeliveryOf(err error) Delivery {
 	return DeliveryUnknown
 }
 
-// Retryable reports whether the call behind err can be made again without doing anything
-// twice, and may then succeed. Use it to decide whether to queue a request again.
-// [DeliveryNotSent] alone does not decide that, since invalid arguments are not sent
-// either.
-//
-// Retryable returns true if the last failure is temporary, and the call is a read or a
-// send that certainly was not carried out by any attempt. These failures are temporary:
-// a failed connection, a temporary failure of a name server, 429, a context that ended,
-// and an error from the key source or the rate limiter. For a read, so are a timeout, a
-// broken connection and a server error. For a call with [WithRepeatableSend], an unknown
-// delivery counts as harmless.
-//
-// Retryable returns false for invalid arguments, a refusal by a guard, 401, 403, 404, 422
-// and most other 4xx, a host that does not exist, a bad certificate, a proxy that rejects
-// the connection, a malformed API key, a response that cannot be read, a send whose
-// transport returned an unrecognized error, nil, and an error from another package. For a
-// [*PageError], it reports whether the cause is retryable. For joined errors, it reports
-// whether all of them are.
-func Retryable(err error) bool {
-	switch e := err.(type) {
-	case nil:
-		return false
-	case interface{ isRetryable() bool }:
-		return e.isRetryable()
-	case interface{ Unwrap() error }:
-		return Retryable(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		causes := e.Unwrap()
-		return len(causes) > 0 && !slices.ContainsFunc(causes, func(cause error) bool { return !Retryable(cause) })
-	}
-	return false
-}
-
 // Call describes the call that failed.
 type Call struct {
 	// Op names the operation, for example "send email broadcast".
@@ -171,22 +150,21 @@ type Call struct {
 
 	operation *service.Operation // nil for a Call that another package made
 	delivery  Delivery
-	retryable bool
+	next      NextStep
 }
 
 // Delivery returns what happened to the request over all its attempts.
 func (c *Call) Delivery() Delivery { return c.delivery }
 
-func (c *Call) isRetryable() bool { return c.retryable }
+func (c *Call) nextStep() NextStep { return c.next }
 
-func newCall(op *service.Operation, attempts int, delivery Delivery) Call {
-	return Call{Op: op.Name, Method: op.Method, Path: op.Path, Attempts: attempts, operation: op, delivery: delivery}
+func newCall(op *service.Operation, attempts int, delivery Delivery, next NextStep) Call {
+	return Call{Op: op.Name, Method: op.Method, Path: op.Path, Attempts: attempts, operation: op, delivery: delivery, next: next}
 }
 
 // newError returns the error for the outcome of a call.
 func newError(op *service.Operation, o *exchange.Outcome, baseURL string) error {
-	call := newCall(op, o.Attempts, Delivery(o.Delivery))
-	call.retryable = o.Retryable
+	call := newCall(op, o.Attempts, Delivery(o.Delivery), NextStep(o.Step))
 	cause := o.Err
 	if o.Earlier != nil {
 		cause = &interruptedError{cause, newError(op, o.Earlier, baseURL)}
@@ -199,11 +177,11 @@ func newError(op *service.Operation, o *exchange.Outcome, baseURL string) error 
 	case exchange.Rejected:
 		return &APIError{Call: call, StatusCode: o.StatusCode, Code: o.Problem.Code, Message: o.Problem.Message,
 			Fields: fieldErrors(o.Problem.Fields), RetryAfter: o.RetryAfter, Header: o.Header, Body: o.Body,
-			dataFalse: o.DataFalse, versionInBaseURL: strings.HasSuffix(baseURL, "/v1")}
+			form: o.Problem.Form, dataFalse: o.DataFalse, versionInBaseURL: strings.HasSuffix(baseURL, "/v1")}
 	case exchange.Succeeded:
 		return nil
 	default: // a stage that this function does not know
-		call.delivery, call.retryable = DeliveryUnknown, false
+		call.delivery, call.next = DeliveryUnknown, NextCheck
 		return &TransportError{Call: call, Err: errUnknownStage}
 	}
 }
@@ -229,11 +207,27 @@ func (e *interruptedError) Error() string { return e.why.Error() + " while waiti
 
 func (e *interruptedError) Unwrap() []error { return []error{e.why, e.earlier} }
 
-// validationError returns the problems as an error, or nil if there are none.
+// newClientOp is the Op of a ValidationError of NewClient.
+const newClientOp = "new client"
+
+// setupError returns the problems with the arguments of NewClient, or nil if there are none.
+func setupError(p *arguments.Problems) error {
+	if p.None() {
+		return nil
+	}
+	return &ValidationError{Op: newClientOp, Fields: problemsOf(p), next: NextFixSetup}
+}
+
+// validationError returns the problems with the arguments of a call, or nil if there are
+// none.
 func validationError(op string, p *arguments.Problems) error {
 	if p.None() {
 		return nil
 	}
+	return &ValidationError{Op: op, Fields: problemsOf(p), next: NextFixRequest}
+}
+
+func problemsOf(p *arguments.Problems) []FieldError {
 	var fields []FieldError
 	for path, message := range p.All() {
 		if last := len(fields) - 1; last >= 0 && fields[last].Field == path {
@@ -242,21 +236,31 @@ func validationError(op string, p *arguments.Problems) error {
 			fields = append(fields, FieldError{Field: path, Messages: []string{message}})
 		}
 	}
-	return &ValidationError{Op: op, Fields: fields}
+	return fields
 }
 
 // ValidationError reports invalid arguments. Nothing was sent.
 type ValidationError struct {
 	// Op names the operation, or "new client".
 	Op string
-	// Fields lists every problem under the path of the argument on the wire, or under its
-	// Go name if the argument is not sent.
+	// Fields lists every problem. A field of params has its path on the wire, and an
+	// argument of a function has its Go name.
 	Fields []FieldError
+
+	next NextStep
 }
 
-// Error lists the problems. It never quotes a value.
+// Error lists the problems. It quotes no value, except an invalid pattern of
+// [WithAllowOnly].
 func (e *ValidationError) Error() string {
-	return withFields(e.Op+": "+ErrValidation.Error(), e.Fields, []string{"nothing was sent"})
+	if e == nil {
+		return nilError
+	}
+	var notes []string
+	if e.Op != newClientOp {
+		notes = []string{"nothing was sent"}
+	}
+	return withFields(e.Op+": "+ErrValidation.Error(), e.Fields, notes)
 }
 
 // Unwrap returns [ErrValidation].
@@ -265,26 +269,38 @@ func (e *ValidationError) Unwrap() error { return ErrValidation }
 // Delivery returns [DeliveryNotSent].
 func (e *ValidationError) Delivery() Delivery { return DeliveryNotSent }
 
+func (e *ValidationError) nextStep() NextStep { return e.next }
+
 // GuardError reports a send that a guard refused; see [WithGuard]. Nothing was sent.
 type GuardError struct {
 	// Op names the operation.
 	Op string
 	// Err is the error that the guard returned.
 	Err error
+
+	next NextStep
 }
 
 // Error quotes the error of the guard.
 func (e *GuardError) Error() string {
+	if e == nil {
+		return nilError
+	}
 	return oneLine(e.Op+": refused by a guard: "+fmt.Sprint(e.Err), "; nothing was sent")
 }
 
 // Unwrap returns Err.
-func (e *GuardError) Unwrap() error { return e.Err }
+func (e *GuardError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // Delivery returns [DeliveryNotSent].
 func (e *GuardError) Delivery() Delivery { return DeliveryNotSent }
 
-func (e *GuardError) isRetryable() bool { return false }
+func (e *GuardError) nextStep() NextStep { return e.next }
 
 // APIError reports a refusal by the service: any status except 2xx, including redirects, or
 // success false. [errors.Is] matches it with the sentinel error for its status.
@@ -302,12 +318,16 @@ type APIError struct {
 	// Body is the start of the response, at most 64 KiB.
 	Body []byte
 
+	form             wire.Form
 	dataFalse        bool // although success was true
 	versionInBaseURL bool
 }
 
 // Error quotes the status, the message and the fields of the response.
 func (e *APIError) Error() string {
+	if e == nil {
+		return nilError
+	}
 	status := strconv.Itoa(e.StatusCode)
 	switch text := http.StatusText(e.StatusCode); {
 	case e.dataFalse:
@@ -329,19 +349,35 @@ func (e *APIError) Error() string {
 
 // hints returns the likely reason for the status.
 func (e *APIError) hints() []string {
-	switch {
+	switch isFromService := e.form == wire.JSON || e.form == wire.FromService; {
+	case e.next == NextFixRequest:
+		return nil
+	case e.StatusCode == http.StatusUnauthorized:
+		return []string{"check the API key"}
 	case e.StatusCode == http.StatusNotFound && e.versionInBaseURL:
 		return []string{"the base URL ends in /v1, which the path already has"}
-	case e.StatusCode == http.StatusNotFound:
-		return []string{"check the base URL"}
+	case e.StatusCode == http.StatusForbidden && e.form != wire.Markup:
+		return []string{"check what the API key may do"}
 	case e.StatusCode >= 300 && e.StatusCode <= 399 && e.StatusCode != http.StatusNotModified:
 		return []string{"redirects are not followed, check the base URL"}
+	case e.next == NextFixSetup && e.StatusCode <= 499 && !isFromService:
+		return []string{"the response is " + formNames[e.form], checkURLOrProxy}
+	case e.StatusCode == http.StatusNotFound:
+		return []string{"check the base URL"}
 	}
 	return nil
 }
 
+var formNames = map[wire.Form]string{wire.Empty: "empty", wire.Markup: "HTML or XML, not JSON", wire.Text: "not JSON"}
+
+// checkURLOrProxy is the advice after a response that does not come from the service.
+const checkURLOrProxy = "check the base URL, or a proxy in between"
+
 // Is reports whether target is the sentinel error for the status.
 func (e *APIError) Is(target error) bool {
+	if e == nil {
+		return false
+	}
 	switch e.StatusCode {
 	case http.StatusUnprocessableEntity:
 		return target == ErrValidation
@@ -364,16 +400,27 @@ type TransportError struct {
 	// that has a known type or comes from your own key source, rate limiter or context
 	// cause. Any other text is withheld, since it may quote the request or the response.
 	// [errors.Is] and [errors.As] find every cause except a *url.Error, which prints the
-	// URL with its query. They find context.DeadlineExceeded and context.Canceled only if
-	// the caller's own context ended.
+	// URL with its query, and an error of this package that one of your functions
+	// returned, which describes another call. They find context.DeadlineExceeded and
+	// context.Canceled only if the caller's own context ended.
 	Err error
 }
 
 // Error describes why there was no usable response, and what happened to the request.
-func (e *TransportError) Error() string { return e.describe(fmt.Sprint(e.Err), nil) }
+func (e *TransportError) Error() string {
+	if e == nil {
+		return nilError
+	}
+	return e.describe(fmt.Sprint(e.Err), nil)
+}
 
 // Unwrap returns Err.
-func (e *TransportError) Unwrap() error { return e.Err }
+func (e *TransportError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // DecodeError reports a 2xx response that cannot be read. The call returns no part of it.
 // [DeliveryOf] reports whether the response still proves that the request was carried out.
@@ -389,11 +436,23 @@ type DecodeError struct {
 
 // Error describes what cannot be read, and what happened to the request.
 func (e *DecodeError) Error() string {
-	return e.describe(fmt.Sprintf("invalid response (%d): %v", e.StatusCode, e.Err), nil)
+	if e == nil {
+		return nilError
+	}
+	var notes []string
+	if wire.IsForeign(e.Err) {
+		notes = []string{checkURLOrProxy}
+	}
+	return e.describe(fmt.Sprintf("invalid response (%d): %v", e.StatusCode, e.Err), nil, notes...)
 }
 
 // Unwrap returns Err.
-func (e *DecodeError) Unwrap() error { return e.Err }
+func (e *DecodeError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // lookupError reports a lookup that succeeded but found no match, or several.
 type lookupError struct {
@@ -402,7 +461,7 @@ type lookupError struct {
 }
 
 func newLookupError(op *service.Operation, attempts int, err error) error {
-	return &lookupError{newCall(op, attempts, DeliveryAccepted), err}
+	return &lookupError{newCall(op, attempts, DeliveryAccepted, NextFixRequest), err}
 }
 
 func (e *lookupError) Error() string { return e.Op + ": " + e.err.Error() }
@@ -420,18 +479,31 @@ type PageError struct {
 }
 
 // Error returns the text of Err.
-func (e *PageError) Error() string { return fmt.Sprint(e.Err) }
+func (e *PageError) Error() string {
+	if e == nil {
+		return nilError
+	}
+	return fmt.Sprint(e.Err)
+}
 
 // Unwrap returns Err.
-func (e *PageError) Unwrap() error { return e.Err }
+func (e *PageError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // Delivery returns what happened to the request for the page.
 func (e *PageError) Delivery() Delivery {
-	if e.Err == nil {
+	if e == nil || e.Err == nil {
 		return DeliveryUnknown
 	}
 	return DeliveryOf(e.Err)
 }
+
+// nilError is the text of an error that is a nil pointer.
+const nilError = "<nil>"
 
 // FieldError holds the problems with one field.
 type FieldError struct {
@@ -479,8 +551,10 @@ func (c *Call) outcome() string {
 		return "nothing was sent"
 	case c.delivery == DeliveryRejected:
 		return "the request was refused"
-	case isRead:
+	case isRead && c.next == NextRetry:
 		return "it is safe to retry"
+	case isRead:
+		return "nothing was changed"
 	case c.delivery == DeliveryAccepted:
 		return subject + " was " + done + ", do not repeat it"
 	default:
@@ -490,8 +564,10 @@ func (c *Call) outcome() string {
 
 // withFields returns text with as many fields as fit, and the notes.
 func withFields(text string, fields []FieldError, notes []string) string {
-	separator := separatorOf(fields[:min(len(fields), maxFields)])
-	ending := "; " + strings.Join(notes, "; ")
+	ending := ""
+	for _, note := range notes {
+		ending += separator + note
+	}
 	room := maxErrorText - utf8.RuneCountInString(text+ending)
 	for i, field := range fields {
 		part := separator + field.String()
@@ -514,15 +590,8 @@ func withFields(text string, fields []FieldError, notes []string) string {
 // maxFields is the largest number of fields in the text of an error.
 const maxFields = 8
 
-// separatorOf returns a separator that no message uses.
-func separatorOf(fields []FieldError) string {
-	for _, field := range fields {
-		if strings.Contains(field.String(), ";") {
-			return " | "
-		}
-	}
-	return "; "
-}
+// separator is between the problems and notes in the text of an error.
+const separator = "; "
 
 // maxErrorText is the approximate limit on the text of an error, in characters.
 const maxErrorText = 300

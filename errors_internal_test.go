@@ -33,7 +33,7 @@ func TestErrorOfEveryStage(t *testing.T) {
 	cause := errors.New("the cause")
 	for stage, want := range errorsOfStages {
 		// No attempt is rejected without a response: the delivery shows where it comes from.
-		outcome := &exchange.Outcome{Stage: stage, Delivery: exchange.DeliveryRejected, Retryable: true, Attempts: 2, Err: cause}
+		outcome := &exchange.Outcome{Stage: stage, Delivery: exchange.DeliveryRejected, Step: exchange.StepRetry, Attempts: 2, Err: cause}
 		err := newError(service.TriggerEvent, outcome, "https://api.example.com")
 		assert.IsType(t, want.err, err, "stage %d", stage)
 		assert.Equal(t, want.delivery, DeliveryOf(err), "stage %d", stage)

@@ -143,7 +143,8 @@ func TestErrorTexts(t *testing.T) {
 		{"wrong arguments are listed, none is quoted", invalid, nil,
 			"send email broadcast: invalid arguments: sender_name is required; subject is required; nothing was sent"},
 		{"the message of the service is quoted", scripted.SendBroadcast, scripted.Responds(403, `{"message":"The plan is exhausted."}`),
-			"send email broadcast: POST /v1/broadcast/send/email: 403 Forbidden: The plan is exhausted.; the request was refused"},
+			"send email broadcast: POST /v1/broadcast/send/email: 403 Forbidden: The plan is exhausted.; check what the API key may do; " +
+				"the request was refused"},
 		{"so are its fields", scripted.TriggerEvent,
 			scripted.Responds(422, `{"message":"Invalid","errors":{"event_id":["is unknown","is no uuid"],"payload.email":["is required"]}}`),
 			"trigger event: POST /v1/events/trigger: 422 Unprocessable Entity: Invalid: event_id is unknown, is no uuid; " +
@@ -158,9 +159,10 @@ func TestErrorTexts(t *testing.T) {
 			"send email broadcast: POST /v1/broadcast/send/email: 308 Permanent Redirect; redirects are not followed, " +
 				"check the base URL; the broadcast may have been sent"},
 		{"so does a redirect without a name", scripted.ReadCustomers, scripted.Responds(399, ""),
-			"list customers: GET /v1/customers: 399; redirects are not followed, check the base URL; it is safe to retry"},
+			"list customers: GET /v1/customers: 399; redirects are not followed, check the base URL; nothing was changed"},
 		{"so does a 404 that says nothing", scripted.SendBroadcast, scripted.Responds(404, "<html>"),
-			"send email broadcast: POST /v1/broadcast/send/email: 404 Not Found; check the base URL; the request was refused"},
+			"send email broadcast: POST /v1/broadcast/send/email: 404 Not Found; the response is HTML or XML, not JSON; " +
+				"check the base URL, or a proxy in between; the request was refused"},
 		{"so does a 404 that says what is not found", scripted.TriggerEvent, scripted.Responds(404, `{"message":"No such event"}`),
 			"trigger event: POST /v1/events/trigger: 404 Not Found: No such event; check the base URL; the request was refused"},
 		{"a read can be asked again", scripted.ReadCustomers, scripted.Responds(500, ""),
@@ -240,7 +242,7 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 		}
 		err := &messaging.ValidationError{Op: "new client", Fields: manyFields}
 		assert.EqualError(t, err,
-			"new client: invalid arguments: 0 bad; 1 bad; 2 bad; 3 bad; 4 bad; 5 bad; 6 bad; 7 bad; and 992 more; nothing was sent")
+			"new client: invalid arguments: 0 bad; 1 bad; 2 bad; 3 bad; 4 bad; 5 bad; 6 bad; 7 bad; and 992 more")
 	})
 }
 
@@ -466,18 +468,18 @@ func TestErrorTextHintsAtAVersionInTheBaseURL(t *testing.T) {
 func TestErrorTextOfDoNamesTheMethodAlone(t *testing.T) {
 	tag := messaging.Request{Op: "delete tag", Method: "DELETE", Path: "/v1/tags/ada@example.com"}
 	err := scripted.FailureOf(t, scripted.Do(tag), scripted.Responds(403, ""))
-	assert.EqualError(t, err, "delete tag: DELETE: 403 Forbidden; the request was refused")
+	assert.EqualError(t, err, "delete tag: DELETE: 403 Forbidden; check what the API key may do; the request was refused")
 	tag.Op = ""
 	err = scripted.FailureOf(t, scripted.Do(tag), scripted.Responds(403, ""))
-	assert.EqualError(t, err, "DELETE request: 403 Forbidden; the request was refused")
+	assert.EqualError(t, err, "DELETE request: 403 Forbidden; check what the API key may do; the request was refused")
 }
 
-func TestErrorTextSeparatesFieldsByWhatNoMessageUses(t *testing.T) {
+func TestErrorTextSeparatesProblemsBySemicolons(t *testing.T) {
 	tests := []struct{ name, body, want string }{
 		{"fields", `{"errors":{"a":["is required"],"b":["is too long"]}}`, ": a is required; b is too long; "},
-		{"fields with a semicolon", `{"errors":{"a":["is required; see b"],"b":["is too long"]}}`, ": a is required; see b | b is too long; "},
+		{"fields with a semicolon", `{"errors":{"a":["is required; see b"],"b":["is too long"]}}`, ": a is required; see b; b is too long; "},
 		{"messages", `{"errors":["one","two"]}`, ": one; two; "},
-		{"messages with a semicolon", `{"errors":["one; half","two"]}`, ": one; half | two; "},
+		{"messages with a semicolon", `{"errors":["one; half","two"]}`, ": one; half; two; "},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

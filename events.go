@@ -70,34 +70,52 @@ func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...Requ
 // GetByName returns the event definition with the given name. Case matters. GetByName reads
 // the whole list, since the service cannot search by name. Names are not unique: the error
 // is [ErrEventNotFound] if no event has the name, and [ErrEventAmbiguous] if several events
-// have it.
+// have it. An event that is listed twice under one id is one event. It returns a
+// [*ValidationError] if name is empty, or begins or ends with white space.
 //
 // API: GET /v1/events
 func (s *EventsService) GetByName(ctx context.Context, name string, opts ...RequestOption) (*Event, error) {
-	var found []Event
-	var response *Response
-	for page, err := range pages[Event](ctx, s.core, service.GetEvent, listQuery{name: name, byName: true}, opts) {
-		if err != nil {
-			return nil, errors.Unwrap(err) // the caller has no use for a cursor
-		}
-		response = page.Response
-		for _, event := range page.Items {
-			if event.Name == name {
-				found = append(found, event)
+	found, err := s.find(ctx, name, opts)
+	if err != nil {
+		return nil, err
+	}
+	if found.event == nil {
+		return nil, newLookupError(service.GetEvent, found.attempts, ErrEventNotFound)
+	}
+	return found.event, nil
+}
+
+// foundEvent is the outcome of a lookup by name.
+type foundEvent struct {
+	event    *Event // nil if no event has the name
+	attempts int    // of the last request
+	// redact removes the API keys from a text that quotes the event.
+	redact func(text string) string
+}
+
+func (s *EventsService) find(ctx context.Context, name string, opts []RequestOption) (foundEvent, error) {
+	var found foundEvent
+	check := func(page *Page[Event], redact func(string) string) error {
+		found.attempts = page.Response.Attempts
+		for i := range page.Items {
+			event := &page.Items[i]
+			switch {
+			case event.Name != name:
+			case found.event == nil:
+				found.event, found.redact = event, redact
+			case event.ID == "" || event.ID != found.event.ID: // the list can shift between two requests
+				return newLookupError(service.GetEvent, found.attempts, ErrEventAmbiguous)
 			}
 		}
-		if len(found) > 1 {
-			break
+		return nil
+	}
+	events := listRange{core: s.core, op: service.GetEvent, query: listQuery{lookup: byName, name: name}, opts: opts}
+	for _, err := range walk[Event](ctx, events, check) {
+		if err != nil {
+			return foundEvent{}, errors.Unwrap(err) // the caller has no use for a cursor
 		}
 	}
-	switch len(found) {
-	case 0:
-		return nil, newLookupError(service.GetEvent, response.Attempts, ErrEventNotFound)
-	case 1:
-		return &found[0], nil
-	default:
-		return nil, newLookupError(service.GetEvent, response.Attempts, ErrEventAmbiguous)
-	}
+	return found, nil
 }
 
 // Ensure returns the event definition named p.Name, and creates it if none exists. Call it
@@ -106,10 +124,12 @@ func (s *EventsService) GetByName(ctx context.Context, name string, opts ...Requ
 //
 // The error is [ErrEventDiffers] if the existing definition cannot be triggered as p
 // describes it: it lacks a parameter of p, a parameter has a different type, or it requires
-// a parameter that p does not require. The description, the order of parameters and
-// additional optional parameters do not matter. The error is [ErrEventAmbiguous] if several
-// events have the name. For any error that occurs before the creation begins, [DeliveryOf]
-// returns [DeliveryNotSent]. The creation has the same errors as Create.
+// a parameter that p does not require. The description, the order of parameters, additional
+// optional parameters, and parameters named email or customer do not matter. The error is
+// [ErrEventAmbiguous] if several events have the name. For any error that occurs before the
+// creation begins, [DeliveryOf] returns [DeliveryNotSent]. The creation has the same errors
+// as Create. If the service creates the event under another name, which the next call would
+// not find, the error is ErrEventDiffers with [DeliveryAccepted].
 //
 // Two programs that call Ensure at the same time can both create the event, because the
 // service has no way to prevent it. [EventsService.GetByName] then returns
@@ -122,29 +142,46 @@ func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ..
 	if ctx == nil || !s.core.accepts(call{operation: service.CreateEvent, params: &p}, opts) {
 		return s.Create(ctx, p, opts...) // which returns what is invalid, and sends nothing
 	}
-	found, err := s.GetByName(ctx, p.Name, opts...)
+	found, err := s.find(ctx, p.Name, opts)
 	switch {
-	case errors.Is(err, ErrEventNotFound):
-		return s.Create(ctx, p, opts...)
-	case err == nil:
+	case err != nil:
+	case found.event == nil:
+		return s.createNamed(ctx, p, opts)
+	default:
 		err = found.compare(p)
 	}
 	if err != nil {
-		return nil, &ensureError{err}
+		return nil, &ensureError{err, DeliveryNotSent}
 	}
-	return found, nil
+	return found.event, nil
 }
 
-// ensureError reports why Ensure did not begin to create an event.
-type ensureError struct{ err error }
+// createNamed creates an event that a later lookup by name must find.
+func (s *EventsService) createNamed(ctx context.Context, p EventCreateParams, opts []RequestOption) (*Event, error) {
+	created, err := s.Create(ctx, p, opts...)
+	if err == nil && created.Name != "" && created.Name != p.Name {
+		return nil, &ensureError{fmt.Errorf("%w: it was created under another name", ErrEventDiffers), DeliveryAccepted}
+	}
+	return created, err
+}
+
+// ensureError reports why Ensure did not create an event, or why it created one that a
+// later call would not find.
+type ensureError struct {
+	err      error
+	delivery Delivery
+}
 
 func (e *ensureError) Error() string {
-	return oneLine("ensure event: "+e.err.Error(), "; nothing was created")
+	ending := "; nothing was created"
+	if e.delivery == DeliveryAccepted {
+		ending = "; do not repeat it"
+	}
+	return oneLine("ensure event: "+e.err.Error(), ending)
 }
 
 func (e *ensureError) Unwrap() error      { return e.err }
-func (e *ensureError) Delivery() Delivery { return DeliveryNotSent }
-func (e *ensureError) isRetryable() bool  { return Retryable(e.err) }
+func (e *ensureError) Delivery() Delivery { return e.delivery }
 
 // EventListParams selects event definitions.
 type EventListParams struct {
@@ -159,7 +196,8 @@ func (p EventListParams) query() listQuery { return listQuery{PerPage: p.PerPage
 
 // EventParameter is one value that an event takes when it is triggered.
 type EventParameter struct {
-	// Name is the name of the value in the payload. It cannot be "email" or "customer".
+	// Name is the name of the value in the payload. It cannot be "email" or "customer". A
+	// line break or a NUL in it is invalid, even with [WithoutValidation].
 	Name     string        `json:"name"`
 	Type     ParameterType `json:"type"`
 	Required bool          `json:"required"`
@@ -187,6 +225,8 @@ func (e *EventParameter) UnmarshalJSON(data []byte) error { return unmarshalMode
 
 // EventCreateParams describes a new event. Every field is required.
 type EventCreateParams struct {
+	// Name must be one line, and must not begin or end with white space, which the service
+	// may remove. This is checked even with [WithoutValidation].
 	Name        string
 	Description string
 	// Parameters are the parameters of the event. nil is invalid, since it may be an
@@ -198,7 +238,7 @@ func (p *EventCreateParams) validate(problems *arguments.Problems) {
 	problems.RequiredText("name", p.Name)
 	problems.RequiredText("description", p.Description)
 	if p.Parameters == nil {
-		problems.Add("parameters", "is required; use an empty list for none")
+		problems.Add("parameters", "is required: use an empty list for none")
 	}
 	seen := make(map[string]bool, len(p.Parameters))
 	for i, parameter := range p.Parameters {
@@ -222,21 +262,24 @@ type eventCreateBody struct {
 	Parameters  []EventParameter `json:"parameters"`
 }
 
-var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{},
+var _ = declareSend(service.CreateEvent, send{body: eventCreateBody{}, addressesNobody: true,
 	accept: func(data json.RawMessage) error { return new(Event).read(data) },
 	members: members{
-		"name":        (*reachReader).nobody,
-		"description": (*reachReader).nobody,
-		"parameters":  (*reachReader).nobody,
+		"name":        (*fieldReader).nobody,
+		"description": (*fieldReader).nobody,
+		"parameters":  (*fieldReader).nobody,
 	}})
 
 // Prepare validates and encodes the event as [EventsService.Create] does, and sends
 // nothing. It returns a [*ValidationError] if p is invalid.
 func (p EventCreateParams) Prepare() (*Prepared, error) { return prepare(service.CreateEvent, &p) }
 
-func (p *EventCreateParams) wire(*arguments.Problems) any {
+func (p *EventCreateParams) wire(problems *arguments.Problems) any {
+	problems.OneLine("name", p.Name)
+	problems.Trimmed("name", p.Name)
 	parameters := make([]EventParameter, len(p.Parameters))
 	for i, parameter := range p.Parameters {
+		problems.In("parameters").Index(i).OneLine("name", parameter.Name)
 		parameter.Type = parameter.Type.lower()
 		parameters[i] = parameter
 	}
@@ -287,7 +330,11 @@ func (p *EventTriggerParams) id() string {
 }
 
 func (p *EventTriggerParams) validate(problems *arguments.Problems) {
-	problems.RequiredText("event_id", p.id())
+	if p.id() == "" && p.Definition != nil {
+		problems.Add("event_id", "is required: the definition has no ID")
+	} else {
+		problems.RequiredText("event_id", p.id())
+	}
 	payload := problems.In("payload")
 	if p.Email == "" && p.Customer == nil {
 		payload.Add("email", "is required when there is no customer")
@@ -318,6 +365,7 @@ func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
 		payload["email"] = p.Email
 	}
 	if p.Customer != nil {
+		p.Customer.check(problems.In("payload").In("customer"))
 		payload["customer"] = p.Customer
 	}
 	if p.Definition != nil {
@@ -326,32 +374,19 @@ func (p *EventTriggerParams) wire(problems *arguments.Problems) any {
 	return &eventTriggerBody{EventID: p.id(), Payload: payload}
 }
 
-var _ = declareSend(service.TriggerEvent, send{body: eventTriggerBody{}, addresses: (*reach).isTrigger, members: members{
-	"event_id": (*reachReader).nobody,
-	"payload":  (*reachReader).payload,
+var _ = declareSend(service.TriggerEvent, send{body: eventTriggerBody{}, members: members{
+	"event_id": (*fieldReader).nobody,
+	"payload":  (*fieldReader).payload,
 }})
 
 // payloadMembers are the members that identify the customer. Any other member is a
 // parameter of the event.
 var payloadMembers = members{
-	"email":    (*reachReader).customerEmail,
-	"customer": (*reachReader).customer,
-	anyName:    (*reachReader).nobody,
+	"email":    (*fieldReader).mainAddress,
+	"customer": (*fieldReader).customer,
 }
 
-func (r *reachReader) payload() error { return r.object(payloadMembers) }
-
-// isTrigger checks that a trigger addresses somebody. If the payload has a customer object,
-// its email address belongs to the same customer.
-func (r *reach) isTrigger() error {
-	if r.Customers == 0 {
-		r.addresses = len(r.Emails)
-	}
-	if r.Customers+r.addresses == 0 {
-		return errNobody
-	}
-	return nil
-}
+func (r *fieldReader) payload() error { return r.openObject(payloadMembers) }
 
 // Prepare validates and encodes the event as [EventsService.Trigger] does, and sends
 // nothing. It returns a [*ValidationError] if p is invalid.
@@ -432,6 +467,17 @@ func (e Event) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads what the service sends and what MarshalJSON writes.
 func (e *Event) UnmarshalJSON(data []byte) error { return unmarshalModel(data, e) }
 
+// known returns t if this package knows the type. Any other type in a response can quote an
+// API key, in lower case, in which it is not recognized.
+func (t ParameterType) known() ParameterType {
+	switch t {
+	case ParameterText, ParameterNumeric, ParameterTimestamp:
+		return t
+	default:
+		return "another type"
+	}
+}
+
 func (t ParameterType) lower() ParameterType { return ParameterType(strings.ToLower(string(t))) }
 
 // reservedKeys are the keys of the payload that identify the customer.
@@ -450,37 +496,51 @@ func (e Event) Validate(p EventTriggerParams) error {
 	return validationError(service.TriggerEvent.Name, &problems)
 }
 
-// compare returns an error that lists why e cannot be triggered as p describes it, or nil.
-func (e *Event) compare(p EventCreateParams) error {
-	var differences []string
+// compare returns an error that lists why the event cannot be triggered as p describes it,
+// or nil.
+func (f foundEvent) compare(p EventCreateParams) error {
+	differences := f.event.differences(p)
+	if differences == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrEventDiffers, f.redact("the service "+strings.Join(differences, "; it ")))
+}
+
+// differences lists what keeps e from being triggered as p describes it.
+func (e *Event) differences(p EventCreateParams) (differences []string) {
 	there := make(map[string]EventParameter, len(e.Parameters))
 	for _, parameter := range e.Parameters {
 		there[parameter.Name] = parameter
 	}
-	wanted := make(map[string]bool, len(p.Parameters))
+	wanted := make(map[string]EventParameter, len(p.Parameters))
 	for _, parameter := range p.Parameters {
-		wanted[parameter.Name] = parameter.Required
+		wanted[parameter.Name] = parameter
 		switch found, ok := there[parameter.Name]; {
 		case !ok:
-			differences = append(differences, "parameter "+parameter.Name+" is missing")
+			differences = append(differences, "has no parameter "+parameter.Name)
 		case found.Type.lower() != parameter.Type.lower():
-			differences = append(differences, fmt.Sprintf("parameter %s is %s, not %s", parameter.Name, found.Type, parameter.Type.lower()))
+			differences = append(differences, fmt.Sprintf("has %s as %s, you as %s", parameter.Name, found.Type.known(), parameter.Type.lower()))
 		}
 	}
 	for _, parameter := range e.Parameters {
-		if parameter.Required && !wanted[parameter.Name] {
-			differences = append(differences, "parameter "+parameter.Name+" is required")
+		switch known, ok := wanted[parameter.Name]; {
+		case !parameter.Required || known.Required || slices.Contains(reservedKeys, parameter.Name):
+		case !ok:
+			differences = append(differences, "requires "+parameter.Name+", which you do not have")
+		default:
+			differences = append(differences, "requires "+parameter.Name+", you do not")
 		}
 	}
-	if differences == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %s", ErrEventDiffers, strings.Join(differences, ", "))
+	return differences
 }
 
 // check compares the payload, as it would be sent, with the definition.
 func (e *Event) check(problems *arguments.Problems, p *EventTriggerParams, payload map[string]any) {
-	if p.EventID != "" && p.EventID != e.ID {
+	switch {
+	case p.EventID == "" || p.EventID == e.ID:
+	case e.ID == "":
+		problems.Add("event_id", "is not the id of the definition, which has none")
+	default:
 		problems.Add("event_id", "is not the id of the definition")
 	}
 	at := problems.In("payload")
@@ -500,7 +560,7 @@ func (e *Event) check(problems *arguments.Problems, p *EventTriggerParams, paylo
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
-		if !known[name] && !slices.Contains(reservedKeys, name) {
+		if !known[name] && name != "" && !slices.Contains(reservedKeys, name) {
 			at.Add(name, "is not a parameter of the event")
 		}
 	}
@@ -520,7 +580,7 @@ func (t ParameterType) check(p *arguments.Problems, name string, value any) {
 		}
 	case ParameterTimestamp:
 		if !wire.IsTimestamp(text) {
-			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+"; the service ignores any other form")
+			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+", since the service ignores any other form")
 		}
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,12 +125,21 @@ func TestEnsureComparesWhatATriggerDependsOn(t *testing.T) {
 		{"another order", []messaging.EventParameter{weight, order}, ""},
 		{"one that is required here alone", []messaging.EventParameter{optional(order), weight}, ""},
 		{"a further optional one", []messaging.EventParameter{order, weight, {Name: "carrier", Type: "text"}}, ""},
-		{"a missing one", []messaging.EventParameter{order}, "parameter weight is missing"},
-		{"another type", []messaging.EventParameter{order, {Name: "weight", Type: "text"}}, "parameter weight is text, not numeric"},
-		{"one that is required there alone", []messaging.EventParameter{order, required(weight)}, "parameter weight is required"},
+		{"the identity of the customer, which every payload has",
+			[]messaging.EventParameter{order, weight,
+				{Name: "email", Type: "text", Required: true}, {Name: "customer", Type: "object", Required: true}}, ""},
+		{"a missing one", []messaging.EventParameter{order}, "the service has no parameter weight"},
+		{"another type", []messaging.EventParameter{order, {Name: "weight", Type: "text"}}, "the service has weight as text, you as numeric"},
+		{"a type that is not known here", []messaging.EventParameter{order, {Name: "weight", Type: "mass"}},
+			"the service has weight as another type, you as numeric"},
+		{"one that is required there alone", []messaging.EventParameter{order, required(weight)}, "the service requires weight, you do not"},
 		{"a further required one", []messaging.EventParameter{order, weight, {Name: "carrier", Type: "text", Required: true}},
-			"parameter carrier is required"},
-		{"none", nil, "parameter order is missing, parameter weight is missing"},
+			"the service requires carrier, which you do not have"},
+		{"none", nil, "the service has no parameter order; it has no parameter weight"},
+		{"everything at once",
+			[]messaging.EventParameter{{Name: "weight", Type: "text", Required: true}, {Name: "carrier", Type: "text", Required: true}},
+			"the service has no parameter order; it has weight as text, you as numeric; it requires weight, you do not; " +
+				"it requires carrier, which you do not have"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -170,11 +181,105 @@ func TestEnsureCreatesNothingWhenTheLookupFails(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 }
 
+func TestEnsureCreatesOnlyAfterItsOwnLookupCameBackEmpty(t *testing.T) {
+	service := messagingtest.NewServer(t)
+	service.AddEvents(messaging.Event{ID: "e-1", Name: shipped.Name, Parameters: shipped.Parameters})
+	asked := 0
+	client, err := messaging.NewClient(service.URL(), "", messaging.WithKeySource(func(context.Context) (string, error) {
+		if asked++; asked == 1 {
+			return "", fmt.Errorf("key of the tenant: %w", messaging.ErrEventNotFound)
+		}
+		return service.APIKey(), nil
+	}))
+	require.NoError(t, err)
+	_, err = client.Events.Ensure(t.Context(), shipped)
+	require.Error(t, err)
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+	assert.Empty(t, service.Requests(), "no second event was created")
+}
+
+func TestGetByNameTakesAnEventThatIsListedTwiceForOne(t *testing.T) {
+	tests := map[string]struct {
+		ids  [2]string
+		want error
+	}{
+		"one id":         {[2]string{"e-1", "e-1"}, nil},
+		"two ids":        {[2]string{"e-1", "e-2"}, messaging.ErrEventAmbiguous},
+		"no ids":         {[2]string{"", ""}, messaging.ErrEventAmbiguous},
+		"an id and none": {[2]string{"e-1", ""}, messaging.ErrEventAmbiguous},
+	}
+	for name, test := range tests {
+		for _, readAhead := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", read ahead ", readAhead), func(t *testing.T) {
+				page := func(id, name, meta string) scripted.Scene {
+					return scripted.Responds(200, fmt.Sprintf(`{"success":true,"data":[{"id":%q,"name":%q}],"meta":%s}`, id, name, meta))
+				}
+				client, transport := scripted.NewClient(t, []scripted.Scene{
+					page(test.ids[0], "pong", scripted.MetaBefore("2")), page("e-3", "ping", scripted.MetaBefore("3")),
+					page(test.ids[1], "pong", scripted.MetaOfLastPage)})
+				var opts []messaging.RequestOption
+				if !readAhead {
+					opts = append(opts, messaging.WithoutReadAhead())
+				}
+				event, err := client.Events.GetByName(t.Context(), "pong", opts...)
+				require.ErrorIs(t, err, test.want)
+				assert.Equal(t, test.want == nil, event != nil)
+				assert.Len(t, transport.Sent, 3)
+			})
+		}
+	}
+}
+
+func TestEnsureQuotesNoKeyOfADefinition(t *testing.T) {
+	const keyInJSON = `sk_live_CANARY\u005f0123456789`
+	for name, parameter := range map[string]string{
+		"in a name":                   `{"name":"for ` + scripted.SecretKey + `","type":"text","required":true}`,
+		"in a type":                   `{"name":"order","type":"` + scripted.SecretKey + `"}`,
+		"in a name, behind an escape": `{"name":"` + keyInJSON + `","type":"text","required":true}`,
+		"where the text is cut short": `{"name":"` + strings.Repeat("n", 190) + scripted.SecretKey + `","type":"text","required":true}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, _ := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200,
+				`{"success":true,"data":[{"id":"e-1","name":"order shipped","parameters":[`+parameter+`]}]}`)})
+			_, err := client.Events.Ensure(t.Context(), shipped)
+			require.ErrorIs(t, err, messaging.ErrEventDiffers)
+			for _, text := range textsOf(err) {
+				assert.NotContains(t, text, "CANARY")
+				assert.NotContains(t, text, "canary", "types are read in lower case")
+			}
+		})
+	}
+}
+
+func TestEnsureNoticesAnEventCreatedUnderAnotherName(t *testing.T) {
+	const none = `{"success":true,"data":[]}`
+	created := func(name string) scripted.Scene {
+		return scripted.Responds(200, fmt.Sprintf(`{"success":true,"data":{"id":"e-1","name":%s}}`, name))
+	}
+	for name, fine := range map[string]bool{`"order shipped"`: true, `null`: true, `"Order Shipped"`: false, `"ordershipped"`: false} {
+		t.Run(name, func(t *testing.T) {
+			client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, none), created(name)})
+			event, err := client.Events.Ensure(t.Context(), shipped)
+			assert.Len(t, transport.Sent, 2)
+			if fine {
+				require.NoError(t, err)
+				assert.Equal(t, "e-1", event.ID)
+				return
+			}
+			require.ErrorIs(t, err, messaging.ErrEventDiffers)
+			assert.EqualError(t, err, "ensure event: the event is defined differently: it was created under another name; do not repeat it")
+			assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+			assert.False(t, messaging.Retryable(err))
+			assert.Nil(t, event)
+		})
+	}
+}
+
 func TestEnsureFailsAsCreateDoes(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	client := service.Client()
 	_, err := client.Events.Ensure(t.Context(), messaging.EventCreateParams{Name: "order shipped"})
-	scripted.RequireProblems(t, err, "description is required", "parameters is required; use an empty list for none")
+	scripted.RequireProblems(t, err, "description is required", "parameters is required: use an empty list for none")
 	assert.Empty(t, service.Requests(), "not even the lookup")
 
 	service.FailNext(1, messagingtest.Fault{})
@@ -223,7 +328,7 @@ func TestValidationOfAnEvent(t *testing.T) {
 		{"an event has a description",
 			eventWith(func(p *params) { p.Description = "" }), []string{"description is required"}},
 		{"parameters that were forgotten are not taken for none",
-			eventWith(func(p *params) { p.Parameters = nil }), []string{"parameters is required; use an empty list for none"}},
+			eventWith(func(p *params) { p.Parameters = nil }), []string{"parameters is required: use an empty list for none"}},
 		{"a parameter has a name and a type",
 			parameters(messaging.EventParameter{}), []string{"parameters.0.name is required", "parameters.0.type is required"}},
 		{"two parameters that have no name share none",
@@ -242,8 +347,42 @@ func TestValidationOfAnEvent(t *testing.T) {
 			"parameters.0.name must be valid UTF-8", "parameters.0.type must be valid UTF-8"}},
 		{"everything that is wrong is reported at once, in the order of the fields",
 			eventWith(func(p *params) { *p = params{} }),
-			[]string{"name is required", "description is required", "parameters is required; use an empty list for none"}},
+			[]string{"name is required", "description is required", "parameters is required: use an empty list for none"}},
 	})
+}
+
+func TestValidationOfTheNameOfAnEvent(t *testing.T) {
+	type params = messaging.EventCreateParams
+	const aroundIt = "name must not begin or end with white space, which the service may remove"
+	named := func(name string) []scripted.Call {
+		p := params{Name: name, Description: "Somebody signed up.", Parameters: []messaging.EventParameter{}}
+		return []scripted.Call{
+			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := c.Events.Create(ctx, p, opts...)
+				return err
+			},
+			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := c.Events.Ensure(ctx, p, opts...)
+				return err
+			},
+			func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+				_, err := c.Events.GetByName(ctx, name, opts...)
+				return err
+			},
+		}
+	}
+	for _, name := range []string{" " + canary, canary + " ", "\t" + canary, canary + "\u00a0", " "} {
+		for _, call := range named(name) {
+			scripted.RequireAlwaysInvalid(t, call, []string{aroundIt})
+		}
+	}
+	const lines = "name must not contain a line break or a NUL"
+	for _, name := range []string{"a\rb", "a\nb", "a\x00b"} {
+		for _, call := range named(canary + name)[:2] {
+			scripted.RequireAlwaysInvalid(t, call, []string{lines})
+		}
+		scripted.RequireAlwaysInvalid(t, eventWith(func(p *params) { p.Parameters[0].Name = name }), []string{"parameters.0." + lines})
+	}
 }
 
 func TestValidationOfATrigger(t *testing.T) {
@@ -252,7 +391,8 @@ func TestValidationOfATrigger(t *testing.T) {
 		{"a trigger names its event",
 			triggerWith(func(p *params) { p.EventID = "" }), []string{"event_id is required"}},
 		{"a definition without an id names no event",
-			triggerWith(func(p *params) { p.EventID, p.Definition = "", &messaging.Event{Name: canary} }), []string{"event_id is required"}},
+			triggerWith(func(p *params) { p.EventID, p.Definition = "", &messaging.Event{Name: canary} }),
+			[]string{"event_id is required: the definition has no ID"}},
 		{"a trigger names its customer",
 			triggerWith(func(p *params) { p.Email = "" }), []string{"payload.email is required when there is no customer"}},
 		{"the address is well-formed",
@@ -317,7 +457,7 @@ type (
 
 func (w written) MarshalJSON() ([]byte, error) { return []byte(w), nil }
 
-const aTimeInAnotherForm = "is a time in a form that the service ignores; use time.Time, or the form 2006-01-02T15:04:05Z"
+const aTimeInAnotherForm = "is a time in a form that the service ignores: use time.Time, or the form 2006-01-02T15:04:05Z"
 
 // anHourEast is 2026-01-02T03:04:05.9Z on the clock of another zone, and onTheSecond the
 // same second as a database would return it.
@@ -330,11 +470,11 @@ func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
 	const (
 		text      = "must be a string"
 		number    = "must be a number"
-		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form"
-		isStruct  = "is a struct; use a map, a time.Time, or a type with MarshalJSON"
+		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form"
+		isStruct  = "is a struct: use a map, a time.Time, or a type with MarshalJSON"
 		required  = "is required by the event"
 		skipped   = aTimeInAnotherForm
-		isZero    = "is the zero time; use nil for no time"
+		isZero    = "is the zero time: use nil for no time"
 		fine      = ""
 	)
 	tests := []struct {
@@ -484,9 +624,9 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 		{"the id is given beside the definition, and differs", signup(), params{EventID: canary, Email: email},
 			[]string{"event_id is not the id of the definition"}},
 		{"the definition has no id", messaging.Event{}, params{Email: email},
-			[]string{"event_id is required"}},
+			[]string{"event_id is required: the definition has no ID"}},
 		{"the definition has no id, and the params have one", messaging.Event{}, params{EventID: canary, Email: email},
-			[]string{"event_id is not the id of the definition"}},
+			[]string{"event_id is not the id of the definition, which has none"}},
 		{"email is a parameter, and given", signup(parameter{"email", "text", true}), params{Email: email}, nil},
 		{"email is a required parameter, and the customer has an id alone", signup(parameter{"email", "text", true}), params{Customer: jane},
 			[]string{"payload.email is required by the event"}},
@@ -510,7 +650,7 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 		{"a value is fit for no event", signup(parameter{"size", "numeric", true}), params{Email: email, Values: values{"size": math.NaN()}},
 			[]string{"payload.size must be a finite number"}},
 		{"a time is fit for no event", signup(parameter{"at", "timestamp", true}), params{Email: email, Values: values{"at": time.Time{}}},
-			[]string{"payload.at is the zero time; use nil for no time"}},
+			[]string{"payload.at is the zero time: use nil for no time"}},
 		{"everything at once: the params by themselves, the values by name, then the definition in its own order",
 			signup(parameter{"plan", "text", true}, parameter{"at", "timestamp", true}, parameter{"size", "numeric", false}),
 			params{EventID: "other", Customer: new(messaging.CustomerParams), Values: values{
@@ -520,9 +660,9 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 				"payload.customer is not a parameter: set Email or Customer instead", "payload.bad must be a finite number",
 				"event_id is not the id of the definition",
 				"payload.plan is required by the event",
-				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form",
+				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form",
 				"payload.size must be a number",
-				"payload is not a parameter of the event", "payload.bad is not a parameter of the event",
+				"payload.bad is not a parameter of the event",
 				"payload.extra is not a parameter of the event",
 			}},
 	}
@@ -566,5 +706,5 @@ func TestDefinitionOfAListedEventIsInLowerCase(t *testing.T) {
 	listed := []byte(`{"id":"signup","parameters":[{"name":"value","type":"Timestamp","required":true}]}`)
 	require.NoError(t, json.Unmarshal(listed, &definition))
 	requireSameVerdict(t, definition, messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": canary}},
-		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form")
+		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form")
 }

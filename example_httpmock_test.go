@@ -66,6 +66,18 @@ func Example_httpmockLookup() {
 	// Output: c-1
 }
 
+// Without a responder for the request, the error says so. It does not quote the request, as
+// the error of the mock does.
+func Example_httpmockNoResponder() {
+	client, mock := newMockedClient()
+	mock.RegisterResponder("POST", "https://api.example.com/v1/event/trigger", httpmock.NewStringResponder(200, `{}`))
+
+	_, err := client.Events.Trigger(context.Background(), messaging.EventTriggerParams{EventID: "e-1", Email: "ada@example.com"})
+	fmt.Println(err)
+	// Output:
+	// trigger event: POST /v1/events/trigger: no responder found; nothing was sent
+}
+
 // If the mock returns an error, a send with a body was not sent: the mock has not
 // read the body. Nothing is known about a read.
 func Example_httpmockNotSent() {

@@ -29,7 +29,7 @@ func ExampleNewClient() {
 	fmt.Println(err)
 	// Output:
 	// messaging.Client(https://api.example.com)
-	// new client: invalid arguments: baseURL must be an absolute URL, such as https://api.example.com; apiKey is required; nothing was sent
+	// new client: invalid arguments: baseURL must begin with https://, such as https://api.example.com; apiKey is required
 }
 
 func ExampleBroadcastsService_SendEmail() {
@@ -43,7 +43,7 @@ func ExampleBroadcastsService_SendEmail() {
 	response, err := client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{
 		SenderEmail: "news@acme.test",
 		SenderName:  "Acme",
-		Email:       "news@acme.test", // a recipient address; the service requires it in addition to To
+		Email:       "ada@example.com", // the recipient address that the service requires in addition to To
 		Subject:     "We have moved",
 		Message:     "<p>Our new address is …</p>",
 		MessageType: "announcement",
@@ -164,7 +164,7 @@ func ExampleEvent_Validate() {
 	}
 	// Output:
 	// payload.order is required by the event
-	// payload.shipped_at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z; the service ignores any other form
+	// payload.shipped_at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form
 	// payload.oder is not a parameter of the event
 }
 
@@ -249,7 +249,7 @@ func ExampleTransactionalService_All() {
 	// Output: sms "Your code": 2 of 3 delivered
 }
 
-func ExampleDeliveryOf() {
+func ExampleNextStepOf() {
 	service, err := messagingtest.Start()
 	if err != nil {
 		log.Fatal(err)
@@ -260,19 +260,19 @@ func ExampleDeliveryOf() {
 	broadcast := messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello, everyone.", To: messaging.AllCustomers()}
 
 	_, err = client.Broadcasts.SendPush(ctx, broadcast)
-	switch delivery := messaging.DeliveryOf(err); {
-	case delivery == messaging.DeliveryAccepted:
-		fmt.Println("done; an error is about the response alone:", err)
-	case messaging.Retryable(err):
-		fmt.Println("queue it again:", err)
-	case delivery == messaging.DeliveryUnknown:
-		fmt.Println("set it aside, and check whether it was carried out:", err)
-	case errors.Is(err, messaging.ErrValidation):
-		fmt.Println("fix the request:", err)
-	default:
+	switch messaging.NextStepOf(err) {
+	case messaging.NextNone:
+		fmt.Println("done, even if the response could not be read:", err)
+	case messaging.NextRetry:
+		fmt.Println("make the same call again later:", err)
+	case messaging.NextFixRequest:
+		fmt.Println("fix this request, and go on with others:", err)
+	case messaging.NextFixSetup:
 		fmt.Println("keep it, and check the API key, the base URL and the host:", err)
+	case messaging.NextCheck:
+		fmt.Println("find out whether it was carried out:", err)
 	}
-	// Output: set it aside, and check whether it was carried out: send push broadcast: POST /v1/broadcast/send/push-notification: EOF; the broadcast may have been sent
+	// Output: find out whether it was carried out: send push broadcast: POST /v1/broadcast/send/push-notification: EOF; the broadcast may have been sent
 }
 
 func ExampleNewTransport() {
@@ -284,7 +284,7 @@ func ExampleNewTransport() {
 	// Output: messaging.Client(https://api.example.com) <nil>
 }
 
-func ExampleRetryable() {
+func ExampleDeliveryOf() {
 	service, err := messagingtest.Start()
 	if err != nil {
 		log.Fatal(err)
@@ -295,12 +295,12 @@ func ExampleRetryable() {
 		service.FailNext(1, fault)
 		_, err := client.Broadcasts.SendPush(context.Background(),
 			messaging.PushBroadcastParams{Subject: "Hello", Message: "Hello.", To: messaging.AllCustomers()})
-		fmt.Println(messaging.DeliveryOf(err), messaging.Retryable(err))
+		fmt.Printf("%v: %v\n", messaging.DeliveryOf(err), messaging.NextStepOf(err))
 	}
 	// Output:
-	// not sent true
-	// unknown false
-	// rejected false
+	// not sent: try again
+	// unknown: check what happened
+	// rejected: fix the setup
 }
 
 func ExampleAPIError() {
@@ -470,7 +470,7 @@ func ExampleWithGuard() {
 	baseURL, apiKey := service.URL(), service.APIKey()
 
 	client, err := messaging.NewClient(baseURL, apiKey,
-		messaging.WithGuard(messaging.AllowOnly("@acme.test", "qa@example.com", "id:qa-7")),
+		messaging.WithAllowOnly("@acme.test", "qa@example.com", "id:qa-7"),
 		messaging.WithGuard(messaging.MaxRecipients(10)))
 	if err != nil {
 		log.Fatal(err)
@@ -489,9 +489,9 @@ func ExampleWithGuard() {
 	fmt.Println(len(service.Requests()), "request was sent")
 	// Output:
 	// <nil>
-	// send push broadcast: refused by a guard: not allowed: all customers; nothing was sent
-	// trigger event: refused by a guard: not allowed: 1 of 1 email addresses; nothing was sent
-	// POST request: refused by a guard: cannot tell who would receive this request; nothing was sent
+	// send push broadcast: refused by a guard: AllowOnly: all_customers is not allowed; nothing was sent
+	// trigger event: refused by a guard: AllowOnly: payload.email is not allowed; nothing was sent
+	// POST request: refused by a guard: AllowOnly: cannot tell who would receive this request; nothing was sent
 	// 1 request was sent
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -114,6 +115,11 @@ func TestHooksAreToldWhyACallFailed(t *testing.T) {
 			return call(ctx, c, opts...)
 		}
 	}
+	late := func(call scripted.Call, within time.Duration) scripted.Call {
+		return func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
+			return call(ctx, c, append(opts, messaging.WithNotAfter(time.Now().Add(within)))...)
+		}
+	}
 	pages := func(ctx context.Context, c *messaging.Client, opts ...messaging.RequestOption) error {
 		_, err := messaging.Collect(c.Events.All(ctx, messaging.EventListParams{}, opts...))
 		return err
@@ -178,6 +184,16 @@ func TestHooksAreToldWhyACallFailed(t *testing.T) {
 			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "deadline"}},
 		{"a call that is cancelled during an attempt", cancelledAfter(time.Second, scripted.TriggerEvent), scripted.Connects(scripted.Hangs),
 			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown}},
+		{"a time limit that has passed", late(scripted.TriggerEvent, -1), success,
+			messaging.CallResult{Delivery: messaging.DeliveryNotSent, ErrorType: "not_after"}},
+		{"a time limit that passes during an attempt", late(scripted.TriggerEvent, time.Second),
+			func(req *http.Request) (*http.Response, error) {
+				time.Sleep(2 * time.Second)
+				_, err := io.ReadAll(req.Body)
+				return nil, err
+			}, messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryNotSent, ErrorType: "not_after"}},
+		{"a time limit that would pass during a wait", late(scripted.ReadCustomers, time.Second), unavailable,
+			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "not_after"}},
 		{"a call that is cancelled during a wait", cancelledAfter(time.Second, scripted.ReadCustomers), unavailable,
 			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown}},
 	}
@@ -233,7 +249,7 @@ func TestHooksAreToldNoPathOfDo(t *testing.T) {
 	_, err = client.Do(t.Context(), messaging.Request{Method: "GET /v1/customers?emails=ada@example.com", Path: "/v1/customers"})
 	require.Error(t, err)
 	assert.Equal(t, []messaging.CallInfo{{Op: "tag", Method: "PUT", Scheme: "http", Host: "::1", Port: 1, Send: true},
-		{Op: "request", Scheme: "http", Host: "::1", Port: 1, Send: true}}, log.calls)
+		{Op: "do request", Scheme: "http", Host: "::1", Port: 1, Send: true}}, log.calls)
 }
 
 // Leaving a range early cancels the page that is read ahead, whose call ends before
@@ -421,6 +437,10 @@ func TestHooksSetHeadersOfOneAttempt(t *testing.T) {
 		setHeader("X-Authorization", "another key")
 		setHeader("Idempotency-Key", "1")
 		setHeader("Content-Type", "text/plain")
+		setHeader("x_authorization", "another key")
+		setHeader("Cookie", "session=1")
+		setHeader("X_HTTP_Method_Override", "DELETE")
+		setHeader("Authorization", "of a gateway")
 		setHeader("With-Control", "a\nb")
 		setHeader("with blank", "a")
 		setHeader("", "a")
@@ -435,7 +455,9 @@ func TestHooksSetHeadersOfOneAttempt(t *testing.T) {
 			assert.Equal(t, []string{fmt.Sprint("attempt-", i+1)}, sent.Header["Traceparent"])
 			assert.Equal(t, []string{scripted.SecretKey}, sent.Header["X-Authorization"])
 			assert.Equal(t, []string{"application/json"}, sent.Header["Content-Type"])
-			for _, refused := range []string{"Idempotency-Key", "With-Control", "With blank", ""} {
+			assert.Equal(t, []string{"of a gateway"}, sent.Header["Authorization"])
+			for _, refused := range []string{"Idempotency-Key", "With-Control", "With blank", "", "X_authorization", "Cookie",
+				"X_http_method_override"} {
 				assert.NotContains(t, sent.Header, refused)
 			}
 		}
@@ -502,6 +524,75 @@ func TestHooksAndGuardsThatAreUnsetAllocateNothing(t *testing.T) {
 			hooked := allocations(test.call, messaging.WithHooks(messaging.Hooks{
 				CallDone: func(context.Context, messaging.CallInfo, messaging.CallResult) {}}))
 			assert.Greater(t, hooked, unset, "or this test measures nothing")
+		})
+	}
+}
+
+type spanKey string
+
+// spanHooks are n hooks that do what tracing does: each looks for the span around its own
+// and adds one to the context.
+func spanHooks(n int) []messaging.Option {
+	var opts []messaging.Option
+	for i := range n {
+		call, attempt := spanKey(fmt.Sprint("call ", i)), spanKey(fmt.Sprint("attempt ", i))
+		opts = append(opts, messaging.WithHooks(messaging.Hooks{
+			CallStart: func(ctx context.Context, _ messaging.CallInfo) context.Context {
+				_ = ctx.Value(spanKey("none"))
+				return context.WithValue(ctx, call, i)
+			},
+			AttemptStart: func(ctx context.Context, _ messaging.CallInfo, _ int, _ func(key, value string)) context.Context {
+				_ = ctx.Value(call)
+				return context.WithValue(ctx, attempt, i)
+			},
+			AttemptDone: func(ctx context.Context, _ messaging.CallInfo, _ messaging.AttemptResult) { _ = ctx.Value(attempt) },
+			CallDone:    func(ctx context.Context, _ messaging.CallInfo, _ messaging.CallResult) { _ = ctx.Value(call) },
+		}))
+	}
+	return opts
+}
+
+// searchedContext counts how often it is searched for a value.
+type searchedContext struct {
+	context.Context
+	times *int
+}
+
+func (c searchedContext) Value(key any) any {
+	*c.times++
+	return c.Context.Value(key)
+}
+
+func newUntracedClient(tb testing.TB, opts ...messaging.Option) *messaging.Client {
+	tb.Helper()
+	over := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
+	})
+	return scripted.NewClientOver(tb, "https://api.example.com", &http.Client{Transport: over}, opts...)
+}
+
+func TestHooksCostTheSameHoweverManyThereAre(t *testing.T) {
+	scripted.SkipUnderRace(t)
+	cost := func(hooks int) (searches, allocations float64) {
+		client, times := newUntracedClient(t, spanHooks(hooks)...), 0
+		_ = scripted.TriggerEvent(searchedContext{t.Context(), &times}, client)
+		return float64(times), testing.AllocsPerRun(100, func() { _ = scripted.TriggerEvent(context.Background(), client) })
+	}
+	searchesOfNone, allocationsOfNone := cost(0)
+	searchesOfOne, allocationsOfOne := cost(1)
+	searchesOfTen, allocationsOfTen := cost(10)
+	assert.LessOrEqual(t, searchesOfTen-searchesOfNone, 15*(searchesOfOne-searchesOfNone), "searches of the caller's context")
+	assert.LessOrEqual(t, allocationsOfTen-allocationsOfNone, 15*(allocationsOfOne-allocationsOfNone), "allocations")
+}
+
+func BenchmarkHooks(b *testing.B) {
+	for _, hooks := range []int{0, 1, 10} {
+		b.Run(fmt.Sprint(hooks), func(b *testing.B) {
+			client := newUntracedClient(b, spanHooks(hooks)...)
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = scripted.TriggerEvent(context.Background(), client)
+			}
 		})
 	}
 }

@@ -3,12 +3,14 @@ package messaging
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"math"
 	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -139,8 +141,8 @@ func WithRateLimiter(limiter Limiter) Option {
 // otherwise as a warning. A record holds the operation, method, path template, status,
 // number of the attempt, duration and delivery, and the reason for a failure. The reason
 // is the status, or one of key_source, limiter, attempt_timeout, deadline, dns, connect,
-// tls, connection_lost, not_json, decode, too_large, refused and _OTHER. A record holds
-// nothing else.
+// tls, connection_lost, not_json, decode, too_large, refused, not_after and _OTHER. A
+// record holds nothing else.
 //
 // The handler of logger must be safe for concurrent use even in a single-goroutine
 // program, because a range fetches the next page in another goroutine.
@@ -157,13 +159,27 @@ func WithLogger(logger *slog.Logger) Option {
 // validated and before anything is sent. If guard returns an error, the call ends with a
 // [*GuardError]. If the option is repeated, the guards are called in order, until one
 // returns an error. Reads are not guarded. Guards must be safe for concurrent use. See
-// [AllowOnly] and [MaxRecipients].
+// [AllowOnly], which [WithAllowOnly] installs, and [MaxRecipients].
 func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if guard == nil {
 			p.Add("WithGuard", "must not be nil")
 		}
 		c.guards = append(c.guards, guard)
+	})
+}
+
+// WithAllowOnly is [WithGuard] with the guard that [AllowOnly] returns for patterns, except
+// that [NewClient] reports every invalid pattern. Without patterns, only sends that address
+// nobody pass.
+func WithAllowOnly(patterns ...string) Option {
+	return clientOption(func(c *config, p *arguments.Problems) {
+		for i, pattern := range patterns {
+			if !isPattern(pattern) {
+				p.In("WithAllowOnly").Index(i).Add("", fmt.Sprintf("must be an email address, @domain or id:customer, not %q", pattern))
+			}
+		}
+		c.guards = append(c.guards, AllowOnly(patterns...))
 	})
 }
 
@@ -225,14 +241,19 @@ func WithKeySource(source func(context.Context) (string, error)) Option {
 }
 
 // WithHeader sets a header on every request, or on the requests of one call, which takes
-// precedence. It cannot set the headers that this package depends on: those for
-// authentication, idempotency, connections, encoding, host, content length and content
-// type.
+// precedence. It cannot set the headers that this package depends on: X-Authorization,
+// Proxy-Authorization and Cookie, and those for idempotency, connections, encoding, host,
+// content length, content type and another method. It can set Authorization, which a
+// gateway in front of the service may require; the service does not read it.
 func WithHeader(key, value string) SharedOption {
 	return sharedOption(func(s *requestSettings, p *arguments.Problems) {
 		key := textproto.CanonicalMIMEHeaderKey(key)
 		if problem := exchange.HeaderProblem(key, value); problem != "" {
-			p.Add("WithHeader", problem)
+			name := ""
+			if exchange.IsHeaderName(key) { // anything else may be a value in the wrong place
+				name = key
+			}
+			p.In("WithHeader").Add(name, problem)
 			return
 		}
 		setEarlier := s.setHeaders
@@ -248,7 +269,8 @@ func WithHeader(key, value string) SharedOption {
 // WithoutValidation skips the checks for required and well-formed fields, for an operation
 // whose rules have changed. Arguments that the service would misread remain invalid: a
 // filter that selects customers you did not name, a timestamp that the service silently
-// ignores, and values that do not match their Definition.
+// ignores, the zero time as a schedule, a line break or a NUL in a subject or name, white
+// space around the name of an event, and values that do not match their Definition.
 func WithoutValidation() SharedOption {
 	return sharedOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutValidation = true })
 }
@@ -266,10 +288,35 @@ func WithRepeatableSend() RequestOption {
 }
 
 // WithoutRetries limits a call to one attempt, regardless of the [RetryPolicy]. Use it
-// where something else retries, such as a job queue. [Retryable] still reports whether the
+// where something else retries, such as a job queue. [NextStepOf] still returns whether the
 // call can be retried.
 func WithoutRetries() RequestOption {
 	return requestOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutRetries = true })
+}
+
+// WithNotAfter begins no request after t, neither the first nor a retry. The call then
+// fails with [ErrNotAfter]: immediately, if a retry would have to wait beyond t. Use it
+// where a late send is worse than none.
+//
+// t is compared with the wall clock and also with the monotonic clock, so setting the wall
+// clock back during the call does not move t. The clocks are read as the last thing before
+// a request is passed to the transport. For a send with a body, they are read again each
+// time a part of the body is read, since a connection may have had to be made first. If t
+// has passed by then, the service receives an incomplete request. For one of the
+// operations of this package, that is [DeliveryNotSent]; for [Client.Do], it is unknown
+// unless there was no connection, since a service may act before it reads the body.
+//
+// If the option is repeated, the earliest time counts. For a range, t applies to every
+// page. A request that began in time is not interrupted after t, and neither is a rate
+// limiter, a key source or a hook: for that, set a deadline in the context.
+func WithNotAfter(t time.Time) RequestOption {
+	limit := exchange.NewTimeLimit(t)
+	return requestOption(func(s *requestSettings, p *arguments.Problems) {
+		if t.IsZero() {
+			p.Add("WithNotAfter", "must not be given the zero time")
+		}
+		s.notAfter = s.notAfter.Earliest(limit)
+	})
 }
 
 // requestSettings holds the options of a call.
@@ -281,6 +328,7 @@ type requestSettings struct {
 	withoutReadAhead  bool
 	repeatableSend    bool
 	withoutRetries    bool
+	notAfter          exchange.TimeLimit
 }
 
 // with returns the settings changed by opts.
@@ -361,8 +409,9 @@ func (c *config) buildHTTP() {
 	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && strings.HasPrefix(x.BaseURL, "http:") {
 		own.Proxy = nil // so that the API key does not leave this machine unencrypted
 	}
+	x.TimeoutOption = "WithAttemptTimeout"
 	if limit := x.HTTP.Timeout; limit > 0 && (x.AttemptTimeout == 0 || limit < x.AttemptTimeout) {
-		x.AttemptTimeout = limit
+		x.AttemptTimeout, x.TimeoutOption = limit, "Timeout of the http.Client"
 	}
 	x.HTTP.Timeout = 0 // net/http would report it as the caller's deadline
 	x.AttemptTimeout = cmp.Or(x.AttemptTimeout, defaultTimeout)
@@ -372,20 +421,13 @@ func (c *config) buildHTTP() {
 // checkBaseURL returns the base URL without a trailing slash. It does not quote an
 // invalid one, which may hold a password.
 func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
-	u, err := url.Parse(baseURL)
-	switch {
-	case strings.TrimSpace(baseURL) != baseURL:
-		p.Add("baseURL", "must not start or end with white space, such as the line break at the end of a file")
-		return ""
-	case err != nil || !exchange.IsPrintable(baseURL) || strings.Contains(baseURL, " "):
-		p.Add("baseURL", "must be a URL")
-		return ""
-	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
-		p.Add("baseURL", "must be an absolute URL, such as https://api.example.com")
+	u, problem := parseBaseURL(baseURL)
+	if problem != "" {
+		p.Add("baseURL", problem)
 		return ""
 	}
 	if u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()) {
-		p.Add("baseURL", "must be https unless it is on a loopback address; see WithInsecureHTTP")
+		p.Add("baseURL", "must be https unless it is on a loopback address, see WithInsecureHTTP")
 	}
 	if u.User != nil {
 		p.Add("baseURL", "must not hold credentials")
@@ -400,6 +442,34 @@ func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
 		p.Add("baseURL", "has an unescaped character in its path")
 	}
 	return strings.TrimRight(baseURL, "/")
+}
+
+// parseBaseURL parses a base URL, or returns why it cannot be used. The error of url.Parse
+// would quote the URL.
+func parseBaseURL(baseURL string) (u *url.URL, problem string) {
+	u, err := url.Parse(baseURL)
+	scheme, _, _ := strings.Cut(baseURL, "://")
+	switch {
+	case strings.TrimSpace(baseURL) != baseURL:
+		return nil, "must not start or end with white space, such as the line break at the end of a file"
+	case !exchange.IsPrintable(baseURL) || strings.Contains(baseURL, " "):
+		return nil, "must be printable ASCII without white space"
+	case !strings.EqualFold(scheme, "https") && !strings.EqualFold(scheme, "http"):
+		return nil, "must begin with https://, such as https://api.example.com"
+	case err != nil:
+		return nil, "is not a valid URL: check the host, the port and the escape sequences"
+	case u.Hostname() == "":
+		return nil, "must have a host, such as https://api.example.com"
+	case !isPort(u.Port()):
+		return nil, "must have a port from 1 to 65535, or none"
+	}
+	return u, ""
+}
+
+// isPort reports whether text is a port number, or "".
+func isPort(text string) bool {
+	port, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil && port > 0
 }
 
 func isLoopback(host string) bool {

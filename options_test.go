@@ -61,9 +61,12 @@ func TestOptionsAreOfferedOnlyWhereTheyApply(t *testing.T) {
 
 func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 	const (
-		noURL       = "baseURL must be a URL"
-		notAbsolute = "baseURL must be an absolute URL, such as https://api.example.com"
-		clearText   = "baseURL must be https unless it is on a loopback address; see WithInsecureHTTP"
+		noURL       = "baseURL is not a valid URL: check the host, the port and the escape sequences"
+		notASCII    = "baseURL must be printable ASCII without white space"
+		noScheme    = "baseURL must begin with https://, such as https://api.example.com"
+		noHost      = "baseURL must have a host, such as https://api.example.com"
+		port        = "baseURL must have a port from 1 to 65535, or none"
+		clearText   = "baseURL must be https unless it is on a loopback address, see WithInsecureHTTP"
 		credentials = "baseURL must not hold credentials"
 		query       = "baseURL must not have a query or a fragment"
 		dots        = "baseURL must not have dot segments"
@@ -73,16 +76,22 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 		url     string
 		problem string
 	}{
-		{"nothing", "", notAbsolute},
-		{"no scheme", "api.canary.com", notAbsolute},
-		{"no scheme, but a port", "canary:443", notAbsolute},
-		{"no scheme, but slashes", "//api.canary.com", notAbsolute},
-		{"a path alone", "/v1/canary", notAbsolute},
-		{"another scheme", "ftp://api.canary.com", notAbsolute},
-		{"a scheme without slashes", "https:canary", notAbsolute},
-		{"no host", "https://", notAbsolute},
-		{"no host, but a path", "https:///canary", notAbsolute},
-		{"no host, but a port", "https://:443", notAbsolute},
+		{"nothing", "", noScheme},
+		{"no scheme", "api.canary.com", noScheme},
+		{"no scheme, but a port", "canary:443", noScheme},
+		{"no scheme, but a port of a name with dots", "api.canary.com:443", noScheme},
+		{"no scheme, but slashes", "//api.canary.com", noScheme},
+		{"a path alone", "/v1/canary", noScheme},
+		{"another scheme", "ftp://api.canary.com", noScheme},
+		{"a scheme without slashes", "https:canary", noScheme},
+		{"a scheme alone", "https", noHost},
+		{"no host", "https://", noHost},
+		{"no host, but a path", "https:///canary", noHost},
+		{"no host, but a port", "https://:443", noHost},
+		{"a port that is too high", "https://api.canary.com:65536", port},
+		{"a port of many digits", "https://api.canary.com:99999999999999999999999", port},
+		{"port zero", "https://api.canary.com:0", port},
+		{"a port that is too high on this machine", "http://[::1]:99999", port},
 		{"a port that is no number", "https://api.canary.com:https", noURL},
 		{"a host that is cut short", "https://[::1", noURL},
 		{"an escape that is cut short", "https://api.canary.com/%4", noURL},
@@ -102,14 +111,14 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 		{"a hash with nothing after it", "https://api.example.com#", query},
 		{"a blank before it", " https://api.canary.com", "baseURL " + surrounded},
 		{"a blank after it", "https://api.canary.com ", "baseURL " + surrounded},
-		{"a blank in the host", "https://api canary.com", noURL},
-		{"a blank in the path", "https://api.example.com/ca nary", noURL},
+		{"a blank in the host", "https://api canary.com", notASCII},
+		{"a blank in the path", "https://api.example.com/ca nary", notASCII},
 		{"a line break after it", "https://api.canary.com\n", "baseURL " + surrounded},
 		{"a tab in the path", "https://api.example.com/canary\t", "baseURL " + surrounded},
-		{"a NUL", "https://api.canary.com/\x00", noURL},
-		{"a DEL", "https://api.canary.com/\x7f", noURL},
-		{"a host that is not ASCII", "https://cänary.com", noURL},
-		{"bytes that are not UTF-8", "https://canary.com/\xff", noURL},
+		{"a NUL", "https://api.canary.com/\x00", notASCII},
+		{"a DEL", "https://api.canary.com/\x7f", notASCII},
+		{"a host that is not ASCII", "https://cänary.com", notASCII},
+		{"bytes that are not UTF-8", "https://canary.com/\xff", notASCII},
 		{"a step up", "https://api.example.com/canary/../admin", dots},
 		{"a step up at the end", "https://api.example.com/canary/..", dots},
 		{"an escaped step up", "https://api.example.com/canary/%2e%2E/admin", dots},
@@ -128,7 +137,7 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 
 func TestNewClientReportsEveryProblemOfABaseURL(t *testing.T) {
 	_, err := messaging.NewClient("http://canary:canary@api.example.com/..?canary#canary", "key")
-	scripted.RequireProblems(t, err, "baseURL must be https unless it is on a loopback address; see WithInsecureHTTP, "+
+	scripted.RequireProblems(t, err, "baseURL must be https unless it is on a loopback address, see WithInsecureHTTP, "+
 		"must not hold credentials, must not have a query or a fragment, must not have dot segments")
 }
 
@@ -140,6 +149,8 @@ func TestNewClientAcceptsAValidBaseURL(t *testing.T) {
 	}{
 		{"a host", "https://api.example.com", nil},
 		{"a port", "https://api.example.com:8443", nil},
+		{"the highest port", "https://api.example.com:65535", nil},
+		{"a colon without a port", "https://api.example.com:", nil},
 		{"a slash at the end", "https://api.example.com/", nil},
 		{"a path before that of the service", "https://example.com/messaging/eu", nil},
 		{"a path with a slash at the end", "https://example.com/messaging/", nil},
@@ -173,7 +184,9 @@ var badKeys = []struct{ name, key, problem string }{
 	{"a blank is no key", " ", surrounded},
 	{"a key has no blank before it", " canary", surrounded},
 	{"a key has no blank after it", "canary ", surrounded},
-	{"a key has no blank within", "Bearer canary", "must be printable ASCII without white space"},
+	{"a key has no blank within", "can ary", "must be printable ASCII without white space"},
+	{"a key has no scheme before it", "Bearer canary", `must not begin with "Bearer "`},
+	{"a key has no scheme before it, in small letters", "bearer canary", `must not begin with "Bearer "`},
 	{"a key read from a file has lost its line break", "canary\n", surrounded},
 	{"a key cannot smuggle in a header", "canary\r\nX-Evil: 1", "must be printable ASCII without white space"},
 	{"a key has no tab", "canary\tcanary", "must be printable ASCII without white space"},
@@ -271,28 +284,35 @@ func TestNewClientReportsEveryInvalidArgument(t *testing.T) {
 		messaging.WithMaxResponseBytes(-1), nil, messaging.WithHTTPClient(nil), messaging.WithHeader("Host", canary))
 	scripted.RequireProblems(t, err,
 		"WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
-		"WithHeader cannot set Host", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
+		"WithHeader.Host cannot be set", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
 	assert.Equal(t, "new client", scripted.RequireValidationError(t, err).Op)
 }
 
 func TestOptionsRefuseReservedHeaders(t *testing.T) {
-	const noName = "WithHeader must be given a header name"
-	const control = "WithHeader must not set X-Trace to a value with control characters"
+	const noName = "WithHeader must be given a valid header name"
+	const control = "WithHeader.X-Trace must not have a value with control characters"
 	tests := []struct {
 		name, key, value, problem string
 	}{
-		{"the API key", "X-Authorization", canary, "WithHeader cannot set X-Authorization"},
-		{"the API key in small letters", "x-authorization", canary, "WithHeader cannot set X-Authorization"},
-		{"the API key in mixed letters", "x-AUTHORIZATION", canary, "WithHeader cannot set X-Authorization"},
-		{"an idempotency key, which net/http takes for leave to send again", "Idempotency-Key", canary, "WithHeader cannot set Idempotency-Key"},
-		{"an idempotency key by its older name", "x-idempotency-key", canary, "WithHeader cannot set X-Idempotency-Key"},
-		{"an encoding that the body does not have", "Content-Encoding", canary, "WithHeader cannot set Content-Encoding"},
-		{"another protocol", "Upgrade", canary, "WithHeader cannot set Upgrade"},
-		{"an encoding", "accept-encoding", canary, "WithHeader cannot set Accept-Encoding"},
-		{"the host", "HOST", canary, "WithHeader cannot set Host"},
-		{"the length", "content-length", canary, "WithHeader cannot set Content-Length"},
-		{"the type", "Content-type", canary, "WithHeader cannot set Content-Type"},
-		{"a reserved header with an empty value", "X-Authorization", "", "WithHeader cannot set X-Authorization"},
+		{"the API key", "X-Authorization", canary, "WithHeader.X-Authorization cannot be set"},
+		{"the API key in small letters", "x-authorization", canary, "WithHeader.X-Authorization cannot be set"},
+		{"the API key in mixed letters", "x-AUTHORIZATION", canary, "WithHeader.X-Authorization cannot be set"},
+		{"an idempotency key, which net/http takes for leave to send again", "Idempotency-Key", canary, "WithHeader.Idempotency-Key cannot be set"},
+		{"an idempotency key by its older name", "x-idempotency-key", canary, "WithHeader.X-Idempotency-Key cannot be set"},
+		{"an encoding that the body does not have", "Content-Encoding", canary, "WithHeader.Content-Encoding cannot be set"},
+		{"another protocol", "Upgrade", canary, "WithHeader.Upgrade cannot be set"},
+		{"an encoding", "accept-encoding", canary, "WithHeader.Accept-Encoding cannot be set"},
+		{"the host", "HOST", canary, "WithHeader.Host cannot be set"},
+		{"the length", "content-length", canary, "WithHeader.Content-Length cannot be set"},
+		{"the type", "Content-type", canary, "WithHeader.Content-Type cannot be set"},
+		{"a reserved header with an empty value", "X-Authorization", "", "WithHeader.X-Authorization cannot be set"},
+		{"a cookie, which only the jar of the HTTP client sets", "Cookie", canary, "WithHeader.Cookie cannot be set"},
+		{"a key for a proxy", "proxy-authorization", canary, "WithHeader.Proxy-Authorization cannot be set"},
+		{"another method", "X-HTTP-Method-Override", canary, "WithHeader.X-Http-Method-Override cannot be set"},
+		{"another method by an older name", "X-HTTP-Method", canary, "WithHeader.X-Http-Method cannot be set"},
+		{"another method by another name", "x-method-override", canary, "WithHeader.X-Method-Override cannot be set"},
+		{"the API key with an underscore", "X_AUTHORIZATION", canary, "WithHeader.X_authorization cannot be set"},
+		{"another method with underscores", "x_http-method_override", canary, "WithHeader.X_http-Method_override cannot be set"},
 		{"no name", "", canary, noName},
 		{"a name with a blank", "X Canary", canary, noName},
 		{"a reserved name with a blank after it", "X-Authorization ", canary, noName},

@@ -38,8 +38,11 @@ type PageMeta struct {
 }
 
 // Collect returns the items that seq yields. If seq yields an error, Collect returns the
-// items before the error, and the error.
+// items before the error, and the error. It panics if seq is nil.
 func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	if seq == nil {
+		panic("messaging: Collect: the sequence is nil")
+	}
 	var all []T
 	for item, err := range seq {
 		if err != nil {
@@ -57,14 +60,18 @@ type listQuery struct {
 	CustomerIDs []string `url:"customer_ids,comma,omitempty"`
 	Emails      []string `url:"emails,comma,omitempty"`
 
-	// byEmail means that a customer is looked up by an element of Emails, which must then
-	// be an email address. The elements of a filter can be anything that the service has
-	// stored.
-	byEmail bool
-	// byName means that an event is looked up by name, which is not sent.
-	byName bool
-	name   string
+	// lookup is the argument of a lookup, or "" for a list. A lookup has only one filter
+	// with one element.
+	lookup string
+	name   string // that an event is looked up by, which is not sent
 }
+
+// The arguments of lookups.
+const (
+	byCustomerID = "customerID"
+	byEmail      = "email"
+	byName       = "name"
+)
 
 // maxFilterQuery is the longest query that filters may form. Servers commonly reject
 // request lines over 8 KiB, and a cursor must fit next to the filters.
@@ -77,23 +84,33 @@ func (q *listQuery) encode(validate bool, p *arguments.Problems) string {
 		if q.PerPage < 0 {
 			p.Add("per_page", "must not be negative")
 		}
-		if q.byEmail && q.Emails[0] != "" && !arguments.LooksLikeEmail(q.Emails[0]) {
-			p.In("emails").Index(0).Add("", "must be an email address")
+		if q.lookup == byEmail && q.Emails[0] != "" && !arguments.LooksLikeEmail(q.Emails[0]) {
+			p.Add(byEmail, "must be an email address") // an element of a filter can be anything that the service has stored
 		}
 	}
-	if q.byName {
-		p.RequiredText("name", q.name)
+	if q.lookup == byName {
+		p.RequiredText(byName, q.name)
+		p.Trimmed(byName, q.name)
 	}
 	p.Text("cursor", q.Cursor)
-	checkFilter(p, "customer_ids", q.CustomerIDs)
-	checkFilter(p, "emails", q.Emails)
+	q.checkFilter(p, "customer_ids", q.CustomerIDs)
+	q.checkFilter(p, "emails", q.Emails)
 	// Only the filters are measured, so that a query that is valid for the first page is
 	// valid for the pages that have a cursor.
 	filters := listQuery{CustomerIDs: q.CustomerIDs, Emails: q.Emails}
 	if q.isFiltered() && len(filters.string(p)) > maxFilterQuery {
-		p.Add(q.longestFilter(), fmt.Sprintf("makes the query longer than %d bytes; ask for fewer at a time, see slices.Chunk", maxFilterQuery))
+		q.addTooLong(p)
 	}
 	return q.string(p)
+}
+
+func (q *listQuery) addTooLong(p *arguments.Problems) {
+	problem := fmt.Sprintf("makes the query longer than %d bytes", maxFilterQuery)
+	if q.lookup != "" {
+		p.Add(q.lookup, problem)
+		return
+	}
+	p.Add(q.longestFilter(), problem+": ask for fewer at a time, see slices.Chunk")
 }
 
 func (q *listQuery) isFiltered() bool { return len(q.CustomerIDs)+len(q.Emails) > 0 }
@@ -114,19 +131,20 @@ func (q *listQuery) longestFilter() string {
 	return "emails"
 }
 
-func checkFilter(p *arguments.Problems, field string, values []string) {
+func (q *listQuery) checkFilter(p *arguments.Problems, field string, values []string) {
 	if values != nil && len(values) == 0 {
-		p.Add(field, "must not be empty: that would select all customers; use nil for no filter")
+		p.Add(field, "must not be empty, which would select all customers: use nil for no filter")
 	}
 	for i, value := range values {
 		at := p.In(field).Index(i)
+		if q.lookup != "" {
+			at = p.In(q.lookup)
+		}
 		at.RequiredText("", value)
 		if strings.Contains(value, ",") {
 			at.Add("", "must not contain a comma: the service would read two values")
 		}
-		if strings.TrimSpace(value) != value {
-			at.Add("", "must not begin or end with white space, which the service may remove")
-		}
+		at.Trimmed("", value)
 	}
 }
 
@@ -154,10 +172,14 @@ type fetched[T any] struct {
 	exited   bool
 }
 
+// pageCheck checks a page for a lookup. It must call redact with a text that quotes the page
+// before the text becomes part of an error.
+type pageCheck[T any] func(page *Page[T], redact func(text string) string) error
+
 // fetch fetches one page into buffer. A range passes a guard for its next cursor. A lookup
 // passes a check of its items, because hooks receive the outcome from here.
 func fetch[T any, M model[T]](ctx context.Context, c *core, op *service.Operation, q listQuery, opts []RequestOption,
-	buffer []T, guard *cursorGuard, check func(*Page[T]) error) (f fetched[T]) {
+	buffer []T, guard *cursorGuard, check pageCheck[T]) (f fetched[T]) {
 	rows := &pageReader[T, M]{perPage: q.PerPage, items: buffer[:0]}
 	r := c.newRequest(ctx, call{operation: op, rows: rows}, opts)
 	defer r.end()
@@ -165,7 +187,7 @@ func fetch[T any, M model[T]](ctx context.Context, c *core, op *service.Operatio
 	response, err := r.send()
 	f.page = &Page[T]{Cursor: q.Cursor, Items: rows.items, Meta: rows.meta(), Response: response}
 	if err == nil && check != nil {
-		err = check(f.page)
+		err = check(f.page, r.exchange.Redact)
 	}
 	f.err, r.err = err, err
 	if err == nil && guard != nil {
@@ -224,7 +246,7 @@ func (p *pageReader[T, M]) readRows(r *wire.Reader) error {
 	limit := max(maxRows, 2*p.perPage)
 	return r.Array(func(i int) error {
 		if i == limit {
-			return fmt.Errorf("exceeds the limit of %d rows: %w", limit, ErrTooLarge)
+			return wire.TooLarge("rows", int64(limit))
 		}
 		if cap(p.items) == 0 {
 			p.items = make([]T, 0, p.capacity())
@@ -394,7 +416,7 @@ func (g *cursorGuard) invalid(response *Response, problem string) error {
 
 // unusable returns the error for a response that was read but cannot be used.
 func unusable(op *service.Operation, response *Response, err error) *DecodeError {
-	return &DecodeError{Call: newCall(op, response.Attempts, DeliveryAccepted),
+	return &DecodeError{Call: newCall(op, response.Attempts, DeliveryAccepted, NextFixSetup),
 		StatusCode: response.StatusCode, Header: response.Header, Err: err}
 }
 
@@ -425,7 +447,7 @@ func all[T any, M model[T]](ctx context.Context, c *core, op *service.Operation,
 // walk is the only loop over pages. It keeps the promises that the package documentation
 // makes about ranges. check may be nil. A page for which check returns an error is not
 // yielded.
-func walk[T any, M model[T]](ctx context.Context, r listRange, check func(*Page[T]) error) iter.Seq2[*Page[T], error] {
+func walk[T any, M model[T]](ctx context.Context, r listRange, check pageCheck[T]) iter.Seq2[*Page[T], error] {
 	return func(yield func(*Page[T], error) bool) {
 		// Every range starts over.
 		f := &pageFetcher[T, M]{listRange: r, guard: newCursorGuard(r.op, r.query.Cursor), check: check}
@@ -482,7 +504,7 @@ type listRange struct {
 type pageFetcher[T any, M model[T]] struct {
 	listRange
 	guard   *cursorGuard // used by one fetch at a time
-	check   func(*Page[T]) error
+	check   pageCheck[T]
 	buffers [2][]T
 	running sync.WaitGroup
 }

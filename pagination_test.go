@@ -157,7 +157,7 @@ func (w walk) through(t *testing.T, kind scripted.List, readsAhead bool, opts ..
 // badCursor is the ending after a page whose cursor leads nowhere.
 func badCursor(cursor, next, text string) *rangeEnding {
 	return &rangeEnding{cursor: cursor, next: next, is: messaging.ErrBadCursor, delivery: messaging.DeliveryAccepted,
-		text: "invalid response (200): meta.next_page_cursor " + text + ": bad cursor; it is safe to retry"}
+		text: "invalid response (200): meta.next_page_cursor " + text + ": bad cursor; nothing was changed"}
 }
 
 func TestPagesEnd(t *testing.T) {
@@ -301,10 +301,10 @@ func TestPagesEndWithTheErrorOfAnyPage(t *testing.T) {
 			ends: rangeEnding{delivery: messaging.DeliveryRejected, text: "200 with success false: not today; the request was refused"}},
 		{name: "an answer that is not JSON", page: scripted.Page{Body: `<html>hello</html>`}, requests: 1,
 			ends: rangeEnding{delivery: messaging.DeliveryUnknown,
-				text: "invalid response (200): the response is not valid JSON; it is safe to retry"}},
+				text: "invalid response (200): the response is HTML or XML, not JSON; check the base URL, or a proxy in between; nothing was changed"}},
 		{name: "a row that cannot be read", page: scripted.Page{Rows: `[{},5]`}, requests: 1, tellsNext: true,
 			ends: rangeEnding{delivery: messaging.DeliveryAccepted,
-				text: "invalid response (200): {rows}.1 is a number, not an object; it is safe to retry"}},
+				text: "invalid response (200): {rows}.1 is a number, not an object; nothing was changed"}},
 	} {
 		cursors, items := []string{"", "b", "c"}, []string{"a1", "a2", "b1", "b2", "c1", "c2"}
 		for i, cursor := range cursors {
@@ -977,7 +977,7 @@ func TestValidationErrorEndsARangeAtOnce(t *testing.T) {
 	for name, walk := range ranges {
 		t.Run(name, func(t *testing.T) {
 			err := walk()
-			scripted.RequireProblems(t, err, "customer_ids must not be empty: that would select all customers; use nil for no filter")
+			scripted.RequireProblems(t, err, "customer_ids must not be empty, which would select all customers: use nil for no filter")
 			var page *messaging.PageError
 			require.ErrorAs(t, err, &page)
 			assert.Equal(t, "page-2", page.Cursor)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/internal/service"
@@ -168,40 +169,75 @@ type Recipients struct {
 	// Devices is the number of devices of all customers.
 	Devices int
 	// Unmodelled is true for a request of [Client.Do], and for a body that does not fit
-	// its operation, such as one that has an unknown member or addresses nobody. The
-	// other fields then mean nothing.
+	// its operation, such as one that has an unknown member or addresses nobody. It is
+	// also true for a trigger if a key in its payload equals "email" or "customer" except
+	// for case, white space and characters that are not printable, since the service may
+	// ignore these differences. The other fields then mean nothing.
 	Unmodelled bool
 }
 
 // Recipients returns whom the request addresses. The creation of an event addresses nobody.
-func (p *Prepared) Recipients() Recipients { return p.reach().Recipients }
-
-// reach is Recipients, and what guards need in addition.
-type reach struct {
-	Recipients
-	// addresses is the number of email addresses that are recipients in addition to the
-	// customers.
-	addresses int
-}
-
-// isBroadcast checks that a broadcast addresses somebody.
-func (r *reach) isBroadcast() error {
-	if !r.Everyone && r.Customers == 0 && len(r.Segments) == 0 {
-		return errNobody
+func (p *Prepared) Recipients() Recipients {
+	var found Recipients
+	err := p.request().walk(func(f field) error {
+		found.add(f)
+		return nil
+	})
+	if err != nil {
+		return Recipients{Unmodelled: true}
 	}
-	return nil
+	return found
 }
 
-var unmodelled = reach{Recipients: Recipients{Unmodelled: true}}
+func (r *Recipients) add(f field) {
+	switch f.kind {
+	case everyone:
+		r.Everyone = true
+	case segment:
+		r.Segments = append(r.Segments, f.text)
+	case customer:
+		r.Customers++
+	case customerID:
+		r.CustomerIDs = append(r.CustomerIDs, f.text)
+	case customerEmail, otherEmail:
+		r.Emails = append(r.Emails, f.text)
+	case phone:
+		r.Phones = append(r.Phones, f.text)
+	case device:
+		r.Devices++
+	case customerName, header:
+	}
+}
+
+// field is a part of a body that matters to guards.
+type field struct {
+	kind fieldKind
+	text string // "" for everyone, customer and device
+}
+
+type fieldKind uint8
+
+const (
+	everyone fieldKind = iota
+	segment
+	customer // followed by what the customer has of the next five
+	customerID
+	customerEmail
+	customerName
+	phone
+	device
+	otherEmail // an address outside of the customers
+	header     // text that becomes part of the header of an email
+)
 
 // send is an operation that can be prepared. It is declared next to its params.
 type send struct {
 	// body is the wire form of the params. members has an entry for each of its members.
 	body    any
 	members members
-	// addresses checks that the body addresses somebody. It is nil for a send that
-	// addresses nobody.
-	addresses func(*reach) error
+	// addressesNobody is true for a send that has no recipients. The body of any other
+	// send must name somebody.
+	addressesNobody bool
 	// accept checks the data of a response. It is nil if the response has no data.
 	accept func(data json.RawMessage) error
 }
@@ -214,32 +250,36 @@ func declareSend(op *service.Operation, s send) struct{} {
 	return struct{}{}
 }
 
-func (p *Prepared) reach() reach {
-	known := sends[p.request().operation]
+var errUnmodelled = errors.New("cannot tell who would receive this request")
+
+// walk calls visit with each field of the body, in order. If visit returns an error, walk
+// ends and returns it with the path of the field. If the body cannot be understood, walk
+// returns an error that wraps errUnmodelled.
+func (p preparedRequest) walk(visit func(field) error) error {
+	known := sends[p.operation]
 	if known == nil {
-		return unmodelled
+		return errUnmodelled
 	}
-	r := reachReader{Reader: wire.NewReader()}
+	r := fieldReader{Reader: wire.NewReader(), visit: visit}
 	defer r.Free()
-	r.Reset(p.request().body)
+	r.Reset(p.body)
 	err := r.object(known.members)
-	if err == nil && known.addresses != nil {
-		err = known.addresses(&r.found)
+	switch {
+	case r.stopped:
+		return err
+	case errors.Is(err, errAmbiguousKey):
+		return fmt.Errorf("%w: %w", errUnmodelled, err)
+	case err != nil || r.End() != nil || !r.namesSomebody && !known.addressesNobody:
+		return errUnmodelled // the path in err can quote anything
 	}
-	if err != nil || r.End() != nil {
-		return unmodelled
-	}
-	return r.found
+	return nil
 }
 
 // members maps the name of each member of an object in a body to the method that reads it.
 // A member that is not in the map could address somebody, so it makes the body unmodelled.
 // It can occur because a stored body may come from another program. All duplicates of a
 // member count.
-type members map[string]func(*reachReader) error
-
-// anyName is the key for members whose names are not fixed.
-const anyName = ""
+type members map[string]func(*fieldReader) error
 
 func (m members) with(more members) members {
 	all := maps.Clone(m)
@@ -250,30 +290,34 @@ func (m members) with(more members) members {
 // The members that several bodies share.
 var (
 	customerMembers = members{
-		"customer_id": (*reachReader).customerID,
-		"email":       (*reachReader).customerEmail,
-		"phone_no":    (*reachReader).phone,
-		"devices":     (*reachReader).devices,
-		"first_name":  (*reachReader).nobody,
-		"last_name":   (*reachReader).nobody,
+		"customer_id": (*fieldReader).customerID,
+		"email":       (*fieldReader).customerEmail,
+		"phone_no":    (*fieldReader).phone,
+		"devices":     (*fieldReader).devices,
+		"first_name":  (*fieldReader).customerName,
+		"last_name":   (*fieldReader).customerName,
 	}
 	recipientMembers = members{
-		"type":      (*reachReader).recipientType,
-		"customers": (*reachReader).customers,
-		"segments":  (*reachReader).segments,
+		"type":      (*fieldReader).recipientType,
+		"customers": (*fieldReader).customers,
+		"segments":  (*fieldReader).segments,
 	}
 	broadcastMembers = members{
-		"all_customers": (*reachReader).everyone,
-		"recipients":    (*reachReader).recipients,
-		"schedule_type": (*reachReader).nobody,
-		"schedule_date": (*reachReader).nobody,
+		"all_customers": (*fieldReader).everyone,
+		"recipients":    (*fieldReader).recipients,
+		"schedule_type": (*fieldReader).nobody,
+		"schedule_date": (*fieldReader).nobody,
 	}
 )
 
-// reachReader reads whom a body addresses.
-type reachReader struct {
+// fieldReader reads the fields of a body.
+type fieldReader struct {
 	*wire.Reader
-	found reach
+	visit   func(field) error
+	stopped bool // by an error of visit
+
+	namesSomebody bool
+	identities    int // ids and addresses of customers
 
 	// These fields describe the recipient that is being read.
 	types                   []RecipientType
@@ -283,51 +327,93 @@ type reachReader struct {
 var (
 	errUnknownMember = errors.New("is unknown")
 	errNobody        = errors.New("names nobody")
+	errAmbiguousKey  = errors.New("could be read as another key")
 )
 
-func (r *reachReader) object(known members) error {
+func (r *fieldReader) object(known members) error {
 	return r.Object(func(key []byte) error {
-		read := known[string(key)]
-		if read == nil {
-			read = known[anyName]
+		if read := known[string(key)]; read != nil {
+			return read(r)
 		}
-		if read == nil {
-			return errUnknownMember
-		}
-		return read(r)
+		return errUnknownMember
 	})
 }
 
-// nobody skips a member that addresses nobody.
-func (r *reachReader) nobody() error { return r.SkipDeep() }
+// openObject reads an object that can also have members of any other name, unless the
+// service could read it as one of those that are known.
+func (r *fieldReader) openObject(known members) error {
+	return r.Object(func(key []byte) error {
+		switch name := string(key); {
+		case known[name] != nil:
+			return known[name](r)
+		case strings.Contains(name, "\x00"): // where a parser may end it
+			return errUnknownMember
+		case known[normalKey(name)] != nil:
+			return errAmbiguousKey
+		}
+		return r.nobody()
+	})
+}
 
-func (r *reachReader) everyone() error {
-	var all bool
-	err := r.Boolean(&all)
-	r.found.Everyone = r.found.Everyone || all
+// normalKey returns what a service may read a key as: in lower case, and without white
+// space and characters that are not printable. Some letters become ASCII only in lower
+// case, such as a capital I with a dot, and others only in upper case, such as an i
+// without one.
+func normalKey(key string) string {
+	return strings.ToLower(strings.ToUpper(strings.ToLower(strings.Map(func(c rune) rune {
+		if c == ' ' || c == utf8.RuneError || !unicode.IsPrint(c) {
+			return -1
+		}
+		return c
+	}, key))))
+}
+
+func (r *fieldReader) found(kind fieldKind, text string) error {
+	err := r.visit(field{kind, text})
+	r.stopped = err != nil
 	return err
 }
 
-// address reads an email address that is a recipient in addition to the customers.
-func (r *reachReader) address() error {
-	r.found.addresses++
-	return r.add(&r.found.Emails)
+// nobody skips a member that addresses nobody.
+func (r *fieldReader) nobody() error { return r.SkipDeep() }
+
+func (r *fieldReader) everyone() error {
+	var all bool
+	if err := r.Boolean(&all); err != nil || !all {
+		return err
+	}
+	r.namesSomebody = true
+	return r.found(everyone, "")
 }
 
-func (r *reachReader) addresses() error {
+// address reads an email address that is a recipient in addition to those who make the
+// request valid.
+func (r *fieldReader) address() error { return r.identity(otherEmail) }
+
+func (r *fieldReader) addresses() error {
 	return r.Array(func(int) error { return r.address() })
 }
 
-// recipients reads one recipient, or an array of them.
-func (r *reachReader) recipients() error {
+// mainAddress reads an email address that is enough to make the request valid.
+func (r *fieldReader) mainAddress() error {
+	r.namesSomebody = true
+	return r.address()
+}
+
+// recipients reads one recipient, or an array of them. The path of one recipient is that
+// of the first.
+func (r *fieldReader) recipients() error {
 	if r.Kind() == wire.Array {
 		return r.Array(func(int) error { return r.recipient() })
 	}
-	return r.recipient()
+	if err := r.recipient(); err != nil {
+		return wire.At("0", err)
+	}
+	return nil
 }
 
 // recipient reads a recipient. It must have one type, and only the list for that type.
-func (r *reachReader) recipient() error {
+func (r *fieldReader) recipient() error {
 	r.types, r.customersIn, r.segmentsIn = r.types[:0], 0, 0
 	err := r.object(recipientMembers)
 	switch {
@@ -342,60 +428,97 @@ func (r *reachReader) recipient() error {
 	}
 }
 
-func (r *reachReader) recipientType() error {
+func (r *fieldReader) recipientType() error {
 	var kind string
 	err := r.String(&kind)
 	r.types = append(r.types, RecipientType(kind))
 	return err
 }
 
-func (r *reachReader) customers() error {
+func (r *fieldReader) customers() error {
 	return r.Array(func(int) error {
 		r.customersIn++
 		return r.customer()
 	})
 }
 
-func (r *reachReader) segments() error {
+func (r *fieldReader) segments() error {
 	return r.Array(func(int) error {
 		r.segmentsIn++
-		return r.add(&r.found.Segments)
+		r.namesSomebody = true
+		return r.identity(segment)
 	})
 }
 
-func (r *reachReader) customer() error {
-	r.found.Customers++
-	before := len(r.found.CustomerIDs) + len(r.found.Emails)
+func (r *fieldReader) customer() error {
+	r.namesSomebody = true
+	if err := r.found(customer, ""); err != nil {
+		return err
+	}
+	before := r.identities
 	err := r.object(customerMembers)
-	if err == nil && len(r.found.CustomerIDs)+len(r.found.Emails) == before {
+	if err == nil && r.identities == before {
 		return errNobody
 	}
 	return err
 }
 
-func (r *reachReader) customerID() error    { return r.add(&r.found.CustomerIDs) }
-func (r *reachReader) customerEmail() error { return r.add(&r.found.Emails) }
-func (r *reachReader) phone() error         { return r.add(&r.found.Phones) }
+func (r *fieldReader) customerID() error {
+	r.identities++
+	return r.identity(customerID)
+}
 
-func (r *reachReader) devices() error {
+func (r *fieldReader) customerEmail() error {
+	r.identities++
+	return r.identity(customerEmail)
+}
+
+func (r *fieldReader) phone() error { return r.identity(phone) }
+
+func (r *fieldReader) devices() error {
 	return r.Array(func(int) error {
-		r.found.Devices++
+		if err := r.found(device, ""); err != nil {
+			return err
+		}
 		return r.SkipDeep()
 	})
 }
 
-// add reads a string, which must not be empty, and appends it.
-func (r *reachReader) add(to *[]string) error {
-	var value string
-	err := r.String(&value)
+func (r *fieldReader) customerName() error { return r.text(customerName) }
+
+// header reads text that addresses nobody, but becomes part of the header of an email.
+func (r *fieldReader) header() error { return r.text(header) }
+
+func (r *fieldReader) headers() error {
+	if r.Kind() != wire.Array {
+		return r.header()
+	}
+	return r.Array(func(int) error { return r.header() })
+}
+
+// text reads a string. It skips any other value, which addresses nobody.
+func (r *fieldReader) text(kind fieldKind) error {
+	if r.Kind() != wire.String {
+		return r.SkipDeep()
+	}
+	var text string
+	if err := r.String(&text); err != nil {
+		return err
+	}
+	return r.found(kind, text)
+}
+
+// identity reads a string that identifies somebody, so it must not be empty.
+func (r *fieldReader) identity(kind fieldKind) error {
+	var text string
+	err := r.String(&text)
 	switch {
 	case err != nil:
-	case value == "":
-		err = errNobody
-	case strings.Contains(value, wire.Replacement): // stands for invalid UTF-8
-		err = wire.ErrNotUTF8
-	default:
-		*to = append(*to, value)
+		return err
+	case text == "":
+		return errNobody
+	case strings.Contains(text, wire.Replacement): // stands for invalid UTF-8
+		return wire.ErrNotUTF8
 	}
-	return err
+	return r.found(kind, text)
 }

@@ -35,9 +35,8 @@ func requireSameMembers(t *testing.T, body reflect.Type, read members, table str
 func TestSendsReadEveryKeyThatATriggerReserves(t *testing.T) {
 	p := EventTriggerParams{EventID: "e", Email: "ada@example.com", Customer: &CustomerParams{CustomerID: "c"}}
 	written := p.wire(new(arguments.Problems)).(*eventTriggerBody).Payload
-	fixed := maps.Clone(payloadMembers)
-	delete(fixed, anyName)
-	assert.ElementsMatch(t, slices.Collect(maps.Keys(written)), slices.Collect(maps.Keys(fixed)),
+	fixed := slices.Collect(maps.Keys(payloadMembers))
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(written)), fixed,
 		"what EventTriggerParams writes for a customer, and payloadMembers in events.go")
-	assert.ElementsMatch(t, reservedKeys, slices.Collect(maps.Keys(fixed)), "reservedKeys and payloadMembers in events.go")
+	assert.ElementsMatch(t, reservedKeys, fixed, "reservedKeys and payloadMembers in events.go")
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,49 @@ func TestPreparedBodyHasEveryMemberThatItsParamsWrite(t *testing.T) {
 				"the members of its body, and those that the requests in internal/kit/scripted/operations.go write: fill in what is missing")
 		})
 	}
+}
+
+func TestRecipientsAreThoseThatTheEntryOfASendStates(t *testing.T) {
+	for _, send := range scripted.Sends() {
+		p, err := send.Full().Prepare()
+		require.NoError(t, err)
+		assert.Equal(t, send.Reaches, p.Recipients(), "%q: its entry in internal/kit/scripted/operations.go states whom its full request "+
+			"reaches. Either a member is wrong in the declareSend beside its params, and guards miss a recipient or take somebody "+
+			"else for one, or the entry is not true", send.Name)
+	}
+}
+
+func TestRecipientsOfABodyThatNamesNobodyAreUnmodelled(t *testing.T) {
+	for _, send := range scripted.Sends() {
+		p, err := messaging.ParsePrepared(send.Name, []byte("{}"))
+		require.NoError(t, err)
+		reachesSomebody := !reflect.DeepEqual(send.Reaches, messaging.Recipients{})
+		assert.Equal(t, reachesSomebody, p.Recipients().Unmodelled,
+			"%q: set addressesNobody in the declareSend beside its params if, and only if, it has no recipients", send.Name)
+	}
+}
+
+// A new kind of broadcast has an Audience like the others, and must not send to all
+// customers what was meant for fewer.
+func TestPrepareReportsABadAudienceOfEverySendThatHasOne(t *testing.T) {
+	broadcasts := 0
+	for _, send := range scripted.Sends() {
+		params := reflect.New(reflect.TypeOf(send.Full().Params))
+		params.Elem().Set(reflect.ValueOf(send.Full().Params))
+		for _, field := range params.Elem().Fields() {
+			if field.Type() != reflect.TypeFor[messaging.Audience]() {
+				continue
+			}
+			broadcasts++
+			field.Set(reflect.ValueOf(messaging.ToEach(messaging.AllCustomers(), messaging.ToSegments("s"))))
+			_, err := params.Interface().(interface {
+				Prepare() (*messaging.Prepared, error)
+			}).Prepare()
+			require.ErrorContains(t, err, "recipients cannot be combined with AllCustomers",
+				"%s: give it an audience method, like those in broadcasts.go; call.encode in request.go then reports the problem", params.Type())
+		}
+	}
+	assert.NotZero(t, broadcasts)
 }
 
 // addPaths adds the paths of the members within a value, as far as they are known.
@@ -252,6 +296,12 @@ func TestPreparedRefusesADamagedStoredForm(t *testing.T) {
 	}
 }
 
+func TestPreparedWithoutAnOperationSaysSo(t *testing.T) {
+	for _, document := range []string{`{}`, `{"body":"{}"}`} {
+		assert.EqualError(t, new(messaging.Prepared).UnmarshalJSON([]byte(document)), "messaging: stored request: operation is missing")
+	}
+}
+
 func TestPreparedIsParsedFromItsOperationAndItsBody(t *testing.T) {
 	for _, send := range scripted.Sends() {
 		t.Run(send.Name, func(t *testing.T) {
@@ -343,7 +393,8 @@ func TestWithoutRetriesMakesOneAttempt(t *testing.T) {
 	}
 }
 
-// storedGuards is what version 0.2 said of a request that it stored.
+// storedGuards is what version 0.2 said of a request that it stored, except that an address
+// in a payload is now counted even next to a customer.
 type storedGuards struct {
 	Recipients messaging.Recipients
 	// AllowOnly is whether a guard for its own addresses lets it pass.
@@ -424,7 +475,8 @@ func TestRecipientsAreThoseOfTheBody(t *testing.T) {
 		{"a push to one customer", messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToCustomers(grace)}.Prepare,
 			messaging.Recipients{Customers: 1, CustomerIDs: []string{"c-2"}}},
 		{"a push to segments", messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToSegments("s-1", "s-2"),
-			Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}.Prepare, messaging.Recipients{Segments: []string{"s-1", "s-2"}}},
+			Schedule: &messaging.Schedule{Date: "2031-03-04 05:06:07", Timezone: "UTC"}}.Prepare,
+			messaging.Recipients{Segments: []string{"s-1", "s-2"}}},
 		{"a trigger by address", messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com", Values: map[string]any{
 			"cc": []any{"value@acme.test"}, "deep": deep}}.Prepare, messaging.Recipients{Emails: []string{"ada@example.com"}}},
 		{"a trigger by customer and address", messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com", Customer: &grace}.Prepare,

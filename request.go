@@ -40,9 +40,9 @@ type params interface {
 	wire(*arguments.Problems) any
 }
 
-// addressed is params with an audience. Its recipients are written after the value that
-// wire returns.
-type addressed interface{ audience() Audience }
+// broadcast is params with an audience and a schedule, which are checked even without
+// validation. The recipients are written after the value that wire returns.
+type broadcast interface{ target() (Audience, *Schedule) }
 
 // call is one request, and the way to read its response.
 type call struct {
@@ -90,17 +90,22 @@ func (c call) encode(withoutValidation bool, p *arguments.Problems) []byte {
 		c.params.validate(p)
 	}
 	value := c.params.wire(p)
+	var to Audience
+	if params, ok := c.params.(broadcast); ok {
+		var at *Schedule
+		to, at = params.target()
+		to.check(p)
+		at.check(p)
+	}
 	if !p.None() {
 		return nil
 	}
 	w := wire.NewWriter()
 	w.Value(value)
-	if params, ok := c.params.(addressed); ok {
-		params.audience().write(w)
-	}
+	to.write(w)
 	body, err := w.Finish()
 	if err != nil {
-		p.Add("body", "cannot be written as JSON")
+		p.Add("Body", "cannot be written as JSON") // a body of Client.Do
 	}
 	return body
 }
@@ -132,6 +137,7 @@ func (c *core) newRequest(ctx context.Context, call call, opts []RequestOption) 
 	}
 	r.settings = c.perRequest.with(opts, &r.problems)
 	x.SetHeaders, x.RepeatableSend, x.WithoutRetries = r.settings.setHeaders, r.settings.repeatableSend, r.settings.withoutRetries
+	x.NotAfter = r.settings.notAfter
 	if c.hooks != nil {
 		r.observer = newObserver(c.hooks, c.endpoint, call.operation)
 		x.Observer, x.HookContext = r.observer, r.observer.callStart(ctx)
@@ -172,10 +178,28 @@ func (r *request) askGuards() error {
 	for _, guard := range r.core.guards {
 		p := newPrepared(op, r.exchange.Body) // one for each guard, which can change it
 		if err := guard(r.exchange.HookContext, p); err != nil {
-			return &GuardError{Op: op.Name, Err: err}
+			return &GuardError{Op: op.Name, Err: err, next: r.stepAfterRefusal(err)}
 		}
 	}
 	return nil
+}
+
+// stepAfterRefusal returns the step after a guard has returned err.
+func (r *request) stepAfterRefusal(err error) NextStep {
+	switch {
+	case r.hasEnded(err):
+		return NextRetry
+	case errors.As(err, new(patternError)):
+		return NextFixSetup
+	default:
+		return NextFixRequest
+	}
+}
+
+// hasEnded reports whether err is the error of the caller's context.
+func (r *request) hasEnded(err error) bool {
+	ended := r.exchange.Context.Err()
+	return ended != nil && errors.Is(err, ended)
 }
 
 // end ends the call, and calls the CallDone hooks.
@@ -198,14 +222,13 @@ func (r *request) errorType() string {
 	if !r.returned { // but panicked
 		return exchange.ReasonOther
 	}
-	ctx := r.exchange.Context
 	switch err := r.err.(type) {
 	case nil:
 		return ""
 	case *ValidationError:
 		return exchange.ReasonValidation
 	case *GuardError:
-		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		if r.hasEnded(err) {
 			return exchange.ContextReason(err)
 		}
 		return exchange.ReasonGuard

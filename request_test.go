@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -389,6 +390,77 @@ func TestValidationPassesWhatTheServiceMayAccept(t *testing.T) {
 	}
 }
 
+// Whatever is zero or nil is reported with everything else that is missing, and nothing is
+// sent.
+func TestZeroArgumentsAreReportedInFull(t *testing.T) {
+	type (
+		email    = messaging.EmailBroadcastParams
+		push     = messaging.PushBroadcastParams
+		trigger  = messaging.EventTriggerParams
+		customer = messaging.CustomerParams
+	)
+	const nobody = "recipients must be AllCustomers or have at least one recipient"
+	ofEmail := []string{"sender_email is required", "sender_name is required", "email is required", "subject is required",
+		"message is required", "message_type is required"}
+	tests := []invalidCall{
+		{"an email broadcast", emailWith(func(p *email) { *p = email{} }), append(slices.Clone(ofEmail), nobody)},
+		{"an email broadcast of zero values", emailWith(func(p *email) {
+			*p = email{CC: []string{""}, BCC: []string{""}, ReplyTo: []string{""}, Variables: map[string]any{"": nil},
+				To: messaging.ToCustomers(customer{Devices: []messaging.Device{{}}}), Schedule: new(messaging.Schedule)}
+		}), slices.Concat(ofEmail[:4], []string{"cc.0 is required", "bcc.0 is required", "reply_to.0 is required"}, ofEmail[4:],
+			[]string{"recipients.0.customers.0 must have a customer_id or an email",
+				"recipients.0.customers.0.devices.0.device_type is required", "recipients.0.customers.0.devices.0.device_token is required",
+				"schedule_date.schedule_date is required", "schedule_date.timezone is required"})},
+		{"a push broadcast", pushWith(func(p *push) { *p = push{} }), []string{"subject is required", "message is required", nobody}},
+		{"an event", eventWith(func(p *messaging.EventCreateParams) { *p = messaging.EventCreateParams{} }),
+			[]string{"name is required", "description is required", "parameters is required: use an empty list for none"}},
+		{"an event with a zero parameter", eventWith(func(p *messaging.EventCreateParams) { p.Parameters = make([]messaging.EventParameter, 1) }),
+			[]string{"parameters.0.name is required", "parameters.0.type is required"}},
+		{"a trigger", triggerWith(func(p *trigger) { *p = trigger{} }),
+			[]string{"event_id is required", "payload.email is required when there is no customer"}},
+		{"a trigger of zero values", triggerWith(func(p *trigger) {
+			*p = trigger{Definition: new(messaging.Event), Customer: new(customer), Values: map[string]any{"": nil}}
+		}), []string{"event_id is required: the definition has no ID", "payload.customer must have a customer_id or an email",
+			"payload has a parameter without a name"}},
+		{"the zero audience", pushTo(messaging.Audience{}), []string{nobody}},
+		{"no audiences", pushTo(messaging.ToEach()), []string{nobody}},
+		{"nil audiences", pushTo(messaging.ToEach([]messaging.Audience(nil)...)), []string{nobody}},
+		{"no customers", pushTo(messaging.ToCustomers()), []string{"recipients.0.customers must have at least one customer"}},
+		{"nil customers", pushTo(messaging.ToCustomers([]customer(nil)...)), []string{"recipients.0.customers must have at least one customer"}},
+		{"no segments", pushTo(messaging.ToSegments()), []string{"recipients.0.segments must have at least one segment"}},
+		{"zero segments", pushTo(messaging.ToSegments("", "")),
+			[]string{"recipients.0.segments.0 is required", "recipients.0.segments.1 is required"}},
+		{"zero audiences", pushTo(messaging.ToEach(messaging.Audience{}, messaging.ToCustomers())),
+			[]string{"recipients.0.customers must have at least one customer", "recipients must not combine an empty audience"}},
+		{"a customer without an id", gettingCustomer(""), []string{"customerID is required"}},
+		{"a customer without an address", gettingCustomerByEmail(""), []string{"email is required"}},
+		{"a request", doing(messaging.Request{}), []string{"Method must be an HTTP method in upper case", "Path is required"}},
+		{"a request of nil pointers", doing(messaging.Request{Body: (*customer)(nil), Into: (*messaging.Event)(nil)}),
+			[]string{"Method must be an HTTP method in upper case", "Path is required",
+				"Body must not be a nil pointer, map or slice: use nil for no body", "Into must be a pointer"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { scripted.NewGate(t).RequireInvalid(t, test.call, test.problems) })
+	}
+}
+
+func TestZeroValuesDoNotPanic(t *testing.T) {
+	var event messaging.Event
+	scripted.RequireProblems(t, event.Validate(messaging.EventTriggerParams{}),
+		"event_id is required: the definition has no ID", "payload.email is required when there is no customer")
+	assert.Equal(t, messaging.CustomerParams{}, messaging.Customer{}.Params())
+	assert.Nil(t, messaging.Audience{}.Recipients())
+	assert.False(t, messaging.Audience{}.All())
+	for _, zero := range []any{event, messaging.EventParameter{}, messaging.Customer{}, messaging.TransactionalMessage{},
+		messaging.Page[messaging.Event]{}, messaging.PageMeta{}, messaging.Response{}, messaging.Schedule{}, messaging.Recipient{},
+		messaging.Event{Extra: messaging.Extra{"": nil}}} {
+		_, err := json.Marshal(zero)
+		assert.NoError(t, err, "%T", zero)
+		assert.NotPanics(t, func() { _ = fmt.Sprintf("%v %+v %#v", zero, zero, zero) })
+	}
+	assert.PanicsWithValue(t, "messaging: Collect: the sequence is nil", func() { _, _ = messaging.Collect[messaging.Event](nil) })
+}
+
 func TestValidationErrorNamesTheOperation(t *testing.T) {
 	g := scripted.NewGate(t)
 	for _, operation := range scripted.Operations {
@@ -410,12 +482,12 @@ func TestValidationErrorNamesTheOperation(t *testing.T) {
 func TestValidationReportsOptionsBesideArguments(t *testing.T) {
 	g := scripted.NewGate(t)
 	r := invalidCall{call: pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }), problems: []string{
-		"opts must not hold a nil option", "WithHeader cannot set Host", "subject is required"}}
+		"opts must not hold a nil option", "WithHeader.Host cannot be set", "subject is required"}}
 	g.RequireInvalid(t, r.call, r.problems, nil, messaging.WithHeader("host", canary))
 }
 
 func TestValidationIsDisabledForAWholeClient(t *testing.T) {
 	g := scripted.NewGate(t, messaging.WithoutValidation())
 	g.RequireSent(t, pushWith(func(p *messaging.PushBroadcastParams) { p.Subject = "" }))
-	g.RequireInvalid(t, gettingCustomer(""), []string{"customer_ids.0 is required"})
+	g.RequireInvalid(t, gettingCustomer(""), []string{"customerID is required"})
 }

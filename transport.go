@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/messaging-go/messaging/internal/exchange"
 )
 
 // NewTransport returns a new transport like the one that a [Client] uses by default. Change
@@ -24,7 +26,10 @@ import (
 //	transport := messaging.NewTransport()
 //	transport.Protocols.SetHTTP2(true)
 //
-// The HTTP2 settings of the transport then detect a silent connection with a ping.
+// The HTTP2 settings of the transport then detect a silent connection with a ping. With
+// HTTP/2, net/http repeats a read for as long as the server resets its stream. So with a
+// transport that you supply, an attempt that writes more than three copies of a request is
+// ended.
 func NewTransport() *http.Transport {
 	t := newBaseTransport()
 	t.MaxIdleConns = 0
@@ -62,5 +67,7 @@ func newDefaultTransport() (transport http.RoundTripper, own bool) {
 	if _, ok := http.DefaultTransport.(*http.Transport); !ok && http.DefaultTransport != nil {
 		return http.DefaultTransport, false
 	}
-	return NewTransport(), true
+	t := NewTransport()
+	t.DialContext, t.DialTLSContext = exchange.HideTrace(t.DialContext), exchange.HideTrace(t.DialTLSContext)
+	return t, true
 }

@@ -20,8 +20,8 @@ import (
 type Audience struct {
 	all        bool
 	recipients []Recipient
-	// problem is what ToEach found to be invalid, or "".
-	problem string
+	// ToEach combined an empty audience, or AllCustomers, with another audience.
+	emptyPart, allPart bool
 }
 
 // AllCustomers addresses every customer of the account.
@@ -45,15 +45,8 @@ func ToEach(audiences ...Audience) Audience {
 	for _, a := range audiences {
 		joined.all = joined.all || a.all
 		joined.recipients = append(joined.recipients, a.recipients...)
-		switch {
-		case a.problem != "":
-			joined.problem = a.problem
-		case !a.all && len(a.recipients) == 0:
-			joined.problem = "must not combine an empty audience"
-		}
-	}
-	if joined.all && len(audiences) > 1 {
-		joined.problem = "cannot be combined with AllCustomers"
+		joined.emptyPart = joined.emptyPart || a.emptyPart || !a.all && len(a.recipients) == 0
+		joined.allPart = joined.allPart || a.allPart || a.all && len(audiences) > 1
 	}
 	return joined
 }
@@ -88,6 +81,22 @@ func (a Audience) write(w *wire.Writer) {
 	}
 }
 
+// check makes the checks that are made even without validation.
+func (a Audience) check(p *arguments.Problems) {
+	if a.emptyPart {
+		p.Add("recipients", "must not combine an empty audience")
+	}
+	if a.allPart {
+		p.Add("recipients", "cannot be combined with AllCustomers")
+	}
+	for i, r := range a.recipients {
+		at := p.In("recipients").Index(i)
+		for j := range r.Customers {
+			r.Customers[j].check(at.In("customers").Index(j))
+		}
+	}
+}
+
 func (a Audience) validate(p *arguments.Problems) {
 	switch {
 	case a.all:
@@ -115,7 +124,7 @@ func (r *Recipient) write(w *wire.Writer) {
 	w.Value(Recipient{Type: r.Type, Segments: r.Segments})
 	if len(r.Customers) > 0 {
 		w.Member("customers", func() {
-			w.List(len(r.Customers), func(i int) { w.Value(&r.Customers[i]) })
+			w.List(len(r.Customers), func(i int) { r.Customers[i].write(w) })
 		})
 	}
 }
@@ -133,14 +142,16 @@ func (r *Recipient) validate(p *arguments.Problems) {
 	if len(r.Customers) == 0 {
 		p.Add("customers", "must have at least one customer")
 	}
+	customers := p.In("customers")
 	for i := range r.Customers {
-		r.Customers[i].validate(p.In("customers").Index(i))
+		r.Customers[i].validate(customers.Index(i))
 	}
 }
 
 // CustomerParams is a customer in a request. CustomerID or Email is required,
 // whichever identifies customers in your account. The other fields are optional, and
-// empty fields are not sent.
+// empty fields are not sent. A name with a line break or a NUL is invalid, even with
+// [WithoutValidation].
 type CustomerParams struct {
 	// CustomerID is the customer's id in your own system.
 	CustomerID string `json:"customer_id,omitempty"`
@@ -151,6 +162,26 @@ type CustomerParams struct {
 	PhoneNo string `json:"phone_no,omitempty"`
 	// Devices are stored for the customer and receive its push notifications.
 	Devices []Device `json:"devices,omitempty"`
+}
+
+// write writes the customer as encoding/json does.
+func (c *CustomerParams) write(w *wire.Writer) {
+	w.Begin()
+	optional := func(name, value string) {
+		if value != "" {
+			w.TextMember(name, value)
+		}
+	}
+	optional("customer_id", c.CustomerID)
+	optional("email", c.Email)
+	optional("first_name", c.FirstName)
+	optional("last_name", c.LastName)
+	optional("phone_no", c.PhoneNo)
+	if len(c.Devices) > 0 {
+		w.Name("devices")
+		w.List(len(c.Devices), func(i int) { c.Devices[i].write(w) })
+	}
+	w.End()
 }
 
 func (c *CustomerParams) validate(p *arguments.Problems) {
@@ -166,12 +197,19 @@ func (c *CustomerParams) validate(p *arguments.Problems) {
 		p.Add("phone_no", "must be in international format, starting with +")
 	}
 	for i, d := range c.Devices {
-		p.In("devices").Index(i).Text("device_type", d.DeviceType)
-		p.In("devices").Index(i).Text("device_token", d.DeviceToken)
+		p.In("devices").Index(i).RequiredText("device_type", d.DeviceType)
+		p.In("devices").Index(i).RequiredText("device_token", d.DeviceToken)
 	}
 }
 
-// Device is an app installation that can receive push notifications.
+// check makes the checks that are made even without validation.
+func (c *CustomerParams) check(p *arguments.Problems) {
+	p.OneLine("first_name", c.FirstName)
+	p.OneLine("last_name", c.LastName)
+}
+
+// Device is an app installation that can receive push notifications. Both fields are
+// required.
 type Device struct {
 	// DeviceType is the platform, for example "ios" or "android".
 	DeviceType string `json:"device_type"`
@@ -179,10 +217,17 @@ type Device struct {
 	DeviceToken string `json:"device_token"`
 }
 
+func (d *Device) write(w *wire.Writer) {
+	w.Begin()
+	w.TextMember("device_type", d.DeviceType)
+	w.TextMember("device_token", d.DeviceToken)
+	w.End()
+}
+
 // Schedule is the time at which a broadcast is sent. A nil *Schedule means now.
 type Schedule struct {
-	// Date is the local time in Timezone. [ScheduleAt] writes it as
-	// "2006-01-02 15:04:05"; any other form is sent unchanged.
+	// Date is the local time in Timezone, in the form "2006-01-02 15:04:05". Any other
+	// form is invalid, and so is a date that does not exist. A date in the past is valid.
 	Date string `json:"schedule_date"`
 	// Timezone is an IANA name such as "Europe/Paris", or "UTC". It must be a name
 	// that [time.LoadLocation] knows. On a machine without a time zone database, any
@@ -191,34 +236,55 @@ type Schedule struct {
 }
 
 // ScheduleAt returns the schedule for t, truncated to the second. It uses the local time
-// and the IANA name of t's location if the two identify the same instant when they are
-// read back. Otherwise it uses UTC: for [time.Local], for a fixed zone, and for an ambiguous
-// time, such as one within the hour that is repeated when clocks are set back. If t is the
-// zero time or its year has more than four digits, the schedule is invalid, and so is a
-// broadcast that uses it.
+// and the IANA name of t's location if they identify no other instant when they are read
+// back. Otherwise it uses UTC: for [time.Local], for a fixed zone, and for a local time that
+// occurs twice, such as one within the hour that is repeated when clocks are set back. If t
+// is the zero time, or its year is below 0 or above 9999, the schedule is invalid, and so is
+// a broadcast that uses it.
 func ScheduleAt(t time.Time) *Schedule {
-	if t.IsZero() || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
-		return &Schedule{Timezone: "UTC"}
-	}
 	t = t.Truncate(time.Second)
 	name := t.Location().String()
-	if loc, err := loadZone(name); err == nil {
+	if zone, err := loadZone(name); err == nil && !t.IsZero() {
 		date := t.Format(wire.LocalForm)
-		if again, err := time.ParseInLocation(wire.LocalForm, date, loc); err == nil && again.Equal(t) {
+		if again, err := time.ParseInLocation(wire.LocalForm, date, zone); err == nil && again.Equal(t) && !occursTwice(again) {
 			return &Schedule{Date: date, Timezone: name}
 		}
 	}
 	return &Schedule{Date: t.UTC().Format(wire.LocalForm), Timezone: "UTC"}
 }
 
+// occursTwice reports whether clocks in t's location show the local time of t at another
+// instant too, before or after the nearest change of the offset from UTC.
+func occursTwice(t time.Time) bool {
+	_, offset := t.Zone()
+	start, end := t.ZoneBounds()
+	return slices.ContainsFunc([]time.Time{start.Add(-time.Second), end}, func(neighbor time.Time) bool {
+		_, another := neighbor.Zone()
+		at := t.Add(time.Duration(offset-another) * time.Second)
+		return another != offset && at.Format(wire.LocalForm) == t.Format(wire.LocalForm)
+	})
+}
+
 func (s *Schedule) validate(p *arguments.Problems) {
-	p.RequiredText("schedule_date", s.Date)
+	switch {
+	case s.Date == "":
+		p.Add("schedule_date", "is required")
+	case !wire.IsLocal(s.Date):
+		p.Add("schedule_date", "must be a date and a time that exist, in the form "+wire.LocalForm)
+	}
 	p.RequiredText("timezone", s.Timezone)
 	if s.Timezone == "" {
 		return
 	}
 	if _, err := loadZone(s.Timezone); err != nil && (s.Timezone == "Local" || hasZoneDatabase()) {
 		p.Add("timezone", "is not a known IANA time zone name")
+	}
+}
+
+// check makes the checks that are made even without validation.
+func (s *Schedule) check(p *arguments.Problems) {
+	if s != nil && s.Date == (time.Time{}).Format(wire.LocalForm) { // which the service might take for now
+		p.Add("schedule_date", "is the zero time")
 	}
 }
 
@@ -314,6 +380,9 @@ func readModel[T any, M model[T]](document []byte, into M) error {
 // unmarshalModel implements UnmarshalJSON of the models. As encoding/json requires,
 // null changes nothing.
 func unmarshalModel[T any, M model[T]](data []byte, into M) error {
+	if into == nil {
+		return fmt.Errorf("messaging: cannot read into a nil %T", into)
+	}
 	if string(data) == "null" {
 		return nil
 	}

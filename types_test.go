@@ -66,13 +66,17 @@ func TestAudienceThatIsEmptyIsRefused(t *testing.T) {
 			[]string{"recipients.0.customers.0.phone_no must be in international format, starting with +"}},
 		{"a customer of whom nothing is UTF-8", messaging.ToCustomers(messaging.CustomerParams{
 			CustomerID: notUTF8, Email: notUTF8 + "@example.com", FirstName: notUTF8, LastName: notUTF8, PhoneNo: "+" + notUTF8,
-			Devices: []messaging.Device{{}, {DeviceType: notUTF8, DeviceToken: notUTF8}}}),
+			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token"}, {DeviceType: notUTF8, DeviceToken: notUTF8}}}),
 			[]string{
 				"recipients.0.customers.0.customer_id must be valid UTF-8", "recipients.0.customers.0.email must be valid UTF-8",
 				"recipients.0.customers.0.first_name must be valid UTF-8", "recipients.0.customers.0.last_name must be valid UTF-8",
 				"recipients.0.customers.0.phone_no must be valid UTF-8", "recipients.0.customers.0.devices.1.device_type must be valid UTF-8",
 				"recipients.0.customers.0.devices.1.device_token must be valid UTF-8",
 			}},
+		{"a device without a type, and one without a token", messaging.ToCustomers(messaging.CustomerParams{CustomerID: "42",
+			Devices: []messaging.Device{{DeviceToken: canary}, {DeviceType: canary}, {}}}),
+			[]string{"recipients.0.customers.0.devices.0.device_type is required", "recipients.0.customers.0.devices.1.device_token is required",
+				"recipients.0.customers.0.devices.2.device_type is required", "recipients.0.customers.0.devices.2.device_token is required"}},
 		{"one bad recipient among those that were joined",
 			messaging.ToEach(messaging.ToCustomers(jane), messaging.ToSegments("vip"), messaging.ToSegments("vip", "")),
 			[]string{"recipients.2.segments.1 is required"}},
@@ -95,6 +99,7 @@ func TestAudienceRefusesAnInvalidJoin(t *testing.T) {
 	everybody, vip := messaging.AllCustomers(), messaging.ToSegments("vip")
 	const besideAll = "recipients cannot be combined with AllCustomers"
 	const isNobody = "recipients must not combine an empty audience"
+	const both = isNobody + ", cannot be combined with AllCustomers"
 	tests := []struct {
 		name    string
 		to      messaging.Audience
@@ -103,7 +108,8 @@ func TestAudienceRefusesAnInvalidJoin(t *testing.T) {
 		{"everybody with a segment", messaging.ToEach(everybody, vip), besideAll},
 		{"a segment with everybody", messaging.ToEach(vip, everybody), besideAll},
 		{"everybody with everybody", messaging.ToEach(everybody, everybody), besideAll},
-		{"nobody with everybody", messaging.ToEach(nobody, everybody), besideAll},
+		{"nobody with everybody", messaging.ToEach(nobody, everybody), both},
+		{"everybody with nobody", messaging.ToEach(everybody, nobody), both},
 		{"everybody within what is joined", messaging.ToEach(messaging.ToEach(everybody), vip), besideAll},
 		{"everybody with a segment, joined once more", messaging.ToEach(messaging.ToEach(everybody, vip)), besideAll},
 		{"a segment with nobody, who may have been forgotten", messaging.ToEach(vip, nobody), isNobody},
@@ -215,6 +221,7 @@ func TestAudiencesThatShareAPartDoNotShareMemory(t *testing.T) {
 func TestScheduleIsValidated(t *testing.T) {
 	const nine = "2027-03-01 09:00:00"
 	const unknown = "schedule_date.timezone is not a known IANA time zone name"
+	const noDate = "schedule_date.schedule_date must be a date and a time that exist, in the form 2006-01-02 15:04:05"
 	tests := []struct {
 		name     string
 		schedule messaging.Schedule
@@ -228,13 +235,24 @@ func TestScheduleIsValidated(t *testing.T) {
 		{"a path out of the zone database", messaging.Schedule{Date: nine, Timezone: "../../etc/canary"}, []string{unknown}},
 		{"a zone that is not UTF-8", messaging.Schedule{Date: nine, Timezone: notUTF8},
 			[]string{"schedule_date.timezone must be valid UTF-8, is not a known IANA time zone name"}},
-		{"a date that is not UTF-8", messaging.Schedule{Date: notUTF8, Timezone: "UTC"},
-			[]string{"schedule_date.schedule_date must be valid UTF-8"}},
+		{"a date that is not UTF-8", messaging.Schedule{Date: notUTF8, Timezone: "UTC"}, []string{noDate}},
+		{"a date in words", messaging.Schedule{Date: "next " + canary, Timezone: "UTC"}, []string{noDate}},
+		{"a date without a time", messaging.Schedule{Date: "2027-03-01", Timezone: "UTC"}, []string{noDate}},
+		{"a time without seconds", messaging.Schedule{Date: "2027-03-01 09:00", Timezone: "UTC"}, []string{noDate}},
+		{"an hour of one digit", messaging.Schedule{Date: "2027-03-01 9:00:00", Timezone: "UTC"}, []string{noDate}},
+		{"a fraction of a second", messaging.Schedule{Date: nine + ".5", Timezone: "UTC"}, []string{noDate}},
+		{"the form of a timestamp", messaging.Schedule{Date: "2027-03-01T09:00:00Z", Timezone: "UTC"}, []string{noDate}},
+		{"an offset beside the zone", messaging.Schedule{Date: nine + " +0100", Timezone: "Europe/Amsterdam"}, []string{noDate}},
+		{"a blank after it", messaging.Schedule{Date: nine + " ", Timezone: "UTC"}, []string{noDate}},
+		{"a line break after it", messaging.Schedule{Date: nine + "\n", Timezone: "UTC"}, []string{noDate}},
+		{"a day that does not exist", messaging.Schedule{Date: "2027-02-29 09:00:00", Timezone: "UTC"}, []string{noDate}},
+		{"a month that does not exist", messaging.Schedule{Date: "2027-13-01 09:00:00", Timezone: "UTC"}, []string{noDate}},
+		{"a time that does not exist", messaging.Schedule{Date: "2027-03-01 24:00:00", Timezone: "UTC"}, []string{noDate}},
+		{"a date of a database that has none", messaging.Schedule{Date: "0000-00-00 00:00:00", Timezone: "UTC"}, []string{noDate}},
 		{"an empty schedule is not a broadcast for now", messaging.Schedule{},
 			[]string{"schedule_date.schedule_date is required", "schedule_date.timezone is required"}},
-		{"the zero time", *messaging.ScheduleAt(time.Time{}), []string{"schedule_date.schedule_date is required"}},
-		{"a year of five digits", *messaging.ScheduleAt(time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)),
-			[]string{"schedule_date.schedule_date is required"}},
+		{"a year of five digits", *messaging.ScheduleAt(time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)), []string{noDate}},
+		{"a year before the year 0", *messaging.ScheduleAt(time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)), []string{noDate}},
 	}
 	var refusals []invalidCall
 	for _, test := range tests {
@@ -243,6 +261,47 @@ func TestScheduleIsValidated(t *testing.T) {
 			invalidCall{"push: " + test.name, pushWith(func(p *messaging.PushBroadcastParams) { p.Schedule = &test.schedule }), test.problems})
 	}
 	requireInvalidUnlessLifted(t, refusals)
+}
+
+func TestScheduleForTheZeroTimeIsAlwaysInvalid(t *testing.T) {
+	for name, zero := range map[string]time.Time{
+		"in UTC": {}, "in a zone": time.Time{}.In(zone(t, "Europe/Amsterdam")), "with a fraction of a second": time.Time{}.Add(1),
+	} {
+		at := messaging.ScheduleAt(zero)
+		assert.Equal(t, messaging.Schedule{Date: "0001-01-01 00:00:00", Timezone: "UTC"}, *at)
+		requireAlwaysInvalid(t, []invalidCall{
+			{"email: " + name, emailWith(func(p *messaging.EmailBroadcastParams) { p.Schedule = at }), []string{"schedule_date is the zero time"}},
+			{"push: " + name, pushWith(func(p *messaging.PushBroadcastParams) { p.Schedule = at }), []string{"schedule_date is the zero time"}},
+		})
+	}
+}
+
+func TestScheduleInThePastIsValid(t *testing.T) {
+	g := scripted.NewGate(t)
+	for _, date := range []string{"2001-01-01 00:00:00", "1900-01-01 00:00:00", "2024-02-29 23:59:59"} {
+		at := &messaging.Schedule{Date: date, Timezone: "UTC"}
+		sent := g.RequireSent(t, pushWith(func(p *messaging.PushBroadcastParams) { p.Schedule = at }))
+		assert.Contains(t, sent, date)
+	}
+}
+
+func TestNamesOfACustomerAreOneLine(t *testing.T) {
+	var refusals []invalidCall
+	for name, text := range map[string]string{
+		"a CR": canary + "\r", "a line break": "\n" + canary, "another header": "A\r\nBcc: canary@example.com", "a NUL": "\x00",
+	} {
+		ada := messaging.CustomerParams{CustomerID: "42", FirstName: text, LastName: text}
+		to := messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(messaging.CustomerParams{CustomerID: "7"}, ada))
+		broken := []string{"recipients.1.customers.1.first_name must not contain a line break or a NUL",
+			"recipients.1.customers.1.last_name must not contain a line break or a NUL"}
+		refusals = append(refusals,
+			invalidCall{"email: " + name, emailTo(to), broken},
+			invalidCall{"push: " + name, pushTo(to), broken},
+			invalidCall{"trigger: " + name, triggerWith(func(p *messaging.EventTriggerParams) { p.Customer = &ada }),
+				[]string{"payload.customer.first_name must not contain a line break or a NUL",
+					"payload.customer.last_name must not contain a line break or a NUL"}})
+	}
+	requireAlwaysInvalid(t, refusals)
 }
 
 func TestScheduleWireForm(t *testing.T) {
@@ -254,10 +313,10 @@ func TestScheduleWireForm(t *testing.T) {
 		{"none means now", nil, `"schedule_type":"send-now"`},
 		{"a moment means later", &messaging.Schedule{Date: "2027-03-01 09:00:00", Timezone: "Europe/Amsterdam"},
 			`"schedule_type":"send-later","schedule_date":{"schedule_date":"2027-03-01 09:00:00","timezone":"Europe/Amsterdam"}`},
-		{"a date in a form of your own is sent as it stands", &messaging.Schedule{Date: "next monday", Timezone: "UTC"},
+		{"a date in a form of your own is sent as it stands without validation", &messaging.Schedule{Date: "next monday", Timezone: "UTC"},
 			`"schedule_type":"send-later","schedule_date":{"schedule_date":"next monday","timezone":"UTC"}`},
 	}
-	g := scripted.NewGate(t)
+	g := scripted.NewGate(t, messaging.WithoutValidation())
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			sent := g.RequireSent(t, pushWith(func(p *messaging.PushBroadcastParams) { p.Schedule = test.schedule }))
@@ -312,16 +371,37 @@ func TestScheduleAtKeepsTheWallClockWhereItCan(t *testing.T) {
 	}
 }
 
-func TestScheduleAtDistinguishesTheTwoHalvesOfARepeatedHour(t *testing.T) {
-	newYork := zone(t, "America/New_York")
-	first := time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC).In(newYork)
-	second := first.Add(time.Hour)
-	require.Equal(t, first.Format(time.TimeOnly), second.Format(time.TimeOnly), "the clock shows the same twice")
-
-	schedules := []*messaging.Schedule{messaging.ScheduleAt(first), messaging.ScheduleAt(second)}
-	requireSameMoment(t, first, schedules[0])
-	requireSameMoment(t, second, schedules[1])
-	assert.ElementsMatch(t, []string{"America/New_York", "UTC"}, []string{schedules[0].Timezone, schedules[1].Timezone})
+func TestScheduleAtUsesUTCForALocalTimeThatOccursTwice(t *testing.T) {
+	tests := []struct {
+		zone    string
+		first   time.Time // the start of what is repeated
+		repeats time.Duration
+	}{
+		{"America/New_York", time.Date(2026, 11, 1, 5, 0, 0, 0, time.UTC), time.Hour},
+		{"Europe/Amsterdam", time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC), time.Hour},
+		{"Australia/Lord_Howe", time.Date(2026, 4, 4, 14, 30, 0, 0, time.UTC), 30 * time.Minute},
+		{"America/Sao_Paulo", time.Date(2019, 2, 17, 1, 0, 0, 0, time.UTC), time.Hour},
+		{"Europe/Dublin", time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC), time.Hour},
+	}
+	for _, test := range tests {
+		t.Run(test.zone, func(t *testing.T) {
+			first := test.first.In(zone(t, test.zone))
+			zoneOf := func(at time.Time) string {
+				schedule := messaging.ScheduleAt(at)
+				requireSameMoment(t, at, schedule)
+				return schedule.Timezone
+			}
+			for _, at := range []time.Time{first, first.Add(test.repeats / 2), first.Add(test.repeats - time.Second)} {
+				again := at.Add(test.repeats)
+				require.Equal(t, at.Format(time.DateTime), again.Format(time.DateTime), "the clock shows the same twice")
+				assert.Equal(t, "UTC", zoneOf(at))
+				assert.Equal(t, "UTC", zoneOf(again))
+			}
+			for _, at := range []time.Time{first.Add(-time.Second), first.Add(2 * test.repeats)} {
+				assert.Equal(t, test.zone, zoneOf(at), "the second before, and the second after, occur once")
+			}
+		})
+	}
 }
 
 func TestScheduleAtKeepsTheInstant(t *testing.T) {
@@ -554,6 +634,17 @@ func TestModelsAreUnchangedByNull(t *testing.T) {
 	message := messaging.TransactionalMessage{ID: "1"}
 	require.NoError(t, json.Unmarshal([]byte(` null `), &message))
 	assert.Equal(t, messaging.TransactionalMessage{ID: "1"}, message)
+}
+
+func TestModelsCannotBeReadIntoNil(t *testing.T) {
+	for name, model := range map[string]json.Unmarshaler{
+		"Event": (*messaging.Event)(nil), "EventParameter": (*messaging.EventParameter)(nil), "Customer": (*messaging.Customer)(nil),
+		"TransactionalMessage": (*messaging.TransactionalMessage)(nil),
+	} {
+		for _, document := range []string{`{}`, `null`, ``} {
+			assert.EqualError(t, model.UnmarshalJSON([]byte(document)), "messaging: cannot read into a nil *messaging."+name)
+		}
+	}
 }
 
 func TestModelsAreUnmarshalledNested(t *testing.T) {

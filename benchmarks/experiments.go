@@ -12,7 +12,7 @@ import (
 func allExperiments(s *stage) ([]measure.Experiment, error) {
 	var all []measure.Experiment
 	for _, build := range []func(*stage) ([]measure.Experiment, error){
-		iterating, peakMemory, readingAhead, triggering, inFlight, broadcasting, failing, comparing, growing,
+		iterating, peakMemory, readingAhead, triggering, inFlight, preparing, broadcasting, failing, comparing, growing,
 	} {
 		experiments, err := build(s)
 		if err != nil {

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // tinyScale only shows that every experiment runs. Its results are meaningless.
-var tinyScale = scale{rounds: 1, fewRounds: 1, manyRounds: 1, turns: 1, rows: 1000, peerRows: 1000, readAhead: 3,
+var tinyScale = scale{rounds: 1, fewRounds: 1, manyRounds: 1, turns: 1, prepares: 1, rows: 1000, peerRows: 1000, readAhead: 3,
 	inFlight: []int{1, 8, 32}, waves: 14, bursts: 2, calls: 2, broadcast: 10}
 
 func TestExperimentsRunAndEveryRowHasAValue(t *testing.T) {

@@ -25,6 +25,7 @@ type scale struct {
 	fewRounds  int   // of long experiments
 	manyRounds int   // of short and noisy experiments
 	turns      int   // rounds of the trigger, the shortest and noisiest experiment
+	prepares   int   // rounds of preparing a broadcast
 	rows       int   // of a long list
 	peerRows   int   // of the list that each peer walks
 	readAhead  int   // number of pages
@@ -36,10 +37,10 @@ type scale struct {
 }
 
 var (
-	fullScale = scale{rounds: 9, fewRounds: 3, manyRounds: 25, turns: 100, rows: 1_000_000, peerRows: 200_000, readAhead: 200,
+	fullScale = scale{rounds: 9, fewRounds: 3, manyRounds: 25, turns: 100, prepares: 20, rows: 1_000_000, peerRows: 200_000, readAhead: 200,
 		inFlight: []int{1, 16, 64, 256}, waves: 100, bursts: 10, calls: 500, broadcast: 100_000}
 	quickScale = scale{budget: 30 * time.Second,
-		rounds: 3, fewRounds: 1, manyRounds: 7, turns: 25, rows: 50_000, peerRows: 10_000, readAhead: 25,
+		rounds: 3, fewRounds: 1, manyRounds: 7, turns: 25, prepares: 5, rows: 50_000, peerRows: 10_000, readAhead: 25,
 		inFlight: []int{1, 16, 64, 256}, waves: 20, bursts: 3, calls: 200, broadcast: 100_000}
 )
 

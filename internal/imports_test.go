@@ -37,7 +37,7 @@ var allowedImports = map[string][]string{
 	"internal/exchange":  {"internal/wire", "internal/redact", "internal/service"},
 
 	".":             {"internal/service", "internal/exchange", "internal/wire", "internal/redact", "internal/arguments"},
-	"messagingtest": {".", "internal/service"},
+	"messagingtest": {".", "internal/service", "internal/redact"},
 	"examples/...":  {".", "messagingtest"},
 
 	"internal/kit/...": {".", "messagingtest", "internal/service", "internal/kit/..."},

@@ -85,7 +85,7 @@ func sendEmail(s *Server, in input) response {
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if full, ok := s.roomForCustomers(customersOf(broadcast.Recipients)); !ok {
 		return full
@@ -108,7 +108,7 @@ func sendPush(s *Server, in input) response {
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if full, ok := s.roomForCustomers(customersOf(broadcast.Recipients)); !ok {
 		return full

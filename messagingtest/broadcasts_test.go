@@ -187,7 +187,7 @@ func TestBroadcastsByPushAreRecordedWithAllFields(t *testing.T) {
 	params := messaging.PushBroadcastParams{
 		Subject: "Hello", Message: "Hello, Ada.", WhatsAppTemplateID: "template",
 		To:       messaging.ToCustomers(messaging.CustomerParams{Email: "ada@example.com"}),
-		Schedule: &messaging.Schedule{Date: "2030-05-01", Timezone: "UTC"},
+		Schedule: &messaging.Schedule{Date: "2030-05-01 09:30:00", Timezone: "UTC"},
 	}
 	_, err := s.Client().Broadcasts.SendPush(t.Context(), params)
 	require.NoError(t, err)

@@ -41,7 +41,7 @@ func TestServerIsSafeForConcurrentUse(t *testing.T) {
 // useEverything calls the methods of a server and of its client, and modifies the
 // returned copies.
 func useEverything(t *testing.T, s *messagingtest.Server, client *messaging.Client, email string) error {
-	shared := messaging.CustomerParams{Email: "shared@example.com", Devices: []messaging.Device{{DeviceToken: email}}}
+	shared := messaging.CustomerParams{Email: "shared@example.com", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: email}}}
 	audience := messaging.ToCustomers(messaging.CustomerParams{Email: email}, shared)
 	s.AddCustomers(messaging.Customer{Email: "added-" + email})
 	s.AddEvents(messaging.Event{Name: email})

@@ -34,7 +34,7 @@ type Customer struct {
 // Customers returns all customers in the order of their creation: those that were added
 // with [Server.AddCustomers], and those that broadcasts and triggers created.
 func (s *Server) Customers() []Customer {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	return cloneSlice(storedCustomers.of(s).all, Customer.clone)
 }
@@ -44,7 +44,7 @@ func (s *Server) Customers() []Customer {
 // the current time, unless Extra has a member for it. The list includes the members of
 // Extra.
 func (s *Server) AddCustomers(customers ...messaging.Customer) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	for _, c := range customers {
 		customer := Customer{
@@ -63,7 +63,7 @@ func (s *Server) AddCustomers(customers ...messaging.Customer) {
 }
 
 func listCustomers(s *Server, in input) response {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	store := storedCustomers.of(s)
 	selected := store.filter(in.query.Get("customer_ids"), in.query.Get("emails"))

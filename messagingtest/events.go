@@ -46,7 +46,7 @@ func createEvent(s *Server, in input) response {
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if len(eventList.records.of(s).all) >= s.config.maxRecords {
 		return s.fullResponse("event definitions")

@@ -53,7 +53,7 @@ func (p *pendingFaults) reset() {
 // response on a reused connection. The second request of a client of [Server.Client]
 // takes no fault and succeeds. With any other client, it takes the next fault.
 func (s *Server) FailNext(n int, f Fault) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	faults.of(s).queue.add(n, f)
 }

@@ -52,7 +52,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		body = nil
 	}
-	request, fault := s.recordRequest(r, body)
+	secrets := credentialsOf(r, s.config.apiKey)
+	body = secrets.body(body)
+	request := secrets.newRequest(r, body)
+	fault := s.recordRequest(r, request)
 	exchange := s.newExchange(at, r, request, fault)
 	if fault.notReached { // the client does not use the transport of the server
 		s.observe(exchange, 0, nil, nil)
@@ -77,22 +80,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	resp.write(w, header)
 }
 
-// recordRequest records a request without its ticket, and returns the request and its
-// fault.
-func (s *Server) recordRequest(r *http.Request, body []byte) (request *Request, fault Fault) {
-	s.mu.Lock()
+// recordRequest records a request without its ticket, and returns its fault.
+func (s *Server) recordRequest(r *http.Request, request *Request) Fault {
+	s.lock()
 	defer s.mu.Unlock()
-	request = newRequest(r, body)
 	fault, withTicket := s.arrived(r)
 	if withTicket {
 		request.Header.Del(ticketHeader)
 	}
 	requests.of(s).add(request)
-	return request, fault
+	return fault
 }
 
 func (s *Server) recordStatus(request *Request, status int) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	request.StatusCode = status
 }

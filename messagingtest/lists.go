@@ -20,7 +20,7 @@ func serveList[T any](l list[T]) list[T] {
 }
 
 func (l list[T]) respond(s *Server, in input) response {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	all := l.records.of(s).all
 	rows, meta := page(in, len(all), selectAll, func(i int) any { return l.row(all[i]) })
@@ -32,7 +32,7 @@ func (l list[T]) respond(s *Server, in input) response {
 
 // add adds copies of records to a server.
 func (l list[T]) add(s *Server, added []T) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	for _, record := range added {
 		record = l.clone(record)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"strings"
 )
 
@@ -35,6 +36,12 @@ func newConfig(opts []Option) (config, error) {
 		return c, errors.New(strings.Join(problems, "; "))
 	}
 	return c, nil
+}
+
+// isNil reports whether an interface is nil or holds a nil pointer.
+func isNil(v any) bool {
+	value := reflect.ValueOf(v)
+	return v == nil || value.Kind() == reflect.Pointer && value.IsNil()
 }
 
 // Identifier is the field that identifies a customer.
@@ -69,7 +76,7 @@ func WithIdentifier(id Identifier) Option {
 // the server listens on a free port of a loopback address.
 func WithListener(listener net.Listener) Option {
 	return func(c *config) error {
-		if listener == nil {
+		if isNil(listener) {
 			return errors.New("WithListener: listener must not be nil")
 		}
 		c.listener = listener
@@ -105,7 +112,8 @@ func WithMaxRecords(n int) Option {
 }
 
 // WithAPIKey sets the API key that the server accepts, which is otherwise a constant. A
-// program that other programs connect to can so refuse the key of an earlier run.
+// program that other programs connect to can use a new key for each run, and so reject
+// programs that still have an earlier one.
 func WithAPIKey(key string) Option {
 	return func(c *config) error {
 		if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {

@@ -58,24 +58,6 @@ func TestRequestsAreRecordedWithoutTheKey(t *testing.T) {
 	assert.NotContains(t, s.Requests()[len(s.Requests())-1].Header, "X-Authorization", "a missing header stays missing")
 }
 
-func TestRequestsAreRecordedWithoutWhatIsACredentialByItsName(t *testing.T) {
-	s := messagingtest.NewServer(t)
-	secret := []string{"X-Api-Key", "client_secret", "refresh_token", "auth_token", "bearer", "sig", "X-Access-Token", "Api-Key", "Token",
-		"signature", "x-auth"}
-	open := []string{"cursor", "emails", "per_page", "Idempotency-Key", "Author", "Accept"}
-	query := url.Values{}
-	for _, name := range append(secret, open...) {
-		query.Set(name, "value")
-	}
-	get(t, s, "/v1/events?"+query.Encode())
-	for _, name := range secret {
-		assert.Equal(t, "REDACTED", s.Requests()[0].Query.Get(name), name)
-	}
-	for _, name := range open {
-		assert.Equal(t, "value", s.Requests()[0].Query.Get(name), name)
-	}
-}
-
 func TestRequestsAreRecordedWithoutOtherCredentials(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	r := newRequest(t, s, http.MethodGet, "/v1/events?per_page=5&API_KEY=live-1&token=live-1&token=live-2", "")

@@ -54,7 +54,7 @@ func (s *Server) AddFaultRule(r Rule) (id int) {
 	if problem := r.problem(); problem != "" {
 		panic("messagingtest: AddFaultRule: " + problem)
 	}
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	pending := faults.of(s)
 	pending.lastRule++
@@ -65,7 +65,7 @@ func (s *Server) AddFaultRule(r Rule) (id int) {
 
 // RemoveFaultRule removes a rule, and reports whether it existed.
 func (s *Server) RemoveFaultRule(id int) bool {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	pending := faults.of(s)
 	before := len(pending.rules)
@@ -75,7 +75,7 @@ func (s *Server) RemoveFaultRule(id int) bool {
 
 // FaultRules returns the rules that have not been removed, in order.
 func (s *Server) FaultRules() []FaultRule {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	active := faults.of(s).rules
 	rules := make([]FaultRule, len(active))

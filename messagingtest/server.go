@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,7 +17,8 @@ import (
 )
 
 // Server is an in-memory messaging service that listens on a loopback address. Create one
-// with [NewServer] in a test or with [Start] in a program. It is safe for concurrent use.
+// with [NewServer] in a test or with [Start] in a program. It is safe for concurrent use. The
+// methods of a nil or zero Server panic.
 type Server struct {
 	config    config // never changes
 	http      *httptest.Server
@@ -35,8 +37,11 @@ type Server struct {
 }
 
 // NewServer starts a server, and closes it when the test ends. It calls tb.Fatal if the
-// server cannot start.
+// server cannot start, and panics if tb is nil.
 func NewServer(tb testing.TB, opts ...Option) *Server {
+	if isNil(tb) {
+		panic("messagingtest: NewServer: tb must not be nil; use Start outside of a test")
+	}
 	tb.Helper()
 	s, err := Start(opts...)
 	if err != nil {
@@ -96,19 +101,19 @@ func listen(addresses ...string) (net.Listener, error) {
 const defaultAPIKey = "fake-api-key-of-messagingtest"
 
 // URL returns the base URL of the server, for [messaging.NewClient].
-func (s *Server) URL() string { return s.http.URL }
+func (s *Server) URL() string { return s.started().http.URL }
 
 // APIKey returns the API key that the server accepts. It is not a secret.
-func (s *Server) APIKey() string { return s.config.apiKey }
+func (s *Server) APIKey() string { return s.started().config.apiKey }
 
 // Handler returns the HTTP handler of the server. Use it to add middleware or a path
 // prefix, or to serve it with another HTTP server. It still works after [Server.Close].
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
+func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.started().serve) }
 
 // Close shuts down the server. It ends the delay of [Slow] requests, and blocks until all
 // outstanding requests have been carried out. The methods that return records still work
 // afterward. Close may be called more than once.
-func (s *Server) Close() { s.close() }
+func (s *Server) Close() { s.started().close() }
 
 // Client returns a client for the server, which waits only a few milliseconds before a
 // retry. The options are those of [messaging.NewClient], and override the defaults.
@@ -127,6 +132,23 @@ func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 	}
 	return client
 }
+
+// Format prints the server as its URL, regardless of the verb. The fields of a server change
+// at any time, and lead to the requests in progress.
+func (s *Server) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "messagingtest.Server("+s.URL()+")")
+}
+
+// started returns s. It panics if neither NewServer nor Start returned s, as when the error
+// of Start was ignored.
+func (s *Server) started() *Server {
+	if s == nil || s.states == nil {
+		panic("messagingtest: nil or zero Server: create it with NewServer or Start")
+	}
+	return s
+}
+
+func (s *Server) lock() { s.started().mu.Lock() }
 
 // newID returns a UUID that is unique within the server. The UUIDs are sequential, so
 // that the output of tests is reproducible. The caller must hold s.mu.

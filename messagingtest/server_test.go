@@ -3,9 +3,11 @@ package messagingtest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"runtime"
 	"testing"
 	"time"
@@ -67,8 +69,10 @@ func TestStartReportsEveryInvalidOption(t *testing.T) {
 			`WithIdentifier: id must be "customer_id" or "email", not "phone_no"`},
 		"an empty identifier": {[]messagingtest.Option{messagingtest.WithIdentifier("")},
 			`WithIdentifier: id must be "customer_id" or "email", not ""`},
-		"a nil option":       {[]messagingtest.Option{nil}, "option 1 is nil"},
-		"a nil observer":     {[]messagingtest.Option{messagingtest.WithObserver(nil)}, "WithObserver: observe must not be nil"},
+		"a nil option":   {[]messagingtest.Option{nil}, "option 1 is nil"},
+		"a nil observer": {[]messagingtest.Option{messagingtest.WithObserver(nil)}, "WithObserver: observe must not be nil"},
+		"a listener that is a nil pointer": {[]messagingtest.Option{messagingtest.WithListener((*net.TCPListener)(nil))},
+			"WithListener: listener must not be nil"},
 		"a nil listener":     {[]messagingtest.Option{messagingtest.WithListener(nil)}, "WithListener: listener must not be nil"},
 		"a negative history": {[]messagingtest.Option{messagingtest.WithHistory(-1)}, "WithHistory: n must not be negative, and is -1"},
 		"a negative number of records": {[]messagingtest.Option{messagingtest.WithMaxRecords(-1)},
@@ -217,4 +221,38 @@ func TestServerListensOnTheGivenListener(t *testing.T) {
 	require.Error(t, err)
 	_, err = unused.Accept()
 	assert.ErrorIs(t, err, net.ErrClosed, "it is closed if the server does not start")
+}
+
+func TestServerThatWasNotStartedPanicsWithAReason(t *testing.T) {
+	failed, err := messagingtest.Start(nil)
+	require.Error(t, err)
+	for name, s := range map[string]*messagingtest.Server{"nil": nil, "zero": {}, "of a failed Start": failed} {
+		for method, value := range methods(s) {
+			arguments := make([]reflect.Value, 0, value.Type().NumIn())
+			for i := range value.Type().NumIn() {
+				if !value.Type().IsVariadic() || i < value.Type().NumIn()-1 {
+					arguments = append(arguments, reflect.Zero(value.Type().In(i)))
+				}
+			}
+			if method == "AddFaultRule" {
+				arguments[0] = reflect.ValueOf(messagingtest.Rule{Fault: messagingtest.AnswerLost()})
+			}
+			assert.PanicsWithValue(t, "messagingtest: nil or zero Server: create it with NewServer or Start",
+				func() { value.Call(arguments) }, "%s, %s", name, method)
+		}
+	}
+}
+
+func TestServerPrintsItsURL(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} {
+		assert.Equal(t, "messagingtest.Server("+s.URL()+")", fmt.Sprintf(verb, s))
+	}
+}
+
+func TestServerIsNotStartedWithANilTest(t *testing.T) {
+	for name, tb := range map[string]testing.TB{"nil": nil, "a nil pointer": (*testing.T)(nil)} {
+		assert.PanicsWithValue(t, "messagingtest: NewServer: tb must not be nil; use Start outside of a test",
+			func() { messagingtest.NewServer(tb) }, name)
+	}
 }

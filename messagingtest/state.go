@@ -29,7 +29,7 @@ func (p part[S]) of(s *Server) S { return s.states[p].(S) }
 // reset, it keeps its fault; otherwise, it has none. Its effect is recorded, but
 // [Server.Requests] does not return it.
 func (s *Server) Reset() {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	for _, state := range s.states {
 		state.reset()
@@ -67,7 +67,7 @@ func (r *records[T]) reset() { r.all = nil }
 
 // copies returns a deep copy of all records of a server.
 func copies[T any](s *Server, from part[*records[T]], clone func(T) T) []T {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	return cloneSlice(from.of(s).all, clone)
 }

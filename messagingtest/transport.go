@@ -47,7 +47,7 @@ const ticketHeader = "Messagingtest-Ticket"
 // issueTicket returns the next fault for an operation, and stores it until the request
 // with the ticket arrives.
 func (s *Server) issueTicket(op string) (fault Fault, ticket string) {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	pending := faults.of(s)
 	pending.lastTicket++

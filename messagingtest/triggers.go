@@ -34,7 +34,7 @@ type Trigger struct {
 func (s *Server) Triggers() []Trigger { return copies(s, triggers, Trigger.clone) }
 
 func triggerEvent(s *Server, in input) response {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	id := in.body.requiredString("event_id")
 	defined := eventList.records.of(s).all

@@ -10,114 +10,85 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox/internal/gate"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// outcome is what a send came to: what it means for its entry and for the gate.
+// outcome is what an attempt came to: what it means for its entry and for the gate.
 type outcome struct {
-	operation string
-	state     ledger.State
-	delivery  messaging.Delivery
-	text      string
-	wait      time.Duration // until a pending entry is due again
-	denied    bool          // by a 403 or 404 that may be about the entry
-
-	block      block
-	reason     string        // why the gate closes, without personal data
-	retryAfter time.Duration // the service asked to wait that long
-	responded  bool          // the response shows that the service works
+	state    ledger.State
+	delivery messaging.Delivery
+	text     string
+	wait     time.Duration // until a pending entry is due again
+	denials  int           // of the entry
+	returned bool          // no attempt was made
+	gate     gate.Outcome
 }
 
-func (o outcome) accepted() bool { return o.state == ledger.Accepted }
-
-// block is when an outcome closes the gate.
-type block uint8
-
-const (
-	// blockNever is for failures that are about the entry.
-	blockNever block = iota
-	// blockUnlessWorking is for failures that may have hit one request by accident: they
-	// close the gate unless another request was accepted in the meantime.
-	blockUnlessWorking
-	// blockAlways is for failures that concern all requests.
-	blockAlways
-)
-
-// maxDenials is how often an entry is denied, while others of its operation are accepted,
-// until it is rejected.
+// maxDenials is how often an entry is denied, with others of its operation accepted since
+// each denial, until it is rejected.
 const maxDenials = 3
 
-// classify returns the outcome of a send. working is true if the operation is accepted
-// for other entries.
-func (t timing) classify(entry ledger.Claimed, err error, working bool) outcome {
-	o := outcome{operation: entry.Operation, delivery: messaging.DeliveryOf(err)}
+// classify returns the outcome of a send.
+func (t timing) classify(entry ledger.Claimed, err error) outcome {
+	o := outcome{delivery: messaging.DeliveryOf(err), denials: entry.Denials}
 	if err != nil {
 		o.text = storable(err.Error())
 	}
 	var api *messaging.APIError
+	var transport *messaging.TransportError
 	status := 0
 	if errors.As(err, &api) {
-		status, o.retryAfter, o.reason = api.StatusCode, api.RetryAfter, strconv.Itoa(api.StatusCode)+" "+http.StatusText(api.StatusCode)
+		status, o.gate.RetryAfter = api.StatusCode, api.RetryAfter
+		o.gate.Reason = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
+	} else if err != nil {
+		errors.As(err, &transport)
+		o.gate.Reason = failureReason(err, transport)
 	}
-	var transport *messaging.TransportError
+	ofRequest := messaging.NextStepOf(err) == messaging.NextFixRequest
 	switch {
 	case o.delivery == messaging.DeliveryAccepted:
-		o.state, o.responded = ledger.Accepted, true
+		o.state, o.gate.Kind = ledger.Accepted, gate.Accepted
 	case o.delivery == messaging.DeliveryUnknown:
-		o.state, o.block = ledger.Unclear, blockUnlessWorking
-		if status >= 500 {
-			o.block = blockAlways
+		o.state, o.gate.Kind = ledger.Unclear, gate.Failed
+	case status == http.StatusUnauthorized, status == http.StatusTooManyRequests:
+		o.state, o.gate.Kind = ledger.Pending, gate.KeyFailed
+	case status == http.StatusForbidden, status == http.StatusNotFound,
+		status >= 400 && status < 500 && !ofRequest:
+		o.state, o.gate.Kind, o.wait = ledger.Pending, gate.Denied, t.denialWait(entry.Attempts)
+		if entry.Denials == 0 || entry.AcceptedSince {
+			o.denials++
 		}
-	case status == http.StatusUnauthorized, status == http.StatusTooManyRequests, status >= 500:
-		o.state, o.block = ledger.Pending, blockAlways
-	case isDenial(status) && !working:
-		o.state, o.block = ledger.Pending, blockAlways
-	case isDenial(status):
-		o.denied, o.responded = true, true
-		if o.state, o.wait = ledger.Pending, t.deniedWait<<entry.Denials; entry.Denials+1 >= maxDenials {
-			o.state = ledger.Rejected
-		}
-	case errors.As(err, &transport): // not sent
-		o.state, o.block, o.wait = ledger.Pending, blockUnlessWorking, t.growingWait(entry.Attempts)
-	case messaging.Retryable(err):
-		o.state, o.wait = ledger.Pending, t.growingWait(entry.Attempts)
+	case api == nil && ofRequest: // a guard or a check of the client
+		o.state, o.gate.Kind = ledger.Rejected, gate.OwnFault
+	case ofRequest:
+		o.state, o.gate.Kind = ledger.Rejected, gate.Judged
+	case isGuard(err): // the deadline ended while the guard was running
+		o.state, o.gate.Kind, o.wait = ledger.Pending, gate.Nothing, t.growingWait(entry.Attempts)
 	default:
-		o.state, o.responded = ledger.Rejected, api != nil
-	}
-	if o.block != blockNever && api == nil {
-		o.reason = failureReason(err, transport)
+		o.state, o.gate.Kind, o.wait = ledger.Pending, gate.Failed, t.growingWait(entry.Attempts)
 	}
 	return o
 }
 
-// isDenial reports whether the service denied a request with this status.
-func isDenial(status int) bool {
-	return status == http.StatusForbidden || status == http.StatusNotFound
+func isGuard(err error) bool {
+	var guard *messaging.GuardError
+	return errors.As(err, &guard)
 }
 
-// working returns how recently an operation must have been accepted for a 403 or 404 to
-// be about the entry. For an entry that was denied before, that is the time since the
-// last denial. So a service that denies everything rejects no entry.
-func (t timing) working(denials int) time.Duration {
-	if denials == 0 {
-		return t.gate.recent
-	}
-	return t.deniedWait << (denials - 1)
-}
-
-// notBegun is the outcome of an entry that was claimed, and whose send did not begin
-// because the process was stopped or paused.
-func (t timing) notBegun(entry ledger.Claimed, why string) outcome {
-	return outcome{operation: entry.Operation, state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: "not begun: " + why}
+// returned is the outcome of an entry that was claimed, and whose send did not begin.
+func returned(entry ledger.Claimed, why string) outcome {
+	return outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: "not begun: " + why, denials: entry.Denials,
+		returned: true}
 }
 
 // unreadable is the outcome of an entry whose request this process cannot read. Another
 // process may be able to.
 func (t timing) unreadable(entry ledger.Claimed, err error) outcome {
-	o := outcome{operation: entry.Operation, state: ledger.Pending, delivery: messaging.DeliveryNotSent,
-		text: storable(err.Error()), wait: t.growingWait(entry.Attempts)}
+	o := outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: storable(err.Error()), denials: entry.Denials,
+		wait: t.growingWait(entry.Attempts), gate: gate.Outcome{Kind: gate.OwnFault}}
 	if errors.Is(err, errNoSealer) { // concerns all sealed entries
-		o.block, o.reason = blockUnlessWorking, errNoSealer.Error()
+		o.gate = gate.Outcome{Kind: gate.Failed, Reason: errNoSealer.Error()}
 	}
 	return o
 }
@@ -131,6 +102,14 @@ func (t timing) growingWait(attempts int) time.Duration {
 	}
 	wait = min(wait, t.longestWait)
 	return wait/2 + rand.N(wait/2+1)
+}
+
+// maxDoublings limits the wait after a denial to 32 times the first.
+const maxDoublings = 5
+
+// denialWait returns the wait after a denial of the given attempt.
+func (t timing) denialWait(attempts int) time.Duration {
+	return t.deniedWait << min(max(attempts-1, 0), maxDoublings)
 }
 
 // failureReason describes a failure without a response, and quotes nothing of the

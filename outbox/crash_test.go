@@ -26,7 +26,7 @@ func (db *database) settle(t testing.TB, o box, token ledger.Token, key string, 
 	require.NoError(t, err)
 	applies, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{{ID: entry.ID, Token: token, State: state, Delivery: delivery}})
 	require.NoError(t, err)
-	return applies[0]
+	return applies[0] == ledger.Applied
 }
 
 // crash makes entries unclear as a process does that crashes while it sends them.
@@ -52,7 +52,7 @@ func TestEntriesOfACrashedProcessBecomeUnclearAndAreNotSent(t *testing.T) {
 			return stateOf(t, o, "free") == outbox.Accepted && stateOf(t, o, "crashed") == outbox.Unclear
 		})
 		assert.Equal(t, outbox.Sending, stateOf(t, o, "alive"))
-		assert.Equal(t, []string{"crashed"}, listed(t, o, outbox.ListParams{State: outbox.Unclear}))
+		assert.Equal(t, []string{"crashed"}, listed(t, o, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}))
 		entry, err := o.Get(t.Context(), "crashed")
 		require.NoError(t, err)
 		assert.Equal(t, "the process that sent it did not report the outcome in time", entry.Error)
@@ -100,7 +100,8 @@ func TestTheSweepUsesTheClockOfTheDatabase(t *testing.T) {
 		_, err = l.Insert(ctx, []ledger.NewEntry{{Key: "over", Operation: "trigger event"}, {Key: "held", Operation: "trigger event"}})
 		require.NoError(t, err)
 		for key, lease := range map[string]time.Duration{"over": time.Millisecond, "held": time.Minute} {
-			claimed, err := l.Claim(ctx, ledger.Claim{Token: ledger.Token{1}, Lease: lease, Limit: 1, Keys: []string{key}})
+			claimed, err := l.Claim(ctx, ledger.Claim{Token: ledger.Token{1}, Lease: lease, Limit: 1,
+				Operation: triggerEvent, Keys: []string{key}, MaxBytes: 1 << 20})
 			require.NoError(t, err)
 			require.Len(t, claimed, 1, "an entry is due by the clock of the database")
 		}
@@ -109,7 +110,7 @@ func TestTheSweepUsesTheClockOfTheDatabase(t *testing.T) {
 		swept, err := l.Sweep(ctx, 10)
 		require.NoError(t, err)
 		assert.Len(t, swept, 1)
-		found, err := l.List(ctx, ledger.Unclear, 0, 10)
+		found, err := l.List(ctx, ledger.Filter{State: ledger.Unclear}, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		assert.Equal(t, "over", found[0].Key)
@@ -152,9 +153,10 @@ func TestALateOutcomePreventsTheSecondSendAfterResend(t *testing.T) {
 		db.endLeases(t)
 		n, err := o.Resend(t.Context(), "accepted", "rejected", "not sent", "unknown", "claimed again")
 		require.NoError(t, err)
-		assert.Equal(t, 5, n)
+		assert.Equal(t, 5, changed(n))
 		other := ledger.Token{7}
-		_, err = db.ledger.Claim(t.Context(), ledger.Claim{Token: other, Lease: time.Minute, Limit: 1, Keys: []string{"claimed again"}})
+		_, err = db.ledger.Claim(t.Context(), ledger.Claim{Token: other, Lease: time.Minute, Limit: 1, Operation: triggerEvent,
+			Keys: []string{"claimed again"}, MaxBytes: 1 << 20})
 		require.NoError(t, err)
 
 		assert.True(t, db.settle(t, o, token, "accepted", ledger.Accepted, messaging.DeliveryAccepted))
@@ -182,43 +184,47 @@ func TestResendSkipsAnEntryWhoseProcessMayBeAlive(t *testing.T) {
 		token := db.crash(t, "swept", "reported")
 		db.settle(t, o, token, "reported", ledger.Unclear, messaging.DeliveryUnknown)
 		db.claim(t, "quarantined")
-		n, err := o.Quarantine(t.Context())
+		quarantined, err := o.Quarantine(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, 1, n)
-		n, err = o.Resend(t.Context(), "swept", "reported", "quarantined", "unknown")
+		assert.Equal(t, 1, quarantined)
+		n, err := o.Resend(t.Context(), "swept", "reported", "quarantined", "unknown")
 		require.NoError(t, err)
-		assert.Equal(t, 1, n)
+		for i, why := range []outbox.Why{outbox.WhyMayBeAlive, 0, outbox.WhyMayBeAlive, outbox.WhyUnknown} {
+			assert.Equal(t, why, n[i].Why, n[i].Key)
+			assert.Equal(t, why == outbox.WhyMayBeAlive, n[i].RetryAt.After(time.Now()), n[i].Key)
+		}
 		assert.Equal(t, outbox.Pending, stateOf(t, o, "reported"))
 		db.endLeases(t)
 		n, err = o.Resend(t.Context(), "swept", "reported", "quarantined")
 		require.NoError(t, err)
-		assert.Equal(t, 2, n, "a lease later")
+		assert.Equal(t, 2, changed(n), "a lease later")
 	})
 }
 
-func TestDismissAndQuarantineClearTheToken(t *testing.T) {
+func TestAnAcceptanceIsRecordedAfterDismissAndNotAfterQuarantine(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
 		o := db.new(t, service.client(t), outbox.Fast())
 		enqueue(t, o, "dismissed", "quarantined", "never claimed")
 		token := db.crash(t, "dismissed")
-		n, err := o.Dismiss(t.Context(), "dismissed", "never claimed", "unknown")
+		decisions, err := o.Dismiss(t.Context(), "dismissed", "unknown")
 		require.NoError(t, err)
-		assert.Equal(t, 1, n)
-		claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: token, Lease: time.Minute, Limit: 1, Keys: []string{"quarantined"}})
-		require.NoError(t, err)
-		require.Len(t, claimed, 1)
-		n, err = o.Quarantine(t.Context())
+		assert.Equal(t, []outbox.Decision{
+			{Key: "dismissed", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryUnknown},
+			{Key: "unknown", Why: outbox.WhyUnknown}}, decisions)
+		other := db.claim(t, "quarantined")
+		n, err := o.Quarantine(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, 2, n)
-		for _, key := range []string{"dismissed", "quarantined"} {
-			assert.False(t, db.settle(t, o, token, key, ledger.Accepted, messaging.DeliveryAccepted), key)
-		}
+		assert.False(t, db.settle(t, o, token, "dismissed", ledger.Rejected, messaging.DeliveryRejected))
 		assert.Equal(t, outbox.Dismissed, stateOf(t, o, "dismissed"))
-		assert.Equal(t, []string{"quarantined", "never claimed"}, listed(t, o, outbox.ListParams{State: outbox.Unclear}))
+		assert.True(t, db.settle(t, o, token, "dismissed", ledger.Accepted, messaging.DeliveryAccepted))
+		assert.Equal(t, outbox.Accepted, stateOf(t, o, "dismissed"))
+		assert.False(t, db.settle(t, o, other, "quarantined", ledger.Accepted, messaging.DeliveryAccepted))
+		assert.Equal(t, []string{"quarantined", "never claimed"}, listed(t, o, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}))
 		delivered, err := o.Deliver(t.Context(), "dismissed", "quarantined", "never claimed")
 		require.NoError(t, err)
-		assert.Equal(t, outbox.Delivered{Unclear: 2}, delivered)
+		assert.Equal(t, outbox.Delivered{Accepted: 1, Unclear: 2}, delivered)
 		assert.Zero(t, service.requests())
 	})
 }
@@ -267,7 +273,7 @@ func TestOnSettledIsCalledOncePerTransition(t *testing.T) {
 		eventually(t, func() bool { return len(called("crashed")) > 0 && len(called("resent")) > 0 })
 		n, err := o.Resend(t.Context(), "resent")
 		require.NoError(t, err)
-		require.Equal(t, 1, n)
+		require.Equal(t, 1, changed(n))
 		eventually(t, func() bool { return len(called("resent")) == 2 })
 		time.Sleep(150 * time.Millisecond) // in which nothing may happen
 		for key, want := range map[string][]outbox.State{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
@@ -12,153 +11,171 @@ import (
 
 // Deliver sends the entries with these keys now. It is for an engine that calls at least
 // once: a job queue, a workflow, a consumer, cron. Repeated or concurrent calls send each
-// entry once. Deliver shares the limit on requests in flight, the gate and the limiter
-// with the other calls of this Outbox. It does not send entries before they are due.
+// entry once. Deliver shares the limit on requests in flight, the gates and the limiter
+// with the other calls of this Outbox. It does not send entries before they are due, nor
+// those whose operation is paused.
 //
 // ctx applies until an entry is claimed. From then on the entry is sent and its outcome
 // is recorded, which takes at most the send timeout if the database works. Entries that
-// are not claimed when ctx ends are listed in Later. An error comes from the database or
-// the limiter. Delivered then contains what is known; call Deliver again.
+// are not claimed when ctx ends are listed in Later. After ctx has ended, Deliver returns
+// within the send timeout and 10 s. An error comes from the database or the limiter.
+// Delivered then contains what is known; call Deliver again.
 func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, error) {
 	if ctx.Err() != nil {
 		return Delivered{}, fmt.Errorf("outbox: deliver: %w", context.Cause(ctx))
 	}
-	d := &delivery[Tx]{Outbox: o, recorded: make(map[string]ledger.State)}
+	d := &delivery[Tx]{call[Tx]{Outbox: o, recorded: make(map[string]ledger.State)}}
 	var endWatching func() bool
 	d.stop, endWatching = stopOf(ctx)
 	defer endWatching()
-	o.maintainNow(ctx)
 	keys = slices.Clone(keys)
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	keys, invalid := validKeys(keys)
-	err := d.run(ctx, keys)
-	d.sends.Wait()
-	if d.unrecorded > 0 {
-		err = unrecordedError(d.unrecorded, d.err)
+	valid, _ := validKeys(keys)
+	var problem error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		o.maintainNow(ctx, &d.running)
+		problem = d.run(ctx, valid)
+		d.sends.Wait()
+	}()
+	err := d.finish(ctx, done)
+	if err != nil {
+		return d.known(keys), err
 	}
-	delivered, lookup := d.delivered(ctx, append(keys, invalid...))
-	if err == nil {
+	delivered, lookup := d.delivered(ctx, keys)
+	if err = problem; err == nil {
 		err = lookup
 	}
 	return delivered, err
 }
 
 // delivery is one call of Deliver.
-type delivery[Tx any] struct {
-	*Outbox[Tx]
-	stop  *stop
-	sends sync.WaitGroup
+type delivery[Tx any] struct{ call[Tx] }
 
-	mu         sync.Mutex
-	recorded   map[string]ledger.State // of the entries that this call has sent
-	unrecorded int
-	err        error
+// run claims and sends as many of the keys as it can, one operation after the other.
+func (d *delivery[Tx]) run(ctx context.Context, keys []string) error {
+	found, err := d.find(ctx, keys)
+	if err != nil {
+		return err
+	}
+	byOperation := make(map[string][]string)
+	now := time.Now()
+	for _, e := range found {
+		if e.State == ledger.Pending && !e.NotAfter.IsZero() && !now.Before(e.NotAfter) {
+			d.expire(ctx, &d.running)
+		} else if e.State == ledger.Pending {
+			byOperation[e.Operation] = append(byOperation[e.Operation], e.Key)
+		}
+	}
+	for operation, keys := range byOperation {
+		if err := d.runOperation(ctx, operation, keys); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// run claims and sends as many of the keys as it can.
-func (d *delivery[Tx]) run(ctx context.Context, keys []string) error {
+func (d *delivery[Tx]) runOperation(ctx context.Context, operation string, keys []string) error {
 	for len(keys) > 0 && ctx.Err() == nil {
-		pass, _, _ := d.gate.admit(time.Now())
-		if pass == passNone {
+		n := d.room.acquire(ctx, d.permit.most(min(len(keys), d.inFlight, keyBatch)))
+		if n == 0 {
 			return nil
 		}
-		limit := min(len(keys), d.inFlight, keyBatch)
-		if pass == passProbe {
-			limit = 1
+		pass := d.gates.Admit(operation, n, time.Now())
+		d.room.release(n - pass.N)
+		switch {
+		case pass.N == 0 && pass.Closed:
+			return nil
+		case pass.N == 0: // as many are in flight as may be
+			select {
+			case <-ctx.Done():
+			case <-pass.Changed:
+			case <-time.After(pass.Wait):
+			}
+			continue
 		}
-		c, tried, err := d.claimKeys(ctx, keys[:limit], pass == passProbe)
-		if err != nil {
+		if _, err := d.claim(ctx, pass, ledger.Claim{Keys: keys[:pass.N]}); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
 			return fmt.Errorf("outbox: deliver: %w", err)
 		}
-		keys = keys[tried:]
-		for _, entry := range c.entries {
-			d.sends.Go(func() {
-				defer d.slots.release(1)
-				d.sendOne(ctx, c, entry)
-			})
-		}
-		if c.probe {
+		keys = keys[pass.N:]
+		if pass.Probe() {
 			d.sends.Wait()
 		}
 	}
 	return nil
 }
 
-func (d *delivery[Tx]) sendOne(ctx context.Context, c claimed, entry ledger.Claimed) {
-	state, applied, err := d.deliverOne(ctx, c, entry, d.stop)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case err != nil:
-		d.unrecorded++
-		d.err = err
-	case applied && state != ledger.Pending:
-		d.recorded[entry.Key] = state
-	}
-}
-
-// claimKeys claims as many of the keys as the limiter and the free slots allow. It
-// returns how many it tried. Each entry that it claimed occupies a slot.
-func (d *delivery[Tx]) claimKeys(ctx context.Context, keys []string, probe bool) (c claimed, tried int, err error) {
-	defer func() {
-		d.slots.release(tried - len(c.entries))
-		if probe && len(c.entries) == 0 {
-			d.gate.abandon()
+// find returns the entries with these keys.
+func (d *delivery[Tx]) find(ctx context.Context, keys []string) (found []ledger.Entry, err error) {
+	defer d.running.enter("the database")()
+	for batch := range slices.Chunk(keys, keyBatch) {
+		entries, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) { return d.ledger.Find(ctx, batch) })
+		if err != nil {
+			return nil, fmt.Errorf("outbox: deliver: %w", err)
 		}
-	}()
-	if tried = d.slots.acquire(ctx, d.permit.most(len(keys))); tried == 0 {
-		return claimed{}, 0, ctx.Err()
+		found = append(found, entries...)
 	}
-	c, err = d.claim(ctx, tried, keys[:tried], probe)
-	if err != nil && c.token != (ledger.Token{}) {
-		d.sends.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, claimTimeout) // after that, the sweep finds the entries
-			defer cancel()
-			d.unclaim(ctx, c.token)
-		})
-	}
-	return c, tried, err
+	return found, nil
 }
 
 // busyWait is how long to wait for entries that another call or process has claimed.
 const busyWait = 500 * time.Millisecond
 
+// known returns the states of the entries that this call has recorded. The others are
+// busy: their sends have been left behind.
+func (d *delivery[Tx]) known(keys []string) Delivered {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := Delivered{RetryAfter: busyWait}
+	for _, key := range keys {
+		if state, ok := d.recorded[key]; ok && state != ledger.Pending {
+			all.add(key, ledger.Entry{State: state}, true)
+		} else {
+			all.Busy = append(all.Busy, key)
+		}
+	}
+	return all
+}
+
 // delivered returns the states of the entries. It looks up those that this call has not
 // recorded itself.
-func (d *delivery[Tx]) delivered(ctx context.Context, keys []string) (Delivered, error) {
-	var all Delivered
+func (d *delivery[Tx]) delivered(ctx context.Context, keys []string) (all Delivered, err error) {
 	var others []string
 	for _, key := range keys {
-		if state, ok := d.recorded[key]; ok {
+		if state, ok := d.recorded[key]; ok && state != ledger.Pending {
 			all.add(key, ledger.Entry{State: state}, true)
-			continue
-		}
-		if keyProblem(key) != "" {
-			all.Unknown = append(all.Unknown, key)
 			continue
 		}
 		others = append(others, key)
 	}
-	for batch := range slices.Chunk(others, keyBatch) {
-		found, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) { return d.ledger.Find(ctx, batch) })
-		if err != nil {
-			return Delivered{}, fmt.Errorf("outbox: deliver: %w", err)
-		}
-		byKey := make(map[string]ledger.Entry, len(found))
-		for _, e := range found {
-			byKey[e.Key] = e
-		}
-		for _, key := range batch {
-			e, ok := byKey[key]
-			all.add(key, e, ok)
-		}
+	valid, _ := validKeys(others)
+	found, err := d.find(ctx, valid)
+	if err != nil || len(others) == 0 {
+		return all, err
 	}
-	if len(all.Later) > 0 {
-		all.RetryAfter = max(all.RetryAfter, d.gate.wait(time.Now()))
+	due, err := d.due(ctx, found)
+	if err != nil {
+		return all, err
+	}
+	byKey := make(map[string]ledger.Entry, len(found))
+	for _, e := range found {
+		byKey[e.Key] = e
+	}
+	for _, key := range others {
+		e, ok := byKey[key]
+		if ok && e.State == ledger.Pending && due[e.Operation].Paused {
+			all.Paused = append(all.Paused, key)
+			continue
+		}
+		if ok {
+			e.NotBefore = later(e.NotBefore, time.Now().Add(d.gates.Wait(e.Operation, time.Now())))
+		}
+		all.add(key, e, ok)
 	}
 	switch {
 	case len(all.Busy) == 0:
@@ -168,6 +185,29 @@ func (d *delivery[Tx]) delivered(ctx context.Context, keys []string) (Delivered,
 		all.RetryAfter = min(all.RetryAfter, busyWait)
 	}
 	return all, nil
+}
+
+// due returns what is due of each operation, if an entry is pending.
+func (d *delivery[Tx]) due(ctx context.Context, found []ledger.Entry) (map[string]ledger.Due, error) {
+	if !slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending }) {
+		return nil, nil
+	}
+	due, err := withTimeout(ctx, d.ledger.Due)
+	if err != nil {
+		return nil, fmt.Errorf("outbox: deliver: %w", err)
+	}
+	byOperation := make(map[string]ledger.Due, len(due))
+	for _, d := range due {
+		byOperation[d.Operation] = d
+	}
+	return byOperation, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func (r *Delivered) add(key string, e ledger.Entry, found bool) {

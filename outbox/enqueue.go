@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -24,6 +25,11 @@ type Item struct {
 	Prepared *messaging.Prepared
 	// NotBefore is when the request is due. The zero time means immediately.
 	NotBefore time.Time
+	// NotAfter is when the request may no longer be sent. The zero time means never. See
+	// the option of the same name.
+	NotAfter time.Time
+	// Urgent makes the request be sent before others. See the option of the same name.
+	Urgent bool
 }
 
 // Enqueue adds a request under a key, in its own transaction. Once Enqueue has returned
@@ -31,12 +37,12 @@ type Item struct {
 // may not exist, and it is safe to enqueue the request again.
 //
 // If the key already exists with the same request, Enqueue changes nothing and returns
-// the existing entry with Present set. NotBefore is not compared. If the key exists with
-// a different request, the error is [ErrKeyConflict].
+// the existing entry with Present set. NotBefore, NotAfter and Urgent are not compared. If
+// the key exists with a different request, the error is [ErrKeyConflict].
 //
 // The guards of the client see the request when it is sent, not when it is enqueued.
 func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepared, opts ...EnqueueOption) (Entry, error) {
-	entry, err := o.newEntry(ctx, key, p, opts)
+	entry, err := o.newEntry(ctx, Item{Key: key, Prepared: p}, opts...)
 	if err != nil {
 		return Entry{}, keyed("enqueue", key, err)
 	}
@@ -45,6 +51,7 @@ func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepa
 		return Entry{}, keyed("enqueue", key, err)
 	}
 	o.wake()
+	o.announce(ctx)
 	return enqueued(entry, inserted[0])
 }
 
@@ -52,29 +59,90 @@ func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepa
 // commits, and not at all if it is rolled back. The transaction must belong to the
 // database of the store. It remains usable after an [ErrKeyConflict].
 //
+// Call [Outbox.Wake] after the commit if workers in other processes should send the entry
+// at once.
+//
 // The entry is as durable as the transaction. With synchronous_commit=off on Postgres or
 // synchronous=NORMAL on SQLite, a power failure can lose the last transactions, together
 // with their entries.
 func (o *Outbox[Tx]) EnqueueTx(ctx context.Context, tx Tx, key string, p *messaging.Prepared, opts ...EnqueueOption) (Entry, error) {
-	entry, err := o.newEntry(ctx, key, p, opts)
+	entry, err := o.newEntry(ctx, Item{Key: key, Prepared: p}, opts...)
 	if err != nil {
 		return Entry{}, keyed("enqueue", key, err)
 	}
 	if any(tx) == any(*new(Tx)) {
-		return Entry{}, keyed("enqueue", key, errors.New("tx must not be nil"))
+		return Entry{}, keyed("enqueue", key, errNilTx)
 	}
-	inserted, err := o.ledger.InsertTx(ctx, tx, entry)
+	inserted, err := o.ledger.InsertTx(ctx, tx, []ledger.NewEntry{entry})
 	if err != nil {
 		return Entry{}, keyed("enqueue", key, err)
 	}
-	return enqueued(entry, inserted)
+	return enqueued(entry, inserted[0])
 }
 
-// enqueueBatch is how many entries EnqueueAll adds in one transaction.
-const enqueueBatch = 1000
+var errNilTx = errors.New("tx must not be nil")
 
-// EnqueueAll adds the items of a sequence in batches of up to 1000. Each batch is a
-// transaction. EnqueueAll returns how many entries it added and how many were present. It
+// EnqueueAllTx is EnqueueTx for several items. It returns their entries in the same order.
+// Either all items are added or present, or none is added: the transaction remains usable
+// after an [ErrKeyConflict]. Concurrent calls with the same keys do not deadlock.
+func (o *Outbox[Tx]) EnqueueAllTx(ctx context.Context, tx Tx, items ...Item) ([]Entry, error) {
+	if any(tx) == any(*new(Tx)) {
+		return nil, fmt.Errorf("outbox: enqueue: %w", errNilTx)
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	entries := make([]ledger.NewEntry, len(items))
+	order := make([]int, len(items)) // in the order of the keys, in which rows are locked
+	for i, item := range items {
+		var err error
+		if entries[i], err = o.newEntry(ctx, item); err != nil {
+			return nil, keyed("enqueue", item.Key, err)
+		}
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(entries[a].Key, entries[b].Key) })
+	sorted := make([]ledger.NewEntry, len(items))
+	for i, from := range order {
+		sorted[i] = entries[from]
+	}
+	inserted, err := o.ledger.InsertTx(ctx, tx, sorted)
+	if err != nil {
+		return nil, fmt.Errorf("outbox: enqueue %d entries, the first of which is %q: %w", len(items), items[0].Key, err)
+	}
+	all := make([]Entry, len(items))
+	var added []int64
+	var conflict error
+	for i, in := range inserted {
+		entry, err := enqueued(sorted[i], in)
+		if err != nil && conflict == nil {
+			conflict = err
+		} else if err == nil && !in.Present {
+			added = append(added, in.ID)
+		}
+		all[order[i]] = entry
+	}
+	if conflict == nil {
+		return all, nil
+	}
+	if len(added) > 0 {
+		err = o.ledger.RemoveTx(ctx, tx, added)
+	}
+	if err != nil {
+		return nil, errors.Join(conflict, fmt.Errorf("outbox: take back %d entries; roll the transaction back: %w", len(added), err))
+	}
+	return nil, conflict
+}
+
+const (
+	// enqueueBatch is how many entries EnqueueAll adds in one transaction.
+	enqueueBatch = 1000
+	// enqueueBytes is how large the bodies of these entries may be, apart from the last.
+	enqueueBytes = 4 << 20
+)
+
+// EnqueueAll adds the items of a sequence in batches of up to 1000 items or 4 MiB. Each
+// batch is a transaction. EnqueueAll returns how many entries it added and how many were present. It
 // is safe to call again with the same items: those that were added before are present.
 //
 // It stops at the first error that the sequence yields and at the first invalid item,
@@ -86,9 +154,11 @@ func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error])
 		return 0, 0, errors.New("outbox: enqueue: seq must not be nil")
 	}
 	var batch []ledger.NewEntry
+	size := 0
 	add := func() error {
 		a, p, err := o.addBatch(ctx, batch)
-		added, present, batch = added+a, present+p, batch[:0]
+		clear(batch)
+		added, present, batch, size = added+a, present+p, batch[:0], 0
 		return err
 	}
 	next, stop := iter.Pull2(seq)
@@ -103,12 +173,13 @@ func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error])
 			err = afterBatch(add(), fmt.Errorf("outbox: enqueue: %w", err))
 			return added, present, err
 		}
-		entry, err := o.newEntry(ctx, item.Key, item.Prepared, []EnqueueOption{NotBefore(item.NotBefore)})
+		entry, err := o.newEntry(ctx, item)
 		if err != nil {
 			err = afterBatch(add(), keyed("enqueue", item.Key, err))
 			return added, present, err
 		}
-		if batch = append(batch, entry); len(batch) == enqueueBatch {
+		size += len(entry.Body)
+		if batch = append(batch, entry); len(batch) == enqueueBatch || size >= enqueueBytes {
 			if err := add(); err != nil {
 				return added, present, err
 			}
@@ -134,6 +205,7 @@ func (o *Outbox[Tx]) addBatch(ctx context.Context, batch []ledger.NewEntry) (add
 		return 0, 0, fmt.Errorf("outbox: enqueue %d entries, the first of which is %q: %w", len(batch), batch[0].Key, err)
 	}
 	o.wake()
+	o.announce(ctx)
 	var conflict error
 	for i, in := range inserted {
 		_, err := enqueued(batch[i], in)
@@ -161,8 +233,7 @@ func enqueued(entry ledger.NewEntry, inserted ledger.Inserted) (Entry, error) {
 }
 
 // newEntry checks the arguments of Enqueue and returns the entry to add.
-func (o *Outbox[Tx]) newEntry(ctx context.Context, key string, p *messaging.Prepared, opts []EnqueueOption) (ledger.NewEntry, error) {
-	item := Item{Key: key, Prepared: p}
+func (o *Outbox[Tx]) newEntry(ctx context.Context, item Item, opts ...EnqueueOption) (ledger.NewEntry, error) {
 	for _, opt := range opts {
 		if opt == nil {
 			return ledger.NewEntry{}, errors.New("opts must not contain a nil option")
@@ -172,17 +243,18 @@ func (o *Outbox[Tx]) newEntry(ctx context.Context, key string, p *messaging.Prep
 	if ctx.Err() != nil {
 		return ledger.NewEntry{}, context.Cause(ctx)
 	}
-	if problem := keyProblem(key); problem != "" {
+	if problem := keyProblem(item.Key); problem != "" {
 		return ledger.NewEntry{}, errors.New("the key " + problem)
 	}
-	if item.NotBefore.UTC().Year() > 9999 {
-		return ledger.NewEntry{}, errors.New("NotBefore must not be after the year 9999")
+	if problem := item.timeProblem(); problem != "" {
+		return ledger.NewEntry{}, errors.New(problem)
 	}
-	body, err := bodyOf(p)
+	body, err := bodyOf(item.Prepared)
 	if err != nil {
 		return ledger.NewEntry{}, err
 	}
-	entry := ledger.NewEntry{Key: key, Operation: p.Operation(), Body: body, NotBefore: item.NotBefore}
+	entry := ledger.NewEntry{Key: item.Key, Operation: item.Prepared.Operation(), Body: body, NotBefore: item.NotBefore,
+		NotAfter: item.NotAfter, Urgent: item.Urgent}
 	entry.Digest = ledger.Digest(o.ledger.DigestKey(), entry.Operation, entry.Body)
 	if o.sealer != nil {
 		sealed, err := o.sealer.Seal(ctx, entry.Body)
@@ -192,6 +264,21 @@ func (o *Outbox[Tx]) newEntry(ctx context.Context, key string, p *messaging.Prep
 		entry.Body, entry.Sealed = sealed, true
 	}
 	return entry, nil
+}
+
+// timeProblem describes why the times of an item are invalid. It returns "" for valid
+// ones.
+func (i Item) timeProblem() string {
+	switch {
+	case i.NotBefore.UTC().Year() > 9999:
+		return "NotBefore must not be after the year 9999"
+	case i.NotAfter.IsZero():
+	case i.NotAfter.UTC().Year() > 9999:
+		return "NotAfter must not be after the year 9999"
+	case !i.NotAfter.After(i.NotBefore):
+		return "NotAfter must be after NotBefore"
+	}
+	return ""
 }
 
 var (

@@ -127,7 +127,7 @@ func TestEnqueueTxFailsInATransactionOfAnotherDatabase(t *testing.T) {
 }
 
 func TestEnqueueTxFailsInATransactionOfAnotherSQLiteFile(t *testing.T) {
-	store := func(name string) (*sql.DB, *outbox.Outbox[*sql.Tx]) {
+	store := func(name string) (*sql.DB, *outbox.Outbox[outbox.SQLTx]) {
 		db := openDB(t, "sqlite", filepath.Join(t.TempDir(), name))
 		s, err := sqlite.New(t.Context(), db)
 		require.NoError(t, err)
@@ -340,7 +340,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		assert.Equal(t, []string{"order"}, delivered.Later, "an outbox without the Sealer does not reject what it cannot open")
 		counts, err := without.Counts(t.Context())
 		require.NoError(t, err)
-		assert.Equal(t, "the request is sealed; set WithSealer", counts.Gate)
+		assert.Equal(t, map[string]string{triggerEvent: "the request is sealed; set WithSealer"}, counts.Gates)
 
 		failing := true
 		broken := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{&failing}))
@@ -349,7 +349,7 @@ func TestSealedRequestsAreSentAndNotReadableInTheDatabase(t *testing.T) {
 		assert.Equal(t, []string{"order"}, delivered.Later)
 		counts, err = broken.Counts(t.Context())
 		require.NoError(t, err)
-		assert.Empty(t, counts.Gate, "one request that cannot be opened does not stop the others")
+		assert.Empty(t, counts.Gates, "one request that cannot be opened does not stop the others")
 
 		time.Sleep(20 * time.Millisecond) // the wait after an attempt
 		delivered, err = o.Deliver(t.Context(), "order")
@@ -377,7 +377,7 @@ func TestAcceptedAndDismissedRequestsAreErased(t *testing.T) {
 		assert.Equal(t, request(t, "dismissed").Body(), p.Body())
 		n, err := o.Dismiss(t.Context(), "dismissed", "unknown")
 		require.NoError(t, err)
-		assert.Equal(t, 1, n)
+		assert.Equal(t, 1, changed(n))
 		for _, state := range []string{"accepted", "dismissed"} {
 			_, err = o.Prepared(t.Context(), state)
 			require.EqualError(t, err, fmt.Sprintf("outbox: read entry %q: request erased: entry is %s", state, state))

@@ -1,8 +1,10 @@
 package outbox
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -51,6 +53,7 @@ type Entry struct {
 	// Attempts is how often a process has claimed the entry in order to send it.
 	Attempts int
 	// Delivery is the delivery of the last attempt, or DeliveryNotSent if there was none.
+	// It stays DeliveryUnknown while an unclear entry that was resent is pending.
 	Delivery messaging.Delivery
 	// Error describes why the last attempt failed. It can quote the response of the
 	// service, and personal data with it.
@@ -62,13 +65,19 @@ type Entry struct {
 	// SettledAt is when the entry became accepted, rejected, unclear or dismissed. It is
 	// zero while the entry is pending or sending.
 	SettledAt time.Time
+	// NotAfter is the time given to Enqueue, or zero.
+	NotAfter time.Time
+	Urgent   bool
 	// Present is true if Enqueue found an existing entry.
 	Present bool
 }
 
 func entryOf(e ledger.Entry) Entry {
+	if e.State == ledger.Sending {
+		e.Delivery = messaging.DeliveryUnknown
+	}
 	return Entry{ID: e.ID, Key: e.Key, Operation: e.Operation, State: stateOf(e.State), Attempts: e.Attempts, Delivery: e.Delivery,
-		Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt}
+		Error: e.Error, EnqueuedAt: e.EnqueuedAt, NotBefore: e.NotBefore, SettledAt: e.SettledAt, NotAfter: e.NotAfter, Urgent: e.Urgent}
 }
 
 // LogValue returns the entry without Error, which can contain personal data.
@@ -77,10 +86,41 @@ func (e Entry) LogValue() slog.Value {
 		slog.String("state", string(e.State)), slog.Int("attempts", e.Attempts), slog.String("delivery", e.Delivery.String()))
 }
 
-// ListParams selects entries. The zero ListParams selects all.
-type ListParams struct {
+// Filter selects entries. The zero Filter selects all.
+type Filter struct {
 	// State selects the entries in this state; "" selects all.
 	State State
+	// Operation selects the entries with this operation; "" selects all.
+	Operation string
+	// EnqueuedAfter and EnqueuedBefore select the entries that were enqueued after and
+	// before these times. A zero time selects all.
+	EnqueuedAfter, EnqueuedBefore time.Time
+	// ErrorContains selects the entries whose Error contains this text, with the same
+	// upper and lower case.
+	ErrorContains string
+}
+
+// ledgerFilter checks the filter and converts it.
+func (f Filter) ledgerFilter() (ledger.Filter, error) {
+	filter := ledger.Filter{State: -1, Operation: f.Operation, EnqueuedAfter: f.EnqueuedAfter, EnqueuedBefore: f.EnqueuedBefore,
+		ErrorContains: f.ErrorContains}
+	if storable(f.ErrorContains+f.Operation) != f.ErrorContains+f.Operation {
+		return filter, errors.New("Operation and ErrorContains must be valid UTF-8 without NUL, and at most 1000 bytes")
+	}
+	if f.State == "" {
+		return filter, nil
+	}
+	i := slices.Index(states, f.State)
+	if i < 0 {
+		return filter, fmt.Errorf("unknown state %q", f.State)
+	}
+	filter.State = ledger.State(i)
+	return filter, nil
+}
+
+// ListParams selects entries. The zero ListParams selects all.
+type ListParams struct {
+	Filter
 	// After selects the entries with a larger ID. It continues a list.
 	After int64
 	// Limit is the largest number of entries; 0 means no limit.
@@ -90,16 +130,21 @@ type ListParams struct {
 // Counts is the number of entries in each state.
 type Counts struct {
 	Pending, Sending, Accepted, Rejected, Unclear, Dismissed int
-	// OldestPending is how long ago the oldest pending entry that is due was enqueued. It
-	// is 0 if no entry is due. Alert on it.
+	// OldestPending is how long ago the oldest pending entry became due: when it was
+	// enqueued, its NotBefore came or it was resent. It is 0 if no entry is due. Alert on
+	// it.
 	OldestPending time.Duration
-	// Gate is why the gate of this Outbox is closed, or "" if it is open. Each Outbox has
-	// its own gate, so other processes can be in a different state.
-	Gate string
+	// Gates contains why the gate of an operation is closed, by operation. Open gates are
+	// left out. Each Outbox has its own gates, so other processes can be in a different
+	// state.
+	Gates map[string]string
+	// Paused contains the operations that are paused; see [Outbox.Pause]. The name
+	// "all" stands for a pause of all operations.
+	Paused []string
 }
 
-// Delivered reports the states of the entries whose keys were given to Deliver. Dismissed
-// entries are not reported.
+// Delivered reports the states of the entries that were given to Deliver, or that
+// DeliverDue has sent. Dismissed entries are not reported.
 type Delivered struct {
 	// Accepted, Rejected and Unclear count the entries in these states, regardless of
 	// which process sent them.
@@ -107,6 +152,9 @@ type Delivered struct {
 	// Later contains the keys of entries that are still pending. They are not due, the
 	// gate was closed, the context ended, or an attempt failed without carrying them out.
 	Later []string
+	// Paused contains the keys of pending entries whose operation is paused. There is no
+	// need to come back for them: DeliverDue and Run send them after Resume.
+	Paused []string
 	// Busy contains the keys of entries that another call or process has claimed.
 	Busy []string
 	// Unknown contains the keys that have no entry.
@@ -114,6 +162,8 @@ type Delivered struct {
 	// RetryAfter is how long to wait before calling Deliver with the keys in Later and
 	// Busy. It is the time until the first entry of Later may be sent, but at most 500 ms
 	// if there are Busy keys, because the end of a claim cannot be predicted. It is 0 if
-	// both lists are empty, and can be 0 if only Later has keys.
+	// both lists are empty, and can be 0 if only Later has keys. After DeliverDue, it is
+	// the time until the next pending entry may be sent, and 0 if one may be sent now or
+	// if none is pending.
 	RetryAfter time.Duration
 }

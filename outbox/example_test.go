@@ -15,7 +15,7 @@ import (
 )
 
 // exampleOutbox returns an outbox in the database of a program, and a request.
-func exampleOutbox(ctx context.Context) (service *messagingtest.Server, db *sql.DB, o *outbox.Outbox[*sql.Tx],
+func exampleOutbox(ctx context.Context) (service *messagingtest.Server, db *sql.DB, o *outbox.Outbox[outbox.SQLTx],
 	p *messaging.Prepared, done func()) {
 	service, err := messagingtest.Start()
 	if err != nil {
@@ -103,7 +103,7 @@ func ExampleOutbox_List() {
 		log.Fatal(err)
 	}
 
-	for entry, err := range o.List(ctx, outbox.ListParams{State: outbox.Unclear}) {
+	for entry, err := range o.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -115,14 +115,14 @@ func ExampleOutbox_List() {
 		for _, trigger := range service.Triggers() { // find out at the service
 			fmt.Println("the service has it:", trigger.Values["order"])
 		}
-		n, err := o.Dismiss(ctx, entry.Key)
+		decisions, err := o.Dismiss(ctx, entry.Key)
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println("dismissed:", n)
+		fmt.Println("dismissed:", decisions[0].Changed)
 	}
 	// Output:
 	// order-4711-shipped was for ada@example.com
 	// the service has it: 4711
-	// dismissed: 1
+	// dismissed: true
 }

@@ -99,10 +99,11 @@ func TestAnOutcomeThatTheDatabaseDoesNotRecordDoesNotStopTheOthers(t *testing.T)
 	enqueue(t, o, "poison", "good")
 	run(t, o)
 	eventually(t, func() bool { return stateOf(t, o, "good") == outbox.Accepted })
+	enqueue(t, o, "later")
+	eventually(t, func() bool { return stateOf(t, o, "later") == outbox.Accepted })
+	assert.Equal(t, outbox.Sending, stateOf(t, o, "poison"))
+	f.set(faults{})
 	eventually(t, func() bool { return stateOf(t, o, "poison") == outbox.Rejected })
-	entry, err := o.Get(t.Context(), "poison")
-	require.NoError(t, err)
-	assert.Equal(t, "the database does not store the text of the error", entry.Error)
 }
 
 func TestEveryDatabaseStoresEveryErrorText(t *testing.T) {
@@ -243,7 +244,7 @@ func TestInvalidKeysAreUnknown(t *testing.T) {
 			assert.Equal(t, outbox.Delivered{Unknown: []string{key}}, delivered)
 			n, err := o.Resend(t.Context(), key)
 			require.NoError(t, err)
-			assert.Zero(t, n)
+			assert.Zero(t, changed(n))
 			_, err = o.Get(t.Context(), key)
 			require.ErrorIs(t, err, outbox.ErrNoEntry)
 			_, err = o.Prepared(t.Context(), key)
@@ -263,7 +264,7 @@ func TestSettleTellsOutcomesOfOneEntryApart(t *testing.T) {
 		applied, _, err := db.ledger.Settle(t.Context(), []ledger.Outcome{
 			{ID: entry.ID, Token: token, State: ledger.Accepted}, {ID: entry.ID, Token: ledger.Token{9}, State: ledger.Rejected}})
 		require.NoError(t, err)
-		assert.Equal(t, []bool{true, false}, applied)
+		assert.Equal(t, []ledger.Settled{ledger.Applied, ledger.Ignored}, applied)
 	})
 }
 
@@ -275,7 +276,7 @@ func TestAnOutcomeThatIsRecordedAgainDoesNotUndoTheResendOfARejectedEntry(t *tes
 		assert.True(t, db.settle(t, o, token, "order", ledger.Rejected, 0))
 		n, err := o.Resend(t.Context(), "order")
 		require.NoError(t, err)
-		require.Equal(t, 1, n)
+		require.Equal(t, 1, changed(n))
 		assert.False(t, db.settle(t, o, token, "order", ledger.Rejected, 0))
 		assert.Equal(t, outbox.Pending, stateOf(t, o, "order"))
 	})
@@ -310,7 +311,7 @@ func TestRunProbesAgainAfterAProbeThatFoundNothing(t *testing.T) {
 	eventually(t, func() bool {
 		counts, err := o.Counts(t.Context())
 		require.NoError(t, err)
-		return counts.Gate != ""
+		return len(counts.Gates) > 0
 	})
 	var empty atomic.Int32
 	f.set(faults{emptyClaims: &empty})

@@ -44,14 +44,34 @@ type box interface {
 	Get(context.Context, string) (outbox.Entry, error)
 	List(context.Context, outbox.ListParams) iter.Seq2[outbox.Entry, error]
 	Counts(context.Context) (outbox.Counts, error)
-	Resend(context.Context, ...string) (int, error)
-	Dismiss(context.Context, ...string) (int, error)
+	Resend(context.Context, ...string) ([]outbox.Decision, error)
+	Dismiss(context.Context, ...string) ([]outbox.Decision, error)
+	ResendAll(context.Context, outbox.Filter) (outbox.Decided, error)
+	DismissAll(context.Context, outbox.Filter) (outbox.Decided, error)
+	DeliverDue(context.Context, int) (outbox.Delivered, error)
+	Pause(context.Context, ...string) error
+	Resume(context.Context, ...string) error
+	Wake(context.Context) error
 	Quarantine(context.Context) (int, error)
 	Prepared(context.Context, string) (*messaging.Prepared, error)
 }
 
 // enqueuer is EnqueueTx in one transaction.
 type enqueuer func(key string, p *messaging.Prepared) (outbox.Entry, error)
+
+// inTx are the methods of an Outbox in one transaction.
+type inTx struct {
+	enqueueAll func(items ...outbox.Item) ([]outbox.Entry, error)
+	dismiss    func(keys ...string) ([]outbox.Decision, error)
+}
+
+func inTxOf[Tx any](t testing.TB, o box, tx Tx) inTx {
+	of := o.(*outbox.Outbox[Tx])
+	return inTx{
+		enqueueAll: func(items ...outbox.Item) ([]outbox.Entry, error) { return of.EnqueueAllTx(t.Context(), tx, items...) },
+		dismiss:    func(keys ...string) ([]outbox.Decision, error) { return of.DismissTx(t.Context(), tx, keys...) },
+	}
+}
 
 // database is one database, for any number of outboxes in it.
 type database struct {
@@ -61,6 +81,9 @@ type database struct {
 	// inTx calls fn in a transaction of the program, and commits it if fn returns nil.
 	inTx func(t testing.TB, o box, fn func(enqueuer) error) error
 	exec func(t testing.TB, statement string)
+	// within calls fn with the methods of o in a transaction, and commits it if fn returns
+	// nil.
+	within func(t testing.TB, o box, fn func(inTx) error) error
 	// ledger is the ledger of a store. Tests use it to act as a process that crashes.
 	ledger   ledger.Ledger
 	isSQLite bool
@@ -107,6 +130,7 @@ func openFile(t testing.TB) *database {
 		},
 		inTx:     inSQLTx(own),
 		exec:     execSQL(own),
+		within:   withinSQL(own),
 		ledger:   store.Ledger(),
 		isSQLite: true,
 	}
@@ -124,6 +148,7 @@ func openSQLite(t testing.TB) *database {
 		},
 		inTx:     inSQLTx(db),
 		exec:     execSQL(db),
+		within:   withinSQL(db),
 		ledger:   store.Ledger(),
 		isSQLite: true,
 	}
@@ -145,6 +170,9 @@ func openPgx(t testing.TB) *database {
 				})
 			})
 		},
+		within: func(t testing.TB, o box, fn func(inTx) error) error {
+			return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return fn(inTxOf(t, o, tx)) })
+		},
 		exec: func(t testing.TB, statement string) {
 			_, err := pool.Exec(t.Context(), statement)
 			require.NoError(t, err)
@@ -164,6 +192,7 @@ func openPostgresSQL(t testing.TB) *database {
 		},
 		inTx:   inSQLTx(db),
 		exec:   execSQL(db),
+		within: withinSQL(db),
 		ledger: store.Ledger(),
 	}
 }
@@ -187,9 +216,21 @@ func inSQLTx(db *sql.DB) func(testing.TB, box, func(enqueuer) error) error {
 		tx, err := db.BeginTx(t.Context(), nil)
 		require.NoError(t, err)
 		err = fn(func(key string, p *messaging.Prepared) (outbox.Entry, error) {
-			return o.(*outbox.Outbox[*sql.Tx]).EnqueueTx(t.Context(), tx, key, p)
+			return o.(*outbox.Outbox[outbox.SQLTx]).EnqueueTx(t.Context(), tx, key, p)
 		})
 		if err != nil {
+			require.NoError(t, tx.Rollback())
+			return err
+		}
+		return tx.Commit()
+	}
+}
+
+func withinSQL(db *sql.DB) func(testing.TB, box, func(inTx) error) error {
+	return func(t testing.TB, o box, fn func(inTx) error) error {
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		if err := fn(inTxOf[outbox.SQLTx](t, o, tx)); err != nil {
 			require.NoError(t, tx.Rollback())
 			return err
 		}
@@ -211,10 +252,23 @@ func (db *database) endLeases(t testing.TB) {
 func (db *database) claim(t testing.TB, keys ...string) ledger.Token {
 	token := ledger.Token{1}
 	claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: token, Owner: "crashed", Lease: time.Minute,
-		Limit: len(keys), Keys: keys})
+		Limit: len(keys), Operation: triggerEvent, Keys: keys, MaxBytes: 1 << 20})
 	require.NoError(t, err)
 	require.Len(t, claimed, len(keys))
 	return token
+}
+
+// triggerEvent is the operation of request.
+const triggerEvent = "trigger event"
+
+// changed counts the decisions that changed an entry.
+func changed(decisions []outbox.Decision) (n int) {
+	for _, d := range decisions {
+		if d.Changed {
+			n++
+		}
+	}
+	return n
 }
 
 // service is the service behind a client. It counts what it carried out.
@@ -410,7 +464,7 @@ func run(t testing.TB, o box) (stop func()) {
 // eventually waits for a condition that only a database can tell about.
 func eventually(t testing.TB, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond)
 }
 
 func listed(t testing.TB, o box, p outbox.ListParams) (keys []string) {
@@ -450,4 +504,15 @@ func (l *logs) has(text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Contains(l.text.String(), text)
+}
+
+// warmUp has entries accepted until many requests may be in flight.
+func warmUp(t testing.TB, o box) {
+	var keys []string
+	for i := range 63 {
+		keys = append(keys, fmt.Sprint("warm up ", i))
+	}
+	enqueue(t, o, keys...)
+	_, err := o.Deliver(t.Context(), keys...)
+	require.NoError(t, err)
 }

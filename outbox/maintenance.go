@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
 // maintenance knows when this process last swept and purged.
@@ -16,11 +18,12 @@ type maintenance struct {
 const maintenanceBatch = 1000
 
 // maintain sweeps and purges until ctx ends.
-func (o *Outbox[Tx]) maintain(ctx context.Context) {
+func (o *Outbox[Tx]) maintain(ctx context.Context, r *running) {
 	ticker := time.NewTicker(o.timing.sweepEvery)
 	defer ticker.Stop()
+	o.reportClaimed(ctx)
 	for {
-		o.maintainNow(ctx)
+		o.maintainNow(ctx, r)
 		select {
 		case <-ctx.Done():
 			return
@@ -29,8 +32,24 @@ func (o *Outbox[Tx]) maintain(ctx context.Context) {
 	}
 }
 
+// reportClaimed logs that other processes have claimed entries, perhaps before a crash.
+func (o *Outbox[Tx]) reportClaimed(ctx context.Context) {
+	claimed, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) {
+		return o.ledger.List(ctx, ledger.Filter{State: ledger.Sending}, 0, maintenanceBatch)
+	})
+	if err != nil || len(claimed) == 0 {
+		return
+	}
+	var until time.Time
+	for _, e := range claimed {
+		until = later(until, e.LeaseUntil)
+	}
+	o.logger.Info("outbox: other processes have claimed entries; those whose process is gone become unclear when their leases end",
+		"entries", len(claimed), "until", until)
+}
+
 // maintainNow sweeps and purges if either is due.
-func (o *Outbox[Tx]) maintainNow(ctx context.Context) {
+func (o *Outbox[Tx]) maintainNow(ctx context.Context, r *running) {
 	m := &o.maintenance
 	m.mu.Lock()
 	now := time.Now()
@@ -44,7 +63,8 @@ func (o *Outbox[Tx]) maintainNow(ctx context.Context) {
 	}
 	m.mu.Unlock()
 	if sweep {
-		if err := o.sweep(ctx); err != nil && ctx.Err() == nil {
+		o.expire(ctx, r)
+		if err := o.sweep(ctx, r); err != nil && ctx.Err() == nil {
 			o.logger.Error("outbox: cannot look for entries that were left behind; retrying", "error", err)
 		}
 	}
@@ -56,9 +76,9 @@ func (o *Outbox[Tx]) maintainNow(ctx context.Context) {
 }
 
 // sweep makes entries unclear whose process did not report an outcome within the lease.
-func (o *Outbox[Tx]) sweep(ctx context.Context) error {
+func (o *Outbox[Tx]) sweep(ctx context.Context, r *running) error {
 	for {
-		swept, err := o.ledger.Sweep(ctx, maintenanceBatch)
+		swept, err := inDatabase(ctx, r, func(ctx context.Context) ([]ledger.Swept, error) { return o.ledger.Sweep(ctx, maintenanceBatch) })
 		if err != nil {
 			return err
 		}
@@ -72,14 +92,36 @@ func (o *Outbox[Tx]) sweep(ctx context.Context) error {
 			}
 		}
 		if len(swept) < maintenanceBatch {
-			return o.reportSwept(ctx)
+			return o.reportSwept(ctx, r)
 		}
 	}
 }
 
+// expire rejects entries whose NotAfter has passed.
+func (o *Outbox[Tx]) expire(ctx context.Context, r *running) {
+	for {
+		expired, err := inDatabase(ctx, r, func(ctx context.Context) ([]ledger.Entry, error) { return o.ledger.Expire(ctx, maintenanceBatch) })
+		if err != nil && ctx.Err() == nil {
+			o.logger.Error("outbox: cannot reject entries whose time is over; retrying", "error", err)
+		}
+		for _, e := range expired {
+			o.settled(context.WithoutCancel(ctx), entryOf(e), r)
+		}
+		if len(expired) < maintenanceBatch {
+			return
+		}
+	}
+}
+
+// inDatabase calls do with a limit on its time, and notes that it is running.
+func inDatabase[T any](ctx context.Context, r *running, do func(context.Context) (T, error)) (T, error) {
+	defer r.enter("the database")()
+	return withTimeout(ctx, do)
+}
+
 // reportSwept calls onSettled for swept entries whose process can no longer report an
 // outcome.
-func (o *Outbox[Tx]) reportSwept(ctx context.Context) error {
+func (o *Outbox[Tx]) reportSwept(ctx context.Context, r *running) error {
 	ids := o.deferred.due(time.Now())
 	if len(ids) == 0 {
 		return nil
@@ -92,7 +134,7 @@ func (o *Outbox[Tx]) reportSwept(ctx context.Context) error {
 		return err
 	}
 	for _, e := range entries {
-		o.onSettled(context.WithoutCancel(ctx), entryOf(e))
+		o.settled(context.WithoutCancel(ctx), entryOf(e), r)
 	}
 	return nil
 }

@@ -186,7 +186,7 @@ func (m *model) crash(key string) string {
 	m.tokens++
 	token := ledger.Token{m.tokens}
 	claimed, err := m.db.ledger.Claim(m.Context(), ledger.Claim{Token: token, Owner: "crashed", Lease: time.Minute,
-		Limit: 1, Keys: []string{key}})
+		Limit: 1, Operation: triggerEvent, Keys: []string{key}, MaxBytes: 1 << 20})
 	require.NoError(m, err)
 	e, ok := m.entries[key]
 	claimable := ok && e.state == outbox.Pending && !e.future
@@ -219,12 +219,13 @@ func (m *model) reportLate(string) string {
 	mine := e.token == late.token
 	final := late.state == ledger.Accepted || late.state == ledger.Rejected
 	states := []outbox.State{outbox.Pending, outbox.Sending, outbox.Accepted, outbox.Rejected, outbox.Unclear}
-	want := mine && (e.state == outbox.Sending || e.state == outbox.Unclear || e.state == outbox.Pending && final)
+	want := mine && (e.state == outbox.Sending || e.state == outbox.Unclear || e.state == outbox.Pending && final ||
+		e.state == outbox.Dismissed && late.state == ledger.Accepted)
 	if want {
 		e.state, e.guarded = states[late.state], false
 		e.erased = e.state == outbox.Accepted
 	}
-	require.Equal(m, want || mine && e.state == states[late.state], applied[0])
+	require.Equal(m, want || mine && e.state == states[late.state], applied[0] == ledger.Applied, "%v", m.log)
 	return fmt.Sprintf("%s reports %d late", late.key, late.state)
 }
 
@@ -263,22 +264,24 @@ func (m *model) resend(key string) string {
 		}
 		e.state, e.resent, e.future = outbox.Pending, true, false
 	}
-	got, err := m.box.Resend(m.Context(), key)
+	decisions, err := m.box.Resend(m.Context(), key)
 	require.NoError(m, err)
-	require.Equal(m, want, got)
+	got := changed(decisions)
+	require.Equal(m, want, got, "%v", m.log)
 	return fmt.Sprintf("resend %s: %d", key, got)
 }
 
 func (m *model) dismiss(key string) string {
 	e, ok := m.entries[key]
 	want := 0
-	if ok && (e.state == outbox.Rejected || e.state == outbox.Unclear) {
+	if ok && (e.state == outbox.Pending || e.state == outbox.Rejected || e.state == outbox.Unclear) {
 		want = 1
-		e.state, e.token, e.erased, e.guarded = outbox.Dismissed, ledger.Token{}, true, false
+		e.state, e.erased, e.guarded = outbox.Dismissed, true, false
 	}
-	got, err := m.box.Dismiss(m.Context(), key)
+	decisions, err := m.box.Dismiss(m.Context(), key)
 	require.NoError(m, err)
-	require.Equal(m, want, got)
+	got := changed(decisions)
+	require.Equal(m, want, got, "%v", m.log)
 	return fmt.Sprintf("dismiss %s: %d", key, got)
 }
 

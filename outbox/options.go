@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox/internal/gate"
 )
 
 // Option configures an [Outbox].
@@ -27,7 +28,9 @@ type Sealer interface {
 }
 
 // WithInFlight sets how many requests are sent at the same time, 64 by default and at
-// most 10,000. A crash of the process leaves at most that many entries unclear.
+// most 10,000. A crash of the process leaves at most twice as many entries unclear: those
+// that are being sent, those whose outcomes are being recorded, and those that are claimed
+// ahead.
 func WithInFlight(n int) Option {
 	return func(c *config) error {
 		if n < 1 || n > maxInFlight {
@@ -107,8 +110,8 @@ func WithLogger(logger *slog.Logger) Option {
 // when that process can no longer report an outcome. settled is called once for each such
 // change of state, but not if the process ends first, so it does not replace List.
 //
-// settled must be safe for concurrent use. A request counts as in flight until settled
-// has returned, so settled should be quick, and it must not call Deliver.
+// settled must be safe for concurrent use. An entry counts as claimed until settled has
+// returned, so settled should be quick, and it must not call Deliver.
 func WithOnSettled(settled func(ctx context.Context, entry Entry)) Option {
 	return func(c *config) error {
 		if settled == nil {
@@ -122,6 +125,15 @@ func WithOnSettled(settled func(ctx context.Context, entry Entry)) Option {
 // NotBefore keeps an entry pending until t. If t is in the past, the entry is due
 // immediately.
 func NotBefore(t time.Time) EnqueueOption { return func(i *Item) { i.NotBefore = t } }
+
+// NotAfter keeps an entry from being sent after t, for example when it contains a one-time
+// password. An entry that is still pending at t is rejected, even if it is paused. t must
+// be after the time given to NotBefore.
+func NotAfter(t time.Time) EnqueueOption { return func(i *Item) { i.NotAfter = t } }
+
+// Urgent makes an entry be sent before others that are due. Every eighth entry is the one
+// that has been due for longest, so the others are sent too.
+func Urgent() EnqueueOption { return func(i *Item) { i.Urgent = true } }
 
 // config is the configuration of an Outbox.
 type config struct {
@@ -163,14 +175,13 @@ type timing struct {
 	leaseMargin  time.Duration // from the end of a send to the end of its lease
 	sweepEvery   time.Duration
 	purgeEvery   time.Duration
-	poll         time.Duration // if the database does not announce new entries
-	listening    time.Duration // if it does
+	poll         time.Duration // between two looks for new entries
 	stopGrace    time.Duration // to record outcomes after the stop
 	unclaimEvery time.Duration // between two attempts to undo a failed claim
 	firstWait    time.Duration // after the first attempt that failed
 	longestWait  time.Duration
-	deniedWait   time.Duration // after the first 403 or 404, doubling
-	gate         gateTiming
+	deniedWait   time.Duration // after the first denial, doubling
+	gate         gate.Timing
 }
 
 func defaultConfig() config {
@@ -184,14 +195,13 @@ func defaultConfig() config {
 			sweepEvery:   5 * time.Second,
 			purgeEvery:   time.Minute,
 			poll:         50 * time.Millisecond,
-			listening:    time.Second,
 			stopGrace:    10 * time.Second,
 			firstWait:    500 * time.Millisecond,
 			longestWait:  time.Minute,
 			deniedWait:   20 * time.Second,
 			unclaimEvery: time.Second,
-			gate: gateTiming{first: 500 * time.Millisecond, longest: 15 * time.Second,
-				longestAsked: 5 * time.Minute, recent: 5 * time.Second},
+			gate: gate.Timing{First: 500 * time.Millisecond, Longest: 15 * time.Second,
+				LongestAsked: 5 * time.Minute, Recent: time.Minute},
 		},
 	}
 }

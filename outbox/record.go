@@ -27,8 +27,10 @@ type recorder struct {
 // recording is an outcome that is being recorded.
 type recording struct {
 	ledger.Outcome
-	stop *stop
-	done chan struct{}
+	stop  *stop
+	first time.Time // when it was tried first
+	tries int
+	done  chan struct{}
 
 	// These are set before done is closed.
 	applied bool
@@ -36,28 +38,37 @@ type recording struct {
 	err     error
 }
 
-// recordBatch is the largest number of outcomes in one transaction.
-const recordBatch = 200
-
-// recordTimeout limits one try to record outcomes.
-const recordTimeout = 10 * time.Second
+const (
+	// recordBatch is the largest number of outcomes in one transaction.
+	recordBatch = 200
+	// recordTimeout limits one try to record outcomes.
+	recordTimeout = 10 * time.Second
+	// wholeTries is how often an outcome is tried together with others. After that it is
+	// tried alone, so that one that cannot be recorded does not hold up the others.
+	wholeTries = 3
+)
 
 // record returns when the outcome is recorded, however long the database takes. It gives
 // up only after the stop.
 func (r *recorder) record(outcome ledger.Outcome, stop *stop) (applied bool, at time.Time, err error) {
-	item := &recording{Outcome: outcome, stop: stop, done: make(chan struct{})}
-	r.mu.Lock()
-	r.queue = append(r.queue, item)
-	if !r.writing {
-		r.writing = true
-		go r.write()
-	}
-	r.mu.Unlock()
+	item := &recording{Outcome: outcome, stop: stop, first: time.Now(), done: make(chan struct{})}
+	r.add(item)
 	<-item.done
 	return item.applied, item.at, item.err
 }
 
-// write records outcomes until none are left.
+func (r *recorder) add(items ...*recording) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = append(r.queue, items...)
+	if !r.writing && len(items) > 0 {
+		r.writing = true
+		go r.write()
+	}
+}
+
+// write records outcomes until none are left. Recording an outcome again changes nothing,
+// so it is safe to retry when the response of the database was lost.
 func (r *recorder) write() {
 	for {
 		runtime.Gosched() // lets other sends that have ended join the batch
@@ -65,103 +76,72 @@ func (r *recorder) write() {
 		if len(batch) == 0 {
 			return
 		}
-		r.writeBatch(batch)
+		left, err := r.try(batch)
+		if err != nil {
+			r.logger.Error("outbox: cannot record outcomes; retrying", "entries", len(left), "error", err)
+		}
+		if left = r.giveUp(left, err); len(left) > 0 {
+			wait := 50 * time.Millisecond << min(left[0].tries-1, 5)
+			time.AfterFunc(wait, func() { r.add(left...) })
+		}
 	}
 }
 
+// next returns the outcomes of the next transaction.
 func (r *recorder) next() []*recording {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := min(len(r.queue), recordBatch)
+	n := 0
+	for n < min(len(r.queue), recordBatch) && (n == 0 || r.queue[0].tries < wholeTries && r.queue[n].tries < wholeTries) {
+		n++
+	}
 	batch := r.queue[:n:n]
 	r.queue = r.queue[n:]
 	r.writing = n > 0
 	return batch
 }
 
-// wholeTries is how often a batch is tried as a whole. After that, each outcome is
-// recorded by itself, so that one that cannot be recorded does not hold up the others of
-// its batch. After as many tries again, its text is left out, because an outcome that is
-// never recorded would hold up all later batches.
-const wholeTries = 3
-
-// writeBatch retries until every outcome is recorded or nobody waits for it. Recording an
-// outcome again changes nothing, so it is safe to retry when the response of the database
-// was lost.
-func (r *recorder) writeBatch(batch []*recording) {
-	first := time.Now()
-	wait := 50 * time.Millisecond
-	for tries := 1; ; tries++ {
-		var err error
-		if tries <= wholeTries {
-			batch, err = r.tryAll(batch)
-		} else {
-			batch, err = r.tryEach(batch, tries > 2*wholeTries)
-		}
-		if len(batch) == 0 {
-			return
-		}
-		r.logger.Error("outbox: cannot record outcomes; retrying", "entries", len(batch), "error", err)
-		if batch = r.giveUp(batch, first, err); len(batch) == 0 {
-			return
-		}
-		time.Sleep(wait)
-		wait = min(2*wait, 2*time.Second)
+// try records outcomes and returns those that are to be tried again: all of them after an
+// error, else those that another transaction has locked.
+func (r *recorder) try(batch []*recording) (left []*recording, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
+	defer cancel()
+	outcomes := make([]ledger.Outcome, len(batch))
+	for i, item := range batch {
+		item.tries++
+		outcomes[i] = item.Outcome
 	}
-}
-
-// tryAll returns the outcomes that are still to be recorded: all of them or none.
-func (r *recorder) tryAll(batch []*recording) ([]*recording, error) {
-	if err := r.try(batch); err != nil {
+	settled, at, err := r.ledger.Settle(ctx, outcomes)
+	if err != nil {
 		return batch, err
 	}
-	return nil, nil
+	for i, item := range batch {
+		if settled[i] == ledger.Locked {
+			left = append(left, item)
+			continue
+		}
+		item.applied, item.at = settled[i] == ledger.Applied, at
+		close(item.done)
+	}
+	return left, nil
 }
 
-// tryEach returns the outcomes that are still to be recorded. withoutText leaves out
-// their error texts, which may be why the database does not record them.
-func (r *recorder) tryEach(batch []*recording, withoutText bool) (left []*recording, err error) {
-	for _, item := range batch {
-		if withoutText && item.Error != "" {
-			item.Error = "the database does not store the text of the error"
-		}
-		if problem := r.try([]*recording{item}); problem != nil {
-			left, err = append(left, item), problem
-		}
-	}
-	return left, err
-}
+var errLocked = errors.New("another transaction has locked the entry")
 
 // giveUp removes the outcomes that nobody waits for any longer, or all of them if the
 // store is closed.
-func (r *recorder) giveUp(batch []*recording, first time.Time, err error) (left []*recording) {
+func (r *recorder) giveUp(batch []*recording, err error) (left []*recording) {
 	for _, item := range batch {
-		if errors.Is(err, ledger.ErrClosed) || item.stop.since(first) > r.grace {
-			item.err = err
+		if errors.Is(err, ledger.ErrClosed) || item.stop.since(item.first) > r.grace {
+			if item.err = err; err == nil {
+				item.err = errLocked
+			}
 			close(item.done)
 			continue
 		}
 		left = append(left, item)
 	}
 	return left
-}
-
-func (r *recorder) try(batch []*recording) error {
-	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
-	defer cancel()
-	outcomes := make([]ledger.Outcome, len(batch))
-	for i, item := range batch {
-		outcomes[i] = item.Outcome
-	}
-	applied, at, err := r.ledger.Settle(ctx, outcomes)
-	if err != nil {
-		return err
-	}
-	for i, item := range batch {
-		item.applied, item.at = applied[i], at
-		close(item.done)
-	}
-	return nil
 }
 
 // stop knows when a context ended.
@@ -185,10 +165,13 @@ func stopOf(ctx context.Context) (s *stop, end func() bool) {
 func (s *stop) since(then time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped.IsZero() {
+	switch {
+	case s.stopped.IsZero():
 		return 0
+	case s.stopped.After(then):
+		return time.Since(s.stopped)
 	}
-	return time.Since(later(s.stopped, then))
+	return time.Since(then)
 }
 
 // unrecordedError is what Run and Deliver return for outcomes that could not be recorded.

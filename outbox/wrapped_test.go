@@ -2,7 +2,6 @@ package outbox_test
 
 import (
 	"context"
-	"database/sql"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +11,7 @@ import (
 
 // faulty is a store whose database fails as the test asks.
 type faulty struct {
-	ledger.TxLedger[*sql.Tx]
+	ledger.TxLedger[ledger.SQLTx]
 
 	late   sync.WaitGroup
 	mu     sync.Mutex
@@ -30,7 +29,7 @@ type faults struct {
 	afterSettle  func() error
 }
 
-func (f *faulty) Ledger() ledger.TxLedger[*sql.Tx] { return f }
+func (f *faulty) Ledger() ledger.TxLedger[ledger.SQLTx] { return f }
 
 func (f *faulty) set(faults faults) {
 	f.mu.Lock()
@@ -67,14 +66,14 @@ func (f *faulty) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claime
 	return claimed, err
 }
 
-func (f *faulty) NextDue(ctx context.Context) (time.Duration, bool, error) {
+func (f *faulty) Due(ctx context.Context) ([]ledger.Due, error) {
 	if now := f.get(); now.broken != nil {
-		return 0, false, now.broken
+		return nil, now.broken
 	}
-	return f.TxLedger.NextDue(ctx)
+	return f.TxLedger.Due(ctx)
 }
 
-func (f *faulty) Settle(ctx context.Context, outcomes []ledger.Outcome) ([]bool, time.Time, error) {
+func (f *faulty) Settle(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Settled, time.Time, error) {
 	now := f.get()
 	if now.broken != nil {
 		return nil, time.Time{}, now.broken

@@ -192,21 +192,5 @@ func (t tour) explain(err error) {
 			t.printf("  field:    %v", field)
 		}
 	}
-	t.printf("  delivery: %v, %s", messaging.DeliveryOf(err), advice(err))
-}
-
-// advice returns what to do about a failed send.
-func advice(err error) string {
-	switch delivery := messaging.DeliveryOf(err); {
-	case delivery == messaging.DeliveryAccepted:
-		return "the request was carried out: do not retry"
-	case messaging.Retryable(err):
-		return "the request was not carried out: retry later"
-	case delivery == messaging.DeliveryUnknown:
-		return "the request may have been carried out: check before you retry"
-	case errors.Is(err, messaging.ErrValidation):
-		return "the request was not carried out: fix the request"
-	default:
-		return "the request was not carried out: fix the API key, the base URL or the host, then retry"
-	}
+	t.printf("  delivery: %v; next: %v", messaging.DeliveryOf(err), messaging.NextStepOf(err))
 }

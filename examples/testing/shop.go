@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -19,10 +18,10 @@ type Shop struct {
 	Shipped *messaging.Event
 
 	// These are the orders for which Tell returned an error.
-	Later   []Order // not notified: retry later
-	Unclear []Order // possibly notified: check before a retry
+	Later   []Order // not notified: make the same call later
 	Invalid []Order // not notified: fix the order, such as an invalid email address
-	Blocked []Order // not notified: fix the API key, the base URL or the host, then retry
+	Blocked []Order // not notified: fix the API key, the base URL or the host first
+	Unclear []Order // possibly notified: find out
 }
 
 // Order is an order that has shipped.
@@ -41,17 +40,17 @@ func (s *Shop) Tell(ctx context.Context, order Order) error {
 		Email:      order.Email,
 		Values:     map[string]any{"order": order.Number, "shipped_at": order.Shipped},
 	})
-	switch delivery := messaging.DeliveryOf(err); {
-	case delivery == messaging.DeliveryAccepted:
+	switch messaging.NextStepOf(err) {
+	case messaging.NextNone:
 		return nil // notified; err, if any, is only about the response
-	case messaging.Retryable(err):
+	case messaging.NextRetry:
 		s.Later = append(s.Later, order)
-	case delivery == messaging.DeliveryUnknown:
-		s.Unclear = append(s.Unclear, order)
-	case errors.Is(err, messaging.ErrValidation):
+	case messaging.NextFixRequest:
 		s.Invalid = append(s.Invalid, order)
-	default:
+	case messaging.NextFixSetup:
 		s.Blocked = append(s.Blocked, order)
+	case messaging.NextCheck:
+		s.Unclear = append(s.Unclear, order)
 	}
 	return fmt.Errorf("order %s: %w", order.Number, err)
 }

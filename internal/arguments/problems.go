@@ -31,6 +31,18 @@ type problem struct {
 // In returns the node of a member of p.
 func (p *Problems) In(name string) *Problems { return &Problems{parent: p, name: name, i: -1} }
 
+// step returns the name of a member that the caller chose, for a path. A name that is not
+// valid UTF-8 is a problem, and is escaped.
+func (p *Problems) step(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	quoted := strconv.Quote(name)
+	name = quoted[1 : len(quoted)-1]
+	p.Add(name, "has a name that is not valid UTF-8")
+	return name
+}
+
 // Index returns the node of the i-th element of p.
 func (p *Problems) Index(i int) *Problems { return &Problems{parent: p, i: i} }
 
@@ -87,6 +99,32 @@ func (p *Problems) RequiredText(field, value string) {
 	p.Text(field, value)
 }
 
+// NotBlank checks a string that must not be empty or consist of white space.
+func (p *Problems) NotBlank(field, value string) {
+	p.RequiredText(field, value)
+	if value != "" && strings.TrimSpace(value) == "" {
+		p.Add(field, "must not be blank")
+	}
+}
+
+// OneLine checks a string that can become part of a header of an email.
+func (p *Problems) OneLine(field, value string) {
+	for i := range len(value) { // faster than strings.ContainsAny, for the names of many customers
+		switch value[i] {
+		case '\r', '\n', 0:
+			p.Add(field, "must not contain a line break or a NUL")
+			return
+		}
+	}
+}
+
+// Trimmed checks a string that the service compares with others.
+func (p *Problems) Trimmed(field, value string) {
+	if strings.TrimSpace(value) != value {
+		p.Add(field, "must not begin or end with white space, which the service may remove")
+	}
+}
+
 // Email checks an email address that may be empty.
 func (p *Problems) Email(field, value string) {
 	p.Text(field, value)
@@ -128,9 +166,29 @@ func (p *Problems) All() iter.Seq2[string, string] {
 // LooksLikeEmail reports whether s has one @ with something on both sides, and neither white
 // space nor control characters. A stricter check would fail for some valid addresses.
 func LooksLikeEmail(s string) bool {
-	local, domain, found := strings.Cut(s, "@")
-	return found && local != "" && domain != "" && !strings.Contains(domain, "@") &&
-		!strings.ContainsFunc(s, isBlankOrControl)
+	at, ascii := -1, true
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c <= ' ' || c == 0x7F || c == '@' && at >= 0:
+			return false
+		case c == '@':
+			at = i
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return at > 0 && at < len(s)-1 && (ascii || !strings.ContainsFunc(s, isBlankOrControl))
+}
+
+// LowerASCII returns text with the ASCII letters in lower case. strings.ToLower also maps
+// some other letters to ASCII, such as the Kelvin sign to k.
+func LowerASCII(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, text)
 }
 
 func isBlankOrControl(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }

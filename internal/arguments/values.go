@@ -45,8 +45,7 @@ func (f *freeForm) object(p *Problems, values map[string]any) map[string]any {
 	}
 	slices.Sort(others) // so that the problems are sorted too
 	for _, key := range others {
-		p.Text("", key)
-		plain[key] = f.member(p.In(key), values[key])
+		plain[key] = f.member(p.In(p.step(key)), values[key])
 	}
 	return plain
 }
@@ -117,9 +116,9 @@ func (f *freeForm) value(p *Problems, v reflect.Value, depth int) any {
 	case kind == reflect.Slice || kind == reflect.Array:
 		return f.sequence(p, v, depth)
 	case kind == reflect.Map && f.strict:
-		return invalid(p, "is a map with keys that are not strings; use string keys")
+		return invalid(p, "is a map with keys that are not strings: use string keys")
 	case kind == reflect.Struct && f.strict:
-		return invalid(p, "is a struct; use a map, a time.Time, or a type with MarshalJSON")
+		return invalid(p, "is a struct: use a map, a time.Time, or a type with MarshalJSON")
 	case kind == reflect.Map || kind == reflect.Struct:
 		return f.marshaled(p, whole.Interface())
 	default:
@@ -127,7 +126,7 @@ func (f *freeForm) value(p *Problems, v reflect.Value, depth int) any {
 	}
 }
 
-const isZeroTime = "is the zero time; use nil for no time"
+const isZeroTime = "is the zero time: use nil for no time"
 
 // timestamp returns t in the form that the service reads.
 func timestamp(p *Problems, t time.Time) any {
@@ -136,7 +135,7 @@ func timestamp(p *Problems, t time.Time) any {
 	case t.IsZero():
 		return invalid(p, isZeroTime)
 	case t.Year() < 0 || t.Year() > 9999:
-		return invalid(p, "is a time outside the years 0 to 9999; use a time within them")
+		return invalid(p, "is a time outside the years 0 to 9999: use a time within them")
 	}
 	return t.Format(wire.TimestampForm)
 }
@@ -146,8 +145,7 @@ func (f *freeForm) mapping(p *Problems, v reflect.Value, depth int) any {
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	plain := make(map[string]any, len(keys))
 	for _, key := range keys {
-		p.Text("", key.String())
-		plain[key.String()] = f.value(p.In(key.String()), v.MapIndex(key), depth+1)
+		plain[key.String()] = f.value(p.In(p.step(key.String())), v.MapIndex(key), depth+1)
 	}
 	return plain
 }
@@ -178,7 +176,7 @@ func scalar(p *Problems, v reflect.Value) any {
 	case v.CanUint():
 		return v.Uint()
 	case !v.CanFloat():
-		return invalid(p, "is of kind "+v.Kind().String()+"; use a bool, a string, a number, a time.Time, a map or a slice")
+		return invalid(p, "is of kind "+v.Kind().String()+": use a bool, a string, a number, a time.Time, a map or a slice")
 	case math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0):
 		return invalid(p, "must be a finite number")
 	case v.Kind() == reflect.Float32:
@@ -206,7 +204,7 @@ func (f *freeForm) marshaled(p *Problems, value any) any {
 	case text == time.Time{}.Format(wire.TimestampForm):
 		return invalid(p, isZeroTime)
 	case !wire.IsTimestamp(text) && wire.IsTime(text):
-		return invalid(p, "is a time in a form that the service ignores; use time.Time, or the form "+wire.TimestampForm)
+		return invalid(p, "is a time in a form that the service ignores: use time.Time, or the form "+wire.TimestampForm)
 	}
 	return json.RawMessage(raw)
 }

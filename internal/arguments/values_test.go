@@ -233,12 +233,12 @@ func TestValuesSendATimeInTheFormOfTheService(t *testing.T) {
 	}
 }
 
-const isZeroTime = " is the zero time; use nil for no time"
+const isZeroTime = " is the zero time: use nil for no time"
 
 func TestValuesRefuseATimeThatHasNoForm(t *testing.T) {
 	year := func(y int) time.Time { return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC) }
 	var zero time.Time
-	const outside = " is a time outside the years 0 to 9999; use a time within them"
+	const outside = " is a time outside the years 0 to 9999: use a time within them"
 	requireValuesInvalid(t, []invalidValue{
 		{"the zero time", zero, isZeroTime},
 		{"the zero time in another zone", zero.In(time.FixedZone("", 3600)), isZeroTime},
@@ -254,7 +254,7 @@ func TestValuesRefuseATimeThatHasNoForm(t *testing.T) {
 	})
 }
 
-const skipped = " is a time in a form that the service ignores; use time.Time, or the form 2006-01-02T15:04:05Z"
+const skipped = " is a time in a form that the service ignores: use time.Time, or the form 2006-01-02T15:04:05Z"
 
 func TestValuesRefuseATypeThatWritesATimeInAnotherForm(t *testing.T) {
 	null := nullTime{sql.NullTime{Time: anHourEast, Valid: true}}
@@ -499,8 +499,8 @@ func TestVariablesSendStructs(t *testing.T) {
 }
 
 func TestValuesRefuseStructsAndOtherKeysThanStrings(t *testing.T) {
-	const isStruct = " is a struct; use a map, a time.Time, or a type with MarshalJSON"
-	const keys = " is a map with keys that are not strings; use string keys"
+	const isStruct = " is a struct: use a map, a time.Time, or a type with MarshalJSON"
+	const keys = " is a map with keys that are not strings: use string keys"
 	type named struct{ Name string }
 	requireValuesInvalid(t, []invalidValue{
 		{"a struct", named{canary}, isStruct},
@@ -527,7 +527,7 @@ func TestValuesRefuseStructsAndOtherKeysThanStrings(t *testing.T) {
 
 func TestValuesAndVariablesRefuseWhatJSONCannotHold(t *testing.T) {
 	kind := func(name string) string {
-		return " is of kind " + name + "; use a bool, a string, a number, a time.Time, a map or a slice"
+		return " is of kind " + name + ": use a bool, a string, a number, a time.Time, a map or a slice"
 	}
 	const unwritable = " cannot be written as JSON"
 	const infinite = " must be a finite number"
@@ -598,15 +598,16 @@ func TestValuesAndVariablesRefuseInvalidUTF8(t *testing.T) {
 		{"a string in an array", [1]any{notUTF8}, ".0" + invalid},
 		{"a string in a map", map[plan]string{"x": notUTF8}, ".x" + invalid},
 		{"a string far within", map[string]any{"a": []any{0, map[string]plan{"b": notUTF8}}}, ".a.1.b" + invalid},
-		{"a key", map[string]any{notUTF8: 1}, invalid},
-		{"a key far within", []any{map[plan]int{notUTF8: 1}}, ".0" + invalid},
+		{"a key", map[string]any{"plan\xff": 1}, `.plan\xff has a name that is not valid UTF-8`},
+		{"a key far within", []any{map[plan]int{"é\"\xff": 1}}, `.0.é\"\xff has a name that is not valid UTF-8`},
+		{"a key, and what is under it", map[string]any{"\xff": notUTF8}, `.\xff has a name that is not valid UTF-8, must be valid UTF-8`},
 		{"what writes itself as text", brokenText{}, invalid},
 		{"raw JSON", json.RawMessage(`"` + notUTF8 + `"`), invalid},
 		{"raw JSON within an object", json.RawMessage(`{"a":["` + notUTF8 + `"]}`), invalid},
 	})
-	values := map[string]any{notUTF8: 1}
-	scripted.RequireAlwaysInvalid(t, triggerOf(values), []string{"payload must be valid UTF-8"})
-	scripted.RequireAlwaysInvalid(t, templateOf(values), []string{"variables must be valid UTF-8"})
+	values := map[string]any{"plan\xff": 1}
+	scripted.RequireAlwaysInvalid(t, triggerOf(values), []string{`payload.plan\xff has a name that is not valid UTF-8`})
+	scripted.RequireAlwaysInvalid(t, templateOf(values), []string{`variables.plan\xff has a name that is not valid UTF-8`})
 }
 
 func TestValuesAndVariablesRefuseOnceWhatContainsItselfOrIsTooDeep(t *testing.T) {
@@ -635,7 +636,7 @@ func TestValuesReportWhatIsBesideAValueThatContainsItself(t *testing.T) {
 	scripted.RequireAlwaysInvalid(t, triggerOf(values), []string{
 		"payload.a must be a finite number",
 		"payload.b is nested deeper than 100 levels, or contains itself",
-		"payload.c.0 is of kind func; use a bool, a string, a number, a time.Time, a map or a slice",
+		"payload.c.0 is of kind func: use a bool, a string, a number, a time.Time, a map or a slice",
 		"payload.c.1 must be a finite number",
 		"payload.d is nested deeper than 100 levels, or contains itself",
 	})
@@ -692,7 +693,7 @@ func TestParamsAreNotModified(t *testing.T) {
 		}
 	}
 	customer := func() *messaging.CustomerParams {
-		return &messaging.CustomerParams{Email: "jane@example.com", Devices: []messaging.Device{{DeviceType: "ios"}}}
+		return &messaging.CustomerParams{Email: "jane@example.com", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "token"}}}
 	}
 	definition := func() *messaging.Event {
 		event := &messaging.Event{ID: "signup"}
@@ -707,7 +708,7 @@ func TestParamsAreNotModified(t *testing.T) {
 	broadcast := func() messaging.EmailBroadcastParams {
 		return messaging.EmailBroadcastParams{SenderEmail: "a@example.com", SenderName: "A", Email: "b@example.com", Subject: "S",
 			CC: []string{"c@example.com"}, Message: "M", MessageType: "T", Variables: values(),
-			To: messaging.ToCustomers(*customer()), Schedule: &messaging.Schedule{Date: "2027-03-01", Timezone: "UTC"}}
+			To: messaging.ToCustomers(*customer()), Schedule: &messaging.Schedule{Date: "2027-03-01 09:00:00", Timezone: "UTC"}}
 	}
 	event := func() messaging.EventCreateParams {
 		return messaging.EventCreateParams{Name: "signup", Description: "D",

@@ -25,10 +25,12 @@ type attempt struct {
 	ownBody      bytes.Reader // the body for that transport
 	body         requestBody  // the body for any other transport
 	trace        httptrace.ClientTrace
+	caller       callerContext
 	asked, got   atomic.Int32 // connections that the transport asked for, and got
 	written      atomic.Int32 // copies of the request that net/http has begun to write
 	looping      atomic.Bool
 	responded    bool // the transport returned a response together with an error
+	notBegun     bool // because its time limit had passed; the transport did not get the request
 
 	// response is what the transport returned. net/http does not get the body of a
 	// redirect, because it closes the body if it cannot parse the Location.
@@ -39,14 +41,17 @@ type attempt struct {
 // repeats a read for as long as the server resets the stream.
 const maxWritten = 3
 
-// begin starts the time limit of the attempt and the collection of evidence.
+// begin starts the timeout of the attempt and the collection of evidence.
 func (a *attempt) begin(ctx context.Context, limit time.Duration, key string, body []byte, ownTransport bool) {
 	a.start, a.key[0], a.ownTransport = time.Now(), key, ownTransport
 	a.body.content = body
+	a.caller.context = ctx
 	ctx, a.cancel = context.WithTimeoutCause(ctx, limit, ErrAttemptTimeout)
 	a.trace.GetConn = func(string) { a.asked.Add(1) }
 	a.trace.GotConn = func(httptrace.GotConnInfo) { a.got.Add(1) }
-	if !ownTransport {
+	if ownTransport {
+		a.caller.Context, ctx = ctx, &a.caller
+	} else {
 		a.trace.WroteHeaderField = a.countWritten
 	}
 	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)
@@ -77,7 +82,7 @@ func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 	req.Header[authorizationHeader] = a.key[:]
 	switch {
 	case isRead:
-	case a.ownTransport:
+	case a.ownTransport && a.body.notAfter == nil:
 		// net/http knows this reader, and writes it together with the headers.
 		a.ownBody.Reset(a.body.content)
 		req.Body, req.ContentLength = io.NopCloser(&a.ownBody), a.ownBody.Size()
@@ -90,6 +95,10 @@ func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 // provedNotSent reports whether it is certain that the service did not receive the request,
 // and will not receive it later. It is called after the transport has failed.
 //
+// If the time limit passed while the body was being read, the end of the body was not given
+// away and never will be. The service cannot carry out such a request if it needs the body,
+// as it does for every operation that this module knows.
+//
 // The transport that NewClient builds sends nothing after RoundTrip has failed without a
 // connection, and net/http/httptrace reports whether there was one.
 //
@@ -98,12 +107,19 @@ func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 // the body is locked first, and then it is checked whether any of it was read. Nothing is
 // proved if the transport has read from the body, has reported that it wrote the headers,
 // or has also returned a response, or if the request has no body.
-func (a *attempt) provedNotSent() bool {
+func (a *attempt) provedNotSent(needsBody bool) bool {
+	unread := a.body.lock()
+	if a.notBegun || a.body.isCutOff() && needsBody && !a.responded {
+		return true
+	}
 	if a.ownTransport {
 		return a.foundNoConnection()
 	}
-	return a.body.lock() && a.written.Load() == 0 && !a.responded
+	return unread && a.written.Load() == 0 && !a.responded
 }
+
+// isLate reports whether the attempt failed because its time limit passed.
+func (a *attempt) isLate() bool { return a.notBegun || a.body.isCutOff() }
 
 // foundNoConnection reports whether the transport asked for a connection and got none, as
 // far as it reports to httptrace.
@@ -117,11 +133,13 @@ func (a *attempt) end() {
 
 // requestBody is the body of one attempt. Once it is locked, nothing can be read from it.
 type requestBody struct {
-	content []byte
+	content  []byte
+	notAfter *TimeLimit // after which no part is read, or nil
 
 	mu     sync.Mutex
 	offset int // of the first byte that has not been read
 	locked bool
+	cutOff bool // by the time limit, so that the end was not read
 }
 
 var errBodyLocked = errors.New("messaging: request body used after its attempt ended")
@@ -155,8 +173,14 @@ func (b *requestBody) WriteTo(w io.Writer) (int64, error) {
 func (b *requestBody) next(limit int) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.locked {
+	switch {
+	case b.cutOff:
+		return nil, ErrNotAfter
+	case b.locked:
 		return nil, errBodyLocked
+	case b.notAfter != nil && b.offset < len(b.content) && b.notAfter.passed():
+		b.cutOff, b.locked = true, true
+		return nil, ErrNotAfter
 	}
 	piece := b.content[b.offset:min(len(b.content), b.offset+limit)]
 	b.offset += len(piece)
@@ -173,4 +197,11 @@ func (b *requestBody) lock() bool {
 	defer b.mu.Unlock()
 	b.locked = true
 	return b.offset == 0 && len(b.content) > 0
+}
+
+// isCutOff reports whether the time limit passed before the end of the body was read.
+func (b *requestBody) isCutOff() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cutOff
 }

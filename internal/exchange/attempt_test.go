@@ -272,7 +272,8 @@ func TestNotSentIsReportedOfAMockTransport(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.False(t, messaging.Retryable(err), "nothing tells that it can pass")
 	assert.EqualError(t, err,
-		"trigger event: POST /v1/events/trigger: transport error (its text may quote the request or the response, and is withheld); "+
+		"trigger event: POST /v1/events/trigger: transport error of type *errors.errorString "+
+			"(its text may quote the request or the response, and is withheld); "+
 			"nothing was sent")
 	err = scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend())
 	assert.True(t, messaging.Retryable(err), "what may be repeated in doubt may be repeated without")

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"reflect"
+	"time"
 
 	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/wire"
@@ -15,7 +15,7 @@ import (
 func (x *Exchange) classify(resp *http.Response, err error) Outcome {
 	switch {
 	case x.obstacle != nil:
-		return Outcome{Stage: NotBegun, Err: x.obstacle.err, Earlier: x.failureBefore(), Delivery: DeliveryNotSent, repeat: x.obstacle.repeat}
+		return Outcome{Stage: NotBegun, Err: x.obstacle.err, Earlier: x.failureBefore(), Delivery: DeliveryNotSent, failure: x.obstacle.failure}
 	case resp == nil:
 		return x.classifyFailure(err)
 	}
@@ -26,25 +26,29 @@ func (x *Exchange) classify(resp *http.Response, err error) Outcome {
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
 		return x.classifySuccess(resp)
 	}
-	delivery, repeat := classifyStatus(resp.StatusCode)
 	r := wire.NewReader()
 	defer r.Free()
 	if resp.StatusCode >= 200 { // below 200, the body is the connection
 		// An incomplete body is kept. A key that crosses the limit must be read to its end.
 		_, _ = r.Fetch(resp, int64(x.keys.Window(wire.MaxErrorBody)))
 	}
-	return x.rejected(resp, r.Body(), delivery, repeat)
+	outcome := x.rejected(resp, r.Body())
+	outcome.Delivery, outcome.failure = classifyStatus(resp.StatusCode, outcome.Problem.Form, x.Operation.Custom)
+	return outcome
 }
 
 // classifyFailure classifies an attempt that got no response.
 func (x *Exchange) classifyFailure(err error) Outcome {
-	proved, noConnection := x.attempt.provedNotSent(), x.attempt.foundNoConnection()
+	proved, noConnection := x.attempt.provedNotSent(!x.Operation.Custom), x.attempt.foundNoConnection()
 	cause := x.cause(err)
-	delivery, repeat := classifyCause(cause, proved, noConnection)
-	if cause == errLooping {
-		repeat = repeatReads
+	delivery, failure := classifyCause(cause, proved, noConnection, x.attempt.got.Load() > 0)
+	switch cause {
+	case errLooping:
+		failure = cutShort
+	case ErrNotAfter:
+		failure = badRequest
 	}
-	return Outcome{Stage: NoResponse, Err: cause, Delivery: delivery, repeat: repeat}
+	return Outcome{Stage: NoResponse, Err: cause, Delivery: delivery, failure: failure}
 }
 
 // classifySuccess reads a 2xx response, which is a success only if its body says so.
@@ -56,9 +60,9 @@ func (x *Exchange) classifySuccess(resp *http.Response) Outcome {
 	defer r.Free()
 	switch tooLarge, err := r.Fetch(resp, x.Config.MaxResponseBytes); {
 	case err != nil: // the response was cut short
-		return Outcome{Stage: NoResponse, Err: x.cause(err), Delivery: DeliveryUnknown, repeat: repeatReads}
+		return Outcome{Stage: NoResponse, Err: x.cause(err), Delivery: DeliveryUnknown, failure: cutShort}
 	case tooLarge:
-		err := fmt.Errorf("exceeds the limit of %d bytes: %w", x.Config.MaxResponseBytes, wire.ErrTooLarge)
+		err := wire.TooLarge("bytes (see WithMaxResponseBytes)", x.Config.MaxResponseBytes)
 		return x.unreadable(resp, r.Body(), wire.At(wire.WholeResponse, err), DeliveryUnknown)
 	}
 	body := r.Body()
@@ -67,9 +71,9 @@ func (x *Exchange) classifySuccess(resp *http.Response) Outcome {
 	case err != nil:
 		return x.unreadable(resp, body, err, DeliveryUnknown)
 	case !envelope.Success:
-		return x.rejected(resp, body, DeliveryRejected, repeatNever)
+		return x.rejected(resp, body)
 	case x.Operation.FalseRejects && string(envelope.Data) == "false":
-		outcome := x.rejected(resp, body, DeliveryRejected, repeatNever)
+		outcome := x.rejected(resp, body)
 		outcome.DataFalse = true
 		return outcome
 	case envelope.DataErr != nil:
@@ -97,16 +101,17 @@ func (x *Exchange) unreadable(resp *http.Response, body []byte, err error, deliv
 		err = redact.Sealed("cannot be read (the reason quotes the API key, and is withheld)", err)
 	}
 	return Outcome{Stage: Unreadable, Delivery: delivery, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
-		Body: x.keys.Body(body, wire.MaxErrorBody), Err: err}
+		Body: x.keys.Body(body, wire.MaxErrorBody), Err: err, failure: unexpected}
 }
 
-func (x *Exchange) rejected(resp *http.Response, body []byte, delivery Delivery, repeat repeatable) Outcome {
+// rejected returns the outcome of a response that says that the request was refused.
+func (x *Exchange) rejected(resp *http.Response, body []byte) Outcome {
 	body = x.keys.Body(body, wire.MaxErrorBody)
 	problem := wire.ReadErrorBody(body)
 	problem.Rewrite(x.keys.Text)
 	retryAfter, _ := retryAfterOf(resp)
-	return Outcome{Stage: Rejected, Delivery: delivery, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
-		Body: body, Problem: problem, RetryAfter: retryAfter, repeat: repeat}
+	return Outcome{Stage: Rejected, Delivery: DeliveryRejected, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
+		Body: body, Problem: problem, RetryAfter: retryAfter, failure: badRequest}
 }
 
 // ErrAttemptTimeout is returned when an attempt exceeds its time limit.
@@ -119,30 +124,47 @@ func (attemptTimeout) Error() string   { return "attempt timed out" }
 func (attemptTimeout) Timeout() bool   { return true }
 func (attemptTimeout) Temporary() bool { return true }
 
+// timedOut is ErrAttemptTimeout with the time limit, and with what set it.
+type timedOut struct {
+	limit  time.Duration
+	option string
+}
+
+func (e *timedOut) Error() string {
+	return fmt.Sprintf("%v after %v (see %s)", ErrAttemptTimeout, e.limit, e.option)
+}
+func (e *timedOut) Unwrap() error { return ErrAttemptTimeout }
+
 var errLooping = errors.New("net/http keeps repeating the request")
 
 // cause returns why an attempt got no response, with a text that is safe to show. It checks
 // each context once, so that a context that ends in the meantime changes nothing.
 func (x *Exchange) cause(err error) error {
 	switch {
+	case x.attempt.isLate():
+		return ErrNotAfter
 	case x.attempt.looping.Load():
 		return errLooping
 	case x.Context.Err() != nil:
 		return contextError(x.Context)
 	case context.Cause(x.attempt.ctx) == ErrAttemptTimeout:
-		return ErrAttemptTimeout
-	case errors.Is(err, errNoResponse):
+		return &timedOut{x.Config.AttemptTimeout, x.Config.TimeoutOption}
+	case redact.WithoutURL(err) == errNoResponse:
 		return errNoResponse
 	default:
 		return redact.TransportError(err)
 	}
 }
 
-// contextError returns why ctx is done: its error, and the cause that the caller gave.
+// contextError returns why ctx is done: the error of package context, and the cause that
+// the caller gave.
 func contextError(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if reflect.TypeOf(cause).Comparable() && cause != err {
-		return fmt.Errorf("%w: %w", err, redact.SourceError(cause))
+	why, cause := context.Canceled, context.Cause(ctx)
+	if redact.Is(ctx.Err(), context.DeadlineExceeded) { // a context of another package can return anything
+		why = context.DeadlineExceeded
 	}
-	return err
+	if cause == nil || cause == why {
+		return why
+	}
+	return fmt.Errorf("%w: %w", why, redact.SourceError(cause))
 }

@@ -31,6 +31,7 @@ type Config struct {
 	Limiter          interface{ Wait(context.Context) error } // nil for none
 	Logger           *slog.Logger                             // nil for none
 	AttemptTimeout   time.Duration
+	TimeoutOption    string // what set AttemptTimeout, for error texts
 	MaxResponseBytes int64
 }
 
@@ -51,6 +52,7 @@ type Exchange struct {
 	SetHeaders     func(http.Header) // nil for no further headers
 	RepeatableSend bool              // an unknown delivery may be retried
 	WithoutRetries bool
+	NotAfter       TimeLimit
 	Observer       Observer // nil for none
 	// Context is the caller's context. HookContext is the context that the caller's own
 	// functions receive: the same context, with the values that hooks added.
@@ -60,6 +62,7 @@ type Exchange struct {
 	delivery Delivery
 	attempts int  // that were begun
 	waiting  bool // between two attempts
+	late     bool // a retry would begin after NotAfter
 
 	keys      redact.Keys // that were sent
 	attempt   *attempt    // the current one
@@ -79,7 +82,7 @@ type Exchange struct {
 func (x *Exchange) Send() *Outcome {
 	x.delivery = DeliveryNotSent
 	if err := x.prepare(); err != nil {
-		x.outcome = Outcome{Stage: NotBegun, Err: redact.WithoutURL(err), Reason: ReasonOther}
+		x.outcome = Outcome{Stage: NotBegun, Err: redact.WithoutURL(err), Reason: ReasonOther, failure: badRequest}
 		return x.complete()
 	}
 	x.http = http.Client{Transport: x, CheckRedirect: x.Config.HTTP.CheckRedirect, Jar: x.Config.HTTP.Jar}
@@ -92,9 +95,12 @@ func (x *Exchange) Send() *Outcome {
 	}
 	// checkRetry has already recorded the outcome, and closed the body.
 	_, _ = x.retry.Do(&x.request)
-	if x.waiting {
+	switch {
+	case x.late:
+		x.outcome = Outcome{Stage: NotBegun, Err: ErrNotAfter, Earlier: x.failureBefore(), Reason: ReasonNotAfter, failure: badRequest}
+	case x.waiting:
 		err := contextError(x.Context)
-		x.outcome = Outcome{Stage: NotBegun, Err: err, Earlier: x.failureBefore(), Reason: ContextReason(err), repeat: x.outcome.repeat}
+		x.outcome = Outcome{Stage: NotBegun, Err: err, Earlier: x.failureBefore(), Reason: ContextReason(err), failure: x.outcome.failure}
 	}
 	return x.complete()
 }
@@ -119,6 +125,9 @@ func (x *Exchange) Progress() (attempts int, delivery Delivery) {
 	return x.attempts, x.delivery
 }
 
+// Redact returns text without the API keys that the call has sent.
+func (x *Exchange) Redact(text string) string { return x.keys.Text(text) }
+
 // complete adds what is known about the whole call to the outcome.
 func (x *Exchange) complete() *Outcome {
 	x.describe(&x.outcome)
@@ -126,9 +135,7 @@ func (x *Exchange) complete() *Outcome {
 }
 
 func (x *Exchange) describe(o *Outcome) {
-	harmless := x.delivery == DeliveryNotSent || x.delivery == DeliveryRejected || x.Operation.IsRead() || x.RepeatableSend
-	o.Attempts, o.Delivery = x.attempts, x.delivery
-	o.Retryable = o.failed() && harmless && o.repeat.allows(x.Operation.IsRead(), x.RepeatableSend)
+	o.Attempts, o.Delivery, o.Step = x.attempts, x.delivery, x.step(o.failure)
 }
 
 // failureBefore returns the failure of the last attempt, or nil if there was none.
@@ -185,20 +192,10 @@ func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	if key, x.obstacle = x.admit(); x.obstacle != nil {
 		return nil, x.obstacle.err
 	}
-	x.keys.Use(key)
-	x.attempts++
-	ctx := x.HookContext
-	if x.Observer != nil {
-		x.observing = true
-		x.observed = x.Observer.AttemptStart(x.attempts, req.Header)
-		ctx = x.observed
+	a := x.begin(req, key)
+	if a.notBegun = x.NotAfter.passed(); a.notBegun { // a hook can take long
+		return nil, ErrNotAfter
 	}
-	x.attempt = &x.first
-	if x.attempts > 1 { // net/http may still be using the first
-		x.attempt = new(attempt)
-	}
-	a := x.attempt
-	a.begin(ctx, x.Config.AttemptTimeout, key, x.Body, x.Config.OwnTransport)
 	resp, err := x.Config.HTTP.Transport.RoundTrip(a.request(req, x.Operation.IsRead()))
 	switch {
 	case err != nil && resp != nil: // the service received the request
@@ -219,20 +216,43 @@ func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// begin begins an attempt that sends req with the key.
+func (x *Exchange) begin(req *http.Request, key string) *attempt {
+	x.keys.Use(key)
+	x.attempts++
+	ctx := x.HookContext
+	if x.Observer != nil {
+		x.observing = true
+		x.observed = x.Observer.AttemptStart(x.attempts, req.Header)
+		ctx = x.observed
+	}
+	x.attempt = &x.first
+	if x.attempts > 1 { // net/http may still be using the first
+		x.attempt = new(attempt)
+	}
+	if x.NotAfter != (TimeLimit{}) {
+		x.attempt.body.notAfter = &x.NotAfter
+	}
+	x.attempt.begin(ctx, x.Config.AttemptTimeout, key, x.Body, x.Config.OwnTransport)
+	return x.attempt
+}
+
 var errNoResponse = errors.New("the transport returned neither a response nor an error")
 
-// obstacle is why an attempt was not begun, and which calls may be made again
-// nevertheless.
+// obstacle is why an attempt was not begun.
 type obstacle struct {
-	err    error
-	repeat repeatable
-	reason string
+	err     error
+	failure failure
+	reason  string
 }
 
 // admit waits until an attempt may begin, and returns its key.
 func (x *Exchange) admit() (string, *obstacle) {
 	if x.Context.Err() != nil {
 		return "", x.ended()
+	}
+	if x.NotAfter.passed() {
+		return "", errLate
 	}
 	if x.Config.Limiter != nil {
 		if err := x.Config.Limiter.Wait(x.HookContext); err != nil {
@@ -244,29 +264,35 @@ func (x *Exchange) admit() (string, *obstacle) {
 		return "", x.failedBy("key source", ReasonKeySource, err)
 	}
 	if problem := KeyProblem(key); problem != "" {
-		return "", &obstacle{errors.New("API key " + problem), repeatNever, ReasonKeySource}
+		return "", &obstacle{errors.New("API key " + problem), badSetup, ReasonKeySource}
 	}
 	if x.Context.Err() != nil { // in the meantime
 		return "", x.ended()
 	}
+	if x.NotAfter.passed() {
+		return "", errLate
+	}
 	return key, nil
 }
 
+// errLate is the obstacle for a request whose time limit has passed.
+var errLate = &obstacle{ErrNotAfter, badRequest, ReasonNotAfter}
+
 // ended returns the obstacle for a context that is done.
-func (x *Exchange) ended() *obstacle { return &obstacle{contextError(x.Context), repeatAll, ""} }
+func (x *Exchange) ended() *obstacle { return &obstacle{contextError(x.Context), temporary, ""} }
 
 func (x *Exchange) failedBy(function, reason string, err error) *obstacle {
 	if x.Context.Err() != nil {
 		return x.ended()
 	}
-	return &obstacle{fmt.Errorf("%s: %w", function, redact.SourceError(err)), repeatAll, reason}
+	return &obstacle{fmt.Errorf("%s: %w", function, redact.SourceError(err)), temporary, reason}
 }
 
 // checkRetry classifies an attempt: it reads the response, records what happened to the
 // request, and decides whether to retry.
 func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error) (bool, error) {
 	if x.attempt == nil && x.obstacle == nil { // net/http found the request to be invalid
-		x.obstacle = &obstacle{redact.TransportError(err), repeatNever, ReasonOther}
+		x.obstacle = &obstacle{redact.TransportError(err), badRequest, ReasonOther}
 	}
 	if x.attempt != nil && x.attempt.response != nil {
 		resp = x.attempt.response
@@ -291,12 +317,14 @@ func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error)
 
 // decide sets whether there is another attempt, and the wait before it.
 func (x *Exchange) decide(resp *http.Response) {
-	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() ||
-		!x.outcome.repeat.allows(x.Operation.IsRead(), x.RepeatableSend) {
+	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() || x.stepAfter(x.outcome.failure) != StepRetry {
 		return
 	}
 	retryAfter, asked := retryAfterOf(resp)
 	x.retry.RetryWaitMin, x.waiting = x.Config.Retry.pause(x.Context, x.attempts, retryAfter, asked)
+	if x.waiting && x.NotAfter.passedAfter(x.retry.RetryWaitMin) {
+		x.waiting, x.late = false, true
+	}
 }
 
 // observe passes the current attempt, which has been classified, to the observer.

@@ -57,7 +57,7 @@ func TestOutcomeOfACallThatIsCancelledDuringAWaitIsRetryable(t *testing.T) {
 		o := x.Send()
 		assert.ErrorIs(t, o.Err, context.Canceled)
 		assert.Equal(t, 1, o.Attempts)
-		assert.True(t, o.Retryable, "the service did nothing")
+		assert.Equal(t, StepRetry, o.Step, "the service did nothing")
 	})
 }
 

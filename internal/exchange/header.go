@@ -10,22 +10,36 @@ import (
 const authorizationHeader = "X-Authorization"
 
 // reservedHeaders cannot be set by the caller. They include the idempotency keys because
-// net/http may send a request with such a header again.
+// net/http may send a request with such a header again, and the headers that make some
+// servers handle a request as one with another method.
 var reservedHeaders = []string{
 	authorizationHeader, "Idempotency-Key", "X-Idempotency-Key",
 	"Accept-Encoding", "Host", "Content-Length", "Content-Type",
 	"Connection", "Content-Encoding", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"Cookie", "Proxy-Authorization", "X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override",
 }
 
-// HeaderProblem returns why a header cannot be set, or "" if it can. name is canonical.
+// isReserved reports whether a header cannot be set by the caller. Some servers read "_" in
+// the name of a header as "-".
+func isReserved(name string) bool {
+	name = strings.ReplaceAll(name, "_", "-")
+	return slices.ContainsFunc(reservedHeaders, func(reserved string) bool { return strings.EqualFold(name, reserved) })
+}
+
+// IsHeaderName reports whether name is a valid name of a header.
+func IsHeaderName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, isNotTokenRune)
+}
+
+// HeaderProblem returns why a header cannot be set, or "" if it can.
 func HeaderProblem(name, value string) string {
 	switch {
-	case name == "" || strings.ContainsFunc(name, isNotTokenRune):
-		return "must be given a header name"
-	case slices.Contains(reservedHeaders, name):
-		return "cannot set " + name
+	case !IsHeaderName(name):
+		return "must be given a valid header name"
+	case isReserved(name):
+		return "cannot be set"
 	case strings.ContainsFunc(value, unicode.IsControl):
-		return "must not set " + name + " to a value with control characters"
+		return "must not have a value with control characters"
 	}
 	return ""
 }
@@ -35,6 +49,7 @@ const maxKeyBytes = 4 << 10
 
 // KeyProblem returns why key cannot be sent in a header, or "" if it can.
 func KeyProblem(key string) string {
+	const scheme = "Bearer " // of another header
 	switch {
 	case key == "":
 		return "is required"
@@ -42,6 +57,8 @@ func KeyProblem(key string) string {
 		return "must not be longer than 4 KiB"
 	case strings.TrimSpace(key) != key:
 		return "must not start or end with white space, such as the line break at the end of a file"
+	case len(key) > len(scheme) && strings.EqualFold(key[:len(scheme)], scheme):
+		return `must not begin with "Bearer "`
 	case !IsPrintable(key) || strings.Contains(key, " "):
 		return "must be printable ASCII without white space"
 	}

@@ -15,9 +15,8 @@ type Outcome struct {
 	// attempts.
 	Delivery Delivery
 	Attempts int
-	// Retryable means that the same call can be made again without doing anything twice,
-	// and may then succeed.
-	Retryable bool
+	// Step is what to do after the call.
+	Step Step
 	// Reason is why the call or attempt failed; see the constants. It is set if there is a
 	// logger or an observer.
 	Reason string
@@ -43,7 +42,7 @@ type Outcome struct {
 	Err     error
 	Earlier *Outcome
 
-	repeat repeatable
+	failure failure
 }
 
 // Stage is how far a call got.

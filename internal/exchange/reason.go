@@ -33,6 +33,7 @@ const (
 	ReasonTooLarge       = "too_large"
 	ReasonRefused        = "refused" // a 2xx response with success false or data false
 	ReasonBadCursor      = "bad_cursor"
+	ReasonNotAfter       = "not_after"
 	ReasonOther          = "_OTHER"
 )
 
@@ -82,6 +83,8 @@ func (x *Exchange) transportReason(err error) string {
 		return ContextReason(err)
 	case x.obstacle != nil:
 		return x.obstacle.reason
+	case errors.Is(err, ErrNotAfter):
+		return ReasonNotAfter
 	case errors.Is(err, ErrAttemptTimeout):
 		return ReasonAttemptTimeout
 	case errors.As(err, &dns):
@@ -98,10 +101,6 @@ func (x *Exchange) transportReason(err error) string {
 }
 
 func isTLSFailure(err error) bool {
-	var certificate *tls.CertificateVerificationError
-	var authority x509.UnknownAuthorityError
-	var host x509.HostnameError
-	var invalid x509.CertificateInvalidError
 	var alert tls.AlertError
 	var record tls.RecordHeaderError
 	var network *net.OpError
@@ -111,6 +110,13 @@ func isTLSFailure(err error) bool {
 	if strings.Contains(err.Error(), redact.TLSHandshakeTimeout) {
 		return true
 	}
-	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) ||
-		errors.As(err, &alert) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)
+	return isBadCertificate(err) || errors.As(err, &alert) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+func isBadCertificate(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid)
 }

@@ -57,6 +57,10 @@ func TestReasonOfEveryFailureIsLogged(t *testing.T) {
 			assert.Equal(t, test.reason, loggedReason(t, t.Context(), test.play, test.opts...))
 		})
 	}
+	scripted.RunInBubble(t, "the time limit of the caller", func(t *testing.T) {
+		slow := messaging.WithRateLimiter(waitFunc(func() { time.Sleep(time.Second) }))
+		assert.Equal(t, "not_after", loggedReason(t, t.Context(), scripted.Connects(scripted.Hangs), slow))
+	})
 	scripted.RunInBubble(t, "the deadline of the caller", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -81,7 +85,7 @@ func loggedReason(t *testing.T, ctx context.Context, play scripted.Scene, opts .
 		client, err = messaging.NewClient("https://api.example.com", "", opts...) // with a key source
 	}
 	require.NoError(t, err)
-	_ = scripted.TriggerEvent(ctx, client)
+	_ = scripted.TriggerEvent(ctx, client, messaging.WithNotAfter(time.Now()))
 	var record struct{ Reason string }
 	require.NoError(t, json.Unmarshal(logged.Bytes(), &record), logged.String())
 	return record.Reason

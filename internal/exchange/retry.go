@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/internal/redact"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // RetryPolicy sets how often a call is retried, and how long it waits between attempts.
@@ -69,63 +70,68 @@ func (p RetryPolicy) pause(ctx context.Context, attempts int, retryAfter time.Du
 	return wait, ctx.Err() == nil && (!bounded || time.Until(deadline) > wait)
 }
 
-// repeatable is which calls may be retried after an attempt.
-type repeatable uint8
-
-const (
-	repeatNever   repeatable = iota
-	repeatReads              // only reads
-	repeatUnknown            // reads, and sends under WithRepeatableSend
-	repeatAll                // every call: the service did nothing
-)
-
-func (r repeatable) allows(isRead, repeatableSend bool) bool {
-	switch r {
-	case repeatReads:
-		return isRead
-	case repeatUnknown:
-		return isRead || repeatableSend
+// classifyStatus returns what a response with a status other than 2xx means: what happened
+// to the request, and the kind of failure. A 429 is taken to mean that the service did
+// nothing, as RFC 6585 suggests. A gateway can send a 408 and most 5xx after the service has
+// acted, so they prove nothing.
+func classifyStatus(status int, body wire.Form, custom bool) (Delivery, failure) {
+	switch {
+	case status == http.StatusTooManyRequests:
+		return DeliveryRejected, temporary
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		return DeliveryUnknown, lost
+	case status >= 400 && status <= 499:
+		return DeliveryRejected, classifyRefusal(status, body, custom)
+	case status == http.StatusNotImplemented, status == http.StatusHTTPVersionNotSupported:
+		return DeliveryRejected, badSetup
+	case status == 500, status == 502, status == 503, status == 504, status >= 520 && status <= 599:
+		return DeliveryUnknown, lost
 	default:
-		return r == repeatAll
+		return DeliveryUnknown, unexpected
 	}
 }
 
-// classifyStatus returns what a status other than 2xx means: what happened to the request,
-// and which calls may be retried. A 429 is taken to mean that the service did nothing, as
-// RFC 6585 suggests. A gateway can send a 408 and most 5xx after the service has acted, so
-// they prove nothing.
-func classifyStatus(status int) (Delivery, repeatable) {
-	switch {
-	case status == http.StatusTooManyRequests:
-		return DeliveryRejected, repeatAll
-	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
-		return DeliveryUnknown, repeatUnknown
-	case status >= 400 && status <= 499,
-		status == http.StatusNotImplemented, status == http.StatusHTTPVersionNotSupported:
-		return DeliveryRejected, repeatNever
-	case status == 500, status == 502, status == 503, status == 504, status >= 520 && status <= 599:
-		return DeliveryUnknown, repeatUnknown
-	default:
-		return DeliveryUnknown, repeatNever
+// classifyRefusal returns whether a 4xx is about the request or about the setup. A status
+// that a gateway can send as well is about the request only if the service sent it.
+func classifyRefusal(status int, body wire.Form, custom bool) failure {
+	switch status {
+	case 401, 402, 403, 405, 406, 407, 410, 421, 423, 426, 428, 431, 451, 499:
+		return badSetup
+	case http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong:
+		return badRequest
+	case http.StatusUnprocessableEntity: // its body is not documented
+		if body == wire.JSON {
+			return badRequest
+		}
+	case http.StatusNotFound:
+		if body == wire.FromService && !custom {
+			return noRecord
+		}
 	}
+	if body == wire.FromService {
+		return badRequest
+	}
+	return badSetup
 }
 
 // classifyCause returns the same for an attempt that got no response. No kind of error
 // proves that nothing was sent; see [attempt.provedNotSent]. But its kind shows whether the
 // next attempt may succeed. If there was no connection, an error that is not known to be
 // transient is not retried: in all known cases, such as a bad certificate, it is permanent.
-func classifyCause(err error, provedNotSent, noConnection bool) (Delivery, repeatable) {
+func classifyCause(err error, provedNotSent, noConnection, connected bool) (Delivery, failure) {
 	delivery := DeliveryUnknown
 	if provedNotSent {
 		delivery = DeliveryNotSent
 	}
-	switch {
-	case provedNotSent && isTransient(err):
-		return delivery, repeatAll
-	case noConnection && !isTransient(err):
-		return delivery, repeatNever
+	switch transient := isTransient(err); {
+	case provedNotSent && transient:
+		return delivery, temporary
+	case !transient && (noConnection || !connected && isPermanent(err)):
+		return delivery, badSetup
+	case provedNotSent:
+		return delivery, unrecognized
 	default:
-		return delivery, repeatUnknown
+		return delivery, lost
 	}
 }
 
@@ -144,6 +150,12 @@ func isTransient(err error) bool {
 	return errors.As(err, &network) && network.Timeout() || errors.As(err, &number) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		strings.Contains(err.Error(), redact.ServerClosedIdle)
+}
+
+// isPermanent reports whether a failure without a connection is known to be permanent.
+func isPermanent(err error) bool {
+	var dns *net.DNSError
+	return errors.As(err, &dns) && dns.IsNotFound || isBadCertificate(err) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // parseRetryAfter reads the Retry-After header. It holds seconds or a date, which is

@@ -74,8 +74,16 @@ func otherOutcomes() []otherOutcome {
 		return ctx, cancel
 	}
 	failing := []messaging.Option{messaging.WithRateLimiter(&countingLimiter{failFrom: 1, err: errors.New("no lease")})}
+	refusing := []messaging.Option{messaging.WithGuard(func(context.Context, *messaging.Prepared) error { return errors.New("no") })}
 	none := requestCounts{}
 	return []otherOutcome{
+		{outcome: outcome{"invalid arguments", when(scripted.Responds(200, scripted.Success)), new(messaging.ValidationError),
+			messaging.DeliveryNotSent, none, rowInvalid},
+			read: scripted.Do(messaging.Request{Method: "GET"}), send: scripted.Do(messaging.Request{})},
+		{outcome: outcome{"a guard that refuses", when(scripted.Responds(200, scripted.Success)), new(messaging.GuardError),
+			messaging.DeliveryNotSent, none, rowInvalid}, opts: refusing, read: scripted.TriggerEvent},
+		{outcome: outcome{"a malformed key", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent, none,
+			rowBadKey}, read: withMalformedKey(scripted.ReadCustomers), send: withMalformedKey(scripted.SendBroadcast)},
 		{outcome: outcome{"a limiter that fails", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent,
 			none, rowNotBegun}, opts: failing},
 		{outcome: outcome{"a context that is over", when(scripted.Responds(200, scripted.Success)), transport, messaging.DeliveryNotSent, none,
@@ -88,6 +96,19 @@ func otherOutcomes() []otherOutcome {
 		{outcome: outcome{"data that cannot be read", when(scripted.Responds(200, `{"success":true,"data":7}`)), decode,
 			messaging.DeliveryAccepted, repeatsNothing, rowDataUnreadable},
 			send: scripted.CreateEvent},
+		{outcome: outcome{"404 of the service", answered(scripted.Failure, 404), api, messaging.DeliveryRejected, repeatsNothing, row404}},
+	}
+}
+
+// withMalformedKey returns a call of a client whose key source returns a malformed key.
+func withMalformedKey(call scripted.Call) scripted.Call {
+	return func(ctx context.Context, _ *messaging.Client, opts ...messaging.RequestOption) error {
+		client, err := messaging.NewClient("https://api.example.com", "",
+			messaging.WithKeySource(func(context.Context) (string, error) { return "key\n", nil }))
+		if err != nil {
+			return err
+		}
+		return call(ctx, client, opts...)
 	}
 }
 
@@ -119,13 +140,18 @@ func answered(body string, statuses ...int) []scriptedAttempt {
 
 // The rows of the table in the documentation.
 const (
-	rowNotBegun        = firstRow
+	rowInvalid         = firstRow
+	rowNotBegun        = "not begun: key source, limiter, context"
+	rowBadKey          = "not begun: malformed API key"
 	rowNoConnectionNow = "no connection (temporary)"
 	rowNoConnection    = "no connection: host, certificate or proxy"
+	rowUnrecognized    = "an unknown error of a custom transport"
 	rowNoResponse      = "connected, no response"
 	rowContextEnded    = "connected, and the caller's context ended"
 	row429             = "429"
 	rowServerError     = "408, 425, 500, 502, 503, 504, 520 to 599"
+	rowBadRequest      = "422 with JSON, 413, 414, most other 4xx (2)"
+	row404             = "404 (2)"
 	rowRefused         = "any other 4xx, 501, 505"
 	rowOtherStatus     = "3xx, 101, 511, any other status"
 	rowSuccessFalse    = "2xx with success false; a trigger with data false"
@@ -182,12 +208,15 @@ func outcomes() []outcome {
 			rowNoResponse},
 		{"an attempt that times out", when(scripted.Connects(scripted.Hangs)), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
 		{"a malformed answer", when(breaks(errors.New("malformed HTTP response"))), transport, unknown, repeatsUnlessHarmful, rowNoResponse},
+		{"an unknown error of a transport that reports nothing", when(failsUntraced(errors.New("no mock matches"))), transport, notSent,
+			repeatsUnlessHarmful, rowUnrecognized},
 		{"an error that does not tell how far it got", when(failsUntraced(scripted.ErrRefused)), transport, notSent, repeatsEverything,
 			rowNoConnectionNow},
 
 		{"429", answered(scripted.Failure, 429), api, rejected, repeatsEverything, row429},
 		{"408 and 425", answered(scripted.Failure, 408, 425), api, unknown, repeatsUnlessHarmful, rowServerError},
-		{"any other 4xx", answered(scripted.Failure, statuses(400, 499, 408, 425, 429)...), api, rejected, repeatsNothing, rowRefused},
+		{"any other 4xx", answered("", statuses(400, 499, 408, 413, 414, 425, 429)...), api, rejected, repeatsNothing, rowRefused},
+		{"413 and 414", answered("", 413, 414), api, rejected, repeatsNothing, rowBadRequest},
 		{"501 and 505", answered(scripted.Failure, 501, 505), api, rejected, repeatsNothing, rowRefused},
 		{"500, 502, 503 and 504", answered(scripted.Failure, 500, 502, 503, 504), api, unknown, repeatsUnlessHarmful, rowServerError},
 		{"520 to 599", answered(scripted.Failure, statuses(520, 599)...), api, unknown, repeatsUnlessHarmful, rowServerError},
@@ -196,7 +225,9 @@ func outcomes() []outcome {
 		{"1xx, 101 included", answered(scripted.Failure, statuses(100, 199)...), api, unknown, repeatsNothing, rowOtherStatus},
 		{"statuses below every class", answered(scripted.Failure, statuses(0, 99)...), api, unknown, repeatsNothing, rowOtherStatus},
 		{"statuses above every class", answered(scripted.Failure, statuses(600, 999)...), api, unknown, repeatsNothing, rowOtherStatus},
-		{"a status that the body contradicts", when(responds(400, scripted.Success)), api, rejected, repeatsNothing, rowRefused},
+		{"400 and 409 of the service", when(responds(400, scripted.Failure)), api, rejected, repeatsNothing, rowBadRequest},
+		{"422 with JSON", when(responds(422, `["No."]`)), api, rejected, repeatsNothing, rowBadRequest},
+		{"a status that the body contradicts", when(responds(400, scripted.Success)), api, rejected, repeatsNothing, rowBadRequest},
 
 		{"2xx that says success", answered(scripted.Success, statuses(200, 299)...), nil, accepted, repeatsNothing, ""},
 		{"2xx that says success, last, and as HTML", when(responds(200, `{"message":"x","success":true}`, "Content-Type", "text/html")),
@@ -290,14 +321,7 @@ func (o outcome) calls(other otherOutcome) []outcomeCall {
 func (o outcome) checkWith(t *testing.T, attempt scriptedAttempt, other otherOutcome) {
 	t.Helper()
 	for _, call := range o.calls(other) {
-		client, transport := scripted.NewClient(t, []scripted.Scene{attempt.play},
-			append(other.opts, messaging.WithMaxResponseBytes(maxResponse))...)
-		ctx, cancel := t.Context(), context.CancelFunc(func() {})
-		if other.within != nil {
-			ctx, cancel = other.within(ctx)
-		}
-		err := call.perform(ctx, client, call.opts...)
-		cancel()
+		err, transport := other.fail(t, attempt, call)
 		which := fmt.Sprintf("%s, status %d", call.name, attempt.status)
 		delivery := o.delivery
 		if call.name == "read" && delivery == messaging.DeliveryNotSent && call.want > 0 {
@@ -307,6 +331,19 @@ func (o outcome) checkWith(t *testing.T, attempt scriptedAttempt, other otherOut
 		assert.Equal(t, delivery, messaging.DeliveryOf(err), which)
 		assert.Equal(t, call.want, len(transport.Sent), which)
 	}
+}
+
+// fail makes a call over a transport that plays an attempt.
+func (other otherOutcome) fail(t *testing.T, attempt scriptedAttempt, call outcomeCall) (error, *scripted.Transport) {
+	t.Helper()
+	client, transport := scripted.NewClient(t, []scripted.Scene{attempt.play},
+		append(other.opts, messaging.WithMaxResponseBytes(maxResponse))...)
+	ctx, cancel := t.Context(), context.CancelFunc(func() {})
+	if other.within != nil {
+		ctx, cancel = other.within(ctx)
+	}
+	defer cancel()
+	return call.perform(ctx, client, call.opts...), transport
 }
 
 func TestRetryOutcomesCoverEveryStatus(t *testing.T) {
@@ -711,6 +748,25 @@ func TestAttemptTimeout(t *testing.T) {
 	})
 }
 
+func TestAttemptTimeoutNamesItsLimit(t *testing.T) {
+	for _, test := range []struct {
+		given time.Duration // Timeout of the http.Client
+		opts  []messaging.Option
+		text  string
+	}{
+		{0, nil, "attempt timed out after 30s (see WithAttemptTimeout)"},
+		{0, []messaging.Option{messaging.WithAttemptTimeout(3 * time.Second)}, "attempt timed out after 3s (see WithAttemptTimeout)"},
+		{2 * time.Second, []messaging.Option{messaging.WithAttemptTimeout(3 * time.Second)},
+			"attempt timed out after 2s (see Timeout of the http.Client)"},
+	} {
+		scripted.RunInBubble(t, test.text, func(t *testing.T) {
+			over := &http.Client{Transport: &scripted.Transport{Scenes: []scripted.Scene{scripted.Connects(scripted.Hangs)}}, Timeout: test.given}
+			assert.ErrorContains(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOver(t, "https://api.example.com", over, test.opts...)),
+				test.text)
+		})
+	}
+}
+
 func TestRetryWaitsGrowAtRandomWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := messaging.RetryPolicy{MaxAttempts: 6, MinWait: time.Second, MaxWait: 6 * time.Second}
@@ -1046,21 +1102,22 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	assert.Zero(t, elsewhere.Connections(), "nothing, and above all no key, may reach the other host")
 }
 
-// documentedRow is a row of the table of retries in the documentation.
-type documentedRow struct{ what, read, send, delivery string }
+// documentedRow is a row of the table of failures in the documentation.
+type documentedRow struct{ what, delivery, read, send string }
 
-const firstRow, lastRow = "not begun: arguments, key source, limiter, context", "2xx with success true and unreadable data"
+const firstRow, lastRow = "invalid arguments, a guard's refusal", "2xx with success true and unreadable data"
 
-// documentedTable reads the table from a file whose cells separator parts.
-func documentedTable(t *testing.T, path, prefix, separator string) []documentedRow {
+// documentedTable reads the table of the package documentation.
+func documentedTable(t *testing.T) []documentedRow {
 	t.Helper()
+	const path, prefix = "../../doc.go", "//\t"
 	source, err := os.ReadFile(path)
 	require.NoError(t, err)
 	_, text, found := strings.Cut(string(source), prefix+firstRow)
 	require.True(t, found, "the table in %s", path)
 	var rows []documentedRow
 	for line := range strings.Lines(firstRow + text) {
-		cells := regexp.MustCompile(separator).Split(strings.TrimSuffix(strings.TrimSpace(strings.TrimPrefix(line, prefix)), " |"), -1)
+		cells := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(strings.TrimPrefix(line, prefix)), -1)
 		require.Len(t, cells, 4, line)
 		rows = append(rows, documentedRow{cells[0], cells[1], cells[2], cells[3]})
 		if cells[0] == lastRow {
@@ -1070,30 +1127,44 @@ func documentedTable(t *testing.T, path, prefix, separator string) []documentedR
 	return rows
 }
 
-func TestRetryTableOfTheDocumentationIsTrue(t *testing.T) {
-	documented := documentedTable(t, "../../doc.go", "//\t", ` {2,}`)
-
-	all := slices.DeleteFunc(outcomes(), func(o outcome) bool { return o.failure == nil })
-	for _, o := range otherOutcomes() {
-		all = append(all, o.outcome)
+func TestTableOfTheDocumentationIsTrue(t *testing.T) {
+	documented := documentedTable(t)
+	all := otherOutcomes()
+	for _, o := range outcomes() {
+		if o.failure != nil {
+			all = append(all, otherOutcome{outcome: o})
+		}
 	}
 	seen := map[string]bool{}
 	for _, o := range all {
 		seen[o.row] = true
-		want := documentedRow{o.row, yesOrNo(o.requests.read > 1), yesOrNo(o.requests.send > 1), o.delivery.String()}
-		if want.send == "no" && o.requests.repeatable > 1 {
-			want.send = "(1)"
-		}
-		assert.Contains(t, documented, want, o.name)
+		scripted.RunInBubble(t, o.name, func(t *testing.T) {
+			for _, attempt := range o.attempts {
+				assert.Contains(t, documented, o.documented(t, attempt), "status %d", attempt.status)
+			}
+		})
 	}
 	for _, row := range documented {
 		assert.True(t, seen[row.what], "nothing shows that this is true: %s", row.what)
 	}
 }
 
-func yesOrNo(yes bool) string {
-	if yes {
-		return "yes"
+// documented returns the row that the documentation should have.
+func (o otherOutcome) documented(t *testing.T, attempt scriptedAttempt) documentedRow {
+	t.Helper()
+	var steps []string
+	for _, call := range o.calls(o) {
+		err, _ := o.fail(t, attempt, call)
+		step := messaging.NextStepOf(err)
+		steps = append(steps, []string{"Check", "None", "Retry", "FixRequest", "FixSetup"}[step])
 	}
-	return "no"
+	row := documentedRow{o.row, o.delivery.String(), steps[0], steps[1]}
+	switch repeatable := steps[2]; {
+	case repeatable == steps[1]:
+	case repeatable == "Retry":
+		row.send += " (1)"
+	default:
+		row.send += ", and not " + repeatable
+	}
+	return row
 }

@@ -1,12 +1,12 @@
 package redact
 
 import (
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,17 +14,24 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 )
 
 // opaque shows a safe text in place of the text of an error, which may quote the request or
 // the response. [errors.Is] and [errors.As] find the error, but nothing that prints errors
 // shows it.
+//
+// They do not find an error of this module in it. The error comes from a function that the
+// caller supplied, so an error of this module in it describes another call.
 type opaque struct {
 	text string
 	err  error
-	// sealed means that even errors.As does not find the error, since it quotes a key.
+	// sealed means that even errors.As does not find the error, since it quotes a key. The
+	// error comes from this module.
 	sealed bool
 }
 
@@ -38,25 +45,97 @@ func (e *opaque) Error() string { return e.text }
 // errors of the caller's own context are never opaque, and a dialer's own timeout would
 // also match context.DeadlineExceeded.
 func (e *opaque) Is(target error) bool {
-	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(e.err, target)
+	if target == context.DeadlineExceeded || target == context.Canceled || !e.sealed && isOwn(reflect.TypeOf(target)) {
+		return false
+	}
+	return Is(e.err, target)
 }
 
-// As finds everything except a *url.Error, which prints the URL and its query. For an
-// interface that a *url.Error implements, such as net.Error, it finds the cause instead.
+// Is is like [errors.Is], but does not call the methods of a nil pointer.
+func Is(err, target error) bool {
+	comparable := reflect.TypeOf(target).Comparable()
+	return walk(err, func(err error) bool {
+		if comparable && err == target {
+			return true
+		}
+		matcher, ok := err.(interface{ Is(error) bool })
+		return ok && !isNil(err) && matcher.Is(target)
+	})
+}
+
+// As finds everything except a nil pointer, an error of this module, and a *url.Error, which
+// prints the URL and its query. For an interface that these implement, such as net.Error, it
+// finds a cause instead.
 func (e *opaque) As(target any) bool {
+	found := reflect.ValueOf(target).Elem()
 	if e.sealed {
 		return false
 	}
-	found := reflect.ValueOf(target).Elem()
-	for err := e.err; errors.As(err, target); {
-		withURL, isURL := found.Interface().(*url.Error)
-		if !isURL {
+	return walk(e.err, func(err error) bool {
+		switch finder, ok := err.(interface{ As(any) bool }); {
+		case isHidden(reflect.TypeOf(err)), isNil(err):
+			return false
+		case reflect.TypeOf(err).AssignableTo(found.Type()):
+			found.Set(reflect.ValueOf(err))
 			return true
+		case !ok || !finder.As(target):
+			return false
 		}
-		err = withURL.Err
+		if value := found.Interface(); value != nil && isHidden(reflect.TypeOf(value)) {
+			found.SetZero()
+			return false
+		}
+		return true
+	})
+}
+
+// walk calls visit with err and its causes, in the order of [errors.Is], until visit
+// returns true.
+func walk(err error, visit func(error) bool) bool {
+	switch {
+	case err == nil:
+		return false
+	case visit(err):
+		return true
+	case isNil(err):
+		return false
 	}
-	found.SetZero()
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return walk(e.Unwrap(), visit)
+	case interface{ Unwrap() []error }:
+		return slices.ContainsFunc(e.Unwrap(), func(cause error) bool { return walk(cause, visit) })
+	}
 	return false
+}
+
+// isNil reports whether err is a nil pointer. It counts as an error, but its methods may
+// panic.
+func isNil(err error) bool {
+	value := reflect.ValueOf(err)
+	return value.Kind() == reflect.Pointer && value.IsNil()
+}
+
+func isHidden(t reflect.Type) bool { return isOwn(t) || t == reflect.TypeFor[*url.Error]() }
+
+// module is the path of this module.
+var module = strings.TrimSuffix(reflect.TypeFor[opaque]().PkgPath(), "/internal/redact")
+
+// isOwn reports whether an error of type t describes the outcome of a call.
+func isOwn(t reflect.Type) bool {
+	switch packageOf(t) {
+	case module, module + "/internal/exchange", module + "/internal/wire":
+		return true
+	}
+	return false
+}
+
+// packageOf returns the path of the package that declares t, or the type that t points to.
+func packageOf(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.PkgPath()
 }
 
 // Format keeps %#v from printing the error.
@@ -76,24 +155,20 @@ func TransportError(err error) error {
 
 // knownText returns the text of the first error in the tree of err that is known to quote
 // neither the request nor the response, or "" if there is none.
-func knownText(err error) string {
-	if isKnown(err) {
-		return err.Error()
-	}
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		return knownText(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, cause := range e.Unwrap() {
-			if text := knownText(cause); text != "" {
-				return text
-			}
+func knownText(err error) (text string) {
+	walk(err, func(err error) bool {
+		if isKnown(err) {
+			text = err.Error()
 		}
-	}
-	return ""
+		return text != ""
+	})
+	return text
 }
 
 func isKnown(err error) bool {
+	if err == nil || isNil(err) {
+		return false
+	}
 	switch e := err.(type) {
 	case *net.OpError:
 		return isKnown(e.Err)
@@ -115,12 +190,16 @@ func isKnown(err error) bool {
 }
 
 // knownPhrase returns a fixed phrase that describes the text of err without quoting any
-// other part of it.
+// other part of it. It names the type of err, which quotes nothing either.
 func knownPhrase(err error) string {
-	text := err.Error()
+	text, kind := textOf(err), kindOf(err)
 	for _, phrase := range phrases {
-		if strings.Contains(text, phrase) {
+		switch {
+		case !containsWords(text, phrase):
+		case kind == "":
 			return phrase
+		default:
+			return phrase + " (" + kind + ")"
 		}
 	}
 	for status := http.StatusBadRequest; status < 600; status++ { // from a proxy that rejects CONNECT
@@ -128,11 +207,53 @@ func knownPhrase(err error) string {
 			return "proxy: " + text
 		}
 	}
-	return "transport error (its text may quote the request or the response, and is withheld)"
+	return fmt.Sprintf("transport error of type %s (its text may quote the request or the response, and is withheld)",
+		cmp.Or(kind, reflect.TypeOf(err).String()))
 }
 
-// phrases are parts of error texts of net/http that quote nothing, for errors without an
-// exported type.
+// textOf returns the text of err. If there is a nil pointer in the tree of err, it returns
+// the type of the pointer, because the text could not be made without it.
+func textOf(err error) (text string) {
+	walk(err, func(err error) bool {
+		if isNil(err) {
+			text = "nil " + reflect.TypeOf(err).String()
+		}
+		return text != ""
+	})
+	if text == "" {
+		text = err.Error()
+	}
+	return text
+}
+
+// kindOf returns the first type in the tree of err that says more than that it is an error
+// of the standard library, or "".
+func kindOf(err error) (kind string) {
+	walk(err, func(err error) bool {
+		switch t := reflect.TypeOf(err); packageOf(t) {
+		case "errors", "fmt", "net/http":
+		default:
+			kind = t.String()
+		}
+		return kind != ""
+	})
+	return kind
+}
+
+// containsWords reports whether text contains a phrase that is not part of a longer word.
+func containsWords(text, phrase string) bool {
+	before, after, found := strings.Cut(text, phrase)
+	if !found {
+		return false
+	}
+	last, _ := utf8.DecodeLastRuneInString(before)
+	first, _ := utf8.DecodeRuneInString(after)
+	return !unicode.IsLetter(last) && !unicode.IsLetter(first) || containsWords(after, phrase)
+}
+
+// phrases are parts of error texts that quote nothing, of errors without an exported type:
+// texts of net/http, and what other transports commonly report. A phrase comes before one
+// that it contains.
 var phrases = []string{
 	"malformed HTTP response",
 	"malformed HTTP version",
@@ -156,6 +277,14 @@ var phrases = []string{
 	"client connection lost",
 	"client connection force closed",
 	"HTTP/1.x transport connection broken",
+	"no responder found",
+	"connection refused",
+	"connection reset by peer",
+	"no such host",
+	"too many open files",
+	"circuit open",
+	"unexpected EOF",
+	"EOF",
 }
 
 // TLSHandshakeTimeout is the text of an error of net/http.
@@ -170,10 +299,15 @@ const ServerClosedIdle = "server closed idle connection"
 // function made is removed.
 func SourceError(err error) error {
 	err = WithoutURL(err)
-	if withURL := (*url.Error)(nil); errors.As(err, &withURL) { // wrapped by another error, or joined with others
+	if walk(err, isURLError) { // wrapped by another error, or joined with others
 		return TransportError(err)
 	}
-	return &opaque{text: err.Error(), err: err}
+	return &opaque{text: textOf(err), err: err}
+}
+
+func isURLError(err error) bool {
+	_, isURL := err.(*url.Error)
+	return isURL
 }
 
 // WithoutURL returns the cause of a *url.Error, which would print the URL with its query.
@@ -181,7 +315,7 @@ func SourceError(err error) error {
 func WithoutURL(err error) error {
 	for {
 		withURL, isURL := err.(*url.Error)
-		if !isURL || withURL.Err == nil {
+		if !isURL || withURL == nil || withURL.Err == nil {
 			return err
 		}
 		err = withURL.Err

@@ -94,7 +94,11 @@ func TestRedactorRemovesTheKeyFromAHeader(t *testing.T) {
 
 func TestRedactorShowsTransportErrorsThatQuoteNothing(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	const withheld = "transport error (its text may quote the request or the response, and is withheld)"
+	withheld := func(kind string) string {
+		return "transport error of type " + kind + " (its text may quote the request or the response, and is withheld)"
+	}
+	const plain = "*errors.errorString"
+	broken := &breakerError{"circuit open for ada@example.com"}
 	tests := []struct {
 		name string
 		err  error
@@ -103,12 +107,22 @@ func TestRedactorShowsTransportErrorsThatQuoteNothing(t *testing.T) {
 		{"a known error", refused, "dial tcp: connect: connection refused"},
 		{"a known error within another", fmt.Errorf("POST /?email=ada@example.com: %w", refused), "dial tcp: connect: connection refused"},
 		{"a known error among others", errors.Join(errors.New("ada@example.com"), refused), "dial tcp: connect: connection refused"},
-		{"a known error around an unknown one", &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("ada@example.com")}, withheld},
+		{"a known error around an unknown one", &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("ada@example.com")},
+			withheld("*net.OpError")},
 		{"an error of net/url", &url.Error{Op: "Get", URL: "https://example.com/?email=ada@example.com", Err: io.EOF}, "EOF"},
 		{"a phrase of net/http", errors.New(`malformed HTTP response "ada@example.com"`), "malformed HTTP response"},
 		{"the refusal of a proxy", errors.New("Proxy Authentication Required"), "proxy: Proxy Authentication Required"},
-		{"any other text", errors.New("ada@example.com"), withheld},
-		{"no text", errors.New(""), withheld},
+		{"a phrase of another transport", errors.New("ada@example.com: circuit open"), "circuit open"},
+		{"a phrase of a transport with its own type of error", fmt.Errorf("ada@example.com: %w", broken), "circuit open (*redact.breakerError)"},
+		{"a phrase that is part of another", errors.New("unexpected EOF"), "unexpected EOF"},
+		{"letters of a longer word", errors.New("GEOFENCE"), withheld(plain)},
+		{"letters of a longer word before a phrase", errors.New("GEOFENCE: EOF"), "EOF"},
+		{"an error of the standard library by its text", fmt.Errorf("%s", refused), "connection refused"},
+		{"any other text", errors.New("ada@example.com"), withheld(plain)},
+		{"any other text within another", fmt.Errorf("1: %w", errors.New("ada@example.com")), withheld("*fmt.wrapError")},
+		{"any other text of its own type", fmt.Errorf("1: %w", &breakerError{"ada@example.com"}), withheld("*redact.breakerError")},
+		{"no text", errors.New(""), withheld(plain)},
+		{"a nil pointer", (*breakerError)(nil), withheld("*redact.breakerError")},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -119,6 +133,18 @@ func TestRedactorShowsTransportErrorsThatQuoteNothing(t *testing.T) {
 			}
 			assert.NoError(t, errors.Unwrap(shown), "nothing that prints causes prints it")
 		})
+	}
+}
+
+// breakerError is an error of another transport.
+type breakerError struct{ text string }
+
+func (e *breakerError) Error() string { return e.text }
+
+func TestRedactorShowsEveryPhraseOfOtherTransports(t *testing.T) {
+	for _, phrase := range []string{"no responder found", "connection refused", "connection reset by peer", "no such host", "i/o timeout",
+		"TLS handshake timeout", "EOF", "unexpected EOF", "too many open files", "circuit open"} {
+		assert.EqualError(t, TransportError(errors.New("POST https://ada@example.com: "+phrase)), phrase)
 	}
 }
 

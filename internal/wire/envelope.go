@@ -37,6 +37,13 @@ type Envelope struct {
 // WholeResponse is the path of a problem with the response as a whole.
 const WholeResponse = "the response"
 
+// IsForeign reports whether err was returned for a response that is not JSON, so that it is
+// probably not from the service.
+func IsForeign(err error) bool {
+	at, ok := err.(*pathError)
+	return ok && at.path == WholeResponse && (at.err == errEmpty || at.err == errMarkup || at.err == errSyntax)
+}
+
 // Rows reads the rows of a list, and its meta in either place.
 type Rows interface {
 	ReadData(*Reader) error
@@ -84,8 +91,11 @@ type envelopeReader struct {
 }
 
 func (e *envelopeReader) read(r *Reader, document []byte) error {
-	if len(bytes.TrimSpace(document)) == 0 {
+	switch text := trim(document); {
+	case len(text) == 0:
 		return At(WholeResponse, errEmpty)
+	case text[0] == '<':
+		return At(WholeResponse, errMarkup)
 	}
 	r.Reset(document)
 	err := r.Object(func(key []byte) error { return e.readMember(r, key) })

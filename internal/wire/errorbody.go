@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +11,7 @@ const MaxErrorBody = 64 << 10
 
 // ErrorBody is what the body of an error response says.
 type ErrorBody struct {
+	Form    Form
 	Code    string
 	Message string
 	Fields  []Field
@@ -28,15 +28,21 @@ type Field struct {
 	Messages []string
 }
 
-// joinMessages joins the messages about the request, with a separator that none of them
-// contains.
+// Form is what kind of document a body is.
+type Form uint8
+
+// The forms of a body.
+const (
+	Empty  Form = iota
+	Markup      // HTML or XML
+	Text        // anything else that is not JSON
+	JSON
+	FromService // a JSON object with a boolean "success", which only the service sends
+)
+
+// joinMessages joins the messages about the request.
 func (c *ErrorBody) joinMessages() {
-	messages := append([]string{c.Message}, c.more...)
-	separator := "; "
-	if slices.ContainsFunc(messages, func(message string) bool { return strings.Contains(message, ";") }) {
-		separator = " | "
-	}
-	c.Message = strings.Join(messages, separator)
+	c.Message = strings.Join(append([]string{c.Message}, c.more...), "; ")
 }
 
 // Rewrite replaces every string with what text returns for it.
@@ -61,24 +67,46 @@ func (c *ErrorBody) isFull() bool { return c.size > 4*MaxErrorBody }
 func ReadErrorBody(body []byte) ErrorBody {
 	r := NewReader()
 	defer r.Free()
+	c := ErrorBody{Form: r.form(body)}
 	r.Reset(body)
 	switch r.Kind() {
 	case Object, Array, String:
-		var c ErrorBody
-		c.read(r.tree())
+		document := r.tree()
+		if success, ok := document.member("success"); ok && success.kind == Bool && c.Form == JSON {
+			c.Form = FromService
+		}
+		c.read(document)
 		c.joinMessages()
-		return c
+	default:
+		if c.Form == Text {
+			c.Message = plainText(body)
+		}
 	}
-	text := plainText(body)
-	if text == "" || text[0] == '<' || r.Skip() == nil && r.End() == nil { // HTML, or a JSON value such as a number
-		return ErrorBody{}
+	return c
+}
+
+// form returns the form of a body. JSON has to be complete, except for a body that was cut
+// off at MaxErrorBody.
+func (r *Reader) form(body []byte) Form {
+	text := trim(body)
+	r.Reset(body)
+	switch kind := r.Kind(); {
+	case len(text) == 0:
+		return Empty
+	case text[0] == '<':
+		return Markup
+	case len(body) >= MaxErrorBody && (kind == Object || kind == Array):
+		return JSON
+	case r.SkipDeep() == nil && r.End() == nil:
+		return JSON
+	default:
+		return Text
 	}
-	return ErrorBody{Message: text}
 }
 
 // plainText returns body as a string, or "" if it is not UTF-8, such as compressed data.
 func plainText(body []byte) string {
-	text := bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\uFEFF")))
+	text := trim(body)
 	for range utf8.UTFMax - 1 { // the limit may have split a character
 		if last, size := utf8.DecodeLastRune(text); last == utf8.RuneError && size == 1 {
 			text = text[:len(text)-1]

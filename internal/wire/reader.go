@@ -93,13 +93,18 @@ func (r *Reader) Free() {
 // Reset prepares r to read document. A byte order mark is removed, and invalid UTF-8 is
 // replaced with U+FFFD.
 func (r *Reader) Reset(document []byte) {
-	document = bytes.TrimPrefix(document, []byte("\uFEFF"))
+	document = bytes.TrimPrefix(document, byteOrderMark)
 	if !utf8.Valid(document) {
 		document = bytes.ToValidUTF8(document, []byte(Replacement))
 	}
 	r.json.ResetBytes(document)
 	r.depth, r.length, r.elements = 0, len(document), 0
 }
+
+var byteOrderMark = []byte("\uFEFF")
+
+// trim returns document without a byte order mark and surrounding white space.
+func trim(document []byte) []byte { return bytes.TrimSpace(bytes.TrimPrefix(document, byteOrderMark)) }
 
 // Replacement stands for invalid UTF-8 in what was read.
 const Replacement = string(utf8.RuneError)
@@ -177,7 +182,7 @@ const (
 func (r *Reader) CountElement() error {
 	most := max(maxElements, r.length/bytesPerElement)
 	if r.elements++; r.elements > most {
-		return fmt.Errorf("exceeds the limit of %d list elements: %w", most, ErrTooLarge)
+		return TooLarge("list elements", int64(most))
 	}
 	return nil
 }
@@ -531,18 +536,34 @@ var (
 	ErrNotUTF8    = errors.New("is not valid UTF-8")
 	errSyntax     = errors.New("is not valid JSON")
 	errEmpty      = errors.New("is empty")
+	errMarkup     = errors.New("is HTML or XML, not JSON")
 	errTrailing   = errors.New("is followed by more text")
 	errNesting    = errors.New("is nested too deeply")
 	errNotInteger = errors.New("is not an integer")
 	errNotBoolean = errors.New("is a number, not a boolean")
 )
 
-// ErrTooLarge is returned for a document that exceeds a limit.
-var ErrTooLarge = errors.New("response too large")
+// ErrTooLarge is returned for a document that exceeds a limit. It has a type of this module,
+// as every sentinel error that the root exports.
+var ErrTooLarge error = tooLarge{}
+
+type tooLarge struct{}
+
+func (tooLarge) Error() string { return "response too large" }
+
+// TooLarge returns ErrTooLarge with a text that names the limit, and what it limits.
+func TooLarge(limited string, limit int64) error {
+	return limitExceeded(fmt.Sprintf("exceeds the limit of %d %s", limit, limited))
+}
+
+type limitExceeded string
+
+func (e limitExceeded) Error() string { return string(e) }
+func (e limitExceeded) Unwrap() error { return ErrTooLarge }
 
 // IsNotJSON reports whether err was returned for a document that is not JSON at all.
 func IsNotJSON(err error) bool {
-	return errors.Is(err, errSyntax) || errors.Is(err, errEmpty) || errors.Is(err, errTrailing)
+	return errors.Is(err, errSyntax) || errors.Is(err, errEmpty) || errors.Is(err, errMarkup) || errors.Is(err, errTrailing)
 }
 
 // pathError is an error with the path of the value that cannot be read.

@@ -517,7 +517,8 @@ var everyKindOfCall = map[string]func(*testing.T, *messaging.Client) error{
 func TestDecodeReportsUnknownDeliveryForAnInvalidResponse(t *testing.T) {
 	const notJSON = "the response is not valid JSON"
 	for _, row := range []struct{ name, body, problem string }{
-		{"a page of HTML", "<html><body>Bad gateway</body></html>", notJSON},
+		{"a page of HTML", "<html><body>Bad gateway</body></html>", "the response is HTML or XML, not JSON"},
+		{"a page of HTML after a byte order mark and a blank line", "\uFEFF\n<html></html>", "the response is HTML or XML, not JSON"},
 		{"an unfinished object", `{"success":true,"data":null`, notJSON},
 		{"an unfinished text", `{"success":true,"message":"Bro`, "message is not valid JSON"},
 		{"a bare word", `OK`, notJSON},
@@ -929,7 +930,7 @@ func TestDecodeLimitsTheRowsOfAPage(t *testing.T) {
 				over, err := page(t, envelope, row.perPage, row.limit+1)
 				assert.Nil(t, over)
 				require.ErrorIs(t, err, messaging.ErrTooLarge)
-				requireProblem(t, fmt.Sprintf("%s.%d exceeds the limit of %d rows: response too large", path, row.limit, row.limit), err)
+				requireProblem(t, fmt.Sprintf("%s.%d exceeds the limit of %d rows", path, row.limit, row.limit), err)
 			})
 		}
 	}
@@ -938,7 +939,7 @@ func TestDecodeLimitsTheRowsOfAPage(t *testing.T) {
 func TestDecodeStopsBeforeTheRowBeyondTheLimit(t *testing.T) {
 	rows := strings.Repeat("{},", 10_000)
 	_, err := answering(t, `{"success":true,"data":[`+rows+`5,{"id":{}}]}`).Events.List(t.Context(), messaging.EventListParams{})
-	requireProblem(t, "data.10000 exceeds the limit of 10000 rows: response too large", err)
+	requireProblem(t, "data.10000 exceeds the limit of 10000 rows", err)
 }
 
 // pageOf is a response of equal rows, each with a list of equal elements.
@@ -948,7 +949,7 @@ func pageOf(rows int, member, list string, elements int, element string) string 
 }
 
 func TestDecodeLimitsTheListsWithinRowsInTotal(t *testing.T) {
-	const problem = " exceeds the limit of 250000 list elements: response too large"
+	const problem = " exceeds the limit of 250000 list elements"
 	for _, row := range []struct{ name, kind, body, problem string }{
 		{"250,000 parameters of one event", "a list", pageOf(1, "parameters", "[%s]", 250_000, "{}"), ""},
 		{"250,001 parameters of one event", "a list", pageOf(1, "parameters", "[%s]", 250_001, "{}"), "data.0.parameters.250000" + problem},

@@ -23,6 +23,12 @@ func IsTimestamp(s string) bool {
 	return err == nil && len(s) == len(TimestampForm)
 }
 
+// IsLocal reports whether s is exactly in LocalForm.
+func IsLocal(s string) bool {
+	_, err := time.Parse(LocalForm, s)
+	return err == nil && len(s) == len(LocalForm)
+}
+
 // IsTime reports whether s is a time in a form that a MarshalJSON or MarshalText method is
 // likely to write.
 func IsTime(s string) bool {

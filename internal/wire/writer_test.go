@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/kit/scripted"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // customersWithDevices are as many customers, no two of them alike.
@@ -24,7 +26,7 @@ func customersWithDevices(n int) []messaging.CustomerParams {
 	for i := range customers {
 		customers[i] = messaging.CustomerParams{
 			CustomerID: fmt.Sprintf("%0*d", 1+i%40, i), Email: fmt.Sprintf("jane+%d@example.com", i), FirstName: `Jane "J" <&>`, PhoneNo: "+331",
-			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: fmt.Sprint("token ", i)}, {DeviceType: "android"}},
+			Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: fmt.Sprint("token ", i)}, {DeviceType: "android", DeviceToken: "<&>"}},
 		}
 	}
 	return customers
@@ -51,6 +53,72 @@ func TestEncodeWritesEveryRecipient(t *testing.T) {
 				{Type: messaging.RecipientCustomer, Customers: customers},
 			}, sent.Recipients)
 		})
+	}
+}
+
+// asEncodingJSON returns what encoding/json writes, without HTML escaping.
+func asEncodingJSON(t *testing.T, v any) string {
+	t.Helper()
+	var body strings.Builder
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	require.NoError(t, encoder.Encode(v))
+	return strings.TrimSuffix(body.String(), "\n")
+}
+
+func requireText(t *testing.T, s string) {
+	t.Helper()
+	w := wire.NewWriter()
+	w.Begin()
+	w.TextMember("text", s)
+	w.Name("again")
+	w.Text(s)
+	w.End()
+	body, err := w.Finish()
+	require.NoError(t, err)
+	text := asEncodingJSON(t, s)
+	require.Equal(t, `{"text":`+text+`,"again":`+text+`}`, string(body))
+}
+
+func TestWriterWritesTextsAsEncodingJSONDoes(t *testing.T) {
+	for c := range 256 {
+		requireText(t, string([]byte{byte(c)}))
+		requireText(t, string([]byte{'a', byte(c), 'b'}))
+	}
+	for c := range rune(0x3000) {
+		requireText(t, "é"+string(c)+"b")
+	}
+	for _, s := range []string{"", "{", "\xE2\x80", "a\xE2", "\u2029\u2028", "\uFEFF", "\uFFFD", "\uFFFD\xFF", "\U0010FFFF", "\xED\xA0\x80"} {
+		requireText(t, s)
+	}
+}
+
+func FuzzWriterText(f *testing.F) {
+	for _, s := range []string{"jane", `Jane "J" <&>`, "José\n", "\u2028", "\xFF", `\u0041`} {
+		f.Add(s)
+	}
+	f.Fuzz(requireText)
+}
+
+func TestEncodeWritesCustomersAsEncodingJSONDoes(t *testing.T) {
+	g := scripted.NewGate(t)
+	optional := reflect.TypeFor[messaging.CustomerParams]().NumField()
+	texts := []string{"jane@example.com", `Jane "J" <&>`, "José\u2028", "\xFF"}
+	for subset := range 1 << optional {
+		var customer messaging.CustomerParams
+		for i := range optional {
+			field := reflect.ValueOf(&customer).Elem().Field(i)
+			switch {
+			case subset>>i&1 == 0:
+			case field.Kind() == reflect.String:
+				field.SetString(texts[i%len(texts)])
+			default:
+				field.Set(reflect.ValueOf([]messaging.Device{{}, {DeviceType: texts[i%len(texts)], DeviceToken: "token"}}))
+			}
+		}
+		body := g.RequireSent(t, pushTo(messaging.ToCustomers(customer, customer)), messaging.WithoutValidation())
+		written := asEncodingJSON(t, customer)
+		require.Contains(t, body, `"recipients":{"type":"customer","customers":[`+written+","+written+`]}}`)
 	}
 }
 

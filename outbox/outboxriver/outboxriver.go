@@ -7,21 +7,21 @@
 // time, but no entry is sent twice.
 //
 //	o, err := outbox.New(store, client) // with a store of package postgres
-//	workers := river.NewWorkers()
-//	river.AddWorker(workers, outboxriver.Worker(o))
-//	jobs, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
-//		Workers:              workers,
-//		Queues:               map[string]river.QueueConfig{outboxriver.Queue: {MaxWorkers: 16, FetchCooldown: 5 * time.Millisecond}},
-//		RescueStuckJobsAfter: 3 * time.Minute,
-//	})
+//	config := &river.Config{}
+//	outboxriver.Register(river.NewWorkers(), config, o)
+//	jobs, err := river.NewClient(riverpgxv5.New(pool), config)
 //	…
 //	_, err = outboxriver.EnqueueTx(ctx, jobs, o, tx, "order-4711-shipped", prepared)
 //
 // River fetches at most MaxWorkers jobs in each FetchCooldown. MaxWorkers times 25 should
 // be 2 to 4 times the WithInFlight of the outbox, because jobs that end together leave
-// workers idle. RescueStuckJobsAfter must be longer than [Timeout]. After a crash, the
-// permits of the process wait that long. To send their entries immediately, call
-// [outbox.Outbox.Run] in any process: River and Run can work on the same database.
+// workers idle. RescueStuckJobsAfter must be longer than [Timeout]; [Register] sets both if
+// they are not set.
+//
+// A periodic job inserts permits for entries that are due and have none: entries that were
+// resent, resumed or enqueued without a permit, and those of a process that has crashed.
+// No entry waits for longer than 20 s because of a missing permit. It is safe to call
+// [outbox.Outbox.Run] on the same database.
 //
 // Limit the retention of completed jobs, because each permit leaves a row. River's
 // default is a day.
@@ -164,41 +164,42 @@ func EnqueueTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.Outb
 	return entry, nil
 }
 
-// EnqueueManyTx adds requests to the outbox and permits for them to River, in one
-// transaction. It returns how many entries were added and how many were present. After an
-// error, you must roll the transaction back.
-func EnqueueManyTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.Outbox[pgx.Tx], tx pgx.Tx,
-	items []outbox.Item) (added, present int, err error) {
+// EnqueueAllTx adds requests to the outbox and permits for them to River, in one
+// transaction. Otherwise it is like [outbox.Outbox.EnqueueAllTx]. After an error other than
+// [outbox.ErrKeyConflict], you must roll the transaction back.
+func EnqueueAllTx(ctx context.Context, client *river.Client[pgx.Tx], o *outbox.Outbox[pgx.Tx], tx pgx.Tx,
+	items ...outbox.Item) ([]outbox.Entry, error) {
+	entries, err := o.EnqueueAllTx(ctx, tx, items...)
+	if err != nil {
+		return nil, err
+	}
 	var params []river.InsertManyParams
 	var due []string
-	for _, item := range items {
-		entry, err := o.EnqueueTx(ctx, tx, item.Key, item.Prepared, outbox.NotBefore(item.NotBefore))
-		switch {
-		case err != nil:
-			return 0, 0, err
-		case entry.Present:
-			present++
-		default:
-			added++
-		}
+	for _, entry := range entries {
 		switch opts := scheduled(entry); {
 		case entry.State != outbox.Pending:
 		case opts != nil:
-			params = append(params, river.InsertManyParams{Args: Permit{Keys: []string{item.Key}}, InsertOpts: opts})
+			params = append(params, river.InsertManyParams{Args: Permit{Keys: []string{entry.Key}}, InsertOpts: opts})
 		default:
-			due = append(due, item.Key)
+			due = append(due, entry.Key)
 		}
 	}
-	for keys := range slices.Chunk(due, PermitSize) {
-		params = append(params, river.InsertManyParams{Args: Permit{Keys: keys}})
-	}
+	params = append(params, permits(due)...)
 	if len(params) == 0 {
-		return added, present, nil
+		return entries, nil
 	}
 	if _, err := client.InsertManyFastTx(ctx, tx, params); err != nil {
-		return 0, 0, fmt.Errorf("outboxriver: insert permits: %w", err)
+		return nil, fmt.Errorf("outboxriver: insert permits: %w", err)
 	}
-	return added, present, nil
+	return entries, nil
+}
+
+// permits returns permits for entries that are due.
+func permits(keys []string) (params []river.InsertManyParams) {
+	for keys := range slices.Chunk(keys, PermitSize) {
+		params = append(params, river.InsertManyParams{Args: Permit{Keys: keys}})
+	}
+	return params
 }
 
 // scheduled returns the options of a permit for an entry that is not due yet. It returns

@@ -58,14 +58,12 @@ func (s *stage) process(t *testing.T) (*outbox.Outbox[pgx.Tx], *river.Client[pgx
 
 // start starts a River client that works for an outbox.
 func start(t *testing.T, s *stage, o *outbox.Outbox[pgx.Tx]) *river.Client[pgx.Tx] {
-	workers := river.NewWorkers()
-	river.AddWorker(workers, outboxriver.Worker(o))
-	client, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
-		Workers:              workers,
-		Queues:               map[string]river.QueueConfig{outboxriver.Queue: {MaxWorkers: 4, FetchCooldown: 5 * time.Millisecond}},
-		RescueStuckJobsAfter: 3 * time.Minute,
-		Logger:               slog.New(slog.DiscardHandler),
-	})
+	config := &river.Config{
+		Queues: map[string]river.QueueConfig{outboxriver.Queue: {MaxWorkers: 4, FetchCooldown: 5 * time.Millisecond}},
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	outboxriver.Register(river.NewWorkers(), config, o)
+	client, err := river.NewClient(riverpgxv5.New(s.pool), config)
 	require.NoError(t, err)
 	require.NoError(t, client.Start(t.Context()))
 	t.Cleanup(func() {
@@ -102,7 +100,7 @@ func TestEachEntryIsSentOnceByThreeClients(t *testing.T) {
 	}
 	for range 2 { // the second time, all are present
 		require.NoError(t, pgx.BeginFunc(t.Context(), s.pool, func(tx pgx.Tx) error {
-			_, _, err := outboxriver.EnqueueManyTx(t.Context(), client, o, tx, items)
+			_, err := outboxriver.EnqueueAllTx(t.Context(), client, o, tx, items...)
 			return err
 		}))
 		for i := 0; i < n; i += 20 { // the same keys again, so that clients meet
@@ -153,6 +151,18 @@ func TestEnqueueTxAddsEntryAndPermitTogether(t *testing.T) {
 	assert.Equal(t, []int{1, 1}, []int{available, later})
 }
 
+func TestNothingIsStrandedWhenRiverIsTheOnlyEngine(t *testing.T) {
+	s := newStage(t)
+	o, _ := s.process(t)
+	_, err := o.Enqueue(t.Context(), "without a permit", s.request(t, "4711"))
+	require.NoError(t, err)
+	require.NoError(t, o.Pause(t.Context()))
+	_, err = o.Enqueue(t.Context(), "paused", s.request(t, "4712"))
+	require.NoError(t, err)
+	require.NoError(t, o.Resume(t.Context()))
+	eventually(t, func() bool { return len(s.service.Triggers()) == 2 })
+}
+
 // TestAJobWaitsWhileTheGateIsClosed also shows that an entry whose job has ended has a
 // new permit.
 func TestAJobWaitsWhileTheGateIsClosed(t *testing.T) {
@@ -191,7 +201,8 @@ func TestAJobWaitsWhileTheGateIsClosed(t *testing.T) {
 		return entry
 	}
 	permits := func(state string) (n int) {
-		require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job WHERE state = $1::text::river_job_state`, state).Scan(&n))
+		require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM river_job
+			WHERE kind = 'messaging_outbox_permit' AND state = $1::text::river_job_state`, state).Scan(&n))
 		return n
 	}
 	enqueue("order")

@@ -18,37 +18,31 @@ type newEntry struct {
 	Digest    string `json:"digest"`
 	Body      []byte `json:"body"` // as base64
 	Sealed    bool   `json:"sealed"`
+	Urgent    bool   `json:"urgent"`
 	NotBefore int64  `json:"not_before"`
+	NotAfter  *int64 `json:"not_after"`
 }
 
-// Insert implements ledger.Ledger.
+func newEntryOf(ordinal int, e ledger.NewEntry) newEntry {
+	n := newEntry{ordinal, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Body, e.Sealed, e.Urgent, 0, nil}
+	if !e.NotBefore.IsZero() {
+		n.NotBefore = e.NotBefore.UnixMilli()
+	}
+	if !e.NotAfter.IsZero() {
+		after := e.NotAfter.UnixMilli()
+		n.NotAfter = &after
+	}
+	return n
+}
+
+// Insert implements ledger.Ledger. The entries cannot be sorted, because ids follow their
+// order, so two calls with the same keys can deadlock; the one that fails is tried again.
 func (l *base) Insert(ctx context.Context, entries []ledger.NewEntry) (inserted []ledger.Inserted, err error) {
-	for range insertTries {
-		inserted, err = l.insert(ctx, l.q, entries, true)
-		if err == nil || !isDeadlock(err) {
-			break
-		}
-	}
+	err = l.own(ctx, func(q querier) (err error) {
+		inserted, err = l.insert(ctx, q, entries, true)
+		return err
+	})
 	return inserted, err
-}
-
-// insertTries is how often a batch is tried that deadlocks with another one, which has
-// the same keys in another order. The batch cannot be sorted, because ids follow its
-// order.
-const insertTries = 10
-
-// isDeadlock reports whether the server ended a statement because of a deadlock. Drivers
-// have different error types for it, but the same code in their texts.
-func isDeadlock(err error) bool {
-	return strings.Contains(err.Error(), "40P01") || strings.Contains(err.Error(), "deadlock detected")
-}
-
-func (l *base) insertOne(ctx context.Context, q querier, entry ledger.NewEntry) (ledger.Inserted, error) {
-	inserted, err := l.insert(ctx, q, []ledger.NewEntry{entry}, false)
-	if err != nil {
-		return ledger.Inserted{}, err
-	}
-	return inserted[0], nil
 }
 
 // insert adds the entries whose keys do not exist yet, in one statement. own is true if
@@ -63,10 +57,7 @@ func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry,
 		if _, twice := index[e.Key]; !twice {
 			index[e.Key] = i
 		}
-		wire[i] = newEntry{i, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Body, e.Sealed, 0}
-		if !e.NotBefore.IsZero() {
-			wire[i].NotBefore = e.NotBefore.UnixMilli()
-		}
+		wire[i] = newEntryOf(i, e)
 	}
 	condition := `true`
 	if own {
@@ -74,36 +65,45 @@ func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry,
 	}
 	inserted := make([]ledger.Inserted, len(entries))
 	done := make([]bool, len(entries))
-	err := l.run(ctx, q, `WITH input AS MATERIALIZED (
-			SELECT * FROM json_to_recordset($1::text::json)
-			AS i(n integer, key text, operation text, digest text, body text, sealed boolean, not_before bigint)
-		), added AS (
-			INSERT INTO {entry} (key, operation, digest, body, sealed, created_at, not_before)
-			SELECT key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, statement_timestamp(),
-				greatest(statement_timestamp(), 'epoch'::timestamptz + not_before * interval '1 millisecond')
-			FROM input WHERE EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $2::bytea) AND `+condition+`
-			ORDER BY n ON CONFLICT (key) DO NOTHING RETURNING `+entryColumns+`, digest
-		), notified AS MATERIALIZED (
-			SELECT pg_notify($3::text, '') WHERE EXISTS (SELECT 1 FROM added)
+	err := l.run(ctx, q, `WITH added AS (
+			INSERT INTO {entry} (key, operation, digest, body, sealed, urgent, created_at, not_before, due_since, not_after)
+			SELECT key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, urgent, statement_timestamp(), due, due,
+				'epoch'::timestamptz + not_after * interval '1 millisecond'
+			FROM (SELECT *, greatest(statement_timestamp(), 'epoch'::timestamptz + not_before * interval '1 millisecond') AS due
+				FROM json_to_recordset($1::text::json) AS i(n integer, key text, operation text, digest text, body text, sealed boolean,
+					urgent boolean, not_before bigint, not_after bigint)) AS input
+			WHERE EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $2::bytea) AND `+condition+`
+			ORDER BY n ON CONFLICT (key) DO NOTHING RETURNING `+storedColumns+`, digest
 		)
-		SELECT `+entryColumns+`, digest, (SELECT count(*) FROM notified) FROM added`,
-		[]any{asJSON(wire), l.key, l.channel}, func(row scanFunc) error {
+		SELECT `+entryColumns+`, digest FROM added`,
+		[]any{asJSON(wire), l.key}, func(row scanFunc) error {
 			var in ledger.Inserted
-			var notified int
 			var err error
-			in.Entry, err = scanEntryAnd(row, &in.Digest, &notified)
+			in.Entry, err = scanEntryAnd(row, &in.Digest)
 			if i, ok := index[in.Key]; ok && err == nil {
 				inserted[i], done[i] = in, true
 			}
 			return err
 		})
 	if err != nil {
-		if strings.Contains(err.Error(), "42P01") || strings.Contains(err.Error(), "outbox_meta\" does not exist") {
-			err = ledger.ErrOtherDatabase
-		}
-		return nil, err
+		return nil, otherDatabase(err)
 	}
 	return inserted, l.findPresent(ctx, q, entries, inserted, done)
+}
+
+// otherDatabase recognizes the error of a database without the tables.
+func otherDatabase(err error) error {
+	if strings.Contains(err.Error(), "42P01") || strings.Contains(err.Error(), "outbox_meta\" does not exist") ||
+		strings.Contains(err.Error(), "outbox_entry\" does not exist") {
+		return ledger.ErrOtherDatabase
+	}
+	return err
+}
+
+// remove deletes entries that the same transaction has added.
+func (l *base) remove(ctx context.Context, q querier, ids []int64) error {
+	return l.run(ctx, q, `DELETE FROM {entry} WHERE id = ANY(ARRAY(SELECT json_array_elements_text($1::text::json)::bigint))`,
+		[]any{asJSON(ids)}, nil)
 }
 
 // findPresent fills in the entries that existed already.

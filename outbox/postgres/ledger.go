@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,11 +21,13 @@ import (
 // state that they do not search for, because a planner without statistics would prefer
 // the partial index of that state.
 type base struct {
-	q       querier
+	pool    pool
 	schema  string // quoted
 	channel string
 	key     []byte
 	closed  atomic.Bool
+	// isolated is true if transactions of the ledger have to ask for READ COMMITTED.
+	isolated atomic.Bool
 }
 
 // durable is a condition that is always true. It makes the commit of the statement's
@@ -38,27 +40,75 @@ func (l *base) open(ctx context.Context) error {
 		return err
 	}
 	version, err := l.version(ctx)
+	if err == nil {
+		err = checkVersion(version)
+	}
 	if err != nil {
 		return err
 	}
-	return checkVersion(version)
+	return l.pool.query(ctx, `SELECT current_setting('default_transaction_isolation') <> 'read committed'`, nil, func(row scanFunc) error {
+		var isolated bool
+		err := row(&isolated)
+		l.isolated.Store(isolated)
+		return err
+	})
 }
 
-// run runs a statement in which {entry} and {meta} stand for the tables and {durable} for
-// the condition durable.
+// run runs a statement in which {entry}, {meta} and {pause} stand for the tables and
+// {durable} for the condition durable.
 func (l *base) run(ctx context.Context, q querier, statement string, args []any, scan func(scanFunc) error) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
 	}
 	statement = strings.NewReplacer("{entry}", l.schema+".outbox_entry", "{meta}", l.schema+".outbox_meta",
-		"{durable}", durable).Replace(statement)
+		"{pause}", l.schema+".outbox_pause", "{durable}", durable).Replace(statement)
 	return q.query(ctx, statement, args, scan)
 }
 
-// rowsOf runs a statement and collects its rows.
-func rowsOf[T any](ctx context.Context, l *base, scan func(scanFunc) (T, error), statement string, args ...any) ([]T, error) {
+// ownTries is how often a transaction of the ledger is tried.
+const ownTries = 10
+
+// own calls do in a transaction of the ledger, and again if the server ends it because of
+// a deadlock or a serialization failure. A serialization failure does not occur in READ
+// COMMITTED, which is asked for from the first one on: that takes two more round trips.
+func (l *base) own(ctx context.Context, do func(querier) error) error {
+	for try := 1; ; try++ {
+		var err error
+		if l.isolated.Load() {
+			err = l.pool.readCommitted(ctx, do)
+		} else {
+			err = do(l.pool)
+		}
+		switch {
+		case err == nil || try == ownTries:
+			return err
+		case hasCode(err, "40001", "could not serialize access"):
+			l.isolated.Store(true)
+		case !hasCode(err, "40P01", "deadlock detected"):
+			return err
+		}
+	}
+}
+
+// hasCode reports whether the server returned an error. Drivers have different error
+// types, but the same code or message in their texts.
+func hasCode(err error, code, message string) bool {
+	return strings.Contains(err.Error(), code) || strings.Contains(err.Error(), message)
+}
+
+// rowsOf runs a statement in a transaction of the ledger and collects its rows.
+func rowsOf[T any](ctx context.Context, l *base, scan func(scanFunc) (T, error), statement string, args ...any) (found []T, err error) {
+	err = l.own(ctx, func(q querier) (err error) {
+		found, err = rowsIn(ctx, l, q, scan, statement, args...)
+		return err
+	})
+	return found, err
+}
+
+// rowsIn is rowsOf with a querier.
+func rowsIn[T any](ctx context.Context, l *base, q querier, scan func(scanFunc) (T, error), statement string, args ...any) ([]T, error) {
 	var found []T
-	err := l.run(ctx, l.q, statement, args, func(row scanFunc) error {
+	err := l.run(ctx, q, statement, args, func(row scanFunc) error {
 		value, err := scan(row)
 		found = append(found, value)
 		return err
@@ -72,35 +122,68 @@ func rowsOf[T any](ctx context.Context, l *base, scan func(scanFunc) (T, error),
 // DigestKey implements ledger.Ledger.
 func (l *base) DigestKey() []byte { return l.key }
 
+// paused is the condition that an operation is paused.
+const paused = `EXISTS (SELECT 1 FROM {pause} WHERE operation IN ('', %s))`
+
+// operationsIn returns a table "op" of the operations with entries in a state. It reads
+// one row of the state's index for each.
+func operationsIn(state ledger.State) string {
+	first := fmt.Sprintf(`SELECT operation FROM {entry} WHERE state = %d`, state)
+	return `WITH RECURSIVE op(name) AS ((` + first + ` ORDER BY operation LIMIT 1) UNION ALL
+		SELECT (` + first + ` AND operation > name ORDER BY operation LIMIT 1) FROM op WHERE name IS NOT NULL)`
+}
+
+// Due implements ledger.Ledger.
+func (l *base) Due(ctx context.Context) ([]ledger.Due, error) {
+	return rowsOf(ctx, l, func(row scanFunc) (d ledger.Due, err error) {
+		var wait int64
+		err = row(&d.Operation, &d.Urgent, &wait, &d.Paused)
+		d.Wait = ledger.DueIn(wait)
+		return d, err
+	}, operationsIn(ledger.Pending)+` SELECT name, class.urgent, ceil(extract(epoch FROM first.not_before - statement_timestamp()) * 1000)::bigint,
+			`+fmt.Sprintf(paused, "name")+`
+		FROM op CROSS JOIN (VALUES (false), (true)) AS class (urgent)
+		CROSS JOIN LATERAL (SELECT not_before FROM {entry} WHERE state = 0 AND operation = name AND urgent = class.urgent
+			ORDER BY not_before LIMIT 1) AS first
+		WHERE name IS NOT NULL ORDER BY name, class.urgent`)
+}
+
 // Claim implements ledger.Ledger.
 func (l *base) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed, error) {
-	chosen, args := ``, []any{claim.Token[:], claim.Owner, claim.Lease.Milliseconds(), claim.Limit}
-	if claim.Keys != nil {
-		chosen = ` AND key = ANY(ARRAY(SELECT json_array_elements_text($5::text::json)))`
+	args := []any{claim.Token[:], claim.Owner, claim.Lease.Milliseconds(), claim.Limit, claim.Operation, claim.MaxBytes, claim.OneAnyway}
+	chosen, order := `state = 0 AND urgent = $8::boolean`, `not_before, id`
+	if claim.Keys == nil {
+		args = append(args, claim.Urgent)
+	} else {
+		chosen = `state + 0 = 0 AND key = ANY(ARRAY(SELECT json_array_elements_text($8::text::json)))`
 		args = append(args, asJSON(claim.Keys))
 	}
-	state := `state`
-	if claim.Keys != nil {
-		state = `state + 0`
+	if claim.Newest {
+		order = `not_before DESC, id DESC`
 	}
 	return rowsOf(ctx, l, scanClaimed, `
 		WITH due AS MATERIALIZED (
-			SELECT id FROM {entry} WHERE `+state+` = 0 AND not_before <= statement_timestamp() AND {durable}`+chosen+`
-			ORDER BY not_before, id LIMIT $4::bigint FOR UPDATE SKIP LOCKED
+			SELECT id, not_before, COALESCE(octet_length(body), 0) AS size FROM {entry} WHERE `+chosen+` AND operation = $5::text
+			AND not_before <= statement_timestamp() AND (not_after IS NULL OR not_after > statement_timestamp())
+			AND {durable} AND NOT `+fmt.Sprintf(paused, "$5::text")+`
+			ORDER BY `+order+` LIMIT $4::bigint FOR UPDATE SKIP LOCKED
+		), fitting AS (
+			SELECT id FROM (SELECT id, sum(size) OVER w AS total, row_number() OVER w AS n FROM due WINDOW w AS (ORDER BY `+order+`)) AS sized
+			WHERE total <= $6::bigint OR $7::boolean AND n = 1
 		)
-		UPDATE {entry} SET state = 1, delivery = 0, error = '', attempts = attempts + 1, token = $1::bytea, owner = $2::text,
+		UPDATE {entry} e SET state = 1, attempts = attempts + 1, token = $1::bytea, owner = $2::text,
 			claimed_at = clock_timestamp(), lease_until = clock_timestamp() + $3::bigint * interval '1 millisecond'
-		WHERE id = ANY(ARRAY(SELECT id FROM due))
+		WHERE id = ANY(ARRAY(SELECT id FROM fitting))
 		RETURNING `+claimedColumns, args...)
 }
 
-// Unclaim implements ledger.Ledger.
+// Unclaim implements ledger.Ledger. The sweep may have found the entries first.
 func (l *base) Unclaim(ctx context.Context, token ledger.Token) (int, error) {
 	return l.change(ctx, `WITH chosen AS MATERIALIZED (
-			SELECT id FROM {entry} WHERE state = 1 AND token = $1::bytea ORDER BY id FOR UPDATE
+			SELECT id FROM {entry} WHERE state IN (1, 4) AND token = $1::bytea ORDER BY id FOR UPDATE
 		), changed AS (
-			UPDATE {entry} SET state = 0, delivery = 1, token = NULL, lease_until = NULL
-			WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 = 1 AND token = $1::bytea RETURNING 1)`, token[:])
+			UPDATE {entry} SET state = 0, token = NULL, lease_until = NULL, settled_at = NULL, error = ''
+			WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 IN (1, 4) AND token = $1::bytea RETURNING 1)`, token[:])
 }
 
 // outcome is the JSON form of a ledger.Outcome.
@@ -112,55 +195,73 @@ type outcome struct {
 	Delivery uint8        `json:"delivery"`
 	Error    string       `json:"error"`
 	Wait     int64        `json:"wait"`
-	Denied   int          `json:"denied"`
+	Denials  int          `json:"denials"`
+	Denied   bool         `json:"denied"`
+	Returned bool         `json:"returned"`
 }
 
 const outcomesSQL = `s AS MATERIALIZED (
-	SELECT n, id, decode(token, 'hex') AS token, state, delivery, error, wait, denied FROM json_to_recordset($1::text::json)
-	AS s(n integer, id bigint, token text, state smallint, delivery smallint, error text, wait bigint, denied integer))`
+	SELECT n, id, decode(token, 'hex') AS token, state, delivery, error, wait, denials, denied, returned FROM json_to_recordset($1::text::json)
+	AS s(n integer, id bigint, token text, state smallint, delivery smallint, error text, wait bigint, denials integer, denied boolean,
+		returned boolean))`
 
-// Settle implements ledger.Ledger.
-func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (applied []bool, at time.Time, err error) {
+// Settle implements ledger.Ledger. It keeps a delivery that is unknown while the entry is
+// pending, because the entry was unclear before it was resent.
+func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled []ledger.Settled, at time.Time, err error) {
 	wire := make([]outcome, len(outcomes))
 	for i, s := range outcomes {
-		wire[i] = outcome{i, s.ID, hex.EncodeToString(s.Token[:]), s.State, uint8(s.Delivery), s.Error, s.Wait.Milliseconds(), 0}
-		if s.Denied {
-			wire[i].Denied = 1
-		}
+		wire[i] = outcome{i, s.ID, hex.EncodeToString(s.Token[:]), s.State, uint8(s.Delivery), s.Error, s.Wait.Milliseconds(), s.Denials,
+			s.Denied, s.Returned}
 	}
-	applied = make([]bool, len(outcomes))
-	mark := func(row scanFunc) error {
-		var n int
-		err := row(&n, &at)
-		if err == nil {
-			applied[n] = true
-		}
-		return err
-	}
-	input := asJSON(wire)
-	err = l.run(ctx, l.q, `WITH `+outcomesSQL+`, locked AS MATERIALIZED (
-			SELECT e.id FROM {entry} e WHERE e.id = ANY(ARRAY(SELECT id FROM s)) ORDER BY e.id FOR UPDATE
+	statement := `WITH ` + outcomesSQL + `, locked AS MATERIALIZED (
+			SELECT e.id FROM {entry} e WHERE e.id = ANY(ARRAY(SELECT id FROM s)) ORDER BY e.id FOR UPDATE SKIP LOCKED
+		), changed AS (
+			UPDATE {entry} e SET state = s.state, error = s.error,
+				delivery = CASE WHEN s.state = 0 AND e.delivery = 0 AND e.state = 1 THEN 0 ELSE s.delivery END,
+				body = CASE WHEN s.state = 2 THEN NULL ELSE e.body END,
+				not_before = CASE WHEN s.state = 0 THEN clock_timestamp() + s.wait * interval '1 millisecond' ELSE e.not_before END,
+				settled_at = CASE WHEN s.state <> 0 THEN statement_timestamp() END,
+				refusals = s.denials, denied_at = CASE WHEN s.denied THEN statement_timestamp() ELSE e.denied_at END,
+				attempts = e.attempts - s.returned::integer, lease_until = NULL
+			FROM s WHERE e.id = s.id AND e.id = ANY(ARRAY(SELECT id FROM locked)) AND e.token = s.token
+				AND (e.state + 0 IN (1, 4) OR e.state + 0 = 0 AND s.state IN (2, 3) OR e.state + 0 = 5 AND s.state = 2)
+			RETURNING s.n
 		)
-		UPDATE {entry} e SET state = s.state, delivery = s.delivery, error = s.error,
-			body = CASE WHEN s.state = 2 THEN NULL ELSE e.body END,
-			not_before = CASE WHEN s.state = 0 THEN clock_timestamp() + s.wait * interval '1 millisecond' ELSE e.not_before END,
-			settled_at = CASE WHEN s.state <> 0 THEN statement_timestamp() END,
-			refusals = e.refusals + s.denied, lease_until = NULL
-		FROM s WHERE e.id = s.id AND e.id = ANY(ARRAY(SELECT id FROM locked)) AND e.token = s.token
-			AND (e.state + 0 IN (1, 4) OR e.state + 0 = 0 AND s.state IN (2, 3))
-		RETURNING s.n, statement_timestamp()`, []any{input}, mark)
-	if err != nil {
-		return nil, at, err
-	}
-	for _, ok := range applied {
-		if !ok { // unless it is recorded already
-			err = l.run(ctx, l.q, `WITH `+outcomesSQL+`
-				SELECT s.n, statement_timestamp() FROM {entry} e JOIN s ON e.id = s.id AND e.token = s.token AND e.state + 0 = s.state
-				WHERE e.id = ANY(ARRAY(SELECT id FROM s))`, []any{input}, mark)
-			break
+		SELECT n, CASE WHEN n IN (SELECT n FROM changed) THEN 1 WHEN id NOT IN (SELECT id FROM locked) THEN 2 ELSE 0 END, ` + nowColumn + ` FROM s`
+	again := `WITH ` + outcomesSQL + `
+		SELECT s.n, CASE WHEN e.token = s.token AND e.state + 0 = s.state THEN 1 WHEN e.token = s.token THEN 2 ELSE 0 END, ` + nowColumn + `
+		FROM s LEFT JOIN {entry} e ON e.id = s.id AND e.id = ANY(ARRAY(SELECT id FROM s))`
+	settled = make([]ledger.Settled, len(outcomes))
+	err = l.own(ctx, func(q querier) error {
+		clear(settled)
+		args := []any{asJSON(wire)}
+		err := l.run(ctx, q, statement, args, func(row scanFunc) error {
+			var n int
+			var what ledger.Settled
+			var now *int64
+			err := row(&n, &what, &now)
+			settled[n], at = what, timeOf(now)
+			return err
+		})
+		if err != nil || !slices.ContainsFunc(settled, func(s ledger.Settled) bool { return s != ledger.Applied }) {
+			return err
 		}
-	}
-	return applied, at, err
+		return l.run(ctx, q, again, args, func(row scanFunc) error { // those that are recorded already, or not there
+			var n int
+			var now ledger.Settled
+			var at *int64
+			err := row(&n, &now, &at)
+			switch {
+			case settled[n] == ledger.Applied || err != nil:
+			case settled[n] == ledger.Locked && now != ledger.Ignored, now == ledger.Applied:
+				settled[n] = now
+			default:
+				settled[n] = ledger.Ignored
+			}
+			return err
+		})
+	})
+	return settled, at, err
 }
 
 // Sweep implements ledger.Ledger.
@@ -179,6 +280,15 @@ func (l *base) Sweep(ctx context.Context, limit int) ([]ledger.Swept, error) {
 		RETURNING id, (extract(epoch FROM lease_until - settled_at) * 1000)::bigint`, limit, ledger.SweptError)
 }
 
+// Expire implements ledger.Ledger.
+func (l *base) Expire(ctx context.Context, limit int) ([]ledger.Entry, error) {
+	return rowsOf(ctx, l, scanEntry, `WITH over AS MATERIALIZED (
+			SELECT id FROM {entry} WHERE state = 0 AND not_after <= statement_timestamp() ORDER BY not_after LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+		)
+		UPDATE {entry} SET state = 3, settled_at = statement_timestamp(), error = $2::text
+		WHERE id = ANY(ARRAY(SELECT id FROM over)) RETURNING `+entryColumns, limit, ledger.ExpiredError)
+}
+
 // StillSwept implements ledger.Ledger.
 func (l *base) StillSwept(ctx context.Context, ids []int64) ([]ledger.Entry, error) {
 	return rowsOf(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM {entry}
@@ -188,11 +298,15 @@ func (l *base) StillSwept(ctx context.Context, ids []int64) ([]ledger.Entry, err
 
 // Purge implements ledger.Ledger.
 func (l *base) Purge(ctx context.Context, keep time.Duration, limit int) (n int, err error) {
-	for _, state := range []ledger.State{ledger.Accepted, ledger.Dismissed} {
-		deleted, err := l.change(ctx, `WITH old AS MATERIALIZED (
-				SELECT id FROM {entry} WHERE state = `+strconv.Itoa(int(state))+`
-				AND settled_at < statement_timestamp() - $1::bigint * interval '1 millisecond' LIMIT $2::bigint FOR UPDATE SKIP LOCKED
-			), changed AS (DELETE FROM {entry} WHERE id = ANY(ARRAY(SELECT id FROM old)) RETURNING 1)`, keep.Milliseconds(), limit)
+	const before = `settled_at < statement_timestamp() - $1::bigint * interval '1 millisecond'`
+	for _, old := range []string{
+		operationsIn(ledger.Accepted) + `, old AS MATERIALIZED (SELECT e.id FROM op CROSS JOIN LATERAL (
+			SELECT id FROM {entry} WHERE state = 2 AND operation = name AND ` + before + ` LIMIT $2::bigint) AS e LIMIT $2::bigint)`,
+		`WITH old AS MATERIALIZED (SELECT id FROM {entry} WHERE state = 5 AND ` + before + ` LIMIT $2::bigint)`,
+	} {
+		deleted, err := l.change(ctx, old+`, locked AS MATERIALIZED (
+				SELECT id FROM {entry} WHERE id = ANY(ARRAY(SELECT id FROM old)) AND state + 0 IN (2, 5) FOR UPDATE SKIP LOCKED
+			), changed AS (DELETE FROM {entry} WHERE id = ANY(ARRAY(SELECT id FROM locked)) RETURNING 1)`, keep.Milliseconds(), limit)
 		n += deleted
 		if err != nil {
 			return n, err
@@ -225,13 +339,41 @@ func (l *base) Request(ctx context.Context, key string) (ledger.Request, error) 
 }
 
 // List implements ledger.Ledger.
-func (l *base) List(ctx context.Context, state ledger.State, after int64, limit int) ([]ledger.Entry, error) {
-	chosen := ``
-	if state >= 0 {
-		chosen = fmt.Sprintf(` AND state = %d`, state)
+func (l *base) List(ctx context.Context, f ledger.Filter, after int64, limit int) ([]ledger.Entry, error) {
+	chosen, args := []string{`id > $1::bigint`}, []any{after, limit}
+	and := func(condition string, value any) {
+		args = append(args, value)
+		chosen = append(chosen, fmt.Sprintf(condition, len(args)))
 	}
-	return rowsOf(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM {entry} WHERE id > $1::bigint`+chosen+` ORDER BY id LIMIT $2::bigint`,
-		after, limit)
+	if f.State >= 0 { // a condition without a parameter can use its partial index
+		chosen = append(chosen, fmt.Sprintf(`state = %d`, f.State))
+	}
+	if f.Operation != "" {
+		and(`operation = $%d::text`, f.Operation)
+	}
+	if !f.EnqueuedAfter.IsZero() {
+		and(`created_at > 'epoch'::timestamptz + $%d::bigint * interval '1 microsecond'`, f.EnqueuedAfter.UnixMicro())
+	}
+	if !f.EnqueuedBefore.IsZero() {
+		and(`created_at < 'epoch'::timestamptz + $%d::bigint * interval '1 microsecond'`, f.EnqueuedBefore.UnixMicro())
+	}
+	if f.ErrorContains != "" {
+		and(`strpos(error COLLATE "C", $%d::text) > 0`, f.ErrorContains)
+	}
+	if f.UpTo > 0 {
+		and(`id <= $%d::bigint`, f.UpTo)
+	}
+	return rowsOf(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM {entry} WHERE `+strings.Join(chosen, ` AND `)+` ORDER BY id LIMIT $2::bigint`,
+		args...)
+}
+
+// LastID implements ledger.Ledger.
+func (l *base) LastID(ctx context.Context) (int64, error) {
+	ids, err := rowsOf(ctx, l, func(row scanFunc) (id int64, err error) { return id, row(&id) }, `SELECT COALESCE(max(id), 0) FROM {entry}`)
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
 }
 
 // Counts implements ledger.Ledger.
@@ -239,49 +381,103 @@ func (l *base) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 	var columns []string
 	var into []any
 	for state := range counts.ByState { // a condition without a parameter can use its partial index
-		columns = append(columns, fmt.Sprintf(`(SELECT count(*) FROM {entry} WHERE state = %d)`, state))
+		if state == int(ledger.Pending) {
+			columns = append(columns, `pending.n`)
+		} else {
+			columns = append(columns, fmt.Sprintf(`(SELECT count(*) FROM {entry} WHERE state = %d)`, state))
+		}
 		into = append(into, &counts.ByState[state])
 	}
 	var age int64
-	columns = append(columns, `COALESCE((SELECT extract(epoch FROM statement_timestamp() - min(created_at)) * 1000 FROM {entry}
-		WHERE state = 0 AND not_before <= statement_timestamp()), 0)::bigint`)
 	into = append(into, &age)
-	err = l.run(ctx, l.q, `SELECT `+strings.Join(columns, `, `), nil, func(row scanFunc) error { return row(into...) })
+	err = l.own(ctx, func(q querier) error {
+		return l.run(ctx, q, `SELECT `+strings.Join(columns, `, `)+`,
+				COALESCE(extract(epoch FROM statement_timestamp() - pending.since) * 1000, 0)::bigint
+			FROM (SELECT count(*) AS n, min(least(due_since, not_before)) FILTER (WHERE least(due_since, not_before) <= statement_timestamp()) AS since
+				FROM {entry} WHERE state = 0) AS pending`, nil, func(row scanFunc) error { return row(into...) })
+	})
+	if err != nil {
+		return counts, err
+	}
 	counts.OldestDue = time.Duration(max(age, 0)) * time.Millisecond
+	counts.Paused, err = rowsOf(ctx, l, func(row scanFunc) (name string, err error) { return name, row(&name) },
+		`SELECT operation FROM {pause} ORDER BY operation`)
 	return counts, err
 }
 
-// NextDue implements ledger.Ledger.
-func (l *base) NextDue(ctx context.Context) (wait time.Duration, pending bool, err error) {
-	err = l.run(ctx, l.q, `SELECT ceil(extract(epoch FROM not_before - statement_timestamp()) * 1000)::bigint FROM {entry}
-		WHERE state = 0 ORDER BY not_before, id LIMIT 1`, nil, func(row scanFunc) error {
-		var milliseconds int64
-		err := row(&milliseconds)
-		wait, pending = ledger.DueIn(milliseconds), true
-		return err
-	})
-	return wait, pending, err
+// Pause implements ledger.Ledger.
+func (l *base) Pause(ctx context.Context, operations []string) error {
+	_, err := l.change(ctx, `WITH changed AS (INSERT INTO {pause} (operation) SELECT json_array_elements_text($1::text::json)
+		ON CONFLICT DO NOTHING RETURNING 1)`, asJSON(operations))
+	return err
 }
 
-// decidable selects entries by key, in the order in which they are locked.
-const decidable = `WITH chosen AS MATERIALIZED (
-	SELECT id FROM {entry} WHERE key = ANY(ARRAY(SELECT json_array_elements_text($1::text::json))) ORDER BY id FOR UPDATE
-)`
+// Resume implements ledger.Ledger.
+func (l *base) Resume(ctx context.Context, operations []string) error {
+	_, err := l.change(ctx, `WITH changed AS (DELETE FROM {pause} WHERE operation = ANY(ARRAY(SELECT json_array_elements_text($1::text::json)))
+		OR json_array_length($1::text::json) = 0 RETURNING 1)`, asJSON(operations))
+	return err
+}
+
+// Announce implements ledger.Ledger.
+func (l *base) Announce(ctx context.Context) error {
+	return l.run(ctx, l.pool, `SELECT pg_notify($1::text, '')`, []any{l.channel}, func(scanFunc) error { return nil })
+}
+
+// decision is how entries are changed that somebody has decided about.
+type decision struct{ changeable, set string }
+
+var (
+	// resending marks the delivery of an entry that was unclear as unknown, and that of a
+	// rejected one as not sent.
+	resending = decision{`state + 0 IN (3, 4) AND (lease_until IS NULL OR lease_until <= statement_timestamp())
+			AND (not_after IS NULL OR not_after > statement_timestamp())`,
+		`state = 0, not_before = statement_timestamp(), due_since = statement_timestamp(), settled_at = NULL, lease_until = NULL, refusals = 0,
+			delivery = CASE WHEN state = 4 THEN 0 ELSE 1 END, token = CASE WHEN state = 4 THEN token END`}
+	dismissal = decision{`state + 0 IN (0, 3, 4)`,
+		`state = 5, body = NULL, error = '', lease_until = NULL, settled_at = statement_timestamp()`}
+)
 
 // Resend implements ledger.Ledger.
-func (l *base) Resend(ctx context.Context, keys []string) (int, error) {
-	return l.change(ctx, decidable+`, changed AS (
-		UPDATE {entry} SET state = 0, not_before = statement_timestamp(), settled_at = NULL, lease_until = NULL, refusals = 0,
-			token = CASE WHEN state = 4 THEN token END
-		WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 IN (3, 4) AND (lease_until IS NULL OR lease_until <= statement_timestamp())
-		RETURNING 1)`, asJSON(keys))
+func (l *base) Resend(ctx context.Context, keys []string) ([]ledger.Decision, error) {
+	return l.decideOwn(ctx, resending, keys)
 }
 
 // Dismiss implements ledger.Ledger.
-func (l *base) Dismiss(ctx context.Context, keys []string) (int, error) {
-	return l.change(ctx, decidable+`, changed AS (
-		UPDATE {entry} SET state = 5, token = NULL, body = NULL, error = '', lease_until = NULL, settled_at = statement_timestamp()
-		WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND state + 0 IN (3, 4) RETURNING 1)`, asJSON(keys))
+func (l *base) Dismiss(ctx context.Context, keys []string) ([]ledger.Decision, error) {
+	return l.decideOwn(ctx, dismissal, keys)
+}
+
+func (l *base) decideOwn(ctx context.Context, d decision, keys []string) (decisions []ledger.Decision, err error) {
+	err = l.own(ctx, func(q querier) (err error) {
+		decisions, err = l.decide(ctx, q, d, keys)
+		return err
+	})
+	return decisions, err
+}
+
+func (l *base) decide(ctx context.Context, q querier, d decision, keys []string) ([]ledger.Decision, error) {
+	names := asJSON(keys)
+	const ofKeys = `key = ANY(ARRAY(SELECT json_array_elements_text($1::text::json)))
+		AND EXISTS (SELECT 1 FROM {meta} WHERE digest_key = $2::bytea)`
+	changed, err := rowsIn(ctx, l, q, scanEntry, `WITH chosen AS MATERIALIZED (
+			SELECT id FROM {entry} WHERE `+ofKeys+` AND `+d.changeable+` ORDER BY id FOR UPDATE
+		)
+		UPDATE {entry} SET `+d.set+` WHERE id = ANY(ARRAY(SELECT id FROM chosen)) AND `+d.changeable+` RETURNING `+entryColumns, names, l.key)
+	if err != nil {
+		return nil, otherDatabase(err)
+	}
+	var now time.Time
+	found, err := rowsIn(ctx, l, q, func(row scanFunc) (e ledger.Entry, err error) {
+		var micros *int64
+		e, err = scanEntryAnd(row, &micros)
+		now = timeOf(micros)
+		return e, err
+	}, `SELECT `+entryColumns+`, `+nowColumn+` FROM {entry} WHERE `+ofKeys, names, l.key)
+	if err != nil {
+		return nil, err
+	}
+	return ledger.Decisions(keys, changed, found, now), nil
 }
 
 // Quarantine implements ledger.Ledger.
@@ -296,7 +492,9 @@ func (l *base) Quarantine(ctx context.Context) (int, error) {
 // change runs a statement that ends with a table "changed" and returns the size of the
 // table.
 func (l *base) change(ctx context.Context, statement string, args ...any) (n int, err error) {
-	err = l.run(ctx, l.q, statement+` SELECT count(*) FROM changed`, args, func(row scanFunc) error { return row(&n) })
+	err = l.own(ctx, func(q querier) error {
+		return l.run(ctx, q, statement+` SELECT count(*) FROM changed`, args, func(row scanFunc) error { return row(&n) })
+	})
 	if err != nil {
 		return 0, err
 	}

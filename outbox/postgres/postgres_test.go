@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/assert"
@@ -55,7 +56,7 @@ func TestMigrateRunsAtOnceAndAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, key, store.Ledger().DigestKey())
 
-	_, err = pool.Exec(t.Context(), `UPDATE outbox_meta SET version = 2`)
+	_, err = pool.Exec(t.Context(), `UPDATE outbox_meta SET version = 3`)
 	require.NoError(t, err)
 	_, err = postgres.New(t.Context(), pool)
 	require.ErrorContains(t, err, "newer version")
@@ -77,7 +78,7 @@ func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `SET LOCAL search_path = pg_catalog`)
 	require.NoError(t, err)
-	_, err = store.Ledger().InsertTx(t.Context(), tx, ledger.NewEntry{Key: "order", Operation: "trigger event"})
+	_, err = store.Ledger().InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "order", Operation: "trigger event"}})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
 	var n int
@@ -102,14 +103,14 @@ func TestAClaimIsDurable(t *testing.T) {
 	}
 	insert("claimed")
 	assert.Equal(t, "on", lastSetting(t, pool))
-	claimed, err := l.Claim(t.Context(), ledger.Claim{Lease: time.Minute, Limit: 1})
+	claimed, err := l.Claim(t.Context(), ledger.Claim{Operation: "trigger event", MaxBytes: 1, Lease: time.Minute, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 	assert.Equal(t, "on", lastSetting(t, pool))
 	insert("claimed by key")
 	_, err = pool.Exec(t.Context(), `DELETE FROM settings`)
 	require.NoError(t, err)
-	claimed, err = l.Claim(t.Context(), ledger.Claim{Lease: time.Minute, Limit: 1, Keys: []string{"claimed by key"}})
+	claimed, err = l.Claim(t.Context(), ledger.Claim{Operation: "trigger event", MaxBytes: 1, Lease: time.Minute, Limit: 1, Keys: []string{"claimed by key"}})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 	assert.Equal(t, "on", lastSetting(t, pool))
@@ -122,7 +123,7 @@ func TestAClaimIsDurable(t *testing.T) {
 
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = l.InsertTx(t.Context(), tx, ledger.NewEntry{Key: "of the program", Operation: "trigger event"})
+	_, err = l.InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "of the program", Operation: "trigger event"}})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
 	assert.Equal(t, "off", lastSetting(t, pool), "a transaction of the program keeps its setting")
@@ -177,40 +178,35 @@ func TestInsertsOfTheSameKeysInOppositeOrderSucceed(t *testing.T) {
 	assert.Equal(t, n, counts.ByState[ledger.Pending])
 }
 
-func TestListenWakesForACommitAndAfterALostConnection(t *testing.T) {
+func TestListenWakesForAnAnnouncementAndAfterALostConnection(t *testing.T) {
 	pool := pgtest.Pool(t)
 	require.NoError(t, postgres.Migrate(t.Context(), pool))
 	store, err := postgres.New(t.Context(), pool)
 	require.NoError(t, err)
 	l := store.Ledger()
 	ctx, cancel := context.WithCancel(t.Context())
-	wakes, ended := make(chan struct{}, 100), make(chan bool)
-	go func() { ended <- l.Listen(ctx, func() { wakes <- struct{}{} }) }()
+	wakes, ended := make(chan struct{}, 100), make(chan struct{})
+	go func() {
+		l.Listen(ctx, func() { wakes <- struct{}{} })
+		close(ended)
+	}()
 	<-wakes // it listens
-	insert := func(key string, commit bool) {
-		tx, err := pool.Begin(t.Context())
-		require.NoError(t, err)
-		_, err = l.InsertTx(t.Context(), tx, ledger.NewEntry{Key: key, Operation: "trigger event"})
-		require.NoError(t, err)
-		if commit {
-			require.NoError(t, tx.Commit(t.Context()))
-		} else {
-			require.NoError(t, tx.Rollback(t.Context()))
-		}
-	}
-	insert("rolled back", false)
-	assert.Empty(t, wakes)
-	insert("committed", true)
+	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		_, err = l.InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "order", Operation: "trigger event"}})
+		return err
+	}))
+	assert.Empty(t, wakes, "a transaction of the program announces nothing, because that would serialize commits")
+	require.NoError(t, l.Announce(t.Context()))
 	<-wakes
 	_, err = pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE query LIKE 'LISTEN "outbox_' || current_schema() || '%'`)
 	require.NoError(t, err)
 	<-wakes // for what was missed
 	<-wakes // it listens again
-	insert("later", true)
+	require.NoError(t, l.Announce(t.Context()))
 	<-wakes
 	cancel()
-	assert.True(t, <-ended)
+	<-ended
 }
 
 func open(t *testing.T, source string) *sql.DB {

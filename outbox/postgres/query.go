@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // querier runs a statement and calls scan for each row. Each statement is a separate
@@ -13,8 +14,31 @@ type querier interface {
 	query(ctx context.Context, statement string, args []any, scan func(scanFunc) error) error
 }
 
+// pool is a querier that can also begin a transaction.
+type pool interface {
+	querier
+	// readCommitted calls do in a transaction with the isolation level READ COMMITTED.
+	readCommitted(ctx context.Context, do func(querier) error) error
+	// size is the largest number of connections, or 0 if there is no limit.
+	size() int
+}
+
 // scanFunc is the Scan method of a row.
 type scanFunc func(into ...any) error
+
+// pgxPool is a pool of pgx.
+type pgxPool struct {
+	pgxQuerier
+	pool *pgxpool.Pool
+}
+
+func newPgxPool(p *pgxpool.Pool) pgxPool { return pgxPool{pgxQuerier{p}, p} }
+
+func (p pgxPool) readCommitted(ctx context.Context, do func(querier) error) error {
+	return pgx.BeginTxFunc(ctx, p.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error { return do(pgxQuerier{tx}) })
+}
+
+func (p pgxPool) size() int { return int(p.pool.Config().MaxConns) }
 
 // pgxQuerier runs statements with pgx, in a pool or a transaction.
 type pgxQuerier struct {
@@ -37,6 +61,28 @@ func (q pgxQuerier) query(ctx context.Context, statement string, args []any, sca
 	rows.Close()
 	return rows.Err()
 }
+
+// sqlPool is a pool of database/sql.
+type sqlPool struct {
+	sqlQuerier
+	db *sql.DB
+}
+
+func newSQLPool(db *sql.DB) sqlPool { return sqlPool{sqlQuerier{db}, db} }
+
+func (p sqlPool) readCommitted(ctx context.Context, do func(querier) error) error {
+	tx, err := p.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
+	if err := do(sqlQuerier{tx}); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func (p sqlPool) size() int { return p.db.Stats().MaxOpenConnections }
 
 // sqlQuerier runs statements with database/sql and any driver, in a pool or a
 // transaction.

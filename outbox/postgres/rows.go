@@ -7,23 +7,55 @@ import (
 )
 
 const (
-	entryColumns   = `id, key, operation, state, attempts, delivery, error, created_at, not_before, settled_at`
-	claimedColumns = `id, key, operation, body, sealed, attempts, refusals, created_at, not_before`
+	// storedColumns are the columns of an entry, which entryColumns reads.
+	storedColumns = `id, key, operation, state, attempts, delivery, error, created_at, not_before, settled_at, not_after, lease_until, urgent`
 )
+
+// These columns have times as microseconds, because the form of a timestamp depends on
+// the driver and on settings of the session.
+var (
+	entryColumns = `id, key, operation, state, attempts, delivery, error, ` + micros(`created_at`) + `, ` + micros(`not_before`) + `, ` +
+		micros(`settled_at`) + `, ` + micros(`not_after`) + `, ` + micros(`lease_until`) + `, urgent`
+	claimedColumns = `id, key, operation, body, sealed, attempts, refusals, ` + micros(`created_at`) + `, ` + micros(`not_before`) +
+		`, error, ` + micros(`not_after`) + `, ` + micros(`not_after - statement_timestamp()`) + `, urgent,
+		refusals > 0 AND EXISTS (SELECT 1 FROM {entry} other WHERE other.state = 2 AND other.operation = e.operation
+			AND other.settled_at > e.denied_at)`
+	nowColumn = micros(`statement_timestamp()`)
+)
+
+// micros converts a time or an interval to microseconds.
+func micros(expression string) string {
+	return `(extract(epoch FROM ` + expression + `) * 1000000)::bigint`
+}
+
+// timeOf returns the zero time for NULL.
+func timeOf(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(*micros)
+}
 
 func scanEntry(row scanFunc) (ledger.Entry, error) { return scanEntryAnd(row) }
 
 // scanEntryAnd scans the columns of the entry, and the columns after them into more.
 func scanEntryAnd(row scanFunc, more ...any) (e ledger.Entry, err error) {
-	var settled *time.Time
-	into := []any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &e.EnqueuedAt, &e.NotBefore, &settled}
+	var enqueued, notBefore, settled, notAfter, lease *int64
+	into := []any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &enqueued, &notBefore, &settled,
+		&notAfter, &lease, &e.Urgent}
 	err = row(append(into, more...)...)
-	if settled != nil {
-		e.SettledAt = *settled
-	}
+	e.EnqueuedAt, e.NotBefore, e.SettledAt = timeOf(enqueued), timeOf(notBefore), timeOf(settled)
+	e.NotAfter, e.LeaseUntil = timeOf(notAfter), timeOf(lease)
 	return e, err
 }
 
 func scanClaimed(row scanFunc) (c ledger.Claimed, err error) {
-	return c, row(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Denials, &c.EnqueuedAt, &c.NotBefore)
+	var enqueued, notBefore, notAfter, left *int64
+	err = row(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Denials, &enqueued, &notBefore, &c.Error, &notAfter,
+		&left, &c.Urgent, &c.AcceptedSince)
+	c.EnqueuedAt, c.NotBefore, c.NotAfter = timeOf(enqueued), timeOf(notBefore), timeOf(notAfter)
+	if left != nil {
+		c.Left = ledger.LeftOf(*left / 1000)
+	}
+	return c, err
 }

@@ -148,7 +148,7 @@ func (db *database) enqueueRiver(ctx context.Context, o *outbox.Outbox[pgx.Tx], 
 	var batch []outbox.Item
 	flush := func() error {
 		err := pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
-			_, _, err := outboxriver.EnqueueManyTx(ctx, client, o, tx, batch)
+			_, err := outboxriver.EnqueueAllTx(ctx, client, o, tx, batch...)
 			return err
 		})
 		batch = batch[:0]
@@ -171,7 +171,7 @@ func (db *database) inTransactions(ctx context.Context, path string, o box, n in
 		key := keyOf(i)
 		var err error
 		if db.file != nil {
-			err = inFileTransaction(ctx, path, o.(*outbox.Outbox[*sql.Tx]), key, i%2 == 0)
+			err = inFileTransaction(ctx, path, o.(*outbox.Outbox[outbox.SQLTx]), key, i%2 == 0)
 		} else {
 			err = db.inPostgresTransaction(ctx, o.(*outbox.Outbox[pgx.Tx]), key, i%2 == 0)
 		}
@@ -182,7 +182,7 @@ func (db *database) inTransactions(ctx context.Context, path string, o box, n in
 	return nil
 }
 
-func inFileTransaction(ctx context.Context, path string, o *outbox.Outbox[*sql.Tx], key string, commit bool) error {
+func inFileTransaction(ctx context.Context, path string, o *outbox.Outbox[outbox.SQLTx], key string, commit bool) error {
 	own, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(30000)")
 	if err != nil {
 		return err

@@ -187,7 +187,7 @@ func (f *workerFlags) untilEmpty(ctx context.Context, o box, db *database, start
 			return errors.Join(errors.New("ended with entries pending"), err)
 		case <-time.After(20 * time.Millisecond):
 		}
-		if _, pending, err := db.ledger.NextDue(ctx); err != nil || pending {
+		if due, err := db.ledger.Due(ctx); err != nil || len(due) > 0 {
 			continue
 		}
 		if counts, err := o.Counts(ctx); err == nil && counts.Pending+counts.Sending == 0 {
@@ -222,15 +222,13 @@ func largestRSS() int64 {
 
 // runRiver works River's queue until ctx ends.
 func (db *database) runRiver(ctx context.Context, o *outbox.Outbox[pgx.Tx], slots int) error {
-	workers := river.NewWorkers()
-	river.AddWorker(workers, outboxriver.Worker(o))
-	client, err := river.NewClient(riverpgxv5.New(db.pool), &river.Config{
-		Workers: workers,
+	config := &river.Config{
 		Queues: map[string]river.QueueConfig{outboxriver.Queue: {
 			MaxWorkers: max(4, slots*3/outboxriver.PermitSize), FetchCooldown: 5 * time.Millisecond, FetchPollInterval: 100 * time.Millisecond}},
-		RescueStuckJobsAfter: 3 * time.Minute,
-		Logger:               slog.New(slog.DiscardHandler),
-	})
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	outboxriver.Register(river.NewWorkers(), config, o)
+	client, err := river.NewClient(riverpgxv5.New(db.pool), config)
 	if err != nil {
 		return err
 	}

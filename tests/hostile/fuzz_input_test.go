@@ -53,7 +53,8 @@ func FuzzBaseURL(f *testing.F) {
 		"https://api.example.com", "https://api.example.com/", "https://api.example.com/tenants/a%2Fb//",
 		"http://127.0.0.1:8080", "http://[::1]/x",
 		"http://api.example.com", "https://user:secret@api.example.com", "https://api.example.com?x", "https://api.example.com#", "ftp://x",
-		"https://:443", "//x", "", "\x00",
+		"https://:443", "//x", "", "\x00", "api.example.com:443", "https://api.example.com:65535", "https://api.example.com:65536",
+		"https://api.example.com:0", "https://api.example.com:", "https://api.example.com:https",
 	} {
 		for _, path := range []string{"/v1/unknown", "v1/segments", "v1/a%2F..%2Fb", "/v1/../admin", "//evil.example.com/x",
 			"https://evil.example.com", `\\evil`, "/v1/%2e%2e/x", "v1?x=1", "", "%zz"} {
@@ -91,7 +92,7 @@ func FuzzBaseURL(f *testing.F) {
 // FuzzAPIKey checks any key: it is refused without being quoted, or sent unchanged.
 func FuzzAPIKey(f *testing.F) {
 	for _, key := range []string{"", " ", "secret-key", "secret key", "secret\nkey", "secret\x00key", "sécret-key", " secret-key",
-		"secret-key\r\n", strings.Repeat("k", 4096), strings.Repeat("k", 4097)} {
+		"secret-key\r\n", "Bearer secret-key", "bearer  secret-key", "Bearersecret-key", strings.Repeat("k", 4096), strings.Repeat("k", 4097)} {
 		f.Add(key)
 	}
 	f.Fuzz(func(t *testing.T, key string) {
@@ -110,4 +111,49 @@ func FuzzAPIKey(f *testing.F) {
 			require.NotContains(t, err.Error(), key)
 		}
 	})
+}
+
+// FuzzSchedule checks any date and zone: they are sent if they are a time that package time
+// reads unchanged, and [messaging.ScheduleAt] writes that time so that it is read in one
+// way.
+func FuzzSchedule(f *testing.F) {
+	for _, date := range []string{"2026-11-01 01:30:00", "2026-03-08 02:30:00", "2026-05-01 10:20:30", "1900-01-01 00:00:00",
+		"0001-01-01 00:00:00", "0000-01-01 00:00:00", "9999-12-31 23:59:59", "2026-02-29 10:20:30",
+		"2026-05-01", "2026-05-01 1:20:30", "2026-05-01 1:20:30.5",
+		"2026-05-01 10:20:30.5", "2026-05-01T10:20:30Z", "0000-00-00 00:00:00", "tomorrow", "", "\xff"} {
+		for _, zone := range []string{"UTC", "America/New_York", "Europe/Amsterdam", "Australia/Lord_Howe", "Pacific/Apia",
+			"Local", "", "+01:00", "\xff"} {
+			f.Add(date, zone)
+		}
+	}
+	f.Fuzz(func(t *testing.T, date, zone string) {
+		_, err := messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.AllCustomers(),
+			Schedule: &messaging.Schedule{Date: date, Timezone: zone}}.Prepare()
+		location, unknown := time.LoadLocation(zone)
+		read, unreadable := time.Parse(time.DateTime, date)
+		if unknown != nil || zone == "" || zone == "Local" || unreadable != nil || read.Format(time.DateTime) != date || read.IsZero() {
+			require.ErrorIs(t, err, messaging.ErrValidation)
+			return
+		}
+		require.NoError(t, err)
+		at, err := time.ParseInLocation(time.DateTime, date, location)
+		require.NoError(t, err)
+		requireReadInOneWay(t, at, messaging.ScheduleAt(at))
+	})
+}
+
+// requireReadInOneWay requires that a schedule is for a time, and that no time within a day
+// has the same date in the same zone.
+func requireReadInOneWay(t *testing.T, at time.Time, schedule *messaging.Schedule) {
+	t.Helper()
+	location, err := time.LoadLocation(schedule.Timezone)
+	require.NoError(t, err)
+	read, err := time.ParseInLocation(time.DateTime, schedule.Date, location)
+	require.NoError(t, err)
+	require.True(t, read.Equal(at), "%s, not %s", read, at)
+	for shift := -24 * time.Hour; shift <= 24*time.Hour; shift += 30 * time.Minute {
+		if shift != 0 {
+			require.NotEqual(t, schedule.Date, at.Add(shift).In(location).Format(time.DateTime), "the date is also that of %s later", shift)
+		}
+	}
 }

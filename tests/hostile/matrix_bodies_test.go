@@ -60,7 +60,7 @@ func hostileBodies() []hostileRow {
 			afterActing(answer(206, scripted.Success)).both(succeeds, 1, 1).check(hasStatus(206)),
 		)},
 		{11, "200 with a page of HTML", afterActing(answer(200, pageOfHTML, "Content-Type: text/html")).
-			both(unreadable, 1, 1).check(errorContains("not valid JSON"), hasBody(pageOfHTML), errorOmits("502"))},
+			both(unreadable, 1, 1).check(errorContains("HTML or XML, not JSON"), hasBody(pageOfHTML), errorOmits("502"))},
 		{12, "200 with a sound answer that calls itself text",
 			afterActing(answer(200, scripted.Success, "Content-Type: text/plain")).both(succeeds, 1, 1)},
 		{13, "200 with a page of HTML that calls itself JSON", afterActing(answer(200, pageOfHTML, "Content-Type: application/json")).

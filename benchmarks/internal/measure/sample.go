@@ -32,10 +32,19 @@ type Sample struct {
 
 // Take runs work and measures it. The function returns the amount of work.
 func Take(work func() (int, error)) (Sample, error) {
-	// Collect the garbage of other samples, and empty all pools: encoding/json
-	// keeps its buffers in a shared pool. A pool is empty after two collections.
+	emptyPools()
+	return measured(work)
+}
+
+// emptyPools collects the garbage of other samples, and empties all pools:
+// encoding/json keeps its buffers in a shared pool. A pool is empty after two
+// collections.
+func emptyPools() {
 	runtime.GC()
 	runtime.GC()
+}
+
+func measured(work func() (int, error)) (Sample, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start := time.Now()
@@ -52,14 +61,29 @@ func Take(work func() (int, error)) (Sample, error) {
 
 // Repeat makes sequential calls and measures them.
 func Repeat(ctx context.Context, times int, call func(context.Context) error) (Sample, error) {
-	return Take(func() (int, error) {
+	return Take(repeated(ctx, times, call))
+}
+
+// repeated returns work that makes sequential calls.
+func repeated(ctx context.Context, times int, call func(context.Context) error) func() (int, error) {
+	return func() (int, error) {
 		for done := range times {
 			if err := call(ctx); err != nil {
 				return done, err
 			}
 		}
 		return times, nil
-	})
+	}
+}
+
+// RepeatWarm is Repeat after one call that is not measured. That call fills the pools, so
+// the measured ones find buffers that are as large as they need.
+func RepeatWarm(ctx context.Context, times int, call func(context.Context) error) (Sample, error) {
+	emptyPools()
+	if err := call(ctx); err != nil {
+		return Sample{}, err
+	}
+	return measured(repeated(ctx, times, call))
 }
 
 // Each returns the time per unit of work, in seconds.

@@ -32,6 +32,8 @@ type Send struct {
 	Response string
 	// Requests build requests, alike each time. The first has every argument.
 	Requests []func() Request
+	// Reaches is whom the first request reaches.
+	Reaches messaging.Recipients
 }
 
 // List is an operation that returns pages of records.
@@ -111,10 +113,11 @@ type preparable interface {
 	Prepare() (*messaging.Prepared, error)
 }
 
-// sendOf returns the entry of a send. The first of params fills every field.
+// sendOf returns the entry of a send. The first of params fills every field, and reaches is
+// whom it reaches.
 func sendOf[P preparable, R any](op *service.Operation, name string, method func(*messaging.Client) sendMethod[P, R],
-	response string, params ...func() P) Operation {
-	s := &Send{Operation: op, Response: response}
+	response string, reaches messaging.Recipients, params ...func() P) Operation {
+	s := &Send{Operation: op, Response: response, Reaches: reaches}
 	for _, build := range params {
 		s.Requests = append(s.Requests, func() Request {
 			p := build()

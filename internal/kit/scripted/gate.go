@@ -109,6 +109,11 @@ func RequireValidationError(tb testing.TB, err error) *messaging.ValidationError
 	require.Equal(tb, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	require.NotEmpty(tb, invalid.Op)
 	require.NotEmpty(tb, invalid.Fields)
+	for _, field := range invalid.Fields {
+		for _, message := range field.Messages {
+			require.NotContains(tb, message, ";", "the text of the error has it between two problems")
+		}
+	}
 
 	text := err.Error()
 	require.NotContains(tb, text, "\n")

@@ -15,29 +15,30 @@ import (
 //
 // Every argument but a cursor holds the [Canary], so that a test can find out where it
 // shows. A list is given a row with every member of its model, and a send params with
-// every field.
+// every field. Whom those params reach is stated by hand, from the documentation of the
+// service, because guards depend on it.
 var Operations = []Operation{
 	sendOf(service.SendEmailBroadcast, "BroadcastsService.SendEmail",
 		func(c *messaging.Client) sendMethod[messaging.EmailBroadcastParams, messaging.Response] {
 			return c.Broadcasts.SendEmail
 		},
-		Success, emailToSome, emailToAll),
+		Success, reaches([]string{Canary}, "to."+CanaryEmail, "cc."+CanaryEmail, "bcc."+CanaryEmail, CanaryEmail), emailToSome, emailToAll),
 	sendOf(service.SendPushBroadcast, "BroadcastsService.SendPush",
 		func(c *messaging.Client) sendMethod[messaging.PushBroadcastParams, messaging.Response] {
 			return c.Broadcasts.SendPush
 		},
-		Success, pushToSome, pushToAll, pushWithoutAddress),
+		Success, reaches([]string{Canary}, CanaryEmail), pushToSome, pushToAll, pushWithoutAddress),
 	sendOf(service.CreateEvent, "EventsService.Create",
 		func(c *messaging.Client) sendMethod[messaging.EventCreateParams, messaging.Event] {
 			return c.Events.Create
 		},
-		`{"success":true,"message":"Done","data":`+eventRow+`}`, event, eventWithoutParameters).
+		`{"success":true,"message":"Done","data":`+eventRow+`}`, messaging.Recipients{}, event, eventWithoutParameters).
 		alsoBy("EventsService.Ensure", ensureEvent),
 	sendOf(service.TriggerEvent, "EventsService.Trigger",
 		func(c *messaging.Client) sendMethod[messaging.EventTriggerParams, messaging.Response] {
 			return c.Events.Trigger
 		},
-		`{"success":true,"message":"Done","data":true}`, trigger, triggerByAddress),
+		`{"success":true,"message":"Done","data":true}`, reaches(nil, CanaryEmail, "payload."+CanaryEmail), trigger, triggerByAddress),
 	listOf(service.ListEvents, list[messaging.Event, messaging.EventListParams]{
 		of: func(c *messaging.Client) lister[messaging.Event, messaging.EventListParams] { return c.Events },
 		params: func(perPage int, cursor string) messaging.EventListParams {
@@ -94,11 +95,13 @@ const (
 // oddText is hard to store: jsonb has no NUL, and some writers escape the others.
 const oddText = "<p>a\u2028b \\u0000 \x00 é 😀</p> & " + Canary
 
+// Every address of a request is different, so that a test can tell which are recipients.
 func emailToSome() messaging.EmailBroadcastParams {
 	return messaging.EmailBroadcastParams{
-		SenderEmail: CanaryEmail, SenderName: Canary, Email: CanaryEmail, Subject: Canary, CC: spare(CanaryEmail), BCC: spare(CanaryEmail),
-		ReplyTo: spare(CanaryEmail), Message: oddText, TemplateID: Canary, EmailTemplateID: Canary, Variables: freeValues(),
-		MessageType: Canary, To: someone(), Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"},
+		SenderEmail: "sender." + CanaryEmail, SenderName: Canary, Email: "to." + CanaryEmail, Subject: Canary,
+		CC: spare("cc." + CanaryEmail), BCC: spare("bcc." + CanaryEmail), ReplyTo: spare("reply." + CanaryEmail),
+		Message: oddText, TemplateID: Canary, EmailTemplateID: Canary, Variables: freeValues(),
+		MessageType: Canary, To: someone(), Schedule: &messaging.Schedule{Date: "2031-03-04 05:06:07", Timezone: "UTC"},
 	}
 }
 
@@ -109,7 +112,7 @@ func emailToAll() messaging.EmailBroadcastParams {
 
 func pushToSome() messaging.PushBroadcastParams {
 	return messaging.PushBroadcastParams{Subject: Canary, Message: oddText, WhatsAppTemplateID: Canary, To: someone(),
-		Schedule: &messaging.Schedule{Date: "2031-03-04", Timezone: "UTC"}}
+		Schedule: &messaging.Schedule{Date: "2031-03-04 05:06:07", Timezone: "UTC"}}
 }
 
 func pushToAll() messaging.PushBroadcastParams {
@@ -137,8 +140,7 @@ func ensureEvent(ctx context.Context, c *messaging.Client, opts ...messaging.Req
 }
 
 func trigger() messaging.EventTriggerParams {
-	customer := customer()
-	return messaging.EventTriggerParams{EventID: Canary, Email: CanaryEmail, Customer: &customer, Values: freeValues(),
+	return messaging.EventTriggerParams{EventID: Canary, Email: "payload." + CanaryEmail, Customer: new(customer()), Values: freeValues(),
 		Definition: &messaging.Event{ID: Canary, Name: Canary, Description: Canary, CreatedAt: anInstant, Extra: messaging.Extra{Canary: nil},
 			Parameters: spare(
 				messaging.EventParameter{Name: Canary, Type: "TEXT", Required: true},
@@ -157,6 +159,12 @@ func customer() messaging.CustomerParams {
 
 func someone() messaging.Audience {
 	return messaging.ToEach(messaging.ToCustomers(spare(customer())...), messaging.ToSegments(spare(Canary)...))
+}
+
+// reaches is whom a request reaches: the customer of someone, segments and addresses.
+func reaches(segments []string, addresses ...string) messaging.Recipients {
+	return messaging.Recipients{Segments: segments, Customers: 1, CustomerIDs: []string{Canary}, Emails: addresses,
+		Phones: []string{"+" + Canary}, Devices: 1}
 }
 
 var anInstant = time.Date(2031, 3, 4, 5, 6, 7, 8, time.FixedZone("one hour east", 60*60))

@@ -44,7 +44,7 @@ func main() {
 }
 
 // ship records an order and its customer notification in one transaction.
-func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[*sql.Tx], order, email string) error {
+func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[outbox.SQLTx], order, email string) error {
 	p, err := messaging.EventTriggerParams{
 		EventID: os.Getenv("MESSAGING_EVENT_ID"),
 		Email:   email,

@@ -160,7 +160,7 @@ func demonstrate(ctx context.Context, out io.Writer, database string) error {
 // decide finds out at the service whether unclear entries were carried out, as a person
 // would.
 func decide(ctx context.Context, printf func(string, ...any), shop *Shop, service *messagingtest.Server) error {
-	for entry, err := range shop.outbox.List(ctx, outbox.ListParams{State: outbox.Unclear}) {
+	for entry, err := range shop.outbox.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}) {
 		if err != nil {
 			return err
 		}
@@ -189,8 +189,8 @@ func decide(ctx context.Context, printf func(string, ...any), shop *Shop, servic
 // resend sends an unclear entry again, as soon as its process can no longer be alive.
 func resend(ctx context.Context, shop *Shop, key string) error {
 	if err := waitFor(ctx, func() (bool, error) {
-		n, err := shop.outbox.Resend(ctx, key)
-		return n == 1, err
+		decisions, err := shop.outbox.Resend(ctx, key)
+		return err == nil && decisions[0].Changed, err
 	}); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // Shop ships orders and notifies the customers.
 type Shop struct {
 	db      *sql.DB
-	outbox  *outbox.Outbox[*sql.Tx]
+	outbox  *outbox.Outbox[outbox.SQLTx]
 	shipped string // the id of the event
 }
 
@@ -29,7 +29,7 @@ type Order struct{ Number, Email string }
 // Postgres server.
 func openShop(ctx context.Context, database string, client *messaging.Client, shipped string, opts ...outbox.Option) (*Shop, error) {
 	var db *sql.DB
-	var store outbox.Store[*sql.Tx]
+	var store outbox.Store[outbox.SQLTx]
 	var err error
 	if strings.HasPrefix(database, "postgres") {
 		if db, err = sql.Open("pgx", database); err != nil {

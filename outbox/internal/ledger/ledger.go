@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -31,7 +32,7 @@ const (
 )
 
 // SchemaVersion is the version of the tables that this package reads and writes.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // These errors are returned by several implementations. Package outbox and the stores add
 // their names when they wrap them.
@@ -40,6 +41,7 @@ var (
 	ErrNoEntry       = errors.New("no such entry")
 	ErrOtherDatabase = errors.New("the transaction belongs to another database")
 	ErrNewerSchema   = errors.New("the tables were created by a newer version of this package")
+	ErrNoTransaction = errors.New("not a transaction")
 )
 
 // Store gives package outbox its ledger. It has no other method, so the types of the
@@ -52,8 +54,12 @@ type Store[Tx any] interface {
 // TxLedger is a Ledger that can also insert in the caller's transaction.
 type TxLedger[Tx any] interface {
 	Ledger
-	// InsertTx is Insert for one entry, in tx.
-	InsertTx(ctx context.Context, tx Tx, entry NewEntry) (Inserted, error)
+	// InsertTx is Insert in tx.
+	InsertTx(ctx context.Context, tx Tx, entries []NewEntry) ([]Inserted, error)
+	// RemoveTx takes back entries that InsertTx has added in the same tx.
+	RemoveTx(ctx context.Context, tx Tx, ids []int64) error
+	// DismissTx is Dismiss in tx. It locks only entries that it changes.
+	DismissTx(ctx context.Context, tx Tx, keys []string) ([]Decision, error)
 }
 
 // Ledger is the table of entries. All methods are safe for concurrent use. Times and
@@ -67,20 +73,27 @@ type Ledger interface {
 	// or the existing one with the same key.
 	Insert(ctx context.Context, entries []NewEntry) ([]Inserted, error)
 
+	// Due returns when the first pending entries are due, for each operation and
+	// separately for urgent entries.
+	Due(ctx context.Context) ([]Due, error)
 	// Claim turns pending entries that are due into sending ones, in one durable
-	// transaction that is committed when Claim returns. After an error, the transaction
-	// may have been committed or may still be; see Unclaim.
+	// transaction that is committed when Claim returns. It claims nothing of a paused
+	// operation. After an error, the transaction may have been committed or may still
+	// be; see Unclaim.
 	Claim(ctx context.Context, claim Claim) ([]Claimed, error)
 	// Unclaim makes the entries of a claim pending again, and returns how many. The
 	// caller must not have sent any of them.
 	Unclaim(ctx context.Context, token Token) (int, error)
 	// Settle records outcomes in one transaction. An outcome applies only to an entry
 	// that has its token and is sending or unclear. If the outcome is accepted or
-	// rejected, it also applies to an entry that is pending again. Settle returns which
-	// outcomes applied, including those that were recorded before, and the time.
-	Settle(ctx context.Context, outcomes []Outcome) (applied []bool, at time.Time, err error)
+	// rejected, it also applies to an entry that is pending again; if it is accepted,
+	// also to a dismissed one. Settle waits for no lock of another transaction.
+	Settle(ctx context.Context, outcomes []Outcome) (settled []Settled, at time.Time, err error)
 	// Sweep turns up to limit entries whose lease is over from sending to unclear.
 	Sweep(ctx context.Context, limit int) ([]Swept, error)
+	// Expire turns up to limit pending entries whose NotAfter has passed into rejected
+	// ones, and returns them.
+	Expire(ctx context.Context, limit int) ([]Entry, error)
 	// StillSwept returns the entries that are still unclear only because of Sweep.
 	StillSwept(ctx context.Context, ids []int64) ([]Entry, error)
 	// Purge deletes up to limit entries that were accepted or dismissed longer ago than
@@ -95,25 +108,33 @@ type Ledger interface {
 	Find(ctx context.Context, keys []string) ([]Entry, error)
 	// Request returns the request of an entry. Its body is nil if it was erased.
 	Request(ctx context.Context, key string) (Request, error)
-	// List returns up to limit entries whose id is larger than after, in the order of
-	// their ids. A negative state selects all.
-	List(ctx context.Context, state State, after int64, limit int) ([]Entry, error)
+	// List returns up to limit entries that match the filter and whose id is larger than
+	// after, in the order of their ids.
+	List(ctx context.Context, filter Filter, after int64, limit int) ([]Entry, error)
+	// LastID returns the largest id, or 0.
+	LastID(ctx context.Context) (int64, error)
 	Counts(ctx context.Context) (Counts, error)
-	// NextDue returns the time until a pending entry is due, and false if none is
-	// pending. The time is negative if an entry is due already.
-	NextDue(ctx context.Context) (time.Duration, bool, error)
 
 	// Resend turns unclear and rejected entries into pending ones, except those that were
-	// swept less than a lease ago. It returns how many.
-	Resend(ctx context.Context, keys []string) (int, error)
-	// Dismiss turns unclear and rejected entries into dismissed ones.
-	Dismiss(ctx context.Context, keys []string) (int, error)
+	// swept less than a lease ago and those whose NotAfter has passed. It returns a
+	// decision for each key, in their order.
+	Resend(ctx context.Context, keys []string) ([]Decision, error)
+	// Dismiss turns pending, unclear and rejected entries into dismissed ones.
+	Dismiss(ctx context.Context, keys []string) ([]Decision, error)
 	// Quarantine turns pending and sending entries into unclear ones.
 	Quarantine(ctx context.Context) (int, error)
 
-	// Listen calls wake whenever entries may have been added, until ctx is done. It
-	// returns false immediately if the database does not announce new entries.
-	Listen(ctx context.Context, wake func()) bool
+	// Pause keeps entries of the operations from being claimed, until Resume. The name ""
+	// stands for all operations.
+	Pause(ctx context.Context, operations []string) error
+	// Resume ends the pauses of the operations. No operations end every pause.
+	Resume(ctx context.Context, operations []string) error
+
+	// Announce makes Listen of other processes call wake.
+	Announce(ctx context.Context) error
+	// Listen calls wake after an Announce, until ctx is done. It
+	// returns immediately if the database has no announcements.
+	Listen(ctx context.Context, wake func())
 }
 
 // NewEntry is an entry to insert.
@@ -123,6 +144,8 @@ type NewEntry struct {
 	Body           []byte
 	Sealed         bool
 	NotBefore      time.Time
+	NotAfter       time.Time
+	Urgent         bool
 }
 
 // Inserted is an entry that Insert added or found.
@@ -142,7 +165,29 @@ type Entry struct {
 	Error          string
 	EnqueuedAt     time.Time
 	NotBefore      time.Time
+	NotAfter       time.Time
 	SettledAt      time.Time
+	Urgent         bool
+	// LeaseUntil is when the lease of a sending entry ends, and when an unclear one whose
+	// process may be alive can be resent. Otherwise it is zero.
+	LeaseUntil time.Time
+}
+
+// Filter selects entries.
+type Filter struct {
+	State                         State // a negative one selects all
+	Operation                     string
+	EnqueuedAfter, EnqueuedBefore time.Time
+	ErrorContains                 string
+	UpTo                          int64 // the largest id; 0 means no limit
+}
+
+// Due is when the first pending entry of a class is due.
+type Due struct {
+	Operation string
+	Urgent    bool
+	Wait      time.Duration // negative if an entry is due already
+	Paused    bool
 }
 
 // Request is the stored request of an entry.
@@ -164,9 +209,18 @@ type Claim struct {
 	// Lease is how long the process may hold the entries until it records their outcomes.
 	Lease time.Duration
 	Limit int
-	// Keys restricts the claim to entries with these keys. If it is nil, all entries that
-	// are due can be claimed, in the order in which they became due.
-	Keys []string
+	// Operation is the operation of the entries.
+	Operation string
+	// Keys restricts the claim to entries with these keys. If it is nil, Urgent selects
+	// the urgent entries or the others, in the order in which they became due.
+	Keys   []string
+	Urgent bool
+	// Newest claims those first that became due last.
+	Newest bool
+	// MaxBytes limits the size of all bodies. One body is claimed regardless of its size
+	// if OneAnyway is true.
+	MaxBytes  int64
+	OneAnyway bool
 }
 
 // Claimed is an entry that was claimed.
@@ -177,10 +231,17 @@ type Claimed struct {
 	Sealed         bool
 	// Attempts includes this claim.
 	Attempts int
-	// Denials is how many outcomes of the entry were denied.
-	Denials    int
-	EnqueuedAt time.Time
-	NotBefore  time.Time
+	// Denials counts the denials of the entry, and AcceptedSince reports whether another
+	// entry of its operation was accepted since the last one.
+	Denials       int
+	AcceptedSince bool
+	Error         string // of the last attempt
+	EnqueuedAt    time.Time
+	NotBefore     time.Time
+	// NotAfter is zero if the entry may be sent at any time. Left is the time until then.
+	NotAfter time.Time
+	Left     time.Duration
+	Urgent   bool
 }
 
 // Outcome is the outcome of a claimed entry.
@@ -192,8 +253,31 @@ type Outcome struct {
 	Error    string
 	// Wait is the time until an entry that is pending again becomes due.
 	Wait time.Duration
-	// Denied is true if the service denied the request. Claimed.Denials counts it.
-	Denied bool
+	// Denials becomes the number of denials of the entry. Denied is true if this outcome
+	// is one.
+	Denials int
+	Denied  bool
+	// Returned is true if no attempt was made, so that none is counted.
+	Returned bool
+}
+
+// Settled is what Settle did with an outcome.
+type Settled uint8
+
+const (
+	// Ignored means that the outcome does not apply.
+	Ignored Settled = iota
+	// Applied means that the outcome is recorded, now or before.
+	Applied
+	// Locked means that another transaction has locked the entry: try again.
+	Locked
+)
+
+// Decision is what became of an entry that was to be resent or dismissed.
+type Decision struct {
+	Entry
+	Found, Changed bool
+	Now            time.Time // by the clock of the database
 }
 
 // Swept is an entry that Sweep has made unclear.
@@ -206,15 +290,21 @@ type Swept struct {
 // Counts is the number of entries in each state.
 type Counts struct {
 	ByState [Dismissed + 1]int
-	// OldestDue is how long ago the oldest pending entry that is due was enqueued, or 0
-	// if none is due.
+	// OldestDue is how long ago the oldest pending entry became due, or 0 if none is due.
 	OldestDue time.Duration
+	// Paused holds the names given to Pause.
+	Paused []string
 }
 
 // DueIn returns a time to wait, at most an hour: an entry can be due in thousands of
 // years, which does not fit into a Duration.
 func DueIn(milliseconds int64) time.Duration {
 	return time.Duration(min(milliseconds, time.Hour.Milliseconds())) * time.Millisecond
+}
+
+// LeftOf returns the time that is left until NotAfter.
+func LeftOf(milliseconds int64) time.Duration {
+	return time.Duration(min(milliseconds, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
 // Digest identifies a request without revealing it.
@@ -233,3 +323,24 @@ const (
 	SweptError       = "the process that sent it did not report the outcome in time"
 	QuarantinedError = "quarantined"
 )
+
+// ExpiredError is the error text of entries whose NotAfter has passed.
+const ExpiredError = "its time is over"
+
+// Decisions returns a decision for each key, from the entries that were changed and the
+// entries that exist.
+func Decisions(keys []string, changed, found []Entry, now time.Time) []Decision {
+	byKey := make(map[string]Decision, len(keys))
+	for _, e := range found {
+		byKey[e.Key] = Decision{Entry: e, Found: true, Now: now}
+	}
+	for _, e := range changed {
+		byKey[e.Key] = Decision{Entry: e, Found: true, Changed: true, Now: now}
+	}
+	decisions := make([]Decision, len(keys))
+	for i, key := range keys {
+		decisions[i] = byKey[key]
+		decisions[i].Key = key
+	}
+	return decisions
+}

@@ -4,19 +4,13 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
-	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
-
-// connection is a *sql.Conn or a *sql.Tx.
-type connection interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-}
 
 // Insert implements ledger.Ledger.
 func (l *Ledger) Insert(ctx context.Context, entries []ledger.NewEntry) (inserted []ledger.Inserted, err error) {
@@ -28,73 +22,139 @@ func (l *Ledger) Insert(ctx context.Context, entries []ledger.NewEntry) (inserte
 }
 
 // InsertTx implements ledger.TxLedger.
-func (l *Ledger) InsertTx(ctx context.Context, tx *sql.Tx, entry ledger.NewEntry) (ledger.Inserted, error) {
-	if l.closed.Load() {
-		return ledger.Inserted{}, ledger.ErrClosed
+func (l *Ledger) InsertTx(ctx context.Context, tx ledger.SQLTx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
+	if err := l.check(tx); err != nil {
+		return nil, err
 	}
-	inserted, err := l.insert(ctx, tx, []ledger.NewEntry{entry})
-	if err != nil {
-		return ledger.Inserted{}, err
-	}
-	return inserted[0], nil
+	return l.insert(ctx, tx, entries)
 }
 
-const (
-	insertSQL = `INSERT INTO outbox_entry (key, digest, operation, body, sealed, created_at, not_before)
-		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING`
-	presentSQL = `SELECT ` + entryColumns + `, digest FROM outbox_entry WHERE key = ?`
-)
+// RemoveTx implements ledger.TxLedger.
+func (l *Ledger) RemoveTx(ctx context.Context, tx ledger.SQLTx, ids []int64) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM outbox_entry WHERE id IN (`+placeholders(len(ids))+`)`, anySlice(ids)...)
+	return err
+}
 
-func (l *Ledger) insert(ctx context.Context, conn connection, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
+// check fails if the caller's transaction cannot be used.
+func (l *Ledger) check(tx ledger.SQLTx) error {
+	if l.closed.Load() {
+		return ledger.ErrClosed
+	}
+	return ledger.CheckTransaction(tx)
+}
+
+// insertRows is how many rows one statement inserts.
+const insertRows = 100
+
+func (l *Ledger) insert(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
 	if err := l.checkDatabase(ctx, conn); err != nil {
 		return nil, err
 	}
-	statement, err := conn.PrepareContext(ctx, insertSQL)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = statement.Close() }()
-	now := now()
-	inserted := make([]ledger.Inserted, len(entries))
-	for i, e := range entries {
-		inserted[i], err = insertOne(ctx, conn, statement, e, now)
+	inserted := make([]ledger.Inserted, 0, len(entries))
+	for batch := range slices.Chunk(entries, insertRows) {
+		in, err := insertBatch(ctx, conn, batch)
 		if err != nil {
-			return nil, fmt.Errorf("entry %q: %w", e.Key, err)
+			return nil, err
 		}
+		inserted = append(inserted, in...)
 	}
 	return inserted, nil
 }
 
-func insertOne(ctx context.Context, conn connection, statement *sql.Stmt, e ledger.NewEntry, now int64) (ledger.Inserted, error) {
-	notBefore := now
-	if !e.NotBefore.IsZero() {
-		notBefore = max(now, e.NotBefore.UnixMilli())
+// insertBatch adds the entries whose keys do not exist yet, in one statement.
+func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
+	now := now()
+	args := make([]any, 0, 10*len(entries))
+	for _, e := range entries {
+		due := dueAt(e, now)
+		args = append(args, e.Key, e.Digest, e.Operation, e.Body, e.Sealed, now, due, due, milliseconds(e.NotAfter), e.Urgent)
 	}
-	result, err := statement.ExecContext(ctx, e.Key, e.Digest, e.Operation, e.Body, e.Sealed, now, notBefore)
+	rows, err := conn.QueryContext(ctx, `INSERT INTO outbox_entry
+		(key, digest, operation, body, sealed, created_at, not_before, due_since, not_after, urgent) VALUES `+
+		strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", len(entries)), ", ")+
+		` ON CONFLICT (key) DO NOTHING RETURNING id, key`, args...)
+	type added struct {
+		id  int64
+		key string
+	}
+	ids, err := collect(rows, err, func(scan scanFunc) (a added, err error) { return a, scan(&a.id, &a.key) })
 	if err != nil {
-		return ledger.Inserted{}, err
+		return nil, err
 	}
-	added, err := result.RowsAffected()
+	byKey := make(map[string]int64, len(ids))
+	for _, a := range ids {
+		byKey[a.key] = a.id
+	}
+	inserted := make([]ledger.Inserted, len(entries))
+	var missing []string
+	for i, e := range entries {
+		id, ok := byKey[e.Key]
+		if !ok {
+			missing = append(missing, e.Key)
+			continue
+		}
+		delete(byKey, e.Key) // the same key again is present
+		inserted[i] = ledger.Inserted{Digest: e.Digest, Entry: ledger.Entry{ID: id, Key: e.Key, Operation: e.Operation,
+			State: ledger.Pending, Delivery: messaging.DeliveryNotSent, EnqueuedAt: time.UnixMilli(now),
+			NotBefore: time.UnixMilli(dueAt(e, now)), NotAfter: wholeMilliseconds(e.NotAfter), Urgent: e.Urgent}}
+	}
+	if len(missing) == 0 {
+		return inserted, nil
+	}
+	return inserted, findPresent(ctx, conn, entries, inserted, missing)
+}
+
+// findPresent fills in the entries that existed already.
+func findPresent(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry, inserted []ledger.Inserted, missing []string) error {
+	rows, err := conn.QueryContext(ctx, `SELECT `+entryColumns+`, digest FROM outbox_entry WHERE `+keyIn(missing), anySlice(missing)...)
+	found, err := collect(rows, err, scanInserted)
 	if err != nil {
-		return ledger.Inserted{}, err
+		return err
 	}
-	if added == 0 {
-		in, err := scanInserted(conn.QueryRowContext(ctx, presentSQL, e.Key).Scan)
-		in.Present = true
-		return in, err
+	byKey := make(map[string]ledger.Inserted, len(found))
+	for _, in := range found {
+		byKey[in.Key] = in
 	}
-	id, err := result.LastInsertId()
-	return ledger.Inserted{Digest: e.Digest, Entry: ledger.Entry{ID: id, Key: e.Key, Operation: e.Operation, State: ledger.Pending,
-		Delivery: messaging.DeliveryNotSent, EnqueuedAt: time.UnixMilli(now), NotBefore: time.UnixMilli(notBefore)}}, err
+	for i, e := range entries {
+		if inserted[i].ID == 0 {
+			inserted[i] = byKey[e.Key]
+			inserted[i].Present = true
+		}
+	}
+	return nil
+}
+
+func dueAt(e ledger.NewEntry, now int64) int64 {
+	if e.NotBefore.IsZero() {
+		return now
+	}
+	return max(now, e.NotBefore.UnixMilli())
+}
+
+// milliseconds returns nil for the zero time.
+func milliseconds(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+// wholeMilliseconds returns the time as it is stored.
+func wholeMilliseconds(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return time.UnixMilli(t.UnixMilli())
 }
 
 // checkDatabase compares the random key of the database, because a transaction can belong
 // to another one.
-func (l *Ledger) checkDatabase(ctx context.Context, conn connection) error {
-	var key []byte
-	err := conn.QueryRowContext(ctx, `SELECT digest_key FROM outbox_meta`).Scan(&key)
+func (l *Ledger) checkDatabase(ctx context.Context, conn ledger.SQLTx) error {
+	rows, err := conn.QueryContext(ctx, `SELECT digest_key FROM outbox_meta`)
+	keys, err := collect(rows, err, func(scan scanFunc) (key []byte, err error) { return key, scan(&key) })
 	switch {
-	case err != nil && strings.Contains(err.Error(), "no such table"), err == nil && !bytes.Equal(key, l.key):
+	case err != nil && strings.Contains(err.Error(), "no such table"),
+		err == nil && (len(keys) != 1 || !bytes.Equal(keys[0], l.key)):
 		return ledger.ErrOtherDatabase
 	}
 	return err

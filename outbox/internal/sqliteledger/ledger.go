@@ -4,6 +4,7 @@ package sqliteledger
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,19 +21,20 @@ type Ledger struct {
 	// configured is true if every connection of write has the settings that a transaction
 	// depends on.
 	configured bool
+	file       file
 	owned      []io.Closer
 	key        []byte
 	closed     atomic.Bool
 	erased     atomic.Bool // a body was erased since the last Tidy
 }
 
-var _ ledger.TxLedger[*sql.Tx] = (*Ledger)(nil)
+var _ ledger.TxLedger[ledger.SQLTx] = (*Ledger)(nil)
 
 // New returns the ledger in a caller's database, and creates the tables if they are
 // missing.
 func New(ctx context.Context, db *sql.DB) (*Ledger, error) {
 	l := &Ledger{write: db, read: db}
-	if err := l.migrate(ctx); err != nil {
+	if err := l.open(ctx); err != nil {
 		return nil, err
 	}
 	return l, l.checkMemory(ctx)
@@ -45,7 +47,17 @@ func NewOwned(ctx context.Context, write, read *sql.DB) (*Ledger, error) {
 	if err := l.checkSettings(ctx); err != nil {
 		return nil, err
 	}
-	return l, l.migrate(ctx)
+	return l, l.open(ctx)
+}
+
+func (l *Ledger) open(ctx context.Context) error {
+	if err := l.migrate(ctx); err != nil {
+		return err
+	}
+	return l.withConn(ctx, l.write, func(conn *sql.Conn) (err error) {
+		l.file, err = fileOf(ctx, conn)
+		return err
+	})
 }
 
 // Close makes every further call fail.
@@ -63,8 +75,11 @@ func (l *Ledger) Close() error {
 // DigestKey implements ledger.Ledger.
 func (l *Ledger) DigestKey() []byte { return l.key }
 
-// Listen implements ledger.Ledger. SQLite does not announce new entries.
-func (l *Ledger) Listen(context.Context, func()) bool { return false }
+// Announce implements ledger.Ledger. SQLite has no announcements.
+func (l *Ledger) Announce(context.Context) error { return nil }
+
+// Listen implements ledger.Ledger.
+func (l *Ledger) Listen(context.Context, func()) {}
 
 // nowSQL is the clock of the database in milliseconds. It is rounded because julianday
 // returns a floating-point number.
@@ -74,40 +89,79 @@ const nowSQL = `CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)
 // after the transaction has taken the write lock.
 func now() int64 { return time.Now().UnixMilli() }
 
+// paused is the condition that an operation is paused.
+const paused = `EXISTS (SELECT 1 FROM outbox_pause WHERE operation IN ('', %s))`
+
+// operationsIn returns a table "op" of the operations with entries in a state. It reads
+// one row of the state's index for each.
+func operationsIn(state ledger.State) string {
+	smallest := fmt.Sprintf(`SELECT min(operation) FROM outbox_entry WHERE state = %d`, state)
+	return `WITH RECURSIVE op(name) AS (` + smallest + ` UNION ALL
+		SELECT (` + smallest + ` AND operation > name) FROM op WHERE name IS NOT NULL) `
+}
+
+// Due implements ledger.Ledger.
+func (l *Ledger) Due(ctx context.Context) ([]ledger.Due, error) {
+	return query(ctx, l, func(scan scanFunc) (d ledger.Due, err error) {
+		var wait int64
+		err = scan(&d.Operation, &d.Urgent, &wait, &d.Paused)
+		d.Wait = ledger.DueIn(wait)
+		return d, err
+	}, operationsIn(ledger.Pending)+`SELECT name, urgent, due - `+nowSQL+`, `+fmt.Sprintf(paused, "name")+` FROM (
+			SELECT name, class.urgent, (SELECT min(not_before) FROM outbox_entry
+				WHERE state = 0 AND operation = name AND urgent = class.urgent) AS due
+			FROM op, (SELECT 0 AS urgent UNION ALL SELECT 1) AS class WHERE name IS NOT NULL)
+		WHERE due IS NOT NULL ORDER BY name, urgent`)
+}
+
 // Claim implements ledger.Ledger.
 func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledger.Claimed, err error) {
+	chosen, order := `urgent = ?8`, `not_before, id`
+	if claim.Keys != nil {
+		chosen = `key IN (SELECT value FROM json_each(?8))`
+	}
+	if claim.Newest {
+		order = `not_before DESC, id DESC`
+	}
+	statement := `UPDATE outbox_entry SET state = 1, attempts = attempts + 1, token = ?2, owner = ?3, claimed_at = ?1, lease_until = ?1 + ?4
+		WHERE id IN (SELECT id FROM (
+			SELECT id, sum(size) OVER (ORDER BY ` + order + `) AS total, row_number() OVER (ORDER BY ` + order + `) AS n FROM (
+				SELECT id, not_before, COALESCE(length(body), 0) AS size FROM outbox_entry WHERE state = 0 AND operation = ?5 AND ` + chosen + `
+				AND not_before <= ?1 AND (not_after IS NULL OR not_after > ?1) AND NOT ` + fmt.Sprintf(paused, "?5") + `
+				ORDER BY ` + order + ` LIMIT ?6))
+			WHERE total <= ?7 OR ?9 AND n = 1)
+		RETURNING ` + claimedColumns
 	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
-		now := now()
-		chosen, args := `state = 0 AND not_before <= ?`, []any{claim.Token[:], claim.Owner, now, now + claim.Lease.Milliseconds(), now}
+		args := []any{now(), claim.Token[:], claim.Owner, claim.Lease.Milliseconds(), claim.Operation, claim.Limit, claim.MaxBytes, claim.Urgent,
+			claim.OneAnyway}
 		if claim.Keys != nil {
-			chosen += ` AND ` + keyIn(claim.Keys)
-			args = append(args, anySlice(claim.Keys)...)
+			args[7] = asJSON(claim.Keys)
 		}
-		rows, err := conn.QueryContext(ctx, `UPDATE outbox_entry SET state = 1, delivery = 0, error = '', attempts = attempts + 1,
-			token = ?, owner = ?, claimed_at = ?, lease_until = ?
-			WHERE id IN (SELECT id FROM outbox_entry WHERE `+chosen+` ORDER BY not_before, id LIMIT ?)
-			RETURNING `+claimedColumns, append(args, claim.Limit)...)
+		rows, err := conn.QueryContext(ctx, statement, args...)
 		claimed, err = collect(rows, err, scanClaimed)
 		return err
 	})
 	return claimed, err
 }
 
-// Unclaim implements ledger.Ledger.
+// Unclaim implements ledger.Ledger. The sweep may have found the entries first.
 func (l *Ledger) Unclaim(ctx context.Context, token ledger.Token) (int, error) {
-	return l.change(ctx, `UPDATE outbox_entry SET state = 0, delivery = 1, token = NULL, lease_until = NULL
-		WHERE state = 1 AND token = ?`, token[:])
+	return l.change(ctx, `UPDATE outbox_entry SET state = 0, token = NULL, lease_until = NULL, settled_at = NULL, error = ''
+		WHERE state IN (1, 4) AND token = ?`, token[:])
 }
 
-const settleSQL = `UPDATE outbox_entry SET state = ?1, delivery = ?2, error = ?3,
+// settleSQL keeps a delivery that is unknown while the entry is pending, because the
+// entry was unclear before it was resent.
+const settleSQL = `UPDATE outbox_entry SET state = ?1, error = ?3,
+	delivery = CASE WHEN ?1 = 0 AND delivery = 0 AND state = 1 THEN 0 ELSE ?2 END,
 	body = CASE WHEN ?1 = 2 THEN NULL ELSE body END,
 	not_before = CASE WHEN ?1 = 0 THEN ?4 + ?5 ELSE not_before END,
 	settled_at = CASE WHEN ?1 = 0 THEN NULL ELSE ?4 END,
-	refusals = refusals + ?6, lease_until = NULL
-	WHERE id = ?7 AND token = ?8 AND (state IN (1, 4) OR state = 0 AND ?1 IN (2, 3))`
+	refusals = ?6, denied_at = CASE WHEN ?9 THEN ?4 ELSE denied_at END, attempts = attempts - ?10, lease_until = NULL
+	WHERE id = ?7 AND token = ?8 AND (state IN (1, 4) OR state = 0 AND ?1 IN (2, 3) OR state = 5 AND ?1 = 2)`
 
 // Settle implements ledger.Ledger.
-func (l *Ledger) Settle(ctx context.Context, outcomes []ledger.Outcome) (applied []bool, at time.Time, err error) {
+func (l *Ledger) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled []ledger.Settled, at time.Time, err error) {
 	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
 		now := now()
 		statement, err := conn.PrepareContext(ctx, settleSQL)
@@ -116,25 +170,26 @@ func (l *Ledger) Settle(ctx context.Context, outcomes []ledger.Outcome) (applied
 		}
 		defer func() { _ = statement.Close() }()
 		l.erased.Store(true)
-		applied, at = make([]bool, len(outcomes)), time.UnixMilli(now)
+		settled, at = make([]ledger.Settled, len(outcomes)), time.UnixMilli(now)
 		for i, s := range outcomes {
-			result, err := statement.ExecContext(ctx, s.State, s.Delivery, s.Error, now, s.Wait.Milliseconds(), s.Denied, s.ID, s.Token[:])
+			result, err := statement.ExecContext(ctx, s.State, s.Delivery, s.Error, now, s.Wait.Milliseconds(), s.Denials, s.ID, s.Token[:],
+				s.Denied, s.Returned)
 			if err != nil {
 				return err
 			}
 			if n, err := result.RowsAffected(); err != nil || n > 0 {
-				applied[i] = true
+				settled[i] = ledger.Applied
 				continue
 			}
-			err = conn.QueryRowContext(ctx, `SELECT count(*) > 0 FROM outbox_entry WHERE id = ? AND token = ? AND state = ?`,
-				s.ID, s.Token[:], s.State).Scan(&applied[i])
+			err = conn.QueryRowContext(ctx, `SELECT count(*) FROM outbox_entry WHERE id = ? AND token = ? AND state = ?`,
+				s.ID, s.Token[:], s.State).Scan(&settled[i])
 			if err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return applied, at, err
+	return settled, at, err
 }
 
 // Sweep implements ledger.Ledger.
@@ -161,6 +216,23 @@ func (l *Ledger) Sweep(ctx context.Context, limit int) ([]ledger.Swept, error) {
 	return swept, err
 }
 
+// Expire implements ledger.Ledger.
+func (l *Ledger) Expire(ctx context.Context, limit int) ([]ledger.Entry, error) {
+	over := `state = 0 AND not_after <= ` + nowSQL
+	if none, err := l.none(ctx, over); none || err != nil {
+		return nil, err
+	}
+	var expired []ledger.Entry
+	err := l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+		rows, err := conn.QueryContext(ctx, `UPDATE outbox_entry SET state = 3, settled_at = `+nowSQL+`, error = ?
+			WHERE id IN (SELECT id FROM outbox_entry WHERE `+over+` ORDER BY not_after LIMIT ?)
+			RETURNING `+entryColumns, ledger.ExpiredError, limit)
+		expired, err = collect(rows, err, scanEntry)
+		return err
+	})
+	return expired, err
+}
+
 // StillSwept implements ledger.Ledger.
 func (l *Ledger) StillSwept(ctx context.Context, ids []int64) ([]ledger.Entry, error) {
 	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry
@@ -169,15 +241,22 @@ func (l *Ledger) StillSwept(ctx context.Context, ids []int64) ([]ledger.Entry, e
 
 // Purge implements ledger.Ledger.
 func (l *Ledger) Purge(ctx context.Context, keep time.Duration, limit int) (n int, err error) {
-	for _, state := range []ledger.State{ledger.Accepted, ledger.Dismissed} {
-		old := fmt.Sprintf(`state = %d AND settled_at < %s - %d`, state, nowSQL, keep.Milliseconds())
-		if none, err := l.none(ctx, old); none || err != nil {
-			if err != nil {
-				return n, err
-			}
+	before := fmt.Sprintf(`settled_at < %s - %d`, nowSQL, keep.Milliseconds())
+	for _, old := range []string{
+		operationsIn(ledger.Accepted) + `SELECT id FROM op CROSS JOIN outbox_entry WHERE state = 2 AND operation = name AND ` + before,
+		`SELECT id FROM outbox_entry WHERE state = 5 AND ` + before,
+	} {
+		var none bool
+		err := l.withConn(ctx, l.read, func(conn *sql.Conn) error { // without the write lock
+			return conn.QueryRowContext(ctx, `SELECT NOT EXISTS (`+old+`)`).Scan(&none)
+		})
+		if err != nil {
+			return n, err
+		}
+		if none {
 			continue
 		}
-		deleted, err := l.change(ctx, `DELETE FROM outbox_entry WHERE id IN (SELECT id FROM outbox_entry WHERE `+old+` LIMIT ?)`, limit)
+		deleted, err := l.change(ctx, `DELETE FROM outbox_entry WHERE id IN (`+old+` LIMIT ?)`, limit)
 		n += deleted
 		if err != nil {
 			return n, err
@@ -234,12 +313,39 @@ func cmpError(err, otherwise error) error {
 }
 
 // List implements ledger.Ledger.
-func (l *Ledger) List(ctx context.Context, state ledger.State, after int64, limit int) ([]ledger.Entry, error) {
-	chosen := `id > ?`
-	if state >= 0 {
-		chosen += fmt.Sprintf(` AND state = %d`, state)
+func (l *Ledger) List(ctx context.Context, f ledger.Filter, after int64, limit int) ([]ledger.Entry, error) {
+	chosen, args := []string{`id > ?`}, []any{after}
+	and := func(condition string, value any) {
+		chosen, args = append(chosen, condition), append(args, value)
 	}
-	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+chosen+` ORDER BY id LIMIT ?`, after, limit)
+	if f.State >= 0 { // a condition without a parameter can use its partial index
+		chosen = append(chosen, fmt.Sprintf(`state = %d`, f.State))
+	}
+	if f.Operation != "" {
+		and(`operation = ?`, f.Operation)
+	}
+	if !f.EnqueuedAfter.IsZero() {
+		and(`created_at > ?`, f.EnqueuedAfter.UnixMilli())
+	}
+	if !f.EnqueuedBefore.IsZero() {
+		and(`created_at < ?`, f.EnqueuedBefore.UnixMilli())
+	}
+	if f.ErrorContains != "" {
+		and(`instr(error, ?) > 0`, f.ErrorContains)
+	}
+	if f.UpTo > 0 {
+		and(`id <= ?`, f.UpTo)
+	}
+	return query(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM outbox_entry WHERE `+strings.Join(chosen, ` AND `)+` ORDER BY id LIMIT ?`,
+		append(args, limit)...)
+}
+
+// LastID implements ledger.Ledger.
+func (l *Ledger) LastID(ctx context.Context) (id int64, err error) {
+	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
+		return conn.QueryRowContext(ctx, `SELECT COALESCE(max(id), 0) FROM outbox_entry`).Scan(&id)
+	})
+	return id, err
 }
 
 // Counts implements ledger.Ledger.
@@ -251,37 +357,97 @@ func (l *Ledger) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 		into = append(into, &counts.ByState[state])
 	}
 	var age int64
-	columns = append(columns, `COALESCE((SELECT `+nowSQL+` - min(created_at) FROM outbox_entry
-		WHERE state = 0 AND not_before <= `+nowSQL+`), 0)`)
+	columns = append(columns, `COALESCE((SELECT `+nowSQL+` - min(min(due_since, not_before)) FROM outbox_entry
+		WHERE state = 0 AND min(due_since, not_before) <= `+nowSQL+`), 0)`)
 	into = append(into, &age)
 	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
-		return conn.QueryRowContext(ctx, `SELECT `+strings.Join(columns, `, `)).Scan(into...)
+		err := conn.QueryRowContext(ctx, `SELECT `+strings.Join(columns, `, `)).Scan(into...)
+		if err != nil {
+			return err
+		}
+		rows, err := conn.QueryContext(ctx, `SELECT operation FROM outbox_pause ORDER BY operation`)
+		counts.Paused, err = collect(rows, err, func(scan scanFunc) (name string, err error) { return name, scan(&name) })
+		return err
 	})
 	counts.OldestDue = time.Duration(max(age, 0)) * time.Millisecond
 	return counts, err
 }
 
-// NextDue implements ledger.Ledger.
-func (l *Ledger) NextDue(ctx context.Context) (time.Duration, bool, error) {
-	var wait sql.NullInt64
-	err := l.withConn(ctx, l.read, func(conn *sql.Conn) error {
-		return conn.QueryRowContext(ctx, `SELECT min(not_before) - `+nowSQL+` FROM outbox_entry WHERE state = 0`).Scan(&wait)
-	})
-	return ledger.DueIn(wait.Int64), wait.Valid, err
+// Pause implements ledger.Ledger.
+func (l *Ledger) Pause(ctx context.Context, operations []string) error {
+	_, err := l.change(ctx, `INSERT OR IGNORE INTO outbox_pause (operation) SELECT value FROM json_each(?)`, asJSON(operations))
+	return err
 }
+
+// Resume implements ledger.Ledger.
+func (l *Ledger) Resume(ctx context.Context, operations []string) error {
+	_, err := l.change(ctx, `DELETE FROM outbox_pause WHERE operation IN (SELECT value FROM json_each(?1)) OR json_array_length(?1) = 0`,
+		asJSON(operations))
+	return err
+}
+
+// resendSQL marks the delivery of an entry that was unclear as unknown, and that of a
+// rejected one as not sent.
+const resendSQL = `UPDATE outbox_entry SET state = 0, not_before = ?1, due_since = ?1, settled_at = NULL, lease_until = NULL, refusals = 0,
+	delivery = CASE WHEN state = 4 THEN 0 ELSE 1 END, token = CASE WHEN state = 4 THEN token END
+	WHERE state IN (3, 4) AND (lease_until IS NULL OR lease_until <= ?1) AND (not_after IS NULL OR not_after > ?1)`
 
 // Resend implements ledger.Ledger.
-func (l *Ledger) Resend(ctx context.Context, keys []string) (int, error) {
-	return l.change(ctx, `UPDATE outbox_entry SET state = 0, not_before = `+nowSQL+`, settled_at = NULL, lease_until = NULL, refusals = 0,
-		token = CASE WHEN state = 4 THEN token END
-		WHERE state IN (3, 4) AND (lease_until IS NULL OR lease_until <= `+nowSQL+`) AND `+keyIn(keys), anySlice(keys)...)
+func (l *Ledger) Resend(ctx context.Context, keys []string) ([]ledger.Decision, error) {
+	return l.decide(ctx, resendSQL, keys)
 }
 
+const dismissSQL = `UPDATE outbox_entry SET state = 5, body = NULL, error = '', lease_until = NULL, settled_at = ?1
+	WHERE state IN (0, 3, 4)`
+
 // Dismiss implements ledger.Ledger.
-func (l *Ledger) Dismiss(ctx context.Context, keys []string) (int, error) {
-	defer l.erased.Store(true)
-	return l.change(ctx, `UPDATE outbox_entry SET state = 5, token = NULL, body = NULL, error = '', lease_until = NULL, settled_at = `+nowSQL+`
-		WHERE state IN (3, 4) AND `+keyIn(keys), anySlice(keys)...)
+func (l *Ledger) Dismiss(ctx context.Context, keys []string) ([]ledger.Decision, error) {
+	return l.decide(ctx, dismissSQL, keys)
+}
+
+// DismissTx implements ledger.TxLedger.
+func (l *Ledger) DismissTx(ctx context.Context, tx ledger.SQLTx, keys []string) ([]ledger.Decision, error) {
+	if err := l.check(tx); err != nil {
+		return nil, err
+	}
+	if err := l.checkDatabase(ctx, tx); err != nil {
+		return nil, err
+	}
+	return l.decideIn(ctx, tx, dismissSQL, keys)
+}
+
+func (l *Ledger) decide(ctx context.Context, statement string, keys []string) (decisions []ledger.Decision, err error) {
+	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) (err error) {
+		decisions, err = l.decideIn(ctx, conn, statement, keys)
+		return err
+	})
+	return decisions, err
+}
+
+func (l *Ledger) decideIn(ctx context.Context, conn ledger.SQLTx, statement string, keys []string) ([]ledger.Decision, error) {
+	l.erased.Store(true)
+	now, names := now(), asJSON(keys)
+	const chosen = ` AND key IN (SELECT value FROM json_each(?2))`
+	rows, err := conn.QueryContext(ctx, statement+chosen+` RETURNING `+entryColumns, now, names)
+	changed, err := collect(rows, err, scanEntry)
+	if err != nil {
+		return nil, err
+	}
+	rows, err = conn.QueryContext(ctx, `SELECT `+entryColumns+` FROM outbox_entry WHERE key IN (SELECT value FROM json_each(?))`, names)
+	found, err := collect(rows, err, scanEntry)
+	if err != nil {
+		return nil, err
+	}
+	return ledger.Decisions(keys, changed, found, time.UnixMilli(now)), nil
+}
+
+// asJSON writes a list of keys or names, which are valid UTF-8.
+func asJSON(values []string) string {
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 // Quarantine implements ledger.Ledger.

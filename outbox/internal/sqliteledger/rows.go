@@ -10,8 +10,11 @@ import (
 )
 
 const (
-	entryColumns   = `id, key, operation, state, attempts, delivery, error, created_at, not_before, settled_at`
-	claimedColumns = `id, key, operation, body, sealed, attempts, refusals, created_at, not_before`
+	entryColumns = `id, key, operation, state, attempts, delivery, error, created_at, not_before, settled_at, not_after, lease_until, urgent`
+	// claimedColumns need the current time as the parameter ?1.
+	claimedColumns = `id, key, operation, body, sealed, attempts, refusals, created_at, not_before, error, not_after, not_after - ?1, urgent,
+		refusals > 0 AND EXISTS (SELECT 1 FROM outbox_entry other WHERE other.state = 2 AND other.operation = outbox_entry.operation
+			AND other.settled_at > outbox_entry.denied_at)`
 )
 
 // scanFunc is the Scan method of a row.
@@ -22,14 +25,21 @@ func scanEntry(scan scanFunc) (ledger.Entry, error) { return scanEntryAnd(scan) 
 // scanEntryAnd scans the columns of the entry, and the columns after them into more.
 func scanEntryAnd(scan scanFunc, more ...any) (e ledger.Entry, err error) {
 	var enqueued, notBefore int64
-	var settled sql.NullInt64
-	into := []any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &enqueued, &notBefore, &settled}
+	var settled, notAfter, lease sql.NullInt64
+	into := []any{&e.ID, &e.Key, &e.Operation, &e.State, &e.Attempts, &e.Delivery, &e.Error, &enqueued, &notBefore, &settled,
+		&notAfter, &lease, &e.Urgent}
 	err = scan(append(into, more...)...)
 	e.EnqueuedAt, e.NotBefore = time.UnixMilli(enqueued), time.UnixMilli(notBefore)
-	if settled.Valid {
-		e.SettledAt = time.UnixMilli(settled.Int64)
-	}
+	e.SettledAt, e.NotAfter, e.LeaseUntil = timeOf(settled), timeOf(notAfter), timeOf(lease)
 	return e, err
+}
+
+// timeOf returns the zero time for NULL.
+func timeOf(milliseconds sql.NullInt64) time.Time {
+	if !milliseconds.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(milliseconds.Int64)
 }
 
 func scanInserted(scan scanFunc) (i ledger.Inserted, err error) {
@@ -39,8 +49,11 @@ func scanInserted(scan scanFunc) (i ledger.Inserted, err error) {
 
 func scanClaimed(scan scanFunc) (c ledger.Claimed, err error) {
 	var enqueued, notBefore int64
-	err = scan(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Denials, &enqueued, &notBefore)
-	c.EnqueuedAt, c.NotBefore = time.UnixMilli(enqueued), time.UnixMilli(notBefore)
+	var notAfter, left sql.NullInt64
+	err = scan(&c.ID, &c.Key, &c.Operation, &c.Body, &c.Sealed, &c.Attempts, &c.Denials, &enqueued, &notBefore, &c.Error,
+		&notAfter, &left, &c.Urgent, &c.AcceptedSince)
+	c.EnqueuedAt, c.NotBefore, c.NotAfter = time.UnixMilli(enqueued), time.UnixMilli(notBefore), timeOf(notAfter)
+	c.Left = ledger.LeftOf(left.Int64)
 	return c, err
 }
 

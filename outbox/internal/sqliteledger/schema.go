@@ -12,14 +12,14 @@ import (
 
 // schema creates the tables. Times are milliseconds since 1970. The partial indexes serve
 // the claim, the sweep, the purge, the lists of entries that need attention, and the
-// counts.
+// counts, which read nothing else.
 const schema = `
-CREATE TABLE IF NOT EXISTS outbox_meta (
+CREATE TABLE outbox_meta (
 	id         INTEGER PRIMARY KEY CHECK (id = 1),
 	version    INTEGER NOT NULL,
 	digest_key BLOB NOT NULL
 );
-CREATE TABLE IF NOT EXISTS outbox_entry (
+CREATE TABLE outbox_entry (
 	id          INTEGER PRIMARY KEY AUTOINCREMENT,
 	key         TEXT NOT NULL UNIQUE,
 	digest      BLOB NOT NULL,
@@ -39,15 +39,29 @@ CREATE TABLE IF NOT EXISTS outbox_entry (
 	error       TEXT NOT NULL DEFAULT '',
 	created_at  INTEGER NOT NULL
 );
-CREATE INDEX IF NOT EXISTS outbox_entry_due ON outbox_entry (not_before, id) WHERE state = 0;
-CREATE INDEX IF NOT EXISTS outbox_entry_lease ON outbox_entry (lease_until) WHERE state = 1;
-CREATE INDEX IF NOT EXISTS outbox_entry_accepted ON outbox_entry (settled_at) WHERE state = 2;
-CREATE INDEX IF NOT EXISTS outbox_entry_rejected ON outbox_entry (id) WHERE state = 3;
-CREATE INDEX IF NOT EXISTS outbox_entry_unclear ON outbox_entry (id) WHERE state = 4;
-CREATE INDEX IF NOT EXISTS outbox_entry_dismissed ON outbox_entry (settled_at) WHERE state = 5;
+CREATE INDEX outbox_entry_lease ON outbox_entry (lease_until) WHERE state = 1;
+CREATE INDEX outbox_entry_rejected ON outbox_entry (id) WHERE state = 3;
+CREATE INDEX outbox_entry_unclear ON outbox_entry (id) WHERE state = 4;
+CREATE INDEX outbox_entry_dismissed ON outbox_entry (settled_at) WHERE state = 5;
 `
 
-// migrate creates the tables if they are missing, and loads the key of the database.
+// upgrade makes version 2 of version 1. In entries of version 1, due_since is later than
+// any time, and not_before is used instead.
+const upgrade = `
+ALTER TABLE outbox_entry ADD COLUMN not_after INTEGER;
+ALTER TABLE outbox_entry ADD COLUMN urgent INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE outbox_entry ADD COLUMN due_since INTEGER NOT NULL DEFAULT 9223372036854775807;
+ALTER TABLE outbox_entry ADD COLUMN denied_at INTEGER;
+CREATE TABLE outbox_pause (operation TEXT PRIMARY KEY);
+DROP INDEX IF EXISTS outbox_entry_due;
+CREATE INDEX outbox_entry_next ON outbox_entry (operation, urgent, not_before, id, due_since) WHERE state = 0;
+CREATE INDEX outbox_entry_not_after ON outbox_entry (not_after) WHERE state = 0 AND not_after IS NOT NULL;
+DROP INDEX IF EXISTS outbox_entry_accepted;
+CREATE INDEX outbox_entry_carried ON outbox_entry (operation, settled_at) WHERE state = 2;
+`
+
+// migrate creates the tables if they are missing, upgrades them if they are old, and
+// loads the key of the database.
 func (l *Ledger) migrate(ctx context.Context) error {
 	return l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
 		version, err := schemaVersion(ctx, conn)
@@ -57,7 +71,7 @@ func (l *Ledger) migrate(ctx context.Context) error {
 		case version > ledger.SchemaVersion:
 			return fmt.Errorf("%w (schema version %d, but only %d is supported)", ledger.ErrNewerSchema, version, ledger.SchemaVersion)
 		case version == 0:
-			if _, err := conn.ExecContext(ctx, schema); err != nil {
+			if _, err := conn.ExecContext(ctx, schema+upgrade); err != nil {
 				return err
 			}
 			key := make([]byte, 32)
@@ -65,6 +79,10 @@ func (l *Ledger) migrate(ctx context.Context) error {
 			_, err := conn.ExecContext(ctx, `INSERT INTO outbox_meta (id, version, digest_key) VALUES (1, ?, ?)`, ledger.SchemaVersion, key)
 			if err != nil {
 				return err
+			}
+		case version < ledger.SchemaVersion:
+			if _, err := conn.ExecContext(ctx, upgrade+fmt.Sprintf(`UPDATE outbox_meta SET version = %d`, ledger.SchemaVersion)); err != nil {
+				return fmt.Errorf("upgrade the tables: %w", err)
 			}
 		}
 		return conn.QueryRowContext(ctx, `SELECT digest_key FROM outbox_meta`).Scan(&l.key)

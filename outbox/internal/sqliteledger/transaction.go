@@ -18,13 +18,16 @@ const busyTimeout = 30 * time.Second
 // update runs fn in a transaction that holds the write lock from its start and is durable
 // when update returns nil. It uses one connection, whose settings it restores.
 func (l *Ledger) update(ctx context.Context, fn func(context.Context, *sql.Conn) error) error {
+	if err := l.file.check(); err != nil {
+		return err
+	}
 	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
 		restore, err := l.configure(ctx, conn)
 		if err != nil {
 			return err
 		}
 		defer restore()
-		if err := begin(ctx, conn); err != nil {
+		if err := l.begin(ctx, conn); err != nil {
 			return err
 		}
 		err = fn(ctx, conn)
@@ -61,12 +64,21 @@ func (l *Ledger) withConn(ctx context.Context, db *sql.DB, fn func(*sql.Conn) er
 	return err
 }
 
+// longWait is how long a transaction waits for the write lock until its error names the
+// process that holds it.
+const longWait = 5 * time.Second
+
 // begin waits for the write lock.
-func begin(ctx context.Context, conn *sql.Conn) error {
-	return whileBusy(ctx, func() error {
+func (l *Ledger) begin(ctx context.Context, conn *sql.Conn) error {
+	start := time.Now()
+	err := whileBusy(ctx, func() error {
 		_, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE")
 		return err
 	})
+	if waited := time.Since(start); err != nil && waited > longWait {
+		err = fmt.Errorf("waited %s for the write lock of the database%s: %w", waited.Round(time.Second), l.file.heldBy(), err)
+	}
+	return err
 }
 
 // whileBusy retries fn while another connection holds a lock. The context cannot
@@ -85,9 +97,13 @@ func whileBusy(ctx context.Context, fn func() error) error {
 	}
 }
 
-// isBusy reports whether another connection holds a lock. Drivers have different error
-// types for it, but the same text.
-func isBusy(err error) bool { return strings.Contains(err.Error(), "database is locked") }
+// isBusy reports whether another connection holds a lock: of the database, or of a table
+// if the connections share a cache. Drivers have different error types for it, but the
+// same texts.
+func isBusy(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "database is locked") || strings.Contains(text, "table is locked")
+}
 
 // rollback ends the transaction, unless a failed COMMIT has already ended it. If the
 // rollback fails, it closes the connection.

@@ -1,0 +1,52 @@
+package exchange
+
+import "time"
+
+// ErrNotAfter is returned if the request would begin after its time limit.
+var ErrNotAfter error = notAfter{}
+
+// notAfter is the type of ErrNotAfter.
+type notAfter struct{}
+
+func (notAfter) Error() string { return "the time set by WithNotAfter was reached" }
+
+// TimeLimit is the time after which no request begins. It has passed if one of two clocks
+// says so: the wall clock, and the monotonic clock, which nobody can set back. The zero
+// TimeLimit is no limit.
+type TimeLimit struct{ wall, monotonic time.Time }
+
+// NewTimeLimit returns the limit t.
+func NewTimeLimit(t time.Time) TimeLimit {
+	now := time.Now()
+	return TimeLimit{wall: t.Round(0), monotonic: now.Add(t.Sub(now))}
+}
+
+// Earliest returns the limit that has passed if one of the two has.
+func (l TimeLimit) Earliest(other TimeLimit) TimeLimit {
+	switch {
+	case l == TimeLimit{}:
+		return other
+	case other == TimeLimit{}:
+		return l
+	}
+	return TimeLimit{wall: earliest(l.wall, other.wall), monotonic: earliest(l.monotonic, other.monotonic)}
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// passed reports whether no request may begin now.
+func (l *TimeLimit) passed() bool { return l.passedAfter(0) }
+
+// passedAfter reports whether no request may begin after a wait that begins now.
+func (l *TimeLimit) passedAfter(wait time.Duration) bool {
+	if *l == (TimeLimit{}) {
+		return false
+	}
+	then := time.Now().Add(wait)
+	return then.After(l.monotonic) || then.Round(0).After(l.wall)
+}

@@ -1,0 +1,343 @@
+package messaging_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/kit/scripted"
+)
+
+func TestNextStepString(t *testing.T) {
+	words := map[messaging.NextStep]string{
+		messaging.NextCheck:      "check what happened",
+		messaging.NextNone:       "nothing to do",
+		messaging.NextRetry:      "try again",
+		messaging.NextFixRequest: "fix the request",
+		messaging.NextFixSetup:   "fix the setup",
+		messaging.NextStep(200):  "check what happened",
+	}
+	for step, want := range words {
+		assert.Equal(t, want, fmt.Sprint(step))
+	}
+	assert.Zero(t, messaging.NextCheck, "a step that nobody set is to look")
+}
+
+// expectation is what is known after a call that failed.
+type expectation struct{ delivery, step string }
+
+// golden is a row of the golden file: a cause, and what is expected of each kind of call.
+type golden map[string]expectation
+
+// readGoldenSteps reads testdata/nextstep.golden, which is written by hand.
+func readGoldenSteps(t testing.TB) map[string]golden {
+	t.Helper()
+	const path = "testdata/nextstep.golden"
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	rows := make(map[string]golden)
+	name := ""
+	for line := range strings.Lines(string(content)) {
+		line = strings.TrimSuffix(line, "\n")
+		cells := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), -1)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case len(cells) == 1:
+			name = cells[0]
+			require.NotContains(t, rows, name, "%s has two rows for a cause", path)
+			rows[name] = golden{}
+		default:
+			require.Len(t, cells, 3, "%s: %s", path, line)
+			rows[name][cells[0]] = expectation{cells[1], cells[2]}
+		}
+	}
+	return rows
+}
+
+func TestNextStepOfEveryCauseIsThatOfTheGoldenFile(t *testing.T) {
+	rows := readGoldenSteps(t)
+	for _, cause := range causes() {
+		t.Run(cause.name, func(t *testing.T) {
+			row := rows[cause.name]
+			delete(rows, cause.name)
+			found := golden{}
+			for _, kind := range cause.everyKind() {
+				err := cause.failIn(t, kind)
+				found[kind] = expectation{messaging.DeliveryOf(err).String(), nameOf(messaging.NextStepOf(err))}
+			}
+			assert.Equal(t, row, found, "testdata/nextstep.golden, which is written by hand")
+		})
+	}
+	assert.Empty(t, rows, "rows of testdata/nextstep.golden for which causes_test.go has no cause")
+}
+
+// nameOf returns the name of a step, without the prefix Next.
+func nameOf(step messaging.NextStep) string {
+	return []string{"Check", "None", "Retry", "FixRequest", "FixSetup"}[step]
+}
+
+// TestNextStepOfEveryRefusal holds every 4xx against the lists of the statuses that differ.
+func TestNextStepOfEveryRefusal(t *testing.T) {
+	ofTheSetup := []int{401, 402, 403, 405, 406, 407, 410, 421, 423, 426, 428, 431, 451, 499}
+	transient := []int{408, 425, 429}
+	bodies := map[string]string{"JSON of the service": serviceJSON, "other JSON": otherJSON, "HTML": htmlPage, "an empty body": ""}
+	for status := 400; status <= 499; status++ {
+		for name, body := range bodies {
+			want := messaging.NextFixSetup
+			switch {
+			case slices.Contains(transient, status):
+				continue
+			case slices.Contains(ofTheSetup, status):
+			case body == serviceJSON, status == 422 && body == otherJSON, status == 413, status == 414:
+				want = messaging.NextFixRequest
+			}
+			err := scripted.FailureOf(t, scripted.TriggerEvent, scripted.Responds(status, body))
+			assert.Equal(t, want, messaging.NextStepOf(err), "%d with %s", status, name)
+		}
+	}
+}
+
+func TestNextStepOfAWrapperIsThatOfItsCause(t *testing.T) {
+	for _, cause := range causes() {
+		for _, kind := range cause.everyKind() {
+			err := cause.failIn(t, kind)
+			if err == nil {
+				continue
+			}
+			want := messaging.NextStepOf(err)
+			wrapped := fmt.Errorf("order 7: %w", err)
+			assert.Equal(t, want, messaging.NextStepOf(wrapped), "%s of a %s", cause.name, kind)
+			assert.Equal(t, want, messaging.NextStepOf(&messaging.PageError{Err: err}), "%s of a %s", cause.name, kind)
+			assert.Equal(t, want, messaging.NextStepOf(errors.Join(err, wrapped)), "%s of a %s, joined with itself", cause.name, kind)
+			assert.Equal(t, want == messaging.NextRetry, messaging.Retryable(wrapped))
+		}
+	}
+}
+
+func TestNextStepOfAFailedReadIsNeverNone(t *testing.T) {
+	for _, cause := range causes() {
+		if !slices.Contains(cause.everyKind(), aRead) {
+			continue
+		}
+		if err := cause.failIn(t, aRead); err != nil {
+			assert.NotEqual(t, messaging.NextNone, messaging.NextStepOf(err), cause.name)
+			assert.NotEqual(t, messaging.NextCheck, messaging.NextStepOf(err), cause.name)
+		}
+	}
+}
+
+func TestErrorMethodsOfANilPointerDoNotPanic(t *testing.T) {
+	for _, err := range []interface {
+		error
+		Unwrap() error
+	}{(*messaging.ValidationError)(nil), (*messaging.GuardError)(nil), (*messaging.TransportError)(nil), (*messaging.DecodeError)(nil),
+		(*messaging.PageError)(nil)} {
+		assert.Equal(t, "<nil>", err.Error())
+		assert.NotErrorIs(t, err, messaging.ErrServer)
+		assert.NotPanics(t, func() { _ = err.Unwrap() })
+		assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
+	}
+	var refused *messaging.APIError
+	assert.Equal(t, "<nil>", refused.Error())
+	assert.NotErrorIs(t, error(refused), messaging.ErrServer)
+	var page *messaging.PageError
+	assert.Equal(t, messaging.DeliveryUnknown, page.Delivery())
+}
+
+// safeToRetry is what only the text of an error says whose step is NextRetry.
+const safeToRetry = "safe to retry"
+
+func requireTrueText(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		return
+	}
+	if text := err.Error(); strings.Contains(text, safeToRetry) {
+		assert.Equal(t, messaging.NextRetry, messaging.NextStepOf(err), text)
+	}
+}
+
+func TestErrorTextSaysThatItIsSafeToRetryOnlyIfItIs(t *testing.T) {
+	said := 0
+	for _, cause := range causes() {
+		for _, kind := range cause.everyKind() {
+			err := cause.failIn(t, kind)
+			if _, joined := err.(interface{ Unwrap() []error }); joined {
+				continue // its text is that of its parts
+			}
+			requireTrueText(t, err)
+			if err != nil && strings.Contains(err.Error(), safeToRetry) {
+				said++
+			}
+		}
+	}
+	assert.Positive(t, said, "the texts of some errors")
+}
+
+// readmeSteps are the rows of the README's table, with the causes that show that they are
+// true of a send.
+var readmeSteps = map[string][]string{
+	"success, even if the response cannot be read": {"no failure", "2xx with success true and unreadable data"},
+	"no connection (temporary), 429, the context was already done": {"connection refused", "the name server failed",
+		"connecting took too long", "429 with JSON of the service", "429 with HTML", "the context ended before the call"},
+	"invalid arguments, refused by a guard, 422, `\"success\": false`": {"invalid arguments", "refused by a guard",
+		"422 with JSON of the service", "422 with other JSON", "2xx with success false"},
+	"401, 403, a wrong base URL, no such host, bad certificate": {"401 with JSON of the service", "403 with HTML", "404 with HTML",
+		"404 with other JSON", "no such host", "bad certificate", "invalid arguments of NewClient"},
+	"a lost response, a timeout, 408, 425, most 5xx, 3xx": {"EOF", "connection reset", "attempt timeout", "408 with HTML",
+		"425 with HTML", "500 with JSON of the service", "502 with HTML", "503 with HTML", "504 with HTML", "520 with HTML", "302 with HTML"},
+}
+
+func TestNextStepTableOfTheReadmeIsTrue(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	row := regexp.MustCompile("(?m)^\\| (.*?) \\| `Next(None|Retry|FixRequest|FixSetup|Check)` \\| .* \\|$")
+	rows := row.FindAllStringSubmatch(string(readme), -1)
+	assert.Len(t, rows, len(readmeSteps))
+	var steps []string
+	for _, row := range rows {
+		names := readmeSteps[row[1]]
+		assert.NotEmpty(t, names, "nothing shows that this is true: %s", row[1])
+		for _, name := range names {
+			cause := causeNamed(t, name)
+			kind := aSend
+			if cause.err != nil {
+				kind = noCall
+			}
+			assert.Equal(t, row[2], nameOf(messaging.NextStepOf(cause.failIn(t, kind))), "%s: %s", row[1], name)
+		}
+		steps = append(steps, row[2])
+	}
+	assert.ElementsMatch(t, []string{"None", "Retry", "FixRequest", "FixSetup", "Check"}, steps, "each step has its row")
+}
+
+// errorTree is an error, and the step that it should have.
+type errorTree struct {
+	err  error
+	step messaging.NextStep
+}
+
+// leaves are the errors that a tree is made of.
+func leaves(tb testing.TB) []errorTree {
+	rows := readGoldenSteps(tb)
+	var all []errorTree
+	for _, name := range []string{"429 with HTML", "EOF", "connection refused", "422 with JSON of the service", "401 with HTML",
+		"2xx with success true and unreadable data", "2xx with HTML", "invalid arguments", "refused by a guard", "no such host"} {
+		for _, kind := range []string{aRead, aSend, aRepeatableSend} {
+			if want, known := rows[name][kind]; known {
+				all = append(all, errorTree{causeNamed(tb, name).fail(tb, kind), stepNamed(want.step)})
+			}
+		}
+	}
+	for _, other := range causesOfOtherErrors() {
+		all = append(all, errorTree{other.fail(tb, noCall), stepNamed(rows[other.name][noCall].step)})
+	}
+	return all
+}
+
+func stepNamed(name string) messaging.NextStep {
+	for step := range messaging.NextFixSetup + 1 {
+		if nameOf(step) == name {
+			return step
+		}
+	}
+	return messaging.NextCheck
+}
+
+// grow makes a tree of the leaves as the program says: each byte adds a leaf, wraps the last
+// tree or joins the last few.
+func grow(leaves []errorTree, program []byte) errorTree {
+	stack := []errorTree{leaves[0]}
+	for _, b := range program {
+		last := &stack[len(stack)-1]
+		switch operation := int(b) - len(leaves); {
+		case operation < 0:
+			stack = append(stack, leaves[b])
+		case operation == 0:
+			last.err = fmt.Errorf("wrapped: %w", last.err)
+		case operation == 1:
+			last.err = &messaging.PageError{Err: last.err}
+		case operation == 2:
+			*last = errorTree{emptyWrapper{last.err}, messaging.NextCheck}
+		default:
+			parts := stack[max(0, len(stack)-operation%5):]
+			stack = append(stack[:len(stack)-len(parts)], join(parts))
+		}
+	}
+	return join(stack)
+}
+
+// join joins trees, and says what the step of the result is in the words of the
+// documentation.
+func join(parts []errorTree) errorTree {
+	joined := make([]error, len(parts))
+	steps := make([]messaging.NextStep, len(parts))
+	for i, part := range parts {
+		joined[i], steps[i] = part.err, part.step
+	}
+	has := func(step messaging.NextStep) bool { return slices.Contains(steps, step) }
+	step := messaging.NextRetry
+	switch {
+	case len(steps) == 0, has(messaging.NextCheck):
+		step = messaging.NextCheck
+	case len(slices.Compact(slices.Sorted(slices.Values(steps)))) == 1:
+		step = steps[0]
+	case has(messaging.NextNone):
+		step = messaging.NextCheck
+	case has(messaging.NextFixSetup):
+		step = messaging.NextFixSetup
+	case has(messaging.NextFixRequest):
+		step = messaging.NextFixRequest
+	}
+	return errorTree{joinedErrors(joined), step}
+}
+
+// joinedErrors is like errors.Join, but not nil if it joins nothing.
+type joinedErrors []error
+
+func (e joinedErrors) Error() string   { return fmt.Sprint([]error(e)) }
+func (e joinedErrors) Unwrap() []error { return e }
+
+func FuzzNextStepOfErrorTrees(f *testing.F) {
+	leaves := leaves(f)
+	wrap, page, nothing, all := byte(len(leaves)), byte(len(leaves)+1), byte(len(leaves)+2), byte(len(leaves)+4)
+	f.Add([]byte{})
+	f.Add([]byte{1, wrap, 2, page, all})
+	f.Add([]byte{3, 3, all, 4, wrap, all, nothing})
+	f.Add([]byte{5, 5, 5, all, 6, all, page})
+	for leaf := range leaves {
+		f.Add([]byte{byte(leaf), wrap, byte(leaf), all, page})
+	}
+	f.Fuzz(func(t *testing.T, program []byte) {
+		tree := grow(leaves, program)
+		step := messaging.NextStepOf(tree.err)
+		require.Equal(t, tree.step, step)
+		require.Equal(t, step == messaging.NextRetry, messaging.Retryable(tree.err))
+		_ = messaging.DeliveryOf(tree.err)
+		requireTrueTexts(t, tree.err)
+	})
+}
+
+// requireTrueTexts checks the text of every error in a tree whose text is that of one call.
+func requireTrueTexts(t *testing.T, err error) {
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			requireTrueTexts(t, part)
+		}
+	case *messaging.APIError, *messaging.TransportError, *messaging.DecodeError, *messaging.ValidationError, *messaging.GuardError:
+		requireTrueText(t, err)
+	case *messaging.PageError:
+		if e != nil {
+			requireTrueTexts(t, e.Err)
+		}
+	}
+}

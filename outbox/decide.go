@@ -1,0 +1,205 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// Decision is what Resend or Dismiss did with a key.
+type Decision struct {
+	Key string
+	// Changed is true if the entry was changed.
+	Changed bool
+	// State is the state of the entry now, or "" if there is none.
+	State State
+	// Delivery is what is known of all sends of the entry: DeliveryUnknown for an entry
+	// that is or was unclear, so that it may have been carried out.
+	Delivery messaging.Delivery
+	// Why is why the entry was not changed.
+	Why Why
+	// RetryAt is when the same call can change the entry, for [WhyMayBeAlive] and
+	// [WhySending]. Otherwise it is zero.
+	RetryAt time.Time
+}
+
+// Why is why an entry was not changed. The zero value stands for an entry that was.
+type Why uint8
+
+// The reasons.
+const (
+	// WhyUnknown means that no entry has the key.
+	WhyUnknown Why = iota + 1
+	// WhyWrongState means that entries in this state cannot be changed this way.
+	WhyWrongState
+	// WhyMayBeAlive means that the process that sent the entry may be alive and may still
+	// report the outcome.
+	WhyMayBeAlive
+	// WhyTooLate means that the NotAfter of the entry has passed.
+	WhyTooLate
+	// WhySending means that a process has claimed the entry and may be sending it.
+	WhySending
+)
+
+// String returns the reason in words.
+func (w Why) String() string {
+	words := []string{"changed", "no entry has the key", "wrong state", "the process that sent it may be alive", "its time is over",
+		"it is being sent"}
+	if int(w) < len(words) {
+		return words[w]
+	}
+	return fmt.Sprintf("unknown reason %d", uint8(w))
+}
+
+// Decided is what ResendAll or DismissAll did.
+type Decided struct {
+	Changed, Skipped int
+	// RetryAt is when all entries that were skipped because their process may be alive
+	// can be changed, or zero if there are none.
+	RetryAt time.Time
+}
+
+// keyBatch is how many keys go into one statement.
+const keyBatch = 500
+
+// Resend makes unclear and rejected entries pending again. It returns a decision for each
+// key, in their order; after an error, for those that were decided so far. An unclear
+// request may have been carried out; resending it can carry it out twice. Check at the
+// service first. [Outbox.Prepared] returns the request and its recipients.
+//
+// Resend leaves out an entry whose process may still be alive. Such an entry can be
+// resent one lease after it became unclear. A lease is how long a process may hold an
+// entry that it has claimed: the send timeout and 15 s.
+//
+// If the process reports the outcome of the earlier send before the entry is claimed
+// again, that outcome is recorded. An entry that turns out to be accepted or rejected is
+// not sent.
+func (o *Outbox[Tx]) Resend(ctx context.Context, keys ...string) ([]Decision, error) {
+	return o.change(ctx, "resend", keys, o.ledger.Resend)
+}
+
+// Dismiss gives up pending, unclear and rejected entries. Their requests and errors are
+// erased. It returns a decision for each key, in their order; after an error, for those
+// that were decided so far. If an earlier send of the entry turns out to be accepted, the
+// entry becomes accepted.
+func (o *Outbox[Tx]) Dismiss(ctx context.Context, keys ...string) ([]Decision, error) {
+	return o.change(ctx, "dismiss", keys, o.ledger.Dismiss)
+}
+
+// DismissTx is Dismiss in your own transaction. So an entry can be withdrawn in the
+// transaction that cancels what caused it. An entry that was changed is not sent, unless
+// the transaction is rolled back.
+func (o *Outbox[Tx]) DismissTx(ctx context.Context, tx Tx, keys ...string) ([]Decision, error) {
+	if any(tx) == any(*new(Tx)) {
+		return nil, errors.New("outbox: dismiss entries: tx must not be nil")
+	}
+	return o.change(ctx, "dismiss", keys, func(ctx context.Context, keys []string) ([]ledger.Decision, error) {
+		return o.ledger.DismissTx(ctx, tx, keys)
+	})
+}
+
+// change applies a decision in batches. Each batch is a transaction.
+func (o *Outbox[Tx]) change(ctx context.Context, doing string, keys []string,
+	change func(context.Context, []string) ([]ledger.Decision, error)) ([]Decision, error) {
+	valid, _ := validKeys(keys)
+	slices.Sort(valid)
+	byKey := make(map[string]Decision, len(valid))
+	var err error
+	for batch := range slices.Chunk(slices.Compact(valid), keyBatch) {
+		var decisions []ledger.Decision
+		if decisions, err = change(ctx, batch); err != nil {
+			err = fmt.Errorf("outbox: %s entries: %w", doing, err)
+			break
+		}
+		for _, d := range decisions {
+			byKey[d.Key] = decisionOf(d, doing == "resend")
+		}
+	}
+	o.wake()
+	decided := make([]Decision, 0, len(keys))
+	for _, key := range keys {
+		d, ok := byKey[key]
+		if !ok && err != nil {
+			continue
+		}
+		if d.Key = key; !ok {
+			d.Why = WhyUnknown
+		}
+		decided = append(decided, d)
+	}
+	return decided, err
+}
+
+func decisionOf(d ledger.Decision, resend bool) Decision {
+	decision := Decision{Key: d.Key, Changed: d.Changed, State: stateOf(d.State), Delivery: entryOf(d.Entry).Delivery}
+	switch {
+	case d.Changed:
+	case !d.Found:
+		return Decision{Key: d.Key, Why: WhyUnknown}
+	case d.State == ledger.Sending:
+		decision.Why, decision.RetryAt = WhySending, d.LeaseUntil
+	case !resend || d.State != ledger.Unclear && d.State != ledger.Rejected:
+		decision.Why = WhyWrongState
+	case d.LeaseUntil.After(d.Now):
+		decision.Why, decision.RetryAt = WhyMayBeAlive, d.LeaseUntil
+	default:
+		decision.Why = WhyTooLate
+	}
+	return decision
+}
+
+// ResendAll is Resend for all entries that match the filter, whose State must be Unclear
+// or Rejected. It goes through them once; entries that are added or that change their
+// state in the meantime can be left out.
+func (o *Outbox[Tx]) ResendAll(ctx context.Context, filter Filter) (Decided, error) {
+	return o.changeAll(ctx, "resend", filter, []State{Unclear, Rejected}, o.Resend)
+}
+
+// DismissAll is Dismiss for all entries that match the filter, whose State must be
+// Pending, Unclear or Rejected. It goes through them once; entries that are added or that
+// change their state in the meantime can be left out.
+func (o *Outbox[Tx]) DismissAll(ctx context.Context, filter Filter) (Decided, error) {
+	return o.changeAll(ctx, "dismiss", filter, []State{Pending, Unclear, Rejected}, o.Dismiss)
+}
+
+func (o *Outbox[Tx]) changeAll(ctx context.Context, doing string, filter Filter, states []State,
+	change func(context.Context, ...string) ([]Decision, error)) (decided Decided, err error) {
+	f, err := filter.ledgerFilter()
+	if err == nil && !slices.Contains(states, filter.State) {
+		err = fmt.Errorf("the State of the filter must be one of %q", states)
+	}
+	if err == nil {
+		f.UpTo, err = o.ledger.LastID(ctx)
+	}
+	for after := int64(0); err == nil && f.UpTo > 0; {
+		var entries []ledger.Entry
+		if entries, err = o.ledger.List(ctx, f, after, keyBatch); err != nil || len(entries) == 0 {
+			break
+		}
+		keys := make([]string, len(entries))
+		for i, e := range entries {
+			keys[i], after = e.Key, e.ID
+		}
+		decisions, problem := change(ctx, keys...)
+		for _, d := range decisions {
+			if d.Changed {
+				decided.Changed++
+				continue
+			}
+			decided.Skipped++
+			decided.RetryAt = later(decided.RetryAt, d.RetryAt)
+		}
+		if problem != nil {
+			return decided, problem
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("outbox: %s entries: %w", doing, err)
+	}
+	return decided, err
+}

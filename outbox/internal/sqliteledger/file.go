@@ -1,0 +1,54 @@
+package sqliteledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// file is the file of a database. It is empty for a database in memory.
+type file struct {
+	path string
+	info os.FileInfo
+}
+
+func fileOf(ctx context.Context, conn *sql.Conn) (f file, err error) {
+	var path sql.NullString
+	err = conn.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&path)
+	if err != nil || path.String == "" {
+		return file{}, err
+	}
+	info, err := os.Stat(path.String)
+	if err != nil {
+		return file{}, nil // an address of the driver's own file system
+	}
+	return file{path.String, info}, nil
+}
+
+var errFileGone = errors.New("the file of the database was removed or replaced while it was open")
+
+// check fails if the path no longer leads to the open file. SQLite would go on to write
+// to a file that nobody finds.
+func (f file) check() error {
+	if f.info == nil {
+		return nil
+	}
+	info, err := os.Stat(f.path)
+	if err != nil || !os.SameFile(info, f.info) {
+		return errFileGone
+	}
+	return nil
+}
+
+// heldBy names the processes that hold the write lock, where the system tells.
+func (f file) heldBy() string {
+	if f.info == nil {
+		return ""
+	}
+	if holders := lockHolders(f.path); holders != "" {
+		return fmt.Sprintf(", which is held by process %s", holders)
+	}
+	return ""
+}

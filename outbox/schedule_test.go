@@ -1,0 +1,301 @@
+package outbox_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/pgtest"
+	"github.com/messaging-go/messaging/outbox/postgres"
+)
+
+func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		var mu sync.Mutex
+		settled := make(map[string]outbox.State)
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithOnSettled(func(_ context.Context, e outbox.Entry) {
+			mu.Lock()
+			defer mu.Unlock()
+			settled[e.Key] = e.State
+		}))
+		over := time.Now().Add(20 * time.Millisecond)
+		for _, key := range []string{"over", "paused"} {
+			entry, err := o.Enqueue(t.Context(), key, request(t, key), outbox.NotAfter(over))
+			require.NoError(t, err)
+			assert.WithinDuration(t, over, entry.NotAfter, time.Millisecond)
+		}
+		_, err := o.Enqueue(t.Context(), "in time", request(t, "in time"), outbox.NotAfter(time.Now().Add(time.Hour)), outbox.Urgent())
+		require.NoError(t, err)
+		_, err = o.Enqueue(t.Context(), "never", request(t, "never"), outbox.NotBefore(over), outbox.NotAfter(over))
+		require.ErrorContains(t, err, "NotAfter must be after NotBefore")
+		require.NoError(t, o.Pause(t.Context()))
+		time.Sleep(time.Until(over) + 5*time.Millisecond)
+		delivered, err := o.Deliver(t.Context(), "over")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Rejected: 1}, delivered)
+		run(t, o)
+		eventually(t, func() bool { return stateOf(t, o, "paused") == outbox.Rejected })
+		require.NoError(t, o.Resume(t.Context()))
+		eventually(t, func() bool { return stateOf(t, o, "in time") == outbox.Accepted })
+		entry, err := o.Get(t.Context(), "over")
+		require.NoError(t, err)
+		assert.Equal(t, "its time is over", entry.Error)
+		assert.Equal(t, messaging.DeliveryNotSent, entry.Delivery)
+		assert.Equal(t, 1, service.requests())
+		decisions, err := o.Resend(t.Context(), "over")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.WhyTooLate, decisions[0].Why)
+		eventually(t, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return settled["over"] == outbox.Rejected && settled["paused"] == outbox.Rejected
+		})
+	})
+}
+
+func TestAWorkerLooksAtNotAfterBeforeItSends(t *testing.T) {
+	db, service := openFile(t), newService()
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(slow{}))
+	_, err := o.Enqueue(t.Context(), "order", request(t, "order"), outbox.NotAfter(time.Now().Add(200*time.Millisecond)))
+	require.NoError(t, err)
+	delivered, err := o.Deliver(t.Context(), "order")
+	require.NoError(t, err)
+	assert.Equal(t, outbox.Delivered{Rejected: 1}, delivered)
+	assert.Zero(t, service.requests())
+}
+
+// slow is a Sealer that takes a while to open a request.
+type slow struct{ reversed }
+
+func (s slow) Open(ctx context.Context, sealed []byte) ([]byte, error) {
+	time.Sleep(300 * time.Millisecond)
+	return s.reversed.Open(ctx, sealed)
+}
+
+func TestUrgentEntriesAreSentFirstAndTheOthersGetAnEighth(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		var mu sync.Mutex
+		var order []string
+		service.set(func(key string) response {
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, key)
+			return accept
+		})
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
+		for i := range 24 {
+			enqueue(t, o, fmt.Sprint("other ", i))
+		}
+		for i := range 24 {
+			key := fmt.Sprint("urgent ", i)
+			_, err := o.Enqueue(t.Context(), key, request(t, key), outbox.Urgent())
+			require.NoError(t, err)
+		}
+		for i := 0; i < 48; i += 12 {
+			_, err := o.DeliverDue(t.Context(), 12)
+			require.NoError(t, err)
+		}
+		require.Len(t, order, 48)
+		urgent := 0
+		for _, key := range order[:16] {
+			if strings.HasPrefix(key, "urgent") {
+				urgent++
+			}
+		}
+		assert.GreaterOrEqual(t, urgent, 14)
+		run(t, o)
+	})
+}
+
+func TestAPausedOperationIsNotSentByAnyProcess(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o, other := db.new(t, service.client(t), outbox.Fast()), db.new(t, service.client(t), outbox.Fast())
+		run(t, other)
+		require.ErrorContains(t, o.Pause(t.Context(), "no such operation"), `operation "no such operation": `)
+		require.NoError(t, o.Pause(t.Context(), triggerEvent))
+		require.NoError(t, o.Pause(t.Context()))
+		enqueue(t, o, "order")
+		delivered, err := o.Deliver(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Paused: []string{"order"}}, delivered)
+		delivered, err = o.DeliverDue(t.Context(), 10)
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{}, delivered)
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []string{"all", triggerEvent}, counts.Paused)
+		require.NoError(t, o.Resume(t.Context(), triggerEvent))
+		time.Sleep(50 * time.Millisecond)
+		assert.Zero(t, service.requests(), "Resume of one does not end the pause of all")
+		require.NoError(t, o.Resume(t.Context()))
+		eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
+	})
+}
+
+func TestDeliverDueSendsWhatIsDueWhoeverEnqueuedOrResentIt(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.always(reject)
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "resent")
+		_, err := o.Deliver(t.Context(), "resent")
+		require.NoError(t, err)
+		service.always(accept)
+		_, err = o.Resend(t.Context(), "resent")
+		require.NoError(t, err)
+		enqueue(t, o, keysOf(20)...)
+		_, err = o.Enqueue(t.Context(), "future", request(t, "future"), outbox.NotBefore(time.Now().Add(time.Minute)))
+		require.NoError(t, err)
+		_, err = o.DeliverDue(t.Context(), 0)
+		require.ErrorContains(t, err, "limit must be positive")
+		delivered, err := o.DeliverDue(t.Context(), 15)
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: 15}, delivered)
+		delivered, err = o.DeliverDue(t.Context(), 15)
+		require.NoError(t, err)
+		assert.InDelta(t, time.Minute, delivered.RetryAfter, float64(30*time.Second))
+		assert.Equal(t, outbox.Delivered{Accepted: 6, RetryAfter: delivered.RetryAfter}, delivered)
+
+		service.always(unauthorize)
+		enqueue(t, o, "a", "b")
+		delivered, err = o.DeliverDue(t.Context(), 10)
+		require.NoError(t, err)
+		assert.NotEmpty(t, delivered.Later)
+		assert.Positive(t, delivered.RetryAfter, "the gate is closed")
+		assert.Zero(t, service.carriedOut("a")+service.carriedOut("b"))
+	})
+}
+
+func TestOneWrongOperationDoesNotDelayAnother(t *testing.T) {
+	db, service := openFile(t), newService()
+	o := db.new(t, service.client(t), outbox.Fast())
+	service.set(func(key string) response {
+		if key == "" { // create event
+			return forbid
+		}
+		return accept
+	})
+	for i := range 20 {
+		p, err := messaging.EventCreateParams{Name: fmt.Sprint("event ", i), Description: "denied", Parameters: []messaging.EventParameter{}}.Prepare()
+		require.NoError(t, err)
+		_, err = o.Enqueue(t.Context(), fmt.Sprint("event ", i), p)
+		require.NoError(t, err)
+	}
+	run(t, o)
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Gates["create event"] == "403 Forbidden"
+	})
+	enqueue(t, o, keysOf(100)...)
+	start := time.Now()
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Accepted == 100 && counts.Pending == 20
+	})
+	assert.Less(t, time.Since(start), 10*time.Second)
+}
+
+func TestNoStatusThatIsAboutTheServiceRejects(t *testing.T) {
+	for _, status := range []int{400, 402, 405, 406, 407, 410, 421, 423, 426, 428, 431, 451, 499} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			db, service := openFile(t), newService()
+			service.always(response{status: status, body: `<html>`})
+			o := db.new(t, service.client(t), outbox.Fast())
+			enqueue(t, o, keysOf(20)...)
+			run(t, o)
+			eventually(t, func() bool { return service.requests() > 5 })
+			counts, err := o.Counts(t.Context())
+			require.NoError(t, err)
+			assert.Zero(t, counts.Rejected+counts.Unclear)
+			assert.Contains(t, counts.Gates[triggerEvent], fmt.Sprint(status))
+			service.always(accept)
+			eventually(t, func() bool {
+				counts, err := o.Counts(t.Context())
+				require.NoError(t, err)
+				return counts.Accepted == 20
+			})
+		})
+	}
+}
+
+func TestAProbeThatAGuardRejectsIsFollowedByTheNextAtOnce(t *testing.T) {
+	db, service := openFile(t), newService()
+	service.always(disconnect)
+	client := service.client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
+		if strings.HasPrefix(keyOf(p), "guarded") {
+			return errBroken
+		}
+		return nil
+	}))
+	o := db.new(t, client) // with the waits of production
+	enqueue(t, o, "first")
+	_, err := o.DeliverDue(t.Context(), 1)
+	require.NoError(t, err)
+	for i := range 12 {
+		enqueue(t, o, fmt.Sprint("guarded ", i))
+	}
+	enqueue(t, o, keysOf(20)...)
+	service.always(accept)
+	run(t, o)
+	start := time.Now()
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Accepted == 21
+	})
+	assert.Less(t, time.Since(start), 8*time.Second)
+}
+
+func TestRunReturnsInTimeWhateverHangs(t *testing.T) {
+	service, hang := newService(), make(chan struct{})
+	db := openFile(t)
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSendTimeout(time.Second),
+		outbox.WithOnSettled(func(context.Context, outbox.Entry) { <-hang }))
+	defer close(hang)
+	enqueue(t, o, "order")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- o.Run(ctx) }()
+	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
+	cancel()
+	start := time.Now()
+	require.EqualError(t, <-ended, "outbox: stopped without waiting any longer for WithOnSettled; "+
+		"entries whose outcomes are not recorded become unclear")
+	assert.Less(t, time.Since(start), 5*time.Second)
+}
+
+func TestRunReturnsInTimeWhileTheTableIsLocked(t *testing.T) {
+	pool := pgtest.Pool(t)
+	require.NoError(t, postgres.Migrate(t.Context(), pool))
+	store, err := postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	o := newBox(t, store, newService().client(t), []outbox.Option{outbox.Fast(), outbox.WithSendTimeout(time.Second)})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- o.Run(ctx) }()
+	enqueue(t, o, "order")
+	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
+	lock, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = lock.Exec(t.Context(), `LOCK TABLE outbox_entry`)
+	require.NoError(t, err)
+	time.Sleep(200 * time.Millisecond) // until Run waits for the table
+	cancel()
+	start := time.Now()
+	<-ended
+	assert.Less(t, time.Since(start), 5*time.Second)
+	require.NoError(t, lock.Rollback(t.Context()))
+}

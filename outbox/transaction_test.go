@@ -1,0 +1,224 @@
+package outbox_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+func itemsOf(t testing.TB, keys ...string) (all []outbox.Item) {
+	for _, key := range keys {
+		all = append(all, outbox.Item{Key: key, Prepared: request(t, key)})
+	}
+	return all
+}
+
+func TestEnqueueAllTxAddsAllOrNone(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "m")
+		require.NoError(t, db.within(t, o, func(tx inTx) error {
+			entries, err := tx.enqueueAll(itemsOf(t, "z", "m", "a", "z")...)
+			require.NoError(t, err)
+			var keys []string
+			var present []bool
+			for _, e := range entries {
+				keys, present = append(keys, e.Key), append(present, e.Present)
+			}
+			assert.Equal(t, []string{"z", "m", "a", "z"}, keys)
+			assert.Equal(t, []bool{false, true, false, true}, present)
+
+			conflicting := itemsOf(t, "b", "m", "c", "a")
+			conflicting[1].Prepared = request(t, "another")
+			entries, err = tx.enqueueAll(conflicting...)
+			require.ErrorIs(t, err, outbox.ErrKeyConflict)
+			require.ErrorContains(t, err, `"m"`)
+			assert.Empty(t, entries)
+			_, err = tx.enqueueAll(itemsOf(t, "d")...)
+			return err // the transaction is usable
+		}))
+		assert.ElementsMatch(t, []string{"m", "a", "z", "d"}, listed(t, o, outbox.ListParams{}))
+		require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
+			_, err := tx.enqueueAll(itemsOf(t, "rolled back")...)
+			require.NoError(t, err)
+			return errBroken
+		}), errBroken)
+		_, err := o.Get(t.Context(), "rolled back")
+		require.ErrorIs(t, err, outbox.ErrNoEntry)
+	})
+}
+
+func TestEnqueueAllTxDoesNotDeadlock(t *testing.T) {
+	db := openPgx(t)
+	o := db.new(t, newService().client(t))
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for range 20 {
+				items := itemsOf(t, "a", "b", "c", "d")
+				if i%2 == 0 {
+					items = itemsOf(t, "d", "c", "b", "a")
+				}
+				assert.NoError(t, db.within(t, o, func(tx inTx) error {
+					_, err := tx.enqueueAll(items...)
+					return err
+				}))
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestDismissTxWithdrawsAnEntryInTheTransactionThatCancels(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		enqueue(t, o, "kept", "withdrawn", "doubtful", "claimed")
+		db.crash(t, "doubtful")
+		db.endLeases(t)
+		n, err := o.Resend(t.Context(), "doubtful")
+		require.NoError(t, err)
+		require.Equal(t, 1, changed(n))
+		db.claim(t, "claimed")
+		require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
+			_, err := tx.dismiss("kept")
+			require.NoError(t, err)
+			return errBroken
+		}), errBroken)
+		assert.Equal(t, outbox.Pending, stateOf(t, o, "kept"))
+		require.NoError(t, db.within(t, o, func(tx inTx) error {
+			decisions, err := tx.dismiss("withdrawn", "unknown", "doubtful", "claimed", "withdrawn")
+			for i := range decisions {
+				decisions[i].RetryAt = time.Time{}
+			}
+			assert.Equal(t, []outbox.Decision{
+				{Key: "withdrawn", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryNotSent},
+				{Key: "unknown", Why: outbox.WhyUnknown},
+				{Key: "doubtful", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryUnknown},
+				{Key: "claimed", State: outbox.Sending, Delivery: messaging.DeliveryUnknown, Why: outbox.WhySending},
+				{Key: "withdrawn", Changed: true, State: outbox.Dismissed, Delivery: messaging.DeliveryNotSent},
+			}, decisions)
+			return err
+		}))
+		delivered, err := o.Deliver(t.Context(), "kept", "withdrawn", "doubtful")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
+		assert.Equal(t, 1, service.requests())
+	})
+}
+
+func TestAnOpenTransactionDelaysOnlyTheOutcomesOfItsOwnEntries(t *testing.T) {
+	db := openPgx(t)
+	o := db.new(t, newService().client(t), outbox.Fast())
+	enqueue(t, o, "locked", "free")
+	token := db.crash(t, "locked", "free")
+	locked, err := o.Get(t.Context(), "locked")
+	require.NoError(t, err)
+	free, err := o.Get(t.Context(), "free")
+	require.NoError(t, err)
+	outcomes := []ledger.Outcome{{ID: locked.ID, Token: token, State: ledger.Accepted}, {ID: free.ID, Token: token, State: ledger.Accepted}}
+	require.ErrorIs(t, db.within(t, o, func(tx inTx) error {
+		_, err := tx.dismiss("locked")
+		require.NoError(t, err)
+		settled, _, err := db.ledger.Settle(t.Context(), outcomes)
+		require.NoError(t, err)
+		assert.Equal(t, []ledger.Settled{ledger.Locked, ledger.Applied}, settled)
+		return errBroken
+	}), errBroken)
+	settled, _, err := db.ledger.Settle(t.Context(), outcomes)
+	require.NoError(t, err)
+	assert.Equal(t, []ledger.Settled{ledger.Applied, ledger.Applied}, settled)
+}
+
+func TestWhatIsNoTransactionIsRejected(t *testing.T) {
+	db := openDB(t, "sqlite", filepath.Join(t.TempDir(), "program.db"))
+	o := newBox(t, mustStore(t, db), newService().client(t), nil)
+	conn, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	for _, tx := range []outbox.SQLTx{db, conn, (*sql.Tx)(nil)} {
+		_, err := o.EnqueueTx(t.Context(), tx, "order", request(t, "order"))
+		require.ErrorIs(t, err, outbox.ErrNoTransaction)
+		_, err = o.EnqueueAllTx(t.Context(), tx, itemsOf(t, "order")...)
+		require.ErrorIs(t, err, outbox.ErrNoTransaction)
+		_, err = o.DismissTx(t.Context(), tx, "order")
+		require.ErrorIs(t, err, outbox.ErrNoTransaction)
+	}
+	_, err = o.EnqueueTx(t.Context(), nil, "order", request(t, "order"))
+	require.ErrorContains(t, err, "tx must not be nil")
+	assert.Empty(t, listed(t, o, outbox.ListParams{}))
+}
+
+func TestResendAllAndDismissAllGoThroughWhatTheFilterSelects(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		service.always(reject)
+		o := db.new(t, service.client(t), outbox.Fast())
+		keys := append(keysOf(520), "unclear")
+		_, _, err := o.EnqueueAll(t.Context(), items(t, keys))
+		require.NoError(t, err)
+		_, err = o.Deliver(t.Context(), keys[:520]...)
+		require.NoError(t, err)
+		db.crash(t, "unclear")
+		for _, invalid := range []outbox.Filter{{}, {State: outbox.Accepted}, {State: outbox.Pending}, {State: "other"}} {
+			_, err := o.ResendAll(t.Context(), invalid)
+			require.Error(t, err)
+		}
+		decided, err := o.ResendAll(t.Context(), outbox.Filter{State: outbox.Unclear})
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Decided{Skipped: 1, RetryAt: decided.RetryAt}, decided)
+		assert.True(t, decided.RetryAt.After(time.Now()))
+		past, future := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+		for _, none := range []outbox.Filter{
+			{State: outbox.Rejected, Operation: "create event"},
+			{State: outbox.Rejected, EnqueuedAfter: future},
+			{State: outbox.Rejected, EnqueuedBefore: past},
+			{State: outbox.Rejected, ErrorContains: "INVALID"},
+		} {
+			decided, err := o.ResendAll(t.Context(), none)
+			require.NoError(t, err)
+			assert.Zero(t, decided)
+		}
+		decided, err = o.ResendAll(t.Context(), outbox.Filter{State: outbox.Rejected, Operation: triggerEvent, EnqueuedAfter: past,
+			EnqueuedBefore: future, ErrorContains: "invalid"})
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Decided{Changed: 520}, decided)
+		decided, err = o.DismissAll(t.Context(), outbox.Filter{State: outbox.Pending})
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Decided{Changed: 520}, decided)
+	})
+}
+
+func TestWakeSendsTheLastAnnouncementOfMany(t *testing.T) {
+	db := openPgx(t)
+	service := newService()
+	run(t, db.new(t, service.client(t)))
+	o := db.new(t, service.client(t))
+	woken := make(chan struct{}, 1000)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		db.ledger.Listen(ctx, func() { woken <- struct{}{} })
+		close(ended)
+	}()
+	<-woken // it listens
+	for range 200 {
+		require.NoError(t, o.Wake(t.Context()))
+	}
+	last := time.Now()
+	<-woken
+	time.Sleep(100 * time.Millisecond)
+	assert.LessOrEqual(t, len(woken), 2+int(time.Since(last)/(5*time.Millisecond)))
+	cancel()
+	<-ended
+}
