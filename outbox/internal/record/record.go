@@ -51,6 +51,8 @@ const (
 	// wholeTries is how often an outcome is tried together with others. After that it is
 	// tried alone, so that one that cannot be recorded does not hold up the others.
 	wholeTries = 3
+	// shortestWait is the wait before the second try. It doubles with each try.
+	shortestWait = 50 * time.Millisecond
 )
 
 // Record returns when the outcome is recorded, however long the database takes. It gives
@@ -86,7 +88,10 @@ func (r *Recorder) write() {
 			r.logger.Error("outbox: cannot record outcomes; retrying", "entries", len(left), "error", err)
 		}
 		if left = r.giveUp(left, err); len(left) > 0 {
-			wait := 50 * time.Millisecond << min(left[0].tries-1, 5)
+			wait := shortestWait << min(left[0].tries-1, 5)
+			if left[0].stop.Since(time.Time{}) > 0 { // there is not much time left
+				wait = shortestWait
+			}
 			time.AfterFunc(wait, func() { r.add(left...) })
 		}
 	}
