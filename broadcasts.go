@@ -14,9 +14,8 @@ type BroadcastsService resource
 // updates the customers in p.To.
 //
 // The call is retried only if the service certainly did nothing, so the broadcast is not
-// sent twice unless [WithRepeatableSend] allows it. After an error, [DeliveryOf] reports
-// whether the broadcast may have been sent, and [Retryable] reports whether to send it
-// again. SendEmail returns a [*ValidationError] if an argument is invalid.
+// sent twice unless [WithRepeatableSend] allows it. After an error, [NextStepOf] returns
+// what to do. SendEmail returns a [*ValidationError] if an argument is invalid.
 //
 // API: POST /v1/broadcast/send/email
 func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParams, opts ...RequestOption) (*Response, error) {

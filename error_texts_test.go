@@ -37,6 +37,7 @@ func TestErrorTextsAreThoseOfTheGoldenFile(t *testing.T) {
 	write := func(name string, err error) {
 		if err != nil {
 			requireTrueText(t, unlessJoined(err))
+			requireOneSeparator(t, err)
 			fmt.Fprintf(&texts, "\n%s\n\t%s\n", name, strings.ReplaceAll(err.Error(), "\n", "\n\t"))
 		}
 	}
@@ -77,6 +78,18 @@ func requireSameLines(t *testing.T, golden, written string) {
 	assert.True(t, golden == written, "the order of the golden file differs: run the test with -update")
 }
 
+// requireOneSeparator requires that no problem with an argument holds what separates it
+// from the next.
+func requireOneSeparator(t *testing.T, err error) {
+	invalid, ok := err.(*messaging.ValidationError)
+	if !ok || invalid == nil {
+		return
+	}
+	for _, field := range invalid.Fields {
+		assert.NotContains(t, field.String(), ";", "the text of an error separates its problems by semicolons")
+	}
+}
+
 // unlessJoined returns err, or nil if its text is that of several errors.
 func unlessJoined(err error) error {
 	if _, joined := err.(interface{ Unwrap() []error }); joined {
@@ -103,7 +116,11 @@ func textsOfNewClient() []textCause {
 		{"a base URL with an unescaped character", newClientWith(url+"/a\"b", key)},
 		{"no API key", newClientWith(url, "")},
 		{"an API key with a line break", newClientWith(url, "key\n")},
-		{"an API key with a blank", newClientWith(url, "Bearer abc")},
+		{"an API key with a blank", newClientWith(url, "abc def")},
+		{"a base URL with a port that is too large", newClientWith("https://api.example.com:99999", key)},
+		{"a base URL without a host", newClientWith("https://", key)},
+		{"an API key with the name of a scheme", newClientWith(url, "Bearer abc")},
+		{"an API key that is not ASCII", newClientWith(url, "clé")},
 		{"an API key that is too long", newClientWith(url, strings.Repeat("k", 5000))},
 		{"an API key beside a key source", newClientWith(url, key, messaging.WithKeySource(none))},
 		with("a nil option of NewClient", nil),
@@ -115,6 +132,7 @@ func textsOfNewClient() []textCause {
 		with("no rate limiter", messaging.WithRateLimiter(nil)),
 		with("no logger", messaging.WithLogger(nil)),
 		with("no guard", messaging.WithGuard(nil)),
+		with("an invalid pattern", messaging.WithAllowOnly("acme.test", "@*.acme.test")),
 		with("no hooks", messaging.WithHooks(messaging.Hooks{})),
 		with("a blank user agent", messaging.WithUserAgent(" ")),
 		with("a response size of 0", messaging.WithMaxResponseBytes(0)),
@@ -163,12 +181,17 @@ func textsOfBroadcasts() []textCause {
 		{"a malformed bcc", emailWith(func(p *params) { p.BCC = []string{"ada"} })},
 		{"a malformed reply_to", emailWith(func(p *params) { p.ReplyTo = []string{"ada"} })},
 		{"a subject that is not UTF-8", emailWith(func(p *params) { p.Subject = "\xff" })},
+		{"a blank subject", emailWith(func(p *params) { p.Subject = " " })},
+		{"a subject with a line break", emailWith(func(p *params) { p.Subject = "Hello\nBcc: ada@example.com" })},
+		{"a name with a line break", emailWith(func(p *params) { p.SenderName = "Acme\r\n" })},
 		{"variables that cannot be written", emailWith(func(p *params) { p.Variables = map[string]any{"total": math.NaN()} })},
 		{"a variable whose key is not UTF-8", emailWith(func(p *params) { p.Variables = map[string]any{"\xff": 1} })},
 		{"a push broadcast without anything", pushWith(func(p *push) { *p = push{} })},
 		{"a schedule without anything", pushWith(func(p *push) { p.Schedule = new(messaging.Schedule) })},
 		{"a schedule at the zero time", pushWith(func(p *push) { p.Schedule = messaging.ScheduleAt(time.Time{}) })},
 		{"a schedule without a zone", pushWith(func(p *push) { p.Schedule = &messaging.Schedule{Date: "2030-05-01 07:30:00"} })},
+		{"a schedule in another form",
+			pushWith(func(p *push) { p.Schedule = &messaging.Schedule{Date: "2030-05-01", Timezone: "UTC"} })},
 		{"a schedule in an unknown zone",
 			pushWith(func(p *push) { p.Schedule = &messaging.Schedule{Date: "2030-05-01 07:30:00", Timezone: "Mars/Olympus"} })},
 	}
@@ -187,6 +210,8 @@ func textsOfAudiences() []textCause {
 		to("all customers among others", messaging.ToEach(messaging.AllCustomers(), messaging.ToSegments("s-1"))),
 		customer("a customer without an identity", messaging.CustomerParams{FirstName: "Ada"}),
 		customer("a customer with a malformed address", messaging.CustomerParams{Email: "ada"}),
+		to("an empty audience among others", messaging.ToEach(messaging.Audience{}, messaging.ToSegments("s-1"))),
+		customer("a device without anything", messaging.CustomerParams{CustomerID: "c-1", Devices: make([]messaging.Device, 1)}),
 		customer("a customer with a national phone number", messaging.CustomerParams{CustomerID: "c-1", PhoneNo: "020 123"}),
 	}
 }
@@ -213,12 +238,16 @@ func textsOfEvents() []textCause {
 		create("a parameter without anything", parameters(messaging.EventParameter{})),
 		create("a reserved parameter", parameters(messaging.EventParameter{Name: "email", Type: messaging.ParameterText})),
 		create("a parameter twice", parameters(text, text)),
+		create("a name with a blank at its end", messaging.EventCreateParams{Name: "order paid ", Description: "An order was paid",
+			Parameters: []messaging.EventParameter{}}),
 		{"a trigger without anything", triggerWith(func(p *params) { *p = params{} })},
 		{"a trigger for a malformed address", triggerWith(func(p *params) { p.Email = "ada" })},
 		{"a trigger for a customer without an identity", triggerWith(func(p *params) { p.Customer = new(messaging.CustomerParams) })},
 		{"a value without a name", triggerWith(func(p *params) { p.Values = map[string]any{"": 1} })},
 		{"a reserved value", triggerWith(func(p *params) { p.Values = map[string]any{"email": "ada@example.com"} })},
 		{"a definition without an id", triggerWith(func(p *params) { p.EventID, p.Definition = "", new(messaging.Event) })},
+		{"an id beside a definition without an id",
+			triggerWith(func(p *params) { p.EventID, p.Definition = "e-2", new(messaging.Event) })},
 		{"another definition", triggerWith(func(p *params) { p.EventID, p.Definition = "e-2", &messaging.Event{ID: "e-1"} })},
 		by("a required value that is missing", nil),
 		by("a value of no parameter", map[string]any{"order": "A-1", "oder": "A-1"}),
@@ -306,6 +335,7 @@ func textsOfDo() []textCause {
 		do("a path that is not escaped", request{Method: "GET", Path: "/v1/a b"}),
 		do("a path with a dot segment", request{Method: "GET", Path: "/v1/../v2"}),
 		do("a read with a body", request{Method: "GET", Path: "/v1/tags", Body: 1}),
+		do("a body that is a nil pointer", request{Method: "POST", Path: "/v1/tags", Body: (*int)(nil)}),
 		do("a HEAD into a value", request{Method: "HEAD", Path: "/v1/tags", Into: new(int)}),
 		do("a value that is no pointer", request{Method: "GET", Path: "/v1/tags", Into: 1}),
 		do("a body that cannot be written", request{Method: "POST", Path: "/v1/tags", Body: make(chan int)}),

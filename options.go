@@ -288,7 +288,7 @@ func WithRepeatableSend() RequestOption {
 }
 
 // WithoutRetries limits a call to one attempt, regardless of the [RetryPolicy]. Use it
-// where something else retries, such as a job queue. [Retryable] still reports whether the
+// where something else retries, such as a job queue. [NextStepOf] still returns whether the
 // call can be retried.
 func WithoutRetries() RequestOption {
 	return requestOption(func(s *requestSettings, _ *arguments.Problems) { s.withoutRetries = true })

@@ -25,7 +25,7 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-var updateGoldens = flag.Bool("update", false, "rewrite the golden requests in testdata/wire, and testdata/api.txt")
+var updateGoldens = flag.Bool("update", false, "rewrite the golden files in testdata, except for those that are written by hand")
 
 // Each call puts exactly the request of its golden file on the wire, and makes
 // exactly the wanted value of the response in the other.

@@ -1,7 +1,10 @@
 package messagingtest
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/internal/service"
@@ -84,6 +87,9 @@ func sendEmail(s *Server, in input) response {
 	}
 	s.lock()
 	defer s.mu.Unlock()
+	if full, ok := s.roomForCustomers(customersOf(broadcast.Recipients)); !ok {
+		return full
+	}
 	s.upsertRecipients(in.exchange, broadcast.Recipients)
 	emailBroadcasts.of(s).add(broadcast)
 	setEffect(in.exchange, broadcast)
@@ -104,6 +110,9 @@ func sendPush(s *Server, in input) response {
 	}
 	s.lock()
 	defer s.mu.Unlock()
+	if full, ok := s.roomForCustomers(customersOf(broadcast.Recipients)); !ok {
+		return full
+	}
 	s.upsertRecipients(in.exchange, broadcast.Recipients)
 	pushBroadcasts.of(s).add(broadcast)
 	setEffect(in.exchange, broadcast)
@@ -147,16 +156,51 @@ func readSchedule(body object) *messaging.Schedule {
 	case "send-now":
 		return nil
 	case "send-later":
-		date := body.object("schedule_date")
 		if !body.has("schedule_date") {
 			body.addProblem("schedule_date", "is required when schedule_type is send-later")
 			return nil
 		}
-		return &messaging.Schedule{Date: date.requiredString("schedule_date"), Timezone: date.requiredString("timezone")}
+		return readScheduleDate(body)
 	default:
 		body.invalidIf(true, "schedule_type", "must be send-now or send-later")
 		return nil
 	}
+}
+
+// readScheduleDate reads the time of a scheduled broadcast. The service documents an array
+// of its two entries, and its samples send an object.
+func readScheduleDate(body object) *messaging.Schedule {
+	date := body.object("schedule_date")
+	if raw := body.members["schedule_date"]; raw[0] == '[' {
+		delete(body.problems, body.pathOf("schedule_date"))
+		elements, length := body.array("schedule_date")
+		date.members = make(map[string]json.RawMessage)
+		for _, element := range each(elements, length, elements.object) {
+			maps.Copy(date.members, element.members)
+		}
+	}
+	s := &messaging.Schedule{Date: date.requiredString("schedule_date"), Timezone: date.requiredString("timezone")}
+	date.invalidIf(!isDate(s.Date), "schedule_date", "must be a date such as 2030-01-31 09:00:00")
+	date.invalidIf(!isTimezone(s.Timezone), "timezone", "must be a time zone such as Europe/Berlin")
+	return s
+}
+
+// isDate reports whether s is a date, with or without a time of day.
+func isDate(s string) bool {
+	return slices.ContainsFunc([]string{wallClockLayout, "2006-01-02 15:04", "2006-01-02", time.RFC3339}, func(layout string) bool {
+		_, err := time.Parse(layout, s)
+		return err == nil
+	})
+}
+
+// isTimezone reports whether s is the name of a time zone. Without a database of time
+// zones, every name is accepted.
+func isTimezone(s string) bool {
+	if _, err := time.LoadLocation("Europe/Paris"); err != nil {
+		return true
+	}
+	_, err := time.LoadLocation(s)
+	return err == nil && s != "" && s != "Local"
 }
 
 func (b EmailBroadcast) clone() EmailBroadcast {

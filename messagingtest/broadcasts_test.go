@@ -80,6 +80,24 @@ var audienceCases = []refusedCase{
 		map[string][]string{"schedule_date.timezone": {"is required"}}},
 	{"the schedule has no date", `{"schedule_type":"send-later","schedule_date":{"timezone":"UTC"}}`,
 		map[string][]string{"schedule_date.schedule_date": {"is required"}}},
+	{"the schedule date is no date", `{"schedule_type":"send-later","schedule_date":{"schedule_date":"tomorrow","timezone":"UTC"}}`,
+		map[string][]string{"schedule_date.schedule_date": {"must be a date such as 2030-01-31 09:00:00"}}},
+	{"the time zone does not exist",
+		`{"schedule_type":"send-later","schedule_date":{"schedule_date":"2030-05-01","timezone":"Europe/Atlantis"}}`,
+		map[string][]string{"schedule_date.timezone": {"must be a time zone such as Europe/Berlin"}}},
+	{"the schedule date is an array without a time zone", `{"schedule_type":"send-later","schedule_date":[{"schedule_date":"2030-05-01"},7]}`,
+		map[string][]string{"schedule_date.timezone": {"is required"}, "schedule_date.1": {"must be an object"}}},
+}
+
+func TestBroadcastsCanHaveTheirScheduleAsAnArray(t *testing.T) {
+	want := &messaging.Schedule{Date: "2030-05-01 09:30:00", Timezone: "Europe/Paris"}
+	for _, date := range []string{`[{"schedule_date":"2030-05-01 09:30:00"},{"timezone":"Europe/Paris"}]`,
+		`[{"schedule_date":"2030-05-01 09:30:00","timezone":"Europe/Paris"}]`} {
+		s := messagingtest.NewServer(t)
+		post(t, s, pushPath, changed(t, validPush, `{"schedule_type":"send-later","schedule_date":`+date+`}`))
+		require.Len(t, s.PushBroadcasts(), 1, date)
+		assert.Equal(t, want, s.PushBroadcasts()[0].Schedule)
+	}
 }
 
 func TestBroadcastsByEmailAreValidated(t *testing.T) {
@@ -228,7 +246,7 @@ func TestBroadcastsIgnoreTheScheduleDateOfSendNow(t *testing.T) {
 
 func TestBroadcastsAreReturnedAsCopies(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	audience := `{"all_customers":null,"schedule_type":"send-later","schedule_date":{"schedule_date":"2030","timezone":"UTC"},
+	audience := `{"all_customers":null,"schedule_type":"send-later","schedule_date":{"schedule_date":"2030-05-01","timezone":"UTC"},
 		"recipients":[{"type":"customer","customers":[{"email":"ada@example.com","devices":[{"device_token":"t"}]}]},
 			{"type":"segment","segments":["vip"]}]}`
 	post(t, s, pushPath, changed(t, validPush, audience))

@@ -12,12 +12,12 @@ import (
 // carried out.
 type credentials struct{ keys redact.Keys }
 
-// credentialsOf returns the key of the server, and the key that the request was sent with:
+// credentialsOf returns own, the key of the server, and the key that the request was sent with:
 // a misconfigured program may send one that is valid elsewhere.
-func credentialsOf(r *http.Request) *credentials {
+func credentialsOf(r *http.Request, own string) *credentials {
 	var c credentials
 	c.keys.Use(r.Header.Get("X-Authorization"))
-	c.keys.Use(apiKey)
+	c.keys.Use(own)
 	return &c
 }
 

@@ -1,6 +1,8 @@
 package messagingtest
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -191,6 +193,47 @@ func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient)
 			s.upsert(e, params)
 		}
 	}
+}
+
+// customersOf returns the customers of all recipients.
+func customersOf(recipients []messaging.Recipient) (all []messaging.CustomerParams) {
+	for _, recipient := range recipients {
+		all = append(all, recipient.Customers...)
+	}
+	return all
+}
+
+// roomForCustomers reports whether the server may store the customers of a request. If it
+// may not, it returns the response to the request. The caller must hold s.mu.
+func (s *Server) roomForCustomers(customers []messaging.CustomerParams) (full response, ok bool) {
+	store := storedCustomers.of(s)
+	room := s.config.maxRecords - len(store.all)
+	if len(customers) <= room {
+		return response{}, true
+	}
+	created := make(map[string]bool)
+	for _, c := range customers {
+		if _, found := store.find(c.CustomerID, c.Email); !found {
+			created[store.keyOf(c)] = true
+		}
+	}
+	if len(created) > 0 && len(created) > room {
+		return s.fullResponse("customers"), false
+	}
+	return response{}, true
+}
+
+// keyOf returns what tells a new customer from others in the same request.
+func (store *customerStore) keyOf(c messaging.CustomerParams) string {
+	if store.identifier == CustomerID || store.identifier == "" && c.CustomerID != "" {
+		return "id " + c.CustomerID
+	}
+	return "email " + strings.ToLower(c.Email)
+}
+
+func (s *Server) fullResponse(kind string) response {
+	return errorResponse(http.StatusInsufficientStorage, fmt.Sprintf(
+		"the in-memory service stores at most %d %s; this limit is not one of the real service", s.config.maxRecords, kind))
 }
 
 // upsert updates or creates a customer, and records the change in e unless e is nil. The

@@ -48,6 +48,9 @@ func createEvent(s *Server, in input) response {
 	}
 	s.lock()
 	defer s.mu.Unlock()
+	if len(eventList.records.of(s).all) >= s.config.maxRecords {
+		return s.fullResponse("event definitions")
+	}
 	event.ID = s.newID()
 	eventList.records.of(s).add(event)
 	setEffect(in.exchange, cloneEvent(event))

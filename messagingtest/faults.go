@@ -58,6 +58,14 @@ func (s *Server) FailNext(n int, f Fault) {
 	faults.of(s).queue.add(n, f)
 }
 
+type withoutFaultKey struct{}
+
+// WithoutFault returns a context with which a request that a program passes to
+// [Server.Handler] takes no fault.
+func WithoutFault(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutFaultKey{}, true)
+}
+
 // Status responds with the given status code, and does not carry out the request. The
 // elements of body are joined to form the response body. Without any, the response body
 // is a JSON object whose success is false and whose message is the text of the status.

@@ -52,7 +52,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		body = nil
 	}
-	secrets := credentialsOf(r)
+	secrets := credentialsOf(r, s.config.apiKey)
 	body = secrets.body(body)
 	request := secrets.newRequest(r, body)
 	fault := s.recordRequest(r, request)
@@ -103,7 +103,7 @@ func (s *Server) newExchange(at time.Time, r *http.Request, request *Request, fa
 	if s.config.observer == nil {
 		return nil
 	}
-	foreign := func(key string) bool { return key != "" && strings.TrimPrefix(key, "Bearer ") != apiKey }
+	foreign := func(key string) bool { return key != "" && strings.TrimPrefix(key, "Bearer ") != s.config.apiKey }
 	keys := slices.Concat(r.Header["X-Authorization"], r.Header["Authorization"])
 	return &Exchange{At: at, Op: operationName(r), Request: *request, Fault: fault.Kind(),
 		ForeignKey: slices.ContainsFunc(keys, foreign)}
@@ -123,7 +123,7 @@ func (s *Server) respond(e *Exchange, r *http.Request, body []byte, bodyErr erro
 	switch {
 	case operation == nil:
 		return noOperation(allowed)
-	case r.Header.Get("X-Authorization") != apiKey:
+	case r.Header.Get("X-Authorization") != s.config.apiKey:
 		return errorResponse(http.StatusUnauthorized, "missing or invalid API key in X-Authorization")
 	}
 	in := input{operation: operation, problems: make(problems), exchange: e}

@@ -17,11 +17,13 @@ type config struct {
 	listener   net.Listener
 	observer   func(*Exchange) // nil if there is none
 	limit      int             // of each history
+	apiKey     string
+	maxRecords int // of each kind that requests create
 }
 
 // newConfig applies options. Its error reports each one that is invalid.
 func newConfig(opts []Option) (config, error) {
-	c := config{limit: noLimit}
+	c := config{limit: noLimit, apiKey: defaultAPIKey, maxRecords: noLimit}
 	var problems []string
 	for i, opt := range opts {
 		if opt == nil {
@@ -91,6 +93,33 @@ func WithHistory(n int) Option {
 			return fmt.Errorf("WithHistory: n must not be negative, and is %d", n)
 		}
 		c.limit = n
+		return nil
+	}
+}
+
+// WithMaxRecords limits the customers, and the event definitions, that requests make the
+// server store, to n of each. A request that would exceed the limit fails with status 507
+// and changes nothing. The service has no such limit; it protects the memory of a program
+// that runs for a long time. What the Add methods add counts, but is always added.
+func WithMaxRecords(n int) Option {
+	return func(c *config) error {
+		if n < 0 {
+			return fmt.Errorf("WithMaxRecords: n must not be negative, and is %d", n)
+		}
+		c.maxRecords = n
+		return nil
+	}
+}
+
+// WithAPIKey sets the API key that the server accepts, which is otherwise a constant. A
+// program that other programs connect to can use a new key for each run, and so reject
+// programs that still have an earlier one.
+func WithAPIKey(key string) Option {
+	return func(c *config) error {
+		if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return errors.New("WithAPIKey: key must be printable ASCII without white space")
+		}
+		c.apiKey = key
 		return nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -96,17 +97,14 @@ func listen(addresses ...string) (net.Listener, error) {
 	return nil, errors.Join(problems...)
 }
 
-// apiKey is obviously a fake, so that nobody mistakes it for a secret.
-const apiKey = "fake-api-key-of-messagingtest"
+// defaultAPIKey is obviously a fake, so that nobody mistakes it for a secret.
+const defaultAPIKey = "fake-api-key-of-messagingtest"
 
 // URL returns the base URL of the server, for [messaging.NewClient].
 func (s *Server) URL() string { return s.started().http.URL }
 
 // APIKey returns the API key that the server accepts. It is not a secret.
-func (s *Server) APIKey() string {
-	s.started()
-	return apiKey
-}
+func (s *Server) APIKey() string { return s.started().config.apiKey }
 
 // Handler returns the HTTP handler of the server. Use it to add middleware or a path
 // prefix, or to serve it with another HTTP server. It still works after [Server.Close].
@@ -126,13 +124,19 @@ func (s *Server) Client(opts ...messaging.Option) *messaging.Client {
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MinWait: time.Millisecond, MaxWait: 10 * time.Millisecond}),
 		// NewClient does not allow an API key together with WithKeySource, which opts may
 		// contain.
-		messaging.WithKeySource(func(context.Context) (string, error) { return apiKey, nil }),
+		messaging.WithKeySource(func(context.Context) (string, error) { return s.config.apiKey, nil }),
 	}
 	client, err := messaging.NewClient(s.URL(), "", append(own, opts...)...)
 	if err != nil {
 		panic(err)
 	}
 	return client
+}
+
+// Format prints the server as its URL, regardless of the verb. The fields of a server change
+// at any time, and lead to the requests in progress.
+func (s *Server) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "messagingtest.Server("+s.URL()+")")
 }
 
 // started returns s. It panics if neither NewServer nor Start returned s, as when the error

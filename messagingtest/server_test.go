@@ -3,6 +3,7 @@ package messagingtest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -74,6 +75,11 @@ func TestStartReportsEveryInvalidOption(t *testing.T) {
 			"WithListener: listener must not be nil"},
 		"a nil listener":     {[]messagingtest.Option{messagingtest.WithListener(nil)}, "WithListener: listener must not be nil"},
 		"a negative history": {[]messagingtest.Option{messagingtest.WithHistory(-1)}, "WithHistory: n must not be negative, and is -1"},
+		"a negative number of records": {[]messagingtest.Option{messagingtest.WithMaxRecords(-1)},
+			"WithMaxRecords: n must not be negative, and is -1"},
+		"no key": {[]messagingtest.Option{messagingtest.WithAPIKey("")}, "WithAPIKey: key must be printable ASCII without white space"},
+		"a key with a line break": {[]messagingtest.Option{messagingtest.WithAPIKey("a\nb")},
+			"WithAPIKey: key must be printable ASCII without white space"},
 		"several": {[]messagingtest.Option{messagingtest.WithHistory(-1), messagingtest.WithIdentifier(messagingtest.Email), nil,
 			messagingtest.WithObserver(nil)},
 			"WithHistory: n must not be negative, and is -1; option 3 is nil; WithObserver: observe must not be nil"},
@@ -109,6 +115,21 @@ func TestServerAcceptsAClientWithItsURLAndKey(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.Broadcasts.SendPush(t.Context(), toEveryone)
 	require.NoError(t, err)
+}
+
+func TestServerAcceptsOnlyItsOwnKey(t *testing.T) {
+	var foreign []bool
+	s := messagingtest.NewServer(t, messagingtest.WithAPIKey("another-key"), messagingtest.WithObserver(func(e *messagingtest.Exchange) {
+		foreign = append(foreign, e.ForeignKey)
+	}))
+	require.Equal(t, "another-key", s.APIKey())
+	_, err := s.Client().Events.List(t.Context(), messaging.EventListParams{})
+	require.NoError(t, err)
+	client, err := messaging.NewClient(s.URL(), messagingtest.NewServer(t).APIKey())
+	require.NoError(t, err)
+	_, err = client.Events.List(t.Context(), messaging.EventListParams{})
+	require.ErrorIs(t, err, messaging.ErrUnauthorized)
+	require.Equal(t, []bool{false, true}, foreign)
 }
 
 func TestServersShareNoState(t *testing.T) {
@@ -219,6 +240,13 @@ func TestServerThatWasNotStartedPanicsWithAReason(t *testing.T) {
 			assert.PanicsWithValue(t, "messagingtest: nil or zero Server: create it with NewServer or Start",
 				func() { value.Call(arguments) }, "%s, %s", name, method)
 		}
+	}
+}
+
+func TestServerPrintsItsURL(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} {
+		assert.Equal(t, "messagingtest.Server("+s.URL()+")", fmt.Sprintf(verb, s))
 	}
 }
 

@@ -37,7 +37,7 @@ func TestTransportTicketIsNotRecorded(t *testing.T) {
 // arrive sends a request without the transport and returns the response status.
 func arrive(s *Server, ticket ...string) int {
 	request := httptest.NewRequest(http.MethodGet, "/v1/events", nil)
-	request.Header.Set("X-Authorization", apiKey)
+	request.Header.Set("X-Authorization", defaultAPIKey)
 	request.Header[ticketHeader] = ticket
 	response := httptest.NewRecorder()
 	s.Handler().ServeHTTP(response, request)

@@ -53,6 +53,9 @@ func triggerEvent(s *Server, in input) response {
 	if len(in.problems) > 0 {
 		return invalidResponse(in.problems)
 	}
+	if full, ok := s.roomForCustomers([]messaging.CustomerParams{who}); !ok {
+		return full
+	}
 	s.upsert(in.exchange, who)
 	triggers.of(s).add(trigger)
 	setEffect(in.exchange, trigger)

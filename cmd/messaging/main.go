@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	_ "time/tzdata" // for containers and Windows, which have no time zones
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/cli"
 )

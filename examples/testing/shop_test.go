@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -71,6 +72,18 @@ func TestShopSortsFailedOrdersByTheirError(t *testing.T) {
 			assert.Empty(t, service.Triggers())
 		})
 	}
+}
+
+func TestShopSetsAsideAnOrderThatAGuardRefuses(t *testing.T) {
+	service := messagingtest.NewServer(t)
+	shop, err := open(t.Context(), service.Client())
+	require.NoError(t, err)
+	shop.Client = service.Client(messaging.WithGuard(messaging.AllowOnly("@acme.test")))
+
+	require.Error(t, shop.Tell(t.Context(), order))
+
+	assert.Equal(t, []Order{order}, shop.Invalid)
+	assert.Empty(t, shop.Blocked, "the API key is not to blame, and other orders can go on")
 }
 
 func TestProgramRuns(t *testing.T) { require.NoError(t, run(t.Context())) }

@@ -93,9 +93,13 @@ func TestPreviewOfAHostileEmailReachesNobody(t *testing.T) {
 	require.Eventually(t, func() bool { return frameColor(p, 5, 5) == paper }, patience, patience/1000, "the email keeps its styles")
 	assert.Equal(t, color.RGBA{20, 83, 45, 255}, frameColor(p, 40, 30), "the email keeps its styles")
 	x, y := frameAt(p)
-	for _, dy := range []float64{160, 210, 260} { // a link, a button and a link in a picture
+	// a link, a button, a link in a picture, and links whose address an animation sets
+	for _, dy := range []float64{160, 210, 260, 310, 360, 410} {
 		require.Equal(t, color.RGBA{255, 220, 0, 255}, frameColor(p, 300, dy))
 		p.do(chromedp.MouseClickXY(x+300, y+dy))
+		p.do(chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonMiddle))
+		p.do(chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonModifiers(chromedp.ModifierCtrl)))
+		p.do(chromedp.MouseClickXY(x+300, y+dy, chromedp.ButtonModifiers(chromedp.ModifierShift)))
 	}
 	require.Equal(t, color.RGBA{255, 220, 0, 255}, frameColor(p, 300, 160), "the email is still there")
 	for _, tab := range []string{"source", "text", "links", "exchange"} {

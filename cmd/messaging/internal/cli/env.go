@@ -2,49 +2,125 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 // environment is what points a program at a sandbox.
-type environment struct {
-	BaseURL    string `json:"base_url"`
-	APIKey     string `json:"api_key"`
-	SandboxURL string `json:"sandbox_url"`
+type environment struct{ BaseURL, APIKey, SandboxURL string }
+
+// The names of the variables of an environment, in order.
+var variableNames = []string{"MESSAGING_BASE_URL", "MESSAGING_API_KEY", "MESSAGING_SANDBOX_URL"}
+
+func (env environment) values() []string { return []string{env.BaseURL, env.APIKey, env.SandboxURL} }
+
+// shell writes an environment in the language of a shell.
+type shell struct {
+	name string
+	set  func(name, value string) string
+	// unset removes the variables and fails, so that what follows is not run with those of
+	// an earlier environment.
+	unset string
+}
+
+var shells = []shell{
+	{"posix", func(name, value string) string { return "export " + name + "=" + quotePOSIX(value) },
+		"unset " + strings.Join(variableNames, " ") + "; false"},
+	{"fish", func(name, value string) string { return "set -gx " + name + " " + quoteFish(value) + ";" },
+		"set -e " + strings.Join(variableNames, "; set -e ") + "; false"},
+	{"powershell", func(name, value string) string {
+		return "$env:" + name + " = '" + strings.ReplaceAll(value, "'", "''") + "';"
+	},
+		"$env:" + strings.Join(variableNames, " = $null; $env:") + " = $null; throw 'there is no sandbox'"},
+	{"dotenv", func(name, value string) string { return name + "=" + value }, ""},
+}
+
+func quotePOSIX(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func quoteFish(s string) string {
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, `\`, `\\`), "'", `\'`) + "'"
 }
 
 func newEnv() *cobra.Command {
+	var names []string
+	for _, s := range shells {
+		names = append(names, s.name)
+	}
+	var name string
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "Print the environment variables that point programs at the sandbox",
-		Example: `  eval "$(messaging sandbox env)"
+		Long: `Print the environment variables that point programs at the sandbox, for eval. Which
+sandbox that is goes to stderr. If there is none, the output removes the variables and
+fails: otherwise, a program would use those of an earlier environment.`,
+		Example: `  eval "$(messaging sandbox env)" && go run ./cmd/shop
+  messaging sandbox env --shell fish | source
+  messaging sandbox env --shell powershell | Out-String | Invoke-Expression
+  messaging sandbox env --shell dotenv >.env
   messaging sandbox env --ui http://127.0.0.1:9000`,
 		Args: cobra.NoArgs,
 	}
 	remote := addUI(cmd)
+	cmd.Flags().StringVar(&name, "shell", "posix", "`language` of the output: "+strings.Join(names, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("shell", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		body, err := remote.call(cmd.Context(), http.MethodGet, "/healthz", nil)
+		i := slices.IndexFunc(shells, func(s shell) bool { return s.name == name })
+		if i < 0 {
+			return exitWith(exitUsage, "--shell: %q must be one of %s", name, strings.Join(names, ", "))
+		}
+		env, err := findSandbox(cmd, remote)
 		if err != nil {
+			if shells[i].unset != "" {
+				_, _ = fmt.Fprintln(cmd.OutOrStdout(), shells[i].unset) // a closed pipe is not an error here
+			}
 			return err
 		}
-		var env environment
-		if json.Unmarshal(body, &env) != nil || env.BaseURL == "" {
-			return exitWith(exitNotDone, "the URL of --ui is not that of a sandbox")
-		}
-		writeEnv(cmd, env)
+		writeEnv(cmd, shells[i], env)
 		return nil
 	}
 	return cmd
 }
 
-// writeEnv writes lines for eval.
-func writeEnv(cmd *cobra.Command, env environment) {
-	for _, variable := range [][2]string{{"MESSAGING_BASE_URL", env.BaseURL}, {"MESSAGING_API_KEY", env.APIKey},
-		{"MESSAGING_SANDBOX_URL", env.SandboxURL}} {
-		quoted := "'" + strings.ReplaceAll(variable[1], "'", `'\''`) + "'"
-		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "export %s=%s\n", variable[0], quoted) // a closed pipe is not an error here
+// findSandbox returns the environment of the running sandbox, and writes which one it is
+// to stderr.
+func findSandbox(cmd *cobra.Command, remote *remote) (environment, error) {
+	body, err := remote.call(cmd.Context(), http.MethodGet, "/api/access", nil)
+	if err != nil {
+		return environment{}, err
+	}
+	var found struct {
+		Key     string `json:"api_key"`
+		Port    string `json:"port"`
+		PID     int    `json:"pid"`
+		Started string `json:"started"`
+		Seed    string `json:"seed"`
+	}
+	base, err := remote.base()
+	if err != nil {
+		return environment{}, err
+	}
+	ui, err := url.Parse(base)
+	if err = errors.Join(err, json.Unmarshal(body, &found)); err != nil || found.Port == "" {
+		return environment{}, exitWith(exitNotDone, "the URL of --ui is not that of a sandbox")
+	}
+	seed := "no seed"
+	if found.Seed != "" {
+		seed = "seed " + found.Seed
+	}
+	cmd.PrintErrf("sandbox %s: process %d, started %s, %s\n", base, found.PID, found.Started, seed)
+	return environment{"http://" + net.JoinHostPort(ui.Hostname(), found.Port), found.Key, base}, nil
+}
+
+// writeEnv writes a line for each variable.
+func writeEnv(cmd *cobra.Command, s shell, env environment) {
+	for i, value := range env.values() {
+		_, _ = fmt.Fprintln(cmd.OutOrStdout(), s.set(variableNames[i], value)) // a closed pipe is not an error here
 	}
 }

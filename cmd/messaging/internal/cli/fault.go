@@ -84,7 +84,7 @@ func completeOp(*cobra.Command, []string, string) (names []string, _ cobra.Shell
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func runFault(cmd *cobra.Command, remote *remote, kind string, flags faultFlags) error {
+func runFault(cmd *cobra.Command, remote *remote, kind string, flags faultFlags) (err error) {
 	if err := checkKind(cmd, kind); err != nil {
 		return err
 	}
@@ -98,6 +98,9 @@ func runFault(cmd *cobra.Command, remote *remote, kind string, flags faultFlags)
 	}
 	rule := flags.rule
 	rule.Fault.Kind, rule.Fault.After = kind, sandbox.Duration(flags.after)
+	if rule.Op, err = sandbox.FindOp(rule.Op); err != nil {
+		return flagError(err)
+	}
 	if err := flagError(rule.Check()); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // remote is the API of a running sandbox.
-type remote struct{ url string }
+type remote struct{ url, tokenFile string }
 
 const defaultUI = "http://127.0.0.1:8078"
 
@@ -26,6 +26,7 @@ const defaultUI = "http://127.0.0.1:8078"
 func addUI(cmd *cobra.Command) *remote {
 	r := new(remote)
 	cmd.Flags().StringVar(&r.url, "ui", "", "`URL` of the inspector; default $MESSAGING_SANDBOX_URL, else "+defaultUI)
+	cmd.Flags().StringVar(&r.tokenFile, "token-file", "", "`file` with the token of the sandbox; default $"+tokenVariable)
 	return r
 }
 
@@ -47,6 +48,13 @@ func (r *remote) call(ctx context.Context, method, path string, body any) ([]byt
 	request, err := http.NewRequestWithContext(ctx, method, base+path, content)
 	if err != nil {
 		return nil, exitWith(exitUsage, "--ui: %q is not a URL", base)
+	}
+	token, err := readToken(r.tokenFile)
+	if err != nil {
+		return nil, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := (&http.Client{Timeout: 90 * time.Second}).Do(request)
 	if err != nil {
@@ -95,6 +103,8 @@ func responseError(base string, status int, body []byte) error {
 	switch {
 	case err == nil && failed.Success != nil:
 		return exitWith(exitNotDone, "%s is the service of a sandbox, not its inspector; --ui takes the URL of the inspector", base)
+	case status == http.StatusUnauthorized:
+		return exitWith(exitNotDone, "the sandbox at %s needs its token, in --token-file or $%s", base, tokenVariable)
 	case err != nil || failed.Error == "":
 		return exitWith(exitNotDone, "%s is not a sandbox: it responded with status %d", base, status)
 	}

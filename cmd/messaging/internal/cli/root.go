@@ -7,19 +7,25 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
 )
 
 // The exit codes. They are documented, and never change their meaning.
 const (
-	exitUnexpected = 1
-	exitUsage      = 2
-	exitInvalid    = 3
-	exitNotFound   = 6
-	exitNotDone    = 8
-	exitTimeIsUp   = 11
+	exitUnexpected  = 1
+	exitUsage       = 2
+	exitInvalid     = 3
+	exitDenied      = 4
+	exitRateLimited = 5
+	exitNotFound    = 6
+	exitNotDone     = 8
+	exitDrift       = 10
+	exitTimeIsUp    = 11
 )
 
 // exitError is an error with the exit code for it.
@@ -44,10 +50,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := &cobra.Command{
 		Use:           "messaging",
 		Short:         "Work with a messaging and events service",
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newSandbox())
+	root.AddCommand(newSandbox(), newGen())
 	leadWithExamples(root)
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -61,6 +68,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exit.code
 	}
 	return exitUsage // cobra's own errors are about flags and arguments
+}
+
+// version returns the version of the module, and of the program if it was installed.
+func version() string {
+	text := messaging.Version
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		text += " (" + info.Main.Version + ")"
+	}
+	return text
 }
 
 // leadWithExamples makes the help of every command begin with its examples.

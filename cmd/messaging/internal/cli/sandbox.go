@@ -1,18 +1,21 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,14 +27,18 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // sandboxFlags are the flags of the sandbox command.
 type sandboxFlags struct {
-	apiPort, uiPort, keep int
-	keepBytes, seed       string
-	allowHosts            []string
-	open                  bool
+	apiPort, uiPort   int
+	keep, maxRecords  int
+	keepBytes, seed   string
+	key, identifier   string
+	listen, tokenFile string
+	allowHosts        []string
+	open              bool
 }
 
 func newSandbox() *cobra.Command {
@@ -45,7 +52,7 @@ on another. Nothing leaves the machine, and no account is needed.
 The addresses are written to stderr, and then three export lines for a shell to stdout.`,
 		Example: fmt.Sprintf(`  messaging sandbox --seed demo
   messaging sandbox --seed customers.json --api-port 0 --ui-port 0
-  eval "$(messaging sandbox env)"      # in another shell: point programs at it
+  eval "$(messaging sandbox env)" && ./shop     # in another shell: point a program at it
   messaging sandbox fault answer_lost --op %q
   messaging sandbox wait op:trigger to:ada@example.com`, service.TriggerEvent.Name),
 		Args: cobra.NoArgs,
@@ -54,12 +61,17 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f := cmd.Flags()
 	f.IntVar(&flags.apiPort, "api-port", 8077, "port of the service; 0 picks a free one")
 	f.IntVar(&flags.uiPort, "ui-port", 8078, "port of the inspector; 0 picks a free one")
-	f.StringVar(&flags.seed, "seed", "", "JSON `file` of "+records.Names("and")+`, or "demo"`)
+	f.StringVar(&flags.seed, "seed", "", "JSON `file` of "+records.Names("and")+`, "-" for stdin, or "demo"`)
 	f.IntVar(&flags.keep, "keep", 10_000, "how many requests to keep")
-	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for the kept requests")
-	f.StringSliceVar(&flags.allowHosts, "allow-host", nil, "another host `name` for both ports, such as that of a container")
+	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for requests and records")
+	f.IntVar(&flags.maxRecords, "max-records", 100_000, "how many records of each kind requests can create; 0 means no limit")
+	f.StringVar(&flags.key, "key", "", "API `key` of the service, at least 16 characters; by default it differs for each start")
+	f.StringVar(&flags.identifier, "identifier", "", "`field` that identifies a customer: email or customer_id; by default either does")
+	f.StringVar(&flags.listen, "listen", "", "`address` to listen on besides this machine, such as 0.0.0.0, for containers; needs a token")
+	f.StringVar(&flags.tokenFile, "token-file", "", "`file` with the token for --listen; default $"+tokenVariable+", else a new one")
+	f.StringSliceVar(&flags.allowHosts, "allow-host", nil, "another host `name` for both ports, or NAME:PORT, such as that of a container")
 	f.BoolVar(&flags.open, "open", false, "open the inspector in the browser")
-	cmd.AddCommand(newEnv(), newReset(), newFault(), newWait(), newDump())
+	cmd.AddCommand(newEnv(), newReset(), newFault(), newMark(), newWait(), newDump())
 	return cmd
 }
 
@@ -70,35 +82,30 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	if err := checkFlags(flags, keepBytes, err); err != nil {
 		return err
 	}
-	seed, err := readSeed(flags.seed)
+	token, err := tokenToListen(cmd, flags)
+	if err != nil {
+		return err
+	}
+	seed, err := readSeed(cmd, flags.seed)
 	if err != nil {
 		return exitWith(exitInvalid, "seed: %w", err)
 	}
-	api, err := listen("service", "--api-port", flags.apiPort)
+	limitMemory(keepBytes)
+	api, ui, err := listenTwice(flags)
 	if err != nil {
-		return err
-	}
-	ui, err := listen("inspector", "--ui-port", flags.uiPort)
-	if err != nil {
-		_ = api.Close()
 		return err
 	}
 	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), flags.allowHosts),
-		Keep: flags.keep, KeepBytes: keepBytes, Seed: seed})
+		Keep: flags.keep, KeepBytes: keepBytes, MaxRecords: flags.maxRecords, Key: cmp.Or(flags.key, newKey()),
+		Identifier: messagingtest.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed})
 	if err != nil {
 		return exitWith(exitUnexpected, "%w", err)
 	}
 	defer box.Close()
-	server := inspector.Server(ctx, box, ui.Addr(), flags.allowHosts)
+	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr(), AllowHosts: flags.allowHosts, Token: token})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ui) }()
-
-	inspectorURL := "http://" + ui.Addr().String()
-	cmd.PrintErrf("service    %s\ninspector  %s\n", box.URL(), inspectorURL)
-	writeEnv(cmd, environment{box.URL(), box.APIKey(), inspectorURL})
-	if flags.open {
-		openBrowser(cmd, inspectorURL)
-	}
+	announce(cmd, flags, environment{urlOf(api.Addr()), box.APIKey(), urlOf(ui.Addr())})
 	select {
 	case <-ctx.Done():
 		shutDown(server)
@@ -111,18 +118,49 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	}
 }
 
+// announce writes where the sandbox is.
+func announce(cmd *cobra.Command, flags sandboxFlags, env environment) {
+	cmd.PrintErrf("service    %s\ninspector  %s\n", env.BaseURL, env.SandboxURL)
+	writeEnv(cmd, shells[0], env)
+	if flags.open {
+		openBrowser(cmd, env.SandboxURL)
+	}
+}
+
+// newKey returns an API key that obviously is not a real one.
+func newKey() string { return "sandbox-" + strings.ToLower(rand.Text()) }
+
+// minKey is the length of the shortest key of --key: a shorter one would be found in texts
+// that hold no key.
+const minKey = 16
+
 func checkFlags(flags sandboxFlags, keepBytes int64, parseErr error) error {
 	switch {
 	case parseErr != nil || keepBytes < 1:
 		return exitWith(exitUsage, "--keep-bytes must be a size such as 256MiB")
 	case flags.keep < 1:
 		return exitWith(exitUsage, "--keep must be at least 1")
+	case flags.maxRecords < 0:
+		return exitWith(exitUsage, "--max-records must not be negative")
+	case flags.key != "" && (len(flags.key) < minKey || strings.ContainsFunc(flags.key, func(r rune) bool { return r <= ' ' || r > '~' })):
+		return exitWith(exitUsage, "--key must have at least %d printable ASCII characters, without white space", minKey)
+	case flags.identifier != "" && flags.identifier != string(messagingtest.Email) && flags.identifier != string(messagingtest.CustomerID):
+		return exitWith(exitUsage, "--identifier must be %s or %s", messagingtest.Email, messagingtest.CustomerID)
 	case min(flags.apiPort, flags.uiPort) < 0 || max(flags.apiPort, flags.uiPort) > 65535:
 		return exitWith(exitUsage, "--api-port and --ui-port must be from 0 to 65535")
 	case flags.apiPort == flags.uiPort && flags.apiPort != 0:
 		return exitWith(exitUsage, "--api-port and --ui-port must differ")
 	}
 	return nil
+}
+
+// limitMemory makes the garbage collector return memory before the process is much larger
+// than what the sandbox keeps, unless GOMEMLIMIT sets another limit.
+func limitMemory(keepBytes int64) {
+	const fixed = 64 << 20
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 && keepBytes < math.MaxInt64/2 {
+		debug.SetMemoryLimit(keepBytes + keepBytes/5 + fixed)
+	}
 }
 
 // shutDown gives open responses a moment to end. The streams have already ended with
@@ -135,25 +173,23 @@ func shutDown(server *http.Server) {
 	}
 }
 
-// listen listens on a port of the loopback address. A port that is taken is an error:
-// on the next port, programs would keep using the other sandbox.
-func listen(what, flag string, port int) (net.Listener, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, exitWith(exitUnexpected, "port %d for the %s is taken; pass %s to choose another, or 0 for any free port", port, what, flag)
-	case err != nil:
-		return nil, exitWith(exitUnexpected, "cannot listen for the %s: %w", what, err)
-	}
-	return listener, nil
-}
-
-func readSeed(name string) (records.Seed, error) {
+// readSeed reads the seed with a name: a file, stdin or the built-in one.
+func readSeed(cmd *cobra.Command, name string) (records.Seed, error) {
 	switch name {
 	case "":
 		return records.Seed{}, nil
 	case "demo":
 		return records.Demo(), nil
+	case "-":
+		data, err := io.ReadAll(cmd.InOrStdin())
+		if err != nil {
+			return nil, err
+		}
+		seed, err := records.ParseSeed(data)
+		if err != nil {
+			return nil, fmt.Errorf("stdin: %w", err)
+		}
+		return seed, nil
 	}
 	path, err := filepath.Abs(name) // for the error: go run -C changes the folder
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,7 +16,7 @@ import (
 )
 
 func newWait() *cobra.Command {
-	var after int
+	var after string
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "wait [TERM…]",
@@ -24,7 +25,8 @@ func newWait() *cobra.Command {
 GET /api/requests/NUMBER of the inspector has the headers and the bodies; NUMBER is
 the "number" of the summary.
 
-A request that has already arrived matches too. To exclude it, pass --after with the
+A request that has already arrived matches too, if it came after the last mark or
+reset; how long ago it came goes to stderr. To begin later, pass --after with the
 number of the last request that you have seen. The exit code is 11 if no request
 matches in time.
 
@@ -36,13 +38,34 @@ A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.`,
   messaging sandbox wait op:trigger --after "$n"              # the next one`, service.TriggerEvent.Name),
 	}
 	remote := addUI(cmd)
-	cmd.Flags().IntVar(&after, "after", 0, "only requests with a higher `number`")
+	cmd.Flags().StringVar(&after, "after", "", "only requests with a higher `number`; or start (default: the last mark or reset)")
 	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Second, "how long to wait, at most 60s")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		query := url.Values{"q": {joinTerms(args)}, "after": {strconv.Itoa(after)}, "timeout": {timeout.String()}}
-		return remote.print(cmd, http.MethodGet, "/api/wait?"+query.Encode())
+		if n, err := strconv.Atoi(after); after != "" && after != "start" && (err != nil || n < 0) {
+			return exitWith(exitUsage, "--after: must be a number from 0, or start")
+		}
+		began := time.Now()
+		query := url.Values{"q": {joinTerms(args)}, "after": {after}, "timeout": {timeout.String()}}
+		body, err := remote.call(cmd.Context(), http.MethodGet, "/api/wait?"+query.Encode(), nil)
+		if err != nil {
+			return err
+		}
+		printAge(cmd, body, began)
+		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s", body) // a closed pipe is not an error here
+		return nil
 	}
 	return cmd
+}
+
+// printAge writes how old a match is that had arrived before the wait began.
+func printAge(cmd *cobra.Command, body []byte, began time.Time) {
+	var match struct {
+		Number int
+		At     time.Time
+	}
+	if json.Unmarshal(body, &match) == nil && match.At.Before(began) {
+		cmd.PrintErrf("request %d came %v before this wait\n", match.Number, began.Sub(match.At).Round(time.Millisecond))
+	}
 }
 
 // joinTerms joins arguments to a query. An argument with blanks stays one term.

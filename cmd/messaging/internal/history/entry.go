@@ -5,19 +5,37 @@ package history
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// Entry is a recorded exchange. It is never modified.
+// Entry is a recorded exchange. It is never modified. Its effect has no variables and no
+// values of a payload: decoded, they take many times the memory of the body, which has
+// them too.
 type Entry struct {
 	*messagingtest.Exchange
 	// Skipped lists the parameters of a trigger that the service skipped.
 	Skipped []Skipped
-	size    int64
+	// ReplayOf is the number of the request that this one repeats, or 0.
+	ReplayOf int
+	// Cut reports whether only the beginning of the request is kept, because it is too
+	// large.
+	Cut bool
+	// Attempt counts the attempts of a call from 1, and Previous is the number of the
+	// attempt before this one, or 0.
+	Attempt, Previous int
+
+	variables map[string]json.RawMessage // of a large email
+	size      int64
+	call      uint64
+	next      atomic.Int64  // the number of the next attempt
+	delivery  atomic.Uint32 // of the method Delivery
 	// eventName is the name of the event of a trigger that was not carried out.
 	eventName string
 }
@@ -31,8 +49,12 @@ type Skipped struct {
 
 const skippedReason = "a timestamp is read only in the form 2006-01-02T15:04:05Z"
 
-func newEntry(e *messagingtest.Exchange, eventName func(id string) string) *Entry {
-	entry := &Entry{Exchange: withoutDevices(e), size: size(e)}
+// newEntry returns an entry that holds at most about maxBytes.
+func newEntry(e *messagingtest.Exchange, eventName func(id string) string, maxBytes int64) *Entry {
+	kept := *e
+	kept.Effect = withoutValues(e.Effect)
+	kept.Customers = withoutDevices(e.Customers)
+	entry := &Entry{Exchange: &kept, ReplayOf: takeReplay(&kept), Attempt: 1, call: callOf(e)}
 	if e.Effect == nil && eventName != nil {
 		if id, _ := entry.EventName(); id != "" {
 			entry.eventName = eventName(id)
@@ -44,21 +66,98 @@ func newEntry(e *messagingtest.Exchange, eventName func(id string) string) *Entr
 			entry.Skipped = append(entry.Skipped, Skipped{name, validJSON(payload[name]), skippedReason})
 		}
 	}
+	if email, ok := e.Effect.(*messagingtest.EmailBroadcast); ok && len(e.Request.Body) > maxDecoded {
+		entry.variables = rawValues(email.Variables)
+	}
+	if entry.size = memory.SizeOf(entry); entry.size > maxBytes {
+		entry.cut()
+		entry.size = memory.SizeOf(entry)
+	}
 	return entry
 }
 
-// withoutDevices returns the exchange without the devices of customers: otherwise each
+// rawValues returns values as JSON, to show them without reading a large body again.
+func rawValues(values map[string]any) map[string]json.RawMessage {
+	raw := make(map[string]json.RawMessage)
+	for name, value := range values {
+		raw[name], _ = json.Marshal(value) // it was read from JSON
+	}
+	return raw
+}
+
+// withoutValues returns an effect without the values that its body has too.
+func withoutValues(effect any) any {
+	switch effect := effect.(type) {
+	case *messagingtest.EmailBroadcast:
+		kept := *effect
+		kept.Variables = nil
+		return &kept
+	case *messagingtest.Trigger:
+		kept := *effect
+		kept.Values = nil
+		return &kept
+	default:
+		return effect
+	}
+}
+
+// withoutDevices returns changes without the devices of the customers: otherwise each
 // change of a customer would keep all of them again.
-func withoutDevices(e *messagingtest.Exchange) *messagingtest.Exchange {
-	if len(e.Customers) == 0 {
-		return e
+func withoutDevices(changes []messagingtest.CustomerChange) []messagingtest.CustomerChange {
+	kept := slices.Clone(changes)
+	for i := range kept {
+		kept[i].Customer.Devices = nil
 	}
-	kept := *e
-	kept.Customers = slices.Clone(e.Customers)
-	for i := range kept.Customers {
-		kept.Customers[i].Customer.Devices = nil
+	return kept
+}
+
+// What an entry that is too large keeps of its bodies, and of its lists.
+const keptBytes, keptItems = 64 << 10, 100
+
+// cut keeps the beginning of each part of an entry.
+func (e *Entry) cut() {
+	e.Cut = true
+	e.Request.Body = bytes.Clone(first(e.Request.Body, keptBytes))
+	e.ResponseBody = bytes.Clone(first(e.ResponseBody, keptBytes))
+	e.Customers = slices.Clone(first(e.Customers, keptItems))
+	e.Skipped = slices.Clone(first(e.Skipped, keptItems))
+	for i, skipped := range e.Skipped {
+		if len(skipped.Value) > keptBytes/keptItems {
+			e.Skipped[i].Value = json.RawMessage(`"…"`)
+		}
 	}
-	return &kept
+	problems := make(map[string][]string)
+	for path, list := range e.Problems {
+		if len(problems) < keptItems {
+			problems[path] = list
+		}
+	}
+	e.Problems = problems
+	switch effect := e.Effect.(type) {
+	case *messagingtest.EmailBroadcast:
+		e.variables = nil
+		effect.Message, effect.Subject = firstText(effect.Message), firstText(effect.Subject)
+		effect.CC, effect.BCC, effect.ReplyTo = nil, nil, nil
+		effect.Recipients = nil
+	case *messagingtest.PushBroadcast:
+		kept := *effect
+		kept.Message, kept.Subject, kept.Recipients = firstText(effect.Message), firstText(effect.Subject), nil
+		e.Effect = &kept
+	case *messagingtest.Trigger:
+		effect.Skipped = first(effect.Skipped, keptItems)
+		if effect.Customer != nil {
+			customer := *effect.Customer
+			customer.Devices = nil
+			effect.Customer = &customer
+		}
+	}
+}
+
+func first[T any](list []T, n int) []T { return list[:min(len(list), n)] }
+
+// firstText returns the beginning of a text, without a part of a character.
+func firstText(text string) string {
+	return strings.ToValidUTF8(strings.Clone(text[:min(len(text), keptBytes)]), "")
 }
 
 // validJSON returns a value with its invalid UTF-8 replaced, which JSON cannot hold.
@@ -73,6 +172,30 @@ func (e *Entry) Payload() map[string]json.RawMessage {
 	}
 	_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no payload
 	return body.Payload
+}
+
+// Variables returns the variables of an email broadcast as they were sent.
+func (e *Entry) Variables() map[string]json.RawMessage {
+	if e.variables != nil {
+		return e.variables
+	}
+	var body struct {
+		Variables map[string]json.RawMessage `json:"variables"`
+	}
+	_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no variables
+	return body.Variables
+}
+
+// Values returns the values of a trigger as they were sent, without those that the service
+// skipped.
+func (e *Entry) Values() map[string]json.RawMessage {
+	values := e.Payload()
+	delete(values, "email")
+	delete(values, "customer")
+	for _, skipped := range e.Skipped {
+		delete(values, skipped.Parameter)
+	}
+	return values
 }
 
 // Kind is what a request created.
@@ -102,28 +225,18 @@ func (e *Entry) Kind() Kind {
 	}
 }
 
-// size estimates the memory of an exchange in bytes.
-func size(e *messagingtest.Exchange) int64 {
-	const bytesOfValue = 100
-	const fixed = 768 // structs, and the maps of headers
-	n := fixed + len(e.Request.Path) + len(e.ResponseBody) + 256*len(e.Customers)
-	// The effect and the changes hold the values of the body once more, each with its
-	// own memory.
-	values := bytes.Count(e.Request.Body, []byte(",")) + bytes.Count(e.Request.Body, []byte(":"))
-	n += 2*len(e.Request.Body) + bytesOfValue*values
-	for path, problems := range e.Problems {
-		n += bytesOfValue + len(path)
-		for _, problem := range problems {
-			n += bytesOfValue + len(problem)
-		}
+// ReplayHeader marks a request that repeats a recorded one, with its number. It is not
+// kept, and requests from outside cannot have it.
+const ReplayHeader = "Messaging-Sandbox-Replay"
+
+// takeReplay removes the mark of a replay from the header, and returns its number.
+func takeReplay(e *messagingtest.Exchange) int {
+	mark := e.Request.Header.Get(ReplayHeader)
+	if mark == "" {
+		return 0
 	}
-	for _, header := range []http.Header{e.Request.Header, http.Header(e.Request.Query)} {
-		for name, values := range header {
-			n += len(name)
-			for _, value := range values {
-				n += len(value)
-			}
-		}
-	}
-	return int64(n)
+	e.Request.Header = e.Request.Header.Clone()
+	e.Request.Header.Del(ReplayHeader)
+	number, _ := strconv.Atoi(mark) // the sandbox itself wrote it
+	return number
 }

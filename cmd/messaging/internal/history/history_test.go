@@ -15,6 +15,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -68,9 +69,60 @@ func TestStoreKeepsItsBytesAndAlwaysTheLatest(t *testing.T) {
 	huge := exchange(6)
 	huge.ResponseBody = make([]byte, 1_000_000)
 	s.Add(huge)
+	assert.Equal(t, 2, s.State().Requests)
+	entry, _ := s.Get(6)
+	assert.True(t, entry.Cut)
+	assert.Len(t, entry.ResponseBody, 64<<10, "the beginning is kept")
+	assert.Len(t, huge.ResponseBody, 1_000_000, "the exchange is not modified")
+}
+
+func TestStoreSharesItsLimitWithTheRecords(t *testing.T) {
+	var stored int64
+	s := history.New(100, 1<<20)
+	s.Stored = func() int64 { return stored }
+	for i := 1; i <= 50; i++ {
+		s.Add(exchange(i))
+	}
+	assert.Equal(t, 50, s.State().Requests)
+	stored = 1<<20 - 5000
+	s.Touch()
+	assert.Less(t, s.State().Requests, 20)
+	stored = 2 << 20
+	s.Add(exchange(51))
 	assert.Equal(t, 1, s.State().Requests)
-	s.Add(exchange(7))
-	assert.Equal(t, 1, s.State().Requests, "the huge one makes room")
+}
+
+func TestEntryThatIsTooLargeKeepsTheBeginningOfEachPart(t *testing.T) {
+	many := make([]string, 5000)
+	for i := range many {
+		many[i] = fmt.Sprintf("customer-%d@example.com", i)
+	}
+	body := []byte(`{"subject":"s","payload":{"a":"` + string(bytes.Repeat([]byte("x"), 300_000)) + `"}}`)
+	for name, effect := range map[string]any{
+		"a refused request": nil,
+		"an email": &messagingtest.EmailBroadcast{Subject: "s", Message: string(body), CC: many,
+			Recipients: []messaging.Recipient{{Segments: many}}},
+		"a push": &messagingtest.PushBroadcast{Subject: "s", Message: string(body)},
+		"a trigger": &messagingtest.Trigger{EventName: "e", Skipped: []string{"a"},
+			Customer: &messaging.CustomerParams{CustomerID: "c-1", Devices: make([]messaging.Device, 10_000)}},
+	} {
+		s := history.New(10, 400_000)
+		e := exchange(1)
+		e.Effect, e.Request.Body, e.ResponseBody = effect, body, body
+		e.Customers = make([]messagingtest.CustomerChange, 5000)
+		e.Problems = map[string][]string{}
+		for _, path := range many {
+			e.Problems[path] = []string{"is required"}
+		}
+		before := fmt.Sprint(effect)
+		s.Add(e)
+		entry, ok := s.Get(1)
+		require.True(t, ok, name)
+		assert.True(t, entry.Cut, name)
+		assert.Less(t, memory.SizeOf(entry), int64(260_000), name)
+		assert.Len(t, entry.Problems, 100, name)
+		assert.Equal(t, before, fmt.Sprint(effect), "the exchange is not modified")
+	}
 }
 
 func TestStoreCountsWhatAnEntryHoldsBesideItsBody(t *testing.T) {
@@ -78,12 +130,18 @@ func TestStoreCountsWhatAnEntryHoldsBesideItsBody(t *testing.T) {
 	entries := map[string]func(*messagingtest.Exchange){
 		"many problems": func(e *messagingtest.Exchange) {
 			e.Problems = map[string][]string{}
-			for i := range 5000 {
+			for i := range 2500 {
 				e.Problems[fmt.Sprint("recipients.", i)] = []string{"must be an object"}
 			}
 		},
-		"many values": func(e *messagingtest.Exchange) {
-			e.Request.Body = bytes.Repeat([]byte(`"a":1,`), 3000)
+		"many headers": func(e *messagingtest.Exchange) {
+			e.Request.Header = http.Header{}
+			for i := range 2500 {
+				e.Request.Header[fmt.Sprint("X-", i)] = []string{"value"}
+			}
+		},
+		"recipients": func(e *messagingtest.Exchange) {
+			e.Effect = &messagingtest.PushBroadcast{Recipients: []messaging.Recipient{{Customers: make([]messaging.CustomerParams, 2000)}}}
 		},
 	}
 	for name, fill := range entries {
@@ -95,7 +153,7 @@ func TestStoreCountsWhatAnEntryHoldsBesideItsBody(t *testing.T) {
 		}
 		assert.Less(t, s.State().Requests, 5, name)
 	}
-	s := history.New(1000, limit)
+	s := history.New(1000, 100*limit)
 	e := exchange(1)
 	e.Customers = []messagingtest.CustomerChange{{Customer: messagingtest.Customer{
 		CustomerParams: messaging.CustomerParams{Devices: make([]messaging.Device, 10_000)}}}}
@@ -132,7 +190,7 @@ func TestStoreCountsKinds(t *testing.T) {
 func TestStoreDoesNotRestartItsNumbersAfterAClear(t *testing.T) {
 	s := filled(10, 4)
 	s.Clear()
-	assert.Equal(t, history.State{Last: 4, Cleared: 1}, s.State())
+	assert.Equal(t, history.State{Last: 4, Cleared: 1, Mark: 4}, s.State())
 	entries, complete := s.After(2)
 	assert.Empty(t, entries)
 	assert.False(t, complete, "3 and 4 are gone")

@@ -18,7 +18,19 @@ import (
 )
 
 // Query selects entries. The zero Query selects all.
-type Query struct{ terms []func(*Entry) bool }
+type Query struct {
+	terms   []func(*Entry) bool
+	replays bool // it selects replays
+}
+
+// WithoutReplays returns a query that does not match replays, unless the query selects
+// them.
+func (q Query) WithoutReplays() Query {
+	if q.replays {
+		return q
+	}
+	return q.And(func(e *Entry) bool { return e.ReplayOf == 0 })
+}
 
 // Match reports whether all terms of the query match.
 func (q Query) Match(e *Entry) bool {
@@ -32,17 +44,18 @@ func (q Query) Match(e *Entry) bool {
 
 // And returns a query that also needs a term to match.
 func (q Query) And(term func(*Entry) bool) Query {
-	return Query{append(slices.Clip(q.terms), term)}
+	return Query{append(slices.Clip(q.terms), term), q.replays}
 }
 
 // Keys are the keys of a query, each with what it selects.
 var Keys = []struct{ Key, Example, Selects string }{
-	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of the operation"},
+	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger"},
 	{"status", "status:422", "the status: 200, 4xx, or none if the response was lost"},
 	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number"},
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
-	{"has", "has:skipped", "skipped, problems, fault or foreign_key"},
+	{"has", "has:skipped", "skipped, problems, fault, foreign_key or replay"},
+	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
 	{"fault", "fault:answer_lost", "the kind of the fault"},
 	{"customer", "customer:12", "the number of a customer that the request created or updated"},
 	{"since", "since:5m", "requests of the last 5 minutes"},
@@ -68,6 +81,7 @@ func Parse(text string) (Query, error) {
 			term = func(e *Entry) bool { return e.contains(word) }
 		}
 		q = q.And(term)
+		q.replays = q.replays || key == "has" && lower(value) == "replay"
 	}
 	return q, nil
 }
@@ -107,9 +121,11 @@ func Split(text string) (fields []string) {
 func parseTerm(key, value string) (func(*Entry) bool, error) {
 	switch key {
 	case "op":
-		return func(e *Entry) bool { return containsFold(e.Op, value) }, nil
+		return parseOp(value)
 	case "status":
 		return parseStatus(value)
+	case "delivery":
+		return parseDelivery(value)
 	case "to":
 		return func(e *Entry) bool { return e.anyRecipient(value) }, nil
 	case "subject":
@@ -141,6 +157,16 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 	}
 }
 
+// parseOp returns an error for the name of no operation, which would never match.
+func parseOp(value string) (func(*Entry) bool, error) {
+	for op := range service.Served() {
+		if strings.Contains(op.Name, value) {
+			return func(e *Entry) bool { return containsFold(e.Op, value) }, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown operation; must be part of one of %s", service.Names(service.Served()))
+}
+
 func parseStatus(value string) (func(*Entry) bool, error) {
 	if value == "none" {
 		return func(e *Entry) bool { return e.Status == 0 }, nil
@@ -155,6 +181,16 @@ func parseStatus(value string) (func(*Entry) bool, error) {
 	return func(e *Entry) bool { return e.Status == status }, nil
 }
 
+func parseDelivery(value string) (func(*Entry) bool, error) {
+	for _, d := range []messaging.Delivery{messaging.DeliveryAccepted, messaging.DeliveryRejected, messaging.DeliveryUnknown,
+		messaging.DeliveryNotSent} {
+		if strings.ReplaceAll(d.String(), " ", "_") == value {
+			return func(e *Entry) bool { got, _ := e.Delivery(); return got == d }, nil
+		}
+	}
+	return nil, fmt.Errorf("must be accepted, rejected, unknown or not_sent")
+}
+
 func parseHas(value string) (func(*Entry) bool, error) {
 	switch value {
 	case "skipped":
@@ -165,8 +201,10 @@ func parseHas(value string) (func(*Entry) bool, error) {
 		return func(e *Entry) bool { return e.Fault != "" }, nil
 	case "foreign_key":
 		return func(e *Entry) bool { return e.ForeignKey }, nil
+	case "replay":
+		return func(e *Entry) bool { return e.ReplayOf > 0 }, nil
 	default:
-		return nil, fmt.Errorf("must be skipped, problems, fault or foreign_key")
+		return nil, fmt.Errorf("must be skipped, problems, fault, foreign_key or replay")
 	}
 }
 
@@ -196,7 +234,7 @@ func (e *Entry) Subject() string {
 		var body struct {
 			Subject string `json:"subject"`
 		}
-		_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no subject
+		e.decode(&body)
 		return body.Subject
 	default:
 		return ""
@@ -219,10 +257,21 @@ func (e *Entry) EventName() (id, name string) {
 		var body struct {
 			EventID string `json:"event_id"`
 		}
-		_ = json.Unmarshal(e.Request.Body, &body) // a body that is not JSON has no event
+		e.decode(&body)
 		return body.EventID, e.eventName
 	default:
 		return "", ""
+	}
+}
+
+// maxDecoded is the size of the largest body that is decoded to show a request.
+const maxDecoded = 1 << 20
+
+// decode decodes the body of a request for a line of a list. It leaves out what is not
+// JSON, and a body that is too large to decode it for each list.
+func (e *Entry) decode(into any) {
+	if len(e.Request.Body) <= maxDecoded {
+		_ = json.Unmarshal(e.Request.Body, into)
 	}
 }
 

@@ -17,13 +17,17 @@ type Store struct {
 	// triggers that were not carried out. It may be nil, and must not be set after
 	// the first Add.
 	EventName func(id string) string
+	// Stored returns the bytes of what the service stores, which share the limit with the
+	// entries. It may be nil, and must not be set after the first Add.
+	Stored func() int64
 
 	boot     string // random
 	max      int
 	maxBytes int64
 
 	mu      sync.Mutex
-	entries []*Entry // in the order of their numbers, without gaps
+	entries []*Entry          // in the order of their numbers, without gaps
+	calls   map[uint64]*Entry // the latest attempt of each call
 	bytes   int64
 	state   State
 	wake    chan struct{} // closed when the state changes; nil if nobody waits
@@ -38,34 +42,48 @@ type State struct {
 	// Dropped is how many entries were removed because of the limits, since the
 	// last Clear.
 	Dropped int
+	// Mark is the number after which a wait begins unless it names another: that of the
+	// latest entry at the last Mark or Clear.
+	Mark int
 	// Requests, Broadcasts and Triggers count the entries.
 	Requests, Broadcasts, Triggers int
 }
 
-// New returns a store of at most max entries and about maxBytes bytes. The
-// latest entry is kept regardless of its size.
+// New returns a store of at most max entries and about maxBytes bytes. The latest entry is
+// always kept. If it is larger than half of maxBytes, only its beginning is.
 func New(max int, maxBytes int64) *Store {
-	return &Store{boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes}
+	return &Store{boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes, calls: make(map[uint64]*Entry)}
 }
 
 // Add adds an exchange, and removes the oldest entries that exceed the limits.
 func (s *Store) Add(e *messagingtest.Exchange) {
-	entry := newEntry(e, s.EventName)
+	entry := newEntry(e, s.EventName, s.maxBytes/2)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.entries = append(s.entries, entry)
 	s.bytes += entry.size
 	s.state.Last = entry.Number
+	s.link(entry)
 	s.count(entry, 1)
-	for len(s.entries) > s.max || s.bytes > s.maxBytes && len(s.entries) > 1 {
+	s.dropOldest()
+	s.notify()
+}
+
+// dropOldest removes the oldest entries that exceed the limits. The caller must hold s.mu.
+func (s *Store) dropOldest() {
+	room := s.maxBytes
+	if s.Stored != nil {
+		room -= s.Stored()
+	}
+	for len(s.entries) > s.max || s.bytes > room && len(s.entries) > 1 {
 		oldest := s.entries[0]
 		s.entries[0] = nil // so that it can be freed
 		s.entries = s.entries[1:]
 		s.bytes -= oldest.size
+		s.unlink(oldest)
 		s.state.Dropped++
 		s.count(oldest, -1)
 	}
-	s.notify()
 }
 
 // Clear removes all entries. It does not restart the numbers.
@@ -73,8 +91,17 @@ func (s *Store) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.entries, s.bytes = nil, 0
-	s.state = State{Last: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
+	clear(s.calls)
+	s.state = State{Last: s.state.Last, Mark: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
 	s.notify()
+}
+
+// Mark sets the mark to the number of the latest entry, and returns it.
+func (s *Store) Mark() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Mark = s.state.Last
+	return s.state.Mark
 }
 
 // Touch reports a change that is not an entry.
@@ -82,8 +109,13 @@ func (s *Store) Touch() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.Touched++
+	s.dropOldest()
 	s.notify()
 }
+
+// Boot identifies the store: another one, such as that of a sandbox that was started
+// again, has another text.
+func (s *Store) Boot() string { return s.boot }
 
 // Epoch identifies the history. It differs after a Clear and in another store, when a
 // number no longer stands for the same entry.

@@ -34,10 +34,6 @@ func respondError(w http.ResponseWriter, status int, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]string{"error": message}) // the client may have disconnected
 }
 
-func (in *Inspector) health(w http.ResponseWriter, _ *http.Request) {
-	respond(w, map[string]string{"base_url": in.box.URL(), "api_key": in.box.APIKey(), "sandbox_url": in.url})
-}
-
 const defaultLimit, maxLimit = 100, 200
 
 // listParams are the parameters of a list.

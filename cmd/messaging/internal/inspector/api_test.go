@@ -15,10 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/messagingtest"
 )
 
 var (
-	changing  = regexp.MustCompile(`"(at|took_ms|updated_at|last_interaction|customer_created_at|created_at|outage_until)":("[^"]*"|[0-9.]+)`)
+	changing = regexp.MustCompile(`"(at|took_ms|updated_at|last_interaction|customer_created_at|created_at|outage_until|` +
+		`port|start_id|pid|started)":("[^"]*"|[0-9.]+)`)
 	localPort = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
@@ -34,7 +37,7 @@ func TestAPIGolden(t *testing.T) {
 		"broadcasts": "/api/broadcasts", "broadcast": "/api/broadcasts/5", "triggers": "/api/triggers", "trigger": "/api/triggers/3",
 		"customers": "/api/customers?limit=2", "customer": "/api/customers/1", "events": "/api/events?q=order", "event": "/api/events/1",
 		"messages": "/api/messages?limit=2", "message": "/api/messages/3", "wait": "/api/wait?q=has:skipped", "faults": "/api/faults",
-		"health": "/healthz", "none": "/api/requests?q=nowhere",
+		"health": "/healthz", "access": "/api/access", "none": "/api/requests?q=nowhere",
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := f.get(path)
@@ -134,4 +137,33 @@ func TestItemsHaveOnlyTheFirstProblems(t *testing.T) {
 	list := f.get("/api/requests").Body
 	assert.Less(t, len(list), 10_000)
 	assert.Contains(t, list, `"…":["`)
+}
+
+func TestDescriptionOfTheServiceIsOfThisSandboxAndIsNotRecorded(t *testing.T) {
+	f := start(t, records.Demo())
+	got := f.get("/openapi.json")
+	assert.Equal(t, "application/json", got.Header.Get("Content-Type"))
+	assert.Contains(t, got.Body, `"servers":[{"url":"`+f.api+`"`)
+	assert.NotContains(t, got.Body, testKey)
+	assert.Zero(t, f.box.History.State().Requests)
+}
+
+func TestCustomersAreIdentifiedByTheConfiguredField(t *testing.T) {
+	f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.Identifier = messagingtest.CustomerID })
+	assert.Equal(t, 422, f.send("POST", "/v1/events/trigger", skippedBody))
+	assert.Contains(t, f.get("/api/requests/1").Body, "is required as the customer identifier")
+}
+
+func TestWaitBeginsAtTheLastMark(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/events", "")
+	assert.Equal(t, 200, f.get("/api/wait?timeout=1ms").Status, "it came after the start")
+	assert.JSONEq(t, `{"number":1}`, f.post("/api/mark", "").Body)
+	assert.Equal(t, 408, f.get("/api/wait?timeout=1ms").Status)
+	assert.Equal(t, 200, f.get("/api/wait?timeout=1ms&after=start").Status)
+	assert.Equal(t, 200, f.get("/api/wait?timeout=1ms&after=0").Status)
+	f.send("GET", "/v1/customers", "")
+	assert.Contains(t, f.get("/api/wait?timeout=1ms").Body, `"number":2,`)
+	f.post("/api/reset", "")
+	assert.Equal(t, 408, f.get("/api/wait?timeout=1ms").Status, "it came before the reset")
 }

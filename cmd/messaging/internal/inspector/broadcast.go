@@ -1,9 +1,9 @@
 package inspector
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -12,14 +12,72 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
+// emailView is what the tabs of an email show. Each method does the work of one tab, so
+// that a tab does not wait for that of others.
 type emailView struct {
 	*messagingtest.EmailBroadcast
-	HTML         bool
-	RemoteImages int
-	Links        []mail.Link
-	Text         string
-	Variables    []variable
-	Undefined    []string // placeholders without a variable
+	entry *history.Entry
+}
+
+// maxMail is how much of a message is read as HTML.
+const maxMail = 256 << 10
+
+// head returns the beginning of the message that is read as HTML.
+func head(message string) string {
+	if len(message) <= maxMail {
+		return message
+	}
+	end := maxMail
+	for !utf8.RuneStart(message[end]) {
+		end--
+	}
+	return message[:end]
+}
+
+// Number returns the number of the request.
+func (v *emailView) Number() int { return v.entry.Number }
+
+// Large reports whether only the beginning of the message is read.
+func (v *emailView) Large() bool { return len(v.Message) > maxMail }
+
+// Size returns the size of the message in words.
+func (v *emailView) Size() string { return sizeInWords(len(v.Message)) }
+
+// HTML reports whether the message is shown as HTML.
+func (v *emailView) HTML() bool { return mail.IsHTML(head(v.Message)) }
+
+// RemoteImages returns the number of images that are not loaded.
+func (v *emailView) RemoteImages() int { return mail.RemoteImages(head(v.Message)) }
+
+// Links returns the links of the message, up to a number that a page can show.
+func (v *emailView) Links() []mail.Link {
+	links := mail.Links(head(v.Message))
+	return links[:min(len(links), maxRows)]
+}
+
+// Text returns the text of the message.
+func (v *emailView) Text() string { return cutText(mail.Text(head(v.Message))) }
+
+// Source returns the beginning of the message as it was sent.
+func (v *emailView) Source() string { return cutText(v.Message) }
+
+// Cut returns how many bytes of the source are not shown.
+func (v *emailView) Cut() int { return max(0, len(v.Message)-maxShown) }
+
+// Findings returns what can go wrong in email programs.
+func (v *emailView) Findings() []string {
+	findings := mail.Check(head(v.Message))
+	if v.Large() {
+		findings = append([]string{"The message has " + v.Size() + ": Gmail clips what is over 102 kB."},
+			slices.DeleteFunc(findings, func(f string) bool { return strings.Contains(f, "clips") || strings.Contains(f, "not closed") })...)
+	}
+	return findings
+}
+
+// variables are those that were sent, and the placeholders without one.
+type variables struct {
+	Sent      []variable
+	Undefined []string
 }
 
 type variable struct {
@@ -27,23 +85,32 @@ type variable struct {
 	Used        bool
 }
 
-func newEmail(b *messagingtest.EmailBroadcast) *emailView {
-	view := &emailView{EmailBroadcast: b, HTML: mail.IsHTML(b.Message), RemoteImages: mail.RemoteImages(b.Message),
-		Links: mail.Links(b.Message), Text: mail.Text(b.Message)}
-	used := mail.Placeholders(b.Subject, b.Message)
-	for _, name := range sortedKeys(b.Variables) {
-		value, err := json.Marshal(b.Variables[name])
-		if err != nil {
-			value = []byte(err.Error())
-		}
-		view.Variables = append(view.Variables, variable{name, string(value), slices.Contains(used, name)})
+// Variables returns the variables of the message.
+func (v *emailView) Variables() variables {
+	sent := v.entry.Variables()
+	used := mail.Placeholders(v.Subject, v.Message)
+	var list variables
+	for _, name := range sortedKeys(sent) {
+		list.Sent = append(list.Sent, variable{name, cutText(string(sent[name])), slices.Contains(used, name)})
 	}
 	for _, name := range used {
-		if _, ok := b.Variables[name]; !ok {
-			view.Undefined = append(view.Undefined, name)
+		if _, ok := sent[name]; !ok {
+			list.Undefined = append(list.Undefined, name)
 		}
 	}
-	return view
+	list.Sent, list.Undefined = list.Sent[:min(len(list.Sent), maxRows)], list.Undefined[:min(len(list.Undefined), maxRows)]
+	return list
+}
+
+// maxRows is how many rows a table shows.
+const maxRows = 500
+
+// cutText returns the beginning of a text that a page can show.
+func cutText(text string) string {
+	if len(text) <= maxShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShown], "") + "…"
 }
 
 func emailFacts(b *messagingtest.EmailBroadcast) []fact {

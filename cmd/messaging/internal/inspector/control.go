@@ -114,6 +114,35 @@ func (in *Inspector) removeFault(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// replay repeats a request, and responds with the number of the new one.
+func (in *Inspector) replay(w http.ResponseWriter, r *http.Request) {
+	var body sandbox.Replay
+	if !readControl(w, r, &body) {
+		return
+	}
+	number, err := in.box.Replay(r.Context(), body)
+	if err != nil {
+		respondError(w, replayStatus(err), err.Error())
+		return
+	}
+	respond(w, map[string]int{"number": number})
+}
+
+func replayStatus(err error) int {
+	switch {
+	case errors.Is(err, sandbox.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, sandbox.ErrRedacted):
+		return http.StatusConflict
+	case errors.Is(err, sandbox.ErrTooManyReplay):
+		return http.StatusTooManyRequests
+	case errors.Is(err, sandbox.ErrFull):
+		return http.StatusInsufficientStorage
+	default:
+		return http.StatusUnprocessableEntity
+	}
+}
+
 func (in *Inspector) outage(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		For sandbox.Duration `json:"for"`

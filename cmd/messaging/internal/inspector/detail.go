@@ -1,21 +1,26 @@
 package inspector
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// entryDetail is what the detail of a request, a broadcast or a trigger shows.
+// entryDetail is what the detail of a request, a broadcast or a trigger shows. Its methods
+// do the work of one tab.
 type entryDetail struct {
 	*history.Entry
 	Title, Sub string
@@ -30,10 +35,50 @@ type entryDetail struct {
 	Push     *messagingtest.PushBroadcast
 	Trigger  *triggerView
 	Audience []messaging.Recipient
-	Request  exchangeSide
-	Response exchangeSide
-	Diff     *diffView
-	Curl     string
+	Attempts []row // the earlier attempts of the call
+
+	in   *Inspector
+	with int // the request to compare with, or 0
+}
+
+// Request returns the request as it was sent.
+func (d *entryDetail) Request() exchangeSide {
+	return newSide(d.Entry.Request.Header, d.Entry.Request.Body, d.Problems)
+}
+
+// Response returns the response as it was sent.
+func (d *entryDetail) Response() exchangeSide { return newSide(d.ResponseHeader, d.ResponseBody, nil) }
+
+// Diff compares the request with another one.
+func (d *entryDetail) Diff() *diffView { return d.in.newDiff(d.Entry, d.with) }
+
+// Copies returns code that sends the request again.
+func (d *entryDetail) Copies() []snippet {
+	body := fmt.Sprintf("/api/requests/%d/body", d.Number)
+	return []snippet{{"curl", copies.Curl(d.Entry.Request, body)}, {"Go", copies.Go(d.Op, d.Entry.Request)},
+		{"HTTPie", copies.HTTPie(d.Entry.Request, body)}}
+}
+
+// Body returns the body of the request, to edit it.
+func (d *entryDetail) Body() string {
+	body := d.Entry.Request.Body
+	if len(body) > maxShown || d.Cut || !utf8.Valid(body) {
+		return ""
+	}
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, body, "", "  ") != nil {
+		return string(body)
+	}
+	return pretty.String()
+}
+
+// CanReplay reports whether the request can be repeated.
+func (d *entryDetail) CanReplay() bool { return d.Op != "" }
+
+// People returns the customers that the request created or updated, up to a number that a
+// page can show.
+func (d *entryDetail) People() []messagingtest.CustomerChange {
+	return d.Customers[:min(len(d.Customers), maxRows)]
 }
 
 type tab struct {
@@ -59,7 +104,8 @@ type exchangeSide struct {
 type headerLine struct{ Name, Value string }
 
 type diffView struct {
-	Previous int
+	With     int // what was asked for, or 0
+	Previous int // what it is compared with, or 0
 	Lines    []diffLine
 	Same     bool
 	TooLong  bool
@@ -67,31 +113,39 @@ type diffView struct {
 
 // newDetail returns the detail of an entry with the selected tab. The base is
 // the path of its list.
-func (in *Inspector) newDetail(e *history.Entry, base, selected, query string) *entryDetail {
-	d := &entryDetail{Entry: e, Title: operation(e), Tags: tags(e), Outcome: newOutcome(e), Curl: curl(e)}
-	d.Request = newSide(e.Request.Header, e.Request.Body, e.Problems)
-	d.Response = newSide(e.ResponseHeader, e.ResponseBody, nil)
-	d.Sub = fmt.Sprintf("Request %s · %s · %s", words.Thousands(e.Number), e.At.Format("2 Jan 15:04:05.000"), took(e.Took))
+func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *entryDetail {
+	d := &entryDetail{Entry: e, Title: title(e), Tags: tags(e), Outcome: newOutcome(e), in: in}
+	d.with, _ = strconv.Atoi(r.URL.Query().Get("with")) // what is not a number is the previous request
+	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), e.At.Format("2 Jan 15:04:05.000"),
+		took(e.Took))
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
-		d.Title, d.Email, d.Audience = effect.Subject, newEmail(effect), effect.Recipients
-		d.Sub = "Email broadcast to " + audience(effect.AllCustomers, effect.Recipients) + " · " + d.Sub
+		d.Email, d.Audience = &emailView{effect, e}, effect.Recipients
+		d.Sub = "To " + audience(effect.AllCustomers, effect.Recipients) + " · " + d.Sub
 		d.Facts = emailFacts(effect)
 	case *messagingtest.PushBroadcast:
-		d.Title, d.Push, d.Audience = effect.Subject, effect, effect.Recipients
-		d.Sub = "Push broadcast to " + audience(effect.AllCustomers, effect.Recipients) + " · " + d.Sub
+		d.Push, d.Audience = effect, effect.Recipients
+		d.Sub = "To " + audience(effect.AllCustomers, effect.Recipients) + " · " + d.Sub
 		d.Facts = []fact{schedule(effect.Schedule), {"WhatsApp template", []string{effect.WhatsAppTemplateID}}}
 	case *messagingtest.Trigger:
-		d.Title, d.Trigger = effect.EventName, in.newTrigger(e, effect)
-		d.Sub = "Triggered for " + who(effect) + " · " + d.Sub
+		d.Trigger = in.newTrigger(e, effect)
+		d.Sub = "For " + who(effect) + " · " + d.Sub
+	}
+	for _, attempt := range in.box.History.Attempts(e) {
+		d.Attempts = append(d.Attempts, linkedRow(attempt))
 	}
 	d.Notes = notes(d)
 	d.Facts = slices.DeleteFunc(append(d.Facts, effectFacts(e)...), func(f fact) bool { return strings.Join(f.Values, "") == "" })
-	d.Tabs, d.Tab = tabs(d, base, selected, query)
-	if d.Tab == "diff" {
-		d.Diff = in.newDiff(e)
-	}
+	query := r.URL.Query()
+	d.Tabs, d.Tab = tabs(d, base, query.Get("tab"), query.Get("q"))
 	return d
+}
+
+// linkedRow returns the row of a request with the URL of its page.
+func linkedRow(e *history.Entry) row {
+	row := newRow(e)
+	row.Href = fmt.Sprintf("/requests/%d", e.Number)
+	return row
 }
 
 // tabs returns the tabs of a detail, and the name of the current one.
@@ -101,8 +155,9 @@ func tabs(d *entryDetail, base, selected, query string) (list []tab, current str
 		add("preview", "Preview", 0)
 		add("source", "Source", 0)
 		add("text", "Text", 0)
-		add("variables", "Variables", len(d.Email.Variables)+len(d.Email.Undefined))
-		add("links", "Links", len(d.Email.Links))
+		add("variables", "Variables", 0)
+		add("links", "Links", 0)
+		add("check", "Check", 0)
 	}
 	if d.Push != nil {
 		add("preview", "Preview", 0)
@@ -115,6 +170,7 @@ func tabs(d *entryDetail, base, selected, query string) (list []tab, current str
 	}
 	add("exchange", "Request & response", 0)
 	add("diff", "Diff", 0)
+	add("copy", "Copy & replay", 0)
 	current = list[0].Name
 	if slices.ContainsFunc(list, func(t tab) bool { return t.Name == selected }) {
 		current = selected
@@ -151,6 +207,18 @@ func took(d time.Duration) string {
 	}
 }
 
+// sizeInWords returns a size such as "12.0 MB".
+func sizeInWords(n int) string {
+	switch {
+	case n < 1000:
+		return words.Count(n, "byte")
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+}
+
 func newSide(header http.Header, body []byte, problems map[string][]string) exchangeSide {
 	side := exchangeSide{Empty: len(body) == 0}
 	for _, name := range sortedKeys(header) {
@@ -169,19 +237,38 @@ func newSide(header http.Header, body []byte, problems map[string][]string) exch
 	return side
 }
 
-// newDiff compares the body of a request with the previous one of the same
-// operation.
-func (in *Inspector) newDiff(e *history.Entry) *diffView {
+// newDiff compares the body of a request with that of another one, or of the previous one of
+// the same operation.
+func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
+	view := &diffView{With: with}
+	other, ok := in.box.History.Get(with)
+	if with == 0 {
+		other, ok = in.previous(e)
+	}
+	if !ok {
+		return view
+	}
+	view.Previous = other.Number
+	if len(e.Request.Body) > maxShown || len(other.Request.Body) > maxShown {
+		view.TooLong = true
+		return view
+	}
+	lines, ok := diff(requestLines(other), requestLines(e))
+	view.Lines, view.TooLong = lines, !ok
+	view.Same = ok && !slices.ContainsFunc(lines, func(l diffLine) bool { return l.Sign != " " })
+	return view
+}
+
+// previous returns the previous request to the same endpoint.
+func (in *Inspector) previous(e *history.Entry) (*history.Entry, bool) {
 	var query history.Query
 	found, _ := in.box.History.Find(query.And(func(other *history.Entry) bool {
 		return other.Op == e.Op && other.Request.Path == e.Request.Path && other.Request.Method == e.Request.Method
 	}), e.Number, 1)
 	if len(found) == 0 {
-		return &diffView{}
+		return nil, false
 	}
-	lines, ok := diff(requestLines(found[0]), requestLines(e))
-	same := !slices.ContainsFunc(lines, func(l diffLine) bool { return l.Sign != " " })
-	return &diffView{Previous: found[0].Number, Lines: lines, Same: same && ok, TooLong: !ok}
+	return found[0], true
 }
 
 // requestLines returns the query and the body of a request as lines.

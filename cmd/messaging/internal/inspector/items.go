@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -30,7 +31,9 @@ type requestItem struct {
 	Fault      string              `json:"fault"`
 	Effect     history.Kind        `json:"effect"`
 	ForeignKey bool                `json:"foreign_key"`
+	ReplayOf   int                 `json:"replay_of,omitempty"`
 	Problems   map[string][]string `json:"problems"`
+	Skipped    []history.Skipped   `json:"skipped"`
 }
 
 type requestDetail struct {
@@ -67,9 +70,17 @@ func (b jsonBody) MarshalJSON() ([]byte, error) {
 func newRequestItem(e *history.Entry) requestItem {
 	return requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), TookMS: milliseconds(e.Took), Op: e.Op,
 		Method: e.Request.Method, Path: e.Request.Path, Status: e.Status,
-		Delivery: sandbox.DeliveryName(outcome.Of(e.Exchange).Delivery), Fault: e.Fault,
-		Effect: e.Kind(), ForeignKey: e.ForeignKey, Problems: problems(e)}
+		Delivery: deliveryName(e), Fault: e.Fault,
+		Effect: e.Kind(), ForeignKey: e.ForeignKey, ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
 }
+
+func deliveryName(e *history.Entry) string {
+	delivery, _ := e.Delivery()
+	return sandbox.DeliveryName(delivery)
+}
+
+// skipped returns what the service skipped, never nil.
+func skipped(e *history.Entry) []history.Skipped { return append([]history.Skipped{}, e.Skipped...) }
 
 func problems(e *history.Entry) map[string][]string {
 	first := make(map[string][]string)
@@ -117,7 +128,7 @@ type broadcastItem struct {
 	TemplateID         string             `json:"template_id,omitempty"`
 	EmailTemplateID    string             `json:"email_template_id,omitempty"`
 	WhatsAppTemplateID string             `json:"whatsapp_template_id,omitempty"`
-	Variables          map[string]any     `json:"variables,omitempty"`
+	Variables          rawObject          `json:"variables,omitempty"`
 	MessageType        string             `json:"message_type,omitempty"`
 	AllCustomers       bool               `json:"all_customers"`
 	Segments           []string           `json:"segments"`
@@ -146,7 +157,7 @@ func newBroadcastItem(e *history.Entry) broadcastItem {
 	case *messagingtest.EmailBroadcast:
 		item.SenderEmail, item.SenderName, item.Email, item.Subject = b.SenderEmail, b.SenderName, b.Email, b.Subject
 		item.CC, item.BCC, item.ReplyTo, item.Message = b.CC, b.BCC, b.ReplyTo, b.Message
-		item.TemplateID, item.EmailTemplateID, item.Variables = b.TemplateID, b.EmailTemplateID, b.Variables
+		item.TemplateID, item.EmailTemplateID, item.Variables = b.TemplateID, b.EmailTemplateID, validObject(e.Variables())
 		item.MessageType, item.AllCustomers, recipients, schedule = b.MessageType, b.AllCustomers, b.Recipients, b.Schedule
 	case *messagingtest.PushBroadcast:
 		item.Subject, item.Message, item.WhatsAppTemplateID = b.Subject, b.Message, b.WhatsAppTemplateID
@@ -171,17 +182,26 @@ type triggerItem struct {
 	Event    string            `json:"event"`
 	Email    string            `json:"email"`
 	Customer *customerChange   `json:"customer"`
-	Values   map[string]any    `json:"values"`
+	Values   rawObject         `json:"values"`
 	Skipped  []history.Skipped `json:"skipped"`
+}
+
+// rawObject is an object whose values are as they were sent.
+type rawObject map[string]json.RawMessage
+
+// validObject returns an object without invalid UTF-8, never nil.
+func validObject(o map[string]json.RawMessage) rawObject {
+	valid := make(rawObject)
+	for name, value := range o {
+		valid[name] = bytes.ToValidUTF8(value, []byte("\uFFFD"))
+	}
+	return valid
 }
 
 func newTriggerItem(e *history.Entry) triggerItem {
 	t := e.Effect.(*messagingtest.Trigger)
 	item := triggerItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), EventID: t.EventID, Event: t.EventName, Email: t.Email,
-		Values: t.Values, Skipped: e.Skipped}
-	if item.Skipped == nil {
-		item.Skipped = []history.Skipped{}
-	}
+		Values: validObject(e.Values()), Skipped: skipped(e)}
 	for _, c := range e.Customers {
 		item.Customer = &customerChange{c.Customer.Number, c.Created, c.Customer.CustomerID, c.Customer.Email}
 	}

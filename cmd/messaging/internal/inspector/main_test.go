@@ -35,17 +35,30 @@ type fixture struct {
 	client  *http.Client
 }
 
+// testKey is the key of the service.
+const testKey = "sandbox-key-of-the-tests"
+
 func start(t *testing.T, seed records.Seed) *fixture {
+	t.Helper()
+	return startWith(t, seed, "", func(*sandbox.Config) {})
+}
+
+// startWith starts a sandbox with a token, if that is not "", and with a changed
+// configuration.
+func startWith(t *testing.T, seed records.Seed, token string, change func(*sandbox.Config)) *fixture {
 	t.Helper()
 	api, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ui, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), []string{"sandbox.internal"}),
-		Keep: 1000, KeepBytes: 1 << 28, Seed: seed})
+	config := sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), []string{"sandbox.internal"}),
+		Keep: 1000, KeepBytes: 1 << 28, Key: testKey, Seed: seed, SeedName: "test"}
+	change(&config)
+	box, err := sandbox.Start(config)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	server := inspector.Server(ctx, box, ui.Addr(), []string{"sandbox.internal"})
+	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr(),
+		AllowHosts: []string{"sandbox.internal", "sandbox.internal:8"}, Token: token})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ui) }()
 	transport := &http.Transport{}

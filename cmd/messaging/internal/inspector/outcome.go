@@ -3,6 +3,7 @@ package inspector
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -94,15 +95,44 @@ func notes(d *entryDetail) (list []note) {
 		add("warn", "%s %s skipped. The event was triggered without %s, although the response reports success.",
 			words.Count(n, "value"), was(n), it(n))
 	}
-	if d.Email != nil {
-		for _, name := range d.Email.Undefined {
-			add("warn", "{{%s}} has no variable. What the service does with it is not documented.", name)
+	if d.Email != nil && len(d.Entry.Request.Body) <= maxMail {
+		if names := d.Email.Variables().Undefined; len(names) > 0 {
+			add("warn", "%s %s no variable. What the service does with %s is not documented.", placeholders(names), has(len(names)), it(len(names)))
 		}
+	}
+	if d.Status == http.StatusInsufficientStorage && d.Fault == "" {
+		add("bad", "This is a limit of the sandbox, not of the real service: --max-records raises it, and a reset makes room.")
+	}
+	if d.Cut {
+		add("warn", "The request is too large to be kept: only its beginning is shown.")
+	}
+	if d.ReplayOf > 0 {
+		add("", "This repeats request %s.", words.Thousands(d.ReplayOf))
 	}
 	if len(d.Problems) > 0 {
 		add("bad", "%s in the request; see the marked lines.", words.Count(len(d.Problems), "problem"))
 	}
 	return list
+}
+
+// placeholders returns the first of the placeholders as they are in a message.
+func placeholders(names []string) string {
+	const most = 5
+	var list []string
+	for _, name := range names[:min(len(names), most)] {
+		list = append(list, "{{"+name+"}}")
+	}
+	if more := len(names) - most; more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
+	}
+	return words.List(list, "and")
+}
+
+func has(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
 }
 
 func it(n int) string {

@@ -19,6 +19,8 @@ var templateFiles embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"took":        took,
+	"show":        show,
+	"size":        sizeInWords,
 	"thousands":   words.Thousands,
 	"plural":      words.Count,
 	"date":        words.Time,
@@ -51,6 +53,7 @@ type page struct {
 	Wide       bool // one column in place of a list and a detail
 	Reload     bool // the list is loaded again when something changes
 
+	Chips  []chipGroup
 	Rows   []row
 	Links  []link
 	Origin string // where the records come from
@@ -64,9 +67,9 @@ type page struct {
 type snippet struct{ Label, Text string }
 
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
+	service, inspector := in.addresses(r)
 	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),
-		Query:   r.URL.Query().Get("q"),
-		BaseURL: in.box.URL(), APIKey: in.box.APIKey(), SandboxURL: in.url, Status: http.StatusOK}
+		Query: r.URL.Query().Get("q"), BaseURL: service, APIKey: in.box.APIKey(), SandboxURL: inspector, Status: http.StatusOK}
 }
 
 func (p *page) write(w http.ResponseWriter, name string) {
@@ -110,9 +113,10 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 				in.notFound(w, r)
 				return
 			}
-			detail := in.newDetail(e, l.item, r.URL.Query().Get("tab"), p.Query)
+			detail := in.newDetail(e, l.item, r)
 			p.Detail, p.Title = detail, detail.Title
 		}
+		p.Chips = newChips(l, p.Query)
 		in.fillRows(p, l, query, before)
 		p.write(w, "entries.html")
 	}
@@ -131,13 +135,14 @@ func firstError(errs ...error) string {
 // the entry of the detail, or else the page around it.
 func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before int) {
 	detail, _ := p.Detail.(*entryDetail)
-	entries, more := in.box.History.Find(query.And(l.only), before, pageSize)
+	grouped := in.box.History.Grouped(query.And(l.only))
+	entries, more := in.box.History.Find(grouped, before, pageSize)
 	if detail != nil && before == 0 && len(entries) > 0 && entries[len(entries)-1].Number > detail.Number {
 		before = detail.Number + pageSize/2
-		entries, more = in.box.History.Find(query.And(l.only), before, pageSize)
+		entries, more = in.box.History.Find(grouped, before, pageSize)
 	}
 	for _, e := range entries {
-		row := newRow(e)
+		row := in.groupedRow(e)
 		row.Href = fmt.Sprintf("%s/%d%s", l.item, e.Number, queryString("q", p.Query, "before", positive(before)))
 		row.Current = detail != nil && detail.Number == e.Number
 		p.Rows = append(p.Rows, row)
@@ -148,6 +153,15 @@ func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before 
 	if more {
 		p.Older = l.list + queryString("q", p.Query, "before", strconv.Itoa(entries[len(entries)-1].Number))
 	}
+}
+
+// groupedRow returns the row of a call, with its earlier attempts.
+func (in *Inspector) groupedRow(e *history.Entry) row {
+	row := newRow(e)
+	for _, attempt := range in.box.History.Attempts(e) {
+		row.Attempts = append(row.Attempts, linkedRow(attempt))
+	}
+	return row
 }
 
 func positive(n int) string {
@@ -171,14 +185,15 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	p := in.newPage(l.name, l.title, r)
 	entries, _ := in.box.History.After(after)
 	var matching []*history.Entry
+	grouped := in.box.History.Grouped(query.And(l.only))
 	for _, e := range entries {
-		if l.only(e) && query.Match(e) {
+		if grouped.Match(e) {
 			matching = append(matching, e)
 		}
 	}
 	left := max(0, len(matching)-pageSize)
 	for i := len(matching) - 1; i >= left; i-- {
-		row := newRow(matching[i])
+		row := in.groupedRow(matching[i])
 		row.Href = fmt.Sprintf("%s/%d%s", l.item, row.Number, queryString("q", p.Query))
 		p.Rows = append(p.Rows, row)
 	}

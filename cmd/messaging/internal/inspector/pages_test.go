@@ -68,16 +68,19 @@ func TestPagesSayWhatTheClientRetriesByItself(t *testing.T) {
 
 func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) {
 	f := start(t, records.Demo())
-	for _, request := range []struct{ path, body, query, row string }{
-		{"/v1/events/trigger", skippedBody, "event:shipped+to:grace", "order shipped · grace@example.com"},
+	for _, request := range []struct{ path, body, query, title, who string }{
+		{"/v1/events/trigger", skippedBody, "event:shipped+to:grace", "order shipped", "grace@example.com"},
 		{"/v1/events/trigger", `{"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`, "event:order+to:c-9",
-			"order shipped · c-9"},
-		{"/v1/broadcast/send/email", emailBody, "to:new@example.com", "“Moved” to 2 customers and 1 segment"},
-		{"/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true}`, "subject:s", "“s” to all customers"},
+			"order shipped", "c-9"},
+		{"/v1/broadcast/send/email", emailBody, "to:new@example.com", "Moved", "to 2 customers and 1 segment"},
+		{"/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true}`, "subject:s", "s", "to all customers"},
 	} {
 		require.Equal(t, 200, f.post("/api/faults", `{"fault":{"kind":"rate_limited"}}`).Status)
 		require.Equal(t, 429, f.send("POST", request.path, request.body))
-		assert.Contains(t, f.get("/?q="+request.query).Body, `<span class="who">fault: rate limited · `+request.row+"</span>")
+		page := f.get("/?q=" + request.query).Body
+		assert.Contains(t, page, `<bdi class="what">`+request.title+"</bdi>")
+		assert.Contains(t, page, `<span class="who"><bdi>fault: rate limited</bdi> · <span class="op">`)
+		assert.Contains(t, page, "<bdi>"+request.who+"</bdi></span>")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 // page: if it was opened directly, a click on a link would leave the machine.
 func (in *Inspector) preview(w http.ResponseWriter, r *http.Request) {
 	setPolicy(w.Header(), previewPolicy)
+	w.Header().Set("Referrer-Policy", "no-referrer")
 	if r.Header.Get("Sec-Fetch-Dest") != "iframe" {
 		respondError(w, http.StatusForbidden, "a preview is shown only in the page of its broadcast")
 		return
@@ -35,6 +36,7 @@ const plainStyle = `<!doctype html><meta charset="utf-8"><meta name="color-schem
 	`overflow-wrap:anywhere}</style>`
 
 func document(message string) string {
+	message = head(message)
 	if mail.IsHTML(message) {
 		if cleaned, ok := mail.Clean(message); ok {
 			return cleaned

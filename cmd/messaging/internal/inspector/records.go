@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
@@ -73,6 +74,18 @@ func (d recordDetail) JSON() (string, error) {
 	return b.String(), err
 }
 
+// Devices returns the devices of the record, which is a customer, up to a number that a
+// page can show.
+func (d recordDetail) Devices() []messaging.Device {
+	devices := d.Model().(records.Customer).Devices
+	return devices[:min(len(devices), maxRows)]
+}
+
+// MoreDevices returns how many devices are not shown.
+func (d recordDetail) MoreDevices() int {
+	return max(0, len(d.Model().(records.Customer).Devices)-maxRows)
+}
+
 // changes are the latest requests that created or updated a customer.
 type changes struct {
 	Rows []row
@@ -86,9 +99,7 @@ func (d recordDetail) Changes() (c changes) {
 	entries, more := d.history.Find(query, 0, 20)
 	c.More = more
 	for _, e := range entries {
-		row := newRow(e)
-		row.Href = fmt.Sprintf("/requests/%d", e.Number)
-		c.Rows = append(c.Rows, row)
+		c.Rows = append(c.Rows, linkedRow(e))
 	}
 	return c
 }

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -18,20 +18,50 @@ import (
 
 // row is a line of the list of requests, broadcasts or triggers.
 type row struct {
-	Number  int
-	Time    string
-	What    string
-	Who     string
-	Tags    []tag
-	Href    string
-	Current bool
+	Number   int
+	Date     string // where it is not today
+	Time     string
+	Millis   string
+	Title    string // what people look for
+	Failure  string // why it failed
+	Op, Who  string
+	Took     string
+	Tags     []tag
+	Href     string
+	Current  bool
+	Attempts []row // the earlier attempts of the call, latest first
 }
 
 // tag is an outcome in words. Its class gives it its color.
 type tag struct{ Class, Text string }
 
 func newRow(e *history.Entry) row {
-	return row{Number: e.Number, Time: e.At.Format("15:04:05"), What: operation(e), Who: summary(e), Tags: tags(e)}
+	r := row{Number: e.Number, Time: e.At.Format("15:04:05"), Millis: e.At.Format(".000"), Title: title(e), Failure: failure(e), Who: about(e),
+		Took: took(e.Took), Tags: tags(e)}
+	if e.At.Format(time.DateOnly) != time.Now().Format(time.DateOnly) {
+		r.Date = e.At.Format("2 Jan")
+	}
+	if op := operation(e); op != r.Title {
+		r.Op = op
+	}
+	return r
+}
+
+// Numbers returns the numbers of the earlier attempts.
+func (r row) Numbers() string {
+	var numbers []string
+	for _, attempt := range r.Attempts {
+		numbers = append(numbers, strconv.Itoa(attempt.Number))
+	}
+	return strings.Join(numbers, " ")
+}
+
+// title returns what people look for: the subject of a broadcast, or the name of an event.
+func title(e *history.Entry) string {
+	if _, name := e.EventName(); name != "" {
+		return name
+	}
+	return cmp.Or(e.Subject(), operation(e))
 }
 
 // operation returns the name of the operation as a heading.
@@ -42,10 +72,7 @@ func operation(e *history.Entry) string {
 	return strings.ToUpper(e.Op[:1]) + e.Op[1:]
 }
 
-// isRead reports whether a request changes nothing, so that it can be repeated.
-func isRead(e *history.Entry) bool {
-	return e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
-}
+func isRead(e *history.Entry) bool { return e.IsRead() }
 
 func tags(e *history.Entry) []tag {
 	list := []tag{outcomeTag(e)}
@@ -55,12 +82,15 @@ func tags(e *history.Entry) []tag {
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
 	}
+	if e.ReplayOf > 0 {
+		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})
+	}
 	return list
 }
 
 // outcomeTag returns what the SDK reports, in a word.
 func outcomeTag(e *history.Entry) tag {
-	switch delivery := outcome.Of(e.Exchange).Delivery; {
+	switch delivery, _ := e.Delivery(); {
 	case delivery == messaging.DeliveryAccepted:
 		return tag{"ok", "done"}
 	case isRead(e) && e.Status == 0:
@@ -76,18 +106,7 @@ func outcomeTag(e *history.Entry) tag {
 	}
 }
 
-// summary returns what a request was about and why it failed, in a line.
-func summary(e *history.Entry) string {
-	var parts []string
-	if reason := failure(e); reason != "" {
-		parts = append(parts, reason)
-	}
-	if about := about(e); about != "" {
-		parts = append(parts, about)
-	}
-	return strings.Join(parts, " · ")
-}
-
+// failure returns why a request failed, in a line.
 func failure(e *history.Entry) string {
 	switch {
 	case e.ForeignKey:
@@ -118,33 +137,35 @@ func failure(e *history.Entry) string {
 	}
 }
 
-// about returns what the request created or listed.
+// about returns whom a request was for, or how much it created or listed.
 func about(e *history.Entry) string {
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
-		return "“" + effect.Subject + "” to " + audience(effect.AllCustomers, effect.Recipients)
+		return "to " + audience(effect.AllCustomers, effect.Recipients)
 	case *messagingtest.PushBroadcast:
-		return "“" + effect.Subject + "” to " + audience(effect.AllCustomers, effect.Recipients)
+		return "to " + audience(effect.AllCustomers, effect.Recipients)
 	case *messagingtest.Trigger:
-		return effect.EventName + " · " + who(effect)
+		return who(effect)
 	case *messaging.Event:
-		return effect.Name + ", " + words.Count(len(effect.Parameters), "parameter")
+		return words.Count(len(effect.Parameters), "parameter")
 	}
 	if isRead(e) && e.Status == http.StatusOK {
 		return listed(e)
 	}
 	if e.Op == service.TriggerEvent.Name {
-		return triggered(e)
+		return triggeredFor(e)
 	}
-	if subject := e.Subject(); subject != "" {
-		return strings.TrimSuffix("“"+subject+"” to "+requestedAudience(e), " to ")
+	if to := requestedAudience(e); to != "" {
+		return "to " + to
 	}
 	return ""
 }
 
-// triggered returns the event and the customer of a trigger that was not carried
-// out.
-func triggered(e *history.Entry) string {
+// triggeredFor returns the customer of a trigger that was not carried out.
+func triggeredFor(e *history.Entry) string {
+	if len(e.Request.Body) > maxShown {
+		return ""
+	}
 	payload := e.Payload()
 	var email string
 	_ = json.Unmarshal(payload["email"], &email) // a value of another type is left out
@@ -153,14 +174,15 @@ func triggered(e *history.Entry) string {
 		CustomerID string `json:"customer_id"`
 	}
 	_ = json.Unmarshal(payload["customer"], &customer)
-	_, name := e.EventName()
-	parts := []string{name, cmp.Or(email, customer.Email, customer.CustomerID)}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+	return cmp.Or(email, customer.Email, customer.CustomerID)
 }
 
 // requestedAudience returns who a broadcast that was not carried out was for, or
 // "" if that cannot be read.
 func requestedAudience(e *history.Entry) string {
+	if len(e.Request.Body) > maxShown {
+		return ""
+	}
 	var body struct {
 		All        bool            `json:"all_customers"`
 		Recipients json.RawMessage `json:"recipients"`

@@ -18,7 +18,6 @@ import (
 // Inspector is the handler of the pages and of the API.
 type Inspector struct {
 	box *sandbox.Sandbox
-	url string
 	// ending ends before a shutdown, which would wait for the streams and the waits.
 	ending context.Context
 }
@@ -26,12 +25,26 @@ type Inspector struct {
 //go:embed static
 var static embed.FS
 
-// Server returns a server for the inspector on the address of its listener. Streams and
-// waits end with ctx.
-func Server(ctx context.Context, box *sandbox.Sandbox, address net.Addr, allowHosts []string) *http.Server {
-	in := &Inspector{box: box, url: "http://" + address.String(), ending: ctx}
+// Config configures the server of an inspector.
+type Config struct {
+	Box *sandbox.Sandbox
+	// Address is that of the listener.
+	Address net.Addr
+	// AllowHosts are host names beside those of the loopback address.
+	AllowHosts []string
+	// Token admits to the inspector. If it is "", everybody is admitted.
+	Token string
+}
+
+// Server returns a server for an inspector. Streams and waits end with ctx.
+func Server(ctx context.Context, cfg Config) *http.Server {
+	in := &Inspector{box: cfg.Box, ending: ctx}
+	handler := in.routes()
+	if cfg.Token != "" {
+		handler = newDoor(cfg.Address, cfg.Token).wrap(handler)
+	}
 	return &http.Server{
-		Handler:           CheckHost(address, allowHosts)(guard(in.routes())),
+		Handler:           CheckHost(cfg.Address, cfg.AllowHosts)(guard(handler)),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 	}
@@ -57,22 +70,27 @@ func (in *Inspector) routes() http.Handler {
 
 func (in *Inspector) apiRoutes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"GET /healthz":            in.health,
-		"GET /api/requests":       listEntries(in, isAny, newRequestItem),
-		"GET /api/requests/{n}":   getEntry(in, isAny, newRequestDetail),
-		"GET /api/broadcasts":     listEntries(in, isBroadcast, newBroadcastItem),
-		"GET /api/broadcasts/{n}": getEntry(in, isBroadcast, newBroadcastItem),
-		"GET /api/triggers":       listEntries(in, isTrigger, newTriggerItem),
-		"GET /api/triggers/{n}":   getEntry(in, isTrigger, newTriggerItem),
-		"GET /api/wait":           in.wait,
-		"GET /api/stream":         in.stream,
-		"GET /api/dump":           in.dump,
-		"POST /api/seed":          in.addSeed,
-		"POST /api/reset":         in.reset,
-		"GET /api/faults":         in.listFaults,
-		"POST /api/faults":        in.addFault,
-		"DELETE /api/faults/{id}": in.removeFault,
-		"POST /api/outage":        in.outage,
+		"GET /healthz":               in.health,
+		"GET " + openAPIPath:         in.openAPI,
+		"GET /api/access":            in.access,
+		"POST /api/mark":             in.mark,
+		"POST /api/replay":           in.replay,
+		"GET /api/requests":          listEntries(in, isAny, newRequestItem),
+		"GET /api/requests/{n}":      getEntry(in, isAny, newRequestDetail),
+		"GET /api/requests/{n}/body": in.body,
+		"GET /api/broadcasts":        listEntries(in, isBroadcast, newBroadcastItem),
+		"GET /api/broadcasts/{n}":    getEntry(in, isBroadcast, newBroadcastItem),
+		"GET /api/triggers":          listEntries(in, isTrigger, newTriggerItem),
+		"GET /api/triggers/{n}":      getEntry(in, isTrigger, newTriggerItem),
+		"GET /api/wait":              in.wait,
+		"GET /api/stream":            in.stream,
+		"GET /api/dump":              in.dump,
+		"POST /api/seed":             in.addSeed,
+		"POST /api/reset":            in.reset,
+		"GET /api/faults":            in.listFaults,
+		"POST /api/faults":           in.addFault,
+		"DELETE /api/faults/{id}":    in.removeFault,
+		"POST /api/outage":           in.outage,
 	}
 }
 
@@ -90,6 +108,8 @@ func (in *Inspector) pageRoutes() map[string]http.HandlerFunc {
 		"POST /faults":             in.postFault,
 		"POST /faults/{id}/remove": in.postRemoveFault,
 		"POST /outage":             in.postOutage,
+		"POST /replay":             in.postReplay,
+		"GET /download/{file}":     in.download,
 		"POST /reset":              in.postReset,
 		"GET /help":                in.helpPage,
 	}

@@ -3,46 +3,12 @@ package inspector
 import (
 	"fmt"
 	"go/format"
-	"net/http"
-	"net/url"
 	"sort"
 	"strings"
-	"unicode"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/internal/service"
 )
-
-// curl returns a command that sends a request again. It names the environment
-// variables that hold the address and the key.
-func curl(e *history.Entry) string {
-	target := (&url.URL{Path: e.Request.Path}).EscapedPath()
-	if query := e.Request.Query.Encode(); query != "" {
-		target += "?" + query
-	}
-	command := []string{"curl -g"}
-	if e.Request.Method != http.MethodGet {
-		command[0] += " -X " + shellQuote(e.Request.Method)
-	}
-	command[0] += ` "$MESSAGING_BASE_URL"` + shellQuote(target)
-	command = append(command, `-H "X-Authorization: $MESSAGING_API_KEY"`)
-	if len(e.Request.Body) > 0 {
-		command = append(command, "-H "+shellQuote("Content-Type: "+e.Request.Header.Get("Content-Type")),
-			"--data-raw "+shellQuote(string(e.Request.Body)))
-	}
-	return strings.Join(command, " \\\n  ")
-}
-
-// shellQuote quotes a text for a POSIX shell, if it has to be.
-func shellQuote(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/-_.", r)
-	}) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
 
 // createCode returns Go code that creates an event.
 func createCode(e messaging.Event) string {

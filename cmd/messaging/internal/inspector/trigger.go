@@ -22,6 +22,8 @@ type parameterView struct {
 	Value      string // as it was sent, in JSON; "" if it was not
 	Tag        tag
 	Skipped    bool
+	// Undocumented means that the service does not document what it makes of the value.
+	Undocumented bool
 }
 
 func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *triggerView {
@@ -41,22 +43,38 @@ func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *tri
 		if name == "email" || name == "customer" {
 			continue
 		}
-		view.Parameters = append(view.Parameters, parameterView{Name: name, Type: "unknown", Value: string(payload[name]),
+		view.Parameters = append(view.Parameters, parameterView{Name: name, Type: "unknown", Value: cutText(string(payload[name])),
 			Tag: tag{"warn", "not a parameter of the event"}})
 	}
 	return view
 }
 
 func newParameter(p messaging.EventParameter, value json.RawMessage, t *messagingtest.Trigger) parameterView {
-	view := parameterView{Name: p.Name, Type: string(p.Type), Required: p.Required, Value: string(value),
+	view := parameterView{Name: p.Name, Type: string(p.Type), Required: p.Required, Value: cutText(string(value)),
 		Skipped: slices.Contains(t.Skipped, p.Name)}
 	switch {
 	case view.Skipped:
 		view.Tag = tag{"bad", "skipped"}
 	case len(value) == 0 || string(value) == "null":
 		view.Value, view.Tag = "", tag{"", "not sent"}
+	case !isOfType(p.Type, value):
+		view.Tag, view.Undocumented = tag{"warn", "taken"}, true
 	default:
 		view.Tag = tag{"ok", "read"}
 	}
 	return view
+}
+
+// isOfType reports whether a value has the form of a documented type. What the service
+// makes of another value, or of another type, is not documented.
+func isOfType(t messaging.ParameterType, value json.RawMessage) bool {
+	isText, isNumber := value[0] == '"', value[0] == '-' || value[0] >= '0' && value[0] <= '9'
+	switch t {
+	case messaging.ParameterText, messaging.ParameterTimestamp:
+		return isText
+	case messaging.ParameterNumeric:
+		return isNumber
+	default:
+		return false
+	}
 }

@@ -31,6 +31,9 @@ import (
 
 const connections = 32
 
+// key is the API key of both services.
+const key = "fake-api-key-of-messagingtest"
+
 // target is a service under load.
 type target struct {
 	api, ui string
@@ -49,10 +52,10 @@ func startSandbox(b *testing.B, keep int) target {
 	ui, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), nil), Keep: keep, KeepBytes: 256 << 20,
-		Seed: records.Demo()})
+		MaxRecords: 100_000, Key: key, Seed: records.Demo()})
 	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	server := inspector.Server(ctx, box, ui.Addr(), nil)
+	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr()})
 	go func() { _ = server.Serve(ui) }()
 	b.Cleanup(func() {
 		cancel()
@@ -82,7 +85,7 @@ func (t target) trigger(n int64) error {
 	if err != nil {
 		return err
 	}
-	r.Header.Set("X-Authorization", "fake-api-key-of-messagingtest")
+	r.Header.Set("X-Authorization", key)
 	r.Header.Set("Content-Type", "application/json")
 	response, err := t.client.Do(r)
 	if err != nil {
@@ -139,8 +142,8 @@ func (t target) sendAll(next *atomic.Int64, n int64) error {
 	reader := bufio.NewReader(conn)
 	for i := next.Add(1); i <= n; i = next.Add(1) {
 		body := triggerBody(i)
-		if _, err := fmt.Fprintf(conn, "POST /v1/events/trigger HTTP/1.1\r\nHost: %s\r\nX-Authorization: fake-api-key-of-messagingtest\r\n"+
-			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", conn.RemoteAddr(), len(body), body); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /v1/events/trigger HTTP/1.1\r\nHost: %s\r\nX-Authorization: %s\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", conn.RemoteAddr(), key, len(body), body); err != nil {
 			return err
 		}
 		response, err := http.ReadResponse(reader, nil)

@@ -20,8 +20,8 @@ var tag = regexp.MustCompile(`(?i)</?[a-z][a-z0-9]*(\s[^<>]*)?/?>|<!doctype`)
 // Clean returns the document to show for an HTML message. The policy of the page that
 // shows it blocks everything that the document would load. But for a preconnect, a
 // frame and a link that is clicked, a browser opens connections without regard to the
-// policy. Clean removes these elements, and makes links lead nowhere. The title of a
-// link shows its address.
+// policy. Clean removes these elements, and what animates them, and makes links lead
+// nowhere. The title of a link shows its address.
 //
 // A browser can read a document differently from how it was written, so Clean parses its
 // own result until nothing is left to remove. It reports false if that does not end; the
@@ -60,13 +60,16 @@ func parse(document string) *html.Node {
 // unwanted are the elements that connect by themselves or change how a page
 // connects.
 var unwanted = map[string]bool{"link": true, "script": true, "base": true, "iframe": true, "frame": true, "frameset": true, "object": true,
-	"embed": true, "portal": true, "fencedframe": true}
+	"embed": true, "portal": true, "fencedframe": true,
+	// of SVG: an animation can set the address of a link
+	"animate": true, "animatetransform": true, "animatemotion": true, "animatecolor": true, "set": true, "discard": true,
+	"handler": true, "listener": true}
 
 // removeUnwanted removes elements, and returns how many it removed.
 func removeUnwanted(root *html.Node) int {
 	var found []*html.Node
 	for n := range root.Descendants() {
-		if n.Type == html.ElementNode && (unwanted[n.Data] || n.DataAtom == atom.Meta && hasAttribute(n, "http-equiv")) {
+		if n.Type == html.ElementNode && (unwanted[localName(n)] || n.DataAtom == atom.Meta && hasAttribute(n, "http-equiv")) {
 			found = append(found, n)
 		}
 	}
@@ -76,16 +79,25 @@ func removeUnwanted(root *html.Node) int {
 	return len(found)
 }
 
+// localName returns the name of an element in lower case, without a prefix.
+func localName(n *html.Node) string {
+	name := strings.ToLower(n.Data)
+	return name[strings.LastIndexByte(name, ':')+1:]
+}
+
+// leading are the attributes whose address a click opens.
+var leading = map[string]bool{"href": true, "xlink:href": true, "ping": true, "action": true, "formaction": true}
+
 // disarmLinks makes the links to other documents lead nowhere, and returns how
 // many it changed.
 func disarmLinks(root *html.Node) (changed int) {
 	for n := range root.Descendants() {
 		for i, a := range n.Attr {
-			if a.Key != "href" || strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "data:image/") {
+			if !leading[strings.ToLower(a.Key)] || strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "data:image/") {
 				continue
 			}
 			n.Attr[i].Val = "#"
-			if !hasAttribute(n, "title") {
+			if a.Key == "href" && !hasAttribute(n, "title") {
 				n.Attr = append(n.Attr, html.Attribute{Key: "title", Val: a.Val})
 			}
 			changed++
@@ -182,12 +194,21 @@ var blocks = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.H1: true, ato
 // Placeholders returns the names in {{name}} in the texts, sorted, each once.
 func Placeholders(texts ...string) (names []string) {
 	for _, text := range texts {
-		for _, match := range placeholder.FindAllStringSubmatch(text, -1) {
-			names = append(names, match[1])
+		for {
+			_, after, found := strings.Cut(text, "{{")
+			if !found {
+				break
+			}
+			text = after
+			name, _, closed := strings.Cut(after[:min(len(after), maxName)], "}}")
+			if name = strings.TrimSpace(name); closed && name != "" && !strings.ContainsAny(name, "{} \t\r\n") {
+				names = append(names, name)
+			}
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-var placeholder = regexp.MustCompile(`\{\{\s*([^{}\s]+)\s*\}\}`)
+// maxName is the length of the longest placeholder.
+const maxName = 200

@@ -28,6 +28,16 @@ func TestCleanRemovesWhatConnectsWithoutLoading(t *testing.T) {
 		`<frameset><frame src=https://evil.example></frameset>`,
 		`<a href=https://evil.example>x</a><svg><a xlink:href=https://evil.example>x</a></svg><map><area href=//evil.example></map>`,
 		`<script>fetch("https://evil.example")</script>`,
+		`<svg><a><set attributeName=href to=https://evil.example /></a></svg>`,
+		`<svg><a><animate attributeName=href values=https://evil.example begin=0s /></a></svg>`,
+		`<svg><a><animate attributeName=xlink:href values=https://evil.example /></a></svg>`,
+		`<svg><a id=a /><SET href=#a attributeName=href to=https://evil.example /></svg>`,
+		`<svg><a><animateTransform attributeName=href to=https://evil.example />` +
+			`<animateMotion><mpath href=https://evil.example /></animateMotion></a></svg>`,
+		`<svg><a><svg:set attributeName=href to=https://evil.example /></a></svg>`,
+		`<math href=https://evil.example><mtext href=https://evil.example>x</mtext></math>`,
+		`<form action=https://evil.example><button formaction=https://evil.example>x</button></form><a ping=https://evil.example href=#>x</a>`,
+		`<div><template shadowrootmode=open><link rel=preconnect href=https://evil.example><a href=https://evil.example>x</a></template></div>`,
 		`<script type=speculationrules>{"prefetch":[{"urls":["https://evil.example"]}]}</script>`,
 	}
 	for _, message := range hostile {
@@ -38,7 +48,7 @@ func TestCleanRemovesWhatConnectsWithoutLoading(t *testing.T) {
 		assert.Equal(t, cleaned, again, "what a browser reads has nothing to remove: %s", message)
 		lower := strings.ToLower(strings.ReplaceAll(cleaned, "&lt;", ""))
 		for _, element := range []string{"<link", "http-equiv", "<base", "<script", "<iframe", "<frame", "<object", "<embed",
-			"href=\"http", "href=\"//"} {
+			"href=\"http", "href=\"//", "<set", "<animate", ":set", "ping=\"http", "action=\"http"} {
 			inStyle := strings.Contains(lower, "<style><link")
 			assert.False(t, strings.Contains(lower, element) && !inStyle, "%s\nis %s", message, cleaned)
 		}

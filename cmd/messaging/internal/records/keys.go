@@ -56,8 +56,13 @@ func (p *parser) checkKeys(raw []byte, start int64, field string, known keys) er
 	if len(raw) == 0 || raw[0] != '{' {
 		return p.errorAt(start, field, errors.New("must be an object"))
 	}
+	seen := make(map[string]bool)
 	return inner.object("", func(key string) error {
 		at, path := start+inner.decoder.InputOffset(), field+"."+key
+		if seen[key] {
+			return p.errorAt(at, path, errTwice)
+		}
+		seen[key] = true
 		want, ok := known[key]
 		if !ok {
 			return p.errorAt(at, path, fmt.Errorf("unknown key; must be one of %s", known))

@@ -25,11 +25,18 @@ func (e *SeedError) Error() string {
 
 func (e *SeedError) Unwrap() error { return e.Err }
 
+var errTwice = errors.New("the key occurs twice")
+
 // ParseSeed parses a seed. Its errors are *[SeedError].
 func ParseSeed(data []byte) (Seed, error) {
 	seed := make(Seed)
-	p := newParser(data)
+	p := newParser(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))) // a byte order mark
+	seen := make(map[string]bool)
 	err := p.object("", func(key string) error {
+		if seen[key] {
+			return p.errorf(key, "%w", errTwice)
+		}
+		seen[key] = true
 		for _, k := range Kinds {
 			if k.Name == key {
 				return p.records(k, func(v Value) { seed[k] = append(seed[k], v) })

@@ -6,15 +6,22 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// Store is what a service stores, with numbers and counts. It is safe for concurrent
-// use.
+// Store is what a service stores, with numbers, counts and sizes. It is safe for
+// concurrent use.
 type Store struct {
 	service *messagingtest.Server
 	lists   map[*Kind]*list
 	adding  sync.Mutex // held while records are added or replaced
+	bytes   atomic.Int64
+
+	mu        sync.Mutex
+	events    map[string]messaging.Event // by id; an event never changes
+	customers map[int]int64              // sizes, by number
 }
 
 // list is what a store knows of the records of a kind.
@@ -23,28 +30,75 @@ type list struct {
 
 	mu      sync.Mutex
 	numbers map[string]int // by id, in the order in which they were seen
+	last    int            // the highest number
 }
 
 // NewStore returns what the service stores, which must be empty.
 func NewStore(service *messagingtest.Server) *Store {
-	s := &Store{service: service, lists: make(map[*Kind]*list)}
+	s := &Store{service: service, lists: make(map[*Kind]*list), events: make(map[string]messaging.Event), customers: make(map[int]int64)}
 	for _, k := range Kinds {
 		s.lists[k] = &list{numbers: make(map[string]int)}
 	}
 	return s
 }
 
-// Observe counts the records that a request created.
+// Observe counts and measures the records that a request created or updated.
 func (s *Store) Observe(e *messagingtest.Exchange) {
 	for _, k := range Kinds {
 		if k.created != nil {
 			s.lists[k].count.Add(int64(k.created(e)))
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if event, ok := e.Effect.(*messaging.Event); ok {
+		s.learn(*event)
+	}
+	for i := range e.Customers {
+		s.measure(e.Customers[i].Customer)
+	}
+}
+
+// learn adds an event. The caller must hold s.mu.
+func (s *Store) learn(event messaging.Event) {
+	if _, known := s.events[event.ID]; !known {
+		s.bytes.Add(2*memory.SizeOf(&event) + recordOverhead) // the service has it too
+	}
+	s.events[event.ID] = event
+}
+
+// recordOverhead is what the service and the store add to a record: the indexes of its
+// ids and numbers, and the unused part of a list that grows.
+const recordOverhead = 70
+
+// measure replaces the size of a customer. The caller must hold s.mu.
+func (s *Store) measure(c messagingtest.Customer) {
+	size := memory.SizeOf(&c) + recordOverhead
+	s.bytes.Add(size - s.customers[c.Number])
+	s.customers[c.Number] = size
+}
+
+// Bytes returns about how much memory the records take.
+func (s *Store) Bytes() int64 { return s.bytes.Load() }
+
+// Event returns the event with an id.
+func (s *Store) Event(id string) (event messaging.Event, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	event, ok = s.events[id]
+	return event, ok
 }
 
 // Count returns the number of records. Unlike All it copies nothing.
 func (s *Store) Count(k *Kind) int { return int(s.lists[k].count.Load()) }
+
+// Number returns the number of a record with an id, 0 if it has none yet.
+func (s *Store) Number(k *Kind, id string) int {
+	list := s.lists[k]
+	list.mu.Lock()
+	defer list.mu.Unlock()
+	return list.numbers[id]
+}
 
 // All returns all records of a kind, newest first.
 func (s *Store) All(k *Kind) Records {
@@ -64,7 +118,8 @@ func (l *list) number(v Value) int {
 	}
 	id := v.ID()
 	if l.numbers[id] == 0 {
-		l.numbers[id] = len(l.numbers) + 1
+		l.last++
+		l.numbers[id] = l.last
 	}
 	return l.numbers[id]
 }
@@ -113,15 +168,49 @@ func (s *Store) Reset(seed Seed) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
 	s.service.Reset()
-	for _, list := range s.lists {
+	for k, list := range s.lists {
 		list.count.Store(0)
+		list.forget(seed[k])
 	}
 	s.add(seed)
+}
+
+// forget forgets the numbers of all records but those of a seed, which get the same
+// numbers after each reset.
+func (l *list) forget(seed []Value) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	kept := make(map[string]int)
+	for _, v := range seed {
+		if n, ok := l.numbers[v.ID()]; ok && v.ID() != "" {
+			kept[v.ID()] = n
+		}
+	}
+	l.numbers = kept
 }
 
 func (s *Store) add(seed Seed) {
 	for _, k := range Kinds {
 		k.add(s.service, seed[k])
 		s.lists[k].count.Add(int64(len(seed[k])))
+	}
+	s.measureAll()
+}
+
+// measureAll measures all records: those of a seed are in no exchange.
+func (s *Store) measureAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes.Store(0)
+	clear(s.events)
+	clear(s.customers)
+	for _, event := range s.service.Events() {
+		s.learn(event)
+	}
+	for _, customer := range s.service.Customers() {
+		s.measure(customer)
+	}
+	for _, message := range s.service.Transactional() {
+		s.bytes.Add(memory.SizeOf(&message) + recordOverhead)
 	}
 }

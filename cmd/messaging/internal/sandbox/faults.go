@@ -46,7 +46,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // check returns a *RuleError if the fault is invalid.
 func (f Fault) check() error {
 	if !slices.Contains(FaultKinds, f.Kind) {
-		return ruleError("fault.kind", "unknown kind %q; must be one of %s", f.Kind, strings.Join(FaultKinds, ", "))
+		return ruleError("fault.kind", "unknown kind %q; must be one of %s; an outage is not a rule", f.Kind, strings.Join(FaultKinds, ", "))
 	}
 	for _, field := range []struct {
 		name string

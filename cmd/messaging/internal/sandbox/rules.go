@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -68,8 +69,33 @@ func IsServed(name string) bool {
 	return op != nil && op.Reads == nil
 }
 
+// FindOp returns the name of the one operation whose name contains part, or "" for "". The
+// error is a *[RuleError].
+func FindOp(part string) (name string, err error) {
+	if part == "" || IsServed(part) {
+		return part, nil
+	}
+	var found []string
+	for op := range service.Served() {
+		if strings.Contains(op.Name, strings.ToLower(part)) {
+			found = append(found, op.Name)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", ruleError("op", "unknown operation %q; must be empty or part of one of %s", part, service.Names(service.Served()))
+	default:
+		return "", ruleError("op", "%q is part of several operations: %s", part, strings.Join(found, ", "))
+	}
+}
+
 // AddRule adds a rule and returns its id. The error is a *[RuleError].
 func (b *Sandbox) AddRule(r Rule) (id int, err error) {
+	if r.Op, err = FindOp(r.Op); err != nil {
+		return 0, err
+	}
 	if err := r.Check(); err != nil {
 		return 0, err
 	}

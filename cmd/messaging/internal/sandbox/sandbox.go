@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -20,11 +21,20 @@ type Config struct {
 	Listener net.Listener
 	// Wrap wraps the handler of the service.
 	Wrap func(http.Handler) http.Handler
-	// Keep and KeepBytes limit the history.
+	// Keep limits the number of requests in the history, and KeepBytes the memory of the
+	// history and of the records.
 	Keep      int
 	KeepBytes int64
+	// MaxRecords limits the records of each kind; 0 means no limit.
+	MaxRecords int
+	// Key is the API key of the service.
+	Key string
+	// Identifier is the field that identifies a customer. If it is "", either does.
+	Identifier messagingtest.Identifier
 	// Seed is what the service stores at the start and after a reset.
 	Seed records.Seed
+	// SeedName is the name of the seed, for people who ask which sandbox this is.
+	SeedName string
 }
 
 // Sandbox is the service on a port, with its records and its history. It is safe for
@@ -32,26 +42,46 @@ type Config struct {
 type Sandbox struct {
 	History *history.Store
 	Records *records.Store
+	// Started is when the sandbox was started, and SeedName the name of its seed.
+	Started  time.Time
+	SeedName string
 
 	service *messagingtest.Server
 	seed    records.Seed
+	limits  *limits
+	replays replays
 	port    *port
 	failed  chan error
 }
 
 // Start starts a sandbox. The caller must call Close.
 func Start(cfg Config) (*Sandbox, error) {
-	b := &Sandbox{History: history.New(cfg.Keep, cfg.KeepBytes), seed: cfg.Seed, failed: make(chan error, 1)}
-	service, err := messagingtest.Start(messagingtest.WithHistory(0), messagingtest.WithObserver(b.observe),
-		messagingtest.WithListener(&silentListener{addr: cfg.Listener.Addr(), closed: make(chan struct{})}))
+	b := &Sandbox{History: history.New(cfg.Keep, cfg.KeepBytes), Started: time.Now(), SeedName: cfg.SeedName,
+		seed: cfg.Seed, failed: make(chan error, 1)}
+	service, err := messagingtest.Start(b.options(cfg)...)
 	if err != nil {
 		return nil, err
 	}
 	b.service, b.Records = service, records.NewStore(service)
-	b.History.EventName = b.eventName
+	b.limits = &limits{stored: b.Records.Bytes, maxBytes: cfg.KeepBytes}
+	b.History.EventName, b.History.Stored = b.eventName, b.Records.Bytes
 	b.Records.Reset(cfg.Seed)
-	b.port = newPort(cfg.Listener, cfg.Wrap(service.Handler()), b.fail, b.History.Touch)
+	handler := cfg.Wrap(withoutReplayHeader(b.limits.wrap(service.Handler())))
+	b.port = newPort(cfg.Listener, handler, b.fail, b.History.Touch)
 	return b, nil
+}
+
+// options returns the options of the service.
+func (b *Sandbox) options(cfg Config) []messagingtest.Option {
+	options := []messagingtest.Option{messagingtest.WithHistory(0), messagingtest.WithObserver(b.observe), messagingtest.WithAPIKey(cfg.Key),
+		messagingtest.WithListener(&silentListener{addr: cfg.Listener.Addr(), closed: make(chan struct{})})}
+	if cfg.MaxRecords > 0 {
+		options = append(options, messagingtest.WithMaxRecords(cfg.MaxRecords))
+	}
+	if cfg.Identifier != "" {
+		options = append(options, messagingtest.WithIdentifier(cfg.Identifier))
+	}
+	return options
 }
 
 // silentListener has the address of the service, but accepts nothing: the
@@ -77,27 +107,30 @@ func (l *silentListener) Addr() net.Addr { return l.addr }
 // observe is called before the response is sent.
 func (b *Sandbox) observe(e *messagingtest.Exchange) {
 	b.Records.Observe(e)
+	b.replays.observe(e)
 	b.History.Add(e)
 }
 
 // Event returns the definition of an event and its number in URLs.
 func (b *Sandbox) Event(id string) (number int, event messaging.Event, ok bool) {
-	record, ok := b.Records.All(records.Events).WithID(id)
-	if !ok {
-		return 0, messaging.Event{}, false
+	if event, ok = b.Records.Event(id); !ok {
+		return 0, event, false
 	}
-	return record.Number, record.Model().(messaging.Event), true
+	if number = b.Records.Number(records.Events, id); number == 0 {
+		record, _ := b.Records.All(records.Events).WithID(id) // numbers the events
+		number = record.Number
+	}
+	return number, event, true
 }
 
 // eventName returns the name of the event with the id, or "".
 func (b *Sandbox) eventName(id string) string {
-	for _, event := range b.service.Events() {
-		if event.ID == id {
-			return event.Name
-		}
-	}
-	return ""
+	event, _ := b.Records.Event(id)
+	return event.Name
 }
+
+// Addr returns the address of the service.
+func (b *Sandbox) Addr() string { return b.port.address }
 
 // URL returns the base URL of the service.
 func (b *Sandbox) URL() string { return b.service.URL() }
@@ -121,6 +154,7 @@ func (b *Sandbox) fail(err error) {
 func (b *Sandbox) Close() {
 	b.port.close()
 	b.service.Close()
+	b.limits.close()
 }
 
 // Reset resets what is named: the state of the service back to the seed with the

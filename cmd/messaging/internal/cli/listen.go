@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"strconv"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+const loopback = "127.0.0.1"
+
+// tokenToListen returns the token for an address that other machines reach, "" for the
+// loopback address. A token that it makes is printed once.
+func tokenToListen(cmd *cobra.Command, flags sandboxFlags) (string, error) {
+	switch {
+	case flags.listen == "" && flags.tokenFile != "":
+		return "", exitWith(exitUsage, "--token-file has no effect without --listen")
+	case flags.listen == "":
+		return "", nil
+	case net.ParseIP(flags.listen) == nil:
+		return "", exitWith(exitUsage, "--listen must be an IP address such as 0.0.0.0, without a port; --api-port and --ui-port set the ports")
+	}
+	token, err := readToken(flags.tokenFile)
+	if err != nil {
+		return "", err
+	}
+	cmd.PrintErrln("--listen: there is no encryption; use it only in a private network")
+	if token == "" {
+		token = newToken()
+		cmd.PrintErrf("token      %s\n", token)
+	}
+	return token, nil
+}
+
+// listenTwice listens for the service and for the inspector.
+func listenTwice(flags sandboxFlags) (api, ui net.Listener, err error) {
+	host := cmp.Or(flags.listen, loopback)
+	if api, err = listen("service", "--api-port", host, flags.apiPort); err != nil {
+		return nil, nil, err
+	}
+	if ui, err = listen("inspector", "--ui-port", host, flags.uiPort); err != nil {
+		_ = api.Close()
+		return nil, nil, err
+	}
+	return api, ui, nil
+}
+
+// listen listens on a port. A port that is taken is an error: on the next port, programs
+// would keep using the other sandbox.
+func listen(what, flag, host string, port int) (net.Listener, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, exitWith(exitUnexpected, "port %d for the %s is taken; pass %s to choose another, or 0 for any free port", port, what, flag)
+	case err != nil:
+		return nil, exitWith(exitUnexpected, "cannot listen for the %s: %w", what, err)
+	}
+	return listener, nil
+}
+
+// urlOf returns the URL of an address, as this machine reaches it.
+func urlOf(address net.Addr) string {
+	host, port, _ := net.SplitHostPort(address.String())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = loopback
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

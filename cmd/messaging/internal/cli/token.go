@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"crypto/rand"
+	"os"
+	"strings"
+)
+
+// tokenVariable is the environment variable with the token of a sandbox that listens on
+// other addresses than the loopback address.
+const tokenVariable = "MESSAGING_SANDBOX_TOKEN"
+
+// minToken is the length of a token of 128 bits in base64.
+const minToken = 22
+
+// readToken returns the token in a file, or else that of the environment, or else "".
+func readToken(file string) (string, error) {
+	token := os.Getenv(tokenVariable)
+	name := tokenVariable
+	if file != "" {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return "", exitWith(exitUsage, "--token-file: %w", err)
+		}
+		token, name = strings.TrimSpace(string(content)), "--token-file"
+		if token == "" {
+			return "", exitWith(exitUsage, "--token-file: the file is empty")
+		}
+	}
+	if token == "" {
+		return "", nil
+	}
+	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", exitWith(exitUsage, "%s: a token must have at least %d printable characters", name, minToken)
+	}
+	return token, nil
+}
+
+// newToken returns a token of at least 128 bits.
+func newToken() string { return rand.Text() }

@@ -1,0 +1,301 @@
+package copies_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// received are the requests that a server received.
+type received struct {
+	*httptest.Server
+	mu   sync.Mutex
+	list []messagingtest.Request
+}
+
+func receive(t *testing.T) *received {
+	s := new(received)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.list = append(s.list, messagingtest.Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header, Body: body})
+		_, _ = io.WriteString(w, `{"success":false}`)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// take returns the requests since the last call.
+func (s *received) take() []messagingtest.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.list
+	s.list = nil
+	return list
+}
+
+// recorded is a request as the history has it.
+type recorded struct {
+	op      string
+	request messagingtest.Request
+}
+
+func sent(op *service.Operation, body string) recorded {
+	return recorded{op.Name, messagingtest.Request{Method: op.Method, Path: op.Path, Query: url.Values{}, Body: []byte(body),
+		Header: http.Header{"Content-Type": {"application/json"}}}}
+}
+
+func read(op *service.Operation, query string) recorded {
+	values, _ := url.ParseQuery(query)
+	return recorded{op.Name, messagingtest.Request{Method: op.Method, Path: op.Path, Query: values}}
+}
+
+const customers = `[{"customer_id":"c-1","email":"ada@example.com","first_name":"Ada","last_name":"O'Hara","phone_no":"+441234",` +
+	`"devices":[{"device_type":"ios","device_token":"t-1"}]},{"email":"grace@example.com"}]`
+
+const emailBody = `{"sender_email":"news@acme.test","sender_name":"Acme \"News\"","email":"news@acme.test","subject":"It's $HOME\\",` +
+	"\"cc\":[\"a@acme.test\"],\"message\":\"<p>`Hi`\\n{{name}}</p>\"," +
+	`"variables":{"name":"Ada","n":1.50,"big":9223372036854775808,"ok":true,"none":null,"list":[1,"two",{"three":3}]},` +
+	`"message_type":"x","schedule_type":"send-later","schedule_date":{"schedule_date":"2030-01-01 09:00:00","timezone":"Europe/Berlin"},` +
+	`"recipients":[{"type":"customer","customers":` + customers + `},{"type":"segment","segments":["vip","new"]}]}`
+
+// requests has every operation, in its usual form and in others.
+var requests = map[string]recorded{
+	"an email": sent(service.SendEmailBroadcast, emailBody),
+	"a push":   sent(service.SendPushBroadcast, `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`),
+	"a push to one customer": sent(service.SendPushBroadcast,
+		`{"subject":"s","message":"m","recipients":{"type":"customer","customers":[{"email":"ada@example.com"}]},"schedule_type":"send-now"}`),
+	"an event": sent(service.CreateEvent,
+		`{"name":"order shipped","description":"d","parameters":[{"name":"order","type":"text","required":true},`+
+			`{"name":"n","type":"odd","required":false}]}`),
+	"a trigger": sent(service.TriggerEvent, `{"event_id":"e-1","payload":{"email":"ada@example.com","order":"A-1","n":2,"at":"21.11.2026"}}`),
+	"a trigger with a customer": sent(service.TriggerEvent,
+		`{"event_id":"e-1","payload":{"customer":{"customer_id":"c-1","devices":[{"device_type":"ios","device_token":"t"}]},`+
+			`"deep":{"a":[1.0,1e3]}}}`),
+	"a trigger without an event":      sent(service.TriggerEvent, `{"payload":{"email":"ada@example.com"}}`),
+	"an event with an unknown member": sent(service.CreateEvent, `{"name":"n","description":"d","parameters":[],"color":"red"}`),
+	"events":                          read(service.ListEvents, "per_page=5&cursor=abc%3D"),
+	"all events":                      read(service.ListEvents, ""),
+	"customers":                       read(service.ListCustomers, "emails=ada@example.com,grace@example.com&per_page=2"),
+	"messages":                        read(service.ListTransactional, "cursor=x"),
+	"an odd query":                    read(service.ListEvents, "per_page=-1&page=2"),
+	"another path":                    {"", messagingtest.Request{Method: "DELETE", Path: "/v1/segments/a b", Query: url.Values{}}},
+}
+
+// same fails unless two requests are the same.
+func same(t *testing.T, want, got messagingtest.Request) {
+	t.Helper()
+	assert.Equal(t, want.Method, got.Method)
+	assert.Equal(t, want.Path, got.Path)
+	assert.Equal(t, want.Query.Encode(), got.Query.Encode())
+	if len(want.Body) == 0 {
+		assert.Empty(t, got.Body)
+		return
+	}
+	assert.Equal(t, want.Header.Get("Content-Type"), got.Header.Get("Content-Type"))
+	assert.JSONEq(t, string(want.Body), string(got.Body))
+}
+
+func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("there is no curl")
+	}
+	s := receive(t)
+	for name, r := range requests {
+		cmd := exec.Command("sh", "-c", copies.Curl(r.request, "/api/requests/1/body"))
+		cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-key", "no_proxy=*")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s: %s", name, out)
+		got := s.take()
+		require.Len(t, got, 1, name)
+		same(t, r.request, got[0])
+		assert.Equal(t, string(r.request.Body), string(got[0].Body), "byte by byte")
+		assert.Equal(t, "the-key", got[0].Header.Get("X-Authorization"))
+	}
+}
+
+// TestCopiedGoSendsTheSameRequest runs the code of all requests in one program.
+func TestCopiedGoSendsTheSameRequest(t *testing.T) {
+	s := receive(t)
+	var program strings.Builder
+	program.WriteString("package main\n\nimport (\n\"context\"\n\"encoding/json\"\n\"fmt\"\n\"net/url\"\n\"os\"\n\n" +
+		"\"github.com/messaging-go/messaging\"\n)\n\nvar _ json.Number\nvar _ url.Values\n\nfunc main() {\nctx := context.Background()\n" +
+		"client, err := messaging.NewClient(os.Args[1], \"the-key\", messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))\n" +
+		"if err != nil {\npanic(err)\n}\n")
+	var order []recorded
+	for name, r := range requests {
+		code := copies.Go(r.op, r.request)
+		_, _ = fmt.Fprintf(&program, "{ // %s\n%s\nif err != nil {\nfmt.Println(err)\n}\n}\n", name, code)
+		order = append(order, r)
+	}
+	program.WriteString("}\n")
+	file := filepath.Join(t.TempDir(), "main.go")
+	require.NoError(t, os.WriteFile(file, []byte(program.String()), 0o600))
+	out, err := exec.Command("go", "run", file, s.URL).CombinedOutput()
+	require.NoError(t, err, "%s\n%s", out, program.String())
+	got := s.take()
+	require.Len(t, got, len(order), "%s", out)
+	for i, r := range order {
+		same(t, r.request, got[i])
+	}
+}
+
+func TestCopiedGoIsTypedWhereTheParametersCanExpressIt(t *testing.T) {
+	for name, want := range map[string]string{
+		"an email": "client.Broadcasts.SendEmail(ctx, messaging.EmailBroadcastParams{", "a push": "To: messaging.AllCustomers()",
+		"an event": "client.Events.Create(", "a trigger": `map[string]any{"at": "21.11.2026", "n": 2, "order": "A-1"}`,
+		"events":                          `client.Events.List(ctx, messaging.EventListParams{Cursor: "abc=", PerPage: 5})`,
+		"customers":                       `Emails: []string{"ada@example.com", "grace@example.com"}`,
+		"messages":                        "client.Transactional.List(",
+		"an event with an unknown member": `messaging.ParsePrepared("create event"`,
+		"an odd query":                    "client.Do(",
+		"another path":                    "client.Do(",
+	} {
+		assert.Contains(t, copies.Go(requests[name].op, requests[name].request), want, name)
+	}
+	assert.Contains(t, copies.Go(requests["an email"].op, requests["an email"].request), `json.Number("1.50")`, "numbers stay as they are")
+}
+
+func TestLargeBodiesAreFetchedFromTheInspector(t *testing.T) {
+	r := sent(service.CreateEvent, `{"name":"`+strings.Repeat("x", 100<<10)+`"}`).request
+	s := receive(t)
+	inspector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		assert.Equal(t, "/api/requests/7/body", q.URL.Path)
+		_, _ = w.Write(r.Body)
+	}))
+	t.Cleanup(inspector.Close)
+	command := copies.Curl(r, "/api/requests/7/body")
+	assert.Less(t, len(command), 1000)
+	assert.Less(t, len(copies.HTTPie(r, "/api/requests/7/body")), 1000)
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=k", "MESSAGING_SANDBOX_URL="+inspector.URL, "no_proxy=*")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	same(t, r, s.take()[0])
+}
+
+// FuzzShellQuoting runs the commands with programs that print their arguments.
+func FuzzShellQuoting(f *testing.F) {
+	for _, seed := range []string{"'", `'"'"'`, "$(id)", "`id`", "a\nb", `\`, "!", "é", "-n", "%s", "@file", "", "'\\''", "\r\n"} {
+		f.Add(seed)
+	}
+	dir := f.TempDir()
+	for _, name := range []string{"curl", "http"} {
+		require.NoError(f, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nfor a; do printf '%s\\0' \"$a\"; done\n"), 0o700))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if text == "" || strings.ContainsRune(text, 0) {
+			return
+		}
+		r := messagingtest.Request{Method: "POST", Path: "/" + text, Query: url.Values{text: {text}}, Body: []byte(text),
+			Header: http.Header{"Content-Type": {text}}}
+		for _, command := range []string{copies.Curl(r, "/x"), copies.HTTPie(r, "/x")} {
+			cmd := exec.Command("sh", "-c", command)
+			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "MESSAGING_BASE_URL=http://x", "MESSAGING_API_KEY=k"}
+			out, err := cmd.Output()
+			require.NoError(t, err, command)
+			arguments := strings.Split(string(out), "\x00")
+			assert.Contains(t, arguments, text, command)
+			assert.LessOrEqual(t, len(arguments), 11, command)
+		}
+	})
+}
+
+// FuzzGoCode holds that code parses, whatever a request holds.
+func FuzzGoCode(f *testing.F) {
+	for _, r := range requests {
+		f.Add(r.op, string(r.request.Body))
+	}
+	f.Add("trigger event", `{"event_id":"`+"`"+`","payload":{"email":"a@b.test","a\u0000":"\u202e","`+"`"+`":[[],{}]}}`)
+	f.Fuzz(func(t *testing.T, op, body string) {
+		operation := service.Named(op)
+		if operation == nil || operation.IsRead() || !json.Valid([]byte(body)) {
+			return
+		}
+		code := copies.Go(op, messagingtest.Request{Method: "POST", Path: operation.Path, Body: []byte(body)})
+		cmd := "package p\nfunc f() {\n" + code + "\n}\n"
+		require.NoError(t, parses(cmd), cmd)
+	})
+}
+
+func FuzzEmailFile(f *testing.F) {
+	f.Add("Moved\r\nBcc: evil@example.com", "Acme\nX", "a@b.test", "<p>Hi</p>")
+	f.Add("é\u2028x", "\"\\", "a@b.test>\r\n", "--=_messaging_sandbox--\r\n.\r\n")
+	f.Fuzz(func(t *testing.T, subject, name, address, message string) {
+		for _, html := range []bool{true, false} {
+			file := copies.EML(&messagingtest.EmailBroadcast{Subject: subject, SenderName: name, SenderEmail: address, Email: address,
+				CC: []string{address}, ReplyTo: []string{address}, Message: message}, time.Now(), html, "text")
+			parsed, err := mail.ReadMessage(bytes.NewReader(file))
+			require.NoError(t, err, "%q", file)
+			for field := range parsed.Header {
+				assert.Contains(t, []string{"Date", "From", "To", "Cc", "Reply-To", "Subject", "X-Unsent", "Mime-Version", "Content-Type",
+					"Content-Transfer-Encoding"}, field)
+			}
+		}
+	})
+}
+
+func TestEmailFileHasTheMessageAndItsText(t *testing.T) {
+	file := copies.EML(&messagingtest.EmailBroadcast{Subject: "Größe, “neu”", SenderName: "Acme, Inc.", SenderEmail: "a@acme.test",
+		Email: "b@acme.test", Message: "<p>Grüße</p>", BCC: []string{"secret@acme.test"}}, time.Unix(0, 0), true, "Grüße")
+	parsed, err := mail.ReadMessage(bytes.NewReader(file))
+	require.NoError(t, err)
+	from, err := parsed.Header.AddressList("From")
+	require.NoError(t, err)
+	assert.Equal(t, []*mail.Address{{Name: "Acme, Inc.", Address: "a@acme.test"}}, from)
+	assert.Contains(t, string(file), "<p>Gr=C3=BC=C3=9Fe</p>")
+	assert.NotContains(t, string(file), "secret", "others do not see who got a blind copy")
+}
+
+func TestArchiveHasBothSides(t *testing.T) {
+	r := requests["a trigger"].request
+	content, err := copies.HAR(&messagingtest.Exchange{Request: r, Status: 200, ResponseHeader: http.Header{"Content-Type": {"text/html"}},
+		ResponseBody: []byte("\xff"), Took: 1500 * time.Microsecond}, "http://127.0.0.1:8077")
+	require.NoError(t, err)
+	var file struct {
+		Log struct {
+			Version string
+			Entries []struct {
+				Time    float64
+				Request struct {
+					URL      string
+					PostData struct{ MimeType, Text string }
+				}
+				Response struct {
+					Status  int
+					Content struct {
+						Text, Encoding string
+						Size           int
+					}
+				}
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(content, &file))
+	entry := file.Log.Entries[0]
+	assert.Equal(t, "http://127.0.0.1:8077"+service.TriggerEvent.Path, entry.Request.URL)
+	assert.Equal(t, string(r.Body), entry.Request.PostData.Text)
+	assert.Equal(t, 1.5, entry.Time)
+	assert.Equal(t, []any{200, "/w==", "base64", 1}, []any{entry.Response.Status, entry.Response.Content.Text, entry.Response.Content.Encoding,
+		entry.Response.Content.Size})
+}

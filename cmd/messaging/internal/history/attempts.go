@@ -1,0 +1,118 @@
+package history
+
+import (
+	"hash/maphash"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// maxWait is the longest wait of the client before a retry, by default, with some time for
+// the request itself.
+const maxWait = 31 * time.Second
+
+var seed = maphash.MakeSeed()
+
+// callOf identifies the call that an exchange is an attempt of: the attempts of a call have
+// the same operation, query and body. It is 0 if the request is for no operation.
+func callOf(e *messagingtest.Exchange) uint64 {
+	if e.Op == "" {
+		return 0
+	}
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, part := range []string{e.Op, e.Request.Query.Encode(), e.Request.Header.Get("User-Agent")} {
+		_, _ = h.WriteString(part) // it returns no error
+		_ = h.WriteByte(0)
+	}
+	_, _ = h.Write(e.Request.Body)
+	return h.Sum64()
+}
+
+// link connects an entry with the previous attempt of its call: one that the client
+// retries, not longer ago than it waits. The caller must hold s.mu.
+func (s *Store) link(e *Entry) {
+	if e.call == 0 || e.ReplayOf > 0 {
+		return
+	}
+	previous := s.calls[e.call]
+	s.calls[e.call] = e
+	if previous == nil || e.At.Sub(previous.At.Add(previous.Took)) > maxWait {
+		return
+	}
+	if _, retried := previous.Delivery(); !retried {
+		return
+	}
+	if after, err := strconv.Atoi(previous.ResponseHeader.Get("Retry-After")); err == nil && time.Duration(after)*time.Second > maxWait {
+		return
+	}
+	e.Attempt, e.Previous = previous.Attempt+1, previous.Number
+	previous.next.Store(int64(e.Number))
+}
+
+// unlink forgets an entry that is removed. The caller must hold s.mu.
+func (s *Store) unlink(e *Entry) {
+	if s.calls[e.call] == e {
+		delete(s.calls, e.call)
+	}
+}
+
+// Next returns the number of the next attempt of the call, 0 if there is none.
+func (e *Entry) Next() int { return int(e.next.Load()) }
+
+// Grouped returns a query that matches only the last of those attempts of a call that q
+// matches.
+func (s *Store) Grouped(q Query) Query {
+	return q.And(func(e *Entry) bool {
+		for number := e.Next(); number > 0; {
+			next, ok := s.Get(number)
+			if !ok {
+				return true
+			}
+			if q.Match(next) {
+				return false
+			}
+			number = next.Next()
+		}
+		return true
+	})
+}
+
+// Attempts returns the attempts of a call before an entry that are still kept, latest
+// first.
+func (s *Store) Attempts(e *Entry) (list []*Entry) {
+	for number := e.Previous; number > 0; {
+		previous, ok := s.Get(number)
+		if !ok {
+			break
+		}
+		list = append(list, previous)
+		number = previous.Previous
+	}
+	return list
+}
+
+// Delivery returns what the SDK reports, and whether it retries the request. It is found
+// out once.
+func (e *Entry) Delivery() (d messaging.Delivery, retried bool) {
+	const known, retryable = 1 << 8, 1 << 9
+	if state := e.delivery.Load(); state&known != 0 {
+		return messaging.Delivery(state & 0xff), state&retryable != 0
+	}
+	found := outcome.Of(e.Exchange)
+	state := uint32(found.Delivery) | known
+	if found.Retryable {
+		state |= retryable
+	}
+	e.delivery.Store(state)
+	return found.Delivery, found.Retryable
+}
+
+// IsRead reports whether a request changes nothing, so that it can be repeated.
+func (e *Entry) IsRead() bool {
+	return e.Request.Method == http.MethodGet || e.Request.Method == http.MethodHead
+}

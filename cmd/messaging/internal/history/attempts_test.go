@@ -1,0 +1,70 @@
+package history_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// attempt is a read with a status, some time after the first one.
+func attempt(number, status int, after time.Duration, change ...func(*messagingtest.Exchange)) *messagingtest.Exchange {
+	e := exchange(number)
+	e.At = time.Unix(1_000_000, 0).Add(after)
+	e.Status = status
+	e.ResponseBody = []byte(`{"success":false}`)
+	for _, c := range change {
+		c(e)
+	}
+	return e
+}
+
+func TestAttemptsOfACallAreOneGroup(t *testing.T) {
+	s := history.New(100, 1<<30)
+	s.Add(attempt(1, 502, 0))
+	s.Add(attempt(2, 429, time.Second))
+	s.Add(attempt(3, 200, 2*time.Second))
+	s.Add(attempt(4, 200, 3*time.Second))
+	found, _ := s.Find(s.Grouped(history.Query{}), 0, 10)
+	assert.Equal(t, []int{4, 3}, numbers(found), "what follows a success is another call")
+	e, _ := s.Get(3)
+	assert.Equal(t, 3, e.Attempt)
+	assert.Equal(t, []int{2, 1}, numbers(s.Attempts(e)))
+	query, err := history.Parse("status:5xx")
+	require.NoError(t, err)
+	found, _ = s.Find(s.Grouped(query), 0, 10)
+	assert.Equal(t, []int{1}, numbers(found), "a search still finds an attempt whose successor does not match")
+}
+
+func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
+	body := func(text string) func(*messagingtest.Exchange) {
+		return func(e *messagingtest.Exchange) {
+			e.Op, e.Request.Method, e.Request.Body = "trigger event", "POST", []byte(text)
+		}
+	}
+	for name, test := range map[string]struct {
+		second *messagingtest.Exchange
+		first  *messagingtest.Exchange
+		want   int
+	}{
+		"a retry":                    {first: attempt(1, 429, 0, body("{}")), second: attempt(2, 200, time.Second, body("{}")), want: 2},
+		"another body":               {first: attempt(1, 429, 0, body("{}")), second: attempt(2, 200, time.Second, body("[]")), want: 1},
+		"a send that is not retried": {first: attempt(1, 502, 0, body("{}")), second: attempt(2, 200, time.Second, body("{}")), want: 1},
+		"an invalid request":         {first: attempt(1, 422, 0, body("{}")), second: attempt(2, 422, time.Second, body("{}")), want: 1},
+		"a later call":               {first: attempt(1, 429, 0, body("{}")), second: attempt(2, 200, time.Minute, body("{}")), want: 1},
+		"a long Retry-After": {first: attempt(1, 429, 0, body("{}"), func(e *messagingtest.Exchange) {
+			e.ResponseHeader = http.Header{"Retry-After": {"40"}}
+		}), second: attempt(2, 200, time.Second, body("{}")), want: 1},
+	} {
+		s := history.New(100, 1<<30)
+		s.Add(test.first)
+		s.Add(test.second)
+		e, _ := s.Get(2)
+		assert.Equal(t, test.want, e.Attempt, name)
+	}
+}

@@ -1,0 +1,70 @@
+package inspector
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/internal/service"
+)
+
+// chip is a link that adds a term to a search, or removes it.
+type chip struct {
+	Label, Href string
+	On          bool
+}
+
+// chipGroup is a list of chips of which at most one makes sense at a time.
+type chipGroup struct {
+	Name  string
+	Chips []chip
+}
+
+// newChips returns the chips of a list, for a search.
+func newChips(l entryList, query string) []chipGroup {
+	groups := []struct {
+		name  string
+		terms []string
+	}{
+		{"Status", []string{"status:2xx", "status:4xx", "status:5xx", "status:none"}},
+		{"Delivery", []string{"delivery:accepted", "delivery:rejected", "delivery:unknown"}},
+		{"Marks", []string{"has:skipped", "has:fault", "has:problems"}},
+	}
+	if l.name == requestList.name {
+		var terms []string
+		for op := range service.Served() {
+			terms = append(terms, `op:"`+op.Name+`"`)
+		}
+		groups = slices.Insert(groups, 0, struct {
+			name  string
+			terms []string
+		}{"Operation", terms})
+	}
+	var list []chipGroup
+	for _, g := range groups {
+		group := chipGroup{Name: g.name}
+		for _, term := range g.terms {
+			group.Chips = append(group.Chips, newChip(l, query, term))
+		}
+		list = append(list, group)
+	}
+	return list
+}
+
+func newChip(l entryList, query, term string) chip {
+	_, label, _ := strings.Cut(strings.ReplaceAll(term, `"`, ""), ":")
+	terms := history.Split(query)
+	plain := strings.ReplaceAll(term, `"`, "")
+	key, _, _ := strings.Cut(plain, ":")
+	on := slices.Contains(terms, plain)
+	terms = slices.DeleteFunc(terms, func(t string) bool { return t == plain || key != "has" && strings.HasPrefix(t, key+":") })
+	if !on {
+		terms = append(terms, plain)
+	}
+	for i, t := range terms {
+		if strings.ContainsAny(t, " \t") {
+			terms[i] = `"` + t + `"`
+		}
+	}
+	return chip{Label: label, Href: l.list + queryString("q", strings.Join(terms, " ")), On: on}
+}

@@ -1,0 +1,80 @@
+package inspector
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// body responds with the body of a request as it was sent. It is never shown in a tab.
+func (in *Inspector) body(w http.ResponseWriter, r *http.Request) {
+	e, ok := in.box.History.Get(number(r))
+	if !ok {
+		respondError(w, http.StatusNotFound, noItem)
+		return
+	}
+	attach(w, "application/octet-stream", fmt.Sprintf("%d.body", e.Number), e.Request.Body)
+}
+
+// download responds with a request as a file.
+func (in *Inspector) download(w http.ResponseWriter, r *http.Request) {
+	name, form, _ := strings.Cut(r.PathValue("file"), ".")
+	number, err := strconv.Atoi(name)
+	e, ok := in.box.History.Get(number)
+	if err != nil || !ok || strconv.Itoa(number) != name {
+		respondError(w, http.StatusNotFound, noItem)
+		return
+	}
+	switch email, isEmail := e.Effect.(*messagingtest.EmailBroadcast); {
+	case form == "eml" && isEmail:
+		message := head(email.Message)
+		attach(w, "message/rfc822", name+".eml", copies.EML(email, e.At, mail.IsHTML(message), mail.Text(message)))
+	case form == "har":
+		service, _ := in.addresses(r)
+		archive, err := copies.HAR(e.Exchange, service)
+		if err != nil {
+			respondError(w, http.StatusInternalServerError, err.Error())
+			return
+		}
+		attach(w, "application/json", name+".har", archive)
+	default:
+		respondError(w, http.StatusNotFound, noItem)
+	}
+}
+
+// attach responds with a file that a browser saves. Its name is made of the number alone.
+func attach(w http.ResponseWriter, mediaType, name string, content []byte) {
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	_, _ = w.Write(content) // the client may have disconnected
+}
+
+// postReplay repeats a request from its page, and shows the new one.
+func (in *Inspector) postReplay(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		respondError(w, bodyStatus(err), "cannot read the form: "+err.Error())
+		return
+	}
+	number, err := strconv.Atoi(r.PostFormValue("number"))
+	replay := sandbox.Replay{Number: number, Faults: r.PostFormValue("faults") != ""}
+	if r.PostForm.Has("body") {
+		body := r.PostFormValue("body")
+		replay.Body = &body
+	}
+	var created int
+	if err = errors.Join(err); err == nil {
+		created, err = in.box.Replay(r.Context(), replay)
+	}
+	if err != nil {
+		respondError(w, replayStatus(err), oneLine(err))
+		return
+	}
+	http.Redirect(w, r, fmt.Sprintf("/requests/%d", created), http.StatusSeeOther)
+}

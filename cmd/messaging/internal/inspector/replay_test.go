@@ -1,0 +1,89 @@
+package inspector_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+// replayed replays a request, and returns the number and the JSON of the new one.
+func (f *fixture) replayed(body string) (number int, detail string) {
+	f.t.Helper()
+	got := f.post("/api/replay", body)
+	require.Equal(f.t, 200, got.Status, got.Body)
+	var created struct{ Number int }
+	require.NoError(f.t, json.Unmarshal([]byte(got.Body), &created))
+	return created.Number, f.get(fmt.Sprint("/api/requests/", created.Number)).Body
+}
+
+func TestReplayRepeatsARequestWithinTheSandbox(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	number, detail := f.replayed(`{"number":3}`)
+	assert.Equal(t, 8, number)
+	for _, part := range []string{`"replay_of":3`, `"status":200`, `"op":"trigger event"`, `"value":"21.11.2026"`,
+		`"X-Authorization":["REDACTED"]`,
+		`"Content-Type":["application/json"]`} {
+		assert.Contains(t, detail, part)
+	}
+	assert.NotContains(t, detail, "User-Agent", "no other header is repeated")
+	assert.NotContains(t, detail, "Messaging-Sandbox-Replay")
+	assert.Contains(t, f.get("/requests/8").Body, "This repeats request 3.")
+
+	edited, err := json.Marshal(strings.Replace(skippedBody, "21.11.2026", "2026-11-21T09:00:00Z", 1))
+	require.NoError(t, err)
+	_, detail = f.replayed(`{"number":3,"body":` + string(edited) + `}`)
+	assert.Contains(t, detail, `"skipped":[]`)
+	_, detail = f.replayed(`{"number":1}`)
+	assert.Contains(t, detail, `"per_page":["1"]`, "the query is repeated")
+}
+
+func TestReplayTakesFaultsOnlyWhenAsked(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events/trigger", skippedBody)
+	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
+	_, detail := f.replayed(`{"number":1}`)
+	assert.Contains(t, detail, `"status":200`)
+	_, detail = f.replayed(`{"number":1,"faults":true}`)
+	assert.Contains(t, detail, `"fault":"answer_lost"`)
+}
+
+func TestReplayIsNotWhatAWaitWaitsFor(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events/trigger", skippedBody)
+	f.replayed(`{"number":1}`)
+	assert.Equal(t, 408, f.get("/api/wait?q=op:trigger&after=1&timeout=1ms").Status)
+	assert.Equal(t, 200, f.get("/api/wait?q=op:trigger+has:replay&after=1&timeout=1ms").Status)
+	assert.Contains(t, f.get("/api/requests?q=op:trigger").Body, `"number":2,`, "a search finds it")
+}
+
+func TestReplayIsRefused(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	f.send("POST", "/v1/events/trigger", `{"event_id":"REDACTED"}`)
+	for body, status := range map[string]int{
+		`{"number":99}`: 404, `{"number":7}`: 422, `{"number":8}`: 409, `{"number":3,"body":"REDACTED"}`: 409, `{"number":"3"}`: 422,
+		`{"number":3,"path":"/elsewhere"}`: 422, `{"number":3,"body":"` + strings.Repeat(" ", 1<<20) + `"}`: 413,
+	} {
+		got := f.post("/api/replay", body)
+		assert.Equal(t, status, got.Status, "%.40s: %.200s", body, got.Body)
+	}
+	assert.Equal(t, 403, f.do("POST", f.ui+"/api/replay", `{"number":3}`, cross).Status)
+	assert.Equal(t, 8, f.box.History.State().Requests)
+	for range 10 {
+		f.replayed(`{"number":1}`)
+	}
+	assert.Equal(t, 429, f.post("/api/replay", `{"number":1}`).Status)
+}
+
+func TestRequestsFromOutsideAreNoReplays(t *testing.T) {
+	f := start(t, records.Demo())
+	f.do("GET", f.api+"/v1/events", "", header("X-Authorization", testKey, "Messaging-Sandbox-Replay", "7"))
+	assert.NotContains(t, f.get("/api/requests").Body, "replay_of")
+}

@@ -1,0 +1,228 @@
+package inspector_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+// TestTabsOfALargeEmailAreFast has some room, because other programs share the machine:
+// without the limits, a tab took seconds.
+func TestTabsOfALargeEmailAreFast(t *testing.T) {
+	f := start(t, records.Demo())
+	var message strings.Builder
+	for i := 0; message.Len() < 12<<20; i++ {
+		_, _ = fmt.Fprintf(&message, `<p>Hi {{name}}, <a href="https://acme.test/%d">look <b>here</b></a><img src="/%d.gif"></p>`, i, i)
+	}
+	quoted, err := json.Marshal(message.String())
+	require.NoError(t, err)
+	large := strings.Replace(emailBody, `"<p>Hi {{name}}, <a href=\"https://acme.test\">look</a></p>"`, string(quoted), 1)
+	require.Greater(t, len(large), 12<<20)
+	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", large))
+	require.Equal(t, 422, f.send("POST", "/v1/broadcast/send/email", strings.Replace(large, "news@acme.test", "nobody", 1)))
+	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", large))
+	for _, path := range []string{"/", "/broadcasts", "/broadcasts/1", "/broadcasts/1?tab=source", "/broadcasts/1?tab=text",
+		"/broadcasts/1?tab=variables", "/broadcasts/1?tab=links", "/broadcasts/1?tab=check", "/broadcasts/1?tab=audience",
+		"/broadcasts/1?tab=exchange",
+		"/requests/3?tab=diff", "/broadcasts/1?tab=copy", "/requests/2", "/requests/2?tab=copy", "/preview/1"} {
+		best := time.Hour
+		for range 3 {
+			began := time.Now()
+			got := f.do("GET", f.ui+path, "", frame)
+			best = min(best, time.Since(began))
+			require.Equal(t, 200, got.Status, path)
+			assert.Less(t, len(got.Body), 2<<20, path)
+		}
+		assert.Less(t, best, 300*time.Millisecond, path)
+	}
+	assert.Contains(t, f.get("/broadcasts/1?tab=links").Body, "Only its beginning is read here")
+}
+
+func TestARefusedTriggerCostsTheSameWithManyEvents(t *testing.T) {
+	events := make([]string, 20_000)
+	for i := range events {
+		events[i] = fmt.Sprintf(`{"id":"event-%d","name":"n","description":"%s"}`, i, strings.Repeat("x", 100))
+	}
+	seed, err := records.ParseSeed([]byte(`{"events":[` + strings.Join(events, ",") + `]}`))
+	require.NoError(t, err)
+	cost := func(f *fixture) time.Duration {
+		best := time.Hour
+		for range 20 {
+			began := time.Now()
+			require.Equal(t, 422, f.send("POST", "/v1/events/trigger", `{"event_id":"`+orderShipped+`","payload":{}}`))
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	few := cost(start(t, records.Demo()))
+	assert.Less(t, cost(start(t, seed)), few+500*time.Microsecond)
+}
+
+func TestACustomerWithManyDevicesHasASmallPage(t *testing.T) {
+	f := start(t, records.Seed{})
+	devices := make([]messaging.Device, 20_000)
+	for i := range devices {
+		devices[i] = messaging.Device{DeviceType: "ios", DeviceToken: fmt.Sprint("token-", i)}
+	}
+	encoded, err := json.Marshal(devices)
+	require.NoError(t, err)
+	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","schedule_type":"send-now",
+		"recipients":{"type":"customer","customers":[{"customer_id":"1","devices":`+string(encoded)+`}]}}`))
+	page := f.get("/customers/1").Body
+	assert.Less(t, len(page), 100_000)
+	assert.Contains(t, page, "19,500 more devices not shown")
+}
+
+// fieldValue is the text in the field of the search.
+var fieldValue = regexp.MustCompile(`name="q" value="[^"]*"`)
+
+func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
+	f := start(t, records.Demo())
+	subject := "Invoice \u202egnp.exe \x07 \u2066مرحبا بالعالم"
+	quoted, err := json.Marshal(subject)
+	require.NoError(t, err)
+	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, `"Moved"`, string(quoted), 1)))
+	require.Equal(t, 422, f.send("POST", "/v1/events/trigger", `{"event_id":"\u202e","payload":{"email":"\u202ea@b.test"}}`))
+	for _, path := range []string{"/", "/broadcasts/1", "/broadcasts/1?tab=exchange", "/broadcasts/1?tab=audience", "/requests/2",
+		"/?q=%E2%80%AE", "/?q=op:%E2%80%AE"} {
+		page := f.get(path).Body
+		page = fieldValue.ReplaceAllString(page, "")
+		assert.NotContains(t, page, "\u202e", path)
+		assert.NotContains(t, page, "\x07", path)
+	}
+	list := f.get("/").Body
+	assert.Contains(t, list, `<bdi class="what">Invoice ‹U&#43;202E›gnp.exe ␇ ‹U&#43;2066›مرحبا بالعالم</bdi>`)
+	assert.Contains(t, f.get("/broadcasts/1").Body, `<h1 dir="auto">Invoice`)
+}
+
+func TestPlaceholdersWithoutAVariableAreOneNote(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, "Hi {{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}", 1))
+	page := f.get("/broadcasts/1").Body
+	assert.Equal(t, 1, strings.Count(page, "is not documented"))
+	assert.Contains(t, page, "{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more have no variable.")
+}
+
+func TestSearchWithoutMatchSaysSoAndNothingElse(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/events", "")
+	for path, want := range map[string]string{"/?q=nowhere": "1 request is kept, and none of them matches.",
+		"/?q=status:many": "The search is invalid",
+		"/?q=op:nonsense": "unknown operation", "/broadcasts?q=nowhere": "Nothing matches"} {
+		page := f.get(path).Body
+		assert.Contains(t, page, want, path)
+		assert.NotContains(t, page, "Send something here", path)
+		assert.NotContains(t, page, "Point a program", path)
+	}
+}
+
+func TestAttemptsOfACallAreOneRow(t *testing.T) {
+	f := start(t, records.Demo())
+	f.post("/api/faults", `{"op":"trigger","count":2,"fault":{"kind":"rate_limited"}}`)
+	for range 3 {
+		f.send("POST", "/v1/events/trigger", skippedBody)
+	}
+	list := f.get("/").Body
+	assert.Equal(t, 1, strings.Count(list, `class="row"`))
+	assert.Contains(t, list, `data-number="3" data-attempts="2 1"`)
+	assert.Contains(t, list, `href="/requests/1"`)
+	assert.Contains(t, list, "2 earlier")
+	assert.Contains(t, f.get("/requests/3").Body, "<b>Attempt 3</b> of one call")
+	assert.Contains(t, f.get("/?q=status:429").Body, `data-number="2" data-attempts="1"`)
+	assert.Equal(t, 3, strings.Count(f.get("/api/requests").Body, `"number"`), "the API has each attempt")
+}
+
+func TestChipsWriteTheSearch(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	page := html.UnescapeString(f.get(`/?q=ada+op:"trigger+event"+status:4xx`).Body)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx" aria-current="true">trigger event</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx+%22op%3Acreate+event%22">create event</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+%22op%3Atrigger+event%22+status%3A2xx">2xx</a>`)
+	assert.Contains(t, page, `+has%3Askipped">skipped</a>`)
+	assert.Contains(t, f.get("/api/requests?q=delivery:unknown").Body, `"number":5,`)
+	assert.NotContains(t, f.get("/api/requests?q=delivery:accepted").Body, `"number":5,`)
+	assert.Equal(t, 400, f.get("/api/requests?q=delivery:lost").Status)
+}
+
+func TestAnyTwoRequestsAreCompared(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	page := f.get("/requests/4?tab=diff&with=3").Body
+	assert.Contains(t, page, `Compared with <a href="/requests/3">request 3</a>.`)
+	assert.Contains(t, f.get("/requests/4?tab=diff&with=99").Body, "There is no request 99")
+	assert.Contains(t, f.get("/requests/4?tab=diff").Body, "There is no earlier request")
+}
+
+func TestRequestsAreCopiedAndDownloaded(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	page := f.get("/requests/4?tab=copy").Body
+	for _, text := range []string{"curl -g", "client.Broadcasts.SendEmail", "http --ignore-stdin", "/download/4.eml", "/download/4.har",
+		"Send it again as it was", "Or edit the body"} {
+		assert.Contains(t, page, text)
+	}
+	assert.NotContains(t, page, testKey)
+	for path, want := range map[string][3]string{
+		"/download/4.eml":      {"message/rfc822", `attachment; filename="4.eml"`, "Subject: Moved\r\n"},
+		"/download/4.har":      {"application/json", `attachment; filename="4.har"`, `"url": "` + f.api + `/v1/broadcast/send/email"`},
+		"/api/requests/4/body": {"application/octet-stream", `attachment; filename="4.body"`, emailBody},
+		"/download/1.har":      {"application/json", `attachment; filename="1.har"`, `"per_page"`},
+	} {
+		got := f.get(path)
+		assert.Equal(t, 200, got.Status, path)
+		assert.Equal(t, want[0], got.Header.Get("Content-Type"))
+		assert.Equal(t, want[1], got.Header.Get("Content-Disposition"))
+		assert.Contains(t, got.Body, want[2])
+		assert.NotContains(t, got.Body, testKey)
+	}
+	for _, path := range []string{"/download/3.eml", "/download/99.har", "/download/4.exe", "/download/04.har", "/download/4",
+		"/api/requests/99/body"} {
+		assert.Equal(t, 404, f.get(path).Status, path)
+	}
+	assert.Equal(t, 403, f.do("GET", f.ui+"/download/4.eml", "", link).Status)
+	replayed := f.do("POST", f.ui+"/replay", "number=4", header("Content-Type", "application/x-www-form-urlencoded", "Origin", f.ui))
+	assert.Equal(t, 303, replayed.Status)
+	assert.Equal(t, "/requests/8", replayed.Header.Get("Location"))
+}
+
+func TestValuesOfUndocumentedTypesAreMarked(t *testing.T) {
+	f := start(t, records.Demo())
+	require.Equal(t, 200, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[{"name":"a","type":"text"},
+		{"name":"b","type":"numeric"},{"name":"c","type":"color"},{"name":"d","type":"numeric"}]}`))
+	var created struct {
+		Items []struct{ ID string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(f.get("/api/events?limit=1").Body), &created))
+	require.Equal(t, 200, f.send("POST", "/v1/events/trigger",
+		`{"event_id":"`+created.Items[0].ID+`","payload":{"email":"a@b.test","a":1,"b":"1","c":"red","d":1.5}}`))
+	page := f.get("/requests/2").Body
+	assert.Equal(t, 3, strings.Count(page, "It is not documented what the service makes of this value."))
+	assert.Equal(t, 1, strings.Count(page, ">read</span>"))
+}
+
+// TestTemplatesShowEveryTextOfOthers finds what would print a text as it was sent.
+func TestTemplatesShowEveryTextOfOthers(t *testing.T) {
+	files, err := filepath.Glob("templates/*.html")
+	require.NoError(t, err)
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, field := range []string{".Subject", ".Message", ".Description", ".Email", ".CustomerID", ".PhoneNo", ".Who", ".Failure",
+			".Line.Title", ".URL", ".DeviceToken"} {
+			assert.NotContains(t, string(content), "{{"+field+"}}", "%s: write {{show %s}}", file, field)
+		}
+	}
+}

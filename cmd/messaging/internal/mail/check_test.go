@@ -1,0 +1,24 @@
+package mail_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+)
+
+func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
+	for message, want := range map[string][]string{
+		`<p>Hi<br><img src="https://acme.test/a.gif" alt=""><a href="https://acme.test">look</a>`: nil,
+		"Hi, no tags here": nil,
+		`<p>Hi <img src="/a.gif"><img src="/b.gif"></p>`: {"2 images without alt: a reader with images switched off sees nothing there."},
+		`<p>Hi <a href=" HTTP://acme.test">look</a></p>`: {"1 link to http: instead of https:."},
+		`<div><img src="/a.gif" alt=""></div>`:           {"There is no plain text: without images, the message is empty."},
+		`<div><b>Hi<i>there</b></div><span>x`:            {"Tags that are not closed: i, span."},
+		`<p>` + strings.Repeat("x", 103<<10):             {"The message has 103 kB: Gmail clips what is over 102 kB."},
+	} {
+		assert.Equal(t, want, mail.Check(message), "%.60s", message)
+	}
+}

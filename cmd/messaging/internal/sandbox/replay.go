@@ -1,0 +1,129 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// Replay is a request to repeat a recorded one within the sandbox.
+type Replay struct {
+	Number int `json:"number"`
+	// Body replaces the body of the request. Without one, it is the recorded body.
+	Body *string `json:"body,omitempty"`
+	// Faults reports whether the rules of faults apply to the request.
+	Faults bool `json:"faults,omitempty"`
+}
+
+// Why a request is not repeated.
+var (
+	ErrNotReplayable = errors.New("the request is for no operation of the service")
+	ErrRedacted      = errors.New(`the body holds "REDACTED" in place of a credential, or is kept only in part; send an edited body`)
+	ErrTooManyReplay = errors.New("at most 10 requests are repeated in a second")
+	ErrFull          = errors.New("a memory limit of the sandbox refused the request; reset the sandbox")
+)
+
+// Replay hands a request to the service, without the network, and returns the number of
+// its exchange. Its method and path are those of the operation, its key is that of the
+// service, and of its headers only the Content-Type is repeated.
+func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err error) {
+	e, ok := b.History.Get(replay.Number)
+	if !ok {
+		return 0, ErrNotFound
+	}
+	op := service.Named(e.Op)
+	if op == nil {
+		return 0, ErrNotReplayable
+	}
+	body := e.Request.Body
+	if replay.Body != nil {
+		body = []byte(*replay.Body)
+	}
+	if bytes.Contains(body, []byte("REDACTED")) || e.Cut && replay.Body == nil {
+		return 0, ErrRedacted
+	}
+	if !b.replays.allow(time.Now()) {
+		return 0, ErrTooManyReplay
+	}
+	if !replay.Faults {
+		ctx = messagingtest.WithoutFault(ctx)
+	}
+	r := httptest.NewRequestWithContext(ctx, op.Method, op.Path, bytes.NewReader(body))
+	r.URL.RawQuery = e.Request.Query.Encode()
+	r.Header.Set("X-Authorization", b.APIKey())
+	if contentType := e.Request.Header.Get("Content-Type"); contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	if number = b.replays.send(b.limits.wrap(b.service.Handler()), r, replay.Number); number == 0 {
+		return 0, ErrFull
+	}
+	return number, nil
+}
+
+// replays sends repeated requests, and finds their numbers.
+type replays struct {
+	sending sync.Mutex // one at a time, so that the next observed replay is the one that was sent
+	mu      sync.Mutex
+	last    int         // the number of the latest replay
+	recent  []time.Time // of the last second
+}
+
+// allow reports whether another request may be repeated.
+func (p *replays) allow(now time.Time) bool {
+	const perSecond = 10
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.recent) > 0 && now.Sub(p.recent[0]) >= time.Second {
+		p.recent = p.recent[1:]
+	}
+	if len(p.recent) >= perSecond {
+		return false
+	}
+	p.recent = append(p.recent, now)
+	return true
+}
+
+// send hands a request to a handler, and returns the number of its exchange, 0 if the
+// service did not get it.
+func (p *replays) send(handler http.Handler, r *http.Request, of int) int {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	p.mu.Lock()
+	p.last = 0
+	p.mu.Unlock()
+	r.Header.Set(history.ReplayHeader, strconv.Itoa(of))
+	func() {
+		defer func() { _ = recover() }() // a fault that loses the response aborts the handler
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+	}()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
+// observe remembers the number of a replay.
+func (p *replays) observe(e *messagingtest.Exchange) {
+	if e.Request.Header.Get(history.ReplayHeader) == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = e.Number
+}
+
+// withoutReplayHeader removes the mark of a replay from requests from outside.
+func withoutReplayHeader(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del(history.ReplayHeader)
+		next.ServeHTTP(w, r)
+	})
+}
