@@ -10,6 +10,7 @@ import (
 
 	"github.com/messaging-go/messaging/outbox/internal/gate"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/record"
 )
 
 // Run sends entries as they become due, until ctx ends. Any number of processes can call
@@ -27,7 +28,7 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	defer cancel()
 	r := &runner[Tx]{call: call[Tx]{Outbox: o, returns: true}, wakes: make(chan struct{}, 1)}
 	var endWatching func() bool
-	r.stop, endWatching = stopOf(ctx)
+	r.stop, endWatching = record.StopOf(ctx)
 	defer endWatching()
 	done := make(chan struct{})
 	go func() {
@@ -112,12 +113,12 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) (p progress, chang
 	}
 	patience, cancel := context.WithTimeout(ctx, pausePatience)
 	defer cancel()
-	n := r.room.acquire(patience, r.permit.most(min(limit, r.inFlight)))
+	n := r.room.Acquire(patience, r.permit.Most(min(limit, r.inFlight)))
 	if n == 0 {
 		return progress{wait: time.Nanosecond}, nil
 	}
 	class, pass := r.admit(classes, n)
-	r.room.release(n - pass.N)
+	r.room.Release(n - pass.N)
 	if pass.N == 0 {
 		return progress{idle: pass.Closed, wait: pass.Wait}, pass.Changed
 	}
@@ -249,7 +250,7 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	}
 	r := &runner[Tx]{call: call[Tx]{Outbox: o, recorded: make(map[string]ledger.State)}}
 	var endWatching func() bool
-	r.stop, endWatching = stopOf(ctx)
+	r.stop, endWatching = record.StopOf(ctx)
 	defer endWatching()
 	var retryAfter time.Duration
 	done := make(chan struct{})

@@ -1,3 +1,3 @@
 // Package orms has tests that enqueue in the transactions of sqlx, Bun, GORM and ent. They
-// are in a module of their own, so that nobody inherits these libraries from the outbox.
+// are in a separate module, so that the outbox does not depend on these libraries.
 package orms
