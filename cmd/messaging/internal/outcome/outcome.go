@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -31,8 +32,25 @@ func Of(e *messagingtest.Exchange) Outcome {
 		return Outcome{Delivery: messaging.DeliveryAccepted} // the service's own success needs no replay
 	}
 	err := call(context.WithValue(context.Background(), exchangeKey{}, e), e)
+	if timedOut(e) {
+		err = withoutLimit{err}
+	}
 	return Outcome{messaging.DeliveryOf(err), messaging.Retryable(err), err}
 }
+
+// replayLimit is the time limit of the replay of a timeout, and limitText how its error
+// names the limit.
+const (
+	replayLimit = time.Microsecond
+	limitText   = " after 1µs (see WithAttemptTimeout)"
+)
+
+// withoutLimit is the error of a replay. The caller had another time limit, which is not
+// recorded.
+type withoutLimit struct{ error }
+
+func (e withoutLimit) Error() string { return strings.Replace(e.error.Error(), limitText, "", 1) }
+func (e withoutLimit) Unwrap() error { return e.error }
 
 // call makes the call whose request was recorded. What it asks for does not matter,
 // because the replayed response is the recorded one.
@@ -66,7 +84,7 @@ func timedOut(e *messagingtest.Exchange) bool { return e.Status == 0 && e.Fault 
 
 // clients are a client that receives the recorded response, and one whose attempts
 // time out.
-var clients = map[bool]*messaging.Client{false: newClient(), true: newClient(messaging.WithAttemptTimeout(time.Microsecond))}
+var clients = map[bool]*messaging.Client{false: newClient(), true: newClient(messaging.WithAttemptTimeout(replayLimit))}
 
 func newClient(more ...messaging.Option) *messaging.Client {
 	c, err := messaging.NewClient("http://127.0.0.1", "replay", append(more,
