@@ -367,9 +367,7 @@ func (e *APIError) Delivery() Delivery {
 
 // hints returns the likely reason for the status.
 func (e *APIError) hints() []string {
-	switch isFromService := e.form == wire.JSON || e.form == wire.FromService; {
-	case e.next == NextFixRequest:
-		return nil
+	switch isJSON := e.form == wire.JSON || e.form == wire.FromService; {
 	case e.StatusCode == http.StatusUnauthorized:
 		return []string{"check the API key"}
 	case e.StatusCode == http.StatusNotFound && e.versionInBaseURL:
@@ -378,7 +376,7 @@ func (e *APIError) hints() []string {
 		return []string{"check what the API key may do"}
 	case e.StatusCode >= 300 && e.StatusCode <= 399 && e.StatusCode != http.StatusNotModified:
 		return []string{"redirects are not followed, check the base URL"}
-	case e.next == NextFixSetup && e.StatusCode <= 499 && !isFromService:
+	case e.next == NextFixSetup && e.StatusCode <= 499 && !isJSON:
 		return []string{"the response is " + formNames[e.form], checkURLOrProxy}
 	case e.StatusCode == http.StatusNotFound:
 		return []string{"check the base URL"}
