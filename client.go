@@ -123,7 +123,7 @@ func (r Request) validate(p *arguments.Problems) {
 	case u.IsAbs() || strings.HasPrefix(r.Path, "//"):
 		p.Add("Path", "must be relative to the base URL")
 	case strings.ContainsAny(r.Path, "?#"):
-		p.Add("Path", "must not have a query or a fragment (see Query)")
+		p.Add("Path", "must not have a query or a fragment, see Query")
 	case u.EscapedPath() != r.Path:
 		p.Add("Path", "must be an escaped path")
 	case strings.Trim(r.Path, "/") == "":

@@ -131,7 +131,7 @@ func TestDoRefusesAPathOutsideTheBaseURL(t *testing.T) {
 	const (
 		unescaped = "Path must be an escaped path"
 		elsewhere = "Path must be relative to the base URL"
-		query     = "Path must not have a query or a fragment (see Query)"
+		query     = "Path must not have a query or a fragment, see Query"
 		dots      = "Path must not have dot segments"
 		none      = "Path is required"
 	)
@@ -236,7 +236,7 @@ func TestDoValidatesTheRequest(t *testing.T) {
 			doing(messaging.Request{Method: http.MethodPost, Path: "/v1/events", Body: json.RawMessage(nil)}), []string{nilBody}},
 		{"everything that is wrong is reported at once",
 			doing(messaging.Request{Path: "/v1/../canary?", Body: canary, Into: event{}}),
-			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment (see Query)",
+			[]string{"Method must be an HTTP method in upper case", "Path must not have a query or a fragment, see Query",
 				"Into must be a pointer"}},
 	})
 }

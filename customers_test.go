@@ -158,7 +158,7 @@ func gettingCustomerByEmail(email string) scripted.Call {
 
 func TestValidationRefusesAFilterTooLongForAURL(t *testing.T) {
 	type params = messaging.CustomerListParams
-	const tooLong = " makes the query longer than 6000 bytes: ask for fewer at a time (see slices.Chunk)"
+	const tooLong = " makes the query longer than 6000 bytes: ask for fewer at a time, see slices.Chunk"
 	long := []string{strings.Repeat(canary, 1000)}
 	longer := []string{strings.Repeat(canary, 1100)}
 	requireAlwaysInvalid(t, []invalidCall{

@@ -296,7 +296,8 @@ type EventTriggerParams struct {
 	// Definition supplies the id instead of EventID. The payload is checked against it
 	// before anything is sent.
 	Definition *Event
-	// Email identifies the customer; on the wire it is payload.email.
+	// Email identifies the customer; on the wire it is payload.email. The service does
+	// not document what happens if no customer has that address and Customer is nil.
 	Email string
 	// Customer identifies the customer, whom the service creates or updates; on the wire
 	// it is payload.customer.
@@ -580,7 +581,7 @@ func (t ParameterType) check(p *arguments.Problems, name string, value any) {
 		}
 	case ParameterTimestamp:
 		if !wire.IsTimestamp(text) {
-			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+" (the service ignores any other form)")
+			p.Add(name, "must be a time.Time, or a string in the form "+wire.TimestampForm+", since the service ignores any other form")
 		}
 	}
 }

@@ -470,7 +470,7 @@ func TestDefinitionChecksTheTypeOfAValue(t *testing.T) {
 	const (
 		text      = "must be a string"
 		number    = "must be a number"
-		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z (the service ignores any other form)"
+		timestamp = "must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form"
 		isStruct  = "is a struct: use a map, a time.Time, or a type with MarshalJSON"
 		required  = "is required by the event"
 		skipped   = aTimeInAnotherForm
@@ -660,7 +660,7 @@ func TestDefinitionChecksThePayload(t *testing.T) {
 				"payload.customer is not a parameter: set Email or Customer instead", "payload.bad must be a finite number",
 				"event_id is not the id of the definition",
 				"payload.plan is required by the event",
-				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z (the service ignores any other form)",
+				"payload.at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form",
 				"payload.size must be a number",
 				"payload.bad is not a parameter of the event",
 				"payload.extra is not a parameter of the event",
@@ -706,5 +706,5 @@ func TestDefinitionOfAListedEventIsInLowerCase(t *testing.T) {
 	listed := []byte(`{"id":"signup","parameters":[{"name":"value","type":"Timestamp","required":true}]}`)
 	require.NoError(t, json.Unmarshal(listed, &definition))
 	requireSameVerdict(t, definition, messaging.EventTriggerParams{Email: "jane@example.com", Values: map[string]any{"value": canary}},
-		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z (the service ignores any other form)")
+		"payload.value must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form")
 }

@@ -164,7 +164,7 @@ func ExampleEvent_Validate() {
 	}
 	// Output:
 	// payload.order is required by the event
-	// payload.shipped_at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z (the service ignores any other form)
+	// payload.shipped_at must be a time.Time, or a string in the form 2006-01-02T15:04:05Z, since the service ignores any other form
 	// payload.oder is not a parameter of the event
 }
 

@@ -442,7 +442,7 @@ func (c *config) checkBaseURL(baseURL string, p *arguments.Problems) string {
 		return ""
 	}
 	if u.Scheme == "http" && !c.insecure && !isLoopback(u.Hostname()) {
-		p.Add("baseURL", "must be https unless it is on a loopback address (see WithInsecureHTTP)")
+		p.Add("baseURL", "must be https unless it is on a loopback address, see WithInsecureHTTP")
 	}
 	if u.User != nil {
 		p.Add("baseURL", "must not hold credentials")

@@ -67,7 +67,7 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 		noScheme    = "baseURL must begin with https://, such as https://api.example.com"
 		noHost      = "baseURL must have a host, such as https://api.example.com"
 		port        = "baseURL must have a port from 1 to 65535, or none"
-		clearText   = "baseURL must be https unless it is on a loopback address (see WithInsecureHTTP)"
+		clearText   = "baseURL must be https unless it is on a loopback address, see WithInsecureHTTP"
 		credentials = "baseURL must not hold credentials"
 		query       = "baseURL must not have a query or a fragment"
 		dots        = "baseURL must not have dot segments"
@@ -138,7 +138,7 @@ func TestNewClientRefusesAnInvalidBaseURL(t *testing.T) {
 
 func TestNewClientReportsEveryProblemOfABaseURL(t *testing.T) {
 	_, err := messaging.NewClient("http://canary:canary@api.example.com/..?canary#canary", "key")
-	scripted.RequireProblems(t, err, "baseURL must be https unless it is on a loopback address (see WithInsecureHTTP), "+
+	scripted.RequireProblems(t, err, "baseURL must be https unless it is on a loopback address, see WithInsecureHTTP, "+
 		"must not hold credentials, must not have a query or a fragment, must not have dot segments")
 }
 

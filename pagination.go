@@ -110,7 +110,7 @@ func (q *listQuery) addTooLong(p *arguments.Problems) {
 		p.Add(q.lookup, problem)
 		return
 	}
-	p.Add(q.longestFilter(), problem+": ask for fewer at a time (see slices.Chunk)")
+	p.Add(q.longestFilter(), problem+": ask for fewer at a time, see slices.Chunk")
 }
 
 func (q *listQuery) isFiltered() bool { return len(q.CustomerIDs)+len(q.Emails) > 0 }

@@ -183,7 +183,7 @@ type Recipients struct {
 // Recipients returns whom the request addresses. The creation of an event addresses nobody.
 func (p *Prepared) Recipients() Recipients {
 	var found Recipients
-	err := p.walk(func(f field) error {
+	err := p.request().walk(func(f field) error {
 		found.add(f)
 		return nil
 	})
@@ -259,14 +259,14 @@ var errUnmodelled = errors.New("cannot tell who would receive this request")
 // walk calls visit with each field of the body, in order. If visit returns an error, walk
 // ends and returns it with the path of the field. If the body cannot be understood, walk
 // returns an error that wraps errUnmodelled.
-func (p *Prepared) walk(visit func(field) error) error {
-	known := sends[p.request().operation]
+func (p preparedRequest) walk(visit func(field) error) error {
+	known := sends[p.operation]
 	if known == nil {
 		return errUnmodelled
 	}
 	r := fieldReader{Reader: wire.NewReader(), visit: visit}
 	defer r.Free()
-	r.Reset(p.request().body)
+	r.Reset(p.body)
 	err := r.object(known.members)
 	switch {
 	case r.stopped:

@@ -203,7 +203,7 @@ func (r *request) stepAfterRefusal(err error) NextStep {
 	switch {
 	case r.hasEnded(err):
 		return NextRetry
-	case errors.As(err, new(*patternError)):
+	case errors.As(err, new(patternError)):
 		return NextFixSetup
 	default:
 		return NextFixRequest

@@ -748,6 +748,25 @@ func TestAttemptTimeout(t *testing.T) {
 	})
 }
 
+func TestAttemptTimeoutNamesItsLimit(t *testing.T) {
+	for _, test := range []struct {
+		given time.Duration // Timeout of the http.Client
+		opts  []messaging.Option
+		text  string
+	}{
+		{0, nil, "attempt timed out after 30s (see WithAttemptTimeout)"},
+		{0, []messaging.Option{messaging.WithAttemptTimeout(3 * time.Second)}, "attempt timed out after 3s (see WithAttemptTimeout)"},
+		{2 * time.Second, []messaging.Option{messaging.WithAttemptTimeout(3 * time.Second)},
+			"attempt timed out after 2s (see Timeout of the http.Client)"},
+	} {
+		scripted.RunInBubble(t, test.text, func(t *testing.T) {
+			over := &http.Client{Transport: &scripted.Transport{Scenes: []scripted.Scene{scripted.Connects(scripted.Hangs)}}, Timeout: test.given}
+			assert.ErrorContains(t, scripted.TriggerEvent(t.Context(), scripted.NewClientOver(t, "https://api.example.com", over, test.opts...)),
+				test.text)
+		})
+	}
+}
+
 func TestRetryWaitsGrowAtRandomWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		policy := messaging.RetryPolicy{MaxAttempts: 6, MinWait: time.Second, MaxWait: 6 * time.Second}
