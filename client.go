@@ -134,7 +134,7 @@ func (r Request) validate(p *arguments.Problems) {
 	if r.Body != nil && r.operation().IsRead() {
 		p.Add("Body", "cannot be sent with "+r.Method)
 	}
-	if isNil(r.Body) {
+	if arguments.IsNil(r.Body) {
 		p.Add("Body", "must not be a nil pointer, map or slice: use nil for no body")
 	}
 	if r.Into != nil && r.Method == http.MethodHead {
@@ -143,16 +143,6 @@ func (r Request) validate(p *arguments.Problems) {
 	if into := reflect.ValueOf(r.Into); r.Into != nil && (into.Kind() != reflect.Pointer || into.IsNil()) {
 		p.Add("Into", "must be a pointer")
 	}
-}
-
-// isNil reports whether value is a nil pointer, map, slice or function in an interface.
-func isNil(value any) bool {
-	v := reflect.ValueOf(value)
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func:
-		return v.IsNil()
-	}
-	return false
 }
 
 // fill decodes data into r.Into, which does not change if there is an error.

@@ -69,10 +69,10 @@ func WithHTTPClient(client *http.Client) Option {
 			p.Add("WithHTTPClient", "must be given an HTTP client, not nil")
 			return
 		}
-		if isNil(client.Transport) {
+		if arguments.IsNil(client.Transport) {
 			p.In("WithHTTPClient").Add("Transport", fmt.Sprintf("must not be a nil %T", client.Transport))
 		}
-		if isNil(client.Jar) {
+		if arguments.IsNil(client.Jar) {
 			p.In("WithHTTPClient").Add("Jar", fmt.Sprintf("must not be a nil %T", client.Jar))
 		}
 		c.client = client
@@ -142,7 +142,7 @@ type Limiter interface {
 // because a range fetches the next page in another goroutine.
 func WithRateLimiter(limiter Limiter) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
-		if limiter == nil || isNil(limiter) {
+		if limiter == nil || arguments.IsNil(limiter) {
 			p.Add("WithRateLimiter", "must be given a rate limiter, not nil")
 		}
 		c.exchange.Limiter = limiter
@@ -163,7 +163,7 @@ func WithLogger(logger *slog.Logger) Option {
 		switch {
 		case logger == nil:
 			p.Add("WithLogger", "must be given a logger, not nil")
-		case logger.Handler() == nil || isNil(logger.Handler()):
+		case logger.Handler() == nil || arguments.IsNil(logger.Handler()):
 			p.Add("WithLogger", "must be given a logger from slog.New")
 		}
 		c.exchange.Logger = logger
