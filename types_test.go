@@ -382,6 +382,9 @@ func TestScheduleAtUsesUTCForALocalTimeThatOccursTwice(t *testing.T) {
 		{"Australia/Lord_Howe", time.Date(2026, 4, 4, 14, 30, 0, 0, time.UTC), 30 * time.Minute},
 		{"America/Sao_Paulo", time.Date(2019, 2, 17, 1, 0, 0, 0, time.UTC), time.Hour},
 		{"Europe/Dublin", time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC), time.Hour},
+		// Where the offset after the one that is set back is not that before it.
+		{"Europe/Moscow", time.Date(2014, 10, 25, 21, 0, 0, 0, time.UTC), time.Hour},
+		{"America/Juneau", time.Date(1983, 10, 30, 7, 0, 0, 0, time.UTC), 2 * time.Hour},
 	}
 	for _, test := range tests {
 		t.Run(test.zone, func(t *testing.T) {
