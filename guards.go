@@ -31,9 +31,10 @@ import (
 // The guard refuses sends to segments, sends to all customers, and requests that
 // [Recipients] reports as unmodelled. It also refuses a customer with an unlisted id, a
 // phone number or a device, since the service may use these to reach or overwrite another
-// customer; a customer whose name contains an unlisted address; and an email whose subject,
-// names, sender or reply-to address contains a line break or a NUL. A send that addresses
-// nobody, such as the creation of an event, passes.
+// customer; a customer whose name contains an unlisted address; and a stored request in
+// which the subject, a name, the sender or a reply-to address contains a line break or a
+// NUL, which can end the header of an email. A send that addresses nobody, such as the
+// creation of an event, passes.
 //
 // The error names the first field that is not allowed, and never quotes an address. If a
 // pattern is invalid, the guard refuses every send, and the error names the pattern.
@@ -63,8 +64,9 @@ func (e patternError) Error() string {
 // segments, a send to all customers, a request that [Recipients] reports as unmodelled, and
 // a send with a value that may stand for several recipients. Such a value is a customer id,
 // phone number or address that contains a comma, a semicolon, white space or a control
-// character, or an address with a second @ or an encoded word. An email whose subject,
-// names, sender or reply-to address contains a line break or a NUL is refused as well.
+// character, or an address with a second @ or an encoded word. Like [AllowOnly], the guard
+// refuses a stored request in which text for the header of an email contains a line break
+// or a NUL.
 //
 // The error names the first such field, and never quotes its value.
 func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {

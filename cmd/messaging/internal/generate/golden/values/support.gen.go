@@ -17,7 +17,8 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Events triggers the events of this package. Create it with [Bind].
+// Events triggers the events of this package. Create it with [Bind]. It is safe for
+// concurrent use.
 type Events struct {
 	service *messaging.EventsService
 	defs    definitions
