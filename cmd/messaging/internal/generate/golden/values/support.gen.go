@@ -59,8 +59,8 @@ func Bind(ctx context.Context, client *messaging.Client) (*Events, error) {
 	return e, nil
 }
 
-// Definitions returns the events that this package was generated from, without ids: what
-// AddEvents of a messagingtest.Server takes.
+// Definitions returns the events that this package was generated from, without ids. Pass
+// them to AddEvents of a messagingtest.Server.
 func Definitions() []messaging.Event {
 	var list []messaging.Event
 	for _, b := range new(definitions).bindings() {
