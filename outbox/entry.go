@@ -105,7 +105,7 @@ func (f Filter) ledgerFilter() (ledger.Filter, error) {
 	filter := ledger.Filter{State: -1, Operation: f.Operation, EnqueuedAfter: f.EnqueuedAfter, EnqueuedBefore: f.EnqueuedBefore,
 		ErrorContains: f.ErrorContains}
 	if storable(f.ErrorContains+f.Operation) != f.ErrorContains+f.Operation {
-		return filter, errors.New("Operation and ErrorContains must be valid UTF-8 without NUL, and at most 1000 bytes")
+		return filter, errors.New("the filter's Operation and ErrorContains must be valid UTF-8 without NUL, and at most 1000 bytes")
 	}
 	if f.State == "" {
 		return filter, nil

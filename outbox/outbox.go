@@ -132,7 +132,7 @@ func (o *Outbox[Tx]) List(ctx context.Context, p ListParams) iter.Seq2[Entry, er
 	return func(yield func(Entry, error) bool) {
 		filter, err := p.ledgerFilter()
 		if err == nil && (p.Limit < 0 || p.After < 0) {
-			err = errors.New("After and Limit must not be negative")
+			err = errors.New("the parameters After and Limit must not be negative")
 		}
 		for after, left := p.After, p.Limit; err == nil; {
 			limit := listBatch

@@ -321,7 +321,7 @@ func (o outcome) calls(other otherOutcome) []outcomeCall {
 func (o outcome) checkWith(t *testing.T, attempt scriptedAttempt, other otherOutcome) {
 	t.Helper()
 	for _, call := range o.calls(other) {
-		err, transport := other.fail(t, attempt, call)
+		transport, err := other.fail(t, attempt, call)
 		which := fmt.Sprintf("%s, status %d", call.name, attempt.status)
 		delivery := o.delivery
 		if call.name == "read" && delivery == messaging.DeliveryNotSent && call.want > 0 {
@@ -334,7 +334,7 @@ func (o outcome) checkWith(t *testing.T, attempt scriptedAttempt, other otherOut
 }
 
 // fail makes a call over a transport that plays an attempt.
-func (other otherOutcome) fail(t *testing.T, attempt scriptedAttempt, call outcomeCall) (error, *scripted.Transport) {
+func (other otherOutcome) fail(t *testing.T, attempt scriptedAttempt, call outcomeCall) (*scripted.Transport, error) {
 	t.Helper()
 	client, transport := scripted.NewClient(t, []scripted.Scene{attempt.play},
 		append(other.opts, messaging.WithMaxResponseBytes(maxResponse))...)
@@ -343,7 +343,7 @@ func (other otherOutcome) fail(t *testing.T, attempt scriptedAttempt, call outco
 		ctx, cancel = other.within(ctx)
 	}
 	defer cancel()
-	return call.perform(ctx, client, call.opts...), transport
+	return transport, call.perform(ctx, client, call.opts...)
 }
 
 func TestRetryOutcomesCoverEveryStatus(t *testing.T) {
@@ -1168,7 +1168,7 @@ func (o otherOutcome) documented(t *testing.T, attempt scriptedAttempt) document
 	t.Helper()
 	var steps []string
 	for _, call := range o.calls(o) {
-		err, _ := o.fail(t, attempt, call)
+		_, err := o.fail(t, attempt, call)
 		step := messaging.NextStepOf(err)
 		steps = append(steps, []string{"Check", "None", "Retry", "FixRequest", "FixSetup"}[step])
 	}

@@ -90,8 +90,8 @@ func TestHardSubjectsBreakNoRow(t *testing.T) {
 		p := openTab(t, b.ui, width, "light")
 		p.until(isLive)
 		assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width))
-		assert.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll(".row .what")]
-			.map((e) => e.getBoundingClientRect().height))`),
+		assert.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll(".row .what")].
+			map((e) => e.getBoundingClientRect().height))`),
 			float64(2*1.6*14), "a title has at most two lines")
 		assert.True(t, eval[bool](p, `document.querySelector("header nav a").getBoundingClientRect().left >= 0`), "the first entry is in sight")
 		p.shoot(fmt.Sprintf("subjects-%d-light", width))

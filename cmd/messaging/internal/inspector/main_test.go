@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // fixture is a sandbox with its inspector, on two ports.
 
 type fixture struct {
-	t       *testing.T
+	t       testing.TB
 	box     *sandbox.Sandbox
 	ui, api string
 	client  *http.Client
@@ -38,14 +38,14 @@ type fixture struct {
 // testKey is the key of the service.
 const testKey = "sandbox-key-of-the-tests"
 
-func start(t *testing.T, seed records.Seed) *fixture {
+func start(t testing.TB, seed records.Seed) *fixture {
 	t.Helper()
 	return startWith(t, seed, "", func(*sandbox.Config) {})
 }
 
 // startWith starts a sandbox with a token, if that is not "", and with a changed
 // configuration.
-func startWith(t *testing.T, seed records.Seed, token string, change func(*sandbox.Config)) *fixture {
+func startWith(t testing.TB, seed records.Seed, token string, change func(*sandbox.Config)) *fixture {
 	t.Helper()
 	api, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
