@@ -154,7 +154,12 @@ type Call struct {
 }
 
 // Delivery returns what happened to the request over all its attempts.
-func (c *Call) Delivery() Delivery { return c.delivery }
+func (c *Call) Delivery() Delivery {
+	if c == nil {
+		return DeliveryUnknown
+	}
+	return c.delivery
+}
 
 func (c *Call) nextStep() NextStep { return c.next }
 
@@ -264,7 +269,12 @@ func (e *ValidationError) Error() string {
 }
 
 // Unwrap returns [ErrValidation].
-func (e *ValidationError) Unwrap() error { return ErrValidation }
+func (e *ValidationError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return ErrValidation
+}
 
 // Delivery returns [DeliveryNotSent].
 func (e *ValidationError) Delivery() Delivery { return DeliveryNotSent }
@@ -347,6 +357,14 @@ func (e *APIError) Error() string {
 	return e.describe(status, e.Fields, notes...)
 }
 
+// Delivery returns what happened to the request over all its attempts.
+func (e *APIError) Delivery() Delivery {
+	if e == nil {
+		return DeliveryUnknown
+	}
+	return e.delivery
+}
+
 // hints returns the likely reason for the status.
 func (e *APIError) hints() []string {
 	switch isJSON := e.form == wire.JSON || e.form == wire.FromService; {
@@ -412,6 +430,14 @@ func (e *TransportError) Error() string {
 	return e.describe(fmt.Sprint(e.Err), nil)
 }
 
+// Delivery returns what happened to the request over all its attempts.
+func (e *TransportError) Delivery() Delivery {
+	if e == nil {
+		return DeliveryUnknown
+	}
+	return e.delivery
+}
+
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error {
 	if e == nil {
@@ -442,6 +468,14 @@ func (e *DecodeError) Error() string {
 		notes = []string{checkURLOrProxy}
 	}
 	return e.describe(fmt.Sprintf("invalid response (%d): %v", e.StatusCode, e.Err), nil, notes...)
+}
+
+// Delivery returns what happened to the request over all its attempts.
+func (e *DecodeError) Delivery() Delivery {
+	if e == nil {
+		return DeliveryUnknown
+	}
+	return e.delivery
 }
 
 // Unwrap returns Err.

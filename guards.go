@@ -31,9 +31,10 @@ import (
 // The guard refuses sends to segments, sends to all customers, and requests that
 // [Recipients] reports as unmodelled. It also refuses a customer with an unlisted id, a
 // phone number or a device, since the service may use these to reach or overwrite another
-// customer; a customer whose name contains an unlisted address; and an email whose subject,
-// names, sender or reply-to address contains a line break or a NUL. A send that addresses
-// nobody, such as the creation of an event, passes.
+// customer; a customer whose name contains an unlisted address; and a stored request in
+// which the subject, a name, the sender or a reply-to address contains a line break or a
+// NUL, which can end the header of an email. A send that addresses nobody, such as the
+// creation of an event, passes.
 //
 // The error names the first field that is not allowed, and never quotes an address. If a
 // pattern is invalid, the guard refuses every send, and the error names the pattern.
@@ -63,8 +64,9 @@ func (e patternError) Error() string {
 // segments, a send to all customers, a request that [Recipients] reports as unmodelled, and
 // a send with a value that may stand for several recipients. Such a value is a customer id,
 // phone number or address that contains a comma, a semicolon, white space or a control
-// character, or an address with a second @ or an encoded word. An email whose subject,
-// names, sender or reply-to address contains a line break or a NUL is refused as well.
+// character, or an address with a second @ or an encoded word. Like [AllowOnly], the guard
+// refuses a stored request in which text for the header of an email contains a line break
+// or a NUL.
 //
 // The error names the first such field, and never quotes its value.
 func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
@@ -93,7 +95,8 @@ func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
 func refuse(guard string, p *Prepared, objection func(field) string) error {
 	var first string
 	count := 0
-	err := p.walk(func(f field) error {
+	request := p.request() // only once, since UnmarshalJSON can change p
+	err := request.walk(func(f field) error {
 		if found := objection(f); found != "" {
 			if count++; count == 1 {
 				first = found
@@ -103,7 +106,7 @@ func refuse(guard string, p *Prepared, objection func(field) string) error {
 	})
 	if err == nil && count > 0 {
 		refusal := errors.New(refusalText(count, first))
-		err = p.walk(func(f field) error {
+		err = request.walk(func(f field) error {
 			if objection(f) == "" {
 				return nil
 			}
@@ -192,18 +195,21 @@ func (l allowList) objection(f field) string {
 	return notAllowed
 }
 
-// objectionTo checks an address. Its part before the @ is checked as it is written, and in
-// lower case, as a mail server may read it.
+// objectionTo checks an address. For a domain pattern, the local part is checked as it is
+// written, and in lower case, as a mail server may read it.
 func (l allowList) objectionTo(address string) string {
 	lower := arguments.LowerASCII(address)
 	local, _, _ := strings.Cut(address, "@")
-	switch inDomain := l[lower[len(local):]]; {
-	case !isOneAddress(address) || !inDomain && !l[lower]:
-		return notAllowed
-	case !l[lower] && !(isPlainLocal(local) && isPlainLocal(lower[:len(local)])):
+	inDomain := l[lower[len(local):]]
+	switch {
+	case inDomain && isPlainLocal(local) && isPlainLocal(lower[:len(local)]):
+		return ""
+	case l[lower] && isOneAddress(address): // and not a pattern itself
+		return ""
+	case inDomain:
 		return notAllowedLocal
 	}
-	return ""
+	return notAllowed
 }
 
 // isOneAddress reports whether text can only be read as a single address without a display
@@ -212,22 +218,24 @@ func isOneAddress(text string) bool {
 	return arguments.LooksLikeEmail(text) && !strings.ContainsAny(text, `,;:<>()[]"\`)
 }
 
-const (
-	maxLocal        = 64
-	localCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-'"
-)
+const maxLocal = 64
 
 // isPlainLocal reports whether the part of an address before the @ cannot be read as
 // anything else: as an option of a program, as a path to another server, or, by software
 // that decodes it, as an address in another domain.
 func isPlainLocal(local string) bool {
 	return local != "" && len(local) <= maxLocal && local[0] != '-' &&
-		strings.Trim(local, localCharacters) == "" && !hidesText(local)
+		!strings.ContainsFunc(local, isNotPlain) && !hidesText(local)
+}
+
+func isNotPlain(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._+-'", r)
 }
 
 // holdsAddress reports whether software that decodes text could find an address in it.
 func holdsAddress(text string) bool {
-	return strings.ContainsAny(text, "@\uFE6B\uFF20") || strings.Contains(text, "=?") || hidesText(text)
+	return strings.ContainsRune(text, '@') || strings.ContainsRune(text, '\uFE6B') || strings.ContainsRune(text, '\uFF20') ||
+		strings.Contains(text, "=?") || hidesText(text)
 }
 
 // hidesText reports whether text could be UTF-7 that hides ASCII, or characters that are
@@ -279,7 +287,7 @@ func isHidden(unit uint16) bool {
 // headerObjection checks text that becomes part of the header of an email, in which a line
 // break can begin another list of recipients.
 func headerObjection(text string) string {
-	if strings.ContainsAny(text, "\r\n\x00") {
+	if strings.IndexByte(text, '\n') >= 0 || strings.IndexByte(text, '\r') >= 0 || strings.IndexByte(text, 0) >= 0 {
 		return notAllowedBreak
 	}
 	return ""
@@ -306,10 +314,13 @@ func uncountable(f field) string {
 }
 
 // isList reports whether text can be read as several values.
-func isList(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool {
-		return r == ',' || r == ';' || unicode.IsSpace(r) || unicode.IsControl(r)
-	})
+func isList(text string) bool { return strings.ContainsFunc(text, isSeparator) }
+
+func isSeparator(r rune) bool {
+	if r > ' ' && r <= '~' { // mostly, so that it is fast
+		return r == ',' || r == ';'
+	}
+	return unicode.IsSpace(r) || unicode.IsControl(r)
 }
 
 // recipientCount counts customers, and addresses outside of them.

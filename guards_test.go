@@ -281,7 +281,8 @@ func TestGuardErrorIsNotRetryableWhateverItsCause(t *testing.T) {
 
 func TestGuardAndHooksThatAreMissingAreRefused(t *testing.T) {
 	_, err := messaging.NewClient("https://api.example.com", "key", messaging.WithGuard(nil), messaging.WithHooks(messaging.Hooks{}))
-	scripted.RequireProblems(t, err, "WithGuard must not be nil", "WithHooks must have at least one function")
+	scripted.RequireProblems(t, err, "WithGuard must be given a guard, not nil",
+		"WithHooks must be given hooks with at least one function")
 }
 
 func TestAllowOnlyMatchesADomainIfTheLocalPartIsPlain(t *testing.T) {
@@ -344,7 +345,8 @@ func TestGuardsRefuseALineBreakInAHeader(t *testing.T) {
 	const valid = `"email":"qa@acme.test","all_customers":false,"recipients":{"type":"customer","customers":[{"email":"qa@acme.test"}]}`
 	for _, value := range []string{`"a\rb"`, `"a\nb"`, `"a\u0000b"`} {
 		for field, member := range map[string]string{"subject": `"subject":` + value, "sender_name": `"sender_name":` + value,
-			"sender_email": `"sender_email":` + value, "reply_to.1": `"reply_to":["qa@acme.test",` + value + `]`, "reply_to": `"reply_to":` + value} {
+			"sender_email": `"sender_email":` + value,
+			"reply_to.1":   `"reply_to":["qa@acme.test",` + value + `]`, "reply_to": `"reply_to":` + value} {
 			p := stored(t, "send email broadcast", "{"+valid+","+member+"}")
 			want := ": " + field + " is not allowed: a line break or NUL could end the header of an email"
 			require.EqualError(t, messaging.AllowOnly("qa@acme.test")(t.Context(), p), "AllowOnly"+want)
@@ -365,9 +367,11 @@ func TestGuardsNameTheirFirstFieldAndCountTheOthers(t *testing.T) {
 			"recipients.0.segments.0 is not a known number of recipients"},
 		{"an address", email, `{"all_customers":true,"email":"a@b.c"}`, "all_customers and 1 other field are not allowed",
 			"all_customers is not a known number of recipients"},
-		{"a cc", email, `{"email":"qa@acme.test","cc":["qa@acme.test","a@b.c"],"bcc":["a@b.c"],"recipients":[{"type":"segment","segments":["s"]}]}`,
+		{"a cc", email,
+			`{"email":"qa@acme.test","cc":["qa@acme.test","a@b.c"],"bcc":["a@b.c"],"recipients":[{"type":"segment","segments":["s"]}]}`,
 			"cc.1 and 2 other fields are not allowed", "recipients.0.segments.0 is not a known number of recipients"},
-		{"a customer", push, `{"recipients":[{"type":"customer","customers":[{"customer_id":"qa-7"},{"customer_id":"qa-7","email":"a@b.c,d@e.f"}]}]}`,
+		{"a customer", push,
+			`{"recipients":[{"type":"customer","customers":[{"customer_id":"qa-7"},{"customer_id":"qa-7","email":"a@b.c,d@e.f"}]}]}`,
 			"recipients.0.customers.1.email is not allowed", "recipients.0.customers.1.email is not a known number of recipients"},
 		{"the only recipient", push, `{"recipients":{"type":"customer","customers":[{"customer_id":"qa-7"},{"customer_id":"1,2,3"}]}}`,
 			"recipients.0.customers.1.customer_id is not allowed", "recipients.0.customers.1.customer_id is not a known number of recipients"},

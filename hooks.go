@@ -199,14 +199,17 @@ type hookContext struct {
 	// before is the context that the hook received, if the one that it returned is not
 	// derived from it.
 	before *hookContext
+	// detached means that the returned context cannot be canceled although the caller's
+	// can, as after context.WithoutCancel.
+	detached bool
 }
 
 // nearestKey is the key under which a hookContext finds itself.
 type nearestKey struct{}
 
-// with returns c with the values of a context that a hook returned for c. Regardless of
-// the number of hooks, a lookup searches each returned context once, and the caller's
-// context once.
+// with returns c with the values of a context that a hook returned for c. If each hook
+// derives its context from the one that it received, a lookup of a value searches each
+// returned context once, and the caller's context once.
 func (c *hookContext) with(returned context.Context) *hookContext {
 	if returned == nil {
 		return c
@@ -214,7 +217,7 @@ func (c *hookContext) with(returned context.Context) *hookContext {
 	if same, ok := returned.(*hookContext); ok && same == c {
 		return c
 	}
-	next := &hookContext{Context: c.Context, returned: returned}
+	next := &hookContext{Context: c.Context, returned: returned, detached: returned.Done() == nil && c.Done() != nil}
 	if nearest, _ := returned.Value(nearestKey{}).(*hookContext); nearest != c {
 		next.before = c
 	}
@@ -236,7 +239,7 @@ func (c *hookContext) Value(key any) any {
 	// Package context keeps the context that can be canceled among the values. It must be
 	// the caller's. Otherwise, context.Cause would find the hook's, or none at all after
 	// context.WithoutCancel.
-	if _, isContext := value.(context.Context); value == nil || isContext {
+	if _, isContext := value.(context.Context); isContext || value == nil && c.detached {
 		if own := c.Context.Value(key); own != nil {
 			return own
 		}

@@ -527,3 +527,72 @@ func TestHooksAndGuardsThatAreUnsetAllocateNothing(t *testing.T) {
 		})
 	}
 }
+
+type spanKey string
+
+// spanHooks are n hooks that do what tracing does: each looks for the span around its own
+// and adds one to the context.
+func spanHooks(n int) []messaging.Option {
+	var opts []messaging.Option
+	for i := range n {
+		call, attempt := spanKey(fmt.Sprint("call ", i)), spanKey(fmt.Sprint("attempt ", i))
+		opts = append(opts, messaging.WithHooks(messaging.Hooks{
+			CallStart: func(ctx context.Context, _ messaging.CallInfo) context.Context {
+				_ = ctx.Value(spanKey("none"))
+				return context.WithValue(ctx, call, i)
+			},
+			AttemptStart: func(ctx context.Context, _ messaging.CallInfo, _ int, _ func(key, value string)) context.Context {
+				_ = ctx.Value(call)
+				return context.WithValue(ctx, attempt, i)
+			},
+			AttemptDone: func(ctx context.Context, _ messaging.CallInfo, _ messaging.AttemptResult) { _ = ctx.Value(attempt) },
+			CallDone:    func(ctx context.Context, _ messaging.CallInfo, _ messaging.CallResult) { _ = ctx.Value(call) },
+		}))
+	}
+	return opts
+}
+
+// searchedContext counts how often it is searched for a value.
+type searchedContext struct {
+	context.Context
+	times *int
+}
+
+func (c searchedContext) Value(key any) any {
+	*c.times++
+	return c.Context.Value(key)
+}
+
+func newUntracedClient(tb testing.TB, opts ...messaging.Option) *messaging.Client {
+	tb.Helper()
+	over := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
+	})
+	return scripted.NewClientOver(tb, "https://api.example.com", &http.Client{Transport: over}, opts...)
+}
+
+func TestHooksCostTheSameHoweverManyThereAre(t *testing.T) {
+	scripted.SkipUnderRace(t)
+	cost := func(hooks int) (searches, allocations float64) {
+		client, times := newUntracedClient(t, spanHooks(hooks)...), 0
+		_ = scripted.TriggerEvent(searchedContext{t.Context(), &times}, client)
+		return float64(times), testing.AllocsPerRun(100, func() { _ = scripted.TriggerEvent(context.Background(), client) })
+	}
+	searchesOfNone, allocationsOfNone := cost(0)
+	searchesOfOne, allocationsOfOne := cost(1)
+	searchesOfTen, allocationsOfTen := cost(10)
+	assert.LessOrEqual(t, searchesOfTen-searchesOfNone, 15*(searchesOfOne-searchesOfNone), "searches of the caller's context")
+	assert.LessOrEqual(t, allocationsOfTen-allocationsOfNone, 15*(allocationsOfOne-allocationsOfNone), "allocations")
+}
+
+func BenchmarkHooks(b *testing.B) {
+	for _, hooks := range []int{0, 1, 10} {
+		b.Run(fmt.Sprint(hooks), func(b *testing.B) {
+			client := newUntracedClient(b, spanHooks(hooks)...)
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = scripted.TriggerEvent(context.Background(), client)
+			}
+		})
+	}
+}

@@ -76,6 +76,7 @@ type storedPrepared struct {
 
 var (
 	errNotPrepared  = errors.New("messaging: a zero Prepared cannot be stored")
+	errNilPrepared  = errors.New("messaging: cannot read into a nil *Prepared")
 	errNotStorable  = errors.New("messaging: a request of Client.Do cannot be stored")
 	errNoOperation  = errors.New("messaging: stored request: operation is missing")
 	errUnknownSend  = errors.New("messaging: stored request: unknown operation")
@@ -99,6 +100,9 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 // operation, an unknown member, and a body that is not a JSON object. The error does not
 // quote the body. As with other types, null changes nothing.
 func (p *Prepared) UnmarshalJSON(data []byte) error {
+	if p == nil {
+		return errNilPrepared
+	}
 	if string(data) == "null" {
 		return nil
 	}
@@ -179,7 +183,7 @@ type Recipients struct {
 // Recipients returns whom the request addresses. The creation of an event addresses nobody.
 func (p *Prepared) Recipients() Recipients {
 	var found Recipients
-	err := p.walk(func(f field) error {
+	err := p.request().walk(func(f field) error {
 		found.add(f)
 		return nil
 	})
@@ -255,14 +259,14 @@ var errUnmodelled = errors.New("cannot tell who would receive this request")
 // walk calls visit with each field of the body, in order. If visit returns an error, walk
 // ends and returns it with the path of the field. If the body cannot be understood, walk
 // returns an error that wraps errUnmodelled.
-func (p *Prepared) walk(visit func(field) error) error {
-	known := sends[p.request().operation]
+func (p preparedRequest) walk(visit func(field) error) error {
+	known := sends[p.operation]
 	if known == nil {
 		return errUnmodelled
 	}
 	r := fieldReader{Reader: wire.NewReader(), visit: visit}
 	defer r.Free()
-	r.Reset(p.request().body)
+	r.Reset(p.body)
 	err := r.object(known.members)
 	switch {
 	case r.stopped:

@@ -197,8 +197,9 @@ func (c *CustomerParams) validate(p *arguments.Problems) {
 		p.Add("phone_no", "must be in international format, starting with +")
 	}
 	for i, d := range c.Devices {
-		p.In("devices").Index(i).RequiredText("device_type", d.DeviceType)
-		p.In("devices").Index(i).RequiredText("device_token", d.DeviceToken)
+		device := p.In("devices").Index(i)
+		device.RequiredText("device_type", d.DeviceType)
+		device.RequiredText("device_token", d.DeviceToken)
 	}
 }
 

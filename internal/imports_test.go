@@ -38,7 +38,7 @@ var allowedImports = map[string][]string{
 
 	".":             {"internal/service", "internal/exchange", "internal/wire", "internal/redact", "internal/arguments"},
 	"messagingtest": {".", "internal/service", "internal/redact"},
-	"examples/...":  {".", "messagingtest"},
+	"examples/...":  {".", "messagingtest", "examples/..."},
 
 	"internal/kit/...": {".", "messagingtest", "internal/service", "internal/kit/..."},
 

@@ -69,7 +69,8 @@ func quotes(text, quoted string, levels int) bool {
 			return string(rune(code))
 		})
 	}
-	return levels > 0 && strings.ContainsAny(text, `\%`) && (quotes(unescape(jsonEscape), quoted, levels-1) || quotes(unescape(urlEscape), quoted, levels-1))
+	return levels > 0 && strings.ContainsAny(text, `\%`) &&
+		(quotes(unescape(jsonEscape), quoted, levels-1) || quotes(unescape(urlEscape), quoted, levels-1))
 }
 
 // textsOf returns every string and byte slice that can be reached from a value.
@@ -162,7 +163,8 @@ func TestServerShowsNoCredentialsInQueriesAndHeaders(t *testing.T) {
 func TestServerShowsWhatIsNoCredentialByItsName(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	query := url.Values{}
-	for _, name := range []string{"cursor", "emails", "customer_ids", "per_page", "Author", "Accept", "keyword", "sessions", "compass-course"} {
+	for _, name := range []string{"cursor", "emails", "customer_ids", "per_page", "Author", "Accept",
+		"keyword", "sessions", "compass-course"} {
 		query.Set(name, "value")
 	}
 	get(t, s, "/v1/events?"+query.Encode())

@@ -37,6 +37,13 @@
 // request created, which customers it changed, and why it was refused. [WithHistory]
 // limits what the server records, and [Server.Reset] empties the server.
 //
+// # What the service does not document
+//
+// The documentation of the service leaves open what a trigger does if an email address
+// alone identifies the customer, and no customer has that address. This server creates the
+// customer. With [WithIdentifier] and [CustomerID], such a trigger is invalid. Do not rely
+// on either.
+//
 // # What is checked
 //
 // The server validates requests by the rules of the service. Its validation shares no

@@ -41,7 +41,8 @@ func newStorm(t *testing.T) *storm {
 // send sends a broadcast and keeps its delivery.
 func (st *storm) send(ctx context.Context, client *messaging.Client, subject string) messaging.Delivery {
 	_, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: subject, Message: "m",
-		To: messaging.ToCustomers(messaging.CustomerParams{Email: "shared@example.com"}, messaging.CustomerParams{Email: subject + "@example.com"})})
+		To: messaging.ToCustomers(messaging.CustomerParams{Email: "shared@example.com"},
+			messaging.CustomerParams{Email: subject + "@example.com"})})
 	delivery := messaging.DeliveryOf(err)
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -45,7 +45,7 @@ func (t timing) classify(entry ledger.Claimed, err error) outcome {
 		errors.As(err, &transport)
 		o.gate.Reason = failureReason(err, transport)
 	}
-	ofRequest := liesInRequest(err, api)
+	ofRequest := messaging.NextStepOf(err) == messaging.NextFixRequest
 	switch {
 	case o.delivery == messaging.DeliveryAccepted:
 		o.state, o.gate.Kind = ledger.Accepted, gate.Accepted

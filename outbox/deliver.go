@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/record"
 )
 
 // Deliver sends the entries with these keys now. It is for an engine that calls at least
@@ -26,7 +27,7 @@ func (o *Outbox[Tx]) Deliver(ctx context.Context, keys ...string) (Delivered, er
 	}
 	d := &delivery[Tx]{call[Tx]{Outbox: o, recorded: make(map[string]ledger.State)}}
 	var endWatching func() bool
-	d.stop, endWatching = stopOf(ctx)
+	d.stop, endWatching = record.StopOf(ctx)
 	defer endWatching()
 	keys = slices.Clone(keys)
 	slices.Sort(keys)
@@ -79,12 +80,12 @@ func (d *delivery[Tx]) run(ctx context.Context, keys []string) error {
 
 func (d *delivery[Tx]) runOperation(ctx context.Context, operation string, keys []string) error {
 	for len(keys) > 0 && ctx.Err() == nil {
-		n := d.room.acquire(ctx, d.permit.most(min(len(keys), d.inFlight, keyBatch)))
+		n := d.room.Acquire(ctx, d.permit.Most(min(len(keys), d.inFlight, keyBatch)))
 		if n == 0 {
 			return nil
 		}
 		pass := d.gates.Admit(operation, n, time.Now())
-		d.room.release(n - pass.N)
+		d.room.Release(n - pass.N)
 		switch {
 		case pass.N == 0 && pass.Closed:
 			return nil

@@ -44,15 +44,19 @@
 //
 // # The gate
 //
-// Each Outbox has a gate. While the gate is open, entries are sent. If a request fails for
-// a reason that also affects other requests, the gate closes. Examples are a failed
-// connection, a wrong API key (401), a rate limit (429) and a failing service (5xx). While
-// the gate is closed, only one entry at a time is claimed and sent, as a probe. The wait
-// between probes grows from 0.5 s to 15 s. If the service sends Retry-After, the outbox
-// waits at least that long, but at most 5 minutes. The gate opens when the response to a
-// probe shows that the service works again. [Counts] and the log contain the reason why
-// the gate is closed. A failed connection, a lost response, a 408 and a 425 do not close
-// the gate if another request was accepted during the attempt.
+// Each operation has a gate, which is a circuit breaker. While the gate is open, entries
+// are sent. The gate closes if requests of the operation fail for reasons that can affect
+// others too: a failed connection, a lost response, a 5xx, a 408 or a 425. It closes at 8
+// such failures among the last 16 outcomes, and at the first failure if nothing was
+// accepted in the last minute. A wrong API key (401) and a rate limit (429) close the gates
+// of all operations at once.
+//
+// While the gate is closed, only one entry at a time is claimed and sent, as a probe. The
+// wait between probes grows from 0.5 s to 15 s. If the service sends Retry-After, the
+// outbox waits at least that long, but at most 5 minutes. The gate opens when the response
+// to a probe shows that the service works again. Then, and after a start, the operation
+// begins with one request at a time, and sends more after each round that the service has
+// processed. [Counts] and the log contain the reason why a gate is closed.
 //
 // The state of the entry does not depend on the gate. After a failed connection, a 401,
 // 429, 501 or 505, the request was certainly not carried out, so the entry stays pending.
@@ -60,10 +64,11 @@
 // out, so the entry becomes unclear. During an outage with such a 5xx, each probe makes
 // one more entry unclear. When the wait has grown to 15 s, that is one entry in 15 s.
 //
-// A denial is a 403 or 404 response. A denial is blamed on the entry if the service
-// recently accepted another entry with the same operation: within 5 s before the first
-// denial, 20 s before the second, and 40 s before the third. The gate then stays open. The
-// entry waits 20 s after the first denial and 40 s after the second. After the third
-// denial, the entry is rejected. Other denials close the gate and are not counted, so a
-// service that denies every request rejects no entry.
+// A denial is a 403, a 404, or another 4xx response that is not about the content of the
+// request, such as a page of a proxy. At first nobody knows whether it lies in the entry or
+// in the service: the entry waits, 20 s after its first attempt and longer after each
+// other, and the denial counts as a failure for the gate until another entry of the
+// operation is accepted. After three denials, with another entry of its operation accepted
+// since each of them, the entry is rejected. So a service that denies every request
+// rejects no entry.
 package outbox

@@ -92,19 +92,18 @@ func (o *Outbox[Tx]) EnqueueAllTx(ctx context.Context, tx Tx, items ...Item) ([]
 	if len(items) == 0 {
 		return nil, nil
 	}
-	entries := make([]ledger.NewEntry, len(items))
-	order := make([]int, len(items)) // in the order of the keys, in which rows are locked
-	for i, item := range items {
-		var err error
-		if entries[i], err = o.newEntry(ctx, item); err != nil {
-			return nil, keyed("enqueue", item.Key, err)
-		}
+	order := make([]int, len(items))
+	for i := range items {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(entries[a].Key, entries[b].Key) })
+	// Rows are locked in the order of the keys.
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(items[a].Key, items[b].Key) })
 	sorted := make([]ledger.NewEntry, len(items))
 	for i, from := range order {
-		sorted[i] = entries[from]
+		var err error
+		if sorted[i], err = o.newEntry(ctx, items[from]); err != nil {
+			return nil, keyed("enqueue", items[from].Key, err)
+		}
 	}
 	inserted, err := o.ledger.InsertTx(ctx, tx, sorted)
 	if err != nil {
@@ -125,13 +124,18 @@ func (o *Outbox[Tx]) EnqueueAllTx(ctx context.Context, tx Tx, items ...Item) ([]
 	if conflict == nil {
 		return all, nil
 	}
-	if len(added) > 0 {
-		err = o.ledger.RemoveTx(ctx, tx, added)
+	return nil, errors.Join(conflict, o.takeBack(ctx, tx, added))
+}
+
+// takeBack deletes entries that the same transaction has added.
+func (o *Outbox[Tx]) takeBack(ctx context.Context, tx Tx, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
 	}
-	if err != nil {
-		return nil, errors.Join(conflict, fmt.Errorf("outbox: take back %d entries; roll the transaction back: %w", len(added), err))
+	if err := o.ledger.RemoveTx(ctx, tx, ids); err != nil {
+		return fmt.Errorf("outbox: take back %d entries; roll the transaction back: %w", len(ids), err)
 	}
-	return nil, conflict
+	return nil
 }
 
 const (

@@ -12,7 +12,7 @@ func Fast() Option {
 		c.timing.firstWait = 10 * time.Millisecond
 		c.timing.longestWait = 50 * time.Millisecond
 		c.timing.deniedWait = 300 * time.Millisecond
-		c.timing.stopGrace = 200 * time.Millisecond
+		c.timing.stopGrace = 500 * time.Millisecond
 		c.timing.gate.First = 20 * time.Millisecond
 		c.timing.gate.Longest = 100 * time.Millisecond
 		return nil

@@ -11,6 +11,8 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox/internal/gate"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/limit"
+	"github.com/messaging-go/messaging/outbox/internal/record"
 )
 
 // Store is a database for an [Outbox]. It is implemented in the packages sqlite,
@@ -26,12 +28,12 @@ type Outbox[Tx any] struct {
 	ledger   ledger.TxLedger[Tx]
 	client   *messaging.Client
 	owner    string
-	room     room  // for entries that are claimed and whose outcomes are not recorded
-	slots    slots // for requests
-	bodies   bodies
+	room     limit.Room   // for entries that are claimed and whose outcomes are not recorded
+	slots    *limit.Slots // for requests
+	bodies   *limit.Bodies
 	gates    *gate.Gates
-	permit   permit
-	recorder *recorder
+	permit   *limit.Permit
+	recorder *record.Recorder
 	woken    chan struct{} // holds a value if an entry was added
 	waker    waker
 
@@ -80,12 +82,12 @@ func New[Tx any](store Store[Tx], client *messaging.Client, opts ...Option) (*Ou
 		ledger:   l,
 		client:   client,
 		owner:    owner(),
-		room:     newRoom(2 * c.inFlight),
-		slots:    slots{free: c.inFlight},
-		bodies:   bodies{changed: make(chan struct{})},
+		room:     limit.NewRoom(2 * c.inFlight),
+		slots:    limit.NewSlots(c.inFlight),
+		bodies:   limit.NewBodies(),
 		gates:    gate.New(c.timing.gate, c.inFlight, c.logger),
-		permit:   permit{limiter: c.rate},
-		recorder: &recorder{ledger: l, logger: c.logger, grace: c.timing.stopGrace},
+		permit:   limit.NewPermit(c.rate),
+		recorder: record.New(l, c.logger, c.timing.stopGrace),
 		woken:    make(chan struct{}, 1),
 	}, nil
 }

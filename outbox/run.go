@@ -10,6 +10,7 @@ import (
 
 	"github.com/messaging-go/messaging/outbox/internal/gate"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/record"
 )
 
 // Run sends entries as they become due, until ctx ends. Any number of processes can call
@@ -27,7 +28,7 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 	defer cancel()
 	r := &runner[Tx]{call: call[Tx]{Outbox: o, returns: true}, wakes: make(chan struct{}, 1)}
 	var endWatching func() bool
-	r.stop, endWatching = stopOf(ctx)
+	r.stop, endWatching = record.StopOf(ctx)
 	defer endWatching()
 	done := make(chan struct{})
 	go func() {
@@ -47,7 +48,7 @@ func (o *Outbox[Tx]) Run(ctx context.Context) error {
 		return err
 	case r.closed:
 		return fmt.Errorf("outbox: run: %w", ledger.ErrClosed)
-	case r.failure != nil:
+	case r.failures >= lostDatabase:
 		return fmt.Errorf("outbox: run: the database failed until the end: %w", r.failure)
 	}
 	return nil
@@ -71,6 +72,8 @@ const (
 	// othersShare is the part of the claims that go to what has been due for longest,
 	// whatever is urgent: one of eight.
 	othersShare = 8
+	// lostDatabase is after how many failures in a row the database counts as lost.
+	lostDatabase = 3
 	// pausePatience is how long Run waits for room until it looks for pauses.
 	pausePatience = time.Second
 )
@@ -110,12 +113,12 @@ func (r *runner[Tx]) claimDue(ctx context.Context, limit int) (p progress, chang
 	}
 	patience, cancel := context.WithTimeout(ctx, pausePatience)
 	defer cancel()
-	n := r.room.acquire(patience, r.permit.most(min(limit, r.inFlight)))
+	n := r.room.Acquire(patience, r.permit.Most(min(limit, r.inFlight)))
 	if n == 0 {
 		return progress{wait: time.Nanosecond}, nil
 	}
 	class, pass := r.admit(classes, n)
-	r.room.release(n - pass.N)
+	r.room.Release(n - pass.N)
 	if pass.N == 0 {
 		return progress{idle: pass.Closed, wait: pass.Wait}, pass.Changed
 	}
@@ -238,7 +241,7 @@ func (r *runner[Tx]) databaseFailed(ctx context.Context, doing string, err error
 // DeliverDue sends up to limit entries that are due, whoever enqueued or resent them. It
 // is for cron, and for the periodic job of any engine. It returns when they are sent, when
 // no more are due, when the gates of all that are due are closed, or when ctx ends.
-// Delivered counts what this call has sent, and its RetryAfter tells when to call again.
+// Delivered counts what this call has sent, and its RetryAfter is when to call again.
 //
 // ctx applies until an entry is claimed; see [Outbox.Deliver].
 func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, error) {
@@ -247,7 +250,7 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	}
 	r := &runner[Tx]{call: call[Tx]{Outbox: o, recorded: make(map[string]ledger.State)}}
 	var endWatching func() bool
-	r.stop, endWatching = stopOf(ctx)
+	r.stop, endWatching = record.StopOf(ctx)
 	defer endWatching()
 	var retryAfter time.Duration
 	done := make(chan struct{})

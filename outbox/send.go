@@ -14,12 +14,13 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox/internal/gate"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/internal/record"
 )
 
 // call is one call of Run, Deliver or DeliverDue.
 type call[Tx any] struct {
 	*Outbox[Tx]
-	stop *stop
+	stop *record.Stop
 	// returns is true if an entry whose turn has come goes back after the stop, too.
 	returns bool
 	sends   sync.WaitGroup
@@ -49,7 +50,7 @@ type batch struct {
 const (
 	// claimTimeout limits a claim, so that time is left for the send.
 	claimTimeout = 10 * time.Second
-	// stopPatience is how long after the stop a statement is cancelled.
+	// stopPatience is how long after the stop a statement is interrupted.
 	stopPatience = time.Second
 )
 
@@ -58,16 +59,16 @@ const (
 // returns. Each of the pass.N entries occupies room until its outcome is recorded.
 func (c *call[Tx]) claim(ctx context.Context, pass gate.Pass, request ledger.Claim) (n int, err error) {
 	defer func() {
-		c.room.release(pass.N - n)
+		c.room.Release(pass.N - n)
 		c.gates.GiveBack(pass, pass.N-n)
 		if n == 0 {
-			c.permit.keep()
+			c.permit.Keep()
 		}
 	}()
 	if err := c.acquirePermit(ctx); err != nil {
 		return 0, err
 	}
-	size, alone, err := c.bodies.reserve(ctx)
+	size, alone, err := c.bodies.Reserve(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -86,14 +87,14 @@ func (c *call[Tx]) claim(ctx context.Context, pass gate.Pass, request ledger.Cla
 	for _, entry := range b.entries {
 		size -= int64(len(entry.Body))
 	}
-	c.bodies.release(size)
+	c.bodies.Release(size)
 	c.send(ctx, b)
 	return len(b.entries), err
 }
 
 func (c *call[Tx]) acquirePermit(ctx context.Context) error {
 	defer c.running.enter("WithRate")()
-	if err := c.permit.acquire(ctx); err != nil {
+	if err := c.permit.Acquire(ctx); err != nil {
 		return fmt.Errorf("limiter: %w", err)
 	}
 	return nil
@@ -166,15 +167,15 @@ func expired(deadline, monotonic, wall time.Time) bool {
 // by someone else in the meantime. Only the values of ctx are used. done is called when
 // the entry no longer waits for its turn.
 func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry ledger.Claimed, done func()) {
-	defer c.room.release(1)
+	defer c.room.Release(1)
 	outcome := c.attempt(ctx, b, entry, done)
-	c.bodies.release(int64(len(entry.Body)))
+	c.bodies.Release(int64(len(entry.Body)))
 	entry.Body = nil
 	if c.gates.Report(b.pass, outcome.gate, time.Now()) {
 		outcome.wait = 0 // the entry waits for the gate instead
 	}
 	leave := c.running.enter("the database")
-	applied, at, err := c.recorder.record(ledger.Outcome{ID: entry.ID, Token: b.token, State: outcome.state,
+	applied, at, err := c.recorder.Record(ledger.Outcome{ID: entry.ID, Token: b.token, State: outcome.state,
 		Delivery: outcome.delivery, Error: outcome.text, Wait: outcome.wait, Denials: outcome.denials,
 		Denied: outcome.gate.Kind == gate.Denied, Returned: outcome.returned}, c.stop)
 	leave()
@@ -198,17 +199,17 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry ledger.Claimed
 
 // attempt waits for a slot and sends one claimed entry, once.
 func (c *call[Tx]) attempt(ctx context.Context, b batch, entry ledger.Claimed, done func()) outcome {
-	acquired := c.slots.acquire(entry.Urgent, b.ahead.Done(), b.pass.Recall)
+	acquired := c.slots.Acquire(entry.Urgent, b.ahead.Done(), b.pass.Recall)
 	done()
 	switch {
 	case !acquired:
 		return returned(entry, c.whyReturned(b))
 	case entry.Denials >= maxDenials && entry.AcceptedSince:
-		c.slots.release()
+		c.slots.Release()
 		return outcome{state: ledger.Rejected, delivery: messaging.DeliveryRejected, text: entry.Error, denials: entry.Denials,
 			gate: gate.Outcome{Kind: gate.OwnFault}}
 	}
-	defer c.slots.release()
+	defer c.slots.Release()
 	ctx, cancel := context.WithDeadline(ctx, b.deadline)
 	defer cancel()
 	leave := c.running.enter("WithSealer")
@@ -226,8 +227,8 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry ledger.Claimed, d
 		return returned(entry, c.whyReturned(b))
 	case !expired(limit, time.Now(), time.Now()):
 		defer c.running.enter("the client")()
-		_, err = c.client.Send(ctx, p, sendOptions(limit)...)
-		if !isNotAfter(err) {
+		_, err = c.client.Send(ctx, p, messaging.WithoutRetries(), messaging.WithNotAfter(limit))
+		if !errors.Is(err, messaging.ErrNotAfter) || messaging.DeliveryOf(err) != messaging.DeliveryNotSent {
 			return c.timing.classify(entry, err)
 		}
 	}
@@ -239,7 +240,7 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry ledger.Claimed, d
 }
 
 // stopped reports whether entries that are not sent go back because of the stop.
-func (c *call[Tx]) stopped() bool { return c.returns && c.stop.since(time.Time{}) > 0 }
+func (c *call[Tx]) stopped() bool { return c.returns && c.stop.Since(time.Time{}) > 0 }
 
 // whyReturned is why an entry of the batch goes back.
 func (c *call[Tx]) whyReturned(b batch) string {
@@ -320,4 +321,12 @@ func (r *running) names() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return strings.Join(slices.Sorted(maps.Keys(r.count)), ", ")
+}
+
+// unrecordedError is what Run and Deliver return for outcomes that could not be recorded.
+func unrecordedError(n int, err error) error {
+	if n == 1 {
+		return fmt.Errorf("outbox: the outcome of 1 entry could not be recorded, so the entry becomes unclear: %w", err)
+	}
+	return fmt.Errorf("outbox: the outcomes of %d entries could not be recorded, so the entries become unclear: %w", n, err)
 }

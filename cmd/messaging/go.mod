@@ -3,6 +3,7 @@ module github.com/messaging-go/messaging/cmd/messaging
 go 1.26.0
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/messaging-go/messaging v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0

@@ -111,7 +111,7 @@ func (x *Exchange) rejected(resp *http.Response, body []byte) Outcome {
 	problem.Rewrite(x.keys.Text)
 	retryAfter, _ := retryAfterOf(resp)
 	return Outcome{Stage: Rejected, Delivery: DeliveryRejected, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
-		Body: body, Problem: problem, RetryAfter: retryAfter, failure: badRequest}
+		Body: body, Problem: &problem, RetryAfter: retryAfter, failure: badRequest}
 }
 
 // ErrAttemptTimeout is returned when an attempt exceeds its time limit.

@@ -29,9 +29,10 @@ type Outcome struct {
 	Message string
 	Data    json.RawMessage
 	// Body is the start of any other response, without keys. Problem is what the body of
-	// a rejection says.
+	// a rejection says, and nil for any other response. It is the largest part of an
+	// outcome, and few calls need it.
 	Body    []byte
-	Problem wire.ErrorBody
+	Problem *wire.ErrorBody
 	// DataFalse is true if only "data": false makes the response a rejection.
 	DataFalse bool
 	// RetryAfter is the wait that the service asked for.

@@ -205,15 +205,9 @@ const outcomesSQL = `s AS MATERIALIZED (
 	AS s(n integer, id bigint, token text, state smallint, delivery smallint, error text, wait bigint, denials integer, denied boolean,
 		returned boolean))`
 
-// Settle implements ledger.Ledger. It keeps a delivery that is unknown while the entry is
-// pending, because the entry was unclear before it was resent.
-func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled []ledger.Settled, at time.Time, err error) {
-	wire := make([]outcome, len(outcomes))
-	for i, s := range outcomes {
-		wire[i] = outcome{i, s.ID, hex.EncodeToString(s.Token[:]), s.State, uint8(s.Delivery), s.Error, s.Wait.Milliseconds(), s.Denials,
-			s.Denied, s.Returned}
-	}
-	statement := `WITH ` + outcomesSQL + `, locked AS MATERIALIZED (
+// settleSQL keeps a delivery that is unknown while the entry is pending, because the entry
+// was unclear before it was resent.
+var settleSQL = `WITH ` + outcomesSQL + `, locked AS MATERIALIZED (
 			SELECT e.id FROM {entry} e WHERE e.id = ANY(ARRAY(SELECT id FROM s)) ORDER BY e.id FOR UPDATE SKIP LOCKED
 		), changed AS (
 			UPDATE {entry} e SET state = s.state, error = s.error,
@@ -228,14 +222,24 @@ func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled [
 			RETURNING s.n
 		)
 		SELECT n, CASE WHEN n IN (SELECT n FROM changed) THEN 1 WHEN id NOT IN (SELECT id FROM locked) THEN 2 ELSE 0 END, ` + nowColumn + ` FROM s`
-	again := `WITH ` + outcomesSQL + `
+
+// settledSQL finds outcomes that are recorded already, or not there.
+var settledSQL = `WITH ` + outcomesSQL + `
 		SELECT s.n, CASE WHEN e.token = s.token AND e.state + 0 = s.state THEN 1 WHEN e.token = s.token THEN 2 ELSE 0 END, ` + nowColumn + `
 		FROM s LEFT JOIN {entry} e ON e.id = s.id AND e.id = ANY(ARRAY(SELECT id FROM s))`
+
+// Settle implements ledger.Ledger.
+func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled []ledger.Settled, at time.Time, err error) {
+	wire := make([]outcome, len(outcomes))
+	for i, s := range outcomes {
+		wire[i] = outcome{i, s.ID, hex.EncodeToString(s.Token[:]), s.State, uint8(s.Delivery), s.Error, s.Wait.Milliseconds(), s.Denials,
+			s.Denied, s.Returned}
+	}
 	settled = make([]ledger.Settled, len(outcomes))
 	err = l.own(ctx, func(q querier) error {
 		clear(settled)
 		args := []any{asJSON(wire)}
-		err := l.run(ctx, q, statement, args, func(row scanFunc) error {
+		err := l.run(ctx, q, settleSQL, args, func(row scanFunc) error {
 			var n int
 			var what ledger.Settled
 			var now *int64
@@ -246,7 +250,7 @@ func (l *base) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled [
 		if err != nil || !slices.ContainsFunc(settled, func(s ledger.Settled) bool { return s != ledger.Applied }) {
 			return err
 		}
-		return l.run(ctx, q, again, args, func(row scanFunc) error { // those that are recorded already, or not there
+		return l.run(ctx, q, settledSQL, args, func(row scanFunc) error {
 			var n int
 			var now ledger.Settled
 			var at *int64

@@ -82,7 +82,7 @@ func TestRowsAppearInSearchesTooButOnlyThoseThatMatch(t *testing.T) {
 	b.send("POST", triggerPath, trigger("grace@example.com", "today"))
 	p.until(`document.querySelectorAll("#rows .row").length === 1`)
 	assert.Contains(t, eval[string](p, `document.querySelector("#rows").textContent`), "grace@example.com")
-	p.until(`document.querySelector("#announce").textContent === "1 new requests"`)
+	p.until(`document.querySelector("#announce").textContent === "1 new request"`)
 }
 
 func TestRowsAreCountedInsteadWhenThereAreMany(t *testing.T) {
@@ -203,10 +203,12 @@ func TestPageUnderAnotherNameIsLiveAndHasKeys(t *testing.T) {
 	b.send("GET", "/v1/events", "")
 	p.until(`document.querySelectorAll("#rows .row").length === 1`)
 	p.click("[data-copy]")
-	p.until(`getSelection().toString().includes("MESSAGING_BASE_URL") || document.querySelector("h1").textContent === "Select a request"`)
+	p.until(`getSelection().toString().includes("MESSAGING_BASE_URL") || document.querySelector("#detail h1").textContent === "Select a request"`)
 	p.press("?")
 	p.until(`location.pathname === "/help"`)
-	assert.Empty(t, p.consoleErrors())
+	for _, message := range p.consoleErrors() {
+		assert.Contains(t, message, "Cross-Origin-Opener-Policy header has been ignored", "without HTTPS, it holds on loopback hosts alone")
+	}
 }
 
 func TestRowsAreReachedByKeyOnANarrowScreen(t *testing.T) {
@@ -258,14 +260,14 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 		p.until(at(fmt.Sprintf("/requests/%d", number)) +
 			fmt.Sprintf(` && document.querySelector(".row[aria-current]").dataset.number === "%d"`, number))
 	}
-	p.until(`document.querySelector("h1").textContent === "We have moved"`)
+	p.until(`document.querySelector("#detail h1").textContent === "We have moved"`)
 	p.press("k")
 	p.until(at("/requests/11"))
 	p.press("]")
 	p.until(at("/requests/11?tab=exchange"))
 	p.press("j")
 	p.until(at("/requests/10?tab=exchange") + ` && document.querySelector(".tabs [aria-current]").dataset.tab === "exchange"`)
-	for _, tab := range []string{"audience", "links", "variables", "text", "source"} {
+	for _, tab := range []string{"audience", "check", "links", "variables", "text", "source"} {
 		p.press("[")
 		p.until(at("/requests/10?tab=" + tab))
 	}

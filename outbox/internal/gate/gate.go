@@ -51,6 +51,7 @@ type Timing struct {
 const (
 	lastOutcomes = 16 // of an operation, that are looked at
 	tooMany      = 8  // failures among them close its gate
+	tooManyEarly = 4  // failures that are no denials, until the operation is no longer limited
 )
 
 // Gates are the gates of all operations.
@@ -205,7 +206,7 @@ func (g *Gates) Report(p Pass, outcome Outcome, now time.Time) (closed bool) {
 	case outcome.Kind == KeyFailed && !p.Probe():
 		g.key.until = later(g.key.until, now.Add(outcome.RetryAfter))
 	case outcome.Kind != Failed && outcome.Kind != Denied:
-	case wasOpen && o.why == "" && o.failing(now, g.timing.Recent):
+	case wasOpen && o.why == "" && o.failing(now, g.timing.Recent, o.window < g.inFlight):
 		g.logger.Warn("outbox: the gate is closed; only probes are sent", "operation", p.Operation, "reason", outcome.Reason)
 		o.newest = outcome.Kind == Denied // which the one that has been due for longest was
 		o.close(outcome, g.delayOf(o, outcome.Kind), now)
@@ -290,15 +291,21 @@ func (o *operation) record(kind Kind, now time.Time, inFlight int) {
 	}
 }
 
-// failing reports whether too many of the last outcomes are failures.
-func (o *operation) failing(now time.Time, recent time.Duration) bool {
-	failures := 0
+// failing reports whether too many of the last outcomes are failures. early is true if
+// the operation has been sent again for a short time only: then fewer are too many, because
+// half of the requests may fail.
+func (o *operation) failing(now time.Time, recent time.Duration, early bool) bool {
+	failures, denials := 0, 0
 	for _, r := range o.outcomes {
-		if (r.kind == Failed || r.kind == Denied) && now.Sub(r.at) <= recent {
+		switch {
+		case now.Sub(r.at) > recent:
+		case r.kind == Failed:
 			failures++
+		case r.kind == Denied:
+			denials++
 		}
 	}
-	return failures >= tooMany || now.Sub(o.accepted) > recent
+	return failures+denials >= tooMany || early && failures >= tooManyEarly || now.Sub(o.accepted) > recent
 }
 
 // Recall makes the entries of an operation that are claimed and not sent go back.

@@ -43,5 +43,5 @@ func TestAnUpdateIsDurableAndRestoresTheSettingsOfTheProgram(t *testing.T) {
 	}
 	var version int
 	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT version FROM outbox_meta`).Scan(&version))
-	assert.Equal(t, 11, version, "a failed one is rolled back")
+	assert.Equal(t, 12, version, "a failed one is rolled back")
 }

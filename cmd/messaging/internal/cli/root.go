@@ -17,12 +17,15 @@ import (
 
 // The exit codes. They are documented, and never change their meaning.
 const (
-	exitUnexpected = 1
-	exitUsage      = 2
-	exitInvalid    = 3
-	exitNotFound   = 6
-	exitNotDone    = 8
-	exitTimeIsUp   = 11
+	exitUnexpected  = 1
+	exitUsage       = 2
+	exitInvalid     = 3
+	exitDenied      = 4
+	exitRateLimited = 5
+	exitNotFound    = 6
+	exitNotDone     = 8
+	exitDrift       = 10
+	exitTimeIsUp    = 11
 )
 
 // exitError is an error with the exit code for it.
@@ -51,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newSandbox())
+	root.AddCommand(newSandbox(), newGen())
 	leadWithExamples(root)
 	root.SetArgs(args)
 	root.SetOut(stdout)

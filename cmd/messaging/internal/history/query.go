@@ -241,9 +241,9 @@ func (e *Entry) Subject() string {
 	}
 }
 
-// EventName returns the id and the name of the event that was triggered or created. If
-// a trigger was not carried out, the name is that of the event at the time, if it
-// existed.
+// EventName returns the id and the name of the event that was triggered or created. An
+// event that was not created has no id. If a trigger was not carried out, the name is that
+// of the event at the time, if it existed.
 func (e *Entry) EventName() (id, name string) {
 	switch effect := e.Effect.(type) {
 	case *messagingtest.Trigger:
@@ -251,7 +251,15 @@ func (e *Entry) EventName() (id, name string) {
 	case *messaging.Event:
 		return effect.ID, effect.Name
 	case nil:
-		if e.Op != service.TriggerEvent.Name {
+		switch e.Op {
+		case service.CreateEvent.Name:
+			var body struct {
+				Name string `json:"name"`
+			}
+			e.decode(&body)
+			return "", body.Name
+		case service.TriggerEvent.Name:
+		default:
 			return "", ""
 		}
 		var body struct {

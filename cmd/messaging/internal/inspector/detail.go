@@ -170,7 +170,7 @@ func tabs(d *entryDetail, base, selected, query string) (list []tab, current str
 	}
 	add("exchange", "Request & response", 0)
 	add("diff", "Diff", 0)
-	add("copy", "Copy & replay", 0)
+	add("copy", "Copy", 0)
 	current = list[0].Name
 	if slices.ContainsFunc(list, func(t tab) bool { return t.Name == selected }) {
 		current = selected

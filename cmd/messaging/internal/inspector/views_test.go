@@ -104,7 +104,7 @@ func TestControlCharactersAreShownAndTurnNothingAround(t *testing.T) {
 	}
 	list := f.get("/").Body
 	assert.Contains(t, list, `<bdi class="what">Invoice ‹U&#43;202E›gnp.exe ␇ ‹U&#43;2066›مرحبا بالعالم</bdi>`)
-	assert.Contains(t, f.get("/broadcasts/1").Body, `<h1 dir="auto">Invoice`)
+	assert.Contains(t, f.get("/broadcasts/1").Body, `<h1 dir="auto" title="Invoice`)
 }
 
 func TestPlaceholdersWithoutAVariableAreOneNote(t *testing.T) {

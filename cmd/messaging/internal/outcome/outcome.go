@@ -33,24 +33,23 @@ func Of(e *messagingtest.Exchange) Outcome {
 	}
 	err := call(context.WithValue(context.Background(), exchangeKey{}, e), e)
 	if timedOut(e) {
-		err = withoutLimit{err}
+		err = timeoutError{err}
 	}
 	return Outcome{messaging.DeliveryOf(err), messaging.Retryable(err), err}
 }
 
-// replayLimit is the time limit of the replay of a timeout, and limitText how its error
-// names the limit.
-const (
-	replayLimit = time.Microsecond
-	limitText   = " after 1µs (see WithAttemptTimeout)"
-)
+// replayTimeout is the time limit of the client whose attempts time out.
+const replayTimeout = time.Microsecond
 
-// withoutLimit is the error of a replay. The caller had another time limit, which is not
-// recorded.
-type withoutLimit struct{ error }
+// timeoutError is the error of an attempt that timed out. Its text leaves out the time
+// limit, because that of the caller is not known.
+type timeoutError struct{ err error }
 
-func (e withoutLimit) Error() string { return strings.Replace(e.error.Error(), limitText, "", 1) }
-func (e withoutLimit) Unwrap() error { return e.error }
+func (e timeoutError) Error() string {
+	return strings.Replace(e.err.Error(), " after "+replayTimeout.String(), "", 1)
+}
+
+func (e timeoutError) Unwrap() error { return e.err }
 
 // call makes the call whose request was recorded. What it asks for does not matter,
 // because the replayed response is the recorded one.
@@ -84,7 +83,7 @@ func timedOut(e *messagingtest.Exchange) bool { return e.Status == 0 && e.Fault 
 
 // clients are a client that receives the recorded response, and one whose attempts
 // time out.
-var clients = map[bool]*messaging.Client{false: newClient(), true: newClient(messaging.WithAttemptTimeout(replayLimit))}
+var clients = map[bool]*messaging.Client{false: newClient(), true: newClient(messaging.WithAttemptTimeout(replayTimeout))}
 
 func newClient(more ...messaging.Option) *messaging.Client {
 	c, err := messaging.NewClient("http://127.0.0.1", "replay", append(more,

@@ -88,7 +88,10 @@ async function addRows() {
   const html = document.createRange().createContextualFragment(await response.text());
   listed = Number(response.headers.get("Rows-Last"));
   const left = Number(response.headers.get("Rows-Left"));
-  const rows = [...html.querySelectorAll(".row")].filter((row) => !$(`#rows [data-number="${row.dataset.number}"]`));
+  for (const row of html.querySelectorAll(".row")) {
+    if ($(`#rows > .row[data-number="${row.dataset.number}"]`)) row.remove();
+  }
+  const rows = [...html.querySelectorAll(".row")];
   if (rows.length === 0) return;
   announce(rows.length + left);
   const list = $("#list"), box = $("#rows");
@@ -100,20 +103,42 @@ async function addRows() {
     button.textContent = `${unseen.toLocaleString("en")} new`;
     return;
   }
-  for (const row of rows) row.classList.add("fresh");
+  for (const row of rows) {
+    row.classList.add("fresh");
+    for (const number of row.dataset.attempts?.split(" ") ?? []) removeRow(number); // they are in the new row
+  }
   const height = list.scrollHeight, top = list.scrollTop;
   if (box.children.length === 0 && $(".welcome")) load(location.href).catch(() => {}); // its text changes
-  box.prepend(...rows);
+  box.prepend(...html.children);
+  mark();
   $("#list > .empty")?.remove();
   if (top > 0) list.scrollTop = top + list.scrollHeight - height; // what is read stays where it is
 }
 
 
+// removeRow removes the row of a call with its earlier attempts.
+function removeRow(number) {
+  const row = $(`#rows > .row[data-number="${number}"]`);
+  if (row?.nextElementSibling?.matches(".attempts")) row.nextElementSibling.remove();
+  row?.remove();
+}
+
+// showNew replaces the list by its first page. The detail that is open stays.
+async function showNew() {
+  const page = await get(listURL());
+  if (!page) return;
+  $("#list").replaceWith($("#list", page));
+  last = Math.max(last, Number(page.body.dataset.last));
+  listed = Number(page.body.dataset.last);
+  unseen = 0;
+  mark();
+}
+
 let announcing;
 function announce(count) {
   announced += count;
   clearTimeout(announcing);
-  announcing = setTimeout(() => { $("#announce").textContent = `${announced} new requests`; announced = 0; }, 1000);
+  announcing = setTimeout(() => { $("#announce").textContent = `${announced} new request${announced === 1 ? "" : "s"}`; announced = 0; }, 1000);
 }
 
 // --- a detail without loading the page ---
@@ -162,7 +187,7 @@ async function load(url, { push = false } = {}) {
 }
 
 function mark() {
-  for (const row of document.querySelectorAll("#rows .row")) {
+  for (const row of document.querySelectorAll("#rows > .row")) {
     const current = new URL(row.href).pathname === location.pathname;
     if (current) row.setAttribute("aria-current", "true"); else row.removeAttribute("aria-current");
   }
@@ -173,7 +198,7 @@ addEventListener("popstate", () => load(location.href).catch(() => {}));
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a");
   if (event.target.closest("[data-copy]")) return copy(event.target);
-  if (event.target.closest("#new")) return toList();
+  if (event.target.closest("#new")) return showNew().catch(() => {});
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   if (link.matches("[data-back]")) { event.preventDefault(); back(); }
   if (link.matches("#rows .row, .tabs a")) { event.preventDefault(); open(link); }
@@ -198,13 +223,15 @@ function back() {
 function focusRow() {
   const path = sessionStorage.getItem("row");
   sessionStorage.removeItem("row");
-  if (path) [...document.querySelectorAll("#rows .row")].find((row) => new URL(row.href).pathname === path)?.focus();
+  if (path) [...document.querySelectorAll("#rows > .row")].find((row) => new URL(row.href).pathname === path)?.focus();
 }
 focusRow();
 
-function toList() {
-  location.href = $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");
+function listURL() {
+  return $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");
 }
+
+function toList() { location.href = listURL(); }
 
 async function copy(button) {
   const text = $("pre", button.closest("figure"));
@@ -213,8 +240,6 @@ async function copy(button) {
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = "Copy"; }, 1500);
 }
-
-$("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
 // --- faults ---
 
@@ -242,7 +267,7 @@ document.addEventListener("change", ({ target }) => {
 // --- keys ---
 
 function step(by) {
-  const rows = [...document.querySelectorAll("#rows .row")];
+  const rows = [...document.querySelectorAll("#rows > .row")];
   const current = rows.findIndex((row) => row.hasAttribute("aria-current"));
   const at = current < 0 ? rows.indexOf(document.activeElement) : current;
   const row = rows[at < 0 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
@@ -268,7 +293,15 @@ const keys = {
   Escape: back,
 };
 
+// Single keys can be switched off, for people who speak to the computer.
+const shortcuts = $("#shortcuts");
+if (shortcuts) {
+  shortcuts.checked = localStorage.getItem("shortcuts") !== "off";
+  shortcuts.addEventListener("change", () => localStorage.setItem("shortcuts", shortcuts.checked ? "on" : "off"));
+}
+
 document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" && localStorage.getItem("shortcuts") === "off") return;
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const field = event.target.closest("input:not([type=radio]), textarea, select");
   if (event.key === "Escape" && ($(":popover-open") || field)) { field?.blur(); return; }

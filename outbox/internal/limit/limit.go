@@ -1,4 +1,6 @@
-package outbox
+// Package limit has the limits of a process that sends entries: how many are claimed, how
+// many are sent at the same time, and how large their bodies are.
+package limit
 
 import (
 	"context"
@@ -9,22 +11,23 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// room limits how many entries are claimed and not recorded.
-type room struct {
+// Room limits how many entries are claimed and not recorded.
+type Room struct {
 	free chan struct{}
 	turn chan struct{} // is held by the goroutine that acquires
 }
 
-func newRoom(n int) room {
-	r := room{free: make(chan struct{}, n), turn: make(chan struct{}, 1)}
-	r.release(n)
+// NewRoom returns room for n entries.
+func NewRoom(n int) Room {
+	r := Room{free: make(chan struct{}, n), turn: make(chan struct{}, 1)}
+	r.Release(n)
 	return r
 }
 
-// acquire waits until there is room and takes up to n. Room becomes free for many at
+// Acquire waits until there is room and takes up to n. Room becomes free for many at
 // once, when a transaction has recorded outcomes. For one claim to take all of it, waiting
 // goroutines take turns, and yield until the whole batch is free.
-func (r room) acquire(ctx context.Context, n int) int {
+func (r Room) Acquire(ctx context.Context, n int) int {
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
@@ -49,21 +52,25 @@ func (r room) acquire(ctx context.Context, n int) int {
 	}
 }
 
-func (r room) release(n int) {
+// Release makes room for n entries.
+func (r Room) Release(n int) {
 	for range n {
 		r.free <- struct{}{}
 	}
 }
 
-// slots limits how many requests are sent at the same time. Urgent entries come first.
-type slots struct {
+// Slots limits how many requests are sent at the same time. Urgent entries come first.
+type Slots struct {
 	mu             sync.Mutex
 	free           int
 	urgent, others []chan struct{}
 }
 
-// acquire waits for a slot. It returns false if end or recall is closed first.
-func (s *slots) acquire(urgent bool, end, recall <-chan struct{}) bool {
+// NewSlots returns n slots.
+func NewSlots(n int) *Slots { return &Slots{free: n} }
+
+// Acquire waits for a slot. It returns false if end or recall is closed first.
+func (s *Slots) Acquire(urgent bool, end, recall <-chan struct{}) bool {
 	select {
 	case <-end:
 		return false
@@ -101,12 +108,13 @@ func (s *slots) acquire(urgent bool, end, recall <-chan struct{}) bool {
 	}
 	s.mu.Unlock()
 	if i < 0 { // its turn came at the same time
-		s.release()
+		s.Release()
 	}
 	return false
 }
 
-func (s *slots) release() {
+// Release gives a slot back.
+func (s *Slots) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, queue := range []*[]chan struct{}{&s.urgent, &s.others} {
@@ -128,16 +136,19 @@ const (
 	leastBodies = 1 << 20
 )
 
-// bodies limits the size of the bodies that are held.
-type bodies struct {
+// Bodies limits the size of the bodies that are held.
+type Bodies struct {
 	mu      sync.Mutex
 	held    int64
 	changed chan struct{} // closed when held becomes smaller
 }
 
-// reserve waits until bodies can be read, and returns how much. alone is true if no other
+// NewBodies returns a limit of which nothing is held.
+func NewBodies() *Bodies { return &Bodies{changed: make(chan struct{})} }
+
+// Reserve waits until bodies can be read, and returns how much. alone is true if no other
 // body is held, so that one of any size can be read.
-func (b *bodies) reserve(ctx context.Context) (size int64, alone bool, err error) {
+func (b *Bodies) Reserve(ctx context.Context) (size int64, alone bool, err error) {
 	for {
 		b.mu.Lock()
 		left, changed := maxBodies-b.held, b.changed
@@ -156,8 +167,8 @@ func (b *bodies) reserve(ctx context.Context) (size int64, alone bool, err error
 	}
 }
 
-// release changes what is held by -size.
-func (b *bodies) release(size int64) {
+// Release changes what is held by -size.
+func (b *Bodies) Release(size int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= size
@@ -165,24 +176,27 @@ func (b *bodies) release(size int64) {
 	b.changed = make(chan struct{})
 }
 
-// permit is the permission of the limiter to claim an entry. It is kept until an entry is
+// Permit is the permission of the limiter to claim an entry. It is kept until an entry is
 // claimed with it.
-type permit struct {
+type Permit struct {
 	limiter messaging.Limiter
 	mu      sync.Mutex
 	kept    bool
 }
 
-// most returns how many of n entries one claim may take.
-func (p *permit) most(n int) int {
+// NewPermit returns the permission of a limiter, which can be nil.
+func NewPermit(limiter messaging.Limiter) *Permit { return &Permit{limiter: limiter} }
+
+// Most returns how many of n entries one claim may take.
+func (p *Permit) Most(n int) int {
 	if p.limiter == nil {
 		return n
 	}
 	return min(n, 1)
 }
 
-// acquire waits until the limiter permits a claim.
-func (p *permit) acquire(ctx context.Context) error {
+// Acquire waits until the limiter permits a claim.
+func (p *Permit) Acquire(ctx context.Context) error {
 	if p.limiter == nil {
 		return nil
 	}
@@ -196,8 +210,8 @@ func (p *permit) acquire(ctx context.Context) error {
 	return p.limiter.Wait(ctx)
 }
 
-// keep keeps a permit that was not used, for the next claim.
-func (p *permit) keep() {
+// Keep keeps a permit that was not used, for the next claim.
+func (p *Permit) Keep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.kept = p.limiter != nil

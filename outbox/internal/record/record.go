@@ -1,9 +1,9 @@
-package outbox
+// Package record records the outcomes of sends in a ledger.
+package record
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"sync"
@@ -12,9 +12,9 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// recorder records outcomes in the ledger. Outcomes that arrive while a transaction is
+// Recorder records outcomes in the ledger. Outcomes that arrive while a transaction is
 // running are recorded together in the next one.
-type recorder struct {
+type Recorder struct {
 	ledger ledger.Ledger
 	logger *slog.Logger
 	grace  time.Duration
@@ -24,10 +24,15 @@ type recorder struct {
 	writing bool
 }
 
+// New returns a Recorder that gives up when the stop was longer ago than grace.
+func New(l ledger.Ledger, logger *slog.Logger, grace time.Duration) *Recorder {
+	return &Recorder{ledger: l, logger: logger, grace: grace}
+}
+
 // recording is an outcome that is being recorded.
 type recording struct {
 	ledger.Outcome
-	stop  *stop
+	stop  *Stop
 	first time.Time // when it was tried first
 	tries int
 	done  chan struct{}
@@ -46,18 +51,20 @@ const (
 	// wholeTries is how often an outcome is tried together with others. After that it is
 	// tried alone, so that one that cannot be recorded does not hold up the others.
 	wholeTries = 3
+	// shortestWait is the wait before the second try. It doubles with each try.
+	shortestWait = 50 * time.Millisecond
 )
 
-// record returns when the outcome is recorded, however long the database takes. It gives
+// Record returns when the outcome is recorded, however long the database takes. It gives
 // up only after the stop.
-func (r *recorder) record(outcome ledger.Outcome, stop *stop) (applied bool, at time.Time, err error) {
+func (r *Recorder) Record(outcome ledger.Outcome, stop *Stop) (applied bool, at time.Time, err error) {
 	item := &recording{Outcome: outcome, stop: stop, first: time.Now(), done: make(chan struct{})}
 	r.add(item)
 	<-item.done
 	return item.applied, item.at, item.err
 }
 
-func (r *recorder) add(items ...*recording) {
+func (r *Recorder) add(items ...*recording) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queue = append(r.queue, items...)
@@ -69,7 +76,7 @@ func (r *recorder) add(items ...*recording) {
 
 // write records outcomes until none are left. Recording an outcome again changes nothing,
 // so it is safe to retry when the response of the database was lost.
-func (r *recorder) write() {
+func (r *Recorder) write() {
 	for {
 		runtime.Gosched() // lets other sends that have ended join the batch
 		batch := r.next()
@@ -81,14 +88,17 @@ func (r *recorder) write() {
 			r.logger.Error("outbox: cannot record outcomes; retrying", "entries", len(left), "error", err)
 		}
 		if left = r.giveUp(left, err); len(left) > 0 {
-			wait := 50 * time.Millisecond << min(left[0].tries-1, 5)
+			wait := shortestWait << min(left[0].tries-1, 5)
+			if left[0].stop.Since(time.Time{}) > 0 { // there is not much time left
+				wait = shortestWait
+			}
 			time.AfterFunc(wait, func() { r.add(left...) })
 		}
 	}
 }
 
 // next returns the outcomes of the next transaction.
-func (r *recorder) next() []*recording {
+func (r *Recorder) next() []*recording {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
@@ -103,7 +113,7 @@ func (r *recorder) next() []*recording {
 
 // try records outcomes and returns those that are to be tried again: all of them after an
 // error, else those that another transaction has locked.
-func (r *recorder) try(batch []*recording) (left []*recording, err error) {
+func (r *Recorder) try(batch []*recording) (left []*recording, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTimeout)
 	defer cancel()
 	outcomes := make([]ledger.Outcome, len(batch))
@@ -130,9 +140,9 @@ var errLocked = errors.New("another transaction has locked the entry")
 
 // giveUp removes the outcomes that nobody waits for any longer, or all of them if the
 // store is closed.
-func (r *recorder) giveUp(batch []*recording, err error) (left []*recording) {
+func (r *Recorder) giveUp(batch []*recording, err error) (left []*recording) {
 	for _, item := range batch {
-		if errors.Is(err, ledger.ErrClosed) || item.stop.since(item.first) > r.grace {
+		if errors.Is(err, ledger.ErrClosed) || item.stop.Since(item.first) > r.grace {
 			if item.err = err; err == nil {
 				item.err = errLocked
 			}
@@ -144,15 +154,15 @@ func (r *recorder) giveUp(batch []*recording, err error) (left []*recording) {
 	return left
 }
 
-// stop knows when a context ended.
-type stop struct {
+// Stop knows when a context ended.
+type Stop struct {
 	mu      sync.Mutex
 	stopped time.Time
 }
 
-// stopOf watches a context until end is called.
-func stopOf(ctx context.Context) (s *stop, end func() bool) {
-	s = new(stop)
+// StopOf watches a context until end is called.
+func StopOf(ctx context.Context) (s *Stop, end func() bool) {
+	s = new(Stop)
 	return s, context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -160,9 +170,9 @@ func stopOf(ctx context.Context) (s *stop, end func() bool) {
 	})
 }
 
-// since returns the time since the stop or since then, whichever came later. It returns 0
+// Since returns the time since the stop or since then, whichever came later. It returns 0
 // if there was no stop.
-func (s *stop) since(then time.Time) time.Duration {
+func (s *Stop) Since(then time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -172,12 +182,4 @@ func (s *stop) since(then time.Time) time.Duration {
 		return time.Since(s.stopped)
 	}
 	return time.Since(then)
-}
-
-// unrecordedError is what Run and Deliver return for outcomes that could not be recorded.
-func unrecordedError(n int, err error) error {
-	if n == 1 {
-		return fmt.Errorf("outbox: the outcome of 1 entry could not be recorded, so the entry becomes unclear: %w", err)
-	}
-	return fmt.Errorf("outbox: the outcomes of %d entries could not be recorded, so the entries become unclear: %w", n, err)
 }

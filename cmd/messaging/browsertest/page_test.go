@@ -1,0 +1,109 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestNewRowsKeepTheOpenDetail(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("GET", "/v1/events", "")
+	p := openTab(t, b.ui+"/requests/1", 1280, "light")
+	p.until(isLive)
+	for i := range 449 {
+		b.send("POST", triggerPath, trigger(fmt.Sprintf("c%d@example.com", i), "2026-12-01T09:00:00Z"))
+	}
+	p.until(`!document.querySelector("#new").hidden`)
+	p.until(`Number.parseInt(document.querySelector("#new").textContent) + document.querySelectorAll("#rows .row").length === 450`)
+	p.do(chromedp.Click(chromedp.CSS("#new")))
+	p.until(`document.querySelector("#rows .row").dataset.number === "450" && document.querySelectorAll("#rows .row").length === 100`)
+	assert.Equal(t, b.ui+"/requests/1", eval[string](p, `location.href`))
+	assert.Equal(t, "List events", eval[string](p, `document.querySelector("#detail h1").textContent`))
+	b.send("GET", "/v1/events", "")
+	p.until(`document.querySelector("#rows .row").dataset.number === "451"`)
+}
+
+func TestAttemptsOfACallBecomeOneRow(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive)
+	b.control("POST", "/api/faults", `{"op":"trigger","count":2,"fault":{"kind":"rate_limited"}}`)
+	for i := range 3 {
+		b.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z"))
+		p.until(fmt.Sprintf(`document.querySelector("#rows > .row")?.dataset.number === "%d"`, i+1))
+	}
+	p.until(`document.querySelectorAll("#rows > .row").length === 1 && document.querySelectorAll("#rows .attempts a").length === 2`)
+	p.shoot("attempts-1280-light")
+}
+
+func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui+"/help", 1280, "light")
+	p.until(isLive)
+	p.click("#shortcuts")
+	p.press("f")
+	p.open(b.ui)
+	p.until(isLive)
+	p.press("r")
+	p.press("f")
+	p.press("?")
+	assert.Equal(t, "/", eval[string](p, `location.pathname`))
+	assert.False(t, eval[bool](p, `document.querySelector("#reset").matches(":popover-open")`))
+	p.open(b.ui + "/help")
+	p.until(isLive + ` && !document.querySelector("#shortcuts").checked`)
+	p.click("#shortcuts")
+	p.press("f")
+	p.until(`location.pathname === "/faults"`)
+}
+
+func TestARequestIsReplayedFromItsPage(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", triggerPath, trigger("ada@example.com", "today"))
+	p := openTab(t, b.ui+"/requests/1?tab=copy", 1280, "light")
+	p.until(isLive)
+	p.click(".replay button")
+	p.until(`location.pathname === "/requests/2" && document.querySelector("#detail").textContent.includes("This repeats request 1.")`)
+	p.open(b.ui + "/requests/1?tab=copy")
+	p.until(isLive)
+	eval[bool](p, `(document.querySelector("textarea").value = document.querySelector("textarea").value.replace("today", "2026-12-01T09:00:00Z"), true)`)
+	p.click("textarea")
+	p.click(".replay:nth-of-type(2) button")
+	p.until(`location.pathname === "/requests/3" && !document.querySelector("#detail").textContent.includes("1 skipped")`)
+}
+
+// TestHardSubjectsBreakNoRow looks at long and right-to-left subjects at every width, and at
+// what is left in forced colors.
+func TestHardSubjectsBreakNoRow(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	for _, subject := range []string{strings.Repeat("A long subject without an end ", 20), strings.Repeat("Donaudampfschifffahrt", 20),
+		"مرحبا بالعالم 123 (ABC)", "Invoice \u202egnp.exe", "שלום 100%", "<b>bold</b>"} {
+		require.Equal(t, 200, b.send("POST", emailPath, email(t, subject, "<p>Hi</p>")))
+	}
+	for _, width := range []int64{360, 768, 1280, 1920} {
+		p := openTab(t, b.ui, width, "light")
+		p.until(isLive)
+		assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width))
+		assert.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll(".row .what")].map((e) => e.getBoundingClientRect().height))`),
+			float64(2*1.6*14), "a title has at most two lines")
+		assert.True(t, eval[bool](p, `document.querySelector("header nav a").getBoundingClientRect().left >= 0`), "the first entry is in sight")
+		p.shoot(fmt.Sprintf("subjects-%d-light", width))
+		p.open(b.ui + "/requests/2")
+		p.until(isLive)
+		assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width))
+		_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}})
+		require.NoError(t, err)
+		if width > 760 { // otherwise the list is not shown beside the detail
+			assert.NotEqual(t, eval[string](p, `getComputedStyle(document.querySelector(".row[aria-current]")).backgroundColor`),
+				eval[string](p, `getComputedStyle(document.querySelector(".row:not([aria-current])")).backgroundColor`), "the selection is marked")
+		}
+		p.shoot(fmt.Sprintf("subjects-%d-forced", width))
+		p.close()
+	}
+}

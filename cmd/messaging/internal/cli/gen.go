@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/definitions"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/generate"
+)
+
+func newGen() *cobra.Command {
+	var from, packageName, out string
+	cmd := &cobra.Command{
+		Use:   "gen",
+		Short: "Write a Go package with a struct and a method for each event",
+		Long: `Write a Go package with a struct and a method for each event that events.json
+defines: events.gen.go and support.gen.go.
+
+A gen.toml beside events.json gives an event or a parameter another name in Go, and
+names the required texts that may be empty:
+
+  allow_empty = ["Order shipped.note"]
+  [rename]
+  "Order shipped.host-fqdn" = "HostName"`,
+		Example: `  messaging gen pull --to internal/events/events.json
+  messaging gen --out internal/events
+  messaging gen --out internal/events --check`,
+		Args: cobra.NoArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&out, "out", ".", "`folder` of the package")
+	f.StringVar(&from, "from", "", "`file` with the definitions (default events.json in the folder)")
+	f.StringVar(&packageName, "package", "", "`name` of the package (default the name of the folder)")
+	check := addCheck(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		name, err := checkPackageName(packageName, out)
+		if err != nil {
+			return err
+		}
+		list, err := generate.Files(cmp.Or(from, filepath.Join(out, "events.json")), name, out)
+		if err != nil {
+			return exitWith(exitInvalid, "%w", err)
+		}
+		return writeFiles(cmd, *check, list...)
+	}
+	cmd.AddCommand(newGenPull())
+	return cmd
+}
+
+// checkPackageName returns a valid name of a package, which is that of its folder if it is
+// not given.
+func checkPackageName(name, folder string) (string, error) {
+	path, err := filepath.Abs(folder)
+	if err != nil {
+		return "", exitWith(exitUnexpected, "%w", err)
+	}
+	name = cmp.Or(name, filepath.Base(path))
+	if !token.IsIdentifier(name) || name == "_" {
+		return "", exitWith(exitUsage, "--package: %q cannot be the name of a package", name)
+	}
+	return name, nil
+}
+
+func newGenPull() *cobra.Command {
+	var to string
+	cmd := &cobra.Command{
+		Use:   "pull",
+		Short: "Write the definitions of the account to events.json",
+		Long: `Write the definitions of the account to events.json, sorted, and without what
+differs between accounts. The account is that of MESSAGING_BASE_URL and
+MESSAGING_API_KEY. Nothing is sent to it.
+
+A gen.toml beside events.json names events to leave out: ignore = ["Order shipped"]`,
+		Example: `  messaging gen pull
+  messaging gen pull --to internal/events/events.json --check`,
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&to, "to", "events.json", "the `file` to write")
+	check := addCheck(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		pulled, err := pull(cmd, to)
+		if err != nil {
+			return err
+		}
+		return writeFiles(cmd, *check, files.File{Path: to, Content: pulled.JSON(), IsOurs: func(existing []byte) error {
+			if _, err := definitions.Parse(to, existing); err != nil {
+				return errors.New("it does not hold definitions; move it away, or choose another file with --to")
+			}
+			return nil
+		}})
+	}
+	return cmd
+}
+
+// pull reads the definitions of the account.
+func pull(cmd *cobra.Command, to string) (definitions.List, error) {
+	config, err := generate.ReadConfig(to)
+	if err != nil {
+		return nil, exitWith(exitInvalid, "%w", err)
+	}
+	baseURL, apiKey := os.Getenv("MESSAGING_BASE_URL"), os.Getenv("MESSAGING_API_KEY")
+	if baseURL == "" || apiKey == "" {
+		return nil, exitWith(exitUsage, "MESSAGING_BASE_URL and MESSAGING_API_KEY must both be set; for a sandbox: "+
+			`eval "$(messaging sandbox env)"`)
+	}
+	client, err := messaging.NewClient(baseURL, apiKey)
+	if err != nil {
+		return nil, exitWith(exitUsage, "MESSAGING_BASE_URL and MESSAGING_API_KEY: %w", err)
+	}
+	list, err := definitions.Pull(cmd.Context(), client, config.Ignore)
+	if invalid := new(definitions.AccountError); errors.As(err, &invalid) {
+		return nil, exitWith(exitInvalid, "%w\nto leave them out, write in %s, above any [table]:\n%s", err, config.Path,
+			config.IgnoreLine(invalid.Events))
+	}
+	if err != nil {
+		return nil, exitWith(exitOfRead(err), "%w", err)
+	}
+	return list, nil
+}
+
+// exitOfRead returns the exit code for a read that failed.
+func exitOfRead(err error) int {
+	switch {
+	case errors.Is(err, messaging.ErrUnauthorized), errors.Is(err, messaging.ErrForbidden):
+		return exitDenied
+	case errors.Is(err, messaging.ErrRateLimited):
+		return exitRateLimited
+	case errors.Is(err, messaging.ErrNotFound):
+		return exitNotFound
+	case messaging.Retryable(err):
+		return exitNotDone
+	default:
+		return exitUnexpected
+	}
+}
+
+// addCheck adds the flag with which files are compared instead of written.
+func addCheck(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("check", false, "write nothing; if a file is not current, print a diff and exit with 10")
+}
+
+// writeFiles writes files, or compares them.
+func writeFiles(cmd *cobra.Command, check bool, list ...files.File) error {
+	if check {
+		diff, err := files.Diff(list...)
+		if err != nil || len(diff) == 0 {
+			return writeError(err)
+		}
+		_, _ = cmd.OutOrStdout().Write(diff) // a closed pipe is not an error here
+		return exitWith(exitDrift, "not current; run the same command without --check")
+	}
+	written, err := files.Write(list...)
+	if len(written) > 0 {
+		cmd.PrintErrln("wrote " + strings.Join(written, " and "))
+	}
+	return writeError(err)
+}
+
+func writeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	code := exitUnexpected
+	if foreign := new(files.ForeignError); errors.As(err, &foreign) {
+		code = exitUsage
+	}
+	return exitWith(code, "%w", err)
+}

@@ -1,0 +1,105 @@
+// Package definitions holds the events of an account as a file that is committed,
+// events.json.
+package definitions
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+)
+
+// List is the definitions of events, sorted by name. The parameters of each are sorted by
+// name too, and their types are in lower case.
+type List []messaging.EventCreateParams
+
+// sort brings the list, and what is in it, into its order.
+func (l List) sort() {
+	slices.SortFunc(l, func(a, b messaging.EventCreateParams) int { return strings.Compare(a.Name, b.Name) })
+	for _, event := range l {
+		for i, p := range event.Parameters {
+			event.Parameters[i].Type = messaging.ParameterType(strings.ToLower(string(p.Type)))
+		}
+		slices.SortFunc(event.Parameters, func(a, b messaging.EventParameter) int { return strings.Compare(a.Name, b.Name) })
+	}
+}
+
+// JSON returns the canonical form of the list. Every parameter has its own line, so that a
+// diff shows what has changed.
+func (l List) JSON() []byte {
+	events := make([]string, len(l))
+	for i, event := range l {
+		parameters := make([]string, len(event.Parameters))
+		for j, p := range event.Parameters {
+			parameters[j] = fmt.Sprintf(`        {"name": %s, "type": %s, "required": %t}`, quote(p.Name), quote(string(p.Type)), p.Required)
+		}
+		events[i] = fmt.Sprintf(`    {
+      "name": %s,
+      "description": %s,
+      "parameters": %s
+    }`, quote(event.Name), quote(event.Description), array(parameters, "      "))
+	}
+	return []byte("{\n  \"events\": " + array(events, "  ") + "\n}\n")
+}
+
+func array(elements []string, indent string) string {
+	if len(elements) == 0 {
+		return "[]"
+	}
+	return "[\n" + strings.Join(elements, ",\n") + "\n" + indent + "]"
+}
+
+// quote returns a JSON string with an escape for each hidden character.
+func quote(s string) string {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(s) // a string can be encoded
+	encoded := strings.TrimSuffix(b.String(), "\n")
+	if !strings.ContainsFunc(encoded, visible.Hidden) {
+		return encoded
+	}
+	b.Reset()
+	for _, r := range encoded {
+		if !visible.Hidden(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
+}
+
+// Hash returns a short hash of the canonical form.
+func (l List) Hash() string {
+	sum := sha256.Sum256(l.JSON())
+	return hex.EncodeToString(sum[:6])
+}
+
+// flaws returns what is wrong with a definition.
+func flaws(event messaging.EventCreateParams) (list []string) {
+	if event.Name == "" {
+		list = append(list, "has no name")
+	}
+	count := make(map[string]int)
+	for i, p := range event.Parameters {
+		switch count[p.Name]++; {
+		case p.Name == "":
+			list = append(list, fmt.Sprintf("parameter %d has no name", i+1))
+		case count[p.Name] == 2:
+			list = append(list, fmt.Sprintf("parameter %s is defined several times", visible.Quote(p.Name)))
+		case p.Type == "":
+			list = append(list, fmt.Sprintf("parameter %s has no type", visible.Quote(p.Name)))
+		}
+	}
+	return list
+}

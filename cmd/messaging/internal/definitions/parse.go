@@ -1,0 +1,101 @@
+package definitions
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+)
+
+// file is the form of events.json.
+type file struct {
+	Events *[]fileEvent `json:"events"`
+}
+
+type fileEvent struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Parameters  *[]struct {
+		Name     string `json:"name"`
+		Type     string `json:"type"`
+		Required bool   `json:"required"`
+	} `json:"parameters"`
+}
+
+// Parse parses the content of events.json, in any order and any layout. The text of the
+// error has a line for each problem, which begins with the name of the file.
+func Parse(name string, data []byte) (List, error) {
+	var read file
+	if err := decode(data, &read); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if read.Events == nil {
+		return nil, fmt.Errorf("%s: events are required; write [] for none", name)
+	}
+	var list List
+	var all []error
+	first := make(map[string]int) // positions of names, from 1
+	for i, each := range *read.Events {
+		event, problems := each.definition()
+		called := "event " + visible.Quote(each.Name)
+		if each.Name == "" {
+			called = fmt.Sprintf("event %d", i+1)
+		} else if first[each.Name] > 0 {
+			problems = append(problems, fmt.Sprintf("is defined several times, as event %d and as event %d of the file", first[each.Name], i+1))
+		}
+		for _, problem := range problems {
+			all = append(all, fmt.Errorf("%s: %s: %s", name, called, problem))
+		}
+		first[each.Name] = i + 1
+		list = append(list, event)
+	}
+	list.sort()
+	return list, errors.Join(all...)
+}
+
+// definition returns the definition, and what is wrong with it.
+func (e fileEvent) definition() (event messaging.EventCreateParams, problems []string) {
+	event = messaging.EventCreateParams{Name: e.Name, Description: e.Description}
+	if e.Parameters == nil {
+		return event, append(flaws(event), "parameters are required; write [] for none")
+	}
+	for _, p := range *e.Parameters {
+		event.Parameters = append(event.Parameters, messaging.EventParameter{
+			Name: p.Name, Type: messaging.ParameterType(p.Type), Required: p.Required})
+	}
+	return event, flaws(event)
+}
+
+// forms are the forms of JSON values, by the kinds of the values in Go.
+var forms = map[reflect.Kind]string{
+	reflect.String: "a string", reflect.Bool: "a boolean", reflect.Slice: "an array", reflect.Struct: "an object"}
+
+// decode decodes JSON without unknown keys. Its errors name a line where there is one.
+func decode(data []byte, into any) error {
+	if !utf8.Valid(data) {
+		return errors.New("the file is not UTF-8")
+	}
+	line := func(offset int64) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	err := json.Unmarshal(data, new(json.RawMessage)) // which notices text after the object
+	if err == nil {
+		err = strict.Decode(into)
+	}
+	switch syntax, kind := new(json.SyntaxError), new(json.UnmarshalTypeError); {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("line %d: %w", line(syntax.Offset), err)
+	case errors.As(err, &kind):
+		return fmt.Errorf("line %d: %s must be %s", line(kind.Offset), cmp.Or(kind.Field, "the file"), forms[kind.Type.Kind()])
+	case err != nil:
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package generate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/definitions"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+)
+
+// goPackage is what the templates show.
+type goPackage struct {
+	Header, Package, Source, Hash string
+	Events                        []goEvent
+	UsesTime                      bool // and imports it
+}
+
+type goEvent struct {
+	Go string
+	messaging.EventCreateParams
+	Fields       []goField
+	ChecksFields bool // if one of them is left out of the payload although it is required
+}
+
+type goField struct {
+	Go, Name string
+	Type     string // in Go
+	Comment  string
+	Set      string // the function that adds the value to the payload; "" for a text that may be empty
+}
+
+// fixed are the names that every package has.
+var fixed = []string{"Bind", "Decimal", "Definitions", "Events", "Float", "Int", "Number", "Recipient", "To", "ToCustomer"}
+
+// resolve gives every event and every parameter a Go name.
+func resolve(list definitions.List, c Config) (*goPackage, error) {
+	if err := c.check(list); err != nil {
+		return nil, err
+	}
+	events := newScope(c, "", "Params")
+	for _, name := range fixed {
+		events.owners[name] = "which every package has"
+	}
+	var all []named
+	for _, event := range list {
+		all = append(all, named{event.Name, event.Name, "event " + visible.Quote(event.Name)})
+	}
+	events.assign(all)
+	p, problems := &goPackage{}, events.problems
+	for _, definition := range list {
+		event := goEvent{Go: events.names[definition.Name], EventCreateParams: definition}
+		problems = append(problems, event.addFields(c)...)
+		for _, f := range event.Fields {
+			p.UsesTime = p.UsesTime || strings.HasSuffix(f.Type, "time.Time")
+		}
+		p.Events = append(p.Events, event)
+	}
+	if problems != nil {
+		return nil, &NamesError{c.Path, problems}
+	}
+	return p, nil
+}
+
+// addFields adds the fields of an event: first those that are required.
+func (e *goEvent) addFields(c Config) []problem {
+	fields := newScope(c, "")
+	var all []named
+	for _, p := range e.Parameters {
+		if hasField(p) {
+			all = append(all, named{p.Name, key(e.Name, p.Name), "parameter " + visible.Quote(p.Name) + " of event " + visible.Quote(e.Name)})
+		}
+	}
+	fields.assign(all)
+	for _, required := range []bool{true, false} {
+		for _, p := range e.Parameters {
+			if p.Required != required || !hasField(p) {
+				continue
+			}
+			f := newField(p, slices.Contains(c.AllowEmpty, key(e.Name, p.Name)))
+			f.Go, f.Name = fields.names[key(e.Name, p.Name)], p.Name
+			e.Fields = append(e.Fields, f)
+			e.ChecksFields = e.ChecksFields || p.Required && f.Set != ""
+		}
+	}
+	return fields.problems
+}
+
+// hasField reports whether a parameter has a field. A Recipient supplies the others.
+func hasField(p messaging.EventParameter) bool { return p.Name != "email" && p.Name != "customer" }
+
+// key returns the key of a parameter in gen.toml.
+func key(event, parameter string) string { return event + "." + parameter }
+
+func newField(p messaging.EventParameter, allowEmpty bool) goField {
+	comment := visible.Text(p.Name) + ": " + oneLine(string(p.Type))
+	if p.Required {
+		comment += ", required"
+	}
+	switch {
+	case p.Type == messaging.ParameterText && p.Required && allowEmpty:
+		return goField{Type: "string", Comment: comment + "; may be empty"}
+	case p.Type == messaging.ParameterText && p.Required:
+		return goField{Type: "string", Comment: comment, Set: "text"}
+	case p.Type == messaging.ParameterText:
+		return goField{Type: "*string", Comment: comment, Set: "optional"}
+	case p.Type == messaging.ParameterNumeric:
+		return goField{Type: "Number", Comment: comment, Set: "number"}
+	case p.Type == messaging.ParameterTimestamp && p.Required:
+		return goField{Type: "time.Time", Comment: comment + "; sent in UTC to the second", Set: "timestamp"}
+	case p.Type == messaging.ParameterTimestamp:
+		return goField{Type: "*time.Time", Comment: comment + "; sent in UTC to the second", Set: "optional"}
+	default:
+		return goField{Type: "any", Comment: comment, Set: "anything"}
+	}
+}
+
+// NamesError reports names that need lines in gen.toml.
+type NamesError struct {
+	path     string
+	problems []problem
+}
+
+// Error returns the lines, after one that names the file.
+func (e *NamesError) Error() string {
+	lines := []string{"write in " + e.path + ", under [rename], with names of your choice:"}
+	for _, p := range e.problems {
+		lines = append(lines, visible.Quote(p.key)+" = "+visible.Quote(p.suggestion)+" # "+p.reason)
+	}
+	return strings.Join(lines, "\n")
+}

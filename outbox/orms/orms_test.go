@@ -1,0 +1,188 @@
+package orms_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+	"github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/jmoiron/sqlx"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	_ "modernc.org/sqlite"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/pgtest"
+	outboxpostgres "github.com/messaging-go/messaging/outbox/postgres"
+	"github.com/messaging-go/messaging/outbox/sqlite"
+)
+
+var errRollback = errors.New("roll back")
+
+// transaction calls fn with what the library has for a transaction, and commits it if fn
+// returns nil.
+type transaction func(t *testing.T, db *sql.DB, fn func(outbox.SQLTx) error) error
+
+var transactions = map[string]transaction{
+	"database sql": func(t *testing.T, db *sql.DB, fn func(outbox.SQLTx) error) error {
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		return end(fn(tx), tx)
+	},
+	"sqlx": func(t *testing.T, db *sql.DB, fn func(outbox.SQLTx) error) error {
+		tx, err := sqlx.NewDb(db, "pgx").BeginTxx(t.Context(), nil)
+		require.NoError(t, err)
+		return end(fn(tx), tx)
+	},
+	"Bun": func(t *testing.T, db *sql.DB, fn func(outbox.SQLTx) error) error {
+		return bun.NewDB(db, pgdialect.New()).RunInTx(t.Context(), nil, func(_ context.Context, tx bun.Tx) error { return fn(tx.Tx) })
+	},
+	"GORM": func(t *testing.T, db *sql.DB, fn func(outbox.SQLTx) error) error {
+		return openGORM(t, db, false).Transaction(func(tx *gorm.DB) error { return fn(tx.Statement.ConnPool) })
+	},
+	"GORM with prepared statements": func(t *testing.T, db *sql.DB, fn func(outbox.SQLTx) error) error {
+		return openGORM(t, db, true).Transaction(func(tx *gorm.DB) error { return fn(tx.Statement.ConnPool) })
+	},
+	"ent": func(t *testing.T, db *sql.DB, fn func(outbox.SQLTx) error) error {
+		tx, err := entsql.OpenDB(dialect.Postgres, db).BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		return end(fn(tx.(*entsql.Tx)), tx)
+	},
+}
+
+func openGORM(t *testing.T, db *sql.DB, prepared bool) *gorm.DB {
+	opened, err := gorm.Open(postgres.New(postgres.Config{Conn: db}), &gorm.Config{PrepareStmt: prepared})
+	require.NoError(t, err)
+	return opened
+}
+
+func end(err error, tx interface {
+	Commit() error
+	Rollback() error
+}) error {
+	if err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+func newOutbox(t *testing.T, store outbox.Store[outbox.SQLTx]) *outbox.Outbox[outbox.SQLTx] {
+	client, err := messaging.NewClient("https://service.test", "key")
+	require.NoError(t, err)
+	o, err := outbox.New(store, client)
+	require.NoError(t, err)
+	return o
+}
+
+func request(t *testing.T) *messaging.Prepared {
+	p, err := messaging.EventTriggerParams{EventID: "event", Email: "ada@example.com"}.Prepare()
+	require.NoError(t, err)
+	return p
+}
+
+func TestEveryLibraryEnqueuesAndDismissesInItsTransactions(t *testing.T) {
+	for name, transaction := range transactions {
+		t.Run(name, func(t *testing.T) {
+			db := openPostgres(t)
+			store, err := outboxpostgres.NewSQL(t.Context(), db)
+			require.NoError(t, err)
+			o := newOutbox(t, store)
+			require.ErrorIs(t, transaction(t, db, func(tx outbox.SQLTx) error {
+				_, err := o.EnqueueTx(t.Context(), tx, "rolled back", request(t))
+				require.NoError(t, err)
+				return errRollback
+			}), errRollback)
+			require.NoError(t, transaction(t, db, func(tx outbox.SQLTx) error {
+				_, err := o.EnqueueAllTx(t.Context(), tx, outbox.Item{Key: "committed", Prepared: request(t)},
+					outbox.Item{Key: "withdrawn", Prepared: request(t)})
+				require.NoError(t, err)
+				decisions, err := o.DismissTx(t.Context(), tx, "withdrawn")
+				require.NoError(t, err)
+				assert.True(t, decisions[0].Changed)
+				return nil
+			}))
+			_, err = o.Get(t.Context(), "rolled back")
+			require.ErrorIs(t, err, outbox.ErrNoEntry)
+			for key, state := range map[string]outbox.State{"committed": outbox.Pending, "withdrawn": outbox.Dismissed} {
+				entry, err := o.Get(t.Context(), key)
+				require.NoError(t, err)
+				assert.Equal(t, state, entry.State)
+			}
+		})
+	}
+}
+
+func TestWhatIsNoTransactionOfALibraryIsRejected(t *testing.T) {
+	db := openPostgres(t)
+	store, err := outboxpostgres.NewSQL(t.Context(), db)
+	require.NoError(t, err)
+	o := newOutbox(t, store)
+	require.NoError(t, bun.NewDB(db, pgdialect.New()).RunInTx(t.Context(), nil, func(_ context.Context, tx bun.Tx) error {
+		_, err := o.EnqueueTx(t.Context(), tx, "order", request(t))
+		require.ErrorIs(t, err, outbox.ErrNoTransaction)
+		require.ErrorContains(t, err, "the field Tx")
+		return nil
+	}))
+	for name, tx := range map[string]outbox.SQLTx{
+		"sqlx": sqlx.NewDb(db, "pgx"), "GORM": openGORM(t, db, false).Statement.ConnPool,
+		"GORM with prepared statements": openGORM(t, db, true).Statement.ConnPool,
+	} {
+		_, err := o.EnqueueTx(t.Context(), tx, "order", request(t))
+		require.ErrorIs(t, err, outbox.ErrNoTransaction, name)
+	}
+}
+
+func TestSQLiteTakesATransactionOfSQLX(t *testing.T) {
+	db, err := sqlx.Open("sqlite", filepath.Join(t.TempDir(), "shop.db")+"?_txlock=immediate")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	store, err := sqlite.New(t.Context(), db.DB)
+	require.NoError(t, err)
+	o := newOutbox(t, store)
+	tx, err := db.BeginTxx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = o.EnqueueTx(t.Context(), tx, "order", request(t))
+	require.NoError(t, end(err, tx))
+	_, err = o.Get(t.Context(), "order")
+	require.NoError(t, err)
+}
+
+// TestPgxWorksBehindPgBouncer uses the setting of the README.
+func TestPgxWorksBehindPgBouncer(t *testing.T) {
+	url := pgtest.URL(t) + "&default_query_exec_mode=exec"
+	pool, err := pgxpool.New(t.Context(), url)
+	require.NoError(t, err)
+	defer pool.Close()
+	require.NoError(t, outboxpostgres.Migrate(t.Context(), pool))
+	store, err := outboxpostgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	client, err := messaging.NewClient("https://service.test", "key")
+	require.NoError(t, err)
+	o, err := outbox.New(store, client)
+	require.NoError(t, err)
+	_, err = o.Enqueue(t.Context(), "order", request(t))
+	require.NoError(t, err)
+	decisions, err := o.Dismiss(t.Context(), "order")
+	require.NoError(t, err)
+	assert.True(t, decisions[0].Changed)
+	_, err = o.DeliverDue(t.Context(), 1)
+	require.NoError(t, err)
+}
+
+func openPostgres(t *testing.T) *sql.DB {
+	db, err := sql.Open("pgx", pgtest.URL(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.NoError(t, outboxpostgres.Migrate(t.Context(), db))
+	return db
+}
