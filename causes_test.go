@@ -168,6 +168,8 @@ func causesBeforeTheCall() []cause {
 		{name: "the rate limiter failed", opts: []messaging.Option{messaging.WithRateLimiter(failingLimiter{})}},
 		{name: "WithNotAfter had passed",
 			read: notAfter(-time.Second, scripted.ReadCustomers), send: notAfter(-time.Second, scripted.TriggerEvent)},
+		{name: "WithNotAfter passed in a hook", opts: []messaging.Option{messaging.WithHooks(messaging.Hooks{AttemptStart: hookOfASecond})},
+			read: notAfter(time.Millisecond, scripted.ReadCustomers), send: notAfter(time.Millisecond, scripted.TriggerEvent)},
 		{name: "the context ended before the call", patience: time.Nanosecond,
 			read: afterASecond(scripted.ReadCustomers), send: afterASecond(scripted.TriggerEvent)},
 	}
@@ -195,6 +197,11 @@ func notAfter(within time.Duration, perform scripted.Call) scripted.Call {
 	return func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 		return perform(ctx, client, append(opts, messaging.WithNotAfter(time.Now().Add(within)))...)
 	}
+}
+
+func hookOfASecond(context.Context, messaging.CallInfo, int, func(key, value string)) context.Context {
+	time.Sleep(time.Second) // of the bubble
+	return nil
 }
 
 func afterASecond(perform scripted.Call) scripted.Call {
