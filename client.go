@@ -92,7 +92,7 @@ func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*R
 	if req.Into != nil {
 		request.accept = req.fill
 	}
-	r := c.core.newRequest(ctx, request, opts)
+	r := c.initialized().newRequest(ctx, request, opts)
 	defer r.end()
 	if req.validate(&r.problems); r.problems.None() {
 		r.exchange.Body = request.encode(r.settings.withoutValidation, &r.problems)
@@ -134,7 +134,7 @@ func (r Request) validate(p *arguments.Problems) {
 	if r.Body != nil && r.operation().IsRead() {
 		p.Add("Body", "cannot be sent with "+r.Method)
 	}
-	if isNil(r.Body) {
+	if arguments.IsNil(r.Body) {
 		p.Add("Body", "must not be a nil pointer, map or slice: use nil for no body")
 	}
 	if r.Into != nil && r.Method == http.MethodHead {
@@ -143,17 +143,6 @@ func (r Request) validate(p *arguments.Problems) {
 	if into := reflect.ValueOf(r.Into); r.Into != nil && (into.Kind() != reflect.Pointer || into.IsNil()) {
 		p.Add("Into", "must be a pointer")
 	}
-}
-
-// isNil reports whether value is a nil pointer, map or slice, which encoding/json would
-// write as null.
-func isNil(value any) bool {
-	v := reflect.ValueOf(value)
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice:
-		return v.IsNil()
-	}
-	return false
 }
 
 // fill decodes data into r.Into, which does not change if there is an error.
@@ -195,13 +184,22 @@ func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (
 	if problem != "" {
 		prepared, known = preparedRequest{operation: sendPrepared}, new(send)
 	}
-	r := c.core.newRequest(ctx, call{operation: prepared.operation, accept: known.accept}, opts)
+	r := c.initialized().newRequest(ctx, call{operation: prepared.operation, accept: known.accept}, opts)
 	defer r.end()
 	if problem != "" {
 		r.problems.Add("p", problem)
 	}
 	r.exchange.Body = prepared.body
 	return r.run()
+}
+
+// initialized returns the core of the client. It panics if the client was not made by
+// NewClient.
+func (c *Client) initialized() *core {
+	if c == nil || c.core == nil {
+		panic(notInitialized(c))
+	}
+	return c.core
 }
 
 // Format prints the client as its base URL, regardless of the verb.

@@ -154,7 +154,12 @@ type Call struct {
 }
 
 // Delivery returns what happened to the request over all its attempts.
-func (c *Call) Delivery() Delivery { return c.delivery }
+func (c *Call) Delivery() Delivery {
+	if c == nil {
+		return DeliveryUnknown
+	}
+	return c.delivery
+}
 
 func (c *Call) nextStep() NextStep { return c.next }
 
@@ -264,7 +269,12 @@ func (e *ValidationError) Error() string {
 }
 
 // Unwrap returns [ErrValidation].
-func (e *ValidationError) Unwrap() error { return ErrValidation }
+func (e *ValidationError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return ErrValidation
+}
 
 // Delivery returns [DeliveryNotSent].
 func (e *ValidationError) Delivery() Delivery { return DeliveryNotSent }
@@ -347,11 +357,17 @@ func (e *APIError) Error() string {
 	return e.describe(status, e.Fields, notes...)
 }
 
+// Delivery returns what happened to the request over all its attempts.
+func (e *APIError) Delivery() Delivery {
+	if e == nil {
+		return DeliveryUnknown
+	}
+	return e.delivery
+}
+
 // hints returns the likely reason for the status.
 func (e *APIError) hints() []string {
-	switch isFromService := e.form == wire.JSON || e.form == wire.FromService; {
-	case e.next == NextFixRequest:
-		return nil
+	switch isJSON := e.form == wire.JSON || e.form == wire.FromService; {
 	case e.StatusCode == http.StatusUnauthorized:
 		return []string{"check the API key"}
 	case e.StatusCode == http.StatusNotFound && e.versionInBaseURL:
@@ -360,7 +376,7 @@ func (e *APIError) hints() []string {
 		return []string{"check what the API key may do"}
 	case e.StatusCode >= 300 && e.StatusCode <= 399 && e.StatusCode != http.StatusNotModified:
 		return []string{"redirects are not followed, check the base URL"}
-	case e.next == NextFixSetup && e.StatusCode <= 499 && !isFromService:
+	case e.next == NextFixSetup && e.StatusCode <= 499 && !isJSON:
 		return []string{"the response is " + formNames[e.form], checkURLOrProxy}
 	case e.StatusCode == http.StatusNotFound:
 		return []string{"check the base URL"}
@@ -414,6 +430,14 @@ func (e *TransportError) Error() string {
 	return e.describe(fmt.Sprint(e.Err), nil)
 }
 
+// Delivery returns what happened to the request over all its attempts.
+func (e *TransportError) Delivery() Delivery {
+	if e == nil {
+		return DeliveryUnknown
+	}
+	return e.delivery
+}
+
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error {
 	if e == nil {
@@ -444,6 +468,14 @@ func (e *DecodeError) Error() string {
 		notes = []string{checkURLOrProxy}
 	}
 	return e.describe(fmt.Sprintf("invalid response (%d): %v", e.StatusCode, e.Err), nil, notes...)
+}
+
+// Delivery returns what happened to the request over all its attempts.
+func (e *DecodeError) Delivery() Delivery {
+	if e == nil {
+		return DeliveryUnknown
+	}
+	return e.delivery
 }
 
 // Unwrap returns Err.

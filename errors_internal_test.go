@@ -12,6 +12,7 @@ import (
 
 	"github.com/messaging-go/messaging/internal/exchange"
 	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // errorsOfStages has, for each stage of package exchange, the type of the error of a
@@ -33,7 +34,8 @@ func TestErrorOfEveryStage(t *testing.T) {
 	cause := errors.New("the cause")
 	for stage, want := range errorsOfStages {
 		// No attempt is rejected without a response: the delivery shows where it comes from.
-		outcome := &exchange.Outcome{Stage: stage, Delivery: exchange.DeliveryRejected, Step: exchange.StepRetry, Attempts: 2, Err: cause}
+		outcome := &exchange.Outcome{Stage: stage, Delivery: exchange.DeliveryRejected, Step: exchange.StepRetry, Attempts: 2,
+			Err: cause, Problem: new(wire.ErrorBody)}
 		err := newError(service.TriggerEvent, outcome, "https://api.example.com")
 		assert.IsType(t, want.err, err, "stage %d", stage)
 		assert.Equal(t, want.delivery, DeliveryOf(err), "stage %d", stage)

@@ -28,7 +28,7 @@ type EventsService resource
 // API: POST /v1/events
 func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
 	var created Event
-	if _, err := s.core.call(ctx, call{operation: service.CreateEvent, params: &p, accept: created.read}, opts); err != nil {
+	if _, err := coreOf(s).call(ctx, call{operation: service.CreateEvent, params: &p, accept: created.read}, opts); err != nil {
 		return nil, err
 	}
 	return &created, nil
@@ -41,14 +41,14 @@ func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ..
 //
 // API: POST /v1/events/trigger
 func (s *EventsService) Trigger(ctx context.Context, p EventTriggerParams, opts ...RequestOption) (*Response, error) {
-	return s.core.call(ctx, call{operation: service.TriggerEvent, params: &p}, opts)
+	return coreOf(s).call(ctx, call{operation: service.TriggerEvent, params: &p}, opts)
 }
 
 // List returns one page of event definitions. [EventsService.All] ranges over all of them.
 //
 // API: GET /v1/events
 func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...RequestOption) (*Page[Event], error) {
-	return list[Event](ctx, s.core, service.ListEvents, p.query(), opts)
+	return list[Event](ctx, coreOf(s), service.ListEvents, p.query(), opts)
 }
 
 // Pages ranges over the pages of event definitions, starting at p.Cursor. See the package
@@ -56,7 +56,7 @@ func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...Req
 //
 // API: GET /v1/events
 func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[*Page[Event], error] {
-	return pages[Event](ctx, s.core, service.ListEvents, p.query(), opts)
+	return pages[Event](ctx, coreOf(s), service.ListEvents, p.query(), opts)
 }
 
 // All ranges over every event definition, starting at p.Cursor. See the package
@@ -64,7 +64,7 @@ func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...Re
 //
 // API: GET /v1/events
 func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[Event, error] {
-	return all[Event](ctx, s.core, service.ListEvents, p.query(), opts)
+	return all[Event](ctx, coreOf(s), service.ListEvents, p.query(), opts)
 }
 
 // GetByName returns the event definition with the given name. Case matters. GetByName reads
@@ -109,7 +109,7 @@ func (s *EventsService) find(ctx context.Context, name string, opts []RequestOpt
 		}
 		return nil
 	}
-	events := listRange{core: s.core, op: service.GetEvent, query: listQuery{lookup: byName, name: name}, opts: opts}
+	events := listRange{core: coreOf(s), op: service.GetEvent, query: listQuery{lookup: byName, name: name}, opts: opts}
 	for _, err := range walk[Event](ctx, events, check) {
 		if err != nil {
 			return foundEvent{}, errors.Unwrap(err) // the caller has no use for a cursor
@@ -139,7 +139,7 @@ func (s *EventsService) find(ctx context.Context, name string, opts []RequestOpt
 //
 // API: POST /v1/events
 func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
-	if ctx == nil || !s.core.accepts(call{operation: service.CreateEvent, params: &p}, opts) {
+	if ctx == nil || !coreOf(s).accepts(call{operation: service.CreateEvent, params: &p}, opts) {
 		return s.Create(ctx, p, opts...) // which returns what is invalid, and sends nothing
 	}
 	found, err := s.find(ctx, p.Name, opts)

@@ -281,7 +281,8 @@ func TestGuardErrorIsNotRetryableWhateverItsCause(t *testing.T) {
 
 func TestGuardAndHooksThatAreMissingAreRefused(t *testing.T) {
 	_, err := messaging.NewClient("https://api.example.com", "key", messaging.WithGuard(nil), messaging.WithHooks(messaging.Hooks{}))
-	scripted.RequireProblems(t, err, "WithGuard must not be nil", "WithHooks must have at least one function")
+	scripted.RequireProblems(t, err, "WithGuard must be given a guard, not nil",
+		"WithHooks must be given hooks with at least one function")
 }
 
 func TestAllowOnlyMatchesADomainIfTheLocalPartIsPlain(t *testing.T) {

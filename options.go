@@ -66,8 +66,14 @@ func (o sharedOption) applyToRequest(s *requestSettings, p *arguments.Problems) 
 func WithHTTPClient(client *http.Client) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if client == nil {
-			p.Add("WithHTTPClient", "must not be nil")
+			p.Add("WithHTTPClient", "must be given an HTTP client, not nil")
 			return
+		}
+		if arguments.IsNil(client.Transport) {
+			p.In("WithHTTPClient").Add("Transport", fmt.Sprintf("must not be a nil %T", client.Transport))
+		}
+		if arguments.IsNil(client.Jar) {
+			p.In("WithHTTPClient").Add("Jar", fmt.Sprintf("must not be a nil %T", client.Jar))
 		}
 		c.client = client
 	})
@@ -79,7 +85,7 @@ func WithHTTPClient(client *http.Client) Option {
 func WithAttemptTimeout(limit time.Duration) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if limit <= 0 {
-			p.Add("WithAttemptTimeout", "must be positive")
+			p.Add("WithAttemptTimeout", "must be given a positive duration")
 		}
 		c.exchange.AttemptTimeout = limit
 	})
@@ -102,11 +108,17 @@ type RetryPolicy struct {
 }
 
 func (p RetryPolicy) validate(problems *arguments.Problems) {
-	if p.MaxAttempts < 0 || p.MinWait < 0 || p.MaxWait < 0 || p.MaxRetryAfter < 0 {
-		problems.Add("", "must not have a negative field")
+	check := func(field string, isNegative bool) {
+		if isNegative {
+			problems.Add(field, "must not be negative")
+		}
 	}
-	if p := exchange.RetryPolicy(p).WithDefaults(); p.MaxWait < p.MinWait {
-		problems.Add("", "must not have a MaxWait below its MinWait")
+	check("MaxAttempts", p.MaxAttempts < 0)
+	check("MinWait", p.MinWait < 0)
+	check("MaxWait", p.MaxWait < 0)
+	check("MaxRetryAfter", p.MaxRetryAfter < 0)
+	if p := exchange.RetryPolicy(p).WithDefaults(); p.MaxWait >= 0 && p.MaxWait < p.MinWait {
+		problems.Add("MaxWait", fmt.Sprintf("must not be below MinWait, which is %v", p.MinWait))
 	}
 }
 
@@ -130,8 +142,8 @@ type Limiter interface {
 // because a range fetches the next page in another goroutine.
 func WithRateLimiter(limiter Limiter) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
-		if limiter == nil {
-			p.Add("WithRateLimiter", "must not be nil")
+		if limiter == nil || arguments.IsNil(limiter) {
+			p.Add("WithRateLimiter", "must be given a rate limiter, not nil")
 		}
 		c.exchange.Limiter = limiter
 	})
@@ -148,8 +160,11 @@ func WithRateLimiter(limiter Limiter) Option {
 // program, because a range fetches the next page in another goroutine.
 func WithLogger(logger *slog.Logger) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
-		if logger == nil {
-			p.Add("WithLogger", "must not be nil")
+		switch {
+		case logger == nil:
+			p.Add("WithLogger", "must be given a logger, not nil")
+		case logger.Handler() == nil || arguments.IsNil(logger.Handler()):
+			p.Add("WithLogger", "must be given a logger from slog.New")
 		}
 		c.exchange.Logger = logger
 	})
@@ -163,7 +178,7 @@ func WithLogger(logger *slog.Logger) Option {
 func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if guard == nil {
-			p.Add("WithGuard", "must not be nil")
+			p.Add("WithGuard", "must be given a guard, not nil")
 		}
 		c.guards = append(c.guards, guard)
 	})
@@ -188,7 +203,7 @@ func WithAllowOnly(patterns ...string) Option {
 func WithHooks(hooks Hooks) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if hooks.none() {
-			p.Add("WithHooks", "must have at least one function")
+			p.Add("WithHooks", "must be given hooks with at least one function")
 		}
 		c.hooks = append(c.hooks, hooks)
 	})
@@ -199,7 +214,7 @@ func WithHooks(hooks Hooks) Option {
 func WithUserAgent(product string) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if strings.TrimSpace(product) == "" || !exchange.IsPrintable(product) {
-			p.Add("WithUserAgent", "must be printable ASCII, and not blank")
+			p.Add("WithUserAgent", "must be given printable ASCII that is not blank")
 		}
 		c.product = strings.TrimSpace(product + " " + c.product)
 	})
@@ -210,7 +225,7 @@ func WithUserAgent(product string) Option {
 func WithMaxResponseBytes(limit int64) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if limit <= 0 {
-			p.Add("WithMaxResponseBytes", "must be positive")
+			p.Add("WithMaxResponseBytes", "must be given a positive number")
 		}
 		c.exchange.MaxResponseBytes = min(limit, math.MaxInt64-1) // one more byte is read, to detect a larger response
 	})
@@ -234,7 +249,7 @@ func WithInsecureHTTP() Option {
 func WithKeySource(source func(context.Context) (string, error)) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if source == nil {
-			p.Add("WithKeySource", "must not be nil")
+			p.Add("WithKeySource", "must be given a key source, not nil")
 		}
 		c.exchange.Key = source
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/cookiejar"
 	"strings"
 	"testing"
 	"time"
@@ -241,7 +242,6 @@ func TestNewClientAcceptsTheLongestKey(t *testing.T) {
 }
 
 func TestOptionsRefuseInvalidArguments(t *testing.T) {
-	const negative, order = "WithRetryPolicy must not have a negative field", "WithRetryPolicy must not have a MaxWait below its MinWait"
 	policy := func(p messaging.RetryPolicy) messaging.Option { return messaging.WithRetryPolicy(p) }
 	tests := []struct {
 		name    string
@@ -249,26 +249,45 @@ func TestOptionsRefuseInvalidArguments(t *testing.T) {
 		problem string
 	}{
 		{"no option at all", nil, "opts must not hold a nil option"},
-		{"no HTTP client", messaging.WithHTTPClient(nil), "WithHTTPClient must not be nil"},
-		{"no logger", messaging.WithLogger(nil), "WithLogger must not be nil"},
-		{"no limiter", messaging.WithRateLimiter(nil), "WithRateLimiter must not be nil"},
-		{"no key source", messaging.WithKeySource(nil), "WithKeySource must not be nil"},
+		{"no HTTP client", messaging.WithHTTPClient(nil), "WithHTTPClient must be given an HTTP client, not nil"},
+		{"a transport that is a nil pointer", messaging.WithHTTPClient(&http.Client{Transport: (*http.Transport)(nil)}),
+			"WithHTTPClient.Transport must not be a nil *http.Transport"},
+		{"a transport that is a nil function", messaging.WithHTTPClient(&http.Client{Transport: scripted.RoundTripper(nil)}),
+			"WithHTTPClient.Transport must not be a nil scripted.RoundTripper"},
+		{"a jar that is a nil pointer", messaging.WithHTTPClient(&http.Client{Jar: (*cookiejar.Jar)(nil)}),
+			"WithHTTPClient.Jar must not be a nil *cookiejar.Jar"},
+		{"no logger", messaging.WithLogger(nil), "WithLogger must be given a logger, not nil"},
+		{"a zero logger", messaging.WithLogger(new(slog.Logger)), "WithLogger must be given a logger from slog.New"},
+		{"a logger whose handler is a nil pointer", messaging.WithLogger(slog.New((*slog.JSONHandler)(nil))),
+			"WithLogger must be given a logger from slog.New"},
+		{"no limiter", messaging.WithRateLimiter(nil), "WithRateLimiter must be given a rate limiter, not nil"},
+		{"a limiter that is a nil pointer", messaging.WithRateLimiter((*neverBusy)(nil)),
+			"WithRateLimiter must be given a rate limiter, not nil"},
+		{"a limiter that is a nil function", messaging.WithRateLimiter(limiterFunc(nil)),
+			"WithRateLimiter must be given a rate limiter, not nil"},
+		{"no guard", messaging.WithGuard(nil), "WithGuard must be given a guard, not nil"},
+		{"hooks without a function", messaging.WithHooks(messaging.Hooks{}), "WithHooks must be given hooks with at least one function"},
+		{"no key source", messaging.WithKeySource(nil), "WithKeySource must be given a key source, not nil"},
 		{"a key source beside a key", messaging.WithKeySource(func(context.Context) (string, error) { return canary, nil }),
 			`apiKey must be "" if WithKeySource is given`},
-		{"no time for an attempt", messaging.WithAttemptTimeout(0), "WithAttemptTimeout must be positive"},
-		{"less than no time for an attempt", messaging.WithAttemptTimeout(-time.Second), "WithAttemptTimeout must be positive"},
-		{"no room for an answer", messaging.WithMaxResponseBytes(0), "WithMaxResponseBytes must be positive"},
-		{"less than no room for an answer", messaging.WithMaxResponseBytes(-1), "WithMaxResponseBytes must be positive"},
-		{"fewer than no attempts", policy(messaging.RetryPolicy{MaxAttempts: -1}), negative},
-		{"a shortest wait below zero", policy(messaging.RetryPolicy{MinWait: -1}), negative},
-		{"a longest wait below zero", policy(messaging.RetryPolicy{MaxWait: -1}), negative + ", must not have a MaxWait below its MinWait"},
-		{"a longest wait for the service below zero", policy(messaging.RetryPolicy{MaxRetryAfter: -1}), negative},
-		{"a longest wait below the shortest", policy(messaging.RetryPolicy{MinWait: 2 * time.Second, MaxWait: time.Second}), order},
-		{"a longest wait below the default of the shortest", policy(messaging.RetryPolicy{MaxWait: time.Millisecond}), order},
-		{"no product", messaging.WithUserAgent(""), "WithUserAgent must be printable ASCII, and not blank"},
-		{"a blank product", messaging.WithUserAgent("  "), "WithUserAgent must be printable ASCII, and not blank"},
-		{"a product with a line break", messaging.WithUserAgent("canary\r\nX-Evil: 1"), "WithUserAgent must be printable ASCII, and not blank"},
-		{"a product that is not ASCII", messaging.WithUserAgent("cänary"), "WithUserAgent must be printable ASCII, and not blank"},
+		{"no time for an attempt", messaging.WithAttemptTimeout(0), "WithAttemptTimeout must be given a positive duration"},
+		{"less than no time for an attempt", messaging.WithAttemptTimeout(-time.Second), "WithAttemptTimeout must be given a positive duration"},
+		{"no room for an answer", messaging.WithMaxResponseBytes(0), "WithMaxResponseBytes must be given a positive number"},
+		{"less than no room for an answer", messaging.WithMaxResponseBytes(-1), "WithMaxResponseBytes must be given a positive number"},
+		{"fewer than no attempts", policy(messaging.RetryPolicy{MaxAttempts: -1}), "WithRetryPolicy.MaxAttempts must not be negative"},
+		{"a shortest wait below zero", policy(messaging.RetryPolicy{MinWait: -1}), "WithRetryPolicy.MinWait must not be negative"},
+		{"a longest wait below zero", policy(messaging.RetryPolicy{MaxWait: -1}), "WithRetryPolicy.MaxWait must not be negative"},
+		{"a longest wait for the service below zero", policy(messaging.RetryPolicy{MaxRetryAfter: -1}),
+			"WithRetryPolicy.MaxRetryAfter must not be negative"},
+		{"a longest wait below the shortest", policy(messaging.RetryPolicy{MinWait: 2 * time.Second, MaxWait: time.Second}),
+			"WithRetryPolicy.MaxWait must not be below MinWait, which is 2s"},
+		{"a longest wait below the default of the shortest", policy(messaging.RetryPolicy{MaxWait: time.Millisecond}),
+			"WithRetryPolicy.MaxWait must not be below MinWait, which is 500ms"},
+		{"no product", messaging.WithUserAgent(""), "WithUserAgent must be given printable ASCII that is not blank"},
+		{"a blank product", messaging.WithUserAgent("  "), "WithUserAgent must be given printable ASCII that is not blank"},
+		{"a product with a line break", messaging.WithUserAgent("canary\r\nX-Evil: 1"),
+			"WithUserAgent must be given printable ASCII that is not blank"},
+		{"a product that is not ASCII", messaging.WithUserAgent("cänary"), "WithUserAgent must be given printable ASCII that is not blank"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -283,7 +302,8 @@ func TestNewClientReportsEveryInvalidArgument(t *testing.T) {
 	_, err := messaging.NewClient("https://user:canary@api.example.com", "ca nary",
 		messaging.WithMaxResponseBytes(-1), nil, messaging.WithHTTPClient(nil), messaging.WithHeader("Host", canary))
 	scripted.RequireProblems(t, err,
-		"WithMaxResponseBytes must be positive", "opts must not hold a nil option", "WithHTTPClient must not be nil",
+		"WithMaxResponseBytes must be given a positive number", "opts must not hold a nil option",
+		"WithHTTPClient must be given an HTTP client, not nil",
 		"WithHeader.Host cannot be set", "baseURL must not hold credentials", "apiKey must be printable ASCII without white space")
 	assert.Equal(t, "new client", scripted.RequireValidationError(t, err).Op)
 }

@@ -76,6 +76,7 @@ type storedPrepared struct {
 
 var (
 	errNotPrepared  = errors.New("messaging: a zero Prepared cannot be stored")
+	errNilPrepared  = errors.New("messaging: cannot read into a nil *Prepared")
 	errNotStorable  = errors.New("messaging: a request of Client.Do cannot be stored")
 	errNoOperation  = errors.New("messaging: stored request: operation is missing")
 	errUnknownSend  = errors.New("messaging: stored request: unknown operation")
@@ -99,6 +100,9 @@ func (p Prepared) MarshalJSON() ([]byte, error) {
 // operation, an unknown member, and a body that is not a JSON object. The error does not
 // quote the body. As with other types, null changes nothing.
 func (p *Prepared) UnmarshalJSON(data []byte) error {
+	if p == nil {
+		return errNilPrepared
+	}
 	if string(data) == "null" {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -31,6 +32,19 @@ type Response struct {
 
 // resource is shared by the services of all resources.
 type resource struct{ core *core }
+
+// coreOf returns the client that a service belongs to. It panics with the name of the
+// service if that was not made by NewClient, which makes the services of a zero Client nil.
+func coreOf[S ~struct{ core *core }](service *S) *core {
+	if service == nil || resource(*service).core == nil {
+		panic(notInitialized(service))
+	}
+	return resource(*service).core
+}
+
+func notInitialized(value any) string {
+	return fmt.Sprintf("messaging: %T is not initialized: use a Client that NewClient returned", value)
+}
 
 // params are the arguments of a request with a body.
 type params interface {

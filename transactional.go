@@ -18,7 +18,7 @@ type TransactionalService resource
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) List(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) (*Page[TransactionalMessage], error) {
-	return list[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
+	return list[TransactionalMessage](ctx, coreOf(s), service.ListTransactional, p.query(), opts)
 }
 
 // Pages ranges over the pages of transactional messages, starting at p.Cursor. See the
@@ -27,7 +27,7 @@ func (s *TransactionalService) List(ctx context.Context, p TransactionalListPara
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) iter.Seq2[*Page[TransactionalMessage], error] {
-	return pages[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
+	return pages[TransactionalMessage](ctx, coreOf(s), service.ListTransactional, p.query(), opts)
 }
 
 // All ranges over every transactional message, starting at p.Cursor. See the package
@@ -36,7 +36,7 @@ func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListPar
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) All(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) iter.Seq2[TransactionalMessage, error] {
-	return all[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
+	return all[TransactionalMessage](ctx, coreOf(s), service.ListTransactional, p.query(), opts)
 }
 
 // TransactionalListParams selects transactional messages.

@@ -21,8 +21,8 @@ type Exchange struct {
 	Op string
 	// The StatusCode of Request is the Status of the exchange.
 	Request Request
-	// ForeignKey reports whether X-Authorization or Authorization holds an API key other
-	// than the key of the server. It is false for a request without a key.
+	// ForeignKey reports whether X-Authorization, Authorization or X-Api-Key holds an API
+	// key other than the key of the server. It is false for a request without a key.
 	ForeignKey bool
 	// Status is the status code of the response. It is 0 if there is no response, because
 	// of a fault or because the client has disconnected.

@@ -104,7 +104,7 @@ func (s *Server) newExchange(at time.Time, r *http.Request, request *Request, fa
 		return nil
 	}
 	foreign := func(key string) bool { return key != "" && strings.TrimPrefix(key, "Bearer ") != s.config.apiKey }
-	keys := slices.Concat(r.Header["X-Authorization"], r.Header["Authorization"])
+	keys := slices.Concat(r.Header["X-Authorization"], r.Header["Authorization"], r.Header["X-Api-Key"])
 	return &Exchange{At: at, Op: operationName(r), Request: *request, Fault: fault.Kind(),
 		ForeignKey: slices.ContainsFunc(keys, foreign)}
 }

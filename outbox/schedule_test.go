@@ -187,7 +187,8 @@ func TestOneWrongOperationDoesNotDelayAnother(t *testing.T) {
 		return accept
 	})
 	for i := range 20 {
-		p, err := messaging.EventCreateParams{Name: fmt.Sprint("event ", i), Description: "denied", Parameters: []messaging.EventParameter{}}.Prepare()
+		p, err := messaging.EventCreateParams{Name: fmt.Sprint("event ", i), Description: "denied",
+			Parameters: []messaging.EventParameter{}}.Prepare()
 		require.NoError(t, err)
 		_, err = o.Enqueue(t.Context(), fmt.Sprint("event ", i), p)
 		require.NoError(t, err)

@@ -952,6 +952,16 @@ func TestRetryByFaultOfAServer(t *testing.T) {
 				assert.IsType(t, test.failure, err)
 				assert.Equal(t, test.delivery, messaging.DeliveryOf(err))
 				assert.Len(t, server.Requests(), call.want)
+				step := messaging.NextCheck
+				switch {
+				case err == nil:
+					step = messaging.NextNone
+				case call.want > 1:
+					step = messaging.NextRetry
+				case call.name == "read":
+					step = messaging.NextFixSetup
+				}
+				assert.Equal(t, step, messaging.NextStepOf(err))
 			})
 		}
 	}
@@ -1014,6 +1024,8 @@ func TestRetryByFailedConnection(t *testing.T) {
 				}
 				assert.Equal(t, want, messaging.DeliveryOf(err))
 				assert.Equal(t, call.want, failed.Attempts)
+				assert.Equal(t, call.want > 1, messaging.Retryable(err))
+				assert.Equal(t, call.want == 1, messaging.NextStepOf(err) == messaging.NextFixSetup)
 			})
 			t.Run(test.name+", "+call.name+" over the client's own transport", func(t *testing.T) {
 				baseURL, over := test.target(t)
@@ -1023,6 +1035,8 @@ func TestRetryByFailedConnection(t *testing.T) {
 				require.ErrorAs(t, err, &failed)
 				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 				assert.Equal(t, call.want, failed.Attempts)
+				assert.Equal(t, call.want > 1, messaging.Retryable(err))
+				assert.Equal(t, call.want == 1, messaging.NextStepOf(err) == messaging.NextFixSetup)
 			})
 		}
 	}

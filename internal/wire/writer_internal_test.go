@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// BenchmarkRecipients shows what it buys to write a long list element by element,
-// when it is written once in a while: the pools are empty, that of encoding/json
-// included.
+// BenchmarkRecipients shows what it buys to write the customers of a broadcast without
+// encoding/json, if that happens once in a while: all pools are empty, including that of
+// encoding/json.
 func BenchmarkRecipients(b *testing.B) {
 	type customer struct {
 		CustomerID string `json:"customer_id,omitempty"`
@@ -21,13 +21,19 @@ func BenchmarkRecipients(b *testing.B) {
 		customers[i] = customer{CustomerID: "cus_100000000", Email: "jane.doe@example.com", PhoneNo: "+33612345678"}
 	}
 	ways := map[string]func() error{
-		"one by one": func() error {
+		"member by member": func() error {
 			w := NewWriter()
-			w.List(len(customers), func(i int) { w.Value(&customers[i]) })
+			w.List(len(customers), func(i int) {
+				w.Begin()
+				w.TextMember("customer_id", customers[i].CustomerID)
+				w.TextMember("email", customers[i].Email)
+				w.TextMember("phone_no", customers[i].PhoneNo)
+				w.End()
+			})
 			_, err := w.Finish()
 			return err
 		},
-		"in one go": func() error {
+		"by encoding/json": func() error {
 			var body bytes.Buffer
 			return json.NewEncoder(&body).Encode(customers)
 		},

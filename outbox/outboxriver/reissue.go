@@ -96,7 +96,8 @@ func (r *reissuer) due(ctx context.Context) (keys []string, err error) {
 		return nil, err
 	}
 	seen, due := 0, time.Now().Add(-reissueAfter)
-	for entry, err := range r.outbox.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Pending}, After: r.after, Limit: reissueMost}) {
+	for entry, err := range r.outbox.List(ctx,
+		outbox.ListParams{Filter: outbox.Filter{State: outbox.Pending}, After: r.after, Limit: reissueMost}) {
 		if err != nil {
 			return nil, err
 		}

@@ -140,7 +140,8 @@ func (l *base) Due(ctx context.Context) ([]ledger.Due, error) {
 		err = row(&d.Operation, &d.Urgent, &wait, &d.Paused)
 		d.Wait = ledger.DueIn(wait)
 		return d, err
-	}, operationsIn(ledger.Pending)+` SELECT name, class.urgent, ceil(extract(epoch FROM first.not_before - statement_timestamp()) * 1000)::bigint,
+	}, operationsIn(ledger.Pending)+` SELECT name, class.urgent,
+			ceil(extract(epoch FROM first.not_before - statement_timestamp()) * 1000)::bigint,
 			`+fmt.Sprintf(paused, "name")+`
 		FROM op CROSS JOIN (VALUES (false), (true)) AS class (urgent)
 		CROSS JOIN LATERAL (SELECT not_before FROM {entry} WHERE state = 0 AND operation = name AND urgent = class.urgent
@@ -221,7 +222,8 @@ var settleSQL = `WITH ` + outcomesSQL + `, locked AS MATERIALIZED (
 				AND (e.state + 0 IN (1, 4) OR e.state + 0 = 0 AND s.state IN (2, 3) OR e.state + 0 = 5 AND s.state = 2)
 			RETURNING s.n
 		)
-		SELECT n, CASE WHEN n IN (SELECT n FROM changed) THEN 1 WHEN id NOT IN (SELECT id FROM locked) THEN 2 ELSE 0 END, ` + nowColumn + ` FROM s`
+		SELECT n, CASE WHEN n IN (SELECT n FROM changed) THEN 1
+			WHEN id NOT IN (SELECT id FROM locked) THEN 2 ELSE 0 END, ` + nowColumn + ` FROM s`
 
 // settledSQL finds outcomes that are recorded already, or not there.
 var settledSQL = `WITH ` + outcomesSQL + `
@@ -367,7 +369,8 @@ func (l *base) List(ctx context.Context, f ledger.Filter, after int64, limit int
 	if f.UpTo > 0 {
 		and(`id <= $%d::bigint`, f.UpTo)
 	}
-	return rowsOf(ctx, l, scanEntry, `SELECT `+entryColumns+` FROM {entry} WHERE `+strings.Join(chosen, ` AND `)+` ORDER BY id LIMIT $2::bigint`,
+	return rowsOf(ctx, l, scanEntry,
+		`SELECT `+entryColumns+` FROM {entry} WHERE `+strings.Join(chosen, ` AND `)+` ORDER BY id LIMIT $2::bigint`,
 		args...)
 }
 
@@ -397,7 +400,8 @@ func (l *base) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 	err = l.own(ctx, func(q querier) error {
 		return l.run(ctx, q, `SELECT `+strings.Join(columns, `, `)+`,
 				COALESCE(extract(epoch FROM statement_timestamp() - pending.since) * 1000, 0)::bigint
-			FROM (SELECT count(*) AS n, min(least(due_since, not_before)) FILTER (WHERE least(due_since, not_before) <= statement_timestamp()) AS since
+			FROM (SELECT count(*) AS n,
+				min(least(due_since, not_before)) FILTER (WHERE least(due_since, not_before) <= statement_timestamp()) AS since
 				FROM {entry} WHERE state = 0) AS pending`, nil, func(row scanFunc) error { return row(into...) })
 	})
 	if err != nil {

@@ -110,7 +110,8 @@ func TestAClaimIsDurable(t *testing.T) {
 	insert("claimed by key")
 	_, err = pool.Exec(t.Context(), `DELETE FROM settings`)
 	require.NoError(t, err)
-	claimed, err = l.Claim(t.Context(), ledger.Claim{Operation: "trigger event", MaxBytes: 1, Lease: time.Minute, Limit: 1, Keys: []string{"claimed by key"}})
+	claimed, err = l.Claim(t.Context(), ledger.Claim{Operation: "trigger event", MaxBytes: 1, Lease: time.Minute, Limit: 1,
+		Keys: []string{"claimed by key"}})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 	assert.Equal(t, "on", lastSetting(t, pool))

@@ -245,7 +245,8 @@ func checkVersion(version int) error {
 	case version == 0:
 		return errors.New("the tables are missing: call postgres.Migrate(ctx, db)")
 	case version < ledger.SchemaVersion:
-		return fmt.Errorf("the tables have schema version %d instead of %d: stop the workers of the earlier version and call postgres.Migrate(ctx, db)",
+		return fmt.Errorf("the tables have schema version %d instead of %d: "+
+			"stop the workers of the earlier version and call postgres.Migrate(ctx, db)",
 			version, ledger.SchemaVersion)
 	case version > ledger.SchemaVersion:
 		return fmt.Errorf("%w (schema version %d, but only %d is supported)", ledger.ErrNewerSchema, version, ledger.SchemaVersion)

@@ -35,7 +35,8 @@ func version1(t *testing.T, pool *pgxpool.Pool, more int) {
 		`CREATE INDEX outbox_entry_unclear ON outbox_entry (id) WHERE state = 4`,
 		`CREATE INDEX outbox_entry_dismissed ON outbox_entry (settled_at) WHERE state = 5`,
 		`INSERT INTO outbox_meta VALUES (1, 1, '\x00')`,
-		`INSERT INTO outbox_entry (key, digest, operation, body, sealed, state, token, not_before, claimed_at, lease_until, settled_at, delivery, created_at)
+		`INSERT INTO outbox_entry (key, digest, operation, body, sealed, state, token, not_before, claimed_at, lease_until, settled_at,
+			delivery, created_at)
 			SELECT 'state ' || s, '', 'trigger event', '{}', false, s, CASE WHEN s > 0 THEN '\x01'::bytea END, now() - interval '1 minute',
 				CASE WHEN s = 1 THEN now() - interval '2 hours' END, CASE WHEN s = 1 THEN now() - interval '1 hour' END,
 				CASE WHEN s > 1 THEN now() END, CASE WHEN s IN (1, 4) THEN 0 ELSE 1 END, now() - interval '1 hour'
@@ -94,7 +95,8 @@ func TestMigrateUpgradesATableOfVersion02FromManyProcessesAtOnce(t *testing.T) {
 	}
 	var valid int
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-		WHERE i.indrelid = 'outbox_entry'::regclass AND indisvalid AND relname <> 'outbox_entry_due' AND relname <> 'outbox_entry_accepted'`).Scan(&valid))
+		WHERE i.indrelid = 'outbox_entry'::regclass AND indisvalid
+			AND relname <> 'outbox_entry_due' AND relname <> 'outbox_entry_accepted'`).Scan(&valid))
 	assert.Equal(t, 9, valid)
 }
 

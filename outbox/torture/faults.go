@@ -238,8 +238,8 @@ func (t *torture) disturb(ctx context.Context, s scenario) (rows []row, err erro
 	}
 	limit := found.lost
 	if s.fault != "SIGTERM" {
-		limit += s.times * r.flags.Slots
-		if s.crashes { // each crash affects every process
+		limit += s.times * 2 * r.flags.Slots // being sent, being recorded, and claimed ahead
+		if s.crashes {                       // each crash affects every process
 			limit = found.lost + 2*s.times*s.processes*r.flags.Slots
 		}
 	}

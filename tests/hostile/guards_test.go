@@ -180,12 +180,21 @@ func (g *sendGenerator) address() string {
 	case n < 75:
 		return pick(g, allowedAddress, strings.ToUpper(allowedAddress), strings.ToLower(allowedAddress))
 	case n < 87:
-		return pick(g, g.utf7...) + "@" + allowedDomain
+		return g.utf7Local() + "@" + allowedDomain
 	case n < 95:
 		return g.damaged(g.disguised())
 	default:
 		return g.disguised()
 	}
+}
+
+// utf7Local returns a local part of one or two entries of the table.
+func (g *sendGenerator) utf7Local() string {
+	local := pick(g, g.utf7...)
+	if g.IntN(2) == 0 {
+		local += betweenEntries + pick(g, g.utf7...)
+	}
+	return local
 }
 
 // disguised returns a text in which somebody may find the address of a stranger.
@@ -277,6 +286,9 @@ func isAllowed(address string) bool {
 // utf7Table holds what Python's decoder makes of local parts.
 type utf7Table map[string][]string
 
+// betweenEntries is text that no entry of the table contains, and that ends its base64.
+const betweenEntries = ".."
+
 func readUTF7(t *testing.T) (table utf7Table) {
 	text, err := os.ReadFile("testdata/utf7.json") // by utf7.py
 	require.NoError(t, err)
@@ -328,8 +340,13 @@ func (table utf7Table) decode(text string) (decoded []string) {
 		decoded = append(decoded, header)
 	}
 	local, domain, _ := strings.Cut(text, "@")
-	for _, other := range table[local] {
-		decoded = append(decoded, other+"@"+domain)
+	entries := strings.Split(local, betweenEntries)
+	for i, entry := range entries {
+		for _, other := range table[entry] {
+			changed := slices.Clone(entries)
+			changed[i] = other
+			decoded = append(decoded, strings.Join(changed, betweenEntries)+"@"+domain)
+		}
 	}
 	return decoded
 }

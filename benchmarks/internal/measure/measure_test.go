@@ -186,6 +186,26 @@ func TestRepeatMeasuresTimeAllocationsAndWork(t *testing.T) {
 	})
 }
 
+func TestRepeatWarmDoesNotMeasureTheFirstCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		sample, err := measure.RepeatWarm(t.Context(), 5, func(context.Context) error {
+			if calls++; calls == 1 {
+				time.Sleep(time.Hour)
+			}
+			time.Sleep(time.Second)
+			return nil
+		})
+
+		require.NoError(t, err)
+		assert.Equal(t, 6, calls)
+		assert.Equal(t, 5, sample.Work)
+		assert.Equal(t, 5*time.Second, sample.Wall)
+	})
+	_, err := measure.RepeatWarm(t.Context(), 5, func(context.Context) error { return errors.New("refused") })
+	assert.EqualError(t, err, "refused")
+}
+
 func TestRepeatStopsAfterAFailedCall(t *testing.T) {
 	calls := 0
 	_, err := measure.Repeat(t.Context(), 50, func(context.Context) error {

@@ -45,7 +45,8 @@ type finding struct {
 }
 
 const runAxe = `(window.findings = null, axe.run(document, { resultTypes: ["violations"], iframes: false }).then((r) => {
-	window.findings = JSON.stringify(r.violations.map((v) => ({ id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.map((n) => n.html.slice(0, 160)) })));
+	window.findings = JSON.stringify(r.violations.map((v) => ({ id: v.id, impact: v.impact, help: v.help,
+		nodes: v.nodes.map((n) => n.html.slice(0, 160)) })));
 }), true)`
 
 // TestAxeFindsNothing holds every page against axe-core, in both schemes and at two widths.

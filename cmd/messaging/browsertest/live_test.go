@@ -203,7 +203,8 @@ func TestPageUnderAnotherNameIsLiveAndHasKeys(t *testing.T) {
 	b.send("GET", "/v1/events", "")
 	p.until(`document.querySelectorAll("#rows .row").length === 1`)
 	p.click("[data-copy]")
-	p.until(`getSelection().toString().includes("MESSAGING_BASE_URL") || document.querySelector("#detail h1").textContent === "Select a request"`)
+	p.until(`getSelection().toString().includes("MESSAGING_BASE_URL") ||
+		document.querySelector("#detail h1").textContent === "Select a request"`)
 	p.press("?")
 	p.until(`location.pathname === "/help"`)
 	for _, message := range p.consoleErrors() {

@@ -71,7 +71,8 @@ func TestARequestIsReplayedFromItsPage(t *testing.T) {
 	p.until(`location.pathname === "/requests/2" && document.querySelector("#detail").textContent.includes("This repeats request 1.")`)
 	p.open(b.ui + "/requests/1?tab=copy")
 	p.until(isLive)
-	eval[bool](p, `(document.querySelector("textarea").value = document.querySelector("textarea").value.replace("today", "2026-12-01T09:00:00Z"), true)`)
+	eval[bool](p, `(document.querySelector("textarea").value =
+		document.querySelector("textarea").value.replace("today", "2026-12-01T09:00:00Z"), true)`)
 	p.click("textarea")
 	p.click(".replay:nth-of-type(2) button")
 	p.until(`location.pathname === "/requests/3" && !document.querySelector("#detail").textContent.includes("1 skipped")`)
@@ -89,7 +90,8 @@ func TestHardSubjectsBreakNoRow(t *testing.T) {
 		p := openTab(t, b.ui, width, "light")
 		p.until(isLive)
 		assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width))
-		assert.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll(".row .what")].map((e) => e.getBoundingClientRect().height))`),
+		assert.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll(".row .what")]
+			.map((e) => e.getBoundingClientRect().height))`),
 			float64(2*1.6*14), "a title has at most two lines")
 		assert.True(t, eval[bool](p, `document.querySelector("header nav a").getBoundingClientRect().left >= 0`), "the first entry is in sight")
 		p.shoot(fmt.Sprintf("subjects-%d-light", width))

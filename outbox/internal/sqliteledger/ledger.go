@@ -114,7 +114,8 @@ func (l *Ledger) Due(ctx context.Context) ([]ledger.Due, error) {
 		WHERE due IS NOT NULL ORDER BY name, urgent`)
 }
 
-// Claim implements ledger.Ledger.
+// Claim implements ledger.Ledger. A pause is a limit of 0, because a condition would be
+// looked at for each entry that is due.
 func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledger.Claimed, err error) {
 	chosen, order := `urgent = ?8`, `not_before, id`
 	if claim.Keys != nil {
@@ -127,8 +128,8 @@ func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledge
 		WHERE id IN (SELECT id FROM (
 			SELECT id, sum(size) OVER (ORDER BY ` + order + `) AS total, row_number() OVER (ORDER BY ` + order + `) AS n FROM (
 				SELECT id, not_before, COALESCE(length(body), 0) AS size FROM outbox_entry WHERE state = 0 AND operation = ?5 AND ` + chosen + `
-				AND not_before <= ?1 AND (not_after IS NULL OR not_after > ?1) AND NOT ` + fmt.Sprintf(paused, "?5") + `
-				ORDER BY ` + order + ` LIMIT ?6))
+				AND not_before <= ?1 AND (not_after IS NULL OR not_after > ?1)
+				ORDER BY ` + order + ` LIMIT ?6 * NOT ` + fmt.Sprintf(paused, "?5") + `))
 			WHERE total <= ?7 OR ?9 AND n = 1)
 		RETURNING ` + claimedColumns
 	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {

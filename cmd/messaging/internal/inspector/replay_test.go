@@ -68,7 +68,8 @@ func TestReplayIsRefused(t *testing.T) {
 	f.fill()
 	f.send("POST", "/v1/events/trigger", `{"event_id":"REDACTED"}`)
 	for body, status := range map[string]int{
-		`{"number":99}`: 404, `{"number":7}`: 422, `{"number":8}`: 409, `{"number":3,"body":"REDACTED"}`: 409, `{"number":"3"}`: 422,
+		`{"number":99}`: 404, `{"number":7}`: 422, `{"number":8}`: 409, `{"number":3,"body":"REDACTED"}`: 409,
+		`{"number":3,"body":"[API key]"}`: 409, `{"number":"3"}`: 422,
 		`{"number":3,"path":"/elsewhere"}`: 422, `{"number":3,"body":"` + strings.Repeat(" ", 1<<20) + `"}`: 413,
 	} {
 		got := f.post("/api/replay", body)

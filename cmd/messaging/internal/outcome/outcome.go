@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -31,8 +32,24 @@ func Of(e *messagingtest.Exchange) Outcome {
 		return Outcome{Delivery: messaging.DeliveryAccepted} // the service's own success needs no replay
 	}
 	err := call(context.WithValue(context.Background(), exchangeKey{}, e), e)
+	if timedOut(e) {
+		err = timeoutError{err}
+	}
 	return Outcome{messaging.DeliveryOf(err), messaging.Retryable(err), err}
 }
+
+// replayTimeout is the time limit of the client whose attempts time out.
+const replayTimeout = time.Microsecond
+
+// timeoutError is the error of an attempt that timed out. Its text leaves out the time
+// limit, because that of the caller is not known.
+type timeoutError struct{ err error }
+
+func (e timeoutError) Error() string {
+	return strings.Replace(e.err.Error(), " after "+replayTimeout.String(), "", 1)
+}
+
+func (e timeoutError) Unwrap() error { return e.err }
 
 // call makes the call whose request was recorded. What it asks for does not matter,
 // because the replayed response is the recorded one.
@@ -66,7 +83,7 @@ func timedOut(e *messagingtest.Exchange) bool { return e.Status == 0 && e.Fault 
 
 // clients are a client that receives the recorded response, and one whose attempts
 // time out.
-var clients = map[bool]*messaging.Client{false: newClient(), true: newClient(messaging.WithAttemptTimeout(time.Microsecond))}
+var clients = map[bool]*messaging.Client{false: newClient(), true: newClient(messaging.WithAttemptTimeout(replayTimeout))}
 
 func newClient(more ...messaging.Option) *messaging.Client {
 	c, err := messaging.NewClient("http://127.0.0.1", "replay", append(more,

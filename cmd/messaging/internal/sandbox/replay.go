@@ -27,7 +27,7 @@ type Replay struct {
 // Why a request is not repeated.
 var (
 	ErrNotReplayable = errors.New("the request is for no operation of the service")
-	ErrRedacted      = errors.New(`the body holds "REDACTED" in place of a credential, or is kept only in part; send an edited body`)
+	ErrRedacted      = errors.New(`the body has "REDACTED" or "[API key]" in place of a credential, or is kept in part; send an edited body`)
 	ErrTooManyReplay = errors.New("at most 10 requests are repeated in a second")
 	ErrFull          = errors.New("a memory limit of the sandbox refused the request; reset the sandbox")
 )
@@ -48,7 +48,7 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 	if replay.Body != nil {
 		body = []byte(*replay.Body)
 	}
-	if bytes.Contains(body, []byte("REDACTED")) || e.Cut && replay.Body == nil {
+	if bytes.Contains(body, []byte("REDACTED")) || bytes.Contains(body, []byte("[API key]")) || e.Cut && replay.Body == nil {
 		return 0, ErrRedacted
 	}
 	if !b.replays.allow(time.Now()) {

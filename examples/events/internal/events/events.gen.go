@@ -40,6 +40,22 @@ func (e *Events) OrderShippedParams(who Recipient, v OrderShipped) messaging.Eve
 	return who.params(&e.defs.OrderShipped, values)
 }
 
+// definition returns the event as events.json defines it.
+func (OrderShipped) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "Order shipped",
+		Description: "A parcel has left the warehouse.",
+		Parameters: []messaging.EventParameter{
+			{Name: "carrier", Type: messaging.ParameterText},
+			{Name: "due_at", Type: messaging.ParameterTimestamp},
+			{Name: "order_id", Type: messaging.ParameterText, Required: true},
+			{Name: "parcels", Type: messaging.ParameterNumeric, Required: true},
+			{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
+			{Name: "weight", Type: messaging.ParameterNumeric},
+		},
+	}
+}
+
 // PaymentFailed is the event "Payment failed": The bank declined a payment.
 type PaymentFailed struct {
 	Amount     Number     // amount: numeric, required
@@ -63,6 +79,19 @@ func (e *Events) PaymentFailedParams(who Recipient, v PaymentFailed) messaging.E
 	return who.params(&e.defs.PaymentFailed, values)
 }
 
+// definition returns the event as events.json defines it.
+func (PaymentFailed) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "Payment failed",
+		Description: "The bank declined a payment.",
+		Parameters: []messaging.EventParameter{
+			{Name: "amount", Type: messaging.ParameterNumeric, Required: true},
+			{Name: "invoice-url", Type: messaging.ParameterText, Required: true},
+			{Name: "retry_at", Type: messaging.ParameterTimestamp},
+		},
+	}
+}
+
 // TrialEnded is the event "Trial ended": The trial of a customer has ended.
 type TrialEnded struct{}
 
@@ -77,6 +106,15 @@ func (e *Events) TrialEndedParams(who Recipient, _ TrialEnded) messaging.EventTr
 	return who.params(&e.defs.TrialEnded, nil)
 }
 
+// definition returns the event as events.json defines it.
+func (TrialEnded) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "Trial ended",
+		Description: "The trial of a customer has ended.",
+		Parameters:  []messaging.EventParameter{},
+	}
+}
+
 // definitions are the events as the account defines them.
 type definitions struct {
 	OrderShipped  messaging.Event
@@ -84,34 +122,11 @@ type definitions struct {
 	TrialEnded    messaging.Event
 }
 
-// bindings returns the events as events.json defines them, each with its place in d.
+// bindings returns the events, each with its place in d.
 func (d *definitions) bindings() []binding {
 	return []binding{
-		{&d.OrderShipped, messaging.Event{
-			Name:        "Order shipped",
-			Description: "A parcel has left the warehouse.",
-			Parameters: []messaging.EventParameter{
-				{Name: "carrier", Type: messaging.ParameterText},
-				{Name: "due_at", Type: messaging.ParameterTimestamp},
-				{Name: "order_id", Type: messaging.ParameterText, Required: true},
-				{Name: "parcels", Type: messaging.ParameterNumeric, Required: true},
-				{Name: "shipped_at", Type: messaging.ParameterTimestamp, Required: true},
-				{Name: "weight", Type: messaging.ParameterNumeric},
-			},
-		}},
-		{&d.PaymentFailed, messaging.Event{
-			Name:        "Payment failed",
-			Description: "The bank declined a payment.",
-			Parameters: []messaging.EventParameter{
-				{Name: "amount", Type: messaging.ParameterNumeric, Required: true},
-				{Name: "invoice-url", Type: messaging.ParameterText, Required: true},
-				{Name: "retry_at", Type: messaging.ParameterTimestamp},
-			},
-		}},
-		{&d.TrialEnded, messaging.Event{
-			Name:        "Trial ended",
-			Description: "The trial of a customer has ended.",
-			Parameters:  []messaging.EventParameter{},
-		}},
+		{&d.OrderShipped, OrderShipped{}.definition()},
+		{&d.PaymentFailed, PaymentFailed{}.definition()},
+		{&d.TrialEnded, TrialEnded{}.definition()},
 	}
 }

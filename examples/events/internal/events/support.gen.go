@@ -17,7 +17,8 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Events triggers the events of this package. Create it with [Bind].
+// Events triggers the events of this package. Create it with [Bind]. It is safe for
+// concurrent use.
 type Events struct {
 	service *messaging.EventsService
 	defs    definitions
@@ -58,8 +59,8 @@ func Bind(ctx context.Context, client *messaging.Client) (*Events, error) {
 	return e, nil
 }
 
-// Definitions returns the events that this package was generated from, without ids: what
-// AddEvents of a messagingtest.Server takes.
+// Definitions returns the events that this package was generated from, without ids. Pass
+// them to AddEvents of a messagingtest.Server.
 func Definitions() []messaging.Event {
 	var list []messaging.Event
 	for _, b := range new(definitions).bindings() {

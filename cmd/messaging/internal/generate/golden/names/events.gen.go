@@ -25,6 +25,15 @@ func (e *Events) N2ndReminderParams(who Recipient, _ N2ndReminder) messaging.Eve
 	return who.params(&e.defs.N2ndReminder, nil)
 }
 
+// definition returns the event as events.json defines it.
+func (N2ndReminder) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "2nd reminder",
+		Description: "d",
+		Parameters:  []messaging.EventParameter{},
+	}
+}
+
 // BindEvent is the event "Bind": d
 type BindEvent struct{}
 
@@ -37,6 +46,15 @@ func (e *Events) BindEvent(ctx context.Context, who Recipient, v BindEvent,
 // BindEventParams returns what [Events.BindEvent] triggers, for an outbox or a queue.
 func (e *Events) BindEventParams(who Recipient, _ BindEvent) messaging.EventTriggerParams {
 	return who.params(&e.defs.BindEvent, nil)
+}
+
+// definition returns the event as events.json defines it.
+func (BindEvent) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "Bind",
+		Description: "d",
+		Parameters:  []messaging.EventParameter{},
+	}
 }
 
 // OrderShipped is the event "Order shipped": d
@@ -53,6 +71,15 @@ func (e *Events) OrderShippedParams(who Recipient, _ OrderShipped) messaging.Eve
 	return who.params(&e.defs.OrderShipped, nil)
 }
 
+// definition returns the event as events.json defines it.
+func (OrderShipped) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "Order shipped",
+		Description: "d",
+		Parameters:  []messaging.EventParameter{},
+	}
+}
+
 // OrderShippedWithParams is the event "Order shipped params": d
 type OrderShippedWithParams struct{}
 
@@ -65,6 +92,15 @@ func (e *Events) OrderShippedWithParams(ctx context.Context, who Recipient, v Or
 // OrderShippedWithParamsParams returns what [Events.OrderShippedWithParams] triggers, for an outbox or a queue.
 func (e *Events) OrderShippedWithParamsParams(who Recipient, _ OrderShippedWithParams) messaging.EventTriggerParams {
 	return who.params(&e.defs.OrderShippedWithParams, nil)
+}
+
+// definition returns the event as events.json defines it.
+func (OrderShippedWithParams) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "Order shipped params",
+		Description: "d",
+		Parameters:  []messaging.EventParameter{},
+	}
 }
 
 // OrderInvisiblyShipped is the event "Order\u200bshipped": d
@@ -81,6 +117,15 @@ func (e *Events) OrderInvisiblyShippedParams(who Recipient, _ OrderInvisiblyShip
 	return who.params(&e.defs.OrderInvisiblyShipped, nil)
 }
 
+// definition returns the event as events.json defines it.
+func (OrderInvisiblyShipped) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "Order\u200bshipped",
+		Description: "d",
+		Parameters:  []messaging.EventParameter{},
+	}
+}
+
 // Range is the event "Range": Line one line two three \u202egpj.exe\u0000 */ //go:build ignore `x` "y" \
 type Range struct{}
 
@@ -93,6 +138,15 @@ func (e *Events) Range(ctx context.Context, who Recipient, v Range,
 // RangeParams returns what [Events.Range] triggers, for an outbox or a queue.
 func (e *Events) RangeParams(who Recipient, _ Range) messaging.EventTriggerParams {
 	return who.params(&e.defs.Range, nil)
+}
+
+// definition returns the event as events.json defines it.
+func (Range) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "Range",
+		Description: "Line one\u000aline two\u2028three \u202egpj.exe\u0000 */ //go:build ignore `x` \"y\" \\",
+		Parameters:  []messaging.EventParameter{},
+	}
 }
 
 // Service is the event "Service": // Deprecated: no
@@ -111,6 +165,17 @@ func (e *Events) ServiceParams(who Recipient, v Service) messaging.EventTriggerP
 	values := make(map[string]any, 1)
 	number(values, "service", v.Service)
 	return who.params(&e.defs.Service, values)
+}
+
+// definition returns the event as events.json defines it.
+func (Service) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "Service",
+		Description: "// Deprecated: \u0009\u0009 no",
+		Parameters: []messaging.EventParameter{
+			{Name: "service", Type: messaging.ParameterNumeric},
+		},
+	}
 }
 
 // Type is the event "Type"
@@ -158,6 +223,30 @@ func (e *Events) TypeParams(who Recipient, v Type) messaging.EventTriggerParams 
 	return who.params(&e.defs.Type, values)
 }
 
+// definition returns the event as events.json defines it.
+func (Type) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "Type",
+		Description: "",
+		Parameters: []messaging.EventParameter{
+			{Name: "%s {{.}}", Type: messaging.ParameterText, Required: true},
+			{Name: "2fa", Type: messaging.ParameterText, Required: true},
+			{Name: "Range", Type: messaging.ParameterText, Required: true},
+			{Name: "a\u202eb\u000ac", Type: messaging.ParameterText, Required: true},
+			{Name: "größe", Type: messaging.ParameterText, Required: true},
+			{Name: "host-fqdn", Type: messaging.ParameterText, Required: true},
+			{Name: "host.fqdn", Type: messaging.ParameterText, Required: true},
+			{Name: "id", Type: messaging.ParameterText, Required: true},
+			{Name: "say \"hi\" \\ `there`", Type: messaging.ParameterText, Required: true},
+			{Name: "type", Type: messaging.ParameterText, Required: true},
+			{Name: "user_url", Type: messaging.ParameterText, Required: true},
+			{Name: "ßharp", Type: messaging.ParameterText, Required: true},
+			{Name: "電話", Type: messaging.ParameterText, Required: true},
+			{Name: "🎉", Type: messaging.ParameterText, Required: true},
+		},
+	}
+}
+
 // Any is the event "any": d
 type Any struct {
 	Any any // any: any
@@ -176,6 +265,17 @@ func (e *Events) AnyParams(who Recipient, v Any) messaging.EventTriggerParams {
 	return who.params(&e.defs.Any, values)
 }
 
+// definition returns the event as events.json defines it.
+func (Any) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "any",
+		Description: "d",
+		Parameters: []messaging.EventParameter{
+			{Name: "any", Type: "any"},
+		},
+	}
+}
+
 // Context is the event "context": d
 type Context struct{}
 
@@ -188,6 +288,15 @@ func (e *Events) Context(ctx context.Context, who Recipient, v Context,
 // ContextParams returns what [Events.Context] triggers, for an outbox or a queue.
 func (e *Events) ContextParams(who Recipient, _ Context) messaging.EventTriggerParams {
 	return who.params(&e.defs.Context, nil)
+}
+
+// definition returns the event as events.json defines it.
+func (Context) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "context",
+		Description: "d",
+		Parameters:  []messaging.EventParameter{},
+	}
 }
 
 // Defs is the event "defs": d
@@ -215,6 +324,20 @@ func (e *Events) DefsParams(who Recipient, v Defs) messaging.EventTriggerParams 
 	return who.params(&e.defs.Defs, values)
 }
 
+// definition returns the event as events.json defines it.
+func (Defs) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "defs",
+		Description: "d",
+		Parameters: []messaging.EventParameter{
+			{Name: "ctx", Type: messaging.ParameterNumeric, Required: true},
+			{Name: "e", Type: messaging.ParameterNumeric, Required: true},
+			{Name: "values", Type: messaging.ParameterNumeric, Required: true},
+			{Name: "who", Type: messaging.ParameterNumeric, Required: true},
+		},
+	}
+}
+
 // Error is the event "error": d
 type Error struct{}
 
@@ -227,6 +350,15 @@ func (e *Events) Error(ctx context.Context, who Recipient, v Error,
 // ErrorParams returns what [Events.Error] triggers, for an outbox or a queue.
 func (e *Events) ErrorParams(who Recipient, _ Error) messaging.EventTriggerParams {
 	return who.params(&e.defs.Error, nil)
+}
+
+// definition returns the event as events.json defines it.
+func (Error) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "error",
+		Description: "d",
+		Parameters:  []messaging.EventParameter{},
+	}
 }
 
 // Messaging is the event "messaging": d
@@ -243,6 +375,15 @@ func (e *Events) MessagingParams(who Recipient, _ Messaging) messaging.EventTrig
 	return who.params(&e.defs.Messaging, nil)
 }
 
+// definition returns the event as events.json defines it.
+func (Messaging) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "messaging",
+		Description: "d",
+		Parameters:  []messaging.EventParameter{},
+	}
+}
+
 // OrderShippedAgain is the event "order-shipped": d
 type OrderShippedAgain struct{}
 
@@ -255,6 +396,15 @@ func (e *Events) OrderShippedAgain(ctx context.Context, who Recipient, v OrderSh
 // OrderShippedAgainParams returns what [Events.OrderShippedAgain] triggers, for an outbox or a queue.
 func (e *Events) OrderShippedAgainParams(who Recipient, _ OrderShippedAgain) messaging.EventTriggerParams {
 	return who.params(&e.defs.OrderShippedAgain, nil)
+}
+
+// definition returns the event as events.json defines it.
+func (OrderShippedAgain) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "order-shipped",
+		Description: "d",
+		Parameters:  []messaging.EventParameter{},
+	}
 }
 
 // String is the event "string": d
@@ -273,6 +423,17 @@ func (e *Events) StringParams(who Recipient, v String) messaging.EventTriggerPar
 	values := make(map[string]any, 1)
 	optional(values, "string", v.String)
 	return who.params(&e.defs.String, values)
+}
+
+// definition returns the event as events.json defines it.
+func (String) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "string",
+		Description: "d",
+		Parameters: []messaging.EventParameter{
+			{Name: "string", Type: messaging.ParameterText},
+		},
+	}
 }
 
 // Time is the event "time": d
@@ -294,6 +455,17 @@ func (e *Events) TimeParams(who Recipient, v Time) messaging.EventTriggerParams 
 	return who.params(&e.defs.Time, values)
 }
 
+// definition returns the event as events.json defines it.
+func (Time) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "time",
+		Description: "d",
+		Parameters: []messaging.EventParameter{
+			{Name: "time", Type: messaging.ParameterTimestamp, Required: true},
+		},
+	}
+}
+
 // LowerType is the event "type": Another case of a letter.
 type LowerType struct{}
 
@@ -308,6 +480,15 @@ func (e *Events) LowerTypeParams(who Recipient, _ LowerType) messaging.EventTrig
 	return who.params(&e.defs.LowerType, nil)
 }
 
+// definition returns the event as events.json defines it.
+func (LowerType) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "type",
+		Description: "Another case of a letter.",
+		Parameters:  []messaging.EventParameter{},
+	}
+}
+
 // N注文発送 is the event "注文 発送": d
 type N注文発送 struct{}
 
@@ -320,6 +501,15 @@ func (e *Events) N注文発送(ctx context.Context, who Recipient, v N注文発�
 // N注文発送Params returns what [Events.N注文発送] triggers, for an outbox or a queue.
 func (e *Events) N注文発送Params(who Recipient, _ N注文発送) messaging.EventTriggerParams {
 	return who.params(&e.defs.N注文発送, nil)
+}
+
+// definition returns the event as events.json defines it.
+func (N注文発送) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "注文 発送",
+		Description: "d",
+		Parameters:  []messaging.EventParameter{},
+	}
 }
 
 // definitions are the events as the account defines them.
@@ -344,126 +534,26 @@ type definitions struct {
 	N注文発送                  messaging.Event
 }
 
-// bindings returns the events as events.json defines them, each with its place in d.
+// bindings returns the events, each with its place in d.
 func (d *definitions) bindings() []binding {
 	return []binding{
-		{&d.N2ndReminder, messaging.Event{
-			Name:        "2nd reminder",
-			Description: "d",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.BindEvent, messaging.Event{
-			Name:        "Bind",
-			Description: "d",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.OrderShipped, messaging.Event{
-			Name:        "Order shipped",
-			Description: "d",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.OrderShippedWithParams, messaging.Event{
-			Name:        "Order shipped params",
-			Description: "d",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.OrderInvisiblyShipped, messaging.Event{
-			Name:        "Order\u200bshipped",
-			Description: "d",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.Range, messaging.Event{
-			Name:        "Range",
-			Description: "Line one\u000aline two\u2028three \u202egpj.exe\u0000 */ //go:build ignore `x` \"y\" \\",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.Service, messaging.Event{
-			Name:        "Service",
-			Description: "// Deprecated: \u0009\u0009 no",
-			Parameters: []messaging.EventParameter{
-				{Name: "service", Type: messaging.ParameterNumeric},
-			},
-		}},
-		{&d.Type, messaging.Event{
-			Name:        "Type",
-			Description: "",
-			Parameters: []messaging.EventParameter{
-				{Name: "%s {{.}}", Type: messaging.ParameterText, Required: true},
-				{Name: "2fa", Type: messaging.ParameterText, Required: true},
-				{Name: "Range", Type: messaging.ParameterText, Required: true},
-				{Name: "a\u202eb\u000ac", Type: messaging.ParameterText, Required: true},
-				{Name: "größe", Type: messaging.ParameterText, Required: true},
-				{Name: "host-fqdn", Type: messaging.ParameterText, Required: true},
-				{Name: "host.fqdn", Type: messaging.ParameterText, Required: true},
-				{Name: "id", Type: messaging.ParameterText, Required: true},
-				{Name: "say \"hi\" \\ `there`", Type: messaging.ParameterText, Required: true},
-				{Name: "type", Type: messaging.ParameterText, Required: true},
-				{Name: "user_url", Type: messaging.ParameterText, Required: true},
-				{Name: "ßharp", Type: messaging.ParameterText, Required: true},
-				{Name: "電話", Type: messaging.ParameterText, Required: true},
-				{Name: "🎉", Type: messaging.ParameterText, Required: true},
-			},
-		}},
-		{&d.Any, messaging.Event{
-			Name:        "any",
-			Description: "d",
-			Parameters: []messaging.EventParameter{
-				{Name: "any", Type: "any"},
-			},
-		}},
-		{&d.Context, messaging.Event{
-			Name:        "context",
-			Description: "d",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.Defs, messaging.Event{
-			Name:        "defs",
-			Description: "d",
-			Parameters: []messaging.EventParameter{
-				{Name: "ctx", Type: messaging.ParameterNumeric, Required: true},
-				{Name: "e", Type: messaging.ParameterNumeric, Required: true},
-				{Name: "values", Type: messaging.ParameterNumeric, Required: true},
-				{Name: "who", Type: messaging.ParameterNumeric, Required: true},
-			},
-		}},
-		{&d.Error, messaging.Event{
-			Name:        "error",
-			Description: "d",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.Messaging, messaging.Event{
-			Name:        "messaging",
-			Description: "d",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.OrderShippedAgain, messaging.Event{
-			Name:        "order-shipped",
-			Description: "d",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.String, messaging.Event{
-			Name:        "string",
-			Description: "d",
-			Parameters: []messaging.EventParameter{
-				{Name: "string", Type: messaging.ParameterText},
-			},
-		}},
-		{&d.Time, messaging.Event{
-			Name:        "time",
-			Description: "d",
-			Parameters: []messaging.EventParameter{
-				{Name: "time", Type: messaging.ParameterTimestamp, Required: true},
-			},
-		}},
-		{&d.LowerType, messaging.Event{
-			Name:        "type",
-			Description: "Another case of a letter.",
-			Parameters:  []messaging.EventParameter{},
-		}},
-		{&d.N注文発送, messaging.Event{
-			Name:        "注文 発送",
-			Description: "d",
-			Parameters:  []messaging.EventParameter{},
-		}},
+		{&d.N2ndReminder, N2ndReminder{}.definition()},
+		{&d.BindEvent, BindEvent{}.definition()},
+		{&d.OrderShipped, OrderShipped{}.definition()},
+		{&d.OrderShippedWithParams, OrderShippedWithParams{}.definition()},
+		{&d.OrderInvisiblyShipped, OrderInvisiblyShipped{}.definition()},
+		{&d.Range, Range{}.definition()},
+		{&d.Service, Service{}.definition()},
+		{&d.Type, Type{}.definition()},
+		{&d.Any, Any{}.definition()},
+		{&d.Context, Context{}.definition()},
+		{&d.Defs, Defs{}.definition()},
+		{&d.Error, Error{}.definition()},
+		{&d.Messaging, Messaging{}.definition()},
+		{&d.OrderShippedAgain, OrderShippedAgain{}.definition()},
+		{&d.String, String{}.definition()},
+		{&d.Time, Time{}.definition()},
+		{&d.LowerType, LowerType{}.definition()},
+		{&d.N注文発送, N注文発送{}.definition()},
 	}
 }

@@ -29,6 +29,17 @@ func (e *Events) EmptyTextParams(who Recipient, v EmptyText) messaging.EventTrig
 	return who.params(&e.defs.EmptyText, values)
 }
 
+// definition returns the event as events.json defines it.
+func (EmptyText) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "empty text",
+		Description: "Only a text that may be empty.",
+		Parameters: []messaging.EventParameter{
+			{Name: "note", Type: messaging.ParameterText, Required: true},
+		},
+	}
+}
+
 // Everything is the event "everything": Parameters of every type.
 type Everything struct {
 	At             time.Time  // at: timestamp, required; sent in UTC to the second
@@ -64,6 +75,27 @@ func (e *Events) EverythingParams(who Recipient, v Everything) messaging.EventTr
 	return who.params(&e.defs.Everything, values)
 }
 
+// definition returns the event as events.json defines it.
+func (Everything) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "everything",
+		Description: "Parameters of every type.",
+		Parameters: []messaging.EventParameter{
+			{Name: "at", Type: messaging.ParameterTimestamp, Required: true},
+			{Name: "customer", Type: "object"},
+			{Name: "email", Type: messaging.ParameterText, Required: true},
+			{Name: "list", Type: "list of\u000awords", Required: true},
+			{Name: "note", Type: messaging.ParameterText, Required: true},
+			{Name: "number", Type: messaging.ParameterNumeric, Required: true},
+			{Name: "optional_at", Type: messaging.ParameterTimestamp},
+			{Name: "optional_list", Type: "words"},
+			{Name: "optional_number", Type: messaging.ParameterNumeric},
+			{Name: "optional_text", Type: messaging.ParameterText},
+			{Name: "text", Type: messaging.ParameterText, Required: true},
+		},
+	}
+}
+
 // Nothing is the event "nothing": No parameters.
 type Nothing struct{}
 
@@ -78,6 +110,15 @@ func (e *Events) NothingParams(who Recipient, _ Nothing) messaging.EventTriggerP
 	return who.params(&e.defs.Nothing, nil)
 }
 
+// definition returns the event as events.json defines it.
+func (Nothing) definition() messaging.Event {
+	return messaging.Event{
+		Name:        "nothing",
+		Description: "No parameters.",
+		Parameters:  []messaging.EventParameter{},
+	}
+}
+
 // definitions are the events as the account defines them.
 type definitions struct {
 	EmptyText  messaging.Event
@@ -85,37 +126,11 @@ type definitions struct {
 	Nothing    messaging.Event
 }
 
-// bindings returns the events as events.json defines them, each with its place in d.
+// bindings returns the events, each with its place in d.
 func (d *definitions) bindings() []binding {
 	return []binding{
-		{&d.EmptyText, messaging.Event{
-			Name:        "empty text",
-			Description: "Only a text that may be empty.",
-			Parameters: []messaging.EventParameter{
-				{Name: "note", Type: messaging.ParameterText, Required: true},
-			},
-		}},
-		{&d.Everything, messaging.Event{
-			Name:        "everything",
-			Description: "Parameters of every type.",
-			Parameters: []messaging.EventParameter{
-				{Name: "at", Type: messaging.ParameterTimestamp, Required: true},
-				{Name: "customer", Type: "object"},
-				{Name: "email", Type: messaging.ParameterText, Required: true},
-				{Name: "list", Type: "list of\u000awords", Required: true},
-				{Name: "note", Type: messaging.ParameterText, Required: true},
-				{Name: "number", Type: messaging.ParameterNumeric, Required: true},
-				{Name: "optional_at", Type: messaging.ParameterTimestamp},
-				{Name: "optional_list", Type: "words"},
-				{Name: "optional_number", Type: messaging.ParameterNumeric},
-				{Name: "optional_text", Type: messaging.ParameterText},
-				{Name: "text", Type: messaging.ParameterText, Required: true},
-			},
-		}},
-		{&d.Nothing, messaging.Event{
-			Name:        "nothing",
-			Description: "No parameters.",
-			Parameters:  []messaging.EventParameter{},
-		}},
+		{&d.EmptyText, EmptyText{}.definition()},
+		{&d.Everything, Everything{}.definition()},
+		{&d.Nothing, Nothing{}.definition()},
 	}
 }
