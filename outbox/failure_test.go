@@ -40,13 +40,13 @@ func TestAClaimThatIsCommittedAfterItsErrorIsUndoneAndNotSent(t *testing.T) {
 	})
 	assert.Zero(t, service.requests(), "nothing is sent without a claim that is certain")
 	f.set(faults{})
-	f.late.Wait()
 	eventually(t, func() bool {
 		counts, err := o.Counts(t.Context())
 		require.NoError(t, err)
 		return counts.Accepted == 6
 	})
 	stop()
+	f.late.Wait()
 	for _, key := range keys {
 		assert.Equal(t, 1, service.carriedOut(key), key)
 	}

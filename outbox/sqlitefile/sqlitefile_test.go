@@ -78,11 +78,11 @@ func TestOpenFailsForANewerSchema(t *testing.T) {
 	db, err := sql.Open("sqlite", path)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	_, err = db.ExecContext(t.Context(), `UPDATE outbox_meta SET version = 2`)
+	_, err = db.ExecContext(t.Context(), `UPDATE outbox_meta SET version = 3`)
 	require.NoError(t, err)
 	_, err = sqlitefile.Open(t.Context(), path)
 	require.EqualError(t, err, "outbox: open "+path+
-		": the tables were created by a newer version of this package (schema version 2, but only 1 is supported)")
+		": the tables were created by a newer version of this package (schema version 3, but only 2 is supported)")
 	_, err = sqlite.New(t.Context(), db)
 	require.ErrorContains(t, err, "newer version")
 	_, err = sqlite.New(t.Context(), nil)
