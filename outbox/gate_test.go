@@ -49,6 +49,11 @@ func TestTheGateClosesAndNothingIsLostOrRejected(t *testing.T) {
 				probes = 4 + int(time.Since(start)/(20*time.Millisecond))
 			}
 			assert.LessOrEqual(t, service.requests(), inFlight+probes, "those that were in flight, and probes")
+			eventually(t, func() bool { // the outcome of the first is recorded
+				counts, err := o.Counts(t.Context())
+				require.NoError(t, err)
+				return !fault.unclear || counts.Unclear > 0
+			})
 			counts, err := o.Counts(t.Context())
 			require.NoError(t, err)
 			assert.Equal(t, map[string]string{triggerEvent: fault.gate}, counts.Gates)

@@ -506,10 +506,13 @@ func (l *logs) has(text string) bool {
 	return strings.Contains(l.text.String(), text)
 }
 
+// warmUps is how many entries warmUp sends.
+const warmUps = 63
+
 // warmUp has entries accepted until many requests may be in flight.
 func warmUp(t testing.TB, o box) {
 	var keys []string
-	for i := range 63 {
+	for i := range warmUps {
 		keys = append(keys, fmt.Sprint("warm up ", i))
 	}
 	enqueue(t, o, keys...)
