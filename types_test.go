@@ -240,6 +240,7 @@ func TestScheduleIsValidated(t *testing.T) {
 		{"a date without a time", messaging.Schedule{Date: "2027-03-01", Timezone: "UTC"}, []string{noDate}},
 		{"a time without seconds", messaging.Schedule{Date: "2027-03-01 09:00", Timezone: "UTC"}, []string{noDate}},
 		{"an hour of one digit", messaging.Schedule{Date: "2027-03-01 9:00:00", Timezone: "UTC"}, []string{noDate}},
+		{"an hour of one digit after two spaces", messaging.Schedule{Date: "2027-03-01  9:00:00", Timezone: "UTC"}, []string{noDate}},
 		{"a fraction of a second", messaging.Schedule{Date: nine + ".5", Timezone: "UTC"}, []string{noDate}},
 		{"the form of a timestamp", messaging.Schedule{Date: "2027-03-01T09:00:00Z", Timezone: "UTC"}, []string{noDate}},
 		{"an offset beside the zone", messaging.Schedule{Date: nine + " +0100", Timezone: "Europe/Amsterdam"}, []string{noDate}},

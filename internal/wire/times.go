@@ -16,17 +16,17 @@ const (
 	MicrosecondForm = "2006-01-02T15:04:05.000000Z"
 )
 
-// IsTimestamp reports whether s is exactly in TimestampForm. time.Parse alone would accept
-// a fraction of a second.
-func IsTimestamp(s string) bool {
-	_, err := time.Parse(TimestampForm, s)
-	return err == nil && len(s) == len(TimestampForm)
-}
+// IsTimestamp reports whether s is exactly in TimestampForm.
+func IsTimestamp(s string) bool { return isExactly(TimestampForm, s) }
 
 // IsLocal reports whether s is exactly in LocalForm.
-func IsLocal(s string) bool {
-	_, err := time.Parse(LocalForm, s)
-	return err == nil && len(s) == len(LocalForm)
+func IsLocal(s string) bool { return isExactly(LocalForm, s) }
+
+// isExactly reports whether s is a time in the form. time.Parse alone would also accept an
+// hour of one digit, a second space, and a fraction of a second.
+func isExactly(form, s string) bool {
+	t, err := time.Parse(form, s)
+	return err == nil && string(t.AppendFormat(make([]byte, 0, len(TimestampForm)), form)) == s
 }
 
 // IsTime reports whether s is a time in a form that a MarshalJSON or MarshalText method is
