@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"go/format"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -86,16 +85,22 @@ var (
 	supportTemplate = template.Must(template.New("support").Parse(supportText))
 )
 
+// render returns the text of a file. The templates lay it out as gofmt does, which would
+// take longer than all the rest.
 func (p *goPackage) render(t *template.Template) ([]byte, error) {
 	var b bytes.Buffer
 	if err := t.Execute(&b, p); err != nil {
 		return nil, err
 	}
-	return format.Source(b.Bytes())
+	return b.Bytes(), nil
 }
 
-// oneLine returns text for the inside of a comment.
-func oneLine(s string) string { return visible.Text(strings.Join(strings.Fields(s), " ")) }
+// oneLine returns text for the inside of a comment, with the quotation marks of gofmt.
+func oneLine(s string) string {
+	return marks.Replace(visible.Text(strings.Join(strings.Fields(s), " ")))
+}
+
+var marks = strings.NewReplacer("``", "“", "''", "”")
 
 // constant returns a type of parameters in Go.
 func constant(t messaging.ParameterType) string {

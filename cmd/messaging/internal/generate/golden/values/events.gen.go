@@ -29,7 +29,7 @@ func (e *Events) EmptyTextParams(who Recipient, v EmptyText) messaging.EventTrig
 	return who.params(&e.defs.EmptyText, values)
 }
 
-// definition returns the event as events.json defines it.
+// definition returns the event that the type was generated from.
 func (EmptyText) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "empty text",
@@ -75,7 +75,7 @@ func (e *Events) EverythingParams(who Recipient, v Everything) messaging.EventTr
 	return who.params(&e.defs.Everything, values)
 }
 
-// definition returns the event as events.json defines it.
+// definition returns the event that the type was generated from.
 func (Everything) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "everything",
@@ -110,12 +110,11 @@ func (e *Events) NothingParams(who Recipient, _ Nothing) messaging.EventTriggerP
 	return who.params(&e.defs.Nothing, nil)
 }
 
-// definition returns the event as events.json defines it.
+// definition returns the event that the type was generated from.
 func (Nothing) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "nothing",
 		Description: "No parameters.",
-		Parameters:  []messaging.EventParameter{},
 	}
 }
 
