@@ -111,6 +111,7 @@ func (TrialEnded) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Trial ended",
 		Description: "The trial of a customer has ended.",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 

@@ -30,6 +30,7 @@ func (N2ndReminder) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "2nd reminder",
 		Description: "d",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -52,6 +53,7 @@ func (BindEvent) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Bind",
 		Description: "d",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -74,6 +76,7 @@ func (OrderShipped) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Order shipped",
 		Description: "d",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -96,6 +99,7 @@ func (OrderShippedWithParams) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Order shipped params",
 		Description: "d",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -118,6 +122,7 @@ func (OrderInvisiblyShipped) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Order\u200bshipped",
 		Description: "d",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -140,6 +145,7 @@ func (Range) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Range",
 		Description: "Line one\u000aline two\u2028three \u202egpj.exe\u0000 */ //go:build ignore `x` \"y\" \\",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -292,6 +298,7 @@ func (Context) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "context",
 		Description: "``quoted'' [link]: http://example.com",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -353,6 +360,7 @@ func (Error) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "error",
 		Description: "d",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -375,6 +383,7 @@ func (Messaging) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "messaging",
 		Description: "d",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -397,6 +406,7 @@ func (OrderShippedAgain) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "order-shipped",
 		Description: "d",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -478,6 +488,7 @@ func (LowerType) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "type",
 		Description: "Another case of a letter.",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
@@ -500,6 +511,7 @@ func (N注文発送) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "注文 発送",
 		Description: "d",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 

@@ -115,6 +115,7 @@ func (Nothing) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "nothing",
 		Description: "No parameters.",
+		Parameters:  []messaging.EventParameter{},
 	}
 }
 
