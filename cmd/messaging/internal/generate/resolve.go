@@ -120,7 +120,7 @@ func newField(p messaging.EventParameter, allowEmpty bool) goField {
 	case p.Type == messaging.ParameterTimestamp:
 		return goField{Type: "*time.Time", Comment: comment + "; sent in UTC to the second", Set: "optional"}
 	default:
-		return goField{Type: "any", Comment: comment, Set: "anything"}
+		return goField{Type: "any", Comment: comment + "; a type that messaging gen does not know", Set: "anything"}
 	}
 }
 

@@ -252,7 +252,7 @@ func (Type) definition() messaging.Event {
 
 // Any is the event "any": d
 type Any struct {
-	Any any // any: any
+	Any any // any: any; a type that messaging gen does not know
 }
 
 // Any triggers the event "any" for who.

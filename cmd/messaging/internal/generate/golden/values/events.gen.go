@@ -43,12 +43,12 @@ func (EmptyText) definition() messaging.Event {
 // Everything is the event "everything": Parameters of every type.
 type Everything struct {
 	At             time.Time  // at: timestamp, required; sent in UTC to the second
-	List           any        // list: list of words, required
+	List           any        // list: list of words, required; a type that messaging gen does not know
 	Note           string     // note: text, required; may be empty
 	Number         Number     // number: numeric, required
 	Text           string     // text: text, required
 	OptionalAt     *time.Time // optional_at: timestamp; sent in UTC to the second
-	OptionalList   any        // optional_list: words
+	OptionalList   any        // optional_list: words; a type that messaging gen does not know
 	OptionalNumber Number     // optional_number: numeric
 	OptionalText   *string    // optional_text: text
 }
