@@ -36,6 +36,11 @@ type goField struct {
 // fixed are the names that every package has.
 var fixed = []string{"Bind", "Decimal", "Definitions", "Events", "Float", "Int", "Number", "Recipient", "To", "ToCustomer"}
 
+// standard are the names of methods for which go vet demands the parameters of the
+// standard library.
+var standard = []string{"GobDecode", "GobEncode", "MarshalJSON", "MarshalXML", "ReadByte", "ReadRune", "UnmarshalJSON",
+	"UnmarshalXML", "UnreadByte", "UnreadRune", "WriteByte"}
+
 // resolve gives every event and every parameter a Go name.
 func resolve(list definitions.List, c Config) (*goPackage, error) {
 	if err := c.check(list); err != nil {
@@ -44,6 +49,9 @@ func resolve(list definitions.List, c Config) (*goPackage, error) {
 	events := newScope(c, "", "Params")
 	for _, name := range fixed {
 		events.owners[name] = "which every package has"
+	}
+	for _, name := range standard {
+		events.owners[name] = "which go vet reserves"
 	}
 	var all []named
 	for _, event := range list {
