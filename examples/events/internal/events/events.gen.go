@@ -115,7 +115,7 @@ func (TrialEnded) definition() messaging.Event {
 	}
 }
 
-// definitions are the events as the account defines them.
+// definitions are the events, with their ids in the account.
 type definitions struct {
 	OrderShipped  messaging.Event
 	PaymentFailed messaging.Event

@@ -584,7 +584,7 @@ func (N注文発送) definition() messaging.Event {
 	}
 }
 
-// definitions are the events as the account defines them.
+// definitions are the events, with their ids in the account.
 type definitions struct {
 	N2ndReminder           messaging.Event
 	BindEvent              messaging.Event

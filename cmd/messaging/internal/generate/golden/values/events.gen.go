@@ -119,7 +119,7 @@ func (Nothing) definition() messaging.Event {
 	}
 }
 
-// definitions are the events as the account defines them.
+// definitions are the events, with their ids in the account.
 type definitions struct {
 	EmptyText  messaging.Event
 	Everything messaging.Event
