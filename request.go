@@ -210,10 +210,12 @@ func (r *request) stepAfterRefusal(err error) NextStep {
 	}
 }
 
-// hasEnded reports whether err is the error of the caller's context.
+// hasEnded reports whether err is the error of the caller's context, or the cause that the
+// caller gave, which net/http returns in its place.
 func (r *request) hasEnded(err error) bool {
-	ended := r.exchange.Context.Err()
-	return ended != nil && errors.Is(err, ended)
+	ctx := r.exchange.Context
+	ended := ctx.Err()
+	return ended != nil && (errors.Is(err, ended) || errors.Is(err, context.Cause(ctx)))
 }
 
 // end ends the call, and calls the CallDone hooks.
@@ -243,7 +245,7 @@ func (r *request) errorType() string {
 		return exchange.ReasonValidation
 	case *GuardError:
 		if r.hasEnded(err) {
-			return exchange.ContextReason(err)
+			return exchange.ContextReason(r.exchange.Context.Err())
 		}
 		return exchange.ReasonGuard
 	case *DecodeError:
