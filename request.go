@@ -10,6 +10,7 @@ import (
 
 	"github.com/messaging-go/messaging/internal/arguments"
 	"github.com/messaging-go/messaging/internal/exchange"
+	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/internal/wire"
 )
@@ -203,7 +204,7 @@ func (r *request) stepAfterRefusal(err error) NextStep {
 	switch {
 	case r.hasEnded(err):
 		return NextRetry
-	case errors.As(err, new(patternError)):
+	case redact.Is(err, patternError("")):
 		return NextFixSetup
 	default:
 		return NextFixRequest
@@ -215,7 +216,7 @@ func (r *request) stepAfterRefusal(err error) NextStep {
 func (r *request) hasEnded(err error) bool {
 	ctx := r.exchange.Context
 	ended := ctx.Err()
-	return ended != nil && (errors.Is(err, ended) || errors.Is(err, context.Cause(ctx)))
+	return ended != nil && (redact.Is(err, ended) || redact.Is(err, context.Cause(ctx)))
 }
 
 // end ends the call, and calls the CallDone hooks.
