@@ -3,6 +3,9 @@ package messaging_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -277,6 +280,23 @@ func TestGuardErrorIsNotRetryableWhateverItsCause(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 	assert.False(t, messaging.Retryable(err))
 	assert.True(t, strings.HasPrefix(err.Error(), "trigger event: refused by a guard: "))
+}
+
+// The methods of these nil pointers panic.
+func TestGuardErrorThatIsANilPointerDoesNotPanic(t *testing.T) {
+	for _, none := range []error{(*os.PathError)(nil), fmt.Errorf("looking up: %w", (*net.OpError)(nil)), (*messaging.GuardError)(nil)} {
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
+			messaging.WithGuard(func(context.Context, *messaging.Prepared) error { return none }))
+		ended, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("shutting down"))
+		for _, ctx := range []context.Context{t.Context(), ended} {
+			var err error
+			require.NotPanics(t, func() { err = scripted.TriggerEvent(ctx, client) }, "%T", none)
+			assert.Equal(t, messaging.NextFixRequest, messaging.NextStepOf(err), "%T", none)
+			assert.NotEmpty(t, err.Error())
+		}
+		assert.Empty(t, transport.Sent)
+	}
 }
 
 func TestGuardAndHooksThatAreMissingAreRefused(t *testing.T) {
