@@ -500,11 +500,8 @@ func (r *fieldReader) headers() error {
 	return r.Array(func(int) error { return r.header() })
 }
 
-// text reads a string. It skips any other value, which addresses nobody.
+// text reads text. A list or an object could turn into text that holds an address.
 func (r *fieldReader) text(kind fieldKind) error {
-	if r.Kind() != wire.String {
-		return r.SkipDeep()
-	}
 	var text string
 	if err := r.String(&text); err != nil {
 		return err
