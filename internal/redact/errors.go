@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -306,6 +307,17 @@ func SourceError(err error) error {
 		return TransportError(err)
 	}
 	return &opaque{text: textOf(err), err: &err}
+}
+
+// ValueError returns an error of encoding/json about a value of the response, with a text
+// that does not quote the value. The error may come from an UnmarshalJSON method, even one
+// of the standard library, which can quote anything.
+func ValueError(err error) error {
+	text := "error of type " + reflect.TypeOf(err).String() + " (its text may quote the response, and is withheld)"
+	if mismatch, ok := err.(*json.UnmarshalTypeError); ok && mismatch != nil {
+		text = fmt.Sprintf("%s does not fit into %v", cmp.Or(mismatch.Field, "it"), mismatch.Type)
+	}
+	return &opaque{text: "cannot be read: " + text, err: &err}
 }
 
 func isURLError(err error) bool {
