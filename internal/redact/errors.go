@@ -215,19 +215,15 @@ func knownPhrase(err error) string {
 		cmp.Or(kind, reflect.TypeOf(err).String()))
 }
 
-// textOf returns the text of err. If there is a nil pointer in the tree of err, it returns
-// the type of the pointer, because the text could not be made without it.
+// textOf returns the text of err. It can be a nil pointer or wrap nil, so that its Error
+// method panics.
 func textOf(err error) (text string) {
-	walk(err, func(err error) bool {
-		if isNil(err) {
-			text = "nil " + reflect.TypeOf(err).String()
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("%T without a text", err)
 		}
-		return text != ""
-	})
-	if text == "" {
-		text = err.Error()
-	}
-	return text
+	}()
+	return err.Error()
 }
 
 // kindOf returns the first type in the tree of err that says more than that it is an error
