@@ -361,6 +361,23 @@ func TestAllowOnlyRefusesANameOrAHeaderWithAnAddress(t *testing.T) {
 	require.NoError(t, guard(t.Context(), triggerOf(t, `"customer":{"email":"qa@acme.test","first_name":null,"last_name":7}`)))
 }
 
+func TestGuardsCannotReadANameOrAHeaderThatIsNoText(t *testing.T) {
+	for _, value := range []string{`["Ada\r\nBcc: ada@example.com"]`, `{"0":"ada@example.com"}`, "true"} {
+		named := triggerOf(t, `"customer":{"email":"qa@acme.test","first_name":`+value+`}`)
+		bodies := map[string]*messaging.Prepared{"first_name": named, "push": stored(t, "send push broadcast",
+			`{"recipients":{"type":"customer","customers":[{"email":"qa@acme.test"}]},"subject":`+value+`}`)}
+		for _, member := range []string{`"subject":` + value, `"sender_name":` + value, `"sender_email":` + value, `"reply_to":[` + value + `]`} {
+			bodies[member] = stored(t, "send email broadcast",
+				`{"email":"qa@acme.test","recipients":{"type":"customer","customers":[{"email":"qa@acme.test"}]},`+member+`}`)
+		}
+		for name, p := range bodies {
+			assert.True(t, p.Recipients().Unmodelled, "%s: %s", name, value)
+			require.ErrorContains(t, messaging.AllowOnly("qa@acme.test")(t.Context(), p), "cannot tell who", name)
+			require.ErrorContains(t, messaging.MaxRecipients(9)(t.Context(), p), "cannot tell who", name)
+		}
+	}
+}
+
 func TestGuardsRefuseALineBreakInAHeader(t *testing.T) {
 	const valid = `"email":"qa@acme.test","all_customers":false,"recipients":{"type":"customer","customers":[{"email":"qa@acme.test"}]}`
 	for _, value := range []string{`"a\rb"`, `"a\nb"`, `"a\u0000b"`} {
