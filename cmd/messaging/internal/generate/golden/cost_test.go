@@ -29,6 +29,8 @@ func both(tb testing.TB) (generated, byHand func() messaging.EventTriggerParams)
 			List:           words,
 			OptionalText:   &note,
 			OptionalNumber: values.Decimal("12.30"),
+			OptionalAt:     &at,
+			OptionalList:   words,
 		})
 	}
 	byHand = func() messaging.EventTriggerParams {
@@ -40,6 +42,8 @@ func both(tb testing.TB) (generated, byHand func() messaging.EventTriggerParams)
 			"list":            words,
 			"optional_text":   note,
 			"optional_number": json.Number("12.30"),
+			"optional_at":     at,
+			"optional_list":   words,
 		}}
 	}
 	return generated, byHand
