@@ -109,3 +109,26 @@ func TestHardSubjectsBreakNoRow(t *testing.T) {
 		p.close()
 	}
 }
+
+func TestForcedColorsKeepTheSelectionReadable(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", triggerPath, trigger("grace@example.com", "21.11.2026"))
+	p := openTab(t, b.ui+"/triggers/1", 1280, "light")
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}})
+	require.NoError(t, err)
+	p.until(isLive)
+	const color = `getComputedStyle(document.querySelector(%q)).%s`
+	for selected, mark := range map[string]string{".row[aria-current]": ".tag.warn", ".tabs a[aria-current]": ".count"} {
+		inside := selected + " " + mark
+		assert.Equal(t, eval[string](p, fmt.Sprintf(color, selected, "color")), eval[string](p, fmt.Sprintf(color, inside, "color")), inside)
+		assert.Equal(t, "rgba(0, 0, 0, 0)", eval[string](p, fmt.Sprintf(color, inside, "backgroundColor")), inside)
+	}
+}
+
+func TestAPhoneShowsTheSectionsInTwoLines(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui, 360, "light")
+	p.until(isLive)
+	assert.Equal(t, 2, eval[int](p, `new Set([...document.querySelectorAll("header nav a")].map((e) => e.offsetTop)).size`))
+}
