@@ -132,3 +132,28 @@ func TestAPhoneShowsTheSectionsInTwoLines(t *testing.T) {
 	p.until(isLive)
 	assert.Equal(t, 2, eval[int](p, `new Set([...document.querySelectorAll("header nav a")].map((e) => e.offsetTop)).size`))
 }
+
+// Without it, the tab key would pass a hundred rows before it reaches the request.
+func TestEnterGoesIntoTheRequest(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("GET", "/v1/events", "")
+	b.send("GET", "/v1/events", "")
+	for _, width := range []int64{360, 1280} {
+		p := openTab(t, b.ui, width, "light")
+		p.until(isLive)
+		eval[bool](p, `(document.querySelector("#rows .row").focus(), true)`)
+		p.press("Enter")
+		p.until(`location.pathname === "/requests/2" && document.activeElement.id === "detail"`)
+		p.press("Escape")
+		p.until(`location.pathname === "/" && document.activeElement.dataset.number === "2"`)
+		p.close()
+	}
+}
+
+func TestAnOutageKeepsTheSearchWideOnAPhone(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.control("POST", "/api/outage", `{"for":"30s"}`)
+	p := openTab(t, b.ui, 360, "light")
+	p.until(isLive)
+	assert.Greater(t, eval[int](p, `document.querySelector(".search input").offsetWidth`), 300)
+}
