@@ -157,3 +157,14 @@ func TestAnOutageKeepsTheSearchWideOnAPhone(t *testing.T) {
 	p.until(isLive)
 	assert.Greater(t, eval[int](p, `document.querySelector(".search input").offsetWidth`), 300)
 }
+
+func TestTheListBeginsAtTheRequestThatIsOpen(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	for i := range 30 {
+		b.send("POST", triggerPath, trigger(fmt.Sprintf("c%d@example.com", i), "2026-12-01T09:00:00Z"))
+	}
+	p := openTab(t, b.ui+"/requests/2", 1280, "light")
+	p.until(isLive)
+	p.until(`document.querySelector(".row[aria-current]").getBoundingClientRect().bottom <= innerHeight`)
+	assert.Zero(t, eval[int](p, `scrollY`), "only the list is scrolled")
+}

@@ -232,6 +232,7 @@ function focusRow() {
   if (path) [...document.querySelectorAll("#rows > .row")].find((row) => new URL(row.href).pathname === path)?.focus();
 }
 focusRow();
+$("#rows > .row[aria-current]")?.scrollIntoView({ block: "nearest" });
 
 function listURL() {
   return $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");
