@@ -107,6 +107,9 @@ func (s *Service) checkURL() error {
 	if err != nil || parsed.Host == "" {
 		return errors.New("must be a URL such as https://api.example.com")
 	}
+	if parsed.Scheme == "http" && !isLoopback(s.BaseURL) {
+		return errors.New("must be https, unless it is on this machine")
+	}
 	if _, err := messaging.NewClient(s.BaseURL, "not-the-key"); err != nil {
 		return err
 	}
