@@ -48,6 +48,11 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 				"rotate the key, and put the new one where key_command or key_file of a profile finds it", name)
 		}
 	}
+	for _, name := range []string{"profile", "json"} {
+		if flag := cmd.InheritedFlags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() == "" {
+			return exit.With(exit.Usage, "--%s is empty; is a variable not set?", name)
+		}
+	}
 	if s.timeout < 0 {
 		return exit.With(exit.Usage, "--timeout must not be negative")
 	}
