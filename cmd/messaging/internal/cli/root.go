@@ -45,8 +45,9 @@ func newRoot(s *settings) *cobra.Command {
 		PersistentPreRunE: s.begin,
 	}
 	s.add(root.PersistentFlags())
-	root.AddCommand(newBroadcast(s), newSandbox(), newGen(s))
+	root.AddCommand(newBroadcast(s), newEvent(s), newCustomer(s), newMessage(s), newAPI(s), newSandbox(), newGen(s))
 	leadWithExamples(root)
+	s.noteRuns(root)
 	return root
 }
 
