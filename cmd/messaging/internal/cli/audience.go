@@ -32,7 +32,7 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 	set.BoolVar(&f.everyone, "all-customers", false, "send to all customers of the account")
 	set.BoolVar(&f.skipBad, "skip-bad-rows", false, "leave out rows of FILE that cannot be used")
 	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default that of the profile, else 100)")
-	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not tell")
+	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not show")
 }
 
 // extraRecipients are recipients outside of the audience, in one field.
@@ -96,7 +96,8 @@ func (a *audience) readSegments() error {
 		a.segments = append(a.segments, id)
 	}
 	if !a.flags.unknownCount {
-		return exit.With(exit.Usage, "the service does not tell how many customers a segment has; to send to segments, pass --allow-unknown-count")
+		return exit.With(exit.Usage, "the size of a segment is unknown: the service does not show it; "+
+			"to send to segments, pass --allow-unknown-count")
 	}
 	a.to = messaging.ToSegments(a.segments...)
 	return nil

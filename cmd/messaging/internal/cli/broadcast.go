@@ -25,9 +25,9 @@ func newBroadcast(s *settings) *cobra.Command {
 // broadcastText is what is the same for every broadcast command.
 const broadcastText = `
 
-Exactly one of --to-customers, --segments and --all-customers says who receives it. The
-plan goes to stderr first; then the command asks on the terminal. Without a terminal,
-run it with --dry-run, and then with --confirm and the digest that the dry run printed.
+Pass exactly one of --to-customers, --segments and --all-customers. The plan goes to
+stderr first; then the command asks on the terminal. Without a terminal, run it with
+--dry-run, and then with --confirm and the digest that the dry run printed.
 
 FILE is CSV, with a first line of the names customer_id, email, first_name, last_name
 and phone_no, or JSON Lines. "-" is stdin. The service creates or updates its customers.`

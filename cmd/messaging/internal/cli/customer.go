@@ -56,7 +56,8 @@ func newCustomerList(s *settings) *cobra.Command {
 }
 
 // customersOf ranges over the customers that any of the filters selects.
-func customersOf(ctx context.Context, client *messaging.Client, filters []messaging.CustomerListParams) iter.Seq2[messaging.Customer, error] {
+func customersOf(ctx context.Context, client *messaging.Client,
+	filters []messaging.CustomerListParams) iter.Seq2[messaging.Customer, error] {
 	return func(yield func(messaging.Customer, error) bool) {
 		for _, filter := range filters {
 			for customer, err := range client.Customers.All(ctx, filter) {

@@ -141,7 +141,8 @@ func checkService(ctx context.Context, service *profile.Service) []finding {
 	if err != nil {
 		return []finding{{Check: "response", err: err}}
 	}
-	responds := finding{Check: "response", Detail: "the service accepts the key, and took " + time.Since(began).Round(time.Millisecond).String()}
+	took := time.Since(began).Round(time.Millisecond)
+	responds := finding{Check: "response", Detail: fmt.Sprintf("the service accepts the key, and took %v", took)}
 	return []finding{responds, checkClock(page.Response.Header, time.Now())}
 }
 
@@ -152,11 +153,12 @@ func checkClock(header http.Header, now time.Time) finding {
 	f := finding{Check: "clock"}
 	theirs, err := http.ParseTime(header.Get("Date"))
 	if err != nil {
-		f.Detail = "the service does not tell the time"
+		f.Detail = "the response has no date"
 		return f
 	}
 	if skew := now.Sub(theirs); skew.Abs() > maxSkew {
-		f.err = exit.With(exit.Unexpected, "the clock of this machine differs from that of the service by %v; --at may be understood differently", skew.Round(time.Second))
+		f.err = exit.With(exit.Unexpected, "the clock of this machine differs from that of the service by %v; "+
+			"--at may be understood differently", skew.Round(time.Second))
 		return f
 	}
 	f.Detail = fmt.Sprintf("within %v of that of the service", maxSkew)

@@ -209,7 +209,8 @@ func (s *settings) createAll(ctx context.Context, client *messaging.Client, send
 	return rows.Close()
 }
 
-func (s *settings) createEvent(ctx context.Context, client *messaging.Client, prepared *messaging.Prepared) (event messaging.Event, err error) {
+func (s *settings) createEvent(ctx context.Context, client *messaging.Client,
+	prepared *messaging.Prepared) (event messaging.Event, err error) {
 	response, err := s.send(ctx, client, prepared)
 	switch {
 	case exit.CodeOf(err) == exit.Unknown:

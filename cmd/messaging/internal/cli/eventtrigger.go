@@ -34,7 +34,8 @@ func newEventTrigger(s *settings) *cobra.Command {
 		Long: `Trigger an event for one customer. The values are checked against the definition of
 the event before anything is sent. --example prints a command with all of them.`,
 		Example: `  messaging -p sandbox event trigger 'order shipped' --example
-  messaging -p sandbox event trigger 'order shipped' --email ada@example.com -f order=A-1001 -f shipped_at=2026-01-02T15:04:05Z -F parcels=2`,
+  messaging -p sandbox event trigger 'order shipped' --email ada@example.com \
+    -f order=A-1001 -f shipped_at=2026-01-02T15:04:05Z -F parcels=2`,
 		Args: cobra.ExactArgs(1),
 	}
 	f := cmd.Flags()
@@ -174,8 +175,8 @@ func describeTrigger(plan *confirm.Plan, params messaging.EventTriggerParams) {
 		plan.Add("email", params.Email)
 	}
 	if c := params.Customer; c != nil {
-		plan.Add("customer", strings.Join(slices.DeleteFunc([]string{c.CustomerID, c.Email, c.PhoneNo}, func(s string) bool { return s == "" }), ", ")+
-			", created or updated")
+		known := slices.DeleteFunc([]string{c.CustomerID, c.Email, c.PhoneNo}, func(s string) bool { return s == "" })
+		plan.Add("customer", strings.Join(known, ", ")+", created or updated")
 	}
 	for _, name := range slices.Sorted(maps.Keys(params.Values)) {
 		plan.Add("value", fmt.Sprintf("%s = %v", name, params.Values[name]))

@@ -248,7 +248,8 @@ func TestMistakesSendNothing(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 2, code, "%q on a terminal: %s", mistake, s.text())
 	}
-	for _, file := range []string{`{"subject": "s", "message": "m", "recipients": []}`, `{"subject": "s", "message": "m", "all_customers": true}`,
+	for _, file := range []string{`{"subject": "s", "message": "m", "recipients": []}`,
+		`{"subject": "s", "message": "m", "all_customers": true}`,
 		`{"subject": "s", "message": "m", "schedule_type": "now"}`, `{"subject": "s", "messgae": "m"}`, ``} {
 		o.write("push.json", file)
 		_, stderr, code := o.run("-p", "sandbox", "broadcast", "push", "--from-file", "push.json", "--to-customers", "two.csv", "--dry-run")

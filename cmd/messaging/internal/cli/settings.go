@@ -45,8 +45,8 @@ func (s *settings) add(set *pflag.FlagSet) {
 func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 	for _, name := range keyFlags {
 		if flag := cmd.InheritedFlags().Lookup(name); flag != nil && flag.Changed {
-			return exit.With(exit.Usage, "--%s is not supported: other users see it in the list of processes, and the shell keeps it in its history; "+
-				"rotate the key, and put the new one where key_command or key_file of a profile finds it", name)
+			return exit.With(exit.Usage, "--%s is not supported: other users see it in the list of processes, "+
+				"and the shell keeps it in its history; rotate the key, and put the new one where key_command or key_file of a profile finds it", name)
 		}
 	}
 	for _, name := range []string{"profile", "json"} {

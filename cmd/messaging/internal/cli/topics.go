@@ -89,7 +89,7 @@ changed since:
 
 An audience that is missing or empty is an error, and never means all customers. More
 recipients than max_recipients are refused. Segments need --allow-unknown-count, because
-the service does not tell their size. A profile with "allow" reaches nobody else.
+their size is unknown. A profile with "allow" reaches nobody else.
 
 Before a broadcast or a trigger, a line is written to sends.jsonl, without addresses. If
 exactly the same was accepted in the last 24 hours, or if it may have been carried out,

@@ -37,13 +37,15 @@ var outcomes = []struct {
 	{"data", messagingtest.Malformed(`{"success":true,"data":7}`), exit.Done, exit.Unexpected},
 }
 
+var create = messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}}
+
 func TestCodesFollowTheOutcomeOfACall(t *testing.T) {
 	for _, each := range outcomes {
 		t.Run(each.name, func(t *testing.T) {
 			server := messagingtest.NewServer(t)
 			client := server.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 			server.FailNext(1, each.fault)
-			_, err := client.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+			_, err := client.Events.Create(t.Context(), create)
 			assert.Equal(t, each.send, exit.CodeOf(err), "%v", err)
 			server.FailNext(1, each.fault)
 			_, err = client.Events.List(t.Context(), messaging.EventListParams{})
@@ -65,7 +67,6 @@ func TestCodesOfWhatNeverLeft(t *testing.T) {
 	assert.Equal(t, exit.Invalid, exit.CodeOf(err))
 	_, err = client.Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com"})
 	assert.Equal(t, exit.Usage, exit.CodeOf(err), "a guard refused it")
-	create := messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}}
 	_, err = client.Events.Create(t.Context(), create)
 	assert.Equal(t, exit.NotDone, exit.CodeOf(err))
 	interrupted, cancel := context.WithCancel(t.Context())
@@ -81,7 +82,8 @@ func TestCodesOfWhatNeverLeft(t *testing.T) {
 }
 
 func TestCodesOfSeveralErrorsAreTheMostUrgent(t *testing.T) {
-	order := []exit.Code{exit.Unknown, exit.PartlyDone, exit.Denied, exit.Invalid, exit.RateLimited, exit.NotFound, exit.NotDone, exit.Unexpected}
+	order := []exit.Code{exit.Unknown, exit.PartlyDone, exit.Denied, exit.Invalid, exit.RateLimited, exit.NotFound,
+		exit.NotDone, exit.Unexpected}
 	for i := range order[1:] {
 		joined := errors.Join(exit.With(order[i+1], "b"), fmt.Errorf("wrapped: %w", exit.With(order[i], "a")))
 		assert.Equal(t, order[i], exit.CodeOf(joined))

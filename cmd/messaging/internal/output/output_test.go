@@ -66,7 +66,8 @@ func TestRowsOfATerminalAreCutToItsWidth(t *testing.T) {
 	var out bytes.Buffer
 	p := printerTo(&out, Flags{})
 	p.outTTY, p.width, p.now = true, 30, func() time.Time { return noon.Add(49 * time.Hour) }
-	text := write(t, p, &out, row{Name: "Ada", At: noon}, row{Name: strings.Repeat("ж", 40)}, row{Name: "\x1b[31m", At: noon.Add(50 * time.Hour)})
+	text := write(t, p, &out, row{Name: "Ada", At: noon}, row{Name: strings.Repeat("ж", 40)},
+		row{Name: "\x1b[31m", At: noon.Add(50 * time.Hour)})
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	assert.True(t, strings.HasPrefix(lines[0], "NAME "), lines[0])
 	assert.Equal(t, strings.Repeat("ж", 29)+"…", lines[2])
@@ -74,8 +75,8 @@ func TestRowsOfATerminalAreCutToItsWidth(t *testing.T) {
 }
 
 func TestRelativeTimesAreShort(t *testing.T) {
-	for age, want := range map[time.Duration]string{0: "0 s ago", 59 * time.Second: "59 s ago", time.Minute: "1 min ago", 3 * time.Hour: "3 h ago",
-		49 * time.Hour: "2 d ago", -2 * time.Hour: "in 2 h"} {
+	for age, want := range map[time.Duration]string{0: "0 s ago", 59 * time.Second: "59 s ago", time.Minute: "1 min ago",
+		3 * time.Hour: "3 h ago", 49 * time.Hour: "2 d ago", -2 * time.Hour: "in 2 h"} {
 		assert.Equal(t, want, Relative(noon, noon.Add(age)))
 	}
 }

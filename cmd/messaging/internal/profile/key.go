@@ -73,7 +73,9 @@ func (c *keyCommand) key(ctx context.Context) (string, error) {
 	command := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
 	var stdout bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, &stdout, os.Stderr
-	if err := command.Run(); err != nil {
+	if err := command.Run(); ctx.Err() != nil {
+		return "", ctx.Err()
+	} else if err != nil {
 		return "", exit.With(exit.Denied, "key_command %s: %w", c.argv[0], err)
 	}
 	key := strings.TrimSpace(stdout.String())

@@ -66,8 +66,9 @@ func Resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service,
 	key, _ := env(keyVariable)
 	switch {
 	case name == "" && baseURL == "" && key == "":
-		return nil, exit.With(exit.Usage, "which service? Pass --profile sandbox for a running sandbox (start it with: messaging sandbox --seed demo), "+
-			"pass --profile NAME for a profile of the configuration file, or set both %s and %s", baseURLVariable, keyVariable)
+		return nil, exit.With(exit.Usage, "which service? Pass --profile sandbox for a running sandbox "+
+			"(start it with: messaging sandbox --seed demo), pass --profile NAME for a profile of the configuration file, "+
+			"or set both %s and %s", baseURLVariable, keyVariable)
 	case name == "" && baseURL == "":
 		return nil, exit.With(exit.Usage, "%s is set, but %s is not; set both, or use --profile without them", keyVariable, baseURLVariable)
 	case name == "" && key == "":
@@ -75,7 +76,8 @@ func Resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service,
 	case name == "":
 		return ofEnvironment(baseURL, key)
 	case baseURL != "" || key != "":
-		return nil, exit.With(exit.Usage, "--profile %s is given, but %s or %s is set too; run: unset %[2]s %[3]s", name, baseURLVariable, keyVariable)
+		return nil, exit.With(exit.Usage, "--profile %s is given, but %s or %s is set too; run: unset %[2]s %[3]s",
+			name, baseURLVariable, keyVariable)
 	case name == SandboxName:
 		return ofSandbox(ctx, env)
 	}

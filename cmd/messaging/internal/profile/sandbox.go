@@ -33,7 +33,8 @@ type access struct {
 
 // BuiltIn returns the profile of a sandbox before any sandbox was asked for its port and key.
 func BuiltIn() *Service {
-	return &Service{Name: SandboxName, BaseURL: "http://" + serviceHost, Kind: Sandbox, KeySource: "the running sandbox", MaxRecipients: defaultMaxRecipients}
+	return &Service{Name: SandboxName, BaseURL: "http://" + serviceHost, Kind: Sandbox, KeySource: "the running sandbox",
+		MaxRecipients: defaultMaxRecipients}
 }
 
 // ofSandbox asks the inspector of a running sandbox for its port and its key. Another
@@ -42,7 +43,8 @@ func ofSandbox(ctx context.Context, env folders.LookupEnv) (*Service, error) {
 	inspector, _ := env(inspectorVariable)
 	inspector = strings.TrimSuffix(cmp.Or(inspector, defaultInspector), "/")
 	if parsed, err := url.Parse(inspector); err != nil || parsed.Scheme != "http" || !isLoopback(inspector) {
-		return nil, exit.With(exit.Usage, "%s must be the http URL of an inspector on this machine, such as %s", inspectorVariable, defaultInspector)
+		return nil, exit.With(exit.Usage, "%s must be the http URL of an inspector on this machine, such as %s",
+			inspectorVariable, defaultInspector)
 	}
 	token, _ := env(tokenVariable)
 	found, err := askInspector(ctx, inspector, token)

@@ -37,7 +37,8 @@ func TestReadUnderstandsWhatSpreadsheetsWrite(t *testing.T) {
 }
 
 func TestReadRecognizesTheFormatOfStdin(t *testing.T) {
-	for _, content := range []string{"email,first_name\nada@example.com,Ada\n", "\ufeff{\"email\":\"ada@example.com\",\"first_name\":\"Ada\"}"} {
+	for _, content := range []string{"email,first_name\nada@example.com,Ada\n",
+		"\ufeff{\"email\":\"ada@example.com\",\"first_name\":\"Ada\"}"} {
 		list, err := recipients.Read("-", strings.NewReader(content), false)
 		require.NoError(t, err)
 		assert.Equal(t, []messaging.CustomerParams{ada}, list.Customers)
@@ -59,7 +60,8 @@ func TestReadNeverTakesNobodyForEverybody(t *testing.T) {
 
 func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 	for content, want := range map[string]string{
-		"email;first_name\na;b\n":                     `line 1: column 1: "email;first_name" must be one of customer_id, email, first_name, last_name, phone_no; the separator must be a comma`,
+		"email;first_name\na;b\n": `line 1: column 1: "email;first_name" must be one of ` +
+			`customer_id, email, first_name, last_name, phone_no; the separator must be a comma`,
 		"email,nickname\n":                            `line 1: column 2: "nickname" must be one of`,
 		"email,email\n":                               "line 1: column 2: email is column 1 already",
 		"first_name\nAda\n":                           "line 1: there must be a column email or customer_id",
@@ -88,7 +90,8 @@ func TestReadSurvivesManyColumnsAndManyProblems(t *testing.T) {
 }
 
 func TestReadCountsWhatItLeavesOut(t *testing.T) {
-	list, err := read(t, "a.csv", "email,first_name\nada@example.com,Ada\nADA@example.com,\nnobody,\ngrace@example.com,\"Gra\nce\"\nalan@example.com,\n", true)
+	list, err := read(t, "a.csv", "email,first_name\nada@example.com,Ada\nADA@example.com,\nnobody,\n"+
+		"grace@example.com,\"Gra\nce\"\nalan@example.com,\n", true)
 	require.NoError(t, err)
 	assert.Len(t, list.Customers, 2)
 	assert.Equal(t, 1, list.Duplicates)
