@@ -103,15 +103,12 @@ func (r *Rows[T]) writeObject(row T) error {
 
 // selected returns the JSON of a row, with the fields of --json alone.
 func (p *Printer) selected(row any) (string, error) {
-	if p.fields == nil {
-		return encode(row)
-	}
-	data, err := json.Marshal(row)
-	if err != nil {
-		return "", err
+	text, err := encode(row)
+	if p.fields == nil || err != nil {
+		return text, err
 	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
+	if err := json.Unmarshal([]byte(text), &members); err != nil {
 		return "", err
 	}
 	list := make([]string, len(p.fields))
