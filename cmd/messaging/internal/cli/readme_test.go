@@ -51,6 +51,7 @@ var fixed = []struct {
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:8077"},
 	{regexp.MustCompile(`\b[0-9a-f]{6}[0-9a-f]{58}\b`), "5eedf1…"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`), "2026-01-02 03:04:05 UTC"},
+	{regexp.MustCompile(`came \S+ before`), "came 4s before"},
 	{regexp.MustCompile(`\r`), ""},
 }
 

@@ -70,7 +70,7 @@ var sale = []string{"-p", "sandbox", "broadcast", "push", "--subject", "Sale", "
 func (o *operator) requireBroadcasts(want int) {
 	o.t.Helper()
 	list, _, _ := strings.Cut(o.get("/api/broadcasts"), `"next"`)
-	require.Equal(o.t, want, strings.Count(list, `"number":`), list)
+	require.Equal(o.t, want, strings.Count(list, `"kind":`), list)
 }
 
 func (o *operator) get(path string) string {

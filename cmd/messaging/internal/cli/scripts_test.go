@@ -56,6 +56,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{18}\b`), "UUID"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`), "TIME UTC"},
 	{regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`), ""},
+	{regexp.MustCompile(`/\S*/script-\w+`), "$$WORK"},
 	{regexp.MustCompile(`\r`), ""},
 }
 
@@ -96,7 +97,11 @@ func onTerminal(ts *testscript.TestScript, _ bool, args []string) {
 	s, err := startSession(ts.MkAbs("."), env, "messaging", args[2:]...)
 	ts.Check(err)
 	if s.expect("[y/N] ", " to confirm: ") {
-		s.write(args[1] + "\n")
+		text := args[1]
+		if text != "^C" { // a line after an interrupt could be read before it
+			text += "\n"
+		}
+		s.write(text)
 	}
 	code, err := s.wait()
 	ts.Check(err)

@@ -65,7 +65,7 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 		"email,nickname\n":                            `line 1: column 2: "nickname" must be one of`,
 		"email,email\n":                               "line 1: column 2: email is column 1 already",
 		"first_name\nAda\n":                           "line 1: there must be a column email or customer_id",
-		"email\nada@example.com\n\"b\"c\n":            "line 3: column 4: ",
+		"email\nada@example.com\n\"b\"c\n":            "line 3: column 3: extraneous",
 		"email\nada@example.com\nAda\n":               "line 3: customers.0.email",
 		"email\nada@example.com,Ada\n":                "line 2: has 2 columns; the first line has 1",
 		"email,first_name\n,Ada\n":                    "line 2: customers.0",
