@@ -310,8 +310,9 @@ func WithoutRetries() RequestOption {
 }
 
 // WithNotAfter begins no request after t, neither the first nor a retry. The call then
-// fails with [ErrNotAfter]: immediately, if a retry would have to wait beyond t. Use it
-// where a late send is worse than none.
+// fails with [ErrNotAfter]: immediately, if a retry would have to wait beyond t. In that
+// case, [errors.As] also finds the error of the attempt before. Use the option where a late
+// send is worse than none.
 //
 // t is compared with the wall clock and also with the monotonic clock, so setting the wall
 // clock back during the call does not move t. The clocks are read as the last thing before
@@ -421,7 +422,7 @@ func (c *config) buildHTTP() {
 	if x.HTTP.Transport == nil {
 		x.HTTP.Transport, x.OwnTransport = newDefaultTransport()
 	}
-	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && strings.HasPrefix(x.BaseURL, "http:") {
+	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && c.endpoint.scheme == "http" {
 		own.Proxy = nil // so that the API key does not leave this machine unencrypted
 	}
 	x.TimeoutOption = "WithAttemptTimeout"

@@ -225,7 +225,8 @@ func TestForeignErrorsListEverySentinel(t *testing.T) {
 // A nil pointer in an error is a common mistake. Its methods panic.
 func TestForeignErrorsThatAreNilPointersDoNotPanic(t *testing.T) {
 	for name, none := range map[string]error{"of the caller": (*ownError)(nil), "of this package": (*messaging.APIError)(nil),
-		"of the standard library": (*net.OpError)(nil), "of a URL": (*url.Error)(nil)} {
+		"of the standard library": (*net.OpError)(nil), "of a URL": (*url.Error)(nil), "of a URL without a cause": &url.Error{},
+		"of the standard library without a cause": &net.OpError{}, "that wraps nothing": struct{ error }{}} {
 		for wrapping, err := range map[string]error{"alone": none, "joined": errors.Join(none, mine), "wrapped": wrapping{none}} {
 			calls := liars(err)
 			delete(calls, fromUnmarshalJSON) // since Go 1.27, encoding/json itself calls the methods of the error

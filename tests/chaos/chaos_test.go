@@ -81,7 +81,7 @@ func runChaosRound(t *testing.T, seed uint64, calls int, protocol func(act fault
 	}
 	for _, outcome := range []string{
 		"not sent, not carried out", "rejected, not carried out", "unknown, not carried out", "unknown, carried out",
-		"success, carried out", "accepted with an error, carried out",
+		"success, carried out", "accepted with an error, carried out", "too late, not carried out",
 	} {
 		if outcomes[outcome] == 0 {
 			missing = append(missing, outcome)
@@ -133,6 +133,8 @@ func chaosOutcome(err error, carriedOut int) string {
 	switch {
 	case err == nil:
 		said = "success"
+	case errors.Is(err, messaging.ErrNotAfter):
+		said = "too late"
 	case messaging.DeliveryOf(err) == messaging.DeliveryAccepted:
 		said = "accepted with an error"
 	}
@@ -154,7 +156,7 @@ func sendInChaos(t *testing.T, seed uint64, calls int, clients []*messaging.Clie
 			for i := int(next.Add(1) - 1); i < calls; i = int(next.Add(1) - 1) {
 				ctx, cancel := chaosContext(t.Context(), random)
 				send := chaosSends[random.IntN(len(chaosSends))]
-				errs[i] = send(ctx, clients[random.IntN(len(clients))], fmt.Sprintf("call-%d.", i))
+				errs[i] = send(ctx, clients[random.IntN(len(clients))], fmt.Sprintf("call-%d.", i), chaosLimit(random)...)
 				cancel()
 			}
 		})
@@ -164,30 +166,42 @@ func sendInChaos(t *testing.T, seed uint64, calls int, clients []*messaging.Clie
 }
 
 // chaosSends are all sends. Each has the id in its body.
-var chaosSends = []func(ctx context.Context, client *messaging.Client, id string) error{
-	func(ctx context.Context, client *messaging.Client, id string) error {
+var chaosSends = []func(ctx context.Context, client *messaging.Client, id string, opts ...messaging.RequestOption) error{
+	func(ctx context.Context, client *messaging.Client, id string, opts ...messaging.RequestOption) error {
 		params := scripted.BroadcastTo(scripted.PersonalEmail)
 		params.Subject = id
-		_, err := client.Broadcasts.SendEmail(ctx, params)
+		_, err := client.Broadcasts.SendEmail(ctx, params, opts...)
 		return err
 	},
-	func(ctx context.Context, client *messaging.Client, id string) error {
-		_, err := client.Broadcasts.SendPush(ctx, messaging.PushBroadcastParams{Subject: id, Message: "Hello", To: messaging.ToSegments("s-1")})
+	func(ctx context.Context, client *messaging.Client, id string, opts ...messaging.RequestOption) error {
+		params := messaging.PushBroadcastParams{Subject: id, Message: "Hello", To: messaging.ToSegments("s-1")}
+		_, err := client.Broadcasts.SendPush(ctx, params, opts...)
 		return err
 	},
-	func(ctx context.Context, client *messaging.Client, id string) error {
+	func(ctx context.Context, client *messaging.Client, id string, opts ...messaging.RequestOption) error {
 		_, err := client.Events.Create(ctx,
-			messaging.EventCreateParams{Name: id, Description: "An event", Parameters: []messaging.EventParameter{}})
+			messaging.EventCreateParams{Name: id, Description: "An event", Parameters: []messaging.EventParameter{}}, opts...)
 		return err
 	},
-	func(ctx context.Context, client *messaging.Client, id string) error {
-		_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: id, Email: scripted.PersonalEmail})
+	func(ctx context.Context, client *messaging.Client, id string, opts ...messaging.RequestOption) error {
+		_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{EventID: id, Email: scripted.PersonalEmail}, opts...)
 		return err
 	},
-	func(ctx context.Context, client *messaging.Client, id string) error {
-		_, err := client.Do(ctx, messaging.Request{Method: http.MethodPost, Path: "/v1/tags", Body: id, Into: new(struct{ ID string })})
+	func(ctx context.Context, client *messaging.Client, id string, opts ...messaging.RequestOption) error {
+		req := messaging.Request{Method: http.MethodPost, Path: "/v1/tags", Body: id, Into: new(struct{ ID string })}
+		_, err := client.Do(ctx, req, opts...)
 		return err
 	},
+}
+
+// chaosLimit returns a time limit for some calls. It can pass before an attempt, while the
+// attempt connects or writes, or during a wait.
+func chaosLimit(random *rand.Rand) []messaging.RequestOption {
+	patience := time.Duration(random.IntN(4000)) * time.Microsecond
+	if random.IntN(4) > 0 {
+		return nil
+	}
+	return []messaging.RequestOption{messaging.WithNotAfter(time.Now().Add(patience))}
 }
 
 // chaosContext returns a context that ends early for some calls.

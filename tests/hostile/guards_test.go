@@ -21,7 +21,7 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-var sendCount = flag.Int("sends", 20_000, "the number of sends that TestAllowOnlyLetsNoStrangerThrough generates")
+var sendCount = flag.Int("sends", 10_000, "the number of sends that TestAllowOnlyLetsNoStrangerThrough generates")
 
 const (
 	allowedDomain  = "acme.test"

@@ -34,7 +34,7 @@ func Decode(data []byte, into any) error {
 		return fmt.Errorf("line %d: %w", line(syntax.Offset), err)
 	case errors.As(err, &kind):
 		return fmt.Errorf("line %d: %s must be %s", line(kind.Offset), cmp.Or(kind.Field, "the file"), forms[kind.Type.Kind()])
-	case err != nil:
+	case err != nil: // which encoding/json has no type for
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
