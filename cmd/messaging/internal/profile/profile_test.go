@@ -50,7 +50,7 @@ func TestSandboxProfileNamesThisMachineAlone(t *testing.T) {
 func TestServiceOfTheEnvironmentIsProductionUnlessItIsOnThisMachine(t *testing.T) {
 	for url, kind := range map[string]profile.Kind{
 		"https://api.example.com": profile.Production, "https://localhost.example.com": profile.Production,
-		"http://127.0.0.1:8077": profile.Sandbox,
+		"http://127.0.0.1:8077":  profile.Sandbox,
 		"http://localhost:8077/": profile.Sandbox, "http://[::1]:8077": profile.Sandbox,
 	} {
 		s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key-of-the-tests"}))
