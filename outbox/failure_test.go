@@ -363,3 +363,36 @@ func mustStore(t *testing.T, db *sql.DB) *sqlite.Store {
 	require.NoError(t, err)
 	return store
 }
+
+func TestAFileThatWasRemovedIsAnError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "outbox.db")
+	store, err := sqlitefile.Open(t.Context(), path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	own := openDB(t, "sqlite", path)
+	logs := new(logs)
+	o := newBox(t, store, newService().client(t), []outbox.Option{outbox.Fast(), outbox.WithLogger(logs.logger())})
+	enqueue(t, o, "before")
+	tx, err := own.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tx.Rollback()) }()
+	require.NoError(t, os.Remove(path))
+	const removed = "the file of the database was removed or replaced"
+	_, err = o.Enqueue(t.Context(), "order", request(t, "order"))
+	require.ErrorContains(t, err, removed)
+	_, err = o.EnqueueTx(t.Context(), tx, "order", request(t, "order"))
+	require.ErrorContains(t, err, removed)
+	_, err = o.Counts(t.Context())
+	require.ErrorContains(t, err, removed)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- o.Run(ctx) }()
+	eventually(t, func() bool { return logs.has("cannot look for entries") && logs.has(removed) })
+	other, err := sqlitefile.Open(t.Context(), path) // another program creates it again
+	require.NoError(t, err)
+	require.NoError(t, other.Close())
+	_, err = o.Enqueue(t.Context(), "order", request(t, "order"))
+	require.ErrorContains(t, err, removed)
+	cancel()
+	<-ended
+}

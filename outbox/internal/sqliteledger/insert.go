@@ -40,6 +40,9 @@ func (l *Ledger) check(tx ledger.SQLTx) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
 	}
+	if err := l.file.check(); err != nil {
+		return err
+	}
 	return ledger.CheckTransaction(tx)
 }
 
