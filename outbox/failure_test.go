@@ -64,6 +64,15 @@ func TestUnclaimAppliesToItsTokenAlone(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, n)
 		assert.Equal(t, outbox.Pending, stateOf(t, o, "order"))
+
+		token = db.crash(t, "order") // its commit showed up, and its lease ended before it was found
+		assert.Equal(t, outbox.Unclear, stateOf(t, o, "order"))
+		n, err = db.ledger.Unclaim(t.Context(), token)
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		delivered, err := o.Deliver(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
 	})
 }
 
