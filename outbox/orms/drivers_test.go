@@ -82,8 +82,8 @@ func TestEveryDriverAndDateStyleSends(t *testing.T) {
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, db.Close()) })
 				db.SetMaxOpenConns(1)
-				for _, setting := range []string{`SET DateStyle = '` + style + `'`, `SET TimeZone = 'Asia/Kathmandu'`, `SET IntervalStyle = 'sql_standard'`} {
-					_, err = db.ExecContext(t.Context(), setting)
+				for name, value := range map[string]string{"DateStyle": style, "TimeZone": "Asia/Kathmandu", "IntervalStyle": "sql_standard"} {
+					_, err = db.ExecContext(t.Context(), `SET `+name+` = '`+value+`'`)
 					require.NoError(t, err)
 				}
 				require.NoError(t, outboxpostgres.Migrate(t.Context(), db))

@@ -65,8 +65,8 @@ func (l *Ledger) withConn(ctx context.Context, db *sql.DB, fn func(*sql.Conn) er
 }
 
 // longWait is how long a transaction waits for the write lock until its error names the
-// process that holds it.
-const longWait = 5 * time.Second
+// process that holds it. A test shortens it.
+var longWait = 5 * time.Second
 
 // begin waits for the write lock.
 func (l *Ledger) begin(ctx context.Context, conn *sql.Conn) error {
