@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/messaging-go/messaging"
 )
@@ -24,9 +25,17 @@ func NewRoom(n int) Room {
 	return r
 }
 
+const (
+	// gatherTime is how long a claim waits for more room, and gatherPart is for which part
+	// of all room: a quarter. A claim costs much the same for one entry as for many.
+	gatherTime = 10 * time.Millisecond
+	gatherPart = 4
+)
+
 // Acquire waits until there is room and takes up to n. Room becomes free for many at
 // once, when a transaction has recorded outcomes. For one claim to take all of it, waiting
-// goroutines take turns, and yield until the whole batch is free.
+// goroutines take turns, yield until the whole batch is free, and wait a little for more
+// while most of the room is taken.
 func (r Room) Acquire(ctx context.Context, n int) int {
 	select {
 	case r.turn <- struct{}{}:
@@ -40,6 +49,9 @@ func (r Room) Acquire(ctx context.Context, n int) int {
 		return 0
 	}
 	runtime.Gosched()
+	for end := time.Now().Add(gatherTime); len(r.free) < min(n, cap(r.free)/gatherPart)-1 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 	for taken := 1; ; taken++ {
 		if taken == n {
 			return n

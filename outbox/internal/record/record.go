@@ -53,6 +53,11 @@ const (
 	wholeTries = 3
 	// shortestWait is the wait before the second try. It doubles with each try.
 	shortestWait = 50 * time.Millisecond
+	// gatherTime is how long a transaction waits for more outcomes after the one before,
+	// and enough is for how many. A transaction costs much the same for one as for many,
+	// and on SQLite it holds the only lock.
+	gatherTime = 10 * time.Millisecond
+	enough     = 32
 )
 
 // Record returns when the outcome is recorded, however long the database takes. It gives
@@ -77,9 +82,13 @@ func (r *Recorder) add(items ...*recording) {
 // write records outcomes until none are left. Recording an outcome again changes nothing,
 // so it is safe to retry when the response of the database was lost.
 func (r *Recorder) write() {
-	for {
+	for last := 0; ; {
+		if last > 1 { // more will come
+			r.gather()
+		}
 		runtime.Gosched() // lets other sends that have ended join the batch
 		batch := r.next()
+		last = len(batch)
 		if len(batch) == 0 {
 			return
 		}
@@ -95,6 +104,19 @@ func (r *Recorder) write() {
 			time.AfterFunc(wait, func() { r.add(left...) })
 		}
 	}
+}
+
+// gather waits for outcomes.
+func (r *Recorder) gather() {
+	for end := time.Now().Add(gatherTime); r.queued() < enough && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (r *Recorder) queued() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.queue)
 }
 
 // next returns the outcomes of the next transaction.
