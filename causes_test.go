@@ -136,6 +136,10 @@ func causesBeforeTheCall() []cause {
 		return []messaging.Option{messaging.WithGuard(guard)}
 	}
 	waits := func(ctx context.Context, _ *messaging.Prepared) error { <-ctx.Done(); return ctx.Err() }
+	waitsForCause := func(ctx context.Context, _ *messaging.Prepared) error { // as net/http does
+		<-ctx.Done()
+		return fmt.Errorf("consent: %w", context.Cause(ctx))
+	}
 	refuses := func(context.Context, *messaging.Prepared) error { return errors.New("not today") }
 	return []cause{
 		{name: "no failure"},
@@ -152,6 +156,8 @@ func causesBeforeTheCall() []cause {
 		{name: "refused by AllowOnly", kinds: sends, opts: guarded(messaging.AllowOnly("@acme.test"))},
 		{name: "refused by AllowOnly with an invalid pattern", kinds: sends, opts: guarded(messaging.AllowOnly("acme.test"))},
 		{name: "the context ended in a guard", kinds: sends, opts: guarded(waits), patience: time.Second},
+		{name: "the context ended in a guard that returns its cause", kinds: sends, opts: guarded(waitsForCause),
+			send: endedBy(errors.New("another order failed"), scripted.TriggerEvent)},
 		{name: "invalid arguments of NewClient", err: func(testing.TB) error {
 			_, err := messaging.NewClient("api.example.com", "")
 			return err
@@ -299,6 +305,17 @@ func canceledSoon(perform scripted.Call) scripted.Call {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		timer := time.AfterFunc(100*time.Millisecond, cancel)
+		defer timer.Stop()
+		return perform(ctx, client, opts...)
+	}
+}
+
+// endedBy returns a call whose context soon ends with a cause.
+func endedBy(cause error, perform scripted.Call) scripted.Call {
+	return func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		timer := time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })
 		defer timer.Stop()
 		return perform(ctx, client, opts...)
 	}

@@ -78,7 +78,8 @@ type Request struct {
 	// A nil pointer, map or slice is invalid.
 	Body any
 	// Into is a pointer into which encoding/json decodes the member "data" of the
-	// response, or nil to leave the data in [Response.Data].
+	// response, or nil to leave the data in [Response.Data]. If the data does not fit, the
+	// text of the error does not quote it, even if an UnmarshalJSON method does.
 	Into any
 }
 
@@ -150,7 +151,7 @@ func (r Request) fill(data json.RawMessage) error {
 	into := reflect.ValueOf(r.Into).Elem()
 	fresh := reflect.New(into.Type())
 	if err := json.Unmarshal(data, fresh.Interface()); err != nil {
-		return redact.SourceError(err) // of UnmarshalJSON, which can return any error
+		return redact.ValueError(err)
 	}
 	into.Set(fresh.Elem())
 	return nil

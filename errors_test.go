@@ -415,6 +415,51 @@ func TestErrorsOfIntoQuoteNoKey(t *testing.T) {
 	var quoting *time.ParseError
 	assert.False(t, errors.As(err, &quoting), "its text quotes the key")
 	assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
+	err = scripted.FailureOf(t, scripted.Do(messaging.Request{Method: http.MethodPost, Path: "/v1/tags",
+		Into: new(struct{ At wrappedTime })}), scripted.Responds(200, body))
+	assert.False(t, errors.As(err, &quoting), "its text quotes the key, although that of the error around it does not")
+}
+
+// wrappedTime is read with errors that do not quote the value, but wrap one that does.
+type wrappedTime struct{ time.Time }
+
+func (t *wrappedTime) UnmarshalJSON(data []byte) error {
+	if err := t.Time.UnmarshalJSON(data); err != nil {
+		return unquotedError{err}
+	}
+	return nil
+}
+
+type unquotedError struct{ cause error }
+
+func (unquotedError) Error() string   { return "not a time" }
+func (e unquotedError) Unwrap() error { return e.cause }
+
+func TestErrorsOfIntoQuoteNoValue(t *testing.T) {
+	const prefix, suffix = "GET request: invalid response (200): data cannot be read: ", "; nothing was changed"
+	withheld := func(kind string) string {
+		return "error of type " + kind + " (its text may quote the response, and is withheld)"
+	}
+	tests := []struct {
+		name, data string
+		into       any
+		want       string
+	}{
+		{"a time", `{"born":"1815-12-10 at night"}`, new(struct{ Born time.Time }), withheld("*time.ParseError")},
+		{"a number that is too large", `{"caller":{"phone":447700900123}}`, new(struct{ Caller struct{ Phone int8 } }),
+			"Caller.Phone does not fit into int8"},
+		{"a value of another type", `7`, new(string), "it does not fit into string"},
+		{"a number in a string", `{"n":"ada@example.com"}`, new(struct {
+			N int `json:",string"`
+		}), withheld("*errors.errorString")},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := scripted.FailureOf(t, scripted.Do(messaging.Request{Method: http.MethodGet, Path: "/v1/tags/1", Into: test.into}),
+				scripted.Responds(200, `{"success":true,"data":`+test.data+`}`))
+			assert.EqualError(t, err, prefix+test.want+suffix)
+		})
+	}
 }
 
 func TestErrorsOfIntoLeaveItUnchanged(t *testing.T) {

@@ -181,6 +181,14 @@ func TestEnsureCreatesNothingWhenTheLookupFails(t *testing.T) {
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 }
 
+func TestEnsureCreatesNothingAfterALookupWithoutData(t *testing.T) {
+	client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, `{"success":true,"message":"Done"}`)})
+	_, err := client.Events.Ensure(t.Context(), shipped)
+	require.Error(t, err)
+	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
+	assert.Len(t, transport.Sent, 1, "the event may be in the list that is missing")
+}
+
 func TestEnsureCreatesOnlyAfterItsOwnLookupCameBackEmpty(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	service.AddEvents(messaging.Event{ID: "e-1", Name: shipped.Name, Parameters: shipped.Parameters})

@@ -3,6 +3,9 @@ package messaging_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -279,6 +282,23 @@ func TestGuardErrorIsNotRetryableWhateverItsCause(t *testing.T) {
 	assert.True(t, strings.HasPrefix(err.Error(), "trigger event: refused by a guard: "))
 }
 
+// The methods of these nil pointers panic.
+func TestGuardErrorThatIsANilPointerDoesNotPanic(t *testing.T) {
+	for _, none := range []error{(*os.PathError)(nil), fmt.Errorf("looking up: %w", (*net.OpError)(nil)), (*messaging.GuardError)(nil)} {
+		client, transport := scripted.NewClient(t, []scripted.Scene{scripted.Responds(200, scripted.Success)},
+			messaging.WithGuard(func(context.Context, *messaging.Prepared) error { return none }))
+		ended, cancel := context.WithCancelCause(t.Context())
+		cancel(errors.New("shutting down"))
+		for _, ctx := range []context.Context{t.Context(), ended} {
+			var err error
+			require.NotPanics(t, func() { err = scripted.TriggerEvent(ctx, client) }, "%T", none)
+			assert.Equal(t, messaging.NextFixRequest, messaging.NextStepOf(err), "%T", none)
+			assert.NotEmpty(t, err.Error())
+		}
+		assert.Empty(t, transport.Sent)
+	}
+}
+
 func TestGuardAndHooksThatAreMissingAreRefused(t *testing.T) {
 	_, err := messaging.NewClient("https://api.example.com", "key", messaging.WithGuard(nil), messaging.WithHooks(messaging.Hooks{}))
 	scripted.RequireProblems(t, err, "WithGuard must be given a guard, not nil",
@@ -339,6 +359,23 @@ func TestAllowOnlyRefusesANameOrAHeaderWithAnAddress(t *testing.T) {
 		}
 	}
 	require.NoError(t, guard(t.Context(), triggerOf(t, `"customer":{"email":"qa@acme.test","first_name":null,"last_name":7}`)))
+}
+
+func TestGuardsCannotReadANameOrAHeaderThatIsNoText(t *testing.T) {
+	for _, value := range []string{`["Ada\r\nBcc: ada@example.com"]`, `{"0":"ada@example.com"}`, "true"} {
+		named := triggerOf(t, `"customer":{"email":"qa@acme.test","first_name":`+value+`}`)
+		bodies := map[string]*messaging.Prepared{"first_name": named, "push": stored(t, "send push broadcast",
+			`{"recipients":{"type":"customer","customers":[{"email":"qa@acme.test"}]},"subject":`+value+`}`)}
+		for _, member := range []string{`"subject":` + value, `"sender_name":` + value, `"sender_email":` + value, `"reply_to":[` + value + `]`} {
+			bodies[member] = stored(t, "send email broadcast",
+				`{"email":"qa@acme.test","recipients":{"type":"customer","customers":[{"email":"qa@acme.test"}]},`+member+`}`)
+		}
+		for name, p := range bodies {
+			assert.True(t, p.Recipients().Unmodelled, "%s: %s", name, value)
+			require.ErrorContains(t, messaging.AllowOnly("qa@acme.test")(t.Context(), p), "cannot tell who", name)
+			require.ErrorContains(t, messaging.MaxRecipients(9)(t.Context(), p), "cannot tell who", name)
+		}
+	}
 }
 
 func TestGuardsRefuseALineBreakInAHeader(t *testing.T) {

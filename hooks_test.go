@@ -169,6 +169,9 @@ func TestHooksAreToldWhyACallFailed(t *testing.T) {
 		{"a call that is cancelled while a guard works",
 			cancelledAfter(time.Second, scripted.Do(messaging.Request{Op: "wait", Method: "PUT", Path: "/v1/x"})), success,
 			messaging.CallResult{Delivery: messaging.DeliveryNotSent}},
+		{"a call that is cancelled with a cause while a guard works",
+			endedBy(errors.New("shutting down"), scripted.Do(messaging.Request{Op: "wait", Method: "PUT", Path: "/v1/x"})), success,
+			messaging.CallResult{Delivery: messaging.DeliveryNotSent}},
 		{"a status", scripted.TriggerEvent, unavailable,
 			messaging.CallResult{Attempts: 1, Delivery: messaging.DeliveryUnknown, ErrorType: "503"}},
 		{"a refusal", scripted.TriggerEvent, scripted.Responds(200, scripted.Failure),
@@ -210,7 +213,7 @@ func TestHooksAreToldWhyACallFailed(t *testing.T) {
 						return fmt.Errorf("looking up: %w", messaging.ErrBadCursor)
 					case "wait":
 						<-ctx.Done()
-						return ctx.Err()
+						return context.Cause(ctx)
 					}
 					return nil
 				}))

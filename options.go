@@ -422,7 +422,7 @@ func (c *config) buildHTTP() {
 	if x.HTTP.Transport == nil {
 		x.HTTP.Transport, x.OwnTransport = newDefaultTransport()
 	}
-	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && strings.HasPrefix(x.BaseURL, "http:") {
+	if own, _ := x.HTTP.Transport.(*http.Transport); x.OwnTransport && !c.insecure && c.endpoint.scheme == "http" {
 		own.Proxy = nil // so that the API key does not leave this machine unencrypted
 	}
 	x.TimeoutOption = "WithAttemptTimeout"

@@ -175,8 +175,11 @@ type Recipients struct {
 	// Unmodelled is true for a request of [Client.Do], and for a body that does not fit
 	// its operation, such as one that has an unknown member or addresses nobody. It is
 	// also true for a trigger if a key in its payload equals "email" or "customer" except
-	// for case, white space and characters that are not printable, since the service may
-	// ignore these differences. The other fields then mean nothing.
+	// for case, white space and characters that are not printable, as reported by
+	// [unicode.IsPrint], since the service may ignore these differences. The other fields
+	// then mean nothing.
+	//
+	// Any other key is a parameter of the event, even "customer.email".
 	Unmodelled bool
 }
 
@@ -500,11 +503,8 @@ func (r *fieldReader) headers() error {
 	return r.Array(func(int) error { return r.header() })
 }
 
-// text reads a string. It skips any other value, which addresses nobody.
+// text reads text. A list or an object could turn into text that holds an address.
 func (r *fieldReader) text(kind fieldKind) error {
-	if r.Kind() != wire.String {
-		return r.SkipDeep()
-	}
 	var text string
 	if err := r.String(&text); err != nil {
 		return err

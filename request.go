@@ -10,6 +10,7 @@ import (
 
 	"github.com/messaging-go/messaging/internal/arguments"
 	"github.com/messaging-go/messaging/internal/exchange"
+	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/internal/wire"
 )
@@ -203,17 +204,19 @@ func (r *request) stepAfterRefusal(err error) NextStep {
 	switch {
 	case r.hasEnded(err):
 		return NextRetry
-	case errors.As(err, new(patternError)):
+	case redact.Is(err, patternError("")):
 		return NextFixSetup
 	default:
 		return NextFixRequest
 	}
 }
 
-// hasEnded reports whether err is the error of the caller's context.
+// hasEnded reports whether err is the error of the caller's context, or the cause that the
+// caller gave, which net/http returns in its place.
 func (r *request) hasEnded(err error) bool {
-	ended := r.exchange.Context.Err()
-	return ended != nil && errors.Is(err, ended)
+	ctx := r.exchange.Context
+	ended := ctx.Err()
+	return ended != nil && (redact.Is(err, ended) || redact.Is(err, context.Cause(ctx)))
 }
 
 // end ends the call, and calls the CallDone hooks.
@@ -243,7 +246,7 @@ func (r *request) errorType() string {
 		return exchange.ReasonValidation
 	case *GuardError:
 		if r.hasEnded(err) {
-			return exchange.ContextReason(err)
+			return exchange.ContextReason(r.exchange.Context.Err())
 		}
 		return exchange.ReasonGuard
 	case *DecodeError:

@@ -74,6 +74,17 @@ func TestProgramDoesNotStartWithOtherDefinitions(t *testing.T) {
 	assert.Empty(t, service.Triggers())
 }
 
+func TestDefinitionsCanBeCreatedInAnAccount(t *testing.T) {
+	service := messagingtest.NewServer(t)
+	for _, event := range events.Definitions() {
+		_, err := service.Client().Events.Create(t.Context(), messaging.EventCreateParams{
+			Name: event.Name, Description: event.Description, Parameters: event.Parameters})
+		require.NoError(t, err)
+	}
+	_, err := events.Bind(t.Context(), service.Client())
+	assert.NoError(t, err)
+}
+
 func TestProgramTriggersOnlyForAGivenAddress(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	service.AddEvents(events.Definitions()...)

@@ -105,7 +105,7 @@ func (a *attempt) request(req *http.Request, isRead bool) *http.Request {
 // Any other transport may or may not report to httptrace. It may send in several ways, and
 // continue after RoundTrip has returned. But it cannot send a body that it has not read. So
 // the body is locked first, and then it is checked whether any of it was read. Nothing is
-// proved if the transport has read from the body, has reported that it wrote the headers,
+// proved if the transport has tried to read the body, has reported that it wrote the headers,
 // or has also returned a response, or if the request has no body.
 func (a *attempt) provedNotSent(needsBody bool) bool {
 	unread := a.body.lock()
@@ -190,13 +190,13 @@ func (b *requestBody) next(limit int) ([]byte, error) {
 // Close does nothing: a body in memory has nothing to release.
 func (b *requestBody) Close() error { return nil }
 
-// lock locks the body. It reports whether there was a body to send and none of it has been
-// read.
+// lock locks the body. It reports whether there was a body to send and nobody has asked for
+// any of it.
 func (b *requestBody) lock() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.locked = true
-	return b.offset == 0 && len(b.content) > 0
+	return b.offset == 0 && len(b.content) > 0 && !b.cutOff
 }
 
 // isCutOff reports whether the time limit passed before the end of the body was read.

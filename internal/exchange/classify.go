@@ -97,7 +97,7 @@ func (x *Exchange) succeeded(resp *http.Response, envelope wire.Envelope) Outcom
 }
 
 func (x *Exchange) unreadable(resp *http.Response, body []byte, err error, delivery Delivery) Outcome {
-	if x.keys.AreIn(err.Error()) {
+	if x.keys.AreInError(err) {
 		err = redact.Sealed("cannot be read (the reason quotes the API key, and is withheld)", err)
 	}
 	return Outcome{Stage: Unreadable, Delivery: delivery, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),

@@ -207,6 +207,20 @@ func TestNotAfterIsNotADeliveryOfATransportThatGotAResponse(t *testing.T) {
 	})
 }
 
+// A transport that asks for the body has usually written the headers.
+func TestNotAfterOfDoIsUnknownOverATransportThatReportsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := scripted.NewClient(t, []scripted.Scene{func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			_, err := io.ReadAll(req.Body)
+			return nil, err
+		}})
+		post := scripted.Do(messaging.Request{Method: "POST", Path: "/v1/tags", Body: map[string]string{"a": "b"}})
+		requireNotAfter(t, post(t.Context(), client, messaging.WithNotAfter(time.Now())), messaging.DeliveryUnknown)
+		requireNotAfter(t, scripted.TriggerEvent(t.Context(), client, messaging.WithNotAfter(time.Now())), messaging.DeliveryNotSent)
+	})
+}
+
 func TestNotAfterBeginsNoWaitThatWouldPassIt(t *testing.T) {
 	repeatable := func(ctx context.Context, client *messaging.Client, opts ...messaging.RequestOption) error {
 		return scripted.TriggerEvent(ctx, client, append(opts, messaging.WithRepeatableSend())...)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -29,7 +30,10 @@ import (
 // caller supplied, so an error of this module in it describes another call.
 type opaque struct {
 	text string
-	err  error
+	// err is a pointer, because fmt prints an opaque in an unexported field of another
+	// struct without its Format method if the verb does not fit, such as %s. fmt does not
+	// follow a pointer within a struct.
+	err *error
 	// sealed means that even errors.As does not find the error, since it quotes a key. The
 	// error comes from this module.
 	sealed bool
@@ -37,7 +41,7 @@ type opaque struct {
 
 // Sealed returns an error with the given text. It hides err, which quotes a key: fmt,
 // errors.As and encoding/json find only the text.
-func Sealed(text string, err error) error { return &opaque{text: text, err: err, sealed: true} }
+func Sealed(text string, err error) error { return &opaque{text: text, err: &err, sealed: true} }
 
 func (e *opaque) Error() string { return e.text }
 
@@ -48,7 +52,7 @@ func (e *opaque) Is(target error) bool {
 	if target == context.DeadlineExceeded || target == context.Canceled || !e.sealed && isOwn(reflect.TypeOf(target)) {
 		return false
 	}
-	return Is(e.err, target)
+	return Is(*e.err, target)
 }
 
 // Is is like [errors.Is], but does not call the methods of a nil pointer.
@@ -71,7 +75,7 @@ func (e *opaque) As(target any) bool {
 	if e.sealed {
 		return false
 	}
-	return walk(e.err, func(err error) bool {
+	return walk(*e.err, func(err error) bool {
 		switch finder, ok := err.(interface{ As(any) bool }); {
 		case isHidden(reflect.TypeOf(err)), isNil(err):
 			return false
@@ -150,7 +154,7 @@ func TransportError(err error) error {
 	if text == "" {
 		text = knownPhrase(err)
 	}
-	return &opaque{text: text, err: err}
+	return &opaque{text: text, err: &err}
 }
 
 // knownText returns the text of the first error in the tree of err that is known to quote
@@ -298,7 +302,18 @@ func SourceError(err error) error {
 	if walk(err, isURLError) { // wrapped by another error, or joined with others
 		return TransportError(err)
 	}
-	return &opaque{text: textOf(err), err: err}
+	return &opaque{text: textOf(err), err: &err}
+}
+
+// ValueError returns an error of encoding/json about a value of the response, with a text
+// that does not quote the value. The error may come from an UnmarshalJSON method, even one
+// of the standard library, which can quote anything.
+func ValueError(err error) error {
+	text := "error of type " + reflect.TypeOf(err).String() + " (its text may quote the response, and is withheld)"
+	if mismatch, ok := err.(*json.UnmarshalTypeError); ok && mismatch != nil {
+		text = fmt.Sprintf("%s does not fit into %v", cmp.Or(mismatch.Field, "it"), mismatch.Type)
+	}
+	return &opaque{text: "cannot be read: " + text, err: &err}
 }
 
 func isURLError(err error) bool {

@@ -61,6 +61,17 @@ func (k *Keys) AreIn(text string) bool {
 	return false
 }
 
+// AreInError reports whether an error in the tree of err quotes a key, including what an
+// error of this package withholds.
+func (k *Keys) AreInError(err error) bool {
+	return walk(err, func(err error) bool {
+		if withheld, ok := err.(*opaque); ok && k.AreInError(*withheld.err) {
+			return true
+		}
+		return k.AreIn(textOf(err))
+	})
+}
+
 // Body returns a copy of the first limit bytes of body, without the keys. To find a key that
 // crosses the limit, it reads beyond the limit; see [Keys.Window].
 func (k *Keys) Body(body []byte, limit int) []byte {

@@ -141,6 +141,21 @@ type breakerError struct{ text string }
 
 func (e *breakerError) Error() string { return e.text }
 
+// quotingError is an error that is no pointer, so that fmt prints it within a struct.
+type quotingError struct{ text string }
+
+func (e quotingError) Error() string { return e.text }
+
+func TestRedactorHidesAWithheldErrorInAFieldFromEveryVerb(t *testing.T) {
+	type job struct{ cause error }
+	withheld := TransportError(quotingError{"ada@example.com"})
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%t"} {
+		assert.NotContains(t, fmt.Sprintf(verb, job{withheld}), "ada@", verb)
+		assert.NotContains(t, fmt.Sprintf(verb, []job{{withheld}}), "ada@", verb)
+		assert.NotContains(t, fmt.Sprintf(verb, &job{Sealed("sealed", quotingError{"ada@example.com"})}), "ada@", verb)
+	}
+}
+
 func TestRedactorShowsEveryPhraseOfOtherTransports(t *testing.T) {
 	for _, phrase := range []string{"no responder found", "connection refused", "connection reset by peer", "no such host", "i/o timeout",
 		"TLS handshake timeout", "EOF", "unexpected EOF", "too many open files", "circuit open"} {

@@ -60,7 +60,11 @@ func (r *Reader) Envelope(document []byte, rows Rows) (Envelope, error) {
 	first := envelopeReader{rows: rows}
 	err := first.read(r, document)
 	if err == nil {
-		if rows != nil {
+		switch {
+		case rows == nil:
+		case !first.hasData:
+			first.DataErr = At("data", ErrMissing)
+		default:
 			first.DataErr = rows.Finish()
 		}
 		return first.Envelope, nil

@@ -806,6 +806,8 @@ func TestDecodeOfInvalidRowsKeepsTheDelivery(t *testing.T) {
 			"data.data.0.more is nested too deeply"},
 		{"arrays for a row", `"data":` + scripted.NestedArrays(9_000), "data.0 is an array, not an object"},
 		{"nested data duplicated", `"data":{"data":[],"data":[]}`, "data.data is duplicated"},
+		{"no data", `"message":"Done"`, "data is missing"},
+		{"no data beside a meta", `"meta":{"has_next_page":false}`, "data is missing"},
 	} {
 		for success, delivery := range map[string]messaging.Delivery{
 			`true`: messaging.DeliveryAccepted, `false`: messaging.DeliveryRejected,

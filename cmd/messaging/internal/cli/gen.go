@@ -38,10 +38,10 @@ names the required texts that may be empty:
 	f := cmd.Flags()
 	f.StringVar(&out, "out", ".", "`folder` of the package")
 	f.StringVar(&from, "from", "", "`file` with the definitions (default events.json in the folder)")
-	f.StringVar(&packageName, "package", "", "`name` of the package (default the name of the folder)")
+	f.StringVar(&packageName, "package", "", "`name` of the package (default the name of the folder, or, in go generate, the package there)")
 	check := addCheck(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		name, err := checkPackageName(packageName, out)
+		name, err := choosePackage(packageName, out)
 		if err != nil {
 			return err
 		}
@@ -55,16 +55,19 @@ names the required texts that may be empty:
 	return cmd
 }
 
-// checkPackageName returns a valid name of a package, which is that of its folder if it is
-// not given.
-func checkPackageName(name, folder string) (string, error) {
+// choosePackage returns the name of the package in a folder, if it is not given. The go
+// command sets GOPACKAGE for a //go:generate line, to the package of that line's folder.
+func choosePackage(name, folder string) (string, error) {
 	path, err := filepath.Abs(folder)
 	if err != nil {
 		return "", exitWith(exitUnexpected, "%w", err)
 	}
+	if filepath.Clean(folder) == "." {
+		name = cmp.Or(name, os.Getenv("GOPACKAGE"))
+	}
 	name = cmp.Or(name, filepath.Base(path))
 	if !token.IsIdentifier(name) || name == "_" {
-		return "", exitWith(exitUsage, "--package: %q cannot be the name of a package", name)
+		return "", exitWith(exitUsage, "%q cannot be the name of a package; choose one with --package", name)
 	}
 	return name, nil
 }

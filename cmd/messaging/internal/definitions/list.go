@@ -3,14 +3,11 @@
 package definitions
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
@@ -57,27 +54,7 @@ func array(elements []string, indent string) string {
 }
 
 // quote returns a JSON string with an escape for each hidden character.
-func quote(s string) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(s) // a string can be encoded
-	encoded := strings.TrimSuffix(b.String(), "\n")
-	if !strings.ContainsFunc(encoded, visible.Hidden) {
-		return encoded
-	}
-	b.Reset()
-	for _, r := range encoded {
-		if !visible.Hidden(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
-		}
-	}
-	return b.String()
-}
+func quote(s string) string { return visible.JSON(s, visible.Hidden) }
 
 // Hash returns a short hash of the canonical form.
 func (l List) Hash() string {

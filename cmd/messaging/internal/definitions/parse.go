@@ -94,8 +94,8 @@ func decode(data []byte, into any) error {
 		return fmt.Errorf("line %d: %w", line(syntax.Offset), err)
 	case errors.As(err, &kind):
 		return fmt.Errorf("line %d: %s must be %s", line(kind.Offset), cmp.Or(kind.Field, "the file"), forms[kind.Type.Kind()])
-	case err != nil:
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	case err != nil: // which encoding/json has no type for
+		return errors.New(strings.TrimPrefix(err.Error(), "json: ") + "; must be events, name, description, parameters, type or required")
 	}
 	return nil
 }

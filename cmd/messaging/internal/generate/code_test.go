@@ -58,7 +58,7 @@ func reverse(list definitions.List) string {
 
 func TestCodeOfNoEventIsAnError(t *testing.T) {
 	_, _, err := Code(parse(t, `{"events": []}`), Config{}, "events", "events.json")
-	assert.EqualError(t, err, "there is no event to generate code for")
+	assert.EqualError(t, err, "events.json: there are no events to generate code for")
 }
 
 func TestFilesReplacesOnlyItsOwn(t *testing.T) {

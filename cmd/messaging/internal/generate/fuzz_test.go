@@ -62,6 +62,7 @@ func compile(t *testing.T, sources ...[]byte) {
 func FuzzDefinitionsCompile(f *testing.F) {
 	f.Add("Order shipped;A parcel;order id!;parcels;🎉;at;at!|order-shipped|Order shipped params|Number;;number", "")
 	f.Add("A;\u202e\n*/;type!;Type;a.b;a-b;email!;customer|A params|a|!|!!|a\u202eb|\u3164", `rename = {"A.type" = "AB", "A" = "B"}`)
+	f.Add("A ``b'' \u2028; # a\n  - list `x` ``quoted'' [link]: http://x  \t- y;c ``d!;``;+build linux;e   f\u00a0 |\u3000;;go:build x", "")
 	f.Add("a;;b.c;c|a.b;;c|a.b.c|注文;ß;2", `allow_empty = ["A.1"]`)
 	f.Add(strings.Repeat("long ", 60), `rename = {"" = "type"}`)
 	f.Fuzz(func(t *testing.T, text, config string) {

@@ -77,6 +77,8 @@ func TestNameThatIsImpossibleNeedsALine(t *testing.T) {
 		{"a name of every package", eventsNamed(t, "Number", "to customer"), "",
 			[]string{`"Number" = "Number2" # event "Number" needs the name Number, which every package has`,
 				`"to customer" = "ToCustomer2" # event "to customer" needs the name ToCustomer, which every package has`}},
+		{"a name of the standard library", eventsNamed(t, "read-byte", "scan"), "",
+			[]string{`"read-byte" = "ReadByte2" # event "read-byte" needs the name ReadByte, which go vet reserves`}},
 		{"no letter", eventsNamed(t, "!?", "…"), "",
 			[]string{`"!?" = "Unnamed" # event "!?" has no letter and no digit`, `"…" = "Unnamed2" # event "…" has no letter and no digit`}},
 		{"300 characters", eventsNamed(t, long), "",

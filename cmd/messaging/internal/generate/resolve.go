@@ -3,6 +3,7 @@ package generate
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/definitions"
@@ -14,13 +15,15 @@ type goPackage struct {
 	Header, Package, Source, Hash string
 	Events                        []goEvent
 	UsesTime                      bool // and imports it
+	NameWidth                     int  // of the longest name of an event
 }
 
 type goEvent struct {
 	Go string
 	messaging.EventCreateParams
-	Fields       []goField
-	ChecksFields bool // if one of them is left out of the payload although it is required
+	Fields               []goField
+	NameWidth, TypeWidth int  // of the longest of the fields
+	ChecksFields         bool // if one of them is left out of the payload although it is required
 }
 
 type goField struct {
@@ -33,6 +36,11 @@ type goField struct {
 // fixed are the names that every package has.
 var fixed = []string{"Bind", "Decimal", "Definitions", "Events", "Float", "Int", "Number", "Recipient", "To", "ToCustomer"}
 
+// standard are the names of methods for which go vet demands the parameters of the
+// standard library.
+var standard = []string{"GobDecode", "GobEncode", "MarshalJSON", "MarshalXML", "ReadByte", "ReadRune", "UnmarshalJSON",
+	"UnmarshalXML", "UnreadByte", "UnreadRune", "WriteByte"}
+
 // resolve gives every event and every parameter a Go name.
 func resolve(list definitions.List, c Config) (*goPackage, error) {
 	if err := c.check(list); err != nil {
@@ -41,6 +49,9 @@ func resolve(list definitions.List, c Config) (*goPackage, error) {
 	events := newScope(c, "", "Params")
 	for _, name := range fixed {
 		events.owners[name] = "which every package has"
+	}
+	for _, name := range standard {
+		events.owners[name] = "which go vet reserves"
 	}
 	var all []named
 	for _, event := range list {
@@ -54,6 +65,7 @@ func resolve(list definitions.List, c Config) (*goPackage, error) {
 		for _, f := range event.Fields {
 			p.UsesTime = p.UsesTime || strings.HasSuffix(f.Type, "time.Time")
 		}
+		p.NameWidth = max(p.NameWidth, utf8.RuneCountInString(event.Go))
 		p.Events = append(p.Events, event)
 	}
 	if problems != nil {
@@ -79,6 +91,7 @@ func (e *goEvent) addFields(c Config) []problem {
 			}
 			f := newField(p, slices.Contains(c.AllowEmpty, key(e.Name, p.Name)))
 			f.Go, f.Name = fields.names[key(e.Name, p.Name)], p.Name
+			e.NameWidth, e.TypeWidth = max(e.NameWidth, utf8.RuneCountInString(f.Go)), max(e.TypeWidth, len(f.Type))
 			e.Fields = append(e.Fields, f)
 			e.ChecksFields = e.ChecksFields || p.Required && f.Set != ""
 		}
@@ -93,7 +106,11 @@ func hasField(p messaging.EventParameter) bool { return p.Name != "email" && p.N
 func key(event, parameter string) string { return event + "." + parameter }
 
 func newField(p messaging.EventParameter, allowEmpty bool) goField {
-	comment := visible.Text(p.Name) + ": " + oneLine(string(p.Type))
+	name := visible.Text(p.Name)
+	if strings.HasPrefix(name, "+") { // gofmt moves a comment that begins with +build
+		name = visible.Quote(p.Name)
+	}
+	comment := strings.TrimSpace(name + ": " + oneLine(string(p.Type)))
 	if p.Required {
 		comment += ", required"
 	}
@@ -111,7 +128,7 @@ func newField(p messaging.EventParameter, allowEmpty bool) goField {
 	case p.Type == messaging.ParameterTimestamp:
 		return goField{Type: "*time.Time", Comment: comment + "; sent in UTC to the second", Set: "optional"}
 	default:
-		return goField{Type: "any", Comment: comment, Set: "anything"}
+		return goField{Type: "any", Comment: comment + "; a type that messaging gen does not know", Set: "anything"}
 	}
 }
 

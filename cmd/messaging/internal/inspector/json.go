@@ -3,12 +3,12 @@ package inspector
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // maxShown is the size of the largest body that a page shows in full.
@@ -130,29 +130,8 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// quote writes a string as JSON, without the escapes for HTML, but with escapes for
-// characters that nobody sees.
-func quote(s string) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(s) // a string can be encoded
-	text := strings.TrimSuffix(b.String(), "\n")
-	if !strings.ContainsFunc(text, isInvisible) {
-		return text
-	}
-	var escaped strings.Builder
-	for _, r := range text {
-		if !isInvisible(r) {
-			escaped.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			_, _ = fmt.Fprintf(&escaped, `\u%04x`, unit) // a builder returns no error
-		}
-	}
-	return escaped.String()
-}
+// quote returns a JSON string with an escape for each character that nobody sees.
+func quote(s string) string { return visible.JSON(s, visible.HiddenInProse) }
 
 // annotate adds the problems to the lines.
 func (p *jsonPrinter) annotate() {

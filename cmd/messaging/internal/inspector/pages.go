@@ -11,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -19,7 +20,7 @@ var templateFiles embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"took":        took,
-	"show":        show,
+	"show":        visible.Prose,
 	"size":        sizeInWords,
 	"thousands":   words.Thousands,
 	"plural":      words.Count,

@@ -40,7 +40,7 @@ func (e *Events) OrderShippedParams(who Recipient, v OrderShipped) messaging.Eve
 	return who.params(&e.defs.OrderShipped, values)
 }
 
-// definition returns the event as events.json defines it.
+// definition returns the event that the type was generated from.
 func (OrderShipped) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Order shipped",
@@ -79,7 +79,7 @@ func (e *Events) PaymentFailedParams(who Recipient, v PaymentFailed) messaging.E
 	return who.params(&e.defs.PaymentFailed, values)
 }
 
-// definition returns the event as events.json defines it.
+// definition returns the event that the type was generated from.
 func (PaymentFailed) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Payment failed",
@@ -106,7 +106,7 @@ func (e *Events) TrialEndedParams(who Recipient, _ TrialEnded) messaging.EventTr
 	return who.params(&e.defs.TrialEnded, nil)
 }
 
-// definition returns the event as events.json defines it.
+// definition returns the event that the type was generated from.
 func (TrialEnded) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "Trial ended",
@@ -115,7 +115,7 @@ func (TrialEnded) definition() messaging.Event {
 	}
 }
 
-// definitions are the events as the account defines them.
+// definitions are the events, with their ids in the account.
 type definitions struct {
 	OrderShipped  messaging.Event
 	PaymentFailed messaging.Event

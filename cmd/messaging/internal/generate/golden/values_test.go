@@ -81,6 +81,27 @@ func TestForgottenFieldIsReportedAndNothingIsSent(t *testing.T) {
 	assert.Empty(t, service.Triggers())
 }
 
+func TestFieldStaysRequiredThatTheAccountNoLongerDemands(t *testing.T) {
+	definitions := values.Definitions()
+	for _, event := range definitions {
+		for i := range event.Parameters {
+			event.Parameters[i].Required = false
+		}
+	}
+	service := messagingtest.NewServer(t)
+	service.AddEvents(definitions...)
+	events, err := values.Bind(t.Context(), service.Client())
+	require.NoError(t, err)
+	forgotten := complete
+	forgotten.Number = values.Number{}
+
+	_, err = events.Everything(t.Context(), values.To("ann@example.com"), forgotten)
+
+	assert.ErrorIs(t, err, messaging.ErrValidation)
+	assert.ErrorContains(t, err, "payload.number is required by the event")
+	assert.Empty(t, service.Triggers())
+}
+
 func TestRecipientIsACustomerOrAnAddress(t *testing.T) {
 	events, service := bind(t)
 	customer := messaging.CustomerParams{CustomerID: "4711"}

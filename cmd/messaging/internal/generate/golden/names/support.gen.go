@@ -47,7 +47,8 @@ func Bind(ctx context.Context, client *messaging.Client) (*Events, error) {
 		case 0:
 			all.add(messaging.ErrEventNotFound, b.want.Name, " does not exist")
 		case 1:
-			*b.event = named[0]
+			*b.event = b.want // in which a field stays required even if the account no longer demands it
+			b.event.ID = named[0].ID
 			all.compare(b.want, named[0])
 		default:
 			all.add(messaging.ErrEventAmbiguous, b.want.Name, " exists %d times", len(named))
@@ -121,7 +122,7 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 }
 
 // binding is an event as it was defined when this package was generated, and the place for
-// the definition that Bind finds.
+// it with the id that Bind finds.
 type binding struct {
 	event *messaging.Event
 	want  messaging.Event

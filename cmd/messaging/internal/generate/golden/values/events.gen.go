@@ -29,7 +29,7 @@ func (e *Events) EmptyTextParams(who Recipient, v EmptyText) messaging.EventTrig
 	return who.params(&e.defs.EmptyText, values)
 }
 
-// definition returns the event as events.json defines it.
+// definition returns the event that the type was generated from.
 func (EmptyText) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "empty text",
@@ -43,12 +43,12 @@ func (EmptyText) definition() messaging.Event {
 // Everything is the event "everything": Parameters of every type.
 type Everything struct {
 	At             time.Time  // at: timestamp, required; sent in UTC to the second
-	List           any        // list: list of words, required
+	List           any        // list: list of words, required; a type that messaging gen does not know
 	Note           string     // note: text, required; may be empty
 	Number         Number     // number: numeric, required
 	Text           string     // text: text, required
 	OptionalAt     *time.Time // optional_at: timestamp; sent in UTC to the second
-	OptionalList   any        // optional_list: words
+	OptionalList   any        // optional_list: words; a type that messaging gen does not know
 	OptionalNumber Number     // optional_number: numeric
 	OptionalText   *string    // optional_text: text
 }
@@ -75,7 +75,7 @@ func (e *Events) EverythingParams(who Recipient, v Everything) messaging.EventTr
 	return who.params(&e.defs.Everything, values)
 }
 
-// definition returns the event as events.json defines it.
+// definition returns the event that the type was generated from.
 func (Everything) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "everything",
@@ -110,7 +110,7 @@ func (e *Events) NothingParams(who Recipient, _ Nothing) messaging.EventTriggerP
 	return who.params(&e.defs.Nothing, nil)
 }
 
-// definition returns the event as events.json defines it.
+// definition returns the event that the type was generated from.
 func (Nothing) definition() messaging.Event {
 	return messaging.Event{
 		Name:        "nothing",
@@ -119,7 +119,7 @@ func (Nothing) definition() messaging.Event {
 	}
 }
 
-// definitions are the events as the account defines them.
+// definitions are the events, with their ids in the account.
 type definitions struct {
 	EmptyText  messaging.Event
 	Everything messaging.Event
