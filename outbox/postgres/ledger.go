@@ -503,11 +503,12 @@ func (l *base) change(ctx context.Context, statement string, args ...any) (n int
 	return n, nil
 }
 
-// asJSON writes a value of a type that encoding/json always accepts.
+// asJSON writes a value of a type that encoding/json always accepts. Bodies can be large,
+// so it makes one copy less than json.Marshal.
 func asJSON(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
+	var text strings.Builder
+	if err := json.NewEncoder(&text).Encode(value); err != nil {
 		panic(err)
 	}
-	return string(text)
+	return text.String()
 }
