@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// exits runs the program and checks its exit code: exits CODE ARGS….
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	checkCode(ts, args[0], ts.Exec("messaging", args[1:]...))
+}
+
+func checkCode(ts *testscript.TestScript, want string, err error) {
+	code := 0
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	}
+	if strconv.Itoa(code) != want {
+		ts.Fatalf("the exit code is %d, not %s", code, want)
+	}
+}
+
+// sendRequest sends a request to the service: send PATH [BODY].
+func sendRequest(ts *testscript.TestScript, neg bool, args []string) {
+	method, body := "GET", ""
+	if len(args) > 1 {
+		method, body = "POST", args[1]
+	}
+	r, err := http.NewRequest(method, ts.Getenv("SERVICE_URL")+args[0], strings.NewReader(body))
+	ts.Check(err)
+	r.Header.Set("X-Authorization", ts.Getenv("SERVICE_KEY"))
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	if (err != nil) != neg {
+		ts.Fatalf("send: %v", err)
+	}
+}
+
+// masks hide what differs from run to run.
+var masks = []struct {
+	pattern *regexp.Regexp
+	mask    string
+}{
+	{regexp.MustCompile(`127\.0\.0\.1:\d+(#\w+)?`), "127.0.0.1:PORT"},
+	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},
+	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{18}\b`), "UUID"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`), "TIME UTC"},
+	{regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`), ""},
+	{regexp.MustCompile(`took \S+`), "took 4ms"},
+	{regexp.MustCompile(`/\S*/script-\w+`), "$$WORK"},
+	{regexp.MustCompile(`\r`), ""},
+}
+
+func mask(text string) string {
+	for _, m := range masks {
+		if strings.Contains(text, "5eed0000") && m.mask == "UUID" {
+			continue
+		}
+		text = m.pattern.ReplaceAllString(text, m.mask)
+	}
+	return text
+}
+
+// masked copies the last stdout, stderr or terminal to a file, without what differs from run
+// to run: masked stderr FILE.
+func masked(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(mask(ts.ReadFile(args[0]))), 0o666))
+}
+
+// golden runs the program, and writes what it printed to a file: golden FILE CODE ARGS….
+func golden(ts *testscript.TestScript, _ bool, args []string) {
+	checkCode(ts, args[1], ts.Exec("messaging", args[2:]...))
+	text := mask(ts.ReadFile("stdout"))
+	if stderr := mask(ts.ReadFile("stderr")); stderr != "" {
+		text += "-- to stderr\n" + stderr
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
+}
+
+// onTerminal runs the program on a terminal, types TEXT when it asks, and writes what the
+// terminal shows to the file "terminal": terminal CODE TEXT ARGS….
+func onTerminal(ts *testscript.TestScript, _ bool, args []string) {
+	var env []string
+	for _, name := range []string{"MESSAGING_BASE_URL", "MESSAGING_API_KEY", "MESSAGING_SANDBOX_URL",
+		"XDG_CONFIG_HOME", "XDG_STATE_HOME", "SERVICE_KEY"} {
+		env = append(env, name+"="+ts.Getenv(name))
+	}
+	s, err := startSession(ts.MkAbs("."), env, "messaging", args[2:]...)
+	ts.Check(err)
+	if s.expect("[y/N] ", " to confirm: ") {
+		text := args[1]
+		if text != "^C" { // a line after an interrupt could be read before it
+			text += "\n"
+		}
+		s.write(text)
+	}
+	code, err := s.wait()
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs("terminal"), []byte(s.text()), 0o666))
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("the exit code is %d, not %s:\n%s", code, args[0], s.text())
+	}
+}

@@ -1,0 +1,77 @@
+package profile_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+)
+
+func envOf(variables map[string]string) folders.LookupEnv {
+	return func(name string) (string, bool) { value, ok := variables[name]; return value, ok }
+}
+
+// resolveSandbox resolves the built-in profile with an inspector that responds with body.
+func resolveSandbox(t *testing.T, status int, body string) (*profile.Service, error) {
+	t.Helper()
+	inspector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, "GET /api/access", r.Method+" "+r.URL.String())
+		w.Header().Set("Location", "http://127.0.0.1:1/")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(inspector.Close)
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	return profile.Resolve(t.Context(), profile.SandboxName, envOf(map[string]string{"MESSAGING_SANDBOX_URL": inspector.URL}))
+}
+
+func TestSandboxProfileNamesThisMachineAlone(t *testing.T) {
+	s, err := resolveSandbox(t, http.StatusOK, `{"api_key":"k-of-the-sandbox","port":"8077","start_id":"s1","host":"evil.example"}`)
+	require.NoError(t, err)
+	assert.Equal(t, "http://127.0.0.1:8077", s.BaseURL)
+	assert.Equal(t, "127.0.0.1:8077#s1", s.Identity())
+	assert.Equal(t, profile.Sandbox, s.Kind)
+	for _, port := range []string{"", "0", "65536", "-1", "80@evil.example", "80/x", "evil.example:80"} {
+		_, err := resolveSandbox(t, http.StatusOK, `{"api_key":"k-of-the-sandbox","port":"`+port+`","start_id":"s1"}`)
+		assert.Equal(t, exit.NotDone, exit.CodeOf(err), "port %q: %v", port, err)
+	}
+	for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusNotFound} {
+		_, err := resolveSandbox(t, status, "{}")
+		assert.Equal(t, exit.NotDone, exit.CodeOf(err), "status %d: %v", status, err)
+	}
+}
+
+func TestServiceOfTheEnvironmentIsProductionUnlessItIsOnThisMachine(t *testing.T) {
+	for url, kind := range map[string]profile.Kind{
+		"https://api.example.com": profile.Production, "https://localhost.example.com": profile.Production,
+		"http://127.0.0.1:8077":  profile.Sandbox,
+		"http://localhost:8077/": profile.Sandbox, "http://[::1]:8077": profile.Sandbox,
+	} {
+		s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key-of-the-tests"}))
+		require.NoError(t, err, url)
+		assert.Equal(t, kind, s.Kind, url)
+	}
+	for _, url := range []string{"http://api.example.com", "api.example.com", "ftp://127.0.0.1", "https://api.example.com?x=y"} {
+		_, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key-of-the-tests"}))
+		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%s: %v", url, err)
+		assert.NotContains(t, err.Error(), "a-key-of-the-tests")
+	}
+}
+
+func TestParseRateReadsRatesWithAUnit(t *testing.T) {
+	for text, want := range map[string]float64{"50/s": 50, "600/m": 10, "3600/h": 1, "0.5/s": 0.5, "": 0} {
+		got, err := profile.ParseRate(text)
+		require.NoError(t, err, text)
+		assert.InDelta(t, want, float64(got), 1e-9, text)
+	}
+	for _, text := range []string{"50", "0/s", "-1/s", "NaN/s", "Inf/s", "x/s", "5/d"} {
+		_, err := profile.ParseRate(text)
+		assert.Error(t, err, text)
+	}
+}
