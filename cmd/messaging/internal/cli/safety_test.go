@@ -89,6 +89,12 @@ func (o *operator) awaitIntents(n int) {
 	}, patience, 5*time.Millisecond)
 }
 
+// awaitRequest waits until a request has taken the only fault.
+func (o *operator) awaitRequest() {
+	o.t.Helper()
+	require.Eventually(o.t, func() bool { return strings.Contains(o.get("/api/faults"), `"items":[]`) }, patience, 5*time.Millisecond)
+}
+
 func TestSendThatWasKilledIsNotRepeated(t *testing.T) {
 	o := newOperator(t)
 	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
@@ -134,7 +140,7 @@ func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, s.expect("[y/N] "))
 	s.write("y\n")
-	o.awaitIntents(1)
+	o.awaitRequest()
 	s.write("^C")
 	code, err := s.wait()
 	require.NoError(t, err)
@@ -151,7 +157,7 @@ func TestSecondInterruptEndsWithUnknown(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, s.expect("[y/N] "))
 	s.write("y\n")
-	o.awaitIntents(1)
+	o.awaitRequest()
 	s.write("^C")
 	require.True(t, s.expect("the send is in progress"))
 	s.write("^C")
