@@ -133,15 +133,23 @@ func TestSendFromTwoTerminalsIsMadeOnce(t *testing.T) {
 	o.requireBroadcasts(1)
 }
 
-func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
-	o := newOperator(t)
-	o.must("sandbox", "fault", "slow", "--after", "1s", "--op", "send push broadcast")
+// interruptedSend starts a send on a terminal, and interrupts it while it waits for the
+// response.
+func (o *operator) interruptedSend(delay string) *session {
+	o.t.Helper()
+	o.must("sandbox", "fault", "slow", "--after", delay, "--op", "send push broadcast")
 	s, err := startSession(o.folder, o.env(), "messaging", sale...)
-	require.NoError(t, err)
-	require.True(t, s.expect("[y/N] "))
+	require.NoError(o.t, err)
+	require.True(o.t, s.expect("[y/N] "))
 	s.write("y\n")
 	o.awaitRequest()
 	s.write("^C")
+	return s
+}
+
+func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
+	o := newOperator(t)
+	s := o.interruptedSend("1s")
 	code, err := s.wait()
 	require.NoError(t, err)
 	assert.Equal(t, 0, code, s.text())
@@ -152,13 +160,7 @@ func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
 
 func TestSecondInterruptEndsWithUnknown(t *testing.T) {
 	o := newOperator(t)
-	o.must("sandbox", "fault", "slow", "--after", "60s", "--op", "send push broadcast")
-	s, err := startSession(o.folder, o.env(), "messaging", sale...)
-	require.NoError(t, err)
-	require.True(t, s.expect("[y/N] "))
-	s.write("y\n")
-	o.awaitRequest()
-	s.write("^C")
+	s := o.interruptedSend("60s")
 	require.True(t, s.expect("the send is in progress"))
 	s.write("^C")
 	code, err := s.wait()
