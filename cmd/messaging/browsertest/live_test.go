@@ -365,3 +365,26 @@ func TestSandboxEndsWithinASecondOfSIGTERM(t *testing.T) {
 	assert.Less(t, time.Since(start), time.Second)
 	p.shoot("gone-1280-light")
 }
+
+func TestFiltersComeAndGoWithTheRequests(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive + ` && !document.querySelector(".chips") && document.querySelector(".welcome h1").textContent === "Send something here"`)
+	b.send("GET", "/v1/events", "")
+	p.until(`document.querySelector(".chips") && document.querySelector(".welcome h1").textContent === "Select a request"`)
+	b.control("POST", "/api/reset", "")
+	p.until(`!document.querySelector(".chips") && document.querySelector(".welcome h1").textContent === "Send something here"`)
+}
+
+func TestAnOutageEndsAtATimeInTheZoneOfTheSandbox(t *testing.T) {
+	t.Setenv("TZ", "Pacific/Honolulu")
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive)
+	b.control("POST", "/api/outage", `{"for":"1h"}`)
+	p.until(`document.querySelector("#live").textContent.includes("outage until")`)
+	shown := eval[string](p, `document.querySelector("#live").textContent`)
+	p.open(b.ui + "/faults")
+	p.until(isLive)
+	assert.Contains(t, eval[string](p, `document.querySelector("#live-part").textContent`), strings.Replace(shown, "outage", "Outage", 1))
+}

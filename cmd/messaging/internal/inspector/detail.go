@@ -116,7 +116,7 @@ type diffView struct {
 func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *entryDetail {
 	d := &entryDetail{Entry: e, Title: title(e), Tags: tags(e), Outcome: newOutcome(e), in: in}
 	d.with, _ = strconv.Atoi(r.URL.Query().Get("with")) // what is not a number is the previous request
-	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), e.At.Format("2 Jan 15:04:05.000"),
+	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), words.Time(e.At)+e.At.Format(".000"),
 		took(e.Took))
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:

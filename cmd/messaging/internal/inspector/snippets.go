@@ -78,16 +78,6 @@ func envCode(baseURL, apiKey, sandboxURL string) string {
 	return "export MESSAGING_BASE_URL=" + baseURL + "\nexport MESSAGING_API_KEY=" + apiKey + "\nexport MESSAGING_SANDBOX_URL=" + sandboxURL
 }
 
-// firstCurl returns a command that sends a broadcast.
-func firstCurl(baseURL, apiKey string) string {
-	return "curl " + baseURL + service.SendEmailBroadcast.Path + " \\\n  -H 'X-Authorization: " + apiKey + "' \\\n" +
-		"  -H 'Content-Type: application/json' --data '{\n" +
-		`    "sender_email": "news@acme.test", "sender_name": "Acme", "email": "news@acme.test",` + "\n" +
-		`    "subject": "We have moved", "message": "<h1>We have moved</h1><p>See you there.</p>",` + "\n" +
-		`    "message_type": "announcement", "schedule_type": "send-now",` + "\n" +
-		`    "recipients": {"type": "customer", "customers": [{"email": "ada@example.com"}]}}'`
-}
-
 // apiCode returns commands that use the API.
 func apiCode() string {
 	op := service.TriggerEvent.Name
