@@ -123,11 +123,12 @@ func TestRestartShowsOnlyTheNewSandbox(t *testing.T) {
 	require.NoError(t, b.process.Signal(syscall.SIGTERM))
 	<-b.ended
 	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+	p.until(`!document.querySelector("#stopped").hidden`)
 	again := startBoxOn(t, port(b.api), port(b.ui), "--seed", "demo")
 	for range 8 {
 		again.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z"))
 	}
-	p.until(isLive + ` && document.querySelectorAll("#rows .row").length === 8`)
+	p.until(isLive + ` && document.querySelectorAll("#rows .row").length === 8 && document.querySelector("#stopped").hidden`)
 	assert.NotContains(t, eval[string](p, `document.querySelector("#rows").textContent`), "List events")
 }
 
@@ -233,7 +234,7 @@ func TestStoppedSandboxIsReported(t *testing.T) {
 	require.NoError(t, b.process.Signal(syscall.SIGTERM))
 	<-b.ended
 	p.press("j")
-	p.until(`document.querySelector("#live").textContent.trim() === "the sandbox has stopped"`)
+	p.until(`document.querySelector("#stopped").textContent.startsWith("The sandbox has stopped.") && !document.querySelector("#stopped").hidden`)
 }
 
 func TestResetClosesADetailThatIsGone(t *testing.T) {

@@ -46,6 +46,7 @@ function receive(message) {
 function showState(state) {
   const live = $("#live"), { outage } = live.dataset;
   live.dataset.state = state;
+  $("#stopped").hidden = state !== "gone";
   live.lastElementChild.textContent = state !== "on" ? "not live"
     : outage ? `outage until ${outage.slice(11, 19)}` : "live"; // in the time zone of the sandbox
 }
@@ -61,7 +62,7 @@ function showCounts({ outage_until: outage, ...counts }) {
 // --- new rows ---
 
 const query = new URLSearchParams(location.search).get("q") ?? "";
-const paged = document.body.dataset.paged;
+let { paged } = document.body.dataset; // the list begins at an older request
 const atMost = 300; // rows that the page takes before it offers to start over
 let listed = Number(document.body.dataset.last), unseen = 0, announced = 0, busy = false, again = false;
 
@@ -129,6 +130,11 @@ async function showNew() {
   last = Math.max(last, Number(page.body.dataset.last));
   listed = Number(page.body.dataset.last);
   unseen = 0;
+  paged = false;
+  if (!$(".has-detail")) {
+    history.replaceState(null, "", listURL());
+    if (oneColumn.matches) $("#list").scrollIntoView();
+  }
   mark();
 }
 
@@ -147,9 +153,7 @@ async function get(url) {
     const response = await fetch(url);
     return response.ok ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
   } catch {
-    const live = $("#live");
-    live.dataset.state = "gone";
-    live.lastElementChild.textContent = "the sandbox has stopped";
+    showState("gone");
     throw new Error("the sandbox has stopped");
   }
 }
