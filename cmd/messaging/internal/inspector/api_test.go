@@ -22,7 +22,7 @@ import (
 
 var (
 	changing = regexp.MustCompile(`"(at|took_ms|updated_at|last_interaction|customer_created_at|created_at|outage_until|` +
-		`port|start_id|pid|started)":("[^"]*"|[0-9.]+)`)
+		`port|start_id|pid|started|uptime_ms)":("[^"]*"|[0-9.]+)`)
 	localPort = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 

@@ -81,9 +81,11 @@ func envCode(baseURL, apiKey, sandboxURL string) string {
 // apiCode returns commands that use the API.
 func apiCode() string {
 	op := service.TriggerEvent.Name
-	return fmt.Sprintf(`curl "$MESSAGING_SANDBOX_URL/api/wait?q=op:%s+to:ada@example.com&timeout=5s"
+	return fmt.Sprintf(`curl "$MESSAGING_SANDBOX_URL/api/wait?q=op:%[1]s+to:ada@example.com&timeout=5s"
+curl "$MESSAGING_SANDBOX_URL/api/wait?q=op:%[1]s&count=3"
+curl "$MESSAGING_SANDBOX_URL/api/wait?q=to:bob@example.com&count=0&timeout=500ms"
 curl "$MESSAGING_SANDBOX_URL/api/requests?q=has:skipped&limit=10"
-curl "$MESSAGING_SANDBOX_URL/api/faults" --data '{"op": %q, "count": 1, "fault": {"kind": "answer_lost"}}'
+curl "$MESSAGING_SANDBOX_URL/api/faults" --data '{"op": %[2]q, "count": 1, "fault": {"kind": "answer_lost"}}'
 curl "$MESSAGING_SANDBOX_URL/api/outage" --data '{"for": "10s"}'
 curl -X POST "$MESSAGING_SANDBOX_URL/api/reset?what=all"`, op[:strings.IndexByte(op, ' ')], op)
 }
