@@ -52,21 +52,26 @@ func TestAStoppedSandboxIsSeenAtEveryWidth(t *testing.T) {
 }
 
 func TestNewRowsAreCountedInSightOfAScrolledList(t *testing.T) {
+	b := startBoxWithRows(t)
+	sent := 40
+	send := func() {
+		b.send("POST", triggerPath, trigger("grace@example.com", fmt.Sprint(sent)))
+		sent++
+	}
 	everyLook(t, func(width int64, scheme string) {
-		b := startBoxWithRows(t)
 		p := openTab(t, b.ui+"/?before=40", width, scheme)
 		p.until(isLive)
 		eval[bool](p, `(document.querySelector(".row[data-number='9']").scrollIntoView({ block: "center" }), true)`)
-		b.send("POST", triggerPath, trigger("grace@example.com", "today"))
+		send()
 		p.until(`document.querySelector("#new").textContent === "1 new"`)
 		p.until(`document.elementFromPoint(document.querySelector("#new").getBoundingClientRect().x + 9,
 			document.querySelector("#new").getBoundingClientRect().y + 9)?.id === "new"`)
 		p.requireFits("new", width, scheme)
 		p.do(chromedp.Click(chromedp.CSS("#new")))
-		p.until(`document.querySelector("#rows .row").dataset.number === "41" &&
-			document.querySelector("#rows .row").getBoundingClientRect().top > 0`)
-		b.send("POST", triggerPath, trigger("grace@example.com", "tomorrow"))
-		p.until(`document.querySelector("#rows .row").dataset.number === "42"`)
+		p.until(fmt.Sprintf(`document.querySelector("#rows .row").dataset.number === "%d" &&
+			document.querySelector("#rows .row").getBoundingClientRect().top > 0`, sent))
+		send()
+		p.until(fmt.Sprintf(`document.querySelector("#rows .row").dataset.number === "%d"`, sent))
 		p.close()
 	})
 }
