@@ -10,7 +10,7 @@ import (
 
 // readableLines returns a body as lines that people can compare. In JSON, the keys are
 // sorted, since their order means nothing, each member ends with a comma, so that a new last
-// one changes no other line, and a long text has lines of its own.
+// one changes no other line, and a text of several lines is shown as lines.
 func readableLines(body string) []string {
 	decoder := json.NewDecoder(strings.NewReader(body))
 	decoder.UseNumber()
