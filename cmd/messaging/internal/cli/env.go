@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
 // environment is what points a program at a sandbox.
@@ -73,7 +75,7 @@ fails: otherwise, a program would use those of an earlier environment.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		i := slices.IndexFunc(shells, func(s shell) bool { return s.name == name })
 		if i < 0 {
-			return exitWith(exitUsage, "--shell: %q must be one of %s", name, strings.Join(names, ", "))
+			return exit.With(exit.Usage, "--shell: %q must be one of %s", name, strings.Join(names, ", "))
 		}
 		env, err := findSandbox(cmd, remote)
 		if err != nil {
@@ -108,7 +110,7 @@ func findSandbox(cmd *cobra.Command, remote *remote) (environment, error) {
 	}
 	ui, err := url.Parse(base)
 	if err = errors.Join(err, json.Unmarshal(body, &found)); err != nil || found.Port == "" {
-		return environment{}, exitWith(exitNotDone, "the URL of --ui is not that of a sandbox")
+		return environment{}, exit.With(exit.NotDone, "the URL of --ui is not that of a sandbox")
 	}
 	seed := "no seed"
 	if found.Seed != "" {

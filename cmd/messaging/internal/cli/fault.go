@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/internal/service"
 )
@@ -50,7 +51,7 @@ func newFault() *cobra.Command {
 			if len(args) == 1 {
 				return nil
 			}
-			return exitWith(exitUsage, "one KIND is required: %s", kinds())
+			return exit.With(exit.Usage, "one KIND is required: %s", kinds())
 		},
 	}
 	remote := addUI(cmd)
@@ -110,7 +111,7 @@ func runFault(cmd *cobra.Command, remote *remote, kind string, flags faultFlags)
 	}
 	var added struct{ ID int }
 	if err := json.Unmarshal(body, &added); err != nil {
-		return exitWith(exitUnexpected, "cannot read the response of the sandbox: %w", err)
+		return exit.With(exit.Unexpected, "cannot read the response of the sandbox: %w", err)
 	}
 	_, _ = fmt.Fprintln(cmd.OutOrStdout(), added.ID) // a closed pipe is not an error here
 	return nil
@@ -125,11 +126,11 @@ func checkKind(cmd *cobra.Command, kind string) error {
 	case kind == outage:
 		used = []string{"for"}
 	case !slices.Contains(sandbox.FaultKinds, kind):
-		return exitWith(exitUsage, "unknown KIND %q; must be one of %s", kind, kinds())
+		return exit.With(exit.Usage, "unknown KIND %q; must be one of %s", kind, kinds())
 	}
 	for _, name := range append(ofRules, "status", "body", "after", "for") {
 		if cmd.Flags().Changed(name) && !slices.Contains(used, name) {
-			return exitWith(exitUsage, "--%s has no effect on %s", name, kind)
+			return exit.With(exit.Usage, "--%s has no effect on %s", name, kind)
 		}
 	}
 	return nil
@@ -138,7 +139,7 @@ func checkKind(cmd *cobra.Command, kind string) error {
 // flagError returns the error for an invalid field with the name of its flag.
 func flagError(err error) error {
 	if invalid := new(sandbox.RuleError); errors.As(err, &invalid) {
-		return exitWith(exitUsage, "--%s: %s", strings.TrimPrefix(invalid.Field, "fault."), invalid.Problem)
+		return exit.With(exit.Usage, "--%s: %s", strings.TrimPrefix(invalid.Field, "fault."), invalid.Problem)
 	}
 	return err
 }
@@ -168,7 +169,7 @@ func newFaultRemove() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := strconv.Atoi(args[0])
 		if err != nil {
-			return exitWith(exitUsage, "the ID must be a number, not %q", args[0])
+			return exit.With(exit.Usage, "the ID must be a number, not %q", args[0])
 		}
 		_, err = remote.call(cmd.Context(), http.MethodDelete, "/api/faults/"+strconv.Itoa(id), nil)
 		return err

@@ -4,19 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"go/token"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/definitions"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/generate"
 )
 
-func newGen() *cobra.Command {
+func newGen(settings *settings) *cobra.Command {
 	var from, packageName, out string
 	cmd := &cobra.Command{
 		Use:   "gen",
@@ -47,11 +46,11 @@ names the required texts that may be empty:
 		}
 		list, err := generate.Files(cmp.Or(from, filepath.Join(out, "events.json")), name, out)
 		if err != nil {
-			return exitWith(exitInvalid, "%w", err)
+			return exit.With(exit.Invalid, "%w", err)
 		}
 		return writeFiles(cmd, *check, list...)
 	}
-	cmd.AddCommand(newGenPull())
+	cmd.AddCommand(newGenPull(settings))
 	return cmd
 }
 
@@ -60,23 +59,23 @@ names the required texts that may be empty:
 func checkPackageName(name, folder string) (string, error) {
 	path, err := filepath.Abs(folder)
 	if err != nil {
-		return "", exitWith(exitUnexpected, "%w", err)
+		return "", exit.With(exit.Unexpected, "%w", err)
 	}
 	name = cmp.Or(name, filepath.Base(path))
 	if !token.IsIdentifier(name) || name == "_" {
-		return "", exitWith(exitUsage, "--package: %q cannot be the name of a package", name)
+		return "", exit.With(exit.Usage, "--package: %q cannot be the name of a package", name)
 	}
 	return name, nil
 }
 
-func newGenPull() *cobra.Command {
+func newGenPull(settings *settings) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "pull",
 		Short: "Write the definitions of the account to events.json",
 		Long: `Write the definitions of the account to events.json, sorted, and without what
-differs between accounts. The account is that of MESSAGING_BASE_URL and
-MESSAGING_API_KEY. Nothing is sent to it.
+differs between accounts. The account is that of --profile, or
+of MESSAGING_BASE_URL and MESSAGING_API_KEY. Nothing is sent to it.
 
 A gen.toml beside events.json names events to leave out: ignore = ["Order shipped"]`,
 		Example: `  messaging gen pull
@@ -86,7 +85,7 @@ A gen.toml beside events.json names events to leave out: ignore = ["Order shippe
 	cmd.Flags().StringVar(&to, "to", "events.json", "the `file` to write")
 	check := addCheck(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		pulled, err := pull(cmd, to)
+		pulled, err := pull(cmd, settings, to)
 		if err != nil {
 			return err
 		}
@@ -101,45 +100,24 @@ A gen.toml beside events.json names events to leave out: ignore = ["Order shippe
 }
 
 // pull reads the definitions of the account.
-func pull(cmd *cobra.Command, to string) (definitions.List, error) {
+func pull(cmd *cobra.Command, settings *settings, to string) (definitions.List, error) {
 	config, err := generate.ReadConfig(to)
 	if err != nil {
-		return nil, exitWith(exitInvalid, "%w", err)
+		return nil, exit.With(exit.Invalid, "%w", err)
 	}
-	baseURL, apiKey := os.Getenv("MESSAGING_BASE_URL"), os.Getenv("MESSAGING_API_KEY")
-	if baseURL == "" || apiKey == "" {
-		return nil, exitWith(exitUsage, "MESSAGING_BASE_URL and MESSAGING_API_KEY must both be set; for a sandbox: "+
-			`eval "$(messaging sandbox env)"`)
-	}
-	client, err := messaging.NewClient(baseURL, apiKey)
+	client, err := settings.client(cmd)
 	if err != nil {
-		return nil, exitWith(exitUsage, "MESSAGING_BASE_URL and MESSAGING_API_KEY: %w", err)
+		return nil, err
 	}
 	list, err := definitions.Pull(cmd.Context(), client, config.Ignore)
 	if invalid := new(definitions.AccountError); errors.As(err, &invalid) {
-		return nil, exitWith(exitInvalid, "%w\nto leave them out, write in %s, above any [table]:\n%s", err, config.Path,
+		return nil, exit.With(exit.Invalid, "%w\nto leave them out, write in %s, above any [table]:\n%s", err, config.Path,
 			config.IgnoreLine(invalid.Events))
 	}
 	if err != nil {
-		return nil, exitWith(exitOfRead(err), "%w", err)
+		return nil, err
 	}
 	return list, nil
-}
-
-// exitOfRead returns the exit code for a read that failed.
-func exitOfRead(err error) int {
-	switch {
-	case errors.Is(err, messaging.ErrUnauthorized), errors.Is(err, messaging.ErrForbidden):
-		return exitDenied
-	case errors.Is(err, messaging.ErrRateLimited):
-		return exitRateLimited
-	case errors.Is(err, messaging.ErrNotFound):
-		return exitNotFound
-	case messaging.Retryable(err):
-		return exitNotDone
-	default:
-		return exitUnexpected
-	}
 }
 
 // addCheck adds the flag with which files are compared instead of written.
@@ -155,7 +133,7 @@ func writeFiles(cmd *cobra.Command, check bool, list ...files.File) error {
 			return writeError(err)
 		}
 		_, _ = cmd.OutOrStdout().Write(diff) // a closed pipe is not an error here
-		return exitWith(exitDrift, "not current; run the same command without --check")
+		return exit.With(exit.Drift, "not current; run the same command without --check")
 	}
 	written, err := files.Write(list...)
 	if len(written) > 0 {
@@ -168,9 +146,9 @@ func writeError(err error) error {
 	if err == nil {
 		return nil
 	}
-	code := exitUnexpected
+	code := exit.Unexpected
 	if foreign := new(files.ForeignError); errors.As(err, &foreign) {
-		code = exitUsage
+		code = exit.Usage
 	}
-	return exitWith(code, "%w", err)
+	return exit.With(code, "%w", err)
 }

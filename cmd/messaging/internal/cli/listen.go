@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
 const loopback = "127.0.0.1"
@@ -17,11 +19,11 @@ const loopback = "127.0.0.1"
 func tokenToListen(cmd *cobra.Command, flags sandboxFlags) (string, error) {
 	switch {
 	case flags.listen == "" && flags.tokenFile != "":
-		return "", exitWith(exitUsage, "--token-file has no effect without --listen")
+		return "", exit.With(exit.Usage, "--token-file has no effect without --listen")
 	case flags.listen == "":
 		return "", nil
 	case net.ParseIP(flags.listen) == nil:
-		return "", exitWith(exitUsage, "--listen must be an IP address such as 0.0.0.0, without a port; --api-port and --ui-port set the ports")
+		return "", exit.With(exit.Usage, "--listen must be an IP address such as 0.0.0.0, without a port; --api-port and --ui-port set the ports")
 	}
 	token, err := readToken(flags.tokenFile)
 	if err != nil {
@@ -54,9 +56,9 @@ func listen(what, flag, host string, port int) (net.Listener, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, exitWith(exitUnexpected, "port %d for the %s is taken; pass %s to choose another, or 0 for any free port", port, what, flag)
+		return nil, exit.With(exit.Unexpected, "port %d for the %s is taken; pass %s to choose another, or 0 for any free port", port, what, flag)
 	case err != nil:
-		return nil, exitWith(exitUnexpected, "cannot listen for the %s: %w", what, err)
+		return nil, exit.With(exit.Unexpected, "cannot listen for the %s: %w", what, err)
 	}
 	return listener, nil
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
 func newMark() *cobra.Command {
@@ -24,7 +26,7 @@ func newMark() *cobra.Command {
 		}
 		var marked struct{ Number int }
 		if err := json.Unmarshal(body, &marked); err != nil {
-			return exitWith(exitUnexpected, "cannot read the response of the sandbox: %w", err)
+			return exit.With(exit.Unexpected, "cannot read the response of the sandbox: %w", err)
 		}
 		_, _ = fmt.Fprintln(cmd.OutOrStdout(), marked.Number) // a closed pipe is not an error here
 		return nil

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
 // remote is the API of a running sandbox.
@@ -41,13 +43,13 @@ func (r *remote) call(ctx context.Context, method, path string, body any) ([]byt
 	if body != nil {
 		encoded, err := json.Marshal(body)
 		if err != nil {
-			return nil, exitWith(exitUnexpected, "%w", err)
+			return nil, exit.With(exit.Unexpected, "%w", err)
 		}
 		content = bytes.NewReader(encoded)
 	}
 	request, err := http.NewRequestWithContext(ctx, method, base+path, content)
 	if err != nil {
-		return nil, exitWith(exitUsage, "--ui: %q is not a URL", base)
+		return nil, exit.With(exit.Usage, "--ui: %q is not a URL", base)
 	}
 	token, err := readToken(r.tokenFile)
 	if err != nil {
@@ -57,13 +59,16 @@ func (r *remote) call(ctx context.Context, method, path string, body any) ([]byt
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := (&http.Client{Timeout: 90 * time.Second}).Do(request)
+	if ctx.Err() != nil {
+		return nil, exit.With(exit.Interrupted, "interrupted")
+	}
 	if err != nil {
-		return nil, exitWith(exitNotDone, "there is no sandbox at %s; start one with: messaging sandbox", base)
+		return nil, exit.With(exit.NotDone, "there is no sandbox at %s; start one with: messaging sandbox", base)
 	}
 	defer response.Body.Close()
 	received, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, exitWith(exitUnexpected, "cannot read the response of the sandbox: %w", err)
+		return nil, exit.With(exit.Unexpected, "cannot read the response of the sandbox: %w", err)
 	}
 	if response.StatusCode >= 300 {
 		return nil, responseError(base, response.StatusCode, received)
@@ -88,7 +93,7 @@ func (r *remote) base() (string, error) {
 		base = "http://" + base
 	}
 	if parsed, err := url.Parse(base); err != nil || parsed.Hostname() == "" {
-		return "", exitWith(exitUsage, "--ui: %q is not a URL", base)
+		return "", exit.With(exit.Usage, "--ui: %q is not a URL", base)
 	}
 	return base, nil
 }
@@ -102,17 +107,17 @@ func responseError(base string, status int, body []byte) error {
 	err := json.Unmarshal(body, &failed)
 	switch {
 	case err == nil && failed.Success != nil:
-		return exitWith(exitNotDone, "%s is the service of a sandbox, not its inspector; --ui takes the URL of the inspector", base)
+		return exit.With(exit.NotDone, "%s is the service of a sandbox, not its inspector; --ui takes the URL of the inspector", base)
 	case status == http.StatusUnauthorized:
-		return exitWith(exitNotDone, "the sandbox at %s needs its token, in --token-file or $%s", base, tokenVariable)
+		return exit.With(exit.NotDone, "the sandbox at %s needs its token, in --token-file or $%s", base, tokenVariable)
 	case err != nil || failed.Error == "":
-		return exitWith(exitNotDone, "%s is not a sandbox: it responded with status %d", base, status)
+		return exit.With(exit.NotDone, "%s is not a sandbox: it responded with status %d", base, status)
 	}
-	code := map[int]int{
-		http.StatusBadRequest:          exitUsage,
-		http.StatusUnprocessableEntity: exitUsage,
-		http.StatusNotFound:            exitNotFound,
-		http.StatusRequestTimeout:      exitTimeIsUp,
+	code := map[int]exit.Code{
+		http.StatusBadRequest:          exit.Usage,
+		http.StatusUnprocessableEntity: exit.Usage,
+		http.StatusNotFound:            exit.NotFound,
+		http.StatusRequestTimeout:      exit.TimeIsUp,
 	}[status]
-	return &exitError{cmp.Or(code, exitUnexpected), errors.New(failed.Error)}
+	return &exit.Error{Code: cmp.Or(code, exit.Unexpected), Err: errors.New(failed.Error)}
 }

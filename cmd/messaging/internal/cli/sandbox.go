@@ -23,6 +23,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
@@ -88,7 +89,7 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	}
 	seed, err := readSeed(cmd, flags.seed)
 	if err != nil {
-		return exitWith(exitInvalid, "seed: %w", err)
+		return exit.With(exit.Invalid, "seed: %w", err)
 	}
 	limitMemory(keepBytes)
 	api, ui, err := listenTwice(flags)
@@ -99,7 +100,7 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 		Keep: flags.keep, KeepBytes: keepBytes, MaxRecords: flags.maxRecords, Key: cmp.Or(flags.key, newKey()),
 		Identifier: messagingtest.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed})
 	if err != nil {
-		return exitWith(exitUnexpected, "%w", err)
+		return exit.With(exit.Unexpected, "%w", err)
 	}
 	defer box.Close()
 	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr(), AllowHosts: flags.allowHosts, Token: token})
@@ -112,9 +113,9 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 		return nil
 	case err := <-box.Failed():
 		shutDown(server)
-		return exitWith(exitUnexpected, "%w", err)
+		return exit.With(exit.Unexpected, "%w", err)
 	case err := <-served:
-		return exitWith(exitUnexpected, "the inspector no longer listens: %w", err)
+		return exit.With(exit.Unexpected, "the inspector no longer listens: %w", err)
 	}
 }
 
@@ -137,19 +138,19 @@ const minKey = 16
 func checkFlags(flags sandboxFlags, keepBytes int64, parseErr error) error {
 	switch {
 	case parseErr != nil || keepBytes < 1:
-		return exitWith(exitUsage, "--keep-bytes must be a size such as 256MiB")
+		return exit.With(exit.Usage, "--keep-bytes must be a size such as 256MiB")
 	case flags.keep < 1:
-		return exitWith(exitUsage, "--keep must be at least 1")
+		return exit.With(exit.Usage, "--keep must be at least 1")
 	case flags.maxRecords < 0:
-		return exitWith(exitUsage, "--max-records must not be negative")
+		return exit.With(exit.Usage, "--max-records must not be negative")
 	case flags.key != "" && (len(flags.key) < minKey || strings.ContainsFunc(flags.key, func(r rune) bool { return r <= ' ' || r > '~' })):
-		return exitWith(exitUsage, "--key must have at least %d printable ASCII characters, without white space", minKey)
+		return exit.With(exit.Usage, "--key must have at least %d printable ASCII characters, without white space", minKey)
 	case flags.identifier != "" && flags.identifier != string(messagingtest.Email) && flags.identifier != string(messagingtest.CustomerID):
-		return exitWith(exitUsage, "--identifier must be %s or %s", messagingtest.Email, messagingtest.CustomerID)
+		return exit.With(exit.Usage, "--identifier must be %s or %s", messagingtest.Email, messagingtest.CustomerID)
 	case min(flags.apiPort, flags.uiPort) < 0 || max(flags.apiPort, flags.uiPort) > 65535:
-		return exitWith(exitUsage, "--api-port and --ui-port must be from 0 to 65535")
+		return exit.With(exit.Usage, "--api-port and --ui-port must be from 0 to 65535")
 	case flags.apiPort == flags.uiPort && flags.apiPort != 0:
-		return exitWith(exitUsage, "--api-port and --ui-port must differ")
+		return exit.With(exit.Usage, "--api-port and --ui-port must differ")
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"os"
 	"strings"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
 // tokenVariable is the environment variable with the token of a sandbox that listens on
@@ -20,18 +22,18 @@ func readToken(file string) (string, error) {
 	if file != "" {
 		content, err := os.ReadFile(file)
 		if err != nil {
-			return "", exitWith(exitUsage, "--token-file: %w", err)
+			return "", exit.With(exit.Usage, "--token-file: %w", err)
 		}
 		token, name = strings.TrimSpace(string(content)), "--token-file"
 		if token == "" {
-			return "", exitWith(exitUsage, "--token-file: the file is empty")
+			return "", exit.With(exit.Usage, "--token-file: the file is empty")
 		}
 	}
 	if token == "" {
 		return "", nil
 	}
 	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", exitWith(exitUsage, "%s: a token must have at least %d printable characters", name, minToken)
+		return "", exit.With(exit.Usage, "%s: a token must have at least %d printable characters", name, minToken)
 	}
 	return token, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/internal/service"
 )
@@ -42,7 +43,7 @@ A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.`,
 	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Second, "how long to wait, at most 60s")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if n, err := strconv.Atoi(after); after != "" && after != "start" && (err != nil || n < 0) {
-			return exitWith(exitUsage, "--after: must be a number from 0, or start")
+			return exit.With(exit.Usage, "--after: must be a number from 0, or start")
 		}
 		began := time.Now()
 		query := url.Values{"q": {joinTerms(args)}, "after": {after}, "timeout": {timeout.String()}}

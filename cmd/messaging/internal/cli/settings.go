@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+)
+
+// settings are the flags that every command has.
+type settings struct {
+	profile string
+	timeout time.Duration
+	output  output.Flags
+
+	printer *output.Printer // nil until a command runs: an error is then about the command line
+}
+
+// keyFlags are the names of flags that would show a key to other users. They exist to say so.
+var keyFlags = []string{"api-key", "key", "token"}
+
+func (s *settings) add(set *pflag.FlagSet) {
+	set.StringVarP(&s.profile, "profile", "p", "", "profile of the service: sandbox, or a `name` of the configuration file")
+	set.DurationVar(&s.timeout, "timeout", 0, "time limit for reading, and for one send; 0 means none")
+	s.output.Add(set)
+	for _, name := range keyFlags {
+		_ = set.String(name, "", "")
+		_ = set.MarkHidden(name) // the flag exists
+	}
+}
+
+// begin runs before each command.
+func (s *settings) begin(cmd *cobra.Command, _ []string) error {
+	for _, name := range keyFlags {
+		if flag := cmd.InheritedFlags().Lookup(name); flag != nil && flag.Changed {
+			return exit.With(exit.Usage, "--%s is not supported: other users see it in the list of processes, and the shell keeps it in its history; "+
+				"rotate the key, and put the new one where key_command or key_file of a profile finds it", name)
+		}
+	}
+	if s.timeout < 0 {
+		return exit.With(exit.Usage, "--timeout must not be negative")
+	}
+	s.printer = output.New(s.output, cmd.OutOrStdout(), cmd.ErrOrStderr(), os.LookupEnv)
+	return nil
+}
+
+// limited returns ctx with the time limit of --timeout.
+func (s *settings) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.timeout == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, s.timeout)
+}
+
+// service returns the service that the command calls.
+func (s *settings) service(ctx context.Context) (*profile.Service, error) {
+	return profile.Resolve(ctx, s.profile, os.LookupEnv)
+}
+
+// client returns a client of the service that the command calls.
+func (s *settings) client(cmd *cobra.Command) (*messaging.Client, error) {
+	service, err := s.service(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	return service.Client()
+}
+
+// report writes an error, and returns the exit code for it.
+func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code {
+	if errors.Is(err, output.ErrFieldsListed) {
+		return exit.Done
+	}
+	if s.printer == nil {
+		s.output.NDJSON = slices.ContainsFunc(args, func(arg string) bool { // the flags may not have been read
+			return strings.HasPrefix(arg, "--json") || arg == "--ndjson"
+		})
+		s.printer = output.New(s.output, io.Discard, stderr, os.LookupEnv)
+		err = exit.With(exit.Usage, "%w", err)
+	}
+	s.printer.Fail(err)
+	return exit.CodeOf(err)
+}

@@ -1,0 +1,125 @@
+package confirm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+)
+
+// Flags are the flags of a command that asks.
+type Flags struct {
+	DryRun bool
+	Digest string
+
+	given bool // --confirm, even if it is empty
+	set   *pflag.FlagSet
+}
+
+// Add adds the flags.
+func (f *Flags) Add(set *pflag.FlagSet) {
+	f.set = set
+	set.BoolVar(&f.DryRun, "dry-run", false, "show the plan and print its digest; send nothing")
+	set.StringVar(&f.Digest, "confirm", "", "do it without asking if the plan still has this `digest` of a dry run")
+}
+
+// Check returns an error if nobody can confirm: without a terminal there has to be --confirm
+// or --dry-run. Call it before the first request.
+func (f *Flags) Check() error {
+	f.given = f.set.Changed("confirm")
+	switch {
+	case f.DryRun && f.given:
+		return exit.With(exit.Usage, "--dry-run and --confirm exclude each other")
+	case f.given && len(f.Digest) != 64:
+		return exit.With(exit.Usage, "--confirm must be the digest that --dry-run prints; did the dry run fail?")
+	case f.DryRun || f.given:
+		return nil
+	}
+	tty, err := openTerminal()
+	if err != nil {
+		return exit.With(exit.Usage, "nobody can confirm this, because there is no terminal; "+
+			"run the command with --dry-run, and then with --confirm and the digest that it prints")
+	}
+	_ = tty.Close() // it was only opened
+	return nil
+}
+
+// Action is what the operator confirms. In JSON it is what --dry-run prints.
+type Action struct {
+	Digest     string `json:"digest"`
+	Operation  string `json:"operation"`
+	Profile    string `json:"profile"`
+	Host       string `json:"host"`
+	Recipients *int   `json:"recipients"` // nil if the number is not known
+	BodySHA256 string `json:"body_sha256,omitempty"`
+	At         string `json:"at,omitempty"`
+
+	// Question is what the operator is asked, such as "Send this email?".
+	Question string `json:"-"`
+	// Answer is what the operator has to type. "" asks for y or n.
+	Answer string `json:"-"`
+}
+
+// NewAction returns the action with its digest. On a sandbox the operator answers y or n,
+// elsewhere by typing answer.
+func NewAction(s *profile.Service, operation string, content []byte, question, answer string) Action {
+	if s.Kind == profile.Sandbox {
+		answer = ""
+	}
+	return Action{Digest: Digest(s, operation, content), Operation: operation, Profile: s.Name, Host: s.Host,
+		Question: question, Answer: answer}
+}
+
+// Decide shows the plan, and returns whether to go on. It returns false without an error
+// after a dry run.
+func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Action) (bool, error) {
+	plan.Add("digest", a.Digest)
+	plan.Show(p)
+	switch {
+	case f.DryRun && p.IsJSON():
+		return false, p.Object(a)
+	case f.DryRun:
+		_, err := fmt.Fprintln(p.Out, a.Digest)
+		return false, err
+	case f.given && f.Digest != a.Digest:
+		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the plan above is not the one of --confirm; "+
+			"compare it with that of the dry run, and run --dry-run again")
+	case f.given:
+		return true, nil
+	}
+	return true, ask(ctx, p, a)
+}
+
+// ask asks on the terminal. What was typed before the question does not count.
+func ask(ctx context.Context, p *output.Printer, a Action) error {
+	tty, err := openTerminal()
+	if err != nil {
+		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
+	}
+	defer tty.Close()
+	prompt := a.Question + " [y/N] "
+	if a.Answer != "" {
+		prompt = fmt.Sprintf("%s Type %s to confirm: ", a.Question, p.Bold(a.Answer))
+	}
+	if err := tty.flush(); err != nil {
+		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
+	}
+	_, _ = fmt.Fprint(p.Err, prompt) // without it, no answer can be right
+	typed, err := tty.readLine(ctx)
+	if ctx.Err() != nil {
+		p.Line("")
+		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
+	}
+	typed = strings.TrimSpace(typed)
+	if err == nil && (typed == a.Answer && a.Answer != "" || a.Answer == "" && isYes(typed)) {
+		return nil
+	}
+	return exit.With(exit.Usage, "not confirmed; nothing was sent")
+}
+
+func isYes(text string) bool { return strings.EqualFold(text, "y") || strings.EqualFold(text, "yes") }

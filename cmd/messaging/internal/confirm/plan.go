@@ -1,0 +1,57 @@
+// Package confirm shows what a command is about to do, and asks the operator.
+package confirm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+)
+
+// Plan is what a command is about to do, for people.
+type Plan struct {
+	title    string
+	lines    [][2]string
+	warnings []string
+}
+
+// NewPlan returns a plan that begins with the service.
+func NewPlan(title string, s *profile.Service) *Plan {
+	plan := &Plan{title: title}
+	plan.Add("profile", s.Title())
+	plan.Add("host", s.Host)
+	return plan
+}
+
+// Add adds a line.
+func (p *Plan) Add(name, text string) { p.lines = append(p.lines, [2]string{name, text}) }
+
+// Warn adds a warning, which comes after the lines.
+func (p *Plan) Warn(format string, args ...any) {
+	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+}
+
+// Show writes the plan to stderr, even with --quiet.
+func (p *Plan) Show(printer *output.Printer) {
+	printer.Title(p.title)
+	for _, line := range p.lines {
+		printer.Line("  %-12s %s", line[0], strings.ReplaceAll(line[1], "\n", " "))
+	}
+	for _, warning := range p.warnings {
+		printer.Warn("%s", warning)
+	}
+}
+
+// Digest identifies exactly what was planned: a service, an operation, and what it is to do.
+// It changes with the profile, the URL, the start of a sandbox and every byte of content.
+func Digest(s *profile.Service, operation string, content []byte) string {
+	hash := sha256.New()
+	for _, part := range []string{s.Name, s.BaseURL, s.StartID, operation, string(content)} {
+		_, _ = hash.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash does not fail
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}

@@ -1,0 +1,44 @@
+package confirm
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// terminal is the terminal of the operator, whatever stdin is.
+type terminal struct{ *os.File }
+
+func openTerminal() (*terminal, error) {
+	file, err := os.OpenFile(terminalName, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if !term.IsTerminal(int(file.Fd())) {
+		return nil, errors.Join(errors.New("not a terminal"), file.Close())
+	}
+	return &terminal{file}, nil
+}
+
+// readLine reads a line, until ctx is done. The read itself cannot be interrupted on every
+// system, so it is left behind; the program ends soon.
+func (t *terminal) readLine(ctx context.Context) (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() {
+		text, err := bufio.NewReader(t).ReadString('\n')
+		read <- line{text, err}
+	}()
+	select {
+	case got := <-read:
+		return got.text, got.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}

@@ -1,0 +1,66 @@
+package exit
+
+import (
+	"errors"
+
+	"github.com/messaging-go/messaging"
+)
+
+// Object describes an error in JSON.
+type Object struct {
+	Message    string   `json:"message"`
+	Op         string   `json:"op,omitempty"`
+	Kind       string   `json:"kind"`
+	Delivery   string   `json:"delivery,omitempty"`
+	Status     int      `json:"status,omitempty"`
+	Fields     []Field  `json:"fields,omitempty"`
+	RetryAfter *float64 `json:"retry_after,omitempty"` // seconds
+	Exit       Code     `json:"exit"`
+}
+
+// Field describes the problems with one field in JSON.
+type Field struct {
+	Field    string   `json:"field"`
+	Messages []string `json:"messages"`
+}
+
+var deliveries = map[messaging.Delivery]string{
+	messaging.DeliveryNotSent: "not_sent", messaging.DeliveryRejected: "rejected",
+	messaging.DeliveryUnknown: "unknown", messaging.DeliveryAccepted: "accepted",
+}
+
+// DeliveryName returns the name of a delivery in JSON.
+func DeliveryName(d messaging.Delivery) string { return deliveries[d] }
+
+// ObjectOf describes err.
+func ObjectOf(err error) Object {
+	code := CodeOf(err)
+	o := Object{Message: err.Error(), Kind: code.String(), Exit: code}
+	if call := (interface{ Delivery() messaging.Delivery })(nil); errors.As(err, &call) {
+		o.Delivery = DeliveryName(messaging.DeliveryOf(err))
+	}
+	var fields []messaging.FieldError
+	if invalid := new(messaging.ValidationError); errors.As(err, &invalid) {
+		o.Op, fields = invalid.Op, invalid.Fields
+	}
+	if refused := new(messaging.GuardError); errors.As(err, &refused) {
+		o.Op = refused.Op
+	}
+	if lost := new(messaging.TransportError); errors.As(err, &lost) {
+		o.Op = lost.Op
+	}
+	if unreadable := new(messaging.DecodeError); errors.As(err, &unreadable) {
+		o.Op, o.Status = unreadable.Op, unreadable.StatusCode
+	}
+	if response := new(messaging.APIError); errors.As(err, &response) {
+		o.Op, o.Status, fields = response.Op, response.StatusCode, response.Fields
+		if response.RetryAfter > 0 {
+			seconds := response.RetryAfter.Seconds()
+			o.RetryAfter = &seconds
+		}
+	}
+	for _, f := range fields {
+		o.Fields = append(o.Fields, Field(f))
+	}
+	return o
+}

@@ -1,0 +1,222 @@
+// Package output writes what commands find: tables for people, TSV for pipes, and JSON.
+package output
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+)
+
+// ErrFieldsListed is returned after --json=help has printed the fields. The command has
+// nothing left to do.
+var ErrFieldsListed = errors.New("the fields are listed")
+
+// The values of --json that name no fields.
+const (
+	allFields  = "all"
+	helpFields = "help"
+)
+
+// Flags are the flags that change the output of every command.
+type Flags struct {
+	JSON    string
+	NDJSON  bool
+	NoColor bool
+	Quiet   bool
+}
+
+// Add adds the flags.
+func (f *Flags) Add(set *pflag.FlagSet) {
+	set.StringVar(&f.JSON, "json", "", "print JSON; with =`f,g` only these fields, with =help their names")
+	set.Lookup("json").NoOptDefVal = allFields
+	set.BoolVar(&f.NDJSON, "ndjson", false, "print one JSON object a line")
+	set.BoolVar(&f.NoColor, "no-color", false, "print without colors")
+	set.BoolVarP(&f.Quiet, "quiet", "q", false, "print no progress and no notes")
+}
+
+// Printer writes to stdout and stderr in the way that the flags, the terminal and the
+// environment ask for.
+type Printer struct {
+	Out, Err io.Writer
+	// Quiet suppresses progress and notes.
+	Quiet bool
+
+	json, ndjson   bool
+	fields         []string // nil means all
+	outTTY, errTTY bool
+	color          bool
+	width          int
+	now            func() time.Time
+}
+
+// New returns a printer.
+func New(f Flags, out, err io.Writer, env folders.LookupEnv) *Printer {
+	p := &Printer{Out: out, Err: err, Quiet: f.Quiet, json: f.JSON != "" || f.NDJSON, ndjson: f.NDJSON, now: time.Now}
+	if f.JSON != "" && f.JSON != allFields {
+		p.fields = strings.Split(f.JSON, ",")
+	}
+	_, outFile, outTTY := terminal(out)
+	_, _, p.errTTY = terminal(err)
+	dumb := value(env, "TERM") == "dumb"
+	p.outTTY = outTTY && !p.json
+	p.width = width(outFile, env)
+	p.color = p.errTTY && !dumb
+	if forced := value(env, "CLICOLOR_FORCE"); forced != "" && forced != "0" {
+		p.color = true
+	}
+	if f.NoColor || value(env, "NO_COLOR") != "" {
+		p.color = false
+	}
+	if dumb {
+		p.errTTY = false // no animation
+	}
+	return p
+}
+
+func value(env folders.LookupEnv, name string) string {
+	v, _ := env(name)
+	return v
+}
+
+// terminal reports whether w is a terminal.
+func terminal(w io.Writer) (fd int, file *os.File, ok bool) {
+	file, isFile := w.(*os.File)
+	if !isFile {
+		return 0, nil, false
+	}
+	return int(file.Fd()), file, term.IsTerminal(int(file.Fd()))
+}
+
+// width returns the width of the terminal, or 80.
+func width(file *os.File, env folders.LookupEnv) int {
+	if columns, err := strconv.Atoi(value(env, "COLUMNS")); err == nil && columns > 0 {
+		return columns
+	}
+	if file != nil {
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return 80
+}
+
+// IsJSON reports whether the output is JSON.
+func (p *Printer) IsJSON() bool { return p.json }
+
+// Note writes a line for people to stderr, unless --quiet asks for silence.
+func (p *Printer) Note(format string, args ...any) {
+	if !p.Quiet {
+		p.Line(format, args...)
+	}
+}
+
+// Line writes a line to stderr, even with --quiet.
+func (p *Printer) Line(format string, args ...any) {
+	_, _ = fmt.Fprintln(p.Err, visibleLines(fmt.Sprintf(format, args...))) // there is nowhere else to report it
+}
+
+// Warn writes a warning to stderr.
+func (p *Printer) Warn(format string, args ...any) {
+	p.Line("%s", "warning: "+fmt.Sprintf(format, args...))
+}
+
+// Title writes a line to stderr in bold, even with --quiet.
+func (p *Printer) Title(text string) {
+	_, _ = fmt.Fprintln(p.Err, p.Bold(visible.Text(text))) // there is nowhere else to report it
+}
+
+// Bold returns text in bold, if the terminal has colors.
+func (p *Printer) Bold(text string) string {
+	if !p.color {
+		return text
+	}
+	return "\x1b[1m" + text + "\x1b[0m"
+}
+
+// visibleLines makes hidden characters visible, but keeps the ends of lines.
+func visibleLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = visible.Text(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Fail writes an error to stderr, as an object with --json.
+func (p *Printer) Fail(err error) {
+	if !p.json {
+		p.Line("messaging: %s", err)
+		return
+	}
+	_ = p.writeJSON(p.Err, map[string]exit.Object{"error": exit.ObjectOf(err)}, "\n") // there is nowhere else to report it
+}
+
+// writeJSON writes v and what follows it, with an escape for each hidden character.
+func (p *Printer) writeJSON(w io.Writer, v any, end string) error {
+	data, err := encode(v)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, data+end)
+	return err
+}
+
+// Object writes one object that is no row: as JSON, whatever the flags are.
+func (p *Printer) Object(v any) error { return p.writeJSON(p.Out, v, "\n") }
+
+// encode encodes v as JSON, with an escape for each hidden character. Between tokens there
+// is none.
+func encode(v any) (string, error) {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return "", err
+	}
+	return escapeJSON(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// FieldsOf returns the names of the members that sample has in JSON, in order.
+func FieldsOf(sample any) []string {
+	data, err := json.Marshal(sample)
+	if err != nil {
+		return nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	_, _ = decoder.Token() // the brace
+	var names []string
+	for decoder.More() {
+		name, _ := decoder.Token()
+		var skipped json.RawMessage
+		_ = decoder.Decode(&skipped)
+		names = append(names, fmt.Sprint(name))
+	}
+	return names
+}
+
+// checkFields checks the fields of --json, or lists those that exist.
+func (p *Printer) checkFields(known []string) error {
+	if slices.Equal(p.fields, []string{helpFields}) {
+		_, err := fmt.Fprintln(p.Out, strings.Join(known, "\n"))
+		return errors.Join(err, ErrFieldsListed)
+	}
+	for _, field := range p.fields {
+		if !slices.Contains(known, field) {
+			return exit.With(exit.Usage, "--json: there is no field %q; the fields are %s", field, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}

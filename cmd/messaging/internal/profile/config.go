@@ -1,0 +1,161 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"golang.org/x/time/rate"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
+)
+
+// Config is the configuration file.
+type Config struct {
+	Path     string                   `toml:"-"`
+	Profiles map[string]configProfile `toml:"profiles"`
+}
+
+// configProfile is a profile of the configuration file.
+type configProfile struct {
+	BaseURL       string   `toml:"base_url"`
+	Kind          Kind     `toml:"kind"`
+	KeyCommand    []string `toml:"key_command"`
+	KeyFile       string   `toml:"key_file"`
+	MaxRecipients *int     `toml:"max_recipients"`
+	Allow         []string `toml:"allow"`
+	Rate          string   `toml:"rate"`
+}
+
+// Path returns the path of the configuration file.
+func Path(env folders.LookupEnv) (string, error) {
+	folder, err := folders.Config(env)
+	if err != nil {
+		return "", exit.With(exit.Usage, "cannot find the configuration file: %w", err)
+	}
+	return filepath.Join(folder, "config.toml"), nil
+}
+
+// Read reads the configuration file. A file that does not exist has no profiles.
+func Read(env folders.LookupEnv) (*Config, error) {
+	path, err := Path(env)
+	if err != nil {
+		return nil, err
+	}
+	config := &Config{Path: path}
+	content, err := readPrivate(path, 0o022, "write to")
+	if errors.Is(err, fs.ErrNotExist) {
+		return config, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	meta, err := toml.Decode(string(content), config)
+	if syntax := new(toml.ParseError); errors.As(err, syntax) {
+		return nil, exit.With(exit.Usage, "%s: line %d: %s", path, syntax.Position.Line, syntax.Message)
+	}
+	if err != nil {
+		return nil, exit.With(exit.Usage, "%s: %s", path, strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return nil, exit.With(exit.Usage, "%s: unknown key %s", path, unknown[0])
+	}
+	if _, taken := config.Profiles[SandboxName]; taken {
+		return nil, exit.With(exit.Usage, "%s: [profiles.sandbox]: the name is that of the built-in profile; choose another one", path)
+	}
+	return config, nil
+}
+
+// Names returns the names of the profiles, sorted.
+func (c *Config) Names() []string { return slices.Sorted(maps.Keys(c.Profiles)) }
+
+// readPrivate reads a file unless others can do with it what they must not.
+func readPrivate(path string, forbidden fs.FileMode, what string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, exit.With(exit.Usage, "%w", err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, exit.With(exit.Usage, "%w", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&forbidden != 0 {
+		return nil, exit.With(exit.Usage, "%s: other users can %s this file; run: chmod 600 %[1]s", path, what)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, exit.With(exit.Usage, "%w", err)
+	}
+	return content, nil
+}
+
+// Service returns the service of a profile in the file, without asking for its key.
+func (c *Config) Service(name string) (*Service, error) { return c.service(name) }
+
+func (c *Config) service(name string) (*Service, error) {
+	p, ok := c.Profiles[name]
+	if !ok {
+		names := append(c.Names(), SandboxName)
+		return nil, exit.With(exit.Usage, "there is no profile %q in %s; the profiles are %s", name, c.Path, strings.Join(names, ", "))
+	}
+	s, err := p.service(name, filepath.Dir(c.Path))
+	if err != nil {
+		return nil, exit.With(exit.Usage, "%s: [profiles.%s]: %w", c.Path, name, err)
+	}
+	return s, nil
+}
+
+// service checks the profile. A key file is relative to the folder.
+func (p configProfile) service(name, folder string) (*Service, error) {
+	s := &Service{Name: name, BaseURL: p.BaseURL, Kind: p.Kind, Allow: p.Allow, MaxRecipients: defaultMaxRecipients}
+	if s.Kind == "" {
+		s.Kind = Production
+	}
+	if err := s.checkURL(); err != nil {
+		return nil, fmt.Errorf("base_url: %w", err)
+	}
+	switch {
+	case s.Kind != Production && s.Kind != Staging && s.Kind != Sandbox:
+		return nil, fmt.Errorf("kind %q must be production, staging or sandbox", p.Kind)
+	case s.Kind == Sandbox && !isLoopback(s.BaseURL):
+		return nil, errors.New("kind is sandbox, but base_url is not a loopback address")
+	case p.MaxRecipients != nil && *p.MaxRecipients < 1:
+		return nil, errors.New("max_recipients must be at least 1")
+	}
+	if p.MaxRecipients != nil {
+		s.MaxRecipients = *p.MaxRecipients
+	}
+	if _, err := messaging.NewClient(s.BaseURL, "not-the-key", messaging.WithAllowOnly(p.Allow...)); err != nil {
+		return nil, fmt.Errorf("allow: %w", err)
+	}
+	var err error
+	if s.Rate, err = ParseRate(p.Rate); err != nil {
+		return nil, fmt.Errorf("rate: %w", err)
+	}
+	return s, p.setKey(s, folder)
+}
+
+// ParseRate parses a rate such as 50/s, 600/m or 1000/h. It returns 0 for "".
+func ParseRate(text string) (rate.Limit, error) {
+	if text == "" {
+		return 0, nil
+	}
+	number, unit, _ := strings.Cut(text, "/")
+	n, err := strconv.ParseFloat(number, 64)
+	seconds := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
+	if err != nil || seconds == 0 || !(n > 0 && n <= 1e6) {
+		return 0, fmt.Errorf("%q must be a rate such as 50/s, 600/m or 1000/h", text)
+	}
+	return rate.Limit(n / seconds), nil
+}

@@ -1,0 +1,186 @@
+// Package profile finds out which service a command calls, and with which key.
+package profile
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/time/rate"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
+)
+
+// Kind is how careful a command has to be with a service.
+type Kind string
+
+// The kinds of services.
+const (
+	Production Kind = "production"
+	Staging    Kind = "staging"
+	Sandbox    Kind = "sandbox"
+)
+
+// The names of the variables, and of the profile that is built in.
+const (
+	baseURLVariable = "MESSAGING_BASE_URL"
+	keyVariable     = "MESSAGING_API_KEY"
+	SandboxName     = "sandbox"
+)
+
+// defaultMaxRecipients is the limit of a profile that sets none.
+const defaultMaxRecipients = 100
+
+// Service is a service that a command calls.
+type Service struct {
+	// Name is the name of the profile, or "" if the environment names the service.
+	Name    string
+	BaseURL string
+	// Host is the host of BaseURL, with its port if there is one.
+	Host string
+	Kind Kind
+	// StartID tells one start of a sandbox from another. It is "" unless Name is sandbox.
+	StartID string
+	// KeySource describes where the key comes from. It never holds the key.
+	KeySource string
+	// MaxRecipients is the limit of a send.
+	MaxRecipients int
+	// Allow lists the recipients that are allowed, for [messaging.AllowOnly]. nil allows
+	// everyone.
+	Allow []string
+	// Rate limits the requests a second; 0 means no limit.
+	Rate rate.Limit
+
+	key func(context.Context) (string, error)
+}
+
+// Resolve finds the service of a profile or, if name is "", that of the environment. It
+// reads no key, except that of a sandbox, and calls no service.
+func Resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service, error) {
+	baseURL, _ := env(baseURLVariable)
+	key, _ := env(keyVariable)
+	switch {
+	case name == "" && baseURL == "" && key == "":
+		return nil, exit.With(exit.Usage, "which service? Pass --profile sandbox for a running sandbox (start it with: messaging sandbox --seed demo), "+
+			"pass --profile NAME for a profile of the configuration file, or set both %s and %s", baseURLVariable, keyVariable)
+	case name == "" && baseURL == "":
+		return nil, exit.With(exit.Usage, "%s is set, but %s is not; set both, or use --profile without them", keyVariable, baseURLVariable)
+	case name == "" && key == "":
+		return nil, exit.With(exit.Usage, "%s is set, but %s is not; set both, or use --profile without them", baseURLVariable, keyVariable)
+	case name == "":
+		return ofEnvironment(baseURL, key)
+	case baseURL != "" || key != "":
+		return nil, exit.With(exit.Usage, "--profile %s is given, but %s or %s is set too; run: unset %[2]s %[3]s", name, baseURLVariable, keyVariable)
+	case name == SandboxName:
+		return ofSandbox(ctx, env)
+	}
+	config, err := Read(env)
+	if err != nil {
+		return nil, err
+	}
+	return config.service(name)
+}
+
+// ofEnvironment returns the service that the environment names.
+func ofEnvironment(baseURL, key string) (*Service, error) {
+	s := &Service{BaseURL: baseURL, Kind: Production, KeySource: keyVariable, MaxRecipients: defaultMaxRecipients, key: fixed(key)}
+	if err := s.checkURL(); err != nil {
+		return nil, exit.With(exit.Usage, "%s: %w", baseURLVariable, err)
+	}
+	if isLoopback(s.BaseURL) {
+		s.Kind = Sandbox
+	}
+	if _, err := messaging.NewClient(baseURL, key); err != nil {
+		return nil, exit.With(exit.Usage, "%s and %s: %w", baseURLVariable, keyVariable, err)
+	}
+	return s, nil
+}
+
+// checkURL checks the base URL, and sets the host.
+func (s *Service) checkURL() error {
+	parsed, err := url.Parse(s.BaseURL)
+	if err != nil || parsed.Host == "" {
+		return errors.New("must be a URL such as https://api.example.com")
+	}
+	if parsed.Scheme == "http" && !isLoopback(s.BaseURL) {
+		return errors.New("must be https, unless it is on this machine")
+	}
+	if _, err := messaging.NewClient(s.BaseURL, "not-the-key"); err != nil {
+		return err
+	}
+	s.BaseURL = strings.TrimSuffix(s.BaseURL, "/")
+	s.Host = strings.ToLower(parsed.Host)
+	return nil
+}
+
+// isLoopback reports whether a URL reaches this machine alone.
+func isLoopback(baseURL string) bool {
+	parsed, err := url.Parse(baseURL)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(parsed.Hostname())
+	return strings.EqualFold(parsed.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// Identity tells the service from every other one: it is the host and, for a sandbox, its
+// start.
+func (s *Service) Identity() string {
+	if s.StartID == "" {
+		return s.Host
+	}
+	return s.Host + "#" + s.StartID
+}
+
+// Title names the service for people.
+func (s *Service) Title() string {
+	if s.Name == "" {
+		return "environment (" + string(s.Kind) + ")"
+	}
+	if s.Name == string(s.Kind) {
+		return s.Name
+	}
+	return s.Name + " (" + string(s.Kind) + ")"
+}
+
+// Key returns the API key.
+func (s *Service) Key(ctx context.Context) (string, error) { return s.key(ctx) }
+
+// Client returns a client of the service, with its key, its rate and its allowed
+// recipients.
+func (s *Service) Client(opts ...messaging.Option) (*messaging.Client, error) {
+	all := []messaging.Option{messaging.WithKeySource(s.key), messaging.WithUserAgent("messaging-command")}
+	if s.Allow != nil {
+		all = append(all, messaging.WithAllowOnly(s.Allow...))
+	}
+	if s.Rate > 0 {
+		all = append(all, messaging.WithRateLimiter(rate.NewLimiter(s.Rate, 1)))
+	}
+	client, err := messaging.NewClient(s.BaseURL, "", slices.Concat(all, opts)...)
+	if err != nil {
+		return nil, exit.With(exit.Usage, "%s: %w", s.Title(), err)
+	}
+	return client, nil
+}
+
+// CheckAllowed returns a *messaging.GuardError if p could reach anyone whom the profile
+// does not allow. A client refuses that too, but only after the operator has confirmed it.
+func (s *Service) CheckAllowed(ctx context.Context, p *messaging.Prepared) error {
+	if s.Allow == nil {
+		return nil
+	}
+	return Guarded(ctx, p, messaging.AllowOnly(s.Allow...))
+}
+
+// Guarded returns the error that a client returns if a guard refuses p.
+func Guarded(ctx context.Context, p *messaging.Prepared, guard func(context.Context, *messaging.Prepared) error) error {
+	if err := guard(ctx, p); err != nil {
+		return &messaging.GuardError{Op: p.Operation(), Err: err}
+	}
+	return nil
+}
