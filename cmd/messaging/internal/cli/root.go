@@ -45,7 +45,7 @@ func newRoot(s *settings) *cobra.Command {
 		PersistentPreRunE: s.begin,
 	}
 	s.add(root.PersistentFlags())
-	root.AddCommand(newSandbox(), newGen(s))
+	root.AddCommand(newSandbox(), newGen(s), newExport(s), newOutbox(s))
 	leadWithExamples(root)
 	return root
 }

@@ -28,88 +28,140 @@ const Variable = "MESSAGING_OUTBOX_DATABASE"
 // Ledger is an open outbox.
 type Ledger struct {
 	Store outbox.Store[outbox.SQLTx]
-	// Title names the ledger for people, without its password.
-	Title string
+	Title string // see Address
 
 	db     *sql.DB
 	format dialect
 	close  func() error
 }
 
-// Open opens the outbox in the SQLite file at path or, if path is "", in the Postgres
-// database that the environment names. It creates what is missing only if create is set.
-func Open(ctx context.Context, path string, env folders.LookupEnv, create bool) (*Ledger, error) {
-	address, _ := env(Variable)
+// Address is where an outbox is.
+type Address struct{ path, database string }
+
+// Find returns the address of the outbox in the SQLite file at path or, if path is "", in
+// the Postgres database that the environment names.
+func Find(path string, env folders.LookupEnv) (Address, error) {
+	database, _ := env(Variable)
 	switch {
-	case path == "" && address == "":
-		return nil, exit.With(exit.Usage, "which outbox? Pass --ledger FILE, or set %s to the address of a Postgres database", Variable)
-	case path != "" && address != "":
-		return nil, exit.With(exit.Usage, "--ledger is given, but %s is set too; run: unset %[1]s", Variable)
-	case path != "":
-		return openFile(ctx, path, create)
+	case path == "" && database == "":
+		return Address{}, exit.With(exit.Usage, "which outbox? Pass --ledger FILE, or set %s to the address of a Postgres database", Variable)
+	case path != "" && database != "":
+		return Address{}, exit.With(exit.Usage, "--ledger is given, but %s is set too; run: unset %[1]s", Variable)
 	default:
-		return openPostgres(ctx, address, create)
+		return Address{path, database}, nil
 	}
 }
 
-func openFile(ctx context.Context, path string, create bool) (*Ledger, error) {
-	info, err := os.Stat(path)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if missing && !create {
-		return nil, exit.With(exit.Usage, "there is no outbox at %s; messaging outbox import creates one", path)
+// Title names the outbox for people, without the password of its database.
+func (a Address) Title() string {
+	if a.path == "" {
+		return "the database of " + Variable
 	}
-	source := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(10000)"
-	db, err := sql.Open("sqlite", source)
+	return a.path
+}
+
+// Exists reports whether there is an outbox. A file that holds something else is an error:
+// an outbox would be created in the database of another program.
+func (a Address) Exists(ctx context.Context) (bool, error) {
+	db, err := a.connect()
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	if a.path == "" {
+		var exists bool
+		err := db.QueryRowContext(ctx, `SELECT to_regclass('outbox_entry') IS NOT NULL`).Scan(&exists)
+		return exists, a.unreachable(err)
+	}
+	info, err := os.Stat(a.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return false, nil
+	}
+	var tables int
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'outbox_entry'`).Scan(&tables)
+	switch {
+	case err != nil:
+		return false, exit.With(exit.Usage, "cannot read %s as an outbox: %w", a.path, err)
+	case tables == 0:
+		return false, exit.With(exit.Usage, "%s is a database, but not an outbox", a.path)
+	}
+	return true, nil
+}
+
+// Open opens an outbox that exists.
+func (a Address) Open(ctx context.Context) (*Ledger, error) {
+	exists, err := a.Exists(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !missing && info.Size() > 0 {
-		err = checkFile(ctx, db, path)
+	if !exists {
+		return nil, exit.With(exit.Usage, "there is no outbox in %s; messaging outbox import creates one", a.Title())
 	}
-	var store *sqlite.Store
+	return a.open(ctx)
+}
+
+// Create opens an outbox, and creates it if there is none.
+func (a Address) Create(ctx context.Context) (*Ledger, error) {
+	if exists, err := a.Exists(ctx); err != nil || exists || a.path != "" {
+		if err != nil {
+			return nil, err
+		}
+		return a.open(ctx)
+	}
+	db, err := a.connect()
 	if err == nil {
-		store, err = sqlitefile.Open(ctx, path)
+		err = errors.Join(a.unreachable(postgres.Migrate(ctx, db)), db.Close())
 	}
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, err
 	}
-	l := &Ledger{Store: store, Title: path, db: db, format: sqliteDialect}
-	l.close = func() error { return errors.Join(db.Close(), store.Close()) }
+	return a.open(ctx)
+}
+
+func (a Address) open(ctx context.Context) (*Ledger, error) {
+	db, err := a.connect()
+	if err != nil {
+		return nil, err
+	}
+	l := &Ledger{Title: a.Title(), db: db, format: sqliteDialect}
+	var closeStore func() error
+	if a.path == "" {
+		l.format = postgresDialect
+		var store *postgres.SQLStore
+		if store, err = postgres.NewSQL(ctx, db); err == nil {
+			l.Store, closeStore = store, store.Close
+		}
+	} else {
+		var store *sqlite.Store
+		if store, err = sqlitefile.Open(ctx, a.path); err == nil {
+			l.Store, closeStore = store, store.Close
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(a.unreachable(err), db.Close())
+	}
+	l.close = func() error { return errors.Join(closeStore(), db.Close()) }
 	return l, nil
 }
 
-// checkFile returns an error for a file that holds something else. Without it, an outbox
-// would be created in the database of another program.
-func checkFile(ctx context.Context, db *sql.DB, path string) error {
-	var tables int
-	err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'outbox_entry'`).Scan(&tables)
-	switch {
-	case err != nil:
-		return exit.With(exit.Usage, "cannot read %s as an outbox: %w", path, err)
-	case tables == 0:
-		return exit.With(exit.Usage, "%s is a database, but not an outbox", path)
+// connect opens the database. It connects later.
+func (a Address) connect() (*sql.DB, error) {
+	if a.path != "" {
+		source := "file:" + (&url.URL{Path: filepath.ToSlash(a.path)}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(10000)"
+		return sql.Open("sqlite", source)
 	}
-	return nil
-}
-
-func openPostgres(ctx context.Context, address string, create bool) (*Ledger, error) {
-	db, err := sql.Open("pgx", address)
+	db, err := sql.Open("pgx", a.database)
 	if err != nil {
 		return nil, exit.With(exit.Usage, "%s is not the address of a Postgres database", Variable)
 	}
-	if create {
-		err = postgres.Migrate(ctx, db)
-	}
-	var store *postgres.SQLStore
+	return db, nil
+}
+
+func (a Address) unreachable(err error) error {
 	if err == nil {
-		store, err = postgres.NewSQL(ctx, db)
+		return nil
 	}
-	if err != nil {
-		return nil, errors.Join(exit.With(exit.NotDone, "the database of %s: %w", Variable, err), db.Close())
-	}
-	l := &Ledger{Store: store, Title: "the database of " + Variable, db: db, format: postgresDialect}
-	l.close = func() error { return errors.Join(store.Close(), db.Close()) }
-	return l, nil
+	return exit.With(exit.NotDone, "%s: %w", a.Title(), err)
 }
 
 // Close closes the outbox.
