@@ -207,20 +207,22 @@ func (m *Mapper) set(params *messaging.EventTriggerParams, customer *messaging.C
 	return err
 }
 
-// valueOf returns a field as a value of its parameter. The SDK reports what does not fit.
+// valueOf returns a field as a value of its parameter. The SDK reports other values that do
+// not fit.
 func valueOf(field rows.Field, kind messaging.ParameterType) (any, error) {
-	if field.JSON != nil {
+	switch {
+	case field.JSON != nil:
 		return jsonValue(field.JSON)
-	}
-	switch kind {
-	case messaging.ParameterNumeric:
+	case kind == messaging.ParameterNumeric:
 		return json.Number(field.Text), nil
-	case messaging.ParameterTimestamp:
-		if at, err := time.Parse(time.RFC3339, field.Text); err == nil {
-			return at, nil
-		}
+	case kind != messaging.ParameterTimestamp:
+		return field.Text, nil
 	}
-	return field.Text, nil
+	at, err := time.Parse(time.RFC3339, field.Text)
+	if err != nil {
+		return nil, errors.New("must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T10:00:00+01:00")
+	}
+	return at, nil
 }
 
 func jsonValue(text json.RawMessage) (value any, err error) {
