@@ -8,8 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"strconv"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +21,12 @@ import (
 var update = flag.Bool("update", false, "rewrite the texts in the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"messaging": func() { os.Exit(Main()) }})
+	testscript.Main(m, map[string]func(){"messaging": func() {
+		if os.Getenv("ON_TERMINAL") == "" {
+			leaveTerminal()
+		}
+		os.Exit(Main())
+	}})
 }
 
 // runningSandbox is a sandbox that runs in the process of the test.
@@ -51,8 +55,8 @@ func startSandbox(ctx context.Context, args ...string) (*runningSandbox, error) 
 }
 
 // TestScripts runs the scripts in testdata, each with its own sandbox. The command
-// "exits CODE" runs the program and checks its exit code; "send" sends a request to the
-// service.
+// "exits CODE" runs the program and checks its exit code; see scripts_test.go for the
+// others.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -68,37 +72,15 @@ func TestScripts(t *testing.T) {
 			for name, value := range sandbox.variables {
 				env.Setenv(name, value)
 			}
+			env.Setenv("SERVICE_URL", sandbox.variables["MESSAGING_BASE_URL"])
+			env.Setenv("SERVICE_KEY", sandbox.variables["MESSAGING_API_KEY"])
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("API_PORT", sandbox.variables["MESSAGING_BASE_URL"][len("http://127.0.0.1:"):])
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": func(ts *testscript.TestScript, _ bool, args []string) {
-				code := 0
-				err := ts.Exec("messaging", args[1:]...)
-				if exit := new(exec.ExitError); errors.As(err, &exit) {
-					code = exit.ExitCode()
-				}
-				if strconv.Itoa(code) != args[0] {
-					ts.Fatalf("the exit code is %d, not %s", code, args[0])
-				}
-			},
-			"send": func(ts *testscript.TestScript, neg bool, args []string) {
-				method, body := "GET", ""
-				if len(args) > 1 {
-					method, body = "POST", args[1]
-				}
-				r, err := http.NewRequest(method, ts.Getenv("MESSAGING_BASE_URL")+args[0], strings.NewReader(body))
-				ts.Check(err)
-				r.Header.Set("X-Authorization", ts.Getenv("MESSAGING_API_KEY"))
-				r.Header.Set("Content-Type", "application/json")
-				response, err := http.DefaultClient.Do(r)
-				if err == nil {
-					_ = response.Body.Close()
-				}
-				if (err != nil) != neg {
-					ts.Fatalf("send: %v", err)
-				}
-			},
+			"exits": exits, "send": sendRequest, "masked": masked, "terminal": onTerminal, "golden": golden,
 		},
 	})
 }

@@ -45,8 +45,10 @@ func newRoot(s *settings) *cobra.Command {
 		PersistentPreRunE: s.begin,
 	}
 	s.add(root.PersistentFlags())
-	root.AddCommand(newSandbox(), newGen(s), newExport(s), newOutbox(s))
+	root.AddCommand(newBroadcast(s), newEvent(s), newCustomer(s), newMessage(s), newAPI(s), newSandbox(), newGen(s))
+	root.AddCommand(newExport(s), newOutbox(s))
 	leadWithExamples(root)
+	s.noteRuns(root)
 	return root
 }
 

@@ -24,7 +24,8 @@ type settings struct {
 	timeout time.Duration
 	output  output.Flags
 
-	printer *output.Printer // nil until a command runs: an error is then about the command line
+	printer *output.Printer // nil until the flags are read
+	running bool            // an error is no longer about the command line
 }
 
 // keyFlags are the names of flags that would show a key to other users. They exist to say so.
@@ -48,11 +49,29 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 				"rotate the key, and put the new one where key_command or key_file of a profile finds it", name)
 		}
 	}
+	for _, name := range []string{"profile", "json"} {
+		if flag := cmd.InheritedFlags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() == "" {
+			return exit.With(exit.Usage, "--%s is empty; is a variable not set?", name)
+		}
+	}
 	if s.timeout < 0 {
 		return exit.With(exit.Usage, "--timeout must not be negative")
 	}
 	s.printer = output.New(s.output, cmd.OutOrStdout(), cmd.ErrOrStderr(), os.LookupEnv)
 	return nil
+}
+
+// noteRuns makes every command note that it runs.
+func (s *settings) noteRuns(cmd *cobra.Command) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			s.running = true
+			return run(cmd, args)
+		}
+	}
+	for _, each := range cmd.Commands() {
+		s.noteRuns(each)
+	}
 }
 
 // limited returns ctx with the time limit of --timeout.
@@ -87,7 +106,9 @@ func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code 
 			return strings.HasPrefix(arg, "--json") || arg == "--ndjson"
 		})
 		s.printer = output.New(s.output, io.Discard, stderr, os.LookupEnv)
-		err = exit.With(exit.Usage, "%w", err)
+	}
+	if own := new(exit.Error); !s.running && !errors.As(err, &own) {
+		err = exit.With(exit.Usage, "%w", err) // of cobra, about a flag or an argument
 	}
 	s.printer.Fail(err)
 	return exit.CodeOf(err)

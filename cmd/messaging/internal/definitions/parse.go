@@ -1,16 +1,11 @@
 package definitions
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
@@ -33,7 +28,7 @@ type fileEvent struct {
 // error has a line for each problem, which begins with the name of the file.
 func Parse(name string, data []byte) (List, error) {
 	var read file
-	if err := decode(data, &read); err != nil {
+	if err := strictjson.Decode(data, &read); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if read.Events == nil {
@@ -71,31 +66,4 @@ func (e fileEvent) definition() (event messaging.EventCreateParams, problems []s
 			Name: p.Name, Type: messaging.ParameterType(p.Type), Required: p.Required})
 	}
 	return event, flaws(event)
-}
-
-// forms are the forms of JSON values, by the kinds of the values in Go.
-var forms = map[reflect.Kind]string{
-	reflect.String: "a string", reflect.Bool: "a boolean", reflect.Slice: "an array", reflect.Struct: "an object"}
-
-// decode decodes JSON without unknown keys. Its errors name a line where there is one.
-func decode(data []byte, into any) error {
-	if !utf8.Valid(data) {
-		return errors.New("the file is not UTF-8")
-	}
-	line := func(offset int64) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
-	strict := json.NewDecoder(bytes.NewReader(data))
-	strict.DisallowUnknownFields()
-	err := json.Unmarshal(data, new(json.RawMessage)) // which notices text after the object
-	if err == nil {
-		err = strict.Decode(into)
-	}
-	switch syntax, kind := new(json.SyntaxError), new(json.UnmarshalTypeError); {
-	case errors.As(err, &syntax):
-		return fmt.Errorf("line %d: %w", line(syntax.Offset), err)
-	case errors.As(err, &kind):
-		return fmt.Errorf("line %d: %s must be %s", line(kind.Offset), cmp.Or(kind.Field, "the file"), forms[kind.Type.Kind()])
-	case err != nil:
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return nil
 }

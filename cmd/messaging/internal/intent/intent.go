@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -134,8 +135,9 @@ func repeats(lines []line, begun line) error {
 		} else if outcome.Delivery == unknown {
 			what = "may have been carried out: its response was lost"
 		}
+		host, _, _ := strings.Cut(begun.Host, "#")
 		return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; look before you pass --again, which sends it again",
-			begun.Host, each.At.Format("2006-01-02 15:04:05 UTC"), what)
+			host, each.At.Format("2006-01-02 15:04:05 UTC"), what)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,6 +178,26 @@ func (p *Printer) writeJSON(w io.Writer, v any, end string) error {
 // Object writes one object that is no row: as JSON, whatever the flags are.
 func (p *Printer) Object(v any) error { return p.writeJSON(p.Out, v, "\n") }
 
+// JSON writes JSON with a line for each member, with an escape for each hidden character.
+func (p *Printer) JSON(data json.RawMessage) error {
+	text, err := encode(data)
+	if err != nil {
+		return err
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, []byte(text), "", "  "); err != nil {
+		return err
+	}
+	_, err = io.WriteString(p.Out, indented.String()+"\n")
+	return err
+}
+
+// Text writes a line to stdout.
+func (p *Printer) Text(line string) error {
+	_, err := fmt.Fprintln(p.Out, visible.Text(line))
+	return err
+}
+
 // encode encodes v as JSON, with an escape for each hidden character. Between tokens there
 // is none.
 func encode(v any) (string, error) {
@@ -207,8 +228,8 @@ func FieldsOf(sample any) []string {
 	return names
 }
 
-// checkFields checks the fields of --json, or lists those that exist.
-func (p *Printer) checkFields(known []string) error {
+// CheckFields checks the fields of --json, or lists those that exist.
+func (p *Printer) CheckFields(known []string) error {
 	if slices.Equal(p.fields, []string{helpFields}) {
 		_, err := fmt.Fprintln(p.Out, strings.Join(known, "\n"))
 		return errors.Join(err, ErrFieldsListed)

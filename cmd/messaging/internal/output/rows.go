@@ -43,7 +43,7 @@ type Rows[T any] struct {
 // NewRows checks the fields of --json. It returns [ErrFieldsListed] if it has listed them
 // instead. The caller must call Close.
 func NewRows[T any](p *Printer, t Table[T]) (*Rows[T], error) {
-	if err := p.checkFields(t.Fields); err != nil {
+	if err := p.CheckFields(t.Fields); err != nil {
 		return nil, err
 	}
 	return &Rows[T]{p: p, t: t}, nil
@@ -128,7 +128,7 @@ func (p *Printer) selected(row any) (string, error) {
 // One writes a single row: as an object with --json, as a list of its columns on a
 // terminal.
 func One[T any](p *Printer, t Table[T], row T) error {
-	if err := p.checkFields(t.Fields); err != nil {
+	if err := p.CheckFields(t.Fields); err != nil {
 		return err
 	}
 	rows := &Rows[T]{p: p, t: t}

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+// audienceFlags are the flags that say who receives a broadcast.
+type audienceFlags struct {
+	customers, segments string
+	everyone            bool
+	skipBad             bool
+	max                 int
+	unknownCount        bool
+}
+
+func (f *audienceFlags) add(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringVar(&f.customers, "to-customers", "", "send to the customers in `FILE`")
+	set.StringVar(&f.segments, "segments", "", "send to the segments with these ids, such as `a,b`; needs --allow-unknown-count")
+	set.BoolVar(&f.everyone, "all-customers", false, "send to all customers of the account")
+	set.BoolVar(&f.skipBad, "skip-bad-rows", false, "leave out rows of FILE that cannot be used")
+	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default that of the profile, else 100)")
+	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not tell")
+}
+
+// extraRecipients are recipients outside of the audience, in one field.
+type extraRecipients struct {
+	field string
+	n     int
+}
+
+// audience is who receives a broadcast.
+type audience struct {
+	flags    *audienceFlags
+	to       messaging.Audience
+	list     *recipients.List // nil unless the audience is a file
+	segments []string
+	extra    []extraRecipients
+	max      int
+	total    *int // recipients; nil if their number is not known
+	limited  bool // --max-recipients is given
+}
+
+// read reads the audience. An audience that is missing or empty is an error: it never means
+// everyone.
+func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
+	set := cmd.Flags()
+	given := 0
+	for _, is := range []bool{set.Changed("to-customers"), set.Changed("segments"), f.everyone} {
+		if is {
+			given++
+		}
+	}
+	a := &audience{flags: f, max: f.max, limited: set.Changed("max-recipients")}
+	switch {
+	case given != 1:
+		return nil, exit.With(exit.Usage, "pass exactly one of --to-customers, --segments and --all-customers; nothing was sent")
+	case a.limited && f.max < 1:
+		return nil, exit.With(exit.Usage, "--max-recipients must be at least 1")
+	case f.unknownCount && !set.Changed("segments"):
+		return nil, exit.With(exit.Usage, "--allow-unknown-count has no effect without --segments")
+	case f.skipBad && !set.Changed("to-customers"):
+		return nil, exit.With(exit.Usage, "--skip-bad-rows has no effect without --to-customers")
+	case f.everyone:
+		a.to = messaging.AllCustomers()
+		return a, nil
+	case set.Changed("segments"):
+		return a, a.readSegments()
+	}
+	var err error
+	if a.list, err = recipients.Read(f.customers, cmd.InOrStdin(), f.skipBad); err != nil {
+		return nil, err
+	}
+	a.to = messaging.ToCustomers(a.list.Customers...)
+	return a, nil
+}
+
+func (a *audience) readSegments() error {
+	for id := range strings.SplitSeq(a.flags.segments, ",") {
+		id = strings.TrimSpace(id)
+		if id == "" || strings.HasPrefix(id, "-") {
+			return exit.With(exit.Usage, "--segments must be ids such as a,b, and not %q; nothing was sent", a.flags.segments)
+		}
+		a.segments = append(a.segments, id)
+	}
+	if !a.flags.unknownCount {
+		return exit.With(exit.Usage, "the service does not tell how many customers a segment has; to send to segments, pass --allow-unknown-count")
+	}
+	a.to = messaging.ToSegments(a.segments...)
+	return nil
+}
+
+// checkLimit counts the recipients, and refuses too many of them, or any that the profile
+// does not allow.
+func (a *audience) checkLimit(ctx context.Context, s *settings, service *profile.Service, prepared *messaging.Prepared) error {
+	if !a.limited {
+		a.max = service.MaxRecipients
+	}
+	if err := service.CheckAllowed(ctx, prepared); err != nil {
+		return err
+	}
+	total := 0
+	for _, each := range a.extra {
+		total += each.n
+	}
+	switch {
+	case a.segments != nil:
+		return nil
+	case a.list != nil:
+		total += len(a.list.Customers)
+		a.total = &total
+		return profile.Guarded(ctx, prepared, messaging.MaxRecipients(a.max))
+	}
+	customers, err := s.countCustomers(ctx, service)
+	if err != nil {
+		return err
+	}
+	total += customers
+	a.total = &total
+	if total > a.max {
+		return exit.With(exit.Usage, "all customers are %s, and the limit is %s; nothing was sent (--max-recipients raises the limit)",
+			words.Count(total, "recipient"), words.Thousands(a.max))
+	}
+	return nil
+}
+
+// countCustomers counts the customers of the account by listing them.
+func (s *settings) countCustomers(ctx context.Context, service *profile.Service) (n int, err error) {
+	client, err := service.Client()
+	if err != nil {
+		return 0, err
+	}
+	ctx, end := s.limited(ctx)
+	defer end()
+	progress := s.printer.NewProgress(0)
+	defer progress.Stop()
+	for page, err := range client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: pageSize}) {
+		if err != nil {
+			return 0, fmt.Errorf("cannot count the customers: %w", err)
+		}
+		n += len(page.Items)
+		progress.Set(output.Counts{OK: n})
+	}
+	if n == 0 {
+		return 0, exit.With(exit.Usage, "the account has no customers; nothing was sent")
+	}
+	return n, nil
+}
+
+// guards are the guards of the client that sends.
+func (a *audience) guards() []messaging.Option {
+	if a.list == nil {
+		return nil
+	}
+	return []messaging.Option{messaging.WithGuard(messaging.MaxRecipients(a.max))}
+}
+
+// answer is what the operator types outside of a sandbox.
+func (a *audience) answer() string {
+	switch {
+	case a.segments != nil:
+		return strings.Join(a.segments, ",")
+	case a.list == nil:
+		return fmt.Sprintf("all %d", *a.total)
+	}
+	return fmt.Sprint(*a.total)
+}
+
+func (a *audience) describe(plan *confirm.Plan) {
+	var parts []string
+	switch {
+	case a.segments != nil:
+		parts = append(parts, words.Count(len(a.segments), "segment")+" ("+strings.Join(a.segments, ", ")+"), of unknown size")
+	case a.list != nil:
+		parts = append(parts, words.Count(len(a.list.Customers), "customer")+" of "+a.list.Name)
+	default:
+		n := *a.total
+		for _, each := range a.extra {
+			n -= each.n
+		}
+		parts = append(parts, "EVERYONE: all "+words.Count(n, "customer")+" of the account")
+	}
+	for _, each := range a.extra {
+		if each.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d in %s", each.n, each.field))
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if a.total != nil {
+		text = words.Thousands(*a.total) + ": " + text
+	}
+	plan.Add("recipients", text)
+	if a.list != nil && a.list.Duplicates > 0 {
+		plan.Add("left out", words.Count(a.list.Duplicates, "row")+" with a customer of an earlier row")
+	}
+	if a.list != nil && len(a.list.Bad) > 0 {
+		plan.Warn("%s cannot be used and left out:\n%s", words.Count(len(a.list.Bad), "row"), a.list.Problems())
+	}
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+)
+
+func newBroadcast(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "broadcast",
+		Short: "Send an email or a push notification to many customers",
+		Example: `  messaging -p sandbox broadcast email --help
+  messaging -p sandbox broadcast push --help`,
+		Args: cobra.NoArgs,
+	}
+	cmd.AddCommand(newBroadcastEmail(s), newBroadcastPush(s))
+	return cmd
+}
+
+// broadcastText is what is the same for every broadcast command.
+const broadcastText = `
+
+Exactly one of --to-customers, --segments and --all-customers says who receives it. The
+plan goes to stderr first; then the command asks on the terminal. Without a terminal,
+run it with --dry-run, and then with --confirm and the digest that the dry run printed.
+
+FILE is CSV, with a first line of the names customer_id, email, first_name, last_name
+and phone_no, or JSON Lines. "-" is stdin. The service creates or updates its customers.`
+
+// content is what a broadcast command sends.
+type content interface {
+	// prepare adds the audience and the time, and prepares the broadcast.
+	prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error)
+	// describe adds lines to the plan.
+	describe(plan *confirm.Plan)
+	// addresses are the fields with recipients outside of the audience.
+	addresses() []extraRecipients
+}
+
+// broadcast is what a broadcast command is about to do.
+type broadcast struct {
+	confirm  confirm.Flags
+	audience audienceFlags
+	when     whenFlags
+	again    bool
+}
+
+func (b *broadcast) add(cmd *cobra.Command) {
+	b.audience.add(cmd)
+	b.when.add(cmd)
+	b.confirm.Add(cmd.Flags())
+	addAgain(cmd, &b.again)
+}
+
+// run plans the broadcast, asks, and sends it.
+func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error {
+	ctx := cmd.Context()
+	if err := b.confirm.Check(); err != nil {
+		return err
+	}
+	at, err := b.when.schedule()
+	if err != nil {
+		return err
+	}
+	audience, err := b.audience.read(cmd)
+	if err != nil {
+		return err
+	}
+	service, err := s.service(ctx)
+	if err != nil {
+		return err
+	}
+	prepared, err := content.prepare(audience.to, at)
+	if err != nil {
+		return err
+	}
+	audience.extra = content.addresses()
+	if err := audience.checkLimit(ctx, s, service, prepared); err != nil {
+		return err
+	}
+	plan := confirm.NewPlan("Send a broadcast", service)
+	content.describe(plan)
+	audience.describe(plan)
+	b.when.describe(plan, at)
+	describeBody(plan, prepared)
+	action := confirm.NewAction(service, prepared.Operation(), prepared.Body(), "Send this broadcast?", audience.answer())
+	action.Recipients, action.BodySHA256, action.At = audience.total, sum(prepared.Body()), b.when.utc()
+	ok, err := b.confirm.Decide(ctx, s.printer, plan, action)
+	if err != nil || !ok {
+		return err
+	}
+	return b.deliver(ctx, s, sending{service: service, prepared: prepared, options: audience.guards(), count: audience.total, again: b.again})
+}
+
+// deliver sends the broadcast and reports what became of it.
+func (b *broadcast) deliver(ctx context.Context, s *settings, send sending) error {
+	response, err := s.remembered(ctx, send)
+	if exit.CodeOf(err) == exit.Unknown {
+		return exit.With(exit.Unknown, "%w\na broadcast has no id to look up: look at messaging message stats, "+
+			"or ask a recipient, before you send it again with --again", err)
+	}
+	if err != nil {
+		return err
+	}
+	return s.accepted(send, response)
+}

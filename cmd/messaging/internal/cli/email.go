@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+)
+
+// emailContent is an email broadcast in a file, by the names on the wire, without its
+// audience and its time.
+type emailContent struct {
+	SenderEmail     string                     `json:"sender_email"`
+	SenderName      string                     `json:"sender_name"`
+	Email           string                     `json:"email"`
+	Subject         string                     `json:"subject"`
+	CC              []string                   `json:"cc"`
+	BCC             []string                   `json:"bcc"`
+	ReplyTo         []string                   `json:"reply_to"`
+	Message         string                     `json:"message"`
+	TemplateID      string                     `json:"template_id"`
+	EmailTemplateID string                     `json:"email_template_id"`
+	Variables       map[string]json.RawMessage `json:"variables"`
+	MessageType     string                     `json:"message_type"`
+}
+
+// emailFlagNames are the flags that --from-file takes the place of.
+var emailFlagNames = []string{"sender-email", "sender-name", "email", "subject", "cc", "bcc", "reply-to", "message",
+	"template-id", "email-template-id", "variables", "message-type"}
+
+func newBroadcastEmail(s *settings) *cobra.Command {
+	var content emailContent
+	var variables, file string
+	var b broadcast
+	cmd := &cobra.Command{
+		Use:   "email",
+		Short: "Send an email to many customers",
+		Long:  "Send an email to many customers, now or later." + broadcastText,
+		Example: `  messaging -p sandbox broadcast email --sender-email news@acme.test --sender-name Acme --email ada@example.com \
+    --subject 'We have moved' --message '<p>Our new address is …</p>' --message-type announcement --to-customers customers.csv
+  messaging -p sandbox broadcast email --from-file email.json --all-customers --dry-run`,
+		Args: cobra.NoArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&file, "from-file", "", "JSON `file` with the content, by the names of the service, in place of the flags for it")
+	f.StringVar(&content.SenderEmail, "sender-email", "", "`address` of the sender")
+	f.StringVar(&content.SenderName, "sender-name", "", "`name` of the sender")
+	f.StringVar(&content.Email, "email", "", "`address` that the service requires in addition to the audience; it counts as a recipient")
+	f.StringVar(&content.Subject, "subject", "", "subject")
+	f.StringVar(&content.Message, "message", "", "`content`, or @FILE")
+	f.StringVar(&content.MessageType, "message-type", "", "kind of the message")
+	f.StringVar(&content.TemplateID, "template-id", "", "`id` of a template")
+	f.StringVar(&content.EmailTemplateID, "email-template-id", "", "`id` of an email template")
+	f.StringVar(&variables, "variables", "", "variables of the template: a JSON `object`, or @FILE")
+	f.StringSliceVar(&content.CC, "cc", nil, "`addresses` of cc")
+	f.StringSliceVar(&content.BCC, "bcc", nil, "`addresses` of bcc")
+	f.StringSliceVar(&content.ReplyTo, "reply-to", nil, "`addresses` of reply-to")
+	b.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if err := checkNotEmpty(cmd); err != nil {
+			return err
+		}
+		if file != "" {
+			err = fromFile(cmd, file, &content, emailFlagNames)
+		} else {
+			err = content.read(cmd, variables)
+		}
+		if err != nil {
+			return err
+		}
+		return b.run(cmd, s, &content)
+	}
+	return cmd
+}
+
+// read reads what the flags name.
+func (c *emailContent) read(cmd *cobra.Command, variables string) (err error) {
+	if c.Message, err = textOf(cmd, c.Message); err != nil {
+		return err
+	}
+	c.Variables, err = variablesOf(cmd, variables)
+	return err
+}
+
+func (c *emailContent) prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error) {
+	var variables map[string]any
+	if c.Variables != nil {
+		variables = make(map[string]any, len(c.Variables))
+	}
+	for name, value := range c.Variables {
+		variables[name] = value
+	}
+	return messaging.EmailBroadcastParams{SenderEmail: c.SenderEmail, SenderName: c.SenderName, Email: c.Email, Subject: c.Subject,
+		CC: c.CC, BCC: c.BCC, ReplyTo: c.ReplyTo, Message: c.Message, TemplateID: c.TemplateID, EmailTemplateID: c.EmailTemplateID,
+		Variables: variables, MessageType: c.MessageType, To: to, Schedule: at}.Prepare()
+}
+
+func (c *emailContent) addresses() []extraRecipients {
+	return []extraRecipients{{"email", 1}, {"cc", len(c.CC)}, {"bcc", len(c.BCC)}}
+}
+
+func (c *emailContent) describe(plan *confirm.Plan) {
+	plan.Add("operation", "email broadcast")
+	plan.Add("sender", c.SenderName+" <"+c.SenderEmail+">")
+	plan.Add("subject", c.Subject)
+	plan.Add("email", c.Email)
+	for _, list := range []struct {
+		name      string
+		addresses []string
+	}{{"cc", c.CC}, {"bcc", c.BCC}, {"reply-to", c.ReplyTo}} {
+		if len(list.addresses) > 0 {
+			plan.Add(list.name, strings.Join(list.addresses, ", "))
+		}
+	}
+	var unset []string
+	for _, name := range mail.Placeholders(c.Subject, c.Message) {
+		if !slices.Contains(slices.Collect(maps.Keys(c.Variables)), name) {
+			unset = append(unset, "{{"+visible.Text(name)+"}}")
+		}
+	}
+	if unset != nil {
+		plan.Warn("no variable is set for %s", strings.Join(unset, ", "))
+	}
+	if c.TemplateID != "" && c.EmailTemplateID != "" {
+		plan.Warn("both template_id and email_template_id are set")
+	}
+}

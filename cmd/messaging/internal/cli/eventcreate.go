@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/definitions"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+)
+
+func newEventCreate(s *settings) *cobra.Command {
+	var file string
+	var flags confirm.Flags
+	cmd := &cobra.Command{
+		Use:   "create --from-file FILE",
+		Short: "Define an event, and print it with its id",
+		Long: `Define an event, and print it with its id. FILE is one event in the form of events.json:
+
+  {"name": "order lost", "description": "An order was lost.",
+   "parameters": [{"name": "order", "type": "text", "required": true}]}
+
+The service can neither change nor delete an event.`,
+		Example: `  messaging -p sandbox event create --from-file event.json
+  messaging -p sandbox event create --from-file event.json --dry-run`,
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin")
+	_ = cmd.MarkFlagRequired("from-file") // the flag exists
+	flags.Add(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkNotEmpty(cmd); err != nil {
+			return err
+		}
+		data, err := readInput(cmd, file)
+		if err != nil {
+			return err
+		}
+		list, err := definitions.Parse(filepath.Base(file), fmt.Appendf(nil, `{"events": [%s]}`, data))
+		if err == nil && len(list) != 1 {
+			err = fmt.Errorf("%s must hold one event", file)
+		}
+		if err != nil {
+			return exit.With(exit.Invalid, "%w", err)
+		}
+		return createEvents(cmd, s, &flags, list)
+	}
+	return cmd
+}
+
+// createEvents creates the events of a list that the account does not have, after the
+// operator has confirmed it.
+func createEvents(cmd *cobra.Command, s *settings, flags *confirm.Flags, list definitions.List) error {
+	rows, err := output.NewRows(s.printer, eventTable)
+	if err == nil {
+		err = flags.Check()
+	}
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	service, err := s.service(ctx)
+	if err != nil {
+		return err
+	}
+	client, err := service.Client()
+	if err != nil {
+		return err
+	}
+	drift, err := s.drift(ctx, client, list)
+	if err != nil {
+		return err
+	}
+	if differing := drift.with(differs); len(differing) > 0 {
+		return exit.With(exit.Invalid, "%w\nthe service cannot change an event; nothing was created", problemsOf(differing))
+	}
+	for _, row := range drift.with(current) {
+		if !flags.DryRun {
+			err = errors.Join(err, rows.Write(row.account))
+		}
+	}
+	missing := drift.with(missing)
+	if len(missing) == 0 {
+		s.printer.Note("nothing to create: the account has every event")
+		return errors.Join(err, rows.Close())
+	}
+	sends, content, err := prepareEvents(missing)
+	if err != nil {
+		return err
+	}
+	plan := confirm.NewPlan("Create events", service)
+	for _, each := range missing {
+		plan.Add("create", each.Event+": "+parametersOf(messaging.Event{Parameters: each.definition.Parameters}))
+	}
+	action := confirm.NewAction(service, sends[0].Operation(), content, "Create "+countEvents(len(sends))+"?", fmt.Sprint(len(sends)))
+	if ok, err := flags.Decide(ctx, s.printer, plan, action); err != nil || !ok {
+		return err
+	}
+	return s.createAll(ctx, client, sends, rows)
+}

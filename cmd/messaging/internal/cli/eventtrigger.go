@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
+)
+
+// trigger is what event trigger is about to do.
+type trigger struct {
+	confirm         confirm.Flags
+	email, customer string
+	texts, jsons    []string
+	again, example  bool
+}
+
+func newEventTrigger(s *settings) *cobra.Command {
+	var t trigger
+	cmd := &cobra.Command{
+		Use:   "trigger NAME|ID",
+		Short: "Trigger an event for one customer",
+		Long: `Trigger an event for one customer. The values are checked against the definition of
+the event before anything is sent. --example prints a command with all of them.`,
+		Example: `  messaging -p sandbox event trigger 'order shipped' --example
+  messaging -p sandbox event trigger 'order shipped' --email ada@example.com -f order=A-1001 -f shipped_at=2026-01-02T15:04:05Z -F parcels=2`,
+		Args: cobra.ExactArgs(1),
+	}
+	f := cmd.Flags()
+	f.StringVar(&t.email, "email", "", "`address` of the customer")
+	f.StringVar(&t.customer, "customer", "", "JSON `file` with the customer, whom the service creates or updates; - for stdin")
+	f.StringArrayVarP(&t.texts, "field", "f", nil, "value that is a text: `name=text`")
+	f.StringArrayVarP(&t.jsons, "json-field", "F", nil, "value in JSON, such as a number: `name=json`")
+	f.BoolVar(&t.example, "example", false, "print a command that triggers the event; send nothing")
+	t.confirm.Add(f)
+	addAgain(cmd, &t.again)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkNotEmpty(cmd); err != nil {
+			return err
+		}
+		if t.example {
+			return printExample(cmd, s, args[0])
+		}
+		return t.run(cmd, s, args[0])
+	}
+	return cmd
+}
+
+func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
+	if err := t.confirm.Check(); err != nil {
+		return err
+	}
+	params, recipients, err := t.params(cmd)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	service, err := s.service(ctx)
+	if err != nil {
+		return err
+	}
+	client, err := service.Client()
+	if err != nil {
+		return err
+	}
+	if params.Definition, err = findEvent(ctx, client, nameOrID); err != nil {
+		return err
+	}
+	prepared, err := params.Prepare()
+	if err == nil {
+		err = errors.Join(service.CheckAllowed(ctx, prepared), profile.Guarded(ctx, prepared, messaging.MaxRecipients(service.MaxRecipients)))
+	}
+	if err != nil {
+		return err
+	}
+	plan := confirm.NewPlan("Trigger an event", service)
+	describeTrigger(plan, params)
+	describeBody(plan, prepared)
+	action := confirm.NewAction(service, prepared.Operation(), prepared.Body(), "Trigger this event?", fmt.Sprint(recipients))
+	action.Recipients, action.BodySHA256 = &recipients, sum(prepared.Body())
+	ok, err := t.confirm.Decide(ctx, s.printer, plan, action)
+	if err != nil || !ok {
+		return err
+	}
+	send := sending{service: service, prepared: prepared, count: &recipients, again: t.again}
+	response, err := s.remembered(ctx, send)
+	if exit.CodeOf(err) == exit.Unknown {
+		return exit.With(exit.Unknown, "%w\na trigger cannot be looked up: ask the customer, or look at what the event causes, "+
+			"before you send it again with --again", err)
+	}
+	if err != nil {
+		return err
+	}
+	return s.accepted(send, response)
+}
+
+// params returns the params without the event, and the number of their recipients.
+func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParams, recipients int, err error) {
+	params.Values = make(map[string]any)
+	for _, text := range t.texts {
+		if err := addValue(params.Values, "-f", text, func(value string) (any, error) { return value, nil }); err != nil {
+			return params, 0, err
+		}
+	}
+	for _, text := range t.jsons {
+		if err := addValue(params.Values, "-F", text, decodeValue); err != nil {
+			return params, 0, err
+		}
+	}
+	if params.Email = t.email; t.email != "" {
+		recipients++
+	}
+	if t.customer != "" {
+		recipients++
+		params.Customer = new(messaging.CustomerParams)
+		data, err := readInput(cmd, t.customer)
+		if err != nil {
+			return params, 0, err
+		}
+		if err := strictjson.Decode(data, params.Customer); err != nil {
+			return params, 0, exit.With(exit.Usage, "%s: %w", t.customer, err)
+		}
+	}
+	if recipients == 0 {
+		return params, 0, exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
+	}
+	return params, recipients, nil
+}
+
+// addValue adds the value of -f or -F.
+func addValue(values map[string]any, flag, text string, decode func(string) (any, error)) error {
+	name, value, found := strings.Cut(text, "=")
+	if !found || name == "" {
+		return exit.With(exit.Usage, "%s must be name=value, and not %q", flag, text)
+	}
+	if _, twice := values[name]; twice {
+		return exit.With(exit.Usage, "%s: %q is given twice", flag, name)
+	}
+	decoded, err := decode(value)
+	if err != nil {
+		return exit.With(exit.Usage, "%s: the value of %q is not JSON; use -f for a text", flag, name)
+	}
+	values[name] = decoded
+	return nil
+}
+
+// decodeValue decodes JSON. A number keeps all its digits.
+func decodeValue(text string) (value any, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("text after the value")
+	}
+	return value, nil
+}
+
+func describeTrigger(plan *confirm.Plan, params messaging.EventTriggerParams) {
+	plan.Add("event", params.Definition.Name+" ("+params.Definition.ID+")")
+	if params.Email != "" {
+		plan.Add("email", params.Email)
+	}
+	if c := params.Customer; c != nil {
+		plan.Add("customer", strings.Join(slices.DeleteFunc([]string{c.CustomerID, c.Email, c.PhoneNo}, func(s string) bool { return s == "" }), ", ")+
+			", created or updated")
+	}
+	for _, name := range slices.Sorted(maps.Keys(params.Values)) {
+		plan.Add("value", fmt.Sprintf("%s = %v", name, params.Values[name]))
+	}
+}
+
+// exampleValues are values for the types of parameters.
+var exampleValues = map[messaging.ParameterType]string{
+	messaging.ParameterText: "-f %s=text", messaging.ParameterNumeric: "-F %s=1", messaging.ParameterTimestamp: "-f %s=2026-01-02T15:04:05Z"}
+
+// printExample prints a command that triggers an event with all of its values.
+func printExample(cmd *cobra.Command, s *settings, nameOrID string) error {
+	ctx, end := s.limited(cmd.Context())
+	defer end()
+	client, err := s.client(cmd)
+	if err != nil {
+		return err
+	}
+	event, err := findEvent(ctx, client, nameOrID)
+	if err != nil {
+		return err
+	}
+	parts := []string{"messaging"}
+	if s.profile != "" {
+		parts = append(parts, "-p", quoteIfNeeded(s.profile))
+	}
+	parts = append(parts, "event trigger", quoteIfNeeded(event.Name), "--email ada@example.com")
+	for _, p := range event.Parameters {
+		form := exampleValues[p.Type]
+		if form == "" {
+			form = `-F %s=null`
+		}
+		flag, value, _ := strings.Cut(fmt.Sprintf(form, p.Name), " ")
+		parts = append(parts, flag+" "+quoteIfNeeded(value))
+	}
+	return s.printer.Text(strings.Join(parts, " "))
+}
+
+// quoteIfNeeded quotes an argument for a POSIX shell.
+func quoteIfNeeded(argument string) string {
+	if strings.ContainsFunc(argument, func(r rune) bool {
+		return !strings.ContainsRune("-_.:/=@,+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}) {
+		return quotePOSIX(argument)
+	}
+	return argument
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/intent"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+)
+
+// sending is a send that the operator has confirmed.
+type sending struct {
+	service  *profile.Service
+	prepared *messaging.Prepared
+	options  []messaging.Option
+	count    *int // of recipients; nil if it is not known
+	again    bool
+}
+
+// addAgain adds the flag that allows the same send a second time.
+func addAgain(cmd *cobra.Command, again *bool) {
+	cmd.Flags().BoolVar(again, "again", false, "send although exactly this was sent, or may have been sent, before")
+}
+
+// remembered sends what is prepared. It writes down that it begins before anything is sent,
+// and what became of it.
+func (s *settings) remembered(ctx context.Context, send sending) (*messaging.Response, error) {
+	log, err := intent.Open(os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	client, err := send.service.Client(send.options...)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := log.Begin(ctx, intent.Send{Host: send.service.Identity(), Operation: send.prepared.Operation(),
+		Body: send.prepared.Body(), Count: send.count}, send.again)
+	if err != nil {
+		return nil, err
+	}
+	response, err := s.send(ctx, client, send.prepared)
+	if failed := begun.Done(messaging.DeliveryOf(err), exit.CodeOf(err)); failed != nil {
+		s.printer.Warn("cannot write down what became of this send in %s, so the same send is refused from now on: %v", log.Path(), failed)
+	}
+	return response, err
+}
+
+// send sends what is prepared. A first interrupt does not end it: a send in progress can no
+// longer be taken back, and its response says what became of it. A second one does.
+func (s *settings) send(ctx context.Context, client *messaging.Client, prepared *messaging.Prepared) (*messaging.Response, error) {
+	sent, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	sent, end := s.limited(sent)
+	defer end()
+	done := make(chan struct{})
+	defer close(done)
+	if ctx.Err() != nil {
+		cancel() // interrupted before it begins
+	} else {
+		go s.watchInterrupts(ctx, done, cancel)
+	}
+	response, err := client.Send(sent, prepared)
+	if err == nil || messaging.NextStepOf(err) != messaging.NextNone {
+		return response, err
+	}
+	s.printer.Warn("%v", err) // it was accepted
+	return response, nil
+}
+
+// watchInterrupts calls cancel at the second interrupt.
+func (s *settings) watchInterrupts(ctx context.Context, done <-chan struct{}, cancel func()) {
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+	}
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(again)
+	s.printer.Line("the send is in progress; waiting for the response (interrupt again to stop waiting)")
+	select {
+	case <-done:
+	case <-again:
+		cancel()
+	}
+}

@@ -1,0 +1,156 @@
+// Package recipients reads the customers of a broadcast from a CSV or a JSON Lines file.
+package recipients
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+// List is the customers of a file.
+type List struct {
+	// Name is the name of the file, for people.
+	Name      string
+	Customers []messaging.CustomerParams
+	// Duplicates is the number of rows that repeat a customer of an earlier row.
+	Duplicates int
+	// Bad are the problems of the rows that cannot be used.
+	Bad []error
+
+	lines         []int          // of each customer
+	byID, byEmail map[string]int // positions of customers
+}
+
+// shownProblems is how many bad rows an error lists.
+const shownProblems = 10
+
+// Read reads a file, or stdin if path is "-". Rows that cannot be used are an error, unless
+// skipBad is true. A file without a customer is an error.
+func Read(path string, stdin io.Reader, skipBad bool) (*List, error) {
+	list := &List{Name: path, byID: make(map[string]int), byEmail: make(map[string]int)}
+	in := stdin
+	if path == "-" {
+		list.Name = "stdin"
+	} else {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, exit.With(exit.Usage, "%w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	if err := list.read(path, in); err != nil {
+		return nil, exit.With(exit.Usage, "%s: %w", list.Name, err)
+	}
+	switch {
+	case len(list.Bad) > 0 && !skipBad:
+		return nil, exit.With(exit.Usage, "%s cannot be used:\n%s\nfix the file, or pass --skip-bad-rows",
+			words.Count(len(list.Bad), "row"), list.Problems())
+	case len(list.Customers) == 0:
+		return nil, exit.With(exit.Usage, "%s has no customer that can be used", list.Name)
+	}
+	return list, nil
+}
+
+// Problems lists the first bad rows.
+func (l *List) Problems() string {
+	var b strings.Builder
+	for i, bad := range l.Bad {
+		if i == shownProblems {
+			fmt.Fprintf(&b, "\nand %s more", words.Thousands(len(l.Bad)-i))
+			break
+		}
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(bad.Error())
+	}
+	return b.String()
+}
+
+// read reads the rows in the format that the name or, for stdin, the first character shows.
+func (l *List) read(path string, in io.Reader) error {
+	buffered := bufio.NewReader(in)
+	if start, _ := buffered.Peek(3); string(start) == "\ufeff" {
+		_, _ = buffered.Discard(3) // it was peeked
+	}
+	extension := strings.ToLower(filepath.Ext(path))
+	if path == "-" {
+		extension = ".csv"
+		if start, _ := buffered.Peek(1); string(start) == "{" {
+			extension = ".jsonl"
+		}
+	}
+	switch extension {
+	case ".csv":
+		return l.readCSV(buffered)
+	case ".jsonl", ".ndjson":
+		return l.readLines(buffered)
+	}
+	return fmt.Errorf("the name must end in .csv or .jsonl")
+}
+
+// bad notes a row that cannot be used.
+func (l *List) bad(line int, problem string) {
+	l.Bad = append(l.Bad, fmt.Errorf("%s: line %d: %s", l.Name, line, problem))
+}
+
+// add adds a customer, unless an earlier row has the same one.
+func (l *List) add(line int, c messaging.CustomerParams) {
+	if problem := problemOf(c); problem != "" {
+		l.bad(line, problem)
+		return
+	}
+	email := lowerASCII(c.Email)
+	for _, key := range []struct {
+		name  string
+		value string
+		seen  map[string]int
+	}{{"customer_id", c.CustomerID, l.byID}, {"email", email, l.byEmail}} {
+		i, ok := key.seen[key.value]
+		if key.value == "" || !ok {
+			continue
+		}
+		if first := l.Customers[i]; differ(first.CustomerID, c.CustomerID) || differ(lowerASCII(first.Email), email) {
+			l.bad(line, fmt.Sprintf("has the %s of line %d, but is another customer", key.name, l.lines[i]))
+			return
+		}
+		l.Duplicates++
+		return
+	}
+	l.byID[c.CustomerID], l.byEmail[email] = len(l.Customers), len(l.Customers)
+	l.Customers, l.lines = append(l.Customers, c), append(l.lines, line)
+}
+
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// lowerASCII lowers the letters in which the service sees no difference.
+func lowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+// problemOf returns what package messaging says about a customer, or "".
+func problemOf(c messaging.CustomerParams) string {
+	probe := messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToCustomers(c)}
+	_, err := probe.Prepare()
+	if err == nil {
+		return ""
+	}
+	text := err.Error()
+	if _, after, found := strings.Cut(text, "recipients.0."); found {
+		text = after
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(text, "; nothing was sent"), "recipients.0.", "")
+}
