@@ -274,17 +274,29 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, add
 	done, err := file.Import(ctx, o, plan, func(n int) { progress.Set(output.Counts{OK: n}) })
 	progress.Stop()
 	flags.printer.Note("%s added, %s were there already", words.Thousands(done.Added), words.Thousands(done.Present))
-	switch {
-	case ctx.Err() != nil:
-		return exit.With(exit.PartlyDone, "interrupted; run the same command again to go on. Nothing was sent")
-	case err != nil:
-		return exit.With(exit.PartlyDone, "%w; what was added stays, so run the same command again to go on. Nothing was sent", err)
+	if err != nil {
+		return importError(ctx, err)
 	}
 	flags.printer.Note("nothing is sent yet; to send: %s", flags.runCommand())
 	if flags.printer.IsJSON() {
 		return flags.printer.Object(map[string]int{"added": done.Added, "present": done.Present, "skipped": plan.Bad})
 	}
 	return nil
+}
+
+// importError adds to an error what the operator can do about it.
+func importError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return exit.With(exit.PartlyDone, "interrupted; run the same command again to go on. Nothing was sent")
+	case errors.Is(err, bulk.ErrChanged):
+		return exit.With(exit.PartlyDone, "%w", err)
+	case errors.Is(err, outbox.ErrKeyConflict):
+		return exit.With(exit.Invalid, "%w: the row differs from the one that was imported under this key; correct it, or give it another key. "+
+			"Rows before it were added, and nothing was sent", err)
+	default:
+		return exit.With(exit.PartlyDone, "%w; what was added stays, so run the same command again to go on. Nothing was sent", err)
+	}
 }
 
 // runCommand is the command to run next.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -80,6 +81,8 @@ func (o Options) check() error {
 		return usage("the folder %s does not exist", filepath.Dir(o.To))
 	}
 	switch {
+	case o.Format == JSONLines && slices.Contains(o.Columns, extra):
+		return usage("%q is a column of CSV and Parquet; JSON Lines has its members beside the others", extra)
 	case o.Resume && o.Format == Parquet:
 		return usage("an export to Parquet cannot be resumed, since the index of the file is at its end; use .csv or .jsonl")
 	case o.Resume && o.Overwrite:
@@ -135,7 +138,10 @@ func (w *walk[T]) run(ctx context.Context, client *messaging.Client) error {
 // stop closes the files after an error, and records the page that could not be read.
 func (w *walk[T]) stop(err error) error {
 	failed, isPage := errors.AsType[*messaging.PageError](err)
-	if !isPage || w.resume == nil || errors.Is(err, messaging.ErrBadCursor) { // where the next run would fail again
+	switch {
+	case w.resume == nil:
+		return errors.Join(err, w.close(), os.Remove(w.options.partPath()))
+	case !isPage || errors.Is(err, messaging.ErrBadCursor): // the next run would fail at the same page
 		return errors.Join(err, w.close())
 	}
 	if err := errors.Join(w.checkpoint(failed.Cursor, w.encoder.flush), w.close()); err != nil {

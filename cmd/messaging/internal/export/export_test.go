@@ -94,10 +94,10 @@ func TestExportWritesTheModelsOwnJSON(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(want)+"\n", content(t, options.To))
 
-	options.Columns, options.Overwrite = []string{"email", "customer_id", "extra"}, true
+	options.Columns, options.Overwrite = []string{"email", "customer_id"}, true
 	_, err = Run(t.Context(), service.Client(), Customers, options, silent)
 	require.NoError(t, err)
-	assert.Equal(t, `{"email":"c0@example.com","customer_id":"0","extra":null}`+"\n", content(t, options.To))
+	assert.Equal(t, `{"email":"c0@example.com","customer_id":"0"}`+"\n", content(t, options.To))
 }
 
 func TestExportToParquetKeepsOrderTypesAndNulls(t *testing.T) {
@@ -169,6 +169,9 @@ func TestExportRefusesAFileThatIsInTheWay(t *testing.T) {
 	assert.ErrorContains(t, run(options), `"emial" is not a column of customers; the columns are customer_id, email`)
 	options.Columns = []string{"email", "email"}
 	assert.EqualError(t, run(options), `"email" is named twice`)
+	options = optionsFor(t, "f.jsonl")
+	options.Columns = []string{"email", "extra"}
+	assert.ErrorContains(t, run(options), `"extra" is a column of CSV and Parquet`)
 	_, err := FormatOf("x.xlsx")
 	assert.EqualError(t, err, `"x.xlsx" must end with .csv, .jsonl or .parquet`)
 }
@@ -210,6 +213,14 @@ func TestAStoppedExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, content(t, whole.To), content(t, options.To))
 	}
+}
+
+func TestAnExportToParquetThatStopsLeavesNothing(t *testing.T) {
+	options := optionsFor(t, "a.parquet")
+	require.ErrorIs(t, stopAfter(t, serve(t, 2500).Client(), options, 3), context.Canceled)
+	left, err := os.ReadDir(filepath.Dir(options.To))
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
 
 // tear leaves the files as a crash can: with rows that no checkpoint covers, and part of a

@@ -82,11 +82,13 @@ func countColumn[T any](name string, get func(*T) int) Column[T] {
 	return Column[T]{name, Integer, func(record *T) Value { return Value{Integer: int64(get(record))} }}
 }
 
-// extraColumn holds the members that the models have no field for.
+// extra is the name of the column with the members that the models have no field for.
+const extra = "extra"
+
 func extraColumn[T any](get func(*T) messaging.Extra) Column[T] {
-	return textColumn("extra", func(record *T) string {
-		if extra := get(record); len(extra) > 0 {
-			return jsonText(extra)
+	return textColumn(extra, func(record *T) string {
+		if members := get(record); len(members) > 0 {
+			return jsonText(members)
 		}
 		return ""
 	})
