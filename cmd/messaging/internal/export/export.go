@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/messaging-go/messaging"
 )
 
@@ -61,6 +63,11 @@ func Run[T any](ctx context.Context, client *messaging.Client, records Records[T
 	if err != nil {
 		return Progress{}, &UsageError{err.Error()}
 	}
+	unlock, err := options.lock()
+	if err != nil {
+		return Progress{}, err
+	}
+	defer unlock()
 	if err := options.check(); err != nil {
 		return Progress{}, err
 	}
@@ -75,11 +82,27 @@ func Run[T any](ctx context.Context, client *messaging.Client, records Records[T
 	return j.progress, errors.Join(w.encoder.close(), j.finish())
 }
 
+// lock keeps other processes from writing the same files.
+func (o Options) lock() (unlock func(), err error) {
+	if info, err := os.Stat(filepath.Dir(o.To)); err != nil || !info.IsDir() {
+		return nil, usage("the folder %s does not exist", filepath.Dir(o.To))
+	}
+	lock := flock.New(o.To+".lock", flock.SetPermissions(0o600))
+	held, err := lock.TryLock()
+	switch {
+	case err != nil:
+		return nil, err
+	case !held:
+		return nil, usage("another export to %s is running", o.To)
+	}
+	return func() {
+		_ = os.Remove(lock.Path()) // the lock of a process that is gone is free, so a file that stays is in nobody's way
+		_ = lock.Close()
+	}, nil
+}
+
 // check returns an error if a file is in the way.
 func (o Options) check() error {
-	if info, err := os.Stat(filepath.Dir(o.To)); err != nil || !info.IsDir() {
-		return usage("the folder %s does not exist", filepath.Dir(o.To))
-	}
 	switch {
 	case o.Format == JSONLines && slices.Contains(o.Columns, extra):
 		return usage("%q is a column of CSV and Parquet; JSON Lines has its members beside the others", extra)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -213,6 +214,17 @@ func TestAStoppedExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, content(t, whole.To), content(t, options.To))
 	}
+}
+
+func TestTwoExportsDoNotWriteTheSameFile(t *testing.T) {
+	client := serve(t, 2500).Client()
+	options := optionsFor(t, "a.csv")
+	second := errors.New("not run")
+	_, err := Run(t.Context(), client, Customers, options, func(Progress) {
+		_, second = Run(t.Context(), client, Customers, options, silent)
+	})
+	require.NoError(t, err)
+	assert.EqualError(t, second, "another export to "+options.To+" is running")
 }
 
 func TestAnExportToParquetThatStopsLeavesNothing(t *testing.T) {
