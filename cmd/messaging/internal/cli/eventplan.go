@@ -177,6 +177,7 @@ func problemsOf(rows driftRows) error {
 // prepareEvents prepares the creation of events. The content is what the operator confirms.
 func prepareEvents(rows driftRows) (sends []*messaging.Prepared, content []byte, err error) {
 	for _, row := range rows {
+		row.definition.Parameters = append([]messaging.EventParameter{}, row.definition.Parameters...) // never nil
 		prepared, err := row.definition.Prepare()
 		if err != nil {
 			return nil, nil, fmt.Errorf("event %q: %w", row.Event, err)

@@ -37,15 +37,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // newRoot returns the whole tree of commands.
 func newRoot(s *settings) *cobra.Command {
 	root := &cobra.Command{
-		Use:               "messaging",
-		Short:             "Work with a messaging and events service",
-		Version:           version(),
+		Use:     "messaging",
+		Short:   "Work with a messaging and events service",
+		Version: version(),
+		Example: `  messaging sandbox --seed demo                 # in another shell
+  messaging -p sandbox doctor
+  messaging -p sandbox customer list`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: s.begin,
 	}
 	s.add(root.PersistentFlags())
-	root.AddCommand(newBroadcast(s), newEvent(s), newCustomer(s), newMessage(s), newAPI(s), newSandbox(), newGen(s))
+	root.AddCommand(newBroadcast(s), newEvent(s), newCustomer(s), newMessage(s), newAPI(s),
+		newSandbox(), newGen(s), newProfile(s), newConfig(s), newDoctor(s), newCompletion())
+	root.AddCommand(newTopics()...)
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(newExport(s), newOutbox(s))
 	leadWithExamples(root)
 	s.noteRuns(root)

@@ -36,6 +36,26 @@ var names = map[Code]string{
 	Unknown: "unknown", Drift: "drift", TimeIsUp: "time_is_up", Interrupted: "interrupted",
 }
 
+// Meanings are the codes in words, in order.
+var Meanings = []struct {
+	Code Code
+	Text string
+}{
+	{Done, "done"},
+	{Unexpected, "unexpected: a file or a port cannot be opened, or a response cannot be read"},
+	{Usage, "usage: an invalid flag or argument, not confirmed, or refused before anything was sent"},
+	{Invalid, "invalid: the content, a seed or a file of definitions, or the service refused it (422)"},
+	{Denied, "denied: there is no key, or the service refused it (401, 403)"},
+	{RateLimited, "the service limits the rate"},
+	{NotFound, "not found, or a wrong base URL"},
+	{PartlyDone, "partly done"},
+	{NotDone, "not done, and safe to repeat: there is no connection, or no sandbox"},
+	{Unknown, "unknown: it may have been carried out; look before you repeat it"},
+	{Drift, "drift: gen --check or event plan found a difference"},
+	{TimeIsUp, "time is up: sandbox wait found no request that matched"},
+	{Interrupted, "interrupted; nothing was sent"},
+}
+
 // String returns the name of the code, which is the kind of an error in JSON.
 func (c Code) String() string { return names[c] }
 

@@ -31,6 +31,11 @@ type access struct {
 	StartID string `json:"start_id"`
 }
 
+// BuiltIn returns the profile of a sandbox before any sandbox was asked for its port and key.
+func BuiltIn() *Service {
+	return &Service{Name: SandboxName, BaseURL: "http://" + serviceHost, Kind: Sandbox, KeySource: "the running sandbox", MaxRecipients: defaultMaxRecipients}
+}
+
 // ofSandbox asks the inspector of a running sandbox for its port and its key. Another
 // program on the port of the inspector cannot name another host.
 func ofSandbox(ctx context.Context, env folders.LookupEnv) (*Service, error) {
@@ -48,9 +53,10 @@ func ofSandbox(ctx context.Context, env folders.LookupEnv) (*Service, error) {
 	if err != nil || port == 0 || found.Key == "" || found.StartID == "" {
 		return nil, exit.With(exit.NotDone, "%s is not a sandbox", inspector)
 	}
-	host := net.JoinHostPort(serviceHost, found.Port)
-	return &Service{Name: SandboxName, BaseURL: "http://" + host, Host: host, Kind: Sandbox, StartID: found.StartID,
-		KeySource: "the running sandbox", MaxRecipients: defaultMaxRecipients, key: fixed(found.Key)}, nil
+	service := BuiltIn()
+	service.Host, service.StartID, service.key = net.JoinHostPort(serviceHost, found.Port), found.StartID, fixed(found.Key)
+	service.BaseURL = "http://" + service.Host
+	return service, nil
 }
 
 // askInspector calls the inspector without a proxy, and follows no redirect.

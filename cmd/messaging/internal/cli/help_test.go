@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+)
+
+// examplesOf returns the command lines of an example, without the ends that continue them.
+func examplesOf(cmd *cobra.Command) (lines []string) {
+	for line := range strings.SplitSeq(strings.ReplaceAll(cmd.Example, "\\\n", ""), "\n") {
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// walk visits every command that can run.
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	if cmd.HasSubCommands() || cmd.Runnable() {
+		visit(cmd)
+	}
+	for _, each := range cmd.Commands() {
+		walk(each, visit)
+	}
+}
+
+func TestHelpOfCommandsOfTheServiceBeginsWithTwoExamples(t *testing.T) {
+	walk(newRoot(&settings{}), func(cmd *cobra.Command) {
+		path := cmd.CommandPath()
+		if strings.HasPrefix(path, "messaging sandbox") || strings.HasPrefix(path, "messaging gen") {
+			return
+		}
+		assert.GreaterOrEqual(t, len(examplesOf(cmd)), 2, path)
+	})
+}
+
+// TestExamplesRun runs the examples that need a sandbox as they stand, with --dry-run where
+// they would ask.
+func TestExamplesRun(t *testing.T) {
+	o := newOperator(t)
+	for name, content := range exampleFiles {
+		o.write(name, content)
+	}
+	walk(newRoot(&settings{}), func(cmd *cobra.Command) {
+		for _, line := range examplesOf(cmd) {
+			if !strings.Contains(line, "-p sandbox") {
+				continue
+			}
+			if cmd.Flags().Lookup("dry-run") != nil && !strings.Contains(line, "--dry-run") && !strings.Contains(line, "--example") {
+				line += " --dry-run"
+			}
+			text, code := o.shell(line)
+			assert.Contains(t, []int{int(exit.Done), int(exit.Drift)}, code, "%s\n%s", line, text)
+		}
+	})
+}
+
+var exampleFiles = map[string]string{
+	"customers.csv": "email\nada@example.com\n",
+	"ids.tsv":       "c-1001\tAda\n",
+	"email.json": `{"sender_email": "news@acme.test", "sender_name": "Acme", "email": "ada@example.com", "subject": "s", "message": "m",
+		"message_type": "announcement"}`,
+	"event.json":  `{"name": "order lost", "description": "An order was lost.", "parameters": []}`,
+	"events.json": `{"events": [{"name": "order lost", "description": "An order was lost.", "parameters": []}]}`,
+}
+
+func TestReadmeHasEveryExitCode(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	for _, m := range exit.Meanings {
+		assert.Contains(t, string(readme), fmt.Sprintf("\n| %d | %s", m.Code, m.Text))
+	}
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const readmeFile = "../../README.md"
+
+// shell runs a line of a shell without a terminal, and returns what it printed.
+func (o *operator) shell(line string) (text string, code int) {
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir, cmd.Env = o.folder, append(os.Environ(), o.env()...)
+	output, _ := cmd.CombinedOutput() // the exit code has the error
+	return string(output), cmd.ProcessState.ExitCode()
+}
+
+// onTerminal runs a line of a shell on a terminal, and answers its question.
+func (o *operator) onTerminal(line, answer string) (text string, code int) {
+	s, err := startSession(o.folder, o.env(), "sh", "-c", line)
+	require.NoError(o.t, err)
+	require.True(o.t, s.expect("[y/N] "), s.text())
+	s.write(answer + "\n")
+	code, err = s.wait()
+	require.NoError(o.t, err)
+	return s.text(), code
+}
+
+// recordedSteps are the commands of the recorded run. An answer is given on a terminal.
+var recordedSteps = []struct{ line, answer string }{
+	{"messaging sandbox fault answer_lost --op 'send email broadcast'", ""},
+	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv --dry-run", ""},
+	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv", "y"},
+	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv", "y"},
+	{"messaging sandbox wait op:email to:alan@example.com --after start >request.json && echo 'the sandbox has it'", ""},
+	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv --again", "y"},
+}
+
+// fixed are what the recorded run shows in place of what differs from run to run.
+var fixed = []struct {
+	pattern *regexp.Regexp
+	text    string
+}{
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:8077"},
+	{regexp.MustCompile(`\b[0-9a-f]{6}[0-9a-f]{58}\b`), "5eedf1…"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`), "2026-01-02 03:04:05 UTC"},
+	{regexp.MustCompile(`\r`), ""},
+}
+
+// record runs the steps, and returns what an operator sees.
+func record(o *operator) string {
+	var all strings.Builder
+	for _, step := range recordedSteps {
+		run := func() (string, int) { return o.shell(step.line) }
+		if step.answer != "" {
+			run = func() (string, int) { return o.onTerminal(step.line, step.answer) }
+		}
+		text, code := run()
+		for _, f := range fixed {
+			text = f.pattern.ReplaceAllString(text, f.text)
+		}
+		fmt.Fprintf(&all, "$ %s\n%s", step.line, text)
+		if code != 0 {
+			fmt.Fprintf(&all, "[exit code %d]\n", code)
+		}
+		all.WriteString("\n")
+	}
+	return "```\n" + strings.TrimSuffix(all.String(), "\n") + "```\n"
+}
+
+func TestReadmeShowsARunThatWasRecorded(t *testing.T) {
+	data, err := os.ReadFile(readmeFile)
+	require.NoError(t, err)
+	readme := string(data)
+	o := newOperator(t)
+	_, rest, _ := strings.Cut(readme, "messaging sandbox --seed demo          # in another shell\n")
+	setup, _, _ := strings.Cut(rest, "```")
+	text, code := o.shell(setup)
+	require.Zero(t, code, text)
+
+	before, rest, _ := strings.Cut(readme, "<!-- recorded -->\n")
+	shown, after, _ := strings.Cut(rest, "<!-- end -->")
+	recorded := record(o)
+	if *update {
+		require.NoError(t, os.WriteFile(readmeFile, []byte(before+"<!-- recorded -->\n"+recorded+"<!-- end -->"+after), 0o644))
+		return
+	}
+	assert.Equal(t, recorded, shown, "write it with -update")
+	o.requireBroadcasts(2)
+
+	_, rest, _ = strings.Cut(after, "```sh\nsend=")
+	script, _, _ := strings.Cut(rest, "```")
+	text, code = o.shell("send=" + script)
+	assert.Zero(t, code, text)
+}

@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// operator is somebody with a sandbox and a folder.
+type operator struct {
+	t       *testing.T
+	sandbox *runningSandbox
+	folder  string
+}
+
+func newOperator(t *testing.T) *operator {
+	sandbox, err := startSandbox(t.Context(), "--seed", "demo")
+	require.NoError(t, err)
+	t.Cleanup(func() { <-sandbox.ended })
+	o := &operator{t, sandbox, t.TempDir()}
+	o.write("two.csv", "email\nada@example.com\ngrace@example.com\n")
+	return o
+}
+
+func (o *operator) write(name, content string) {
+	require.NoError(o.t, os.WriteFile(filepath.Join(o.folder, name), []byte(content), 0o600))
+}
+
+func (o *operator) env() []string {
+	return []string{"MESSAGING_BASE_URL=", "MESSAGING_API_KEY=", "MESSAGING_SANDBOX_URL=" + o.sandbox.variables["MESSAGING_SANDBOX_URL"],
+		"XDG_CONFIG_HOME=" + filepath.Join(o.folder, "config"), "XDG_STATE_HOME=" + filepath.Join(o.folder, "state")}
+}
+
+// command returns the program without a terminal.
+func (o *operator) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("messaging", args...)
+	cmd.Dir, cmd.Env = o.folder, append(os.Environ(), o.env()...)
+	return cmd
+}
+
+// run runs the program without a terminal.
+func (o *operator) run(args ...string) (stdout, stderr string, code int) {
+	var out, err bytes.Buffer
+	cmd := o.command(args...)
+	cmd.Stdout, cmd.Stderr = &out, &err
+	_ = cmd.Run() // the exit code has it
+	return out.String(), err.String(), cmd.ProcessState.ExitCode()
+}
+
+// must runs the program, which has to succeed.
+func (o *operator) must(args ...string) (stdout string) {
+	o.t.Helper()
+	stdout, stderr, code := o.run(args...)
+	require.Equal(o.t, 0, code, stderr)
+	return stdout
+}
+
+var sale = []string{"-p", "sandbox", "broadcast", "push", "--subject", "Sale", "--message", "Today", "--to-customers", "two.csv"}
+
+// requireBroadcasts counts the broadcasts that the sandbox has carried out.
+func (o *operator) requireBroadcasts(want int) {
+	o.t.Helper()
+	list, _, _ := strings.Cut(o.get("/api/broadcasts"), `"next"`)
+	require.Equal(o.t, want, strings.Count(list, `"number":`), list)
+}
+
+func (o *operator) get(path string) string {
+	body, err := (&remote{url: o.sandbox.variables["MESSAGING_SANDBOX_URL"]}).call(o.t.Context(), "GET", path, nil)
+	require.NoError(o.t, err)
+	return string(body)
+}
+
+// awaitIntents waits until n sends were written down.
+func (o *operator) awaitIntents(n int) {
+	o.t.Helper()
+	path := filepath.Join(o.folder, "state", "messaging", "sends.jsonl")
+	require.Eventually(o.t, func() bool {
+		content, _ := os.ReadFile(path)
+		return strings.Count(string(content), `"digest"`) == n
+	}, patience, 5*time.Millisecond)
+}
+
+func TestSendThatWasKilledIsNotRepeated(t *testing.T) {
+	o := newOperator(t)
+	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
+	o.must("sandbox", "fault", "slow", "--after", "60s", "--op", "send push broadcast")
+	killed := o.command(append(sale, "--confirm", digest)...)
+	require.NoError(t, killed.Start())
+	o.awaitIntents(1)
+	require.NoError(t, killed.Process.Kill())
+	_ = killed.Wait() // it was killed
+
+	_, stderr, code := o.run(append(sale, "--confirm", digest)...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "has no outcome: it may be in progress, or its process was killed; look before you pass --again")
+	o.awaitIntents(1)
+}
+
+func TestSendFromTwoTerminalsIsMadeOnce(t *testing.T) {
+	o := newOperator(t)
+	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
+	codes := make(chan int)
+	for range 5 {
+		go func() {
+			_, _, code := o.run(append(sale, "--confirm", digest)...)
+			codes <- code
+		}()
+	}
+	sent := 0
+	for range 5 {
+		if code := <-codes; code == 0 {
+			sent++
+		} else {
+			assert.Equal(t, 2, code)
+		}
+	}
+	assert.Equal(t, 1, sent)
+	o.requireBroadcasts(1)
+}
+
+func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
+	o := newOperator(t)
+	o.must("sandbox", "fault", "slow", "--after", "1s", "--op", "send push broadcast")
+	s, err := startSession(o.folder, o.env(), "messaging", sale...)
+	require.NoError(t, err)
+	require.True(t, s.expect("[y/N] "))
+	s.write("y\n")
+	o.awaitIntents(1)
+	s.write("^C")
+	code, err := s.wait()
+	require.NoError(t, err)
+	assert.Equal(t, 0, code, s.text())
+	assert.Contains(t, s.text(), "the send is in progress; waiting for the response (interrupt again to stop waiting)")
+	assert.Contains(t, s.text(), "accepted")
+	o.requireBroadcasts(1)
+}
+
+func TestSecondInterruptEndsWithUnknown(t *testing.T) {
+	o := newOperator(t)
+	o.must("sandbox", "fault", "slow", "--after", "60s", "--op", "send push broadcast")
+	s, err := startSession(o.folder, o.env(), "messaging", sale...)
+	require.NoError(t, err)
+	require.True(t, s.expect("[y/N] "))
+	s.write("y\n")
+	o.awaitIntents(1)
+	s.write("^C")
+	require.True(t, s.expect("the send is in progress"))
+	s.write("^C")
+	code, err := s.wait()
+	require.NoError(t, err)
+	assert.Equal(t, 9, code, s.text())
+	_, stderr, code := o.run(append(sale, "--confirm", strings.TrimSpace(o.must(append(sale, "--dry-run")...)))...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "may have been carried out")
+}
+
+func TestTypingAheadConfirmsNothing(t *testing.T) {
+	o := newOperator(t)
+	typed := make(chan struct{})
+	inspector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-typed
+		_, _ = w.Write([]byte(o.get(r.URL.Path)))
+	}))
+	defer inspector.Close()
+	s, err := startSession(o.folder, append(o.env(), "MESSAGING_SANDBOX_URL="+inspector.URL), "messaging", sale...)
+	require.NoError(t, err)
+	s.write("y\ny\n")
+	close(typed)
+	require.True(t, s.expect("[y/N] "))
+	s.write("\n")
+	code, err := s.wait()
+	require.NoError(t, err)
+	assert.Equal(t, 2, code, s.text())
+	o.requireBroadcasts(0)
+}
+
+func TestDigestBelongsToOneStartOfASandbox(t *testing.T) {
+	o := newOperator(t)
+	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
+	restarted := newOperator(t)
+	_, stderr, code := restarted.run(append(sale, "--confirm", digest)...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "not confirmed, nothing was sent")
+	restarted.requireBroadcasts(0)
+}
+
+// mistakes are command lines with an unset variable or a forgotten flag.
+var mistakes = [][]string{
+	{"--segments", ""},
+	{"--segments", " "},
+	{"--segments", ",", "--allow-unknown-count"},
+	{"--segments", "a,,b", "--allow-unknown-count"},
+	{"--segments", "--all-customers", "--allow-unknown-count"},
+	{"--segments", "a"},
+	{"--to-customers", ""},
+	{"--to-customers", "empty.csv"},
+	{"--to-customers", "header.csv"},
+	{"--to-customers", "missing.csv"},
+	{"--to-customers", "swapped.csv"},
+	{"--to-customers", "two.csv", "--all-customers"},
+	{"--to-customers", "two.csv", "--segments", ""},
+	{"--all-customers=false"},
+	{},
+	{"--all-customers", "--max-recipients", "0"},
+	{"--all-customers", "--max-recipients", "3"},
+	{"--to-customers", "two.csv", "--max-recipients", "1"},
+	{"--to-customers", "two.csv", "--max-recipients", ""},
+	{"--to-customers", "two.csv", "--at", "2100-01-01 09:00"},
+	{"--to-customers", "two.csv", "--at", "", "--timezone", ""},
+	{"--to-customers", "two.csv", "--at", "2001-01-01 09:00", "--timezone", "UTC"},
+	{"--to-customers", "two.csv", "--at", "tomorrow", "--timezone", "UTC"},
+	{"--to-customers", "two.csv", "--at", "2100-01-01 09:00", "--timezone", "Local"},
+	{"--to-customers", "two.csv", "--from-file", "push.json"},
+	{"--to-customers", "two.csv", "--confirm", ""},
+	{"--to-customers", "two.csv", "--confirm", "yes"},
+	{"--to-customers", "two.csv", "stray"},
+	{"--to-customers", "two.csv", "--yes"},
+	{"--to-customers", "two.csv", "--force"},
+	{"--to-customers", "two.csv", "--profile", ""},
+}
+
+func TestMistakesSendNothing(t *testing.T) {
+	o := newOperator(t)
+	o.write("empty.csv", "")
+	o.write("header.csv", "email\n")
+	o.write("swapped.csv", "email,first_name\nAda,ada@example.com\n")
+	o.write("push.json", `{"subject": "s", "message": "m"}`)
+	for _, mistake := range mistakes {
+		args := append([]string{"-p", "sandbox", "broadcast", "push", "--subject", "Sale", "--message", "Today"}, mistake...)
+		_, stderr, code := o.run(args...)
+		assert.Equal(t, 2, code, "%q: %s", mistake, stderr)
+		s, err := startSession(o.folder, o.env(), "messaging", args...)
+		require.NoError(t, err)
+		if s.expect("[y/N] ") {
+			assert.Fail(t, "it asks", "%q: %s", mistake, s.text())
+			s.write("n\n")
+		}
+		code, err = s.wait()
+		require.NoError(t, err)
+		assert.Equal(t, 2, code, "%q on a terminal: %s", mistake, s.text())
+	}
+	for _, file := range []string{`{"subject": "s", "message": "m", "recipients": []}`, `{"subject": "s", "message": "m", "all_customers": true}`,
+		`{"subject": "s", "message": "m", "schedule_type": "now"}`, `{"subject": "s", "messgae": "m"}`, ``} {
+		o.write("push.json", file)
+		_, stderr, code := o.run("-p", "sandbox", "broadcast", "push", "--from-file", "push.json", "--to-customers", "two.csv", "--dry-run")
+		assert.Equal(t, 2, code, "%s: %s", file, stderr)
+	}
+	o.requireBroadcasts(0)
+	assert.NoFileExists(t, filepath.Join(o.folder, "state", "messaging", "sends.jsonl"))
+}
+
+func TestKeyIsShownNowhere(t *testing.T) {
+	o := newOperator(t)
+	const canary = "CANARY-0123456789abcdef"
+	require.NoError(t, os.MkdirAll(filepath.Join(o.folder, "config", "messaging"), 0o700))
+	o.write("config/messaging/key", canary)
+	o.write("config/messaging/config.toml", "[profiles.canary]\nkind = \"staging\"\nkey_file = \"key\"\nbase_url = \""+
+		o.sandbox.variables["MESSAGING_BASE_URL"]+"\"\n")
+	for _, args := range [][]string{
+		{"doctor"}, {"doctor", "--json"}, {"profile", "show", "canary", "--json"}, {"customer", "list"}, {"customer", "list", "--json"},
+		{"broadcast", "push", "--subject", "s", "--message", "m", "--to-customers", "two.csv", "--dry-run"},
+		{"event", "trigger", "nothing", "--email", "ada@example.com"},
+	} {
+		stdout, stderr, _ := o.run(append([]string{"-p", "canary"}, args...)...)
+		assert.NotContains(t, stdout+stderr, canary, args)
+	}
+	err := filepath.WalkDir(filepath.Join(o.folder, "state"), func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			content, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.NotContains(t, string(content), canary)
+		}
+		return err
+	})
+	require.NoError(t, err)
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+)
+
+// newTopics returns the texts of messaging help TOPIC.
+func newTopics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes()},
+		{Use: "environment", Short: "The configuration file and the environment variables", Long: environmentText},
+		{Use: "output", Short: "Tables, TSV and JSON", Long: outputText},
+		{Use: "safety", Short: "What keeps you from sending something by mistake", Long: safetyText},
+	}
+}
+
+func exitCodes() string {
+	var b strings.Builder
+	b.WriteString("The exit codes never change their meaning.\n\n")
+	for _, m := range exit.Meanings {
+		fmt.Fprintf(&b, "  %3d  %s\n", m.Code, m.Text)
+	}
+	b.WriteString(`
+If a command came to several of them, the first of 9, 7, 4, 3, 5, 6, 8 and 1 counts.
+Reading changes nothing, so a read that failed never exits with 9.`)
+	return b.String()
+}
+
+const environmentText = `A command that calls the service has to know which one. There are three ways:
+
+  --profile sandbox   a sandbox that runs on this machine
+  --profile NAME      a profile of the configuration file
+  without --profile   MESSAGING_BASE_URL and MESSAGING_API_KEY, both of them
+
+No profile is the default, and a key is never combined with the URL of another place.
+
+The configuration file is config.toml in $XDG_CONFIG_HOME/messaging, or in
+~/.config/messaging; on Windows, in %AppData%\messaging. Only you may write to it.
+
+  [profiles.production]
+  base_url = "https://api.example.com"
+  kind = "production"             # production (default), staging or sandbox
+  key_command = ["op", "read", "op://ops/messaging/key"]
+  max_recipients = 500            # the default is 100
+  rate = "50/s"
+
+  [profiles.staging]
+  base_url = "https://staging.example.com"
+  kind = "staging"
+  key_file = "staging.key"        # beside config.toml; only you may read it
+  allow = ["@acme.test", "id:qa-7"]
+
+  MESSAGING_SANDBOX_URL     inspector of the sandbox (default http://127.0.0.1:8078)
+  MESSAGING_SANDBOX_TOKEN   token of a sandbox that listens on other addresses
+  XDG_STATE_HOME            folder of messaging/sends.jsonl (default ~/.local/state)
+  NO_COLOR, CLICOLOR_FORCE, TERM=dumb, COLUMNS   change what a terminal shows`
+
+const outputText = `Data goes to stdout. Plans, questions, progress and errors go to stderr.
+
+On a terminal, rows are a table that is cut to its width, with relative times. In a pipe,
+they are TSV without a header: nothing is cut, times are RFC 3339, and a tab, an end of a
+line and a backslash in a value are \t, \n and \\.
+
+  --json          an array of objects, with the fields that the service has
+  --json=f,g      only these fields
+  --json=help     the names of the fields
+  --ndjson        one object a line
+
+With --json, an error is an object on stderr:
+
+  {"error": {"message", "op", "kind", "delivery", "status", "fields", "retry_after", "exit"}}
+
+delivery is not_sent, rejected, unknown or accepted, and retry_after is in seconds.
+Characters that a reader cannot see are escaped, such as \u001b.`
+
+const safetyText = `Every command that sends shows its plan first: the service, who receives it, how many they
+are, when, and a digest of exactly what is sent. Then it asks on the terminal: y for a
+sandbox, otherwise the number of recipients, or "all" and the number for all customers.
+
+Without a terminal, it needs the digest of a dry run, and refuses anything that has
+changed since:
+
+  messaging … --confirm "$(messaging … --dry-run)"
+
+An audience that is missing or empty is an error, and never means all customers. More
+recipients than max_recipients are refused. Segments need --allow-unknown-count, because
+the service does not tell their size. A profile with "allow" reaches nobody else.
+
+Before a broadcast or a trigger, a line is written to sends.jsonl, without addresses. If
+exactly the same was accepted in the last 24 hours, or if it may have been carried out,
+it is not sent again without --again.
+
+After the first Ctrl-C, a send in progress is waited for, so that you learn what became of
+it. A second one stops waiting, with exit code 9.
+
+Exit code 9 means: look before you repeat it.`

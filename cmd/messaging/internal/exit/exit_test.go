@@ -1,0 +1,97 @@
+package exit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// outcomes are failures of the service, and the exit codes of a send and of a read.
+var outcomes = []struct {
+	name       string
+	fault      messagingtest.Fault
+	send, read exit.Code
+}{
+	{"lost", messagingtest.AnswerLost(), exit.Unknown, exit.NotDone},
+	{"500", messagingtest.Status(http.StatusInternalServerError, "{}"), exit.Unknown, exit.NotDone},
+	{"503", messagingtest.Status(http.StatusServiceUnavailable, "{}"), exit.Unknown, exit.NotDone},
+	{"501", messagingtest.Status(http.StatusNotImplemented, "{}"), exit.NotDone, exit.NotDone},
+	{"302", messagingtest.Status(http.StatusFound, ""), exit.Unknown, exit.Unexpected},
+	{"401", messagingtest.Status(http.StatusUnauthorized, `{"success":false}`), exit.Denied, exit.Denied},
+	{"403", messagingtest.Status(http.StatusForbidden, `{"success":false}`), exit.Denied, exit.Denied},
+	{"404", messagingtest.Status(http.StatusNotFound, `{"success":false}`), exit.NotFound, exit.NotFound},
+	{"422", messagingtest.Status(http.StatusUnprocessableEntity, `{"success":false}`), exit.Invalid, exit.Invalid},
+	{"429", messagingtest.RateLimited(time.Hour), exit.RateLimited, exit.RateLimited},
+	{"refused", messagingtest.Status(http.StatusOK, `{"success":false}`), exit.Invalid, exit.Invalid},
+	{"HTML", messagingtest.Malformed("<html>"), exit.Unknown, exit.Unexpected},
+	{"data", messagingtest.Malformed(`{"success":true,"data":7}`), exit.Done, exit.Unexpected},
+}
+
+func TestCodesFollowTheOutcomeOfACall(t *testing.T) {
+	for _, each := range outcomes {
+		t.Run(each.name, func(t *testing.T) {
+			server := messagingtest.NewServer(t)
+			client := server.Client(messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+			server.FailNext(1, each.fault)
+			_, err := client.Events.Create(t.Context(), messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}})
+			assert.Equal(t, each.send, exit.CodeOf(err), "%v", err)
+			server.FailNext(1, each.fault)
+			_, err = client.Events.List(t.Context(), messaging.EventListParams{})
+			assert.Equal(t, each.read, exit.CodeOf(err), "%v", err)
+			_, err = messaging.Collect(func(yield func(messaging.Event, error) bool) {
+				server.FailNext(1, each.fault)
+				client.Events.All(t.Context(), messaging.EventListParams{})(yield)
+			})
+			assert.Equal(t, each.read, exit.CodeOf(err), "%v", err)
+		})
+	}
+}
+
+func TestCodesOfWhatNeverLeft(t *testing.T) {
+	client, err := messaging.NewClient("http://127.0.0.1:1", "a-key-of-the-tests",
+		messaging.WithAllowOnly(), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	require.NoError(t, err)
+	_, err = client.Events.Trigger(t.Context(), messaging.EventTriggerParams{})
+	assert.Equal(t, exit.Invalid, exit.CodeOf(err))
+	_, err = client.Events.Trigger(t.Context(), messaging.EventTriggerParams{EventID: "e", Email: "ada@example.com"})
+	assert.Equal(t, exit.Usage, exit.CodeOf(err), "a guard refused it")
+	create := messaging.EventCreateParams{Name: "n", Description: "d", Parameters: []messaging.EventParameter{}}
+	_, err = client.Events.Create(t.Context(), create)
+	assert.Equal(t, exit.NotDone, exit.CodeOf(err))
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = client.Events.Create(interrupted, create)
+	assert.Equal(t, exit.Interrupted, exit.CodeOf(err))
+	_, err = client.Events.List(interrupted, messaging.EventListParams{})
+	assert.Equal(t, exit.Interrupted, exit.CodeOf(err))
+	_, err = messaging.NewClient("", "")
+	assert.Equal(t, exit.Invalid, exit.CodeOf(err))
+	assert.Equal(t, exit.Unexpected, exit.CodeOf(errors.New("a full disk")))
+	assert.Equal(t, exit.Done, exit.CodeOf(nil))
+}
+
+func TestCodesOfSeveralErrorsAreTheMostUrgent(t *testing.T) {
+	order := []exit.Code{exit.Unknown, exit.PartlyDone, exit.Denied, exit.Invalid, exit.RateLimited, exit.NotFound, exit.NotDone, exit.Unexpected}
+	for i := range order[1:] {
+		joined := errors.Join(exit.With(order[i+1], "b"), fmt.Errorf("wrapped: %w", exit.With(order[i], "a")))
+		assert.Equal(t, order[i], exit.CodeOf(joined))
+	}
+}
+
+func TestCodesAllHaveANameAndAMeaning(t *testing.T) {
+	for _, m := range exit.Meanings {
+		assert.NotEmpty(t, m.Code.String(), int(m.Code))
+		assert.NotEmpty(t, m.Text)
+	}
+	assert.Len(t, exit.Meanings, 13)
+}

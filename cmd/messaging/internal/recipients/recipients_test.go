@@ -1,0 +1,98 @@
+package recipients_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
+)
+
+func read(t *testing.T, name, content string, skipBad bool) (*recipients.List, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return recipients.Read(path, nil, skipBad)
+}
+
+var ada = messaging.CustomerParams{Email: "ada@example.com", FirstName: "Ada"}
+
+func TestReadUnderstandsWhatSpreadsheetsWrite(t *testing.T) {
+	for name, content := range map[string]string{
+		"a.csv":   "\ufeffemail,first_name\r\nada@example.com,Ada\r\n",
+		"b.csv":   "email,first_name\n\"ada@example.com\",\"Ada\"\n\n",
+		"c.CSV":   "first_name,email\nAda,ada@example.com",
+		"a.jsonl": "{\"email\": \"ada@example.com\", \"first_name\": \"Ada\"}\n\n",
+	} {
+		list, err := read(t, name, content, false)
+		require.NoError(t, err, name)
+		assert.Equal(t, []messaging.CustomerParams{ada}, list.Customers, name)
+	}
+}
+
+func TestReadRecognizesTheFormatOfStdin(t *testing.T) {
+	for _, content := range []string{"email,first_name\nada@example.com,Ada\n", "\ufeff{\"email\":\"ada@example.com\",\"first_name\":\"Ada\"}"} {
+		list, err := recipients.Read("-", strings.NewReader(content), false)
+		require.NoError(t, err)
+		assert.Equal(t, []messaging.CustomerParams{ada}, list.Customers)
+	}
+}
+
+func TestReadNeverTakesNobodyForEverybody(t *testing.T) {
+	for _, content := range []string{"", "email\n", "\n\n"} {
+		_, err := read(t, "a.csv", content, true)
+		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%q: %v", content, err)
+		_, err = read(t, "a.jsonl", content[:0], true)
+		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%v", err)
+	}
+	_, err := recipients.Read("", nil, true)
+	assert.Equal(t, exit.Usage, exit.CodeOf(err))
+	_, err = read(t, "a.xlsx", "email\nada@example.com\n", true)
+	assert.ErrorContains(t, err, "must end in .csv or .jsonl")
+}
+
+func TestReadNamesTheLineAndTheColumn(t *testing.T) {
+	for content, want := range map[string]string{
+		"email;first_name\na;b\n":                     `line 1: column 1: "email;first_name" must be one of customer_id, email, first_name, last_name, phone_no; the separator must be a comma`,
+		"email,nickname\n":                            `line 1: column 2: "nickname" must be one of`,
+		"email,email\n":                               "line 1: column 2: email is column 1 already",
+		"first_name\nAda\n":                           "line 1: there must be a column email or customer_id",
+		"email\nada@example.com\n\"b\"c\n":            "line 3: column 4: ",
+		"email\nada@example.com\nAda\n":               "line 3: customers.0.email",
+		"email\nada@example.com,Ada\n":                "line 2: has 2 columns; the first line has 1",
+		"email,first_name\n,Ada\n":                    "line 2: customers.0",
+		"email,first_name\na@b.test,M\xfcller\n":      "line 2: is not UTF-8",
+		"email,customer_id\na@b.test,1\nA@b.test,2\n": "line 3: has the email of line 2, but is another customer",
+		"email,customer_id\na@b.test,1\nb@b.test,1\n": "line 3: has the customer_id of line 2, but is another customer",
+	} {
+		_, err := read(t, "a.csv", content, false)
+		assert.ErrorContains(t, err, want, content)
+		assert.Equal(t, exit.Usage, exit.CodeOf(err))
+	}
+	_, err := read(t, "a.jsonl", "{\"email\":\"a@b.test\"}\n{\"emial\":\"a@b.test\"}\n", false)
+	assert.ErrorContains(t, err, `line 2: unknown field "emial"`)
+}
+
+func TestReadSurvivesManyColumnsAndManyProblems(t *testing.T) {
+	_, err := read(t, "a.csv", strings.Repeat("x,", 100_000)+"x\n", false)
+	assert.Less(t, len(err.Error()), 300)
+	_, err = read(t, "a.csv", "email\n"+strings.Repeat("nobody\n", 1000), false)
+	assert.ErrorContains(t, err, "1,000 rows cannot be used:")
+	assert.ErrorContains(t, err, "\nand 990 more\nfix the file, or pass --skip-bad-rows")
+}
+
+func TestReadCountsWhatItLeavesOut(t *testing.T) {
+	list, err := read(t, "a.csv", "email,first_name\nada@example.com,Ada\nADA@example.com,\nnobody,\ngrace@example.com,\"Gra\nce\"\nalan@example.com,\n", true)
+	require.NoError(t, err)
+	assert.Len(t, list.Customers, 2)
+	assert.Equal(t, 1, list.Duplicates)
+	require.Len(t, list.Bad, 2)
+	assert.ErrorContains(t, list.Bad[0], "line 4: ")
+	assert.ErrorContains(t, list.Bad[1], "line 5: ", "a line break in a name")
+}
