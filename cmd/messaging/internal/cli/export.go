@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,9 +27,8 @@ func newExport(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write all customers, events or messages to a file",
-		Example: `  messaging -p sandbox export customers --to customers.csv
-  messaging -p sandbox export messages --to messages.parquet
-  messaging -p sandbox export customers --to customers.csv --resume`,
+		Example: `  messaging -p sandbox export customers --to exported.csv
+  messaging -p sandbox export messages --to exported.parquet`,
 	}
 	cmd.AddCommand(newExportOf(s, export.Customers), newExportOf(s, export.Events), newExportOf(s, export.Messages))
 	return cmd
@@ -47,9 +47,9 @@ resumed, since the index of such a file is at its end.
 
 Rows that the service lists twice, because rows were added during the export, are written
 once.`,
-		Example: `  messaging -p sandbox export ` + records.Name + ` --to ` + records.Name + `.csv
-  messaging -p sandbox export ` + records.Name + ` --to ` + records.Name + `.parquet
-  messaging -p sandbox export ` + records.Name + ` --to ` + records.Name + `.jsonl --resume`,
+		Example: strings.ReplaceAll(`  messaging -p sandbox export RECORDS --to all-RECORDS.csv
+  messaging -p sandbox export RECORDS --to all-RECORDS.parquet --overwrite
+  messaging -p production export RECORDS --to all-RECORDS.csv --resume   # after it was stopped`, "RECORDS", records.Name),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runExport(cmd, s, records, options) },
 	}

@@ -26,7 +26,7 @@ is unclear, and is not sent again until you say so with "resend".
 
 The outbox is a SQLite file, which --ledger names, or the Postgres database of
 ` + ledger.Variable + `.`,
-		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event order-shipped
+		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --dry-run
   messaging -p sandbox outbox run --ledger orders.db --until-empty
   messaging outbox status --ledger orders.db
   messaging outbox list --ledger orders.db --state unclear`,
@@ -99,8 +99,8 @@ func newBox(ctx context.Context, l *ledger.Ledger) (*box, error) {
 	return &box{Outbox: o, ledger: l, of: of, recorded: recorded}, nil
 }
 
-// checkService returns an error if the entries of a ledger belong to another service.
-func checkService(ctx context.Context, l *ledger.Ledger, now *profile.Service) error {
+// checkOwner returns an error if the entries of a ledger belong to another service.
+func checkOwner(ctx context.Context, l *ledger.Ledger, now *profile.Service) error {
 	of, recorded, err := l.Service(ctx)
 	switch {
 	case err != nil || !recorded:

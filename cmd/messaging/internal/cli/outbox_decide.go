@@ -50,7 +50,7 @@ func newOutboxResend(l *ledgerFlag) *cobra.Command {
 
 An unclear entry may have been carried out; sending it again can carry it out twice.
 Entries whose sender may still be alive are skipped, and the time when they can be resent
-is shown.`, `  messaging -p sandbox outbox resend --ledger orders.db order-4711
+is shown.`, `  messaging -p sandbox outbox resend --ledger orders.db A-1001
   messaging -p sandbox outbox resend --ledger orders.db --state rejected --error-contains 422
   messaging -p sandbox outbox resend --ledger orders.db --state unclear --dry-run`)
 }
@@ -67,7 +67,7 @@ func newOutboxDismiss(l *ledgerFlag) *cobra.Command {
 		all:  func(b *box) func(context.Context, outbox.Filter) (outbox.Decided, error) { return b.DismissAll },
 	}
 	return d.command("Give up pending, unclear or rejected entries", `Give up pending, unclear or rejected entries. They are never sent, and their requests are
-erased. The entries stay in the list, so a later import does not add them again.`, `  messaging outbox dismiss --ledger orders.db order-4711
+erased. The entries stay in the list, so a later import does not add them again.`, `  messaging outbox dismiss --ledger orders.db A-1001
   messaging outbox dismiss --ledger orders.db --state rejected
   messaging outbox dismiss --ledger orders.db --state pending --enqueued-before 2026-12-01T09:00:00Z --dry-run`)
 }
@@ -100,7 +100,7 @@ func (d *decision) run(cmd *cobra.Command, keys []string) error {
 		if b.of, err = d.service(ctx); err != nil {
 			return err
 		}
-		if err := checkService(ctx, b.ledger, b.of); err != nil {
+		if err := checkOwner(ctx, b.ledger, b.of); err != nil {
 			return err
 		}
 	}

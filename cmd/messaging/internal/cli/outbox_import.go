@@ -49,10 +49,10 @@ parameter of that name). --map gives another name. An empty value is left out.
 
 Each row has a key, and a key is imported once: so the command can be killed and run again.
 Without --key-column, the key stands for the content of the row, and equal rows are one.`,
-		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event order-shipped
-  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event order-shipped --key-column order
-  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event order-shipped --map mail=email --map notes=
-  messaging -p sandbox outbox import --ledger orders.db --from - --format jsonl --event order-shipped --dry-run <orders.jsonl`,
+		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped"
+  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order
+  messaging -p sandbox outbox import --ledger orders.db --from list.csv --event "order shipped" --map mail=email --map notes=
+  messaging -p sandbox outbox import --ledger orders.db --from - --format jsonl --event "order shipped" --dry-run <orders.jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
@@ -137,7 +137,7 @@ func checkLedger(ctx context.Context, address ledger.Address, service *profile.S
 	if err != nil {
 		return err
 	}
-	return errors.Join(checkService(ctx, opened, service), opened.Close())
+	return errors.Join(checkOwner(ctx, opened, service), opened.Close())
 }
 
 func (flags *importFlags) findEvent(ctx context.Context, service *profile.Service) (*messaging.Event, error) {
@@ -259,7 +259,7 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, add
 	if err := opened.Claim(ctx, ledger.Service{BaseURL: service.BaseURL, Kind: string(service.Kind), Identity: service.Identity()}); err != nil {
 		return err
 	}
-	if err := checkService(ctx, opened, service); err != nil { // another import may have been faster
+	if err := checkOwner(ctx, opened, service); err != nil { // another import may have been faster
 		return err
 	}
 	client, err := service.Client()
@@ -301,13 +301,13 @@ func importError(ctx context.Context, err error) error {
 
 // runCommand is the command to run next.
 func (flags *importFlags) runCommand() string {
-	words := []string{"messaging"}
+	parts := []string{"messaging"}
 	if flags.profile != "" {
-		words = append(words, "-p", flags.profile)
+		parts = append(parts, "-p", flags.profile)
 	}
-	words = append(words, "outbox", "run")
+	parts = append(parts, "outbox", "run")
 	if flags.path != "" {
-		words = append(words, "--ledger", flags.path)
+		parts = append(parts, "--ledger", flags.path)
 	}
-	return strings.Join(append(words, "--until-empty"), " ")
+	return strings.Join(append(parts, "--until-empty"), " ")
 }

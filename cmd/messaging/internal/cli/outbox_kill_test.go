@@ -20,18 +20,18 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// command is the program as a process of its own, for a service.
-func command(t *testing.T, service *messagingtest.Server, args ...string) *exec.Cmd {
+// processFor is the program as a process of its own, for a service.
+func processFor(t *testing.T, service *messagingtest.Server, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "messaging", args...)
 	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+service.URL(), "MESSAGING_API_KEY="+service.APIKey())
 	return cmd
 }
 
-// output runs the program and returns what it prints.
-func output(t *testing.T, service *messagingtest.Server, args ...string) string {
+// runProgram runs the program and returns what it prints.
+func runProgram(t *testing.T, service *messagingtest.Server, args ...string) string {
 	t.Helper()
-	cmd := command(t, service, args...)
+	cmd := processFor(t, service, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -39,11 +39,11 @@ func output(t *testing.T, service *messagingtest.Server, args ...string) string 
 	return string(out)
 }
 
-// killed runs the program and kills it in the middle. It reports whether the program ended
+// killAfter runs the program and kills it in the middle. It reports whether the program ended
 // by itself before.
-func killed(t *testing.T, service *messagingtest.Server, after time.Duration, args ...string) (ended bool) {
+func killAfter(t *testing.T, service *messagingtest.Server, after time.Duration, args ...string) (ended bool) {
 	t.Helper()
-	cmd := command(t, service, args...)
+	cmd := processFor(t, service, args...)
 	require.NoError(t, cmd.Start())
 	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
@@ -72,39 +72,39 @@ func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(content.String()), 0o600))
 
 	imported := []string{"outbox", "import", "--ledger", ledger, "--from", file, "--event", "order shipped", "--max-recipients", "10000"}
-	digest := strings.TrimSpace(output(t, service, append(imported, "--dry-run")...))
+	digest := strings.TrimSpace(runProgram(t, service, append(imported, "--dry-run")...))
 	imported = append(imported, "--confirm", digest)
 	for range 4 {
-		killed(t, service, time.Duration(100+rand.IntN(500))*time.Millisecond, imported...)
+		killAfter(t, service, time.Duration(100+rand.IntN(500))*time.Millisecond, imported...)
 	}
-	output(t, service, imported...)
+	runProgram(t, service, imported...)
 
 	kills := 0
-	for ; status(t, service, ledger)["pending"].(float64) > 0; kills++ {
+	for ; outboxStatus(t, service, ledger)["pending"].(float64) > 0; kills++ {
 		require.Less(t, kills, 60, "it does not go on")
-		if killed(t, service, time.Duration(200+rand.IntN(800))*time.Millisecond, "outbox", "run", "--ledger", ledger, "--until-empty") {
+		if killAfter(t, service, time.Duration(200+rand.IntN(800))*time.Millisecond, "outbox", "run", "--ledger", ledger, "--until-empty") {
 			break
 		}
 	}
 	assert.Greater(t, kills, 1, "it was never killed in the middle")
-	compare(t, service, ledger, rows)
+	compareWithService(t, service, ledger, rows)
 }
 
-func status(t *testing.T, service *messagingtest.Server, ledger string) (found map[string]any) {
+func outboxStatus(t *testing.T, service *messagingtest.Server, ledger string) (found map[string]any) {
 	t.Helper()
-	require.NoError(t, json.Unmarshal([]byte(output(t, service, "outbox", "status", "--ledger", ledger, "--json")), &found))
+	require.NoError(t, json.Unmarshal([]byte(runProgram(t, service, "outbox", "status", "--ledger", ledger, "--json")), &found))
 	return found
 }
 
-// compare compares what the outbox says with what the service did.
-func compare(t *testing.T, service *messagingtest.Server, ledger string, rows int) {
+// compareWithService compares what the outbox says with what the service did.
+func compareWithService(t *testing.T, service *messagingtest.Server, ledger string, rows int) {
 	t.Helper()
 	triggered := map[string]int{}
 	for _, trigger := range service.Triggers() {
 		triggered[trigger.Email]++
 		assert.Equal(t, 1, triggered[trigger.Email], "%s was triggered twice", trigger.Email)
 	}
-	counts := status(t, service, ledger)
+	counts := outboxStatus(t, service, ledger)
 	accepted, open := int(counts["accepted"].(float64)), int(counts["unclear"].(float64)+counts["sending"].(float64))
 	assert.Equal(t, rows, accepted+open)
 	assert.LessOrEqual(t, accepted, len(triggered))
@@ -123,12 +123,12 @@ func TestAKilledExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
 	folder := t.TempDir()
 	file, whole := filepath.Join(folder, "customers.csv"), filepath.Join(folder, "whole.csv")
 	export := []string{"export", "customers", "--to", file}
-	for kills := 0; !killed(t, service, time.Duration(1200+rand.IntN(600))*time.Millisecond, export...); kills++ {
+	for kills := 0; !killAfter(t, service, time.Duration(1200+rand.IntN(600))*time.Millisecond, export...); kills++ {
 		require.Less(t, kills, 30, "it does not go on")
 		require.NoFileExists(t, file)
 		export = []string{"export", "customers", "--to", file, "--resume"}
 	}
-	output(t, service, "export", "customers", "--to", whole)
+	runProgram(t, service, "export", "customers", "--to", whole)
 	found, err := os.ReadFile(file)
 	require.NoError(t, err)
 	want, err := os.ReadFile(whole)

@@ -224,8 +224,8 @@ func newOutboxShow(l *ledgerFlag) *cobra.Command {
 		Short: "Show an entry and whom it is for",
 		Long: `Show an entry and whom it is for. The request is erased once the entry is accepted or
 dismissed.`,
-		Example: `  messaging outbox show --ledger orders.db order-4711
-  messaging outbox show --ledger orders.db order-4711 --body --json | jq .body`,
+		Example: `  messaging outbox show --ledger orders.db A-1001
+  messaging outbox show --ledger orders.db A-1001 --body --json | jq .body`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.show(cmd.Context(), args[0], body) },
 	}

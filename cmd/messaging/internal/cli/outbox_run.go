@@ -41,7 +41,7 @@ It can be stopped with Ctrl-C, and killed. Run it again to go on. Entries that w
 sent when it was killed become unclear after about 40 seconds, and are not sent again. Any
 number of these commands can run at the same time.`,
 		Example: `  messaging -p sandbox outbox run --ledger orders.db --until-empty
-  messaging -p sandbox outbox run --ledger orders.db --rate 50/s --in-flight 16`,
+  messaging -p sandbox outbox run --ledger orders.db --until-empty --rate 50/s --in-flight 16`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context()) },
 	}
@@ -89,7 +89,7 @@ func (flags *runFlags) openFor(ctx context.Context) (*ledger.Ledger, *profile.Se
 		err = exit.With(exit.Usage, "%s was not filled by messaging outbox import; the program that it belongs to sends its entries", opened.Title)
 	}
 	if err == nil {
-		err = checkService(ctx, opened, service)
+		err = checkOwner(ctx, opened, service)
 	}
 	if err != nil {
 		_ = opened.Close() // nothing was changed
