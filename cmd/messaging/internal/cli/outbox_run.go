@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"slices"
@@ -163,19 +164,11 @@ func (d *delivery) run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		d.printer.Line("stopping: waiting for what is being sent; a second Ctrl-C leaves it unclear")
 	}
-	if err := errorOf(err, d.wait(ended)); err != nil {
+	if err := errors.Join(err, d.wait(ended)); err != nil {
 		return err
 	}
 	d.progress.Stop()
 	return d.conclude(ctx, paused)
-}
-
-// errorOf returns the error of the first that failed, except for one that was stopped.
-func errorOf(looking, running error) error {
-	if running != nil {
-		return running
-	}
-	return looking
 }
 
 // wait waits until what is in flight has ended, or until a second signal.
