@@ -72,7 +72,7 @@ func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
 	for header, want := range map[string]string{
 		"email,ordr":           `column "ordr" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no); pass --map ordr= to leave it out, or --map ordr=PARAMETER to give it a name`,
 		"email":                `no column holds "order", which the event "order shipped" requires; pass --map COLUMN=order if it has another name`,
-		"order":                `no column says who each row is for; name it "email" or "customer_id", or pass --map COLUMN=email`,
+		"order":                `no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`,
 		"email,order,it's new": "--map 'it's new=' to leave it out",
 	} {
 		assert.Contains(t, bodies(t, fileOf(t, rows.CSV, header+"\nx\n", nil, ""))[0], want)

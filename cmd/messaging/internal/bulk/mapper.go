@@ -114,7 +114,7 @@ func (m *Mapper) checkMissing(filled map[string]string) error {
 			return nil
 		}
 	}
-	return errors.New(`no column says who each row is for; name it "email" or "customer_id", or pass --map COLUMN=email`)
+	return errors.New(`no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`)
 }
 
 func quoted(s string) string {
