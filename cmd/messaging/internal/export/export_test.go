@@ -1,0 +1,326 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+func silent(Progress) {}
+
+// serve returns a service with n customers.
+func serve(t *testing.T, n int) *messagingtest.Server {
+	t.Helper()
+	service := messagingtest.NewServer(t)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i := range n {
+		service.AddCustomers(messaging.Customer{CustomerID: fmt.Sprint(i), Email: fmt.Sprintf("c%d@example.com", i), PhoneNo: "+4930123456",
+			FirstName: "=1+1", Providers: []string{"apns", "firebase"}, CreatedAt: at, UpdatedAt: at, LastInteraction: at})
+	}
+	return service
+}
+
+func optionsFor(t *testing.T, name string) Options {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	format, err := FormatOf(path)
+	require.NoError(t, err)
+	return Options{To: path, Format: format, Service: "127.0.0.1"}
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestExportWritesEveryColumnAsCSV(t *testing.T) {
+	options := optionsFor(t, "all.csv")
+	done, err := Run(t.Context(), serve(t, 1).Client(), Customers, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, Progress{Rows: 1}, done)
+	assert.Equal(t, "customer_id,email,first_name,last_name,phone_no,providers,customer_created_at,updated_at,last_interaction,extra\n"+
+		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,\n", content(t, options.To))
+	left, err := os.ReadDir(filepath.Dir(options.To))
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "a temporary file is left")
+}
+
+func TestExportOfNobodyIsAHeader(t *testing.T) {
+	options := optionsFor(t, "none.csv")
+	options.Columns = []string{"email"}
+	_, err := Run(t.Context(), serve(t, 0).Client(), Customers, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, "email\n", content(t, options.To))
+}
+
+func TestSpreadsheetSafeCellsAreNotFormulasAndPhoneNumbersStay(t *testing.T) {
+	options := optionsFor(t, "safe.csv")
+	options.Columns, options.SpreadsheetSafe = []string{"first_name", "phone_no"}, true
+	_, err := Run(t.Context(), serve(t, 1).Client(), Customers, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, "first_name,phone_no\n'=1+1,+4930123456\n", content(t, options.To))
+	for cell, want := range map[string]bool{"": false, "a=": false, "=a": true, "+1": true, "-1": true, "@a": true, "\ta": true, "\ra": true,
+		"+1234": false, "+123456789012345": false, "+1234567890123456": true, "+1234+1": true} {
+		assert.Equal(t, want, isFormula(cell), "%q", cell)
+	}
+}
+
+func TestExportWritesTheModelsOwnJSON(t *testing.T) {
+	options := optionsFor(t, "all.jsonl")
+	service := serve(t, 1)
+	_, err := Run(t.Context(), service.Client(), Customers, options, silent)
+	require.NoError(t, err)
+	customer, err := service.Client().Customers.Get(t.Context(), "0")
+	require.NoError(t, err)
+	want, err := json.Marshal(customer)
+	require.NoError(t, err)
+	assert.Equal(t, string(want)+"\n", content(t, options.To))
+
+	options.Columns, options.Overwrite = []string{"email", "customer_id"}, true
+	_, err = Run(t.Context(), service.Client(), Customers, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, `{"email":"c0@example.com","customer_id":"0"}`+"\n", content(t, options.To))
+}
+
+func TestExportToParquetKeepsOrderTypesAndNulls(t *testing.T) {
+	options := optionsFor(t, "messages.parquet")
+	service := messagingtest.NewServer(t)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i := range 25_000 { // three row groups
+		service.AddTransactional(messaging.TransactionalMessage{ID: fmt.Sprint(i), Channel: "email", CreatedAt: at, TotalSent: i})
+	}
+	_, err := Run(t.Context(), service.Client(), Messages, options, silent)
+	require.NoError(t, err)
+
+	file, err := os.Open(options.To)
+	require.NoError(t, err)
+	defer file.Close()
+	type row struct {
+		ID        *string    `parquet:"id,optional"`
+		Channel   *string    `parquet:"channel,optional"`
+		Subject   *string    `parquet:"subject,optional"`
+		CreatedAt *time.Time `parquet:"created_at,optional,timestamp(microsecond)"`
+		TotalSent *int64     `parquet:"total_sent,optional"`
+	}
+	reader := parquet.NewGenericReader[row](file)
+	defer reader.Close()
+	var columns []string
+	info, err := file.Stat()
+	require.NoError(t, err)
+	opened, err := parquet.OpenFile(file, info.Size())
+	require.NoError(t, err)
+	for _, field := range opened.Schema().Fields() {
+		columns = append(columns, field.Name())
+	}
+	assert.Equal(t, strings.Split(Messages.columnNames(), ", "), columns)
+	rows := make([]row, 25_000)
+	n, err := reader.Read(rows)
+	require.Equal(t, 25_000, n, "%v", err)
+	last := rows[24_999]
+	assert.Equal(t, "24999", *last.ID)
+	assert.Nil(t, last.Subject)
+	assert.True(t, at.Equal(*last.CreatedAt))
+	assert.EqualValues(t, 24_999, *last.TotalSent)
+}
+
+func TestExportRefusesAFileThatIsInTheWay(t *testing.T) {
+	client := serve(t, 3).Client()
+	run := func(options Options) error {
+		_, err := Run(t.Context(), client, Customers, options, silent)
+		return err
+	}
+	options := optionsFor(t, "a.csv")
+	require.NoError(t, os.WriteFile(options.To, []byte("mine"), 0o600))
+	assert.EqualError(t, run(options), options.To+" exists; pass --overwrite to replace it")
+	assert.Equal(t, "mine", content(t, options.To))
+	options.Overwrite = true
+	assert.NoError(t, run(options))
+
+	options = optionsFor(t, "b.csv")
+	options.Resume = true
+	assert.EqualError(t, run(options), "there is no unfinished export to "+options.To)
+	options.Overwrite = true
+	assert.EqualError(t, run(options), "--resume and --overwrite exclude each other")
+	options = optionsFor(t, "c.parquet")
+	options.Resume = true
+	assert.ErrorContains(t, run(options), "an export to Parquet cannot be resumed")
+	options = Options{To: filepath.Join(t.TempDir(), "no", "d.csv")}
+	assert.ErrorContains(t, run(options), "does not exist")
+	options = optionsFor(t, "e.csv")
+	options.Columns = []string{"emial"}
+	assert.ErrorContains(t, run(options), `"emial" is not a column of customers; the columns are customer_id, email`)
+	options.Columns = []string{"email", "email"}
+	assert.EqualError(t, run(options), `"email" is named twice`)
+	options = optionsFor(t, "f.jsonl")
+	options.Columns = []string{"email", "extra"}
+	assert.ErrorContains(t, run(options), `"extra" is a column of CSV and Parquet`)
+	_, err := FormatOf("x.xlsx")
+	assert.EqualError(t, err, `"x.xlsx" must end with .csv, .jsonl or .parquet`)
+}
+
+// stopAfter exports until it has read some pages.
+func stopAfter(t *testing.T, client *messaging.Client, options Options, pages int) error {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := Run(ctx, client, Customers, options, func(Progress) {
+		if pages--; pages == 0 {
+			cancel()
+		}
+	})
+	return err
+}
+
+func TestAStoppedExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
+	for _, name := range []string{"a.csv", "a.jsonl"} {
+		client := serve(t, 2500).Client()
+		options := optionsFor(t, name)
+		require.ErrorAs(t, stopAfter(t, client, options, 3), new(*StoppedError))
+		assert.NoFileExists(t, options.To)
+		_, err := Run(t.Context(), client, Customers, options, silent)
+		require.EqualError(t, err, "an export to "+options.To+" is unfinished; pass --resume to continue it, or --overwrite to start again")
+
+		options.Resume = true
+		for range 4 {
+			require.Error(t, stopAfter(t, client, options, 2))
+			tear(t, options)
+		}
+		done, err := Run(t.Context(), client, Customers, options, silent)
+		require.NoError(t, err)
+		assert.Equal(t, 2500, done.Rows)
+		assert.NotZero(t, done.Resumed)
+
+		whole := optionsFor(t, name)
+		_, err = Run(t.Context(), client, Customers, whole, silent)
+		require.NoError(t, err)
+		assert.Equal(t, content(t, whole.To), content(t, options.To))
+	}
+}
+
+func TestTwoExportsDoNotWriteTheSameFile(t *testing.T) {
+	client := serve(t, 2500).Client()
+	options := optionsFor(t, "a.csv")
+	second := errors.New("not run")
+	_, err := Run(t.Context(), client, Customers, options, func(Progress) {
+		_, second = Run(t.Context(), client, Customers, options, silent)
+	})
+	require.NoError(t, err)
+	assert.EqualError(t, second, "another export to "+options.To+" is running")
+}
+
+func TestAnExportToParquetThatStopsLeavesNothing(t *testing.T) {
+	options := optionsFor(t, "a.parquet")
+	require.ErrorIs(t, stopAfter(t, serve(t, 2500).Client(), options, 3), context.Canceled)
+	left, err := os.ReadDir(filepath.Dir(options.To))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// tear leaves the files as a crash can: with rows that no checkpoint covers, and part of a
+// checkpoint.
+func tear(t *testing.T, options Options) {
+	t.Helper()
+	for path, rest := range map[string]string{options.partPath(): "half a ro", options.resumePath(): `{"cursor":"abc","bytes":1`} {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = file.WriteString(rest)
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+	}
+}
+
+func TestAnExportIsResumedOnlyAsItBegan(t *testing.T) {
+	client := serve(t, 2500).Client()
+	options := optionsFor(t, "a.csv")
+	require.Error(t, stopAfter(t, client, options, 3))
+	options.Resume = true
+	for want, change := range map[string]func(*Options){
+		"from 127.0.0.1, not from example.com": func(o *Options) { o.Service = "example.com" },
+		"other columns":                        func(o *Options) { o.Columns = []string{"email"} },
+		"or another format":                    func(o *Options) { o.SpreadsheetSafe = true },
+	} {
+		changed := options
+		change(&changed)
+		_, err := Run(t.Context(), client, Customers, changed, silent)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := Run(t.Context(), client, Events, options, silent)
+	assert.ErrorContains(t, err, "is of customers, not of events")
+	require.NoError(t, os.Truncate(options.partPath(), 7))
+	_, err = Run(t.Context(), client, Customers, options, silent)
+	assert.ErrorContains(t, err, "has 7 bytes, but")
+	require.NoError(t, os.Truncate(options.resumePath(), 7))
+	_, err = Run(t.Context(), client, Customers, options, silent)
+	assert.ErrorContains(t, err, "holds no checkpoint")
+}
+
+// drifting lists n customers, a page each 10 rows, of which each page repeats one.
+func drifting(t *testing.T, n int) *messaging.Client {
+	t.Helper()
+	client, err := messaging.NewClient("http://127.0.0.1", "key", messaging.WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) string {
+		at := 0
+		_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)
+		var rows []string
+		for i := max(at-1, 0); i < min(at+9, n); i++ {
+			rows = append(rows, fmt.Sprintf(`{"customer_id":"%d","email":"c%d@example.com"}`, i, i))
+		}
+		next, more := "null", at+9 < n
+		if more {
+			next = fmt.Sprintf(`"%d"`, at+9)
+		}
+		return fmt.Sprintf(`{"success":true,"data":{"data":[%s],"meta":{"has_next_page":%v,"next_page_cursor":%s}}}`, strings.Join(rows, ","), more, next)
+	})}))
+	require.NoError(t, err)
+	return client
+}
+
+type roundTrip func(*http.Request) string
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
+	recorder := http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
+	recorder.Body = readCloser{bytes.NewReader([]byte(f(r)))}
+	return &recorder, nil
+}
+
+type readCloser struct{ *bytes.Reader }
+
+func (readCloser) Close() error { return nil }
+
+func TestRowsRepeatedByShiftingPagesAreWrittenOnceAlsoAcrossRuns(t *testing.T) {
+	client := drifting(t, 200)
+	options := optionsFor(t, "a.csv")
+	options.Columns = []string{"customer_id"}
+	require.ErrorAs(t, stopAfter(t, client, options, 2+rand.IntN(15)), new(*StoppedError))
+	options.Resume = true
+	done, err := Run(t.Context(), client, Customers, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, 200, done.Rows)
+	assert.Equal(t, 22, done.Repeated)
+	rows, err := csv.NewReader(strings.NewReader(content(t, options.To))).ReadAll()
+	require.NoError(t, err)
+	found := map[string]bool{}
+	for _, row := range rows[1:] {
+		assert.False(t, found[row[0]], row[0])
+		found[row[0]] = true
+	}
+	assert.Len(t, found, 200)
+}
