@@ -34,7 +34,7 @@ func newOutboxPause(l *ledgerFlag) *cobra.Command {
 outbox, and until "resume". It does not ask. What is being sent now may still be carried
 out.`,
 		Example: `  messaging outbox pause --ledger orders.db
-  messaging outbox pause --ledger orders.db "trigger event"`,
+  messaging outbox pause --ledger orders.db "` + service.TriggerEvent.Name + `"`,
 		Args:              checkOperations,
 		ValidArgsFunction: completeOp,
 		RunE: func(cmd *cobra.Command, operations []string) error {
@@ -67,7 +67,7 @@ func newOutboxResume(l *ledgerFlag) *cobra.Command {
 		Long: `End the pause of these operations. Without one, end every pause. A pause of all is not
 ended by naming operations.`,
 		Example: `  messaging outbox resume --ledger orders.db
-  messaging outbox resume --ledger orders.db "trigger event"`,
+  messaging outbox resume --ledger orders.db "` + service.TriggerEvent.Name + `"`,
 		Args:              checkOperations,
 		ValidArgsFunction: completeOp,
 		RunE: func(cmd *cobra.Command, operations []string) error {
