@@ -44,7 +44,7 @@ type checkpoint struct {
 
 // open creates the files of an export, or opens those of one that was stopped.
 func open(records string, o Options) (*job, error) {
-	j := &job{options: o, seen: seen{hashes: map[hash]struct{}{}}, last: time.Now()}
+	j := &job{options: o, last: time.Now()}
 	first := start{records, o.Format, o.Columns, o.SpreadsheetSafe, o.Service}
 	var err error
 	if o.Format != Parquet {
