@@ -55,10 +55,12 @@ func TestRowsBecomeTriggersWithTheTypesOfTheEvent(t *testing.T) {
 	assert.Equal(t, []string{
 		email + `"order":"1","parcels":12.30,"shipped_at":"2026-11-20T09:00:00Z"}}`,
 		email + `"order":"007"}}`,
-	}, bodies(t, fileOf(t, rows.CSV, "email,order,shipped_at,parcels\na@example.com,1,2026-11-20T10:00:00+01:00,12.30\na@example.com,007,,\n", nil, "")))
+	}, bodies(t, fileOf(t, rows.CSV, "email,order,shipped_at,parcels\n"+
+		"a@example.com,1,2026-11-20T10:00:00+01:00,12.30\na@example.com,007,,\n", nil, "")))
 	assert.Equal(t, []string{
 		email + `"order":"1","parcels":12.30,"shipped_at":"2026-11-20T09:00:00Z","tags":["a",1.50]}}`,
-	}, bodies(t, fileOf(t, rows.JSONLines, `{"email":"a@example.com","order":"1","parcels":12.30,"shipped_at":"2026-11-20T10:00:00+01:00","tags":["a",1.50]}`, nil, "")))
+	}, bodies(t, fileOf(t, rows.JSONLines, `{"email":"a@example.com","order":"1","parcels":12.30,`+
+		`"shipped_at":"2026-11-20T10:00:00+01:00","tags":["a",1.50]}`, nil, "")))
 }
 
 func TestColumnsNameCustomersAndCanBeRenamed(t *testing.T) {
@@ -70,15 +72,19 @@ func TestColumnsNameCustomersAndCanBeRenamed(t *testing.T) {
 
 func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
 	for header, want := range map[string]string{
-		"email,ordr":           `column "ordr" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no); pass --map ordr= to leave it out, or --map ordr=PARAMETER to give it a name`,
-		"email":                `no column holds "order", which the event "order shipped" requires; pass --map COLUMN=order if it has another name`,
+		"email,ordr": `column "ordr" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, ` +
+			`first_name, tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no); pass --map ordr= to leave it ` +
+			`out, or --map ordr=PARAMETER to give it a name`,
+		"email": `no column holds "order", which the event "order shipped" requires; pass --map COLUMN=order if it has ` +
+			`another name`,
 		"order":                `no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`,
 		"email,order,it's new": "--map 'it's new=' to leave it out",
 	} {
 		assert.Contains(t, bodies(t, fileOf(t, rows.CSV, header+"\nx\n", nil, ""))[0], want)
 	}
 	renamed := map[string]string{"nr": "order"}
-	assert.Equal(t, []string{`columns "order" and "nr" both hold "order"`}, bodies(t, fileOf(t, rows.CSV, "email,order,nr\nx,1,2", renamed, "")))
+	assert.Equal(t, []string{`columns "order" and "nr" both hold "order"`}, bodies(t,
+		fileOf(t, rows.CSV, "email,order,nr\nx,1,2", renamed, "")))
 	assert.Equal(t, []string{`--map: the file has no column "nr"`}, bodies(t, fileOf(t, rows.CSV, "email,order\nx,1", renamed, "")))
 	assert.Equal(t, []string{`--key-column: the file has no column "id"`}, bodies(t, fileOf(t, rows.CSV, "email,order\nx,1", nil, "id")))
 	_, err := NewMapper(shipped, map[string]string{"a": "ordr"}, "")
@@ -105,7 +111,8 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 	}, bodies(t, fileOf(t, rows.CSV, text, nil, "id")))
 	assert.Equal(t, []string{
 		`line 1, column 12 (email): must be a text`,
-		`line 2, column 36 (color): "color" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no)`,
+		`line 2, column 36 (color): "color" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, ` +
+			`tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no)`,
 		"line 3 (id): is missing, and is the key",
 	}, bodies(t, fileOf(t, rows.JSONLines, `{ "email": 1}
 {"email":"a@example.com", "color": "red"}
@@ -203,8 +210,13 @@ func TestAFileThatChangesAfterThePlanIsAnError(t *testing.T) {
 	plan, err := file.Plan(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, []byte("email,order\nb@example.com,1\n"), 0o600))
-	_, err = file.Import(t.Context(), open(t), plan, func(int) {})
+	done, err := file.Import(t.Context(), open(t), plan, func(int) {})
 	assert.ErrorIs(t, err, ErrChanged)
+	assert.Zero(t, done.Added, "a row that nobody has confirmed is in the outbox")
+
+	require.NoError(t, os.WriteFile(path, []byte("email,order\n"), 0o600))
+	_, err = file.Import(t.Context(), open(t), plan, func(int) {})
+	assert.ErrorIs(t, err, ErrChanged, "a row is missing")
 }
 
 func TestAFileThatCannotBeReadIsAnErrorOfThePlan(t *testing.T) {

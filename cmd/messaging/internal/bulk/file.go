@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"iter"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/hashes"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/outbox"
 )
@@ -31,6 +33,8 @@ type Plan struct {
 	Problems []error
 	// Digest is that of every key and request, in order.
 	Digest [sha256.Size]byte
+
+	requests *hashes.Map[request] // by the hash of the key
 }
 
 // shown is how many problems a plan holds.
@@ -85,21 +89,20 @@ func (f *File) refusal(ctx context.Context, row rows.Row, item outbox.Item) erro
 	return nil
 }
 
-// hashes returns those of the key and of the body of a request.
-func (l line) hashes() (key, body [sha256.Size]byte) {
-	return sha256.Sum256([]byte(l.item.Key)), sha256.Sum256(l.item.Prepared.Body())
-}
+// request tells the requests with one key apart.
+type request [8]byte
 
-// identity is the hash of a key. request tells the requests with one key apart.
-type (
-	identity [16]byte
-	request  [4]byte
-)
+// sum returns the hashes of the key and of the request, and adds them to all.
+func (l line) sum(all hash.Hash) (hashes.Hash, request) {
+	key, body := sha256.Sum256([]byte(l.item.Key)), sha256.Sum256(l.item.Prepared.Body())
+	_, _ = all.Write(key[:]) // a hash returns no error
+	_, _ = all.Write(body[:])
+	return hashes.Hash(key[:]), request(body[:])
+}
 
 // Plan reads the file. The error is about the file as a whole; see Plan.Problems for rows.
 func (f *File) Plan(ctx context.Context) (Plan, error) {
-	var plan Plan
-	seen := map[identity]request{}
+	plan := Plan{requests: new(hashes.Map[request])}
 	all := sha256.New()
 	for line, err := range f.lines(ctx) {
 		if problem, ok := errors.AsType[*rows.Problem](err); ok {
@@ -111,14 +114,11 @@ func (f *File) Plan(ctx context.Context) (Plan, error) {
 		if err != nil {
 			return plan, err
 		}
-		key, body := line.hashes()
-		_, _ = all.Write(append(key[:], body[:]...)) // a hash returns no error
-		earlier, twice := seen[identity(key[:])]
-		switch {
-		case !twice:
-			seen[identity(key[:])] = request(body[:])
+		key, now := line.sum(all)
+		switch earlier, added := plan.requests.Add(key, now); {
+		case added:
 			plan.Rows++
-		case earlier != request(body[:]):
+		case earlier != now:
 			return plan, fmt.Errorf("line %d: the key %q has another request above; each key names one request", line.number, line.item.Key)
 		default:
 			plan.Duplicates++
@@ -131,6 +131,15 @@ func (f *File) Plan(ctx context.Context) (Plan, error) {
 	return plan, nil
 }
 
+// check returns an error for a row that is not in the plan, and adds its hashes to all.
+func (p Plan) check(l line, all hash.Hash) error {
+	key, now := l.sum(all)
+	if planned, ok := p.requests.Get(key); !ok || planned != now {
+		return ErrChanged
+	}
+	return nil
+}
+
 // Imported counts what an import did. Present are the rows that were there before, and
 // duplicates.
 type Imported struct{ Added, Present int }
@@ -141,10 +150,10 @@ type Enqueuer interface {
 }
 
 // ErrChanged reports a file that is not the one of the plan.
-var ErrChanged = errors.New("the file changed after the plan was made; what was imported of it is in the outbox, and nothing was sent")
+var ErrChanged = errors.New("the file changed after the plan was made; only rows of the plan were imported, and nothing was sent")
 
-// Import adds the rows of a plan to an outbox, without the bad ones. It can be repeated: a
-// row that is there is not added again. report is called every now and then with the number
+// Import adds the rows of a plan to an outbox, without the bad ones, and no other row. It can
+// be repeated: a row that is there is not added again. report is called every now and then with the number
 // of rows that were read.
 func (f *File) Import(ctx context.Context, o Enqueuer, plan Plan, report func(done int)) (Imported, error) {
 	all := sha256.New()
@@ -155,8 +164,7 @@ func (f *File) Import(ctx context.Context, o Enqueuer, plan Plan, report func(do
 				continue
 			}
 			if err == nil {
-				key, body := line.hashes()
-				_, _ = all.Write(append(key[:], body[:]...)) // a hash returns no error
+				err = plan.check(line, all)
 				if done++; done%reportEvery == 0 {
 					report(done)
 				}

@@ -106,7 +106,8 @@ func (m *Mapper) CheckColumns(columns []string) error {
 func (m *Mapper) checkMissing(filled map[string]string) error {
 	for _, p := range m.event.Parameters {
 		if _, ok := filled[p.Name]; p.Required && !ok {
-			return fmt.Errorf("no column holds %q, which the event %q requires; pass --map COLUMN=%s if it has another name", p.Name, m.event.Name, p.Name)
+			return fmt.Errorf("no column holds %q, which the event %q requires; pass --map COLUMN=%s if it has another name", p.Name,
+				m.event.Name, p.Name)
 		}
 	}
 	for _, name := range []string{"email", "customer_id", customerPrefix + "email", customerPrefix + "customer_id"} {

@@ -18,9 +18,9 @@ import (
 const (
 	// checkpointEvery is how much work a killed export loses.
 	checkpointEvery = time.Second
-	// exportGC makes garbage collections frequent, because the ids that were seen are most
-	// of the memory and cost nothing to mark.
-	exportGC = 50
+	// exportGC makes garbage collections frequent. They are cheap, since most of the memory
+	// holds the ids that were seen, which have no pointers to follow.
+	exportGC = 20
 )
 
 func newExport(s *settings) *cobra.Command {
@@ -58,7 +58,8 @@ once.`,
 	f.StringSliceVar(&options.Columns, "columns", nil, "write only these columns: `a,b`")
 	f.BoolVar(&options.Resume, "resume", false, "continue an export that was stopped")
 	f.BoolVar(&options.Overwrite, "overwrite", false, "replace the file if it exists")
-	f.BoolVar(&options.SpreadsheetSafe, "spreadsheet-safe", false, "write an apostrophe before a cell of CSV that a spreadsheet would run as a formula")
+	f.BoolVar(&options.SpreadsheetSafe, "spreadsheet-safe", false,
+		"write an apostrophe before a cell of CSV that a spreadsheet would run as a formula")
 	return cmd
 }
 
@@ -96,7 +97,7 @@ func runExport[T any](cmd *cobra.Command, s *settings, records export.Records[T]
 	if err != nil {
 		return exportError(ctx, err, done)
 	}
-	s.printer.Note("%s %s written to %s%s", words.Thousands(done.Rows), records.Name, options.To, repeated(done.Repeated))
+	s.printer.Note("%s written to %s%s", words.Count(done.Rows, strings.TrimSuffix(records.Name, "s")), options.To, repeated(done.Repeated))
 	return nil
 }
 

@@ -50,8 +50,8 @@ func TestExamplesRun(t *testing.T) {
 	for name, content := range exampleFiles {
 		o.write(name, content)
 	}
-	_, code := o.shell(`messaging -p sandbox outbox import -q --ledger orders.db --from orders.csv --event "order shipped" --key-column order \
-		--confirm "$(messaging -p sandbox outbox import -q --ledger orders.db --from orders.csv --event "order shipped" --key-column order --dry-run)"`)
+	_, code := o.shell(`orders="-p sandbox outbox import -q --ledger orders.db --from orders.csv --key-column order"
+		messaging $orders --event "order shipped" --confirm "$(messaging $orders --event "order shipped" --dry-run)"`)
 	require.Equal(t, 0, code)
 	walk(newRoot(&settings{}), func(cmd *cobra.Command) {
 		for _, line := range examplesOf(cmd) {

@@ -40,14 +40,16 @@ func hugeService(b *testing.B) *httptest.Server {
 			if i > at {
 				page = append(page, ',')
 			}
-			page = fmt.Appendf(page, `{"customer_id":"c-%d","first_name":"Ada","last_name":"Lovelace","email":"customer-%d@example.com","phone_no":"+49305551001",`+
-				`"customer_created_at":"2026-01-01T08:00:00Z","updated_at":"2026-01-01T08:00:00Z","providers":"email,push","last_interaction":"2026-01-01T08:00:00Z"}`, i, i)
+			page = fmt.Appendf(page, `{"customer_id":"c-%d","first_name":"Ada","last_name":"Lovelace","email":"customer-%d@example.com",`+
+				`"phone_no":"+49305551001","customer_created_at":"2026-01-01T08:00:00Z","updated_at":"2026-01-01T08:00:00Z",`+
+				`"providers":"email,push","last_interaction":"2026-01-01T08:00:00Z"}`, i, i)
 		}
 		next, more := strconv.Quote(strconv.Itoa(at+perPage)), at+perPage < million
 		if !more {
 			next = "null"
 		}
-		page = fmt.Appendf(page, `],"meta":{"has_next_page":%v,"has_prev_page":%v,"next_page_cursor":%s,"prev_page_cursor":null,"per_page":%d}}}`, more, at > 0, next, perPage)
+		page = fmt.Appendf(page, `],"meta":{"has_next_page":%v,"has_prev_page":%v,"next_page_cursor":%s,"prev_page_cursor":null,"per_page":%d}}}`,
+			more, at > 0, next, perPage)
 		_, _ = w.Write(page)
 	}))
 	b.Cleanup(server.Close)
@@ -105,7 +107,8 @@ func BenchmarkImportOfAMillionRows(b *testing.B) {
 	require.NoError(b, os.WriteFile(file, []byte(text.String()), 0o600))
 	ledger := ""
 	args := func(more ...string) []string {
-		return append([]string{"outbox", "import", "-q", "--from", file, "--event", "order shipped", "--max-recipients", "1000000", "--ledger", ledger}, more...)
+		return append([]string{"outbox", "import", "-q", "--from", file, "--event", "order shipped", "--max-recipients", "1000000",
+			"--ledger", ledger}, more...)
 	}
 	for b.Loop() {
 		ledger = filepath.Join(b.TempDir(), "orders.db")

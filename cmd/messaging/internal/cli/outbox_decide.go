@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -30,23 +28,26 @@ type decision struct {
 	states []outbox.State
 	// warn returns what the operator risks, for the numbers of entries by state.
 	warn func(byState map[outbox.State]int) string
-	keys func(b *box) func(context.Context, ...string) ([]outbox.Decision, error)
-	all  func(b *box) func(context.Context, outbox.Filter) (outbox.Decided, error)
+	// decide decides about entries, by their keys.
+	decide func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error)
 }
 
 func newOutboxResend(l *ledgerFlag) *cobra.Command {
 	d := &decision{ledgerFlag: l, name: "resend", states: []outbox.State{outbox.Unclear, outbox.Rejected},
 		warn: func(byState map[outbox.State]int) string {
 			if n := byState[outbox.Unclear]; n > 0 {
-				return words.Thousands(n) + " unclear: they may have been carried out, and then this carries them out twice; in most cases, they have been. " +
+				return words.Thousands(n) + " unclear: they may have been carried out, and then this carries them out twice; in most cases, " +
+					"they have been. " +
 					"Look first: messaging outbox show KEY"
 			}
 			return ""
 		},
-		keys: func(b *box) func(context.Context, ...string) ([]outbox.Decision, error) { return b.Resend },
-		all:  func(b *box) func(context.Context, outbox.Filter) (outbox.Decided, error) { return b.ResendAll },
+		decide: func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error) {
+			return b.Resend(ctx, keys...)
+		},
 	}
-	return d.command("Make unclear or rejected entries pending again", `Make unclear or rejected entries pending again, so that "run" sends them.
+	return d.command("Make unclear or rejected entries pending again",
+		`Make unclear or rejected entries pending again, so that "run" sends them.
 
 An unclear entry may have been carried out; sending it again can carry it out twice.
 Entries whose sender may still be alive are skipped, and the time when they can be resent
@@ -63,10 +64,12 @@ func newOutboxDismiss(l *ledgerFlag) *cobra.Command {
 			}
 			return "their requests are erased"
 		},
-		keys: func(b *box) func(context.Context, ...string) ([]outbox.Decision, error) { return b.Dismiss },
-		all:  func(b *box) func(context.Context, outbox.Filter) (outbox.Decided, error) { return b.DismissAll },
+		decide: func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error) {
+			return b.Dismiss(ctx, keys...)
+		},
 	}
-	return d.command("Give up pending, unclear or rejected entries", `Give up pending, unclear or rejected entries. They are never sent, and their requests are
+	return d.command("Give up pending, unclear or rejected entries",
+		`Give up pending, unclear or rejected entries. They are never sent, and their requests are
 erased. The entries stay in the list, so a later import does not add them again.`, `  messaging outbox dismiss --ledger orders.db A-1001
   messaging outbox dismiss --ledger orders.db --state rejected
   messaging outbox dismiss --ledger orders.db --state pending --enqueued-before 2026-12-01T09:00:00Z --dry-run`)
@@ -78,11 +81,21 @@ func (d *decision) command(short, long, example string) *cobra.Command {
 		Short:   short,
 		Long:    long,
 		Example: example,
-		RunE:    func(cmd *cobra.Command, keys []string) error { return d.run(cmd, keys) },
+		RunE:    func(cmd *cobra.Command, keys []string) error { return d.run(cmd, distinct(keys)) },
 	}
 	d.filter.add(cmd)
 	d.confirm.Add(cmd.Flags())
 	return cmd
+}
+
+// distinct returns the keys without repetitions, in their order.
+func distinct(keys []string) (all []string) {
+	for _, key := range keys {
+		if !slices.Contains(all, key) {
+			all = append(all, key)
+		}
+	}
+	return all
 }
 
 func (d *decision) run(cmd *cobra.Command, keys []string) error {
@@ -107,7 +120,7 @@ func (d *decision) run(cmd *cobra.Command, keys []string) error {
 	if len(keys) > 0 {
 		return d.decideKeys(ctx, b, keys)
 	}
-	return d.decideAll(ctx, b, filter)
+	return d.decideMatching(ctx, b, filter)
 }
 
 // check returns the filter of the flags. There are either keys or a filter.
@@ -117,7 +130,8 @@ func (d *decision) check(cmd *cobra.Command, keys []string) (filter outbox.Filte
 	case err != nil:
 		return filter, err
 	case given == (len(keys) > 0):
-		return filter, exit.With(exit.Usage, "which entries? Name their keys, or select them with --state %s and other flags; not both", d.states[0])
+		return filter, exit.With(exit.Usage, "which entries? Name their keys, or select them with --state %s and other flags; not both",
+			d.states[0])
 	case slices.Contains(keys, ""):
 		return filter, exit.With(exit.Usage, "a KEY must not be empty")
 	}
@@ -135,67 +149,7 @@ func joined(states []outbox.State) string {
 	for _, s := range states {
 		names = append(names, string(s))
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-// selected is what the operator decides about.
-type selected struct {
-	Ledger      string
-	Filter      outbox.Filter
-	Keys        []string
-	Count       int
-	Largest     int64 // id
-	ByState     map[outbox.State]int
-	ByOperation map[string]int
-}
-
-func (s *selected) add(e outbox.Entry) {
-	s.Count++
-	s.Largest = max(s.Largest, e.ID)
-	s.ByState[e.State]++
-	s.ByOperation[e.Operation]++
-}
-
-func newSelected(b *box) selected {
-	return selected{Ledger: b.ledger.Title, ByState: map[outbox.State]int{}, ByOperation: map[string]int{}}
-}
-
-// content is what the operator confirms.
-func (s selected) content() []byte {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // it holds texts, numbers and times
-	}
-	return text
-}
-
-func selectAll(ctx context.Context, b *box, filter outbox.Filter) (selected, error) {
-	s := newSelected(b)
-	s.Filter = filter
-	for e, err := range b.List(ctx, outbox.ListParams{Filter: filter}) {
-		if err != nil {
-			return s, err
-		}
-		s.add(e)
-	}
-	return s, nil
-}
-
-func selectKeys(ctx context.Context, b *box, keys []string) (selected, error) {
-	s := newSelected(b)
-	s.Keys = keys
-	for _, key := range keys {
-		e, err := b.Get(ctx, key)
-		switch {
-		case errors.Is(err, outbox.ErrNoEntry):
-			return s, exit.With(exit.NotFound, "%s has no entry with the key %q; nothing was changed", b.ledger.Title, key)
-		case err != nil:
-			return s, err
-		}
-		s.add(e)
-	}
-	return s, nil
+	return words.List(names, "or")
 }
 
 // ask shows what is selected, and asks.
@@ -210,14 +164,21 @@ func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
 	if warning := d.warn(s.ByState); warning != "" {
 		plan.Warn("%s", warning)
 	}
-	question := fmt.Sprintf("%s%s %s entries?", strings.ToUpper(d.name[:1]), d.name[1:], words.Thousands(s.Count))
-	action := confirm.NewAction(b.of, "outbox "+d.name, s.content(), question, strconv.Itoa(s.Count))
+	if n := s.otherThan(d.states); n > 0 {
+		plan.Warn("%s skips %s of them; it changes only %s entries", d.name, words.Thousands(n), joined(d.states))
+	}
+	entries := words.Thousands(s.Count) + " entries"
+	if s.Count == 1 {
+		entries = "1 entry"
+	}
+	question := strings.ToUpper(d.name[:1]) + d.name[1:] + " " + entries + "?"
+	action := confirm.NewAction(b.of, "outbox "+d.name, []byte(s.digest()), question, strconv.Itoa(s.Count))
 	action.Recipients = &s.Count
 	return d.confirm.Decide(ctx, d.printer, plan, action)
 }
 
-func (d *decision) decideAll(ctx context.Context, b *box, filter outbox.Filter) error {
-	shown, err := selectAll(ctx, b, filter)
+func (d *decision) decideMatching(ctx context.Context, b *box, filter outbox.Filter) error {
+	shown, err := selectMatching(ctx, b, filter)
 	if err != nil {
 		return err
 	}
@@ -229,20 +190,39 @@ func (d *decision) decideAll(ctx context.Context, b *box, filter outbox.Filter) 
 	if err != nil || !goes {
 		return err
 	}
-	now, err := selectAll(ctx, b, filter) // it may have taken a while to answer
-	if err != nil {
-		return err
-	}
-	if string(now.content()) != string(shown.content()) {
-		return exit.With(exit.Usage, "the entries that match have changed since the plan was shown; nothing was changed. "+
-			"Run the command again, or messaging outbox pause first")
-	}
-	done, err := d.all(b)(ctx, filter)
+	done, err := d.decideSelected(ctx, b, shown)
 	d.printer.Note("%s changed, %s skipped", words.Thousands(done.Changed), words.Thousands(done.Skipped))
 	if d.printer.IsJSON() {
 		err = errors.Join(d.printer.Object(map[string]int{"changed": done.Changed, "skipped": done.Skipped}), err)
 	}
 	return d.conclude(done.Changed, done.Skipped, done.RetryAt, err)
+}
+
+// decideSelected decides about the entries that the operator has seen. Those that do not
+// match any more are skipped, and those that match since then are left alone.
+func (d *decision) decideSelected(ctx context.Context, b *box, shown selected) (done outbox.Decided, err error) {
+	for after := int64(0); after < shown.Largest; {
+		var keys []string
+		if keys, after, err = shown.next(ctx, b, after); err != nil || after == 0 {
+			break
+		}
+		var decisions []outbox.Decision
+		decisions, err = d.decide(ctx, b, keys...)
+		for _, each := range decisions {
+			if each.Changed {
+				done.Changed++
+			} else if each.RetryAt.After(done.RetryAt) {
+				done.RetryAt = each.RetryAt
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err == nil {
+		done.Skipped = shown.Count - done.Changed
+	}
+	return done, err
 }
 
 // changed is a decision as it is printed.
@@ -279,7 +259,14 @@ func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error 
 	if err != nil || !goes {
 		return err
 	}
-	decisions, err := d.keys(b)(ctx, keys...)
+	now, err := selectKeys(ctx, b, keys) // it may have taken a while to answer
+	if err != nil {
+		return err
+	}
+	if now.digest() != shown.digest() {
+		return exit.With(exit.Usage, "an entry has changed since the plan was shown; nothing was changed. Run the command again")
+	}
+	decisions, err := d.decide(ctx, b, keys...)
 	skipped, retryAt := 0, time.Time{}
 	for _, each := range decisions {
 		row := changed{each.Key, each.Changed, string(each.State), exit.DeliveryName(each.Delivery), "", each.RetryAt}

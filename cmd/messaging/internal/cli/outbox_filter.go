@@ -47,7 +47,8 @@ func (flags *filterFlags) given(cmd *cobra.Command) (bool, error) {
 func (flags *filterFlags) filter() (outbox.Filter, error) {
 	f := outbox.Filter{State: outbox.State(flags.state), Operation: flags.operation, ErrorContains: flags.errorContains}
 	if f.State != "" && !isState(f.State) {
-		return f, exit.With(exit.Usage, "--state: %q is not a state; the states are pending, sending, accepted, rejected, unclear and dismissed", flags.state)
+		return f, exit.With(exit.Usage, "--state: %q is not a state; the states are pending, sending, accepted, rejected, unclear and "+
+			"dismissed", flags.state)
 	}
 	if f.Operation != "" && service.Named(f.Operation) == nil {
 		return f, exit.With(exit.Usage, "--operation: %q is not an operation; the operations are %s", f.Operation, service.Names(service.Sends()))
@@ -66,7 +67,8 @@ func parseTime(flag, text string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, exit.With(exit.Usage, "%s: %q must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T09:00:00+01:00", flag, text)
+		return at, exit.With(exit.Usage, "%s: %q must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T09:00:00+01:00",
+			flag, text)
 	}
 	return at, nil
 }

@@ -216,12 +216,13 @@ func (flags *importFlags) decide(ctx context.Context, service *profile.Service, 
 	if p.Bad > 0 {
 		shown.Warn("%s", badRows(p))
 	}
-	question := fmt.Sprintf("Add %s triggers to %s?", words.Thousands(p.Rows), name)
+	question := fmt.Sprintf("Add %s to %s?", words.Count(p.Rows, "trigger"), name)
 	action := confirm.NewAction(service, "outbox import", []byte(fmt.Sprintf("%s\n%x", name, p.Digest)), question, count)
 	action.Recipients, action.BodySHA256 = &p.Rows, fmt.Sprintf("%x", p.Digest)
 	switch {
 	case p.Bad > 0 && !flags.skipBadRows:
-		return false, exit.With(exit.Usage, "%s\nnothing was imported; correct the file, or pass --skip-bad-rows to leave these rows out", badRows(p))
+		return false, exit.With(exit.Usage, "%s\nnothing was imported; correct the file, or pass --skip-bad-rows to leave these rows out",
+			badRows(p))
 	case p.Rows == 0:
 		return false, exit.With(exit.Usage, "%s: no row can be used; nothing was imported", flags.from)
 	case p.Rows > limit:
@@ -250,13 +251,15 @@ func badRows(p bulk.Plan) string {
 }
 
 // add adds the rows to the outbox.
-func (flags *importFlags) add(ctx context.Context, service *profile.Service, address ledger.Address, file *bulk.File, plan bulk.Plan) error {
+func (flags *importFlags) add(ctx context.Context, service *profile.Service, address ledger.Address, file *bulk.File,
+	plan bulk.Plan) error {
 	opened, err := address.Create(ctx)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
-	if err := opened.Claim(ctx, ledger.Service{BaseURL: service.BaseURL, Kind: string(service.Kind), Identity: service.Identity()}); err != nil {
+	if err := opened.Claim(ctx, ledger.Service{BaseURL: service.BaseURL, Kind: string(service.Kind),
+		Identity: service.Identity()}); err != nil {
 		return err
 	}
 	if err := checkOwner(ctx, opened, service); err != nil { // another import may have been faster

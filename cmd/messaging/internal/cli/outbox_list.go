@@ -120,7 +120,8 @@ type entry struct {
 }
 
 func entryOf(e outbox.Entry) entry {
-	return entry{e.ID, e.Key, e.Operation, string(e.State), e.Attempts, exit.DeliveryName(e.Delivery), e.Error, e.EnqueuedAt, e.NotBefore, e.SettledAt}
+	return entry{e.ID, e.Key, e.Operation, string(e.State), e.Attempts, exit.DeliveryName(e.Delivery), e.Error, e.EnqueuedAt,
+		e.NotBefore, e.SettledAt}
 }
 
 var sampleEntry = entry{EnqueuedAt: time.Unix(0, 0), NotBefore: time.Unix(0, 0), SettledAt: time.Unix(0, 0)}
@@ -198,7 +199,8 @@ type detail struct {
 	Body        json.RawMessage `json:"body,omitempty"`
 }
 
-var detailTable = output.Table[detail]{Columns: detailColumns(), Fields: output.FieldsOf(detail{entry: sampleEntry, Body: json.RawMessage("{}")})}
+var detailTable = output.Table[detail]{Columns: detailColumns(), Fields: output.FieldsOf(detail{entry: sampleEntry,
+	Body: json.RawMessage("{}")})}
 
 // detailColumns returns the columns of an entry, and those of its request.
 func detailColumns() (columns []output.Column[detail]) {

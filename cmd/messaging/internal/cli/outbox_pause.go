@@ -96,7 +96,7 @@ func (l *ledgerFlag) resume(cmd *cobra.Command, flags *confirm.Flags, operations
 		l.printer.Note("nothing is paused")
 		return nil
 	}
-	pending, err := selectAll(ctx, b, outbox.Filter{State: outbox.Pending})
+	pending, err := selectMatching(ctx, b, outbox.Filter{State: outbox.Pending})
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (l *ledgerFlag) resume(cmd *cobra.Command, flags *confirm.Flags, operations
 		plan.Add("pending", operation+": "+words.Thousands(pending.ByOperation[operation]))
 	}
 	pending.Keys = slices.Concat(operations, []string{"of"}, counts.Paused)
-	goes, err := flags.Decide(ctx, l.printer, plan, confirm.NewAction(b.of, "outbox resume", pending.content(),
+	goes, err := flags.Decide(ctx, l.printer, plan, confirm.NewAction(b.of, "outbox resume", []byte(pending.digest()),
 		"Send the pending entries?", strconv.Itoa(pending.Count)))
 	if err != nil || !goes {
 		return err

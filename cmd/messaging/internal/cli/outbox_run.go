@@ -87,7 +87,8 @@ func (flags *runFlags) openFor(ctx context.Context) (*ledger.Ledger, *profile.Se
 	}
 	_, recorded, err := opened.Service(ctx)
 	if err == nil && !recorded {
-		err = exit.With(exit.Usage, "%s was not filled by messaging outbox import; the program that it belongs to sends its entries", opened.Title)
+		err = exit.With(exit.Usage, "%s was not filled by messaging outbox import; the program that it belongs to sends its entries",
+			opened.Title)
 	}
 	if err == nil {
 		err = checkOwner(ctx, opened, service)
@@ -131,7 +132,8 @@ type delivery struct {
 
 // settled counts what became of an entry. The outbox calls it.
 func (d *delivery) settled(_ context.Context, entry outbox.Entry) {
-	counter := map[outbox.State]*atomic.Int64{outbox.Accepted: &d.accepted, outbox.Rejected: &d.rejected, outbox.Unclear: &d.unclear}[entry.State]
+	counter := map[outbox.State]*atomic.Int64{outbox.Accepted: &d.accepted, outbox.Rejected: &d.rejected,
+		outbox.Unclear: &d.unclear}[entry.State]
 	if counter == nil {
 		return
 	}
@@ -228,7 +230,8 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 	case !d.untilEmpty:
 		return nil // it was stopped, which is how it ends
 	case counts.Unclear > 0:
-		return exit.With(exit.Unknown, "%s unclear: they may or may not have been carried out; look at them: messaging outbox list --state unclear",
+		return exit.With(exit.Unknown, "%s unclear: they may or may not have been carried out; look at them: messaging outbox list "+
+			"--state unclear",
 			words.Thousands(counts.Unclear))
 	case paused:
 		return exit.With(exit.PartlyDone, "%s are not sent, because %s is paused; to go on: messaging outbox resume",

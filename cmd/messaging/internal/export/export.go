@@ -58,7 +58,8 @@ func (e *StoppedError) Unwrap() error { return e.err }
 // Run writes the records to a file, which appears only when it is complete. Until then, a
 // file with the suffix .part holds the rows, and a file with the suffix .resume says how far
 // they are. report is called after each page.
-func Run[T any](ctx context.Context, client *messaging.Client, records Records[T], options Options, report func(Progress)) (Progress, error) {
+func Run[T any](ctx context.Context, client *messaging.Client, records Records[T], options Options,
+	report func(Progress)) (Progress, error) {
 	columns, err := records.Select(options.Columns)
 	if err != nil {
 		return Progress{}, &UsageError{err.Error()}
@@ -75,11 +76,14 @@ func Run[T any](ctx context.Context, client *messaging.Client, records Records[T
 	if err != nil {
 		return Progress{}, err
 	}
-	w := walk[T]{job: j, records: records, encoder: newEncoder(j.part, options.Format, columns, options), report: report}
-	if err = w.run(ctx, client); err != nil {
+	w := walk[T]{job: j, records: records, encoder: newEncoder(j.part, records, columns, options), report: report}
+	if err = w.run(ctx, client); err == nil {
+		err = w.encoder.close()
+	}
+	if err != nil {
 		return j.progress, w.stop(err)
 	}
-	return j.progress, errors.Join(w.encoder.close(), j.finish())
+	return j.progress, j.finish()
 }
 
 // lock keeps other processes from writing the same files.
@@ -87,18 +91,35 @@ func (o Options) lock() (unlock func(), err error) {
 	if info, err := os.Stat(filepath.Dir(o.To)); err != nil || !info.IsDir() {
 		return nil, usage("the folder %s does not exist", filepath.Dir(o.To))
 	}
-	lock := flock.New(o.To+".lock", flock.SetPermissions(0o600))
-	held, err := lock.TryLock()
-	switch {
-	case err != nil:
-		return nil, err
-	case !held:
-		return nil, usage("another export to %s is running", o.To)
+	for {
+		lock := flock.New(o.To+".lock", flock.SetPermissions(0o600))
+		held, err := lock.TryLock()
+		switch {
+		case err != nil:
+			return nil, err
+		case !held:
+			return nil, errors.Join(usage("another export to %s is running", o.To), lock.Close())
+		case isCurrent(lock):
+			return func() {
+				_ = os.Remove(lock.Path()) // the lock of a process that is gone is free, so a file that stays is in nobody's way
+				_ = lock.Close()
+			}, nil
+		}
+		if err := lock.Close(); err != nil {
+			return nil, err
+		}
 	}
-	return func() {
-		_ = os.Remove(lock.Path()) // the lock of a process that is gone is free, so a file that stays is in nobody's way
-		_ = lock.Close()
-	}, nil
+}
+
+// isCurrent reports whether a lock is on the file that others would lock. An export that
+// ended can have removed it after it was opened.
+func isCurrent(lock *flock.Flock) bool {
+	locked, err := lock.Stat()
+	if err != nil {
+		return false
+	}
+	current, err := os.Stat(lock.Path())
+	return err == nil && os.SameFile(locked, current)
 }
 
 // check returns an error if a file is in the way.
@@ -112,6 +133,8 @@ func (o Options) check() error {
 		return usage("--resume and --overwrite exclude each other")
 	case o.Resume && !exists(o.resumePath()):
 		return usage("there is no unfinished export to %s", o.To)
+	case isFolder(o.To):
+		return usage("%s is a folder", o.To)
 	case !o.Overwrite && exists(o.To):
 		return usage("%s exists; pass --overwrite to replace it", o.To)
 	case !o.Overwrite && !o.Resume && exists(o.resumePath()):
@@ -123,6 +146,11 @@ func (o Options) check() error {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func (o Options) partPath() string   { return o.To + ".part" }
@@ -142,7 +170,7 @@ func (w *walk[T]) run(ctx context.Context, client *messaging.Client) error {
 			return err
 		}
 	}
-	for page, err := range w.records.Pages(ctx, client, w.cursor) {
+	for page, err := range ahead(ctx, func(ctx context.Context) pages[T] { return w.records.Pages(ctx, client, w.cursor) }) {
 		if err == nil && time.Since(w.last) >= w.options.Checkpoint {
 			// The rows before this page are complete, and its cursor is known to be valid.
 			err = w.checkpoint(page.Cursor, w.encoder.flush)
@@ -158,12 +186,13 @@ func (w *walk[T]) run(ctx context.Context, client *messaging.Client) error {
 	return nil
 }
 
-// stop closes the files after an error, and records the page that could not be read.
+// stop closes the files after an error, and records the page that could not be read. It
+// removes them if there is nothing to resume.
 func (w *walk[T]) stop(err error) error {
 	failed, isPage := errors.AsType[*messaging.PageError](err)
 	switch {
-	case w.resume == nil:
-		return errors.Join(err, w.close(), os.Remove(w.options.partPath()))
+	case w.resume == nil, w.progress.Rows == 0:
+		return errors.Join(err, w.discard())
 	case !isPage || errors.Is(err, messaging.ErrBadCursor): // the next run would fail at the same page
 		return errors.Join(err, w.close())
 	}

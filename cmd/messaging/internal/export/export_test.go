@@ -11,7 +11,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,7 +62,8 @@ func TestExportWritesEveryColumnAsCSV(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Progress{Rows: 1}, done)
 	assert.Equal(t, "customer_id,email,first_name,last_name,phone_no,providers,customer_created_at,updated_at,last_interaction,extra\n"+
-		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,\n", content(t, options.To))
+		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,\n",
+		content(t, options.To))
 	left, err := os.ReadDir(filepath.Dir(options.To))
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "a temporary file is left")
@@ -93,7 +98,7 @@ func TestExportWritesTheModelsOwnJSON(t *testing.T) {
 	require.NoError(t, err)
 	want, err := json.Marshal(customer)
 	require.NoError(t, err)
-	assert.Equal(t, string(want)+"\n", content(t, options.To))
+	assert.JSONEq(t, string(want), content(t, options.To))
 
 	options.Columns, options.Overwrite = []string{"email", "customer_id"}, true
 	_, err = Run(t.Context(), service.Client(), Customers, options, silent)
@@ -216,6 +221,113 @@ func TestAStoppedExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
 	}
 }
 
+func TestAnExportThatFailsBeforeItsFirstRowLeavesNothing(t *testing.T) {
+	service := serve(t, 3)
+	service.AddFaultRule(messagingtest.Rule{Op: "list customers", Fault: messagingtest.Status(http.StatusUnauthorized)})
+	options := optionsFor(t, "a.csv")
+	_, err := Run(t.Context(), service.Client(), Customers, options, silent)
+	require.ErrorIs(t, err, messaging.ErrAuthentication)
+	left, err := os.ReadDir(filepath.Dir(options.To))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestAFileThatAppearsDuringAnExportIsNotReplaced(t *testing.T) {
+	options := optionsFor(t, "a.csv")
+	_, err := Run(t.Context(), serve(t, 3).Client(), Customers, options, func(Progress) {
+		require.NoError(t, os.WriteFile(options.To, []byte("mine"), 0o600))
+	})
+	assert.EqualError(t, err, options.To+" was created in the meantime; the rows are in "+options.partPath())
+	assert.Equal(t, "mine", content(t, options.To))
+	assert.FileExists(t, options.partPath())
+}
+
+func TestAnExportThatCannotBeWrittenFails(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no /dev/full")
+	}
+	for _, name := range []string{"a.csv", "a.jsonl", "a.parquet"} {
+		options := optionsFor(t, name)
+		require.NoError(t, os.Symlink("/dev/full", options.partPath())) // every write fails, as on a full disk
+		_, err := Run(t.Context(), serve(t, 3).Client(), Customers, options, silent)
+		assert.ErrorIs(t, err, syscall.ENOSPC, name)
+		assert.NoFileExists(t, options.To)
+	}
+}
+
+func TestALockOnARemovedFileHoldsNobodyBack(t *testing.T) {
+	options := optionsFor(t, "a.csv")
+	var inside, worst atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 300 {
+				unlock, err := options.lock()
+				if err != nil {
+					continue
+				}
+				if n := inside.Add(1); n > 1 {
+					worst.Store(n)
+				}
+				runtime.Gosched()
+				inside.Add(-1)
+				unlock()
+			}
+		})
+	}
+	all.Wait()
+	assert.Zero(t, worst.Load(), "two exports had the lock")
+}
+
+func TestARowWithoutAValueIsNotAnEmptyLine(t *testing.T) {
+	service := messagingtest.NewServer(t)
+	service.AddCustomers(messaging.Customer{CustomerID: "1"}, messaging.Customer{CustomerID: "2", Email: "c2@example.com"})
+	options := optionsFor(t, "a.csv")
+	options.Columns = []string{"email"}
+	_, err := Run(t.Context(), service.Client(), Customers, options, silent)
+	require.NoError(t, err)
+	rows, err := csv.NewReader(strings.NewReader(content(t, options.To))).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, [][]string{{"email"}, {""}, {"c2@example.com"}}, rows)
+}
+
+// lineOf returns the line of JSON Lines for a record.
+func lineOf[T any](t *testing.T, records Records[T], record T) string {
+	t.Helper()
+	var line bytes.Buffer
+	require.NoError(t, newEncoder(&line, records, nil, Options{Format: JSONLines}).encode([]T{record}))
+	assert.Equal(t, 1, bytes.Count(line.Bytes(), []byte("\n")), "%s", line.Bytes())
+	return line.String()
+}
+
+func compareWithModel[T json.Marshaler](t *testing.T, records Records[T], record T) {
+	t.Helper()
+	want, err := record.MarshalJSON()
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want), lineOf(t, records, record))
+}
+
+func TestALineIsTheModelsOwnJSON(t *testing.T) {
+	at, odd := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "<a href=\"x\">\u2028\n\x00é\xff"
+	extra := messaging.Extra{"color": json.RawMessage("{\n\"a\": 1}"), "updated_at": json.RawMessage(`"0000-00-00"`)}
+	for _, text := range []string{"", "plain", odd} {
+		compareWithModel(t, Customers, messaging.Customer{CustomerID: text + "1", FirstName: text + "2", LastName: text + "3", Email: text + "4",
+			PhoneNo: text + "5", Providers: []string{text + "6", "push"}, CreatedAt: at, UpdatedAt: at.Add(time.Hour),
+			LastInteraction: at.Add(time.Microsecond)})
+		compareWithModel(t, Events, messaging.Event{ID: text + "1", Name: text + "2", Description: text + "3", CreatedAt: at,
+			Parameters: []messaging.EventParameter{{Name: text + "4", Type: messaging.ParameterText, Required: true}}})
+		compareWithModel(t, Messages, messaging.TransactionalMessage{ID: text + "1", Channel: "email", Subject: text + "2", Title: text + "3",
+			Message: text + "4", MessageType: &text, CreatedAt: at, TotalSent: 1, TotalDelivered: 2, TotalFailed: 3, TotalComplained: 4,
+			TotalBounced: 5})
+	}
+	compareWithModel(t, Customers, messaging.Customer{})
+	compareWithModel(t, Events, messaging.Event{})
+	compareWithModel(t, Messages, messaging.TransactionalMessage{})
+	compareWithModel(t, Customers, messaging.Customer{CustomerID: "1", Extra: extra})
+	compareWithModel(t, Events, messaging.Event{ID: "1", Extra: extra})
+	compareWithModel(t, Messages, messaging.TransactionalMessage{ID: "1", Extra: extra})
+}
+
 func TestTwoExportsDoNotWriteTheSameFile(t *testing.T) {
 	client := serve(t, 2500).Client()
 	options := optionsFor(t, "a.csv")
@@ -276,19 +388,21 @@ func TestAnExportIsResumedOnlyAsItBegan(t *testing.T) {
 // drifting lists n customers, a page each 10 rows, of which each page repeats one.
 func drifting(t *testing.T, n int) *messaging.Client {
 	t.Helper()
-	client, err := messaging.NewClient("http://127.0.0.1", "key", messaging.WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) string {
-		at := 0
-		_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)
-		var rows []string
-		for i := max(at-1, 0); i < min(at+9, n); i++ {
-			rows = append(rows, fmt.Sprintf(`{"customer_id":"%d","email":"c%d@example.com"}`, i, i))
-		}
-		next, more := "null", at+9 < n
-		if more {
-			next = fmt.Sprintf(`"%d"`, at+9)
-		}
-		return fmt.Sprintf(`{"success":true,"data":{"data":[%s],"meta":{"has_next_page":%v,"next_page_cursor":%s}}}`, strings.Join(rows, ","), more, next)
-	})}))
+	client, err := messaging.NewClient("http://127.0.0.1", "key",
+		messaging.WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) string {
+			at := 0
+			_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)
+			var rows []string
+			for i := max(at-1, 0); i < min(at+9, n); i++ {
+				rows = append(rows, fmt.Sprintf(`{"customer_id":"%d","email":"c%d@example.com"}`, i, i))
+			}
+			next, more := "null", at+9 < n
+			if more {
+				next = fmt.Sprintf(`"%d"`, at+9)
+			}
+			return fmt.Sprintf(`{"success":true,"data":{"data":[%s],"meta":{"has_next_page":%v,"next_page_cursor":%s}}}`, strings.Join(rows,
+				","), more, next)
+		})}))
 	require.NoError(t, err)
 	return client
 }

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // Format is the format of a file.
@@ -42,20 +44,21 @@ type encoder[T any] interface {
 	close() error
 }
 
-func newEncoder[T any](w io.Writer, format Format, columns []Column[T], options Options) encoder[T] {
-	switch {
-	case format == Parquet:
+func newEncoder[T any](w io.Writer, records Records[T], columns []Column[T], options Options) encoder[T] {
+	switch options.Format {
+	case Parquet:
 		return newParquet(w, columns)
-	case format == JSONLines:
-		return &jsonEncoder[T]{w: w, columns: options.Columns}
+	case JSONLines:
+		return &jsonEncoder[T]{w, records, options.Columns}
 	default:
-		return &csvEncoder[T]{csv: csv.NewWriter(w), columns: columns, safe: options.SpreadsheetSafe}
+		return &csvEncoder[T]{w: w, csv: csv.NewWriter(w), columns: columns, safe: options.SpreadsheetSafe}
 	}
 }
 
 // csvEncoder writes CSV with a header.
 type csvEncoder[T any] struct {
-	csv     *csv.Writer
+	w       io.Writer
+	csv     *csv.Writer // writes to w
 	columns []Column[T]
 	safe    bool
 	cells   []string
@@ -78,11 +81,24 @@ func (e *csvEncoder[T]) encode(records []T) error {
 			}
 			e.cells = append(e.cells, cell)
 		}
-		if err := e.csv.Write(e.cells); err != nil {
+		if err := e.write(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// write writes the cells. A single empty one is quoted, since no reader counts an empty line
+// as a row.
+func (e *csvEncoder[T]) write() error {
+	if len(e.cells) != 1 || e.cells[0] != "" {
+		return e.csv.Write(e.cells)
+	}
+	if err := e.flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(e.w, "\"\"\n")
+	return err
 }
 
 func (e *csvEncoder[T]) flush() error {
@@ -103,23 +119,41 @@ func isFormula(cell string) bool {
 // jsonEncoder writes each record as the service would: an object in a line.
 type jsonEncoder[T any] struct {
 	w       io.Writer
+	records Records[T]
 	columns []string // to write; nil means all members
 }
 
 func (e *jsonEncoder[T]) encode(records []T) error {
+	page := wire.NewWriter()
 	for i := range records {
-		line, err := json.Marshal(&records[i])
-		if err == nil && e.columns != nil {
-			line, err = selectMembers(line, e.columns)
-		}
-		if err != nil {
+		if e.columns == nil && len(e.records.Extra(&records[i])) == 0 {
+			page.Begin()
+			e.records.Members(page, &records[i])
+			page.End()
+		} else if err := e.write(page, &records[i]); err != nil {
 			return err
 		}
-		if _, err := e.w.Write(append(line, '\n')); err != nil {
-			return err
-		}
+		_, _ = page.Write([]byte{'\n'}) // it returns no error
 	}
-	return nil
+	lines, err := page.Finish()
+	if err != nil {
+		return err
+	}
+	_, err = e.w.Write(lines)
+	return err
+}
+
+// write writes a record by way of its MarshalJSON method, which takes several times as long.
+func (e *jsonEncoder[T]) write(w io.Writer, record *T) error {
+	line, err := json.Marshal(record)
+	if err == nil && e.columns != nil {
+		line, err = selectMembers(line, e.columns)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(line)
+	return err
 }
 
 // selectMembers returns an object with the named members, in this order.

@@ -164,6 +164,9 @@ func (j *job) appendLine(line any) error {
 // finish gives the complete file its name.
 func (j *job) finish() error {
 	err := errors.Join(j.part.sync(), j.close())
+	if err == nil && !j.options.Overwrite && exists(j.options.To) {
+		err = usage("%s was created in the meantime; the rows are in %s", j.options.To, j.options.partPath())
+	}
 	if err == nil {
 		err = os.Rename(j.options.partPath(), j.options.To)
 	}
@@ -185,6 +188,15 @@ func (j *job) close() error {
 	}
 	if j.resume != nil {
 		err = errors.Join(err, j.resume.Close())
+	}
+	return err
+}
+
+// discard closes and removes the files.
+func (j *job) discard() error {
+	err := errors.Join(j.close(), os.Remove(j.options.partPath()))
+	if j.resume != nil {
+		err = errors.Join(err, os.Remove(j.options.resumePath()))
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -16,8 +17,9 @@ const rowGroup = 10_000
 type parquetEncoder[T any] struct {
 	writer  *parquet.GenericWriter[any]
 	columns []Column[T]
-	rows    []parquet.Row
-	pending int // rows that are not in a row group
+	rows    []parquet.Row // of the page, whose memory is used again
+	texts   []byte        // those of the page, one after the other
+	pending int           // rows that are not in a row group
 }
 
 func newParquet[T any](w io.Writer, columns []Column[T]) *parquetEncoder[T] {
@@ -33,13 +35,14 @@ func newParquet[T any](w io.Writer, columns []Column[T]) *parquetEncoder[T] {
 }
 
 func (e *parquetEncoder[T]) encode(records []T) error {
-	e.rows = e.rows[:0]
+	e.rows = slices.Grow(e.rows[:0], len(records))[:len(records)]
+	e.texts = e.texts[:0]
 	for i := range records {
-		row := make(parquet.Row, 0, len(e.columns))
+		row := e.rows[i][:0]
 		for at, c := range e.columns {
-			row = append(row, parquetValue(c.Value(&records[i]), c.Kind, at))
+			row = append(row, e.value(c.Value(&records[i]), c.Kind, at))
 		}
-		e.rows = append(e.rows, row)
+		e.rows[i] = row
 	}
 	if _, err := e.writer.WriteRows(e.rows); err != nil {
 		return err
@@ -51,7 +54,8 @@ func (e *parquetEncoder[T]) encode(records []T) error {
 	return e.writer.Flush()
 }
 
-func parquetValue(v Value, kind Kind, column int) parquet.Value {
+// value returns a value of a column. The writer copies it.
+func (e *parquetEncoder[T]) value(v Value, kind Kind, column int) parquet.Value {
 	switch {
 	case v.isNull(kind):
 		return parquet.NullValue().Level(0, 0, column)
@@ -59,9 +63,10 @@ func parquetValue(v Value, kind Kind, column int) parquet.Value {
 		return parquet.Int64Value(v.Integer).Level(0, 1, column)
 	case kind == Time:
 		return parquet.Int64Value(v.Time.UnixMicro()).Level(0, 1, column)
-	default:
-		return parquet.ByteArrayValue([]byte(v.Text)).Level(0, 1, column)
 	}
+	start := len(e.texts)
+	e.texts = append(e.texts, v.Text...)
+	return parquet.ByteArrayValue(e.texts[start:]).Level(0, 1, column)
 }
 
 func (e *parquetEncoder[T]) flush() error { return nil }

@@ -5,12 +5,12 @@ package export
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/internal/wire"
 )
 
 // perPage is the page size of an export.
@@ -23,8 +23,11 @@ type Records[T any] struct {
 	Columns []Column[T]
 	// ID identifies a record that is listed twice because the pages shifted. A record
 	// whose ID is "" is never left out.
-	ID    func(*T) string
-	Pages func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[T], error]
+	ID func(*T) string
+	// Members writes the members that MarshalJSON writes for a record whose Extra is empty.
+	Members func(*wire.Writer, *T)
+	Extra   func(*T) messaging.Extra
+	Pages   func(ctx context.Context, client *messaging.Client, cursor string) pages[T]
 }
 
 // Kind is the type of the values of a column.
@@ -94,6 +97,18 @@ func extraColumn[T any](get func(*T) messaging.Extra) Column[T] {
 	})
 }
 
+// timeMember writes a member that is a time, unless there is none.
+func timeMember(w *wire.Writer, name string, t time.Time, form string) {
+	if text := wire.FormatTime(t, form); text != "" {
+		w.TextMember(name, text)
+	}
+}
+
+func countMember(w *wire.Writer, name string, n int) {
+	w.Name(name)
+	_, _ = w.Write(strconv.AppendInt(nil, int64(n), 10)) // it returns no error
+}
+
 // jsonText returns a value as JSON. The values here come from JSON.
 func jsonText(value any) string {
 	text, err := json.Marshal(value)
@@ -124,7 +139,19 @@ var Customers = Records[messaging.Customer]{
 		}
 		return c.Email
 	},
-	Pages: func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[messaging.Customer], error] {
+	Members: func(w *wire.Writer, c *messaging.Customer) {
+		w.TextMember("customer_id", c.CustomerID)
+		w.TextMember("first_name", c.FirstName)
+		w.TextMember("last_name", c.LastName)
+		w.TextMember("email", c.Email)
+		w.TextMember("phone_no", c.PhoneNo)
+		timeMember(w, "customer_created_at", c.CreatedAt, time.RFC3339)
+		timeMember(w, "updated_at", c.UpdatedAt, time.RFC3339)
+		w.TextMember("providers", strings.Join(c.Providers, ","))
+		timeMember(w, "last_interaction", c.LastInteraction, time.RFC3339)
+	},
+	Extra: func(c *messaging.Customer) messaging.Extra { return c.Extra },
+	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.Customer] {
 		return client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: perPage, Cursor: cursor})
 	},
 }
@@ -141,7 +168,16 @@ var Events = Records[messaging.Event]{
 		extraColumn(func(e *messaging.Event) messaging.Extra { return e.Extra }),
 	},
 	ID: func(e *messaging.Event) string { return e.ID },
-	Pages: func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[messaging.Event], error] {
+	Members: func(w *wire.Writer, e *messaging.Event) {
+		w.TextMember("id", e.ID)
+		w.TextMember("name", e.Name)
+		w.TextMember("description", e.Description)
+		w.Name("parameters")
+		w.Value(e.Parameters)
+		timeMember(w, "created_at", e.CreatedAt, wire.MicrosecondForm)
+	},
+	Extra: func(e *messaging.Event) messaging.Extra { return e.Extra },
+	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.Event] {
 		return client.Events.Pages(ctx, messaging.EventListParams{PerPage: perPage, Cursor: cursor})
 	},
 }
@@ -170,7 +206,23 @@ var Messages = Records[messaging.TransactionalMessage]{
 		extraColumn(func(m *messaging.TransactionalMessage) messaging.Extra { return m.Extra }),
 	},
 	ID: func(m *messaging.TransactionalMessage) string { return m.ID },
-	Pages: func(ctx context.Context, client *messaging.Client, cursor string) iter.Seq2[*messaging.Page[messaging.TransactionalMessage], error] {
+	Members: func(w *wire.Writer, m *messaging.TransactionalMessage) {
+		w.TextMember("id", m.ID)
+		w.TextMember("channel", string(m.Channel))
+		w.TextMember("subject", m.Subject)
+		w.TextMember("title", m.Title)
+		w.TextMember("message", m.Message)
+		w.Name("message_type")
+		w.Value(m.MessageType)
+		timeMember(w, "created_at", m.CreatedAt, wire.LocalForm)
+		countMember(w, "total_sent", m.TotalSent)
+		countMember(w, "total_delivered", m.TotalDelivered)
+		countMember(w, "total_failed", m.TotalFailed)
+		countMember(w, "total_complained", m.TotalComplained)
+		countMember(w, "total_bounced", m.TotalBounced)
+	},
+	Extra: func(m *messaging.TransactionalMessage) messaging.Extra { return m.Extra },
+	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.TransactionalMessage] {
 		return client.Transactional.Pages(ctx, messaging.TransactionalListParams{PerPage: perPage, Cursor: cursor})
 	},
 }

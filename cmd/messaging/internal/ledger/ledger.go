@@ -11,7 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
@@ -150,11 +151,12 @@ func (a Address) connect() (*sql.DB, error) {
 		source := "file:" + (&url.URL{Path: filepath.ToSlash(a.path)}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(10000)"
 		return sql.Open("sqlite", source)
 	}
-	db, err := sql.Open("pgx", a.database)
-	if err != nil {
-		return nil, exit.With(exit.Usage, "%s is not the address of a Postgres database", Variable)
+	config, err := pgx.ParseConfig(a.database)
+	if err != nil { // which quotes the address
+		return nil, exit.With(exit.Usage, "%s is not the address of a Postgres database, such as "+
+			"postgres://operator@db.example.com:5432/messaging", Variable)
 	}
-	return db, nil
+	return stdlib.OpenDB(*config), nil
 }
 
 func (a Address) unreachable(err error) error {

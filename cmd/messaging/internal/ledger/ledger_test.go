@@ -1,21 +1,17 @@
 package ledger
 
 import (
-	"cmp"
-	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger/ledgertest"
 )
 
 func environment(database string) func(string) (string, bool) {
@@ -86,30 +82,8 @@ func TestAFileThatIsNoOutboxIsLeftAlone(t *testing.T) {
 	}
 }
 
-// postgresSchema returns the URL of a new schema on the Postgres server for tests.
-func postgresSchema(t *testing.T) string {
-	t.Helper()
-	server, err := url.Parse(cmp.Or(os.Getenv("MESSAGING_TEST_POSTGRES"), "postgres://postgres@127.0.0.1:5432/postgres?sslmode=disable"))
-	require.NoError(t, err)
-	db, err := sql.Open("pgx", server.String())
-	require.NoError(t, err)
-	schema := "command_test_" + strings.ToLower(rand.Text())
-	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		require.Empty(t, os.Getenv("CI"), "no Postgres server for the tests: %v", err)
-		t.Skipf("no Postgres server for the tests: %v", err)
-	}
-	t.Cleanup(func() {
-		_, err := db.ExecContext(context.Background(), "DROP SCHEMA "+schema+" CASCADE")
-		assert.NoError(t, errors.Join(err, db.Close()))
-	})
-	query := server.Query()
-	query.Set("search_path", schema)
-	server.RawQuery = query.Encode()
-	return server.String()
-}
-
 func TestALedgerInPostgresRemembersItsService(t *testing.T) {
-	address, err := Find("", environment(postgresSchema(t)))
+	address, err := Find("", environment(ledgertest.Postgres(t)))
 	require.NoError(t, err)
 	_, err = address.Open(t.Context())
 	require.ErrorContains(t, err, "there is no outbox in the database of "+Variable)
@@ -126,4 +100,20 @@ func TestALedgerInPostgresRemembersItsService(t *testing.T) {
 	assert.True(t, recorded)
 	assert.Equal(t, first, found)
 	assert.NoError(t, created.Close())
+}
+
+func TestAnErrorOfADatabaseDoesNotShowItsPassword(t *testing.T) {
+	for database, want := range map[string]exit.Code{
+		"postgres://operator:hunter2@127.0.0.1:1/x?connect_timeout=5": exit.NotDone,
+		"postgres://operator:hunter2@127.0.0.1:one/x":                 exit.Usage,
+		"host=127.0.0.1 password=hunter2 sslmode=maybe":               exit.Usage,
+		"hunter2": exit.Usage,
+	} {
+		address, err := Find("", environment(database))
+		require.NoError(t, err)
+		_, err = address.Open(t.Context())
+		assert.Equal(t, want, exit.CodeOf(err), "%v", err)
+		assert.ErrorContains(t, err, Variable)
+		assert.NotContains(t, err.Error(), "hunter2")
+	}
 }

@@ -87,7 +87,8 @@ func (row *Row) fill(reader *csv.Reader, header, record []string) error {
 // one row. After a quoted value that does not end, nobody knows where the next row begins.
 func rowError(err error) error {
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok && errors.Is(err, csv.ErrBareQuote) {
-		return &Problem{Line: parse.Line, Column: parse.Column, Text: `has a quotation mark within a value; quote the whole value and double the mark`}
+		return &Problem{Line: parse.Line, Column: parse.Column, Text: `has a quotation mark within a value; quote the whole value and ` +
+			`double the mark`}
 	}
 	return quoteError(err)
 }
@@ -97,6 +98,7 @@ func quoteError(err error) error {
 	if !ok {
 		return err
 	}
-	return fmt.Errorf("line %d, column %d: a quoted value that begins at line %d does not end properly; the rows after it cannot be told apart",
+	return fmt.Errorf("line %d, column %d: a quoted value that begins at line %d does not end properly; the rows after it cannot be "+
+		"told apart",
 		parse.Line, parse.Column, parse.StartLine)
 }

@@ -45,19 +45,22 @@ func TestCSVIsReadAsSpreadsheetsWriteIt(t *testing.T) {
 
 func TestCSVProblemsSayWhere(t *testing.T) {
 	for text, want := range map[string][]string{
-		"":                        {"fatal: the file is empty"},
-		"\ufeff":                  {"fatal: the file is empty"},
-		"a,b":                     nil,
-		"a,b\n1\n2,3":             {"bad: line 2: has 1 values, but the header has 2 columns", `3: a="2"@3:1 b="3"@3:3`},
-		"a\n1 \"x\"\n2":           {"bad: line 2, column 3: has a quotation mark within a value; quote the whole value and double the mark", `3: a="2"@3:1`},
-		"a,b\n1,\xff\n2,3":        {"bad: line 2, column 3 (b): is not UTF-8", `3: a="2"@3:1 b="3"@3:3`},
-		"a,b\n1,\"2\n3,4\n5,6":    {"fatal: line 4, column 4: a quoted value that begins at line 2 does not end properly; the rows after it cannot be told apart"},
-		"a,\n1,2":                 {"fatal: line 1: header 2 of 2 is empty"},
-		"a,b,a\n":                 {`fatal: line 1: headers 1 and 3 are both "a"`},
-		"a;b\n1;2":                {`fatal: line 1: the columns must be separated by commas, and the header has none: "a;b"`},
-		"\xff\xfea\x00":           {"fatal: the file is UTF-16; save it as UTF-8"},
-		"a\xff\n":                 {"fatal: line 1: header 1 of 1 is not UTF-8"},
-		"\"a\nb\n":                {"fatal: line 2, column 3: a quoted value that begins at line 1 does not end properly; the rows after it cannot be told apart"},
+		"":            {"fatal: the file is empty"},
+		"\ufeff":      {"fatal: the file is empty"},
+		"a,b":         nil,
+		"a,b\n1\n2,3": {"bad: line 2: has 1 values, but the header has 2 columns", `3: a="2"@3:1 b="3"@3:3`},
+		"a\n1 \"x\"\n2": {"bad: line 2, column 3: has a quotation mark within a value; quote the whole value and double the " +
+			"mark", `3: a="2"@3:1`},
+		"a,b\n1,\xff\n2,3": {"bad: line 2, column 3 (b): is not UTF-8", `3: a="2"@3:1 b="3"@3:3`},
+		"a,b\n1,\"2\n3,4\n5,6": {"fatal: line 4, column 4: a quoted value that begins at line 2 does not end properly; the rows after " +
+			"it cannot be told apart"},
+		"a,\n1,2":       {"fatal: line 1: header 2 of 2 is empty"},
+		"a,b,a\n":       {`fatal: line 1: headers 1 and 3 are both "a"`},
+		"a;b\n1;2":      {`fatal: line 1: the columns must be separated by commas, and the header has none: "a;b"`},
+		"\xff\xfea\x00": {"fatal: the file is UTF-16; save it as UTF-8"},
+		"a\xff\n":       {"fatal: line 1: header 1 of 1 is not UTF-8"},
+		"\"a\nb\n": {"fatal: line 2, column 3: a quoted value that begins at line 1 does not end properly; the rows after " +
+			"it cannot be told apart"},
 		"a\n\n\n1":                {`4: a="1"@4:1`},
 		"email\n\"x\ny\nz\"\n,,,": {`2: email="x\ny\nz"@2:1`, "bad: line 5: has 4 values, but the header has 1 columns"},
 	} {
@@ -110,7 +113,8 @@ func TestAHundredThousandColumnsAreRead(t *testing.T) {
 	for i := range names {
 		names[i], values[i] = fmt.Sprintf("c%d", i), fmt.Sprint(i)
 	}
-	reader, err := NewReader(CSV, strings.NewReader(strings.Join(names, ",")+"\n"+strings.Join(values, ",")+"\n"+strings.Join(values[:7], ",")))
+	reader, err := NewReader(CSV, strings.NewReader(strings.Join(names, ",")+"\n"+
+		strings.Join(values, ",")+"\n"+strings.Join(values[:7], ",")))
 	require.NoError(t, err)
 	assert.Len(t, reader.Columns, 100_000)
 	var found []string
