@@ -226,7 +226,7 @@ func TestAnExportThatFailsBeforeItsFirstRowLeavesNothing(t *testing.T) {
 	service.AddFaultRule(messagingtest.Rule{Op: "list customers", Fault: messagingtest.Status(http.StatusUnauthorized)})
 	options := optionsFor(t, "a.csv")
 	_, err := Run(t.Context(), service.Client(), Customers, options, silent)
-	require.ErrorIs(t, err, messaging.ErrAuthentication)
+	require.ErrorIs(t, err, messaging.ErrUnauthorized)
 	left, err := os.ReadDir(filepath.Dir(options.To))
 	require.NoError(t, err)
 	assert.Empty(t, left)
