@@ -148,13 +148,13 @@
 // the Cursor of a page before you process its items: with that cursor, you get the same
 // page again, starting with its first item. So either process items in a way that can
 // be repeated, or undo what you have done for the unfinished page, as [examples/export]
-// does by truncating its file. When a page is done, save its NextPageCursor; after the
+// does by truncating its file. When a page is done, save its Meta.NextPageCursor; after the
 // last page it is "".
 //
 // Once the loop has reached the second page, each following page is fetched while the
-// loop works on the one before it; see [WithoutReadAhead]. Leaving the loop cancels a request in progress and leaves
-// no goroutine behind. Items that have been fetched are yielded even after the context is
-// done.
+// loop works on the one before it; see [WithoutReadAhead]. Leaving the loop cancels a
+// request in progress and leaves no goroutine behind. Items that have been fetched are
+// yielded even after the context is done.
 //
 // A loop never stops early without an error, and never runs forever. An empty page does
 // not end it. The loop ends with [ErrBadCursor] if the cursor of the next page is

@@ -53,7 +53,7 @@ func ExampleBroadcastsService_SendEmail() {
 		),
 	})
 	if err != nil {
-		log.Fatal(err)
+		log.Fatal(err) // NextStepOf(err) tells you what to do
 	}
 	fmt.Println(response.Message)
 	// Output: Email Broadcast sent successfully

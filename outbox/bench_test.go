@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -42,6 +43,34 @@ func BenchmarkRun(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "delivered/s")
 			stop()
+		})
+	}
+}
+
+// BenchmarkCounts counts a million pending entries.
+func BenchmarkCounts(b *testing.B) {
+	for _, kind := range []struct {
+		name, fill, vacuum string
+		open               func(testing.TB) *database
+	}{
+		{"SQLite", `WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 1000000)
+			INSERT INTO outbox_entry (key, digest, operation, body, sealed, created_at, not_before, due_since)
+			SELECT 'order-' || n, randomblob(32), %s, randomblob(150), 0, n, n, n FROM i`, ``, openFile},
+		{"Postgres", `INSERT INTO outbox_entry (key, digest, operation, body, sealed, created_at, not_before, due_since)
+			SELECT 'order-' || n, decode(repeat(md5(n::text), 2), 'hex'), %s, decode(repeat(md5(n::text), 5), 'hex'), false, at, at, at
+			FROM (SELECT n, 'epoch'::timestamptz + n * interval '1 second' AS at FROM generate_series(1, 1000000) AS n) AS input`,
+			`VACUUM ANALYZE outbox_entry`, openPgx}, // as autovacuum does within about a minute
+	} {
+		b.Run(kind.name, func(b *testing.B) {
+			db := kind.open(b)
+			o := db.new(b, newService().client(b))
+			db.exec(b, fmt.Sprintf(kind.fill, `CASE n % 2 WHEN 0 THEN 'trigger event' ELSE 'send broadcast' END`))
+			db.exec(b, kind.vacuum)
+			for b.Loop() {
+				counts, err := o.Counts(b.Context())
+				require.NoError(b, err)
+				require.Equal(b, 1_000_000, counts.Pending)
+			}
 		})
 	}
 }

@@ -141,13 +141,14 @@ func (o *Outbox[Tx]) takeBack(ctx context.Context, tx Tx, ids []int64) error {
 const (
 	// enqueueBatch is how many entries EnqueueAll adds in one transaction.
 	enqueueBatch = 1000
-	// enqueueBytes is how large the bodies of these entries may be, apart from the last.
+	// enqueueBytes is how large the bodies of these entries may be together.
 	enqueueBytes = 4 << 20
 )
 
-// EnqueueAll adds the items of a sequence in batches of up to 1000 items or 4 MiB. Each
-// batch is a transaction. EnqueueAll returns how many entries it added and how many were present. It
-// is safe to call again with the same items: those that were added before are present.
+// EnqueueAll adds the items of a sequence in batches of up to 1000 items and 4 MiB; a
+// larger item is a batch by itself. Each batch is a transaction. EnqueueAll returns how many
+// entries it added and how many were present. It is safe to call again with the same items:
+// those that were added before are present.
 //
 // It stops at the first error that the sequence yields and at the first invalid item,
 // whose key the error contains. The items before it are added and counted, and no further
@@ -182,8 +183,13 @@ func (o *Outbox[Tx]) EnqueueAll(ctx context.Context, seq iter.Seq2[Item, error])
 			err = afterBatch(add(), keyed("enqueue", item.Key, err))
 			return added, present, err
 		}
+		if size+len(entry.Body) > enqueueBytes {
+			if err := add(); err != nil {
+				return added, present, err
+			}
+		}
 		size += len(entry.Body)
-		if batch = append(batch, entry); len(batch) == enqueueBatch || size >= enqueueBytes {
+		if batch = append(batch, entry); len(batch) == enqueueBatch {
 			if err := add(); err != nil {
 				return added, present, err
 			}

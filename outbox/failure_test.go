@@ -64,6 +64,15 @@ func TestUnclaimAppliesToItsTokenAlone(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, n)
 		assert.Equal(t, outbox.Pending, stateOf(t, o, "order"))
+
+		token = db.crash(t, "order") // its commit showed up, and its lease ended before it was found
+		assert.Equal(t, outbox.Unclear, stateOf(t, o, "order"))
+		n, err = db.ledger.Unclaim(t.Context(), token)
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		delivered, err := o.Deliver(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Equal(t, outbox.Delivered{Accepted: 1}, delivered)
 	})
 }
 
@@ -362,4 +371,37 @@ func mustStore(t *testing.T, db *sql.DB) *sqlite.Store {
 	store, err := sqlite.New(t.Context(), db)
 	require.NoError(t, err)
 	return store
+}
+
+func TestAFileThatWasRemovedIsAnError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "outbox.db")
+	store, err := sqlitefile.Open(t.Context(), path)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	own := openDB(t, "sqlite", path)
+	logs := new(logs)
+	o := newBox(t, store, newService().client(t), []outbox.Option{outbox.Fast(), outbox.WithLogger(logs.logger())})
+	enqueue(t, o, "before")
+	tx, err := own.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, tx.Rollback()) }()
+	require.NoError(t, os.Remove(path))
+	const removed = "the file of the database was removed or replaced"
+	_, err = o.Enqueue(t.Context(), "order", request(t, "order"))
+	require.ErrorContains(t, err, removed)
+	_, err = o.EnqueueTx(t.Context(), tx, "order", request(t, "order"))
+	require.ErrorContains(t, err, removed)
+	_, err = o.Counts(t.Context())
+	require.ErrorContains(t, err, removed)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- o.Run(ctx) }()
+	eventually(t, func() bool { return logs.has("cannot look for entries") && logs.has(removed) })
+	other, err := sqlitefile.Open(t.Context(), path) // another program creates it again
+	require.NoError(t, err)
+	require.NoError(t, other.Close())
+	_, err = o.Enqueue(t.Context(), "order", request(t, "order"))
+	require.ErrorContains(t, err, removed)
+	cancel()
+	<-ended
 }

@@ -14,8 +14,13 @@ type maintenance struct {
 	swept, purged time.Time
 }
 
-// maintenanceBatch is the largest number of entries that one statement sweeps or purges.
-const maintenanceBatch = 1000
+const (
+	// maintenanceBatch is the largest number of entries that one statement sweeps or
+	// purges. It is small, because SQLite has one lock for all that writes.
+	maintenanceBatch = 200
+	// reportedClaims is the largest number of entries of others that is logged.
+	reportedClaims = 1000
+)
 
 // maintain sweeps and purges until ctx ends.
 func (o *Outbox[Tx]) maintain(ctx context.Context, r *running) {
@@ -35,7 +40,7 @@ func (o *Outbox[Tx]) maintain(ctx context.Context, r *running) {
 // reportClaimed logs that other processes have claimed entries, perhaps before a crash.
 func (o *Outbox[Tx]) reportClaimed(ctx context.Context) {
 	claimed, err := withTimeout(ctx, func(ctx context.Context) ([]ledger.Entry, error) {
-		return o.ledger.List(ctx, ledger.Filter{State: ledger.Sending}, 0, maintenanceBatch)
+		return o.ledger.List(ctx, ledger.Filter{State: ledger.Sending}, 0, reportedClaims)
 	})
 	if err != nil || len(claimed) == 0 {
 		return

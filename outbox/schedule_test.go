@@ -300,3 +300,41 @@ func TestRunReturnsInTimeWhileTheTableIsLocked(t *testing.T) {
 	assert.Less(t, time.Since(start), 5*time.Second)
 	require.NoError(t, lock.Rollback(t.Context()))
 }
+
+func TestOldestPendingCountsFromWhenAnEntryBecameDue(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service := newService()
+		o := db.new(t, service.client(t), outbox.Fast())
+		oldest := func() time.Duration {
+			counts, err := o.Counts(t.Context())
+			require.NoError(t, err)
+			return counts.OldestPending
+		}
+		_, err := o.Enqueue(t.Context(), "later", request(t, "later"), outbox.NotBefore(time.Now().Add(time.Hour)))
+		require.NoError(t, err)
+		assert.Zero(t, oldest(), "nothing is due")
+		enqueue(t, o, "order")
+		const age = 90 * time.Minute
+		if db.isSQLite {
+			db.exec(t, `UPDATE outbox_entry SET due_since = due_since - 5400000, not_before = not_before - 5400000 WHERE key = 'order'`)
+		} else {
+			db.exec(t, `UPDATE outbox_entry SET due_since = due_since - interval '90 minutes', not_before = not_before - interval '90 minutes'
+				WHERE key = 'order'`)
+		}
+		assert.InDelta(t, age, oldest(), float64(time.Minute))
+		service.always(unauthorize) // from now on it is due later, and still as old
+		_, err = o.Deliver(t.Context(), "order")
+		require.NoError(t, err)
+		assert.InDelta(t, age, oldest(), float64(time.Minute))
+		service.always(reject)
+		eventually(t, func() bool {
+			_, err = o.Deliver(t.Context(), "order")
+			require.NoError(t, err)
+			return stateOf(t, o, "order") == outbox.Rejected
+		})
+		assert.Zero(t, oldest())
+		_, err = o.Resend(t.Context(), "order")
+		require.NoError(t, err)
+		assert.Less(t, oldest(), time.Minute, "counted from when it was resent")
+	})
+}

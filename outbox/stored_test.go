@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,6 +42,9 @@ func openStored(t *testing.T, client *messaging.Client) (box, []stored) {
 	store, err := sqlitefile.Open(t.Context(), path)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	again, err := sqlitefile.Open(t.Context(), path) // which finds it upgraded
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
 	return newBox(t, store, client, []outbox.Option{outbox.Fast(), outbox.WithSealer(reversed{}), outbox.WithKeepSettled(0)}), entries
 }
 
@@ -114,4 +118,18 @@ func TestTheSameRequestAsAnEntryOfVersion02IsPresent(t *testing.T) {
 		_, err = o.Enqueue(t.Context(), e.Key, request(t, "another"))
 		require.ErrorIs(t, err, outbox.ErrKeyConflict, e.Key)
 	}
+}
+
+func TestTheAgeOfAnEntryOfVersion02IsKnown(t *testing.T) {
+	o, _ := openStored(t, newService().client(t))
+	var oldest time.Time
+	for entry, err := range o.List(t.Context(), outbox.ListParams{Filter: outbox.Filter{State: outbox.Pending}}) {
+		require.NoError(t, err)
+		if oldest.IsZero() || entry.NotBefore.Before(oldest) {
+			oldest = entry.NotBefore
+		}
+	}
+	counts, err := o.Counts(t.Context())
+	require.NoError(t, err)
+	assert.InDelta(t, time.Since(oldest), counts.OldestPending, float64(time.Minute))
 }

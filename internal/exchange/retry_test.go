@@ -230,7 +230,8 @@ func outcomes() []outcome {
 		{"a status that the body contradicts", when(responds(400, scripted.Success)), api, rejected, repeatsNothing, rowBadRequest},
 
 		{"2xx that says success", answered(scripted.Success, statuses(200, 299)...), nil, accepted, repeatsNothing, ""},
-		{"2xx that says success, last, and as HTML", when(responds(200, `{"message":"x","data":null,"success":true}`, "Content-Type", "text/html")),
+		{"2xx that says success, last, and as HTML",
+			when(responds(200, `{"message":"x","data":null,"success":true}`, "Content-Type", "text/html")),
 			nil, accepted, repeatsNothing, ""},
 		{"2xx that says no success", says(scripted.Failure), api, rejected, repeatsNothing, rowSuccessFalse},
 		{"2xx that is cut short", when(scripted.RespondsFrom(200, &scripted.CutShort{})), transport, unknown, repeatsReads, rowCutShort},

@@ -62,9 +62,11 @@ var upgrade = []string{
 
 // indexes are all partial. They serve the claim, the end of NotAfter, the sweep, the
 // purge, the lists of entries that need attention, and the counts, which read nothing
-// else.
+// else. The one by age is small, since pending entries are counted from it: entries of one
+// transaction became due at the same time, and Postgres stores equal values once.
 var indexes = []struct{ name, on string }{
-	{"outbox_entry_next", "(operation, urgent, not_before, id) INCLUDE (due_since) WHERE state = 0"},
+	{"outbox_entry_next", "(operation, urgent, not_before, id) WHERE state = 0"},
+	{"outbox_entry_age", "(least(due_since, not_before)) WHERE state = 0"},
 	{"outbox_entry_not_after", "(not_after) WHERE state = 0 AND not_after IS NOT NULL"},
 	{"outbox_entry_lease", "(lease_until) WHERE state = 1"},
 	{"outbox_entry_carried", "(operation, settled_at) WHERE state = 2"},

@@ -35,7 +35,8 @@ type Store struct{ ledger *sqliteledger.Ledger }
 // with BEGIN IMMEDIATE (_txlock=immediate for modernc.org/sqlite). Otherwise they fail
 // with "database is locked" while another connection writes. A database in memory needs
 // db.SetMaxOpenConns(1) or a shared cache, because each connection would open its own;
-// New returns an error in that case.
+// New returns an error in that case. With a shared cache, SQLite does not wait for the lock
+// of a table: the outbox does, and your own statements have to.
 //
 // If the pool has only one connection, calls other than EnqueueTx wait while one of your
 // transactions is open. In the goroutine of that transaction, they deadlock.

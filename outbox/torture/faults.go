@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"syscall"
 	"time"
 
@@ -22,6 +23,7 @@ type run struct {
 	box     box
 	service *service
 	workers []*process
+	paused  bool // a worker was stopped for longer than the lease
 	total   int
 }
 
@@ -198,10 +200,7 @@ func (t *torture) disturb(ctx context.Context, s scenario) (rows []row, err erro
 		return nil, err
 	}
 	defer r.close()
-	if s.fault == "SIGTERM" {
-		r.flags.SendTimeout = 10 * time.Second // only lost responses may be unclear
-	}
-	if err := r.startWorkers(s.processes); err != nil {
+	if err := r.begin(ctx, s); err != nil {
 		return nil, err
 	}
 	way := 1.0
@@ -216,53 +215,87 @@ func (t *torture) disturb(ctx context.Context, s scenario) (rows []row, err erro
 			return nil, err
 		}
 	}
-	if s.fault == "SIGSTOP" {
-		time.Sleep(t.pause())
-		for _, w := range r.workers {
-			w.signal(syscall.SIGCONT)
-		}
-	}
-	if err := r.done(ctx); err != nil {
+	if err := r.end(ctx); err != nil {
 		return nil, err
 	}
-	time.Sleep(time.Second) // for outcomes that are late
-	for _, w := range r.workers {
-		if err := w.stop(); err != nil {
-			return nil, err
-		}
-	}
-	r.workers = nil
 	found, err := r.truth(ctx)
 	if err != nil {
 		return nil, err
 	}
 	limit := found.lost
-	if s.fault != "SIGTERM" {
+	if !s.gentle() {
 		limit += s.times * 2 * r.flags.Slots // being sent, being recorded, and claimed ahead
 		if s.crashes {                       // each crash affects every process
 			limit = found.lost + 2*s.times*s.processes*r.flags.Slots
 		}
 	}
-	return []row{found.row(s.name, t.entries, limit, s.fault == "SIGTERM")}, nil
+	return []row{found.row(s.name, t.entries, limit, s.gentle())}, nil
+}
+
+// begin starts the workers.
+func (r *run) begin(ctx context.Context, s scenario) error {
+	if s.gentle() {
+		r.flags.SendTimeout = 10 * time.Second // only lost responses may be unclear
+	}
+	if s.postgres && (s.fault == clockJumps || s.fault == anyFault) {
+		if err := r.wrapClock(ctx); err != nil {
+			return err
+		}
+	}
+	return r.startWorkers(s.processes)
+}
+
+// end waits until everything is sent and the workers have stopped.
+func (r *run) end(ctx context.Context) error {
+	if r.paused {
+		time.Sleep(r.pause())
+		for _, w := range r.workers {
+			w.signal(syscall.SIGCONT)
+		}
+	}
+	if err := r.done(ctx); err != nil {
+		return err
+	}
+	time.Sleep(time.Second) // for outcomes that are late
+	for _, w := range r.workers {
+		if err := w.stop(); err != nil {
+			return err
+		}
+	}
+	r.workers = nil
+	return nil
 }
 
 // inflict makes one fault happen.
 func (r *run) inflict(ctx context.Context, s scenario, own *cluster, i int) error {
 	victim := i % s.processes
-	switch s.fault {
-	case "kill -9":
+	fault := s.fault
+	if fault == anyFault {
+		fault = s.choose()
+	}
+	switch fault {
+	case killed:
 		r.workers[victim].kill()
-	case "SIGTERM":
+	case terminated:
+		r.workers[victim].signal(syscall.SIGCONT) // it may be stopped
 		if err := r.workers[victim].stop(); err != nil {
 			return err
 		}
-	case "SIGSTOP":
+	case stopped:
 		w := r.workers[victim]
 		w.signal(syscall.SIGSTOP)
 		time.AfterFunc(r.pause(), func() { w.signal(syscall.SIGCONT) })
+		r.paused = true
 		return nil
-	case "crash":
+	case crashed:
 		return errors.Join(own.crash(ctx), own.endSessions(ctx))
+	case clockJumps:
+		return r.jump(ctx, i)
+	case vacuumed:
+		return until(ctx, time.Minute, fault, func() (bool, error) { // the server may have crashed before
+			_, err := r.db.pool.Exec(ctx, `VACUUM FULL outbox_entry`)
+			return err == nil, err
+		})
 	}
 	w, err := startWorker(r.flags)
 	if err != nil {
@@ -272,8 +305,73 @@ func (r *run) inflict(ctx context.Context, s scenario, own *cluster, i int) erro
 	return nil
 }
 
+// wrapClock gives the workers a clock that can jump: functions in their schema that come
+// before those of Postgres.
+func (r *run) wrapClock(ctx context.Context) error {
+	u, err := url.Parse(r.flags.Database)
+	if err != nil {
+		return err
+	}
+	query := u.Query()
+	schema := query.Get("search_path")
+	query.Set("search_path", schema+",pg_catalog")
+	u.RawQuery = query.Encode()
+	r.flags.Database = u.String()
+	statements := `CREATE TABLE clock (skew interval NOT NULL); INSERT INTO clock VALUES ('0');`
+	for name, kind := range map[string]string{"statement_timestamp": "STABLE", "clock_timestamp": "VOLATILE"} {
+		statements += fmt.Sprintf(`CREATE FUNCTION %s() RETURNS timestamptz LANGUAGE sql %s AS
+			'SELECT pg_catalog.%s() + (SELECT skew FROM %s.clock)';`, name, kind, name, schema)
+	}
+	_, err = r.db.pool.Exec(ctx, statements)
+	return err
+}
+
+// jump moves the clock forward for longer than a lease, and sometimes back a little: what
+// was put off then waits for that much longer.
+func (r *run) jump(ctx context.Context, i int) error {
+	by := r.flags.SendTimeout + 18*time.Second // the lease and 3 s
+	if i%2 == 1 {
+		by = -3 * time.Second
+	}
+	return until(ctx, time.Minute, clockJumps, func() (bool, error) {
+		_, err := r.db.pool.Exec(ctx, `UPDATE clock SET skew = skew + $1::bigint * interval '1 millisecond'`, by.Milliseconds())
+		return err == nil, err
+	})
+}
+
 // pause is longer than a lease.
 func (t *torture) pause() time.Duration { return t.lease() + 3*time.Second }
 
 // lease is the lease of the workers: the send timeout and 15 s.
 func (t *torture) lease() time.Duration { return t.sendTimeout + 15*time.Second }
+
+// random makes faults happen at random until the time is over.
+func (t *torture) random(ctx context.Context, length time.Duration) (rows []row, err error) {
+	start, runs, faults, entries := time.Now(), 0, 0, 0
+	for ; time.Since(start) < length && ctx.Err() == nil; runs++ {
+		s := scenario{fault: anyFault, times: 1 + rand.N(8), processes: 1 + rand.N(4), postgres: rand.N(2) == 0}
+		s.crashes = s.postgres && rand.N(3) == 0
+		s.name = fmt.Sprintf("random faults, run %d: %d faults, %d processes, Postgres %t, crashes %t", runs+1, s.times, s.processes,
+			s.postgres, s.crashes)
+		small := *t
+		small.entries = 500 + rand.N(4000)
+		found, err := small.disturb(ctx, s)
+		if err != nil {
+			found = []row{{What: s.name, Required: "no error", Measured: err.Error()}}
+		}
+		for _, r := range found {
+			fmt.Printf("%-6s %s: %s (required: %s)\n", mark(r), r.What, r.Measured, r.Required)
+			if !r.OK {
+				rows = append(rows, r)
+			}
+		}
+		faults, entries = faults+s.times, entries+small.entries
+	}
+	missed := len(rows)
+	rows = append(rows, row{What: "random faults for " + length.String(), Required: "every run: no duplicate, no wrong state, no entry lost",
+		Measured: fmt.Sprintf("%d runs with %d entries and %d faults, %d missed", runs, entries, faults, missed), OK: missed == 0 && runs > 0})
+	if missed > 0 {
+		err = fmt.Errorf("%d of %d runs missed", missed, runs)
+	}
+	return rows, err
+}

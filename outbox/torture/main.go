@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -42,6 +43,8 @@ func command(args []string) error {
 	quick := flags.Bool("quick", false, "use small numbers, for tests, and do not judge rates")
 	only := flags.String("run", "", "run only the parts that match this regular expression")
 	server := flags.String("postgres", os.Getenv("MESSAGING_TEST_POSTGRES"), "URL of a Postgres server; without it, one is started")
+	length := flags.Duration("for", 0, "instead of the parts, make faults happen at random for this long, such as 30m")
+	profiles := flags.String("profile", "", "folder to write CPU profiles of the part \"against the SDK\" to")
 	results := flags.String("results", "", "folder to write results.md and results.json to; rows that this run does not replace are kept")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -57,7 +60,12 @@ func command(args []string) error {
 		return err
 	}
 	defer t.close()
-	rows, err := t.run(ctx, pattern)
+	t.profiles = *profiles
+	do := func() ([]row, error) { return t.run(ctx, pattern) }
+	if *length > 0 {
+		do = func() ([]row, error) { return t.random(ctx, *length) }
+	}
+	rows, err := do()
 	err = errors.Join(err, t.publish(rows, *results))
 	fmt.Println(summary(rows))
 	return err
@@ -73,6 +81,7 @@ type torture struct {
 	server      string
 	own         *cluster
 	dir         string
+	profiles    string // a folder, or ""
 }
 
 func newTorture(ctx context.Context, quick bool, server string) (t *torture, err error) {
@@ -105,6 +114,17 @@ type row struct {
 	OK                       bool
 }
 
+// The faults.
+const (
+	killed     = "kill -9"
+	terminated = "SIGTERM"
+	stopped    = "SIGSTOP"
+	crashed    = "crash"       // of Postgres
+	clockJumps = "clock jumps" // of Postgres
+	vacuumed   = "VACUUM FULL" // which locks the table
+	anyFault   = "any"         // another one each time
+)
+
 // scenario is a fault scenario.
 type scenario struct {
 	name      string
@@ -116,19 +136,38 @@ type scenario struct {
 	crashes   bool
 }
 
+// gentle reports whether the fault itself makes no entry unclear.
+func (s scenario) gentle() bool {
+	return s.fault == terminated || s.fault == clockJumps || s.fault == vacuumed
+}
+
+// choose returns a fault at random.
+func (s scenario) choose() string {
+	faults := []string{killed, terminated, stopped}
+	if s.postgres {
+		faults = append(faults, clockJumps, vacuumed)
+	}
+	if s.crashes {
+		faults = append(faults, crashed)
+	}
+	return faults[rand.N(len(faults))]
+}
+
 func (t *torture) scenarios() []scenario {
 	few := min(t.times, 5)
 	return []scenario{
-		{name: "kill -9, SQLite, 1 process", fault: "kill -9", times: t.times, processes: 1},
-		{name: "kill -9, SQLite, 3 processes", fault: "kill -9", times: t.times, processes: 3},
-		{name: "kill -9, Postgres, 3 processes", fault: "kill -9", times: t.times, processes: 3, postgres: true},
-		{name: "kill -9, River, 3 processes", fault: "kill -9", times: t.times, processes: 3, postgres: true, river: true},
-		{name: "SIGTERM, SQLite, 3 processes", fault: "SIGTERM", times: t.times, processes: 3},
-		{name: "SIGTERM, Postgres, 3 processes", fault: "SIGTERM", times: t.times, processes: 3, postgres: true},
-		{name: "SIGTERM, River, 3 processes", fault: "SIGTERM", times: t.times, processes: 3, postgres: true, river: true},
-		{name: "SIGSTOP for longer than the lease, SQLite, 3 processes", fault: "SIGSTOP", times: few, processes: 3},
-		{name: "SIGSTOP for longer than the lease, Postgres, 3 processes", fault: "SIGSTOP", times: few, processes: 3, postgres: true},
-		{name: "Postgres crashes and restarts, 3 processes", fault: "crash", times: few, processes: 3, postgres: true, crashes: true},
+		{name: "kill -9, SQLite, 1 process", fault: killed, times: t.times, processes: 1},
+		{name: "kill -9, SQLite, 3 processes", fault: killed, times: t.times, processes: 3},
+		{name: "kill -9, Postgres, 3 processes", fault: killed, times: t.times, processes: 3, postgres: true},
+		{name: "kill -9, River, 3 processes", fault: killed, times: t.times, processes: 3, postgres: true, river: true},
+		{name: "SIGTERM, SQLite, 3 processes", fault: terminated, times: t.times, processes: 3},
+		{name: "SIGTERM, Postgres, 3 processes", fault: terminated, times: t.times, processes: 3, postgres: true},
+		{name: "SIGTERM, River, 3 processes", fault: terminated, times: t.times, processes: 3, postgres: true, river: true},
+		{name: "SIGSTOP for longer than the lease, SQLite, 3 processes", fault: stopped, times: few, processes: 3},
+		{name: "SIGSTOP for longer than the lease, Postgres, 3 processes", fault: stopped, times: few, processes: 3, postgres: true},
+		{name: "Postgres crashes and restarts, 3 processes", fault: crashed, times: few, processes: 3, postgres: true, crashes: true},
+		{name: "the clock of Postgres jumps, 3 processes", fault: clockJumps, times: few, processes: 3, postgres: true},
+		{name: "VACUUM FULL, Postgres, 3 processes", fault: vacuumed, times: few, processes: 3, postgres: true},
 	}
 }
 
@@ -143,8 +182,8 @@ func (t *torture) parts() (faults, measurements []part) {
 		faults = append(faults, part{s.name, func(ctx context.Context) ([]row, error) { return t.disturb(ctx, s) }})
 	}
 	faults = append(faults, part{"rollback", t.rollbacks}, part{"after kill -9", t.afterKill}, part{"outage", t.outages})
-	measurements = []part{{"a million", t.aMillion}, {"rate", t.rates}, {"against the SDK", t.againstSDK}, {"processes", t.scaling},
-		{"latency", t.latencies}}
+	measurements = []part{{"a million", t.aMillion}, {"large bodies", t.largeBodies}, {"stops", t.stops}, {"rate", t.rates},
+		{"against the SDK", t.againstSDK}, {"processes", t.scaling}, {"latency", t.latencies}}
 	return faults, measurements
 }
 

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,8 +41,10 @@ type workerFlags struct {
 	SendTimeout time.Duration
 	River       bool          // deliver from jobs of River instead of Run
 	Enqueue     int           // add this many entries instead of delivering
+	BodySize    int           // of these entries, in bytes
 	UntilEmpty  bool          // end when nothing is pending
 	SDK         time.Duration // send without an outbox for this long, and print the rate
+	Profile     string        // the file for a CPU profile
 }
 
 func (f *workerFlags) args() []string {
@@ -68,6 +71,11 @@ func work(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	endProfile, err := f.profile()
+	if err != nil {
+		return err
+	}
+	defer endProfile()
 	client, err := f.client()
 	if err != nil {
 		return err
@@ -90,7 +98,7 @@ func work(args []string) error {
 	start := time.Now()
 	switch {
 	case f.Enqueue > 0:
-		if _, _, err := o.EnqueueAll(ctx, items(f.Enqueue)); err != nil {
+		if _, _, err := o.EnqueueAll(ctx, itemsOf(f.Enqueue, f.BodySize)); err != nil {
 			return err
 		}
 		return printMeasured(start, f.Enqueue)
@@ -100,6 +108,21 @@ func work(args []string) error {
 		return db.runRiver(ctx, o.(*outbox.Outbox[pgx.Tx]), f.Slots)
 	}
 	return o.Run(ctx)
+}
+
+// profile begins to profile the process, if that is wanted.
+func (f *workerFlags) profile() (end func(), err error) {
+	if f.Profile == "" {
+		return func() {}, nil
+	}
+	file, err := os.Create(f.Profile)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close()
+	}, pprof.StartCPUProfile(file)
 }
 
 // client returns a client for the service, or one that sends nowhere.
@@ -241,19 +264,28 @@ func (db *database) runRiver(ctx context.Context, o *outbox.Outbox[pgx.Tx], slot
 
 func keyOf(i int) string { return fmt.Sprintf("order-%07d", i) }
 
-func request(key string) *messaging.Prepared {
-	p, err := messaging.EventTriggerParams{EventID: "0197c7f5-order-shipped", Email: "ada@example.com", Values: map[string]any{"key": key,
-		"carrier": "post", "shipped_at": time.Unix(1_800_000_000, 0)}}.Prepare()
+func request(key string) *messaging.Prepared { return requestOf(key, 0) }
+
+// requestOf returns a request whose body has about the size, and at least what a request
+// needs.
+func requestOf(key string, size int) *messaging.Prepared {
+	values := map[string]any{"key": key, "carrier": "post", "shipped_at": time.Unix(1_800_000_000, 0)}
+	if size > 0 {
+		values["text"] = strings.Repeat("x", size)
+	}
+	p, err := messaging.EventTriggerParams{EventID: "0197c7f5-order-shipped", Email: "ada@example.com", Values: values}.Prepare()
 	if err != nil {
 		panic(err)
 	}
 	return p
 }
 
-func items(n int) iter.Seq2[outbox.Item, error] {
+func items(n int) iter.Seq2[outbox.Item, error] { return itemsOf(n, 0) }
+
+func itemsOf(n, size int) iter.Seq2[outbox.Item, error] {
 	return func(yield func(outbox.Item, error) bool) {
 		for i := range n {
-			if key := keyOf(i); !yield(outbox.Item{Key: key, Prepared: request(key)}, nil) {
+			if key := keyOf(i); !yield(outbox.Item{Key: key, Prepared: requestOf(key, size)}, nil) {
 				return
 			}
 		}

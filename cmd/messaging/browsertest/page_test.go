@@ -109,3 +109,62 @@ func TestHardSubjectsBreakNoRow(t *testing.T) {
 		p.close()
 	}
 }
+
+func TestForcedColorsKeepTheSelectionReadable(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", triggerPath, trigger("grace@example.com", "21.11.2026"))
+	p := openTab(t, b.ui+"/triggers/1", 1280, "light")
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}})
+	require.NoError(t, err)
+	p.until(isLive)
+	const color = `getComputedStyle(document.querySelector(%q)).%s`
+	for selected, mark := range map[string]string{".row[aria-current]": ".tag.warn", ".tabs a[aria-current]": ".count"} {
+		inside := selected + " " + mark
+		assert.Equal(t, eval[string](p, fmt.Sprintf(color, selected, "color")), eval[string](p, fmt.Sprintf(color, inside, "color")), inside)
+		assert.Equal(t, "rgba(0, 0, 0, 0)", eval[string](p, fmt.Sprintf(color, inside, "backgroundColor")), inside)
+	}
+}
+
+func TestAPhoneShowsTheSectionsInTwoLines(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui, 360, "light")
+	p.until(isLive)
+	assert.Equal(t, 2, eval[int](p, `new Set([...document.querySelectorAll("header nav a")].map((e) => e.offsetTop)).size`))
+}
+
+// Without it, the tab key would pass a hundred rows before it reaches the request.
+func TestEnterGoesIntoTheRequest(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("GET", "/v1/events", "")
+	b.send("GET", "/v1/events", "")
+	for _, width := range []int64{360, 1280} {
+		p := openTab(t, b.ui, width, "light")
+		p.until(isLive)
+		eval[bool](p, `(document.querySelector("#rows .row").focus(), true)`)
+		p.press("Enter")
+		p.until(`location.pathname === "/requests/2" && document.activeElement.id === "detail"`)
+		p.press("Escape")
+		p.until(`location.pathname === "/" && document.activeElement.dataset.number === "2"`)
+		p.close()
+	}
+}
+
+func TestAnOutageKeepsTheSearchWideOnAPhone(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.control("POST", "/api/outage", `{"for":"30s"}`)
+	p := openTab(t, b.ui, 360, "light")
+	p.until(isLive)
+	assert.Greater(t, eval[int](p, `document.querySelector(".search input").offsetWidth`), 300)
+}
+
+func TestTheListBeginsAtTheRequestThatIsOpen(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	for i := range 30 {
+		b.send("POST", triggerPath, trigger(fmt.Sprintf("c%d@example.com", i), "2026-12-01T09:00:00Z"))
+	}
+	p := openTab(t, b.ui+"/requests/2", 1280, "light")
+	p.until(isLive)
+	p.until(`document.querySelector(".row[aria-current]").getBoundingClientRect().bottom <= innerHeight`)
+	assert.Zero(t, eval[int](p, `scrollY`), "only the list is scrolled")
+}

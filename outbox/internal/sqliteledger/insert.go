@@ -15,7 +15,7 @@ import (
 // Insert implements ledger.Ledger.
 func (l *Ledger) Insert(ctx context.Context, entries []ledger.NewEntry) (inserted []ledger.Inserted, err error) {
 	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) (err error) {
-		inserted, err = l.insert(ctx, conn, entries)
+		inserted, err = insert(ctx, conn, entries)
 		return err
 	})
 	return inserted, err
@@ -26,7 +26,10 @@ func (l *Ledger) InsertTx(ctx context.Context, tx ledger.SQLTx, entries []ledger
 	if err := l.check(tx); err != nil {
 		return nil, err
 	}
-	return l.insert(ctx, tx, entries)
+	if err := l.checkDatabase(ctx, tx); err != nil {
+		return nil, err
+	}
+	return insert(ctx, tx, entries)
 }
 
 // RemoveTx implements ledger.TxLedger.
@@ -40,16 +43,16 @@ func (l *Ledger) check(tx ledger.SQLTx) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
 	}
+	if err := l.file.check(); err != nil {
+		return err
+	}
 	return ledger.CheckTransaction(tx)
 }
 
 // insertRows is how many rows one statement inserts.
 const insertRows = 100
 
-func (l *Ledger) insert(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
-	if err := l.checkDatabase(ctx, conn); err != nil {
-		return nil, err
-	}
+func insert(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
 	inserted := make([]ledger.Inserted, 0, len(entries))
 	for batch := range slices.Chunk(entries, insertRows) {
 		in, err := insertBatch(ctx, conn, batch)

@@ -54,7 +54,8 @@ ALTER TABLE outbox_entry ADD COLUMN due_since INTEGER NOT NULL DEFAULT 922337203
 ALTER TABLE outbox_entry ADD COLUMN denied_at INTEGER;
 CREATE TABLE outbox_pause (operation TEXT PRIMARY KEY);
 DROP INDEX IF EXISTS outbox_entry_due;
-CREATE INDEX outbox_entry_next ON outbox_entry (operation, urgent, not_before, id, due_since) WHERE state = 0;
+CREATE INDEX outbox_entry_next ON outbox_entry (operation, urgent, not_before, id) WHERE state = 0;
+CREATE INDEX outbox_entry_age ON outbox_entry (min(due_since, not_before)) WHERE state = 0;
 CREATE INDEX outbox_entry_not_after ON outbox_entry (not_after) WHERE state = 0 AND not_after IS NOT NULL;
 DROP INDEX IF EXISTS outbox_entry_accepted;
 CREATE INDEX outbox_entry_carried ON outbox_entry (operation, settled_at) WHERE state = 2;

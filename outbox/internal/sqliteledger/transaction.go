@@ -18,9 +18,6 @@ const busyTimeout = 30 * time.Second
 // update runs fn in a transaction that holds the write lock from its start and is durable
 // when update returns nil. It uses one connection, whose settings it restores.
 func (l *Ledger) update(ctx context.Context, fn func(context.Context, *sql.Conn) error) error {
-	if err := l.file.check(); err != nil {
-		return err
-	}
 	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
 		restore, err := l.configure(ctx, conn)
 		if err != nil {
@@ -44,6 +41,8 @@ func (l *Ledger) update(ctx context.Context, fn func(context.Context, *sql.Conn)
 	})
 }
 
+// withConn calls fn with a connection, and again if that fails because of a lock: with a
+// shared cache, the lock of a table stops any statement, and SQLite does not wait for it.
 func (l *Ledger) withConn(ctx context.Context, db *sql.DB, fn func(*sql.Conn) error) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
@@ -51,22 +50,23 @@ func (l *Ledger) withConn(ctx context.Context, db *sql.DB, fn func(*sql.Conn) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var conn *sql.Conn
-	err := whileBusy(ctx, func() (err error) {
-		conn, err = db.Conn(ctx) // which runs the settings of a data source name
-		return err
-	})
-	if err != nil {
+	if err := l.file.check(); err != nil {
 		return err
 	}
-	err = fn(conn)
-	_ = conn.Close() // returns it to the pool; the error of fn matters more
-	return err
+	return whileBusy(ctx, func() error {
+		conn, err := db.Conn(ctx) // which runs the settings of a data source name
+		if err != nil {
+			return err
+		}
+		err = fn(conn)
+		_ = conn.Close() // returns it to the pool; the error of fn matters more
+		return err
+	})
 }
 
 // longWait is how long a transaction waits for the write lock until its error names the
-// process that holds it.
-const longWait = 5 * time.Second
+// process that holds it. A test shortens it.
+var longWait = 5 * time.Second
 
 // begin waits for the write lock.
 func (l *Ledger) begin(ctx context.Context, conn *sql.Conn) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +58,7 @@ func newEnv() *cobra.Command {
 		names = append(names, s.name)
 	}
 	var name string
+	var patience time.Duration
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "Print the environment variables that point programs at the sandbox",
@@ -63,6 +66,7 @@ func newEnv() *cobra.Command {
 sandbox that is goes to stderr. If there is none, the output removes the variables and
 fails: otherwise, a program would use those of an earlier environment.`,
 		Example: `  eval "$(messaging sandbox env)" && go run ./cmd/shop
+  eval "$(messaging sandbox env --wait 10s)" && go test ./...
   messaging sandbox env --shell fish | source
   messaging sandbox env --shell powershell | Out-String | Invoke-Expression
   messaging sandbox env --shell dotenv >.env
@@ -71,13 +75,14 @@ fails: otherwise, a program would use those of an earlier environment.`,
 	}
 	remote := addUI(cmd)
 	cmd.Flags().StringVar(&name, "shell", "posix", "`language` of the output: "+strings.Join(names, ", "))
+	cmd.Flags().DurationVar(&patience, "wait", 0, "wait up to this `duration` for a sandbox that is starting")
 	_ = cmd.RegisterFlagCompletionFunc("shell", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		i := slices.IndexFunc(shells, func(s shell) bool { return s.name == name })
 		if i < 0 {
 			return exit.With(exit.Usage, "--shell: %q must be one of %s", name, strings.Join(names, ", "))
 		}
-		env, err := findSandbox(cmd, remote)
+		env, err := findSandbox(cmd, remote, patience)
 		if err != nil {
 			if shells[i].unset != "" {
 				_, _ = fmt.Fprintln(cmd.OutOrStdout(), shells[i].unset) // a closed pipe is not an error here
@@ -90,10 +95,27 @@ fails: otherwise, a program would use those of an earlier environment.`,
 	return cmd
 }
 
+// access asks the sandbox for its address and key, until there is one or patience ends.
+func access(ctx context.Context, remote *remote, patience time.Duration) ([]byte, error) {
+	waiting, end := context.WithTimeout(ctx, patience)
+	defer end()
+	for {
+		body, err := remote.call(ctx, http.MethodGet, "/api/access", nil)
+		if err == nil || exit.CodeOf(err) != exit.NotDone {
+			return body, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-waiting.Done():
+			return nil, err
+		}
+	}
+}
+
 // findSandbox returns the environment of the running sandbox, and writes which one it is
 // to stderr.
-func findSandbox(cmd *cobra.Command, remote *remote) (environment, error) {
-	body, err := remote.call(cmd.Context(), http.MethodGet, "/api/access", nil)
+func findSandbox(cmd *cobra.Command, remote *remote, patience time.Duration) (environment, error) {
+	body, err := access(cmd.Context(), remote, patience)
 	if err != nil {
 		return environment{}, err
 	}

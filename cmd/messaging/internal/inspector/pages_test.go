@@ -58,6 +58,7 @@ func TestPagesSayWhatTheClientRetriesByItself(t *testing.T) {
 		assert.Contains(t, body, "by itself; the caller sees this error only if the last attempt fails.", path)
 		assert.NotContains(t, body, "Queue it again", path)
 	}
+	assert.Contains(t, f.get("/").Body, "no operation has this method and path")
 	f.send("POST", "/v1/events", `{"name":"n"}`)
 	assert.Contains(t, f.get("/requests/4").Body, "does not wait as long as the service asks for")
 	unknown := f.get("/requests/3").Body

@@ -130,7 +130,9 @@ func failure(e *history.Entry) string {
 		return text
 	case e.Status == http.StatusUnauthorized:
 		return "the API key is missing"
-	case e.Status >= 400 && e.Op != "":
+	case e.Op == "":
+		return "no operation has this method and path"
+	case e.Status >= 400:
 		return messageOf(e.ResponseBody)
 	default:
 		return ""

@@ -233,3 +233,9 @@ func TestTemplatesShowEveryTextOfOthers(t *testing.T) {
 		}
 	}
 }
+
+func TestCustomersWithoutANameAreNotNamedTwice(t *testing.T) {
+	f := start(t, nil)
+	f.send("POST", "/v1/broadcast/send/email", emailBody)
+	assert.Equal(t, 1, strings.Count(f.get("/customers").Body, "new@example.com"))
+}

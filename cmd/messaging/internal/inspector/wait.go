@@ -36,7 +36,7 @@ func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 	timeout, timeoutErr := defaultWait, error(nil)
 	if text := r.URL.Query().Get("timeout"); text != "" {
 		if timeout, timeoutErr = time.ParseDuration(text); timeoutErr != nil || timeout < 0 || timeout > maxWait {
-			timeoutErr = fmt.Errorf("timeout: must be a duration of at most %v", maxWait)
+			timeoutErr = fmt.Errorf("timeout: must be a duration such as 10s, at most %v", maxWait)
 		}
 	}
 	if err := errors.Join(err, afterErr, timeoutErr); err != nil {

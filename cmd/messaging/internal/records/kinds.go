@@ -51,7 +51,9 @@ var Customers = declare(declaration[Customer]{
 	},
 	line: func(c Customer) Line {
 		name := strings.TrimSpace(c.FirstName + " " + c.LastName)
-		return Line{cmp.Or(name, c.Email, c.CustomerID), cmp.Or(c.Email, c.CustomerID, c.PhoneNo), words.Time(c.LastInteraction)}
+		title := cmp.Or(name, c.Email, c.CustomerID)
+		others := slices.DeleteFunc([]string{c.Email, c.CustomerID, c.PhoneNo}, func(text string) bool { return text == title })
+		return Line{title, cmp.Or(others...), words.Time(c.LastInteraction)}
 	},
 	texts: func(c Customer) []string {
 		return []string{c.CustomerID, c.Email, c.FirstName + " " + c.LastName, c.PhoneNo}

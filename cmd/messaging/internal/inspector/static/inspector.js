@@ -201,16 +201,22 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("#new")) return showNew().catch(() => {});
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   if (link.matches("[data-back]")) { event.preventDefault(); back(); }
-  if (link.matches("#rows .row, .tabs a")) { event.preventDefault(); open(link); }
+  if (link.matches("#rows .row, .tabs a")) { event.preventDefault(); open(link, event.detail === 0 || innerWidth <= 760); }
 });
 
-async function open(link) {
+// open shows the detail of a link. With enter, the focus goes there too: otherwise the tab
+// key would pass all rows first.
+async function open(link, enter = false) {
   const tab = link.dataset.tab;
   const url = new URL(link.href), shown = new URLSearchParams(location.search).get("tab");
   if (!tab && shown) url.searchParams.set("tab", shown); // the same view of the next request, if it has it
   try { await load(url.href, { push: true }); } catch { return; } // the page says that the sandbox has stopped
   if (tab) $(`[data-tab=${tab}]`)?.focus();
-  else { $("#detail").scrollTop = 0; if (innerWidth <= 760) scrollTo(0, 0); }
+  else {
+    $("#detail").scrollTop = 0;
+    if (innerWidth <= 760) scrollTo(0, 0);
+    if (enter) $("#detail").focus({ preventScroll: true });
+  }
 }
 
 // back shows the list, with the focus on the row that was open.
@@ -226,6 +232,7 @@ function focusRow() {
   if (path) [...document.querySelectorAll("#rows > .row")].find((row) => new URL(row.href).pathname === path)?.focus();
 }
 focusRow();
+$("#rows > .row[aria-current]")?.scrollIntoView({ block: "nearest" });
 
 function listURL() {
   return $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");

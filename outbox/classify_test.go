@@ -1,0 +1,72 @@
+package outbox
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox/internal/gate"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+// fixed is a service whose responses are all the same.
+type fixed struct {
+	status int
+	body   string
+}
+
+func (f fixed) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	header := http.Header{"Content-Type": {"application/json"}}
+	return &http.Response{StatusCode: f.status, Header: header, Request: r, Body: io.NopCloser(strings.NewReader(f.body))}, nil
+}
+
+// expected is what the outbox makes of an error with a response, from what package
+// messaging says about it.
+func expected(status int, err error) (ledger.State, gate.Kind) {
+	ofRequest := messaging.NextStepOf(err) == messaging.NextFixRequest
+	switch delivery := messaging.DeliveryOf(err); {
+	case delivery == messaging.DeliveryAccepted:
+		return ledger.Accepted, gate.Accepted
+	case delivery == messaging.DeliveryUnknown:
+		return ledger.Unclear, gate.Failed
+	case status == 401, status == 429: // the key, or all requests
+		return ledger.Pending, gate.KeyFailed
+	case status == 403, status == 404: // the entry or the setup, which other entries show
+		return ledger.Pending, gate.Denied
+	case ofRequest:
+		return ledger.Rejected, gate.Judged
+	case status < 500:
+		return ledger.Pending, gate.Denied
+	}
+	return ledger.Pending, gate.Failed
+}
+
+func TestAStatusIsTheEntrysOwnExactlyWhereTheRequestHasToBeFixed(t *testing.T) {
+	p, err := messaging.EventTriggerParams{EventID: "event", Email: "ada@example.com"}.Prepare()
+	require.NoError(t, err)
+	own := make(map[ledger.State]int)
+	for status := 200; status <= 999; status++ {
+		for _, body := range []string{`{"success": false, "message": "no"}`, `{"success": true, "data": true}`, `{"error": {}}`, `<html>`, ``} {
+			client, err := messaging.NewClient("https://service.test", "key",
+				messaging.WithHTTPClient(&http.Client{Transport: fixed{status, body}}))
+			require.NoError(t, err)
+			_, err = client.Send(t.Context(), p, messaging.WithoutRetries())
+			o := defaultConfig().timing.classify(ledger.Claimed{Attempts: 1}, err)
+			state, kind := expected(status, err)
+			name := fmt.Sprintf("status %d with the body %q: %v", status, body, err)
+			assert.Equal(t, state, o.state, name)
+			assert.Equal(t, kind, o.gate.Kind, name)
+			own[o.state]++
+		}
+	}
+	for _, state := range []ledger.State{ledger.Accepted, ledger.Rejected, ledger.Unclear, ledger.Pending} {
+		assert.Positive(t, own[state])
+	}
+}

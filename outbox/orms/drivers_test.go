@@ -1,0 +1,96 @@
+package orms_test
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/lib/pq"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/pgtest"
+	outboxpostgres "github.com/messaging-go/messaging/outbox/postgres"
+)
+
+// accepting is a service that accepts every request.
+type accepting struct{}
+
+func (accepting) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r,
+		Body: io.NopCloser(strings.NewReader(`{"success":true,"data":true}`))}, nil
+}
+
+func newSendingOutbox(t *testing.T, store outbox.Store[outbox.SQLTx]) *outbox.Outbox[outbox.SQLTx] {
+	client, err := messaging.NewClient("https://service.test", "key", messaging.WithHTTPClient(&http.Client{Transport: accepting{}}))
+	require.NoError(t, err)
+	o, err := outbox.New(store, client)
+	require.NoError(t, err)
+	return o
+}
+
+// sendAndDecide calls the methods whose statements pass times.
+func sendAndDecide(t *testing.T, o *outbox.Outbox[outbox.SQLTx]) {
+	start := time.Now()
+	_, err := o.Enqueue(t.Context(), "order", request(t), outbox.NotBefore(start.Add(-time.Hour)), outbox.NotAfter(start.Add(time.Hour)))
+	require.NoError(t, err)
+	later, err := o.Enqueue(t.Context(), "later", request(t), outbox.NotBefore(start.Add(100*24*time.Hour)))
+	require.NoError(t, err)
+	assert.WithinDuration(t, start.Add(100*24*time.Hour), later.NotBefore, time.Minute)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- o.Run(ctx) }()
+	var entry outbox.Entry
+	require.Eventually(t, func() bool {
+		entry, err = o.Get(t.Context(), "order")
+		require.NoError(t, err)
+		return entry.State == outbox.Accepted
+	}, 20*time.Second, 5*time.Millisecond)
+	cancel()
+	require.NoError(t, <-ended)
+	assert.WithinDuration(t, start.Add(time.Hour), entry.NotAfter, time.Second)
+	assert.WithinDuration(t, start, entry.SettledAt, time.Minute)
+	n, err := o.Quarantine(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	filter := outbox.Filter{State: outbox.Unclear, EnqueuedAfter: start.Add(-time.Minute), EnqueuedBefore: start.Add(time.Minute)}
+	decided, err := o.ResendAll(t.Context(), filter)
+	require.NoError(t, err)
+	assert.Equal(t, 1, decided.Changed)
+	counts, err := o.Counts(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, counts.Pending)
+	assert.Less(t, counts.OldestPending, time.Minute)
+}
+
+func TestEveryDriverAndDateStyleSends(t *testing.T) {
+	for _, test := range []struct{ name, driver, parameters string }{
+		{"lib/pq", "postgres", ""},
+		{"pgx with the simple protocol", "pgx", "&default_query_exec_mode=simple_protocol"},
+		{"pgx", "pgx", ""},
+	} {
+		for _, style := range []string{"ISO, MDY", "German, DMY", "SQL, DMY", "Postgres, YMD"} {
+			t.Run(test.name+" "+style, func(t *testing.T) {
+				db, err := sql.Open(test.driver, pgtest.URL(t)+test.parameters)
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, db.Close()) })
+				db.SetMaxOpenConns(1)
+				for name, value := range map[string]string{"DateStyle": style, "TimeZone": "Asia/Kathmandu", "IntervalStyle": "sql_standard"} {
+					_, err = db.ExecContext(t.Context(), `SET `+name+` = '`+value+`'`)
+					require.NoError(t, err)
+				}
+				require.NoError(t, outboxpostgres.Migrate(t.Context(), db))
+				store, err := outboxpostgres.NewSQL(t.Context(), db)
+				require.NoError(t, err)
+				sendAndDecide(t, newSendingOutbox(t, store))
+			})
+		}
+	}
+}
