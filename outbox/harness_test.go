@@ -461,10 +461,11 @@ func run(t testing.TB, o box) (stop func()) {
 	return stop
 }
 
-// eventually waits for a condition that only a database can tell about.
+// eventually waits for a condition that only a database can tell about. Its limit only ends
+// a test that hangs: with -race on a busy machine, a test can take a minute.
 func eventually(t testing.TB, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, condition, 5*time.Minute, 10*time.Millisecond)
 }
 
 func listed(t testing.TB, o box, p outbox.ListParams) (keys []string) {

@@ -245,12 +245,7 @@ func (r *run) serviceDown() outage {
 func (t *torture) aMillion(ctx context.Context) ([]row, error) {
 	path := newFile(t.dir)
 	flags := workerFlags{Database: path, Slots: 64, SendTimeout: 25 * time.Second, Enqueue: t.million}
-	enqueued, err := runWorker(flags)
-	if err != nil {
-		return nil, err
-	}
-	flags.Enqueue, flags.UntilEmpty = 0, true
-	delivered, err := runWorker(flags)
+	enqueued, delivered, err := enqueueAndDeliver(flags)
 	if err != nil {
 		return nil, err
 	}
@@ -272,6 +267,16 @@ func (t *torture) aMillion(ctx context.Context) ([]row, error) {
 	}, nil
 }
 
+// enqueueAndDeliver runs a worker that enqueues, and then one that delivers all of it.
+func enqueueAndDeliver(flags workerFlags) (enqueued, delivered measured, err error) {
+	if enqueued, err = runWorker(flags); err != nil {
+		return enqueued, delivered, err
+	}
+	flags.Enqueue, flags.UntilEmpty = 0, true
+	delivered, err = runWorker(flags)
+	return enqueued, delivered, err
+}
+
 // largeBodies measures the memory that large bodies take.
 func (t *torture) largeBodies(ctx context.Context) (rows []row, err error) {
 	n, size := 1000, 800_000
@@ -286,12 +291,7 @@ func (t *torture) largeBodies(ctx context.Context) (rows []row, err error) {
 		}
 		defer r.close()
 		flags := workerFlags{Database: r.path, Service: r.service.url, Slots: 64, SendTimeout: 25 * time.Second, Enqueue: n, BodySize: size}
-		enqueued, err := runWorker(flags)
-		if err != nil {
-			return nil, err
-		}
-		flags.Enqueue, flags.UntilEmpty = 0, true
-		delivered, err := runWorker(flags)
+		enqueued, delivered, err := enqueueAndDeliver(flags)
 		if err != nil {
 			return nil, err
 		}

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
 func newBroadcast(s *settings) *cobra.Command {
@@ -94,18 +91,6 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 	if err != nil || !ok {
 		return err
 	}
-	return b.deliver(ctx, s, sending{service: service, prepared: prepared, options: audience.guards(), count: audience.total, again: b.again})
-}
-
-// deliver sends the broadcast and reports what became of it.
-func (b *broadcast) deliver(ctx context.Context, s *settings, send sending) error {
-	response, err := s.remembered(ctx, send)
-	if exit.CodeOf(err) == exit.Unknown {
-		return exit.With(exit.Unknown, "%w\na broadcast has no id to look up: look at messaging message stats, "+
-			"or ask a recipient, before you send it again with --again", err)
-	}
-	if err != nil {
-		return err
-	}
-	return s.accepted(send, response)
+	return s.deliver(ctx, sending{service: service, prepared: prepared, options: audience.guards(), count: audience.total,
+		again: b.again, look: "a broadcast has no id to look up: look at messaging message stats, or ask a recipient,"})
 }

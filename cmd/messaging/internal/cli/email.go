@@ -2,8 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -121,7 +119,7 @@ func (c *emailContent) describe(plan *confirm.Plan) {
 	}
 	var unset []string
 	for _, name := range mail.Placeholders(c.Subject, c.Message) {
-		if !slices.Contains(slices.Collect(maps.Keys(c.Variables)), name) {
+		if _, set := c.Variables[name]; !set {
 			unset = append(unset, "{{"+visible.Text(name)+"}}")
 		}
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
 // environment is what points a program at a sandbox.
 type environment struct{ BaseURL, APIKey, SandboxURL string }
 
 // The names of the variables of an environment, in order.
-var variableNames = []string{"MESSAGING_BASE_URL", "MESSAGING_API_KEY", "MESSAGING_SANDBOX_URL"}
+var variableNames = []string{"MESSAGING_BASE_URL", "MESSAGING_API_KEY", profile.InspectorVariable}
 
 func (env environment) values() []string { return []string{env.BaseURL, env.APIKey, env.SandboxURL} }
 

@@ -217,10 +217,7 @@ func (s *settings) createEvent(ctx context.Context, client *messaging.Client,
 		return event, exit.With(exit.Unknown, "%w\nlook at messaging event list before you create it again", err)
 	case err != nil:
 		return event, err
-	case response == nil:
-		return event, exit.With(exit.PartlyDone, "the event was created, but its id cannot be read; look at messaging event list")
-	}
-	if err := json.Unmarshal(response.Data, &event); err != nil {
+	case response == nil, json.Unmarshal(response.Data, &event) != nil:
 		return event, exit.With(exit.PartlyDone, "the event was created, but its id cannot be read; look at messaging event list")
 	}
 	return event, nil

@@ -94,16 +94,8 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if err != nil || !ok {
 		return err
 	}
-	send := sending{service: service, prepared: prepared, count: &recipients, again: t.again}
-	response, err := s.remembered(ctx, send)
-	if exit.CodeOf(err) == exit.Unknown {
-		return exit.With(exit.Unknown, "%w\na trigger cannot be looked up: ask the customer, or look at what the event causes, "+
-			"before you send it again with --again", err)
-	}
-	if err != nil {
-		return err
-	}
-	return s.accepted(send, response)
+	return s.deliver(ctx, sending{service: service, prepared: prepared, count: &recipients, again: t.again,
+		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,"})
 }
 
 // params returns the params without the event, and the number of their recipients.

@@ -17,18 +17,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
 // remote is the API of a running sandbox.
 type remote struct{ url, tokenFile string }
 
-const defaultUI = "http://127.0.0.1:8078"
-
 // addUI adds the flag with the URL of the inspector.
 func addUI(cmd *cobra.Command) *remote {
 	r := new(remote)
-	cmd.Flags().StringVar(&r.url, "ui", "", "`URL` of the inspector; default $MESSAGING_SANDBOX_URL, else "+defaultUI)
-	cmd.Flags().StringVar(&r.tokenFile, "token-file", "", "`file` with the token of the sandbox; default $"+tokenVariable)
+	cmd.Flags().StringVar(&r.url, "ui", "", "`URL` of the inspector; default $"+profile.InspectorVariable+", else "+profile.DefaultInspector)
+	cmd.Flags().StringVar(&r.tokenFile, "token-file", "", "`file` with the token of the sandbox; default $"+profile.TokenVariable)
 	return r
 }
 
@@ -88,7 +87,7 @@ func (r *remote) print(cmd *cobra.Command, method, path string) error {
 
 // base returns the URL of the inspector.
 func (r *remote) base() (string, error) {
-	base := strings.TrimSuffix(cmp.Or(r.url, os.Getenv("MESSAGING_SANDBOX_URL"), defaultUI), "/")
+	base := strings.TrimSuffix(cmp.Or(r.url, os.Getenv(profile.InspectorVariable), profile.DefaultInspector), "/")
 	if !strings.Contains(base, "://") {
 		base = "http://" + base
 	}
@@ -109,7 +108,7 @@ func responseError(base string, status int, body []byte) error {
 	case err == nil && failed.Success != nil:
 		return exit.With(exit.NotDone, "%s is the service of a sandbox, not its inspector; --ui takes the URL of the inspector", base)
 	case status == http.StatusUnauthorized:
-		return exit.With(exit.NotDone, "the sandbox at %s needs its token, in --token-file or $%s", base, tokenVariable)
+		return exit.With(exit.NotDone, "the sandbox at %s needs its token, in --token-file or $%s", base, profile.TokenVariable)
 	case err != nil || failed.Error == "":
 		return exit.With(exit.NotDone, "%s is not a sandbox: it responded with status %d", base, status)
 	}

@@ -89,6 +89,12 @@ func (o *operator) awaitIntents(n int) {
 	}, patience, 5*time.Millisecond)
 }
 
+// awaitRequest waits until a request has taken the only fault.
+func (o *operator) awaitRequest() {
+	o.t.Helper()
+	require.Eventually(o.t, func() bool { return strings.Contains(o.get("/api/faults"), `"items":[]`) }, patience, 5*time.Millisecond)
+}
+
 func TestSendThatWasKilledIsNotRepeated(t *testing.T) {
 	o := newOperator(t)
 	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
@@ -127,15 +133,23 @@ func TestSendFromTwoTerminalsIsMadeOnce(t *testing.T) {
 	o.requireBroadcasts(1)
 }
 
+// interruptedSend starts a send on a terminal, and interrupts it while it waits for the
+// response.
+func (o *operator) interruptedSend(delay string) *session {
+	o.t.Helper()
+	o.must("sandbox", "fault", "slow", "--after", delay, "--op", "send push broadcast")
+	s, err := startSession(o.folder, o.env(), "messaging", sale...)
+	require.NoError(o.t, err)
+	require.True(o.t, s.expect("[y/N] "))
+	s.write("y\n")
+	o.awaitRequest()
+	s.write("^C")
+	return s
+}
+
 func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
 	o := newOperator(t)
-	o.must("sandbox", "fault", "slow", "--after", "1s", "--op", "send push broadcast")
-	s, err := startSession(o.folder, o.env(), "messaging", sale...)
-	require.NoError(t, err)
-	require.True(t, s.expect("[y/N] "))
-	s.write("y\n")
-	o.awaitIntents(1)
-	s.write("^C")
+	s := o.interruptedSend("1s")
 	code, err := s.wait()
 	require.NoError(t, err)
 	assert.Equal(t, 0, code, s.text())
@@ -146,13 +160,7 @@ func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
 
 func TestSecondInterruptEndsWithUnknown(t *testing.T) {
 	o := newOperator(t)
-	o.must("sandbox", "fault", "slow", "--after", "60s", "--op", "send push broadcast")
-	s, err := startSession(o.folder, o.env(), "messaging", sale...)
-	require.NoError(t, err)
-	require.True(t, s.expect("[y/N] "))
-	s.write("y\n")
-	o.awaitIntents(1)
-	s.write("^C")
+	s := o.interruptedSend("60s")
 	require.True(t, s.expect("the send is in progress"))
 	s.write("^C")
 	code, err := s.wait()

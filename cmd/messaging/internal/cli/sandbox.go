@@ -25,6 +25,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/internal/service"
@@ -69,7 +70,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.key, "key", "", "API `key` of the service, at least 16 characters; by default it differs for each start")
 	f.StringVar(&flags.identifier, "identifier", "", "`field` that identifies a customer: email or customer_id; by default either does")
 	f.StringVar(&flags.listen, "listen", "", "`address` to listen on besides this machine, such as 0.0.0.0, for containers; needs a token")
-	f.StringVar(&flags.tokenFile, "token-file", "", "`file` with the token for --listen; default $"+tokenVariable+", else a new one")
+	f.StringVar(&flags.tokenFile, "token-file", "", "`file` with the token for --listen; default $"+profile.TokenVariable+", else a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil, "another host `name` for both ports, or NAME:PORT, such as that of a container")
 	f.BoolVar(&flags.open, "open", false, "open the inspector in the browser")
 	cmd.AddCommand(newEnv(), newReset(), newFault(), newMark(), newWait(), newDump())

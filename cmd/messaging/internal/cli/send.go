@@ -21,11 +21,25 @@ type sending struct {
 	options  []messaging.Option
 	count    *int // of recipients; nil if it is not known
 	again    bool
+	// look says how to find out what became of it if nobody knows.
+	look string
 }
 
 // addAgain adds the flag that allows the same send a second time.
 func addAgain(cmd *cobra.Command, again *bool) {
 	cmd.Flags().BoolVar(again, "again", false, "send although exactly this was sent, or may have been sent, before")
+}
+
+// deliver sends what is prepared, and reports what became of it.
+func (s *settings) deliver(ctx context.Context, send sending) error {
+	response, err := s.remembered(ctx, send)
+	if exit.CodeOf(err) == exit.Unknown {
+		return exit.With(exit.Unknown, "%w\n%s before you send it again with --again", err, send.look)
+	}
+	if err != nil {
+		return err
+	}
+	return s.accepted(send, response)
 }
 
 // remembered sends what is prepared. It writes down that it begins before anything is sent,

@@ -6,19 +6,16 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
-
-// tokenVariable is the environment variable with the token of a sandbox that listens on
-// other addresses than the loopback address.
-const tokenVariable = "MESSAGING_SANDBOX_TOKEN"
 
 // minToken is the length of a token of 128 bits in base64.
 const minToken = 22
 
 // readToken returns the token in a file, or else that of the environment, or else "".
 func readToken(file string) (string, error) {
-	token := os.Getenv(tokenVariable)
-	name := tokenVariable
+	token := os.Getenv(profile.TokenVariable)
+	name := profile.TokenVariable
 	if file != "" {
 		content, err := os.ReadFile(file)
 		if err != nil {

@@ -18,10 +18,12 @@ import (
 
 // The inspector of a sandbox, and where to look for it.
 const (
-	inspectorVariable = "MESSAGING_SANDBOX_URL"
-	tokenVariable     = "MESSAGING_SANDBOX_TOKEN"
-	defaultInspector  = "http://127.0.0.1:8078"
-	serviceHost       = "127.0.0.1"
+	InspectorVariable = "MESSAGING_SANDBOX_URL"
+	DefaultInspector  = "http://127.0.0.1:8078"
+	// TokenVariable is the environment variable with the token of a sandbox that listens on
+	// other addresses than the loopback address.
+	TokenVariable = "MESSAGING_SANDBOX_TOKEN"
+	serviceHost   = "127.0.0.1"
 )
 
 // access is the response of the inspector.
@@ -40,13 +42,13 @@ func BuiltIn() *Service {
 // ofSandbox asks the inspector of a running sandbox for its port and its key. Another
 // program on the port of the inspector cannot name another host.
 func ofSandbox(ctx context.Context, env folders.LookupEnv) (*Service, error) {
-	inspector, _ := env(inspectorVariable)
-	inspector = strings.TrimSuffix(cmp.Or(inspector, defaultInspector), "/")
+	inspector, _ := env(InspectorVariable)
+	inspector = strings.TrimSuffix(cmp.Or(inspector, DefaultInspector), "/")
 	if parsed, err := url.Parse(inspector); err != nil || parsed.Scheme != "http" || !isLoopback(inspector) {
 		return nil, exit.With(exit.Usage, "%s must be the http URL of an inspector on this machine, such as %s",
-			inspectorVariable, defaultInspector)
+			InspectorVariable, DefaultInspector)
 	}
-	token, _ := env(tokenVariable)
+	token, _ := env(TokenVariable)
 	found, err := askInspector(ctx, inspector, token)
 	if err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func ofSandbox(ctx context.Context, env folders.LookupEnv) (*Service, error) {
 func askInspector(ctx context.Context, inspector, token string) (found access, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, inspector+"/api/access", nil)
 	if err != nil {
-		return found, exit.With(exit.Usage, "%s is not a URL", inspectorVariable)
+		return found, exit.With(exit.Usage, "%s is not a URL", InspectorVariable)
 	}
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
@@ -84,7 +86,7 @@ func askInspector(ctx context.Context, inspector, token string) (found access, e
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusUnauthorized {
-		return found, exit.With(exit.Denied, "the sandbox at %s needs its token, in $%s", inspector, tokenVariable)
+		return found, exit.With(exit.Denied, "the sandbox at %s needs its token, in $%s", inspector, TokenVariable)
 	}
 	const limit = 64 << 10
 	if err := json.NewDecoder(io.LimitReader(response.Body, limit)).Decode(&found); err != nil || response.StatusCode != http.StatusOK {

@@ -26,18 +26,25 @@ func HiddenInProse(r rune) bool {
 // Text returns s with an escape such as \u202e for each hidden character. Strings of Go and
 // TOML have the same escapes.
 func Text(s string) string {
-	if !strings.ContainsFunc(s, Hidden) {
+	return replaced(s, Hidden, func(r rune) string {
+		if r <= 0xffff {
+			return fmt.Sprintf(`\u%04x`, r)
+		}
+		return fmt.Sprintf(`\U%08x`, r)
+	})
+}
+
+// replaced returns s with what write returns in place of each hidden character.
+func replaced(s string, hidden func(rune) bool, write func(rune) string) string {
+	if !strings.ContainsFunc(s, hidden) {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		switch {
-		case !Hidden(r):
+		if hidden(r) {
+			b.WriteString(write(r))
+		} else {
 			b.WriteRune(r)
-		case r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			fmt.Fprintf(&b, `\U%08x`, r)
 		}
 	}
 	return b.String()
@@ -53,21 +60,12 @@ var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 // Prose returns s with symbols for characters that are hidden in prose. Otherwise, a reader
 // can miss them, or they change the order of what stands beside them.
 func Prose(s string) string {
-	if !strings.ContainsFunc(s, HiddenInProse) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case !HiddenInProse(r):
-			b.WriteRune(r)
-		case r < ' ':
-			b.WriteRune('\u2400' + r)
-		default:
-			fmt.Fprintf(&b, "‹U+%04X›", r)
+	return replaced(s, HiddenInProse, func(r rune) string {
+		if r < ' ' {
+			return string('\u2400' + r)
 		}
-	}
-	return b.String()
+		return fmt.Sprintf("‹U+%04X›", r)
+	})
 }
 
 // JSON returns s as a string of JSON, with escapes for the characters that are hidden but
@@ -77,19 +75,10 @@ func JSON(s string, hidden func(rune) bool) string {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(s) // a string can be encoded
-	encoded := strings.TrimSuffix(b.String(), "\n")
-	if !strings.ContainsFunc(encoded, hidden) {
-		return encoded
-	}
-	var escaped strings.Builder
-	for _, r := range encoded {
-		if !hidden(r) {
-			escaped.WriteRune(r)
-			continue
-		}
+	return replaced(strings.TrimSuffix(b.String(), "\n"), hidden, func(r rune) (escaped string) {
 		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&escaped, `\u%04x`, unit)
+			escaped += fmt.Sprintf(`\u%04x`, unit)
 		}
-	}
-	return escaped.String()
+		return escaped
+	})
 }
