@@ -248,6 +248,7 @@ func TestAnExportThatCannotBeWrittenFails(t *testing.T) {
 	}
 	for _, name := range []string{"a.csv", "a.jsonl", "a.parquet"} {
 		options := optionsFor(t, name)
+		options.Checkpoint = time.Hour                                  // one before the first page would find nothing to write
 		require.NoError(t, os.Symlink("/dev/full", options.partPath())) // every write fails, as on a full disk
 		_, err := Run(t.Context(), serve(t, 3).Client(), Customers, options, silent)
 		assert.ErrorIs(t, err, syscall.ENOSPC, name)
