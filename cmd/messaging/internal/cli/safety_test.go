@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -199,6 +201,37 @@ func TestDigestBelongsToOneStartOfASandbox(t *testing.T) {
 	assert.Equal(t, 2, code)
 	assert.Contains(t, stderr, "not confirmed, nothing was sent")
 	restarted.requireBroadcasts(0)
+}
+
+// startedAs is an operator with a sandbox that has a name. The returned function ends it.
+func startedAs(t *testing.T, name, port, folder string) (o *operator, stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	sandbox, err := startSandbox(ctx, "--seed", "demo", "--start-id", name, "--api-port", port)
+	require.NoError(t, err)
+	return &operator{t, sandbox, folder}, func() { cancel(); <-sandbox.ended }
+}
+
+func TestOutboxIsSentToASandboxThatWasStartedAgainWithTheSameName(t *testing.T) {
+	folder := t.TempDir()
+	o, stop := startedAs(t, "shop", "0", folder)
+	o.write("orders.csv", "email,order,shipped_at\nada@example.com,A-1,2026-11-20T10:00:00Z\n")
+	imported := []string{"-p", "sandbox", "outbox", "import", "--ledger", "o.db", "--from", "orders.csv", "--event", "order shipped"}
+	o.must(append(imported, "--confirm", strings.TrimSpace(o.must(append(imported, "--dry-run")...)))...)
+	service, err := url.Parse(o.sandbox.variables["MESSAGING_BASE_URL"])
+	require.NoError(t, err)
+	stop()
+
+	run := []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty"}
+	o, stop = startedAs(t, "other", service.Port(), folder)
+	_, stderr, code := o.run(run...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "the sandbox was restarted")
+	stop()
+
+	o, stop = startedAs(t, "shop", service.Port(), folder)
+	o.must(run...)
+	assert.Contains(t, o.get("/api/triggers"), "ada@example.com")
+	stop()
 }
 
 // mistakes are command lines with an unset variable or a forgotten flag.

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -38,6 +39,7 @@ type sandboxFlags struct {
 	keep, maxRecords  int
 	keepBytes, seed   string
 	key, identifier   string
+	startID           string
 	listen, tokenFile string
 	allowHosts        []string
 	open              bool
@@ -68,6 +70,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for requests and records")
 	f.IntVar(&flags.maxRecords, "max-records", 100_000, "how many records of each kind requests can create; 0 means no limit")
 	f.StringVar(&flags.key, "key", "", "API `key` of the service, at least 16 characters; by default it differs for each start")
+	f.StringVar(&flags.startID, "start-id", "", "`name` of this start; with that of an earlier one, outboxes filled for it are sent here")
 	f.StringVar(&flags.identifier, "identifier", "", "`field` that identifies a customer: email or customer_id; by default either does")
 	f.StringVar(&flags.listen, "listen", "", "`address` to listen on besides this machine, such as 0.0.0.0, for containers; needs a token")
 	f.StringVar(&flags.tokenFile, "token-file", "", "`file` with the token for --listen; default $"+profile.TokenVariable+", else a new one")
@@ -99,7 +102,7 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	}
 	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), flags.allowHosts),
 		Keep: flags.keep, KeepBytes: keepBytes, MaxRecords: flags.maxRecords, Key: cmp.Or(flags.key, newKey()),
-		Identifier: messagingtest.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed})
+		Identifier: messagingtest.Identifier(flags.identifier), Seed: seed, SeedName: flags.seed, StartID: flags.startID})
 	if err != nil {
 		return exit.With(exit.Unexpected, "%w", err)
 	}
@@ -136,6 +139,8 @@ func newKey() string { return "sandbox-" + strings.ToLower(rand.Text()) }
 // that hold no key.
 const minKey = 16
 
+var isStartID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
 func checkFlags(flags sandboxFlags, keepBytes int64, parseErr error) error {
 	switch {
 	case parseErr != nil || keepBytes < 1:
@@ -146,6 +151,8 @@ func checkFlags(flags sandboxFlags, keepBytes int64, parseErr error) error {
 		return exit.With(exit.Usage, "--max-records must not be negative")
 	case flags.key != "" && (len(flags.key) < minKey || strings.ContainsFunc(flags.key, func(r rune) bool { return r <= ' ' || r > '~' })):
 		return exit.With(exit.Usage, "--key must have at least %d printable ASCII characters, without white space", minKey)
+	case flags.startID != "" && !isStartID.MatchString(flags.startID):
+		return exit.With(exit.Usage, "--start-id must have 1 to 64 letters, digits, hyphens and underscores")
 	case flags.identifier != "" && flags.identifier != string(messagingtest.Email) && flags.identifier != string(messagingtest.CustomerID):
 		return exit.With(exit.Usage, "--identifier must be %s or %s", messagingtest.Email, messagingtest.CustomerID)
 	case min(flags.apiPort, flags.uiPort) < 0 || max(flags.apiPort, flags.uiPort) > 65535:

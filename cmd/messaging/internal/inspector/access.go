@@ -26,7 +26,7 @@ type accessBody struct {
 }
 
 func (in *Inspector) access(w http.ResponseWriter, _ *http.Request) {
-	respond(w, accessBody{APIKey: in.box.APIKey(), Port: in.servicePort(), StartID: in.box.History.Boot(), PID: os.Getpid(),
+	respond(w, accessBody{APIKey: in.box.APIKey(), Port: in.servicePort(), StartID: in.box.StartID, PID: os.Getpid(),
 		Started: in.box.Started.UTC().Format(time.RFC3339), Uptime: time.Since(in.box.Started).Milliseconds(), Seed: in.box.SeedName})
 }
 

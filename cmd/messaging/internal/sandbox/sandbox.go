@@ -35,6 +35,9 @@ type Config struct {
 	Seed records.Seed
 	// SeedName is the name of the seed, for people who ask which sandbox this is.
 	SeedName string
+	// StartID tells this start from others, for programs that remember what they sent. If
+	// it is "", it is random.
+	StartID string
 }
 
 // Sandbox is the service on a port, with its records and its history. It is safe for
@@ -45,6 +48,8 @@ type Sandbox struct {
 	// Started is when the sandbox was started, and SeedName the name of its seed.
 	Started  time.Time
 	SeedName string
+	// StartID tells this start from others.
+	StartID string
 
 	service *messagingtest.Server
 	seed    records.Seed
@@ -57,7 +62,10 @@ type Sandbox struct {
 // Start starts a sandbox. The caller must call Close.
 func Start(cfg Config) (*Sandbox, error) {
 	b := &Sandbox{History: history.New(cfg.Keep, cfg.KeepBytes), Started: time.Now(), SeedName: cfg.SeedName,
-		seed: cfg.Seed, failed: make(chan error, 1)}
+		StartID: cfg.StartID, seed: cfg.Seed, failed: make(chan error, 1)}
+	if b.StartID == "" {
+		b.StartID = b.History.Boot()
+	}
 	service, err := messagingtest.Start(b.options(cfg)...)
 	if err != nil {
 		return nil, err
