@@ -14,7 +14,8 @@ import (
 // owned returns the ledger in a separate database, and its file.
 func owned(t *testing.T) (*Ledger, string) {
 	path := filepath.Join(t.TempDir(), "owned.db")
-	write, err := sql.Open("sqlite", path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=secure_delete(ON)&_pragma=busy_timeout(100)")
+	write, err := sql.Open("sqlite",
+		path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=secure_delete(ON)&_pragma=busy_timeout(100)")
 	require.NoError(t, err)
 	write.SetMaxOpenConns(1)
 	read, err := sql.Open("sqlite", path)
