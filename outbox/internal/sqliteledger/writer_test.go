@@ -73,10 +73,9 @@ func TestAConnectionIsOpenedAnewAfterAnErrorAndClosedWithTheLedger(t *testing.T)
 	assert.NoFileExists(t, path+"-wal", "the last connection is closed")
 }
 
-func TestNoStatementAndNoConnectionOfTheProgramIsKept(t *testing.T) {
+func TestAConnectionOfTheProgramIsGivenBackAfterEachTransaction(t *testing.T) {
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "program.db"))
 	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close()) }()
 	l, err := New(t.Context(), db)
 	require.NoError(t, err)
 	var statement *sql.Stmt
@@ -87,4 +86,6 @@ func TestNoStatementAndNoConnectionOfTheProgramIsKept(t *testing.T) {
 	_, err = statement.ExecContext(t.Context())
 	require.ErrorContains(t, err, "closed")
 	assert.Zero(t, db.Stats().InUse)
+	require.NoError(t, db.Close())
+	require.NoError(t, l.Close(), "in either order")
 }
