@@ -28,7 +28,7 @@ type Outbox[Tx any] struct {
 	ledger   ledger.TxLedger[Tx]
 	client   *messaging.Client
 	owner    string
-	room     limit.Room   // for entries that are claimed and whose outcomes are not recorded
+	room     *limit.Room  // for entries that are claimed and whose outcomes are not recorded
 	slots    *limit.Slots // for requests
 	bodies   *limit.Bodies
 	gates    *gate.Gates
@@ -87,7 +87,7 @@ func New[Tx any](store Store[Tx], client *messaging.Client, opts ...Option) (*Ou
 		bodies:   limit.NewBodies(),
 		gates:    gate.New(c.timing.gate, c.inFlight, c.logger),
 		permit:   limit.NewPermit(c.rate),
-		recorder: record.New(l, c.logger, c.timing.stopGrace),
+		recorder: record.New(l, c.logger, c.timing.stopGrace, c.inFlight/4),
 		woken:    make(chan struct{}, 1),
 	}, nil
 }

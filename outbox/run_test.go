@@ -185,7 +185,7 @@ func TestRunClaimsAtMostTwiceAsManyAsItSendsUntilOutcomesAreRecorded(t *testing.
 	}})
 	run(t, o)
 	<-failed
-	eventually(t, func() bool { return service.requests() == 4 })
+	eventually(t, func() bool { return service.requests() >= 4 })
 	time.Sleep(100 * time.Millisecond) // in which nothing may happen
 	assert.Equal(t, 4, service.requests(), "twice as many as there are slots")
 	counts, err := o.Counts(t.Context())

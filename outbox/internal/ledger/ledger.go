@@ -63,8 +63,8 @@ type TxLedger[Tx any] interface {
 }
 
 // Ledger is the table of entries. All methods are safe for concurrent use. Times and
-// leases follow the clock of the database. No method holds a connection after it has
-// returned.
+// leases follow the clock of the database. No method holds a connection of the caller after
+// it has returned.
 type Ledger interface {
 	// DigestKey is the random key of the database; see [Digest].
 	DigestKey() []byte

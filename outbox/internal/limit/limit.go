@@ -4,58 +4,84 @@ package limit
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/messaging-go/messaging"
 )
 
 // Room limits how many entries are claimed and not recorded.
 type Room struct {
-	free chan struct{}
 	turn chan struct{} // is held by the goroutine that acquires
+
+	mu        sync.Mutex
+	all, free int
+	wanted    int           // how much the goroutine that acquires waits for
+	enough    chan struct{} // holds a value if that much became free
 }
+
+const (
+	// gatherTime is how long a claim waits for more room, and gatherPart is for which part
+	// of all room. A claim costs much the same for one entry as for many.
+	gatherTime = 10 * time.Millisecond
+	gatherPart = 4
+)
 
 // NewRoom returns room for n entries.
-func NewRoom(n int) Room {
-	r := Room{free: make(chan struct{}, n), turn: make(chan struct{}, 1)}
-	r.Release(n)
-	return r
+func NewRoom(n int) *Room {
+	return &Room{turn: make(chan struct{}, 1), all: n, free: n, enough: make(chan struct{}, 1)}
 }
 
-// Acquire waits until there is room and takes up to n. Room becomes free for many at
-// once, when a transaction has recorded outcomes. For one claim to take all of it, waiting
-// goroutines take turns, and yield until the whole batch is free.
-func (r Room) Acquire(ctx context.Context, n int) int {
+// Acquire waits until there is room and takes up to n. While most of the room is taken, it
+// waits a little for more, so that one claim takes what becomes free soon. Goroutines take
+// turns.
+func (r *Room) Acquire(ctx context.Context, n int) int {
 	select {
 	case r.turn <- struct{}{}:
 		defer func() { <-r.turn }()
 	case <-ctx.Done():
 		return 0
 	}
-	select {
-	case <-r.free:
-	case <-ctx.Done():
-		return 0
+	if r.await(ctx.Done(), 1); ctx.Err() == nil {
+		gathering, cancel := context.WithTimeout(ctx, gatherTime)
+		r.await(gathering.Done(), min(n, r.all/gatherPart))
+		cancel()
 	}
-	runtime.Gosched()
-	for taken := 1; ; taken++ {
-		if taken == n {
-			return n
-		}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := min(n, r.free)
+	r.free -= taken
+	return taken
+}
+
+// await waits until that much room is free, or until end.
+func (r *Room) await(end <-chan struct{}, wanted int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.free < wanted {
+		r.wanted = wanted
+		r.mu.Unlock()
 		select {
-		case <-r.free:
-		default:
-			return taken
+		case <-r.enough:
+			r.mu.Lock()
+		case <-end:
+			r.mu.Lock()
+			return
 		}
 	}
 }
 
 // Release makes room for n entries.
-func (r Room) Release(n int) {
-	for range n {
-		r.free <- struct{}{}
+func (r *Room) Release(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.free += n; r.free < r.wanted {
+		return
+	}
+	select {
+	case r.enough <- struct{}{}:
+	default:
 	}
 }
 

@@ -3,7 +3,6 @@ package sqliteledger
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,7 @@ import (
 
 // Insert implements ledger.Ledger.
 func (l *Ledger) Insert(ctx context.Context, entries []ledger.NewEntry) (inserted []ledger.Inserted, err error) {
-	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) (err error) {
+	err = l.update(ctx, func(ctx context.Context, conn *writer) (err error) {
 		inserted, err = insert(ctx, conn, entries)
 		return err
 	})

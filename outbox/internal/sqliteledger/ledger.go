@@ -21,6 +21,8 @@ type Ledger struct {
 	// configured is true if every connection of write has the settings that a transaction
 	// depends on.
 	configured bool
+	kept       chan *writer // holds the writer that nobody uses; nil for a caller's database
+	due        *sql.Stmt    // of dueSQL
 	file       file
 	owned      []io.Closer
 	key        []byte
@@ -43,21 +45,31 @@ func New(ctx context.Context, db *sql.DB) (*Ledger, error) {
 // NewOwned returns the ledger in a separate database. The connections of write must have
 // the settings that a transaction depends on. Close closes both pools.
 func NewOwned(ctx context.Context, write, read *sql.DB) (*Ledger, error) {
-	l := &Ledger{write: write, read: read, configured: true, owned: []io.Closer{read, write}}
-	if err := l.checkSettings(ctx); err != nil {
+	l := &Ledger{write: write, read: read, configured: true, kept: make(chan *writer, 1), owned: []io.Closer{read, write}}
+	l.kept <- new(writer)
+	err := l.checkSettings(ctx)
+	if err == nil {
+		err = l.open(ctx)
+	}
+	if err != nil {
+		(<-l.kept).close()
 		return nil, err
 	}
-	return l, l.open(ctx)
+	return l, nil
 }
 
 func (l *Ledger) open(ctx context.Context) error {
 	if err := l.migrate(ctx); err != nil {
 		return err
 	}
-	return l.withConn(ctx, l.write, func(conn *sql.Conn) (err error) {
-		l.file, err = fileOf(ctx, conn)
+	err := l.withWriter(ctx, func(w *writer) (err error) {
+		l.file, err = fileOf(ctx, w.Conn)
 		return err
 	})
+	if err == nil {
+		l.due, err = l.read.PrepareContext(ctx, dueSQL)
+	}
+	return err
 }
 
 // Close makes every further call fail.
@@ -65,7 +77,10 @@ func (l *Ledger) Close() error {
 	if l.closed.Swap(true) {
 		return nil
 	}
-	var problems []error
+	if l.kept != nil {
+		l.putWriter(<-l.kept, ledger.ErrClosed)
+	}
+	problems := []error{l.due.Close()}
 	for _, db := range l.owned {
 		problems = append(problems, db.Close())
 	}
@@ -100,18 +115,26 @@ func operationsIn(state ledger.State) string {
 		SELECT (` + smallest + ` AND operation > name) FROM op WHERE name IS NOT NULL) `
 }
 
-// Due implements ledger.Ledger.
-func (l *Ledger) Due(ctx context.Context) ([]ledger.Due, error) {
-	return query(ctx, l, func(scan scanFunc) (d ledger.Due, err error) {
-		var wait int64
-		err = scan(&d.Operation, &d.Urgent, &wait, &d.Paused)
-		d.Wait = ledger.DueIn(wait)
-		return d, err
-	}, operationsIn(ledger.Pending)+`SELECT name, urgent, due - `+nowSQL+`, `+fmt.Sprintf(paused, "name")+` FROM (
+// dueSQL reads the first pending entry of each class.
+var dueSQL = operationsIn(ledger.Pending) + `SELECT name, urgent, due - ` + nowSQL + `, ` + fmt.Sprintf(paused, "name") + ` FROM (
 			SELECT name, class.urgent, (SELECT min(not_before) FROM outbox_entry
 				WHERE state = 0 AND operation = name AND urgent = class.urgent) AS due
 			FROM op, (SELECT 0 AS urgent UNION ALL SELECT 1) AS class WHERE name IS NOT NULL)
-		WHERE due IS NOT NULL ORDER BY name, urgent`)
+		WHERE due IS NOT NULL ORDER BY name, urgent`
+
+// Due implements ledger.Ledger.
+func (l *Ledger) Due(ctx context.Context) (due []ledger.Due, err error) {
+	err = l.whileUsable(ctx, func() error {
+		rows, err := l.due.QueryContext(ctx)
+		due, err = collect(rows, err, func(scan scanFunc) (d ledger.Due, err error) {
+			var wait int64
+			err = scan(&d.Operation, &d.Urgent, &wait, &d.Paused)
+			d.Wait = ledger.DueIn(wait)
+			return d, err
+		})
+		return err
+	})
+	return due, err
 }
 
 // Claim implements ledger.Ledger. A pause is a limit of 0, because a condition would be
@@ -132,7 +155,7 @@ func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledge
 				ORDER BY ` + order + ` LIMIT ?6 * NOT ` + fmt.Sprintf(paused, "?5") + `))
 			WHERE total <= ?7 OR ?9 AND n = 1)
 		RETURNING ` + claimedColumns
-	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+	err = l.update(ctx, func(ctx context.Context, conn *writer) error {
 		args := []any{now(), claim.Token[:], claim.Owner, claim.Lease.Milliseconds(), claim.Operation, claim.Limit, claim.MaxBytes, claim.Urgent,
 			claim.OneAnyway}
 		if claim.Keys != nil {
@@ -141,7 +164,7 @@ func (l *Ledger) Claim(ctx context.Context, claim ledger.Claim) (claimed []ledge
 		rows, err := conn.QueryContext(ctx, statement, args...)
 		claimed, err = collect(rows, err, scanClaimed)
 		return err
-	})
+	}, statement)
 	return claimed, err
 }
 
@@ -163,17 +186,12 @@ const settleSQL = `UPDATE outbox_entry SET state = ?1, error = ?3,
 
 // Settle implements ledger.Ledger.
 func (l *Ledger) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled []ledger.Settled, at time.Time, err error) {
-	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+	err = l.update(ctx, func(ctx context.Context, conn *writer) error {
 		now := now()
-		statement, err := conn.PrepareContext(ctx, settleSQL)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = statement.Close() }()
 		l.erased.Store(true)
 		settled, at = make([]ledger.Settled, len(outcomes)), time.UnixMilli(now)
 		for i, s := range outcomes {
-			result, err := statement.ExecContext(ctx, s.State, s.Delivery, s.Error, now, s.Wait.Milliseconds(), s.Denials, s.ID, s.Token[:],
+			result, err := conn.ExecContext(ctx, settleSQL, s.State, s.Delivery, s.Error, now, s.Wait.Milliseconds(), s.Denials, s.ID, s.Token[:],
 				s.Denied, s.Returned)
 			if err != nil {
 				return err
@@ -189,7 +207,7 @@ func (l *Ledger) Settle(ctx context.Context, outcomes []ledger.Outcome) (settled
 			}
 		}
 		return nil
-	})
+	}, settleSQL)
 	return settled, at, err
 }
 
@@ -200,7 +218,7 @@ func (l *Ledger) Sweep(ctx context.Context, limit int) ([]ledger.Swept, error) {
 		return nil, err
 	}
 	var swept []ledger.Swept
-	err := l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+	err := l.update(ctx, func(ctx context.Context, conn *writer) error {
 		now := now()
 		rows, err := conn.QueryContext(ctx, `UPDATE outbox_entry SET state = 4, delivery = 0, settled_at = ?1, error = ?2,
 			lease_until = ?1 + lease_until - claimed_at
@@ -224,7 +242,7 @@ func (l *Ledger) Expire(ctx context.Context, limit int) ([]ledger.Entry, error) 
 		return nil, err
 	}
 	var expired []ledger.Entry
-	err := l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+	err := l.update(ctx, func(ctx context.Context, conn *writer) error {
 		rows, err := conn.QueryContext(ctx, `UPDATE outbox_entry SET state = 3, settled_at = `+nowSQL+`, error = ?
 			WHERE id IN (SELECT id FROM outbox_entry WHERE `+over+` ORDER BY not_after LIMIT ?)
 			RETURNING `+entryColumns, ledger.ExpiredError, limit)
@@ -248,7 +266,7 @@ func (l *Ledger) Purge(ctx context.Context, keep time.Duration, limit int) (n in
 		`SELECT id FROM outbox_entry WHERE state = 5 AND ` + before,
 	} {
 		var none bool
-		err := l.withConn(ctx, l.read, func(conn *sql.Conn) error { // without the write lock
+		err := l.withConn(ctx, func(conn *sql.Conn) error { // without the write lock
 			return conn.QueryRowContext(ctx, `SELECT NOT EXISTS (`+old+`)`).Scan(&none)
 		})
 		if err != nil {
@@ -272,9 +290,9 @@ func (l *Ledger) Tidy(ctx context.Context) error {
 	if !l.erased.Swap(false) {
 		return nil
 	}
-	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
+	return l.withWriter(ctx, func(w *writer) error {
 		var busy, pages, moved int
-		err := conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
+		err := w.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved)
 		if err != nil || busy != 0 { // a reader still needs the log
 			l.erased.Store(true)
 		}
@@ -284,7 +302,7 @@ func (l *Ledger) Tidy(ctx context.Context) error {
 
 // none reports whether no entry matches.
 func (l *Ledger) none(ctx context.Context, condition string) (none bool, err error) {
-	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
+	err = l.withConn(ctx, func(conn *sql.Conn) error {
 		return conn.QueryRowContext(ctx, `SELECT NOT EXISTS (SELECT 1 FROM outbox_entry WHERE `+condition+`)`).Scan(&none)
 	})
 	return none, err
@@ -343,7 +361,7 @@ func (l *Ledger) List(ctx context.Context, f ledger.Filter, after int64, limit i
 
 // LastID implements ledger.Ledger.
 func (l *Ledger) LastID(ctx context.Context) (id int64, err error) {
-	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
+	err = l.withConn(ctx, func(conn *sql.Conn) error {
 		return conn.QueryRowContext(ctx, `SELECT COALESCE(max(id), 0) FROM outbox_entry`).Scan(&id)
 	})
 	return id, err
@@ -365,7 +383,7 @@ func (l *Ledger) Counts(ctx context.Context) (counts ledger.Counts, err error) {
 	var age int64
 	columns = append(columns, `COALESCE(`+nowSQL+` - (SELECT min(min(due_since, not_before)) FROM outbox_entry WHERE state = 0), 0)`)
 	into = append(into, &age)
-	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
+	err = l.withConn(ctx, func(conn *sql.Conn) error {
 		err := conn.QueryRowContext(ctx, `SELECT `+strings.Join(columns, `, `)).Scan(into...)
 		if err != nil {
 			return err
@@ -426,7 +444,7 @@ func (l *Ledger) DismissTx(ctx context.Context, tx ledger.SQLTx, keys []string) 
 }
 
 func (l *Ledger) decide(ctx context.Context, statement string, keys []string) (decisions []ledger.Decision, err error) {
-	err = l.update(ctx, func(ctx context.Context, conn *sql.Conn) (err error) {
+	err = l.update(ctx, func(ctx context.Context, conn *writer) (err error) {
 		decisions, err = l.decideIn(ctx, conn, statement, keys)
 		return err
 	})
@@ -469,7 +487,7 @@ func (l *Ledger) Quarantine(ctx context.Context) (int, error) {
 // change runs one statement in a transaction, and returns how many entries it changed.
 func (l *Ledger) change(ctx context.Context, statement string, args ...any) (int, error) {
 	var changed int64
-	err := l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
+	err := l.update(ctx, func(ctx context.Context, conn *writer) error {
 		result, err := conn.ExecContext(ctx, statement, args...)
 		if err == nil {
 			changed, err = result.RowsAffected()

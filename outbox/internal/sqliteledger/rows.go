@@ -59,7 +59,7 @@ func scanClaimed(scan scanFunc) (c ledger.Claimed, err error) {
 
 // query reads rows outside any transaction.
 func query[T any](ctx context.Context, l *Ledger, scan func(scanFunc) (T, error), statement string, args ...any) (found []T, err error) {
-	err = l.withConn(ctx, l.read, func(conn *sql.Conn) error {
+	err = l.withConn(ctx, func(conn *sql.Conn) error {
 		rows, err := conn.QueryContext(ctx, statement, args...)
 		found, err = collect(rows, err, scan)
 		return err

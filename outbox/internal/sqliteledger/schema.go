@@ -64,8 +64,8 @@ CREATE INDEX outbox_entry_carried ON outbox_entry (operation, settled_at) WHERE 
 // migrate creates the tables if they are missing, upgrades them if they are old, and
 // loads the key of the database.
 func (l *Ledger) migrate(ctx context.Context) error {
-	return l.update(ctx, func(ctx context.Context, conn *sql.Conn) error {
-		version, err := schemaVersion(ctx, conn)
+	return l.update(ctx, func(ctx context.Context, conn *writer) error {
+		version, err := schemaVersion(ctx, conn.Conn)
 		switch {
 		case err != nil:
 			return err
@@ -95,13 +95,13 @@ func (l *Ledger) checkMemory(ctx context.Context) error {
 	if l.write.Stats().MaxOpenConnections == 1 {
 		return nil
 	}
-	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
+	return l.withConn(ctx, func(conn *sql.Conn) error {
 		var file sql.NullString
 		err := conn.QueryRowContext(ctx, `SELECT file FROM pragma_database_list WHERE name = 'main'`).Scan(&file)
 		if err != nil || file.String != "" {
 			return err
 		}
-		return l.withConn(ctx, l.write, func(second *sql.Conn) error {
+		return l.withConn(ctx, func(second *sql.Conn) error {
 			if version, err := schemaVersion(ctx, second); version != 0 || err != nil { // the cache is shared
 				return err
 			}

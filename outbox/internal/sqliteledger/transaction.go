@@ -16,34 +16,63 @@ import (
 const busyTimeout = 30 * time.Second
 
 // update runs fn in a transaction that holds the write lock from its start and is durable
-// when update returns nil. It uses one connection, whose settings it restores.
-func (l *Ledger) update(ctx context.Context, fn func(context.Context, *sql.Conn) error) error {
-	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
-		restore, err := l.configure(ctx, conn)
+// when update returns nil. It uses one connection, whose settings it restores. The
+// statements are prepared before the lock is held.
+func (l *Ledger) update(ctx context.Context, fn func(context.Context, *writer) error, statements ...string) error {
+	return l.withWriter(ctx, func(w *writer) error {
+		restore, err := l.configure(ctx, w.Conn)
 		if err != nil {
 			return err
 		}
 		defer restore()
-		if err := l.begin(ctx, conn); err != nil {
+		if err := w.prepare(ctx, statements); err != nil {
 			return err
 		}
-		err = fn(ctx, conn)
+		if err := l.begin(ctx, w.Conn); err != nil {
+			return err
+		}
+		err = fn(ctx, w)
 		if err == nil {
 			err = whileBusy(ctx, func() error { // a reader stops it in another journal mode than WAL
-				_, err := conn.ExecContext(ctx, "COMMIT")
+				_, err := w.Conn.ExecContext(ctx, "COMMIT")
 				return err
 			})
 		}
 		if err != nil {
-			rollback(ctx, conn)
+			rollback(ctx, w.Conn)
 		}
 		return err
 	})
 }
 
-// withConn calls fn with a connection, and again if that fails because of a lock: with a
-// shared cache, the lock of a table stops any statement, and SQLite does not wait for it.
-func (l *Ledger) withConn(ctx context.Context, db *sql.DB, fn func(*sql.Conn) error) error {
+// withConn calls fn with a connection for reading.
+func (l *Ledger) withConn(ctx context.Context, fn func(*sql.Conn) error) error {
+	return l.whileUsable(ctx, func() error {
+		conn, err := l.read.Conn(ctx) // which runs the settings of a data source name
+		if err != nil {
+			return err
+		}
+		err = fn(conn)
+		_ = conn.Close() // returns it to the pool; the error of fn matters more
+		return err
+	})
+}
+
+// withWriter calls fn with a connection for writing.
+func (l *Ledger) withWriter(ctx context.Context, fn func(*writer) error) error {
+	return l.whileUsable(ctx, func() error {
+		w, err := l.takeWriter(ctx)
+		if err == nil {
+			err = fn(w)
+		}
+		l.putWriter(w, err)
+		return err
+	})
+}
+
+// whileUsable calls fn, and again if that fails because of a lock: with a shared cache,
+// the lock of a table stops any statement, and SQLite does not wait for it.
+func (l *Ledger) whileUsable(ctx context.Context, fn func() error) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
 	}
@@ -53,15 +82,7 @@ func (l *Ledger) withConn(ctx context.Context, db *sql.DB, fn func(*sql.Conn) er
 	if err := l.file.check(); err != nil {
 		return err
 	}
-	return whileBusy(ctx, func() error {
-		conn, err := db.Conn(ctx) // which runs the settings of a data source name
-		if err != nil {
-			return err
-		}
-		err = fn(conn)
-		_ = conn.Close() // returns it to the pool; the error of fn matters more
-		return err
-	})
+	return whileBusy(ctx, fn)
 }
 
 // longWait is how long a transaction waits for the write lock until its error names the
@@ -137,10 +158,10 @@ var settings = []setting{
 
 // checkSettings fails if a connection does not have the settings.
 func (l *Ledger) checkSettings(ctx context.Context) error {
-	return l.withConn(ctx, l.write, func(conn *sql.Conn) error {
+	return l.withWriter(ctx, func(w *writer) error {
 		for _, s := range settings {
 			var value int
-			if err := conn.QueryRowContext(ctx, "PRAGMA "+s.name).Scan(&value); err != nil {
+			if err := w.QueryRowContext(ctx, "PRAGMA "+s.name).Scan(&value); err != nil {
 				return err
 			}
 			if !s.enough(value) {

@@ -38,7 +38,7 @@ func TestAnUpdateIsDurableAndRestoresTheSettingsOfTheProgram(t *testing.T) {
 	assert.Equal(t, [3]int{0, 2, 7000}, before)
 	errFailed := errors.New("failed")
 	for _, end := range []error{nil, errFailed} {
-		err := l.update(t.Context(), func(_ context.Context, conn *sql.Conn) error {
+		err := l.update(t.Context(), func(_ context.Context, conn *writer) error {
 			assert.Equal(t, [3]int{2, 1, 7000}, values(conn), "synchronous=FULL and secure_delete=ON")
 			_, err := conn.ExecContext(t.Context(), `UPDATE outbox_meta SET version = version + 10`)
 			require.NoError(t, err)

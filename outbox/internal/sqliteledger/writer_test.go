@@ -1,0 +1,91 @@
+package sqliteledger
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// owned returns the ledger in a separate database, and its file.
+func owned(t *testing.T) (*Ledger, string) {
+	path := filepath.Join(t.TempDir(), "owned.db")
+	write, err := sql.Open("sqlite",
+		path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=secure_delete(ON)&_pragma=busy_timeout(100)")
+	require.NoError(t, err)
+	write.SetMaxOpenConns(1)
+	read, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	l, err := NewOwned(t.Context(), write, read)
+	require.NoError(t, err)
+	return l, path
+}
+
+func TestAStatementIsParsedOnceAndNotWhileTheWriteLockIsHeld(t *testing.T) {
+	l, path := owned(t)
+	other, err := sql.Open("sqlite", path+"?_txlock=immediate&_pragma=busy_timeout(10)")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	held, err := other.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	called := func(context.Context, *writer) error {
+		t.Error("nothing runs after a statement that cannot be parsed")
+		return nil
+	}
+	require.ErrorContains(t, l.update(ctx, called, "no statement"), "syntax error", "although the lock is held")
+	require.NoError(t, held.Rollback())
+
+	var first, second *sql.Stmt
+	remember := func(statement **sql.Stmt) func(context.Context, *writer) error {
+		return func(_ context.Context, w *writer) error {
+			*statement = w.prepared[settleSQL]
+			return nil
+		}
+	}
+	require.NoError(t, l.update(t.Context(), remember(&first), settleSQL))
+	require.NoError(t, l.update(t.Context(), remember(&second), settleSQL))
+	assert.NotNil(t, first)
+	assert.Same(t, first, second)
+}
+
+func TestAConnectionIsOpenedAnewAfterAnErrorAndClosedWithTheLedger(t *testing.T) {
+	l, path := owned(t)
+	var first, second *sql.Conn
+	err := l.update(t.Context(), func(ctx context.Context, w *writer) error {
+		first = w.Conn
+		_, err := w.ExecContext(ctx, `no statement`)
+		return err
+	}, settleSQL)
+	require.Error(t, err)
+	require.NoError(t, l.update(t.Context(), func(_ context.Context, w *writer) error {
+		second = w.Conn
+		return nil
+	}))
+	assert.NotSame(t, first, second)
+	assert.FileExists(t, path+"-wal")
+	require.NoError(t, l.Close())
+	assert.NoFileExists(t, path+"-wal", "the last connection is closed")
+}
+
+func TestAConnectionOfTheProgramIsGivenBackAfterEachTransaction(t *testing.T) {
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "program.db"))
+	require.NoError(t, err)
+	l, err := New(t.Context(), db)
+	require.NoError(t, err)
+	var statement *sql.Stmt
+	require.NoError(t, l.update(t.Context(), func(_ context.Context, w *writer) error {
+		statement = w.prepared[settleSQL]
+		return nil
+	}, settleSQL))
+	_, err = statement.ExecContext(t.Context())
+	require.ErrorContains(t, err, "closed")
+	assert.Zero(t, db.Stats().InUse)
+	require.NoError(t, db.Close())
+	require.NoError(t, l.Close(), "in either order")
+}
