@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// label returns the name with the version.
+func (r result) label() string {
+	return strings.TrimSpace(r.Name + " " + strings.TrimPrefix(r.Version, "v"))
+}
+
+// line returns the result in one line.
+func (r result) line() string {
+	return fmt.Sprintf("%-28s twice %d (%d after a lost response), lost %d, unknown %d (%d carried out), %.0f deliveries/s, "+
+		"%.0f commits/s [%.0f s]", r.label(), r.Twice, r.TwiceAfterLoss, r.Lost, r.Unknown, r.UnknownCarried, r.Deliveries, r.Commits, r.Seconds)
+}
+
+// writeResults writes the results, the table and the picture.
+func writeResults(results []result, folder string) error {
+	if len(results) == 0 {
+		return errors.New("no results to write")
+	}
+	encoded, err := json.MarshalIndent(results, "", "\t")
+	if err != nil {
+		return err
+	}
+	drawn, err := draw(results)
+	if err != nil {
+		return err
+	}
+	write := func(name string, content []byte) error {
+		return os.WriteFile(filepath.Join(folder, name), content, 0o644)
+	}
+	return errors.Join(os.MkdirAll(folder, 0o755), write("results.json", append(encoded, '\n')),
+		write("results.md", []byte(markdown(results))), write("results.svg", drawn))
+}
+
+// table returns the part of the results that the README shows.
+func table(results []result) string {
+	var md strings.Builder
+	md.WriteString("| | carried out twice | lost | left unknown | who is told | deliveries/s | commits/s |\n|---|---|---|---|---|---|---|\n")
+	for _, r := range results {
+		unknown := fmt.Sprint(r.Unknown)
+		if r.Unknown > 0 {
+			unknown += fmt.Sprintf(" (%d carried out)", r.UnknownCarried)
+		}
+		fmt.Fprintf(&md, "| %s | %d | %d | %s | %s | %.0f | %.0f |\n", r.label(), r.Twice, r.Lost, unknown, r.Tells, r.Deliveries, r.Commits)
+	}
+	return md.String()
+}
+
+// markdown returns the results with what they mean.
+func markdown(results []result) string {
+	first := results[0]
+	var md strings.Builder
+	fmt.Fprintf(&md, "# Side by side\n\n`go run ./sidebyside` · %s · Go %s · %d processors · %s\n\n", runtime.GOOS+"/"+runtime.GOARCH,
+		strings.TrimPrefix(runtime.Version(), "go"), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
+	fmt.Fprintf(&md, "Each way sends the same %d requests to the service in memory, over loopback HTTP. A request takes %s, and %.0f %% of the\n"+
+		"responses are lost: the service has carried out the request, and closes the connection. One process sends, and it is killed with\n"+
+		"kill -9 %d times, after the same numbers of requests for every way. A new process starts immediately.\n\n",
+		first.Entries, delay, losses*100, first.Kills)
+	md.WriteString(table(results))
+	md.WriteString("\n![The results as a picture](results.svg)\n\n")
+	md.WriteString("- *Deliveries/s* is measured before the first kill. *Commits/s* is measured without a worker: 16 callers, each transaction\n" +
+		"  inserts an order and enqueues a request.\n- *Lost* are requests that were not carried out and that nobody is told of.\n" +
+		"- Of the requests that were carried out twice, these had lost a response, and a kill repeated the others:")
+	for _, r := range results {
+		fmt.Fprintf(&md, "\n  %s: %d of %d;", r.Name, r.TwiceAfterLoss, r.Twice)
+	}
+	text := strings.TrimSuffix(md.String(), ";") + ".\n\n## Settings\n\n| | settings |\n|---|---|\n"
+	for _, r := range results {
+		text += fmt.Sprintf("| %s | %s |\n", r.label(), r.Settings)
+	}
+	return text
+}
