@@ -118,7 +118,7 @@ func TestThePictureIsXMLWithABarForEachNumber(t *testing.T) {
 			bars++
 		}
 	}
-	if bars != 1+2*3 {
-		t.Errorf("got %d rectangles, want a background and 6 bars", bars)
+	if bars != 1+2*4 {
+		t.Errorf("got %d rectangles, want a background and 8 bars", bars)
 	}
 }

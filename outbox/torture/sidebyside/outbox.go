@@ -89,7 +89,9 @@ func openSQLite(ctx context.Context, database string, inFlight int) (contender, 
 	return o, o.box.open(nil)
 }
 
+// create also makes the callers share a connection, because SQLite has one writer.
 func (o *onSQLite) create(ctx context.Context) error {
+	o.db.SetMaxOpenConns(1)
 	_, err := o.db.ExecContext(ctx, createOrders)
 	return err
 }

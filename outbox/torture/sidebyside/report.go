@@ -18,8 +18,9 @@ func (r result) label() string {
 
 // line returns the result in one line.
 func (r result) line() string {
-	return fmt.Sprintf("%-28s twice %d (%d after a lost response), lost %d, unknown %d (%d carried out), %.0f deliveries/s, "+
-		"%.0f commits/s [%.0f s]", r.label(), r.Twice, r.TwiceAfterLoss, r.Lost, r.Unknown, r.UnknownCarried, r.Deliveries, r.Commits, r.Seconds)
+	return fmt.Sprintf("%-29s twice %d (%d after a lost response), lost %d, unknown %d (%d carried out), "+
+		"%.0f deliveries/s, %.0f commits/s [%.0f s]",
+		r.label(), r.Twice, r.TwiceAfterLoss, r.Lost, r.Unknown, r.UnknownCarried, r.Deliveries, r.Commits, r.Seconds)
 }
 
 // writeResults writes the results, the table and the picture.
@@ -51,7 +52,8 @@ func table(results []result) string {
 		if r.Unknown > 0 {
 			unknown += fmt.Sprintf(" (%d carried out)", r.UnknownCarried)
 		}
-		fmt.Fprintf(&md, "| %s | %d | %d | %s | %s | %.0f | %.0f |\n", r.label(), r.Twice, r.Lost, unknown, r.Tells, r.Deliveries, r.Commits)
+		fmt.Fprintf(&md, "| %s | %d | %d | %s | %s | %.0f | %.0f |\n",
+			r.label(), r.Twice, r.Lost, unknown, r.Tells, r.Deliveries, r.Commits)
 	}
 	return md.String()
 }
@@ -62,21 +64,29 @@ func markdown(results []result) string {
 	var md strings.Builder
 	fmt.Fprintf(&md, "# Side by side\n\n`go run ./sidebyside` · %s · Go %s · %d processors · %s\n\n", runtime.GOOS+"/"+runtime.GOARCH,
 		strings.TrimPrefix(runtime.Version(), "go"), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
-	fmt.Fprintf(&md, "Each way sends the same %d requests to the service in memory, over loopback HTTP. A request takes %s, and %.0f %% of the\n"+
-		"responses are lost: the service has carried out the request, and closes the connection. One process sends, and it is killed with\n"+
-		"kill -9 %d times, after the same numbers of requests for every way. A new process starts immediately.\n\n",
-		first.Entries, delay, losses*100, first.Kills)
-	md.WriteString(table(results))
-	md.WriteString("\n![The results as a picture](results.svg)\n\n")
-	md.WriteString("- *Deliveries/s* is measured before the first kill. *Commits/s* is measured without a worker: 16 callers, each transaction\n" +
-		"  inserts an order and enqueues a request.\n- *Lost* are requests that were not carried out and that nobody is told of.\n" +
-		"- Of the requests that were carried out twice, these had lost a response, and a kill repeated the others:")
+	fmt.Fprintf(&md, introduction, first.Entries, delay, losses*100, first.Kills)
+	md.WriteString(table(results) + notes)
 	for _, r := range results {
-		fmt.Fprintf(&md, "\n  %s: %d of %d;", r.Name, r.TwiceAfterLoss, r.Twice)
+		fmt.Fprintf(&md, "| %s | %d | %d | %s |\n", r.label(), r.TwiceAfterLoss, r.Twice-r.TwiceAfterLoss, r.Settings)
 	}
-	text := strings.TrimSuffix(md.String(), ";") + ".\n\n## Settings\n\n| | settings |\n|---|---|\n"
-	for _, r := range results {
-		text += fmt.Sprintf("| %s | %s |\n", r.label(), r.Settings)
-	}
-	return text
+	return md.String()
 }
+
+const introduction = `Each way sends the same %d requests to the service in memory, over loopback HTTP. A request takes %s, and
+%.0f %% of the responses are lost: the service carries out the request and then closes the connection. One process sends, and it is
+killed with kill -9 %d times, after the same numbers of requests for every way. A new process starts immediately.
+
+`
+
+const notes = `
+![The results as a picture](results.svg)
+
+- *Lost* are requests that were not carried out, although nobody is told of them.
+- *Deliveries/s* is measured before the first kill.
+- *Commits/s* is measured without a worker, with 16 callers. Each transaction inserts an order and enqueues a request.
+
+A request is carried out twice because its response was lost or because the process was killed:
+
+| | twice after a lost response | twice after a kill | settings |
+|---|---|---|---|
+`

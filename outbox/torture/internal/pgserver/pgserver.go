@@ -66,7 +66,8 @@ func (s *Server) start(ctx context.Context, settings []string) error {
 	port := listener.Addr().(*net.TCPAddr).Port
 	_ = listener.Close()
 	s.URL = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
-	if out, err := s.command(ctx, "initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale").CombinedOutput(); err != nil {
+	initdb := s.command(ctx, "initdb", "-D", s.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale")
+	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %s", bytes.TrimSpace(out))
 	}
 	options := fmt.Sprintf("-p %d -k %s -c listen_addresses=127.0.0.1 -c max_connections=200", port, s.dir)
