@@ -13,11 +13,11 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/messaging-go/messaging/outbox/torture/internal/document"
 	"github.com/messaging-go/messaging/outbox/torture/internal/pgserver"
 	"github.com/messaging-go/messaging/outbox/torture/internal/process"
 )
@@ -39,7 +39,7 @@ func command(args []string) error {
 	flags := flag.NewFlagSet("scaling", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "use small numbers, which mean nothing, to see that everything runs")
 	only := flags.String("run", "", "run only the parts whose names match this regular expression")
-	document := flags.String("write", "../SCALING.md", `file whose tables are replaced, or ""`)
+	file := flags.String("write", "../SCALING.md", `file whose tables are replaced, or ""`)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func command(args []string) error {
 		return err
 	}
 	if *quick {
-		*document = ""
+		*file = ""
 	}
 	l := newLab(*quick)
 	for _, p := range parts {
@@ -61,7 +61,10 @@ func command(args []string) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		fmt.Printf("%s [%.0f s]\n%s\n", p.name, time.Since(start).Seconds(), t)
-		if err := t.replace(*document, p.name); err != nil {
+		if *file == "" {
+			continue
+		}
+		if err := document.Replace(*file, p.name, t.measured(p.name)); err != nil {
 			return err
 		}
 	}
@@ -120,31 +123,8 @@ func (t table) String() string {
 	return md.String()
 }
 
-// replace replaces the table of a part in the document.
-func (t table) replace(document, part string) error {
-	if document == "" {
-		return nil
-	}
-	text, err := os.ReadFile(document)
-	if err != nil {
-		return err
-	}
-	lines := strings.SplitAfter(string(text), "\n")
-	from := slices.Index(lines, begin(part)+"\n")
-	if from < 0 {
-		return fmt.Errorf("%s has no line %q", document, begin(part))
-	}
-	to := slices.Index(lines[from:], end+"\n")
-	if to < 0 {
-		return fmt.Errorf("%s has no line %q after the table %q", document, end, part)
-	}
-	when := fmt.Sprintf("\n`go run ./scaling -run %s` · %s · Go %s · %d processors · %s\n", part, runtime.GOOS+"/"+runtime.GOARCH,
+// measured returns the table with how it was measured.
+func (t table) measured(part string) string {
+	return fmt.Sprintf("%s\n`go run ./scaling -run %s` · %s · Go %s · %d processors · %s\n", t, part, runtime.GOOS+"/"+runtime.GOARCH,
 		strings.TrimPrefix(runtime.Version(), "go"), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
-	lines = slices.Replace(lines, from+1, from+to, t.String(), when)
-	return os.WriteFile(document, []byte(strings.Join(lines, "")), 0o644)
 }
-
-// The lines around a table, which nobody sees.
-func begin(part string) string { return "<!-- table: " + part + " -->" }
-
-const end = "<!-- end -->"

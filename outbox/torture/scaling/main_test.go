@@ -20,6 +20,7 @@ import (
 	"github.com/messaging-go/messaging/outbox"
 	"github.com/messaging-go/messaging/outbox/internal/pgtest"
 	"github.com/messaging-go/messaging/outbox/sqlitefile"
+	"github.com/messaging-go/messaging/outbox/torture/internal/document"
 	"github.com/messaging-go/messaging/outbox/torture/internal/process"
 )
 
@@ -60,12 +61,12 @@ func TestTheDocumentHasATableForEachPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range parts {
-		_, rest, found := strings.Cut(string(text), begin(p.name)+"\n| ")
-		if !found || !strings.Contains(rest, end+"\n") {
+		_, rest, found := strings.Cut(string(text), document.Begin(p.name)+"\n| ")
+		if !found || !strings.Contains(rest, document.End+"\n") {
 			t.Errorf("SCALING.md has no table %q", p.name)
 		}
 	}
-	if got := strings.Count(string(text), "<!-- table"); got != len(parts) {
+	if got := strings.Count(string(text), "<!-- measured"); got != len(parts) {
 		t.Errorf("SCALING.md has %d tables, want %d", got, len(parts))
 	}
 }
@@ -84,29 +85,6 @@ func TestTheCodeInTheDocumentIsTheCodeThatRuns(t *testing.T) {
 		if !strings.Contains(string(text), "```go\n"+from+shown+"```\n") {
 			t.Errorf("SCALING.md does not contain the code of %s", file)
 		}
-	}
-}
-
-func TestATableReplacesTheOneInTheDocument(t *testing.T) {
-	document := filepath.Join(t.TempDir(), "SCALING.md")
-	before := "text\n" + begin("size") + "\nold\n" + end + "\nmore\n"
-	if err := os.WriteFile(document, []byte(before), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := (table{{"a", "b"}, {"1", "2"}}).replace(document, "size"); err != nil {
-		t.Fatal(err)
-	}
-	after, err := os.ReadFile(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(after)
-	if !strings.HasPrefix(text, "text\n"+begin("size")+"\n| a | b |\n|---|---|\n| 1 | 2 |\n\n`go run ./scaling -run size` · ") ||
-		!strings.HasSuffix(text, "\n"+end+"\nmore\n") || strings.Contains(text, "old") {
-		t.Errorf("got\n%s", text)
-	}
-	if err := (table{{"a"}}).replace(document, "bloat"); err == nil {
-		t.Error("a table that the document does not have must be an error")
 	}
 }
 

@@ -126,11 +126,9 @@ func (t task) outbox(ctx context.Context, pool *pgxpool.Pool, client *messaging.
 
 // runRiver works the permits until ctx ends.
 func (t task) runRiver(ctx context.Context, pool *pgxpool.Pool, o *outbox.Outbox[pgx.Tx]) error {
-	config := &river.Config{
-		Queues: map[string]river.QueueConfig{outboxriver.Queue: {
-			MaxWorkers: max(4, t.InFlight*3/outboxriver.PermitSize), FetchCooldown: 5 * time.Millisecond, FetchPollInterval: 100 * time.Millisecond}},
-		Logger: slog.New(slog.DiscardHandler),
-	}
+	queue := river.QueueConfig{MaxWorkers: max(4, t.InFlight*3/outboxriver.PermitSize), FetchCooldown: 5 * time.Millisecond,
+		FetchPollInterval: 100 * time.Millisecond}
+	config := &river.Config{Queues: map[string]river.QueueConfig{outboxriver.Queue: queue}, Logger: slog.New(slog.DiscardHandler)}
 	outboxriver.Register(river.NewWorkers(), config, o)
 	client, err := river.NewClient(riverpgxv5.New(pool), config)
 	if err != nil {

@@ -44,7 +44,8 @@ type way struct {
 }
 
 var ways = []way{
-	{ID: "sqlite", Name: "this outbox, SQLite", Ours: true, Settings: "`WithInFlight(32)`, `WithSendTimeout(2s)`; the callers share a connection, since SQLite has one writer",
+	{ID: "sqlite", Name: "this outbox, SQLite", Ours: true,
+		Settings: "`WithInFlight(32)`, `WithSendTimeout(2s)`; the callers share a connection, since SQLite has one writer",
 		Tells: "you, by `Counts` and `List`", open: openSQLite},
 	{ID: "postgres", Name: "this outbox, Postgres", Ours: true, Settings: "`WithInFlight(32)`, `WithSendTimeout(2s)`", Postgres: true,
 		Tells: "you, by `Counts` and `List`", open: openPostgres},

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox/torture/internal/document"
 	"github.com/messaging-go/messaging/outbox/torture/internal/pgserver"
 	"github.com/messaging-go/messaging/outbox/torture/internal/process"
 )
@@ -41,7 +42,8 @@ func command(args []string) error {
 	flags.IntVar(&p.kills, "kills", 20, "how often the process that sends is killed")
 	only := flags.String("run", "", "run only the ways whose names match this regular expression; the results contain nothing else")
 	flags.StringVar(&p.server, "postgres", os.Getenv("MESSAGING_TEST_POSTGRES"), "URL of a Postgres server; without it, one is started")
-	folder := flags.String("results", "sidebyside", "folder to write results.json, results.md and results.svg to")
+	folder := flags.String("results", "", "folder to write results.json, results.md and results.svg to; "+
+		"without it, a complete run writes them to sidebyside, and the table to ../README.md")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -58,6 +60,18 @@ func command(args []string) error {
 		p.server = server.URL
 	}
 	results, err := p.run(ctx, pattern, 1)
+	if err != nil {
+		return err
+	}
+	complete := true
+	flags.Visit(func(f *flag.Flag) { complete = complete && f.Name == "postgres" })
+	if complete {
+		*folder = "sidebyside"
+		err = document.Replace("../README.md", "side by side", table(results))
+	}
+	if *folder == "" {
+		return nil
+	}
 	return errors.Join(err, writeResults(results, *folder))
 }
 

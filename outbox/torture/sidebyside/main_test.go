@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/outbox/internal/pgtest"
+	"github.com/messaging-go/messaging/outbox/torture/internal/document"
 	"github.com/messaging-go/messaging/outbox/torture/internal/process"
 )
 
@@ -95,8 +96,9 @@ func TestTheREADMEShowsTheTableOfTheResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(readme), table(results)) {
-		t.Errorf("outbox/README.md must contain this table:\n%s", table(results))
+	want := document.Begin("side by side") + "\n" + table(results) + document.End + "\n"
+	if !strings.Contains(string(readme), want) {
+		t.Errorf("outbox/README.md must contain this table:\n%s", want)
 	}
 }
 

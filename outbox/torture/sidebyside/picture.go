@@ -47,7 +47,8 @@ var svg = template.Must(template.New("").Parse(`<svg xmlns="http://www.w3.org/20
 <text x="16" y="28" font-weight="600" fill="#1f2328">{{.Title}}</text>
 {{range .Names}}<text x="16" y="{{.Y}}" dy="14" fill="#1f2328"{{if .Ours}} font-weight="600"{{end}}>{{.Text}}</text>
 {{end}}{{range $p := .Panels}}<text x="{{.X}}" y="58" fill="#59636e">{{.Title}}</text>
-{{range .Bars}}<rect x="{{$p.X}}" y="{{.Y}}" width="{{.Width}}" height="18" rx="3" fill="{{$p.Color}}"{{if not .Ours}} opacity="0.55"{{end}}/>
+{{range .Bars}}<rect x="{{$p.X}}" y="{{.Y}}" width="{{.Width}}" height="18" rx="3" fill="{{$p.Color}}"
+ {{- if not .Ours}} opacity="0.55"{{end}}/>
 <text x="{{$p.X}}" dx="{{.Width}}" y="{{.Y}}" dy="14" fill="#1f2328"{{if .Ours}} font-weight="600"{{end}}>&#160;{{.Text}}</text>
 {{end}}{{end}}</svg>
 `))
