@@ -35,8 +35,8 @@ type way struct {
 	Module string
 	// Settings are what differs from its defaults.
 	Settings string
-	// Tells says whom it tells of a send whose outcome is unknown.
-	Tells    string
+	// Listed is where a send is listed whose outcome is unknown.
+	Listed   string
 	Postgres bool
 	// Ours is true for this outbox.
 	Ours bool
@@ -46,20 +46,20 @@ type way struct {
 var ways = []way{
 	{ID: "sqlite", Name: "this outbox, SQLite", Ours: true,
 		Settings: "`WithInFlight(32)`, `WithSendTimeout(2s)`; the callers share a connection, since SQLite has one writer",
-		Tells: "you, by `Counts` and `List`", open: openSQLite},
+		Listed:   "`Counts` and `List`", open: openSQLite},
 	{ID: "postgres", Name: "this outbox, Postgres", Ours: true, Settings: "`WithInFlight(32)`, `WithSendTimeout(2s)`", Postgres: true,
-		Tells: "you, by `Counts` and `List`", open: openPostgres},
+		Listed: "`Counts` and `List`", open: openPostgres},
 	{ID: "river", Name: "River", Module: "github.com/riverqueue/river", Postgres: true,
 		Settings: "`InsertTx` with a unique key, the worker returns the error of the send; 32 workers, `FetchCooldown` 5 ms, " +
 			"`JobTimeout` 5 s and `RescueStuckJobsAfter` 10 s instead of an hour, so that the run ends",
-		Tells: "nobody, since it sends again", open: openRiver},
+		Listed: "nowhere: it is sent again", open: openRiver},
 	{ID: "loop", Name: "SKIP LOCKED loop", Postgres: true,
 		Settings: "32 goroutines, each with one row and one transaction; an error puts the row off for a second",
-		Tells:    "nobody, since it sends again", open: openLoop},
+		Listed:   "nowhere: it is sent again", open: openLoop},
 	{ID: "watermill", Name: "Watermill SQL forwarder", Module: "github.com/ThreeDotsLabs/watermill-sql/v4", Postgres: true,
 		Settings: "default schema and batch of 100, one at a time and in order, as the forwarder does; " +
 			"`ResendInterval` 100 ms instead of a second",
-		Tells: "nobody, since it sends again", open: openWatermill},
+		Listed: "nowhere: it is sent again", open: openWatermill},
 }
 
 func wayOf(id string) (way, error) {

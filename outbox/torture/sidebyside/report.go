@@ -46,14 +46,14 @@ func writeResults(results []result, folder string) error {
 // table returns the part of the results that the README shows.
 func table(results []result) string {
 	var md strings.Builder
-	md.WriteString("| | carried out twice | lost | left unknown | who is told | deliveries/s | commits/s |\n|---|---|---|---|---|---|---|\n")
+	md.WriteString("| | carried out twice | lost | left unknown | where it is listed | deliveries/s | commits/s |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		unknown := fmt.Sprint(r.Unknown)
 		if r.Unknown > 0 {
 			unknown += fmt.Sprintf(" (%d carried out)", r.UnknownCarried)
 		}
 		fmt.Fprintf(&md, "| %s | %d | %d | %s | %s | %.0f | %.0f |\n",
-			r.label(), r.Twice, r.Lost, unknown, r.Tells, r.Deliveries, r.Commits)
+			r.label(), r.Twice, r.Lost, unknown, r.Listed, r.Deliveries, r.Commits)
 	}
 	return md.String()
 }
@@ -81,7 +81,7 @@ killed with kill -9 %d times, after the same numbers of requests for every way. 
 const notes = `
 ![The results as a picture](results.svg)
 
-- *Lost* are requests that were not carried out, although nobody is told of them.
+- *Lost* are requests that were not carried out and are not listed as unknown either.
 - *Deliveries/s* is measured before the first kill.
 - *Commits/s* is measured without a worker, with 16 callers. Each transaction inserts an order and enqueues a request.
 

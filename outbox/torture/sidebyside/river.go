@@ -112,7 +112,7 @@ func (j *jobs) left(ctx context.Context) (n int, err error) {
 
 // unknown returns the jobs that River has given up.
 func (j *jobs) unknown(ctx context.Context) (map[string]bool, error) {
-	return keysIn(ctx, j.pool, `SELECT args->>'key' FROM river_job WHERE state IN ('discarded', 'cancelled')`)
+	return keysIn(ctx, j.pool, `SELECT args->>'key' FROM river_job WHERE finalized_at IS NOT NULL AND state <> 'completed'`)
 }
 
 func (j *jobs) close() { j.pool.Close() }

@@ -28,13 +28,13 @@ type plan struct {
 
 // result is what became of one way.
 type result struct {
-	Name, Version, Settings, Tells string
-	Ours                           bool
-	Entries, Kills                 int
+	Name, Version, Settings, Listed string
+	Ours                            bool
+	Entries, Kills                  int
 	// Twice counts the requests that were carried out more than once. TwiceAfterLoss
 	// counts those among them that had lost a response.
 	Twice, TwiceAfterLoss int
-	// Lost counts the requests that were not carried out and that nobody is told of.
+	// Lost counts the requests that were not carried out and are not listed as unknown.
 	Lost int
 	// Unknown counts the requests that are listed as unknown, UnknownCarried those among
 	// them that were carried out.
@@ -108,7 +108,7 @@ func (p plan) measureCommits(ctx context.Context, w way) (float64, error) {
 
 // try sends all entries while the worker is killed.
 func (p plan) try(ctx context.Context, w way) (r result, err error) {
-	r = result{Name: w.Name, Version: w.version(), Settings: w.Settings, Tells: w.Tells, Ours: w.Ours, Entries: p.entries, Kills: p.kills}
+	r = result{Name: w.Name, Version: w.version(), Settings: w.Settings, Listed: w.Listed, Ours: w.Ours, Entries: p.entries, Kills: p.kills}
 	if r.Commits, err = p.measureCommits(ctx, w); err != nil {
 		return r, fmt.Errorf("commits: %w", err)
 	}
