@@ -124,7 +124,8 @@ type engine struct {
 	messages [][]string
 }
 
-func (e *engine) later(keys []string, _ time.Duration) error {
+func (e *engine) later(keys []string, after time.Duration) error {
+	time.Sleep(after)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.messages = append(e.messages, keys)
@@ -146,6 +147,7 @@ func (e *engine) next() []string {
 func TestAConsumerSendsOnceWhatItsEngineDeliversTwice(t *testing.T) {
 	service := messagingtest.NewServer(t)
 	service.AddEvents(messaging.Event{ID: "0197c7f5-order-shipped", Name: "order shipped"})
+	service.FailNext(1, messagingtest.RateLimited(time.Second)) // so that keys come back
 	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
 	if err != nil {
 		t.Fatal(err)
