@@ -27,7 +27,7 @@ func (l *lab) sizes(ctx context.Context) (table, error) {
 		}
 		added := 0
 		for _, step := range kind.steps {
-			if err := s.add(ctx, kind.statement, step-added); err != nil {
+			if err := s.addMany(ctx, kind.statement, step-added); err != nil {
 				return nil, err
 			}
 			added = step
