@@ -82,7 +82,7 @@ type lab struct {
 
 func newLab(quick bool) *lab {
 	if quick {
-		return &lab{warm: 200 * time.Millisecond, window: 300 * time.Millisecond, most: 2, large: 20_000, deliveries: 20_000}
+		return &lab{warm: 200 * time.Millisecond, window: 300 * time.Millisecond, most: 1, large: 20_000, deliveries: 8000}
 	}
 	return &lab{warm: 2 * time.Second, window: 5 * time.Second, most: 16, large: 10_000_000, deliveries: 2_000_000}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -182,13 +183,20 @@ func (c *crew) total() (n int64) {
 	return n
 }
 
-// rate measures how much n worker processes send in a second.
+// rate measures how much n worker processes send in a second, some time after the first
+// send.
 func (l *lab) rate(n int, t task) (float64, error) {
 	c, err := hire(n, t)
 	if err != nil {
 		return 0, err
 	}
 	defer c.fire()
+	for deadline := time.Now().Add(time.Minute); c.total() == 0; {
+		if time.Now().After(deadline) {
+			return 0, errors.New("nothing was sent within a minute")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 	time.Sleep(l.warm)
 	before, start := c.total(), time.Now()
 	time.Sleep(l.window)
