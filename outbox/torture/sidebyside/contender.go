@@ -51,14 +51,14 @@ var ways = []way{
 		Listed: "`Counts` and `List`", open: openPostgres},
 	{ID: "river", Name: "River", Module: "github.com/riverqueue/river", Postgres: true,
 		Settings: "`InsertTx` with a unique key, the worker returns the error of the send; 32 workers, `FetchCooldown` 5 ms, " +
-			"`JobTimeout` 5 s and `RescueStuckJobsAfter` 10 s instead of an hour, so that the run ends",
+			"`JobTimeout` 5 s and `RescueStuckJobsAfter` 10 s instead of an hour, so that the run ends; it records completed jobs in batches",
 		Listed: "nowhere: it is sent again", open: openRiver},
 	{ID: "loop", Name: "SKIP LOCKED loop", Postgres: true,
 		Settings: "32 goroutines, each with one row and one transaction; an error puts the row off for a second",
 		Listed:   "nowhere: it is sent again", open: openLoop},
 	{ID: "watermill", Name: "Watermill SQL forwarder", Module: "github.com/ThreeDotsLabs/watermill-sql/v4", Postgres: true,
-		Settings: "default schema and batch of 100, one at a time and in order, as the forwarder does; " +
-			"`ResendInterval` 100 ms instead of a second",
+		Settings: "default schema and batch of 100, which is acknowledged as a whole; one message at a time and in order, " +
+			"as the forwarder does; `ResendInterval` 100 ms instead of a second",
 		Listed: "nowhere: it is sent again", open: openWatermill},
 }
 
