@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -50,7 +49,7 @@ func command(args []string) error {
 	if *quick {
 		*file = ""
 	}
-	l := newLab(*quick)
+	l, machine := newLab(*quick), document.Machine()
 	for _, p := range parts {
 		if !pattern.MatchString(p.name) {
 			continue
@@ -64,7 +63,7 @@ func command(args []string) error {
 		if *file == "" {
 			continue
 		}
-		if err := document.Replace(*file, p.name, t.measured(p.name)); err != nil {
+		if err := document.Replace(*file, p.name, t.measured(p.name, machine)); err != nil {
 			return err
 		}
 	}
@@ -124,7 +123,6 @@ func (t table) String() string {
 }
 
 // measured returns the table with how it was measured.
-func (t table) measured(part string) string {
-	return fmt.Sprintf("%s\n`go run ./scaling -run %s` · %s · Go %s · %d processors · %s\n", t, part, runtime.GOOS+"/"+runtime.GOARCH,
-		strings.TrimPrefix(runtime.Version(), "go"), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
+func (t table) measured(part, machine string) string {
+	return fmt.Sprintf("%s\n`go run ./scaling -run %s` · %s\n", t, part, machine)
 }

@@ -59,6 +59,7 @@ func command(args []string) error {
 		defer server.Close()
 		p.server = server.URL
 	}
+	machine := document.Machine()
 	results, err := p.run(ctx, pattern, 1)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func command(args []string) error {
 	if *folder == "" {
 		return nil
 	}
-	return errors.Join(err, writeResults(results, *folder))
+	return errors.Join(err, writeResults(results, *folder, machine))
 }
 
 // run runs the ways that match, some of them at a time, and prints what became of them.

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"time"
 )
 
 // label returns the name with the version.
@@ -24,7 +22,7 @@ func (r result) line() string {
 }
 
 // writeResults writes the results, the table and the picture.
-func writeResults(results []result, folder string) error {
+func writeResults(results []result, folder, machine string) error {
 	if len(results) == 0 {
 		return errors.New("no results to write")
 	}
@@ -40,7 +38,7 @@ func writeResults(results []result, folder string) error {
 		return os.WriteFile(filepath.Join(folder, name), content, 0o644)
 	}
 	return errors.Join(os.MkdirAll(folder, 0o755), write("results.json", append(encoded, '\n')),
-		write("results.md", []byte(markdown(results))), write("results.svg", drawn))
+		write("results.md", []byte(markdown(results, machine))), write("results.svg", drawn))
 }
 
 // table returns the part of the results that the README shows.
@@ -59,11 +57,10 @@ func table(results []result) string {
 }
 
 // markdown returns the results with what they mean.
-func markdown(results []result) string {
+func markdown(results []result, machine string) string {
 	first := results[0]
 	var md strings.Builder
-	fmt.Fprintf(&md, "# Side by side\n\n`go run ./sidebyside` · %s · Go %s · %d processors · %s\n\n", runtime.GOOS+"/"+runtime.GOARCH,
-		strings.TrimPrefix(runtime.Version(), "go"), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
+	fmt.Fprintf(&md, "# Side by side\n\n`go run ./sidebyside` · %s\n\n", machine)
 	fmt.Fprintf(&md, introduction, first.Entries, delay, losses*100, first.Kills)
 	md.WriteString(table(results) + notes)
 	for _, r := range results {
