@@ -55,8 +55,8 @@ func TestEveryWaySendsEverythingAndThisOutboxSendsNothingTwice(t *testing.T) {
 		t.Fatalf("got %d results, want %d", len(all), len(ways))
 	}
 	for _, r := range all {
-		if r.Lost > 0 || r.Deliveries == 0 || r.Commits == 0 {
-			t.Errorf("nothing must be lost, and rates must be measured: %s", r.line())
+		if r.Lost > 0 || r.Deliveries == 0 {
+			t.Errorf("nothing must be lost, and the rate must be measured: %s", r.line())
 		}
 		if r.Ours && (r.Twice > 0 || r.Unknown == 0) {
 			t.Errorf("a kill must leave entries unclear, and none must be sent twice: %s", r.line())
