@@ -44,7 +44,8 @@ func writeResults(results []result, folder, machine string) error {
 // table returns the part of the results that the README shows.
 func table(results []result) string {
 	var md strings.Builder
-	md.WriteString("| | carried out twice | lost | left unknown | where it is listed | deliveries/s | commits/s |\n|---|---|---|---|---|---|---|\n")
+	md.WriteString("| | carried out twice | lost | left unknown | where it is listed | deliveries/s | commits/s |\n")
+	md.WriteString("|---|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		unknown := fmt.Sprint(r.Unknown)
 		if r.Unknown > 0 {
