@@ -63,7 +63,8 @@ func request(key string) *messaging.Prepared {
 }
 
 // The rows that SQL adds are those that EnqueueAll and Run would leave, apart from their
-// digests. Each pending row becomes due at another time.
+// digests. Each pending row becomes due at another time. Both statements have the same
+// parameters, so the last condition, which is always true, uses the body.
 const (
 	pendingRows = `INSERT INTO outbox_entry (key, digest, operation, body, sealed, not_before, due_since, created_at)
 		SELECT 'order-' || lpad(n::text, 9, '0'), sha256(n::text::bytea), $3, $4, false, at, at, at
