@@ -33,6 +33,10 @@ type box interface {
 	Run(context.Context) error
 	Counts(context.Context) (outbox.Counts, error)
 	List(context.Context, outbox.ListParams) iter.Seq2[outbox.Entry, error]
+	Resend(context.Context, ...string) ([]outbox.Decision, error)
+	Quarantine(context.Context) (int, error)
+	Pause(context.Context, ...string) error
+	Resume(context.Context, ...string) error
 }
 
 // database is an open database with its store.

@@ -9,6 +9,7 @@ require (
 	github.com/messaging-go/messaging/outbox/outboxriver v0.2.0
 	github.com/riverqueue/river v0.51.1
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.1
+	modernc.org/sqlite v1.60.1
 )
 
 require (
@@ -39,7 +40,6 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.60.1 // indirect
 )
 
 replace (

@@ -119,10 +119,21 @@ const (
 	killed     = "kill -9"
 	terminated = "SIGTERM"
 	stopped    = "SIGSTOP"
-	crashed    = "crash"       // of Postgres
+	fails      = "failure"     // of Postgres
 	clockJumps = "clock jumps" // of Postgres
 	vacuumed   = "VACUUM FULL" // which locks the table
-	anyFault   = "any"         // another one each time
+	backedUp   = "backup"
+	anyFault   = "any" // another one each time
+)
+
+// place is where the database of a scenario is.
+type place string
+
+const (
+	none        place = "SQLite"
+	shared      place = "Postgres"
+	single      place = "Postgres that fails"
+	withStandby place = "Postgres with a standby"
 )
 
 // scenario is a fault scenario.
@@ -131,24 +142,23 @@ type scenario struct {
 	fault     string
 	times     int
 	processes int
-	postgres  bool
+	server    place
 	river     bool
-	crashes   bool
 }
 
 // gentle reports whether the fault itself makes no entry unclear.
 func (s scenario) gentle() bool {
-	return s.fault == terminated || s.fault == clockJumps || s.fault == vacuumed
+	return s.fault == terminated || s.fault == clockJumps || s.fault == vacuumed || s.fault == backedUp
 }
 
 // choose returns a fault at random.
 func (s scenario) choose() string {
 	faults := []string{killed, terminated, stopped}
-	if s.postgres {
+	if s.server != none {
 		faults = append(faults, clockJumps, vacuumed)
 	}
-	if s.crashes {
-		faults = append(faults, crashed)
+	if s.server == single || s.server == withStandby {
+		faults = append(faults, fails)
 	}
 	return faults[rand.N(len(faults))]
 }
@@ -156,18 +166,22 @@ func (s scenario) choose() string {
 func (t *torture) scenarios() []scenario {
 	few := min(t.times, 5)
 	return []scenario{
-		{name: "kill -9, SQLite, 1 process", fault: killed, times: t.times, processes: 1},
-		{name: "kill -9, SQLite, 3 processes", fault: killed, times: t.times, processes: 3},
-		{name: "kill -9, Postgres, 3 processes", fault: killed, times: t.times, processes: 3, postgres: true},
-		{name: "kill -9, River, 3 processes", fault: killed, times: t.times, processes: 3, postgres: true, river: true},
-		{name: "SIGTERM, SQLite, 3 processes", fault: terminated, times: t.times, processes: 3},
-		{name: "SIGTERM, Postgres, 3 processes", fault: terminated, times: t.times, processes: 3, postgres: true},
-		{name: "SIGTERM, River, 3 processes", fault: terminated, times: t.times, processes: 3, postgres: true, river: true},
-		{name: "SIGSTOP for longer than the lease, SQLite, 3 processes", fault: stopped, times: few, processes: 3},
-		{name: "SIGSTOP for longer than the lease, Postgres, 3 processes", fault: stopped, times: few, processes: 3, postgres: true},
-		{name: "Postgres crashes and restarts, 3 processes", fault: crashed, times: few, processes: 3, postgres: true, crashes: true},
-		{name: "the clock of Postgres jumps, 3 processes", fault: clockJumps, times: few, processes: 3, postgres: true},
-		{name: "VACUUM FULL, Postgres, 3 processes", fault: vacuumed, times: few, processes: 3, postgres: true},
+		{name: "kill -9, SQLite, 1 process", fault: killed, times: t.times, processes: 1, server: none},
+		{name: "kill -9, SQLite, 3 processes", fault: killed, times: t.times, processes: 3, server: none},
+		{name: "kill -9, Postgres, 3 processes", fault: killed, times: t.times, processes: 3, server: shared},
+		{name: "kill -9, River, 3 processes", fault: killed, times: t.times, processes: 3, server: shared, river: true},
+		{name: "SIGTERM, SQLite, 3 processes", fault: terminated, times: t.times, processes: 3, server: none},
+		{name: "SIGTERM, Postgres, 3 processes", fault: terminated, times: t.times, processes: 3, server: shared},
+		{name: "SIGTERM, River, 3 processes", fault: terminated, times: t.times, processes: 3, server: shared, river: true},
+		{name: "SIGSTOP for longer than the lease, SQLite, 3 processes", fault: stopped, times: few, processes: 3, server: none},
+		{name: "SIGSTOP for longer than the lease, Postgres, 3 processes", fault: stopped, times: few, processes: 3, server: shared},
+		{name: "Postgres crashes and restarts, 3 processes", fault: fails, times: few, processes: 3, server: single},
+		{name: "the primary fails and its synchronous standby takes over, 3 processes", fault: fails, times: few, processes: 3,
+			server: withStandby},
+		{name: "the clock of Postgres jumps, 3 processes", fault: clockJumps, times: few, processes: 3, server: shared},
+		{name: "VACUUM FULL, Postgres, 3 processes", fault: vacuumed, times: few, processes: 3, server: shared},
+		{name: "backups during the sends, SQLite, 3 processes", fault: backedUp, times: few, processes: 3, server: none},
+		{name: "backups during the sends, Postgres, 3 processes", fault: backedUp, times: few, processes: 3, server: single},
 	}
 }
 
