@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/messaging-go/messaging/outbox"
+)
+
+// slowness is where 50 ms pass between the check of the deadline and the network.
+const slowness = 50 * time.Millisecond
+
+// The parts of a client that can be slow.
+const (
+	slowHook    = "hook"
+	slowLimiter = "limiter"
+	slowDialer  = "dialer"
+)
+
+// storms stops workers for longer than their leases, while their entries are resent with
+// care.
+func (t *torture) storms(ctx context.Context) ([]row, error) {
+	slow := []string{"", slowHook, slowLimiter, slowDialer}
+	rows, problems := make([]row, len(slow)), make([]error, len(slow))
+	var group sync.WaitGroup
+	for i, part := range slow {
+		group.Go(func() { rows[i], problems[i] = t.storm(ctx, part) })
+	}
+	group.Wait()
+	return rows, errors.Join(problems...)
+}
+
+func (t *torture) storm(ctx context.Context, slow string) (row, error) {
+	victims, slots, least := 4, 256, 1000
+	if t.quick {
+		victims, slots, least = 1, 64, 20
+	}
+	// Of SQLite, a stopped worker could hold the lock that the others need.
+	r, err := t.newRun(ctx, t.server, false, victims*slots*16, settings{Delay: 20 * time.Millisecond})
+	if err != nil {
+		return row{}, err
+	}
+	defer r.close()
+	r.flags.FailDials, r.flags.Slots, r.flags.SendTimeout, r.flags.Slow = 0, slots, time.Second, slow
+	if err := r.startWorkers(victims); err != nil {
+		return row{}, err
+	}
+	if err := r.at(ctx, 0.5); err != nil {
+		return row{}, err
+	}
+	for _, w := range r.workers {
+		w.signal(syscall.SIGSTOP)
+	}
+	resent, err := r.resendWithCare(ctx)
+	if err != nil {
+		return row{}, err
+	}
+	for _, w := range r.workers {
+		w.signal(syscall.SIGCONT)
+	}
+	time.Sleep(3 * time.Second) // in which they may send nothing that they had claimed
+	if err := r.end(ctx); err != nil {
+		return row{}, err
+	}
+	found, err := r.truth(ctx)
+	name := "default client"
+	if slow != "" {
+		name = fmt.Sprintf("%s of %s", slow, slowness)
+	}
+	return row{What: "workers stopped for longer than the lease while entries are resent, " + name,
+		Required: fmt.Sprintf("of at least %d resent entries, none carried out twice, none in the wrong state", least),
+		Measured: fmt.Sprintf("of %d resent entries, %d carried out twice, %d in the wrong state, %d of %d lost", resent, found.twice, found.wrong,
+			r.total-found.sum, r.total),
+		OK: resent >= least && found.twice == 0 && found.wrong == 0 && found.sum == r.total}, err
+}
+
+// resendWithCare resends entries that became unclear and that the service has not carried
+// out, until all of them are accepted.
+func (r *run) resendWithCare(ctx context.Context) (resent int, err error) {
+	if err := r.startWorkers(1); err != nil {
+		return 0, err
+	}
+	return resent, until(ctx, 5*time.Minute, "the resent entries", func() (bool, error) {
+		time.Sleep(time.Second)
+		told, err := r.service.ask("report")
+		if err != nil {
+			return false, err
+		}
+		var keys []string
+		for entry, err := range r.box.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}) {
+			if err != nil {
+				return false, err
+			}
+			if told.Carried[entry.Key] == 0 {
+				keys = append(keys, entry.Key)
+			}
+		}
+		decisions, err := r.box.Resend(ctx, keys...)
+		for _, d := range decisions {
+			resent += btoi(d.Changed)
+		}
+		if err != nil || len(keys) > 0 {
+			return false, err
+		}
+		counts, err := r.box.Counts(ctx)
+		return err == nil && counts.Pending+counts.Sending == 0, err
+	})
+}
