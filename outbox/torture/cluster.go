@@ -15,8 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // cluster is a Postgres server that this program has started and may crash.
@@ -162,21 +160,6 @@ func (c *cluster) fail(ctx context.Context, _ int) error {
 		return err
 	}
 	return c.endSessions(ctx)
-}
-
-// execute runs statements, each in a transaction.
-func execute(ctx context.Context, server string, statements ...string) error {
-	conn, err := pgx.Connect(ctx, server)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	for _, statement := range statements {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // endSessions ends the sessions of all workers.

@@ -50,6 +50,22 @@ func (r *run) open(ctx context.Context, server string, river bool, s settings) (
 			return err
 		}
 	}
+	if err := r.openExisting(ctx, s); err != nil {
+		return err
+	}
+	r.flags.River = river
+	switch {
+	case r.total == 0:
+	case river:
+		err = r.db.enqueueRiver(ctx, r.box.(*outbox.Outbox[pgx.Tx]), r.total)
+	default:
+		_, _, err = r.box.EnqueueAll(ctx, items(r.total))
+	}
+	return err
+}
+
+// openExisting opens the database and starts the service.
+func (r *run) openExisting(ctx context.Context, s settings) (err error) {
 	if r.service, err = startService(s); err != nil {
 		return err
 	}
@@ -60,17 +76,8 @@ func (r *run) open(ctx context.Context, server string, river bool, s settings) (
 	if err != nil {
 		return err
 	}
-	if r.box, err = r.db.outbox(client); err != nil {
-		return err
-	}
-	r.flags = workerFlags{Database: r.path, Service: r.service.url, FailDials: 0.2, Slots: 32, SendTimeout: r.sendTimeout, River: river}
-	switch {
-	case r.total == 0:
-	case river:
-		err = r.db.enqueueRiver(ctx, r.box.(*outbox.Outbox[pgx.Tx]), r.total)
-	default:
-		_, _, err = r.box.EnqueueAll(ctx, items(r.total))
-	}
+	r.flags = workerFlags{Database: r.path, Service: r.service.url, FailDials: 0.2, Slots: 32, SendTimeout: r.sendTimeout}
+	r.box, err = r.db.outbox(client)
 	return err
 }
 

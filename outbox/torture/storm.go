@@ -40,16 +40,16 @@ func (t *torture) storm(ctx context.Context, slow string) (row, error) {
 		victims, slots, least = 1, 64, 20
 	}
 	// Of SQLite, a stopped worker could hold the lock that the others need.
-	r, err := t.newRun(ctx, t.server, false, victims*slots*16, settings{Delay: 20 * time.Millisecond})
+	r, err := t.newRun(ctx, t.server, false, victims*slots*8, settings{Delay: 20 * time.Millisecond})
 	if err != nil {
 		return row{}, err
 	}
 	defer r.close()
-	r.flags.FailDials, r.flags.Slots, r.flags.SendTimeout, r.flags.Slow = 0, slots, time.Second, slow
+	r.flags.FailDials, r.flags.Slots, r.flags.Slow = 0, slots, slow
 	if err := r.startWorkers(victims); err != nil {
 		return row{}, err
 	}
-	if err := r.at(ctx, 0.5); err != nil {
+	if err := r.at(ctx, 0.4); err != nil {
 		return row{}, err
 	}
 	for _, w := range r.workers {
@@ -86,27 +86,44 @@ func (r *run) resendWithCare(ctx context.Context) (resent int, err error) {
 	}
 	return resent, until(ctx, 5*time.Minute, "the resent entries", func() (bool, error) {
 		time.Sleep(time.Second)
-		told, err := r.service.ask("report")
+		keys, young, err := r.notCarriedOut(ctx)
 		if err != nil {
 			return false, err
-		}
-		var keys []string
-		for entry, err := range r.box.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}) {
-			if err != nil {
-				return false, err
-			}
-			if told.Carried[entry.Key] == 0 {
-				keys = append(keys, entry.Key)
-			}
 		}
 		decisions, err := r.box.Resend(ctx, keys...)
 		for _, d := range decisions {
 			resent += btoi(d.Changed)
 		}
-		if err != nil || len(keys) > 0 {
+		if err != nil || len(keys) > 0 || young > 0 {
 			return false, err
 		}
 		counts, err := r.box.Counts(ctx)
 		return err == nil && counts.Pending+counts.Sending == 0, err
 	})
+}
+
+// settling is how long a request that its client has given up may take to arrive.
+const settling = 5 * time.Second
+
+// notCarriedOut returns the unclear entries that the service has not carried out. young is
+// for how many it is too early to know.
+func (r *run) notCarriedOut(ctx context.Context) (keys []string, young int, err error) {
+	var unclear []string
+	for entry, err := range r.box.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Unclear}}) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if time.Since(entry.SettledAt) < settling {
+			young++
+			continue
+		}
+		unclear = append(unclear, entry.Key)
+	}
+	told, err := r.service.ask("report")
+	for _, key := range unclear {
+		if told.Carried[key] == 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys, young, err
 }

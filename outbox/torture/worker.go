@@ -40,6 +40,7 @@ type workerFlags struct {
 	DownFile    string        // while this file exists, every connection fails and writes a byte to it
 	Slots       int
 	SendTimeout time.Duration
+	Migrate     bool          // only create or upgrade the tables
 	River       bool          // deliver from jobs of River instead of Run
 	Enqueue     int           // add this many entries instead of delivering
 	BodySize    int           // of these entries, in bytes
@@ -84,6 +85,10 @@ func work(args []string) error {
 	if f.SDK > 0 {
 		fmt.Println("ready")
 		return f.sdkAlone(ctx, client)
+	}
+	if f.Migrate {
+		fmt.Println("ready")
+		return migrate(ctx, f.Database)
 	}
 	db, err := openDatabase(ctx, f.Database)
 	if err != nil {
