@@ -153,6 +153,24 @@ func (r *run) check(ctx context.Context, b backup, told report) (wrong, again in
 	if err != nil {
 		return 0, 0, err
 	}
+	if wrong, again, err = r.compare(ctx, o, told); err != nil {
+		return 0, 0, err
+	}
+	if _, err := o.Quarantine(ctx); err != nil {
+		return 0, 0, err
+	}
+	flags := r.flags
+	flags.Database = b.database
+	w, err := startWorker(flags)
+	if err != nil {
+		return 0, 0, err
+	}
+	time.Sleep(time.Second) // in which nothing may be sent
+	return wrong, again, w.stop()
+}
+
+// compare compares the entries of a backup with what the service carried out.
+func (r *run) compare(ctx context.Context, o box, told report) (wrong, again int, err error) {
 	sum, pending := 0, 0
 	for entry, err := range o.List(ctx, outbox.ListParams{}) {
 		if err != nil {
@@ -171,21 +189,98 @@ func (r *run) check(ctx context.Context, b backup, told report) (wrong, again in
 		}
 	}
 	counts, err := o.Counts(ctx)
+	return wrong + btoi(counts.Pending != pending) + max(sum, r.total) - min(sum, r.total), again, err
+}
+
+// moves moves databases as the README describes it: paused, with a copy that goes on.
+func (t *torture) moves(ctx context.Context) (rows []row, err error) {
+	for _, db := range []struct {
+		name  string
+		place place
+	}{{"SQLite", none}, {"Postgres", single}} {
+		moved, err := t.move(ctx, db.name, db.place)
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, moved)
+	}
+	return rows, nil
+}
+
+func (t *torture) move(ctx context.Context, name string, at place) (row, error) {
+	server, own, err := t.serverOf(ctx, scenario{server: at})
 	if err != nil {
-		return 0, 0, err
+		return row{}, err
 	}
-	wrong += btoi(counts.Pending != pending) + max(sum, r.total) - min(sum, r.total)
-	if _, err := o.Quarantine(ctx); err != nil {
-		return 0, 0, err
+	if own != nil {
+		defer own.close()
 	}
-	flags := r.flags
-	flags.Database = b.database
-	w, err := startWorker(flags)
+	entries := min(t.entries, 5000)
+	r, err := t.newRun(ctx, server, false, entries, settings{Delay: 50 * time.Millisecond}) // slow enough to stop on the way
 	if err != nil {
-		return 0, 0, err
+		return row{}, err
 	}
-	time.Sleep(time.Second) // in which nothing may be sent
-	return wrong, again, w.stop()
+	defer r.close()
+	r.own, r.flags.Slots, r.flags.SendTimeout = own, 8, 10*time.Second
+	if err := r.startWorkers(2); err != nil {
+		return row{}, err
+	}
+	if err := r.at(ctx, 0.3); err != nil {
+		return row{}, err
+	}
+	pending, err := r.moveTo(ctx)
+	if err != nil {
+		return row{}, err
+	}
+	if err := r.end(ctx); err != nil {
+		return row{}, err
+	}
+	found, err := r.truth(ctx)
+	return row{What: "a paused outbox moves to a copy of its database, " + name,
+		Required: fmt.Sprintf("%d entries, some of them moved, each sent once", entries),
+		Measured: fmt.Sprintf("%d entries, %d pending in the copy, %d accepted, %d duplicates, %d in the wrong state", found.sum, pending,
+			found.counts.Accepted, found.twice, found.wrong),
+		OK: found.sum == entries && pending > 0 && found.counts.Accepted == entries && found.twice == 0 && found.wrong == 0}, err
+}
+
+// moveTo pauses, stops the workers, copies the database and goes on with the copy. It
+// returns how many entries are pending in it.
+func (r *run) moveTo(ctx context.Context) (pending int, err error) {
+	if err := r.box.Pause(ctx); err != nil {
+		return 0, err
+	}
+	if err := until(ctx, r.flags.SendTimeout, "the end of the sends", func() (bool, error) {
+		counts, err := r.box.Counts(ctx)
+		return err == nil && counts.Sending == 0, err
+	}); err != nil {
+		return 0, err
+	}
+	for _, w := range r.workers {
+		if err := w.stop(); err != nil {
+			return 0, err
+		}
+	}
+	r.workers = nil
+	if err := r.backUp(ctx, 0); err != nil {
+		return 0, err
+	}
+	r.db.close()
+	if r.db, err = openDatabase(ctx, r.backups[0].database); err != nil {
+		return 0, err
+	}
+	client, err := (&workerFlags{}).client()
+	if err != nil {
+		return 0, err
+	}
+	if r.box, err = r.db.outbox(client); err != nil {
+		return 0, err
+	}
+	counts, err := r.box.Counts(ctx)
+	if err != nil {
+		return 0, err
+	}
+	r.flags.Database = r.backups[0].database
+	return counts.Pending, errors.Join(r.box.Resume(ctx), r.startWorkers(2))
 }
 
 func (r *run) kind() string {

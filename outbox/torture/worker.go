@@ -90,6 +90,11 @@ func work(args []string) error {
 		fmt.Println("ready")
 		return migrate(ctx, f.Database)
 	}
+	return f.useOutbox(ctx, client)
+}
+
+// useOutbox does what the flags say with an outbox.
+func (f *workerFlags) useOutbox(ctx context.Context, client *messaging.Client) error {
 	db, err := openDatabase(ctx, f.Database)
 	if err != nil {
 		return err
