@@ -128,9 +128,9 @@ func (r *run) restore(ctx context.Context) (row, error) {
 		wrong, again = wrong+w, again+a
 	}
 	after, err := r.service.ask("total")
-	sent := after.Requests - told.Requests
+	sent := after.Requests - told.Requests - len(r.backups) // one new entry each
 	return row{What: fmt.Sprintf("restore of backups made during the sends, %s", r.kind()),
-		Required: fmt.Sprintf("each opens and has all %d entries, none of them in the wrong state; nothing is sent after Quarantine", r.total),
+		Required: fmt.Sprintf("each opens and has all %d entries, none of them in the wrong state; after Quarantine only new ones are sent", r.total),
 		Measured: fmt.Sprintf("%d backups, %d entries missing or in the wrong state; Quarantine stopped %d second sends, %d were sent",
 			len(r.backups), wrong, again, sent),
 		OK: wrong == 0 && sent == 0 && again > 0 && len(r.backups) > 0}, err
@@ -165,8 +165,23 @@ func (r *run) check(ctx context.Context, b backup, told report) (wrong, again in
 	if err != nil {
 		return 0, 0, err
 	}
-	time.Sleep(time.Second) // in which nothing may be sent
-	return wrong, again, w.stop()
+	return wrong, again, errors.Join(r.sendOne(ctx, o, b), w.stop())
+}
+
+// sendOne waits until a restored database has sent a new entry, which comes after all that
+// would be sent again.
+func (r *run) sendOne(ctx context.Context, o box, b backup) error {
+	key := "restored in " + b.database
+	for rejected, lost := fate(key); rejected || lost; rejected, lost = fate(key) {
+		key += "."
+	}
+	if _, err := o.Enqueue(ctx, key, request(key)); err != nil {
+		return err
+	}
+	return until(ctx, time.Minute, "a send after the restore", func() (bool, error) {
+		entry, err := o.Get(ctx, key)
+		return err == nil && entry.State == outbox.Accepted, err
+	})
 }
 
 // compare compares the entries of a backup with what the service carried out.

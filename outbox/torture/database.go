@@ -31,6 +31,7 @@ type box interface {
 	Enqueue(context.Context, string, *messaging.Prepared, ...outbox.EnqueueOption) (outbox.Entry, error)
 	EnqueueAll(context.Context, iter.Seq2[outbox.Item, error]) (int, int, error)
 	Run(context.Context) error
+	Get(context.Context, string) (outbox.Entry, error)
 	Counts(context.Context) (outbox.Counts, error)
 	List(context.Context, outbox.ListParams) iter.Seq2[outbox.Entry, error]
 	Resend(context.Context, ...string) ([]outbox.Decision, error)

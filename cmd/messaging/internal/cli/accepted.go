@@ -39,7 +39,8 @@ func (s *settings) accepted(send sending, response *messaging.Response) error {
 // describeBody adds the exact content of a request to a plan.
 func describeBody(plan *confirm.Plan, prepared *messaging.Prepared) {
 	body := prepared.Body()
-	plan.Add("body", words.Count(len(body), "byte")+", sha256 "+sum(body))
+	plan.Add("body", words.Count(len(body), "byte"))
+	plan.Add("body sha256", sum(body)) // by itself: it fits into 80 columns
 }
 
 func sum(body []byte) string {

@@ -50,6 +50,9 @@ func TestExamplesRun(t *testing.T) {
 	for name, content := range exampleFiles {
 		o.write(name, content)
 	}
+	_, code := o.shell(`orders="-p sandbox outbox import -q --ledger orders.db --from orders.csv --key-column order"
+		messaging $orders --event "order shipped" --confirm "$(messaging $orders --event "order shipped" --dry-run)"`)
+	require.Equal(t, 0, code)
 	walk(newRoot(&settings{}), func(cmd *cobra.Command) {
 		for _, line := range examplesOf(cmd) {
 			if !strings.Contains(line, "-p sandbox") {
@@ -66,6 +69,9 @@ func TestExamplesRun(t *testing.T) {
 
 var exampleFiles = map[string]string{
 	"customers.csv": "email\nada@example.com\n",
+	"orders.csv":    "email,order,shipped_at\nada@example.com,A-1001,2026-11-20T10:00:00Z\n",
+	"list.csv":      "mail,order,shipped_at,notes\nada@example.com,A-1001,2026-11-20T10:00:00Z,none\n",
+	"orders.jsonl":  `{"email": "ada@example.com", "order": "A-1001", "shipped_at": "2026-11-20T10:00:00Z"}`,
 	"ids.tsv":       "c-1001\tAda\n",
 	"email.json": `{"sender_email": "news@acme.test", "sender_name": "Acme", "email": "ada@example.com", "subject": "s", "message": "m",
 		"message_type": "announcement"}`,

@@ -52,6 +52,7 @@ func newRoot(s *settings) *cobra.Command {
 		newSandbox(), newGen(s), newProfile(s), newConfig(s), newDoctor(s), newCompletion())
 	root.AddCommand(newTopics()...)
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(newExport(s), newOutbox(s))
 	leadWithExamples(root)
 	s.noteRuns(root)
 	return root

@@ -153,7 +153,7 @@ func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
 	code, err := s.wait()
 	require.NoError(t, err)
 	assert.Equal(t, 0, code, s.text())
-	assert.Contains(t, s.text(), "the send is in progress; waiting for the response (interrupt again to stop waiting)")
+	assert.Contains(t, s.text(), "waiting for the response of the send; interrupt again to stop waiting")
 	assert.Contains(t, s.text(), "accepted")
 	o.requireBroadcasts(1)
 }
@@ -161,7 +161,7 @@ func TestFirstInterruptWaitsForTheResponse(t *testing.T) {
 func TestSecondInterruptEndsWithUnknown(t *testing.T) {
 	o := newOperator(t)
 	s := o.interruptedSend("60s")
-	require.True(t, s.expect("the send is in progress"))
+	require.True(t, s.expect("interrupt again to stop waiting"))
 	s.write("^C")
 	code, err := s.wait()
 	require.NoError(t, err)

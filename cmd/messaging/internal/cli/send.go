@@ -97,7 +97,7 @@ func (s *settings) watchInterrupts(ctx context.Context, done <-chan struct{}, ca
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(again)
-	s.printer.Line("the send is in progress; waiting for the response (interrupt again to stop waiting)")
+	s.printer.Line("waiting for the response of the send; interrupt again to stop waiting")
 	select {
 	case <-done:
 	case <-again:

@@ -1,0 +1,227 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
+	"github.com/messaging-go/messaging/messagingtest"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/sqlitefile"
+)
+
+var shipped = &messaging.Event{ID: "5eed0000-0000-4000-8000-000000000001", Name: "order shipped", Parameters: []messaging.EventParameter{
+	{Name: "order", Type: messaging.ParameterText, Required: true},
+	{Name: "shipped_at", Type: messaging.ParameterTimestamp},
+	{Name: "parcels", Type: messaging.ParameterNumeric},
+	{Name: "first_name", Type: messaging.ParameterText},
+	{Name: "tags", Type: "list"},
+}}
+
+// fileOf returns a file with a text.
+func fileOf(t *testing.T, format rows.Format, text string, renamed map[string]string, keyColumn string) *File {
+	t.Helper()
+	mapper, err := NewMapper(shipped, renamed, keyColumn)
+	require.NoError(t, err)
+	return &File{Format: format, Mapper: mapper, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}
+}
+
+// bodies returns the requests of a file, or its problems.
+func bodies(t *testing.T, f *File) (found []string) {
+	t.Helper()
+	for line, err := range f.lines(t.Context()) {
+		if err != nil {
+			found = append(found, err.Error())
+			continue
+		}
+		found = append(found, string(line.item.Prepared.Body()))
+	}
+	return found
+}
+
+const email = `{"event_id":"5eed0000-0000-4000-8000-000000000001","payload":{"email":"a@example.com",`
+
+func TestRowsBecomeTriggersWithTheTypesOfTheEvent(t *testing.T) {
+	assert.Equal(t, []string{
+		email + `"order":"1","parcels":12.30,"shipped_at":"2026-11-20T09:00:00Z"}}`,
+		email + `"order":"007"}}`,
+	}, bodies(t, fileOf(t, rows.CSV, "email,order,shipped_at,parcels\n"+
+		"a@example.com,1,2026-11-20T10:00:00+01:00,12.30\na@example.com,007,,\n", nil, "")))
+	assert.Equal(t, []string{
+		email + `"order":"1","parcels":12.30,"shipped_at":"2026-11-20T09:00:00Z","tags":["a",1.50]}}`,
+	}, bodies(t, fileOf(t, rows.JSONLines, `{"email":"a@example.com","order":"1","parcels":12.30,`+
+		`"shipped_at":"2026-11-20T10:00:00+01:00","tags":["a",1.50]}`, nil, "")))
+}
+
+func TestColumnsNameCustomersAndCanBeRenamed(t *testing.T) {
+	text := "mail,nr,customer.first_name,first_name,customer_id,notes\na@example.com,1,Ada,the first,c-1,secret\n"
+	assert.Equal(t, []string{`{"event_id":"5eed0000-0000-4000-8000-000000000001","payload":{` +
+		`"customer":{"customer_id":"c-1","email":"a@example.com","first_name":"Ada"},"first_name":"the first","order":"1"}}`},
+		bodies(t, fileOf(t, rows.CSV, text, map[string]string{"mail": "email", "nr": "order", "notes": ""}, "")))
+}
+
+func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
+	for header, want := range map[string]string{
+		"email,ordr": `column "ordr" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, ` +
+			`first_name, tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no); pass --map ordr= to leave it ` +
+			`out, or --map ordr=PARAMETER to give it a name`,
+		"email": `no column holds "order", which the event "order shipped" requires; pass --map COLUMN=order if it has ` +
+			`another name`,
+		"order":                `no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`,
+		"email,order,it's new": "--map 'it's new=' to leave it out",
+	} {
+		assert.Contains(t, bodies(t, fileOf(t, rows.CSV, header+"\nx\n", nil, ""))[0], want)
+	}
+	renamed := map[string]string{"nr": "order"}
+	assert.Equal(t, []string{`columns "order" and "nr" both hold "order"`}, bodies(t,
+		fileOf(t, rows.CSV, "email,order,nr\nx,1,2", renamed, "")))
+	assert.Equal(t, []string{`--map: the file has no column "nr"`}, bodies(t, fileOf(t, rows.CSV, "email,order\nx,1", renamed, "")))
+	assert.Equal(t, []string{`--key-column: the file has no column "id"`}, bodies(t, fileOf(t, rows.CSV, "email,order\nx,1", nil, "id")))
+	_, err := NewMapper(shipped, map[string]string{"a": "ordr"}, "")
+	assert.ErrorContains(t, err, `column "a": "ordr" is neither a parameter`)
+}
+
+func TestABadRowSaysWhereAndWhy(t *testing.T) {
+	text := "id,email,order,shipped_at,parcels\n" +
+		"1,ada,1,,\n" +
+		"2,a@example.com,,,\n" +
+		"3,a@example.com,1,yesterday,\n" +
+		"4,a@example.com,1,,two\n" +
+		",a@example.com,1,,\n" +
+		"5,,1,,\n" +
+		"6,a@example.com,1,,2\n"
+	assert.Equal(t, []string{
+		"line 2, column 3 (email): must be an email address",
+		"line 3, column 17 (order): is required by the event",
+		"line 4, column 19 (shipped_at): must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T10:00:00+01:00",
+		"line 5, column 20 (parcels): must be a valid number",
+		"line 6, column 1 (id): is the key, which must have 1 to 255 bytes without control characters",
+		"line 7, column 3 (email): is required when there is no customer",
+		email + `"order":"1","parcels":2}}`,
+	}, bodies(t, fileOf(t, rows.CSV, text, nil, "id")))
+	assert.Equal(t, []string{
+		`line 1, column 12 (email): must be a text`,
+		`line 2, column 36 (color): "color" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, ` +
+			`tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no)`,
+		"line 3 (id): is missing, and is the key",
+	}, bodies(t, fileOf(t, rows.JSONLines, `{ "email": 1}
+{"email":"a@example.com", "color": "red"}
+{"email":"a@example.com", "order": "1"}`, nil, "id")))
+}
+
+func TestAPlanCountsWhatItWouldDo(t *testing.T) {
+	text := "email,order\na@example.com,1\na@example.com,1\nb@example.com,2\nbroken,3\n"
+	plan, err := fileOf(t, rows.CSV, text, nil, "").Plan(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 1, 1}, []int{plan.Rows, plan.Duplicates, plan.Bad})
+	assert.Len(t, plan.Problems, 1)
+
+	changed, err := fileOf(t, rows.CSV, strings.Replace(text, "b@", "c@", 1), nil, "").Plan(t.Context())
+	require.NoError(t, err)
+	assert.NotEqual(t, plan.Digest, changed.Digest)
+
+	many := "email,order\n" + strings.Repeat("broken,1\n", 25)
+	plan, err = fileOf(t, rows.CSV, many, nil, "").Plan(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 25, plan.Bad)
+	assert.Len(t, plan.Problems, shown)
+
+	_, err = fileOf(t, rows.CSV, "email,order\n", nil, "").Plan(t.Context())
+	assert.EqualError(t, err, "the file has no rows")
+	_, err = fileOf(t, rows.CSV, "email,order\na@example.com,1\nb@example.com,1\n", nil, "order").Plan(t.Context())
+	assert.EqualError(t, err, `line 3: the key "1" has another request above; each key names one request`)
+}
+
+func TestAGuardRefusesRowsBeforeTheyAreImported(t *testing.T) {
+	file := fileOf(t, rows.CSV, "email,order\na@example.com,1\na@acme.test,1\n", nil, "")
+	file.Guard = messaging.AllowOnly("@acme.test")
+	found := bodies(t, file)
+	assert.Contains(t, found[0], "line 2: is refused: ")
+	assert.NotContains(t, found[0], "a@example.com")
+	assert.Contains(t, found[1], "a@acme.test")
+}
+
+func TestTheKeyOfTheContentDependsOnNeitherColumnsNorFormat(t *testing.T) {
+	key := func(f *File) string {
+		for line, err := range f.lines(t.Context()) {
+			require.NoError(t, err)
+			return line.item.Key
+		}
+		return ""
+	}
+	first := key(fileOf(t, rows.CSV, "email,order,parcels\na@example.com,1,2\n", nil, ""))
+	assert.Equal(t, first, key(fileOf(t, rows.CSV, "parcels,order,mail\n2,1,a@example.com\n", map[string]string{"mail": "email"}, "")))
+	assert.Equal(t, first, key(fileOf(t, rows.JSONLines, `{"order":"1","parcels":2,"email":"a@example.com"}`, nil, "")))
+	assert.NotEqual(t, first, key(fileOf(t, rows.CSV, "email,order,parcels\na@example.com,1,3\n", nil, "")))
+	assert.NotContains(t, first, "example")
+}
+
+// open returns an outbox in a new file.
+func open(t *testing.T) *outbox.Outbox[outbox.SQLTx] {
+	t.Helper()
+	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	o, err := outbox.New(store, messagingtest.NewServer(t).Client())
+	require.NoError(t, err)
+	return o
+}
+
+func TestAnImportThatWasStoppedGoesOn(t *testing.T) {
+	text := "email,order\n"
+	for i := range 5000 {
+		text += fmt.Sprintf("a%d@example.com,%d\nbroken,1\n", i, i)
+	}
+	file := fileOf(t, rows.CSV, text, nil, "")
+	plan, err := file.Plan(t.Context())
+	require.NoError(t, err)
+	o := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped, err := file.Import(ctx, o, plan, func(done int) {
+		if done == 3000 {
+			cancel()
+		}
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	again, err := file.Import(t.Context(), o, plan, func(int) {})
+	require.NoError(t, err)
+	assert.Equal(t, 5000, stopped.Added+again.Added)
+	assert.Equal(t, 5000, again.Added+again.Present)
+	counts, err := o.Counts(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 5000, counts.Pending)
+}
+
+func TestAFileThatChangesAfterThePlanIsAnError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	file := fileOf(t, rows.CSV, "", nil, "")
+	file.Open = func() (io.ReadCloser, error) { return os.Open(path) }
+	require.NoError(t, os.WriteFile(path, []byte("email,order\na@example.com,1\n"), 0o600))
+	plan, err := file.Plan(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte("email,order\nb@example.com,1\n"), 0o600))
+	done, err := file.Import(t.Context(), open(t), plan, func(int) {})
+	assert.ErrorIs(t, err, ErrChanged)
+	assert.Zero(t, done.Added, "a row that nobody has confirmed is in the outbox")
+
+	require.NoError(t, os.WriteFile(path, []byte("email,order\n"), 0o600))
+	_, err = file.Import(t.Context(), open(t), plan, func(int) {})
+	assert.ErrorIs(t, err, ErrChanged, "a row is missing")
+}
+
+func TestAFileThatCannotBeReadIsAnErrorOfThePlan(t *testing.T) {
+	file := fileOf(t, rows.CSV, "", nil, "")
+	file.Open = func() (io.ReadCloser, error) { return nil, errors.New("no such file") }
+	_, err := file.Plan(t.Context())
+	assert.EqualError(t, err, "no such file")
+}

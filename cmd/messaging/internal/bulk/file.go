@@ -1,0 +1,185 @@
+package bulk
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/hashes"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
+	"github.com/messaging-go/messaging/outbox"
+)
+
+// File is a file of rows to import. It is read twice: for the plan, and to import it.
+type File struct {
+	Format rows.Format
+	Open   func() (io.ReadCloser, error)
+	Mapper *Mapper
+	// Guard refuses a row, as the client would refuse to send it. It can be nil.
+	Guard func(context.Context, *messaging.Prepared) error
+}
+
+// Plan is what an import would do.
+type Plan struct {
+	// Rows are those to import. Duplicates have the key and the content of an earlier row.
+	Rows, Duplicates int
+	// Bad counts the rows that cannot be used, and Problems holds the first of them.
+	Bad      int
+	Problems []error
+	// Digest is that of every key and request, in order.
+	Digest [sha256.Size]byte
+
+	requests *hashes.Map[request] // by the hash of the key
+}
+
+// shown is how many problems a plan holds.
+const shown = 10
+
+// line is an item with the number of its line.
+type line struct {
+	item   outbox.Item
+	number int
+}
+
+// lines ranges over the items. A *rows.Problem is about one row, and the range goes on after
+// it. Any other error is the last element.
+func (f *File) lines(ctx context.Context) iter.Seq2[line, error] {
+	return func(yield func(line, error) bool) {
+		content, err := f.Open()
+		if err != nil {
+			yield(line{}, err)
+			return
+		}
+		defer content.Close()
+		reader, err := rows.NewReader(f.Format, content)
+		if err == nil && reader.Columns != nil {
+			err = f.Mapper.CheckColumns(reader.Columns)
+		}
+		if err != nil {
+			yield(line{}, err)
+			return
+		}
+		for row, err := range reader.All() {
+			if err == nil {
+				err = ctx.Err()
+			}
+			var item outbox.Item
+			if err == nil {
+				item, err = f.Mapper.Item(row)
+			}
+			if err == nil && f.Guard != nil {
+				err = f.refusal(ctx, row, item)
+			}
+			if !yield(line{item, row.Line}, err) {
+				return
+			}
+		}
+	}
+}
+
+func (f *File) refusal(ctx context.Context, row rows.Row, item outbox.Item) error {
+	if err := f.Guard(ctx, item.Prepared); err != nil {
+		return &rows.Problem{Line: row.Line, Text: "is refused: " + err.Error()}
+	}
+	return nil
+}
+
+// request tells the requests with one key apart.
+type request [8]byte
+
+// sum returns the hashes of the key and of the request, and adds them to all.
+func (l line) sum(all hash.Hash) (hashes.Hash, request) {
+	key, body := sha256.Sum256([]byte(l.item.Key)), sha256.Sum256(l.item.Prepared.Body())
+	_, _ = all.Write(key[:]) // a hash returns no error
+	_, _ = all.Write(body[:])
+	return hashes.Hash(key[:]), request(body[:])
+}
+
+// Plan reads the file. The error is about the file as a whole; see Plan.Problems for rows.
+func (f *File) Plan(ctx context.Context) (Plan, error) {
+	plan := Plan{requests: new(hashes.Map[request])}
+	all := sha256.New()
+	for line, err := range f.lines(ctx) {
+		if problem, ok := errors.AsType[*rows.Problem](err); ok {
+			if plan.Bad++; len(plan.Problems) < shown {
+				plan.Problems = append(plan.Problems, problem)
+			}
+			continue
+		}
+		if err != nil {
+			return plan, err
+		}
+		key, now := line.sum(all)
+		switch earlier, added := plan.requests.Add(key, now); {
+		case added:
+			plan.Rows++
+		case earlier != now:
+			return plan, fmt.Errorf("line %d: the key %q has another request above; each key names one request", line.number, line.item.Key)
+		default:
+			plan.Duplicates++
+		}
+	}
+	if plan.Rows == 0 && plan.Bad == 0 {
+		return plan, errors.New("the file has no rows")
+	}
+	all.Sum(plan.Digest[:0])
+	return plan, nil
+}
+
+// check returns an error for a row that is not in the plan, and adds its hashes to all.
+func (p Plan) check(l line, all hash.Hash) error {
+	key, now := l.sum(all)
+	if planned, ok := p.requests.Get(key); !ok || planned != now {
+		return ErrChanged
+	}
+	return nil
+}
+
+// Imported counts what an import did. Present are the rows that were there before, and
+// duplicates.
+type Imported struct{ Added, Present int }
+
+// Enqueuer is the part of an outbox that an import needs.
+type Enqueuer interface {
+	EnqueueAll(ctx context.Context, items iter.Seq2[outbox.Item, error]) (added, present int, err error)
+}
+
+// ErrChanged reports a file that is not the one of the plan.
+var ErrChanged = errors.New("the file changed after the plan was made; only rows of the plan were imported, and nothing was sent")
+
+// Import adds the rows of a plan to an outbox, without the bad ones, and no other row. It can
+// be repeated: a row that is there is not added again. report is called every now and then with the number
+// of rows that were read.
+func (f *File) Import(ctx context.Context, o Enqueuer, plan Plan, report func(done int)) (Imported, error) {
+	all := sha256.New()
+	items := func(yield func(outbox.Item, error) bool) {
+		done := 0
+		for line, err := range f.lines(ctx) {
+			if _, bad := errors.AsType[*rows.Problem](err); bad {
+				continue
+			}
+			if err == nil {
+				err = plan.check(line, all)
+				if done++; done%reportEvery == 0 {
+					report(done)
+				}
+			}
+			if !yield(line.item, err) {
+				return
+			}
+		}
+	}
+	added, present, err := o.EnqueueAll(ctx, items)
+	if err == nil && [sha256.Size]byte(all.Sum(nil)) != plan.Digest {
+		err = ErrChanged
+	}
+	return Imported{added, present}, err
+}
+
+// reportEvery is the number of rows between two reports.
+const reportEvery = 1000

@@ -1,0 +1,264 @@
+// Package bulk turns the rows of a file into triggers of an event, for an outbox.
+package bulk
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
+	"github.com/messaging-go/messaging/outbox"
+)
+
+// customerPrefix marks a column as a field of the customer where the event has a parameter
+// of the same name.
+const customerPrefix = "customer."
+
+// customerFields are the fields of a customer that a column can hold.
+var customerFields = map[string]func(*messaging.CustomerParams) *string{
+	"customer_id": func(c *messaging.CustomerParams) *string { return &c.CustomerID },
+	"email":       func(c *messaging.CustomerParams) *string { return &c.Email },
+	"first_name":  func(c *messaging.CustomerParams) *string { return &c.FirstName },
+	"last_name":   func(c *messaging.CustomerParams) *string { return &c.LastName },
+	"phone_no":    func(c *messaging.CustomerParams) *string { return &c.PhoneNo },
+}
+
+// Mapper turns rows into triggers.
+type Mapper struct {
+	event     *messaging.Event
+	renamed   map[string]string // what --map says of a column
+	keyColumn string
+}
+
+// NewMapper returns a mapper for triggers of an event. renamed has, by the name of a column,
+// the parameter or field that the column holds, or "" for a column to leave out. keyColumn
+// names the column with the key of the entry; if it is "", the key is that of the content.
+func NewMapper(event *messaging.Event, renamed map[string]string, keyColumn string) (*Mapper, error) {
+	m := &Mapper{event, renamed, keyColumn}
+	for column, name := range renamed {
+		if name != "" && !m.isTarget(name) {
+			return nil, fmt.Errorf("column %q: %w", column, m.unknown(name))
+		}
+	}
+	return m, nil
+}
+
+// isTarget reports whether a column can be called this.
+func (m *Mapper) isTarget(name string) bool {
+	_, ofCustomer := customerFields[strings.TrimPrefix(name, customerPrefix)]
+	return ofCustomer || m.parameter(name) != nil
+}
+
+func (m *Mapper) parameter(name string) *messaging.EventParameter {
+	i := slices.IndexFunc(m.event.Parameters, func(p messaging.EventParameter) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &m.event.Parameters[i]
+}
+
+func (m *Mapper) unknown(name string) error {
+	var names []string
+	for _, p := range m.event.Parameters {
+		names = append(names, p.Name)
+	}
+	return fmt.Errorf("%q is neither a parameter of the event %q (%s) nor a field of a customer (%s)",
+		name, m.event.Name, strings.Join(names, ", "), "customer_id, email, first_name, last_name, phone_no")
+}
+
+// CheckColumns returns an error for a header that does not fit the event.
+func (m *Mapper) CheckColumns(columns []string) error {
+	filled := map[string]string{} // what the columns hold
+	for _, column := range columns {
+		name := m.target(column)
+		switch earlier, twice := filled[name]; {
+		case name == "":
+			continue
+		case !m.isTarget(name):
+			return fmt.Errorf("column %w; pass --map %s to leave it out, or --map %s to give it a name",
+				m.unknown(name), quoted(column+"="), quoted(column+"=PARAMETER"))
+		case twice:
+			return fmt.Errorf("columns %q and %q both hold %q", earlier, column, name)
+		}
+		filled[name] = column
+	}
+	for column := range m.renamed {
+		if !slices.Contains(columns, column) {
+			return fmt.Errorf("--map: the file has no column %q", column)
+		}
+	}
+	if m.keyColumn != "" && !slices.Contains(columns, m.keyColumn) {
+		return fmt.Errorf("--key-column: the file has no column %q", m.keyColumn)
+	}
+	return m.checkMissing(filled)
+}
+
+// checkMissing returns an error for a required parameter that no column holds.
+func (m *Mapper) checkMissing(filled map[string]string) error {
+	for _, p := range m.event.Parameters {
+		if _, ok := filled[p.Name]; p.Required && !ok {
+			return fmt.Errorf("no column holds %q, which the event %q requires; pass --map COLUMN=%s if it has another name", p.Name,
+				m.event.Name, p.Name)
+		}
+	}
+	for _, name := range []string{"email", "customer_id", customerPrefix + "email", customerPrefix + "customer_id"} {
+		if _, ok := filled[name]; ok {
+			return nil
+		}
+	}
+	return errors.New(`no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`)
+}
+
+func quoted(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-=.", r)
+	}) {
+		return "'" + s + "'"
+	}
+	return s
+}
+
+// target returns what a column holds, or "" if it is left out.
+func (m *Mapper) target(column string) string {
+	name, renamed := m.renamed[column]
+	switch {
+	case renamed:
+		return name
+	case column == m.keyColumn && !m.isTarget(column):
+		return ""
+	default:
+		return column
+	}
+}
+
+// Item returns the entry for a row. The error is a *rows.Problem.
+func (m *Mapper) Item(row rows.Row) (outbox.Item, error) {
+	params := messaging.EventTriggerParams{Definition: m.event, Values: map[string]any{}}
+	var customer messaging.CustomerParams
+	key := ""
+	for _, field := range row.Fields {
+		if field.Name == m.keyColumn {
+			if key = keyText(field); !isKey(key) {
+				return outbox.Item{}, problemAt(field, "is the key, which must have 1 to 255 bytes without control characters")
+			}
+		}
+		name := m.target(field.Name)
+		if name == "" || field.IsNull() {
+			continue
+		}
+		if err := m.set(&params, &customer, name, field); err != nil {
+			return outbox.Item{}, problemAt(field, err.Error())
+		}
+	}
+	if params.Email = customer.Email; customer.CustomerID != "" || customer.FirstName+customer.LastName+customer.PhoneNo != "" {
+		params.Email, params.Customer = "", &customer
+	}
+	prepared, err := params.Prepare()
+	switch {
+	case err != nil:
+		return outbox.Item{}, m.problemOf(row, err)
+	case m.keyColumn == "":
+		key = m.contentKey(&params, &customer)
+	case key == "":
+		return outbox.Item{}, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
+	}
+	return outbox.Item{Key: key, Prepared: prepared}, nil
+}
+
+func problemAt(field rows.Field, text string) error {
+	return &rows.Problem{Line: field.Line, Column: field.Column, Name: field.Name, Text: text}
+}
+
+func keyText(field rows.Field) string {
+	if field.JSON != nil {
+		return string(field.JSON)
+	}
+	return field.Text
+}
+
+func isKey(key string) bool {
+	return key != "" && len(key) <= 255 && !strings.ContainsFunc(key, unicode.IsControl)
+}
+
+// set puts the value of a field where it belongs. A parameter of the event comes before a
+// field of the customer that has the same name.
+func (m *Mapper) set(params *messaging.EventTriggerParams, customer *messaging.CustomerParams, name string, field rows.Field) error {
+	parameter := m.parameter(name)
+	get, ofCustomer := customerFields[strings.TrimPrefix(name, customerPrefix)]
+	switch {
+	case parameter == nil && !ofCustomer:
+		return m.unknown(name)
+	case parameter == nil && field.JSON != nil:
+		return errors.New("must be a text")
+	case parameter == nil:
+		*get(customer) = field.Text
+		return nil
+	}
+	value, err := valueOf(field, parameter.Type)
+	params.Values[name] = value
+	return err
+}
+
+// valueOf returns a field as a value of its parameter. The SDK reports other values that do
+// not fit.
+func valueOf(field rows.Field, kind messaging.ParameterType) (any, error) {
+	switch {
+	case field.JSON != nil:
+		return jsonValue(field.JSON)
+	case kind == messaging.ParameterNumeric:
+		return json.Number(field.Text), nil
+	case kind != messaging.ParameterTimestamp:
+		return field.Text, nil
+	}
+	at, err := time.Parse(time.RFC3339, field.Text)
+	if err != nil {
+		return nil, errors.New("must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T10:00:00+01:00")
+	}
+	return at, nil
+}
+
+func jsonValue(text json.RawMessage) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil && err != io.EOF {
+		return nil, errors.New("is not valid JSON")
+	}
+	return value, nil
+}
+
+// problemOf returns the first problem with the arguments, at the field that it is about.
+func (m *Mapper) problemOf(row rows.Row, err error) error {
+	invalid, ok := errors.AsType[*messaging.ValidationError](err)
+	if !ok || len(invalid.Fields) == 0 {
+		return &rows.Problem{Line: row.Line, Text: err.Error()}
+	}
+	first := invalid.Fields[0]
+	name := strings.TrimPrefix(first.Field, "payload.")
+	text := strings.Join(first.Messages, ", ")
+	for _, field := range row.Fields {
+		if target := m.target(field.Name); target == name || "customer."+target == name {
+			return problemAt(field, text)
+		}
+	}
+	return &rows.Problem{Line: row.Line, Name: name, Text: text}
+}
+
+// contentKey returns a key for the content of a trigger. It depends on the event and the
+// values, and not on the order of the columns or the format of the file.
+func (m *Mapper) contentKey(params *messaging.EventTriggerParams, customer *messaging.CustomerParams) string {
+	content, err := json.Marshal([]any{m.event.ID, customer, params.Values}) // Prepare has accepted them
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256(content)
+	return m.event.ID + "-" + hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/export"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+const (
+	// checkpointEvery is how much work a killed export loses.
+	checkpointEvery = time.Second
+	// exportGC makes garbage collections frequent. They are cheap, since most of the memory
+	// holds the ids that were seen, which have no pointers to follow.
+	exportGC = 20
+)
+
+func newExport(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Write all customers, events or messages to a file",
+		Example: `  messaging -p sandbox export customers --to exported.csv
+  messaging -p sandbox export messages --to exported.parquet`,
+	}
+	cmd.AddCommand(newExportOf(s, export.Customers), newExportOf(s, export.Events), newExportOf(s, export.Messages))
+	return cmd
+}
+
+func newExportOf[T any](s *settings, records export.Records[T]) *cobra.Command {
+	options := export.Options{Checkpoint: checkpointEvery}
+	cmd := &cobra.Command{
+		Use:   records.Name,
+		Short: "Write all " + records.Name + " to a file",
+		Long: `Write all ` + records.Name + ` to a file: CSV, JSON Lines or Parquet, by the end of its name.
+
+The file appears when it is complete. If the export is stopped, or even killed, run the same
+command with --resume: it continues after the last page that was written. Parquet cannot be
+resumed, since the index of such a file is at its end.
+
+Rows that the service lists twice, because rows were added during the export, are written
+once.`,
+		Example: strings.ReplaceAll(`  messaging -p sandbox export RECORDS --to all-RECORDS.csv
+  messaging -p sandbox export RECORDS --to all-RECORDS.parquet --overwrite
+  messaging -p production export RECORDS --to all-RECORDS.csv --resume   # after it was stopped`, "RECORDS", records.Name),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runExport(cmd, s, records, options) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&options.To, "to", "", "the `file` to write; its name ends with .csv, .jsonl or .parquet")
+	f.StringSliceVar(&options.Columns, "columns", nil, "write only these columns: `a,b`")
+	f.BoolVar(&options.Resume, "resume", false, "continue an export that was stopped")
+	f.BoolVar(&options.Overwrite, "overwrite", false, "replace the file if it exists")
+	f.BoolVar(&options.SpreadsheetSafe, "spreadsheet-safe", false,
+		"write an apostrophe before a cell of CSV that a spreadsheet would run as a formula")
+	return cmd
+}
+
+func runExport[T any](cmd *cobra.Command, s *settings, records export.Records[T], options export.Options) error {
+	if options.To == "" {
+		return exit.With(exit.Usage, "--to is required: the file to write, such as %s.csv", records.Name)
+	}
+	if cmd.Flags().Changed("columns") && len(options.Columns) == 0 {
+		return exit.With(exit.Usage, "--columns is empty; leave it out to write every column")
+	}
+	var err error
+	if options.Format, err = export.FormatOf(options.To); err != nil {
+		return exit.With(exit.Usage, "--to: %w", err)
+	}
+	if options.SpreadsheetSafe && options.Format != export.CSV {
+		return exit.With(exit.Usage, "--spreadsheet-safe has no effect on %s", options.Format)
+	}
+	service, err := s.service(cmd.Context())
+	if err != nil {
+		return err
+	}
+	options.Service = service.Identity()
+	client, err := service.Client()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := s.limited(cmd.Context())
+	defer cancel()
+	defer debug.SetGCPercent(debug.SetGCPercent(exportGC))
+	progress := s.printer.NewProgress(0)
+	done, err := export.Run(ctx, client, records, options, func(p export.Progress) {
+		progress.Set(output.Counts{OK: p.Rows - p.Resumed, Skipped: p.Repeated})
+	})
+	progress.Stop()
+	if err != nil {
+		return exportError(ctx, err, done)
+	}
+	s.printer.Note("%s written to %s%s", words.Count(done.Rows, strings.TrimSuffix(records.Name, "s")), options.To, repeated(done.Repeated))
+	return nil
+}
+
+func repeated(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return "; " + words.Thousands(n) + " that were listed twice are in it once"
+}
+
+// exportError adds to an error what the operator can do about it.
+func exportError(ctx context.Context, err error, done export.Progress) error {
+	if _, ok := errors.AsType[*export.UsageError](err); ok {
+		return exit.With(exit.Usage, "%w", err)
+	}
+	if _, ok := errors.AsType[*export.StoppedError](err); !ok {
+		return err
+	}
+	code := exit.CodeOf(err)
+	if ctx.Err() != nil {
+		code = exit.Interrupted
+	}
+	return exit.With(code, "%w; %s rows are kept: run the same command with --resume to continue", err, words.Thousands(done.Rows))
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/outbox"
+)
+
+func newOutbox(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "outbox",
+		Short: "Trigger an event for every row of a file, at most once",
+		Long: `Trigger an event for every row of a file, at most once.
+
+"import" writes the triggers to an outbox, and "run" sends them. Both can be killed at any
+moment: run the same command again, and it goes on. Whatever cannot be known after a crash
+is unclear, and is not sent again until you say so with "resend".
+
+The outbox is a SQLite file, which --ledger names, or the Postgres database of
+` + ledger.Variable + `.`,
+		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --dry-run
+  messaging -p sandbox outbox run --ledger orders.db --until-empty
+  messaging outbox status --ledger orders.db
+  messaging outbox list --ledger orders.db --state unclear`,
+	}
+	l := &ledgerFlag{settings: s}
+	cmd.PersistentFlags().StringVar(&l.path, "ledger", "", "the `file` of the outbox; default: the database of "+ledger.Variable)
+	cmd.AddCommand(newOutboxImport(l), newOutboxRun(l), newOutboxStatus(l), newOutboxList(l), newOutboxShow(l),
+		newOutboxResend(l), newOutboxDismiss(l), newOutboxPause(l), newOutboxResume(l))
+	return cmd
+}
+
+// ledgerFlag is the flag that names the outbox.
+type ledgerFlag struct {
+	*settings
+	path string
+}
+
+func (l *ledgerFlag) find() (ledger.Address, error) { return ledger.Find(l.path, os.LookupEnv) }
+
+// open opens an outbox that exists.
+func (l *ledgerFlag) open(ctx context.Context) (*ledger.Ledger, error) {
+	address, err := l.find()
+	if err != nil {
+		return nil, err
+	}
+	return address.Open(ctx)
+}
+
+// box is an open outbox whose commands call no service.
+type box struct {
+	*outbox.Outbox[outbox.SQLTx]
+	ledger *ledger.Ledger
+	// of is the service of the entries, as far as it is known. Its name is the ledger.
+	of *profile.Service
+	// recorded is false for an outbox of another program.
+	recorded bool
+}
+
+// look opens the outbox for a command that calls no service.
+func (l *ledgerFlag) look(ctx context.Context) (*box, error) {
+	opened, err := l.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBox(ctx, opened)
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return b, nil
+}
+
+func newBox(ctx context.Context, l *ledger.Ledger) (*box, error) {
+	service, recorded, err := l.Service(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of := &profile.Service{Name: l.Title, BaseURL: service.BaseURL, Host: service.Identity, Kind: profile.Kind(service.Kind)}
+	if !recorded {
+		of.Host, of.Kind = "that of another program", profile.Production
+	}
+	noKey := func(context.Context) (string, error) { return "", errors.New("this command sends nothing") }
+	client, err := messaging.NewClient("https://127.0.0.1", "", messaging.WithKeySource(noKey))
+	if err != nil {
+		return nil, err
+	}
+	o, err := outbox.New(l.Store, client)
+	if err != nil {
+		return nil, err
+	}
+	return &box{Outbox: o, ledger: l, of: of, recorded: recorded}, nil
+}
+
+// checkOwner returns an error if the entries of a ledger belong to another service.
+func checkOwner(ctx context.Context, l *ledger.Ledger, now *profile.Service) error {
+	of, recorded, err := l.Service(ctx)
+	switch {
+	case err != nil || !recorded:
+		return err
+	case of.BaseURL == now.BaseURL && of.Identity == now.Identity():
+		return nil
+	case of.BaseURL == now.BaseURL:
+		return exit.With(exit.Usage, "%s holds entries for %s, but this is %s: the sandbox was restarted, "+
+			"or named in another way; nothing was sent", l.Title, of.Identity, now.Identity())
+	default:
+		return exit.With(exit.Usage, "%s holds entries for %s, but %s is %s; nothing was sent", l.Title, of.BaseURL, now.Title(), now.BaseURL)
+	}
+}

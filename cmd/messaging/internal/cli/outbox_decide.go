@@ -1,0 +1,298 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/outbox"
+)
+
+// decision is a command that decides about entries: resend or dismiss.
+type decision struct {
+	*ledgerFlag
+	confirm confirm.Flags
+	filter  filterFlags
+	name    string
+	// states are those that the command changes.
+	states []outbox.State
+	// warn returns what the operator risks, for the numbers of entries by state.
+	warn func(byState map[outbox.State]int) string
+	// decide decides about entries, by their keys.
+	decide func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error)
+}
+
+func newOutboxResend(l *ledgerFlag) *cobra.Command {
+	d := &decision{ledgerFlag: l, name: "resend", states: []outbox.State{outbox.Unclear, outbox.Rejected},
+		warn: func(byState map[outbox.State]int) string {
+			if n := byState[outbox.Unclear]; n > 0 {
+				return words.Thousands(n) + " unclear: they may have been carried out, and then this carries them out twice; in most cases, " +
+					"they have been. " +
+					"Look first: messaging outbox show KEY"
+			}
+			return ""
+		},
+		decide: func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error) {
+			return b.Resend(ctx, keys...)
+		},
+	}
+	return d.command("Make unclear or rejected entries pending again",
+		`Make unclear or rejected entries pending again, so that "run" sends them.
+
+An unclear entry may have been carried out; sending it again can carry it out twice.
+Entries whose sender may still be alive are skipped, and the time when they can be resent
+is shown.`, `  messaging -p sandbox outbox resend --ledger orders.db A-1001
+  messaging -p sandbox outbox resend --ledger orders.db --state rejected --error-contains 422
+  messaging -p sandbox outbox resend --ledger orders.db --state unclear --dry-run`)
+}
+
+func newOutboxDismiss(l *ledgerFlag) *cobra.Command {
+	d := &decision{ledgerFlag: l, name: "dismiss", states: []outbox.State{outbox.Pending, outbox.Unclear, outbox.Rejected},
+		warn: func(byState map[outbox.State]int) string {
+			if n := byState[outbox.Pending]; n > 0 {
+				return words.Thousands(n) + " pending: they will never be sent, and their requests are erased"
+			}
+			return "their requests are erased"
+		},
+		decide: func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error) {
+			return b.Dismiss(ctx, keys...)
+		},
+	}
+	return d.command("Give up pending, unclear or rejected entries",
+		`Give up pending, unclear or rejected entries. They are never sent, and their requests are
+erased. The entries stay in the list, so a later import does not add them again.`, `  messaging outbox dismiss --ledger orders.db A-1001
+  messaging outbox dismiss --ledger orders.db --state rejected
+  messaging outbox dismiss --ledger orders.db --state pending --enqueued-before 2026-12-01T09:00:00Z --dry-run`)
+}
+
+func (d *decision) command(short, long, example string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     d.name + " KEY... | --state STATE",
+		Short:   short,
+		Long:    long,
+		Example: example,
+		RunE:    func(cmd *cobra.Command, keys []string) error { return d.run(cmd, distinct(keys)) },
+	}
+	d.filter.add(cmd)
+	d.confirm.Add(cmd.Flags())
+	return cmd
+}
+
+// distinct returns the keys without repetitions, in their order.
+func distinct(keys []string) (all []string) {
+	for _, key := range keys {
+		if !slices.Contains(all, key) {
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+func (d *decision) run(cmd *cobra.Command, keys []string) error {
+	filter, err := d.check(cmd, keys)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	b, err := d.look(ctx)
+	if err != nil {
+		return err
+	}
+	defer b.ledger.Close()
+	if d.name == "resend" && b.recorded {
+		if b.of, err = d.service(ctx); err != nil {
+			return err
+		}
+		if err := checkOwner(ctx, b.ledger, b.of); err != nil {
+			return err
+		}
+	}
+	if len(keys) > 0 {
+		return d.decideKeys(ctx, b, keys)
+	}
+	return d.decideMatching(ctx, b, filter)
+}
+
+// check returns the filter of the flags. There are either keys or a filter.
+func (d *decision) check(cmd *cobra.Command, keys []string) (filter outbox.Filter, err error) {
+	given, err := d.filter.given(cmd)
+	switch {
+	case err != nil:
+		return filter, err
+	case given == (len(keys) > 0):
+		return filter, exit.With(exit.Usage, "which entries? Name their keys, or select them with --state %s and other flags; not both",
+			d.states[0])
+	case slices.Contains(keys, ""):
+		return filter, exit.With(exit.Usage, "a KEY must not be empty")
+	}
+	if filter, err = d.filter.filter(); err != nil {
+		return filter, err
+	}
+	if given && !slices.Contains(d.states, filter.State) {
+		return filter, exit.With(exit.Usage, "--state must be %s: %s changes no others", joined(d.states), d.name)
+	}
+	return filter, d.confirm.Check()
+}
+
+func joined(states []outbox.State) string {
+	var names []string
+	for _, s := range states {
+		names = append(names, string(s))
+	}
+	return words.List(names, "or")
+}
+
+// ask shows what is selected, and asks.
+func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
+	plan := confirm.NewPlan(strings.ToUpper(d.name[:1])+d.name[1:]+" entries of "+s.Ledger, b.of)
+	for _, state := range slices.Sorted(maps.Keys(s.ByState)) {
+		plan.Add(string(state), words.Thousands(s.ByState[state]))
+	}
+	for _, operation := range slices.Sorted(maps.Keys(s.ByOperation)) {
+		plan.Add("operation", operation+": "+words.Thousands(s.ByOperation[operation]))
+	}
+	if warning := d.warn(s.ByState); warning != "" {
+		plan.Warn("%s", warning)
+	}
+	if n := s.otherThan(d.states); n > 0 {
+		plan.Warn("%s skips %s of them; it changes only %s entries", d.name, words.Thousands(n), joined(d.states))
+	}
+	entries := words.Thousands(s.Count) + " entries"
+	if s.Count == 1 {
+		entries = "1 entry"
+	}
+	question := strings.ToUpper(d.name[:1]) + d.name[1:] + " " + entries + "?"
+	action := confirm.NewAction(b.of, "outbox "+d.name, []byte(s.digest()), question, strconv.Itoa(s.Count))
+	action.Recipients = &s.Count
+	return d.confirm.Decide(ctx, d.printer, plan, action)
+}
+
+func (d *decision) decideMatching(ctx context.Context, b *box, filter outbox.Filter) error {
+	shown, err := selectMatching(ctx, b, filter)
+	if err != nil {
+		return err
+	}
+	if shown.Count == 0 {
+		d.printer.Note("no entry matches; nothing to do")
+		return nil
+	}
+	goes, err := d.ask(ctx, b, shown)
+	if err != nil || !goes {
+		return err
+	}
+	done, err := d.decideSelected(ctx, b, shown)
+	d.printer.Note("%s changed, %s skipped", words.Thousands(done.Changed), words.Thousands(done.Skipped))
+	if d.printer.IsJSON() {
+		err = errors.Join(d.printer.Object(map[string]int{"changed": done.Changed, "skipped": done.Skipped}), err)
+	}
+	return d.conclude(done.Changed, done.Skipped, done.RetryAt, err)
+}
+
+// decideSelected decides about the entries that the operator has seen. Those that do not
+// match any more are skipped, and those that match since then are left alone.
+func (d *decision) decideSelected(ctx context.Context, b *box, shown selected) (done outbox.Decided, err error) {
+	for after := int64(0); after < shown.Largest; {
+		var keys []string
+		if keys, after, err = shown.next(ctx, b, after); err != nil || after == 0 {
+			break
+		}
+		var decisions []outbox.Decision
+		decisions, err = d.decide(ctx, b, keys...)
+		for _, each := range decisions {
+			if each.Changed {
+				done.Changed++
+			} else if each.RetryAt.After(done.RetryAt) {
+				done.RetryAt = each.RetryAt
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err == nil {
+		done.Skipped = shown.Count - done.Changed
+	}
+	return done, err
+}
+
+// changed is a decision as it is printed.
+type changed struct {
+	Key      string    `json:"key"`
+	Changed  bool      `json:"changed"`
+	State    string    `json:"state"`
+	Delivery string    `json:"delivery"`
+	Why      string    `json:"why"`
+	RetryAt  time.Time `json:"retry_at,omitzero"`
+}
+
+var changedTable = output.Table[changed]{
+	Columns: []output.Column[changed]{
+		{Name: "key", Text: func(c changed) string { return c.Key }},
+		{Name: "changed", Text: func(c changed) string { return strconv.FormatBool(c.Changed) }},
+		{Name: "state", Text: func(c changed) string { return c.State }},
+		{Name: "why not", Text: func(c changed) string { return c.Why }},
+		{Name: "retry at", Time: func(c changed) time.Time { return c.RetryAt }},
+	},
+	Fields: output.FieldsOf(changed{RetryAt: time.Unix(0, 0)}),
+}
+
+func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error {
+	rows, err := output.NewRows(d.printer, changedTable)
+	if err != nil {
+		return err
+	}
+	shown, err := selectKeys(ctx, b, keys)
+	if err != nil {
+		return err
+	}
+	goes, err := d.ask(ctx, b, shown)
+	if err != nil || !goes {
+		return err
+	}
+	now, err := selectKeys(ctx, b, keys) // it may have taken a while to answer
+	if err != nil {
+		return err
+	}
+	if now.digest() != shown.digest() {
+		return exit.With(exit.Usage, "an entry has changed since the plan was shown; nothing was changed. Run the command again")
+	}
+	decisions, err := d.decide(ctx, b, keys...)
+	skipped, retryAt := 0, time.Time{}
+	for _, each := range decisions {
+		row := changed{each.Key, each.Changed, string(each.State), exit.DeliveryName(each.Delivery), "", each.RetryAt}
+		if !each.Changed {
+			skipped++
+			row.Why = each.Why.String()
+		}
+		if each.RetryAt.After(retryAt) {
+			retryAt = each.RetryAt
+		}
+		err = errors.Join(err, rows.Write(row))
+	}
+	return d.conclude(len(decisions)-skipped, skipped, retryAt, errors.Join(err, rows.Close()))
+}
+
+// conclude returns the error for a command that has skipped entries.
+func (d *decision) conclude(changed, skipped int, retryAt time.Time, err error) error {
+	switch {
+	case err != nil && changed > 0:
+		return exit.With(exit.PartlyDone, "%w; %s were changed before; run the command again", err, words.Thousands(changed))
+	case err != nil || skipped == 0:
+		return err
+	case !retryAt.IsZero():
+		return exit.With(exit.PartlyDone, "%s skipped, because their sender may still be alive; run the command again after %s",
+			words.Thousands(skipped), retryAt.UTC().Format(time.RFC3339))
+	default:
+		return exit.With(exit.PartlyDone, "%s skipped", words.Thousands(skipped))
+	}
+}

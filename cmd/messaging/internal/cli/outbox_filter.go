@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/outbox"
+)
+
+// filterFlags are the flags that select entries.
+type filterFlags struct {
+	state, operation, errorContains string
+	after, before                   string
+}
+
+// filterNames are the names of the flags.
+var filterNames = []string{"state", "operation", "enqueued-after", "enqueued-before", "error-contains"}
+
+func (flags *filterFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&flags.state, "state", "", "entries in this `state`: pending, sending, accepted, rejected, unclear or dismissed")
+	f.StringVar(&flags.operation, "operation", "", "entries with this `operation`")
+	f.StringVar(&flags.after, "enqueued-after", "", "entries that were added after this `time`, such as 2026-12-01T09:00:00Z")
+	f.StringVar(&flags.before, "enqueued-before", "", "entries that were added before this `time`")
+	f.StringVar(&flags.errorContains, "error-contains", "", "entries whose error contains this `text`")
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("operation", completeOp)                                                           // the flag exists
+}
+
+// given reports whether any of the flags is set. An empty one, such as that of a variable
+// that is not set, would select everything, and is an error.
+func (flags *filterFlags) given(cmd *cobra.Command) (bool, error) {
+	given := false
+	for _, name := range filterNames {
+		flag := cmd.Flags().Lookup(name)
+		if flag.Changed && flag.Value.String() == "" {
+			return false, exit.With(exit.Usage, "--%s is empty; leave it out to select everything", name)
+		}
+		given = given || flag.Changed
+	}
+	return given, nil
+}
+
+func (flags *filterFlags) filter() (outbox.Filter, error) {
+	f := outbox.Filter{State: outbox.State(flags.state), Operation: flags.operation, ErrorContains: flags.errorContains}
+	if f.State != "" && !isState(f.State) {
+		return f, exit.With(exit.Usage, "--state: %q is not a state; the states are pending, sending, accepted, rejected, unclear and "+
+			"dismissed", flags.state)
+	}
+	if f.Operation != "" && service.Named(f.Operation) == nil {
+		return f, exit.With(exit.Usage, "--operation: %q is not an operation; the operations are %s", f.Operation, service.Names(service.Sends()))
+	}
+	var err error
+	if f.EnqueuedAfter, err = parseTime("--enqueued-after", flags.after); err != nil {
+		return f, err
+	}
+	f.EnqueuedBefore, err = parseTime("--enqueued-before", flags.before)
+	return f, err
+}
+
+func parseTime(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, exit.With(exit.Usage, "%s: %q must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T09:00:00+01:00",
+			flag, text)
+	}
+	return at, nil
+}

@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/bulk"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/outbox"
+)
+
+// importFlags are the flags of the import command.
+type importFlags struct {
+	*ledgerFlag
+	confirm       confirm.Flags
+	from, event   string
+	format        string
+	renamed       []string
+	keyColumn     string
+	skipBadRows   bool
+	maxRecipients int
+}
+
+func newOutboxImport(l *ledgerFlag) *cobra.Command {
+	flags := &importFlags{ledgerFlag: l}
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Add a trigger for each row of a file",
+		Long: `Add a trigger of an event for each row of a file: CSV with a header, or JSON Lines.
+Nothing is sent; that is what "run" does.
+
+A column is named like a parameter of the event, or like a field of the customer: email,
+customer_id, first_name, last_name or phone_no ("customer.first_name" if the event has a
+parameter of that name). --map gives another name. An empty value is left out.
+
+Each row has a key, and a key is imported once: so the command can be killed and run again.
+Without --key-column, the key stands for the content of the row, and equal rows are one.`,
+		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped"
+  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order
+  messaging -p sandbox outbox import --ledger orders.db --from list.csv --event "order shipped" --map mail=email --map notes=
+  messaging -p sandbox outbox import --ledger orders.db --from - --format jsonl --event "order shipped" --dry-run <orders.jsonl`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.from, "from", "", "the `file` to read; - reads stdin")
+	f.StringVar(&flags.format, "format", "", "csv or jsonl, if the name of the file does not end with it")
+	f.StringVar(&flags.event, "event", "", "the `name` of the event")
+	f.StringArrayVar(&flags.renamed, "map", nil, "what a column holds: `column=parameter`; nothing after = leaves the column out")
+	f.StringVar(&flags.keyColumn, "key-column", "", "the `column` with a key that names each trigger, such as an order number")
+	f.BoolVar(&flags.skipBadRows, "skip-bad-rows", false, "leave out the rows that cannot be used; the plan shows them")
+	f.IntVar(&flags.maxRecipients, "max-recipients", 0, "the largest number of rows; default: the limit of the profile")
+	flags.confirm.Add(f)
+	return cmd
+}
+
+func (flags *importFlags) run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	renamed, err := flags.check(cmd)
+	if err != nil {
+		return err
+	}
+	service, err := flags.service(ctx)
+	if err != nil {
+		return err
+	}
+	address, err := flags.find()
+	if err != nil {
+		return err
+	}
+	if err := checkLedger(ctx, address, service); err != nil {
+		return err
+	}
+	event, err := flags.findEvent(ctx, service)
+	if err != nil {
+		return err
+	}
+	file, closeFile, err := flags.file(cmd, service, event, renamed)
+	if err != nil {
+		return err
+	}
+	defer closeFile()
+	plan, err := file.Plan(ctx)
+	if err != nil {
+		return planError(ctx, flags.from, err)
+	}
+	goes, err := flags.decide(ctx, service, address, event, plan)
+	if err != nil || !goes {
+		return err
+	}
+	return flags.add(ctx, service, address, file, plan)
+}
+
+// check returns what --map says of each column.
+func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
+	for _, name := range []string{"from", "event", "key-column"} {
+		if flag := cmd.Flags().Lookup(name); flag.Value.String() == "" && (flag.Changed || name != "key-column") {
+			return nil, exit.With(exit.Usage, "--%s must not be empty", name)
+		}
+	}
+	if cmd.Flags().Changed("max-recipients") && flags.maxRecipients < 1 {
+		return nil, exit.With(exit.Usage, "--max-recipients must be at least 1")
+	}
+	renamed := map[string]string{}
+	for _, pair := range flags.renamed {
+		column, name, ok := strings.Cut(pair, "=")
+		if _, twice := renamed[column]; !ok || column == "" || twice {
+			return nil, exit.With(exit.Usage, "--map must be column=parameter, once for each column, and not %q", pair)
+		}
+		renamed[column] = name
+	}
+	return renamed, flags.confirm.Check()
+}
+
+// checkLedger returns an error if the outbox exists and belongs to another service. It
+// creates nothing.
+func checkLedger(ctx context.Context, address ledger.Address, service *profile.Service) error {
+	exists, err := address.Exists(ctx)
+	if err != nil || !exists {
+		return err
+	}
+	opened, err := address.Open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkOwner(ctx, opened, service), opened.Close())
+}
+
+func (flags *importFlags) findEvent(ctx context.Context, service *profile.Service) (*messaging.Event, error) {
+	client, err := service.Client()
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := flags.limited(ctx)
+	defer cancel()
+	return client.Events.GetByName(limited, flags.event)
+}
+
+// file returns the file to import. Since it is read twice, stdin is copied first.
+func (flags *importFlags) file(cmd *cobra.Command, service *profile.Service, event *messaging.Event,
+	renamed map[string]string) (_ *bulk.File, closeFile func(), err error) {
+	format := rows.Format(flags.format)
+	if format == "" {
+		format = rows.Format(strings.TrimPrefix(filepath.Ext(flags.from), "."))
+	}
+	if format != rows.CSV && format != rows.JSONLines {
+		return nil, nil, exit.With(exit.Usage, "--from: the name must end with .csv or .jsonl; otherwise, pass --format csv or --format jsonl")
+	}
+	mapper, err := bulk.NewMapper(event, renamed, flags.keyColumn)
+	if err != nil {
+		return nil, nil, exit.With(exit.Usage, "--map: %w", err)
+	}
+	file := &bulk.File{Format: format, Mapper: mapper}
+	if service.Allow != nil {
+		file.Guard = messaging.AllowOnly(service.Allow...)
+	}
+	if flags.from != "-" {
+		file.Open = func() (io.ReadCloser, error) { return os.Open(flags.from) }
+		return file, func() {}, nil
+	}
+	copied, err := copyOf(cmd.InOrStdin())
+	if err != nil {
+		return nil, nil, exit.With(exit.Unexpected, "cannot read stdin: %w", err)
+	}
+	file.Open = func() (io.ReadCloser, error) { return os.Open(copied) }
+	return file, func() { _ = os.Remove(copied) }, nil
+}
+
+// copyOf copies a stream to a temporary file that only this user can read.
+func copyOf(r io.Reader) (path string, err error) {
+	file, err := os.CreateTemp("", "messaging-import-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(file, r)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
+	}
+	return file.Name(), nil
+}
+
+func planError(ctx context.Context, from string, err error) error {
+	if ctx.Err() != nil {
+		return exit.With(exit.Interrupted, "interrupted; nothing was imported")
+	}
+	return exit.With(exit.Usage, "%s: %w; nothing was imported", from, err)
+}
+
+// decide shows the plan, and asks.
+func (flags *importFlags) decide(ctx context.Context, service *profile.Service, address ledger.Address,
+	event *messaging.Event, p bulk.Plan) (bool, error) {
+	limit := service.MaxRecipients
+	if flags.maxRecipients > 0 {
+		limit = flags.maxRecipients
+	}
+	name, count := address.Title(), fmt.Sprint(p.Rows)
+	shown := confirm.NewPlan("Add triggers to an outbox", service)
+	shown.Add("event", event.Name+" ("+event.ID+")")
+	shown.Add("file", flags.from)
+	shown.Add("outbox", name)
+	shown.Add("rows", words.Thousands(p.Rows)+duplicates(p.Duplicates))
+	if p.Bad > 0 {
+		shown.Warn("%s", badRows(p))
+	}
+	question := fmt.Sprintf("Add %s to %s?", words.Count(p.Rows, "trigger"), name)
+	action := confirm.NewAction(service, "outbox import", []byte(fmt.Sprintf("%s\n%x", name, p.Digest)), question, count)
+	action.Recipients, action.BodySHA256 = &p.Rows, fmt.Sprintf("%x", p.Digest)
+	switch {
+	case p.Bad > 0 && !flags.skipBadRows:
+		return false, exit.With(exit.Usage, "%s\nnothing was imported; correct the file, or pass --skip-bad-rows to leave these rows out",
+			badRows(p))
+	case p.Rows == 0:
+		return false, exit.With(exit.Usage, "%s: no row can be used; nothing was imported", flags.from)
+	case p.Rows > limit:
+		return false, exit.With(exit.Usage, "%s rows exceed the limit of %s recipients; if that is what you want, pass --max-recipients %s",
+			words.Thousands(p.Rows), words.Thousands(limit), count)
+	}
+	return flags.confirm.Decide(ctx, flags.printer, shown, action)
+}
+
+func duplicates(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and %s equal to an earlier one", words.Thousands(n))
+}
+
+func badRows(p bulk.Plan) string {
+	lines := []string{words.Thousands(p.Bad) + " of " + words.Thousands(p.Bad+p.Rows+p.Duplicates) + " rows cannot be used:"}
+	for _, problem := range p.Problems {
+		lines = append(lines, "  "+problem.Error())
+	}
+	if more := p.Bad - len(p.Problems); more > 0 {
+		lines = append(lines, "  and "+words.Thousands(more)+" more")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// add adds the rows to the outbox.
+func (flags *importFlags) add(ctx context.Context, service *profile.Service, address ledger.Address, file *bulk.File,
+	plan bulk.Plan) error {
+	opened, err := address.Create(ctx)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	if err := opened.Claim(ctx, ledger.Service{BaseURL: service.BaseURL, Kind: string(service.Kind),
+		Identity: service.Identity()}); err != nil {
+		return err
+	}
+	if err := checkOwner(ctx, opened, service); err != nil { // another import may have been faster
+		return err
+	}
+	client, err := service.Client()
+	if err != nil {
+		return err
+	}
+	o, err := outbox.New(opened.Store, client)
+	if err != nil {
+		return err
+	}
+	progress := flags.printer.NewProgress(plan.Rows + plan.Duplicates)
+	done, err := file.Import(ctx, o, plan, func(n int) { progress.Set(output.Counts{OK: n}) })
+	progress.Stop()
+	flags.printer.Note("%s added, %s were there already", words.Thousands(done.Added), words.Thousands(done.Present))
+	if err != nil {
+		return importError(ctx, err)
+	}
+	flags.printer.Note("nothing is sent yet; to send: %s", flags.runCommand())
+	if flags.printer.IsJSON() {
+		return flags.printer.Object(map[string]int{"added": done.Added, "present": done.Present, "skipped": plan.Bad})
+	}
+	return nil
+}
+
+// importError adds to an error what the operator can do about it.
+func importError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return exit.With(exit.PartlyDone, "interrupted; run the same command again to go on. Nothing was sent")
+	case errors.Is(err, bulk.ErrChanged):
+		return exit.With(exit.PartlyDone, "%w", err)
+	case errors.Is(err, outbox.ErrKeyConflict):
+		return exit.With(exit.Invalid, "%w: the row differs from the one that was imported under this key; correct it, or give it another key. "+
+			"Rows before it were added, and nothing was sent", err)
+	default:
+		return exit.With(exit.PartlyDone, "%w; what was added stays, so run the same command again to go on. Nothing was sent", err)
+	}
+}
+
+// runCommand is the command to run next.
+func (flags *importFlags) runCommand() string {
+	parts := []string{"messaging"}
+	if flags.profile != "" {
+		parts = append(parts, "-p", flags.profile)
+	}
+	parts = append(parts, "outbox", "run")
+	if flags.path != "" {
+		parts = append(parts, "--ledger", flags.path)
+	}
+	return strings.Join(append(parts, "--until-empty"), " ")
+}

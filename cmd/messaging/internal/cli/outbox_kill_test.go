@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// processFor is the program as a process of its own, for a service.
+func processFor(t *testing.T, service *messagingtest.Server, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "messaging", args...)
+	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+service.URL(), "MESSAGING_API_KEY="+service.APIKey())
+	return cmd
+}
+
+// runProgram runs the program and returns what it prints.
+func runProgram(t *testing.T, service *messagingtest.Server, args ...string) string {
+	t.Helper()
+	cmd := processFor(t, service, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", stderr.String())
+	return string(out)
+}
+
+// killAfter runs the program and kills it in the middle. It reports whether the program ended
+// by itself before.
+func killAfter(t *testing.T, service *messagingtest.Server, after time.Duration, args ...string) (ended bool) {
+	t.Helper()
+	cmd := processFor(t, service, args...)
+	require.NoError(t, cmd.Start())
+	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	return cmd.Wait() == nil
+}
+
+// demoService is a service with the demo records, and with the time that a request takes.
+func demoService(t *testing.T, op string, takes time.Duration) *messagingtest.Server {
+	t.Helper()
+	service := messagingtest.NewServer(t)
+	records.Demo().AddTo(service)
+	service.AddFaultRule(messagingtest.Rule{Op: op, Fault: messagingtest.Slow(takes)})
+	return service
+}
+
+func TestAKilledImportAndAKilledRunGoOnAndTriggerNoRowTwice(t *testing.T) {
+	const rows = 10_000
+	service := demoService(t, "trigger event", 5*time.Millisecond)
+	folder := t.TempDir()
+	file, ledger := filepath.Join(folder, "orders.csv"), filepath.Join(folder, "orders.db")
+	var content strings.Builder
+	content.WriteString("email,order,shipped_at\n")
+	for i := range rows {
+		fmt.Fprintf(&content, "c%d@example.com,A-%d,2026-11-20T10:00:00Z\n", i, i)
+	}
+	require.NoError(t, os.WriteFile(file, []byte(content.String()), 0o600))
+
+	imported := []string{"outbox", "import", "--ledger", ledger, "--from", file, "--event", "order shipped", "--max-recipients", "10000"}
+	digest := strings.TrimSpace(runProgram(t, service, append(imported, "--dry-run")...))
+	imported = append(imported, "--confirm", digest)
+	for range 4 {
+		killAfter(t, service, time.Duration(100+rand.IntN(500))*time.Millisecond, imported...)
+	}
+	runProgram(t, service, imported...)
+
+	kills := 0
+	for ; outboxStatus(t, service, ledger)["pending"].(float64) > 0; kills++ {
+		require.Less(t, kills, 60, "it does not go on")
+		if killAfter(t, service, time.Duration(200+rand.IntN(800))*time.Millisecond, "outbox", "run", "--ledger", ledger, "--until-empty") {
+			break
+		}
+	}
+	assert.Greater(t, kills, 1, "it was never killed in the middle")
+	compareWithService(t, service, ledger, rows)
+}
+
+func outboxStatus(t *testing.T, service *messagingtest.Server, ledger string) (found map[string]any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(runProgram(t, service, "outbox", "status", "--ledger", ledger, "--json")), &found))
+	return found
+}
+
+// compareWithService compares what the outbox says with what the service did.
+func compareWithService(t *testing.T, service *messagingtest.Server, ledger string, rows int) {
+	t.Helper()
+	triggered := map[string]int{}
+	for _, trigger := range service.Triggers() {
+		triggered[trigger.Email]++
+		assert.Equal(t, 1, triggered[trigger.Email], "%s was triggered twice", trigger.Email)
+	}
+	counts := outboxStatus(t, service, ledger)
+	accepted, open := int(counts["accepted"].(float64)), int(counts["unclear"].(float64)+counts["sending"].(float64))
+	assert.Equal(t, rows, accepted+open)
+	assert.LessOrEqual(t, accepted, len(triggered))
+	assert.LessOrEqual(t, len(triggered), accepted+open)
+	t.Logf("%d accepted, %d unclear or still claimed, %d triggered", accepted, open, len(triggered))
+}
+
+func TestAKilledExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
+	const customers = 60_000
+	service := demoService(t, "list customers", 5*time.Millisecond)
+	all := make([]messaging.Customer, customers)
+	for i := range all {
+		all[i] = messaging.Customer{CustomerID: fmt.Sprint(i), Email: fmt.Sprintf("c%d@example.com", i)}
+	}
+	service.AddCustomers(all...)
+	folder := t.TempDir()
+	file, whole := filepath.Join(folder, "customers.csv"), filepath.Join(folder, "whole.csv")
+	export := []string{"export", "customers", "--to", file}
+	for kills := 0; !killAfter(t, service, time.Duration(1200+rand.IntN(600))*time.Millisecond, export...); kills++ {
+		require.Less(t, kills, 30, "it does not go on")
+		require.NoFileExists(t, file)
+		export = []string{"export", "customers", "--to", file, "--resume"}
+	}
+	runProgram(t, service, "export", "customers", "--to", whole)
+	found, err := os.ReadFile(file)
+	require.NoError(t, err)
+	want, err := os.ReadFile(whole)
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(want, found), "the files differ")
+	assert.Equal(t, customers+24+1, bytes.Count(found, []byte("\n")))
+}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/time/rate"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/outbox"
+)
+
+// runFlags are the flags of the run command.
+type runFlags struct {
+	*ledgerFlag
+	rate       string
+	inFlight   int
+	untilEmpty bool
+}
+
+func newOutboxRun(l *ledgerFlag) *cobra.Command {
+	flags := &runFlags{ledgerFlag: l}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Send what is in the outbox",
+		Long: `Send what is in the outbox, until you stop it or, with --until-empty, until nothing is
+pending. It does not ask: that was done by import.
+
+It can be stopped with Ctrl-C, and killed. Run it again to go on. Entries that were being
+sent when it was killed become unclear after about 40 seconds, and are not sent again. Any
+number of these commands can run at the same time.`,
+		Example: `  messaging -p sandbox outbox run --ledger orders.db --until-empty
+  messaging -p sandbox outbox run --ledger orders.db --until-empty --rate 50/s --in-flight 16`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.rate, "rate", "", "how many to send a second, such as `50/s`; default: the rate of the profile")
+	f.IntVar(&flags.inFlight, "in-flight", 64, "how many to send at the same time")
+	f.BoolVar(&flags.untilEmpty, "until-empty", false, "end when nothing is pending")
+	return cmd
+}
+
+func (flags *runFlags) run(ctx context.Context) error {
+	opened, service, err := flags.openFor(ctx)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	d := &delivery{runFlags: flags}
+	options, err := flags.options(service)
+	if err != nil {
+		return err
+	}
+	client, err := service.Client()
+	if err != nil {
+		return err
+	}
+	d.outbox, err = outbox.New(opened.Store, client, append(options, outbox.WithOnSettled(d.settled))...)
+	if err != nil {
+		return exit.With(exit.Usage, "%w", err)
+	}
+	return d.run(ctx)
+}
+
+// openFor opens the outbox if its entries are for the service of the command.
+func (flags *runFlags) openFor(ctx context.Context) (*ledger.Ledger, *profile.Service, error) {
+	service, err := flags.service(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, err := flags.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, recorded, err := opened.Service(ctx)
+	if err == nil && !recorded {
+		err = exit.With(exit.Usage, "%s was not filled by messaging outbox import; the program that it belongs to sends its entries",
+			opened.Title)
+	}
+	if err == nil {
+		err = checkOwner(ctx, opened, service)
+	}
+	if err != nil {
+		_ = opened.Close() // nothing was changed
+		return nil, nil, err
+	}
+	return opened, service, nil
+}
+
+func (flags *runFlags) options(service *profile.Service) ([]outbox.Option, error) {
+	options := []outbox.Option{
+		outbox.WithInFlight(flags.inFlight),
+		outbox.WithKeepSettled(0), // a row that was sent must not be sent again by a later import
+		outbox.WithLogger(notices(flags.printer)),
+	}
+	limit := service.Rate
+	if flags.rate != "" {
+		var err error
+		if limit, err = profile.ParseRate(flags.rate); err != nil {
+			return nil, exit.With(exit.Usage, "--rate: %w", err)
+		}
+	}
+	if limit > 0 {
+		options = append(options, outbox.WithRate(rate.NewLimiter(limit, 1)))
+	}
+	if flags.timeout > 0 {
+		options = append(options, outbox.WithSendTimeout(flags.timeout))
+	}
+	return options, nil
+}
+
+// delivery is one run of an outbox.
+type delivery struct {
+	*runFlags
+	outbox                      *outbox.Outbox[outbox.SQLTx]
+	accepted, rejected, unclear atomic.Int64
+	progress                    *output.Progress
+}
+
+// settled counts what became of an entry. The outbox calls it.
+func (d *delivery) settled(_ context.Context, entry outbox.Entry) {
+	counter := map[outbox.State]*atomic.Int64{outbox.Accepted: &d.accepted, outbox.Rejected: &d.rejected,
+		outbox.Unclear: &d.unclear}[entry.State]
+	if counter == nil {
+		return
+	}
+	counter.Add(1)
+	d.progress.Set(output.Counts{OK: int(d.accepted.Load()), Failed: int(d.rejected.Load()), Unknown: int(d.unclear.Load())})
+}
+
+func (d *delivery) done() int64 { return d.accepted.Load() + d.rejected.Load() + d.unclear.Load() }
+
+func (d *delivery) run(ctx context.Context) error {
+	counts, err := d.outbox.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	if len(counts.Paused) > 0 {
+		d.printer.Warn("paused: %s; these entries are not sent until messaging outbox resume", strings.Join(counts.Paused, ", "))
+	}
+	d.progress = d.printer.NewProgress(counts.Pending + counts.Sending)
+	defer d.progress.Stop()
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- d.outbox.Run(running) }()
+	paused := false
+	if d.untilEmpty {
+		paused, err = d.untilNothingIsPending(running)
+		stop()
+	}
+	<-running.Done()
+	if ctx.Err() != nil {
+		d.printer.Line("stopping: waiting for what is being sent; a second Ctrl-C leaves it unclear")
+	}
+	if err := errors.Join(err, d.wait(ended)); err != nil {
+		return err
+	}
+	d.progress.Stop()
+	return d.conclude(ctx, paused)
+}
+
+// wait waits until what is in flight has ended, or until a second signal.
+func (d *delivery) wait(ended <-chan error) error {
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(again)
+	select {
+	case err := <-ended:
+		return err
+	case <-again:
+		return exit.With(exit.Unknown, "interrupted twice; what was being sent becomes unclear: messaging outbox list --state unclear")
+	}
+}
+
+// stalled is how often nothing must have happened before a pause ends --until-empty.
+const stalled = 3
+
+// untilNothingIsPending returns when nothing is pending, or ctx ends. It reports whether a
+// pause keeps the rest from being sent.
+func (d *delivery) untilNothingIsPending(ctx context.Context) (paused bool, err error) {
+	last, still := int64(-1), 0
+	for {
+		began := time.Now()
+		counts, err := d.outbox.Counts(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return false, nil
+		case err != nil:
+			return false, err
+		case counts.Pending+counts.Sending == 0:
+			return false, nil
+		}
+		if still++; last != d.done() || counts.Sending > 0 || len(counts.Paused) == 0 {
+			last, still = d.done(), 0
+		}
+		if still == stalled {
+			return true, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, nil
+		case <-time.After(max(300*time.Millisecond, 20*time.Since(began))): // counting must not slow the sending down
+		}
+	}
+}
+
+// conclude reports what is in the outbox now, and what the operator has to decide.
+func (d *delivery) conclude(ctx context.Context, paused bool) error {
+	counts, err := d.outbox.Counts(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	left := counts.Pending + counts.Sending
+	d.printer.Note("%s sent in this run; the outbox: %s", words.Thousands(int(d.done())), describe(counts))
+	switch {
+	case !d.untilEmpty:
+		return nil // it was stopped, which is how it ends
+	case counts.Unclear > 0:
+		return exit.With(exit.Unknown, "%s unclear: they may or may not have been carried out; look at them: messaging outbox list "+
+			"--state unclear",
+			words.Thousands(counts.Unclear))
+	case paused:
+		return exit.With(exit.PartlyDone, "%s are not sent, because %s is paused; to go on: messaging outbox resume",
+			words.Thousands(left), strings.Join(counts.Paused, ", "))
+	case left > 0 && d.done() == 0:
+		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
+	case left > 0:
+		return exit.With(exit.PartlyDone, "interrupted; run the same command again to go on with the other %s", words.Thousands(left))
+	case counts.Rejected > 0:
+		return exit.With(exit.PartlyDone, "%s rejected; to see why: messaging outbox list --state rejected", words.Thousands(counts.Rejected))
+	}
+	return nil
+}
+
+// describe lists the states that have entries.
+func describe(c outbox.Counts) string {
+	var parts []string
+	for state, n := range states(c) {
+		if n > 0 {
+			parts = append(parts, words.Thousands(n)+" "+string(state))
+		}
+	}
+	if parts == nil {
+		return "empty"
+	}
+	return strings.Join(slices.Clip(parts), ", ")
+}

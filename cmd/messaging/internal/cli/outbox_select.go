@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"slices"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/outbox"
+)
+
+// selected is what the operator decides about.
+type selected struct {
+	Ledger      string
+	Filter      outbox.Filter
+	Keys        []string
+	Count       int
+	Largest     int64 // id
+	ByState     map[outbox.State]int
+	ByOperation map[string]int
+
+	ids     []int64
+	entries hash.Hash // of the ids and states
+}
+
+func newSelected(b *box) selected {
+	return selected{Ledger: b.ledger.Title, ByState: map[outbox.State]int{}, ByOperation: map[string]int{}, entries: sha256.New()}
+}
+
+// selectMatching selects the entries that match a filter, in the order of their ids.
+func selectMatching(ctx context.Context, b *box, filter outbox.Filter) (selected, error) {
+	s := newSelected(b)
+	s.Filter = filter
+	for e, err := range b.List(ctx, outbox.ListParams{Filter: filter}) {
+		if err != nil {
+			return s, err
+		}
+		s.add(e)
+	}
+	return s, nil
+}
+
+func selectKeys(ctx context.Context, b *box, keys []string) (selected, error) {
+	s := newSelected(b)
+	s.Keys = keys
+	for _, key := range keys {
+		e, err := b.Get(ctx, key)
+		switch {
+		case errors.Is(err, outbox.ErrNoEntry):
+			return s, exit.With(exit.NotFound, "%s has no entry with the key %q; nothing was changed", b.ledger.Title, key)
+		case err != nil:
+			return s, err
+		}
+		s.add(e)
+	}
+	return s, nil
+}
+
+func (s *selected) add(e outbox.Entry) {
+	s.Count++
+	s.Largest = max(s.Largest, e.ID)
+	s.ByState[e.State]++
+	s.ByOperation[e.Operation]++
+	s.ids = append(s.ids, e.ID)
+	_, _ = fmt.Fprintln(s.entries, e.ID, e.State) // a hash returns no error
+}
+
+// digest is that of what the operator confirms: the filter or the keys, the largest id, and
+// the id and the state of every entry.
+func (s selected) digest() string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // it holds texts, numbers and times
+	}
+	sum := sha256.Sum256(s.entries.Sum(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// otherThan counts the entries in other states.
+func (s selected) otherThan(states []outbox.State) (n int) {
+	for state, count := range s.ByState {
+		if !slices.Contains(states, state) {
+			n += count
+		}
+	}
+	return n
+}
+
+// selectedBatch is how many entries are decided about together.
+const selectedBatch = 500
+
+// next returns the keys of the next selected entries that still match, and the id after
+// which to go on. That is 0 at the end.
+func (s selected) next(ctx context.Context, b *box, after int64) (keys []string, last int64, err error) {
+	for e, err := range b.List(ctx, outbox.ListParams{Filter: s.Filter, After: after, Limit: selectedBatch}) {
+		if err != nil {
+			return nil, 0, err
+		}
+		last = e.ID
+		if _, shown := slices.BinarySearch(s.ids, e.ID); shown {
+			keys = append(keys, e.Key)
+		}
+	}
+	return keys, last, nil
+}

@@ -1,0 +1,437 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+func silent(Progress) {}
+
+// serve returns a service with n customers.
+func serve(t *testing.T, n int) *messagingtest.Server {
+	t.Helper()
+	service := messagingtest.NewServer(t)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i := range n {
+		service.AddCustomers(messaging.Customer{CustomerID: fmt.Sprint(i), Email: fmt.Sprintf("c%d@example.com", i), PhoneNo: "+4930123456",
+			FirstName: "=1+1", Providers: []string{"apns", "firebase"}, CreatedAt: at, UpdatedAt: at, LastInteraction: at})
+	}
+	return service
+}
+
+func optionsFor(t *testing.T, name string) Options {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	format, err := FormatOf(path)
+	require.NoError(t, err)
+	return Options{To: path, Format: format, Service: "127.0.0.1"}
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestExportWritesEveryColumnAsCSV(t *testing.T) {
+	options := optionsFor(t, "all.csv")
+	done, err := Run(t.Context(), serve(t, 1).Client(), Customers, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, Progress{Rows: 1}, done)
+	assert.Equal(t, "customer_id,email,first_name,last_name,phone_no,providers,customer_created_at,updated_at,last_interaction,extra\n"+
+		"0,c0@example.com,=1+1,,+4930123456,\"apns,firebase\",2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,2026-01-02T03:04:05Z,\n",
+		content(t, options.To))
+	left, err := os.ReadDir(filepath.Dir(options.To))
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "a temporary file is left")
+}
+
+func TestExportOfNobodyIsAHeader(t *testing.T) {
+	options := optionsFor(t, "none.csv")
+	options.Columns = []string{"email"}
+	_, err := Run(t.Context(), serve(t, 0).Client(), Customers, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, "email\n", content(t, options.To))
+}
+
+func TestSpreadsheetSafeCellsAreNotFormulasAndPhoneNumbersStay(t *testing.T) {
+	options := optionsFor(t, "safe.csv")
+	options.Columns, options.SpreadsheetSafe = []string{"first_name", "phone_no"}, true
+	_, err := Run(t.Context(), serve(t, 1).Client(), Customers, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, "first_name,phone_no\n'=1+1,+4930123456\n", content(t, options.To))
+	for cell, want := range map[string]bool{"": false, "a=": false, "=a": true, "+1": true, "-1": true, "@a": true, "\ta": true, "\ra": true,
+		"+1234": false, "+123456789012345": false, "+1234567890123456": true, "+1234+1": true} {
+		assert.Equal(t, want, isFormula(cell), "%q", cell)
+	}
+}
+
+func TestExportWritesTheModelsOwnJSON(t *testing.T) {
+	options := optionsFor(t, "all.jsonl")
+	service := serve(t, 1)
+	_, err := Run(t.Context(), service.Client(), Customers, options, silent)
+	require.NoError(t, err)
+	customer, err := service.Client().Customers.Get(t.Context(), "0")
+	require.NoError(t, err)
+	want, err := json.Marshal(customer)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want), content(t, options.To))
+
+	options.Columns, options.Overwrite = []string{"email", "customer_id"}, true
+	_, err = Run(t.Context(), service.Client(), Customers, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, `{"email":"c0@example.com","customer_id":"0"}`+"\n", content(t, options.To))
+}
+
+func TestExportToParquetKeepsOrderTypesAndNulls(t *testing.T) {
+	options := optionsFor(t, "messages.parquet")
+	service := messagingtest.NewServer(t)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i := range 25_000 { // three row groups
+		service.AddTransactional(messaging.TransactionalMessage{ID: fmt.Sprint(i), Channel: "email", CreatedAt: at, TotalSent: i})
+	}
+	_, err := Run(t.Context(), service.Client(), Messages, options, silent)
+	require.NoError(t, err)
+
+	file, err := os.Open(options.To)
+	require.NoError(t, err)
+	defer file.Close()
+	info, err := file.Stat()
+	require.NoError(t, err)
+	opened, err := parquet.OpenFile(file, info.Size())
+	require.NoError(t, err)
+	assert.Contains(t, opened.Schema().String(), "optional int64 created_at (TIMESTAMP(isAdjustedToUTC=true,unit=MICROS));")
+	column := map[string]int{}
+	for i, field := range opened.Schema().Fields() {
+		assert.Equal(t, Messages.Columns[i].Name, field.Name())
+		column[field.Name()] = i
+	}
+	reader := parquet.NewReader(opened)
+	defer reader.Close()
+	require.NoError(t, reader.SeekToRow(24_999))
+	last := make([]parquet.Row, 2)
+	n, err := reader.ReadRows(last)
+	require.ErrorIs(t, err, io.EOF)
+	require.Equal(t, 1, n, "the last row")
+	assert.Equal(t, "24999", last[0][column["id"]].String())
+	assert.True(t, last[0][column["subject"]].IsNull())
+	assert.Equal(t, at.UnixMicro(), last[0][column["created_at"]].Int64())
+	assert.EqualValues(t, 24_999, last[0][column["total_sent"]].Int64())
+}
+
+func TestExportRefusesAFileThatIsInTheWay(t *testing.T) {
+	client := serve(t, 3).Client()
+	run := func(options Options) error {
+		_, err := Run(t.Context(), client, Customers, options, silent)
+		return err
+	}
+	options := optionsFor(t, "a.csv")
+	require.NoError(t, os.WriteFile(options.To, []byte("mine"), 0o600))
+	assert.EqualError(t, run(options), options.To+" exists; pass --overwrite to replace it")
+	assert.Equal(t, "mine", content(t, options.To))
+	options.Overwrite = true
+	assert.NoError(t, run(options))
+
+	options = optionsFor(t, "b.csv")
+	options.Resume = true
+	assert.EqualError(t, run(options), "there is no unfinished export to "+options.To)
+	options.Overwrite = true
+	assert.EqualError(t, run(options), "--resume and --overwrite exclude each other")
+	options = optionsFor(t, "c.parquet")
+	options.Resume = true
+	assert.ErrorContains(t, run(options), "an export to Parquet cannot be resumed")
+	options = Options{To: filepath.Join(t.TempDir(), "no", "d.csv")}
+	assert.ErrorContains(t, run(options), "does not exist")
+	options = optionsFor(t, "e.csv")
+	options.Columns = []string{"emial"}
+	assert.ErrorContains(t, run(options), `"emial" is not a column of customers; the columns are customer_id, email`)
+	options.Columns = []string{"email", "email"}
+	assert.EqualError(t, run(options), `"email" is named twice`)
+	options = optionsFor(t, "f.jsonl")
+	options.Columns = []string{"email", "extra"}
+	assert.ErrorContains(t, run(options), `"extra" is a column of CSV and Parquet`)
+	_, err := FormatOf("x.xlsx")
+	assert.EqualError(t, err, `"x.xlsx" must end with .csv, .jsonl or .parquet`)
+}
+
+// stopAfter exports until it has read some pages.
+func stopAfter(t *testing.T, client *messaging.Client, options Options, pages int) error {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := Run(ctx, client, Customers, options, func(Progress) {
+		if pages--; pages == 0 {
+			cancel()
+		}
+	})
+	return err
+}
+
+func TestAStoppedExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
+	for _, name := range []string{"a.csv", "a.jsonl"} {
+		client := serve(t, 2500).Client()
+		options := optionsFor(t, name)
+		require.ErrorAs(t, stopAfter(t, client, options, 3), new(*StoppedError))
+		assert.NoFileExists(t, options.To)
+		_, err := Run(t.Context(), client, Customers, options, silent)
+		require.EqualError(t, err, "an export to "+options.To+" is unfinished; pass --resume to continue it, or --overwrite to start again")
+
+		options.Resume = true
+		for range 4 {
+			require.Error(t, stopAfter(t, client, options, 2))
+			tear(t, options)
+		}
+		done, err := Run(t.Context(), client, Customers, options, silent)
+		require.NoError(t, err)
+		assert.Equal(t, 2500, done.Rows)
+		assert.NotZero(t, done.Resumed)
+
+		whole := optionsFor(t, name)
+		_, err = Run(t.Context(), client, Customers, whole, silent)
+		require.NoError(t, err)
+		assert.Equal(t, content(t, whole.To), content(t, options.To))
+	}
+}
+
+func TestAnExportThatFailsBeforeItsFirstRowLeavesNothing(t *testing.T) {
+	service := serve(t, 3)
+	service.AddFaultRule(messagingtest.Rule{Op: "list customers", Fault: messagingtest.Status(http.StatusUnauthorized)})
+	options := optionsFor(t, "a.csv")
+	_, err := Run(t.Context(), service.Client(), Customers, options, silent)
+	require.ErrorIs(t, err, messaging.ErrUnauthorized)
+	left, err := os.ReadDir(filepath.Dir(options.To))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestAFileThatAppearsDuringAnExportIsNotReplaced(t *testing.T) {
+	options := optionsFor(t, "a.csv")
+	_, err := Run(t.Context(), serve(t, 3).Client(), Customers, options, func(Progress) {
+		require.NoError(t, os.WriteFile(options.To, []byte("mine"), 0o600))
+	})
+	assert.EqualError(t, err, options.To+" was created in the meantime; the rows are in "+options.partPath())
+	assert.Equal(t, "mine", content(t, options.To))
+	assert.FileExists(t, options.partPath())
+}
+
+func TestAnExportThatCannotBeWrittenFails(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no /dev/full")
+	}
+	for _, name := range []string{"a.csv", "a.jsonl", "a.parquet"} {
+		options := optionsFor(t, name)
+		options.Checkpoint = time.Hour                                  // one before the first page would find nothing to write
+		require.NoError(t, os.Symlink("/dev/full", options.partPath())) // every write fails, as on a full disk
+		_, err := Run(t.Context(), serve(t, 3).Client(), Customers, options, silent)
+		assert.ErrorIs(t, err, syscall.ENOSPC, name)
+		assert.NoFileExists(t, options.To)
+	}
+}
+
+func TestALockOnARemovedFileHoldsNobodyBack(t *testing.T) {
+	options := optionsFor(t, "a.csv")
+	var inside, worst atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 300 {
+				unlock, err := options.lock()
+				if err != nil {
+					continue
+				}
+				if n := inside.Add(1); n > 1 {
+					worst.Store(n)
+				}
+				runtime.Gosched()
+				inside.Add(-1)
+				unlock()
+			}
+		})
+	}
+	all.Wait()
+	assert.Zero(t, worst.Load(), "two exports had the lock")
+}
+
+func TestARowWithoutAValueIsNotAnEmptyLine(t *testing.T) {
+	service := messagingtest.NewServer(t)
+	service.AddCustomers(messaging.Customer{CustomerID: "1"}, messaging.Customer{CustomerID: "2", Email: "c2@example.com"})
+	options := optionsFor(t, "a.csv")
+	options.Columns = []string{"email"}
+	_, err := Run(t.Context(), service.Client(), Customers, options, silent)
+	require.NoError(t, err)
+	rows, err := csv.NewReader(strings.NewReader(content(t, options.To))).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, [][]string{{"email"}, {""}, {"c2@example.com"}}, rows)
+}
+
+// lineOf returns the line of JSON Lines for a record.
+func lineOf[T any](t *testing.T, records Records[T], record T) string {
+	t.Helper()
+	var line bytes.Buffer
+	require.NoError(t, newEncoder(&line, records, nil, Options{Format: JSONLines}).encode([]T{record}))
+	assert.Equal(t, 1, bytes.Count(line.Bytes(), []byte("\n")), "%s", line.Bytes())
+	return line.String()
+}
+
+func compareWithModel[T json.Marshaler](t *testing.T, records Records[T], record T) {
+	t.Helper()
+	want, err := record.MarshalJSON()
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want), lineOf(t, records, record))
+}
+
+func TestALineIsTheModelsOwnJSON(t *testing.T) {
+	at, odd := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "<a href=\"x\">\u2028\n\x00é\xff"
+	extra := messaging.Extra{"color": json.RawMessage("{\n\"a\": 1}"), "updated_at": json.RawMessage(`"0000-00-00"`)}
+	for _, text := range []string{"", "plain", odd} {
+		compareWithModel(t, Customers, messaging.Customer{CustomerID: text + "1", FirstName: text + "2", LastName: text + "3", Email: text + "4",
+			PhoneNo: text + "5", Providers: []string{text + "6", "push"}, CreatedAt: at, UpdatedAt: at.Add(time.Hour),
+			LastInteraction: at.Add(time.Microsecond)})
+		compareWithModel(t, Events, messaging.Event{ID: text + "1", Name: text + "2", Description: text + "3", CreatedAt: at,
+			Parameters: []messaging.EventParameter{{Name: text + "4", Type: messaging.ParameterText, Required: true}}})
+		compareWithModel(t, Messages, messaging.TransactionalMessage{ID: text + "1", Channel: "email", Subject: text + "2", Title: text + "3",
+			Message: text + "4", MessageType: &text, CreatedAt: at, TotalSent: 1, TotalDelivered: 2, TotalFailed: 3, TotalComplained: 4,
+			TotalBounced: 5})
+	}
+	compareWithModel(t, Customers, messaging.Customer{})
+	compareWithModel(t, Events, messaging.Event{})
+	compareWithModel(t, Messages, messaging.TransactionalMessage{})
+	compareWithModel(t, Customers, messaging.Customer{CustomerID: "1", Extra: extra})
+	compareWithModel(t, Events, messaging.Event{ID: "1", Extra: extra})
+	compareWithModel(t, Messages, messaging.TransactionalMessage{ID: "1", Extra: extra})
+}
+
+func TestTwoExportsDoNotWriteTheSameFile(t *testing.T) {
+	client := serve(t, 2500).Client()
+	options := optionsFor(t, "a.csv")
+	second := errors.New("not run")
+	_, err := Run(t.Context(), client, Customers, options, func(Progress) {
+		_, second = Run(t.Context(), client, Customers, options, silent)
+	})
+	require.NoError(t, err)
+	assert.EqualError(t, second, "another export to "+options.To+" is running")
+}
+
+func TestAnExportToParquetThatStopsLeavesNothing(t *testing.T) {
+	options := optionsFor(t, "a.parquet")
+	require.ErrorIs(t, stopAfter(t, serve(t, 2500).Client(), options, 3), context.Canceled)
+	left, err := os.ReadDir(filepath.Dir(options.To))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// tear leaves the files as a crash can: with rows that no checkpoint covers, and part of a
+// checkpoint.
+func tear(t *testing.T, options Options) {
+	t.Helper()
+	for path, rest := range map[string]string{options.partPath(): "half a ro", options.resumePath(): `{"cursor":"abc","bytes":1`} {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = file.WriteString(rest)
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+	}
+}
+
+func TestAnExportIsResumedOnlyAsItBegan(t *testing.T) {
+	client := serve(t, 2500).Client()
+	options := optionsFor(t, "a.csv")
+	require.Error(t, stopAfter(t, client, options, 3))
+	options.Resume = true
+	for want, change := range map[string]func(*Options){
+		"from 127.0.0.1, not from example.com": func(o *Options) { o.Service = "example.com" },
+		"other columns":                        func(o *Options) { o.Columns = []string{"email"} },
+		"or another format":                    func(o *Options) { o.SpreadsheetSafe = true },
+	} {
+		changed := options
+		change(&changed)
+		_, err := Run(t.Context(), client, Customers, changed, silent)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := Run(t.Context(), client, Events, options, silent)
+	assert.ErrorContains(t, err, "is of customers, not of events")
+	require.NoError(t, os.Truncate(options.partPath(), 7))
+	_, err = Run(t.Context(), client, Customers, options, silent)
+	assert.ErrorContains(t, err, "has 7 bytes, but")
+	require.NoError(t, os.Truncate(options.resumePath(), 7))
+	_, err = Run(t.Context(), client, Customers, options, silent)
+	assert.ErrorContains(t, err, "holds no checkpoint")
+}
+
+// drifting lists n customers, a page each 10 rows, of which each page repeats one.
+func drifting(t *testing.T, n int) *messaging.Client {
+	t.Helper()
+	client, err := messaging.NewClient("http://127.0.0.1", "key",
+		messaging.WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) string {
+			at := 0
+			_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)
+			var rows []string
+			for i := max(at-1, 0); i < min(at+9, n); i++ {
+				rows = append(rows, fmt.Sprintf(`{"customer_id":"%d","email":"c%d@example.com"}`, i, i))
+			}
+			next, more := "null", at+9 < n
+			if more {
+				next = fmt.Sprintf(`"%d"`, at+9)
+			}
+			return fmt.Sprintf(`{"success":true,"data":{"data":[%s],"meta":{"has_next_page":%v,"next_page_cursor":%s}}}`, strings.Join(rows,
+				","), more, next)
+		})}))
+	require.NoError(t, err)
+	return client
+}
+
+type roundTrip func(*http.Request) string
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
+	recorder := http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
+	recorder.Body = readCloser{bytes.NewReader([]byte(f(r)))}
+	return &recorder, nil
+}
+
+type readCloser struct{ *bytes.Reader }
+
+func (readCloser) Close() error { return nil }
+
+func TestRowsRepeatedByShiftingPagesAreWrittenOnceAlsoAcrossRuns(t *testing.T) {
+	client := drifting(t, 200)
+	options := optionsFor(t, "a.csv")
+	options.Columns = []string{"customer_id"}
+	require.ErrorAs(t, stopAfter(t, client, options, 2+rand.IntN(15)), new(*StoppedError))
+	options.Resume = true
+	done, err := Run(t.Context(), client, Customers, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, 200, done.Rows)
+	assert.Equal(t, 22, done.Repeated)
+	rows, err := csv.NewReader(strings.NewReader(content(t, options.To))).ReadAll()
+	require.NoError(t, err)
+	found := map[string]bool{}
+	for _, row := range rows[1:] {
+		assert.False(t, found[row[0]], row[0])
+		found[row[0]] = true
+	}
+	assert.Len(t, found, 200)
+}

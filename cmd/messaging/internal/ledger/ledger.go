@@ -1,0 +1,220 @@
+// Package ledger opens the outbox of a command: a SQLite file or a Postgres database.
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/postgres"
+	"github.com/messaging-go/messaging/outbox/sqlite"
+	"github.com/messaging-go/messaging/outbox/sqlitefile"
+)
+
+// Variable holds the address of an outbox in Postgres. There is no flag for it, since it can
+// hold a password, which ps would show.
+const Variable = "MESSAGING_OUTBOX_DATABASE"
+
+// Ledger is an open outbox.
+type Ledger struct {
+	Store outbox.Store[outbox.SQLTx]
+	Title string // see Address
+
+	db     *sql.DB
+	format dialect
+	close  func() error
+}
+
+// Address is where an outbox is.
+type Address struct{ path, database string }
+
+// Find returns the address of the outbox in the SQLite file at path or, if path is "", in
+// the Postgres database that the environment names.
+func Find(path string, env folders.LookupEnv) (Address, error) {
+	database, _ := env(Variable)
+	switch {
+	case path == "" && database == "":
+		return Address{}, exit.With(exit.Usage, "which outbox? Pass --ledger FILE, or set %s to the address of a Postgres database", Variable)
+	case path != "" && database != "":
+		return Address{}, exit.With(exit.Usage, "--ledger is given, but %s is set too; run: unset %[1]s", Variable)
+	default:
+		return Address{path, database}, nil
+	}
+}
+
+// Title names the outbox for people, without the password of its database.
+func (a Address) Title() string {
+	if a.path == "" {
+		return "the database of " + Variable
+	}
+	return a.path
+}
+
+// Exists reports whether there is an outbox. A file that holds something else is an error:
+// an outbox would be created in the database of another program.
+func (a Address) Exists(ctx context.Context) (bool, error) {
+	db, err := a.connect()
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	if a.path == "" {
+		var exists bool
+		err := db.QueryRowContext(ctx, `SELECT to_regclass('outbox_entry') IS NOT NULL`).Scan(&exists)
+		return exists, a.unreachable(err)
+	}
+	info, err := os.Stat(a.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return false, nil
+	}
+	var tables int
+	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'outbox_entry'`).Scan(&tables)
+	switch {
+	case err != nil:
+		return false, exit.With(exit.Usage, "cannot read %s as an outbox: %w", a.path, err)
+	case tables == 0:
+		return false, exit.With(exit.Usage, "%s is a database, but not an outbox", a.path)
+	}
+	return true, nil
+}
+
+// Open opens an outbox that exists.
+func (a Address) Open(ctx context.Context) (*Ledger, error) {
+	exists, err := a.Exists(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !exists {
+		return nil, exit.With(exit.Usage, "there is no outbox in %s; messaging outbox import creates one", a.Title())
+	}
+	return a.open(ctx)
+}
+
+// Create opens an outbox, and creates it if there is none.
+func (a Address) Create(ctx context.Context) (*Ledger, error) {
+	if exists, err := a.Exists(ctx); err != nil || exists || a.path != "" {
+		if err != nil {
+			return nil, err
+		}
+		return a.open(ctx)
+	}
+	db, err := a.connect()
+	if err == nil {
+		err = errors.Join(a.unreachable(postgres.Migrate(ctx, db)), db.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.open(ctx)
+}
+
+func (a Address) open(ctx context.Context) (*Ledger, error) {
+	db, err := a.connect()
+	if err != nil {
+		return nil, err
+	}
+	l := &Ledger{Title: a.Title(), db: db, format: sqliteDialect}
+	var closeStore func() error
+	if a.path == "" {
+		l.format = postgresDialect
+		var store *postgres.SQLStore
+		if store, err = postgres.NewSQL(ctx, db); err == nil {
+			l.Store, closeStore = store, store.Close
+		}
+	} else {
+		var store *sqlite.Store
+		if store, err = sqlitefile.Open(ctx, a.path); err == nil {
+			l.Store, closeStore = store, store.Close
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(a.unreachable(err), db.Close())
+	}
+	l.close = func() error { return errors.Join(closeStore(), db.Close()) }
+	return l, nil
+}
+
+// connect opens the database. It connects later.
+func (a Address) connect() (*sql.DB, error) {
+	if a.path != "" {
+		source := "file:" + (&url.URL{Path: filepath.ToSlash(a.path)}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(10000)"
+		return sql.Open("sqlite", source)
+	}
+	config, err := pgx.ParseConfig(a.database)
+	if err != nil { // which quotes the address
+		return nil, exit.With(exit.Usage, "%s is not the address of a Postgres database, such as "+
+			"postgres://operator@db.example.com:5432/messaging", Variable)
+	}
+	return stdlib.OpenDB(*config), nil
+}
+
+func (a Address) unreachable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exit.With(exit.NotDone, "%s: %w", a.Title(), err)
+}
+
+// Close closes the outbox.
+func (l *Ledger) Close() error { return l.close() }
+
+// Service is the service that the entries of a ledger were planned for.
+type Service struct{ BaseURL, Kind, Identity string }
+
+// dialect is what differs between the databases.
+type dialect struct{ exists, insert string }
+
+const table = "messaging_command_service"
+
+var (
+	sqliteDialect = dialect{
+		exists: `SELECT count(*) FROM sqlite_master WHERE name = '` + table + `'`,
+		insert: `INSERT INTO ` + table + ` (id, base_url, kind, identity) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	}
+	postgresDialect = dialect{
+		exists: `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = '` + table + `'`,
+		insert: `INSERT INTO ` + table + ` (id, base_url, kind, identity) VALUES (1, $1, $2, $3) ON CONFLICT DO NOTHING`,
+	}
+)
+
+// Service returns the service of the ledger. ok is false if no command has imported anything
+// into it: then it belongs to another program.
+func (l *Ledger) Service(ctx context.Context) (s Service, ok bool, err error) {
+	var tables int
+	if err := l.db.QueryRowContext(ctx, l.format.exists).Scan(&tables); err != nil || tables == 0 {
+		return Service{}, false, wrap(err)
+	}
+	err = l.db.QueryRowContext(ctx, `SELECT base_url, kind, identity FROM `+table).Scan(&s.BaseURL, &s.Kind, &s.Identity)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Service{}, false, nil
+	}
+	return s, err == nil, wrap(err)
+}
+
+// Claim records the service of a ledger that has none.
+func (l *Ledger) Claim(ctx context.Context, s Service) error {
+	_, err := l.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+table+
+		` (id INTEGER PRIMARY KEY, base_url TEXT NOT NULL, kind TEXT NOT NULL, identity TEXT NOT NULL)`)
+	if err == nil {
+		_, err = l.db.ExecContext(ctx, l.format.insert, s.BaseURL, s.Kind, s.Identity)
+	}
+	return wrap(err)
+}
+
+func wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("outbox: the service of its entries: %w", err)
+}

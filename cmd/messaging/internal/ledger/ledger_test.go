@@ -1,0 +1,119 @@
+package ledger
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger/ledgertest"
+)
+
+func environment(database string) func(string) (string, bool) {
+	return func(name string) (string, bool) { return database, name == Variable && database != "" }
+}
+
+func find(t *testing.T, path string) Address {
+	t.Helper()
+	address, err := Find(path, environment(""))
+	require.NoError(t, err)
+	return address
+}
+
+func TestAnOutboxIsAFileOrADatabaseAndNeverBoth(t *testing.T) {
+	_, err := Find("", environment(""))
+	assert.ErrorContains(t, err, "which outbox?")
+	_, err = Find("a.db", environment("postgres://x"))
+	assert.EqualError(t, err, "--ledger is given, but MESSAGING_OUTBOX_DATABASE is set too; run: unset MESSAGING_OUTBOX_DATABASE")
+	address, err := Find("", environment("postgres://operator:secret@127.0.0.1/x"))
+	require.NoError(t, err)
+	assert.NotContains(t, address.Title(), "secret")
+}
+
+func TestALedgerRemembersTheFirstServiceOnly(t *testing.T) {
+	address := find(t, filepath.Join(t.TempDir(), "a b?.db"))
+	exists, err := address.Exists(t.Context())
+	require.NoError(t, err)
+	require.False(t, exists)
+	_, err = address.Open(t.Context())
+	require.ErrorContains(t, err, "there is no outbox in ")
+	require.NoFileExists(t, address.path, "it must not be created by looking")
+
+	created, err := address.Create(t.Context())
+	require.NoError(t, err)
+	_, recorded, err := created.Service(t.Context())
+	require.NoError(t, err)
+	assert.False(t, recorded)
+	first := Service{"https://api.example.com", "production", "api.example.com"}
+	require.NoError(t, created.Claim(t.Context(), first))
+	require.NoError(t, created.Claim(t.Context(), Service{"https://other.example.com", "staging", "other.example.com"}))
+	require.NoError(t, created.Close())
+
+	opened, err := address.Open(t.Context())
+	require.NoError(t, err)
+	defer opened.Close()
+	found, recorded, err := opened.Service(t.Context())
+	require.NoError(t, err)
+	assert.True(t, recorded)
+	assert.Equal(t, first, found)
+}
+
+func TestAFileThatIsNoOutboxIsLeftAlone(t *testing.T) {
+	text := filepath.Join(t.TempDir(), "orders.csv")
+	require.NoError(t, os.WriteFile(text, []byte("email\nada@example.com\n"), 0o600))
+	shop := filepath.Join(t.TempDir(), "shop.db")
+	db, err := sql.Open("sqlite", shop)
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), "CREATE TABLE shop (id INTEGER)")
+	require.NoError(t, errors.Join(err, db.Close()))
+	for _, path := range []string{text, shop} {
+		before, err := os.ReadFile(path)
+		require.NoError(t, err)
+		_, err = find(t, path).Create(t.Context())
+		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%v", err)
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, before, after)
+	}
+}
+
+func TestALedgerInPostgresRemembersItsService(t *testing.T) {
+	address, err := Find("", environment(ledgertest.Postgres(t)))
+	require.NoError(t, err)
+	_, err = address.Open(t.Context())
+	require.ErrorContains(t, err, "there is no outbox in the database of "+Variable)
+	created, err := address.Create(t.Context())
+	require.NoError(t, err)
+	_, recorded, err := created.Service(t.Context())
+	require.NoError(t, err)
+	assert.False(t, recorded)
+	first := Service{"https://api.example.com", "production", "api.example.com"}
+	require.NoError(t, created.Claim(t.Context(), first))
+	require.NoError(t, created.Claim(t.Context(), Service{"https://other.example.com", "staging", "other.example.com"}))
+	found, recorded, err := created.Service(t.Context())
+	require.NoError(t, err)
+	assert.True(t, recorded)
+	assert.Equal(t, first, found)
+	assert.NoError(t, created.Close())
+}
+
+func TestAnErrorOfADatabaseDoesNotShowItsPassword(t *testing.T) {
+	for database, want := range map[string]exit.Code{
+		"postgres://operator:hunter2@127.0.0.1:1/x?connect_timeout=5": exit.NotDone,
+		"postgres://operator:hunter2@127.0.0.1:one/x":                 exit.Usage,
+		"host=127.0.0.1 password=hunter2 sslmode=maybe":               exit.Usage,
+		"hunter2": exit.Usage,
+	} {
+		address, err := Find("", environment(database))
+		require.NoError(t, err)
+		_, err = address.Open(t.Context())
+		assert.Equal(t, want, exit.CodeOf(err), "%v", err)
+		assert.ErrorContains(t, err, Variable)
+		assert.NotContains(t, err.Error(), "hunter2")
+	}
+}

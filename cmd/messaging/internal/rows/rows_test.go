@@ -1,0 +1,129 @@
+package rows
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// read returns every row and every problem as a text.
+func read(t *testing.T, format Format, text string) (lines []string) {
+	t.Helper()
+	reader, err := NewReader(format, strings.NewReader(text))
+	if err != nil {
+		return []string{"fatal: " + err.Error()}
+	}
+	for row, err := range reader.All() {
+		if problem, ok := errors.AsType[*Problem](err); ok {
+			lines = append(lines, "bad: "+problem.Error())
+			continue
+		}
+		if err != nil {
+			lines = append(lines, "fatal: "+err.Error())
+			continue
+		}
+		line := fmt.Sprintf("%d:", row.Line)
+		for _, f := range row.Fields {
+			line += fmt.Sprintf(" %s=%q%s@%d:%d", f.Name, f.Text, f.JSON, f.Line, f.Column)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func TestCSVIsReadAsSpreadsheetsWriteIt(t *testing.T) {
+	assert.Equal(t, []string{
+		`2: email="ada@example.com"@2:1 note="a \"b\"\nc"@2:17`,
+		`4: email="b@example.com"@4:1 note=""@4:15`,
+	}, read(t, CSV, "\ufeffemail,note\r\nada@example.com,\"a \"\"b\"\"\r\nc\"\r\nb@example.com,\r\n"))
+}
+
+func TestCSVProblemsSayWhere(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":            {"fatal: the file is empty"},
+		"\ufeff":      {"fatal: the file is empty"},
+		"a,b":         nil,
+		"a,b\n1\n2,3": {"bad: line 2: has 1 values, but the header has 2 columns", `3: a="2"@3:1 b="3"@3:3`},
+		"a\n1 \"x\"\n2": {"bad: line 2, column 3: has a quotation mark within a value; quote the whole value and double the " +
+			"mark", `3: a="2"@3:1`},
+		"a,b\n1,\xff\n2,3": {"bad: line 2, column 3 (b): is not UTF-8", `3: a="2"@3:1 b="3"@3:3`},
+		"a,b\n1,\"2\n3,4\n5,6": {"fatal: line 4, column 4: a quoted value that begins at line 2 does not end properly; the rows after " +
+			"it cannot be told apart"},
+		"a,\n1,2":       {"fatal: line 1: header 2 of 2 is empty"},
+		"a,b,a\n":       {`fatal: line 1: headers 1 and 3 are both "a"`},
+		"a;b\n1;2":      {`fatal: line 1: the columns must be separated by commas, and the header has none: "a;b"`},
+		"\xff\xfea\x00": {"fatal: the file is UTF-16; save it as UTF-8"},
+		"a\xff\n":       {"fatal: line 1: header 1 of 1 is not UTF-8"},
+		"\"a\nb\n": {"fatal: line 2, column 3: a quoted value that begins at line 1 does not end properly; the rows after " +
+			"it cannot be told apart"},
+		"a\n\n\n1":                {`4: a="1"@4:1`},
+		"email\n\"x\ny\nz\"\n,,,": {`2: email="x\ny\nz"@2:1`, "bad: line 5: has 4 values, but the header has 1 columns"},
+	} {
+		assert.Equal(t, want, read(t, CSV, text), "%q", text)
+	}
+}
+
+func TestJSONLinesKeepTypesAndPositions(t *testing.T) {
+	assert.Equal(t, []string{
+		`1: a="x"@1:6 n=""1.50@1:16 o=""{"b": 1}@1:26 z=""null@1:41`,
+		`3: a="é"@3:6`,
+	}, read(t, JSONLines, "\ufeff"+`{"a":"x", "n": 1.50, "o":{"b": 1}, "z": null}`+"\r\n\r\n"+`{"a":"\u00e9"}`))
+}
+
+func TestJSONLinesProblemsSayWhere(t *testing.T) {
+	for text, want := range map[string][]string{
+		"[1]\n{\"a\":1}":      {"bad: line 1, column 1: is not a JSON object", `2: a=""1@2:6`},
+		`{"a":1,"a":2}`:       {"bad: line 1, column 12 (a): occurs twice"},
+		`{"a":}`:              {"bad: line 1, column 6 (a): is not valid JSON"},
+		`{"a":1`:              {"bad: line 1, column 7: is not a complete JSON object"},
+		`{"a":1} {"b":2}`:     {"bad: line 1, column 8: has text after its JSON object"},
+		"{\"a\":\"\xff\"}":    {"bad: line 1: is not UTF-8"},
+		"\n\n":                nil,
+		`{"a":1,}` + "\n{}":   {"bad: line 1, column 8: is not valid JSON", "2:"},
+		"{\"a\":\"\\ud800\"}": {`1: a="�"@1:6`},
+	} {
+		assert.Equal(t, want, read(t, JSONLines, text), "%q", text)
+	}
+}
+
+func TestALineThatDoesNotEndDoesNotFillTheMemory(t *testing.T) {
+	reader, err := NewReader(JSONLines, io.LimitReader(zeros{}, 1<<40))
+	require.NoError(t, err)
+	for _, err := range reader.All() {
+		assert.EqualError(t, err, "line 1: longer than 16 MiB")
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+func TestAHundredThousandColumnsAreRead(t *testing.T) {
+	names, values := make([]string, 100_000), make([]string, 100_000)
+	for i := range names {
+		names[i], values[i] = fmt.Sprintf("c%d", i), fmt.Sprint(i)
+	}
+	reader, err := NewReader(CSV, strings.NewReader(strings.Join(names, ",")+"\n"+
+		strings.Join(values, ",")+"\n"+strings.Join(values[:7], ",")))
+	require.NoError(t, err)
+	assert.Len(t, reader.Columns, 100_000)
+	var found []string
+	for row, err := range reader.All() {
+		if err != nil {
+			found = append(found, err.Error())
+			continue
+		}
+		found = append(found, row.Fields[99_999].Text)
+	}
+	assert.Equal(t, []string{"99999", "line 3: has 7 values, but the header has 100000 columns"}, found)
+}
