@@ -66,21 +66,25 @@ func (t *torture) newVersion02(ctx context.Context, server string, more int) (na
 			WHERE key = 'pending'`, more), `ANALYZE outbox_entry`)...)
 }
 
-// upgrade lets many processes upgrade a database at once.
+// upgrade lets many processes upgrade a database at once. It returns the first error.
 func upgrade(name string) error {
-	problems := make([]error, upgrading)
-	var group sync.WaitGroup
-	for i := range upgrading {
-		group.Go(func() {
+	ended := make(chan error, upgrading)
+	for range upgrading {
+		go func() {
 			w, err := startWorker(workerFlags{Database: name, Migrate: true})
 			if err == nil {
-				err = w.wait()
+				err = w.ended()
 			}
-			problems[i] = err
-		})
+			ended <- err
+		}()
 	}
-	group.Wait()
-	return errors.Join(problems...)
+	var first error
+	for range upgrading {
+		if err := <-ended; first == nil {
+			first = err
+		}
+	}
+	return first
 }
 
 // upgradeStates upgrades a database with an entry in each state, and sends what is due and
