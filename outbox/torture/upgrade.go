@@ -161,24 +161,36 @@ func (t *torture) upgradeMillion(ctx context.Context, kind, server string) (row,
 	if server != "" {
 		load, limit = loadServer, 2500*time.Millisecond
 	}
-	loaded, stop := context.WithCancel(ctx)
-	defer stop()
 	var longest longest
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() { load(loaded, name, &longest) })
-	}
-	start := time.Now()
-	err = upgrade(name)
-	took := time.Since(start)
-	stop()
-	group.Wait()
-	if err = errors.Join(err, longest.problem); err != nil {
+	took, err := longest.during(ctx, name, load)
+	if err != nil {
 		return row{}, err
 	}
 	return t.judged(fmt.Sprintf("longest wait of another statement while %d processes upgrade %d entries, %s", upgrading, t.million, kind),
 		fmt.Sprintf("≤ %s", limit), fmt.Sprintf("%s, of %d statements; the upgrade took %.1f s", longest.wait.Round(10*time.Millisecond),
 			longest.count, took.Seconds()), longest.wait <= limit && longest.count > 0), nil
+}
+
+// during upgrades a database while other statements go on.
+func (l *longest) during(ctx context.Context, name string, load func(context.Context, string, *longest)) (took time.Duration, err error) {
+	loaded, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	var held error
+	if isPostgres(name) {
+		begun := make(chan struct{})
+		group.Go(func() { held = hold(loaded, name, begun) })
+		<-begun
+	}
+	for range 4 {
+		group.Go(func() { load(loaded, name, l) })
+	}
+	start := time.Now()
+	err = upgrade(name)
+	took = time.Since(start)
+	stop()
+	group.Wait()
+	return took, errors.Join(err, held, l.problem)
 }
 
 // longest is the longest of many waits.
@@ -211,8 +223,7 @@ func loadFile(ctx context.Context, name string, l *longest) {
 	}
 }
 
-// loadServer reads and writes entries on Postgres until ctx ends, sometimes in a
-// transaction that the upgrade has to wait for.
+// loadServer writes to entries on Postgres until ctx ends.
 func loadServer(ctx context.Context, name string, l *longest) {
 	background := context.WithoutCancel(ctx)
 	conn, err := connect(background, name)
@@ -221,21 +232,37 @@ func loadServer(ctx context.Context, name string, l *longest) {
 		return
 	}
 	defer func() { _ = conn.Close(background) }()
-	for i := 0; ctx.Err() == nil; i++ {
-		if !l.measure(func() error {
-			_, err := conn.Exec(background, `UPDATE outbox_entry SET attempts = attempts + 1 WHERE key = $1`,
-				fmt.Sprintf("more %d", 1+rand.N(1000)))
-			return err
-		}) {
-			return
-		}
-		if i%100 == 0 {
-			_ = pgx.BeginFunc(background, conn, func(tx pgx.Tx) error {
-				_, err := tx.Exec(background, `SELECT count(*) FROM (SELECT FROM outbox_entry LIMIT 1) AS one`)
-				time.Sleep(rand.N(4 * time.Second))
-				return err
-			})
-		}
+	for ctx.Err() == nil && l.measure(func() error {
+		_, err := conn.Exec(background, `UPDATE outbox_entry SET attempts = attempts + 1 WHERE key = $1`,
+			fmt.Sprintf("more %d", 1+rand.N(1000)))
+		return err
+	}) {
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// hold has transactions open on Postgres that the upgrade has to wait for, until ctx ends.
+// begun is closed when there is one.
+func hold(ctx context.Context, name string, begun chan struct{}) error {
+	background := context.WithoutCancel(ctx)
+	conn, err := connect(background, name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(background) }()
+	begin := sync.OnceFunc(func() { close(begun) })
+	defer begin()
+	for err == nil && ctx.Err() == nil {
+		err = pgx.BeginFunc(background, conn, func(tx pgx.Tx) error {
+			_, err := tx.Exec(background, `SELECT FROM outbox_entry LIMIT 1`)
+			begin()
+			select {
+			case <-ctx.Done():
+			case <-time.After(5 * time.Second):
+			}
+			return err
+		})
+		time.Sleep(300 * time.Millisecond)
+	}
+	return err
 }
