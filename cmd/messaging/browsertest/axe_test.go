@@ -61,16 +61,22 @@ func TestAxeFindsNothing(t *testing.T) {
 			for name, path := range pages {
 				p.open(b.ui + path)
 				p.until(isLive)
-				eval[bool](p, script+";true")
-				eval[bool](p, runAxe)
-				p.until(`window.findings`)
-				var found []finding
-				require.NoError(t, json.Unmarshal([]byte(eval[string](p, `window.findings`)), &found))
-				for _, f := range found {
-					assert.Fail(t, fmt.Sprintf("%s, %d px, %s: %s (%s): %s", name, width, scheme, f.ID, f.Impact, f.Help), strings.Join(f.Nodes, "\n"))
-				}
+				p.requireNoFindings(script, fmt.Sprintf("%s, %d px, %s", name, width, scheme))
 			}
 			p.close()
 		}
+	}
+}
+
+// requireNoFindings requires that axe-core finds nothing on the page.
+func (p *tab) requireNoFindings(script, name string) {
+	p.t.Helper()
+	eval[bool](p, script+";true")
+	eval[bool](p, runAxe)
+	p.until(`window.findings`)
+	var found []finding
+	require.NoError(p.t, json.Unmarshal([]byte(eval[string](p, `window.findings`)), &found))
+	for _, f := range found {
+		assert.Fail(p.t, fmt.Sprintf("%s: %s (%s): %s", name, f.ID, f.Impact, f.Help), strings.Join(f.Nodes, "\n"))
 	}
 }

@@ -123,11 +123,12 @@ func TestRestartShowsOnlyTheNewSandbox(t *testing.T) {
 	require.NoError(t, b.process.Signal(syscall.SIGTERM))
 	<-b.ended
 	port := func(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
+	p.until(`!document.querySelector("#stopped").hidden`)
 	again := startBoxOn(t, port(b.api), port(b.ui), "--seed", "demo")
 	for range 8 {
 		again.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z"))
 	}
-	p.until(isLive + ` && document.querySelectorAll("#rows .row").length === 8`)
+	p.until(isLive + ` && document.querySelectorAll("#rows .row").length === 8 && document.querySelector("#stopped").hidden`)
 	assert.NotContains(t, eval[string](p, `document.querySelector("#rows").textContent`), "List events")
 }
 
@@ -233,7 +234,7 @@ func TestStoppedSandboxIsReported(t *testing.T) {
 	require.NoError(t, b.process.Signal(syscall.SIGTERM))
 	<-b.ended
 	p.press("j")
-	p.until(`document.querySelector("#live").textContent.trim() === "the sandbox has stopped"`)
+	p.until(`document.querySelector("#stopped").textContent.startsWith("The sandbox has stopped.") && !document.querySelector("#stopped").hidden`)
 }
 
 func TestResetClosesADetailThatIsGone(t *testing.T) {
@@ -364,4 +365,27 @@ func TestSandboxEndsWithinASecondOfSIGTERM(t *testing.T) {
 	<-b.ended
 	assert.Less(t, time.Since(start), time.Second)
 	p.shoot("gone-1280-light")
+}
+
+func TestFiltersComeAndGoWithTheRequests(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive + ` && !document.querySelector(".chips") && document.querySelector(".welcome h1").textContent === "Send something here"`)
+	b.send("GET", "/v1/events", "")
+	p.until(`document.querySelector(".chips") && document.querySelector(".welcome h1").textContent === "Select a request"`)
+	b.control("POST", "/api/reset", "")
+	p.until(`!document.querySelector(".chips") && document.querySelector(".welcome h1").textContent === "Send something here"`)
+}
+
+func TestAnOutageEndsAtATimeInTheZoneOfTheSandbox(t *testing.T) {
+	t.Setenv("TZ", "Pacific/Honolulu")
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive)
+	b.control("POST", "/api/outage", `{"for":"1h"}`)
+	p.until(`document.querySelector("#live").textContent.includes("outage until")`)
+	shown := eval[string](p, `document.querySelector("#live").textContent`)
+	p.open(b.ui + "/faults")
+	p.until(isLive)
+	assert.Contains(t, eval[string](p, `document.querySelector("#live-part").textContent`), strings.Replace(shown, "outage", "Outage", 1))
 }

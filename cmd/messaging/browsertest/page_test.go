@@ -101,7 +101,7 @@ func TestHardSubjectsBreakNoRow(t *testing.T) {
 		_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 			Features: []*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}})
 		require.NoError(t, err)
-		if width > 760 { // otherwise the list is not shown beside the detail
+		if width > 900 { // otherwise the list is not shown beside the detail
 			assert.NotEqual(t, eval[string](p, `getComputedStyle(document.querySelector(".row[aria-current]")).backgroundColor`),
 				eval[string](p, `getComputedStyle(document.querySelector(".row:not([aria-current])")).backgroundColor`), "the selection is marked")
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -224,4 +225,34 @@ func TestAFileThatCannotBeReadIsAnErrorOfThePlan(t *testing.T) {
 	file.Open = func() (io.ReadCloser, error) { return nil, errors.New("no such file") }
 	_, err := file.Plan(t.Context())
 	assert.EqualError(t, err, "no such file")
+}
+
+// keys returns the keys of a file.
+func keys(t *testing.T, f *File) (found []string) {
+	t.Helper()
+	for line, err := range f.lines(t.Context()) {
+		require.NoError(t, err)
+		found = append(found, line.item.Key)
+	}
+	return found
+}
+
+func TestAKeyStandsForTheContentAndStaysTheSame(t *testing.T) {
+	want := []string{"2df6425d3684c6b901fa6398f91864e5"} // for good: see contentKey
+	assert.Equal(t, want, keys(t, fileOf(t, rows.CSV, "email,order,shipped_at,parcels\na@example.com,1,2026-11-20T10:00:00+01:00,2\n", nil, "")))
+	assert.Equal(t, want, keys(t, fileOf(t, rows.CSV, "parcels,shipped_at,order,email\n2,2026-11-20T09:00:00Z,1,a@example.com\n", nil, "")))
+	assert.Equal(t, want, keys(t, fileOf(t, rows.JSONLines,
+		`{"email":"a@example.com","order":"1","parcels":2,"shipped_at":"2026-11-20T09:00:00Z","first_name":null}`, nil, "")))
+
+	others := keys(t, fileOf(t, rows.JSONLines, `{"email":"a@example.com","order":"1"}
+{"email":"a@example.com","order":"1","tags":["a"]}
+{"email":"a@example.com","order":"1","tags":["a","b"]}
+{"email":"a@example.com","order":"1","first_name":"Ada"}
+{"email":"a@example.com","order":"1","customer.first_name":"Ada"}
+{"email":"a@example.com","customer_id":"a@example.com","order":"1"}
+{"customer_id":"a@example.com","order":"1"}
+{"email":"a@example.com","order":"1","parcels":2}
+{"email":"a@example.com","order":"1","parcels":2.0}`, nil, ""))
+	slices.Sort(others)
+	assert.Len(t, slices.Compact(others), 9)
 }

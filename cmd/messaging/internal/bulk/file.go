@@ -10,6 +10,7 @@ import (
 	"iter"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ahead"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/hashes"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/outbox"
@@ -46,9 +47,16 @@ type line struct {
 	number int
 }
 
-// lines ranges over the items. A *rows.Problem is about one row, and the range goes on after
+// linesAhead is how many lines are read while others are checked and stored.
+const linesAhead = 1000
+
+// lines ranges over the items, which are made in the background. A *rows.Problem is about one row, and the range goes on after
 // it. Any other error is the last element.
 func (f *File) lines(ctx context.Context) iter.Seq2[line, error] {
+	return ahead.Of(ctx, linesAhead, f.read)
+}
+
+func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		content, err := f.Open()
 		if err != nil {

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -37,13 +39,14 @@ type Mapper struct {
 	event     *messaging.Event
 	renamed   map[string]string // what --map says of a column
 	keyColumn string
+	content   []byte // of the last row, whose memory is used again
 }
 
 // NewMapper returns a mapper for triggers of an event. renamed has, by the name of a column,
 // the parameter or field that the column holds, or "" for a column to leave out. keyColumn
 // names the column with the key of the entry; if it is "", the key is that of the content.
 func NewMapper(event *messaging.Event, renamed map[string]string, keyColumn string) (*Mapper, error) {
-	m := &Mapper{event, renamed, keyColumn}
+	m := &Mapper{event: event, renamed: renamed, keyColumn: keyColumn}
 	for column, name := range renamed {
 		if name != "" && !m.isTarget(name) {
 			return nil, fmt.Errorf("column %q: %w", column, m.unknown(name))
@@ -253,12 +256,38 @@ func (m *Mapper) problemOf(row rows.Row, err error) error {
 }
 
 // contentKey returns a key for the content of a trigger. It depends on the event and the
-// values, and not on the order of the columns or the format of the file.
+// values, and not on the order of the columns or the format of the file. It must be the same
+// in later versions: another key for a row that was sent is a second send.
 func (m *Mapper) contentKey(params *messaging.EventTriggerParams, customer *messaging.CustomerParams) string {
-	content, err := json.Marshal([]any{m.event.ID, customer, params.Values}) // Prepare has accepted them
-	if err != nil {
-		panic(err)
+	content := m.content[:0]
+	for _, text := range []string{m.event.ID, customer.CustomerID, customer.Email, customer.FirstName, customer.LastName, customer.PhoneNo} {
+		content = appendPart(content, 's', text)
 	}
+	for _, name := range slices.Sorted(maps.Keys(params.Values)) {
+		content = appendPart(content, 'p', name)
+		switch value := params.Values[name].(type) {
+		case string:
+			content = appendPart(content, 's', value)
+		case json.Number:
+			content = appendPart(content, 'n', value.String())
+		case time.Time:
+			content = appendPart(content, 't', value.UTC().Format(time.RFC3339Nano))
+		default:
+			text, err := json.Marshal(value)
+			if err != nil {
+				panic(err) // Prepare has accepted it
+			}
+			content = appendPart(content, 'j', string(text))
+		}
+	}
+	m.content = content
 	sum := sha256.Sum256(content)
-	return m.event.ID + "-" + hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:16])
+}
+
+// appendPart appends a text with its kind and length, so that no two contents are the same
+// bytes.
+func appendPart(content []byte, kind byte, text string) []byte {
+	content = strconv.AppendInt(append(content, kind), int64(len(text)), 10)
+	return append(append(content, ':'), text...)
 }

@@ -80,6 +80,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			env.Setenv("FREE_PORT", freePort(t))
 			env.Setenv("API_PORT", sandbox.variables["MESSAGING_BASE_URL"][len("http://127.0.0.1:"):])
+			env.Setenv("UI_PORT", sandbox.variables["MESSAGING_SANDBOX_URL"][len("http://127.0.0.1:"):])
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

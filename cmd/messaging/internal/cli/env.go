@@ -1,16 +1,9 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +52,7 @@ func newEnv() *cobra.Command {
 		names = append(names, s.name)
 	}
 	var name string
-	var patience time.Duration
+	var wanted wantedSandbox
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "Print the environment variables that point programs at the sandbox",
@@ -67,7 +60,7 @@ func newEnv() *cobra.Command {
 sandbox that is goes to stderr. If there is none, the output removes the variables and
 fails: otherwise, a program would use those of an earlier environment.`,
 		Example: `  eval "$(messaging sandbox env)" && go run ./cmd/shop
-  eval "$(messaging sandbox env --wait 10s)" && go test ./...
+  messaging sandbox & eval "$(messaging sandbox env --wait 10s --pid $!)" && go test ./...
   messaging sandbox env --shell fish | source
   messaging sandbox env --shell powershell | Out-String | Invoke-Expression
   messaging sandbox env --shell dotenv >.env
@@ -76,14 +69,15 @@ fails: otherwise, a program would use those of an earlier environment.`,
 	}
 	remote := addUI(cmd)
 	cmd.Flags().StringVar(&name, "shell", "posix", "`language` of the output: "+strings.Join(names, ", "))
-	cmd.Flags().DurationVar(&patience, "wait", 0, "wait up to this `duration` for a sandbox that is starting")
+	cmd.Flags().DurationVar(&wanted.patience, "wait", 0, "wait up to this `duration` for a sandbox that is starting, and refuse one that has run for longer")
+	cmd.Flags().IntVar(&wanted.pid, "pid", 0, "refuse a sandbox of another `process`")
 	_ = cmd.RegisterFlagCompletionFunc("shell", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		i := slices.IndexFunc(shells, func(s shell) bool { return s.name == name })
 		if i < 0 {
 			return exit.With(exit.Usage, "--shell: %q must be one of %s", name, strings.Join(names, ", "))
 		}
-		env, err := findSandbox(cmd, remote, patience)
+		env, err := findSandbox(cmd, remote, wanted)
 		if err != nil {
 			if shells[i].unset != "" {
 				_, _ = fmt.Fprintln(cmd.OutOrStdout(), shells[i].unset) // a closed pipe is not an error here
@@ -94,53 +88,6 @@ fails: otherwise, a program would use those of an earlier environment.`,
 		return nil
 	}
 	return cmd
-}
-
-// access asks the sandbox for its address and key, until there is one or patience ends.
-func access(ctx context.Context, remote *remote, patience time.Duration) ([]byte, error) {
-	waiting, end := context.WithTimeout(ctx, patience)
-	defer end()
-	for {
-		body, err := remote.call(ctx, http.MethodGet, "/api/access", nil)
-		if err == nil || exit.CodeOf(err) != exit.NotDone {
-			return body, err
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-waiting.Done():
-			return nil, err
-		}
-	}
-}
-
-// findSandbox returns the environment of the running sandbox, and writes which one it is
-// to stderr.
-func findSandbox(cmd *cobra.Command, remote *remote, patience time.Duration) (environment, error) {
-	body, err := access(cmd.Context(), remote, patience)
-	if err != nil {
-		return environment{}, err
-	}
-	var found struct {
-		Key     string `json:"api_key"`
-		Port    string `json:"port"`
-		PID     int    `json:"pid"`
-		Started string `json:"started"`
-		Seed    string `json:"seed"`
-	}
-	base, err := remote.base()
-	if err != nil {
-		return environment{}, err
-	}
-	ui, err := url.Parse(base)
-	if err = errors.Join(err, json.Unmarshal(body, &found)); err != nil || found.Port == "" {
-		return environment{}, exit.With(exit.NotDone, "the URL of --ui is not that of a sandbox")
-	}
-	seed := "no seed"
-	if found.Seed != "" {
-		seed = "seed " + found.Seed
-	}
-	cmd.PrintErrf("sandbox %s: process %d, started %s, %s\n", base, found.PID, found.Started, seed)
-	return environment{"http://" + net.JoinHostPort(ui.Hostname(), found.Port), found.Key, base}, nil
 }
 
 // writeEnv writes a line for each variable.

@@ -15,13 +15,15 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-const (
-	// checkpointEvery is how much work a killed export loses.
-	checkpointEvery = time.Second
-	// exportGC makes garbage collections frequent. They are cheap, since most of the memory
-	// holds the ids that were seen, which have no pointers to follow.
-	exportGC = 20
-)
+// checkpointEvery is how much work a killed export loses.
+const checkpointEvery = time.Second
+
+// saveMemory makes garbage collections frequent while hashes of very many rows are held. They
+// are cheap, since hashes have no pointers to follow.
+func saveMemory() (restore func()) {
+	percent := debug.SetGCPercent(20)
+	return func() { debug.SetGCPercent(percent) }
+}
 
 func newExport(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
@@ -88,7 +90,7 @@ func runExport[T any](cmd *cobra.Command, s *settings, records export.Records[T]
 	}
 	ctx, cancel := s.limited(cmd.Context())
 	defer cancel()
-	defer debug.SetGCPercent(debug.SetGCPercent(exportGC))
+	defer saveMemory()()
 	progress := s.printer.NewProgress(0)
 	done, err := export.Run(ctx, client, records, options, func(p export.Progress) {
 		progress.Set(output.Counts{OK: p.Rows - p.Resumed, Skipped: p.Repeated})

@@ -40,10 +40,10 @@ func tokenToListen(cmd *cobra.Command, flags sandboxFlags) (string, error) {
 // listenTwice listens for the service and for the inspector.
 func listenTwice(flags sandboxFlags) (api, ui net.Listener, err error) {
 	host := cmp.Or(flags.listen, loopback)
-	if api, err = listen("service", "--api-port", host, flags.apiPort); err != nil {
+	if api, err = listen("service", "--api-port", host, flags.apiPort, flags.uiPort); err != nil {
 		return nil, nil, err
 	}
-	if ui, err = listen("inspector", "--ui-port", host, flags.uiPort); err != nil {
+	if ui, err = listen("inspector", "--ui-port", host, flags.uiPort, flags.uiPort); err != nil {
 		_ = api.Close()
 		return nil, nil, err
 	}
@@ -51,12 +51,14 @@ func listenTwice(flags sandboxFlags) (api, ui net.Listener, err error) {
 }
 
 // listen listens on a port. A port that is taken is an error: on the next port, programs
-// would keep using the other sandbox.
-func listen(what, flag, host string, port int) (net.Listener, error) {
+// would keep using the other sandbox. If it is one with the same port for its inspector, the
+// error says which.
+func listen(what, flag, host string, port, uiPort int) (net.Listener, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, exit.With(exit.Unexpected, "port %d for the %s is taken; pass %s to choose another, or 0 for any free port", port, what, flag)
+		return nil, exit.With(exit.Unexpected, "port %d for the %s is taken%s; pass %s to choose another, or 0 for any free port",
+			port, what, holder(uiPort, port), flag)
 	case err != nil:
 		return nil, exit.With(exit.Unexpected, "cannot listen for the %s: %w", what, err)
 	}

@@ -94,6 +94,7 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer closeFile()
+	defer saveMemory()()
 	plan, err := file.Plan(ctx)
 	if err != nil {
 		return planError(ctx, flags.from, err)

@@ -18,6 +18,7 @@ import (
 
 func newWait() *cobra.Command {
 	var after string
+	var count int
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "wait [TERM…]",
@@ -31,15 +32,21 @@ reset; how long ago it came goes to stderr. To begin later, pass --after with th
 number of the last request that you have seen. The exit code is 11 if no request
 matches in time.
 
+With --count, wait prints the list of as many requests, oldest first. --count 0 expects
+none: it succeeds at the end of --timeout, and fails as soon as a request matches.
+
 A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.`,
 		Example: fmt.Sprintf(`  messaging sandbox wait 'op:%s' to:ada@example.com
   messaging sandbox wait has:skipped --after 120 --timeout 5s
+  messaging sandbox wait op:trigger --count 3                 # three of them
+  messaging sandbox wait to:bob@example.com --count 0 --timeout 500ms   # none
   n=$(messaging sandbox wait op:trigger | jq .number)
   curl "$MESSAGING_SANDBOX_URL/api/requests/$n"               # with both bodies
   messaging sandbox wait op:trigger --after "$n"              # the next one`, service.TriggerEvent.Name),
 	}
 	remote := addUI(cmd)
 	cmd.Flags().StringVar(&after, "after", "", "only requests with a higher `number`; or start (default: the last mark or reset)")
+	cmd.Flags().IntVar(&count, "count", 1, "print a list of this `number` of requests; 0 expects none")
 	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Second, "how long to wait, at most 60s")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if n, err := strconv.Atoi(after); after != "" && after != "start" && (err != nil || n < 0) {
@@ -47,6 +54,9 @@ A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.`,
 		}
 		began := time.Now()
 		query := url.Values{"q": {joinTerms(args)}, "after": {after}, "timeout": {timeout.String()}}
+		if cmd.Flags().Changed("count") {
+			query.Set("count", strconv.Itoa(count))
+		}
 		body, err := remote.call(cmd.Context(), http.MethodGet, "/api/wait?"+query.Encode(), nil)
 		if err != nil {
 			return err
@@ -58,14 +68,23 @@ A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.`,
 	return cmd
 }
 
-// printAge writes how old a match is that had arrived before the wait began.
+// printAge writes how old the matches are that had arrived before the wait began.
 func printAge(cmd *cobra.Command, body []byte, began time.Time) {
-	var match struct {
+	type request struct {
 		Number int
 		At     time.Time
 	}
-	if json.Unmarshal(body, &match) == nil && match.At.Before(began) {
-		cmd.PrintErrf("request %d came %v before this wait\n", match.Number, began.Sub(match.At).Round(time.Millisecond))
+	var found struct {
+		request
+		Items []request
+	}
+	if json.Unmarshal(body, &found) != nil {
+		return
+	}
+	for _, match := range append(found.Items, found.request) {
+		if match.Number > 0 && match.At.Before(began) {
+			cmd.PrintErrf("request %d came %v before this wait\n", match.Number, began.Sub(match.At).Round(time.Millisecond))
+		}
 	}
 }
 

@@ -17,30 +17,30 @@ import (
 func Curl(r messagingtest.Request, bodyPath string) string {
 	command := []string{"curl -g"}
 	if r.Method != http.MethodGet {
-		command[0] += " -X " + shellQuote(r.Method)
+		command[0] += " -X " + ShellQuote(r.Method)
 	}
-	command[0] += ` "$MESSAGING_BASE_URL"` + shellQuote(target(r))
+	command[0] += ` "$MESSAGING_BASE_URL"` + ShellQuote(target(r))
 	command = append(command, `-H "X-Authorization: $MESSAGING_API_KEY"`)
 	if len(r.Body) == 0 {
 		return strings.Join(command, " \\\n  ")
 	}
-	command = append(command, "-H "+shellQuote("Content-Type: "+r.Header.Get("Content-Type")))
+	command = append(command, "-H "+ShellQuote("Content-Type: "+r.Header.Get("Content-Type")))
 	if isText(r.Body) {
-		return strings.Join(append(command, "--data-raw "+shellQuote(string(r.Body))), " \\\n  ")
+		return strings.Join(append(command, "--data-raw "+ShellQuote(string(r.Body))), " \\\n  ")
 	}
 	return fetch(bodyPath) + strings.Join(append(command, "--data-binary @-"), " \\\n  ")
 }
 
 // HTTPie returns a command of HTTPie that sends a request again.
 func HTTPie(r messagingtest.Request, bodyPath string) string {
-	command := []string{"http --ignore-stdin " + shellQuote(r.Method) + ` "$MESSAGING_BASE_URL"` + shellQuote(target(r)),
+	command := []string{"http --ignore-stdin " + ShellQuote(r.Method) + ` "$MESSAGING_BASE_URL"` + ShellQuote(target(r)),
 		`"X-Authorization:$MESSAGING_API_KEY"`}
 	if len(r.Body) == 0 {
 		return strings.Join(command, " \\\n  ")
 	}
-	command = append(command, shellQuote("Content-Type:"+r.Header.Get("Content-Type")))
+	command = append(command, ShellQuote("Content-Type:"+r.Header.Get("Content-Type")))
 	if isText(r.Body) {
-		return strings.Join(append(command, "--raw "+shellQuote(string(r.Body))), " \\\n  ")
+		return strings.Join(append(command, "--raw "+ShellQuote(string(r.Body))), " \\\n  ")
 	}
 	command[0] = strings.Replace(command[0], " --ignore-stdin", "", 1)
 	return fetch(bodyPath) + strings.Join(command, " \\\n  ")
@@ -66,8 +66,8 @@ func isText(body []byte) bool {
 	return len(body) <= maxCommand && !strings.ContainsRune(string(body), 0)
 }
 
-// shellQuote quotes a text for a POSIX shell, if it has to be.
-func shellQuote(s string) string {
+// ShellQuote quotes a text for a POSIX shell, if it has to be.
+func ShellQuote(s string) string {
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/-_.", r)
 	}) {

@@ -42,7 +42,7 @@ var Meanings = []struct {
 	Text string
 }{
 	{Done, "done"},
-	{Unexpected, "unexpected: a file or a port cannot be opened, or a response cannot be read"},
+	{Unexpected, "unexpected: a file or a port cannot be opened, a response cannot be read, or wait --count 0 found a request"},
 	{Usage, "usage: an invalid flag or argument, not confirmed, or refused before anything was sent"},
 	{Invalid, "invalid: the content, a seed or a file of definitions, or the service refused it (422)"},
 	{Denied, "denied: there is no key, or the service refused it (401, 403)"},

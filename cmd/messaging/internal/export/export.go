@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ahead"
 )
 
 // Options are what an export writes, and where.
@@ -170,7 +171,7 @@ func (w *walk[T]) run(ctx context.Context, client *messaging.Client) error {
 			return err
 		}
 	}
-	for page, err := range ahead(ctx, func(ctx context.Context) pages[T] { return w.records.Pages(ctx, client, w.cursor) }) {
+	for page, err := range ahead.Of(ctx, 1, func(ctx context.Context) pages[T] { return w.records.Pages(ctx, client, w.cursor) }) {
 		if err == nil && time.Since(w.last) >= w.options.Checkpoint {
 			// The rows before this page are complete, and its cursor is known to be valid.
 			err = w.checkpoint(page.Cursor, w.encoder.flush)

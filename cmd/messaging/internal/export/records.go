@@ -5,6 +5,7 @@ package export
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,9 @@ type Records[T any] struct {
 	Extra   func(*T) messaging.Extra
 	Pages   func(ctx context.Context, client *messaging.Client, cursor string) pages[T]
 }
+
+// pages are the pages of a list. An error is the last element.
+type pages[T any] = iter.Seq2[*messaging.Page[T], error]
 
 // Kind is the type of the values of a column.
 type Kind uint8

@@ -214,6 +214,15 @@ func TestStorePages(t *testing.T) {
 	assert.Equal(t, []int{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, all)
 }
 
+// first waits for the first entry that matches.
+func first(ctx context.Context, s *history.Store, q history.Query, after int) (found *history.Entry, err error) {
+	err = s.Wait(ctx, q, after, func(e *history.Entry) bool {
+		found = e
+		return false
+	})
+	return found, err
+}
+
 func TestStoreWaitFindsTheFirstMatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := filled(100, 3)
@@ -221,7 +230,7 @@ func TestStoreWaitFindsTheFirstMatch(t *testing.T) {
 		require.NoError(t, err)
 		found := make(chan *history.Entry)
 		go func() {
-			e, err := s.Wait(t.Context(), query, 1)
+			e, err := first(t.Context(), s, query, 1)
 			assert.NoError(t, err)
 			found <- e
 		}()
@@ -235,13 +244,13 @@ func TestStoreWaitFindsTheFirstMatch(t *testing.T) {
 		}
 		assert.Equal(t, 5, (<-found).Number)
 
-		e, err := s.Wait(t.Context(), history.Query{}, 2)
+		e, err := first(t.Context(), s, history.Query{}, 2)
 		require.NoError(t, err)
 		assert.Equal(t, 3, e.Number, "it has arrived before")
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = s.Wait(ctx, query, 6)
+		_, err = first(ctx, s, query, 6)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
@@ -253,7 +262,7 @@ func TestStoreWaitForANumberThatIsFarAway(t *testing.T) {
 		defer cancel()
 		found := make(chan *history.Entry)
 		go func() {
-			e, err := s.Wait(ctx, history.Query{}, 5)
+			e, err := first(ctx, s, history.Query{}, 5)
 			assert.NoError(t, err)
 			found <- e
 		}()
@@ -262,7 +271,7 @@ func TestStoreWaitForANumberThatIsFarAway(t *testing.T) {
 			s.Add(exchange(number))
 		}
 		assert.Equal(t, 6, (<-found).Number)
-		_, err := s.Wait(ctx, history.Query{}, 1000)
+		_, err := first(ctx, s, history.Query{}, 1000)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
@@ -272,7 +281,7 @@ func TestStoreWaitContinuesAfterAClear(t *testing.T) {
 		s := filled(100, 3)
 		found := make(chan *history.Entry)
 		go func() {
-			e, err := s.Wait(t.Context(), history.Query{}, 3)
+			e, err := first(t.Context(), s, history.Query{}, 3)
 			assert.NoError(t, err)
 			found <- e
 		}()

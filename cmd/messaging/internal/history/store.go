@@ -215,20 +215,20 @@ func (s *Store) Find(q Query, before, limit int) (found []*Entry, more bool) {
 	return found, false
 }
 
-// Wait returns the first entry after a number that matches. If there is none, it waits
-// for one until the context ends.
-func (s *Store) Wait(ctx context.Context, q Query, after int) (*Entry, error) {
+// Wait calls seen with each entry after a number that matches, also with those that come
+// later, until seen returns false. It returns the error of the context if that ends first.
+func (s *Store) Wait(ctx context.Context, q Query, after int, seen func(*Entry) bool) error {
 	for {
 		state := s.State() // before the entries, so that none is missed
 		entries, _ := s.After(after)
 		for _, e := range entries {
-			if q.Match(e) {
-				return e, nil
+			if q.Match(e) && !seen(e) {
+				return nil
 			}
 			after = e.Number
 		}
 		if _, err := s.Changed(ctx, state); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }

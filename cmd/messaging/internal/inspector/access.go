@@ -21,12 +21,13 @@ type accessBody struct {
 	StartID string `json:"start_id"`
 	PID     int    `json:"pid"`
 	Started string `json:"started"`
+	Uptime  int64  `json:"uptime_ms"`
 	Seed    string `json:"seed"`
 }
 
 func (in *Inspector) access(w http.ResponseWriter, _ *http.Request) {
 	respond(w, accessBody{APIKey: in.box.APIKey(), Port: in.servicePort(), StartID: in.box.History.Boot(), PID: os.Getpid(),
-		Started: in.box.Started.UTC().Format(time.RFC3339), Seed: in.box.SeedName})
+		Started: in.box.Started.UTC().Format(time.RFC3339), Uptime: time.Since(in.box.Started).Milliseconds(), Seed: in.box.SeedName})
 }
 
 func (in *Inspector) servicePort() string {

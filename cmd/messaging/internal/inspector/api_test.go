@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -21,7 +22,7 @@ import (
 
 var (
 	changing = regexp.MustCompile(`"(at|took_ms|updated_at|last_interaction|customer_created_at|created_at|outage_until|` +
-		`port|start_id|pid|started)":("[^"]*"|[0-9.]+)`)
+		`port|start_id|pid|started|uptime_ms)":("[^"]*"|[0-9.]+)`)
 	localPort = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
@@ -36,7 +37,7 @@ func TestAPIGolden(t *testing.T) {
 		"request_lost": "/api/requests/5", "request_refused": "/api/requests/2", "request_without_route": "/api/requests/7",
 		"broadcasts": "/api/broadcasts", "broadcast": "/api/broadcasts/5", "triggers": "/api/triggers", "trigger": "/api/triggers/3",
 		"customers": "/api/customers?limit=2", "customer": "/api/customers/1", "events": "/api/events?q=order", "event": "/api/events/1",
-		"messages": "/api/messages?limit=2", "message": "/api/messages/3", "wait": "/api/wait?q=has:skipped", "faults": "/api/faults",
+		"messages": "/api/messages?limit=2", "message": "/api/messages/3", "wait": "/api/wait?q=has:skipped", "wait_count": "/api/wait?q=has:skipped&count=1", "faults": "/api/faults",
 		"health": "/healthz", "access": "/api/access", "none": "/api/requests?q=nowhere",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,6 +108,36 @@ func TestWaitRespondsToARequestThatComesLater(t *testing.T) {
 		default:
 		}
 	}
+}
+
+func TestWaitRespondsWhenAsManyHaveArrived(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/events", "")
+	waiting := make(chan reply, 1)
+	go func() { waiting <- f.get("/api/wait?q=op:list&count=3&timeout=10s") }()
+	f.send("GET", "/v1/customers", "")
+	f.send("POST", "/v1/events/trigger", skippedBody)
+	assert.Equal(t, reply{408, nil, `{"error":"2 of 3 requests matched in time"}` + "\n"}, f.get("/api/wait?q=op:list&count=3&timeout=10ms").withoutHeader())
+	f.send("GET", "/v1/events", "")
+	got := <-waiting
+	assert.Equal(t, 200, got.Status)
+	assert.Regexp(t, `^\{"items":\[\{"number":1,.*\{"number":2,.*\{"number":4,.*\],"next":null\}\n$`, got.Body, "oldest first")
+}
+
+func TestWaitForNoneRespondsAtTheEndUnlessOneArrives(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/events", "")
+	none := reply{200, nil, `{"items":[],"next":null}` + "\n"}
+	assert.Equal(t, none, f.get("/api/wait?q=op:trigger&count=0&timeout=0s").withoutHeader())
+	began := time.Now()
+	assert.Equal(t, none, f.get("/api/wait?q=op:trigger&count=0&timeout=60ms").withoutHeader())
+	assert.GreaterOrEqual(t, time.Since(began), 60*time.Millisecond, "one could still have arrived")
+	one := reply{409, nil, `{"error":"request 1 matched, and none was expected"}` + "\n"}
+	assert.Equal(t, one, f.get("/api/wait?q=op:list&count=0&timeout=60s").withoutHeader())
+	waiting := make(chan reply, 1)
+	go func() { waiting <- f.get("/api/wait?q=op:trigger&count=0&timeout=60s") }()
+	f.send("POST", "/v1/events/trigger", skippedBody)
+	assert.Equal(t, 409, (<-waiting).Status, "as soon as one arrives")
 }
 
 func TestRecordsAreFoundByWords(t *testing.T) {

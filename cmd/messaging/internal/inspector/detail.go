@@ -103,20 +103,12 @@ type exchangeSide struct {
 
 type headerLine struct{ Name, Value string }
 
-type diffView struct {
-	With     int // what was asked for, or 0
-	Previous int // what it is compared with, or 0
-	Lines    []diffLine
-	Same     bool
-	TooLong  bool
-}
-
 // newDetail returns the detail of an entry with the selected tab. The base is
 // the path of its list.
 func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *entryDetail {
 	d := &entryDetail{Entry: e, Title: title(e), Tags: tags(e), Outcome: newOutcome(e), in: in}
 	d.with, _ = strconv.Atoi(r.URL.Query().Get("with")) // what is not a number is the previous request
-	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), e.At.Format("2 Jan 15:04:05.000"),
+	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), words.Time(e.At)+e.At.Format(".000"),
 		took(e.Took))
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
@@ -235,53 +227,4 @@ func newSide(header http.Header, body []byte, problems map[string][]string) exch
 	}
 	side.Text = strings.ToValidUTF8(string(body), string(utf8.RuneError))
 	return side
-}
-
-// newDiff compares the body of a request with that of another one, or of the previous one of
-// the same operation.
-func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
-	view := &diffView{With: with}
-	other, ok := in.box.History.Get(with)
-	if with == 0 {
-		other, ok = in.previous(e)
-	}
-	if !ok {
-		return view
-	}
-	view.Previous = other.Number
-	if len(e.Request.Body) > maxShown || len(other.Request.Body) > maxShown {
-		view.TooLong = true
-		return view
-	}
-	lines, ok := diff(requestLines(other), requestLines(e))
-	view.Lines, view.TooLong = lines, !ok
-	view.Same = ok && !slices.ContainsFunc(lines, func(l diffLine) bool { return l.Sign != " " })
-	return view
-}
-
-// previous returns the previous request to the same endpoint.
-func (in *Inspector) previous(e *history.Entry) (*history.Entry, bool) {
-	var query history.Query
-	found, _ := in.box.History.Find(query.And(func(other *history.Entry) bool {
-		return other.Op == e.Op && other.Request.Path == e.Request.Path && other.Request.Method == e.Request.Method
-	}), e.Number, 1)
-	if len(found) == 0 {
-		return nil, false
-	}
-	return found[0], true
-}
-
-// requestLines returns the query and the body of a request as lines.
-func requestLines(e *history.Entry) (lines []string) {
-	for _, name := range sortedKeys(e.Request.Query) {
-		lines = append(lines, name+" = "+strings.Join(e.Request.Query[name], ", "))
-	}
-	body, ok := jsonLines(e.Request.Body, nil)
-	if !ok {
-		return append(lines, strings.Split(strings.ToValidUTF8(string(e.Request.Body), string(utf8.RuneError)), "\n")...)
-	}
-	for _, line := range body {
-		lines = append(lines, line.Indent+line.Text())
-	}
-	return lines
 }

@@ -175,6 +175,8 @@ func TestInvalidRequestsChangeNothing(t *testing.T) {
 		{"a query that cannot be read", "GET", f.ui + "/api/requests?q=status:many", "", same, 400},
 		{"a query with a control character", "GET", f.ui + "/api/requests?q=status:%01", "", same, 400},
 		{"a query with an unknown operation", "GET", f.ui + "/api/wait?q=op:nonsense&timeout=60s", "", same, 400},
+		{"a wait for too many", "GET", f.ui + "/api/wait?count=1001", "", same, 400},
+		{"a wait for less than none", "GET", f.ui + "/api/wait?count=-1", "", same, 400},
 		{"a wait after nothing", "GET", f.ui + "/api/wait?after=-1", "", same, 400},
 		{"a query with an unknown key", "GET", f.ui + "/api/wait?q=evnet:order&timeout=60s", "", same, 400},
 		{"a limit over 200", "GET", f.ui + "/api/requests?limit=201", "", same, 400},

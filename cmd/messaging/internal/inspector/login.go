@@ -77,21 +77,34 @@ func (d *door) login(w http.ResponseWriter, r *http.Request) {
 	_ = loginPage.Execute(w, failed) // the client may have disconnected
 }
 
-const loginStyle = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;` +
-	`max-width:26rem;margin:18vh auto;padding:0 1.25rem}h1{font-size:1.3rem}label{display:grid;gap:.4rem}` +
-	`input,button{font:inherit;padding:.5rem .7rem}button{margin-top:.8rem}`
+const loginStyle = `:root { color-scheme: light dark }
+body { margin: 0; min-height: 100dvh; display: grid; place-items: center; background: light-dark(#f7f7f5, #121211); color: light-dark(#1c1b19, #eae8e4);
+  font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif }
+main { box-sizing: border-box; width: min(400px, 100vw - 32px); margin: 16px; padding: 26px 28px 28px; border: 1px solid light-dark(#e6e5e1, #2a2927);
+  border-radius: 12px; background: light-dark(#fff, #1e1e1c) }
+h1 { display: flex; align-items: center; gap: 10px; margin: 0 0 10px; font-size: 18px; letter-spacing: -.015em }
+svg { width: 23px; fill: none; stroke: light-dark(#2b5bd0, #8db0ff); stroke-width: 1.9; stroke-linejoin: round }
+p { margin: 0 0 16px; color: light-dark(#6b6862, #9d998f) }
+label { display: grid; gap: 5px; font-weight: 550 }
+input { font: inherit; padding: 8px 11px; border: 1px solid light-dark(#8d8a83, #6f6c65); border-radius: 7px; background: light-dark(#fff, #121211); color: inherit }
+input:focus-visible, button:focus-visible { outline: 2px solid light-dark(#2b5bd0, #8db0ff); outline-offset: 2px }
+input[aria-invalid] { border-color: light-dark(#ad231b, #ff938a) }
+[role=alert] { margin: 8px 0 0; color: light-dark(#ad231b, #ff938a) }
+button { width: 100%; margin-top: 18px; padding: 9px; border: 0; border-radius: 7px; font: inherit; font-weight: 600; cursor: pointer;
+  background: light-dark(#2b5bd0, #8db0ff); color: light-dark(#fff, #0d1424) }`
 
 // The page is complete in itself: nothing else is served without the token.
 var (
 	loginPolicy = "default-src 'none'; style-src 'sha256-" + styleHash() + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 	loginPage   = template.Must(template.New("login").Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Log in · messaging sandbox</title><style>` + loginStyle + `</style>
-<main><h1>messaging sandbox</h1>
+<meta name="color-scheme" content="light dark"><title>Log in · messaging sandbox</title><style>` + loginStyle + `</style>
+<main><h1><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 8.5 12 3l9 5.5v8L12 22l-9-5.5z"/><path d="m3 8.5 9 5.5 9-5.5M12 14v8"/></svg>` +
+		`messaging sandbox</h1>
 <p>The sandbox printed a token when it started, unless you gave it one.</p>
-{{if .}}<p role="alert"><strong>That is not the token.</strong></p>{{end}}
 <form method="post" action="/login"><label>Token
-<input type="password" name="token" autocomplete="current-password" required autofocus></label>
+<input type="password" name="token" autocomplete="current-password" required autofocus{{if .}} aria-invalid="true" aria-describedby="wrong"{{end}}></label>
+{{if .}}<p id="wrong" role="alert">That is not the token of this sandbox.</p>{{end}}
 <button>Log in</button></form></main></html>
 `))
 )

@@ -84,6 +84,8 @@ type reply struct {
 	Body   string
 }
 
+func (r reply) withoutHeader() reply { return reply{Status: r.Status, Body: r.Body} }
+
 func (f *fixture) do(method, target, body string, change ...func(*http.Request)) reply {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second) // a stream that is not refused does not end

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
@@ -25,12 +26,13 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"thousands":   words.Thousands,
 	"plural":      words.Count,
 	"date":        words.Time,
+	"clock":       words.Clock,
+	"zone":        zone,
 	"recordNames": records.Names,
 	"delivery":    deliveryTag,
 	"tag":         func(class, text string) tag { return tag{class, text} },
 	"snippet":     func(label, text string) snippet { return snippet{label, text} },
 	"envCode":     envCode,
-	"firstCurl":   firstCurl,
 	"apiCode":     apiCode,
 	"createCode":  createCode,
 	"triggerCode": triggerCode,
@@ -54,14 +56,18 @@ type page struct {
 	Wide       bool // one column in place of a list and a detail
 	Reload     bool // the list is loaded again when something changes
 
-	Chips  []chipGroup
-	Rows   []row
-	Links  []link
-	Origin string // where the records come from
-	Newer  string // URL of the first page, on a later one
-	Older  string // URL of the next page
-	Detail any
-	Status int
+	Chips []chipGroup // none where there is nothing to filter
+	// FirstRequest is a command that sends a request to the list.
+	FirstRequest snippet
+	Rows         []row
+	Links        []link
+	Origin       string // where the records come from
+	Newer        string // URL of the first page, on a later one
+	Older        string // URL of the next page
+	// ListURL is the list with the row of the detail.
+	ListURL string
+	Detail  any
+	Status  int
 }
 
 // snippet is code with a button that copies it.
@@ -117,8 +123,11 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 			detail := in.newDetail(e, l.item, r)
 			p.Detail, p.Title = detail, detail.Title
 		}
-		p.Chips = newChips(l, p.Query)
+		if l.count(p.State) > 0 {
+			p.Chips = newChips(l, p.Query)
+		}
 		in.fillRows(p, l, query, before)
+		p.FirstRequest = in.firstRequest(p)
 		p.write(w, "entries.html")
 	}
 }
@@ -142,6 +151,7 @@ func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before 
 		before = detail.Number + pageSize/2
 		entries, more = in.box.History.Find(grouped, before, pageSize)
 	}
+	p.ListURL = l.list + queryString("q", p.Query, "before", positive(before))
 	for _, e := range entries {
 		row := in.groupedRow(e)
 		row.Href = fmt.Sprintf("%s/%d%s", l.item, e.Number, queryString("q", p.Query, "before", positive(before)))
@@ -212,3 +222,6 @@ func (in *Inspector) helpPage(w http.ResponseWriter, r *http.Request) {
 	p.Wide, p.Detail = true, history.Keys
 	p.write(w, "help.html")
 }
+
+// zone returns the name of the time zone of the pages.
+func zone() string { return time.Now().Format("MST") }

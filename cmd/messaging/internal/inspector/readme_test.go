@@ -12,7 +12,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
-func TestThePythonOfTheReadmeFindsItsEmail(t *testing.T) {
+func TestThePythonOfTheReadmeFindsWhatIsWrong(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("SKIPPED: no Python is installed")
@@ -23,9 +23,25 @@ func TestThePythonOfTheReadmeFindsItsEmail(t *testing.T) {
 	require.True(t, found)
 	program, _, _ := strings.Cut(rest, "```")
 	f := start(t, records.Demo())
-	cmd := exec.CommandContext(t.Context(), python, "-c", program)
-	cmd.Env = append(cmd.Environ(), "MESSAGING_BASE_URL="+f.api, "MESSAGING_API_KEY="+testKey, "MESSAGING_SANDBOX_URL="+f.ui)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, string(out))
+	run := func(program string) (output string, err error) {
+		cmd := exec.CommandContext(t.Context(), python, "-c", program)
+		cmd.Env = append(cmd.Environ(), "MESSAGING_BASE_URL="+f.api, "MESSAGING_API_KEY="+testKey, "MESSAGING_SANDBOX_URL="+f.ui)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := run(program)
+	require.NoError(t, err, out)
 	assert.Contains(t, f.get("/").Body, "We have moved")
+	out, err = run(strings.Replace(program, "/api/mark", "/api/reset", 1))
+	require.NoError(t, err, out)
+	program = strings.Replace(program, `timeout="5s"`, `timeout="50ms"`, 1)
+	for _, mistake := range []struct{ right, wrong, want string }{
+		{`send_news("We are open"`, `print("We are open"`, "1 of 2 requests matched in time"},
+		{`to:bob@example.com`, `to:ada@example.com`, "matched, and none was expected"},
+		{`"subject": subject`, `"subject": 1`, "422: "},
+	} {
+		out, err := run(strings.Replace(program, mistake.right, mistake.wrong, 1))
+		assert.Error(t, err, mistake.wrong)
+		assert.Contains(t, out, mistake.want)
+	}
 }

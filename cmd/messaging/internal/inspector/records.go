@@ -48,6 +48,7 @@ func (in *Inspector) recordPage(kind *records.Kind) http.HandlerFunc {
 
 // fillLinks fills in the list beside a detail.
 func (p *page) fillLinks(kind *records.Kind, found records.Records, before, selected int) {
+	p.ListURL = "/" + kind.Name + queryString("q", p.Query, "before", positive(before))
 	for _, record := range found {
 		href := fmt.Sprintf("/%s/%d%s", kind.Name, record.Number, queryString("q", p.Query, "before", positive(before)))
 		p.Links = append(p.Links, link{record.Line(), href, record.Number == selected})

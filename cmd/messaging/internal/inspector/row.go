@@ -19,6 +19,7 @@ import (
 // row is a line of the list of requests, broadcasts or triggers.
 type row struct {
 	Number   int
+	At       string // for programs
 	Date     string // where it is not today
 	Time     string
 	Millis   string
@@ -36,10 +37,10 @@ type row struct {
 type tag struct{ Class, Text string }
 
 func newRow(e *history.Entry) row {
-	r := row{Number: e.Number, Time: e.At.Format("15:04:05"), Millis: e.At.Format(".000"), Title: title(e), Failure: failure(e), Who: about(e),
-		Took: took(e.Took), Tags: tags(e)}
-	if e.At.Format(time.DateOnly) != time.Now().Format(time.DateOnly) {
-		r.Date = e.At.Format("2 Jan")
+	r := row{Number: e.Number, At: e.At.Format(time.RFC3339), Time: words.Clock(e.At), Millis: e.At.Format(".000"), Title: title(e),
+		Failure: failure(e), Who: about(e), Took: took(e.Took), Tags: tags(e)}
+	if date := words.Date(e.At); date != words.Date(time.Now()) {
+		r.Date = date
 	}
 	if op := operation(e); op != r.Title {
 		r.Op = op

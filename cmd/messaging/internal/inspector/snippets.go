@@ -78,22 +78,14 @@ func envCode(baseURL, apiKey, sandboxURL string) string {
 	return "export MESSAGING_BASE_URL=" + baseURL + "\nexport MESSAGING_API_KEY=" + apiKey + "\nexport MESSAGING_SANDBOX_URL=" + sandboxURL
 }
 
-// firstCurl returns a command that sends a broadcast.
-func firstCurl(baseURL, apiKey string) string {
-	return "curl " + baseURL + service.SendEmailBroadcast.Path + " \\\n  -H 'X-Authorization: " + apiKey + "' \\\n" +
-		"  -H 'Content-Type: application/json' --data '{\n" +
-		`    "sender_email": "news@acme.test", "sender_name": "Acme", "email": "news@acme.test",` + "\n" +
-		`    "subject": "We have moved", "message": "<h1>We have moved</h1><p>See you there.</p>",` + "\n" +
-		`    "message_type": "announcement", "schedule_type": "send-now",` + "\n" +
-		`    "recipients": {"type": "customer", "customers": [{"email": "ada@example.com"}]}}'`
-}
-
 // apiCode returns commands that use the API.
 func apiCode() string {
 	op := service.TriggerEvent.Name
-	return fmt.Sprintf(`curl "$MESSAGING_SANDBOX_URL/api/wait?q=op:%s+to:ada@example.com&timeout=5s"
+	return fmt.Sprintf(`curl "$MESSAGING_SANDBOX_URL/api/wait?q=op:%[1]s+to:ada@example.com&timeout=5s"
+curl "$MESSAGING_SANDBOX_URL/api/wait?q=op:%[1]s&count=3"
+curl "$MESSAGING_SANDBOX_URL/api/wait?q=to:bob@example.com&count=0&timeout=500ms"
 curl "$MESSAGING_SANDBOX_URL/api/requests?q=has:skipped&limit=10"
-curl "$MESSAGING_SANDBOX_URL/api/faults" --data '{"op": %q, "count": 1, "fault": {"kind": "answer_lost"}}'
+curl "$MESSAGING_SANDBOX_URL/api/faults" --data '{"op": %[2]q, "count": 1, "fault": {"kind": "answer_lost"}}'
 curl "$MESSAGING_SANDBOX_URL/api/outage" --data '{"for": "10s"}'
 curl -X POST "$MESSAGING_SANDBOX_URL/api/reset?what=all"`, op[:strings.IndexByte(op, ' ')], op)
 }

@@ -164,15 +164,6 @@ func TestChipsWriteTheSearch(t *testing.T) {
 	assert.Equal(t, 400, f.get("/api/requests?q=delivery:lost").Status)
 }
 
-func TestAnyTwoRequestsAreCompared(t *testing.T) {
-	f := start(t, records.Demo())
-	f.fill()
-	page := f.get("/requests/4?tab=diff&with=3").Body
-	assert.Contains(t, page, `Compared with <a href="/requests/3">request 3</a>.`)
-	assert.Contains(t, f.get("/requests/4?tab=diff&with=99").Body, "There is no request 99")
-	assert.Contains(t, f.get("/requests/4?tab=diff").Body, "There is no earlier request")
-}
-
 func TestRequestsAreCopiedAndDownloaded(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 const defaultWait, maxWait = 10 * time.Second, 60 * time.Second
@@ -29,31 +30,66 @@ func (in *Inspector) mark(w http.ResponseWriter, _ *http.Request) {
 	respond(w, map[string]int{"number": in.box.History.Mark()})
 }
 
-// wait responds with the first request that matches, as soon as there is one.
-func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
-	query, err := history.Parse(r.URL.Query().Get("q"))
-	after, afterErr := in.waitAfter(r)
-	timeout, timeoutErr := defaultWait, error(nil)
-	if text := r.URL.Query().Get("timeout"); text != "" {
-		if timeout, timeoutErr = time.ParseDuration(text); timeoutErr != nil || timeout < 0 || timeout > maxWait {
-			timeoutErr = fmt.Errorf("timeout: must be a duration such as 10s, at most %v", maxWait)
+// maxCount is how many requests a wait can be for.
+const maxCount = 1000
+
+// waitParams are the parameters of a wait.
+type waitParams struct {
+	query   history.Query
+	after   int
+	timeout time.Duration
+	counted bool // the response is a list
+	count   int
+}
+
+func (in *Inspector) readWaitParams(r *http.Request) (p waitParams, err error) {
+	var problems [4]error
+	values := r.URL.Query()
+	p.query, problems[0] = history.Parse(values.Get("q"))
+	p.query = p.query.WithoutReplays()
+	p.after, problems[1] = in.waitAfter(r)
+	p.timeout = defaultWait
+	if text := values.Get("timeout"); text != "" {
+		if p.timeout, err = time.ParseDuration(text); err != nil || p.timeout < 0 || p.timeout > maxWait {
+			problems[2] = fmt.Errorf("timeout: must be a duration such as 10s, at most %v", maxWait)
 		}
 	}
-	if err := errors.Join(err, afterErr, timeoutErr); err != nil {
+	p.counted = values.Get("count") != ""
+	p.count, problems[3] = integer(r, "count", 1, 0, maxCount)
+	return p, errors.Join(problems[:]...)
+}
+
+// wait responds with the first request that matches, as soon as there is one. With a count,
+// it responds with as many, oldest first. With a count of 0, it responds at the end of the
+// time that none has matched.
+func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
+	p, err := in.readWaitParams(r)
+	if err != nil {
 		respondError(w, http.StatusBadRequest, oneLine(err))
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), p.timeout)
 	defer cancel()
 	defer context.AfterFunc(in.ending, cancel)()
-	e, err := in.box.History.Wait(ctx, query.WithoutReplays(), after)
-	if in.ending.Err() != nil {
+	found := []requestItem{}
+	err = in.box.History.Wait(ctx, p.query, p.after, func(e *history.Entry) bool {
+		found = append(found, newRequestItem(e))
+		return len(found) < p.count
+	})
+	switch {
+	case in.ending.Err() != nil:
 		respondError(w, http.StatusServiceUnavailable, "the sandbox is shutting down")
-		return
-	}
-	if err != nil {
+	case p.count == 0 && err == nil:
+		respondError(w, http.StatusConflict, fmt.Sprintf("request %d matched, and none was expected", found[0].Number))
+	case p.count == 0:
+		respond(w, listBody[requestItem]{Items: found})
+	case err != nil && p.counted:
+		respondError(w, http.StatusRequestTimeout, fmt.Sprintf("%d of %s matched in time", len(found), words.Count(p.count, "request")))
+	case err != nil:
 		respondError(w, http.StatusRequestTimeout, "no request matched in time")
-		return
+	case p.counted:
+		respond(w, listBody[requestItem]{Items: found})
+	default:
+		respond(w, found[0])
 	}
-	respond(w, newRequestItem(e))
 }

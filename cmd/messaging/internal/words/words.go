@@ -33,10 +33,16 @@ func List(names []string, conjunction string) string {
 	return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
 }
 
-// Time writes a time in UTC, or a dash for the zero time.
+// Time writes a time in the time zone of this machine, or a dash for the zero time.
 func Time(t time.Time) string {
 	if t.IsZero() {
 		return "–"
 	}
-	return t.UTC().Format("2006-01-02 15:04:05")
+	return Date(t) + " " + Clock(t)
 }
+
+// Date writes the date of a time.
+func Date(t time.Time) string { return t.Local().Format(time.DateOnly) }
+
+// Clock writes the time of day.
+func Clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }

@@ -2,6 +2,7 @@
 
 const section = document.body.dataset.section;
 const $ = (selector, root = document) => root.querySelector(selector);
+const oneColumn = matchMedia("(max-width: 900px)"); // as in the stylesheet: the list or the detail
 let { last, epoch } = document.body.dataset;
 last = Number(last);
 
@@ -45,8 +46,9 @@ function receive(message) {
 function showState(state) {
   const live = $("#live"), { outage } = live.dataset;
   live.dataset.state = state;
+  $("#stopped").hidden = state !== "gone";
   live.lastElementChild.textContent = state !== "on" ? "not live"
-    : outage ? `outage until ${new Date(outage).toLocaleTimeString("en-GB")}` : "live";
+    : outage ? `outage until ${outage.slice(11, 19)}` : "live"; // in the time zone of the sandbox
 }
 
 function showCounts({ outage_until: outage, ...counts }) {
@@ -60,7 +62,7 @@ function showCounts({ outage_until: outage, ...counts }) {
 // --- new rows ---
 
 const query = new URLSearchParams(location.search).get("q") ?? "";
-const paged = document.body.dataset.paged;
+let { paged } = document.body.dataset; // the list begins at an older request
 const atMost = 300; // rows that the page takes before it offers to start over
 let listed = Number(document.body.dataset.last), unseen = 0, announced = 0, busy = false, again = false;
 
@@ -95,7 +97,7 @@ async function addRows() {
   if (rows.length === 0) return;
   announce(rows.length + left);
   const list = $("#list"), box = $("#rows");
-  if (left > 0 && box.children.length === 0) return startOver();
+  if (box.children.length === 0) return startOver(); // a list has more than rows: filters, and another text beside it
   if (left > 0 || unseen > 0 || paged || box.children.length + rows.length > atMost) {
     unseen += rows.length + left;
     const button = $("#new");
@@ -108,13 +110,10 @@ async function addRows() {
     for (const number of row.dataset.attempts?.split(" ") ?? []) removeRow(number); // they are in the new row
   }
   const height = list.scrollHeight, top = list.scrollTop;
-  if (box.children.length === 0 && $(".welcome")) load(location.href).catch(() => {}); // its text changes
   box.prepend(...html.children);
   mark();
-  $("#list > .empty")?.remove();
   if (top > 0) list.scrollTop = top + list.scrollHeight - height; // what is read stays where it is
 }
-
 
 // removeRow removes the row of a call with its earlier attempts.
 function removeRow(number) {
@@ -131,6 +130,11 @@ async function showNew() {
   last = Math.max(last, Number(page.body.dataset.last));
   listed = Number(page.body.dataset.last);
   unseen = 0;
+  paged = false;
+  if (!$(".has-detail")) {
+    history.replaceState(null, "", listURL());
+    if (oneColumn.matches) $("#list").scrollIntoView();
+  }
   mark();
 }
 
@@ -149,9 +153,7 @@ async function get(url) {
     const response = await fetch(url);
     return response.ok ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
   } catch {
-    const live = $("#live");
-    live.dataset.state = "gone";
-    live.lastElementChild.textContent = "the sandbox has stopped";
+    showState("gone");
     throw new Error("the sandbox has stopped");
   }
 }
@@ -159,7 +161,7 @@ async function get(url) {
 // update replaces parts of the page by their current content.
 async function update(parts) {
   const page = await get(location.href);
-  if (!page) return toList(); // the detail is no longer kept
+  if (!page) { location.href = $(".back")?.href ?? location.pathname; return; } // the detail is no longer kept
   for (const part of parts) {
     if ($(part) && $(part, page)) $(part).replaceWith($(part, page));
   }
@@ -175,15 +177,32 @@ async function startOver() {
   unseen = 0;
 }
 
+// depth is how many entries of the browser's history lie between the list and the detail
+// that was opened from it. It is undefined if the detail was opened by its address.
+const depth = () => $(".has-detail") ? history.state?.depth : 0;
+
+let shown = location.pathname, listTop = 0;
+
 async function load(url, { push = false } = {}) {
   const page = await get(url);
-  if (!page) { location.href = url; return; }
-  if (!$("#detail", page)) { location.href = url; return; }
-  if (push) history.pushState(null, "", url);
+  if (!page || !$("#detail", page)) { location.href = url; return; }
+  if (!$(".has-detail")) listTop = scrollY;
+  if (push) history.pushState({ depth: depth() + 1 || undefined }, "", url);
   document.title = page.title;
   $("#detail").replaceWith($("#detail", page));
   $("#main").className = $("#main", page).className;
   mark();
+  const left = shown;
+  shown = location.pathname;
+  if (!$(".has-detail")) showRow(left);
+}
+
+// showRow shows the list as it was, with the focus on the row of the detail that was left.
+function showRow(path) {
+  if (oneColumn.matches) scrollTo(0, listTop);
+  const row = [...document.querySelectorAll("#rows > .row")].find((row) => new URL(row.href).pathname === path);
+  row?.focus({ preventScroll: true });
+  row?.scrollIntoView({ block: "nearest" });
 }
 
 function mark() {
@@ -200,8 +219,8 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("[data-copy]")) return copy(event.target);
   if (event.target.closest("#new")) return showNew().catch(() => {});
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
-  if (link.matches("[data-back]")) { event.preventDefault(); back(); }
-  if (link.matches("#rows .row, .tabs a")) { event.preventDefault(); open(link, event.detail === 0 || innerWidth <= 760); }
+  if (link.matches(".back")) { event.preventDefault(); back(); }
+  if (link.matches("#rows .row, .tabs a")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn.matches); }
 });
 
 // open shows the detail of a link. With enter, the focus goes there too: otherwise the tab
@@ -214,31 +233,23 @@ async function open(link, enter = false) {
   if (tab) $(`[data-tab=${tab}]`)?.focus();
   else {
     $("#detail").scrollTop = 0;
-    if (innerWidth <= 760) scrollTo(0, 0);
+    if (oneColumn.matches) $("#detail").scrollIntoView();
     if (enter) $("#detail").focus({ preventScroll: true });
   }
 }
 
-// back shows the list, with the focus on the row that was open.
+// back shows the list. It goes back in the browser's history if the list is there, so that
+// the browser's own button leads on from the list, and not to the detail again.
 function back() {
   if (!$(".has-detail")) return;
-  sessionStorage.setItem("row", location.pathname);
-  toList();
+  if (depth()) history.go(-depth()); else load($(".back").href, { push: true }).catch(() => {});
 }
 
-function focusRow() {
-  const path = sessionStorage.getItem("row");
-  sessionStorage.removeItem("row");
-  if (path) [...document.querySelectorAll("#rows > .row")].find((row) => new URL(row.href).pathname === path)?.focus();
-}
-focusRow();
 $("#rows > .row[aria-current]")?.scrollIntoView({ block: "nearest" });
 
 function listURL() {
   return $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");
 }
-
-function toList() { location.href = listURL(); }
 
 async function copy(button) {
   const text = $("pre", button.closest("figure"));
@@ -281,7 +292,7 @@ function step(by) {
   if (!row) return;
   row.focus({ preventScroll: true });
   row.scrollIntoView({ block: "nearest" });
-  if (innerWidth > 760) open(row);
+  if (!oneColumn.matches || $(".has-detail")) open(row, oneColumn.matches);
 }
 
 function stepTab(by) {

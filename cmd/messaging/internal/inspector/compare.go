@@ -1,0 +1,90 @@
+package inspector
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+// diffView is the comparison of a request with another one.
+type diffView struct {
+	With     int // what was asked for, or 0
+	Previous int // what it is compared with, or 0
+	Parts    []diffPart
+	Same     bool // to the byte
+	Alike    bool // but for white space and the order of keys
+	TooLong  bool
+	Others   []otherRequest
+}
+
+// otherRequest is a request to compare with.
+type otherRequest struct {
+	Number int
+	Title  string
+}
+
+// maxOthers is how many requests a page offers for a comparison. Others can be named by
+// their number.
+const maxOthers = 50
+
+// newDiff compares a request with another one, or with the previous one to the same
+// endpoint.
+func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
+	view := &diffView{With: with, Others: in.others(e)}
+	other, ok := in.box.History.Get(with)
+	if with == 0 {
+		other, ok = in.previous(e)
+	}
+	if !ok {
+		return view
+	}
+	view.Previous = other.Number
+	if len(e.Request.Body) > maxShown || len(other.Request.Body) > maxShown {
+		view.TooLong = true
+		return view
+	}
+	lines, ok := diff(requestLines(other), requestLines(e))
+	if !ok {
+		view.TooLong = true
+		return view
+	}
+	view.Alike = !slices.ContainsFunc(lines, func(l diffLine) bool { return l.Sign != " " })
+	view.Same = view.Alike && bytes.Equal(e.Request.Body, other.Request.Body)
+	view.Parts = fold(lines)
+	return view
+}
+
+// others returns the latest requests but one.
+func (in *Inspector) others(e *history.Entry) (list []otherRequest) {
+	var all history.Query
+	found, _ := in.box.History.Find(all.And(func(other *history.Entry) bool { return other != e }), 0, maxOthers)
+	for _, other := range found {
+		list = append(list, otherRequest{other.Number, fmt.Sprintf("%s, %s, %s", title(other), outcomeTag(other).Text, words.Time(other.At))})
+	}
+	return list
+}
+
+// previous returns the previous request to the same endpoint.
+func (in *Inspector) previous(e *history.Entry) (*history.Entry, bool) {
+	var query history.Query
+	found, _ := in.box.History.Find(query.And(func(other *history.Entry) bool {
+		return other.Op == e.Op && other.Request.Path == e.Request.Path && other.Request.Method == e.Request.Method
+	}), e.Number, 1)
+	if len(found) == 0 {
+		return nil, false
+	}
+	return found[0], true
+}
+
+// requestLines returns the query and the body of a request as lines.
+func requestLines(e *history.Entry) (lines []string) {
+	for _, name := range sortedKeys(e.Request.Query) {
+		lines = append(lines, name+" = "+strings.Join(e.Request.Query[name], ", "))
+	}
+	return append(lines, readableLines(strings.ToValidUTF8(string(e.Request.Body), string(utf8.RuneError)))...)
+}

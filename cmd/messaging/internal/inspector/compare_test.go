@@ -1,0 +1,77 @@
+package inspector_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+func TestAnyTwoRequestsAreCompared(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	page := f.get("/requests/4?tab=diff&with=3").Body
+	assert.Contains(t, page, `<span class="del">−</span> <a href="/requests/3">request 3</a> <span class="add">+</span> this request`)
+	assert.Contains(t, page, `<option value="2">n, 422 refused, 20`, "others are found by more than their number")
+	assert.NotContains(t, page, `<option value="4">`)
+	assert.Contains(t, f.get("/requests/4?tab=diff&with=99").Body, "There is no request 99")
+	assert.Contains(t, f.get("/requests/4?tab=diff").Body, "There is no earlier request")
+}
+
+var (
+	diffLines = regexp.MustCompile(`<span class="line (add|del)?">(.*?)</span>`)
+	details   = regexp.MustCompile(`<details><summary>(\d+) unchanged lines</summary>`)
+)
+
+// newsletter is an email in one line, with its keys in an order.
+func newsletter(code string, keys ...string) string {
+	message := `<html><head><style>p{margin:0}h1{color:red}</style></head><body>` +
+		strings.Repeat(`<table><tr><td>A cell</td></tr></table>`, 20) + `<p>The <b>code</b> is ` + code + `.</p></body></html>`
+	values := map[string]any{"sender_email": "news@acme.test", "sender_name": "Acme", "email": "news@acme.test", "subject": "We have moved",
+		"message": message, "message_type": "announcement", "schedule_type": "send-now",
+		"recipients": map[string]any{"type": "customer", "customers": []map[string]string{{"email": "ada@example.com"}}}}
+	var members []string
+	for _, key := range append(keys, "sender_email", "sender_name", "email", "subject", "message", "message_type", "schedule_type", "recipients") {
+		if value, ok := values[key]; ok {
+			members = append(members, fmt.Sprintf("%q:%s", key, must(json.Marshal(value))))
+			delete(values, key)
+		}
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+func TestAComparisonHasOneLineForOneDifference(t *testing.T) {
+	f := start(t, records.Demo())
+	for _, body := range []string{newsletter("AUTUMN"), newsletter("WINTER", "subject", "recipients"), newsletter("WINTER"), newsletter("WINTER")} {
+		require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", body))
+	}
+	page := f.get("/requests/2?tab=diff").Body
+	changed := map[string][]string{}
+	for _, line := range diffLines.FindAllStringSubmatch(page, -1) {
+		changed[line[1]] = append(changed[line[1]], line[2])
+		assert.Less(t, len(line[2]), 120, "a line can be read")
+	}
+	assert.Equal(t, []string{`−     &lt;p&gt;The &lt;b&gt;code&lt;/b&gt; is <mark>AUTUMN</mark>.&lt;/p&gt;`}, changed["del"])
+	assert.Equal(t, []string{`&#43;     &lt;p&gt;The &lt;b&gt;code&lt;/b&gt; is <mark>WINTER</mark>.&lt;/p&gt;`}, changed["add"])
+	assert.Len(t, details.FindAllString(page, -1), 2, "above and below")
+
+	assert.Contains(t, f.get("/requests/3?tab=diff").Body, "They differ only in white space or in the order of keys.")
+	assert.Contains(t, f.get("/requests/4?tab=diff").Body, "They are identical.")
+}
+
+func TestAComparisonShowsWhatCannotBeSeen(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events", `{"name":"one\ntwo\u202ethree"}`)
+	f.send("POST", "/v1/events", `{"name":"one\ntwothree","z":[],"y":{},"x":1.50,"w":null}`)
+	page := f.get("/requests/2?tab=diff").Body
+	assert.NotContains(t, page, "\u202e")
+	for _, line := range []string{"&#34;w&#34;: null,", "&#34;x&#34;: 1.50,", "&#34;y&#34;: {},", "&#34;z&#34;: [],", "    one<"} {
+		assert.Contains(t, page, line)
+	}
+}

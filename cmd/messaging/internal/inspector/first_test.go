@@ -1,0 +1,80 @@
+package inspector_test
+
+import (
+	"html"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+const filter = `<details class="chips"`
+
+var firstCommand = regexp.MustCompile(`(?s)<code>(curl .*?)</code>`)
+
+// TestTheFirstRequestOfAnEmptyListFillsIt runs the command that an empty list shows.
+func TestTheFirstRequestOfAnEmptyListFillsIt(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("SKIPPED: there is no curl")
+	}
+	for seed, paths := range map[string][]string{"demo": {"/", "/broadcasts", "/triggers"}, "none": {"/", "/triggers"}} {
+		for _, path := range paths {
+			f := start(t, map[string]records.Seed{"demo": records.Demo(), "none": {}}[seed])
+			for sent := 1; !strings.Contains(f.get(path).Body, `class="row"`); sent++ {
+				require.LessOrEqual(t, sent, 2, "an event, and then its trigger")
+				page := f.get(path).Body
+				assert.NotContains(t, page, filter, path)
+				command := html.UnescapeString(firstCommand.FindStringSubmatch(page)[1])
+				out, err := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(command, "curl ", "curl -sf ", 1)).CombinedOutput()
+				require.NoError(t, err, "%s\n%s", command, out)
+			}
+			assert.Contains(t, f.get(path).Body, filter, path)
+			assert.NotContains(t, f.get("/").Body, "422", seed+path)
+		}
+	}
+}
+
+func TestASearchInAnEmptyHistoryShowsHowToSend(t *testing.T) {
+	f := start(t, records.Demo())
+	page := f.get("/?q=has:skipped").Body
+	assert.Contains(t, page, "Send something here")
+	assert.NotContains(t, page, "Nothing matches")
+	f.send("GET", "/v1/events", "")
+	assert.Contains(t, f.get("/?q=has:skipped").Body, "1 request is kept, and none of them matches.")
+	assert.NotContains(t, f.get("/triggers").Body, filter, "there is nothing to filter")
+}
+
+func TestPagesShowTimesInOneForm(t *testing.T) {
+	zone, local := time.FixedZone("HST", -10*60*60), time.Local
+	time.Local = zone
+	t.Cleanup(func() { time.Local = local })
+	f := start(t, records.Demo())
+	f.fill()
+	f.post("/api/outage", `{"for":"1h"}`)
+	e, _ := f.box.History.Get(3)
+	for path, want := range map[string]string{
+		"/":            ">" + e.At.In(zone).Format("15:04:05"),
+		"/requests/3":  e.At.In(zone).Format("2006-01-02 15:04:05.000"),
+		"/faults":      "Outage until " + f.box.OutageUntil().In(zone).Format("15:04:05"),
+		"/help":        "in the time zone of the sandbox, HST.",
+		"/customers/1": "", "/events/1": "", "/messages/1": "",
+	} {
+		page := f.get(path).Body
+		assert.Contains(t, page, want, path)
+		text := regexp.MustCompile(`<pre[\s\S]*?</pre>|<code>2006-[^<]*</code>|<[^>]*>`).ReplaceAllString(page, " ")
+		assert.NotRegexp(t, `\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)|\dT\d\d:`, text, path)
+	}
+	event, _ := f.box.Records.All(records.Events).WithNumber(1)
+	message, _ := f.box.Records.All(records.Messages).WithNumber(1)
+	for path, created := range map[string]time.Time{"/events/1": event.Model().(messaging.Event).CreatedAt,
+		"/messages/1": message.Model().(messaging.TransactionalMessage).CreatedAt} {
+		assert.Contains(t, f.get(path).Body, "<dd>"+created.In(zone).Format("2006-01-02 15:04:05")+"</dd>", path)
+	}
+}

@@ -1,0 +1,49 @@
+package mail_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+)
+
+func TestLinesBreakAtBlocksAndNotWithinText(t *testing.T) {
+	for message, want := range map[string][]string{
+		`<!doctype html><html><head><style>p{margin:0}b{color:red}</style></head><body><h1>Moved</h1><p>Hi <b>Ada</b>,<br>see <a href="/x">you</a>.</p></body></html>`: {
+			"<!doctype html>", "<html>", "<head>", "<style>p{margin:0}", "b{color:red}", "</style>", "</head>", "<body>", "<h1>Moved</h1>",
+			"<p>Hi <b>Ada</b>,<br>", `see <a href="/x">you</a>.</p>`, "</body>", "</html>"},
+		"<table><tr><td>1</td><td>2</td></tr></table>": {"<table>", "<tr>", "<td>1</td>", "<td>2</td>", "</tr>", "</table>"},
+		"Hello,\r\n\n  a < b and {{x}}\n":              {"Hello,", "a < b and {{x}}"},
+		"<p>one</p>\n\n<p>two":                         {"<p>one</p>", "<p>two"},
+		"":                                             nil,
+	} {
+		assert.Equal(t, want, mail.Lines(message), message)
+	}
+}
+
+// FuzzLinesKeepEverythingButWhiteSpace shows that a comparison hides no difference.
+func FuzzLinesKeepEverythingButWhiteSpace(f *testing.F) {
+	for _, seed := range []string{"<p>a</p>", "<style>a{}", "<a href=", "<script><!--<script>", "a\x00<b>", "<br/><textarea></p>", "<plaintext><p>"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, message string) {
+		if !utf8.ValidString(message) {
+			t.Skip("the messages of a comparison are valid")
+		}
+		assert.Equal(t, dense(message), dense(strings.Join(mail.Lines(message), "")))
+	})
+}
+
+// dense returns a text without white space.
+func dense(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
