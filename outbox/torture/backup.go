@@ -130,7 +130,8 @@ func (r *run) restore(ctx context.Context) (row, error) {
 	after, err := r.service.ask("total")
 	sent := after.Requests - told.Requests - len(r.backups) // one new entry each
 	return row{What: fmt.Sprintf("restore of backups made during the sends, %s", r.kind()),
-		Required: fmt.Sprintf("each opens and has all %d entries, none of them in the wrong state; after Quarantine only new ones are sent", r.total),
+		Required: fmt.Sprintf("each opens and has all %d entries, none of them in the wrong state; after Quarantine only new ones are sent",
+			r.total),
 		Measured: fmt.Sprintf("%d backups, %d entries missing or in the wrong state; Quarantine stopped %d second sends, %d were sent",
 			len(r.backups), wrong, again, sent),
 		OK: wrong == 0 && sent == 0 && again > 0 && len(r.backups) > 0}, err

@@ -34,8 +34,8 @@ func newPair(ctx context.Context) (*pair, error) {
 		p.close()
 		return nil, err
 	}
-	p.url = fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable&target_session_attrs=read-write&connect_timeout=3",
-		p.primary.port, p.standby.port)
+	const settings = "sslmode=disable&target_session_attrs=read-write&connect_timeout=3"
+	p.url = fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?%s", p.primary.port, p.standby.port, settings)
 	return p, nil
 }
 
