@@ -9,7 +9,6 @@ import (
 
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
-	"github.com/jackc/pgx/v5/pgxpool"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 	"github.com/stretchr/testify/assert"
@@ -154,28 +153,6 @@ func TestSQLiteTakesATransactionOfSQLX(t *testing.T) {
 	_, err = o.EnqueueTx(t.Context(), tx, "order", request(t))
 	require.NoError(t, end(err, tx))
 	_, err = o.Get(t.Context(), "order")
-	require.NoError(t, err)
-}
-
-// TestPgxWorksBehindPgBouncer uses the setting of the README.
-func TestPgxWorksBehindPgBouncer(t *testing.T) {
-	url := pgtest.URL(t) + "&default_query_exec_mode=exec"
-	pool, err := pgxpool.New(t.Context(), url)
-	require.NoError(t, err)
-	defer pool.Close()
-	require.NoError(t, outboxpostgres.Migrate(t.Context(), pool))
-	store, err := outboxpostgres.New(t.Context(), pool)
-	require.NoError(t, err)
-	client, err := messaging.NewClient("https://service.test", "key")
-	require.NoError(t, err)
-	o, err := outbox.New(store, client)
-	require.NoError(t, err)
-	_, err = o.Enqueue(t.Context(), "order", request(t))
-	require.NoError(t, err)
-	decisions, err := o.Dismiss(t.Context(), "order")
-	require.NoError(t, err)
-	assert.True(t, decisions[0].Changed)
-	_, err = o.DeliverDue(t.Context(), 1)
 	require.NoError(t, err)
 }
 

@@ -2,45 +2,31 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/internal/pgtest"
+	"github.com/messaging-go/messaging/outbox/internal/version02"
 	"github.com/messaging-go/messaging/outbox/postgres"
 )
 
-// version1 makes the tables of version 0.2 with an entry in each state, and more that are
+// newVersion02 makes the tables of version 0.2 with an entry in each state, and more that are
 // pending.
-func version1(t *testing.T, pool *pgxpool.Pool, more int) {
+func newVersion02(t *testing.T, pool *pgxpool.Pool, more int) {
+	var schema string
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT current_schema()`).Scan(&schema))
 	for _, statement := range []string{
-		`CREATE TABLE outbox_meta (id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, digest_key bytea NOT NULL)`,
-		`CREATE TABLE outbox_entry (
-			id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key text COLLATE "C" NOT NULL UNIQUE, digest bytea NOT NULL,
-			operation text NOT NULL, body bytea, sealed boolean NOT NULL, state smallint NOT NULL DEFAULT 0, token bytea,
-			attempts integer NOT NULL DEFAULT 0, refusals integer NOT NULL DEFAULT 0, owner text NOT NULL DEFAULT '',
-			not_before timestamptz NOT NULL, claimed_at timestamptz, lease_until timestamptz, settled_at timestamptz,
-			delivery smallint NOT NULL DEFAULT 1, error text NOT NULL DEFAULT '', created_at timestamptz NOT NULL
-		) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02)`,
-		`CREATE INDEX outbox_entry_due ON outbox_entry (not_before, id) WHERE state = 0`,
-		`CREATE INDEX outbox_entry_lease ON outbox_entry (lease_until) WHERE state = 1`,
-		`CREATE INDEX outbox_entry_accepted ON outbox_entry (settled_at) WHERE state = 2`,
-		`CREATE INDEX outbox_entry_rejected ON outbox_entry (id) WHERE state = 3`,
-		`CREATE INDEX outbox_entry_unclear ON outbox_entry (id) WHERE state = 4`,
-		`CREATE INDEX outbox_entry_dismissed ON outbox_entry (settled_at) WHERE state = 5`,
-		`INSERT INTO outbox_meta VALUES (1, 1, '\x00')`,
-		`INSERT INTO outbox_entry (key, digest, operation, body, sealed, state, token, not_before, claimed_at, lease_until, settled_at,
-			delivery, created_at)
-			SELECT 'state ' || s, '', 'trigger event', '{}', false, s, CASE WHEN s > 0 THEN '\x01'::bytea END, now() - interval '1 minute',
-				CASE WHEN s = 1 THEN now() - interval '2 hours' END, CASE WHEN s = 1 THEN now() - interval '1 hour' END,
-				CASE WHEN s > 1 THEN now() END, CASE WHEN s IN (1, 4) THEN 0 ELSE 1 END, now() - interval '1 hour'
-			FROM generate_series(0, 5) AS s`,
+		version02.Postgres(schema),
+		fmt.Sprintf(`UPDATE outbox_entry SET lease_until = now() + interval '1 hour' WHERE key = '%s'`, version02.Alive),
 		fmt.Sprintf(`INSERT INTO outbox_entry (key, digest, operation, body, sealed, not_before, created_at)
 			SELECT 'more ' || n, '', 'trigger event', '{}', false, now(), now() FROM generate_series(1, %d) AS n`, more),
 	} {
@@ -54,7 +40,7 @@ func TestMigrateUpgradesATableOfVersion02FromManyProcessesAtOnce(t *testing.T) {
 	pool, err := pgxpool.New(t.Context(), source)
 	require.NoError(t, err)
 	defer pool.Close()
-	version1(t, pool, 1000)
+	newVersion02(t, pool, 1000)
 	_, err = postgres.New(t.Context(), pool)
 	require.ErrorContains(t, err, "call postgres.Migrate(ctx, db)")
 	// An index that an interrupted call has left behind.
@@ -79,16 +65,19 @@ func TestMigrateUpgradesATableOfVersion02FromManyProcessesAtOnce(t *testing.T) {
 	l := store.Ledger()
 	counts, err := l.Counts(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, [6]int{1001, 1, 1, 1, 1, 1}, counts.ByState)
-	assert.InDelta(t, time.Minute, counts.OldestDue, float64(30*time.Second), "from when it was due")
-	claimed, err := l.Claim(t.Context(), ledger.Claim{Lease: time.Minute, Limit: 1, Operation: "trigger event", MaxBytes: 100})
+	assert.Equal(t, [6]int{1004, 2, 1, 1, 3, 1}, counts.ByState)
+	assert.Greater(t, counts.OldestDue, 24*time.Hour, "from when it was due")
+	claimed, err := l.Claim(t.Context(), ledger.Claim{Lease: time.Minute, Limit: 3, Operation: "trigger event", MaxBytes: 1 << 20})
 	require.NoError(t, err)
-	require.Len(t, claimed, 1)
-	assert.Equal(t, "state 0", claimed[0].Key)
+	var keys []string
+	for _, c := range claimed {
+		keys = append(keys, c.Key)
+	}
+	assert.ElementsMatch(t, []string{"pending", "pending, denied once", "pending, resent"}, keys, "those that have been due for longest")
 	swept, err := l.Sweep(t.Context(), 10)
 	require.NoError(t, err)
-	assert.Len(t, swept, 1)
-	decisions, err := l.Resend(t.Context(), []string{"state 3", "state 4"})
+	assert.Len(t, swept, 1, "whose process is gone")
+	decisions, err := l.Resend(t.Context(), []string{"rejected", "unclear, quarantined", "unclear, response lost", "unclear, swept"})
 	require.NoError(t, err)
 	for _, d := range decisions {
 		assert.True(t, d.Changed, d.Key)
@@ -100,27 +89,43 @@ func TestMigrateUpgradesATableOfVersion02FromManyProcessesAtOnce(t *testing.T) {
 	assert.Equal(t, 10, valid)
 }
 
+// TestMigrateLocksNobodyOutForLong lets the upgrade wait for a transaction, so that others
+// wait behind it. What they wait at most is the lock_timeout of the upgrade, which is
+// measured with a million entries in the module torture.
 func TestMigrateLocksNobodyOutForLong(t *testing.T) {
 	pool := pgtest.Pool(t)
-	version1(t, pool, 1000)
-	held, err := pool.Begin(t.Context()) // which the upgrade of the table has to wait for
+	newVersion02(t, pool, 1000)
+	held, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = held.Exec(t.Context(), `UPDATE outbox_entry SET attempts = 1 WHERE key = 'state 0'`)
+	_, err = held.Exec(t.Context(), `UPDATE outbox_entry SET attempts = 1 WHERE key = 'pending'`)
 	require.NoError(t, err)
+	defer func() { _ = held.Rollback(context.Background()) }() // for what waits for it
 	migrated := make(chan error, 1)
 	go func() { migrated <- postgres.Migrate(t.Context(), pool) }()
-	longest := time.Duration(0)
-	for begin := time.Now(); time.Since(begin) < 3*time.Second; {
-		start := time.Now()
-		_, err := pool.Exec(t.Context(), `UPDATE outbox_entry SET attempts = 1 WHERE key = 'more 1'`)
-		require.NoError(t, err)
-		longest = max(longest, time.Since(start))
-		time.Sleep(10 * time.Millisecond)
+	for range 2 { // it waits, gives up and tries again
+		var statement string
+		require.Eventually(t, func() bool {
+			statement = waitingUpgrade(t, pool)
+			return statement != ""
+		}, time.Minute, time.Millisecond)
+		require.Contains(t, statement, `set_config('lock_timeout', '2s', true)`)
+		limited, cancel := context.WithTimeout(t.Context(), time.Minute)
+		_, err := pool.Exec(limited, `UPDATE outbox_entry SET attempts = 1 WHERE key = 'more 1'`)
+		cancel()
+		require.NoError(t, err, "while the transaction is open")
 	}
-	assert.Greater(t, longest, time.Second, "the upgrade has waited for the lock")
-	assert.Less(t, longest, 5*time.Second/2)
 	require.NoError(t, held.Commit(t.Context()))
 	require.NoError(t, <-migrated)
+}
+
+// waitingUpgrade returns the statement that waits for a lock that locks out everybody, or "".
+func waitingUpgrade(t *testing.T, pool *pgxpool.Pool) (statement string) {
+	err := pool.QueryRow(t.Context(), `SELECT query FROM pg_locks JOIN pg_stat_activity USING (pid)
+		WHERE relation = 'outbox_entry'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted`).Scan(&statement)
+	if !errors.Is(err, pgx.ErrNoRows) {
+		assert.NoError(t, err)
+	}
+	return statement
 }
 
 func TestMigrateNeedsTwoConnectionsForAnUpgrade(t *testing.T) {

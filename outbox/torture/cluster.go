@@ -15,8 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // cluster is a Postgres server that this program has started and may crash.
@@ -29,8 +27,20 @@ type cluster struct {
 var errNoPostgres = errors.New("the programs of Postgres (initdb) were not found")
 
 // newCluster creates a server in a temporary folder, and starts it.
-func newCluster(ctx context.Context) (c *cluster, err error) {
-	c = &cluster{}
+func newCluster(ctx context.Context) (*cluster, error) {
+	c, err := newFolder(0)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.do("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"); err != nil {
+		return nil, err
+	}
+	return c, c.start(ctx)
+}
+
+// newFolder returns a server that has no data yet. If port is 0, a free one is chosen.
+func newFolder(port int) (c *cluster, err error) {
+	c = &cluster{port: port}
 	if c.bin, err = postgresPrograms(); err != nil {
 		return nil, err
 	}
@@ -40,17 +50,30 @@ func newCluster(ctx context.Context) (c *cluster, err error) {
 	if err := c.chooseUser(); err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if port == 0 {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		c.port = listener.Addr().(*net.TCPAddr).Port
+		_ = listener.Close()
+	}
+	c.url = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", c.port)
+	return c, nil
+}
+
+// copy copies a running server with pg_basebackup, and starts the copy.
+func (c *cluster) copy(ctx context.Context, port int, options ...string) (*cluster, error) {
+	copied, err := newFolder(port)
 	if err != nil {
 		return nil, err
 	}
-	c.port = listener.Addr().(*net.TCPAddr).Port
-	_ = listener.Close()
-	c.url = fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", c.port)
-	if err := c.command("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale").Run(); err != nil {
-		return nil, fmt.Errorf("initdb: %w", err)
+	args := append([]string{"-D", copied.data(), "-d", c.url, "-c", "fast", "-X", "stream"}, options...)
+	if err := copied.do("pg_basebackup", args...); err != nil {
+		copied.close()
+		return nil, err
 	}
-	return c, c.start(ctx)
+	return copied, copied.start(ctx)
 }
 
 func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
@@ -58,7 +81,8 @@ func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
 // postgresPrograms returns the folder of the newest installed server.
 func postgresPrograms() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
-		return filepath.Dir(path), nil
+		path, err = filepath.EvalSymlinks(path) // beside it are the other programs
+		return filepath.Dir(path), err
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
@@ -92,28 +116,38 @@ func (c *cluster) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// do runs a program of Postgres to its end.
+func (c *cluster) do(name string, args ...string) error {
+	if out, err := c.command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
 // start starts the server and waits until it accepts connections. After a crash, the
-// processes of the last server must end first.
+// processes of the last server must end first. A standby has the name "standby".
 func (c *cluster) start(ctx context.Context) error {
-	options := fmt.Sprintf("-p %d -k %s -c listen_addresses=127.0.0.1 -c max_connections=200", c.port, c.dir)
+	options := fmt.Sprintf("-p %d -k %s -c listen_addresses=127.0.0.1 -c max_connections=200 -c cluster_name=standby", c.port, c.dir)
 	return until(ctx, time.Minute, "start of Postgres", func() (bool, error) {
-		out, err := c.command("pg_ctl", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options, "-w", "start").CombinedOutput()
-		if err != nil {
-			return false, fmt.Errorf("pg_ctl: %s", bytes.TrimSpace(out))
-		}
-		return true, nil
+		err := c.do("pg_ctl", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options, "-w", "start")
+		return err == nil, err
 	})
 }
 
-// crash kills the first process of the server, as the kernel does when memory runs out,
-// and starts the server again.
-func (c *cluster) crash(ctx context.Context) error {
+// first returns the first process of the server.
+func (c *cluster) first() (pid int, err error) {
 	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(first)
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strconv.Atoi(line)
+}
+
+// fail kills the first process of the server, as the kernel does when memory runs out,
+// starts the server again, and then ends all sessions.
+func (c *cluster) fail(ctx context.Context, _ int) error {
+	pid, err := c.first()
 	if err != nil {
 		return err
 	}
@@ -122,19 +156,16 @@ func (c *cluster) crash(ctx context.Context) error {
 	}
 	time.Sleep(100 * time.Millisecond)
 	_ = os.Remove(filepath.Join(c.data(), "postmaster.pid"))
-	return c.start(ctx)
+	if err := c.start(ctx); err != nil {
+		return err
+	}
+	return c.endSessions(ctx)
 }
 
 // endSessions ends the sessions of all workers.
 func (c *cluster) endSessions(ctx context.Context) error {
-	conn, err := pgx.Connect(ctx, c.url)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+	return execute(ctx, c.url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 		WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`)
-	return err
 }
 
 func (c *cluster) close() {

@@ -31,8 +31,13 @@ type box interface {
 	Enqueue(context.Context, string, *messaging.Prepared, ...outbox.EnqueueOption) (outbox.Entry, error)
 	EnqueueAll(context.Context, iter.Seq2[outbox.Item, error]) (int, int, error)
 	Run(context.Context) error
+	Get(context.Context, string) (outbox.Entry, error)
 	Counts(context.Context) (outbox.Counts, error)
 	List(context.Context, outbox.ListParams) iter.Seq2[outbox.Entry, error]
+	Resend(context.Context, ...string) ([]outbox.Decision, error)
+	Quarantine(context.Context) (int, error)
+	Pause(context.Context, ...string) error
+	Resume(context.Context, ...string) error
 }
 
 // database is an open database with its store.
@@ -66,6 +71,23 @@ func openDatabase(ctx context.Context, name string) (*database, error) {
 	return &database{pg: store, pool: pool, ledger: store.Ledger()}, nil
 }
 
+// migrate creates or upgrades the tables.
+func migrate(ctx context.Context, name string) error {
+	if !isPostgres(name) {
+		store, err := sqlitefile.Open(ctx, name)
+		if err != nil {
+			return err
+		}
+		return store.Close()
+	}
+	pool, err := pgxpool.New(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return postgres.Migrate(ctx, pool)
+}
+
 func (db *database) close() {
 	if db.file != nil {
 		_ = db.file.Close()
@@ -87,24 +109,11 @@ func newFile(dir string) string { return filepath.Join(dir, strings.ToLower(rand
 // newSchema returns the URL of a new schema of a server, with the tables of the outbox
 // and of River.
 func newSchema(ctx context.Context, server string) (string, error) {
-	conn, err := pgx.Connect(ctx, server)
+	name, err := newEmptySchema(ctx, server)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = conn.Close(ctx) }()
-	schema := "torture_" + strings.ToLower(rand.Text())
-	if _, err := conn.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
-		return "", err
-	}
-	u, err := url.Parse(server)
-	if err != nil {
-		return "", err
-	}
-	query := u.Query()
-	query.Set("search_path", schema)
-	query.Set("pool_max_conns", "8")
-	u.RawQuery = query.Encode()
-	pool, err := pgxpool.New(ctx, u.String())
+	pool, err := pgxpool.New(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -117,7 +126,24 @@ func newSchema(ctx context.Context, server string) (string, error) {
 		return "", err
 	}
 	_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
-	return u.String(), err
+	return name, err
+}
+
+// newEmptySchema returns the URL of a new schema of a server.
+func newEmptySchema(ctx context.Context, server string) (string, error) {
+	schema := "torture_" + strings.ToLower(rand.Text())
+	if err := execute(ctx, server, "CREATE SCHEMA "+schema); err != nil {
+		return "", err
+	}
+	u, err := url.Parse(server)
+	if err != nil {
+		return "", err
+	}
+	query := u.Query()
+	query.Set("search_path", schema)
+	query.Set("pool_max_conns", "8")
+	u.RawQuery = query.Encode()
+	return u.String(), nil
 }
 
 // dropSchema removes what newSchema created.
@@ -126,17 +152,46 @@ func dropSchema(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	query := u.Query()
-	schema := query.Get("search_path")
-	query.Del("pool_max_conns")
-	u.RawQuery = query.Encode()
-	conn, err := pgx.Connect(ctx, u.String())
+	return execute(ctx, name, "DROP SCHEMA "+pgx.Identifier{u.Query().Get("search_path")}.Sanitize()+" CASCADE")
+}
+
+// connect opens a connection to a server, whose URL may contain settings of a pool.
+func connect(ctx context.Context, server string) (*pgx.Conn, error) {
+	config, err := pgxpool.ParseConfig(server)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, config.ConnConfig)
+}
+
+// execute runs statements on a server, each in a transaction.
+func execute(ctx context.Context, server string, statements ...string) error {
+	conn, err := connect(ctx, server)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	_, err = conn.Exec(ctx, "DROP SCHEMA "+pgx.Identifier{schema}.Sanitize()+" CASCADE")
-	return err
+	for _, statement := range statements {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// executeFile runs statements in a SQLite file, each in a transaction.
+func executeFile(ctx context.Context, path string, statements ...string) error {
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(30000)")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // enqueueRiver adds n entries with their permits, in transactions of 1000.

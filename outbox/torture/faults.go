@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
@@ -23,8 +22,16 @@ type run struct {
 	box     box
 	service *service
 	workers []*process
+	own     failing // the server of Postgres that this run has for itself, or nil
+	backups []backup
 	paused  bool // a worker was stopped for longer than the lease
 	total   int
+}
+
+// failing is a server that can fail, and works again when fail returns.
+type failing interface {
+	fail(ctx context.Context, i int) error
+	close()
 }
 
 // newRun enqueues entries in a new database.
@@ -43,6 +50,22 @@ func (r *run) open(ctx context.Context, server string, river bool, s settings) (
 			return err
 		}
 	}
+	if err := r.openExisting(ctx, s); err != nil {
+		return err
+	}
+	r.flags.River = river
+	switch {
+	case r.total == 0:
+	case river:
+		err = r.db.enqueueRiver(ctx, r.box.(*outbox.Outbox[pgx.Tx]), r.total)
+	default:
+		_, _, err = r.box.EnqueueAll(ctx, items(r.total))
+	}
+	return err
+}
+
+// openExisting opens the database and starts the service.
+func (r *run) openExisting(ctx context.Context, s settings) (err error) {
 	if r.service, err = startService(s); err != nil {
 		return err
 	}
@@ -53,17 +76,8 @@ func (r *run) open(ctx context.Context, server string, river bool, s settings) (
 	if err != nil {
 		return err
 	}
-	if r.box, err = r.db.outbox(client); err != nil {
-		return err
-	}
-	r.flags = workerFlags{Database: r.path, Service: r.service.url, FailDials: 0.2, Slots: 32, SendTimeout: r.sendTimeout, River: river}
-	switch {
-	case r.total == 0:
-	case river:
-		err = r.db.enqueueRiver(ctx, r.box.(*outbox.Outbox[pgx.Tx]), r.total)
-	default:
-		_, _, err = r.box.EnqueueAll(ctx, items(r.total))
-	}
+	r.flags = workerFlags{Database: r.path, Service: r.service.url, FailDials: 0.2, Slots: 32, SendTimeout: r.sendTimeout}
+	r.box, err = r.db.outbox(client)
 	return err
 }
 
@@ -183,25 +197,63 @@ func (t truth) row(what string, entries, limit int, exact bool) row {
 // disturb runs a fault scenario: workers deliver, faults happen at regular points on the
 // way, and the states are compared with the truth.
 func (t *torture) disturb(ctx context.Context, s scenario) (rows []row, err error) {
-	server := ""
-	if s.postgres {
-		server = t.server
+	server, own, err := t.serverOf(ctx, s)
+	if err != nil {
+		return nil, err
 	}
-	var own *cluster
-	if s.crashes {
-		if own, err = newCluster(ctx); err != nil {
-			return nil, err
-		}
+	if own != nil {
 		defer own.close()
-		server = own.url
 	}
 	r, err := t.newRun(ctx, server, s.river, t.entries, settings{Faults: true, Delay: 5 * time.Millisecond})
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
-	if err := r.begin(ctx, s); err != nil {
+	r.own = own
+	if err := r.suffer(ctx, s); err != nil {
 		return nil, err
+	}
+	found, err := r.truth(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows = []row{found.row(s.name, r.total, r.limit(s, found.lost), s.gentle())}
+	if s.fault == backedUp {
+		restored, err := r.restore(ctx)
+		return append(rows, restored), err
+	}
+	return rows, nil
+}
+
+// serverOf returns the server for a scenario, "" for SQLite.
+func (t *torture) serverOf(ctx context.Context, s scenario) (string, failing, error) {
+	switch s.server {
+	case shared:
+		return t.server, nil, nil
+	case single:
+		c, err := newCluster(ctx)
+		if err != nil {
+			return "", nil, err
+		}
+		return c.url, c, nil
+	case withStandby:
+		p, err := newPair(ctx)
+		if err != nil {
+			return "", nil, err
+		}
+		return p.url, p, nil
+	}
+	return "", nil, nil
+}
+
+// suffer lets the faults happen while the workers send everything.
+func (r *run) suffer(ctx context.Context, s scenario) error {
+	if err := r.begin(ctx, s); err != nil {
+		return err
+	}
+	added := func() error { return nil }
+	if s.server == withStandby {
+		added = r.add(ctx, r.total/10)
 	}
 	way := 1.0
 	if s.river { // after a kill, the permits of the process and their entries wait for minutes
@@ -209,27 +261,50 @@ func (t *torture) disturb(ctx context.Context, s scenario) (rows []row, err erro
 	}
 	for i := range s.times {
 		if err := r.at(ctx, way*(float64(i)+rand.Float64())/float64(s.times+1)); err != nil {
-			return nil, err
+			return err
 		}
-		if err := r.inflict(ctx, s, own, i); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.end(ctx); err != nil {
-		return nil, err
-	}
-	found, err := r.truth(ctx)
-	if err != nil {
-		return nil, err
-	}
-	limit := found.lost
-	if !s.gentle() {
-		limit += s.times * 2 * r.flags.Slots // being sent, being recorded, and claimed ahead
-		if s.crashes {                       // each crash affects every process
-			limit = found.lost + 2*s.times*s.processes*r.flags.Slots
+		if err := r.inflict(ctx, s, i); err != nil {
+			return err
 		}
 	}
-	return []row{found.row(s.name, t.entries, limit, s.gentle())}, nil
+	if err := added(); err != nil {
+		return err
+	}
+	return r.end(ctx)
+}
+
+// add enqueues n more entries, one by one. Each one is tried again until it is confirmed,
+// and none after that, so that a server that loses one is found out.
+func (r *run) add(ctx context.Context, n int) (wait func() error) {
+	before := r.total
+	r.total += n
+	done := make(chan error, 1)
+	go func() {
+		for i := range n {
+			key := keyOf(before + i)
+			if err := until(ctx, 2*time.Minute, "an enqueue", func() (bool, error) {
+				_, err := r.box.Enqueue(ctx, key, request(key))
+				return err == nil, err
+			}); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	return func() error { return <-done }
+}
+
+// limit is how many entries may be unclear.
+func (r *run) limit(s scenario, lost int) int {
+	atOnce := 2 * r.flags.Slots // being sent, being recorded, and claimed ahead
+	switch {
+	case s.gentle():
+		return lost
+	case s.server == single || s.server == withStandby: // each failure affects every process
+		return lost + s.times*s.processes*atOnce
+	}
+	return lost + s.times*atOnce
 }
 
 // begin starts the workers.
@@ -237,7 +312,7 @@ func (r *run) begin(ctx context.Context, s scenario) error {
 	if s.gentle() {
 		r.flags.SendTimeout = 10 * time.Second // only lost responses may be unclear
 	}
-	if s.postgres && (s.fault == clockJumps || s.fault == anyFault) {
+	if s.server != none && (s.fault == clockJumps || s.fault == anyFault) {
 		if err := r.wrapClock(ctx); err != nil {
 			return err
 		}
@@ -267,7 +342,7 @@ func (r *run) end(ctx context.Context) error {
 }
 
 // inflict makes one fault happen.
-func (r *run) inflict(ctx context.Context, s scenario, own *cluster, i int) error {
+func (r *run) inflict(ctx context.Context, s scenario, i int) error {
 	victim := i % s.processes
 	fault := s.fault
 	if fault == anyFault {
@@ -287,8 +362,10 @@ func (r *run) inflict(ctx context.Context, s scenario, own *cluster, i int) erro
 		time.AfterFunc(r.pause(), func() { w.signal(syscall.SIGCONT) })
 		r.paused = true
 		return nil
-	case crashed:
-		return errors.Join(own.crash(ctx), own.endSessions(ctx))
+	case fails:
+		return r.own.fail(ctx, i)
+	case backedUp:
+		return r.backUp(ctx, i)
 	case clockJumps:
 		return r.jump(ctx, i)
 	case vacuumed:
@@ -349,10 +426,9 @@ func (t *torture) lease() time.Duration { return t.sendTimeout + 15*time.Second 
 func (t *torture) random(ctx context.Context, length time.Duration) (rows []row, err error) {
 	start, runs, faults, entries := time.Now(), 0, 0, 0
 	for ; time.Since(start) < length && ctx.Err() == nil; runs++ {
-		s := scenario{fault: anyFault, times: 1 + rand.N(8), processes: 1 + rand.N(4), postgres: rand.N(2) == 0}
-		s.crashes = s.postgres && rand.N(3) == 0
-		s.name = fmt.Sprintf("random faults, run %d: %d faults, %d processes, Postgres %t, crashes %t", runs+1, s.times, s.processes,
-			s.postgres, s.crashes)
+		s := scenario{fault: anyFault, times: 1 + rand.N(8), processes: 1 + rand.N(4)}
+		s.server = []place{none, none, none, shared, shared, single, withStandby}[rand.N(7)]
+		s.name = fmt.Sprintf("random faults, run %d: %d faults, %d processes, %s", runs+1, s.times, s.processes, s.server)
 		small := *t
 		small.entries = 500 + rand.N(4000)
 		found, err := small.disturb(ctx, s)

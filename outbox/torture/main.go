@@ -119,10 +119,21 @@ const (
 	killed     = "kill -9"
 	terminated = "SIGTERM"
 	stopped    = "SIGSTOP"
-	crashed    = "crash"       // of Postgres
+	fails      = "failure"     // of Postgres
 	clockJumps = "clock jumps" // of Postgres
 	vacuumed   = "VACUUM FULL" // which locks the table
-	anyFault   = "any"         // another one each time
+	backedUp   = "backup"
+	anyFault   = "any" // another one each time
+)
+
+// place is where the database of a scenario is.
+type place string
+
+const (
+	none        place = "SQLite"
+	shared      place = "Postgres"
+	single      place = "Postgres that fails"
+	withStandby place = "Postgres with a standby"
 )
 
 // scenario is a fault scenario.
@@ -131,24 +142,23 @@ type scenario struct {
 	fault     string
 	times     int
 	processes int
-	postgres  bool
+	server    place
 	river     bool
-	crashes   bool
 }
 
 // gentle reports whether the fault itself makes no entry unclear.
 func (s scenario) gentle() bool {
-	return s.fault == terminated || s.fault == clockJumps || s.fault == vacuumed
+	return s.fault == terminated || s.fault == clockJumps || s.fault == vacuumed || s.fault == backedUp
 }
 
 // choose returns a fault at random.
 func (s scenario) choose() string {
 	faults := []string{killed, terminated, stopped}
-	if s.postgres {
+	if s.server != none {
 		faults = append(faults, clockJumps, vacuumed)
 	}
-	if s.crashes {
-		faults = append(faults, crashed)
+	if s.server == single || s.server == withStandby {
+		faults = append(faults, fails)
 	}
 	return faults[rand.N(len(faults))]
 }
@@ -156,18 +166,22 @@ func (s scenario) choose() string {
 func (t *torture) scenarios() []scenario {
 	few := min(t.times, 5)
 	return []scenario{
-		{name: "kill -9, SQLite, 1 process", fault: killed, times: t.times, processes: 1},
-		{name: "kill -9, SQLite, 3 processes", fault: killed, times: t.times, processes: 3},
-		{name: "kill -9, Postgres, 3 processes", fault: killed, times: t.times, processes: 3, postgres: true},
-		{name: "kill -9, River, 3 processes", fault: killed, times: t.times, processes: 3, postgres: true, river: true},
-		{name: "SIGTERM, SQLite, 3 processes", fault: terminated, times: t.times, processes: 3},
-		{name: "SIGTERM, Postgres, 3 processes", fault: terminated, times: t.times, processes: 3, postgres: true},
-		{name: "SIGTERM, River, 3 processes", fault: terminated, times: t.times, processes: 3, postgres: true, river: true},
-		{name: "SIGSTOP for longer than the lease, SQLite, 3 processes", fault: stopped, times: few, processes: 3},
-		{name: "SIGSTOP for longer than the lease, Postgres, 3 processes", fault: stopped, times: few, processes: 3, postgres: true},
-		{name: "Postgres crashes and restarts, 3 processes", fault: crashed, times: few, processes: 3, postgres: true, crashes: true},
-		{name: "the clock of Postgres jumps, 3 processes", fault: clockJumps, times: few, processes: 3, postgres: true},
-		{name: "VACUUM FULL, Postgres, 3 processes", fault: vacuumed, times: few, processes: 3, postgres: true},
+		{name: "kill -9, SQLite, 1 process", fault: killed, times: t.times, processes: 1, server: none},
+		{name: "kill -9, SQLite, 3 processes", fault: killed, times: t.times, processes: 3, server: none},
+		{name: "kill -9, Postgres, 3 processes", fault: killed, times: t.times, processes: 3, server: shared},
+		{name: "kill -9, River, 3 processes", fault: killed, times: t.times, processes: 3, server: shared, river: true},
+		{name: "SIGTERM, SQLite, 3 processes", fault: terminated, times: t.times, processes: 3, server: none},
+		{name: "SIGTERM, Postgres, 3 processes", fault: terminated, times: t.times, processes: 3, server: shared},
+		{name: "SIGTERM, River, 3 processes", fault: terminated, times: t.times, processes: 3, server: shared, river: true},
+		{name: "SIGSTOP for longer than the lease, SQLite, 3 processes", fault: stopped, times: few, processes: 3, server: none},
+		{name: "SIGSTOP for longer than the lease, Postgres, 3 processes", fault: stopped, times: few, processes: 3, server: shared},
+		{name: "Postgres crashes and restarts, 3 processes", fault: fails, times: few, processes: 3, server: single},
+		{name: "the primary fails and its synchronous standby takes over, 3 processes", fault: fails, times: few, processes: 3,
+			server: withStandby},
+		{name: "the clock of Postgres jumps, 3 processes", fault: clockJumps, times: few, processes: 3, server: shared},
+		{name: "VACUUM FULL, Postgres, 3 processes", fault: vacuumed, times: few, processes: 3, server: shared},
+		{name: "backups during the sends, SQLite, 3 processes", fault: backedUp, times: few, processes: 3, server: none},
+		{name: "backups during the sends, Postgres, 3 processes", fault: backedUp, times: few, processes: 3, server: single},
 	}
 }
 
@@ -181,62 +195,83 @@ func (t *torture) parts() (faults, measurements []part) {
 	for _, s := range t.scenarios() {
 		faults = append(faults, part{s.name, func(ctx context.Context) ([]row, error) { return t.disturb(ctx, s) }})
 	}
-	faults = append(faults, part{"rollback", t.rollbacks}, part{"after kill -9", t.afterKill}, part{"outage", t.outages})
+	faults = append(faults, part{"rollback", t.rollbacks}, part{"after kill -9", t.afterKill}, part{"outage", t.outages},
+		part{"resent while stopped", t.storms}, part{"upgrade", t.upgrades}, part{"move", t.moves})
 	measurements = []part{{"a million", t.aMillion}, {"large bodies", t.largeBodies}, {"stops", t.stops}, {"rate", t.rates},
 		{"against the SDK", t.againstSDK}, {"processes", t.scaling}, {"latency", t.latencies}}
 	return faults, measurements
+}
+
+// table is the table while its parts run.
+type table struct {
+	mu           sync.Mutex
+	rows         []row
+	begun, parts int
+}
+
+// partLimit limits a part.
+const partLimit = 20 * time.Minute
+
+// add runs a part and prints its rows.
+func (t *table) add(ctx context.Context, p part) {
+	t.mu.Lock()
+	t.begun++
+	fmt.Printf("%s part %d of %d: %s\n", time.Now().Format(time.TimeOnly), t.begun, t.parts, p.name)
+	t.mu.Unlock()
+	start := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, partLimit, fmt.Errorf("not done within %s", partLimit))
+	defer cancel()
+	found, err := p.do(ctx)
+	if err != nil {
+		found = append(found, row{What: p.name, Required: "no error", Measured: err.Error()})
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range found {
+		fmt.Printf("%-6s %s: %s (required: %s) [%.0f s]\n", mark(r), r.What, r.Measured, r.Required, time.Since(start).Seconds())
+	}
+	t.rows = append(t.rows, found...)
+}
+
+// missed returns an error for each row that misses what is required.
+func (t *table) missed() error {
+	if len(t.rows) == 0 {
+		return errors.New("no part matches -run")
+	}
+	var problems []error
+	for _, r := range t.rows {
+		if !r.OK {
+			problems = append(problems, fmt.Errorf("missed: %s: %s", r.What, r.Measured))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // run runs the parts that match. Quick faults run concurrently, because they spend most
 // of their time waiting for leases.
 func (t *torture) run(ctx context.Context, only *regexp.Regexp) ([]row, error) {
 	faults, measurements := t.parts()
-	var rows []row
-	var problems []error
-	var mu sync.Mutex
-	do := func(p part) {
-		start := time.Now()
-		found, err := p.do(ctx)
-		mu.Lock()
-		defer mu.Unlock()
-		if err != nil {
-			found = append(found, row{What: p.name, Required: "no error", Measured: err.Error()})
-		}
-		for _, r := range found {
-			fmt.Printf("%-6s %s: %s (required: %s) [%.0f s]\n", mark(r), r.What, r.Measured, r.Required, time.Since(start).Seconds())
-		}
-		rows = append(rows, found...)
-	}
+	other := func(p part) bool { return !only.MatchString(p.name) }
+	faults, measurements = slices.DeleteFunc(faults, other), slices.DeleteFunc(measurements, other)
+	results := &table{parts: len(faults) + len(measurements)}
 	var group sync.WaitGroup
 	limit := make(chan struct{}, 4)
 	for _, p := range faults {
-		switch {
-		case !only.MatchString(p.name):
-		case t.quick:
-			limit <- struct{}{}
-			group.Go(func() {
-				do(p)
-				<-limit
-			})
-		default:
-			do(p)
+		if !t.quick {
+			results.add(ctx, p)
+			continue
 		}
+		limit <- struct{}{}
+		group.Go(func() {
+			results.add(ctx, p)
+			<-limit
+		})
 	}
 	group.Wait()
 	for _, p := range measurements {
-		if only.MatchString(p.name) {
-			do(p)
-		}
+		results.add(ctx, p)
 	}
-	for _, r := range rows {
-		if !r.OK {
-			problems = append(problems, fmt.Errorf("missed: %s: %s", r.What, r.Measured))
-		}
-	}
-	if len(rows) == 0 {
-		problems = append(problems, errors.New("no part matches -run"))
-	}
-	return rows, errors.Join(problems...)
+	return results.rows, results.missed()
 }
 
 // mark shows whether a row meets what is required.

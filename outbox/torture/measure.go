@@ -11,6 +11,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/messaging-go/messaging/outbox"
 )
 
 // databases returns the two kinds of database.
@@ -71,62 +73,74 @@ func (t *torture) rollbacks(ctx context.Context) (rows []row, err error) {
 // the unclear entries are listed.
 func (t *torture) afterKill(ctx context.Context) (rows []row, err error) {
 	for _, db := range t.databases() {
-		r, err := t.newRun(ctx, db.server, false, t.entries/4, settings{Delay: 20 * time.Millisecond})
+		found, err := t.afterKillOn(ctx, db.name, db.server)
 		if err != nil {
-			return nil, err
+			return rows, err
 		}
-		defer r.close()
-		r.flags.FailDials = 0
-		if err := r.startWorkers(1); err != nil {
-			return nil, err
-		}
-		if err := r.at(ctx, 0.3); err != nil {
-			return nil, err
-		}
-		before, err := r.service.ask("total")
-		if err != nil {
-			return nil, err
-		}
-		r.workers[0].kill()
-		killed := time.Now()
-		w, err := startWorker(r.flags)
-		if err != nil {
-			return nil, err
-		}
-		r.workers = []*process{w}
-		if err := until(ctx, time.Minute, "progress", func() (bool, error) {
-			now, err := r.service.ask("total")
-			return err == nil && now.Total > before.Total+r.flags.Slots, err
-		}); err != nil {
-			return nil, err
-		}
-		flows := time.Since(killed)
-		claimed := 0
-		if err := until(ctx, 2*time.Minute, "the rest", func() (bool, error) {
-			counts, err := r.box.Counts(ctx)
-			claimed = counts.Sending + counts.Unclear
-			return err == nil && counts.Pending == 0, err
-		}); err != nil {
-			return nil, err
-		}
-		if err := r.done(ctx); err != nil {
-			return nil, err
-		}
-		listed := time.Since(killed)
-		counts, err := r.box.Counts(ctx)
-		if err != nil {
-			return nil, err
-		}
-		limit := t.lease() + 10*time.Second
-		rows = append(rows,
-			row{What: "after kill -9, a new process sends, " + db.name, Required: "within 2 s",
-				Measured: fmt.Sprintf("%.1f s, including the start of the process", flows.Seconds()), OK: t.quick || flows <= 2*time.Second},
-			row{What: "after kill -9, the unclear entries are listed, " + db.name,
-				Required: fmt.Sprintf("within %.0f s (the lease plus 10 s)", limit.Seconds()),
-				Measured: fmt.Sprintf("%.0f s, %d unclear (%d claimed when none was pending)", listed.Seconds(), counts.Unclear, claimed),
-				OK:       listed <= limit})
+		rows = append(rows, found...)
 	}
 	return rows, nil
+}
+
+func (t *torture) afterKillOn(ctx context.Context, name, server string) ([]row, error) {
+	r, err := t.newRun(ctx, server, false, t.entries/4, settings{Delay: 20 * time.Millisecond})
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	r.flags.FailDials = 0
+	if err := r.startWorkers(1); err != nil {
+		return nil, err
+	}
+	if err := r.at(ctx, 0.3); err != nil {
+		return nil, err
+	}
+	killed, err := r.replaceWorker(ctx)
+	if err != nil {
+		return nil, err
+	}
+	flows, claimed := time.Since(killed), 0
+	if err := until(ctx, 2*time.Minute, "the rest", func() (bool, error) {
+		counts, err := r.box.Counts(ctx)
+		claimed = counts.Sending + counts.Unclear
+		return err == nil && counts.Pending == 0, err
+	}); err != nil {
+		return nil, err
+	}
+	if err := r.done(ctx); err != nil {
+		return nil, err
+	}
+	listed, limit := time.Since(killed), t.lease()+10*time.Second
+	counts, err := r.box.Counts(ctx)
+	return []row{
+		{What: "after kill -9, a new process sends, " + name, Required: "within 2 s",
+			Measured: fmt.Sprintf("%.1f s, including the start of the process", flows.Seconds()), OK: t.quick || flows <= 2*time.Second},
+		{What: "after kill -9, the unclear entries are listed, " + name,
+			Required: fmt.Sprintf("within %.0f s (the lease plus 10 s)", limit.Seconds()),
+			Measured: fmt.Sprintf("%.0f s, %d unclear (%d claimed when none was pending)", listed.Seconds(), counts.Unclear, claimed),
+			OK:       listed <= limit}}, err
+}
+
+// replaceWorker kills the worker, starts another one, and waits until that one sends.
+func (r *run) replaceWorker(ctx context.Context) (killed time.Time, err error) {
+	before, err := r.service.ask("total")
+	if err != nil {
+		return killed, err
+	}
+	r.workers[0].kill()
+	killed, r.workers = time.Now(), nil
+	if err := r.startWorkers(1); err != nil {
+		return killed, err
+	}
+	return killed, r.progress(ctx, before)
+}
+
+// progress waits until more was carried out than what was in flight.
+func (r *run) progress(ctx context.Context, before report) error {
+	return until(ctx, time.Minute, "progress", func() (bool, error) {
+		now, err := r.service.ask("total")
+		return err == nil && now.Total > before.Total+r.flags.Slots, err
+	})
 }
 
 // outage is how the service fails for a time.
@@ -170,34 +184,8 @@ func (t *torture) outage(ctx context.Context, kind string, pending int) (row, er
 	if err := r.at(ctx, 0.03); err != nil {
 		return row{}, err
 	}
-	if err := o.begin(); err != nil {
-		return row{}, err
-	}
-	time.Sleep(outageLength / 20) // the gate closes within this time
-	first, err := o.requests()
+	first, last, counts, err := r.during(ctx, o)
 	if err != nil {
-		return row{}, err
-	}
-	time.Sleep(outageLength * 19 / 20)
-	last, err := o.requests()
-	if err != nil {
-		return row{}, err
-	}
-	counts, err := r.box.Counts(ctx)
-	if err != nil {
-		return row{}, err
-	}
-	before, err := r.service.ask("total")
-	if err != nil {
-		return row{}, err
-	}
-	if err := o.end(); err != nil {
-		return row{}, err
-	}
-	if err := until(ctx, time.Minute, "progress after the outage", func() (bool, error) {
-		now, err := r.service.ask("total")
-		return err == nil && now.Total > before.Total+r.flags.Slots, err
-	}); err != nil {
 		return row{}, err
 	}
 	return row{What: kind + " for 5 s, over 100000 entries pending",
@@ -206,6 +194,34 @@ func (t *torture) outage(ctx context.Context, kind string, pending int) (row, er
 			counts.Rejected,
 			counts.Unclear, last-first, first, counts.Pending),
 		OK: counts.Rejected == 0 && counts.Unclear == 0 && last-first <= 20 && (t.quick || counts.Pending >= 100_000)}, nil
+}
+
+// during lets an outage begin and end, and waits until sending goes on. It returns how many
+// requests there were until the gate must be closed and in all, and the counts at the end
+// of the outage.
+func (r *run) during(ctx context.Context, o outage) (first, last int, counts outbox.Counts, err error) {
+	if err = o.begin(); err != nil {
+		return 0, 0, counts, err
+	}
+	time.Sleep(outageLength / 20) // the gate closes within this time
+	if first, err = o.requests(); err != nil {
+		return 0, 0, counts, err
+	}
+	time.Sleep(outageLength * 19 / 20)
+	if last, err = o.requests(); err != nil {
+		return 0, 0, counts, err
+	}
+	if counts, err = r.box.Counts(ctx); err != nil {
+		return 0, 0, counts, err
+	}
+	before, err := r.service.ask("total")
+	if err == nil {
+		err = o.end()
+	}
+	if err == nil {
+		err = r.progress(ctx, before)
+	}
+	return first, last, counts, err
 }
 
 // wrongKey makes the service respond with 401.

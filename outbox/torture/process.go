@@ -85,6 +85,11 @@ func (p *process) kill() {
 // stop asks the process to end, and waits.
 func (p *process) stop() error {
 	p.signal(syscall.SIGTERM)
+	return p.ended()
+}
+
+// ended waits for the end of the process.
+func (p *process) ended() error {
 	if err := p.wait(); err != nil {
 		return fmt.Errorf("%w: %s", err, lastLine(p.stderr.String()))
 	}

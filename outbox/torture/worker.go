@@ -36,9 +36,11 @@ type workerFlags struct {
 	Service     string        // the URL of the service; "" sends nowhere
 	SendDelay   time.Duration // of a send that goes nowhere
 	FailDials   float64       // the part of the connections that fail
+	Slow        string        // the part of the client that takes 50 ms
 	DownFile    string        // while this file exists, every connection fails and writes a byte to it
 	Slots       int
 	SendTimeout time.Duration
+	Migrate     bool          // only create or upgrade the tables
 	River       bool          // deliver from jobs of River instead of Run
 	Enqueue     int           // add this many entries instead of delivering
 	BodySize    int           // of these entries, in bytes
@@ -84,6 +86,15 @@ func work(args []string) error {
 		fmt.Println("ready")
 		return f.sdkAlone(ctx, client)
 	}
+	if f.Migrate {
+		fmt.Println("ready")
+		return migrate(ctx, f.Database)
+	}
+	return f.useOutbox(ctx, client)
+}
+
+// useOutbox does what the flags say with an outbox.
+func (f *workerFlags) useOutbox(ctx context.Context, client *messaging.Client) error {
 	db, err := openDatabase(ctx, f.Database)
 	if err != nil {
 		return err
@@ -130,19 +141,44 @@ func (f *workerFlags) client() (*messaging.Client, error) {
 	if f.Service == "" {
 		return messaging.NewClient("https://nowhere.test", "key", messaging.WithHTTPClient(&http.Client{Transport: nowhere(f.SendDelay)}))
 	}
-	if f.FailDials == 0 && f.DownFile == "" {
-		return messaging.NewClient(f.Service, "key")
+	var opts []messaging.Option
+	switch f.Slow {
+	case slowHook:
+		opts = append(opts, messaging.WithHooks(messaging.Hooks{AttemptStart: waitInHook}))
+	case slowLimiter:
+		opts = append(opts, messaging.WithRateLimiter(slowRate{}))
 	}
-	transport := messaging.NewTransport()
-	transport.DisableKeepAlives = f.DownFile != "" // so that each request needs a connection
-	dial := (&net.Dialer{}).DialContext
-	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if rand.Float64() < f.FailDials || f.isDown() {
-			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
-		}
-		return dial(ctx, network, address)
+	if f.FailDials > 0 || f.DownFile != "" || f.Slow == slowDialer {
+		transport := messaging.NewTransport()
+		transport.DisableKeepAlives = f.DownFile != "" || f.Slow == slowDialer // so that each request needs a connection
+		transport.DialContext = f.dial
+		opts = append(opts, messaging.WithHTTPClient(&http.Client{Transport: transport}))
 	}
-	return messaging.NewClient(f.Service, "key", messaging.WithHTTPClient(&http.Client{Transport: transport}))
+	return messaging.NewClient(f.Service, "key", opts...)
+}
+
+// dial connects to the service, or fails.
+func (f *workerFlags) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if rand.Float64() < f.FailDials || f.isDown() {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+	}
+	if f.Slow == slowDialer {
+		time.Sleep(slowness)
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
+}
+
+func waitInHook(ctx context.Context, _ messaging.CallInfo, _ int, _ func(key, value string)) context.Context {
+	time.Sleep(slowness)
+	return ctx
+}
+
+// slowRate is a limiter that takes its time for each request.
+type slowRate struct{}
+
+func (slowRate) Wait(context.Context) error {
+	time.Sleep(slowness)
+	return nil
 }
 
 // isDown reports whether the service is out of reach.

@@ -1,0 +1,110 @@
+package pgtest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// bouncerConfig has fewer connections to the server than its clients have to it, so that a
+// client gets another one for each transaction.
+const bouncerConfig = `[databases]
+outbox = host=%s port=%d user=%s%s dbname=%s connect_query='SET search_path TO %s'
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 4
+`
+
+// Bouncer starts a PgBouncer in transaction mode for a schema from [URL], until the end of
+// the test, and returns its URL. If PgBouncer is not installed, the test is skipped.
+func Bouncer(t testing.TB, schema string) string {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		program, err = exec.LookPath("/usr/sbin/pgbouncer")
+	}
+	if err != nil {
+		t.Skip("PgBouncer is not installed: apt-get install -y pgbouncer")
+	}
+	config, err := pgx.ParseConfig(schema)
+	if err != nil {
+		t.Fatal("the URL of the server is not valid")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := listener.Addr().(*net.TCPAddr).Port
+	_ = listener.Close()
+	folder, err := os.MkdirTemp("", "pgbouncer-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	file := filepath.Join(folder, "pgbouncer.ini")
+	password := ""
+	if config.Password != "" {
+		password = " password='" + strings.ReplaceAll(config.Password, "'", "''") + "'"
+	}
+	content := fmt.Sprintf(bouncerConfig, config.Host, config.Port, config.User, password, config.Database,
+		config.RuntimeParams["search_path"], port)
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-q", file}
+	if os.Getuid() == 0 { // which PgBouncer must not run as
+		args = []string{"-q", "-u", "nobody", file}
+		giveToNobody(t, folder, file)
+	}
+	cmd := exec.Command(program, args...)
+	var output bytes.Buffer
+	cmd.Stderr = &output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	address := fmt.Sprintf("127.0.0.1:%d", port)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = conn.Close()
+			return fmt.Sprintf("postgres://%s@%s/outbox?sslmode=disable", config.User, address)
+		}
+		if time.Now().After(deadline) {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			t.Fatalf("PgBouncer does not start: %s", output.String())
+		}
+	}
+}
+
+func giveToNobody(t testing.TB, paths ...string) {
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, _ := strconv.Atoi(nobody.Uid)
+	gid, _ := strconv.Atoi(nobody.Gid)
+	for _, path := range paths {
+		if err := os.Chown(path, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
