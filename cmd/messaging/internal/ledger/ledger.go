@@ -78,15 +78,15 @@ func (a Address) Exists(ctx context.Context) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return false, nil
 	}
-	var tables int
-	err = db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'outbox_entry'`).Scan(&tables)
+	var tables, entries int
+	err = db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'outbox_entry') FROM sqlite_master`).Scan(&tables, &entries)
 	switch {
 	case err != nil:
 		return false, exit.With(exit.Usage, "cannot read %s as an outbox: %w", a.path, err)
-	case tables == 0:
+	case tables > 0 && entries == 0:
 		return false, exit.With(exit.Usage, "%s is a database, but not an outbox", a.path)
 	}
-	return true, nil
+	return entries > 0, nil // a process that was killed can leave a database without tables
 }
 
 // Open opens an outbox that exists.

@@ -35,6 +35,21 @@ func TestAnOutboxIsAFileOrADatabaseAndNeverBoth(t *testing.T) {
 	assert.NotContains(t, address.Title(), "secret")
 }
 
+func TestADatabaseWithoutTablesIsNotAnOutboxYet(t *testing.T) {
+	address := find(t, filepath.Join(t.TempDir(), "killed.db"))
+	db, err := sql.Open("sqlite", address.path)
+	require.NoError(t, err)
+	_, err = db.Exec("PRAGMA journal_mode = WAL") // the first thing that happens to a new file
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	exists, err := address.Exists(t.Context())
+	require.NoError(t, err)
+	assert.False(t, exists)
+	created, err := address.Create(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, created.Close())
+}
+
 func TestALedgerRemembersTheFirstServiceOnly(t *testing.T) {
 	address := find(t, filepath.Join(t.TempDir(), "a b?.db"))
 	exists, err := address.Exists(t.Context())
