@@ -126,7 +126,16 @@ func newCustomerGet(s *settings) *cobra.Command {
 		Short: "Look up a customer by id or by address",
 		Example: `  messaging -p sandbox customer get --email ada@example.com
   messaging -p sandbox customer get --id c-1002 --json`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			name := "id"
+			if strings.Contains(args[0], "@") {
+				name = "email"
+			}
+			return exit.With(exit.Usage, "pass --%s %s", name, args[0])
+		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "customer id")
 	cmd.Flags().StringVar(&email, "email", "", "`address`")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -126,6 +127,9 @@ func checkKind(cmd *cobra.Command, kind string) error {
 	case kind == outage:
 		used = []string{"for"}
 	case !slices.Contains(sandbox.FaultKinds, kind):
+		if nearest := words.Nearest(kind, slices.Concat(sandbox.FaultKinds, commandNames(cmd), []string{outage})); nearest != "" {
+			return exit.With(exit.Usage, "unknown KIND %q; did you mean %s?", kind, nearest)
+		}
 		return exit.With(exit.Usage, "unknown KIND %q; must be one of %s", kind, kinds())
 	}
 	for _, name := range append(ofRules, "status", "body", "after", "for") {

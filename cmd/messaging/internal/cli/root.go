@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -49,11 +48,12 @@ func newRoot(s *settings) *cobra.Command {
 	}
 	s.add(root.PersistentFlags())
 	root.AddCommand(newBroadcast(s), newEvent(s), newCustomer(s), newMessage(s), newAPI(s),
-		newSandbox(), newGen(s), newProfile(s), newConfig(s), newDoctor(s), newCompletion())
+		newSandbox(), newGen(s), newProfile(s), newConfig(s), newDoctor(s), newCompletion(), newVersion())
 	root.AddCommand(newTopics()...)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(newExport(s), newOutbox(s))
-	leadWithExamples(root)
+	setHelp(root)
+	s.refuseTypos(root)
 	s.noteRuns(root)
 	return root
 }
@@ -65,11 +65,4 @@ func version() string {
 		text += " (" + info.Main.Version + ")"
 	}
 	return text
-}
-
-// leadWithExamples makes the help of every command begin with its examples.
-func leadWithExamples(root *cobra.Command) {
-	const examples = "{{if .HasExample}}\n\nExamples:\n{{.Example}}{{end}}"
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), examples, "", 1))
-	root.SetHelpTemplate("{{if .HasExample}}{{.Example}}\n\n{{end}}" + root.HelpTemplate())
 }

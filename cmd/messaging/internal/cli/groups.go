@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+// isGroup marks a command that only holds others; see the template of the help.
+const isGroup = "group"
+
+// refuseTypos makes every command of the tree refuse arguments that it does not take, and
+// every group a command that it does not have: a misspelled command must not look like
+// success.
+func (s *settings) refuseTypos(cmd *cobra.Command) {
+	for _, each := range cmd.Commands() {
+		s.refuseTypos(each)
+	}
+	check := cmd.Args
+	switch {
+	case check == nil && cmd.HasSubCommands():
+		check = cobra.NoArgs
+	case check == nil:
+		check = cobra.ArbitraryArgs
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		_, clear := errors.AsType[*exit.Error](err)
+		switch {
+		case err == nil || clear:
+			return err
+		case cmd.HasSubCommands() && len(args) > 0:
+			return unknownCommand(cmd, args[0])
+		}
+		return wrongArguments(cmd, args)
+	}
+	if !cmd.Runnable() && cmd.HasSubCommands() {
+		cmd.Annotations = map[string]string{isGroup: "yes"}
+		cmd.RunE = s.showCommands
+	}
+}
+
+// showCommands shows the help of a group. Without a command, nothing was done, and that is an
+// error for every group but the program itself.
+func (s *settings) showCommands(cmd *cobra.Command, _ []string) error {
+	if !cmd.HasParent() {
+		return cmd.Help()
+	}
+	if !s.printer.IsJSON() {
+		cmd.SetOut(cmd.ErrOrStderr())
+		if err := cmd.Help(); err != nil {
+			return err
+		}
+	}
+	return exit.With(exit.Usage, "%s needs one of its commands: %s", cmd.CommandPath(), words.List(commandNames(cmd), "or"))
+}
+
+// unknownCommand returns the error for a command that a group does not have.
+func unknownCommand(group *cobra.Command, name string) error {
+	hint := "see: " + group.CommandPath() + " --help"
+	if nearest := words.Nearest(name, commandNames(group)); nearest != "" {
+		hint = "did you mean " + nearest + "?"
+	}
+	return exit.With(exit.Usage, "unknown command %q for %q; %s", name, group.CommandPath(), hint)
+}
+
+// commandNames returns the names of the commands and the topics of a group.
+func commandNames(group *cobra.Command) (names []string) {
+	for _, each := range group.Commands() {
+		if !each.Hidden {
+			names = append(names, each.Name())
+		}
+	}
+	return names
+}
+
+// wrongArguments returns the error for arguments that a command does not take.
+func wrongArguments(cmd *cobra.Command, args []string) error {
+	wanted := argumentsOf(cmd)
+	if json := cmd.Flags().Lookup("json"); len(args) > len(wanted) && json != nil && json.Changed && json.Value.String() == json.NoOptDefVal {
+		return exit.With(exit.Usage, "unexpected argument %q; if it names fields, write --json=%[1]s", args[0])
+	}
+	switch {
+	case len(args) < len(wanted):
+		return exit.With(exit.Usage, "%s is missing; see: %s --help", words.List(wanted[len(args):], "and"), cmd.CommandPath())
+	case len(args) > len(wanted):
+		return exit.With(exit.Usage, "unexpected argument %q; see: %s --help", args[len(wanted)], cmd.CommandPath())
+	}
+	return exit.With(exit.Usage, "invalid argument %q; it must be %s", args[0], words.List(wanted, "and"))
+}
+
+// argumentsOf returns the names of the arguments in the first line of the help of a command,
+// without flags and their values.
+func argumentsOf(cmd *cobra.Command) (names []string) {
+	after := ""
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if !strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "[") && !strings.HasPrefix(after, "-") {
+			names = append(names, word)
+		}
+		after = word
+	}
+	return names
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// newHelp replaces the command of cobra, which succeeds for a topic that does not exist.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND…]",
+		Short: "Show the help of a command, or a topic",
+		Example: `  messaging help broadcast email
+  messaging help safety`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return unknownCommand(found, rest[0])
+			}
+			found.InitDefaultHelpFlag()
+			found.InitDefaultVersionFlag()
+			return found.Help()
+		},
+	}
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Example: `  messaging version
+  messaging --version`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "messaging version %s\n", version())
+			return err
+		},
+	}
+}
+
+func init() {
+	cobra.AddTemplateFunc("flagUsages", flagUsages)
+	cobra.AddTemplateFunc("topicPath", func(topic *cobra.Command) string { return topic.Root().Name() + " help " + topic.Name() })
+}
+
+// flagUsages describes flags. The fields of --json need the equals sign, which the library
+// does not show.
+func flagUsages(set *pflag.FlagSet) string {
+	const theirs, ours = `--json f,g[="all"]`, "--json[=f,g]"
+	padding := strings.Repeat(" ", len(theirs)-len(ours))
+	return strings.TrimRight(strings.Replace(set.FlagUsages(), theirs, ours+padding, 1), " \n")
+}
+
+// edits turn the template of cobra into ours: examples come first, a group cannot run alone,
+// and a topic is shown as the command that prints it.
+var edits = strings.NewReplacer(
+	"{{if .HasExample}}\n\nExamples:\n{{.Example}}{{end}}", "",
+	"{{if .Runnable}}\n", "{{if and .Runnable (not .Annotations."+isGroup+")}}\n",
+	".LocalFlags.FlagUsages | trimTrailingWhitespaces", "flagUsages .LocalFlags",
+	".InheritedFlags.FlagUsages | trimTrailingWhitespaces", "flagUsages .InheritedFlags",
+	"{{rpad .CommandPath .CommandPathPadding}} {{.Short}}", `{{rpad (topicPath .) 28}} {{.Short}}`,
+)
+
+// setHelp sets the form of the help of every command.
+func setHelp(root *cobra.Command) {
+	root.SetHelpCommand(newHelp())
+	root.SetUsageTemplate(edits.Replace(root.UsageTemplate()))
+	root.SetHelpTemplate("{{if .HasExample}}Examples:\n{{.Example}}\n\n{{end}}" + root.HelpTemplate())
+}
