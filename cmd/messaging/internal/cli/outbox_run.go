@@ -156,6 +156,7 @@ func (d *delivery) run(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
+	sendBegan.Store(true)
 	go func() { ended <- d.outbox.Run(running) }()
 	paused := false
 	if d.untilEmpty {

@@ -18,7 +18,9 @@ import (
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	args := os.Args[1:]
+	defer endAtQuit(args, os.Stderr)()
+	return withoutPanic(func() int { return run(ctx, args, os.Stdout, os.Stderr) }, args, os.Stderr)
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {

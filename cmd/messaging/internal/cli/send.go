@@ -77,6 +77,7 @@ func (s *settings) send(ctx context.Context, client *messaging.Client, prepared 
 	if ctx.Err() != nil {
 		cancel() // interrupted before it begins
 	} else {
+		sendBegan.Store(true)
 		go s.watchInterrupts(ctx, done, cancel)
 	}
 	response, err := client.Send(sent, prepared)

@@ -96,6 +96,6 @@ exactly the same was accepted in the last 24 hours, or if it may have been carri
 it is not sent again without --again.
 
 After the first Ctrl-C, a send in progress is waited for, so that you learn what became of
-it. A second one stops waiting, with exit code 9.
+it. A second one stops waiting, with exit code 9. So does a quit (Ctrl-\).
 
 Exit code 9 means: look before you repeat it.`
