@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -12,6 +12,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/definitions"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
 func newEventCreate(s *settings) *cobra.Command {
@@ -72,6 +73,13 @@ func createEvents(cmd *cobra.Command, s *settings, flags *confirm.Flags, list de
 	if err != nil {
 		return err
 	}
+	if !flags.DryRun {
+		unlock, err := s.lockEvents(ctx, service)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
 	drift, err := s.drift(ctx, client, list)
 	if err != nil {
 		return err
@@ -80,18 +88,31 @@ func createEvents(cmd *cobra.Command, s *settings, flags *confirm.Flags, list de
 		return exit.With(exit.Invalid, "%w\nthe service cannot change an event; nothing was created", problemsOf(differing))
 	}
 	for _, row := range drift.with(current) {
-		if !flags.DryRun {
-			err = errors.Join(err, rows.Write(row.account))
+		if flags.DryRun {
+			break
+		}
+		if err := rows.Write(row.account); err != nil {
+			return err
 		}
 	}
 	missing := drift.with(missing)
 	if len(missing) == 0 {
 		s.printer.Note("nothing to create: the account has every event")
-		return errors.Join(err, rows.Close())
+		return rows.Close()
 	}
+	sends, err := s.confirmEvents(ctx, service, flags, missing)
+	if err != nil || sends == nil {
+		return err
+	}
+	return s.createAll(ctx, client, sends, rows)
+}
+
+// confirmEvents shows the plan, and returns what to send, or nothing after a dry run.
+func (s *settings) confirmEvents(ctx context.Context, service *profile.Service, flags *confirm.Flags,
+	missing driftRows) ([]*messaging.Prepared, error) {
 	sends, content, err := prepareEvents(missing)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	plan := confirm.NewPlan("Create events", service)
 	for _, each := range missing {
@@ -99,7 +120,7 @@ func createEvents(cmd *cobra.Command, s *settings, flags *confirm.Flags, list de
 	}
 	action := confirm.NewAction(service, sends[0].Operation(), content, "Create "+countEvents(len(sends))+"?", fmt.Sprint(len(sends)))
 	if ok, err := flags.Decide(ctx, s.printer, plan, action); err != nil || !ok {
-		return err
+		return nil, err
 	}
-	return s.createAll(ctx, client, sends, rows)
+	return sends, nil
 }

@@ -195,9 +195,6 @@ func (s *settings) createAll(ctx context.Context, client *messaging.Client, send
 	rows *output.Rows[messaging.Event]) error {
 	for i, prepared := range sends {
 		event, err := s.createEvent(ctx, client, prepared)
-		if err == nil {
-			err = rows.Write(event)
-		}
 		if err != nil {
 			if i > 0 {
 				err = errors.Join(err, exit.With(exit.PartlyDone, "%d of %s were created; run the same command again to create the others",
@@ -205,8 +202,19 @@ func (s *settings) createAll(ctx context.Context, client *messaging.Client, send
 			}
 			return errors.Join(err, rows.Close())
 		}
+		if err := rows.Write(event); err != nil {
+			return cannotPrint(i+1, len(sends), err)
+		}
 	}
-	return rows.Close()
+	if err := rows.Close(); err != nil {
+		return cannotPrint(len(sends), len(sends), err)
+	}
+	return nil
+}
+
+// cannotPrint returns the error for events that were created, but whose ids were not printed.
+func cannotPrint(created, wanted int, err error) error {
+	return exit.With(exit.PartlyDone, "%d of %s created, but not printed: %w; look at messaging event list", created, countEvents(wanted), err)
 }
 
 func (s *settings) createEvent(ctx context.Context, client *messaging.Client,
