@@ -40,7 +40,7 @@ path begins with a slash and is already escaped; a query can follow it.`,
 			}
 			response, err := client.Do(ctx, messaging.Request{Method: http.MethodGet, Path: path, Query: query})
 			if err != nil {
-				return err
+				return asRead(err)
 			}
 			return s.printer.JSON(response.Data)
 		},

@@ -2,8 +2,13 @@ package cli
 
 import (
 	"io"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // newCompletion replaces the command of cobra, which has no examples.
@@ -25,5 +30,39 @@ func newCompletion() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return write[args[0]](cmd.Root(), cmd.OutOrStdout())
 		},
+	}
+}
+
+// completeValues completes the values of flags that have a fixed set of them. Nothing is asked
+// over the network.
+func completeValues(root *cobra.Command) {
+	_ = root.RegisterFlagCompletionFunc("profile", completeProfile) // the flag exists
+	find := func(path ...string) *cobra.Command {
+		cmd, _, _ := root.Find(path) // the command exists
+		return cmd
+	}
+	formats := cobra.FixedCompletions([]string{"csv", "jsonl"}, cobra.ShellCompDirectiveNoFileComp)
+	_ = find("outbox", "import").RegisterFlagCompletionFunc("format", formats) // the flag exists
+	identifiers := cobra.FixedCompletions([]string{string(messagingtest.Email), string(messagingtest.CustomerID)}, cobra.ShellCompDirectiveNoFileComp)
+	_ = find("sandbox").RegisterFlagCompletionFunc("identifier", identifiers) // the flag exists
+}
+
+// completeProfile completes the names of profiles, from the configuration file.
+func completeProfile(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	names := []string{profile.SandboxName}
+	if config, err := profile.Read(os.LookupEnv); err == nil {
+		names = append(config.Names(), names...)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeColumns completes the last of several columns.
+func completeColumns(columns []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) (lists []string, _ cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndex(typed, ",")+1]
+		for _, column := range columns {
+			lists = append(lists, before+column)
+		}
+		return lists, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 }

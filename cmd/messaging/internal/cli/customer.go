@@ -169,7 +169,7 @@ func get[T any](cmd *cobra.Command, s *settings, table output.Table[T],
 	}
 	found, err := find(ctx, client)
 	if err != nil {
-		return err
+		return asRead(err)
 	}
 	return output.One(s.printer, table, *found)
 }

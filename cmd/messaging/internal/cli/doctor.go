@@ -24,14 +24,23 @@ type finding struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 
-	err error
+	err       error
+	continues bool // it is a further line of the finding before it
 }
 
 var findingTable = output.Table[finding]{
 	Columns: []output.Column[finding]{
-		{Name: "check", Text: func(f finding) string { return f.Check }},
+		{Name: "check", Text: func(f finding) string {
+			if f.continues {
+				return ""
+			}
+			return f.Check
+		}},
 		{Name: "ok", Text: func(f finding) string {
-			if f.OK {
+			switch {
+			case f.continues:
+				return ""
+			case f.OK:
 				return "ok"
 			}
 			return "PROBLEM"
@@ -65,7 +74,7 @@ remembered. The key itself is not shown. Nothing is sent.`,
 					f.Detail = f.err.Error()
 					codes = append(codes, exit.CodeOf(f.err))
 				}
-				if err := rows.Write(f); err != nil {
+				if err := s.writeFinding(rows, f); err != nil {
 					return err
 				}
 			}
@@ -78,6 +87,24 @@ remembered. The key itself is not shown. Nothing is sent.`,
 	}
 }
 
+// detailOffset is where the details begin in the table: after the longest check, and PROBLEM.
+const detailOffset = len("memory of sends  PROBLEM  ")
+
+// writeFinding writes a finding. A table would cut a problem, so that goes on in other rows.
+func (s *settings) writeFinding(rows *output.Rows[finding], f finding) error {
+	lines := []string{f.Detail}
+	if !f.OK {
+		lines = s.printer.Wrap(f.Detail, detailOffset)
+	}
+	for i, line := range lines {
+		f.Detail, f.continues = line, i > 0
+		if err := rows.Write(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // examine runs the checks, in the order in which they depend on each other.
 func (s *settings) examine(ctx context.Context) []finding {
 	findings := []finding{checkConfig(), checkState()}
@@ -85,8 +112,11 @@ func (s *settings) examine(ctx context.Context) []finding {
 	if err != nil {
 		return append(findings, finding{Check: "service", err: err})
 	}
-	findings = append(findings, finding{Check: "service", Detail: service.Title() + " at " + service.BaseURL},
-		checkKey(ctx, service))
+	key := checkKey(ctx, service)
+	findings = append(findings, finding{Check: "service", Detail: service.Title() + " at " + service.BaseURL}, key)
+	if key.err != nil {
+		return findings // a call would only report it again
+	}
 	return append(findings, checkService(ctx, service)...)
 }
 
@@ -139,7 +169,7 @@ func checkService(ctx context.Context, service *profile.Service) []finding {
 	began := time.Now()
 	page, err := client.Events.List(ctx, messaging.EventListParams{PerPage: 1})
 	if err != nil {
-		return []finding{{Check: "response", err: err}}
+		return []finding{{Check: "response", err: asRead(err)}}
 	}
 	took := time.Since(began).Round(time.Millisecond)
 	responds := finding{Check: "response", Detail: fmt.Sprintf("the service accepts the key, and took %v", took)}

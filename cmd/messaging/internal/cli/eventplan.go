@@ -139,7 +139,7 @@ func (s *settings) drift(ctx context.Context, client *messaging.Client, wanted d
 	account := make(map[string][]messaging.Event)
 	for event, err := range allEvents(ctx, client) {
 		if err != nil {
-			return nil, err
+			return nil, asRead(err)
 		}
 		sameID := func(other messaging.Event) bool { return other.ID == event.ID }
 		if !slices.ContainsFunc(account[event.Name], sameID) { // a list that shifts between two pages has an event twice

@@ -62,6 +62,12 @@ once.`,
 	f.BoolVar(&options.Overwrite, "overwrite", false, "replace the file if it exists")
 	f.BoolVar(&options.SpreadsheetSafe, "spreadsheet-safe", false,
 		"write an apostrophe before a cell of CSV that a spreadsheet would run as a formula")
+	var columns []string
+	for _, column := range records.Columns {
+		columns = append(columns, column.Name)
+	}
+	_ = cmd.RegisterFlagCompletionFunc("columns", completeColumns(columns)) // the flag exists
+	_ = cmd.MarkFlagFilename("to", "csv", "jsonl", "parquet")               // the flag exists
 	return cmd
 }
 

@@ -54,6 +54,7 @@ func newFault() *cobra.Command {
 			}
 			return exit.With(exit.Usage, "one KIND is required: %s", kinds())
 		},
+		ValidArgs: append(slices.Clone(sandbox.FaultKinds), outage),
 	}
 	remote := addUI(cmd)
 	flags.add(cmd)

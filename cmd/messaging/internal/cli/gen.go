@@ -118,10 +118,7 @@ func pull(cmd *cobra.Command, settings *settings, to string) (definitions.List, 
 		return nil, exit.With(exit.Invalid, "%w\nto leave them out, write in %s, above any [table]:\n%s", err, config.Path,
 			config.IgnoreLine(invalid.Events))
 	}
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return list, asRead(err)
 }
 
 // addCheck adds the flag with which files are compared instead of written.

@@ -25,6 +25,7 @@ func list[T any](cmd *cobra.Command, s *settings, table output.Table[T],
 		return err
 	}
 	for row, err := range rows(ctx, client) {
+		err = asRead(err)
 		if err == nil {
 			err = out.Write(row)
 		}

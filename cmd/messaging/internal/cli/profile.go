@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -75,7 +77,7 @@ func newProfileList(s *settings) *cobra.Command {
 		Example: `  messaging profile list
   messaging profile list --json=name,kind`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows, err := output.NewRows(s.printer, profileTable)
 			if err != nil {
 				return err
@@ -85,7 +87,7 @@ func newProfileList(s *settings) *cobra.Command {
 				return err
 			}
 			for _, name := range append(config.Names(), profile.SandboxName) {
-				found, err := findProfile(config, name)
+				found, err := findProfile(cmd.Context(), config, name)
 				if err == nil {
 					err = rows.Write(rowOf(found))
 				}
@@ -98,27 +100,39 @@ func newProfileList(s *settings) *cobra.Command {
 	}
 }
 
-// findProfile returns a profile without calling anything.
-func findProfile(config *profile.Config, name string) (*profile.Service, error) {
-	if name == profile.SandboxName {
+// findProfile returns a profile. Only a sandbox of this machine is called, for its port.
+func findProfile(ctx context.Context, config *profile.Config, name string) (*profile.Service, error) {
+	if name != profile.SandboxName {
+		return config.Service(name)
+	}
+	ctx, end := context.WithTimeout(ctx, time.Second)
+	defer end()
+	running, err := profile.Resolve(ctx, name, func(variable string) (string, bool) {
+		if variable == variableNames[0] || variable == variableNames[1] {
+			return "", false // it is another service
+		}
+		return os.LookupEnv(variable)
+	})
+	if err != nil {
 		return profile.BuiltIn(), nil
 	}
-	return config.Service(name)
+	return running, nil
 }
 
 func newProfileShow(s *settings) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show a profile, without its key",
+		Use:               "show NAME",
+		ValidArgsFunction: completeProfile,
+		Short:             "Show a profile, without its key",
 		Example: `  messaging profile show sandbox
   messaging profile show sandbox --json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			config, err := profile.Read(os.LookupEnv)
 			if err != nil {
 				return err
 			}
-			found, err := findProfile(config, args[0])
+			found, err := findProfile(cmd.Context(), config, args[0])
 			if err != nil {
 				return err
 			}

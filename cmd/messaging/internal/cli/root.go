@@ -54,6 +54,7 @@ func newRoot(s *settings) *cobra.Command {
 	root.AddCommand(newTopics()...)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(newExport(s), newOutbox(s))
+	completeValues(root)
 	setHelp(root)
 	s.refuseTypos(root)
 	s.noteRuns(root)
