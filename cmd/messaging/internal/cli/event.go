@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"regexp"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 func newEvent(s *settings) *cobra.Command {
@@ -58,7 +60,7 @@ var idForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]
 // findEvent returns the event with a name or an id.
 func findEvent(ctx context.Context, client *messaging.Client, nameOrID string) (*messaging.Event, error) {
 	if !idForm.MatchString(nameOrID) {
-		return client.Events.GetByName(ctx, nameOrID)
+		return findNamed(ctx, client, nameOrID)
 	}
 	for event, err := range allEvents(ctx, client) {
 		if err != nil || event.ID == nameOrID {
@@ -66,4 +68,23 @@ func findEvent(ctx context.Context, client *messaging.Client, nameOrID string) (
 		}
 	}
 	return nil, exit.With(exit.NotFound, "no event has the id %s", nameOrID)
+}
+
+// findNamed returns the event with a name. If there is none, the error has the nearest name.
+func findNamed(ctx context.Context, client *messaging.Client, name string) (*messaging.Event, error) {
+	found, err := client.Events.GetByName(ctx, name)
+	if !errors.Is(err, messaging.ErrEventNotFound) {
+		return found, err
+	}
+	var names []string
+	for event, failed := range allEvents(ctx, client) {
+		if failed != nil {
+			return nil, err // the first error says what matters
+		}
+		names = append(names, event.Name)
+	}
+	if nearest := words.Nearest(name, names); nearest != "" {
+		return nil, exit.With(exit.NotFound, "no such event: %s; did you mean %s?", name, nearest)
+	}
+	return nil, err
 }

@@ -30,7 +30,7 @@ type faultFlags struct {
 	after, duration time.Duration
 }
 
-func newFault() *cobra.Command {
+func newFault(s *settings) *cobra.Command {
 	var flags faultFlags
 	cmd := &cobra.Command{
 		Use:   "fault KIND",
@@ -61,7 +61,7 @@ func newFault() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return runFault(cmd, remote, strings.ReplaceAll(args[0], "-", "_"), flags)
 	}
-	cmd.AddCommand(newFaultList(), newFaultRemove())
+	cmd.AddCommand(newFaultList(s), newFaultRemove())
 	return cmd
 }
 
@@ -147,20 +147,6 @@ func flagError(err error) error {
 		return exit.With(exit.Usage, "--%s: %s", strings.TrimPrefix(invalid.Field, "fault."), invalid.Problem)
 	}
 	return err
-}
-
-func newFaultList() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "Print the rules and the outage, as JSON",
-		Example: "  messaging sandbox fault list",
-		Args:    cobra.NoArgs,
-	}
-	remote := addUI(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return remote.print(cmd, http.MethodGet, "/api/faults")
-	}
-	return cmd
 }
 
 func newFaultRemove() *cobra.Command {

@@ -50,7 +50,7 @@ func newRoot(s *settings) *cobra.Command {
 	}
 	s.add(root.PersistentFlags())
 	root.AddCommand(newBroadcast(s), newEvent(s), newCustomer(s), newMessage(s), newAPI(s),
-		newSandbox(), newGen(s), newProfile(s), newConfig(s), newDoctor(s), newCompletion(), newVersion())
+		newSandbox(s), newGen(s), newProfile(s), newConfig(s), newDoctor(s), newCompletion(), newVersion())
 	root.AddCommand(newTopics()...)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(newExport(s), newOutbox(s))

@@ -45,7 +45,7 @@ type sandboxFlags struct {
 	open              bool
 }
 
-func newSandbox() *cobra.Command {
+func newSandbox(s *settings) *cobra.Command {
 	var flags sandboxFlags
 	cmd := &cobra.Command{
 		Use:   "sandbox",
@@ -76,7 +76,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.tokenFile, "token-file", "", "`file` with the token for --listen; default $"+profile.TokenVariable+", else a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil, "another host `name` for both ports, or NAME:PORT, such as that of a container")
 	f.BoolVar(&flags.open, "open", false, "open the inspector in the browser")
-	cmd.AddCommand(newEnv(), newReset(), newFault(), newMark(), newWait(), newDump())
+	cmd.AddCommand(newEnv(), newReset(), newFault(s), newMark(), newWait(), newDump())
 	return cmd
 }
 

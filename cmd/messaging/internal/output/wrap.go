@@ -21,3 +21,6 @@ func (p *Printer) Wrap(long string, offset int) []string {
 	}
 	return lines
 }
+
+// IsTable reports whether rows become a table: stdout is a terminal, and no flag asks for JSON.
+func (p *Printer) IsTable() bool { return p.outTTY }
