@@ -79,10 +79,41 @@ var exampleFiles = map[string]string{
 	"events.json": `{"events": [{"name": "order lost", "description": "An order was lost.", "parameters": []}]}`,
 }
 
-func TestReadmeHasEveryExitCode(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	require.NoError(t, err)
+func TestReadmeHasTheExitCodesOfTheHelp(t *testing.T) {
+	table := "| code | meaning |\n|---|---|\n"
+	stdout, _, _ := invoke(t, "help", "exit-codes")
 	for _, m := range exit.Meanings {
-		assert.Contains(t, string(readme), fmt.Sprintf("\n| %d | %s", m.Code, m.Text))
+		table += fmt.Sprintf("| %d | %s |\n", m.Code, m.Text)
+		assert.Contains(t, stdout, fmt.Sprintf("  %3d  %s\n", m.Code, m.Text))
 	}
+	assert.Contains(t, readme(t), table+"\n")
+}
+
+func TestReadmeShowsWhatTheSandboxPrints(t *testing.T) {
+	var printed strings.Builder
+	cmd := &cobra.Command{}
+	cmd.SetOut(&printed)
+	cmd.SetErr(&printed)
+	announce(cmd, sandboxFlags{}, environment{"http://127.0.0.1:8077", "sandbox-…", "http://127.0.0.1:8078"})
+	assert.Contains(t, readme(t), "```\n"+printed.String()+"```\n")
+}
+
+// TestReadmeRuns runs the blocks for a shell that need nothing but a sandbox.
+func TestReadmeRuns(t *testing.T) {
+	for _, section := range []string{"## Set up a profile", "A file of customers can be the audience", "## Completion"} {
+		_, rest, _ := strings.Cut(readme(t), section)
+		_, rest, _ = strings.Cut(rest, "```sh\n")
+		block, _, _ := strings.Cut(rest, "```")
+		cmd := newOperator(t).command()
+		cmd.Path, cmd.Args = "/bin/bash", []string{"bash", "-euc", block}
+		text, err := cmd.CombinedOutput()
+		assert.NoError(t, err, "%s", text)
+	}
+}
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(readmeFile)
+	require.NoError(t, err)
+	return string(text)
 }

@@ -41,14 +41,14 @@ var Meanings = []struct {
 	Code Code
 	Text string
 }{
-	{Done, "done"},
+	{Done, "done; for sandbox, also after SIGINT and SIGTERM"},
 	{Unexpected, "unexpected: a file or a port cannot be opened, a response cannot be read, or wait --count 0 found a request"},
 	{Usage, "usage: an invalid flag or argument, not confirmed, or refused before anything was sent"},
 	{Invalid, "invalid: the content, a seed or a file of definitions, or the service refused it (422)"},
 	{Denied, "denied: there is no key, or the service refused it (401, 403)"},
 	{RateLimited, "the service limits the rate"},
-	{NotFound, "not found, or a wrong base URL"},
-	{PartlyDone, "partly done"},
+	{NotFound, "not found, or a wrong base URL; fault remove: there is no rule with this id"},
+	{PartlyDone, "partly done, or done but not printed"},
 	{NotDone, "not done, and safe to repeat: there is no connection, or no sandbox"},
 	{Unknown, "unknown: it may have been carried out; look before you repeat it"},
 	{Drift, "drift: gen --check or event plan found a difference"},
