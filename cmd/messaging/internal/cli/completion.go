@@ -43,7 +43,8 @@ func completeValues(root *cobra.Command) {
 	}
 	formats := cobra.FixedCompletions([]string{"csv", "jsonl"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = find("outbox", "import").RegisterFlagCompletionFunc("format", formats) // the flag exists
-	identifiers := cobra.FixedCompletions([]string{string(messagingtest.Email), string(messagingtest.CustomerID)}, cobra.ShellCompDirectiveNoFileComp)
+	identifiers := cobra.FixedCompletions([]string{string(messagingtest.Email), string(messagingtest.CustomerID)},
+		cobra.ShellCompDirectiveNoFileComp)
 	_ = find("sandbox").RegisterFlagCompletionFunc("identifier", identifiers) // the flag exists
 }
 

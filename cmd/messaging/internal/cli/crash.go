@@ -42,8 +42,8 @@ func reportEnd(cause error, unsent exit.Code, args []string, stderr io.Writer) e
 	return (&settings{}).report(err, args, stderr)
 }
 
-// withoutPanic runs a program. If it panics, the exit code says whether something may have
-// been sent.
+// withoutPanic runs a program. The exit code after a panic depends on whether something may
+// have been sent.
 func withoutPanic(program func() int, args []string, stderr io.Writer) (code int) {
 	defer func() {
 		if value := recover(); value != nil {

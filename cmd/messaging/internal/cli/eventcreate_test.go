@@ -60,7 +60,8 @@ func TestEventsThatCannotBePrintedAreReportedAsCreated(t *testing.T) {
 	}
 	o := newOperator(t)
 	o.confirmedApply()
-	text, code := o.shell(`messaging -p sandbox event apply events.json --confirm "$(messaging -p sandbox event apply events.json --dry-run)" >/dev/full`)
+	text, code := o.shell(`apply="messaging -p sandbox event apply events.json"
+		$apply --confirm "$($apply --dry-run)" >/dev/full`)
 	assert.Equal(t, 7, code)
 	assert.Contains(t, text, "1 of 1 event created, but not printed: write /dev/stdout: no space left on device; look at messaging event list")
 }
