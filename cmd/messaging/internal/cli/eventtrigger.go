@@ -85,17 +85,19 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if err != nil {
 		return err
 	}
+	send := sending{service: service, prepared: prepared, count: &recipients, again: t.again,
+		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,"}
+	if err := send.recall(); err != nil {
+		return err
+	}
 	plan := confirm.NewPlan("Trigger an event", service)
 	describeTrigger(plan, params)
-	describeBody(plan, prepared)
-	action := confirm.NewAction(service, prepared.Operation(), prepared.Body(), "Trigger this event?", fmt.Sprint(recipients))
-	action.Recipients, action.BodySHA256 = &recipients, sum(prepared.Body())
-	ok, err := t.confirm.Decide(ctx, s.printer, plan, action)
+	send.describe(plan)
+	ok, err := t.confirm.Decide(ctx, s.printer, plan, send.action("Trigger this event?", fmt.Sprint(recipients)))
 	if err != nil || !ok {
 		return err
 	}
-	return s.deliver(ctx, sending{service: service, prepared: prepared, count: &recipients, again: t.again,
-		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,"})
+	return s.deliver(ctx, send)
 }
 
 // params returns the params without the event, and the number of their recipients.

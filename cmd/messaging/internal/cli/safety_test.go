@@ -104,12 +104,15 @@ func TestSendThatWasKilledIsNotRepeated(t *testing.T) {
 	killed := o.command(append(sale, "--confirm", digest)...)
 	require.NoError(t, killed.Start())
 	o.awaitIntents(1)
+	_, stderr, code := o.run(append(sale, "--dry-run", "--again")...)
+	assert.Equal(t, 0, code)
+	assert.Contains(t, stderr, "without --dry-run, this is refused: not sent: exactly this is being sent to 127.0.0.1:")
 	require.NoError(t, killed.Process.Kill())
 	_ = killed.Wait() // it was killed
 
-	_, stderr, code := o.run(append(sale, "--confirm", digest)...)
+	_, stderr, code = o.run(append(sale, "--confirm", digest)...)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, stderr, "has no outcome: it may be in progress, or its process was killed; look before you pass --again")
+	assert.Contains(t, stderr, "has no outcome: its process was killed; look before you pass --again")
 	o.awaitIntents(1)
 }
 

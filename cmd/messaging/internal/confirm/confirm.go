@@ -63,6 +63,8 @@ type Action struct {
 	Question string `json:"-"`
 	// Answer is what the operator has to type. "" asks for y or n.
 	Answer string `json:"-"`
+	// Refused is why it must not be done now, or nil. A dry run shows it as a warning.
+	Refused error `json:"-"`
 }
 
 // NewAction returns the action with its digest. On a sandbox the operator answers y or n,
@@ -79,6 +81,9 @@ func NewAction(s *profile.Service, operation string, content []byte, question, a
 // after a dry run.
 func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Action) (bool, error) {
 	plan.Add("digest", a.Digest)
+	if f.DryRun && a.Refused != nil {
+		plan.Warn("without --dry-run, this is refused: %v", a.Refused)
+	}
 	plan.Show(p)
 	switch {
 	case f.DryRun && p.IsJSON():
@@ -86,6 +91,8 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	case f.DryRun:
 		_, err := fmt.Fprintln(p.Out, a.Digest)
 		return false, err
+	case a.Refused != nil:
+		return false, a.Refused
 	case f.given && f.Digest != a.Digest:
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the plan above is not the one of --confirm; "+
 			"compare it with that of the dry run, and run --dry-run again")
