@@ -97,6 +97,9 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 	if err != nil || !ok {
 		return err
 	}
+	if err := b.when.checkAhead(); err != nil {
+		return err
+	}
 	return s.deliver(ctx, send)
 }
 

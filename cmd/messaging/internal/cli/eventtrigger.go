@@ -78,6 +78,9 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if params.Definition, err = findEvent(ctx, client, nameOrID); err != nil {
 		return err
 	}
+	if err := checkRequiredTexts(params); err != nil {
+		return err
+	}
 	prepared, err := params.Prepare()
 	if err == nil {
 		err = errors.Join(service.CheckAllowed(ctx, prepared), profile.Guarded(ctx, prepared, messaging.MaxRecipients(service.MaxRecipients)))
@@ -131,6 +134,17 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 		return params, 0, exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
 	}
 	return params, recipients, nil
+}
+
+// checkRequiredTexts returns an error for a required parameter whose text is blank, as an
+// unset variable of a shell leaves it.
+func checkRequiredTexts(params messaging.EventTriggerParams) error {
+	for _, p := range params.Definition.Parameters {
+		if text, isText := params.Values[p.Name].(string); p.Required && isText && strings.TrimSpace(text) == "" {
+			return exit.With(exit.Usage, "-f %s: the event requires a value, and this one is empty; is a variable not set? Nothing was sent", p.Name)
+		}
+	}
+	return nil
 }
 
 // addValue adds the value of -f or -F.

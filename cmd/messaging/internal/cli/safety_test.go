@@ -237,6 +237,29 @@ func TestOutboxIsSentToASandboxThatWasStartedAgainWithTheSameName(t *testing.T) 
 	stop()
 }
 
+func TestTimeThatPassesWhileTheQuestionWaitsIsRefused(t *testing.T) {
+	o := newOperator(t)
+	at := time.Now().Add(2 * time.Second).UTC().Truncate(time.Second)
+	s, err := startSession(o.folder, o.env(), "messaging", append(sale, "--timezone", "UTC", "--at", at.Format(secondForm))...)
+	require.NoError(t, err)
+	require.True(t, s.expect("[y/N] "), s.text())
+	time.Sleep(time.Until(at.Add(time.Millisecond)))
+	s.write("y\n")
+	code, err := s.wait()
+	require.NoError(t, err)
+	assert.Equal(t, 2, code, s.text())
+	assert.Contains(t, s.text(), "is in the past; nothing was sent")
+	o.requireBroadcasts(0)
+}
+
+func TestConfirmNamesTheMemberOfTheObjectOfADryRun(t *testing.T) {
+	o := newOperator(t)
+	object := o.must(append(sale, "--dry-run", "--json")...)
+	_, stderr, code := o.run(append(sale, "--json", "--confirm", object)...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "pass its member .digest")
+}
+
 // mistakes are command lines with an unset variable or a forgotten flag.
 var mistakes = [][]string{
 	{"--segments", ""},
@@ -266,6 +289,7 @@ var mistakes = [][]string{
 	{"--to-customers", "two.csv", "--from-file", "push.json"},
 	{"--to-customers", "two.csv", "--confirm", ""},
 	{"--to-customers", "two.csv", "--confirm", "yes"},
+	{"--to-customers", "two.csv", "--confirm", `{"digest":"d"}`},
 	{"--to-customers", "two.csv", "stray"},
 	{"--to-customers", "two.csv", "--yes"},
 	{"--to-customers", "two.csv", "--force"},

@@ -35,6 +35,8 @@ func (f *Flags) Check() error {
 	switch {
 	case f.DryRun && f.given:
 		return exit.With(exit.Usage, "--dry-run and --confirm exclude each other")
+	case strings.HasPrefix(strings.TrimSpace(f.Digest), "{"):
+		return exit.With(exit.Usage, "--confirm must be a digest, and not the JSON object of a dry run: pass its member .digest")
 	case f.given && len(f.Digest) != 64:
 		return exit.With(exit.Usage, "--confirm must be the digest that --dry-run prints; did the dry run fail?")
 	case f.DryRun || f.given:
