@@ -260,6 +260,58 @@ func TestConfirmNamesTheMemberOfTheObjectOfADryRun(t *testing.T) {
 	assert.Contains(t, stderr, "pass its member .digest")
 }
 
+func TestAcceptedSendWhoseOutputIsLostIsPartlyDone(t *testing.T) {
+	o := newOperator(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	defer full.Close()
+	closed, pipe, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	defer pipe.Close()
+	for i, stdout := range []*os.File{full, pipe} {
+		send := append(sale, "--json", "--max-recipients", "5", "--again")
+		_, digest, _ := strings.Cut(o.must(append(send, "--dry-run")...), `"digest":"`)
+		var stderr bytes.Buffer
+		cmd := o.command(append(send, "--confirm", digest[:64])...)
+		cmd.Stdout, cmd.Stderr = stdout, &stderr
+		_ = cmd.Run() // the exit code has it
+		assert.Equal(t, 7, cmd.ProcessState.ExitCode(), stderr.String())
+		assert.Contains(t, stderr.String(), "it was accepted, but the output could not be written")
+		assert.Contains(t, stderr.String(), `"delivery":"accepted"`)
+		o.requireBroadcasts(i + 1)
+	}
+}
+
+func TestPlanThatCannotBeShownConfirmsNothing(t *testing.T) {
+	o := newOperator(t)
+	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	defer full.Close()
+	cmd := o.command(append(sale, "--confirm", digest)...)
+	cmd.Stderr = full
+	_ = cmd.Run() // the exit code has it
+	assert.Equal(t, 2, cmd.ProcessState.ExitCode())
+	o.requireBroadcasts(0)
+}
+
+func TestQuestionGoesToTheTerminalAlone(t *testing.T) {
+	o := newOperator(t)
+	s, err := startSession(o.folder, o.env(), "sh", "-c", "messaging -p sandbox broadcast push --subject Sale --message Today "+
+		"--to-customers two.csv 2>plan")
+	require.NoError(t, err)
+	require.True(t, s.expect("Send this broadcast? [y/N] "), s.text())
+	s.write("n\n")
+	code, err := s.wait()
+	require.NoError(t, err)
+	assert.Equal(t, 2, code)
+}
+
 // mistakes are command lines with an unset variable or a forgotten flag.
 var mistakes = [][]string{
 	{"--segments", ""},

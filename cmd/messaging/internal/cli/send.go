@@ -91,6 +91,7 @@ func (send *sending) lastSeen() string {
 
 // deliver sends what is prepared, and reports what became of it.
 func (s *settings) deliver(ctx context.Context, send sending) error {
+	signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not end a send without its exit code
 	response, err := s.remembered(ctx, send)
 	if exit.CodeOf(err) == exit.Unknown {
 		return exit.With(exit.Unknown, "%w\n%s before you send it again with --again", err, send.look)

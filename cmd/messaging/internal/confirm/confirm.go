@@ -86,7 +86,9 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	if f.DryRun && a.Refused != nil {
 		plan.Warn("without --dry-run, this is refused: %v", a.Refused)
 	}
-	plan.Show(p)
+	if err := plan.Show(p); err != nil {
+		return false, exit.With(exit.Usage, "nothing was sent: the plan could not be shown: %w", err)
+	}
 	switch {
 	case f.DryRun && p.IsJSON():
 		return false, p.Object(a)
@@ -118,10 +120,12 @@ func ask(ctx context.Context, p *output.Printer, a Action) error {
 	if err := tty.flush(); err != nil {
 		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
 	}
-	_, _ = fmt.Fprint(p.Err, prompt) // without it, no answer can be right
+	if _, err := fmt.Fprint(tty, prompt); err != nil {
+		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
+	}
 	typed, err := tty.readLine(ctx)
 	if ctx.Err() != nil {
-		p.Line("")
+		_, _ = fmt.Fprintln(tty) // there is nowhere else to report it
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
 	}
 	typed = strings.TrimSpace(typed)
