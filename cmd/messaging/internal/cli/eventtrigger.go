@@ -130,6 +130,9 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 			return params, 0, exit.With(exit.Usage, "%s: %w", t.customer, err)
 		}
 	}
+	if err := checkVisible("--email", params.Email); err != nil {
+		return params, 0, err
+	}
 	if recipients == 0 {
 		return params, 0, exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
 	}

@@ -342,6 +342,10 @@ var mistakes = [][]string{
 	{"--to-customers", "two.csv", "--confirm", ""},
 	{"--to-customers", "two.csv", "--confirm", "yes"},
 	{"--to-customers", "two.csv", "--confirm", `{"digest":"d"}`},
+	{"--segments", "a", "--allow-unknown-count", "--max-recipients", "10"},
+	{"--to-customers", "two.csv", "--subject", "--message", "-q"},
+	{"--to-customers", "two.csv", "--message", "-q"},
+	{"--to-customers", "two.csv", "--message", "@empty.csv"},
 	{"--to-customers", "two.csv", "stray"},
 	{"--to-customers", "two.csv", "--yes"},
 	{"--to-customers", "two.csv", "--force"},
@@ -370,13 +374,36 @@ func TestMistakesSendNothing(t *testing.T) {
 	}
 	for _, file := range []string{`{"subject": "s", "message": "m", "recipients": []}`,
 		`{"subject": "s", "message": "m", "all_customers": true}`,
-		`{"subject": "s", "message": "m", "schedule_type": "now"}`, `{"subject": "s", "messgae": "m"}`, ``} {
+		`{"subject": "s", "message": "m", "schedule_type": "now"}`, `{"subject": "s", "messgae": "m"}`, ``,
+		`{"subject": "s", "message": "m", "subject": "t"}`} {
 		o.write("push.json", file)
 		_, stderr, code := o.run("-p", "sandbox", "broadcast", "push", "--from-file", "push.json", "--to-customers", "two.csv", "--dry-run")
 		assert.Equal(t, 2, code, "%s: %s", file, stderr)
 	}
 	o.requireBroadcasts(0)
 	assert.NoFileExists(t, filepath.Join(o.folder, "state", "messaging", "sends.jsonl"))
+}
+
+func TestMistakesInAnEmailSendNothing(t *testing.T) {
+	o := newOperator(t)
+	o.write("empty.json", "\n")
+	for _, mistake := range [][]string{
+		{"--cc", ""}, {"--cc", "grace@example.com,,alan@example.com"}, {"--bcc", " "}, {"--reply-to", ""},
+		{"--variables", "@empty.json"}, {"--cc", "--bcc"}, {"--cc", "gr\u200bace@example.com"},
+	} {
+		args := []string{"-p", "sandbox", "broadcast", "email", "--sender-email", "news@acme.test", "--sender-name", "Acme",
+			"--email", "ada@example.com", "--subject", "s", "--message", "m", "--message-type", "t", "--to-customers", "two.csv", "--dry-run"}
+		_, stderr, code := o.run(append(args, mistake...)...)
+		assert.Equal(t, 2, code, "%q: %s", mistake, stderr)
+	}
+}
+
+func TestReadNeverSaysThatNothingWasSent(t *testing.T) {
+	o := newOperator(t)
+	_, stderr, code := o.run("-p", "sandbox", "customer", "get", "--id", "")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "--id is empty; is a variable not set?")
+	assert.NotContains(t, strings.ToLower(stderr), "nothing was sent")
 }
 
 func TestKeyIsShownNowhere(t *testing.T) {
