@@ -86,7 +86,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 		err = errors.Join(service.CheckAllowed(ctx, prepared), profile.Guarded(ctx, prepared, messaging.MaxRecipients(service.MaxRecipients)))
 	}
 	if err != nil {
-		return err
+		return byFlags(err)
 	}
 	send := sending{service: service, prepared: prepared, count: &recipients, again: t.again,
 		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,"}
