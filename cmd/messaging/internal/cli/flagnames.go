@@ -25,7 +25,8 @@ func byFlags(err error) error {
 	var problems []string
 	for _, field := range invalid.Fields {
 		for _, message := range field.Messages {
-			problems = append(problems, flagOf(field.Field)+" "+strings.Replace(message, "a time.Time, or a string in the form", "a time such as", 1))
+			message = strings.Replace(message, "a time.Time, or a string in the form", "a time such as", 1)
+			problems = append(problems, flagOf(field.Field)+" "+message)
 		}
 	}
 	return &triggerError{invalid.Op + ": " + strings.Join(problems, "; ") + "; nothing was sent", err}

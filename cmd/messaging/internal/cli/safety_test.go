@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
 // operator is somebody with a sandbox and a folder.
@@ -106,7 +108,7 @@ func TestSendThatWasKilledIsNotRepeated(t *testing.T) {
 	o.awaitIntents(1)
 	_, stderr, code := o.run(append(sale, "--dry-run", "--again")...)
 	assert.Equal(t, 0, code)
-	assert.Contains(t, stderr, "without --dry-run, this is refused: not sent: exactly this is being sent to 127.0.0.1:")
+	assert.Contains(t, stderr, "without --dry-run, this is refused: not sent: another process has been sending exactly this to 127.0.0.1:")
 	require.NoError(t, killed.Process.Kill())
 	_ = killed.Wait() // it was killed
 
@@ -310,6 +312,15 @@ func TestQuestionGoesToTheTerminalAlone(t *testing.T) {
 	code, err := s.wait()
 	require.NoError(t, err)
 	assert.Equal(t, 2, code)
+}
+
+func TestHintAfterALostBroadcastNamesWhatHelps(t *testing.T) {
+	for kind, want := range map[profile.Kind]string{profile.Sandbox: "look in the inspector of the sandbox",
+		profile.Production: "ask a recipient, or look in the service's own dashboard,"} {
+		hint := whereToLook(&profile.Service{Kind: kind})
+		assert.Contains(t, hint, want)
+		assert.NotContains(t, hint, "message stats", "it counts transactional messages alone")
+	}
 }
 
 // mistakes are command lines with an unset variable or a forgotten flag.

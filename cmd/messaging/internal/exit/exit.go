@@ -49,7 +49,7 @@ var Meanings = []struct {
 	{Denied, "denied: there is no key, or the service refused it (401, 403)"},
 	{RateLimited, "the service limits the rate"},
 	{NotFound, "not found, or a wrong base URL"},
-	{PartlyDone, "partly done"},
+	{PartlyDone, "partly done, or a send that was accepted, but whose output could not be written"},
 	{NotDone, "not done, and safe to repeat: there is no connection, or no sandbox"},
 	{Unknown, "unknown: it may have been carried out; look before you repeat it"},
 	{Drift, "drift: gen --check or event plan found a difference"},

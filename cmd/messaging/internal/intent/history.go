@@ -100,9 +100,11 @@ func (h History) Refusal(again bool, seen string) error {
 	case last == nil:
 		return nil
 	case last.inFlight:
-		return exit.With(exit.Usage, "not sent: exactly this is being sent to %s by another process since %s; wait for its outcome", h.host, last.when())
+		return exit.With(exit.Usage, "not sent: another process has been sending exactly this to %s since %s; wait for its outcome",
+			h.host, last.when())
 	case again && last.ID != seen:
-		return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, after the plan was shown, and %s", h.host, last.when(), last.Outcome)
+		return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, after the plan was shown, and %s",
+			h.host, last.when(), last.Outcome)
 	case again || !last.refuses:
 		return nil
 	}

@@ -151,7 +151,7 @@ func TestLogRefusesToRepeatWhatIsInProgress(t *testing.T) {
 	log := emptyLog(t)
 	begun := begin(t, log, broadcast)
 	_, err := log.Begin(t.Context(), broadcast, true, begun.id)
-	require.ErrorContains(t, err, "is being sent to api.example.com by another process")
+	require.ErrorContains(t, err, "another process has been sending exactly this to api.example.com since")
 	require.NoError(t, begun.Done(messaging.DeliveryUnknown, exit.Unknown))
 	_, err = log.Begin(t.Context(), broadcast, true, begun.id)
 	require.NoError(t, err)
@@ -197,7 +197,8 @@ func TestLogWaitsForItsLockForALimitedTime(t *testing.T) {
 func TestLogIgnoresTheOrderOfRecipients(t *testing.T) {
 	log := emptyLog(t)
 	to := func(recipients string) Send {
-		return Send{Host: "h", Operation: "send", Broadcast: true, Body: []byte(`{"recipients":{"customers":[` + recipients + `]},"subject":"s"}`)}
+		return Send{Host: "h", Operation: "send", Broadcast: true,
+			Body: []byte(`{"recipients":{"customers":[` + recipients + `]},"subject":"s"}`)}
 	}
 	kill(begin(t, log, to(`{"id":"a"},{"id":"b"}`)))
 	requireRefused(t, log, to(`{"id":"b"},{"id":"a"}`), "has no outcome")
@@ -206,9 +207,11 @@ func TestLogIgnoresTheOrderOfRecipients(t *testing.T) {
 func TestLogKnowsTheSameContentToOthers(t *testing.T) {
 	log := emptyLog(t)
 	count := 2
-	first := Send{Host: "h", Operation: "send", Broadcast: true, Count: &count, Body: []byte(`{"recipients":{"customers":[1,2]},"subject":"s"}`)}
+	first := Send{Host: "h", Operation: "send", Broadcast: true, Count: &count,
+		Body: []byte(`{"recipients":{"customers":[1,2]},"subject":"s"}`)}
 	require.NoError(t, begin(t, log, first).Done(messaging.DeliveryAccepted, exit.Done))
-	for body, same := range map[string]bool{`{"recipients":{"customers":[1,3]},"subject":"s"}`: true, `{"all_customers":true,"subject":"s"}`: true,
+	for body, same := range map[string]bool{`{"recipients":{"customers":[1,3]},"subject":"s"}`: true,
+		`{"all_customers":true,"subject":"s"}`:             true,
 		`{"recipients":{"customers":[1,2]},"subject":"t"}`: false} {
 		seen, err := log.Look(Send{Host: "h", Operation: "send", Broadcast: true, Body: []byte(body)})
 		require.NoError(t, err)
