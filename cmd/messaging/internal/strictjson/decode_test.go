@@ -18,7 +18,9 @@ func TestDecodeRefusesAKeyThatIsThereTwice(t *testing.T) {
 		var into map[string]json.RawMessage
 		assert.EqualError(t, strictjson.Decode([]byte(data), &into), want, data)
 	}
-	for _, data := range []string{`{"a": "a", "b": ["a", "a"], "c": {"a": 1}, "d": [{"a": 1}, {"a": 2}]}`, `{}`} {
+	var customer struct{ Email string }
+	assert.EqualError(t, strictjson.Decode([]byte(`{"email": "a", "EMAIL": "b"}`), &customer), `line 1: "EMAIL" is there already`)
+	for _, data := range []string{`{"a": 1, "A": 2}`, `{"a": "a", "b": ["a", "a"], "c": {"a": 1}, "d": [{"a": 1}, {"a": 2}]}`, `{}`} {
 		var into map[string]json.RawMessage
 		assert.NoError(t, strictjson.Decode([]byte(data), &into), data)
 	}
