@@ -3,6 +3,7 @@ package cli
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
@@ -26,7 +27,10 @@ func (s *settings) accepted(send sending, response *messaging.Response) error {
 		outcome.Message = response.Message
 	}
 	if s.printer.IsJSON() {
-		return s.printer.Object(outcome)
+		if err := s.printer.Object(outcome); err != nil {
+			return exit.With(exit.PartlyDone, "%w", &unprintedError{outcome.Operation, err})
+		}
+		return nil
 	}
 	text := "accepted"
 	if outcome.Message != "" {
@@ -35,6 +39,19 @@ func (s *settings) accepted(send sending, response *messaging.Response) error {
 	s.printer.Note("%s", text)
 	return nil
 }
+
+// unprintedError reports that the output of a send that was accepted could not be written.
+type unprintedError struct {
+	op  string
+	err error
+}
+
+func (e *unprintedError) Error() string {
+	return fmt.Sprintf("%s: it was accepted, but the output could not be written: %v", e.op, e.err)
+}
+
+func (e *unprintedError) Unwrap() error                { return e.err }
+func (e *unprintedError) Delivery() messaging.Delivery { return messaging.DeliveryAccepted }
 
 // describeBody adds the exact content of a request to a plan.
 func describeBody(plan *confirm.Plan, prepared *messaging.Prepared) {

@@ -37,8 +37,8 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 
 // extraRecipients are recipients outside of the audience, in one field.
 type extraRecipients struct {
-	field string
-	n     int
+	field     string
+	addresses []string
 }
 
 // audience is who receives a broadcast.
@@ -67,6 +67,8 @@ func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
 	switch {
 	case given != 1:
 		return nil, exit.With(exit.Usage, "pass exactly one of --to-customers, --segments and --all-customers; nothing was sent")
+	case a.limited && set.Changed("segments"):
+		return nil, exit.With(exit.Usage, "--max-recipients cannot limit --segments, whose size is unknown; nothing was sent")
 	case a.limited && f.max < 1:
 		return nil, exit.With(exit.Usage, "--max-recipients must be at least 1")
 	case f.unknownCount && !set.Changed("segments"):
@@ -114,7 +116,7 @@ func (a *audience) checkLimit(ctx context.Context, s *settings, service *profile
 	}
 	total := 0
 	for _, each := range a.extra {
-		total += each.n
+		total += len(each.addresses)
 	}
 	switch {
 	case a.segments != nil:
@@ -189,13 +191,13 @@ func (a *audience) describe(plan *confirm.Plan) {
 	default:
 		n := *a.total
 		for _, each := range a.extra {
-			n -= each.n
+			n -= len(each.addresses)
 		}
 		parts = append(parts, "EVERYONE: all "+words.Count(n, "customer")+" of the account")
 	}
 	for _, each := range a.extra {
-		if each.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d in %s", each.n, each.field))
+		if n := len(each.addresses); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d in %s", n, each.field))
 		}
 	}
 	text := strings.Join(parts, ", ")
@@ -203,10 +205,27 @@ func (a *audience) describe(plan *confirm.Plan) {
 		text = words.Thousands(*a.total) + ": " + text
 	}
 	plan.Add("recipients", text)
-	if a.list != nil && a.list.Duplicates > 0 {
+	if a.list != nil {
+		a.describeList(plan)
+	}
+}
+
+// describeList adds what is odd about the rows of the file.
+func (a *audience) describeList(plan *confirm.Plan) {
+	if a.list.Duplicates > 0 {
 		plan.Add("left out", words.Count(a.list.Duplicates, "row")+" with a customer of an earlier row")
 	}
-	if a.list != nil && len(a.list.Bad) > 0 {
-		plan.Warn("%s cannot be used and left out:\n%s", words.Count(len(a.list.Bad), "row"), a.list.Problems())
+	if len(a.list.Bad) > 0 {
+		plan.Warn("%s cannot be used and left out:\n%s", words.Count(len(a.list.Bad), "row"), recipients.First(a.list.Bad))
+	}
+	if len(a.list.Odd) > 0 {
+		plan.Warn("the customer_id of %s may be a mistake:\n%s", words.Count(len(a.list.Odd), "row"), recipients.First(a.list.Odd))
+	}
+	for _, each := range a.extra {
+		for _, address := range each.addresses {
+			if a.list.Has(address) {
+				plan.Warn("%s is in %s and in %s: it counts twice, and may get two copies", address, each.field, a.list.Name)
+			}
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
 func newBroadcast(s *settings) *cobra.Command {
@@ -80,17 +81,33 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 	if err := audience.checkLimit(ctx, s, service, prepared); err != nil {
 		return err
 	}
+	send := sending{service: service, prepared: prepared, options: audience.guards(), count: audience.total,
+		again: b.again, broadcast: true, look: whereToLook(service)}
+	if err := send.recall(); err != nil {
+		return err
+	}
 	plan := confirm.NewPlan("Send a broadcast", service)
 	content.describe(plan)
 	audience.describe(plan)
 	b.when.describe(plan, at)
-	describeBody(plan, prepared)
-	action := confirm.NewAction(service, prepared.Operation(), prepared.Body(), "Send this broadcast?", audience.answer())
-	action.Recipients, action.BodySHA256, action.At = audience.total, sum(prepared.Body()), b.when.utc()
+	send.describe(plan)
+	action := send.action("Send this broadcast?", audience.answer())
+	action.At = b.when.utc()
 	ok, err := b.confirm.Decide(ctx, s.printer, plan, action)
 	if err != nil || !ok {
 		return err
 	}
-	return s.deliver(ctx, sending{service: service, prepared: prepared, options: audience.guards(), count: audience.total,
-		again: b.again, look: "a broadcast has no id to look up: look at messaging message stats, or ask a recipient,"})
+	if err := b.when.checkAhead(); err != nil {
+		return err
+	}
+	return s.deliver(ctx, send)
+}
+
+// whereToLook says how to find out whether a broadcast was carried out. No list of the
+// service has it.
+func whereToLook(service *profile.Service) string {
+	if service.Kind == profile.Sandbox {
+		return "a broadcast has no id to look up: look in the inspector of the sandbox"
+	}
+	return "a broadcast has no id to look up: ask a recipient, or look in the service's own dashboard,"
 }

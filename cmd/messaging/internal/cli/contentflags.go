@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"os"
@@ -11,17 +12,57 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // checkNotEmpty returns an error for a flag that is given without a value, as an unset
-// variable of a shell does.
+// variable of a shell does, or with the next flag as its value.
 func checkNotEmpty(cmd *cobra.Command) (err error) {
+	end := ""
+	if cmd.Flags().Lookup("dry-run") != nil { // it is no read
+		end = " Nothing was sent"
+	}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if err == nil && strings.TrimSpace(flag.Value.String()) == "" {
-			err = exit.With(exit.Usage, "--%s is empty; is a variable not set? Nothing was sent", flag.Name)
+		if err != nil {
+			return
+		}
+		for _, value := range valuesOf(flag) {
+			switch {
+			case strings.TrimSpace(value) == "":
+				err = exit.With(exit.Usage, "--%s is empty; is a variable not set?%s", flag.Name, end)
+			case isFlag(cmd, value):
+				err = exit.With(exit.Usage, "--%s has the flag %s as its value; is a variable before it not set, or not quoted?%s",
+					flag.Name, value, end)
+			}
 		}
 	})
 	return err
+}
+
+// valuesOf returns the values of a flag. A list without any has one that is empty.
+func valuesOf(flag *pflag.Flag) []string {
+	if list, ok := flag.Value.(pflag.SliceValue); ok && len(list.GetSlice()) > 0 {
+		return list.GetSlice()
+	} else if ok {
+		return []string{""}
+	}
+	return []string{flag.Value.String()}
+}
+
+// isFlag reports whether a value looks like a flag of the command.
+func isFlag(cmd *cobra.Command, value string) bool {
+	return strings.HasPrefix(value, "--") ||
+		len(value) == 2 && value[0] == '-' && cmd.Flags().ShorthandLookup(value[1:]) != nil
+}
+
+// checkVisible returns an error if an address has a character that nobody can see.
+func checkVisible(name string, addresses ...string) error {
+	for _, address := range addresses {
+		if i := strings.IndexFunc(address, visible.Hidden); i >= 0 {
+			return exit.With(exit.Usage, "%s contains an invisible character: %s; nothing was sent", name, visible.Quote(address))
+		}
+	}
+	return nil
 }
 
 // fromFile reads the params of a broadcast from the file of --from-file, which takes the
@@ -62,6 +103,9 @@ func textOf(cmd *cobra.Command, value string) (string, error) {
 		return value, nil
 	}
 	data, err := readInput(cmd, path)
+	if err == nil && len(bytes.TrimSpace(data)) == 0 {
+		err = exit.With(exit.Usage, "%s is empty; nothing was sent", value)
+	}
 	return string(data), err
 }
 

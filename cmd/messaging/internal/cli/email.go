@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,6 +71,9 @@ func newBroadcastEmail(s *settings) *cobra.Command {
 		} else {
 			err = content.read(cmd, variables)
 		}
+		if err == nil {
+			err = content.checkAddresses()
+		}
 		if err != nil {
 			return err
 		}
@@ -87,6 +91,12 @@ func (c *emailContent) read(cmd *cobra.Command, variables string) (err error) {
 	return err
 }
 
+// checkAddresses returns an error for an address that is not what it looks like.
+func (c *emailContent) checkAddresses() error {
+	return errors.Join(checkVisible("sender_email", c.SenderEmail), checkVisible("email", c.Email),
+		checkVisible("cc", c.CC...), checkVisible("bcc", c.BCC...), checkVisible("reply_to", c.ReplyTo...))
+}
+
 func (c *emailContent) prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error) {
 	var variables map[string]any
 	if c.Variables != nil {
@@ -101,7 +111,7 @@ func (c *emailContent) prepare(to messaging.Audience, at *messaging.Schedule) (*
 }
 
 func (c *emailContent) addresses() []extraRecipients {
-	return []extraRecipients{{"email", 1}, {"cc", len(c.CC)}, {"bcc", len(c.BCC)}}
+	return []extraRecipients{{"email", []string{c.Email}}, {"cc", c.CC}, {"bcc", c.BCC}}
 }
 
 func (c *emailContent) describe(plan *confirm.Plan) {

@@ -78,24 +78,29 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if params.Definition, err = findEvent(ctx, client, nameOrID); err != nil {
 		return err
 	}
+	if err := checkRequiredTexts(params); err != nil {
+		return err
+	}
 	prepared, err := params.Prepare()
 	if err == nil {
 		err = errors.Join(service.CheckAllowed(ctx, prepared), profile.Guarded(ctx, prepared, messaging.MaxRecipients(service.MaxRecipients)))
 	}
 	if err != nil {
+		return byFlags(err)
+	}
+	send := sending{service: service, prepared: prepared, count: &recipients, again: t.again,
+		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,"}
+	if err := send.recall(); err != nil {
 		return err
 	}
 	plan := confirm.NewPlan("Trigger an event", service)
 	describeTrigger(plan, params)
-	describeBody(plan, prepared)
-	action := confirm.NewAction(service, prepared.Operation(), prepared.Body(), "Trigger this event?", fmt.Sprint(recipients))
-	action.Recipients, action.BodySHA256 = &recipients, sum(prepared.Body())
-	ok, err := t.confirm.Decide(ctx, s.printer, plan, action)
+	send.describe(plan)
+	ok, err := t.confirm.Decide(ctx, s.printer, plan, send.action("Trigger this event?", fmt.Sprint(recipients)))
 	if err != nil || !ok {
 		return err
 	}
-	return s.deliver(ctx, sending{service: service, prepared: prepared, count: &recipients, again: t.again,
-		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,"})
+	return s.deliver(ctx, send)
 }
 
 // params returns the params without the event, and the number of their recipients.
@@ -125,10 +130,24 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 			return params, 0, exit.With(exit.Usage, "%s: %w", t.customer, err)
 		}
 	}
+	if err := checkVisible("--email", params.Email); err != nil {
+		return params, 0, err
+	}
 	if recipients == 0 {
 		return params, 0, exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
 	}
 	return params, recipients, nil
+}
+
+// checkRequiredTexts returns an error for a required parameter whose text is blank, as an
+// unset variable of a shell leaves it.
+func checkRequiredTexts(params messaging.EventTriggerParams) error {
+	for _, p := range params.Definition.Parameters {
+		if text, isText := params.Values[p.Name].(string); p.Required && isText && strings.TrimSpace(text) == "" {
+			return exit.With(exit.Usage, "-f %s: the event requires a value, and this one is empty; is a variable not set? Nothing was sent", p.Name)
+		}
+	}
+	return nil
 }
 
 // addValue adds the value of -f or -F.

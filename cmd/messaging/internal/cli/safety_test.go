@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
 // operator is somebody with a sandbox and a folder.
@@ -104,12 +106,15 @@ func TestSendThatWasKilledIsNotRepeated(t *testing.T) {
 	killed := o.command(append(sale, "--confirm", digest)...)
 	require.NoError(t, killed.Start())
 	o.awaitIntents(1)
+	_, stderr, code := o.run(append(sale, "--dry-run", "--again")...)
+	assert.Equal(t, 0, code)
+	assert.Contains(t, stderr, "without --dry-run, this is refused: not sent: another process has been sending exactly this to 127.0.0.1:")
 	require.NoError(t, killed.Process.Kill())
 	_ = killed.Wait() // it was killed
 
-	_, stderr, code := o.run(append(sale, "--confirm", digest)...)
+	_, stderr, code = o.run(append(sale, "--confirm", digest)...)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, stderr, "has no outcome: it may be in progress, or its process was killed; look before you pass --again")
+	assert.Contains(t, stderr, "has no outcome: its process was killed; look before you pass --again")
 	o.awaitIntents(1)
 }
 
@@ -234,6 +239,90 @@ func TestOutboxIsSentToASandboxThatWasStartedAgainWithTheSameName(t *testing.T) 
 	stop()
 }
 
+func TestTimeThatPassesWhileTheQuestionWaitsIsRefused(t *testing.T) {
+	o := newOperator(t)
+	at := time.Now().Add(2 * time.Second).UTC().Truncate(time.Second)
+	s, err := startSession(o.folder, o.env(), "messaging", append(sale, "--timezone", "UTC", "--at", at.Format(secondForm))...)
+	require.NoError(t, err)
+	require.True(t, s.expect("[y/N] "), s.text())
+	time.Sleep(time.Until(at.Add(time.Millisecond)))
+	s.write("y\n")
+	code, err := s.wait()
+	require.NoError(t, err)
+	assert.Equal(t, 2, code, s.text())
+	assert.Contains(t, s.text(), "is in the past; nothing was sent")
+	o.requireBroadcasts(0)
+}
+
+func TestConfirmNamesTheMemberOfTheObjectOfADryRun(t *testing.T) {
+	o := newOperator(t)
+	object := o.must(append(sale, "--dry-run", "--json")...)
+	_, stderr, code := o.run(append(sale, "--json", "--confirm", object)...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "pass its member .digest")
+}
+
+func TestAcceptedSendWhoseOutputIsLostIsPartlyDone(t *testing.T) {
+	o := newOperator(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	defer full.Close()
+	closed, pipe, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	defer pipe.Close()
+	for i, stdout := range []*os.File{full, pipe} {
+		send := append(sale, "--json", "--max-recipients", "5", "--again")
+		_, digest, _ := strings.Cut(o.must(append(send, "--dry-run")...), `"digest":"`)
+		var stderr bytes.Buffer
+		cmd := o.command(append(send, "--confirm", digest[:64])...)
+		cmd.Stdout, cmd.Stderr = stdout, &stderr
+		_ = cmd.Run() // the exit code has it
+		assert.Equal(t, 7, cmd.ProcessState.ExitCode(), stderr.String())
+		assert.Contains(t, stderr.String(), "it was accepted, but the output could not be written")
+		assert.Contains(t, stderr.String(), `"delivery":"accepted"`)
+		o.requireBroadcasts(i + 1)
+	}
+}
+
+func TestPlanThatCannotBeShownConfirmsNothing(t *testing.T) {
+	o := newOperator(t)
+	digest := strings.TrimSpace(o.must(append(sale, "--dry-run")...))
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	defer full.Close()
+	cmd := o.command(append(sale, "--confirm", digest)...)
+	cmd.Stderr = full
+	_ = cmd.Run() // the exit code has it
+	assert.Equal(t, 2, cmd.ProcessState.ExitCode())
+	o.requireBroadcasts(0)
+}
+
+func TestQuestionGoesToTheTerminalAlone(t *testing.T) {
+	o := newOperator(t)
+	s, err := startSession(o.folder, o.env(), "sh", "-c", "messaging -p sandbox broadcast push --subject Sale --message Today "+
+		"--to-customers two.csv 2>plan")
+	require.NoError(t, err)
+	require.True(t, s.expect("Send this broadcast? [y/N] "), s.text())
+	s.write("n\n")
+	code, err := s.wait()
+	require.NoError(t, err)
+	assert.Equal(t, 2, code)
+}
+
+func TestHintAfterALostBroadcastNamesWhatHelps(t *testing.T) {
+	for kind, want := range map[profile.Kind]string{profile.Sandbox: "look in the inspector of the sandbox",
+		profile.Production: "ask a recipient, or look in the service's own dashboard,"} {
+		hint := whereToLook(&profile.Service{Kind: kind})
+		assert.Contains(t, hint, want)
+		assert.NotContains(t, hint, "message stats", "it counts transactional messages alone")
+	}
+}
+
 // mistakes are command lines with an unset variable or a forgotten flag.
 var mistakes = [][]string{
 	{"--segments", ""},
@@ -263,6 +352,11 @@ var mistakes = [][]string{
 	{"--to-customers", "two.csv", "--from-file", "push.json"},
 	{"--to-customers", "two.csv", "--confirm", ""},
 	{"--to-customers", "two.csv", "--confirm", "yes"},
+	{"--to-customers", "two.csv", "--confirm", `{"digest":"d"}`},
+	{"--segments", "a", "--allow-unknown-count", "--max-recipients", "10"},
+	{"--to-customers", "two.csv", "--subject", "--message", "-q"},
+	{"--to-customers", "two.csv", "--message", "-q"},
+	{"--to-customers", "two.csv", "--message", "@empty.csv"},
 	{"--to-customers", "two.csv", "stray"},
 	{"--to-customers", "two.csv", "--yes"},
 	{"--to-customers", "two.csv", "--force"},
@@ -291,13 +385,36 @@ func TestMistakesSendNothing(t *testing.T) {
 	}
 	for _, file := range []string{`{"subject": "s", "message": "m", "recipients": []}`,
 		`{"subject": "s", "message": "m", "all_customers": true}`,
-		`{"subject": "s", "message": "m", "schedule_type": "now"}`, `{"subject": "s", "messgae": "m"}`, ``} {
+		`{"subject": "s", "message": "m", "schedule_type": "now"}`, `{"subject": "s", "messgae": "m"}`, ``,
+		`{"subject": "s", "message": "m", "subject": "t"}`} {
 		o.write("push.json", file)
 		_, stderr, code := o.run("-p", "sandbox", "broadcast", "push", "--from-file", "push.json", "--to-customers", "two.csv", "--dry-run")
 		assert.Equal(t, 2, code, "%s: %s", file, stderr)
 	}
 	o.requireBroadcasts(0)
 	assert.NoFileExists(t, filepath.Join(o.folder, "state", "messaging", "sends.jsonl"))
+}
+
+func TestMistakesInAnEmailSendNothing(t *testing.T) {
+	o := newOperator(t)
+	o.write("empty.json", "\n")
+	for _, mistake := range [][]string{
+		{"--cc", ""}, {"--cc", "grace@example.com,,alan@example.com"}, {"--bcc", " "}, {"--reply-to", ""},
+		{"--variables", "@empty.json"}, {"--cc", "--bcc"}, {"--cc", "gr\u200bace@example.com"},
+	} {
+		args := []string{"-p", "sandbox", "broadcast", "email", "--sender-email", "news@acme.test", "--sender-name", "Acme",
+			"--email", "ada@example.com", "--subject", "s", "--message", "m", "--message-type", "t", "--to-customers", "two.csv", "--dry-run"}
+		_, stderr, code := o.run(append(args, mistake...)...)
+		assert.Equal(t, 2, code, "%q: %s", mistake, stderr)
+	}
+}
+
+func TestReadNeverSaysThatNothingWasSent(t *testing.T) {
+	o := newOperator(t)
+	_, stderr, code := o.run("-p", "sandbox", "customer", "get", "--id", "")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "--id is empty; is a variable not set?")
+	assert.NotContains(t, strings.ToLower(stderr), "nothing was sent")
 }
 
 func TestKeyIsShownNowhere(t *testing.T) {

@@ -4,34 +4,94 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/intent"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// sending is a send that the operator has confirmed.
+// sending is a send that the operator confirms.
 type sending struct {
 	service  *profile.Service
 	prepared *messaging.Prepared
 	options  []messaging.Option
 	count    *int // of recipients; nil if it is not known
 	again    bool
+	// broadcast is whether the same content to other recipients is worth a warning.
+	broadcast bool
 	// look says how to find out what became of it if nobody knows.
 	look string
+
+	log  *intent.Log
+	seen intent.History // what the operator sees of earlier sends
 }
 
 // addAgain adds the flag that allows the same send a second time.
 func addAgain(cmd *cobra.Command, again *bool) {
-	cmd.Flags().BoolVar(again, "again", false, "send although exactly this was sent, or may have been sent, before")
+	cmd.Flags().BoolVar(again, "again", false, "send once more, although exactly this was sent, or may have been sent, before")
+}
+
+// intent returns what is written down of the send.
+func (send *sending) intent() intent.Send {
+	return intent.Send{Host: send.service.Canonical(), Operation: send.prepared.Operation(), Body: send.prepared.Body(),
+		Count: send.count, Broadcast: send.broadcast}
+}
+
+// recall finds out whether the same was sent before.
+func (send *sending) recall() (err error) {
+	if send.log, err = intent.Open(os.LookupEnv); err != nil {
+		return err
+	}
+	send.seen, err = send.log.Look(send.intent())
+	return err
+}
+
+// describe adds to the plan what was sent before, and the exact content.
+func (send *sending) describe(plan *confirm.Plan) {
+	if last := send.seen.Last; last != nil {
+		plan.Add("sent before", last.String())
+	}
+	if earlier := send.seen.Content; earlier != nil {
+		to := "recipients of an unknown number"
+		if earlier.Count != nil {
+			to = words.Count(*earlier.Count, "recipient")
+		}
+		plan.Warn("this content was sent to %s: %s", to, earlier)
+	}
+	describeBody(plan, send.prepared)
+}
+
+// action returns what the operator confirms. With --again, its digest allows one repeat: it
+// names the last send of exactly this.
+func (send *sending) action(question, answer string) confirm.Action {
+	content := send.prepared.Body()
+	if send.again && send.seen.Last != nil {
+		content = slices.Concat(content, []byte("\nagain, after "+send.seen.Last.ID))
+	}
+	action := confirm.NewAction(send.service, send.prepared.Operation(), content, question, answer)
+	action.Recipients, action.BodySHA256 = send.count, sum(send.prepared.Body())
+	action.Refused = send.seen.Refusal(send.again, send.lastSeen())
+	return action
+}
+
+// lastSeen returns the id of the last send of exactly this that the plan shows, or "".
+func (send *sending) lastSeen() string {
+	if send.seen.Last == nil {
+		return ""
+	}
+	return send.seen.Last.ID
 }
 
 // deliver sends what is prepared, and reports what became of it.
 func (s *settings) deliver(ctx context.Context, send sending) error {
+	signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not end a send without its exit code
 	response, err := s.remembered(ctx, send)
 	if exit.CodeOf(err) == exit.Unknown {
 		return exit.With(exit.Unknown, "%w\n%s before you send it again with --again", err, send.look)
@@ -45,22 +105,17 @@ func (s *settings) deliver(ctx context.Context, send sending) error {
 // remembered sends what is prepared. It writes down that it begins before anything is sent,
 // and what became of it.
 func (s *settings) remembered(ctx context.Context, send sending) (*messaging.Response, error) {
-	log, err := intent.Open(os.LookupEnv)
-	if err != nil {
-		return nil, err
-	}
 	client, err := send.service.Client(send.options...)
 	if err != nil {
 		return nil, err
 	}
-	begun, err := log.Begin(ctx, intent.Send{Host: send.service.Identity(), Operation: send.prepared.Operation(),
-		Body: send.prepared.Body(), Count: send.count}, send.again)
+	begun, err := send.log.Begin(ctx, send.intent(), send.again, send.lastSeen())
 	if err != nil {
 		return nil, err
 	}
 	response, err := s.send(ctx, client, send.prepared)
 	if failed := begun.Done(messaging.DeliveryOf(err), exit.CodeOf(err)); failed != nil {
-		s.printer.Warn("cannot write down what became of this send in %s, so the same send is refused from now on: %v", log.Path(), failed)
+		s.printer.Warn("cannot write down what became of this send in %s, so the same send is refused from now on: %v", send.log.Path(), failed)
 	}
 	return response, err
 }

@@ -79,13 +79,18 @@ delivery is not_sent, rejected, unknown or accepted, and retry_after is in secon
 Characters that a reader cannot see are escaped, such as \u001b.`
 
 const safetyText = `Every command that sends shows its plan first: the service, who receives it, how many they
-are, when, and a digest of exactly what is sent. Then it asks on the terminal: y for a
-sandbox, otherwise the number of recipients, or "all" and the number for all customers.
+are, when, whether the same was sent before, and a digest of exactly what is sent. Then it
+asks on the terminal: y for a sandbox, otherwise the number of recipients, or "all" and the
+number for all customers.
 
 Without a terminal, it needs the digest of a dry run, and refuses anything that has
 changed since:
 
   messaging … --confirm "$(messaging … --dry-run)"
+
+The number of all customers is not in the digest. If the account has grown since the dry
+run, the new customers receive the broadcast too: it is counted again, and refused only
+above max_recipients or --max-recipients.
 
 An audience that is missing or empty is an error, and never means all customers. More
 recipients than max_recipients are refused. Segments need --allow-unknown-count, because
@@ -93,9 +98,14 @@ their size is unknown. A profile with "allow" reaches nobody else.
 
 Before a broadcast or a trigger, a line is written to sends.jsonl, without addresses. If
 exactly the same was accepted in the last 24 hours, or if it may have been carried out,
-it is not sent again without --again.
+it is not sent again without --again. The order of the customers makes no difference. The
+same content to other customers is a warning in the plan.
+
+With --again, the digest names the last send, so that it allows one repeat: leave --again
+out of scripts that may run twice. What is still in progress is not sent again.
 
 After the first Ctrl-C, a send in progress is waited for, so that you learn what became of
 it. A second one stops waiting, with exit code 9. So does a quit (Ctrl-\).
 
-Exit code 9 means: look before you repeat it.`
+Exit code 9 means: look before you repeat it. Exit code 7 after a send means that it was
+accepted, but the output could not be written.`

@@ -50,11 +50,20 @@ func (f *whenFlags) schedule() (*messaging.Schedule, error) {
 	if err != nil {
 		return nil, exit.With(exit.Usage, "--at must be a time such as \"2026-12-01 09:00\", and not %q", f.at)
 	}
-	if local.Before(time.Now()) {
-		return nil, exit.With(exit.Usage, "--at %s %s is in the past; nothing was sent", f.at, f.timezone)
-	}
 	f.time = local
+	if err := f.checkAhead(); err != nil {
+		return nil, err
+	}
 	return &messaging.Schedule{Date: f.full(), Timezone: f.timezone}, nil
+}
+
+// checkAhead returns an error if --at is in the past, perhaps because the question was not
+// answered in time.
+func (f *whenFlags) checkAhead() error {
+	if !f.time.IsZero() && f.time.Before(time.Now()) {
+		return exit.With(exit.Usage, "--at %s %s is in the past; nothing was sent", f.at, f.timezone)
+	}
+	return nil
 }
 
 // full returns --at with its seconds.

@@ -35,6 +35,8 @@ func (f *Flags) Check() error {
 	switch {
 	case f.DryRun && f.given:
 		return exit.With(exit.Usage, "--dry-run and --confirm exclude each other")
+	case strings.HasPrefix(strings.TrimSpace(f.Digest), "{"):
+		return exit.With(exit.Usage, "--confirm must be a digest, and not the JSON object of a dry run: pass its member .digest")
 	case f.given && len(f.Digest) != 64:
 		return exit.With(exit.Usage, "--confirm must be the digest that --dry-run prints; did the dry run fail?")
 	case f.DryRun || f.given:
@@ -63,6 +65,8 @@ type Action struct {
 	Question string `json:"-"`
 	// Answer is what the operator has to type. "" asks for y or n.
 	Answer string `json:"-"`
+	// Refused is why it must not be done now, or nil. A dry run shows it as a warning.
+	Refused error `json:"-"`
 }
 
 // NewAction returns the action with its digest. On a sandbox the operator answers y or n,
@@ -79,13 +83,20 @@ func NewAction(s *profile.Service, operation string, content []byte, question, a
 // after a dry run.
 func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Action) (bool, error) {
 	plan.Add("digest", a.Digest)
-	plan.Show(p)
+	if f.DryRun && a.Refused != nil {
+		plan.Warn("without --dry-run, this is refused: %v", a.Refused)
+	}
+	if err := plan.Show(p); err != nil {
+		return false, exit.With(exit.Usage, "nothing was sent: the plan could not be shown: %w", err)
+	}
 	switch {
 	case f.DryRun && p.IsJSON():
 		return false, p.Object(a)
 	case f.DryRun:
 		_, err := fmt.Fprintln(p.Out, a.Digest)
 		return false, err
+	case a.Refused != nil:
+		return false, a.Refused
 	case f.given && f.Digest != a.Digest:
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the plan above is not the one of --confirm; "+
 			"compare it with that of the dry run, and run --dry-run again")
@@ -109,10 +120,12 @@ func ask(ctx context.Context, p *output.Printer, a Action) error {
 	if err := tty.flush(); err != nil {
 		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
 	}
-	_, _ = fmt.Fprint(p.Err, prompt) // without it, no answer can be right
+	if _, err := fmt.Fprint(tty, prompt); err != nil {
+		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
+	}
 	typed, err := tty.readLine(ctx)
 	if ctx.Err() != nil {
-		p.Line("")
+		_, _ = fmt.Fprintln(tty) // there is nowhere else to report it
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
 	}
 	typed = strings.TrimSpace(typed)

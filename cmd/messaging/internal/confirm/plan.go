@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -35,15 +36,33 @@ func (p *Plan) Warn(format string, args ...any) {
 	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
 }
 
-// Show writes the plan to stderr, even with --quiet.
-func (p *Plan) Show(printer *output.Printer) {
-	printer.Title(p.title)
+// Show writes the plan to stderr, even with --quiet. Nobody can confirm a plan that could not
+// be written.
+func (p *Plan) Show(printer *output.Printer) error {
+	shown := &checked{w: printer.Err}
+	to := *printer
+	to.Err = shown
+	to.Title(p.title)
 	for _, line := range p.lines {
-		printer.Line("  %-12s %s", line[0], strings.ReplaceAll(line[1], "\n", " "))
+		to.Line("  %-12s %s", line[0], strings.ReplaceAll(line[1], "\n", " "))
 	}
 	for _, warning := range p.warnings {
-		printer.Warn("%s", warning)
+		to.Warn("%s", warning)
 	}
+	return shown.err
+}
+
+// checked remembers the first error of a writer.
+type checked struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checked) Write(p []byte) (n int, err error) {
+	if n, err = c.w.Write(p); c.err == nil {
+		c.err = err
+	}
+	return n, err
 }
 
 // Digest identifies exactly what was planned: a service, an operation, and what it is to do.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/messaging-go/messaging"
@@ -44,7 +45,7 @@ var Meanings = []struct {
 	{Done, "done; for sandbox, also after SIGINT and SIGTERM"},
 	{Unexpected, "unexpected: a file or a port cannot be opened, a response cannot be read, or wait --count 0 found a request"},
 	{Usage, "usage: an invalid flag or argument, not confirmed, or refused before anything was sent"},
-	{Invalid, "invalid: the content, a seed or a file of definitions, or the service refused it (422)"},
+	{Invalid, "invalid: the content, a seed or a file of definitions, or the service refused it (400, 409, 422)"},
 	{Denied, "denied: there is no key, or the service refused it (401, 403)"},
 	{RateLimited, "the service limits the rate"},
 	{NotFound, "not found, or a wrong base URL; fault remove: there is no rule with this id"},
@@ -144,8 +145,17 @@ func codeOfStatus(err error) (Code, bool) {
 		return RateLimited, true
 	case errors.Is(err, messaging.ErrNotFound):
 		return NotFound, true
+	case isRefusal(err):
+		return Invalid, true
 	}
 	return 0, false
+}
+
+// isRefusal reports whether the service refuses the request as it stands (400, 409), so that
+// the same request can only be refused again.
+func isRefusal(err error) bool {
+	response := new(messaging.APIError)
+	return errors.As(err, &response) && (response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusConflict)
 }
 
 // codeOfSetup returns the exit code for a request that nothing but another setup helps. A

@@ -27,6 +27,8 @@ var outcomes = []struct {
 	{"503", messagingtest.Status(http.StatusServiceUnavailable, "{}"), exit.Unknown, exit.NotDone},
 	{"501", messagingtest.Status(http.StatusNotImplemented, "{}"), exit.NotDone, exit.NotDone},
 	{"302", messagingtest.Status(http.StatusFound, ""), exit.Unknown, exit.Unexpected},
+	{"400", messagingtest.Status(http.StatusBadRequest, "<html>"), exit.Invalid, exit.Invalid},
+	{"409", messagingtest.Status(http.StatusConflict, "{}"), exit.Invalid, exit.Invalid},
 	{"401", messagingtest.Status(http.StatusUnauthorized, `{"success":false}`), exit.Denied, exit.Denied},
 	{"403", messagingtest.Status(http.StatusForbidden, `{"success":false}`), exit.Denied, exit.Denied},
 	{"404", messagingtest.Status(http.StatusNotFound, `{"success":false}`), exit.NotFound, exit.NotFound},

@@ -7,16 +7,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -26,32 +22,11 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
 )
 
-// window is how long an accepted send counts as the same one.
-const window = 24 * time.Hour
-
-// Send is a send that is about to begin.
-type Send struct {
-	// Host is the identity of the service; see profile.Service.Identity.
-	Host      string
-	Operation string
-	Body      []byte
-	// Count is the number of recipients, or nil if it is not known.
-	Count *int
-}
-
-// digest identifies the same send to the same service, from whatever profile.
-func (s Send) digest() string {
-	hash := sha256.New()
-	for _, part := range []string{s.Host, s.Operation, string(s.Body)} {
-		_, _ = hash.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash does not fail
-	}
-	return hex.EncodeToString(hash.Sum(nil))
-}
-
 // line is a line of the file: a send that begins, or what became of it.
 type line struct {
 	ID        string     `json:"id"`
 	Digest    string     `json:"digest,omitempty"`
+	Content   string     `json:"content,omitempty"` // digest of a broadcast without its audience
 	Host      string     `json:"host,omitempty"`
 	Operation string     `json:"operation,omitempty"`
 	At        time.Time  `json:"at"`
@@ -62,8 +37,9 @@ type line struct {
 
 // Log is the file sends.jsonl.
 type Log struct {
-	path string
-	now  func() time.Time
+	path     string
+	now      func() time.Time
+	patience time.Duration // how long to wait for the lock of another process
 }
 
 // Open returns the log in the state folder. It creates nothing.
@@ -72,31 +48,44 @@ func Open(env folders.LookupEnv) (*Log, error) {
 	if err != nil {
 		return nil, exit.With(exit.Unexpected, "nothing was sent: cannot find the folder for sends.jsonl: %w", err)
 	}
-	return &Log{filepath.Join(folder, "sends.jsonl"), time.Now}, nil
+	return newLog(filepath.Join(folder, "sends.jsonl")), nil
 }
+
+func newLog(path string) *Log { return &Log{path, time.Now, 10 * time.Second} }
 
 // Path returns the path of the file.
 func (l *Log) Path() string { return l.path }
 
 // Intent is a send that has been written down.
 type Intent struct {
-	log *Log
-	id  string
+	log    *Log
+	id     string
+	flight *flock.Flock // held until the send has ended
 }
 
 // Begin writes down that s begins. It refuses, with exit.Usage, a send that may have been
-// made already, unless again is true. If the file cannot be written, nothing may be sent.
-func (l *Log) Begin(ctx context.Context, s Send, again bool) (*Intent, error) {
-	begun := line{ID: rand.Text(), Digest: s.digest(), Host: s.Host, Operation: s.Operation, At: l.now().UTC(), Count: s.Count}
+// made already, unless again is true and the last one is still the one of seen: the operator
+// has agreed to repeat that one. If the file cannot be written, nothing may be sent.
+func (l *Log) Begin(ctx context.Context, s Send, again bool, seen string) (*Intent, error) {
+	begun := line{ID: rand.Text(), Digest: s.digest(), Content: s.contentDigest(), Host: s.Host, Operation: s.Operation,
+		At: l.now().UTC(), Count: s.Count}
+	var flight *flock.Flock
 	err := l.locked(ctx, func() error {
 		lines, err := l.read()
 		if err != nil {
 			return err
 		}
-		if err := repeats(lines, begun); err != nil && !again {
+		if err := l.history(lines, s).Refusal(again, seen); err != nil {
 			return err
 		}
-		return l.append(begun)
+		if flight, err = l.takeOff(begun.ID); err != nil {
+			return err
+		}
+		if err := l.append(begun); err != nil {
+			l.land(flight)
+			return err
+		}
+		return nil
 	})
 	if own := new(exit.Error); err != nil && !errors.As(err, &own) {
 		err = exit.With(exit.Unexpected, "nothing was sent: cannot write down that this send begins: %w", err)
@@ -104,42 +93,15 @@ func (l *Log) Begin(ctx context.Context, s Send, again bool) (*Intent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Intent{l, begun.ID}, nil
+	return &Intent{l, begun.ID, flight}, nil
 }
 
 // Done writes down what became of the send.
 func (i *Intent) Done(delivery messaging.Delivery, code exit.Code) error {
+	defer i.log.land(i.flight)
 	return i.log.locked(context.Background(), func() error {
 		return i.log.append(line{ID: i.id, At: i.log.now().UTC(), Delivery: exit.DeliveryName(delivery), Exit: &code})
 	})
-}
-
-// repeats returns an error if begun may have been made before.
-func repeats(lines []line, begun line) error {
-	outcomes := make(map[string]line)
-	for _, each := range lines {
-		if each.Digest == "" {
-			outcomes[each.ID] = each
-		}
-	}
-	accepted, unknown := exit.DeliveryName(messaging.DeliveryAccepted), exit.DeliveryName(messaging.DeliveryUnknown)
-	for _, each := range lines {
-		outcome, ended := outcomes[each.ID]
-		if each.Digest != begun.Digest || ended && outcome.Delivery != unknown &&
-			(outcome.Delivery != accepted || begun.At.Sub(each.At) >= window) {
-			continue
-		}
-		what := "was accepted"
-		if !ended {
-			what = "has no outcome: it may be in progress, or its process was killed"
-		} else if outcome.Delivery == unknown {
-			what = "may have been carried out: its response was lost"
-		}
-		host, _, _ := strings.Cut(begun.Host, "#")
-		return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; look before you pass --again, which sends it again",
-			host, each.At.Format("2006-01-02 15:04:05 UTC"), what)
-	}
-	return nil
 }
 
 // locked calls do while no other process has the lock.
@@ -147,50 +109,70 @@ func (l *Log) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, l.patience)
+	defer cancel()
 	lock := flock.New(l.path+".lock", flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil {
+	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("another process has held the lock %s.lock for %s", l.path, l.patience)
+	} else if err != nil {
 		return err
 	}
 	return errors.Join(do(), lock.Close())
 }
 
-// read reads the lines. A last line without an end was torn by a crash before its send began,
-// so it is cut off.
+// read reads the whole lines. A last line without an end was torn by a crash, or is being
+// written.
 func (l *Log) read() (lines []line, err error) {
 	content, err := os.ReadFile(l.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	whole := bytes.LastIndexByte(content, '\n') + 1
-	if whole < len(content) {
-		if err := os.Truncate(l.path, int64(whole)); err != nil {
-			return nil, err
-		}
-	}
-	for n := 1; whole > 0; n++ {
-		text, rest, _ := bytes.Cut(content[:whole], []byte("\n"))
+	rest := content[:wholeLines(content)]
+	for n := 1; len(rest) > 0; n++ {
+		text, after, _ := bytes.Cut(rest, []byte("\n"))
 		var each line
 		if err := json.Unmarshal(text, &each); err != nil {
 			return nil, fmt.Errorf("%s: line %d is broken; move the file away after you have looked at it", l.path, n)
 		}
-		lines = append(lines, each)
-		content, whole = rest, len(rest)
+		lines, rest = append(lines, each), after
 	}
 	return lines, nil
 }
 
-// append appends a line, and returns when the disk has it.
+// wholeLines returns the length of the lines that have an end.
+func wholeLines(content []byte) int { return bytes.LastIndexByte(content, '\n') + 1 }
+
+// append appends a line, and returns when the disk has it. A line that a crash tore is cut
+// off first, and so is this one if it cannot be written.
 func (l *Log) append(entry line) error {
 	encoded, err := json.Marshal(entry)
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	content, err := os.ReadFile(l.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	end := int64(wholeLines(content))
+	file, err := os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(append(encoded, '\n'))
-	return errors.Join(err, file.Sync(), file.Close(), syncFolder(filepath.Dir(l.path)))
+	if err := l.write(file, end, append(encoded, '\n')); err != nil {
+		return errors.Join(err, file.Truncate(end), file.Close())
+	}
+	return errors.Join(file.Close(), syncFolder(filepath.Dir(l.path)))
+}
+
+// write writes text at the end of the whole lines.
+func (l *Log) write(file *os.File, end int64, text []byte) error {
+	if err := file.Truncate(end); err != nil {
+		return err
+	}
+	if _, err := file.WriteAt(text, end); err != nil {
+		return err
+	}
+	return file.Sync()
 }
 
 // syncFolder makes sure that a new file survives a crash. Windows has no such call.

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -16,43 +18,52 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
-func newLog(t *testing.T) *Log {
-	return &Log{path: filepath.Join(t.TempDir(), "messaging", "sends.jsonl"), now: time.Now}
+func emptyLog(t *testing.T) *Log {
+	return newLog(filepath.Join(t.TempDir(), "messaging", "sends.jsonl"))
 }
 
 var broadcast = Send{Host: "api.example.com", Operation: "send", Body: []byte(`{"email":"ada@example.com"}`)}
 
 func begin(t *testing.T, log *Log, s Send) *Intent {
 	t.Helper()
-	begun, err := log.Begin(t.Context(), s, false)
+	begun, err := log.Begin(t.Context(), s, false, "")
 	require.NoError(t, err)
 	return begun
 }
 
+// kill ends a send as the end of its process does.
+func kill(begun *Intent) { _ = begun.flight.Unlock() }
+
 func requireRefused(t *testing.T, log *Log, s Send, want string) {
 	t.Helper()
-	_, err := log.Begin(t.Context(), s, false)
+	_, err := log.Begin(t.Context(), s, false, "")
 	require.ErrorContains(t, err, want)
 	assert.Equal(t, exit.Usage, exit.CodeOf(err))
-	_, err = log.Begin(t.Context(), s, true)
+	_, err = log.Begin(t.Context(), s, true, "")
+	require.ErrorContains(t, err, "after the plan was shown")
+	seen, err := log.Look(s)
+	require.NoError(t, err)
+	_, err = log.Begin(t.Context(), s, true, seen.Last.ID)
 	require.NoError(t, err, "--again allows it")
+	_, err = log.Begin(t.Context(), s, true, seen.Last.ID)
+	require.Error(t, err, "once")
 }
 
 func TestLogRefusesWhatMayHaveBeenSent(t *testing.T) {
 	t.Run("accepted", func(t *testing.T) {
-		log := newLog(t)
+		log := emptyLog(t)
 		require.NoError(t, begin(t, log, broadcast).Done(messaging.DeliveryAccepted, exit.Done))
 		requireRefused(t, log, broadcast, "was accepted")
 	})
 	t.Run("unknown, however long ago", func(t *testing.T) {
-		log := newLog(t)
+		log := emptyLog(t)
 		require.NoError(t, begin(t, log, broadcast).Done(messaging.DeliveryUnknown, exit.Unknown))
 		log.now = func() time.Time { return time.Now().Add(1000 * time.Hour) }
 		requireRefused(t, log, broadcast, "its response was lost")
 	})
 	t.Run("without an outcome", func(t *testing.T) {
-		log := newLog(t)
-		begin(t, log, broadcast)
+		log := emptyLog(t)
+		kill(begin(t, log, broadcast))
 		log.now = func() time.Time { return time.Now().Add(1000 * time.Hour) }
 		requireRefused(t, log, broadcast, "has no outcome")
 	})
@@ -60,21 +71,21 @@ func TestLogRefusesWhatMayHaveBeenSent(t *testing.T) {
 
 func TestLogAllowsWhatWasNotCarriedOut(t *testing.T) {
 	for _, delivery := range []messaging.Delivery{messaging.DeliveryNotSent, messaging.DeliveryRejected} {
-		log := newLog(t)
+		log := emptyLog(t)
 		require.NoError(t, begin(t, log, broadcast).Done(delivery, exit.NotDone))
 		begin(t, log, broadcast)
 	}
 }
 
 func TestLogAllowsTheSameAfterADay(t *testing.T) {
-	log := newLog(t)
+	log := emptyLog(t)
 	require.NoError(t, begin(t, log, broadcast).Done(messaging.DeliveryAccepted, exit.Done))
 	log.now = func() time.Time { return time.Now().Add(window) }
 	begin(t, log, broadcast)
 }
 
 func TestLogTellsSendsApart(t *testing.T) {
-	log := newLog(t)
+	log := emptyLog(t)
 	begin(t, log, broadcast)
 	begin(t, log, Send{Host: "api.example.com#2", Operation: broadcast.Operation, Body: broadcast.Body})
 	begin(t, log, Send{Host: broadcast.Host, Operation: "trigger", Body: broadcast.Body})
@@ -82,7 +93,7 @@ func TestLogTellsSendsApart(t *testing.T) {
 }
 
 func TestLogIsPrivateAndHoldsNoContent(t *testing.T) {
-	log := newLog(t)
+	log := emptyLog(t)
 	begin(t, log, broadcast)
 	info, err := os.Stat(log.Path())
 	require.NoError(t, err)
@@ -93,8 +104,8 @@ func TestLogIsPrivateAndHoldsNoContent(t *testing.T) {
 }
 
 func TestLogCutsOffALineThatACrashTore(t *testing.T) {
-	log := newLog(t)
-	begin(t, log, broadcast)
+	log := emptyLog(t)
+	kill(begin(t, log, broadcast))
 	content, err := os.ReadFile(log.Path())
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(log.Path(), append(content, content[:20]...), 0o600))
@@ -105,27 +116,27 @@ func TestLogCutsOffALineThatACrashTore(t *testing.T) {
 }
 
 func TestLogSendsNothingIfItCannotBeReadOrWritten(t *testing.T) {
-	log := newLog(t)
+	log := emptyLog(t)
 	require.NoError(t, os.MkdirAll(log.Path(), 0o700)) // a folder is in its place
-	_, err := log.Begin(t.Context(), broadcast, true)
+	_, err := log.Begin(t.Context(), broadcast, true, "")
 	require.ErrorContains(t, err, "nothing was sent: cannot write down that this send begins")
 	assert.Equal(t, exit.Unexpected, exit.CodeOf(err))
 
-	log = newLog(t)
+	log = emptyLog(t)
 	begin(t, log, broadcast)
 	require.NoError(t, os.WriteFile(log.Path(), []byte("{}\nbroken\n{}\n"), 0o600))
-	_, err = log.Begin(t.Context(), broadcast, true)
+	_, err = log.Begin(t.Context(), broadcast, true, "")
 	require.ErrorContains(t, err, "line 2 is broken")
 }
 
 func TestLogLetsOneOfManyBegin(t *testing.T) {
-	log := newLog(t)
+	log := emptyLog(t)
 	var begun sync.Map
 	var group sync.WaitGroup
 	for i := range 20 {
 		group.Go(func() {
-			other := &Log{path: log.path, now: time.Now} // as in another process
-			if _, err := other.Begin(context.Background(), broadcast, false); err == nil {
+			other := newLog(log.path) // as in another process
+			if _, err := other.Begin(context.Background(), broadcast, false, ""); err == nil {
 				begun.Store(i, true)
 			}
 		})
@@ -134,4 +145,81 @@ func TestLogLetsOneOfManyBegin(t *testing.T) {
 	count := 0
 	begun.Range(func(_, _ any) bool { count++; return true })
 	assert.Equal(t, 1, count)
+}
+
+func TestLogRefusesToRepeatWhatIsInProgress(t *testing.T) {
+	log := emptyLog(t)
+	begun := begin(t, log, broadcast)
+	_, err := log.Begin(t.Context(), broadcast, true, begun.id)
+	require.ErrorContains(t, err, "another process has been sending exactly this to api.example.com since")
+	require.NoError(t, begun.Done(messaging.DeliveryUnknown, exit.Unknown))
+	_, err = log.Begin(t.Context(), broadcast, true, begun.id)
+	require.NoError(t, err)
+	left, err := filepath.Glob(log.Path() + ".?*")
+	require.NoError(t, err)
+	assert.Len(t, left, 2, "the lock, and the file of the send in progress")
+}
+
+func TestLogTakesAnUnknownDeliveryForUnknown(t *testing.T) {
+	for _, delivery := range []string{`"delivery":"probably",`, ""} {
+		log := emptyLog(t)
+		begun := begin(t, log, broadcast)
+		require.NoError(t, begun.Done(messaging.DeliveryNotSent, exit.NotDone))
+		content, err := os.ReadFile(log.Path())
+		require.NoError(t, err)
+		changed := strings.Replace(string(content), `"delivery":"not_sent",`, delivery, 1)
+		require.NoError(t, os.WriteFile(log.Path(), []byte(changed), 0o600))
+		requireRefused(t, log, broadcast, "its response was lost")
+	}
+}
+
+func TestOutcomeIsNotGluedToALineThatACrashTore(t *testing.T) {
+	log := emptyLog(t)
+	begun := begin(t, log, broadcast)
+	file, err := os.OpenFile(log.Path(), os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	_, err = file.WriteString(`{"id":"tor`)
+	require.NoError(t, errors.Join(err, file.Close()))
+	require.NoError(t, begun.Done(messaging.DeliveryAccepted, exit.Done))
+	requireRefused(t, log, broadcast, "was accepted")
+}
+
+func TestLogWaitsForItsLockForALimitedTime(t *testing.T) {
+	log := emptyLog(t)
+	begun := begin(t, log, broadcast)
+	log.patience = 20 * time.Millisecond
+	other := flock.New(log.Path() + ".lock")
+	require.NoError(t, other.Lock())
+	defer other.Close()
+	require.ErrorContains(t, begun.Done(messaging.DeliveryAccepted, exit.Done), "another process has held the lock")
+}
+
+func TestLogIgnoresTheOrderOfRecipients(t *testing.T) {
+	log := emptyLog(t)
+	to := func(recipients string) Send {
+		return Send{Host: "h", Operation: "send", Broadcast: true,
+			Body: []byte(`{"recipients":{"customers":[` + recipients + `]},"subject":"s"}`)}
+	}
+	kill(begin(t, log, to(`{"id":"a"},{"id":"b"}`)))
+	requireRefused(t, log, to(`{"id":"b"},{"id":"a"}`), "has no outcome")
+}
+
+func TestLogKnowsTheSameContentToOthers(t *testing.T) {
+	log := emptyLog(t)
+	count := 2
+	first := Send{Host: "h", Operation: "send", Broadcast: true, Count: &count,
+		Body: []byte(`{"recipients":{"customers":[1,2]},"subject":"s"}`)}
+	require.NoError(t, begin(t, log, first).Done(messaging.DeliveryAccepted, exit.Done))
+	for body, same := range map[string]bool{`{"recipients":{"customers":[1,3]},"subject":"s"}`: true,
+		`{"all_customers":true,"subject":"s"}`:             true,
+		`{"recipients":{"customers":[1,2]},"subject":"t"}`: false} {
+		seen, err := log.Look(Send{Host: "h", Operation: "send", Broadcast: true, Body: []byte(body)})
+		require.NoError(t, err)
+		assert.Nil(t, seen.Last, body)
+		assert.Equal(t, same, seen.Content != nil, body)
+	}
+	seen, err := log.Look(first)
+	require.NoError(t, err)
+	assert.NotNil(t, seen.Last)
+	assert.Nil(t, seen.Content, "it is the same send")
 }

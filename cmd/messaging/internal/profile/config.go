@@ -3,6 +3,7 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -93,7 +94,7 @@ func readPrivate(path string, forbidden fs.FileMode, what string) ([]byte, error
 	if runtime.GOOS != "windows" && info.Mode().Perm()&forbidden != 0 {
 		return nil, exit.With(exit.Usage, "%s: other users can %s this file; run: chmod 600 %[1]s", path, what)
 	}
-	content, err := os.ReadFile(path)
+	content, err := io.ReadAll(file) // and not another file with this path
 	if err != nil {
 		return nil, exit.With(exit.Usage, "%w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/time/rate"
@@ -138,6 +139,29 @@ func (s *Service) Identity() string {
 	}
 	return s.Host + "#" + s.StartID
 }
+
+// Canonical is Identity with one form of each host, so that localhost and 127.0.0.1, or a
+// default port that is given and one that is left out, are the same service.
+func (s *Service) Canonical() string {
+	parsed, err := url.Parse(s.BaseURL)
+	if err != nil {
+		return s.Identity()
+	}
+	host := strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
+	if host == "localhost" || host == "::1" {
+		host = "127.0.0.1"
+	}
+	if port, err := strconv.Atoi(parsed.Port()); err == nil && port != defaultPorts[parsed.Scheme] {
+		host = net.JoinHostPort(host, strconv.Itoa(port))
+	}
+	if s.StartID != "" {
+		host += "#" + s.StartID
+	}
+	return host
+}
+
+// defaultPorts are the ports of a URL without one.
+var defaultPorts = map[string]int{"https": 443, "http": 80}
 
 // Title names the service for people.
 func (s *Service) Title() string {

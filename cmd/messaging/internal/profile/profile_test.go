@@ -75,3 +75,20 @@ func TestParseRateReadsRatesWithAUnit(t *testing.T) {
 		assert.Error(t, err, text)
 	}
 }
+
+func TestCanonicalHasOneFormOfAHost(t *testing.T) {
+	for want, urls := range map[string][]string{
+		"127.0.0.1:8077": {"http://localhost:8077", "http://LOCALHOST:08077/", "http://[::1]:8077", "http://127.0.0.1:8077"},
+		"api.example.com": {"https://api.example.com", "https://API.example.com.",
+			"https://api.example.com:443", "https://api.example.com.:0443"},
+		"api.example.com:8443": {"https://api.example.com:8443"},
+		"127.0.0.1":            {"http://localhost:80", "http://localhost"},
+	} {
+		for _, url := range urls {
+			s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url,
+				"MESSAGING_API_KEY": "a-key-of-the-tests"}))
+			require.NoError(t, err, url)
+			assert.Equal(t, want, s.Canonical(), url)
+		}
+	}
+}

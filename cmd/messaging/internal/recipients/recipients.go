@@ -11,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -23,6 +24,8 @@ type List struct {
 	Duplicates int
 	// Bad are the problems of the rows that cannot be used.
 	Bad []error
+	// Odd are the ids that can be used, but look like a mistake.
+	Odd []error
 
 	lines         []int          // of each customer
 	byID, byEmail map[string]int // positions of customers
@@ -52,27 +55,33 @@ func Read(path string, stdin io.Reader, skipBad bool) (*List, error) {
 	switch {
 	case len(list.Bad) > 0 && !skipBad:
 		return nil, exit.With(exit.Usage, "%s cannot be used:\n%s\nfix the file, or pass --skip-bad-rows",
-			words.Count(len(list.Bad), "row"), list.Problems())
+			words.Count(len(list.Bad), "row"), First(list.Bad))
 	case len(list.Customers) == 0:
 		return nil, exit.With(exit.Usage, "%s has no customer that can be used", list.Name)
 	}
 	return list, nil
 }
 
-// Problems lists the first bad rows.
-func (l *List) Problems() string {
+// First lists the first problems of rows.
+func First(problems []error) string {
 	var b strings.Builder
-	for i, bad := range l.Bad {
+	for i, problem := range problems {
 		if i == shownProblems {
-			fmt.Fprintf(&b, "\nand %s more", words.Thousands(len(l.Bad)-i))
+			fmt.Fprintf(&b, "\nand %s more", words.Thousands(len(problems)-i))
 			break
 		}
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(bad.Error())
+		b.WriteString(problem.Error())
 	}
 	return b.String()
+}
+
+// Has reports whether a customer of the list has this address.
+func (l *List) Has(email string) bool {
+	_, has := l.byEmail[lowerASCII(email)]
+	return has && email != ""
 }
 
 // read reads the rows in the format that the name or, for stdin, the first character shows.
@@ -125,6 +134,9 @@ func (l *List) add(line int, c messaging.CustomerParams) {
 		l.Duplicates++
 		return
 	}
+	if odd := oddityOf(c.CustomerID); odd != "" {
+		l.Odd = append(l.Odd, fmt.Errorf("%s: line %d: customer_id %s %s", l.Name, line, visible.Quote(shortened(c.CustomerID)), odd))
+	}
 	l.byID[c.CustomerID], l.byEmail[email] = len(l.Customers), len(l.Customers)
 	l.Customers, l.lines = append(l.Customers, c), append(l.lines, line)
 }
@@ -139,18 +151,4 @@ func lowerASCII(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// problemOf returns what package messaging says about a customer, or "".
-func problemOf(c messaging.CustomerParams) string {
-	probe := messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToCustomers(c)}
-	_, err := probe.Prepare()
-	if err == nil {
-		return ""
-	}
-	text := err.Error()
-	if _, after, found := strings.Cut(text, "recipients.0."); found {
-		text = after
-	}
-	return strings.ReplaceAll(strings.TrimSuffix(text, "; nothing was sent"), "recipients.0.", "")
 }

@@ -66,9 +66,9 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 		"email,email\n":                               "line 1: column 2: email is column 1 already",
 		"first_name\nAda\n":                           "line 1: there must be a column email or customer_id",
 		"email\nada@example.com\n\"b\"c\n":            "line 3: column 3: extraneous",
-		"email\nada@example.com\nAda\n":               "line 3: customers.0.email",
+		"email\nada@example.com\nAda\n":               "line 3: email must be an email address",
 		"email\nada@example.com,Ada\n":                "line 2: has 2 columns; the first line has 1",
-		"email,first_name\n,Ada\n":                    "line 2: customers.0",
+		"email,first_name\n,Ada\n":                    "line 2: must have a customer_id or an email",
 		"email,first_name\na@b.test,M\xfcller\n":      "line 2: is not UTF-8",
 		"email,customer_id\na@b.test,1\nA@b.test,2\n": "line 3: has the email of line 2, but is another customer",
 		"email,customer_id\na@b.test,1\nb@b.test,1\n": "line 3: has the customer_id of line 2, but is another customer",
@@ -98,4 +98,21 @@ func TestReadCountsWhatItLeavesOut(t *testing.T) {
 	require.Len(t, list.Bad, 2)
 	assert.ErrorContains(t, list.Bad[0], "line 4: ")
 	assert.ErrorContains(t, list.Bad[1], "line 5: ", "a line break in a name")
+}
+
+func TestReadDoesNotUseAnAddressWithAnInvisibleCharacter(t *testing.T) {
+	_, err := read(t, "a.csv", "email,customer_id\na\u200bda@example.com,c-1\ngrace@example.com,c\u2060-2\n", false)
+	assert.ErrorContains(t, err, `line 2: email contains an invisible character: "a\u200bda@example.com"`)
+	assert.ErrorContains(t, err, `line 3: customer_id contains an invisible character: "c\u2060-2"`)
+}
+
+func TestReadNotesIdsThatLookLikeAMistake(t *testing.T) {
+	ids := []string{"NULL", "#REF!", "{{id}}", "ada@example.com", " c-2"}
+	list, err := read(t, "a.csv", "customer_id\nc-1\nNULLA\n"+strings.Join(ids, "\n")+"\n", false)
+	require.NoError(t, err)
+	require.Len(t, list.Odd, len(ids))
+	for i, id := range ids {
+		assert.ErrorContains(t, list.Odd[i], id)
+	}
+	assert.ErrorContains(t, list.Odd[0], `line 4: customer_id "NULL" looks like a missing value`)
 }

@@ -27,6 +27,9 @@ func Decode(data []byte, into any) error {
 	strict.DisallowUnknownFields()
 	err := json.Unmarshal(data, new(json.RawMessage)) // which notices text after the object
 	if err == nil {
+		if name, at, twice := repeatedKey(data, isStruct(into)); twice {
+			return fmt.Errorf("line %d: %q is there already", line(at), name)
+		}
 		err = strict.Decode(into)
 	}
 	switch syntax, kind := new(json.SyntaxError), new(json.UnmarshalTypeError); {
@@ -38,4 +41,49 @@ func Decode(data []byte, into any) error {
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
+}
+
+// isStruct reports whether into points to a struct, whose fields encoding/json also finds by
+// names in other letter case.
+func isStruct(into any) bool {
+	kind := reflect.TypeOf(into)
+	return kind.Kind() == reflect.Pointer && kind.Elem().Kind() == reflect.Struct
+}
+
+// repeatedKey finds a key that an object has twice, and where it ends. encoding/json would
+// keep the last one. With fold, the case of letters makes no difference in the outer object.
+func repeatedKey(data []byte, fold bool) (name string, end int64, found bool) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	type level struct {
+		keys  map[string]bool // nil in an array
+		isKey bool            // the next token is a key
+	}
+	levels := []level{{}}
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return "", 0, false
+		}
+		top := &levels[len(levels)-1]
+		if key, ok := token.(string); ok && top.isKey {
+			same := key
+			if fold && len(levels) == 2 {
+				same = strings.ToLower(key)
+			}
+			if top.keys[same] {
+				return key, decoder.InputOffset(), true
+			}
+			top.keys[same], top.isKey = true, false
+			continue
+		}
+		top.isKey = top.keys != nil
+		switch token {
+		case json.Delim('{'):
+			levels = append(levels, level{make(map[string]bool), true})
+		case json.Delim('['):
+			levels = append(levels, level{})
+		case json.Delim('}'), json.Delim(']'):
+			levels = levels[:len(levels)-1]
+		}
+	}
 }

@@ -1,0 +1,150 @@
+package intent
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+)
+
+// window is how long an accepted send counts as the same one.
+const window = 24 * time.Hour
+
+// Earlier is a send that was made, or may have been made.
+type Earlier struct {
+	ID string
+	At time.Time
+	// Count is the number of its recipients, or nil if it is not known.
+	Count *int
+	// Outcome describes what became of it.
+	Outcome string
+
+	refuses, inFlight bool
+}
+
+// History is what the log knows of a send that is about to begin.
+type History struct {
+	// Last is the last send of exactly the same, or nil.
+	Last *Earlier
+	// Content is the last broadcast of the same content to other recipients or at another
+	// time, or nil.
+	Content *Earlier
+
+	host string
+}
+
+// Look returns what the log knows of s. It changes nothing.
+func (l *Log) Look(s Send) (History, error) {
+	lines, err := l.read()
+	if err != nil {
+		return History{}, exit.With(exit.Unexpected, "nothing was sent: cannot read what was sent before: %w", err)
+	}
+	return l.history(lines, s), nil
+}
+
+func (l *Log) history(lines []line, s Send) History {
+	outcomes := make(map[string]line)
+	for _, each := range lines {
+		if each.Digest == "" {
+			outcomes[each.ID] = each
+		}
+	}
+	digest, content := s.digest(), s.contentDigest()
+	h := History{}
+	h.host, _, _ = strings.Cut(s.Host, "#")
+	for _, each := range lines {
+		same := each.Digest == digest
+		if !same && (content == "" || each.Content != content) {
+			continue
+		}
+		outcome, ended := outcomes[each.ID]
+		found := l.earlier(each, outcome, ended)
+		switch {
+		case found == nil:
+		case !same:
+			h.Content = found
+		case h.Last == nil || found.refuses || !h.Last.refuses: // one that refuses is never hidden
+			h.Last = found
+		}
+	}
+	return h
+}
+
+// earlier describes a send, or returns nil if it was certainly not carried out.
+func (l *Log) earlier(begun, outcome line, ended bool) *Earlier {
+	e := &Earlier{ID: begun.ID, At: begun.At, Count: begun.Count, refuses: true}
+	switch {
+	case !ended && l.inFlight(begun.ID):
+		e.inFlight, e.Outcome = true, "is in progress"
+	case !ended:
+		e.Outcome = "has no outcome: its process was killed"
+	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryNotSent), outcome.Delivery == exit.DeliveryName(messaging.DeliveryRejected):
+		return nil
+	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryAccepted):
+		e.Outcome, e.refuses = "was accepted", l.now().Sub(begun.At) < window
+	default: // also a delivery of another version, or none
+		e.Outcome = "may have been carried out: its response was lost"
+	}
+	return e
+}
+
+// Refusal returns an error, with exit.Usage, if the send must not begin. With again, it may
+// begin once after the send with the id of seen, which the operator has seen.
+func (h History) Refusal(again bool, seen string) error {
+	last := h.Last
+	switch {
+	case last == nil:
+		return nil
+	case last.inFlight:
+		return exit.With(exit.Usage, "not sent: another process has been sending exactly this to %s since %s; wait for its outcome",
+			h.host, last.when())
+	case again && last.ID != seen:
+		return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, after the plan was shown, and %s",
+			h.host, last.when(), last.Outcome)
+	case again || !last.refuses:
+		return nil
+	}
+	return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; look before you pass --again, which sends it again",
+		h.host, last.when(), last.Outcome)
+}
+
+// when returns the time for people.
+func (e *Earlier) when() string { return e.At.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// String describes the send for people, such as "2026-01-02 03:04:05 UTC, was accepted".
+func (e *Earlier) String() string { return e.when() + ", " + e.Outcome }
+
+// takeOff locks the file of a send that begins. The lock ends with the process.
+func (l *Log) takeOff(id string) (*flock.Flock, error) {
+	flight := flock.New(l.flightPath(id), flock.SetPermissions(0o600))
+	if _, err := flight.TryLock(); err != nil {
+		return nil, err
+	}
+	return flight, nil
+}
+
+// land removes the file of a send that has ended. A file that stays does no harm.
+func (l *Log) land(flight *flock.Flock) {
+	_ = flight.Close()
+	_ = os.Remove(flight.Path())
+}
+
+// inFlight reports whether the process of a send is alive. A file that a killed process left
+// behind is removed.
+func (l *Log) inFlight(id string) bool {
+	if _, err := os.Stat(l.flightPath(id)); err != nil {
+		return false
+	}
+	flight := flock.New(l.flightPath(id), flock.SetPermissions(0o600))
+	got, err := flight.TryRLock()
+	if got {
+		l.land(flight)
+	}
+	return err != nil || !got
+}
+
+func (l *Log) flightPath(id string) string { return l.path + "." + id }

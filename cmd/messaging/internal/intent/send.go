@@ -1,0 +1,85 @@
+package intent
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// Send is a send that is about to begin.
+type Send struct {
+	// Host identifies the service; see profile.Service.Canonical.
+	Host      string
+	Operation string
+	Body      []byte
+	// Count is the number of recipients, or nil if it is not known.
+	Count *int
+	// Broadcast is whether the same content to other recipients is worth a warning.
+	Broadcast bool
+}
+
+// digest identifies the same send to the same service, from whatever profile. The order of
+// its recipients makes no difference.
+func (s Send) digest() string {
+	return s.digestOf("exactly", s.without(nil))
+}
+
+// contentDigest identifies the content of a broadcast, whoever receives it and whenever. It
+// is "" for other sends.
+func (s Send) contentDigest() string {
+	if !s.Broadcast {
+		return ""
+	}
+	return s.digestOf("content", s.without([]string{"recipients", "all_customers", "email", "cc", "bcc", "schedule_type", "schedule_date"}))
+}
+
+func (s Send) digestOf(what string, body []byte) string {
+	hash := sha256.New()
+	for _, part := range []string{what, s.Host, s.Operation, string(body)} {
+		_, _ = hash.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash does not fail
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// without returns the body without some of its members, and with its recipients sorted. A
+// body that is not an object stays as it is.
+func (s Send) without(names []string) []byte {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(s.Body, &members) != nil {
+		return s.Body
+	}
+	if recipients, ok := members["recipients"]; ok {
+		members["recipients"] = sorted(recipients)
+	}
+	for _, name := range names {
+		delete(members, name)
+	}
+	body, err := json.Marshal(members)
+	if err != nil {
+		return s.Body
+	}
+	return body
+}
+
+// sorted returns recipients with their lists in order. Others stay as they are.
+func sorted(recipients json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(recipients, &members) != nil {
+		return recipients
+	}
+	for name, value := range members {
+		var list []json.RawMessage
+		if json.Unmarshal(value, &list) == nil {
+			slices.SortFunc(list, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+			members[name], _ = json.Marshal(list) // it was JSON
+		}
+	}
+	encoded, err := json.Marshal(members)
+	if err != nil {
+		return recipients
+	}
+	return encoded
+}
