@@ -113,7 +113,7 @@ func (d *decision) run(cmd *cobra.Command, keys []string) error {
 		if b.of, err = d.service(ctx); err != nil {
 			return err
 		}
-		if err := checkOwner(ctx, b.ledger, b.of); err != nil {
+		if err := d.checkOwner(ctx, b.ledger, b.of); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -82,7 +83,7 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := checkLedger(ctx, address, service); err != nil {
+	if err := flags.checkLedger(ctx, address, service); err != nil {
 		return err
 	}
 	event, err := flags.findEvent(ctx, service)
@@ -127,9 +128,9 @@ func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
 	return renamed, flags.confirm.Check()
 }
 
-// checkLedger returns an error if the outbox exists and belongs to another service. It
+// checkLedger returns an error if the outbox exists and was filled in another way. It
 // creates nothing.
-func checkLedger(ctx context.Context, address ledger.Address, service *profile.Service) error {
+func (flags *importFlags) checkLedger(ctx context.Context, address ledger.Address, service *profile.Service) error {
 	exists, err := address.Exists(ctx)
 	if err != nil || !exists {
 		return err
@@ -138,7 +139,29 @@ func checkLedger(ctx context.Context, address ledger.Address, service *profile.S
 	if err != nil {
 		return err
 	}
-	return errors.Join(checkOwner(ctx, opened, service), opened.Close())
+	return errors.Join(flags.checkOrigin(ctx, opened, service), opened.Close())
+}
+
+// checkOrigin returns an error if the rows must not be added to the outbox.
+func (flags *importFlags) checkOrigin(ctx context.Context, opened *ledger.Ledger, service *profile.Service) error {
+	if err := flags.checkOwner(ctx, opened, service); err != nil {
+		return err
+	}
+	of, recorded, err := opened.Origin(ctx)
+	if err != nil || !recorded || of.KeyColumn == flags.keyColumn {
+		return err
+	}
+	return exit.With(exit.Usage, "%s was filled %s, and this import is %s: its rows would get other keys, and rows that were sent would be "+
+		"sent again; nothing was imported. Import it as before; other rows need another outbox", opened.Title, keysFrom(of.KeyColumn),
+		keysFrom(flags.keyColumn))
+}
+
+// keysFrom says where keys come from.
+func keysFrom(column string) string {
+	if column == "" {
+		return "without --key-column"
+	}
+	return "with --key-column " + quoteIfNeeded(column)
 }
 
 func (flags *importFlags) findEvent(ctx context.Context, service *profile.Service) (*messaging.Event, error) {
@@ -259,11 +282,7 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, add
 		return err
 	}
 	defer opened.Close()
-	if err := opened.Claim(ctx, ledger.Service{BaseURL: service.BaseURL, Kind: string(service.Kind),
-		Identity: service.Identity()}); err != nil {
-		return err
-	}
-	if err := checkOwner(ctx, opened, service); err != nil { // another import may have been faster
+	if err := flags.claim(ctx, opened, service, plan); err != nil {
 		return err
 	}
 	client, err := service.Client()
@@ -281,11 +300,31 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, add
 	if err != nil {
 		return importError(ctx, err)
 	}
-	flags.printer.Note("nothing is sent yet; to send: %s", flags.runCommand())
+	flags.printer.Note("nothing is sent yet; to send: %s", flags.command("run", "--until-empty"))
 	if flags.printer.IsJSON() {
 		return flags.printer.Object(map[string]int{"added": done.Added, "present": done.Present, "skipped": plan.Bad})
 	}
 	return nil
+}
+
+// claim records where the entries of a new outbox come from.
+func (flags *importFlags) claim(ctx context.Context, opened *ledger.Ledger, service *profile.Service, plan bulk.Plan) error {
+	key, err := service.Key(ctx)
+	if err != nil {
+		return err
+	}
+	salt := ledger.NewSalt()
+	if err := opened.Claim(ctx, ledger.Origin{
+		Service:   ledger.Service{BaseURL: service.BaseURL, Kind: string(service.Kind), Identity: service.Identity()},
+		Place:     opened.Place,
+		KeyColumn: flags.keyColumn,
+		Plan:      hex.EncodeToString(plan.Digest[:]),
+		Salt:      salt,
+		KeyHash:   ledger.HashKey(salt, key),
+	}); err != nil {
+		return err
+	}
+	return flags.checkOrigin(ctx, opened, service) // another import may have been faster
 }
 
 // importError adds to an error what the operator can do about it.
@@ -301,17 +340,4 @@ func importError(ctx context.Context, err error) error {
 	default:
 		return exit.With(exit.PartlyDone, "%w; what was added stays, so run the same command again to go on. Nothing was sent", err)
 	}
-}
-
-// runCommand is the command to run next.
-func (flags *importFlags) runCommand() string {
-	parts := []string{"messaging"}
-	if flags.profile != "" {
-		parts = append(parts, "-p", flags.profile)
-	}
-	parts = append(parts, "outbox", "run")
-	if flags.path != "" {
-		parts = append(parts, "--ledger", flags.path)
-	}
-	return strings.Join(append(parts, "--until-empty"), " ")
 }

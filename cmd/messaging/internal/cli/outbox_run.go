@@ -28,6 +28,8 @@ type runFlags struct {
 	rate       string
 	inFlight   int
 	untilEmpty bool
+
+	acceptChange bool
 }
 
 func newOutboxRun(l *ledgerFlag) *cobra.Command {
@@ -44,12 +46,19 @@ number of these commands can run at the same time.`,
 		Example: `  messaging -p sandbox outbox run --ledger orders.db --until-empty
   messaging -p sandbox outbox run --ledger orders.db --until-empty --rate 50/s --in-flight 16`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("rate") && flags.rate == "" {
+				return exit.With(exit.Usage, "--rate is empty; is a variable not set?")
+			}
+			return flags.run(cmd.Context())
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.rate, "rate", "", "how many to send a second, such as `50/s`; default: the rate of the profile")
 	f.IntVar(&flags.inFlight, "in-flight", 64, "how many to send at the same time")
 	f.BoolVar(&flags.untilEmpty, "until-empty", false, "end when nothing is pending")
+	f.BoolVar(&flags.acceptChange, "accept-change", false, "send although the file was moved, or the API key is another one; "+
+		"what a copy has sent is sent again")
 	return cmd
 }
 
@@ -85,13 +94,16 @@ func (flags *runFlags) openFor(ctx context.Context) (*ledger.Ledger, *profile.Se
 	if err != nil {
 		return nil, nil, err
 	}
-	_, recorded, err := opened.Service(ctx)
+	_, recorded, err := opened.Origin(ctx)
 	if err == nil && !recorded {
 		err = exit.With(exit.Usage, "%s was not filled by messaging outbox import; the program that it belongs to sends its entries",
 			opened.Title)
 	}
+	if err == nil && flags.acceptChange {
+		err = flags.accept(ctx, opened, service)
+	}
 	if err == nil {
-		err = checkOwner(ctx, opened, service)
+		err = flags.checkOwner(ctx, opened, service)
 	}
 	if err != nil {
 		_ = opened.Close() // nothing was changed
