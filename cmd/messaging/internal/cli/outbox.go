@@ -28,7 +28,7 @@ is unclear, and is not sent again until you say so with "resend".
 
 The outbox is a SQLite file, which --ledger names, or the Postgres database of
 ` + ledger.Variable + `.`,
-		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --dry-run
+		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order --dry-run
   messaging -p sandbox outbox run --ledger orders.db --until-empty
   messaging outbox status --ledger orders.db
   messaging outbox list --ledger orders.db --state unclear`,

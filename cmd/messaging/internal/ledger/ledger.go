@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -174,6 +175,15 @@ func (a Address) unreachable(err error) error {
 		return nil
 	}
 	return exit.With(exit.NotDone, "%s: %w", a.Title(), err)
+}
+
+// Trial calls f with a transaction that is rolled back.
+func (l *Ledger) Trial(ctx context.Context, f func(tx outbox.SQLTx) error) error {
+	tx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("outbox: look for the keys: %w", err)
+	}
+	return errors.Join(f(tx), tx.Rollback())
 }
 
 // Close closes the outbox.
