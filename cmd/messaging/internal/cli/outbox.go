@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
@@ -89,6 +90,14 @@ type box struct {
 	of *profile.Service
 	// recorded is false for an outbox of another program.
 	recorded bool
+}
+
+// plan returns a plan of a command that calls no service.
+func (b *box) plan(title string) *confirm.Plan {
+	plan := confirm.NewOfflinePlan(title)
+	plan.Add("outbox", b.ledger.Title)
+	plan.Add("service", b.of.Host)
+	return plan
 }
 
 // look opens the outbox for a command that calls no service.

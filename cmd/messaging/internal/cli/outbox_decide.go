@@ -36,9 +36,8 @@ func newOutboxResend(l *ledgerFlag) *cobra.Command {
 	d := &decision{ledgerFlag: l, name: "resend", states: []outbox.State{outbox.Unclear, outbox.Rejected},
 		warn: func(byState map[outbox.State]int) string {
 			if n := byState[outbox.Unclear]; n > 0 {
-				return words.Thousands(n) + " unclear: they may have been carried out, and then this carries them out twice; in most cases, " +
-					"they have been. " +
-					"Look first: messaging outbox show KEY"
+				return words.Thousands(n) + " unclear: they may have been carried out, and then this carries them out twice. If the response " +
+					"was lost, most of them were; if a process was killed, some were not even sent. The error of an entry says which"
 			}
 			return ""
 		},
@@ -152,9 +151,18 @@ func joined(states []outbox.State) string {
 	return words.List(names, "or")
 }
 
+// plan begins with the service, if the command calls one.
+func (d *decision) plan(b *box, s selected) *confirm.Plan {
+	title := strings.ToUpper(d.name[:1]) + d.name[1:] + " entries of " + s.Ledger
+	if d.name == "resend" {
+		return confirm.NewPlan(title, b.of)
+	}
+	return b.plan(title)
+}
+
 // ask shows what is selected, and asks.
 func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
-	plan := confirm.NewPlan(strings.ToUpper(d.name[:1])+d.name[1:]+" entries of "+s.Ledger, b.of)
+	plan := d.plan(b, s)
 	for _, state := range slices.Sorted(maps.Keys(s.ByState)) {
 		plan.Add(string(state), words.Thousands(s.ByState[state]))
 	}
@@ -163,6 +171,9 @@ func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
 	}
 	if warning := d.warn(s.ByState); warning != "" {
 		plan.Warn("%s", warning)
+		if s.ByState[outbox.Unclear] > 0 {
+			plan.Warn("look first: %s", d.ledgerFlag.command("list", "--state", "unclear"))
+		}
 	}
 	if n := s.otherThan(d.states); n > 0 {
 		plan.Warn("%s skips %s of them; it changes only %s entries", d.name, words.Thousands(n), joined(d.states))
@@ -254,6 +265,10 @@ func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error 
 	shown, err := selectKeys(ctx, b, keys)
 	if err != nil {
 		return err
+	}
+	if shown.otherThan(d.states) == shown.Count {
+		return exit.With(exit.PartlyDone, "%s skipped: %s changes only %s entries, and none of these is", words.Thousands(shown.Count), d.name,
+			joined(d.states))
 	}
 	goes, err := d.ask(ctx, b, shown)
 	if err != nil || !goes {
