@@ -21,6 +21,11 @@ import (
 // readers is the number of connections for reading.
 const readers = 4
 
+// pageCache is the memory for pages of the connection that writes. A batch of new entries
+// changes about a thousand pages of the index of keys, which are in no order; if they do not
+// fit, SQLite writes them several times.
+const pageCache = "_pragma=cache_size(-8000)" // in KiB
+
 // Open opens the outbox in a file. A missing file is created with mode 0600; an existing
 // file keeps its mode. SQLite creates the files beside it with the same mode. Any number
 // of processes on one machine can open the file.
@@ -43,7 +48,7 @@ func open(ctx context.Context, path string) (*sqlite.Store, error) {
 		return nil, err
 	}
 	write, err := sql.Open("sqlite", source(path, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)",
-		"_pragma=secure_delete(ON)", "_pragma=busy_timeout(100)"))
+		"_pragma=secure_delete(ON)", "_pragma=busy_timeout(100)", pageCache))
 	if err != nil {
 		return nil, err
 	}

@@ -3,16 +3,15 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -61,14 +60,34 @@ func measured(b *testing.B, service string, args ...string) (time.Duration, floa
 	b.Helper()
 	cmd := exec.Command("messaging", args...)
 	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+service, "MESSAGING_API_KEY=not-a-real-key")
+	var text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &text, &text
 	began := time.Now()
-	text, err := cmd.CombinedOutput()
-	require.NoError(b, err, "%s", text)
-	resident := float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / 1e6 // bytes on macOS
-	if runtime.GOOS != "darwin" {
-		resident *= 1024
+	require.NoError(b, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	resident := 0.0
+	for {
+		select {
+		case err := <-ended:
+			require.NoError(b, err, "%s", text.String())
+			return time.Since(began), resident
+		case <-ticker.C:
+			resident = max(resident, residentMB(cmd.Process.Pid))
+		}
 	}
-	return time.Since(began), resident
+}
+
+// residentMB is the most memory that a process had so far, or 0 if Linux does not tell. The
+// usage that wait reports is no help: it begins with the memory of the parent.
+func residentMB(pid int) float64 {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // the process may have ended
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	kib, _, _ := strings.Cut(strings.TrimSpace(peak), " ")
+	n, _ := strconv.ParseFloat(kib, 64)
+	return n * 1024 / 1e6
 }
 
 // BenchmarkExportOfAMillionCustomers compares an export with the SDK's own walk of the same
