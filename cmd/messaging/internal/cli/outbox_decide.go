@@ -267,8 +267,7 @@ func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error 
 		return err
 	}
 	if shown.otherThan(d.states) == shown.Count {
-		return exit.With(exit.PartlyDone, "%s skipped: %s changes only %s entries, and none of these is", words.Thousands(shown.Count), d.name,
-			joined(d.states))
+		return d.nothingToChange(shown)
 	}
 	goes, err := d.ask(ctx, b, shown)
 	if err != nil || !goes {
@@ -295,6 +294,17 @@ func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error 
 		err = errors.Join(err, rows.Write(row))
 	}
 	return d.conclude(len(decisions)-skipped, skipped, retryAt, errors.Join(err, rows.Close()))
+}
+
+// nothingToChange says that every entry would be skipped. There is nothing to confirm, so a dry
+// run prints no digest.
+func (d *decision) nothingToChange(s selected) error {
+	text := words.Thousands(s.Count) + " skipped: " + d.name + " changes only " + joined(d.states) + " entries, and none of these is"
+	if d.confirm.DryRun {
+		d.printer.Note("%s", text)
+		return nil
+	}
+	return exit.With(exit.PartlyDone, "%s", text)
 }
 
 // conclude returns the error for a command that has skipped entries.
