@@ -90,6 +90,13 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 	if opened != nil {
 		defer opened.Close()
 	}
+	return flags.importRows(cmd, service, address, opened, renamed)
+}
+
+// importRows plans, asks and imports. opened is nil if there is no outbox yet.
+func (flags *importFlags) importRows(cmd *cobra.Command, service *profile.Service, address ledger.Address, opened *ledger.Ledger,
+	renamed map[string]string) error {
+	ctx := cmd.Context()
 	event, err := flags.findEvent(ctx, service)
 	if err != nil {
 		return err
@@ -113,11 +120,12 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	goes, err := flags.decide(ctx, service, target{address, fresh, opened != nil}, event, file, plan)
+	to := target{address, fresh, opened != nil}
+	goes, err := flags.decide(ctx, service, to, event, file, plan)
 	if err != nil || !goes {
 		return err
 	}
-	return flags.add(ctx, service, address, file, plan)
+	return flags.add(ctx, service, to, file, plan)
 }
 
 // check returns what --map says of each column.
@@ -305,9 +313,8 @@ func badRows(p bulk.Plan) string {
 }
 
 // add adds the rows to the outbox.
-func (flags *importFlags) add(ctx context.Context, service *profile.Service, address ledger.Address, file *bulk.File,
-	plan bulk.Plan) error {
-	opened, err := address.Create(ctx)
+func (flags *importFlags) add(ctx context.Context, service *profile.Service, to target, file *bulk.File, plan bulk.Plan) error {
+	opened, err := to.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -22,13 +22,19 @@ type target struct {
 	exists bool
 }
 
-func (t target) title() string {
-	switch {
-	case t.exists:
-		return t.address.Absolute()
-	default:
-		return t.address.Absolute() + " (new)"
+// open opens the outbox. One that has gone since the plan was made is not created again.
+func (t target) open(ctx context.Context) (*ledger.Ledger, error) {
+	if t.exists {
+		return t.address.Open(ctx)
 	}
+	return t.address.Create(ctx)
+}
+
+func (t target) title() string {
+	if t.exists {
+		return t.address.Absolute()
+	}
+	return t.address.Absolute() + " (new)"
 }
 
 // present says what the outbox has of the rows.

@@ -75,9 +75,9 @@ func (l *Ledger) Origin(ctx context.Context) (o Origin, ok bool, err error) {
 
 // Claim records the origin of a ledger that has none.
 func (l *Ledger) Claim(ctx context.Context, o Origin) error {
-	_, err := l.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+table+` (id INTEGER PRIMARY KEY, base_url TEXT NOT NULL, kind TEXT NOT NULL, `+
-		`identity TEXT NOT NULL, host TEXT NOT NULL, path TEXT NOT NULL, file TEXT NOT NULL, key_column TEXT NOT NULL, plan TEXT NOT NULL, `+
-		`salt TEXT NOT NULL, key_hash TEXT NOT NULL)`)
+	_, err := l.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+table+` (id INTEGER PRIMARY KEY, base_url TEXT NOT NULL, `+
+		`kind TEXT NOT NULL, identity TEXT NOT NULL, host TEXT NOT NULL, path TEXT NOT NULL, file TEXT NOT NULL, key_column TEXT NOT NULL, `+
+		`plan TEXT NOT NULL, salt TEXT NOT NULL, key_hash TEXT NOT NULL)`)
 	if err == nil {
 		_, err = l.db.ExecContext(ctx, l.format.insert, o.BaseURL, o.Kind, o.Identity, o.Host, o.Path, o.File, o.KeyColumn, o.Plan, o.Salt,
 			o.KeyHash)
