@@ -56,15 +56,22 @@ func shownValue(v slog.Value) string {
 
 const claimedByOthers = "other processes have claimed entries"
 
+func entriesIn(details map[string]string) string {
+	if details["entries"] == "1" {
+		return "1 entry"
+	}
+	return details["entries"] + " entries"
+}
+
 // plainWords says for operators what the outbox logs for programmers. It returns "" for
 // texts that need no change.
 func plainWords(text string, details map[string]string) string {
 	switch {
 	case strings.HasPrefix(text, claimedByOthers):
-		return "waiting until " + details["until"] + " for " + details["entries"] +
-			" entries of another process; if it was killed, they are unclear then"
+		return "waiting until " + details["until"] + " for " + entriesIn(details) +
+			" of another process; what it does not record until then becomes unclear"
 	case strings.HasPrefix(text, "entries are unclear because their process"):
-		return details["entries"] + " entries of a process that ended are unclear now: it did not record whether they were sent"
+		return entriesIn(details) + " of a process that ended: now unclear, because it did not record what became of them"
 	case strings.HasPrefix(text, "the gate is closed"):
 		return strings.TrimSpace("the service fails; only single requests are sent until it works again: "+details["operation"]) +
 			" (" + details["reason"] + ")"

@@ -21,14 +21,14 @@ func TestNoticesArePlainWords(t *testing.T) {
 			"entries", 332, "until", until)
 	}
 	claimed()
-	log.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", 2)
+	log.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", 1)
 	log.Warn("outbox: the gate is closed; only probes are sent", "operation", "trigger event", "reason", "status 502")
 	log.Info("outbox: the gate is open again", "operation", "trigger event")
 	log.Error("outbox: cannot claim entries; retrying", "error", "disk full")
 	others = false
 	claimed()
-	assert.Equal(t, "waiting until "+words.Clock(until)+" for 332 entries of another process; if it was killed, they are unclear then\n"+
-		"2 entries of a process that ended are unclear now: it did not record whether they were sent\n"+
+	assert.Equal(t, "waiting until "+words.Clock(until)+" for 332 entries of another process; what it does not record until then becomes unclear\n"+
+		"1 entry of a process that ended: now unclear, because it did not record what became of them\n"+
 		"the service fails; only single requests are sent until it works again: trigger event (status 502)\n"+
 		"the service works again; sending goes on\n"+
 		"cannot claim entries; retrying (error: disk full)\n", text.String())
