@@ -106,8 +106,8 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 		"line 3, column 17 (order): is required by the event",
 		"line 4, column 19 (shipped_at): must be a time with its zone, such as 2026-12-01T09:00:00Z or 2026-12-01T10:00:00+01:00",
 		"line 5, column 20 (parcels): must be a valid number",
-		"line 6, column 1 (id): is the key, which must have 1 to 255 bytes without control characters",
-		"line 7, column 3 (email): is required when there is no customer",
+		"line 6, column 1 (id): is empty, and is the key",
+		"line 7: the row needs an email or a customer_id",
 		email + `"order":"1","parcels":2}}`,
 	}, bodies(t, fileOf(t, rows.CSV, text, nil, "id")))
 	assert.Equal(t, []string{
@@ -140,7 +140,7 @@ func TestAPlanCountsWhatItWouldDo(t *testing.T) {
 	_, err = fileOf(t, rows.CSV, "email,order\n", nil, "").Plan(t.Context())
 	assert.EqualError(t, err, "the file has no rows")
 	_, err = fileOf(t, rows.CSV, "email,order\na@example.com,1\nb@example.com,1\n", nil, "order").Plan(t.Context())
-	assert.EqualError(t, err, `line 3: the key "1" has another request above; each key names one request`)
+	assert.EqualError(t, err, `line 3: the key "1" has another request in line 2; each key names one request`)
 }
 
 func TestAGuardRefusesRowsBeforeTheyAreImported(t *testing.T) {
@@ -255,4 +255,44 @@ func TestAKeyStandsForTheContentAndStaysTheSame(t *testing.T) {
 {"email":"a@example.com","order":"1","parcels":2.0}`, nil, ""))
 	slices.Sort(others)
 	assert.Len(t, slices.Compact(others), 9)
+}
+
+func TestARowWithSeveralRecipientsIsBad(t *testing.T) {
+	text := "customer_id,order\n\"c1,c2\",1\nc1 c2,1\nc1;c2,1\n c1,1\nc1,1\n"
+	found := bodies(t, fileOf(t, rows.CSV, text, nil, ""))
+	require.Len(t, found, 5)
+	for i := range 4 {
+		assert.Contains(t, found[i], fmt.Sprintf("line %d: is refused: MaxRecipients", i+2))
+	}
+	assert.Contains(t, found[4], `"customer_id":"c1"`)
+	assert.Len(t, bodies(t, fileOf(t, rows.CSV, "customer_id,email,phone_no,order\nc1,a@example.com,+15550100,1\n", nil, "")), 1)
+}
+
+func TestAPlanLooksIntoTheOutbox(t *testing.T) {
+	text := "email,order\n"
+	for i := range 2*lookupBatch + 3 {
+		text += fmt.Sprintf("a%d@example.com,%d\n", i, i)
+	}
+	file := fileOf(t, rows.CSV, text, nil, "order")
+	calls := 0
+	file.Lookup = func(_ context.Context, items []outbox.Item) ([]Found, error) {
+		calls++
+		found := make([]Found, len(items))
+		for i, item := range items {
+			switch item.Key {
+			case "1", "1002":
+				found[i] = Present
+			case "2":
+				found[i] = Conflicting
+			}
+		}
+		return found, nil
+	}
+	plan, err := file.Plan(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 3, calls)
+	assert.Equal(t, []int{1003, 2, 1}, []int{plan.Rows, plan.Present, plan.Conflicting})
+	assert.Equal(t, []Conflict{{Line: 4, Key: "2"}}, plan.Conflicts)
+	assert.Contains(t, string(plan.First.Body()), "a0@example.com")
+	assert.Equal(t, []string{"email → customer.email", "order → order and the key"}, file.Mapper.Mapping())
 }

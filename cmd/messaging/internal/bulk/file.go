@@ -23,12 +23,20 @@ type File struct {
 	Mapper *Mapper
 	// Guard refuses a row, as the client would refuse to send it. It can be nil.
 	Guard func(context.Context, *messaging.Prepared) error
+	// Lookup finds out what the outbox has already. It is nil for a new outbox.
+	Lookup Lookup
 }
 
 // Plan is what an import would do.
 type Plan struct {
 	// Rows are those to import. Duplicates have the key and the content of an earlier row.
 	Rows, Duplicates int
+	// Present and Conflicting are the rows whose key the outbox has: with the same request,
+	// and with another one. Conflicts holds the first of these.
+	Present, Conflicting int
+	Conflicts            []Conflict
+	// First is the first row that can be used, or nil.
+	First *messaging.Prepared
 	// Bad counts the rows that cannot be used, and Problems holds the first of them.
 	Bad      int
 	Problems []error
@@ -80,7 +88,7 @@ func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 			if err == nil {
 				item, err = f.Mapper.Item(row)
 			}
-			if err == nil && f.Guard != nil {
+			if err == nil {
 				err = f.refusal(ctx, row, item)
 			}
 			if !yield(line{item, row.Line}, err) {
@@ -90,12 +98,21 @@ func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 	}
 }
 
+// refusal returns the problem with a row that does not have exactly one recipient, or that
+// the guard refuses.
 func (f *File) refusal(ctx context.Context, row rows.Row, item outbox.Item) error {
-	if err := f.Guard(ctx, item.Prepared); err != nil {
+	err := oneRecipient(ctx, item.Prepared)
+	if err == nil && f.Guard != nil {
+		err = f.Guard(ctx, item.Prepared)
+	}
+	if err != nil {
 		return &rows.Problem{Line: row.Line, Text: "is refused: " + err.Error()}
 	}
 	return nil
 }
+
+// oneRecipient refuses a row with a value that may stand for several recipients.
+var oneRecipient = messaging.MaxRecipients(1)
 
 // request tells the requests with one key apart.
 type request [8]byte
@@ -112,6 +129,7 @@ func (l line) sum(all hash.Hash) (hashes.Hash, request) {
 func (f *File) Plan(ctx context.Context) (Plan, error) {
 	plan := Plan{requests: new(hashes.Map[request])}
 	all := sha256.New()
+	var unknown []line // not looked up yet
 	for line, err := range f.lines(ctx) {
 		if problem, ok := errors.AsType[*rows.Problem](err); ok {
 			if plan.Bad++; len(plan.Problems) < shown {
@@ -125,18 +143,51 @@ func (f *File) Plan(ctx context.Context) (Plan, error) {
 		key, now := line.sum(all)
 		switch earlier, added := plan.requests.Add(key, now); {
 		case added:
-			plan.Rows++
+			if plan.Rows++; plan.First == nil {
+				plan.First = line.item.Prepared
+			}
+			unknown = append(unknown, line)
 		case earlier != now:
-			return plan, fmt.Errorf("line %d: the key %q has another request above; each key names one request", line.number, line.item.Key)
+			return plan, f.twice(ctx, line)
 		default:
 			plan.Duplicates++
 		}
+		if unknown, err = f.look(ctx, &plan, unknown, lookupBatch); err != nil {
+			return plan, err
+		}
+	}
+	if _, err := f.look(ctx, &plan, unknown, 1); err != nil {
+		return plan, err
 	}
 	if plan.Rows == 0 && plan.Bad == 0 {
 		return plan, errors.New("the file has no rows")
 	}
 	all.Sum(plan.Digest[:0])
 	return plan, nil
+}
+
+// look looks the lines up, if there are as many as that. It returns those that are left.
+func (f *File) look(ctx context.Context, plan *Plan, lines []line, many int) ([]line, error) {
+	switch {
+	case f.Lookup == nil:
+		return lines[:0], nil
+	case len(lines) < many:
+		return lines, nil
+	}
+	err := plan.look(ctx, f.Lookup, lines)
+	clear(lines)
+	return lines[:0], err
+}
+
+// twice returns the error for a key that an earlier line has with another request.
+func (f *File) twice(ctx context.Context, second line) error {
+	for first, err := range f.lines(ctx) {
+		if err == nil && first.item.Key == second.item.Key {
+			return fmt.Errorf("line %d: the key %q has another request in line %d; each key names one request", second.number,
+				second.item.Key, first.number)
+		}
+	}
+	return ErrChanged
 }
 
 // check returns an error for a row that is not in the plan, and adds its hashes to all.

@@ -39,7 +39,8 @@ type Mapper struct {
 	event     *messaging.Event
 	renamed   map[string]string // what --map says of a column
 	keyColumn string
-	content   []byte // of the last row, whose memory is used again
+	mapping   []string // see Mapping
+	content   []byte   // of the last row, whose memory is used again
 }
 
 // NewMapper returns a mapper for triggers of an event. renamed has, by the name of a column,
@@ -81,8 +82,10 @@ func (m *Mapper) unknown(name string) error {
 // CheckColumns returns an error for a header that does not fit the event.
 func (m *Mapper) CheckColumns(columns []string) error {
 	filled := map[string]string{} // what the columns hold
+	m.mapping = nil
 	for _, column := range columns {
 		name := m.target(column)
+		m.mapping = append(m.mapping, m.describe(column, name))
 		switch earlier, twice := filled[name]; {
 		case name == "":
 			continue
@@ -103,6 +106,23 @@ func (m *Mapper) CheckColumns(columns []string) error {
 		return fmt.Errorf("--key-column: the file has no column %q", m.keyColumn)
 	}
 	return m.checkMissing(filled)
+}
+
+// describe says what a column holds.
+func (m *Mapper) describe(column, name string) string {
+	holds := name
+	switch {
+	case name == "" && column == m.keyColumn:
+		return column + " is the key"
+	case name == "":
+		return column + " is left out"
+	case m.parameter(name) == nil:
+		holds = customerPrefix + strings.TrimPrefix(name, customerPrefix)
+	}
+	if column == m.keyColumn {
+		holds += " and the key"
+	}
+	return column + " → " + holds
 }
 
 // checkMissing returns an error for a required parameter that no column holds.
@@ -143,6 +163,10 @@ func (m *Mapper) target(column string) string {
 	}
 }
 
+// Mapping says of each column what it holds, in the order of the file. It is empty for a
+// file without a header.
+func (m *Mapper) Mapping() []string { return m.mapping }
+
 // Item returns the entry for a row. The error is a *rows.Problem.
 func (m *Mapper) Item(row rows.Row) (outbox.Item, error) {
 	params := messaging.EventTriggerParams{Definition: m.event, Values: map[string]any{}}
@@ -151,7 +175,7 @@ func (m *Mapper) Item(row rows.Row) (outbox.Item, error) {
 	for _, field := range row.Fields {
 		if field.Name == m.keyColumn {
 			if key = keyText(field); !isKey(key) {
-				return outbox.Item{}, problemAt(field, "is the key, which must have 1 to 255 bytes without control characters")
+				return outbox.Item{}, problemAt(field, keyProblem(key))
 			}
 		}
 		name := m.target(field.Name)
@@ -186,6 +210,14 @@ func keyText(field rows.Field) string {
 		return string(field.JSON)
 	}
 	return field.Text
+}
+
+// keyProblem says what is wrong with a key.
+func keyProblem(key string) string {
+	if key == "" {
+		return "is empty, and is the key"
+	}
+	return "is the key, which must have 1 to 255 bytes without control characters"
 }
 
 func isKey(key string) bool {
@@ -247,6 +279,9 @@ func (m *Mapper) problemOf(row rows.Row, err error) error {
 	first := invalid.Fields[0]
 	name := strings.TrimPrefix(first.Field, "payload.")
 	text := strings.Join(first.Messages, ", ")
+	if name == "email" && text == "is required when there is no customer" {
+		return &rows.Problem{Line: row.Line, Text: "the row needs an email or a customer_id"}
+	}
 	for _, field := range row.Fields {
 		if target := m.target(field.Name); target == name || "customer."+target == name {
 			return problemAt(field, text)

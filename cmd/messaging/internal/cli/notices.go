@@ -2,34 +2,83 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// notices returns a logger that writes a line for people for each record.
-func notices(p *output.Printer) *slog.Logger { return slog.New(noticeHandler{p}) }
+// notices returns a logger that writes a line for people for each record. It leaves out that
+// others have claimed entries if that is not so: claims of this process can be among them.
+func notices(p *output.Printer, othersSend func() bool) *slog.Logger {
+	return slog.New(noticeHandler{p, othersSend})
+}
 
-type noticeHandler struct{ printer *output.Printer }
+type noticeHandler struct {
+	printer    *output.Printer
+	othersSend func() bool
+}
 
 func (noticeHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelInfo
 }
 
 func (h noticeHandler) Handle(_ context.Context, r slog.Record) error {
-	var details []string
+	details := map[string]string{}
+	var all []string
 	r.Attrs(func(a slog.Attr) bool {
-		details = append(details, fmt.Sprintf("%s: %s", a.Key, a.Value))
+		details[a.Key] = shownValue(a.Value)
+		all = append(all, a.Key+": "+details[a.Key])
 		return true
 	})
-	text := r.Message
-	if len(details) > 0 {
-		text += " (" + strings.Join(details, ", ") + ")"
+	text := strings.TrimPrefix(r.Message, "outbox: ")
+	if strings.HasPrefix(text, claimedByOthers) && !h.othersSend() {
+		return nil
+	}
+	if plain := plainWords(text, details); plain != "" {
+		h.printer.Line("%s", plain)
+		return nil
+	}
+	if len(all) > 0 {
+		text += " (" + strings.Join(all, ", ") + ")"
 	}
 	h.printer.Line("%s", text)
 	return nil
+}
+
+func shownValue(v slog.Value) string {
+	if v.Kind() == slog.KindTime {
+		return words.Clock(v.Time())
+	}
+	return v.String()
+}
+
+const claimedByOthers = "other processes have claimed entries"
+
+func entriesIn(details map[string]string) string {
+	if details["entries"] == "1" {
+		return "1 entry"
+	}
+	return details["entries"] + " entries"
+}
+
+// plainWords says for operators what the outbox logs for programmers. It returns "" for
+// texts that need no change.
+func plainWords(text string, details map[string]string) string {
+	switch {
+	case strings.HasPrefix(text, claimedByOthers):
+		return "waiting until " + details["until"] + " for " + entriesIn(details) +
+			" of another process; what it does not record until then becomes unclear"
+	case strings.HasPrefix(text, "entries are unclear because their process"):
+		return entriesIn(details) + " of a process that ended: now unclear, because it did not record what became of them"
+	case strings.HasPrefix(text, "the gate is closed"):
+		return strings.TrimSpace("the service fails; only single requests are sent until it works again: "+details["operation"]) +
+			" (" + details["reason"] + ")"
+	case strings.HasPrefix(text, "the gate is open again"):
+		return "the service works again; sending goes on"
+	}
+	return ""
 }
 
 // The outbox uses neither groups nor attributes of a logger.

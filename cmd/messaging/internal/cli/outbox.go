@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
@@ -26,13 +29,14 @@ is unclear, and is not sent again until you say so with "resend".
 
 The outbox is a SQLite file, which --ledger names, or the Postgres database of
 ` + ledger.Variable + `.`,
-		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --dry-run
+		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order --dry-run
   messaging -p sandbox outbox run --ledger orders.db --until-empty
   messaging outbox status --ledger orders.db
   messaging outbox list --ledger orders.db --state unclear`,
 	}
 	l := &ledgerFlag{settings: s}
 	cmd.PersistentFlags().StringVar(&l.path, "ledger", "", "the `file` of the outbox; default: the database of "+ledger.Variable)
+	l.flag = cmd.PersistentFlags().Lookup("ledger")
 	cmd.AddCommand(newOutboxImport(l), newOutboxRun(l), newOutboxStatus(l), newOutboxList(l), newOutboxShow(l),
 		newOutboxResend(l), newOutboxDismiss(l), newOutboxPause(l), newOutboxResume(l))
 	return cmd
@@ -42,9 +46,32 @@ The outbox is a SQLite file, which --ledger names, or the Postgres database of
 type ledgerFlag struct {
 	*settings
 	path string
+	flag *pflag.Flag
 }
 
-func (l *ledgerFlag) find() (ledger.Address, error) { return ledger.Find(l.path, os.LookupEnv) }
+func (l *ledgerFlag) find() (ledger.Address, error) {
+	if l.flag.Changed && l.path == "" {
+		return ledger.Address{}, exit.With(exit.Usage, "--ledger is empty; is a variable not set?")
+	}
+	return ledger.Find(l.path, os.LookupEnv)
+}
+
+// command is another command about the same outbox, to be pasted into a shell.
+func (l *ledgerFlag) command(name string, args ...string) string {
+	words := []string{"messaging"}
+	if l.profile != "" {
+		words = append(words, "-p", l.profile)
+	}
+	words = append(words, "outbox", name)
+	if l.path != "" {
+		words = append(words, "--ledger", l.path)
+	}
+	words = append(words, args...)
+	for i, word := range words {
+		words[i] = quoteIfNeeded(word)
+	}
+	return strings.Join(words, " ")
+}
 
 // open opens an outbox that exists.
 func (l *ledgerFlag) open(ctx context.Context) (*ledger.Ledger, error) {
@@ -65,6 +92,14 @@ type box struct {
 	recorded bool
 }
 
+// plan returns a plan of a command that calls no service.
+func (b *box) plan(title string) *confirm.Plan {
+	plan := confirm.NewOfflinePlan(title)
+	plan.Add("outbox", b.ledger.Title)
+	plan.Add("service", b.of.Host)
+	return plan
+}
+
 // look opens the outbox for a command that calls no service.
 func (l *ledgerFlag) look(ctx context.Context) (*box, error) {
 	opened, err := l.open(ctx)
@@ -79,11 +114,11 @@ func (l *ledgerFlag) look(ctx context.Context) (*box, error) {
 }
 
 func newBox(ctx context.Context, l *ledger.Ledger) (*box, error) {
-	service, recorded, err := l.Service(ctx)
+	origin, recorded, err := l.Origin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	of := &profile.Service{Name: l.Title, BaseURL: service.BaseURL, Host: service.Identity, Kind: profile.Kind(service.Kind)}
+	of := &profile.Service{Name: l.Title, BaseURL: origin.BaseURL, Host: origin.Identity, Kind: profile.Kind(origin.Kind)}
 	if !recorded {
 		of.Host, of.Kind = "that of another program", profile.Production
 	}
@@ -97,20 +132,4 @@ func newBox(ctx context.Context, l *ledger.Ledger) (*box, error) {
 		return nil, err
 	}
 	return &box{Outbox: o, ledger: l, of: of, recorded: recorded}, nil
-}
-
-// checkOwner returns an error if the entries of a ledger belong to another service.
-func checkOwner(ctx context.Context, l *ledger.Ledger, now *profile.Service) error {
-	of, recorded, err := l.Service(ctx)
-	switch {
-	case err != nil || !recorded:
-		return err
-	case of.BaseURL == now.BaseURL && of.Identity == now.Identity():
-		return nil
-	case of.BaseURL == now.BaseURL:
-		return exit.With(exit.Usage, "%s holds entries for %s, but this is %s: the sandbox was restarted, "+
-			"or named in another way; nothing was sent", l.Title, of.Identity, now.Identity())
-	default:
-		return exit.With(exit.Usage, "%s holds entries for %s, but %s is %s; nothing was sent", l.Title, of.BaseURL, now.Title(), now.BaseURL)
-	}
 }

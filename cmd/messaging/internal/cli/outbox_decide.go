@@ -36,9 +36,8 @@ func newOutboxResend(l *ledgerFlag) *cobra.Command {
 	d := &decision{ledgerFlag: l, name: "resend", states: []outbox.State{outbox.Unclear, outbox.Rejected},
 		warn: func(byState map[outbox.State]int) string {
 			if n := byState[outbox.Unclear]; n > 0 {
-				return words.Thousands(n) + " unclear: they may have been carried out, and then this carries them out twice; in most cases, " +
-					"they have been. " +
-					"Look first: messaging outbox show KEY"
+				return words.Thousands(n) + " unclear: they may have been carried out, and then this carries them out twice. If the response " +
+					"was lost, most of them were; if a process was killed, some were not even sent. The error of an entry says which"
 			}
 			return ""
 		},
@@ -113,7 +112,7 @@ func (d *decision) run(cmd *cobra.Command, keys []string) error {
 		if b.of, err = d.service(ctx); err != nil {
 			return err
 		}
-		if err := checkOwner(ctx, b.ledger, b.of); err != nil {
+		if err := d.checkOwner(ctx, b.ledger, b.of); err != nil {
 			return err
 		}
 	}
@@ -152,9 +151,18 @@ func joined(states []outbox.State) string {
 	return words.List(names, "or")
 }
 
+// plan begins with the service, if the command calls one.
+func (d *decision) plan(b *box, s selected) *confirm.Plan {
+	title := strings.ToUpper(d.name[:1]) + d.name[1:] + " entries of " + s.Ledger
+	if d.name == "resend" {
+		return confirm.NewPlan(title, b.of)
+	}
+	return b.plan(title)
+}
+
 // ask shows what is selected, and asks.
 func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
-	plan := confirm.NewPlan(strings.ToUpper(d.name[:1])+d.name[1:]+" entries of "+s.Ledger, b.of)
+	plan := d.plan(b, s)
 	for _, state := range slices.Sorted(maps.Keys(s.ByState)) {
 		plan.Add(string(state), words.Thousands(s.ByState[state]))
 	}
@@ -163,6 +171,9 @@ func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
 	}
 	if warning := d.warn(s.ByState); warning != "" {
 		plan.Warn("%s", warning)
+		if s.ByState[outbox.Unclear] > 0 {
+			plan.Warn("look first: %s", d.ledgerFlag.command("list", "--state", "unclear"))
+		}
 	}
 	if n := s.otherThan(d.states); n > 0 {
 		plan.Warn("%s skips %s of them; it changes only %s entries", d.name, words.Thousands(n), joined(d.states))
@@ -255,6 +266,9 @@ func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error 
 	if err != nil {
 		return err
 	}
+	if shown.otherThan(d.states) == shown.Count {
+		return d.nothingToChange(shown)
+	}
 	goes, err := d.ask(ctx, b, shown)
 	if err != nil || !goes {
 		return err
@@ -280,6 +294,17 @@ func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error 
 		err = errors.Join(err, rows.Write(row))
 	}
 	return d.conclude(len(decisions)-skipped, skipped, retryAt, errors.Join(err, rows.Close()))
+}
+
+// nothingToChange says that every entry would be skipped. There is nothing to confirm, so a dry
+// run prints no digest.
+func (d *decision) nothingToChange(s selected) error {
+	text := words.Thousands(s.Count) + " skipped: " + d.name + " changes only " + joined(d.states) + " entries, and none of these is"
+	if d.confirm.DryRun {
+		d.printer.Note("%s", text)
+		return nil
+	}
+	return exit.With(exit.PartlyDone, "%s", text)
 }
 
 // conclude returns the error for a command that has skipped entries.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -49,10 +50,10 @@ parameter of that name). --map gives another name. An empty value is left out.
 
 Each row has a key, and a key is imported once: so the command can be killed and run again.
 Without --key-column, the key stands for the content of the row, and equal rows are one.`,
-		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped"
-  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order
-  messaging -p sandbox outbox import --ledger orders.db --from list.csv --event "order shipped" --map mail=email --map notes=
-  messaging -p sandbox outbox import --ledger orders.db --from - --format jsonl --event "order shipped" --dry-run <orders.jsonl`,
+		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order
+  messaging -p sandbox outbox import --ledger list.db --from orders.csv --event "order shipped"
+  messaging -p sandbox outbox import --ledger list.db --from list.csv --event "order shipped" --map mail=email --map notes=
+  messaging -p sandbox outbox import --ledger list.db --from - --format jsonl --event "order shipped" --dry-run <orders.jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
@@ -82,9 +83,20 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := checkLedger(ctx, address, service); err != nil {
+	opened, err := flags.existing(ctx, address, service)
+	if err != nil {
 		return err
 	}
+	if opened != nil {
+		defer opened.Close()
+	}
+	return flags.importRows(cmd, service, address, opened, renamed)
+}
+
+// importRows plans, asks and imports. opened is nil if there is no outbox yet.
+func (flags *importFlags) importRows(cmd *cobra.Command, service *profile.Service, address ledger.Address, opened *ledger.Ledger,
+	renamed map[string]string) error {
+	ctx := cmd.Context()
 	event, err := flags.findEvent(ctx, service)
 	if err != nil {
 		return err
@@ -95,15 +107,25 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 	}
 	defer closeFile()
 	defer saveMemory()()
+	if opened != nil {
+		if file.Lookup, err = lookupIn(ctx, opened); err != nil {
+			return err
+		}
+	}
 	plan, err := file.Plan(ctx)
 	if err != nil {
 		return planError(ctx, flags.from, err)
 	}
-	goes, err := flags.decide(ctx, service, address, event, plan)
+	fresh, err := isNew(ctx, opened, plan)
+	if err != nil {
+		return err
+	}
+	to := target{address, fresh, opened != nil}
+	goes, err := flags.decide(ctx, service, to, event, file, plan)
 	if err != nil || !goes {
 		return err
 	}
-	return flags.add(ctx, service, address, file, plan)
+	return flags.add(ctx, service, to, file, plan)
 }
 
 // check returns what --map says of each column.
@@ -127,18 +149,43 @@ func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
 	return renamed, flags.confirm.Check()
 }
 
-// checkLedger returns an error if the outbox exists and belongs to another service. It
-// creates nothing.
-func checkLedger(ctx context.Context, address ledger.Address, service *profile.Service) error {
+// existing opens the outbox, or returns nil if it does not exist. It returns an error if the
+// outbox was filled in another way. It creates nothing.
+func (flags *importFlags) existing(ctx context.Context, address ledger.Address, service *profile.Service) (*ledger.Ledger, error) {
 	exists, err := address.Exists(ctx)
 	if err != nil || !exists {
-		return err
+		return nil, err
 	}
 	opened, err := address.Open(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := flags.checkOrigin(ctx, opened, service); err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return opened, nil
+}
+
+// checkOrigin returns an error if the rows must not be added to the outbox.
+func (flags *importFlags) checkOrigin(ctx context.Context, opened *ledger.Ledger, service *profile.Service) error {
+	if err := flags.checkOwner(ctx, opened, service); err != nil {
 		return err
 	}
-	return errors.Join(checkOwner(ctx, opened, service), opened.Close())
+	of, recorded, err := opened.Origin(ctx)
+	if err != nil || !recorded || of.KeyColumn == flags.keyColumn {
+		return err
+	}
+	return exit.With(exit.Usage, "%s was filled %s, and this import is %s: its rows would get other keys, and rows that were sent would be "+
+		"sent again; nothing was imported. Import it as before; other rows need another outbox", opened.Title, keysFrom(of.KeyColumn),
+		keysFrom(flags.keyColumn))
+}
+
+// keysFrom says where keys come from.
+func keysFrom(column string) string {
+	if column == "" {
+		return "without --key-column"
+	}
+	return "with --key-column " + quoteIfNeeded(column)
 }
 
 func (flags *importFlags) findEvent(ctx context.Context, service *profile.Service) (*messaging.Event, error) {
@@ -202,35 +249,49 @@ func planError(ctx context.Context, from string, err error) error {
 }
 
 // decide shows the plan, and asks.
-func (flags *importFlags) decide(ctx context.Context, service *profile.Service, address ledger.Address,
-	event *messaging.Event, p bulk.Plan) (bool, error) {
+func (flags *importFlags) decide(ctx context.Context, service *profile.Service, to target, event *messaging.Event, file *bulk.File,
+	p bulk.Plan) (bool, error) {
+	if err := flags.refusal(service, to, p); err != nil {
+		return false, err
+	}
+	shown := confirm.NewPlan("Add triggers to an outbox", service)
+	shown.Add("event", event.Name+" ("+event.ID+")")
+	shown.Add("file", flags.from)
+	shown.Add("outbox", to.title())
+	shown.Add("rows", words.Thousands(p.Rows)+to.present(p)+duplicates(p.Duplicates))
+	if columns := file.Mapper.Mapping(); len(columns) > 0 {
+		shown.Add("columns", strings.Join(columns, ", "))
+	}
+	shown.Add("first row", string(p.First.Body()))
+	if p.Bad > 0 {
+		shown.Warn("%s", badRows(p)+"\nthese rows are left out")
+	}
+	question := fmt.Sprintf("Add %s to %s?", words.Count(p.Rows-p.Present, "trigger"), to.address.Title())
+	content := fmt.Appendf(nil, "%s\n%t\n%x", to.address.Absolute(), to.fresh, p.Digest)
+	action := confirm.NewAction(service, "outbox import", content, question, fmt.Sprint(p.Rows-p.Present))
+	action.Recipients, action.BodySHA256 = &p.Rows, fmt.Sprintf("%x", p.Digest)
+	return flags.confirm.Decide(ctx, flags.printer, shown, action)
+}
+
+// refusal returns an error for a plan that cannot be carried out.
+func (flags *importFlags) refusal(service *profile.Service, to target, p bulk.Plan) error {
 	limit := service.MaxRecipients
 	if flags.maxRecipients > 0 {
 		limit = flags.maxRecipients
 	}
-	name, count := address.Title(), fmt.Sprint(p.Rows)
-	shown := confirm.NewPlan("Add triggers to an outbox", service)
-	shown.Add("event", event.Name+" ("+event.ID+")")
-	shown.Add("file", flags.from)
-	shown.Add("outbox", name)
-	shown.Add("rows", words.Thousands(p.Rows)+duplicates(p.Duplicates))
-	if p.Bad > 0 {
-		shown.Warn("%s", badRows(p))
-	}
-	question := fmt.Sprintf("Add %s to %s?", words.Count(p.Rows, "trigger"), name)
-	action := confirm.NewAction(service, "outbox import", []byte(fmt.Sprintf("%s\n%x", name, p.Digest)), question, count)
-	action.Recipients, action.BodySHA256 = &p.Rows, fmt.Sprintf("%x", p.Digest)
 	switch {
 	case p.Bad > 0 && !flags.skipBadRows:
-		return false, exit.With(exit.Usage, "%s\nnothing was imported; correct the file, or pass --skip-bad-rows to leave these rows out",
+		return exit.With(exit.Usage, "%s\nnothing was imported; correct the file, or pass --skip-bad-rows to leave these rows out",
 			badRows(p))
 	case p.Rows == 0:
-		return false, exit.With(exit.Usage, "%s: no row can be used; nothing was imported", flags.from)
+		return exit.With(exit.Usage, "%s: no row can be used; nothing was imported", flags.from)
+	case p.Conflicting > 0:
+		return exit.With(exit.Invalid, "%s%s", words.Thousands(p.Rows)+" rows"+to.present(p)+":\n", conflicts(p))
 	case p.Rows > limit:
-		return false, exit.With(exit.Usage, "%s rows exceed the limit of %s recipients; if that is what you want, pass --max-recipients %s",
-			words.Thousands(p.Rows), words.Thousands(limit), count)
+		return exit.With(exit.Usage, "%s rows exceed the limit of %s recipients; if that is what you want, pass --max-recipients %d",
+			words.Thousands(p.Rows), words.Thousands(limit), p.Rows)
 	}
-	return flags.confirm.Decide(ctx, flags.printer, shown, action)
+	return nil
 }
 
 func duplicates(n int) string {
@@ -252,18 +313,13 @@ func badRows(p bulk.Plan) string {
 }
 
 // add adds the rows to the outbox.
-func (flags *importFlags) add(ctx context.Context, service *profile.Service, address ledger.Address, file *bulk.File,
-	plan bulk.Plan) error {
-	opened, err := address.Create(ctx)
+func (flags *importFlags) add(ctx context.Context, service *profile.Service, to target, file *bulk.File, plan bulk.Plan) error {
+	opened, err := to.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
-	if err := opened.Claim(ctx, ledger.Service{BaseURL: service.BaseURL, Kind: string(service.Kind),
-		Identity: service.Identity()}); err != nil {
-		return err
-	}
-	if err := checkOwner(ctx, opened, service); err != nil { // another import may have been faster
+	if err := flags.claim(ctx, opened, service, plan); err != nil {
 		return err
 	}
 	client, err := service.Client()
@@ -281,11 +337,47 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, add
 	if err != nil {
 		return importError(ctx, err)
 	}
-	flags.printer.Note("nothing is sent yet; to send: %s", flags.runCommand())
+	if err := flags.noteNext(ctx, o); err != nil {
+		return err
+	}
 	if flags.printer.IsJSON() {
 		return flags.printer.Object(map[string]int{"added": done.Added, "present": done.Present, "skipped": plan.Bad})
 	}
 	return nil
+}
+
+// noteNext says what there is to send.
+func (flags *importFlags) noteNext(ctx context.Context, o *outbox.Outbox[outbox.SQLTx]) error {
+	counts, err := o.Counts(ctx)
+	switch {
+	case err != nil:
+		return err
+	case counts.Pending == 0:
+		flags.printer.Note("nothing is pending; the outbox: %s", describe(counts))
+	default:
+		flags.printer.Note("%s pending; to send: %s", words.Thousands(counts.Pending), flags.command("run", "--until-empty"))
+	}
+	return nil
+}
+
+// claim records where the entries of a new outbox come from.
+func (flags *importFlags) claim(ctx context.Context, opened *ledger.Ledger, service *profile.Service, plan bulk.Plan) error {
+	key, err := service.Key(ctx)
+	if err != nil {
+		return err
+	}
+	salt := ledger.NewSalt()
+	if err := opened.Claim(ctx, ledger.Origin{
+		Service:   ledger.Service{BaseURL: service.BaseURL, Kind: string(service.Kind), Identity: service.Identity()},
+		Place:     opened.Place,
+		KeyColumn: flags.keyColumn,
+		Plan:      hex.EncodeToString(plan.Digest[:]),
+		Salt:      salt,
+		KeyHash:   ledger.HashKey(salt, key),
+	}); err != nil {
+		return err
+	}
+	return flags.checkOrigin(ctx, opened, service) // another import may have been faster
 }
 
 // importError adds to an error what the operator can do about it.
@@ -301,17 +393,4 @@ func importError(ctx context.Context, err error) error {
 	default:
 		return exit.With(exit.PartlyDone, "%w; what was added stays, so run the same command again to go on. Nothing was sent", err)
 	}
-}
-
-// runCommand is the command to run next.
-func (flags *importFlags) runCommand() string {
-	parts := []string{"messaging"}
-	if flags.profile != "" {
-		parts = append(parts, "-p", flags.profile)
-	}
-	parts = append(parts, "outbox", "run")
-	if flags.path != "" {
-		parts = append(parts, "--ledger", flags.path)
-	}
-	return strings.Join(append(parts, "--until-empty"), " ")
 }

@@ -100,7 +100,7 @@ func (l *ledgerFlag) resume(cmd *cobra.Command, flags *confirm.Flags, operations
 	if err != nil {
 		return err
 	}
-	plan := confirm.NewPlan("Resume "+named(operations)+" of "+b.ledger.Title, b.of)
+	plan := b.plan("Resume " + named(operations) + " of " + b.ledger.Title)
 	plan.Add("paused", strings.Join(counts.Paused, ", "))
 	plan.Add("entries", describe(counts))
 	for _, operation := range slices.Sorted(maps.Keys(pending.ByOperation)) {

@@ -28,6 +28,8 @@ type runFlags struct {
 	rate       string
 	inFlight   int
 	untilEmpty bool
+
+	acceptChange bool
 }
 
 func newOutboxRun(l *ledgerFlag) *cobra.Command {
@@ -44,12 +46,19 @@ number of these commands can run at the same time.`,
 		Example: `  messaging -p sandbox outbox run --ledger orders.db --until-empty
   messaging -p sandbox outbox run --ledger orders.db --until-empty --rate 50/s --in-flight 16`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("rate") && flags.rate == "" {
+				return exit.With(exit.Usage, "--rate is empty; is a variable not set?")
+			}
+			return flags.run(cmd.Context())
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.rate, "rate", "", "how many to send a second, such as `50/s`; default: the rate of the profile")
 	f.IntVar(&flags.inFlight, "in-flight", 64, "how many to send at the same time")
 	f.BoolVar(&flags.untilEmpty, "until-empty", false, "end when nothing is pending")
+	f.BoolVar(&flags.acceptChange, "accept-change", false, "send although the file was moved, or the API key is another one; "+
+		"what a copy has sent is sent again")
 	return cmd
 }
 
@@ -60,7 +69,7 @@ func (flags *runFlags) run(ctx context.Context) error {
 	}
 	defer opened.Close()
 	d := &delivery{runFlags: flags}
-	options, err := flags.options(service)
+	options, err := flags.options(service, func() bool { return d.othersSend })
 	if err != nil {
 		return err
 	}
@@ -85,13 +94,16 @@ func (flags *runFlags) openFor(ctx context.Context) (*ledger.Ledger, *profile.Se
 	if err != nil {
 		return nil, nil, err
 	}
-	_, recorded, err := opened.Service(ctx)
+	_, recorded, err := opened.Origin(ctx)
 	if err == nil && !recorded {
 		err = exit.With(exit.Usage, "%s was not filled by messaging outbox import; the program that it belongs to sends its entries",
 			opened.Title)
 	}
+	if err == nil && flags.acceptChange {
+		err = flags.accept(ctx, opened, service)
+	}
 	if err == nil {
-		err = checkOwner(ctx, opened, service)
+		err = flags.checkOwner(ctx, opened, service)
 	}
 	if err != nil {
 		_ = opened.Close() // nothing was changed
@@ -100,11 +112,11 @@ func (flags *runFlags) openFor(ctx context.Context) (*ledger.Ledger, *profile.Se
 	return opened, service, nil
 }
 
-func (flags *runFlags) options(service *profile.Service) ([]outbox.Option, error) {
+func (flags *runFlags) options(service *profile.Service, othersSend func() bool) ([]outbox.Option, error) {
 	options := []outbox.Option{
 		outbox.WithInFlight(flags.inFlight),
 		outbox.WithKeepSettled(0), // a row that was sent must not be sent again by a later import
-		outbox.WithLogger(notices(flags.printer)),
+		outbox.WithLogger(notices(flags.printer, othersSend)),
 	}
 	limit := service.Rate
 	if flags.rate != "" {
@@ -128,6 +140,7 @@ type delivery struct {
 	outbox                      *outbox.Outbox[outbox.SQLTx]
 	accepted, rejected, unclear atomic.Int64
 	progress                    *output.Progress
+	othersSend                  bool // when the run begins
 }
 
 // settled counts what became of an entry. The outbox calls it.
@@ -148,10 +161,12 @@ func (d *delivery) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.othersSend = counts.Sending > 0
 	if len(counts.Paused) > 0 {
-		d.printer.Warn("paused: %s; these entries are not sent until messaging outbox resume", strings.Join(counts.Paused, ", "))
+		d.printer.Warn("paused: %s; these entries are not sent until you run: %s",
+			strings.Join(counts.Paused, ", "), d.command("resume"))
 	}
-	d.progress = d.printer.NewProgress(counts.Pending + counts.Sending)
+	d.progress = d.printer.NewProgress(counts.Pending) // those that others are sending end when they end
 	defer d.progress.Stop()
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -181,9 +196,14 @@ func (d *delivery) wait(ended <-chan error) error {
 	defer signal.Stop(again)
 	select {
 	case err := <-ended:
-		return err
+		if err != nil {
+			return exit.With(exit.Unknown, "%w; an outcome may not be recorded, and its entry becomes unclear: %s", err,
+				d.command("list", "--state", "unclear"))
+		}
+		return nil
 	case <-again:
-		return exit.With(exit.Unknown, "interrupted twice; what was being sent becomes unclear: messaging outbox list --state unclear")
+		return exit.With(exit.Unknown, "interrupted twice; what was being sent becomes unclear: %s",
+			d.command("list", "--state", "unclear"))
 	}
 }
 
@@ -226,25 +246,38 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 		return err
 	}
 	left := counts.Pending + counts.Sending
-	d.printer.Note("%s sent in this run; the outbox: %s", words.Thousands(int(d.done())), describe(counts))
+	d.printer.Note("%s; the outbox: %s", d.summary(), describe(counts))
+	unclear := int(d.unclear.Load())
+	if d.untilEmpty {
+		unclear = counts.Unclear
+	}
 	switch {
+	case unclear > 0:
+		return exit.With(exit.Unknown, "%s unclear: they may or may not have been carried out; look at them: %s", words.Thousands(unclear),
+			d.command("list", "--state", "unclear"))
 	case !d.untilEmpty:
 		return nil // it was stopped, which is how it ends
-	case counts.Unclear > 0:
-		return exit.With(exit.Unknown, "%s unclear: they may or may not have been carried out; look at them: messaging outbox list "+
-			"--state unclear",
-			words.Thousands(counts.Unclear))
 	case paused:
-		return exit.With(exit.PartlyDone, "%s are not sent, because %s is paused; to go on: messaging outbox resume",
-			words.Thousands(left), strings.Join(counts.Paused, ", "))
+		return exit.With(exit.PartlyDone, "%s are not sent, because %s is paused; to go on: %s",
+			words.Thousands(left), strings.Join(counts.Paused, ", "), d.command("resume"))
 	case left > 0 && d.done() == 0:
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
 	case left > 0:
 		return exit.With(exit.PartlyDone, "interrupted; run the same command again to go on with the other %s", words.Thousands(left))
 	case counts.Rejected > 0:
-		return exit.With(exit.PartlyDone, "%s rejected; to see why: messaging outbox list --state rejected", words.Thousands(counts.Rejected))
+		return exit.With(exit.PartlyDone, "%s rejected; to see why: %s", words.Thousands(counts.Rejected),
+			d.command("list", "--state", "rejected"))
 	}
 	return nil
+}
+
+// summary says what has become of entries in this run.
+func (d *delivery) summary() string {
+	if d.done() == 0 {
+		return "nothing was sent in this run"
+	}
+	return "in this run: " + describe(outbox.Counts{Accepted: int(d.accepted.Load()), Rejected: int(d.rejected.Load()),
+		Unclear: int(d.unclear.Load())})
 }
 
 // describe lists the states that have entries.

@@ -25,7 +25,7 @@ type selected struct {
 	ByOperation map[string]int
 
 	ids     []int64
-	entries hash.Hash // of the ids and states
+	entries hash.Hash // of the ids and states, and of the attempts, so that a digest confirms one resend
 }
 
 func newSelected(b *box) selected {
@@ -67,11 +67,11 @@ func (s *selected) add(e outbox.Entry) {
 	s.ByState[e.State]++
 	s.ByOperation[e.Operation]++
 	s.ids = append(s.ids, e.ID)
-	_, _ = fmt.Fprintln(s.entries, e.ID, e.State) // a hash returns no error
+	_, _ = fmt.Fprintln(s.entries, e.ID, e.State, e.Attempts, e.SettledAt.UnixMilli()) // a hash returns no error
 }
 
 // digest is that of what the operator confirms: the filter or the keys, the largest id, and
-// the id and the state of every entry.
+// the id, the state and the last attempt of every entry.
 func (s selected) digest() string {
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -188,7 +188,7 @@ func TestScreensShowProgressInOneLineWhileTheyAreResized(t *testing.T) {
 		assert.LessOrEqual(t, strings.Count(s.text(), "ETA"), 2, "a line that was wrapped by a resize stays, others do not:\n%s", s.text())
 	}
 	s.end(0)
-	s.expect("400 sent in this run")
+	s.expect("in this run: 400 accepted")
 }
 
 func TestScreensShowATableAtTheirWidth(t *testing.T) {

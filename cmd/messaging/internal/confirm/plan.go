@@ -28,6 +28,9 @@ func NewPlan(title string, s *profile.Service) *Plan {
 	return plan
 }
 
+// NewOfflinePlan returns a plan of a command that calls no service.
+func NewOfflinePlan(title string) *Plan { return &Plan{title: title} }
+
 // Add adds a line.
 func (p *Plan) Add(name, text string) { p.lines = append(p.lines, [2]string{name, text}) }
 

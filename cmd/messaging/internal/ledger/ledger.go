@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -30,6 +31,8 @@ const Variable = "MESSAGING_OUTBOX_DATABASE"
 type Ledger struct {
 	Store outbox.Store[outbox.SQLTx]
 	Title string // see Address
+	// Place is where the ledger is now.
+	Place Place
 
 	db     *sql.DB
 	format dialect
@@ -44,6 +47,10 @@ type Address struct{ path, database string }
 func Find(path string, env folders.LookupEnv) (Address, error) {
 	database, _ := env(Variable)
 	switch {
+	case path != "" && strings.TrimSpace(path) == "":
+		return Address{}, exit.With(exit.Usage, "--ledger is blank; is a variable not set?")
+	case path == ":memory:" || strings.HasPrefix(path, "file:"):
+		return Address{}, exit.With(exit.Usage, "--ledger %s must be the path of a file: what is only in memory is forgotten, and sent again", path)
 	case path == "" && database == "":
 		return Address{}, exit.With(exit.Usage, "which outbox? Pass --ledger FILE, or set %s to the address of a Postgres database", Variable)
 	case path != "" && database != "":
@@ -142,6 +149,9 @@ func (a Address) open(ctx context.Context) (*Ledger, error) {
 		return nil, errors.Join(a.unreachable(err), db.Close())
 	}
 	l.close = func() error { return errors.Join(closeStore(), db.Close()) }
+	if l.Place, err = a.Place(); err != nil { // now that there is a file
+		return nil, errors.Join(err, l.close())
+	}
 	return l, nil
 }
 
@@ -166,55 +176,14 @@ func (a Address) unreachable(err error) error {
 	return exit.With(exit.NotDone, "%s: %w", a.Title(), err)
 }
 
+// Trial calls f with a transaction that is rolled back.
+func (l *Ledger) Trial(ctx context.Context, f func(tx outbox.SQLTx) error) error {
+	tx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("outbox: look for the keys: %w", err)
+	}
+	return errors.Join(f(tx), tx.Rollback())
+}
+
 // Close closes the outbox.
 func (l *Ledger) Close() error { return l.close() }
-
-// Service is the service that the entries of a ledger were planned for.
-type Service struct{ BaseURL, Kind, Identity string }
-
-// dialect is what differs between the databases.
-type dialect struct{ exists, insert string }
-
-const table = "messaging_command_service"
-
-var (
-	sqliteDialect = dialect{
-		exists: `SELECT count(*) FROM sqlite_master WHERE name = '` + table + `'`,
-		insert: `INSERT INTO ` + table + ` (id, base_url, kind, identity) VALUES (1, ?, ?, ?) ON CONFLICT DO NOTHING`,
-	}
-	postgresDialect = dialect{
-		exists: `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = '` + table + `'`,
-		insert: `INSERT INTO ` + table + ` (id, base_url, kind, identity) VALUES (1, $1, $2, $3) ON CONFLICT DO NOTHING`,
-	}
-)
-
-// Service returns the service of the ledger. ok is false if no command has imported anything
-// into it: then it belongs to another program.
-func (l *Ledger) Service(ctx context.Context) (s Service, ok bool, err error) {
-	var tables int
-	if err := l.db.QueryRowContext(ctx, l.format.exists).Scan(&tables); err != nil || tables == 0 {
-		return Service{}, false, wrap(err)
-	}
-	err = l.db.QueryRowContext(ctx, `SELECT base_url, kind, identity FROM `+table).Scan(&s.BaseURL, &s.Kind, &s.Identity)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Service{}, false, nil
-	}
-	return s, err == nil, wrap(err)
-}
-
-// Claim records the service of a ledger that has none.
-func (l *Ledger) Claim(ctx context.Context, s Service) error {
-	_, err := l.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+table+
-		` (id INTEGER PRIMARY KEY, base_url TEXT NOT NULL, kind TEXT NOT NULL, identity TEXT NOT NULL)`)
-	if err == nil {
-		_, err = l.db.ExecContext(ctx, l.format.insert, s.BaseURL, s.Kind, s.Identity)
-	}
-	return wrap(err)
-}
-
-func wrap(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("outbox: the service of its entries: %w", err)
-}

@@ -61,18 +61,19 @@ func TestALedgerRemembersTheFirstServiceOnly(t *testing.T) {
 
 	created, err := address.Create(t.Context())
 	require.NoError(t, err)
-	_, recorded, err := created.Service(t.Context())
+	_, recorded, err := created.Origin(t.Context())
 	require.NoError(t, err)
 	assert.False(t, recorded)
-	first := Service{"https://api.example.com", "production", "api.example.com"}
+	first := Origin{Service: Service{"https://api.example.com", "production", "api.example.com"}, Place: created.Place,
+		KeyColumn: "order", Plan: "00", Salt: "salt", KeyHash: HashKey("salt", "a key")}
 	require.NoError(t, created.Claim(t.Context(), first))
-	require.NoError(t, created.Claim(t.Context(), Service{"https://other.example.com", "staging", "other.example.com"}))
+	require.NoError(t, created.Claim(t.Context(), Origin{Service: Service{"https://other.example.com", "staging", "other.example.com"}}))
 	require.NoError(t, created.Close())
 
 	opened, err := address.Open(t.Context())
 	require.NoError(t, err)
 	defer opened.Close()
-	found, recorded, err := opened.Service(t.Context())
+	found, recorded, err := opened.Origin(t.Context())
 	require.NoError(t, err)
 	assert.True(t, recorded)
 	assert.Equal(t, first, found)
@@ -104,13 +105,14 @@ func TestALedgerInPostgresRemembersItsService(t *testing.T) {
 	require.ErrorContains(t, err, "there is no outbox in the database of "+Variable)
 	created, err := address.Create(t.Context())
 	require.NoError(t, err)
-	_, recorded, err := created.Service(t.Context())
+	_, recorded, err := created.Origin(t.Context())
 	require.NoError(t, err)
 	assert.False(t, recorded)
-	first := Service{"https://api.example.com", "production", "api.example.com"}
+	first := Origin{Service: Service{"https://api.example.com", "production", "api.example.com"}, Place: created.Place,
+		KeyColumn: "order", Plan: "00", Salt: "salt", KeyHash: HashKey("salt", "a key")}
 	require.NoError(t, created.Claim(t.Context(), first))
-	require.NoError(t, created.Claim(t.Context(), Service{"https://other.example.com", "staging", "other.example.com"}))
-	found, recorded, err := created.Service(t.Context())
+	require.NoError(t, created.Claim(t.Context(), Origin{Service: Service{"https://other.example.com", "staging", "other.example.com"}}))
+	found, recorded, err := created.Origin(t.Context())
 	require.NoError(t, err)
 	assert.True(t, recorded)
 	assert.Equal(t, first, found)

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+func TestNoticesArePlainWords(t *testing.T) {
+	var text bytes.Buffer
+	others := true
+	log := notices(output.New(output.Flags{}, &text, &text, func(string) (string, bool) { return "", false }), func() bool { return others })
+	until := time.Date(2026, 11, 22, 15, 49, 40, 376, time.UTC)
+	claimed := func() {
+		log.Info("outbox: other processes have claimed entries; those whose process is gone become unclear when their leases end",
+			"entries", 332, "until", until)
+	}
+	claimed()
+	log.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", 1)
+	log.Warn("outbox: the gate is closed; only probes are sent", "operation", "trigger event", "reason", "status 502")
+	log.Info("outbox: the gate is open again", "operation", "trigger event")
+	log.Error("outbox: cannot claim entries; retrying", "error", "disk full")
+	others = false
+	claimed()
+	assert.Equal(t, "waiting until "+words.Clock(until)+" for 332 entries of another process; what it does not record until then becomes unclear\n"+
+		"1 entry of a process that ended: now unclear, because it did not record what became of them\n"+
+		"the service fails; only single requests are sent until it works again: trigger event (status 502)\n"+
+		"the service works again; sending goes on\n"+
+		"cannot claim entries; retrying (error: disk full)\n", text.String())
+}

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+)
+
+// checkOwner returns an error if the entries of an outbox belong to another service or
+// account, or if its file may be a copy.
+func (l *ledgerFlag) checkOwner(ctx context.Context, opened *ledger.Ledger, now *profile.Service) error {
+	of, recorded, err := opened.Origin(ctx)
+	if err != nil || !recorded {
+		return err
+	}
+	if err := checkServiceOf(opened.Title, of.Service, now); err != nil {
+		return err
+	}
+	changes, err := changesOf(ctx, opened, of, now)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	return exit.With(exit.Usage, "%s. Nothing was sent. If you are sure: %s", strings.Join(changes, ". "),
+		l.command("run", "--until-empty", "--accept-change"))
+}
+
+func checkServiceOf(title string, of ledger.Service, now *profile.Service) error {
+	switch {
+	case of.BaseURL == now.BaseURL && of.Identity == now.Identity():
+		return nil
+	case of.BaseURL == now.BaseURL:
+		return exit.With(exit.Usage, "%s holds entries for %s, but this is %s: the sandbox was restarted, "+
+			"or named in another way; nothing was sent", title, of.Identity, now.Identity())
+	default:
+		return exit.With(exit.Usage, "%s holds entries for %s, but %s is %s; nothing was sent", title, of.BaseURL, now.Title(), now.BaseURL)
+	}
+}
+
+// changesOf says what has changed since the outbox was filled, and what the operator risks.
+func changesOf(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, now *profile.Service) (changes []string, err error) {
+	switch at := opened.Place; {
+	case at == of.Place:
+	case at.Host == of.Host && at.Path == of.Path:
+		changes = append(changes, "another file was put in the place of "+at.String()+", such as a backup: "+
+			"it may not know what was sent, and would send it again")
+	default:
+		changes = append(changes, opened.Title+" was filled as "+of.Place.String()+", and is now "+at.String()+
+			": if it is a copy, or was moved without its -wal file, it would send again what was sent already")
+	}
+	if now.StartID != "" { // which stands for the account; the key of a sandbox changes with each start
+		return changes, nil
+	}
+	key, err := now.Key(ctx)
+	if err == nil && ledger.HashKey(of.Salt, key) != of.KeyHash {
+		changes = append(changes, "the API key is not the one with which "+opened.Title+" was filled: it is that of another account, "+
+			"which would get these triggers, or it was rotated, which is harmless")
+	}
+	return changes, err
+}
+
+// accept records what has changed since the outbox was filled.
+func (l *ledgerFlag) accept(ctx context.Context, opened *ledger.Ledger, now *profile.Service) error {
+	of, _, err := opened.Origin(ctx)
+	if err != nil {
+		return err
+	}
+	if err := checkServiceOf(opened.Title, of.Service, now); err != nil {
+		return err
+	}
+	changes, err := changesOf(ctx, opened, of, now)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	key, err := now.Key(ctx)
+	if err != nil {
+		return err
+	}
+	for _, change := range changes {
+		l.printer.Warn("accepted: %s", change)
+	}
+	return opened.Move(ctx, opened.Place, ledger.HashKey(of.Salt, key))
+}
