@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,14 +32,16 @@ func (o *operator) endedBy(signal os.Signal, args ...string) (stderr string, cod
 
 func TestQuitDuringASendIsUnknown(t *testing.T) {
 	o := newOperator(t)
-	confirmed := append(sale, "--confirm", strings.TrimSpace(o.must(append(sale, "--dry-run")...)))
+	confirmed := func(args []string) []string {
+		return append(args, "--confirm", strings.TrimSpace(o.must(append(args, "--dry-run")...)))
+	}
 	for _, signal := range []os.Signal{syscall.SIGQUIT, syscall.SIGABRT} {
-		stderr, code := o.endedBy(signal, append(confirmed, "--again")...)
+		stderr, code := o.endedBy(signal, confirmed(append(slices.Clone(sale), "--again"))...)
 		assert.Equal(t, 9, code, stderr)
 		assert.Contains(t, stderr, "may have been carried out: look before you repeat it\n")
 		assert.NotContains(t, stderr, "goroutine")
 	}
-	_, _, code := o.run(confirmed...)
+	_, _, code := o.run(confirmed(slices.Clone(sale))...)
 	assert.Equal(t, 2, code)
 }
 
