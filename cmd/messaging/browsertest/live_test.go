@@ -234,7 +234,8 @@ func TestStoppedSandboxIsReported(t *testing.T) {
 	require.NoError(t, b.process.Signal(syscall.SIGTERM))
 	<-b.ended
 	p.press("j")
-	p.until(`document.querySelector("#stopped").textContent.startsWith("The sandbox has stopped.") && !document.querySelector("#stopped").hidden`)
+	p.until(`document.querySelector("#stopped").textContent.startsWith("The sandbox has stopped.") ` +
+		`&& !document.querySelector("#stopped").hidden`)
 }
 
 func TestResetClosesADetailThatIsGone(t *testing.T) {

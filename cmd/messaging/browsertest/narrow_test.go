@@ -86,7 +86,8 @@ func TestADetailThatIsOpenedByItsAddressLeadsToItsList(t *testing.T) {
 	p.press("j")
 	p.until(`location.pathname === "/triggers/8" && ` + detailIsShown)
 	p.press("Escape")
-	p.until(listIsShown + ` && location.pathname + location.search === "/triggers?q=to%3Aexample.com" && document.activeElement.dataset.number === "8"`)
+	p.until(listIsShown + ` && location.pathname + location.search === "/triggers?q=to%3Aexample.com" ` +
+		`&& document.activeElement.dataset.number === "8"`)
 	p.open(b.ui + "/customers/3")
 	p.until(isLive)
 	p.click(".back")

@@ -69,7 +69,8 @@ fails: otherwise, a program would use those of an earlier environment.`,
 	}
 	remote := addUI(cmd)
 	cmd.Flags().StringVar(&name, "shell", "posix", "`language` of the output: "+strings.Join(names, ", "))
-	cmd.Flags().DurationVar(&wanted.patience, "wait", 0, "wait up to this `duration` for a sandbox that is starting, and refuse one that has run for longer")
+	cmd.Flags().DurationVar(&wanted.patience, "wait", 0,
+		"wait up to this `duration` for a sandbox that is starting, and refuse one that has run for longer")
 	cmd.Flags().IntVar(&wanted.pid, "pid", 0, "refuse a sandbox of another `process`")
 	_ = cmd.RegisterFlagCompletionFunc("shell", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

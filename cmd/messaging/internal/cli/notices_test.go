@@ -27,7 +27,8 @@ func TestNoticesArePlainWords(t *testing.T) {
 	log.Error("outbox: cannot claim entries; retrying", "error", "disk full")
 	others = false
 	claimed()
-	assert.Equal(t, "waiting until "+words.Clock(until)+" for 332 entries of another process; what it does not record until then becomes unclear\n"+
+	assert.Equal(t, "waiting until "+words.Clock(until)+" for 332 entries of another process; "+
+		"what it does not record until then becomes unclear\n"+
 		"1 entry of a process that ended: now unclear, because it did not record what became of them\n"+
 		"the service fails; only single requests are sent until it works again: trigger event (status 502)\n"+
 		"the service works again; sending goes on\n"+

@@ -37,7 +37,8 @@ func TestAPIGolden(t *testing.T) {
 		"request_lost": "/api/requests/5", "request_refused": "/api/requests/2", "request_without_route": "/api/requests/7",
 		"broadcasts": "/api/broadcasts", "broadcast": "/api/broadcasts/5", "triggers": "/api/triggers", "trigger": "/api/triggers/3",
 		"customers": "/api/customers?limit=2", "customer": "/api/customers/1", "events": "/api/events?q=order", "event": "/api/events/1",
-		"messages": "/api/messages?limit=2", "message": "/api/messages/3", "wait": "/api/wait?q=has:skipped", "wait_count": "/api/wait?q=has:skipped&count=1", "faults": "/api/faults",
+		"messages": "/api/messages?limit=2", "message": "/api/messages/3", "wait": "/api/wait?q=has:skipped",
+		"wait_count": "/api/wait?q=has:skipped&count=1", "faults": "/api/faults",
 		"health": "/healthz", "access": "/api/access", "none": "/api/requests?q=nowhere",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +118,8 @@ func TestWaitRespondsWhenAsManyHaveArrived(t *testing.T) {
 	go func() { waiting <- f.get("/api/wait?q=op:list&count=3&timeout=10s") }()
 	f.send("GET", "/v1/customers", "")
 	f.send("POST", "/v1/events/trigger", skippedBody)
-	assert.Equal(t, reply{408, nil, `{"error":"2 of 3 requests matched in time"}` + "\n"}, f.get("/api/wait?q=op:list&count=3&timeout=10ms").withoutHeader())
+	assert.Equal(t, reply{408, nil, `{"error":"2 of 3 requests matched in time"}` + "\n"},
+		f.get("/api/wait?q=op:list&count=3&timeout=10ms").withoutHeader())
 	f.send("GET", "/v1/events", "")
 	got := <-waiting
 	assert.Equal(t, 200, got.Status)

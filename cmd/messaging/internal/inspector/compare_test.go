@@ -37,7 +37,8 @@ func newsletter(code string, keys ...string) string {
 		"message": message, "message_type": "announcement", "schedule_type": "send-now",
 		"recipients": map[string]any{"type": "customer", "customers": []map[string]string{{"email": "ada@example.com"}}}}
 	var members []string
-	for _, key := range append(keys, "sender_email", "sender_name", "email", "subject", "message", "message_type", "schedule_type", "recipients") {
+	for _, key := range append(keys, "sender_email", "sender_name", "email", "subject", "message", "message_type", "schedule_type",
+		"recipients") {
 		if value, ok := values[key]; ok {
 			members = append(members, fmt.Sprintf("%q:%s", key, must(json.Marshal(value))))
 			delete(values, key)
@@ -48,7 +49,8 @@ func newsletter(code string, keys ...string) string {
 
 func TestAComparisonHasOneLineForOneDifference(t *testing.T) {
 	f := start(t, records.Demo())
-	for _, body := range []string{newsletter("AUTUMN"), newsletter("WINTER", "subject", "recipients"), newsletter("WINTER"), newsletter("WINTER")} {
+	for _, body := range []string{newsletter("AUTUMN"), newsletter("WINTER", "subject", "recipients"), newsletter("WINTER"),
+		newsletter("WINTER")} {
 		require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", body))
 	}
 	page := f.get("/requests/2?tab=diff").Body

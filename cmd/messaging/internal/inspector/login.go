@@ -78,15 +78,18 @@ func (d *door) login(w http.ResponseWriter, r *http.Request) {
 }
 
 const loginStyle = `:root { color-scheme: light dark }
-body { margin: 0; min-height: 100dvh; display: grid; place-items: center; background: light-dark(#f7f7f5, #121211); color: light-dark(#1c1b19, #eae8e4);
+body { margin: 0; min-height: 100dvh; display: grid; place-items: center;
+  background: light-dark(#f7f7f5, #121211); color: light-dark(#1c1b19, #eae8e4);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif }
-main { box-sizing: border-box; width: min(400px, 100vw - 32px); margin: 16px; padding: 26px 28px 28px; border: 1px solid light-dark(#e6e5e1, #2a2927);
+main { box-sizing: border-box; width: min(400px, 100vw - 32px); margin: 16px; padding: 26px 28px 28px;
+  border: 1px solid light-dark(#e6e5e1, #2a2927);
   border-radius: 12px; background: light-dark(#fff, #1e1e1c) }
 h1 { display: flex; align-items: center; gap: 10px; margin: 0 0 10px; font-size: 18px; letter-spacing: -.015em }
 svg { width: 23px; fill: none; stroke: light-dark(#2b5bd0, #8db0ff); stroke-width: 1.9; stroke-linejoin: round }
 p { margin: 0 0 16px; color: light-dark(#6b6862, #9d998f) }
 label { display: grid; gap: 5px; font-weight: 550 }
-input { font: inherit; padding: 8px 11px; border: 1px solid light-dark(#8d8a83, #6f6c65); border-radius: 7px; background: light-dark(#fff, #121211); color: inherit }
+input { font: inherit; padding: 8px 11px; border: 1px solid light-dark(#8d8a83, #6f6c65); border-radius: 7px;
+  background: light-dark(#fff, #121211); color: inherit }
 input:focus-visible, button:focus-visible { outline: 2px solid light-dark(#2b5bd0, #8db0ff); outline-offset: 2px }
 input[aria-invalid] { border-color: light-dark(#ad231b, #ff938a) }
 [role=alert] { margin: 8px 0 0; color: light-dark(#ad231b, #ff938a) }
@@ -99,11 +102,13 @@ var (
 	loginPage   = template.Must(template.New("login").Parse(`<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><title>Log in · messaging sandbox</title><style>` + loginStyle + `</style>
-<main><h1><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 8.5 12 3l9 5.5v8L12 22l-9-5.5z"/><path d="m3 8.5 9 5.5 9-5.5M12 14v8"/></svg>` +
+<main><h1><svg viewBox="0 0 24 24" aria-hidden="true">` +
+		`<path d="M3 8.5 12 3l9 5.5v8L12 22l-9-5.5z"/><path d="m3 8.5 9 5.5 9-5.5M12 14v8"/></svg>` +
 		`messaging sandbox</h1>
 <p>The sandbox printed a token when it started, unless you gave it one.</p>
 <form method="post" action="/login"><label>Token
-<input type="password" name="token" autocomplete="current-password" required autofocus{{if .}} aria-invalid="true" aria-describedby="wrong"{{end}}></label>
+<input type="password" name="token" autocomplete="current-password" required autofocus
+  {{- if .}} aria-invalid="true" aria-describedby="wrong"{{end}}></label>
 {{if .}}<p id="wrong" role="alert">That is not the token of this sandbox.</p>{{end}}
 <button>Log in</button></form></main></html>
 `))

@@ -50,7 +50,8 @@ func Find(path string, env folders.LookupEnv) (Address, error) {
 	case path != "" && strings.TrimSpace(path) == "":
 		return Address{}, exit.With(exit.Usage, "--ledger is blank; is a variable not set?")
 	case path == ":memory:" || strings.HasPrefix(path, "file:"):
-		return Address{}, exit.With(exit.Usage, "--ledger %s must be the path of a file: what is only in memory is forgotten, and sent again", path)
+		return Address{}, exit.With(exit.Usage,
+			"--ledger %s must be the path of a file: what is only in memory is forgotten, and sent again", path)
 	case path == "" && database == "":
 		return Address{}, exit.With(exit.Usage, "which outbox? Pass --ledger FILE, or set %s to the address of a Postgres database", Variable)
 	case path != "" && database != "":

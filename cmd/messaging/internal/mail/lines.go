@@ -8,7 +8,8 @@ import (
 )
 
 // inline are the tags within a line of text. All others begin or end a line.
-var inline = []string{"a", "abbr", "b", "code", "em", "font", "i", "img", "label", "mark", "s", "small", "span", "strong", "sub", "sup", "u"}
+var inline = []string{"a", "abbr", "b", "code", "em", "font", "i", "img", "label", "mark",
+	"s", "small", "span", "strong", "sub", "sup", "u"}
 
 // Lines returns a message as lines that people can compare. HTML is also broken at the tags
 // of its blocks, and at the rules of its styles. Blank lines and the white space around a

@@ -13,7 +13,8 @@ import (
 
 func TestLinesBreakAtBlocksAndNotWithinText(t *testing.T) {
 	for message, want := range map[string][]string{
-		`<!doctype html><html><head><style>p{margin:0}b{color:red}</style></head><body><h1>Moved</h1><p>Hi <b>Ada</b>,<br>see <a href="/x">you</a>.</p></body></html>`: {
+		`<!doctype html><html><head><style>p{margin:0}b{color:red}</style></head><body><h1>Moved</h1>` +
+			`<p>Hi <b>Ada</b>,<br>see <a href="/x">you</a>.</p></body></html>`: {
 			"<!doctype html>", "<html>", "<head>", "<style>p{margin:0}", "b{color:red}", "</style>", "</head>", "<body>", "<h1>Moved</h1>",
 			"<p>Hi <b>Ada</b>,<br>", `see <a href="/x">you</a>.</p>`, "</body>", "</html>"},
 		"<table><tr><td>1</td><td>2</td></tr></table>": {"<table>", "<tr>", "<td>1</td>", "<td>2</td>", "</tr>", "</table>"},
@@ -27,7 +28,8 @@ func TestLinesBreakAtBlocksAndNotWithinText(t *testing.T) {
 
 // FuzzLinesKeepEverythingButWhiteSpace shows that a comparison hides no difference.
 func FuzzLinesKeepEverythingButWhiteSpace(f *testing.F) {
-	for _, seed := range []string{"<p>a</p>", "<style>a{}", "<a href=", "<script><!--<script>", "a\x00<b>", "<br/><textarea></p>", "<plaintext><p>"} {
+	for _, seed := range []string{"<p>a</p>", "<style>a{}", "<a href=", "<script><!--<script>",
+		"a\x00<b>", "<br/><textarea></p>", "<plaintext><p>"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, message string) {
