@@ -52,9 +52,6 @@ func TestASearchInAnEmptyHistoryShowsHowToSend(t *testing.T) {
 }
 
 func TestPagesShowTimesInOneForm(t *testing.T) {
-	zone, local := time.FixedZone("HST", -10*60*60), time.Local
-	time.Local = zone
-	t.Cleanup(func() { time.Local = local })
 	f := start(t, records.Demo())
 	f.fill()
 	f.post("/api/outage", `{"for":"1h"}`)

@@ -20,7 +20,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+// zone is the time zone of the sandbox.
+var zone = time.FixedZone("HST", -10*60*60)
+
 func TestMain(m *testing.M) {
+	time.Local = zone
 	// net/http sleeps for half a second before it closes the connection of a body
 	// that is too large.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
