@@ -3,18 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/messaging-go/messaging/outbox/torture/internal/pgserver"
 )
 
 // cluster is a Postgres server that this program has started and may crash.
@@ -23,8 +22,6 @@ type cluster struct {
 	port          int
 	as            *syscall.Credential // nil if this user may run a server
 }
-
-var errNoPostgres = errors.New("the programs of Postgres (initdb) were not found")
 
 // newCluster creates a server in a temporary folder, and starts it.
 func newCluster(ctx context.Context) (*cluster, error) {
@@ -41,13 +38,13 @@ func newCluster(ctx context.Context) (*cluster, error) {
 // newFolder returns a server that has no data yet. If port is 0, a free one is chosen.
 func newFolder(port int) (c *cluster, err error) {
 	c = &cluster{port: port}
-	if c.bin, err = postgresPrograms(); err != nil {
+	if c.bin, err = pgserver.Programs(); err != nil {
 		return nil, err
 	}
 	if c.dir, err = os.MkdirTemp("", "outbox-postgres-"); err != nil {
 		return nil, err
 	}
-	if err := c.chooseUser(); err != nil {
+	if c.as, err = pgserver.User(c.dir); err != nil {
 		return nil, err
 	}
 	if port == 0 {
@@ -77,37 +74,6 @@ func (c *cluster) copy(ctx context.Context, port int, options ...string) (*clust
 }
 
 func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
-
-// postgresPrograms returns the folder of the newest installed server.
-func postgresPrograms() (string, error) {
-	if path, err := exec.LookPath("initdb"); err == nil {
-		path, err = filepath.EvalSymlinks(path) // beside it are the other programs
-		return filepath.Dir(path), err
-	}
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if err != nil || len(found) == 0 {
-		return "", errNoPostgres
-	}
-	return filepath.Dir(slices.Max(found)), nil
-}
-
-// chooseUser finds another user if this one is root, which must not run a server.
-func (c *cluster) chooseUser() error {
-	if os.Getuid() != 0 {
-		return nil
-	}
-	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
-		if err != nil {
-			continue
-		}
-		uid, _ := strconv.Atoi(u.Uid)
-		gid, _ := strconv.Atoi(u.Gid)
-		c.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		return os.Chown(c.dir, uid, gid)
-	}
-	return errors.New("root cannot run Postgres, and there is no user postgres or nobody")
-}
 
 func (c *cluster) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(c.bin, name), args...)

@@ -34,7 +34,7 @@ type Server struct {
 // "max_wal_size=4GB".
 func Start(ctx context.Context, settings ...string) (s *Server, err error) {
 	s = &Server{}
-	if s.bin, err = programs(); err != nil {
+	if s.bin, err = Programs(); err != nil {
 		return nil, err
 	}
 	if s.dir, err = os.MkdirTemp("", "outbox-postgres-"); err != nil {
@@ -56,9 +56,11 @@ func (s *Server) Close() {
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) start(ctx context.Context, settings []string) error {
-	if err := s.chooseUser(); err != nil {
+	as, err := User(s.dir)
+	if err != nil {
 		return err
 	}
+	s.as = as
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -81,10 +83,11 @@ func (s *Server) start(ctx context.Context, settings []string) error {
 	return nil
 }
 
-// programs returns the folder of the newest installed server.
-func programs() (string, error) {
+// Programs returns the folder of the newest installed server.
+func Programs() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
-		return filepath.Dir(path), nil
+		path, err = filepath.EvalSymlinks(path) // beside it are the other programs
+		return filepath.Dir(path), err
 	}
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
@@ -93,10 +96,11 @@ func programs() (string, error) {
 	return filepath.Dir(slices.Max(found)), nil
 }
 
-// chooseUser finds another user if this one is root, which must not run a server.
-func (s *Server) chooseUser() error {
+// User gives a folder to the user that runs a server in it, and returns that user if it is
+// another one: this one may be root, which must not run a server.
+func User(folder string) (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
-		return nil
+		return nil, nil
 	}
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -105,10 +109,9 @@ func (s *Server) chooseUser() error {
 		}
 		uid, _ := strconv.Atoi(u.Uid)
 		gid, _ := strconv.Atoi(u.Gid)
-		s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-		return os.Chown(s.dir, uid, gid)
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, os.Chown(folder, uid, gid)
 	}
-	return errors.New("root cannot run Postgres, and there is no user postgres or nobody")
+	return nil, errors.New("root cannot run Postgres, and there is no user postgres or nobody")
 }
 
 func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
