@@ -11,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ahead"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/hashes"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/outbox"
@@ -40,6 +41,8 @@ type Plan struct {
 	// Bad counts the rows that cannot be used, and Problems holds the first of them.
 	Bad      int
 	Problems []error
+	// Fresh are the rows that the outbox does not have.
+	Fresh alike.Set
 	// Digest is that of every key and request, in order.
 	Digest [sha256.Size]byte
 
@@ -52,6 +55,7 @@ const shown = 10
 // line is an item with the number of its line.
 type line struct {
 	item   outbox.Item
+	tokens alike.Tokens
 	number int
 }
 
@@ -84,14 +88,14 @@ func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 			if err == nil {
 				err = ctx.Err()
 			}
-			var item outbox.Item
+			next := line{number: row.Line}
 			if err == nil {
-				item, err = f.Mapper.Item(row)
+				next.item, next.tokens, err = f.Mapper.Item(row)
 			}
 			if err == nil {
-				err = f.refusal(ctx, row, item)
+				err = f.refusal(ctx, row, next.item)
 			}
-			if !yield(line{item, row.Line}, err) {
+			if !yield(next, err) {
 				return
 			}
 		}
@@ -163,15 +167,13 @@ func (f *File) Plan(ctx context.Context) (Plan, error) {
 		return plan, errors.New("the file has no rows")
 	}
 	all.Sum(plan.Digest[:0])
+	plan.Fresh.Sort()
 	return plan, nil
 }
 
 // look looks the lines up, if there are as many as that. It returns those that are left.
 func (f *File) look(ctx context.Context, plan *Plan, lines []line, many int) ([]line, error) {
-	switch {
-	case f.Lookup == nil:
-		return lines[:0], nil
-	case len(lines) < many:
+	if len(lines) < many {
 		return lines, nil
 	}
 	err := plan.look(ctx, f.Lookup, lines)

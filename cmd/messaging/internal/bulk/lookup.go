@@ -25,18 +25,24 @@ type Lookup func(ctx context.Context, items []outbox.Item) ([]Found, error)
 // lookupBatch is how many items are looked up together.
 const lookupBatch = 500
 
-// look counts what the outbox has under the keys of the lines.
+// look counts what the outbox has under the keys of the lines. A new outbox has nothing, and
+// no lookup.
 func (p *Plan) look(ctx context.Context, lookup Lookup, lines []line) error {
-	items := make([]outbox.Item, len(lines))
-	for i, l := range lines {
-		items[i] = l.item
-	}
-	found, err := lookup(ctx, items)
-	if err != nil {
-		return err
+	found := make([]Found, len(lines))
+	if lookup != nil {
+		items := make([]outbox.Item, len(lines))
+		for i, l := range lines {
+			items[i] = l.item
+		}
+		var err error
+		if found, err = lookup(ctx, items); err != nil {
+			return err
+		}
 	}
 	for i, each := range found {
 		switch each {
+		case New:
+			p.Fresh.Add(lines[i].tokens)
 		case Present:
 			p.Present++
 		case Conflicting:

@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/outbox"
 )
@@ -167,15 +168,16 @@ func (m *Mapper) target(column string) string {
 // file without a header.
 func (m *Mapper) Mapping() []string { return m.mapping }
 
-// Item returns the entry for a row. The error is a *rows.Problem.
-func (m *Mapper) Item(row rows.Row) (outbox.Item, error) {
+// Item returns the entry for a row, and what makes it like others. The error is a
+// *rows.Problem.
+func (m *Mapper) Item(row rows.Row) (item outbox.Item, tokens alike.Tokens, err error) {
 	params := messaging.EventTriggerParams{Definition: m.event, Values: map[string]any{}}
 	var customer messaging.CustomerParams
 	key := ""
 	for _, field := range row.Fields {
 		if field.Name == m.keyColumn {
 			if key = keyText(field); !isKey(key) {
-				return outbox.Item{}, problemAt(field, keyProblem(key))
+				return item, tokens, problemAt(field, keyProblem(key))
 			}
 		}
 		name := m.target(field.Name)
@@ -183,7 +185,7 @@ func (m *Mapper) Item(row rows.Row) (outbox.Item, error) {
 			continue
 		}
 		if err := m.set(&params, &customer, name, field); err != nil {
-			return outbox.Item{}, problemAt(field, err.Error())
+			return item, tokens, problemAt(field, err.Error())
 		}
 	}
 	if params.Email = customer.Email; customer.CustomerID != "" || customer.FirstName+customer.LastName+customer.PhoneNo != "" {
@@ -192,13 +194,13 @@ func (m *Mapper) Item(row rows.Row) (outbox.Item, error) {
 	prepared, err := params.Prepare()
 	switch {
 	case err != nil:
-		return outbox.Item{}, m.problemOf(row, err)
+		return item, tokens, m.problemOf(row, err)
 	case m.keyColumn == "":
 		key = m.contentKey(&params, &customer)
 	case key == "":
-		return outbox.Item{}, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
+		return item, tokens, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
 	}
-	return outbox.Item{Key: key, Prepared: prepared}, nil
+	return outbox.Item{Key: key, Prepared: prepared}, alike.Of(m.event, customer, params.Values), nil
 }
 
 func problemAt(field rows.Field, text string) error {

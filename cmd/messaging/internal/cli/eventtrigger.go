@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/intent"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
@@ -88,7 +91,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if err != nil {
 		return byFlags(err)
 	}
-	send := sending{service: service, prepared: prepared, count: &recipients, again: t.again,
+	send := sending{service: service, prepared: prepared, count: &recipients, again: t.again, trigger: triggerOf(params),
 		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,"}
 	if err := send.recall(); err != nil {
 		return err
@@ -101,6 +104,17 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 		return err
 	}
 	return s.deliver(ctx, send)
+}
+
+// triggerOf returns what is remembered of a trigger.
+func triggerOf(params messaging.EventTriggerParams) *intent.Trigger {
+	var customer messaging.CustomerParams
+	if params.Customer != nil {
+		customer = *params.Customer
+	}
+	customer.Email = cmp.Or(customer.Email, params.Email)
+	return &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name,
+		Tokens: alike.Of(params.Definition, customer, params.Values)}
 }
 
 // params returns the params without the event, and the number of their recipients.

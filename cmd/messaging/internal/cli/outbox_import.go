@@ -33,6 +33,7 @@ type importFlags struct {
 	renamed       []string
 	keyColumn     string
 	skipBadRows   bool
+	again         bool
 	maxRecipients int
 }
 
@@ -65,6 +66,7 @@ Without --key-column, the key stands for the content of the row, and equal rows 
 	f.StringVar(&flags.keyColumn, "key-column", "", "the `column` with a key that names each trigger, such as an order number")
 	f.BoolVar(&flags.skipBadRows, "skip-bad-rows", false, "leave out the rows that cannot be used; the plan shows them")
 	f.IntVar(&flags.maxRecipients, "max-recipients", 0, "the largest number of rows; default: the limit of the profile")
+	f.BoolVar(&flags.again, "again", false, "add rows although rows like them were imported or triggered before, or are in the file twice")
 	flags.confirm.Add(f)
 	return cmd
 }
@@ -121,11 +123,15 @@ func (flags *importFlags) importRows(cmd *cobra.Command, service *profile.Servic
 		return err
 	}
 	to := target{address, fresh, opened != nil}
-	goes, err := flags.decide(ctx, service, to, event, file, plan)
+	repeated, err := flags.repetition(ctx, service, event, to, opened, plan)
+	if err != nil {
+		return err
+	}
+	goes, err := flags.decide(ctx, service, to, event, file, plan, repeated)
 	if err != nil || !goes {
 		return err
 	}
-	return flags.add(ctx, service, to, file, plan)
+	return flags.add(ctx, service, to, file, plan, repeated)
 }
 
 // check returns what --map says of each column.
@@ -250,7 +256,7 @@ func planError(ctx context.Context, from string, err error) error {
 
 // decide shows the plan, and asks.
 func (flags *importFlags) decide(ctx context.Context, service *profile.Service, to target, event *messaging.Event, file *bulk.File,
-	p bulk.Plan) (bool, error) {
+	p bulk.Plan, repeated *repetition) (bool, error) {
 	if err := flags.refusal(service, to, p); err != nil {
 		return false, err
 	}
@@ -266,10 +272,12 @@ func (flags *importFlags) decide(ctx context.Context, service *profile.Service, 
 	if p.Bad > 0 {
 		shown.Warn("%s", badRows(p)+"\nthese rows are left out")
 	}
+	repeated.describe(shown)
 	question := fmt.Sprintf("Add %s to %s?", words.Count(p.Rows-p.Present, "trigger"), to.address.Title())
-	content := fmt.Appendf(nil, "%s\n%t\n%x", to.address.Absolute(), to.fresh, p.Digest)
+	content := fmt.Appendf(nil, "%s\n%t\n%x%s", to.address.Absolute(), to.fresh, p.Digest, repeated.content())
 	action := confirm.NewAction(service, "outbox import", content, question, fmt.Sprint(p.Rows-p.Present))
 	action.Recipients, action.BodySHA256 = &p.Rows, fmt.Sprintf("%x", p.Digest)
+	action.Refused = repeated.refusal()
 	return flags.confirm.Decide(ctx, flags.printer, shown, action)
 }
 
@@ -313,7 +321,8 @@ func badRows(p bulk.Plan) string {
 }
 
 // add adds the rows to the outbox.
-func (flags *importFlags) add(ctx context.Context, service *profile.Service, to target, file *bulk.File, plan bulk.Plan) error {
+func (flags *importFlags) add(ctx context.Context, service *profile.Service, to target, file *bulk.File, plan bulk.Plan,
+	repeated *repetition) error {
 	opened, err := to.open(ctx)
 	if err != nil {
 		return err
@@ -330,12 +339,19 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, to 
 	if err != nil {
 		return err
 	}
+	begun, err := repeated.begin(ctx, opened)
+	if err != nil {
+		return err
+	}
 	progress := flags.printer.NewProgress(plan.Rows + plan.Duplicates)
 	done, err := file.Import(ctx, o, plan, func(n int) { progress.Set(output.Counts{OK: n}) })
 	progress.Stop()
 	flags.printer.Note("%s added, %s were there already", words.Thousands(done.Added), words.Thousands(done.Present))
 	if err != nil {
 		return importError(ctx, err)
+	}
+	if err := begun.Done(); err != nil {
+		flags.printer.Warn("cannot write down that the import is done, so its rows count as imported in part: %v", err)
 	}
 	if err := flags.noteNext(ctx, o); err != nil {
 		return err

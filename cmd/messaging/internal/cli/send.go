@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,8 @@ type sending struct {
 	again    bool
 	// broadcast is whether the same content to other recipients is worth a warning.
 	broadcast bool
+	// trigger is set for the trigger of an event.
+	trigger *intent.Trigger
 	// look says how to find out what became of it if nobody knows.
 	look string
 
@@ -41,7 +44,7 @@ func addAgain(cmd *cobra.Command, again *bool) {
 // intent returns what is written down of the send.
 func (send *sending) intent() intent.Send {
 	return intent.Send{Host: send.service.Canonical(), Operation: send.prepared.Operation(), Body: send.prepared.Body(),
-		Count: send.count, Broadcast: send.broadcast}
+		Count: send.count, Broadcast: send.broadcast, Trigger: send.trigger}
 }
 
 // recall finds out whether the same was sent before.
@@ -65,28 +68,23 @@ func (send *sending) describe(plan *confirm.Plan) {
 		}
 		plan.Warn("this content was sent to %s: %s", to, earlier)
 	}
+	if like := send.seen.Alike; like != nil {
+		plan.Warn("a trigger of this event for this customer, with the same required values: %s", like)
+	}
 	describeBody(plan, send.prepared)
 }
 
 // action returns what the operator confirms. With --again, its digest allows one repeat: it
-// names the last send of exactly this.
+// names what it repeats.
 func (send *sending) action(question, answer string) confirm.Action {
 	content := send.prepared.Body()
-	if send.again && send.seen.Last != nil {
-		content = slices.Concat(content, []byte("\nagain, after "+send.seen.Last.ID))
+	if seen := send.seen.Seen(); send.again && len(seen) > 0 {
+		content = slices.Concat(content, []byte("\nagain, after "+strings.Join(seen, ", ")))
 	}
 	action := confirm.NewAction(send.service, send.prepared.Operation(), content, question, answer)
 	action.Recipients, action.BodySHA256 = send.count, sum(send.prepared.Body())
-	action.Refused = send.seen.Refusal(send.again, send.lastSeen())
+	action.Refused = send.seen.Refusal(send.again, send.seen.Seen())
 	return action
-}
-
-// lastSeen returns the id of the last send of exactly this that the plan shows, or "".
-func (send *sending) lastSeen() string {
-	if send.seen.Last == nil {
-		return ""
-	}
-	return send.seen.Last.ID
 }
 
 // deliver sends what is prepared, and reports what became of it.
@@ -109,7 +107,7 @@ func (s *settings) remembered(ctx context.Context, send sending) (*messaging.Res
 	if err != nil {
 		return nil, err
 	}
-	begun, err := send.log.Begin(ctx, send.intent(), send.again, send.lastSeen())
+	begun, err := send.log.Begin(ctx, send.intent(), send.again, send.seen.Seen())
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func TestLogTakesBackALineThatDidNotFit(t *testing.T) {
 	full := limit
 	full.Cur = uint64(len(before)) + 20
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full))
-	_, err = log.Begin(t.Context(), broadcast, false, "")
+	_, err = log.Begin(t.Context(), broadcast, false, nil)
 	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 
 	require.ErrorContains(t, err, "nothing was sent: cannot write down that this send begins")

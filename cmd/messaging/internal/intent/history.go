@@ -2,6 +2,7 @@ package intent
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,9 @@ type History struct {
 	// Content is the last broadcast of the same content to other recipients or at another
 	// time, or nil.
 	Content *Earlier
+	// Alike is an earlier send, or an import, of a trigger of the same event for the same
+	// customer, with the same values where the event requires one, or nil.
+	Alike *Earlier
 
 	host string
 }
@@ -43,16 +47,35 @@ func (l *Log) Look(s Send) (History, error) {
 	if err != nil {
 		return History{}, exit.With(exit.Unexpected, "nothing was sent: cannot read what was sent before: %w", err)
 	}
-	return l.history(lines, s), nil
+	h, err := l.recall(lines, s)
+	if err != nil {
+		return History{}, exit.With(exit.Unexpected, "nothing was sent: cannot read what was sent before: %w", err)
+	}
+	return h, nil
 }
 
-func (l *Log) history(lines []line, s Send) History {
+// recall returns what the lines and the files of imports know of s.
+func (l *Log) recall(lines []line, s Send) (h History, err error) {
+	h = l.history(lines, s)
+	if s.Trigger != nil {
+		h.Alike, err = l.alike(lines, s)
+	}
+	return h, err
+}
+
+// outcomesOf returns the lines that say what became of a send, by its id.
+func outcomesOf(lines []line) map[string]line {
 	outcomes := make(map[string]line)
 	for _, each := range lines {
 		if each.Digest == "" {
 			outcomes[each.ID] = each
 		}
 	}
+	return outcomes
+}
+
+func (l *Log) history(lines []line, s Send) History {
+	outcomes := outcomesOf(lines)
 	digest, content := s.digest(), s.contentDigest()
 	h := History{}
 	h.host, _, _ = strings.Cut(s.Host, "#")
@@ -92,9 +115,27 @@ func (l *Log) earlier(begun, outcome line, ended bool) *Earlier {
 	return e
 }
 
+// Seen returns the ids of the sends that a repetition would repeat.
+func (h History) Seen() (ids []string) {
+	for _, each := range []*Earlier{h.Last, h.Alike} {
+		if each != nil {
+			ids = append(ids, each.ID)
+		}
+	}
+	return ids
+}
+
 // Refusal returns an error, with exit.Usage, if the send must not begin. With again, it may
-// begin once after the send with the id of seen, which the operator has seen.
-func (h History) Refusal(again bool, seen string) error {
+// begin once after the sends with the ids of seen, which the operator has seen.
+func (h History) Refusal(again bool, seen []string) error {
+	if err := h.refusalOfLast(again, seen); err != nil {
+		return err
+	}
+	return h.refusalOfAlike(again, seen)
+}
+
+// refusalOfLast is Refusal for exactly the same send.
+func (h History) refusalOfLast(again bool, seen []string) error {
 	last := h.Last
 	switch {
 	case last == nil:
@@ -102,7 +143,7 @@ func (h History) Refusal(again bool, seen string) error {
 	case last.inFlight:
 		return exit.With(exit.Usage, "not sent: another process has been sending exactly this to %s since %s; wait for its outcome",
 			h.host, last.when())
-	case again && last.ID != seen:
+	case again && !slices.Contains(seen, last.ID):
 		return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, after the plan was shown, and %s",
 			h.host, last.when(), last.Outcome)
 	case again || !last.refuses:
@@ -112,8 +153,25 @@ func (h History) Refusal(again bool, seen string) error {
 		h.host, last.when(), last.Outcome)
 }
 
-// when returns the time for people.
-func (e *Earlier) when() string { return e.At.UTC().Format("2006-01-02 15:04:05 UTC") }
+// refusalOfAlike is Refusal for a trigger that is like an earlier one.
+func (h History) refusalOfAlike(again bool, seen []string) error {
+	switch like := h.Alike; {
+	case like == nil || !like.refuses:
+		return nil
+	case !again:
+		return exit.With(exit.Usage, "not sent: a trigger of this event for this customer, with the same required values, %s (%s); look "+
+			"before you pass --again, which sends it again", like.Outcome, like.when())
+	case !slices.Contains(seen, like.ID):
+		return exit.With(exit.Usage, "not sent: a trigger of this event for this customer, with the same required values, %s (%s), after "+
+			"the plan was shown", like.Outcome, like.when())
+	}
+	return nil
+}
+
+func (e *Earlier) when() string { return when(e.At) }
+
+// when returns a time for people.
+func when(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // String describes the send for people, such as "2026-01-02 03:04:05 UTC, was accepted".
 func (e *Earlier) String() string { return e.when() + ", " + e.Outcome }

@@ -31,6 +31,7 @@ type line struct {
 	Operation string     `json:"operation,omitempty"`
 	At        time.Time  `json:"at"`
 	Count     *int       `json:"count,omitempty"`
+	Event     *Trigger   `json:"event,omitempty"` // of a trigger
 	Delivery  string     `json:"delivery,omitempty"`
 	Exit      *exit.Code `json:"exit,omitempty"`
 }
@@ -64,18 +65,22 @@ type Intent struct {
 }
 
 // Begin writes down that s begins. It refuses, with exit.Usage, a send that may have been
-// made already, unless again is true and the last one is still the one of seen: the operator
-// has agreed to repeat that one. If the file cannot be written, nothing may be sent.
-func (l *Log) Begin(ctx context.Context, s Send, again bool, seen string) (*Intent, error) {
+// made already, unless again is true and its id is among seen: the operator has agreed to
+// repeat that one. If the file cannot be written, nothing may be sent.
+func (l *Log) Begin(ctx context.Context, s Send, again bool, seen []string) (*Intent, error) {
 	begun := line{ID: rand.Text(), Digest: s.digest(), Content: s.contentDigest(), Host: s.Host, Operation: s.Operation,
-		At: l.now().UTC(), Count: s.Count}
+		At: l.now().UTC(), Count: s.Count, Event: s.Trigger}
 	var flight *flock.Flock
 	err := l.locked(ctx, func() error {
 		lines, err := l.read()
 		if err != nil {
 			return err
 		}
-		if err := l.history(lines, s).Refusal(again, seen); err != nil {
+		known, err := l.recall(lines, s)
+		if err != nil {
+			return err
+		}
+		if err := known.Refusal(again, seen); err != nil {
 			return err
 		}
 		if flight, err = l.takeOff(begun.ID); err != nil {

@@ -26,7 +26,7 @@ var broadcast = Send{Host: "api.example.com", Operation: "send", Body: []byte(`{
 
 func begin(t *testing.T, log *Log, s Send) *Intent {
 	t.Helper()
-	begun, err := log.Begin(t.Context(), s, false, "")
+	begun, err := log.Begin(t.Context(), s, false, nil)
 	require.NoError(t, err)
 	return begun
 }
@@ -36,16 +36,16 @@ func kill(begun *Intent) { _ = begun.flight.Unlock() }
 
 func requireRefused(t *testing.T, log *Log, s Send, want string) {
 	t.Helper()
-	_, err := log.Begin(t.Context(), s, false, "")
+	_, err := log.Begin(t.Context(), s, false, nil)
 	require.ErrorContains(t, err, want)
 	assert.Equal(t, exit.Usage, exit.CodeOf(err))
-	_, err = log.Begin(t.Context(), s, true, "")
+	_, err = log.Begin(t.Context(), s, true, nil)
 	require.ErrorContains(t, err, "after the plan was shown")
 	seen, err := log.Look(s)
 	require.NoError(t, err)
-	_, err = log.Begin(t.Context(), s, true, seen.Last.ID)
+	_, err = log.Begin(t.Context(), s, true, []string{seen.Last.ID})
 	require.NoError(t, err, "--again allows it")
-	_, err = log.Begin(t.Context(), s, true, seen.Last.ID)
+	_, err = log.Begin(t.Context(), s, true, []string{seen.Last.ID})
 	require.Error(t, err, "once")
 }
 
@@ -118,14 +118,14 @@ func TestLogCutsOffALineThatACrashTore(t *testing.T) {
 func TestLogSendsNothingIfItCannotBeReadOrWritten(t *testing.T) {
 	log := emptyLog(t)
 	require.NoError(t, os.MkdirAll(log.Path(), 0o700)) // a folder is in its place
-	_, err := log.Begin(t.Context(), broadcast, true, "")
+	_, err := log.Begin(t.Context(), broadcast, true, nil)
 	require.ErrorContains(t, err, "nothing was sent: cannot write down that this send begins")
 	assert.Equal(t, exit.Unexpected, exit.CodeOf(err))
 
 	log = emptyLog(t)
 	begin(t, log, broadcast)
 	require.NoError(t, os.WriteFile(log.Path(), []byte("{}\nbroken\n{}\n"), 0o600))
-	_, err = log.Begin(t.Context(), broadcast, true, "")
+	_, err = log.Begin(t.Context(), broadcast, true, nil)
 	require.ErrorContains(t, err, "line 2 is broken")
 }
 
@@ -136,7 +136,7 @@ func TestLogLetsOneOfManyBegin(t *testing.T) {
 	for i := range 20 {
 		group.Go(func() {
 			other := newLog(log.path) // as in another process
-			if _, err := other.Begin(context.Background(), broadcast, false, ""); err == nil {
+			if _, err := other.Begin(context.Background(), broadcast, false, nil); err == nil {
 				begun.Store(i, true)
 			}
 		})
@@ -150,10 +150,10 @@ func TestLogLetsOneOfManyBegin(t *testing.T) {
 func TestLogRefusesToRepeatWhatIsInProgress(t *testing.T) {
 	log := emptyLog(t)
 	begun := begin(t, log, broadcast)
-	_, err := log.Begin(t.Context(), broadcast, true, begun.id)
+	_, err := log.Begin(t.Context(), broadcast, true, []string{begun.id})
 	require.ErrorContains(t, err, "another process has been sending exactly this to api.example.com since")
 	require.NoError(t, begun.Done(messaging.DeliveryUnknown, exit.Unknown))
-	_, err = log.Begin(t.Context(), broadcast, true, begun.id)
+	_, err = log.Begin(t.Context(), broadcast, true, []string{begun.id})
 	require.NoError(t, err)
 	left, err := filepath.Glob(log.Path() + ".?*")
 	require.NoError(t, err)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 )
 
 // Send is a send that is about to begin.
@@ -19,6 +21,15 @@ type Send struct {
 	Count *int
 	// Broadcast is whether the same content to other recipients is worth a warning.
 	Broadcast bool
+	// Trigger is set for the trigger of an event.
+	Trigger *Trigger
+}
+
+// Trigger is what is remembered of the trigger of an event.
+type Trigger struct {
+	ID     string       `json:"id"`
+	Name   string       `json:"name"`
+	Tokens alike.Tokens `json:"tokens"`
 }
 
 // digest identifies the same send to the same service, from whatever profile. The order of

@@ -1,0 +1,155 @@
+// Package alike finds triggers that are like each other: of the same event, for the same
+// customer, and with the same values where the event requires one. How a value is written
+// makes no difference.
+package alike
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/messaging-go/messaging"
+)
+
+// Token stands for a customer, by address or by id, and the values of a trigger. The event
+// is not part of it, since an event that is renamed, or created again, stays the same to
+// people. The zero Token stands for none.
+type Token uint64
+
+// MarshalText returns the token in hexadecimal digits, since JSON numbers are not exact.
+func (t Token) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%016x", uint64(t)), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (t *Token) UnmarshalText(text []byte) error {
+	parsed, err := strconv.ParseUint(string(text), 16, 64)
+	*t = Token(parsed)
+	return err
+}
+
+// byID marks the token of a customer who is known by id.
+const byID Token = 1 << 63
+
+// Tokens are those of one trigger: that of the address and that of the id of its customer.
+type Tokens [2]Token
+
+// Of returns the tokens of a trigger. If the event requires no value, all values count.
+func Of(event *messaging.Event, customer messaging.CustomerParams, values map[string]any) (tokens Tokens) {
+	var content []byte
+	anyRequired := false
+	for _, p := range event.Parameters {
+		anyRequired = anyRequired || p.Required
+	}
+	for _, p := range event.Parameters {
+		if value, ok := values[p.Name]; ok && (p.Required || !anyRequired) {
+			content = appendParts(content, p.Name, canonical(p.Type, value))
+		}
+	}
+	if address := Address(customer.Email); address != "" {
+		tokens[0] = tokenOf(address, content) &^ byID
+	}
+	if customer.CustomerID != "" {
+		tokens[1] = tokenOf(Fold(customer.CustomerID), content) | byID
+	}
+	return tokens
+}
+
+func tokenOf(customer string, content []byte) Token {
+	sum := sha256.Sum256(appendParts(nil, customer, string(content)))
+	return Token(binary.BigEndian.Uint64(sum[:])) | 1 // never the zero Token
+}
+
+// appendParts appends texts with their lengths, so that no two lists are the same bytes.
+func appendParts(content []byte, texts ...string) []byte {
+	for _, text := range texts {
+		content = append(strconv.AppendInt(content, int64(len(text)), 10), ':')
+		content = append(content, text...)
+	}
+	return content
+}
+
+// canonical returns a value of a parameter as a text that is the same however the value is
+// written.
+func canonical(kind messaging.ParameterType, value any) string {
+	if at, ok := value.(time.Time); ok {
+		return at.UTC().Format(time.DateTime)
+	}
+	var text string
+	switch value := value.(type) {
+	case string:
+		text = value
+	case json.Number:
+		text = value.String()
+	default:
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Sprint(value)
+		}
+		text = string(encoded)
+	}
+	switch kind {
+	case messaging.ParameterTimestamp:
+		if at, err := time.Parse(time.RFC3339, text); err == nil {
+			return at.UTC().Format(time.DateTime)
+		}
+	case messaging.ParameterNumeric:
+		return number(text)
+	}
+	return Fold(text)
+}
+
+// number returns a number without what does not change it. Whole numbers keep all digits.
+func number(text string) string {
+	if strings.ContainsAny(text, ".eE") {
+		if parsed, err := strconv.ParseFloat(text, 64); err == nil {
+			return strconv.FormatFloat(parsed, 'f', -1, 64)
+		}
+	}
+	return text
+}
+
+// Address returns an address as it is compared: in lower case, and without what a
+// spreadsheet or a mail program writes around it.
+func Address(text string) string {
+	text = strings.Trim(strings.ToLower(norm.NFKC.String(text)), " \t\r\n'\"<>.,;")
+	return strings.TrimPrefix(text, "mailto:")
+}
+
+// Fold returns the letters and digits of a text, in lower case. A run of other characters
+// between two digits leaves a hyphen, and leading zeros of a number go. A text without letters
+// and digits stays as it is.
+func Fold(text string) string {
+	folded := make([]byte, 0, len(text))
+	var last rune  // the last letter or digit
+	apart := false // whether other characters follow it
+	for _, r := range strings.ToLower(norm.NFKC.String(text)) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			apart = true
+			continue
+		}
+		if unicode.IsDigit(r) && unicode.IsDigit(last) {
+			if apart {
+				folded = append(folded, '-')
+			} else if last == '0' && isFirstDigit(folded) {
+				folded = folded[:len(folded)-1]
+			}
+		}
+		folded = append(folded, string(r)...)
+		last, apart = r, false
+	}
+	if len(folded) == 0 {
+		return strings.TrimSpace(text)
+	}
+	return string(folded)
+}
+
+// isFirstDigit reports whether the last digit of a text is the first of its number.
+func isFirstDigit(text []byte) bool {
+	return len(text) == 1 || text[len(text)-2] < '0' || text[len(text)-2] > '9'
+}

@@ -1,0 +1,117 @@
+package alike
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/messaging-go/messaging"
+)
+
+var shipped = &messaging.Event{ID: "ev_1", Name: "order shipped", Parameters: []messaging.EventParameter{
+	{Name: "order", Type: messaging.ParameterText, Required: true},
+	{Name: "parcels", Type: messaging.ParameterNumeric, Required: true},
+	{Name: "at", Type: messaging.ParameterTimestamp, Required: true},
+	{Name: "note", Type: messaging.ParameterText},
+}}
+
+func values(order, parcels, at any) map[string]any {
+	return map[string]any{"order": order, "parcels": parcels, "at": at, "note": "n"}
+}
+
+var ada = messaging.CustomerParams{Email: "ada@example.com"}
+
+func TestTriggersAreAlikeHoweverTheirValuesAreWritten(t *testing.T) {
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	want := Of(shipped, ada, values("A-1001", json.Number("2"), noon))
+	assert.NotZero(t, want[0])
+	assert.Zero(t, want[1])
+	for name, each := range map[string]map[string]any{
+		"case":          values("a-1001", json.Number("2"), noon),
+		"space":         values(" A 1001 ", json.Number("2"), noon),
+		"leading zeros": values("A-0001001", json.Number("2"), noon),
+		"wide letters":  values("Ａ-1001", json.Number("2"), noon),
+		"number":        values("A-1001", json.Number("2.0"), noon),
+		"Go number":     values("A-1001", 2, noon),
+		"text of time":  values("A-1001", json.Number("2"), "2026-01-02T13:00:00+01:00"),
+		"fraction":      values("A-1001", json.Number("2"), "2026-01-02T12:00:00.25Z"),
+	} {
+		assert.Equal(t, want, Of(shipped, ada, each), name)
+	}
+	withoutNote := values("A-1001", json.Number("2"), noon)
+	delete(withoutNote, "note")
+	assert.Equal(t, want, Of(shipped, ada, withoutNote), "a value that is not required")
+	for name, each := range map[string]map[string]any{
+		"order":   values("A-1002", json.Number("2"), noon),
+		"parcels": values("A-1001", json.Number("3"), noon),
+		"at":      values("A-1001", json.Number("2"), noon.Add(time.Second)),
+		"digits":  values("A-100-1", json.Number("2"), noon),
+		"missing": {"order": "A-1001", "parcels": json.Number("2")},
+	} {
+		assert.NotEqual(t, want, Of(shipped, ada, each), name)
+	}
+}
+
+func TestTriggersAreAlikeForACustomerHoweverTheAddressIsWritten(t *testing.T) {
+	want := Of(shipped, ada, nil)
+	for _, address := range []string{"Ada@Example.com", " ada@example.com", "ada@example.com.", "'ada@example.com", "<ada@example.com>",
+		"mailto:ada@example.com", "<mailto:ada@example.com>;"} {
+		assert.Equal(t, want, Of(shipped, messaging.CustomerParams{Email: address}, nil), address)
+	}
+	assert.NotEqual(t, want, Of(shipped, messaging.CustomerParams{Email: "ada.x@example.com"}, nil))
+}
+
+func TestTokensStandForTheAddressAndTheIDOfACustomer(t *testing.T) {
+	both := Of(shipped, messaging.CustomerParams{Email: "ada@example.com", CustomerID: "7"}, nil)
+	assert.Equal(t, Of(shipped, ada, nil)[0], both[0])
+	assert.Equal(t, Of(shipped, messaging.CustomerParams{CustomerID: "7"}, nil)[1], both[1])
+	assert.NotZero(t, both[1])
+}
+
+func TestAllValuesCountIfTheEventRequiresNone(t *testing.T) {
+	seen := &messaging.Event{Parameters: []messaging.EventParameter{{Name: "page", Type: messaging.ParameterText}}}
+	assert.NotEqual(t, Of(seen, ada, map[string]any{"page": "a"}), Of(seen, ada, map[string]any{"page": "b"}))
+	assert.Equal(t, Of(seen, ada, map[string]any{"page": "a"}), Of(seen, ada, map[string]any{"page": "A"}))
+}
+
+func TestFoldKeepsWhatTellsTextsApart(t *testing.T) {
+	for text, want := range map[string]string{
+		"A-1001": "a1001", "1-23": "1-23", "12-3": "12-3", "1 - 23": "1-23", "007": "7", "0": "0", "A-000": "a0", "100": "100",
+		"10-05": "10-5", "!!": "!!", "": "", "José": "josé",
+	} {
+		assert.Equal(t, want, Fold(text), text)
+	}
+}
+
+func TestASetCountsTheTriggersThatAreAlike(t *testing.T) {
+	var s Set
+	both := Tokens{2, byID | 2}
+	s.Add(both)
+	s.Add(both)
+	s.Add(Tokens{8, 0})
+	s.Add(Tokens{4, 0})
+	s.Sort()
+	assert.Equal(t, 1, s.Twice, "two tokens of one trigger count once")
+	assert.Equal(t, []Token{2, 4, 8, byID | 2}, s.Tokens)
+	assert.True(t, s.Has(Tokens{0, byID | 2}))
+	assert.False(t, s.Has(Tokens{}))
+	assert.Equal(t, 2, s.Common(slices.Values([]Token{1, 2, 3, 8, byID | 2, byID | 3})))
+	assert.Equal(t, 0, s.Common(slices.Values([]Token{byID | 9})))
+}
+
+func TestASetCountsWhatIsCommonWithAMuchSmallerOrLargerOne(t *testing.T) {
+	var large, small Set
+	for i := range Token(10_000) {
+		large.Add(Tokens{i + 1, 0})
+	}
+	for _, i := range []Token{5, 900, 9_000, 20_000} {
+		small.Add(Tokens{i, 0})
+	}
+	large.Sort()
+	small.Sort()
+	assert.Equal(t, 3, large.Common(slices.Values(small.Tokens)))
+	assert.Equal(t, 3, small.Common(slices.Values(large.Tokens)))
+}

@@ -1,0 +1,81 @@
+package alike
+
+import "slices"
+
+// Set holds the tokens of many triggers. Add them, and then Sort it.
+type Set struct {
+	Tokens []Token
+	// Twice is how many triggers are like an earlier one.
+	Twice int
+}
+
+// Meet reports whether two triggers are alike.
+func (t Tokens) Meet(other Tokens) bool {
+	return t[0] != 0 && t[0] == other[0] || t[1] != 0 && t[1] == other[1]
+}
+
+// Add adds the tokens of a trigger.
+func (s *Set) Add(tokens Tokens) {
+	for _, token := range tokens {
+		if token != 0 {
+			s.Tokens = append(s.Tokens, token)
+		}
+	}
+}
+
+// Sort sorts the tokens, and counts those that are there twice.
+func (s *Set) Sort() {
+	slices.Sort(s.Tokens)
+	var twice counter
+	for i := 1; i < len(s.Tokens); i++ {
+		if s.Tokens[i] == s.Tokens[i-1] {
+			twice.count(s.Tokens[i])
+		}
+	}
+	s.Twice = twice.triggers()
+	s.Tokens = slices.Compact(s.Tokens)
+}
+
+// Has reports whether one of the tokens is in the set.
+func (s *Set) Has(tokens Tokens) bool {
+	return slices.ContainsFunc(tokens[:], func(token Token) bool {
+		_, found := slices.BinarySearch(s.Tokens, token)
+		return found && token != 0
+	})
+}
+
+// Common counts the triggers of the set that are like one of the others, whose tokens come
+// in order.
+func (s *Set) Common(others func(yield func(Token) bool)) int {
+	var common counter
+	rest := s.Tokens
+	for other := range others {
+		n, found := slices.BinarySearch(rest[:min(len(rest), near)], other)
+		if n == near {
+			n, found = slices.BinarySearch(rest, other)
+		}
+		if rest = rest[n:]; found {
+			common.count(other)
+		}
+		if len(rest) == 0 {
+			break
+		}
+	}
+	return common.triggers()
+}
+
+// near is how far the next token of two sets of similar sizes is.
+const near = 16
+
+// counter counts triggers by their tokens. A trigger has one of each kind at most.
+type counter struct{ byAddress, byID int }
+
+func (c *counter) count(t Token) {
+	if t&byID != 0 {
+		c.byID++
+	} else {
+		c.byAddress++
+	}
+}
+
+func (c *counter) triggers() int { return max(c.byAddress, c.byID) }

@@ -1,0 +1,202 @@
+package intent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+// importWindow is how long an import is remembered. A list that is sent every week does not
+// meet that of the week before.
+const importWindow = 6 * 24 * time.Hour
+
+// Import is an import of triggers into an outbox that is about to begin.
+type Import struct {
+	// Host identifies the service; see profile.Service.Canonical.
+	Host string
+	// EventID and EventName are those of the event. Either makes it the same event.
+	EventID, EventName string
+	// Outbox identifies the outbox, and Title names it for people. Outbox is "" if it does not
+	// exist yet.
+	Outbox, Title string
+	// Triggers are those that the outbox does not have.
+	Triggers *alike.Set
+}
+
+// isSameEvent reports whether people would take two events for the same.
+func isSameEvent(id, name, otherID, otherName string) bool {
+	return id == otherID || alike.Fold(name) == alike.Fold(otherName)
+}
+
+// Common is what an earlier send has in common with an import.
+type Common struct {
+	ID    string
+	Count int // of triggers that are alike
+	// What says how and when they were sent, such as "imported into orders.db at ...".
+	What string
+}
+
+// String describes it for people.
+func (c Common) String() string {
+	if c.Count == 1 {
+		return "1 row is like one that was " + c.What
+	}
+	return words.Count(c.Count, "row") + " are like ones that were " + c.What
+}
+
+// Overlap is what earlier sends have in common with an import. Rows are alike if they have
+// the same event and customer, and the same values where the event requires one.
+type Overlap []Common
+
+// IDs identifies what the operator has seen.
+func (o Overlap) IDs() (ids []string) {
+	for _, each := range o {
+		ids = append(ids, each.ID)
+	}
+	return ids
+}
+
+// Refusal returns an error, with exit.Usage, if the import must not begin. With again, it may
+// begin after what the operator has seen.
+func (o Overlap) Refusal(again bool, seen []string) error {
+	for _, each := range o {
+		switch {
+		case !again:
+			return exit.With(exit.Usage, "nothing was imported: %s: the same event and customer, and the same values where the event "+
+				"requires one. Look before you pass --again, which adds them once more", each)
+		case !slices.Contains(seen, each.ID):
+			return exit.With(exit.Usage, "nothing was imported: %s, after the plan was shown", each)
+		}
+	}
+	return nil
+}
+
+// LookForImport returns what earlier imports and triggers have in common with an import.
+func (l *Log) LookForImport(i Import) (Overlap, error) {
+	found, err := l.overlap(i)
+	if err != nil {
+		return nil, exit.With(exit.Unexpected, "nothing was imported: cannot read what was sent before: %w", err)
+	}
+	return found, nil
+}
+
+func (l *Log) overlap(i Import) (found Overlap, err error) {
+	for each, err := range l.imports() {
+		if err != nil {
+			return nil, err
+		}
+		if each.Host != i.Host || !isSameEvent(each.EventID, each.EventName, i.EventID, i.EventName) ||
+			each.Outbox == i.Outbox && !each.whole {
+			continue // what is left of an import that was killed is no repetition
+		}
+		n, err := each.common(i.Triggers)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			found = append(found, Common{each.ID, n, each.what() + " at " + when(each.At)})
+		}
+	}
+	byHand, err := l.triggersLike(i)
+	return append(found, byHand...), err
+}
+
+// triggersLike returns the triggers by hand that are like one of an import.
+func (l *Log) triggersLike(i Import) (found []Common, err error) {
+	lines, err := l.read()
+	if err != nil {
+		return nil, err
+	}
+	outcomes := outcomesOf(lines)
+	for _, each := range lines {
+		if each.Event == nil || each.Host != i.Host || l.now().Sub(each.At) >= importWindow ||
+			!isSameEvent(each.Event.ID, each.Event.Name, i.EventID, i.EventName) || !i.Triggers.Has(each.Event.Tokens) {
+			continue
+		}
+		outcome, ended := outcomes[each.ID]
+		if e := l.earlier(each, outcome, ended); e != nil {
+			found = append(found, Common{each.ID, 1, "triggered by hand at " + e.when() + ", which " + e.Outcome})
+		}
+	}
+	return found, nil
+}
+
+// alike returns the last trigger that is like s, by hand or of an import, or nil. Exactly s
+// itself is History.Last.
+func (l *Log) alike(lines []line, s Send) (found *Earlier, err error) {
+	outcomes, digest := outcomesOf(lines), s.digest()
+	for _, each := range lines {
+		if each.Event == nil || each.Host != s.Host || each.Digest == digest || !each.Event.isLike(s.Trigger) {
+			continue
+		}
+		outcome, ended := outcomes[each.ID]
+		if e := l.earlier(each, outcome, ended); e != nil && (found == nil || e.refuses || !found.refuses) {
+			found = e
+		}
+	}
+	if found != nil && found.refuses {
+		return found, nil
+	}
+	for each, err := range l.imports() {
+		if err != nil {
+			return nil, err
+		}
+		if each.Host != s.Host || !isSameEvent(each.EventID, each.EventName, s.Trigger.ID, s.Trigger.Name) {
+			continue
+		}
+		switch has, err := each.has(s.Trigger.Tokens); {
+		case err != nil:
+			return nil, err
+		case has:
+			found = &Earlier{ID: each.ID, At: each.At, Outcome: "was " + each.what(), refuses: true}
+		}
+	}
+	return found, nil
+}
+
+// isLike reports whether two triggers are alike.
+func (t *Trigger) isLike(other *Trigger) bool {
+	return isSameEvent(t.ID, t.Name, other.ID, other.Name) && t.Tokens.Meet(other.Tokens)
+}
+
+// BegunImport is an import that has been written down.
+type BegunImport struct{ path string }
+
+// BeginImport writes down that an import begins. It refuses, with exit.Usage, one with rows
+// that were sent before, unless again is true and the operator has seen them. If the file
+// cannot be written, nothing may be imported.
+func (l *Log) BeginImport(ctx context.Context, i Import, again bool, seen []string) (*BegunImport, error) {
+	entry := imported{rand.Text(), i.Host, i.EventID, i.EventName, i.Outbox, i.Title, l.now().UTC(), len(i.Triggers.Tokens)}
+	begun := &BegunImport{filepath.Join(l.importFolder(), fmt.Sprintf("%d-%s%s", entry.At.UnixNano(), entry.ID, importBegun))}
+	err := l.locked(ctx, func() error {
+		found, err := l.overlap(i)
+		if err == nil {
+			err = found.Refusal(again, seen)
+		}
+		if err == nil {
+			err = l.writeImport(begun.path, entry, i.Triggers.Tokens)
+		}
+		return err
+	})
+	if own := new(exit.Error); err != nil && !errors.As(err, &own) {
+		err = exit.With(exit.Unexpected, "nothing was imported: cannot write down that this import begins: %w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return begun, nil
+}
+
+// Done writes down that all rows were imported.
+func (b *BegunImport) Done() error {
+	return os.Rename(b.path, wholeName(b.path))
+}

@@ -1,0 +1,195 @@
+package intent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+)
+
+func importOf(outbox string, tokens ...alike.Token) Import {
+	set := new(alike.Set)
+	for _, token := range tokens {
+		set.Add(alike.Tokens{token})
+	}
+	set.Sort()
+	return Import{Host: "api.example.com", EventID: "ev_1", EventName: "order shipped", Outbox: outbox, Title: outbox + ".db", Triggers: set}
+}
+
+func beginImport(t *testing.T, log *Log, i Import) *BegunImport {
+	t.Helper()
+	begun, err := log.BeginImport(t.Context(), i, false, nil)
+	require.NoError(t, err)
+	return begun
+}
+
+// counts returns how many rows each earlier send has in common with an import.
+func counts(t *testing.T, log *Log, i Import) (n []int) {
+	t.Helper()
+	found, err := log.LookForImport(i)
+	require.NoError(t, err)
+	for _, each := range found {
+		n = append(n, each.Count)
+	}
+	return n
+}
+
+func triggerOf(token alike.Token) Send {
+	return Send{Host: "api.example.com", Operation: "trigger event", Body: []byte{byte(token)},
+		Trigger: &Trigger{ID: "ev_1", Name: "order shipped", Tokens: alike.Tokens{token}}}
+}
+
+func TestAnImportMeetsEarlierOnes(t *testing.T) {
+	log := emptyLog(t)
+	require.NoError(t, beginImport(t, log, importOf("a", 2, 4, 6)).Done())
+	assert.Equal(t, []int{2}, counts(t, log, importOf("b", 4, 6, 8)))
+	assert.Empty(t, counts(t, log, importOf("b", 8)))
+	assert.Equal(t, []int{1}, counts(t, log, importOf("a", 2)), "under another key, in the same outbox")
+
+	for name, change := range map[string]func(*Import){
+		"renamed":       func(i *Import) { i.EventName = "order sent" },
+		"created again": func(i *Import) { i.EventID, i.EventName = "ev_2", "Order-Shipped" },
+	} {
+		i := importOf("b", 2)
+		change(&i)
+		assert.Equal(t, []int{1}, counts(t, log, i), name)
+	}
+	for name, change := range map[string]func(*Import){
+		"another event":   func(i *Import) { i.EventID, i.EventName = "ev_2", "order canceled" },
+		"another service": func(i *Import) { i.Host = "test.example.com" },
+	} {
+		i := importOf("b", 2)
+		change(&i)
+		assert.Empty(t, counts(t, log, i), name)
+	}
+}
+
+func TestAnImportThatWasKilledGoesOnAndIsKnownToOthers(t *testing.T) {
+	log := emptyLog(t)
+	beginImport(t, log, importOf("a", 2, 4))
+	assert.Empty(t, counts(t, log, importOf("a", 4)))
+	found, err := log.LookForImport(importOf("b", 4))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0].String(), "1 row is like one that was imported, in part at least, into a.db at ")
+}
+
+func TestTheSecondOfTwoImportsAtOnceIsRefused(t *testing.T) {
+	log := emptyLog(t)
+	first, second := importOf("a", 2, 4), importOf("b", 4)
+	assert.Empty(t, counts(t, log, first))
+	assert.Empty(t, counts(t, log, second), "both plans are shown")
+	beginImport(t, log, first)
+	for _, again := range []bool{false, true} {
+		_, err := log.BeginImport(t.Context(), second, again, nil)
+		require.ErrorContains(t, err, "nothing was imported: 1 row is like one that was imported, in part at least, into a.db at ")
+		assert.Equal(t, exit.Usage, exit.CodeOf(err))
+	}
+	found, err := log.LookForImport(second)
+	require.NoError(t, err)
+	_, err = log.BeginImport(t.Context(), second, true, found.IDs())
+	require.NoError(t, err)
+}
+
+func TestImportsAndTriggersByHandMeet(t *testing.T) {
+	log := emptyLog(t)
+	require.NoError(t, begin(t, log, triggerOf(2)).Done(messaging.DeliveryAccepted, exit.Done))
+	require.NoError(t, begin(t, log, triggerOf(4)).Done(messaging.DeliveryRejected, exit.Invalid))
+	require.NoError(t, begin(t, log, triggerOf(6)).Done(messaging.DeliveryUnknown, exit.Unknown))
+	assert.Equal(t, []int{1, 1}, counts(t, log, importOf("a", 2, 4, 6)))
+
+	require.NoError(t, beginImport(t, log, importOf("b", 8)).Done())
+	requireLikeRefused(t, log, triggerOf(8), "was imported into b.db (")
+}
+
+func requireLikeRefused(t *testing.T, log *Log, s Send, want string) {
+	t.Helper()
+	_, err := log.Begin(t.Context(), s, false, nil)
+	require.ErrorContains(t, err, "with the same required values, "+want)
+	assert.Equal(t, exit.Usage, exit.CodeOf(err))
+	_, err = log.Begin(t.Context(), s, true, nil)
+	require.ErrorContains(t, err, "after the plan was shown")
+	seen, err := log.Look(s)
+	require.NoError(t, err)
+	_, err = log.Begin(t.Context(), s, true, seen.Seen())
+	require.NoError(t, err)
+}
+
+func TestATriggerIsRefusedAfterOneThatIsLikeIt(t *testing.T) {
+	log := emptyLog(t)
+	require.NoError(t, begin(t, log, triggerOf(2)).Done(messaging.DeliveryAccepted, exit.Done))
+	other := triggerOf(2)
+	other.Body = []byte("with another value")
+	requireLikeRefused(t, log, other, "was accepted (")
+
+	log = emptyLog(t)
+	require.NoError(t, begin(t, log, triggerOf(2)).Done(messaging.DeliveryAccepted, exit.Done))
+	log.now = func() time.Time { return time.Now().Add(window) }
+	begin(t, log, other) // on the next day
+}
+
+func TestImportsAreForgottenAfterSixDays(t *testing.T) {
+	log := emptyLog(t)
+	require.NoError(t, beginImport(t, log, importOf("a", 2)).Done())
+	require.NoError(t, begin(t, log, triggerOf(4)).Done(messaging.DeliveryAccepted, exit.Done))
+	log.now = func() time.Time { return time.Now().Add(importWindow - time.Minute) }
+	assert.Equal(t, []int{1, 1}, counts(t, log, importOf("b", 2, 4)))
+	log.now = func() time.Time { return time.Now().Add(importWindow + time.Second) }
+	assert.Empty(t, counts(t, log, importOf("b", 2, 4)))
+
+	beginImport(t, log, importOf("b", 2))
+	files, err := os.ReadDir(log.importFolder())
+	require.NoError(t, err)
+	assert.Len(t, files, 1, "the old file is removed")
+}
+
+func TestAnImportIsRefusedIfWhatIsRememberedCannotBeRead(t *testing.T) {
+	log := emptyLog(t)
+	begun := beginImport(t, log, importOf("a", 2, 4))
+	require.NoError(t, os.Truncate(begun.path, 20))
+	_, err := log.LookForImport(importOf("b", 8))
+	require.ErrorContains(t, err, "is broken; move the file away after you have looked at it")
+	assert.Equal(t, exit.Unexpected, exit.CodeOf(err))
+	_, err = log.Begin(t.Context(), triggerOf(8), false, nil)
+	require.ErrorContains(t, err, "is broken")
+}
+
+func TestAnImportIsRefusedIfItCannotBeWrittenDown(t *testing.T) {
+	log := emptyLog(t)
+	require.NoError(t, os.MkdirAll(filepath.Dir(log.path), 0o700))
+	require.NoError(t, os.WriteFile(log.importFolder(), nil, 0o600))
+	_, err := log.BeginImport(t.Context(), importOf("a", 2), false, nil)
+	require.ErrorContains(t, err, "nothing was imported")
+	assert.Equal(t, exit.Unexpected, exit.CodeOf(err))
+}
+
+func TestTheFileOfAnImportIsFoundWhileItGetsItsOtherName(t *testing.T) {
+	log := emptyLog(t)
+	begun := beginImport(t, log, importOf("a", 2))
+	f := importFile{path: begun.path}
+	require.NoError(t, begun.Done())
+	has, err := f.has(alike.Tokens{2})
+	require.NoError(t, err)
+	assert.True(t, has)
+}
+
+func TestOnlyTheUserCanReadWhatIsRemembered(t *testing.T) {
+	log := emptyLog(t)
+	begun := beginImport(t, log, importOf("a", 2))
+	info, err := os.Stat(begun.path)
+	require.NoError(t, err)
+	if filepath.Separator == '/' {
+		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	}
+	content, err := os.ReadFile(begun.path)
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(content), `{"id":"`))
+}
