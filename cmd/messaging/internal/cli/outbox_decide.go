@@ -201,6 +201,9 @@ func (d *decision) decideMatching(ctx context.Context, b *box, filter outbox.Fil
 	if err != nil || !goes {
 		return err
 	}
+	if err := advance(ctx, b.ledger); err != nil {
+		return err
+	}
 	done, err := d.decideSelected(ctx, b, shown)
 	d.printer.Note("%s changed, %s skipped", words.Thousands(done.Changed), words.Thousands(done.Skipped))
 	if d.printer.IsJSON() {
@@ -279,6 +282,9 @@ func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error 
 	}
 	if now.digest() != shown.digest() {
 		return exit.With(exit.Usage, "an entry has changed since the plan was shown; nothing was changed. Run the command again")
+	}
+	if err := advance(ctx, b.ledger); err != nil {
+		return err
 	}
 	decisions, err := d.decide(ctx, b, keys...)
 	skipped, retryAt := 0, time.Time{}

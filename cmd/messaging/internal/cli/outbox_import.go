@@ -331,6 +331,9 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, to 
 	if err := flags.claim(ctx, opened, service, plan); err != nil {
 		return err
 	}
+	if err := advance(ctx, opened); err != nil {
+		return err
+	}
 	client, err := service.Client()
 	if err != nil {
 		return err

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"os"
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
@@ -50,6 +53,18 @@ func changesOf(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, now
 		changes = append(changes, opened.Title+" was filled as "+of.Place.String()+", and is now "+at.String()+
 			": if it is a copy, or was moved without its -wal file, it would send again what was sent already")
 	}
+	state, err := stateFolder()
+	if err != nil {
+		return nil, err
+	}
+	restored, err := opened.IsRestored(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	if restored {
+		changes = append(changes, opened.Title+" is older than it was when it was used last: a backup was restored. It does not know what "+
+			"was sent and dismissed since, and would send it again")
+	}
 	if now.StartID != "" { // which stands for the account; the key of a sandbox changes with each start
 		return changes, nil
 	}
@@ -59,6 +74,27 @@ func changesOf(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, now
 			"which would get these triggers, or it was rotated, which is harmless")
 	}
 	return changes, err
+}
+
+// stateFolder returns the folder of what has to be remembered.
+func stateFolder() (string, error) {
+	state, err := folders.State(os.LookupEnv)
+	if err != nil {
+		return "", exit.With(exit.Unexpected, "cannot find the folder of what was sent: %w", err)
+	}
+	return state, nil
+}
+
+// advance remembers that an outbox is about to change, or has changed.
+func advance(ctx context.Context, opened *ledger.Ledger) error {
+	state, err := stateFolder()
+	if err != nil {
+		return err
+	}
+	if err := opened.Advance(ctx, state); err != nil {
+		return exit.With(exit.Unexpected, "cannot write down that %s changes: %w", opened.Title, err)
+	}
+	return nil
 }
 
 // accept records what has changed since the outbox was filled.
@@ -81,5 +117,9 @@ func (l *ledgerFlag) accept(ctx context.Context, opened *ledger.Ledger, now *pro
 	for _, change := range changes {
 		l.printer.Warn("accepted: %s", change)
 	}
-	return opened.Move(ctx, opened.Place, ledger.HashKey(of.Salt, key))
+	state, err := stateFolder()
+	if err != nil {
+		return err
+	}
+	return errors.Join(opened.Move(ctx, opened.Place, ledger.HashKey(of.Salt, key)), opened.Accept(ctx, state))
 }

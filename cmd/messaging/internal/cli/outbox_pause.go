@@ -43,6 +43,9 @@ out.`,
 				return err
 			}
 			defer b.ledger.Close()
+			if err := advance(cmd.Context(), b.ledger); err != nil {
+				return err
+			}
 			if err := b.Pause(cmd.Context(), operations...); err != nil {
 				return err
 			}
@@ -110,6 +113,9 @@ func (l *ledgerFlag) resume(cmd *cobra.Command, flags *confirm.Flags, operations
 	goes, err := flags.Decide(ctx, l.printer, plan, confirm.NewAction(b.of, "outbox resume", []byte(pending.digest()),
 		"Send the pending entries?", strconv.Itoa(pending.Count)))
 	if err != nil || !goes {
+		return err
+	}
+	if err := advance(ctx, b.ledger); err != nil {
 		return err
 	}
 	if err := b.Resume(ctx, operations...); err != nil {

@@ -57,8 +57,8 @@ number of these commands can run at the same time.`,
 	f.StringVar(&flags.rate, "rate", "", "how many to send a second, such as `50/s`; default: the rate of the profile")
 	f.IntVar(&flags.inFlight, "in-flight", 64, "how many to send at the same time")
 	f.BoolVar(&flags.untilEmpty, "until-empty", false, "end when nothing is pending")
-	f.BoolVar(&flags.acceptChange, "accept-change", false, "send although the file was moved, or the API key is another one; "+
-		"what a copy has sent is sent again")
+	f.BoolVar(&flags.acceptChange, "accept-change", false, "send although the file was moved or restored, or the API key is "+
+		"another one; what a copy has sent is sent again")
 	return cmd
 }
 
@@ -68,7 +68,10 @@ func (flags *runFlags) run(ctx context.Context) error {
 		return err
 	}
 	defer opened.Close()
-	d := &delivery{runFlags: flags}
+	if err := advance(ctx, opened); err != nil {
+		return err
+	}
+	d := &delivery{runFlags: flags, opened: opened}
 	options, err := flags.options(service, func() bool { return d.othersSend })
 	if err != nil {
 		return err
@@ -137,6 +140,7 @@ func (flags *runFlags) options(service *profile.Service, othersSend func() bool)
 // delivery is one run of an outbox.
 type delivery struct {
 	*runFlags
+	opened                      *ledger.Ledger
 	outbox                      *outbox.Outbox[outbox.SQLTx]
 	accepted, rejected, unclear atomic.Int64
 	progress                    *output.Progress
@@ -173,6 +177,7 @@ func (d *delivery) run(ctx context.Context) error {
 	ended := make(chan error, 1)
 	sendBegan.Store(true)
 	go func() { ended <- d.outbox.Run(running) }()
+	go d.advanceRegularly(running)
 	paused := false
 	if d.untilEmpty {
 		paused, err = d.untilNothingIsPending(running)
@@ -186,7 +191,33 @@ func (d *delivery) run(ctx context.Context) error {
 		return err
 	}
 	d.progress.Stop()
+	d.advance(context.WithoutCancel(ctx))
 	return d.conclude(ctx, paused)
+}
+
+// advanceEvery is how long a run that is killed may have sent after a backup that is not
+// noticed when it is restored.
+const advanceEvery = 5 * time.Second
+
+// advanceRegularly makes backups older than the outbox, until ctx ends.
+func (d *delivery) advanceRegularly(ctx context.Context) {
+	ticker := time.NewTicker(advanceEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			d.advance(ctx)
+		}
+	}
+}
+
+// advance makes backups older than the outbox.
+func (d *delivery) advance(ctx context.Context) {
+	if err := advance(ctx, d.opened); err != nil && ctx.Err() == nil {
+		d.printer.Warn("a backup that is restored may not be noticed: %v", err)
+	}
 }
 
 // wait waits until what is in flight has ended, or until a second signal.

@@ -101,6 +101,17 @@ exactly the same was accepted in the last 24 hours, or if it may have been carri
 it is not sent again without --again. The order of the customers makes no difference. The
 same content to other customers is a warning in the plan.
 
+A trigger is also refused if it is like one of the last 24 hours, or like a row that was
+imported in the last six days: the same event and customer, and the same values where the
+event requires one. If it requires none, all values count. So is an import with such rows,
+with rows like those of triggers by hand, or with rows that are like each other. How a
+value is written makes no difference: case, spaces, punctuation, leading zeros, and the
+zone of a time. A customer is the same if the address is, or the id; an event, if its name
+is, or its id. Of this, the state folder has hashes alone.
+
+The state folder also knows how far each outbox has come. One that was moved, copied, or
+restored from a backup is not sent without --accept-change.
+
 With --again, the digest names the last send, so that it allows one repeat: leave --again
 out of scripts that may run twice. What is still in progress is not sent again.
 

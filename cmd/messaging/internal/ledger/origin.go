@@ -24,6 +24,8 @@ type Origin struct {
 	Plan string
 	// Salt and KeyHash identify the API key of the service; see HashKey.
 	Salt, KeyHash string
+	// Generation is 0 for a new ledger; see Ledger.Advance.
+	Generation int64
 }
 
 // NewSalt returns a random salt for HashKey.
@@ -43,18 +45,20 @@ const (
 )
 
 // dialect is what differs between the databases.
-type dialect struct{ exists, insert, move string }
+type dialect struct{ exists, insert, move, advance string }
 
 var (
 	sqliteDialect = dialect{
-		exists: `SELECT count(*) FROM sqlite_master WHERE name = '` + table + `'`,
-		insert: `INSERT INTO ` + table + ` (id, ` + columns + `) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		move:   `UPDATE ` + table + ` SET host = ?, path = ?, file = ?, key_hash = ?`,
+		exists:  `SELECT count(*) FROM sqlite_master WHERE name = '` + table + `'`,
+		insert:  `INSERT INTO ` + table + ` (id, ` + columns + `) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		move:    `UPDATE ` + table + ` SET host = ?, path = ?, file = ?, key_hash = ?`,
+		advance: `UPDATE ` + table + ` SET generation = max(generation, ?) + 1 RETURNING generation`,
 	}
 	postgresDialect = dialect{
-		exists: `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = '` + table + `'`,
-		insert: `INSERT INTO ` + table + ` (id, ` + columns + `) VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-		move:   `UPDATE ` + table + ` SET host = $1, path = $2, file = $3, key_hash = $4`,
+		exists:  `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = '` + table + `'`,
+		insert:  `INSERT INTO ` + table + ` (id, ` + columns + `) VALUES (1, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+		move:    `UPDATE ` + table + ` SET host = $1, path = $2, file = $3, key_hash = $4`,
+		advance: `UPDATE ` + table + ` SET generation = greatest(generation, $1) + 1 RETURNING generation`,
 	}
 )
 
@@ -65,8 +69,8 @@ func (l *Ledger) Origin(ctx context.Context) (o Origin, ok bool, err error) {
 	if err := l.db.QueryRowContext(ctx, l.format.exists).Scan(&tables); err != nil || tables == 0 {
 		return Origin{}, false, wrap(err)
 	}
-	err = l.db.QueryRowContext(ctx, `SELECT `+columns+` FROM `+table).Scan(&o.BaseURL, &o.Kind, &o.Identity, &o.Host, &o.Path, &o.File,
-		&o.KeyColumn, &o.Plan, &o.Salt, &o.KeyHash)
+	err = l.db.QueryRowContext(ctx, `SELECT `+columns+`, generation FROM `+table).Scan(&o.BaseURL, &o.Kind, &o.Identity, &o.Host, &o.Path, &o.File,
+		&o.KeyColumn, &o.Plan, &o.Salt, &o.KeyHash, &o.Generation)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Origin{}, false, nil
 	}
@@ -77,7 +81,7 @@ func (l *Ledger) Origin(ctx context.Context) (o Origin, ok bool, err error) {
 func (l *Ledger) Claim(ctx context.Context, o Origin) error {
 	_, err := l.db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS `+table+` (id INTEGER PRIMARY KEY, base_url TEXT NOT NULL, `+
 		`kind TEXT NOT NULL, identity TEXT NOT NULL, host TEXT NOT NULL, path TEXT NOT NULL, file TEXT NOT NULL, key_column TEXT NOT NULL, `+
-		`plan TEXT NOT NULL, salt TEXT NOT NULL, key_hash TEXT NOT NULL)`)
+		`plan TEXT NOT NULL, salt TEXT NOT NULL, key_hash TEXT NOT NULL, generation BIGINT NOT NULL DEFAULT 0)`)
 	if err == nil {
 		_, err = l.db.ExecContext(ctx, l.format.insert, o.BaseURL, o.Kind, o.Identity, o.Host, o.Path, o.File, o.KeyColumn, o.Plan, o.Salt,
 			o.KeyHash)

@@ -1,0 +1,94 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// The generation of a ledger is a number that grows with each command that changes it. The
+// state folder has the largest one that was seen. A ledger with a smaller one was restored
+// from a backup: it does not know what was sent, dismissed or paused since.
+
+// IsRestored reports whether the ledger is older than it was when a command used it last. It
+// is false for the ledger of another program.
+func (l *Ledger) IsRestored(ctx context.Context, state string) (bool, error) {
+	of, recorded, err := l.Origin(ctx)
+	if err != nil || !recorded {
+		return false, err
+	}
+	seen, err := seenGeneration(state, of.Salt)
+	return of.Generation < seen, err
+}
+
+// Advance begins a new generation, and remembers it in the state folder. It does nothing to a
+// ledger that was restored, which stays one until Accept, or to that of another program.
+func (l *Ledger) Advance(ctx context.Context, state string) error {
+	restored, err := l.IsRestored(ctx, state)
+	if err != nil || restored {
+		return err
+	}
+	return l.Accept(ctx, state)
+}
+
+// Accept begins a generation that is larger than all before, also if the ledger was restored.
+func (l *Ledger) Accept(ctx context.Context, state string) error {
+	of, recorded, err := l.Origin(ctx)
+	if err != nil || !recorded {
+		return err
+	}
+	seen, err := seenGeneration(state, of.Salt)
+	if err != nil {
+		return err
+	}
+	var now int64
+	if err := l.db.QueryRowContext(ctx, l.format.advance, seen).Scan(&now); err != nil {
+		return wrap(err)
+	}
+	return rememberGeneration(state, of.Salt, now)
+}
+
+func generationPath(state, salt string) string { return filepath.Join(state, "outboxes", salt) }
+
+// seenGeneration returns the largest generation that was seen, or 0.
+func seenGeneration(state, salt string) (int64, error) {
+	path := generationPath(state, salt)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	seen, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s is broken; move the file away after you have looked at it", path)
+	}
+	return seen, nil
+}
+
+// rememberGeneration replaces the file as a whole. A process that is slower than another may
+// write a smaller number, which the next one corrects.
+func rememberGeneration(state, salt string, generation int64) error {
+	path := generationPath(state, salt)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(file, generation)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
