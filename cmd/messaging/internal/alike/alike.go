@@ -39,15 +39,35 @@ const byID Token = 1 << 63
 // Tokens are those of one trigger: that of the address and that of the id of its customer.
 type Tokens [2]Token
 
-// Of returns the tokens of a trigger. If the event requires no value, all values count.
-func Of(event *messaging.Event, customer messaging.CustomerParams, values map[string]any) (tokens Tokens) {
-	var content []byte
-	anyRequired := false
+// Shape lists the parameters of an event whose values make triggers alike.
+type Shape []Parameter
+
+// Parameter is a parameter of an event.
+type Parameter struct {
+	Name string                  `json:"name"`
+	Type messaging.ParameterType `json:"type"`
+}
+
+// ShapeOf returns the parameters that an event requires or, if there is none, all of them.
+func ShapeOf(event *messaging.Event) Shape {
+	var required, all Shape
 	for _, p := range event.Parameters {
-		anyRequired = anyRequired || p.Required
+		all = append(all, Parameter{p.Name, p.Type})
+		if p.Required {
+			required = append(required, Parameter{p.Name, p.Type})
+		}
 	}
-	for _, p := range event.Parameters {
-		if value, ok := values[p.Name]; ok && (p.Required || !anyRequired) {
+	if required == nil {
+		return all
+	}
+	return required
+}
+
+// Tokens returns the tokens of a trigger.
+func (s Shape) Tokens(customer messaging.CustomerParams, values map[string]any) (tokens Tokens) {
+	var content []byte
+	for _, p := range s {
+		if value, ok := values[p.Name]; ok {
 			content = appendParts(content, p.Name, canonical(p.Type, value))
 		}
 	}
@@ -120,6 +140,10 @@ func Address(text string) string {
 	text = strings.Trim(strings.ToLower(norm.NFKC.String(text)), " \t\r\n'\"<>.,;")
 	return strings.TrimPrefix(text, "mailto:")
 }
+
+// IsAddressAlone reports whether there is nothing around an address, so that the service does
+// not take it for that of another customer.
+func IsAddressAlone(text string) bool { return Address(text) == strings.ToLower(text) }
 
 // Fold returns the letters and digits of a text, in lower case. A run of other characters
 // between two digits leaves a hyphen, and leading zeros of a number go. A text without letters

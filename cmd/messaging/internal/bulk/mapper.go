@@ -38,6 +38,7 @@ var customerFields = map[string]func(*messaging.CustomerParams) *string{
 // Mapper turns rows into triggers.
 type Mapper struct {
 	event     *messaging.Event
+	shape     alike.Shape
 	renamed   map[string]string // what --map says of a column
 	keyColumn string
 	mapping   []string // see Mapping
@@ -48,7 +49,7 @@ type Mapper struct {
 // the parameter or field that the column holds, or "" for a column to leave out. keyColumn
 // names the column with the key of the entry; if it is "", the key is that of the content.
 func NewMapper(event *messaging.Event, renamed map[string]string, keyColumn string) (*Mapper, error) {
-	m := &Mapper{event: event, renamed: renamed, keyColumn: keyColumn}
+	m := &Mapper{event: event, shape: alike.ShapeOf(event), renamed: renamed, keyColumn: keyColumn}
 	for column, name := range renamed {
 		if name != "" && !m.isTarget(name) {
 			return nil, fmt.Errorf("column %q: %w", column, m.unknown(name))
@@ -200,7 +201,7 @@ func (m *Mapper) Item(row rows.Row) (item outbox.Item, tokens alike.Tokens, err 
 	case key == "":
 		return item, tokens, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
 	}
-	return outbox.Item{Key: key, Prepared: prepared}, alike.Of(m.event, customer, params.Values), nil
+	return outbox.Item{Key: key, Prepared: prepared}, m.shape.Tokens(customer, params.Values), nil
 }
 
 func problemAt(field rows.Field, text string) error {
@@ -236,6 +237,8 @@ func (m *Mapper) set(params *messaging.EventTriggerParams, customer *messaging.C
 		return m.unknown(name)
 	case parameter == nil && field.JSON != nil:
 		return errors.New("must be a text")
+	case parameter == nil && strings.HasSuffix(name, "email") && !alike.IsAddressAlone(field.Text):
+		return errors.New("must be an address alone, such as ada@example.com: the service would take it for another customer")
 	case parameter == nil:
 		*get(customer) = field.Text
 		return nil

@@ -113,8 +113,9 @@ func triggerOf(params messaging.EventTriggerParams) *intent.Trigger {
 		customer = *params.Customer
 	}
 	customer.Email = cmp.Or(customer.Email, params.Email)
-	return &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name,
-		Tokens: alike.Of(params.Definition, customer, params.Values)}
+	shape := alike.ShapeOf(params.Definition)
+	return &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name, Shape: shape,
+		Tokens: shape.Tokens(customer, params.Values)}
 }
 
 // params returns the params without the event, and the number of their recipients.
@@ -147,10 +148,24 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 	if err := checkVisible("--email", params.Email); err != nil {
 		return params, 0, err
 	}
+	for _, address := range addressesOf(params) {
+		if !alike.IsAddressAlone(address) {
+			return params, 0, exit.With(exit.Usage, "%q must be an address alone, such as ada@example.com: the service would take it for "+
+				"another customer; nothing was sent", address)
+		}
+	}
 	if recipients == 0 {
 		return params, 0, exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
 	}
 	return params, recipients, nil
+}
+
+// addressesOf returns the addresses of the customer.
+func addressesOf(params messaging.EventTriggerParams) []string {
+	if params.Customer == nil {
+		return []string{params.Email}
+	}
+	return []string{params.Email, params.Customer.Email}
 }
 
 // checkRequiredTexts returns an error for a required parameter whose text is blank, as an

@@ -24,6 +24,7 @@ type decision struct {
 	confirm confirm.Flags
 	filter  filterFlags
 	name    string
+	again   bool
 	// states are those that the command changes.
 	states []outbox.State
 	// warn returns what the operator risks, for the numbers of entries by state.
@@ -45,7 +46,7 @@ func newOutboxResend(l *ledgerFlag) *cobra.Command {
 			return b.Resend(ctx, keys...)
 		},
 	}
-	return d.command("Make unclear or rejected entries pending again",
+	cmd := d.command("Make unclear or rejected entries pending again",
 		`Make unclear or rejected entries pending again, so that "run" sends them.
 
 An unclear entry may have been carried out; sending it again can carry it out twice.
@@ -53,6 +54,8 @@ Entries whose sender may still be alive are skipped, and the time when they can 
 is shown.`, `  messaging -p sandbox outbox resend --ledger orders.db A-1001
   messaging -p sandbox outbox resend --ledger orders.db --state rejected --error-contains 422
   messaging -p sandbox outbox resend --ledger orders.db --state unclear --dry-run`)
+	cmd.Flags().BoolVar(&d.again, "again", false, "resend although entries like these were imported or triggered since")
+	return cmd
 }
 
 func newOutboxDismiss(l *ledgerFlag) *cobra.Command {
@@ -178,13 +181,20 @@ func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
 	if n := s.otherThan(d.states); n > 0 {
 		plan.Warn("%s skips %s of them; it changes only %s entries", d.name, words.Thousands(n), joined(d.states))
 	}
+	since, err := d.sentSince(ctx, b, s)
+	if err != nil {
+		return false, err
+	}
+	for _, each := range since {
+		plan.Warn("%s", each.Describe("trigger"))
+	}
 	entries := words.Thousands(s.Count) + " entries"
 	if s.Count == 1 {
 		entries = "1 entry"
 	}
 	question := strings.ToUpper(d.name[:1]) + d.name[1:] + " " + entries + "?"
-	action := confirm.NewAction(b.of, "outbox "+d.name, []byte(s.digest()), question, strconv.Itoa(s.Count))
-	action.Recipients = &s.Count
+	action := confirm.NewAction(b.of, "outbox "+d.name, []byte(s.digest()+d.shownSince(since)), question, strconv.Itoa(s.Count))
+	action.Recipients, action.Refused = &s.Count, d.refusalToResend(since)
 	return d.confirm.Decide(ctx, d.printer, plan, action)
 }
 

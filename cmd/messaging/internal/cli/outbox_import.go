@@ -373,6 +373,9 @@ func (flags *importFlags) noteNext(ctx context.Context, o *outbox.Outbox[outbox.
 		return err
 	case counts.Pending == 0:
 		flags.printer.Note("nothing is pending; the outbox: %s", describe(counts))
+	case len(counts.Paused) > 0:
+		flags.printer.Note("%s pending, and paused: %s; to send: %s, and then %s", words.Thousands(counts.Pending),
+			strings.Join(counts.Paused, ", "), flags.command("resume"), flags.command("run", "--until-empty"))
 	default:
 		flags.printer.Note("%s pending; to send: %s", words.Thousands(counts.Pending), flags.command("run", "--until-empty"))
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/bulk"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
@@ -26,7 +27,7 @@ type repetition struct {
 // repetition finds out what an import would repeat. opened is nil if there is no outbox yet.
 func (flags *importFlags) repetition(ctx context.Context, service *profile.Service, event *messaging.Event, to target,
 	opened *ledger.Ledger, plan bulk.Plan) (*repetition, error) {
-	r := &repetition{again: flags.again, of: intent.Import{Host: service.Canonical(), EventID: event.ID, EventName: event.Name,
+	r := &repetition{again: flags.again, of: intent.Import{Host: service.Canonical(), EventID: event.ID, EventName: event.Name, Shape: alike.ShapeOf(event),
 		Title: to.address.Absolute(), Triggers: &plan.Fresh}}
 	var err error
 	if r.log, err = intent.Open(os.LookupEnv); err != nil {
@@ -50,7 +51,7 @@ func identityOf(ctx context.Context, opened *ledger.Ledger) (string, error) {
 // describe adds to the plan what would be repeated.
 func (r *repetition) describe(plan *confirm.Plan) {
 	for _, each := range r.overlap {
-		plan.Warn("%s", each)
+		plan.Warn("%s", each.Describe("row"))
 	}
 	if text := r.twice(); text != "" {
 		plan.Warn("%s", text)

@@ -24,8 +24,9 @@ type selected struct {
 	ByState     map[outbox.State]int
 	ByOperation map[string]int
 
-	ids     []int64
-	entries hash.Hash // of the ids and states, and of the attempts, so that a digest confirms one resend
+	ids      []int64
+	triggers []triggerEntry // that can be sent again
+	entries  hash.Hash      // of the ids and states, and of the attempts, so that a digest confirms one resend
 }
 
 func newSelected(b *box) selected {
@@ -67,6 +68,9 @@ func (s *selected) add(e outbox.Entry) {
 	s.ByState[e.State]++
 	s.ByOperation[e.Operation]++
 	s.ids = append(s.ids, e.ID)
+	if isTrigger(e) {
+		s.triggers = append(s.triggers, triggerEntry{e.Key, e.EnqueuedAt})
+	}
 	_, _ = fmt.Fprintln(s.entries, e.ID, e.State, e.Attempts, e.SettledAt.UnixMilli()) // a hash returns no error
 }
 

@@ -107,7 +107,8 @@ event requires one. If it requires none, all values count. So is an import with 
 with rows like those of triggers by hand, or with rows that are like each other. How a
 value is written makes no difference: case, spaces, punctuation, leading zeros, and the
 zone of a time. A customer is the same if the address is, or the id; an event, if its name
-is, or its id. Of this, the state folder has hashes alone.
+is, or its id. "outbox resend" refuses what was imported or triggered since the entry was
+added. Of this, the state folder has hashes alone.
 
 The state folder also knows how far each outbox has come. One that was moved, copied, or
 restored from a backup is not sent without --accept-change.

@@ -20,14 +20,15 @@ import (
 // imported is the first line of the file of an import. Its tokens follow, in order, with
 // eight bytes each.
 type imported struct {
-	ID        string    `json:"id"`
-	Host      string    `json:"host"`
-	EventID   string    `json:"event_id"`
-	EventName string    `json:"event_name"`
-	Outbox    string    `json:"outbox"`
-	Title     string    `json:"title"`
-	At        time.Time `json:"at"`
-	Tokens    int       `json:"tokens"`
+	ID        string      `json:"id"`
+	Host      string      `json:"host"`
+	EventID   string      `json:"event_id"`
+	EventName string      `json:"event_name"`
+	Shape     alike.Shape `json:"shape"`
+	Outbox    string      `json:"outbox"`
+	Title     string      `json:"title"`
+	At        time.Time   `json:"at"`
+	Tokens    int         `json:"tokens"`
 }
 
 // How the names of files end, of imports that may have been killed and of others.

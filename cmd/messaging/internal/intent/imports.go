@@ -25,6 +25,8 @@ type Import struct {
 	Host string
 	// EventID and EventName are those of the event. Either makes it the same event.
 	EventID, EventName string
+	// Shape is that of the event.
+	Shape alike.Shape
 	// Outbox identifies the outbox, and Title names it for people. Outbox is "" if it does not
 	// exist yet.
 	Outbox, Title string
@@ -45,12 +47,20 @@ type Common struct {
 	What string
 }
 
-// String describes it for people.
-func (c Common) String() string {
+// shared is what the import has in common with something else.
+func (f importFile) shared(n int) Common { return Common{f.ID, n, f.what() + " at " + when(f.At)} }
+
+// shared is what a trigger by hand has in common with something else.
+func (e *Earlier) shared() Common {
+	return Common{e.ID, 1, "triggered by hand at " + e.when() + ", which " + e.Outcome}
+}
+
+// Describe describes it for people, with the word for a trigger, such as "row".
+func (c Common) Describe(noun string) string {
 	if c.Count == 1 {
-		return "1 row is like one that was " + c.What
+		return "1 " + noun + " is like one that was " + c.What
 	}
-	return words.Count(c.Count, "row") + " are like ones that were " + c.What
+	return words.Count(c.Count, noun) + " are like ones that were " + c.What
 }
 
 // Overlap is what earlier sends have in common with an import. Rows are alike if they have
@@ -65,16 +75,16 @@ func (o Overlap) IDs() (ids []string) {
 	return ids
 }
 
-// Refusal returns an error, with exit.Usage, if the import must not begin. With again, it may
+// Refusal returns an error, with exit.Usage, if an import must not begin. With again, it may
 // begin after what the operator has seen.
 func (o Overlap) Refusal(again bool, seen []string) error {
 	for _, each := range o {
 		switch {
 		case !again:
 			return exit.With(exit.Usage, "nothing was imported: %s: the same event and customer, and the same values where the event "+
-				"requires one. Look before you pass --again, which adds them once more", each)
+				"requires one. Look before you pass --again, which adds them once more", each.Describe("row"))
 		case !slices.Contains(seen, each.ID):
-			return exit.With(exit.Usage, "nothing was imported: %s, after the plan was shown", each)
+			return exit.With(exit.Usage, "nothing was imported: %s, after the plan was shown", each.Describe("row"))
 		}
 	}
 	return nil
@@ -103,7 +113,7 @@ func (l *Log) overlap(i Import) (found Overlap, err error) {
 			return nil, err
 		}
 		if n > 0 {
-			found = append(found, Common{each.ID, n, each.what() + " at " + when(each.At)})
+			found = append(found, each.shared(n))
 		}
 	}
 	byHand, err := l.triggersLike(i)
@@ -124,7 +134,7 @@ func (l *Log) triggersLike(i Import) (found []Common, err error) {
 		}
 		outcome, ended := outcomes[each.ID]
 		if e := l.earlier(each, outcome, ended); e != nil {
-			found = append(found, Common{each.ID, 1, "triggered by hand at " + e.when() + ", which " + e.Outcome})
+			found = append(found, e.shared())
 		}
 	}
 	return found, nil
@@ -175,7 +185,7 @@ type BegunImport struct{ path string }
 // that were sent before, unless again is true and the operator has seen them. If the file
 // cannot be written, nothing may be imported.
 func (l *Log) BeginImport(ctx context.Context, i Import, again bool, seen []string) (*BegunImport, error) {
-	entry := imported{rand.Text(), i.Host, i.EventID, i.EventName, i.Outbox, i.Title, l.now().UTC(), len(i.Triggers.Tokens)}
+	entry := imported{rand.Text(), i.Host, i.EventID, i.EventName, i.Shape, i.Outbox, i.Title, l.now().UTC(), len(i.Triggers.Tokens)}
 	begun := &BegunImport{filepath.Join(l.importFolder(), fmt.Sprintf("%d-%s%s", entry.At.UnixNano(), entry.ID, importBegun))}
 	err := l.locked(ctx, func() error {
 		found, err := l.overlap(i)

@@ -79,7 +79,7 @@ func TestAnImportThatWasKilledGoesOnAndIsKnownToOthers(t *testing.T) {
 	found, err := log.LookForImport(importOf("b", 4))
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	assert.Contains(t, found[0].String(), "1 row is like one that was imported, in part at least, into a.db at ")
+	assert.Contains(t, found[0].Describe("row"), "1 row is like one that was imported, in part at least, into a.db at ")
 }
 
 func TestTheSecondOfTwoImportsAtOnceIsRefused(t *testing.T) {
@@ -192,4 +192,39 @@ func TestOnlyTheUserCanReadWhatIsRemembered(t *testing.T) {
 	content, err := os.ReadFile(begun.path)
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(content), `{"id":"`))
+}
+
+func TestAResendMeetsWhatWasSentSince(t *testing.T) {
+	log := emptyLog(t)
+	shape := alike.Shape{{Name: "order", Type: messaging.ParameterText}}
+	resend := func(order string, added time.Duration) Resend {
+		return Resend{EventID: "ev_1", Customer: messaging.CustomerParams{Email: "ada@example.com"},
+			Values: map[string]any{"order": order}, Added: log.now().Add(added)}
+	}
+	tokens := shape.Tokens(messaging.CustomerParams{Email: "ada@example.com"}, map[string]any{"order": "A-1"})
+	i := importOf("a", tokens[0])
+	i.Shape = shape
+	require.NoError(t, beginImport(t, log, i).Done())
+	byHand := triggerOf(tokens[0])
+	byHand.Trigger.Shape = shape
+	_, err := log.Begin(t.Context(), byHand, true, nil)
+	require.Error(t, err)
+	seen, err := log.Look(byHand)
+	require.NoError(t, err)
+	_, err = log.Begin(t.Context(), byHand, true, seen.Seen())
+	require.NoError(t, err)
+
+	found, err := log.LookForResend("api.example.com", []Resend{resend("a1", -time.Hour), resend("A-2", -time.Hour)})
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	assert.Contains(t, found[0].Describe("trigger"), "1 trigger is like one that was imported into a.db at ")
+	assert.Contains(t, found[1].Describe("trigger"), "1 trigger is like one that was triggered by hand at ")
+	for name, each := range map[string]Resend{"another order": resend("A-2", -time.Hour), "what was added later": resend("A-1", time.Hour)} {
+		found, err = log.LookForResend("api.example.com", []Resend{each})
+		require.NoError(t, err)
+		assert.Empty(t, found, name)
+	}
+	found, err = log.LookForResend("test.example.com", []Resend{resend("A-1", -time.Hour)})
+	require.NoError(t, err)
+	assert.Empty(t, found)
 }

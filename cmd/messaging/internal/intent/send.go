@@ -29,6 +29,7 @@ type Send struct {
 type Trigger struct {
 	ID     string       `json:"id"`
 	Name   string       `json:"name"`
+	Shape  alike.Shape  `json:"shape"`
 	Tokens alike.Tokens `json:"tokens"`
 }
 
