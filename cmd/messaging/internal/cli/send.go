@@ -25,7 +25,7 @@ type sending struct {
 	options  []messaging.Option
 	count    *int // of recipients; nil if it is not known
 	again    bool
-	// broadcast is whether the same content to other recipients is worth a warning.
+	// broadcast is whether it is known by its subject and its message.
 	broadcast bool
 	// trigger is set for the trigger of an event.
 	trigger *intent.Trigger
@@ -61,15 +61,12 @@ func (send *sending) describe(plan *confirm.Plan) {
 	if last := send.seen.Last; last != nil {
 		plan.Add("sent before", last.String())
 	}
-	if earlier := send.seen.Content; earlier != nil {
-		to := "recipients of an unknown number"
-		if earlier.Count != nil {
-			to = words.Count(*earlier.Count, "recipient")
+	if like := send.seen.Similar; like != nil {
+		to := ""
+		if like.Count != nil {
+			to = " to " + words.Count(*like.Count, "recipient")
 		}
-		plan.Warn("this content was sent to %s: %s", to, earlier)
-	}
-	if like := send.seen.Alike; like != nil {
-		plan.Warn("a trigger of this event for this customer, with the same required values: %s", like)
+		plan.Warn("%s%s: %s", strings.TrimSuffix(like.Like, ","), to, like)
 	}
 	describeBody(plan, send.prepared)
 }

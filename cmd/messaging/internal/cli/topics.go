@@ -98,8 +98,10 @@ their size is unknown. A profile with "allow" reaches nobody else.
 
 Before a broadcast or a trigger, a line is written to sends.jsonl, without addresses. If
 exactly the same was accepted in the last 24 hours, or if it may have been carried out,
-it is not sent again without --again. The order of the customers makes no difference. The
-same content to other customers is a warning in the plan.
+it is not sent again without --again. The order of the customers makes no difference. Nor
+is a broadcast in the same channel with the same subject or the same message, to whomever,
+or one to the same customers that is due at the same time: it may be a correction. Of a
+text, the letters and digits count.
 
 A trigger is also refused if it is like one of the last 24 hours, or like a row that was
 imported in the last six days: the same event and customer, and the same values where the

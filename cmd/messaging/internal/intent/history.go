@@ -23,6 +23,8 @@ type Earlier struct {
 	Count *int
 	// Outcome describes what became of it.
 	Outcome string
+	// Like says what it is, if it is not exactly the same send.
+	Like string
 
 	refuses, inFlight bool
 }
@@ -31,12 +33,8 @@ type Earlier struct {
 type History struct {
 	// Last is the last send of exactly the same, or nil.
 	Last *Earlier
-	// Content is the last broadcast of the same content to other recipients or at another
-	// time, or nil.
-	Content *Earlier
-	// Alike is an earlier send, or an import, of a trigger of the same event for the same
-	// customer, with the same values where the event requires one, or nil.
-	Alike *Earlier
+	// Similar is the last send that people would take for the same, or nil; see Earlier.Like.
+	Similar *Earlier
 
 	host string
 }
@@ -56,10 +54,19 @@ func (l *Log) Look(s Send) (History, error) {
 
 // recall returns what the lines and the files of imports know of s.
 func (l *Log) recall(lines []line, s Send) (h History, err error) {
-	h = l.history(lines, s)
-	if s.Trigger != nil {
-		h.Alike, err = l.alike(lines, s)
+	h.host, _, _ = strings.Cut(s.Host, "#")
+	outcomes, digest := outcomesOf(lines), s.digest()
+	for _, each := range lines {
+		if each.Digest != digest {
+			continue
+		}
+		outcome, ended := outcomes[each.ID]
+		found := l.earlier(each, outcome, ended)
+		if found != nil && (h.Last == nil || found.refuses || !h.Last.refuses) { // one that refuses is never hidden
+			h.Last = found
+		}
 	}
+	h.Similar, err = l.similar(lines, s)
 	return h, err
 }
 
@@ -72,29 +79,6 @@ func outcomesOf(lines []line) map[string]line {
 		}
 	}
 	return outcomes
-}
-
-func (l *Log) history(lines []line, s Send) History {
-	outcomes := outcomesOf(lines)
-	digest, content := s.digest(), s.contentDigest()
-	h := History{}
-	h.host, _, _ = strings.Cut(s.Host, "#")
-	for _, each := range lines {
-		same := each.Digest == digest
-		if !same && (content == "" || each.Content != content) {
-			continue
-		}
-		outcome, ended := outcomes[each.ID]
-		found := l.earlier(each, outcome, ended)
-		switch {
-		case found == nil:
-		case !same:
-			h.Content = found
-		case h.Last == nil || found.refuses || !h.Last.refuses: // one that refuses is never hidden
-			h.Last = found
-		}
-	}
-	return h
 }
 
 // earlier describes a send, or returns nil if it was certainly not carried out.
@@ -110,14 +94,14 @@ func (l *Log) earlier(begun, outcome line, ended bool) *Earlier {
 	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryAccepted):
 		e.Outcome, e.refuses = "was accepted", l.now().Sub(begun.At) < window
 	default: // also a delivery of another version, or none
-		e.Outcome = "may have been carried out: its response was lost"
+		e.Outcome = "may have been carried out"
 	}
 	return e
 }
 
 // Seen returns the ids of the sends that a repetition would repeat.
 func (h History) Seen() (ids []string) {
-	for _, each := range []*Earlier{h.Last, h.Alike} {
+	for _, each := range []*Earlier{h.Last, h.Similar} {
 		if each != nil {
 			ids = append(ids, each.ID)
 		}
@@ -131,7 +115,7 @@ func (h History) Refusal(again bool, seen []string) error {
 	if err := h.refusalOfLast(again, seen); err != nil {
 		return err
 	}
-	return h.refusalOfAlike(again, seen)
+	return h.refusalOfSimilar(again, seen)
 }
 
 // refusalOfLast is Refusal for exactly the same send.
@@ -153,17 +137,16 @@ func (h History) refusalOfLast(again bool, seen []string) error {
 		h.host, last.when(), last.Outcome)
 }
 
-// refusalOfAlike is Refusal for a trigger that is like an earlier one.
-func (h History) refusalOfAlike(again bool, seen []string) error {
-	switch like := h.Alike; {
-	case like == nil || !like.refuses:
+// refusalOfSimilar is Refusal for a send that is like an earlier one.
+func (h History) refusalOfSimilar(again bool, seen []string) error {
+	switch like := h.Similar; {
+	case like == nil:
 		return nil
 	case !again:
-		return exit.With(exit.Usage, "not sent: a trigger of this event for this customer, with the same required values, %s (%s); look "+
-			"before you pass --again, which sends it again", like.Outcome, like.when())
+		return exit.With(exit.Usage, "not sent: %s %s (%s); look before you pass --again, which sends this too", like.Like, like.Outcome,
+			like.when())
 	case !slices.Contains(seen, like.ID):
-		return exit.With(exit.Usage, "not sent: a trigger of this event for this customer, with the same required values, %s (%s), after "+
-			"the plan was shown", like.Outcome, like.when())
+		return exit.With(exit.Usage, "not sent: %s %s (%s), after the plan was shown", like.Like, like.Outcome, like.when())
 	}
 	return nil
 }

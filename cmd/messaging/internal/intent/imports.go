@@ -140,44 +140,6 @@ func (l *Log) triggersLike(i Import) (found []Common, err error) {
 	return found, nil
 }
 
-// alike returns the last trigger that is like s, by hand or of an import, or nil. Exactly s
-// itself is History.Last.
-func (l *Log) alike(lines []line, s Send) (found *Earlier, err error) {
-	outcomes, digest := outcomesOf(lines), s.digest()
-	for _, each := range lines {
-		if each.Event == nil || each.Host != s.Host || each.Digest == digest || !each.Event.isLike(s.Trigger) {
-			continue
-		}
-		outcome, ended := outcomes[each.ID]
-		if e := l.earlier(each, outcome, ended); e != nil && (found == nil || e.refuses || !found.refuses) {
-			found = e
-		}
-	}
-	if found != nil && found.refuses {
-		return found, nil
-	}
-	for each, err := range l.imports() {
-		if err != nil {
-			return nil, err
-		}
-		if each.Host != s.Host || !isSameEvent(each.EventID, each.EventName, s.Trigger.ID, s.Trigger.Name) {
-			continue
-		}
-		switch has, err := each.has(s.Trigger.Tokens); {
-		case err != nil:
-			return nil, err
-		case has:
-			found = &Earlier{ID: each.ID, At: each.At, Outcome: "was " + each.what(), refuses: true}
-		}
-	}
-	return found, nil
-}
-
-// isLike reports whether two triggers are alike.
-func (t *Trigger) isLike(other *Trigger) bool {
-	return isSameEvent(t.ID, t.Name, other.ID, other.Name) && t.Tokens.Meet(other.Tokens)
-}
-
 // BegunImport is an import that has been written down.
 type BegunImport struct{ path string }
 

@@ -26,7 +26,7 @@ import (
 type line struct {
 	ID        string     `json:"id"`
 	Digest    string     `json:"digest,omitempty"`
-	Content   string     `json:"content,omitempty"` // digest of a broadcast without its audience
+	marks                // of a broadcast
 	Host      string     `json:"host,omitempty"`
 	Operation string     `json:"operation,omitempty"`
 	At        time.Time  `json:"at"`
@@ -68,7 +68,7 @@ type Intent struct {
 // made already, unless again is true and its id is among seen: the operator has agreed to
 // repeat that one. If the file cannot be written, nothing may be sent.
 func (l *Log) Begin(ctx context.Context, s Send, again bool, seen []string) (*Intent, error) {
-	begun := line{ID: rand.Text(), Digest: s.digest(), Content: s.contentDigest(), Host: s.Host, Operation: s.Operation,
+	begun := line{ID: rand.Text(), Digest: s.digest(), marks: s.marks(), Host: s.Host, Operation: s.Operation,
 		At: l.now().UTC(), Count: s.Count, Event: s.Trigger}
 	var flight *flock.Flock
 	err := l.locked(ctx, func() error {

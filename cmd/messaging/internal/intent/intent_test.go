@@ -59,7 +59,7 @@ func TestLogRefusesWhatMayHaveBeenSent(t *testing.T) {
 		log := emptyLog(t)
 		require.NoError(t, begin(t, log, broadcast).Done(messaging.DeliveryUnknown, exit.Unknown))
 		log.now = func() time.Time { return time.Now().Add(1000 * time.Hour) }
-		requireRefused(t, log, broadcast, "its response was lost")
+		requireRefused(t, log, broadcast, "may have been carried out")
 	})
 	t.Run("without an outcome", func(t *testing.T) {
 		log := emptyLog(t)
@@ -169,7 +169,7 @@ func TestLogTakesAnUnknownDeliveryForUnknown(t *testing.T) {
 		require.NoError(t, err)
 		changed := strings.Replace(string(content), `"delivery":"not_sent",`, delivery, 1)
 		require.NoError(t, os.WriteFile(log.Path(), []byte(changed), 0o600))
-		requireRefused(t, log, broadcast, "its response was lost")
+		requireRefused(t, log, broadcast, "may have been carried out")
 	}
 }
 
@@ -204,22 +204,61 @@ func TestLogIgnoresTheOrderOfRecipients(t *testing.T) {
 	requireRefused(t, log, to(`{"id":"b"},{"id":"a"}`), "has no outcome")
 }
 
-func TestLogKnowsTheSameContentToOthers(t *testing.T) {
+func TestLogRefusesABroadcastThatPeopleTakeForAnEarlierOne(t *testing.T) {
+	send := func(body string) Send {
+		return Send{Host: "h", Operation: "send", Broadcast: true, Body: []byte(body)}
+	}
 	log := emptyLog(t)
-	count := 2
-	first := Send{Host: "h", Operation: "send", Broadcast: true, Count: &count,
-		Body: []byte(`{"recipients":{"customers":[1,2]},"subject":"s"}`)}
+	first := send(`{"recipients":{"customers":[1,2]},"subject":"Sale!","message":"<p>Only today</p>"}`)
 	require.NoError(t, begin(t, log, first).Done(messaging.DeliveryAccepted, exit.Done))
-	for body, same := range map[string]bool{`{"recipients":{"customers":[1,3]},"subject":"s"}`: true,
-		`{"all_customers":true,"subject":"s"}`:             true,
-		`{"recipients":{"customers":[1,2]},"subject":"t"}`: false} {
-		seen, err := log.Look(Send{Host: "h", Operation: "send", Broadcast: true, Body: []byte(body)})
+	for body, want := range map[string]string{
+		`{"recipients":{"customers":[3]},"subject":"Sale","message":"<b>only</b> today."}`: "a broadcast with the same subject and message",
+		`{"all_customers":true,"subject":"SALE"}`:                                          "a broadcast with the same subject",
+		`{"recipients":{"customers":[1]},"subject":"New sale","message":"Only today"}`:     "a broadcast with the same message",
+		`{"recipients":{"customers":[1,2]},"subject":"Sale 2","message":"Also today"}`:     "",
+	} {
+		seen, err := log.Look(send(body))
 		require.NoError(t, err)
 		assert.Nil(t, seen.Last, body)
-		assert.Equal(t, same, seen.Content != nil, body)
+		if want == "" {
+			assert.Nil(t, seen.Similar, body)
+			continue
+		}
+		require.NotNil(t, seen.Similar, body)
+		assert.Equal(t, want, seen.Similar.Like)
+		require.ErrorContains(t, seen.Refusal(false, nil), "not sent: "+want+" was accepted (")
+		require.ErrorContains(t, seen.Refusal(true, nil), "after the plan was shown")
+		assert.NoError(t, seen.Refusal(true, seen.Seen()))
 	}
 	seen, err := log.Look(first)
 	require.NoError(t, err)
 	assert.NotNil(t, seen.Last)
-	assert.Nil(t, seen.Content, "it is the same send")
+	assert.Nil(t, seen.Similar, "it is the same send")
+
+	other := send(`{"all_customers":true,"subject":"SALE"}`)
+	other.Operation = "push"
+	seen, err = log.Look(other)
+	require.NoError(t, err)
+	assert.Nil(t, seen.Similar, "another channel")
+	log.now = func() time.Time { return time.Now().Add(window) }
+	seen, err = log.Look(send(`{"all_customers":true,"subject":"SALE"}`))
+	require.NoError(t, err)
+	assert.Nil(t, seen.Similar, "a day later")
+}
+
+func TestLogRefusesASecondBroadcastToTheSameCustomersAtTheSameTime(t *testing.T) {
+	scheduled := func(date, subject string) Send {
+		return Send{Host: "h", Operation: "send", Broadcast: true,
+			Body: []byte(`{"recipients":{"customers":[1,2]},"schedule_date":"` + date + `","subject":"` + subject + `","message":"` + subject + `"}`)}
+	}
+	log := emptyLog(t)
+	require.NoError(t, begin(t, log, scheduled("2100-01-01 09:00:00", "Sale")).Done(messaging.DeliveryAccepted, exit.Done))
+	log.now = func() time.Time { return time.Now().Add(100 * window) }
+	seen, err := log.Look(scheduled("2100-01-01 09:00:00", "Corrected"))
+	require.NoError(t, err)
+	require.NotNil(t, seen.Similar)
+	require.ErrorContains(t, seen.Refusal(false, nil), "not sent: another broadcast to the same customers, at the same time, was accepted (")
+	seen, err = log.Look(scheduled("2100-01-02 09:00:00", "Corrected"))
+	require.NoError(t, err)
+	assert.Nil(t, seen.Similar)
 }

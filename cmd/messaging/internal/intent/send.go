@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -19,7 +20,7 @@ type Send struct {
 	Body      []byte
 	// Count is the number of recipients, or nil if it is not known.
 	Count *int
-	// Broadcast is whether the same content to other recipients is worth a warning.
+	// Broadcast is whether it is known by its subject and its message.
 	Broadcast bool
 	// Trigger is set for the trigger of an event.
 	Trigger *Trigger
@@ -36,16 +37,7 @@ type Trigger struct {
 // digest identifies the same send to the same service, from whatever profile. The order of
 // its recipients makes no difference.
 func (s Send) digest() string {
-	return s.digestOf("exactly", s.without(nil))
-}
-
-// contentDigest identifies the content of a broadcast, whoever receives it and whenever. It
-// is "" for other sends.
-func (s Send) contentDigest() string {
-	if !s.Broadcast {
-		return ""
-	}
-	return s.digestOf("content", s.without([]string{"recipients", "all_customers", "email", "cc", "bcc", "schedule_type", "schedule_date"}))
+	return s.digestOf("exactly", s.only())
 }
 
 func (s Send) digestOf(what string, body []byte) string {
@@ -56,9 +48,9 @@ func (s Send) digestOf(what string, body []byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// without returns the body without some of its members, and with its recipients sorted. A
-// body that is not an object stays as it is.
-func (s Send) without(names []string) []byte {
+// only returns the named members of the body, or all without a name, with its recipients
+// sorted. A body that is not an object stays as it is.
+func (s Send) only(names ...string) []byte {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(s.Body, &members) != nil {
 		return s.Body
@@ -66,9 +58,7 @@ func (s Send) without(names []string) []byte {
 	if recipients, ok := members["recipients"]; ok {
 		members["recipients"] = sorted(recipients)
 	}
-	for _, name := range names {
-		delete(members, name)
-	}
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return len(names) > 0 && !slices.Contains(names, name) })
 	body, err := json.Marshal(members)
 	if err != nil {
 		return s.Body
