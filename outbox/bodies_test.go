@@ -4,8 +4,10 @@ import (
 	"context"
 	"net/http"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,6 +136,53 @@ func testLargeBodies[Tx any](t *testing.T, store *weighed[Tx]) {
 	for _, key := range keys {
 		assert.Equal(t, 1, service.carriedOut(key))
 	}
+}
+
+// heap is how much memory is in use.
+func heap() int {
+	runtime.GC()
+	runtime.GC() // for what the first has found
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
+}
+
+func TestRunHoldsEachBodyOnceAndUntilItIsSent(t *testing.T) {
+	pool := pgtest.Pool(t)
+	require.NoError(t, postgres.Migrate(t.Context(), pool))
+	store, err := postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	release, last := make(chan struct{}), make(chan struct{})
+	var held atomic.Int32
+	client := newService().client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
+		if len(p.Body()) < largeBody {
+			return nil
+		}
+		held.Add(1)
+		<-release
+		if keyOf(p) == "last" {
+			<-last
+		}
+		return errBroken
+	}))
+	o := newBox(t, store, client, []outbox.Option{outbox.Fast(), outbox.WithSendTimeout(10 * time.Minute)})
+	warmUp(t, o)
+	keys := append(keysOf(9), "last") // of one claim
+	before := heap()
+	_, _, err = o.EnqueueAll(t.Context(), largeItems(t, keys))
+	require.NoError(t, err)
+	stop := run(t, o)
+	eventually(t, func() bool { return int(held.Load()) == len(keys) })
+	assert.Less(t, heap()-before, len(keys)*largeBody*3/2, "each body is held once")
+	close(release)
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Rejected == len(keys)-1
+	})
+	assert.Less(t, heap()-before, 3*largeBody, "only the last body is still held")
+	close(last)
+	stop()
 }
 
 func TestEnqueueAllEndsABatchAtAThousandEntries(t *testing.T) {

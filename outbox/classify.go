@@ -30,7 +30,7 @@ type outcome struct {
 const maxDenials = 3
 
 // classify returns the outcome of a send.
-func (t timing) classify(entry ledger.Claimed, err error) outcome {
+func (t timing) classify(entry *ledger.Claimed, err error) outcome {
 	o := outcome{delivery: messaging.DeliveryOf(err), denials: entry.Denials}
 	if err != nil {
 		o.text = storable(err.Error())
@@ -77,14 +77,14 @@ func isGuard(err error) bool {
 }
 
 // returned is the outcome of an entry that was claimed, and whose send did not begin.
-func returned(entry ledger.Claimed, why string) outcome {
+func returned(entry *ledger.Claimed, why string) outcome {
 	return outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: "not begun: " + why, denials: entry.Denials,
 		returned: true}
 }
 
 // unreadable is the outcome of an entry whose request this process cannot read. Another
 // process may be able to.
-func (t timing) unreadable(entry ledger.Claimed, err error) outcome {
+func (t timing) unreadable(entry *ledger.Claimed, err error) outcome {
 	o := outcome{state: ledger.Pending, delivery: messaging.DeliveryNotSent, text: storable(err.Error()), denials: entry.Denials,
 		wait: t.growingWait(entry.Attempts), gate: gate.Outcome{Kind: gate.OwnFault}}
 	if errors.Is(err, errNoSealer) { // concerns all sealed entries

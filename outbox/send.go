@@ -111,10 +111,10 @@ func (c *call[Tx]) send(ctx context.Context, b batch) {
 	c.claims += len(b.entries)
 	c.mu.Unlock()
 	var left sync.WaitGroup
-	for _, entry := range b.entries {
+	for i := range b.entries {
 		left.Add(1)
 		c.sends.Go(func() {
-			c.deliverOne(values, b, entry, left.Done)
+			c.deliverOne(values, b, &b.entries[i], left.Done)
 		})
 	}
 	c.sends.Go(func() { // releases what the batch waits with
@@ -165,12 +165,14 @@ func expired(deadline, monotonic, wall time.Time) bool {
 
 // deliverOne sends one claimed entry and records the outcome, unless the entry was changed
 // by someone else in the meantime. Only the values of ctx are used. done is called when
-// the entry no longer waits for its turn.
-func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry ledger.Claimed, done func()) {
+// the entry no longer waits for its turn. Since the batch holds the entry until the last one
+// was sent, its body is taken out of it.
+func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry *ledger.Claimed, done func()) {
 	defer c.room.Release(1)
+	size := int64(len(entry.Body))
 	outcome := c.attempt(ctx, b, entry, done)
-	c.bodies.Release(int64(len(entry.Body)))
 	entry.Body = nil
+	c.bodies.Release(size)
 	if c.gates.Report(b.pass, outcome.gate, time.Now()) {
 		outcome.wait = 0 // the entry waits for the gate instead
 	}
@@ -198,7 +200,7 @@ func (c *call[Tx]) deliverOne(ctx context.Context, b batch, entry ledger.Claimed
 }
 
 // attempt waits for a slot and sends one claimed entry, once.
-func (c *call[Tx]) attempt(ctx context.Context, b batch, entry ledger.Claimed, done func()) outcome {
+func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed, done func()) outcome {
 	acquired := c.slots.Acquire(entry.Urgent, b.ahead.Done(), b.pass.Recall)
 	done()
 	switch {
@@ -215,6 +217,7 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry ledger.Claimed, d
 	leave := c.running.enter("WithSealer")
 	p, err := c.unseal(ctx, ledger.Request{Operation: entry.Operation, Body: entry.Body, Sealed: entry.Sealed})
 	leave()
+	entry.Body = nil // p has a copy
 	if err != nil {
 		return c.timing.unreadable(entry, err)
 	}
