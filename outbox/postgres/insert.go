@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -10,13 +11,12 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-// newEntry is the JSON form of a ledger.NewEntry.
+// newEntry is the JSON form of a ledger.NewEntry, without its body.
 type newEntry struct {
 	Ordinal   int    `json:"n"`
 	Key       string `json:"key"`
 	Operation string `json:"operation"`
 	Digest    string `json:"digest"`
-	Body      []byte `json:"body"` // as base64
 	Sealed    bool   `json:"sealed"`
 	Urgent    bool   `json:"urgent"`
 	NotBefore int64  `json:"not_before"`
@@ -24,7 +24,7 @@ type newEntry struct {
 }
 
 func newEntryOf(ordinal int, e ledger.NewEntry) newEntry {
-	n := newEntry{ordinal, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Body, e.Sealed, e.Urgent, 0, nil}
+	n := newEntry{ordinal, e.Key, e.Operation, hex.EncodeToString(e.Digest), e.Sealed, e.Urgent, 0, nil}
 	if !e.NotBefore.IsZero() {
 		n.NotBefore = e.NotBefore.UnixMilli()
 	}
@@ -33,6 +33,32 @@ func newEntryOf(ordinal int, e ledger.NewEntry) newEntry {
 		n.NotAfter = &after
 	}
 	return n
+}
+
+// asInput returns the entries as an array of JSON, with the bodies as base64. The bodies can
+// be large, so they are written where they belong, and nowhere before.
+func asInput(entries []ledger.NewEntry) string {
+	const rest = 400 // of an entry, roughly
+	size := 2
+	for _, e := range entries {
+		size += len(e.Key) + base64.StdEncoding.EncodedLen(len(e.Body)) + rest
+	}
+	var input strings.Builder
+	input.Grow(size)
+	input.WriteByte('[')
+	for i, e := range entries {
+		if i > 0 {
+			input.WriteByte(',')
+		}
+		input.WriteString(strings.TrimSuffix(asJSON(newEntryOf(i, e)), "}\n"))
+		input.WriteString(`,"body":"`)
+		body := base64.NewEncoder(base64.StdEncoding, &input)
+		_, _ = body.Write(e.Body) // a strings.Builder returns no error
+		_ = body.Close()
+		input.WriteString(`"}`)
+	}
+	input.WriteByte(']')
+	return input.String()
 }
 
 // Insert implements ledger.Ledger. The entries cannot be sorted, because ids follow their
@@ -52,12 +78,10 @@ func (l *base) Insert(ctx context.Context, entries []ledger.NewEntry) (inserted 
 // database with the same tables.
 func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry, own bool) ([]ledger.Inserted, error) {
 	index := make(map[string]int, len(entries))
-	wire := make([]newEntry, len(entries))
 	for i, e := range entries {
 		if _, twice := index[e.Key]; !twice {
 			index[e.Key] = i
 		}
-		wire[i] = newEntryOf(i, e)
 	}
 	condition := `true`
 	if own {
@@ -76,7 +100,7 @@ func (l *base) insert(ctx context.Context, q querier, entries []ledger.NewEntry,
 			ORDER BY n ON CONFLICT (key) DO NOTHING RETURNING `+storedColumns+`, digest
 		)
 		SELECT `+entryColumns+`, digest FROM added`,
-		[]any{asJSON(wire), l.key}, func(row scanFunc) error {
+		[]any{asInput(entries), l.key}, func(row scanFunc) error {
 			var in ledger.Inserted
 			var err error
 			in.Entry, err = scanEntryAnd(row, &in.Digest)
