@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,7 +21,10 @@ func TestShipTriggersTheEventOnce(t *testing.T) {
 	event, err := service.Client().Events.Create(ctx, messaging.EventCreateParams{
 		Name:        "order shipped",
 		Description: "An order has shipped",
-		Parameters:  []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText}},
+		Parameters: []messaging.EventParameter{
+			{Name: "order", Type: messaging.ParameterText},
+			{Name: "shipped_at", Type: messaging.ParameterTimestamp},
+		},
 	})
 	require.NoError(t, err)
 	t.Setenv("MESSAGING_EVENT_ID", event.ID)
@@ -31,7 +35,7 @@ func TestShipTriggersTheEventOnce(t *testing.T) {
 	require.NoError(t, err)
 	o, err := outbox.New(store, service.Client())
 	require.NoError(t, err)
-	require.NoError(t, ship(ctx, db, o, "4711", "ada@example.com"))
+	require.NoError(t, ship(ctx, db, o, "4711", "ada@example.com", time.Now()))
 
 	service.FailNext(1, messagingtest.AnswerLost()) // carries out the next request, and drops the response
 	delivered, err := o.DeliverDue(ctx, 100)        // sends what is due, and returns
