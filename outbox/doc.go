@@ -47,9 +47,9 @@
 // Each operation has a gate, which is a circuit breaker. While the gate is open, entries
 // are sent. The gate closes if requests fail for a reason that can also affect the other
 // requests of the operation: a failed connection, a lost response, a 5xx, a 408 or a 425.
-// It closes after 8 such failures among the last 16 outcomes, after 4 shortly after a start
-// or an outage, and after the first if nothing was accepted in the last minute. A wrong API
-// key (401) or a rate limit (429) immediately closes the gates of all operations.
+// It closes after 8 such failures among the last 16 outcomes. Shortly after a start or an
+// outage, 4 are enough, and 1 is enough if nothing was accepted in the last minute. A wrong
+// API key (401) or a rate limit (429) immediately closes the gates of all operations.
 //
 // While the gate is closed, only one entry at a time is claimed and sent, as a probe. The
 // wait between probes grows from 0.5 s to 15 s. If the service sends Retry-After, the

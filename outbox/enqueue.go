@@ -60,7 +60,7 @@ func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepa
 // database of the store. It remains usable after an [ErrKeyConflict].
 //
 // Call [Outbox.Wake] after the commit if workers in other processes should send the entry
-// at once.
+// immediately.
 //
 // The entry is as durable as the transaction. With synchronous_commit=off on Postgres or
 // synchronous=NORMAL on SQLite, a power failure can lose the last transactions, together
