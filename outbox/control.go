@@ -10,10 +10,12 @@ import (
 	"github.com/messaging-go/messaging"
 )
 
-// Pause stops the sending of entries with these operations, such as "trigger event", or
-// of all entries if none is named. The pause is recorded in the database: it holds for
-// all processes and until Resume. After Pause has returned, no claim begins; what was
-// claimed before may still be sent, within the send timeout.
+// Pause stops the sending of entries with these operations, or of all entries if none is
+// named. The operations are "send email broadcast", "send push broadcast", "create event"
+// and "trigger event". For any other name, Pause returns an error and pauses nothing. The
+// pause is recorded in the database: it holds for all processes and until Resume. After
+// Pause has returned, no claim begins. Entries that were claimed before may still be sent,
+// within the send timeout; until then, [Outbox.List] finds them in the state [Sending].
 //
 // A pause of all is separate from the pauses of single operations.
 func (o *Outbox[Tx]) Pause(ctx context.Context, operations ...string) error {

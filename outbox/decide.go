@@ -24,7 +24,7 @@ type Decision struct {
 	// Why is why the entry was not changed.
 	Why Why
 	// RetryAt is when the same call can change the entry, for [WhyMayBeAlive] and
-	// [WhySending]. Otherwise it is zero.
+	// [WhySending]. Otherwise it is the zero time.
 	RetryAt time.Time
 }
 
@@ -40,7 +40,7 @@ const (
 	// WhyMayBeAlive means that the process that sent the entry may be alive and may still
 	// report the outcome.
 	WhyMayBeAlive
-	// WhyTooLate means that the NotAfter of the entry has passed.
+	// WhyTooLate means that the NotAfter of the entry has passed, so it is never resent.
 	WhyTooLate
 	// WhySending means that a process has claimed the entry and may be sending it.
 	WhySending
@@ -72,6 +72,10 @@ const keyBatch = 500
 // request may have been carried out; resending it can carry it out twice. Check at the
 // service first. [Outbox.Prepared] returns the request and its recipients.
 //
+// The request is sent as it was stored. That helps if the cause of a rejection was removed
+// elsewhere, for example if a template was corrected at the service. If the request itself
+// is wrong, dismiss the entry and enqueue a correct request under another key.
+//
 // Resend leaves out an entry whose process may still be alive. Such an entry can be
 // resent one lease after it became unclear. A lease is how long a process may hold an
 // entry that it has claimed: the send timeout and 15 s.
@@ -91,9 +95,9 @@ func (o *Outbox[Tx]) Dismiss(ctx context.Context, keys ...string) ([]Decision, e
 	return o.change(ctx, "dismiss", keys, o.ledger.Dismiss)
 }
 
-// DismissTx is Dismiss in your own transaction. So an entry can be withdrawn in the
-// transaction that cancels what caused it. An entry that was changed is not sent, unless
-// the transaction is rolled back.
+// DismissTx is Dismiss in your own transaction. Use it to withdraw an entry in the
+// transaction that cancels its order. A dismissed entry is not sent, unless the transaction
+// is rolled back.
 func (o *Outbox[Tx]) DismissTx(ctx context.Context, tx Tx, keys ...string) ([]Decision, error) {
 	if any(tx) == any(*new(Tx)) {
 		return nil, errors.New("outbox: dismiss entries: tx must not be nil")
@@ -154,8 +158,8 @@ func decisionOf(d ledger.Decision, resend bool) Decision {
 }
 
 // ResendAll is Resend for all entries that match the filter, whose State must be Unclear
-// or Rejected. It goes through them once; entries that are added or that change their
-// state in the meantime can be left out.
+// or Rejected; [Outbox.List] shows them first. It goes through them once; entries that are
+// added or that change their state in the meantime can be left out.
 func (o *Outbox[Tx]) ResendAll(ctx context.Context, filter Filter) (Decided, error) {
 	return o.changeAll(ctx, "resend", filter, []State{Unclear, Rejected}, o.Resend)
 }

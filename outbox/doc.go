@@ -28,7 +28,7 @@
 // sent again until someone calls [Outbox.Resend]. [Outbox.Dismiss] gives the entry up.
 //
 //	state      was it carried out?  is it sent again?
-//	pending    no                   when it is due
+//	pending    no                   when it is due, but not after NotAfter
 //	sending    maybe                no; without an outcome, it becomes unclear
 //	accepted   once                 no
 //	rejected   no                   after Resend
@@ -45,18 +45,18 @@
 // # The gate
 //
 // Each operation has a gate, which is a circuit breaker. While the gate is open, entries
-// are sent. The gate closes if requests of the operation fail for reasons that can affect
-// others too: a failed connection, a lost response, a 5xx, a 408 or a 425. It closes at 8
-// such failures among the last 16 outcomes, and at the first failure if nothing was
-// accepted in the last minute. A wrong API key (401) and a rate limit (429) close the gates
-// of all operations at once.
+// are sent. The gate closes if requests fail for a reason that can also affect the other
+// requests of the operation: a failed connection, a lost response, a 5xx, a 408 or a 425.
+// It closes after 8 such failures among the last 16 outcomes. Shortly after a start or an
+// outage, 4 are enough, and 1 is enough if nothing was accepted in the last minute. A wrong
+// API key (401) or a rate limit (429) immediately closes the gates of all operations.
 //
 // While the gate is closed, only one entry at a time is claimed and sent, as a probe. The
 // wait between probes grows from 0.5 s to 15 s. If the service sends Retry-After, the
-// outbox waits at least that long, but at most 5 minutes. The gate opens when the response
-// to a probe shows that the service works again. Then, and after a start, the operation
-// begins with one request at a time, and sends more after each round that the service has
-// processed. [Counts] and the log contain the reason why a gate is closed.
+// outbox waits at least that long, up to 5 minutes. The gate opens when the response to a
+// probe shows that the service is working again. Then, as after a start, the operation
+// begins with one request at a time. The limit doubles each time the service has processed
+// that many requests. [Counts] and the log contain the reason why a gate is closed.
 //
 // The state of the entry does not depend on the gate. After a failed connection, a 401,
 // 429, 501 or 505, the request was certainly not carried out, so the entry stays pending.
@@ -65,10 +65,10 @@
 // one more entry unclear. When the wait has grown to 15 s, that is one entry in 15 s.
 //
 // A denial is a 403, a 404, or another 4xx response that is not about the content of the
-// request, such as a page of a proxy. At first nobody knows whether it lies in the entry or
-// in the service: the entry waits, 20 s after its first attempt and longer after each
-// other, and the denial counts as a failure for the gate until another entry of the
-// operation is accepted. After three denials, with another entry of its operation accepted
-// since each of them, the entry is rejected. So a service that denies every request
-// rejects no entry.
+// request, such as an error page of a proxy. The response does not show whether the entry
+// or the service is the cause. Therefore the entry stays pending, and waits for 20 s after
+// its first attempt and longer after each further one. The denial counts as a failure for
+// the gate until another entry of the operation is accepted. The entry is rejected after
+// three denials, if another entry of the operation was accepted since each of them. If the
+// service denies every request, no entry is rejected.
 package outbox

@@ -25,10 +25,10 @@ type Item struct {
 	Prepared *messaging.Prepared
 	// NotBefore is when the request is due. The zero time means immediately.
 	NotBefore time.Time
-	// NotAfter is when the request may no longer be sent. The zero time means never. See
-	// the option of the same name.
+	// NotAfter is the time after which the request is not sent. The zero time means no
+	// limit. See the option of the same name.
 	NotAfter time.Time
-	// Urgent makes the request be sent before others. See the option of the same name.
+	// Urgent puts the request ahead of others. See the option of the same name.
 	Urgent bool
 }
 
@@ -37,8 +37,8 @@ type Item struct {
 // may not exist, and it is safe to enqueue the request again.
 //
 // If the key already exists with the same request, Enqueue changes nothing and returns
-// the existing entry with Present set. NotBefore, NotAfter and Urgent are not compared. If
-// the key exists with a different request, the error is [ErrKeyConflict].
+// the existing entry with Present set, in any state. NotBefore, NotAfter and Urgent are not
+// compared. If the key exists with a different request, the error is [ErrKeyConflict].
 //
 // The guards of the client see the request when it is sent, not when it is enqueued.
 func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepared, opts ...EnqueueOption) (Entry, error) {
@@ -60,7 +60,7 @@ func (o *Outbox[Tx]) Enqueue(ctx context.Context, key string, p *messaging.Prepa
 // database of the store. It remains usable after an [ErrKeyConflict].
 //
 // Call [Outbox.Wake] after the commit if workers in other processes should send the entry
-// at once.
+// immediately.
 //
 // The entry is as durable as the transaction. With synchronous_commit=off on Postgres or
 // synchronous=NORMAL on SQLite, a power failure can lose the last transactions, together

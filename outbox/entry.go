@@ -22,8 +22,8 @@ const (
 	Sending State = "sending"
 	// Accepted means that the request was carried out, once.
 	Accepted State = "accepted"
-	// Rejected means that the service or a guard of the client rejected the request. It
-	// was not carried out, and is sent again only after Resend.
+	// Rejected means that the service or a guard of the client rejected the request, or
+	// that its NotAfter passed. It was not carried out, and is sent again only after Resend.
 	Rejected State = "rejected"
 	// Unclear means that the request may have been carried out. It stays unclear until
 	// someone calls Resend or Dismiss.
@@ -90,13 +90,15 @@ func (e Entry) LogValue() slog.Value {
 type Filter struct {
 	// State selects the entries in this state; "" selects all.
 	State State
-	// Operation selects the entries with this operation; "" selects all.
+	// Operation selects the entries with this operation; "" selects all, and an unknown
+	// operation selects none.
 	Operation string
 	// EnqueuedAfter and EnqueuedBefore select the entries that were enqueued after and
 	// before these times. A zero time selects all.
 	EnqueuedAfter, EnqueuedBefore time.Time
 	// ErrorContains selects the entries whose Error contains this text, with the same
-	// upper and lower case.
+	// upper and lower case. Error has the status and the message of the service, such as
+	// "422 Unprocessable Entity: …", up to 1000 bytes.
 	ErrorContains string
 }
 
@@ -132,7 +134,7 @@ type Counts struct {
 	Pending, Sending, Accepted, Rejected, Unclear, Dismissed int
 	// OldestPending is how long ago the oldest pending entry became due: when it was
 	// enqueued, its NotBefore came or it was resent. It is 0 if no entry is due. Alert on
-	// it.
+	// it. Paused entries count as well, so it grows during a pause.
 	OldestPending time.Duration
 	// Gates contains why the gate of an operation is closed, by operation. Open gates are
 	// left out. Each Outbox has its own gates, so other processes can be in a different

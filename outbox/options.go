@@ -127,12 +127,16 @@ func WithOnSettled(settled func(ctx context.Context, entry Entry)) Option {
 func NotBefore(t time.Time) EnqueueOption { return func(i *Item) { i.NotBefore = t } }
 
 // NotAfter keeps an entry from being sent after t, for example when it contains a one-time
-// password. An entry that is still pending at t is rejected, even if it is paused. t must
-// be after the time given to NotBefore.
+// password. A process that has claimed the entry looks at the time again right before the
+// request goes out. Only a request that has begun by t can arrive later, by the time that it
+// spends on the network. Run rejects an entry that is still pending within about 5 s after
+// t, even if it is paused. Resend does not send it again. t must be after the time given to
+// NotBefore.
 func NotAfter(t time.Time) EnqueueOption { return func(i *Item) { i.NotAfter = t } }
 
-// Urgent makes an entry be sent before others that are due. Every eighth entry is the one
-// that has been due for longest, so the others are sent too.
+// Urgent makes Run and DeliverDue send an entry before all that are due and not urgent, of
+// any operation. One of eight entries is the one that has been due for longest instead, so
+// that urgent entries never hold up the others completely.
 func Urgent() EnqueueOption { return func(i *Item) { i.Urgent = true } }
 
 // config is the configuration of an Outbox.

@@ -56,8 +56,8 @@ var (
 	ErrNoEntry = ledger.ErrNoEntry
 	// ErrKeyConflict is returned if an entry with the same key has a different request.
 	ErrKeyConflict = errors.New("key already used for a different request")
-	// ErrNoTransaction is returned for a tx that is no transaction. The entry would be
-	// committed even if the transaction is rolled back.
+	// ErrNoTransaction is returned if tx is not a transaction, such as a *sql.DB. The entry
+	// would be committed even if your transaction is rolled back.
 	ErrNoTransaction = ledger.ErrNoTransaction
 )
 

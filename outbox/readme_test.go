@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -9,11 +10,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheProgramInTheREADMEIsAnExample(t *testing.T) {
+func TestTheCodeInTheREADMEIsCompiledAndRun(t *testing.T) {
+	compiled := ""
+	for _, path := range []string{"examples/first/main.go", "examples/first/main_test.go", "samples_test.go"} {
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		compiled += withoutIndentation(string(source))
+	}
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	program, err := os.ReadFile("examples/first/main.go")
-	require.NoError(t, err)
-	_, shown, _ := strings.Cut(string(program), "\n") // without its comment
-	assert.Contains(t, string(readme), "```go\n"+shown+"```\n")
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		assert.True(t, strings.Contains(compiled, withoutIndentation(block[1])), "no example or test has this code:\n%s", block[1])
+	}
+}
+
+func withoutIndentation(source string) string {
+	var lines strings.Builder
+	for line := range strings.Lines(source) {
+		lines.WriteString(strings.TrimSpace(line) + "\n")
+	}
+	return lines.String()
 }

@@ -1,6 +1,6 @@
 // Package postgres keeps an outbox in the Postgres database of your program, beside your
-// own tables. So an entry can be added in the same transaction as the change that causes
-// it. Call [Migrate] once, then open the store with [New] or [NewSQL].
+// own tables, so that an entry can be added in the same transaction as the change that
+// causes it. Call [Migrate] once, then open the store with [New] or [NewSQL].
 //
 // The tables are in the first schema of the search path. A database can contain several
 // outboxes in separate schemas.

@@ -1,6 +1,6 @@
 // Package sqlite keeps an outbox in the SQLite database of your program, beside your own
-// tables. So an entry can be added in the same transaction as the change that causes it.
-// Package sqlitefile keeps an outbox in a separate file.
+// tables, so that an entry can be added in the same transaction as the change that causes
+// it. Package sqlitefile keeps an outbox in a separate file.
 package sqlite
 
 import (
@@ -38,8 +38,9 @@ type Store struct{ ledger *sqliteledger.Ledger }
 // New returns an error in that case. With a shared cache, SQLite does not wait for the lock
 // of a table: the outbox does, and your own statements have to.
 //
-// If the pool has only one connection, calls other than EnqueueTx wait while one of your
-// transactions is open. In the goroutine of that transaction, they deadlock.
+// If the pool has only one connection, calls other than EnqueueTx, EnqueueAllTx and
+// DismissTx wait while one of your transactions is open. In the goroutine of that
+// transaction, they deadlock.
 func New(ctx context.Context, db *sql.DB) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("outbox: sqlite: db must not be nil")

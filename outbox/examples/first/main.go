@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"time"
 
 	_ "modernc.org/sqlite"
 
@@ -31,11 +32,12 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	o, err := outbox.New(store, client, outbox.WithLogger(slog.Default()))
+	o, err := outbox.New(store, client, outbox.WithLogger(slog.Default()), outbox.WithOnSettled(settled))
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := ship(ctx, db, o, "4711", "ada@example.com"); err != nil {
+	shipped := time.Date(2026, time.December, 1, 9, 0, 0, 0, time.UTC)
+	if err := ship(ctx, db, o, "4711", "ada@example.com", shipped); err != nil {
 		log.Fatal(err)
 	}
 	if err := o.Run(ctx); err != nil { // runs until interrupted
@@ -44,11 +46,11 @@ func main() {
 }
 
 // ship records an order and its customer notification in one transaction.
-func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[outbox.SQLTx], order, email string) error {
+func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[outbox.SQLTx], order, email string, shipped time.Time) error {
 	p, err := messaging.EventTriggerParams{
 		EventID: os.Getenv("MESSAGING_EVENT_ID"),
 		Email:   email,
-		Values:  map[string]any{"order": order},
+		Values:  map[string]any{"order": order, "shipped_at": shipped},
 	}.Prepare()
 	if err != nil {
 		return err
@@ -64,3 +66,6 @@ func ship(ctx context.Context, db *sql.DB, o *outbox.Outbox[outbox.SQLTx], order
 	}
 	return tx.Commit()
 }
+
+// settled logs what became of an entry: accepted, rejected or unclear.
+func settled(_ context.Context, e outbox.Entry) { slog.Info("settled", "entry", e) }
