@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/hex"
 	"os"
 	"strings"
 
@@ -27,8 +28,9 @@ type repetition struct {
 // repetition finds out what an import would repeat. opened is nil if there is no outbox yet.
 func (flags *importFlags) repetition(ctx context.Context, service *profile.Service, event *messaging.Event, to target,
 	opened *ledger.Ledger, plan bulk.Plan) (*repetition, error) {
-	r := &repetition{again: flags.again, of: intent.Import{Host: service.Canonical(), EventID: event.ID, EventName: event.Name, Shape: alike.ShapeOf(event),
-		Title: to.address.Absolute(), Triggers: &plan.Fresh}}
+	r := &repetition{again: flags.again, of: intent.Import{Host: service.Canonical(), EventID: event.ID, EventName: event.Name,
+		Shape: alike.ShapeOf(event), Title: to.address.Absolute(),
+		Plan: hex.EncodeToString(plan.Digest[:]), Triggers: &plan.Fresh}}
 	var err error
 	if r.log, err = intent.Open(os.LookupEnv); err != nil {
 		return nil, err

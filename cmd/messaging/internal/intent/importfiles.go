@@ -27,6 +27,7 @@ type imported struct {
 	Shape     alike.Shape `json:"shape"`
 	Outbox    string      `json:"outbox"`
 	Title     string      `json:"title"`
+	Plan      string      `json:"plan"`
 	At        time.Time   `json:"at"`
 	Tokens    int         `json:"tokens"`
 }

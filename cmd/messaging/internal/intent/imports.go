@@ -30,6 +30,8 @@ type Import struct {
 	// Outbox identifies the outbox, and Title names it for people. Outbox is "" if it does not
 	// exist yet.
 	Outbox, Title string
+	// Plan is the digest of all rows, also those that the outbox has.
+	Plan string
 	// Triggers are those that the outbox does not have.
 	Triggers *alike.Set
 }
@@ -105,8 +107,8 @@ func (l *Log) overlap(i Import) (found Overlap, err error) {
 			return nil, err
 		}
 		if each.Host != i.Host || !isSameEvent(each.EventID, each.EventName, i.EventID, i.EventName) ||
-			each.Outbox == i.Outbox && !each.whole {
-			continue // what is left of an import that was killed is no repetition
+			each.Outbox == i.Outbox && each.Plan == i.Plan && !each.whole {
+			continue // the rest of an import that was killed is no repetition
 		}
 		n, err := each.common(i.Triggers)
 		if err != nil {
@@ -147,7 +149,7 @@ type BegunImport struct{ path string }
 // that were sent before, unless again is true and the operator has seen them. If the file
 // cannot be written, nothing may be imported.
 func (l *Log) BeginImport(ctx context.Context, i Import, again bool, seen []string) (*BegunImport, error) {
-	entry := imported{rand.Text(), i.Host, i.EventID, i.EventName, i.Shape, i.Outbox, i.Title, l.now().UTC(), len(i.Triggers.Tokens)}
+	entry := imported{rand.Text(), i.Host, i.EventID, i.EventName, i.Shape, i.Outbox, i.Title, i.Plan, l.now().UTC(), len(i.Triggers.Tokens)}
 	begun := &BegunImport{filepath.Join(l.importFolder(), fmt.Sprintf("%d-%s%s", entry.At.UnixNano(), entry.ID, importBegun))}
 	err := l.locked(ctx, func() error {
 		found, err := l.overlap(i)

@@ -76,6 +76,9 @@ func TestAnImportThatWasKilledGoesOnAndIsKnownToOthers(t *testing.T) {
 	log := emptyLog(t)
 	beginImport(t, log, importOf("a", 2, 4))
 	assert.Empty(t, counts(t, log, importOf("a", 4)))
+	corrected := importOf("a", 4)
+	corrected.Plan = "of a file that was corrected"
+	assert.Equal(t, []int{1}, counts(t, log, corrected))
 	found, err := log.LookForImport(importOf("b", 4))
 	require.NoError(t, err)
 	require.Len(t, found, 1)

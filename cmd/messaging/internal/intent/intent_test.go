@@ -3,6 +3,7 @@ package intent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -249,7 +250,7 @@ func TestLogRefusesABroadcastThatPeopleTakeForAnEarlierOne(t *testing.T) {
 func TestLogRefusesASecondBroadcastToTheSameCustomersAtTheSameTime(t *testing.T) {
 	scheduled := func(date, subject string) Send {
 		return Send{Host: "h", Operation: "send", Broadcast: true,
-			Body: []byte(`{"recipients":{"customers":[1,2]},"schedule_date":"` + date + `","subject":"` + subject + `","message":"` + subject + `"}`)}
+			Body: fmt.Appendf(nil, `{"recipients":{"customers":[1,2]},"schedule_date":%q,"subject":%q,"message":%[2]q}`, date, subject)}
 	}
 	log := emptyLog(t)
 	require.NoError(t, begin(t, log, scheduled("2100-01-01 09:00:00", "Sale")).Done(messaging.DeliveryAccepted, exit.Done))
