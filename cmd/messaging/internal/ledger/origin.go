@@ -69,9 +69,8 @@ func (l *Ledger) Origin(ctx context.Context) (o Origin, ok bool, err error) {
 	if err := l.db.QueryRowContext(ctx, l.format.exists).Scan(&tables); err != nil || tables == 0 {
 		return Origin{}, false, wrap(err)
 	}
-	err = l.db.QueryRowContext(ctx, `SELECT `+columns+`, generation FROM `+table).Scan(&o.BaseURL, &o.Kind, &o.Identity, &o.Host, &o.Path, &o.File,
-		&o.KeyColumn, &o.Plan, &o.Salt, &o.KeyHash,
-		&o.Generation)
+	err = l.db.QueryRowContext(ctx, `SELECT `+columns+`, generation FROM `+table).Scan(&o.BaseURL, &o.Kind, &o.Identity, &o.Host, &o.Path,
+		&o.File, &o.KeyColumn, &o.Plan, &o.Salt, &o.KeyHash, &o.Generation)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Origin{}, false, nil
 	}
