@@ -239,14 +239,20 @@ func TestAProbeThatAGuardRejectsIsFollowedByTheNextAtOnce(t *testing.T) {
 		}
 		return nil
 	}))
-	o := db.new(t, client, outbox.WithGate(500*time.Millisecond, time.Hour)) // 12 waits would take half an hour
-	enqueue(t, o, "first")
-	_, err := o.DeliverDue(t.Context(), 1)
-	require.NoError(t, err)
-	for i := range 12 {
-		enqueue(t, o, fmt.Sprint("guarded ", i))
+	// Twelve waits would take half an hour.
+	o := db.new(t, client, outbox.WithGate(500*time.Millisecond, time.Hour))
+	// A probe is the oldest entry or the newest.
+	guarded := func(from, to int) {
+		for i := from; i < to; i++ {
+			enqueue(t, o, fmt.Sprint("guarded ", i))
+		}
 	}
+	guarded(0, 6)
+	enqueue(t, o, "first")
+	_, err := o.Deliver(t.Context(), "first")
+	require.NoError(t, err)
 	enqueue(t, o, keysOf(20)...)
+	guarded(6, 12)
 	service.always(accept)
 	run(t, o)
 	eventually(t, func() bool {
