@@ -13,7 +13,7 @@ import (
 func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = run(t.Context(), args, &out, &err)
+	code = run(t.Context(), append([]string{}, args...), &out, &err) // for nil, cobra reads the arguments of the test
 	return out.String(), err.String(), code
 }
 
