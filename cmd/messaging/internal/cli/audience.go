@@ -214,7 +214,7 @@ func (a *audience) describe(plan *confirm.Plan) {
 
 // describeList adds what is odd about the rows of the file.
 func (a *audience) describeList(plan *confirm.Plan) {
-	doubt := plan.Doubt
+	doubt := func(format string, args ...any) { plan.Doubt("--allow-doubts", format, args...) }
 	if a.flags.doubts {
 		doubt = plan.Warn
 	}

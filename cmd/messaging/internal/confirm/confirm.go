@@ -88,8 +88,8 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	if f.DryRun && a.Refused != nil {
 		plan.Warn("without --dry-run, this is refused: %v", a.Refused)
 	}
-	if plan.doubts > 0 && a.Refused == nil && f.DryRun {
-		plan.Warn("--confirm is refused as long as there is a doubt: correct it, confirm on a terminal, or pass --allow-doubts")
+	if plan.allow != "" && a.Refused == nil && f.DryRun {
+		plan.Warn("--confirm is refused because of this: correct it, confirm on a terminal, or pass %s", plan.allow)
 	}
 	if err := plan.Show(p); err != nil {
 		return false, exit.With(exit.Usage, "nothing was sent: the plan could not be shown: %w", err)
@@ -105,9 +105,9 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	case f.given && f.Digest != a.Digest:
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the plan above is not the one of --confirm; "+
 			"compare it with that of the dry run, and run --dry-run again")
-	case f.given && plan.doubts > 0:
+	case f.given && plan.allow != "":
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the warnings above have to be read by a person; correct "+
-			"the recipients, confirm on a terminal, or pass --allow-doubts")
+			"what they are about, confirm on a terminal, or pass %s", plan.allow)
 	case f.given:
 		return true, nil
 	}

@@ -18,7 +18,7 @@ type Plan struct {
 	title    string
 	lines    [][2]string
 	warnings []string
-	doubts   int
+	allow    string // the flag that allows what is in doubt, or ""
 }
 
 // NewPlan returns a plan that begins with the service.
@@ -41,9 +41,9 @@ func (p *Plan) Warn(format string, args ...any) {
 }
 
 // Doubt adds a warning that only a person may pass over: the digest of a dry run does not
-// confirm the plan, since a script does not read.
-func (p *Plan) Doubt(format string, args ...any) {
-	p.doubts++
+// confirm the plan, since a script does not read. The flag allow turns it into a warning.
+func (p *Plan) Doubt(allow, format string, args ...any) {
+	p.allow = allow
 	p.Warn(format, args...)
 }
 
