@@ -270,7 +270,7 @@ func TestClientServesManyGoroutines(t *testing.T) {
 	defer server.Close()
 	client, err := messaging.NewClient(server.URL, "key")
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	_, audience := sharedAudience()
 	broadcast := messaging.PushBroadcastParams{Message: "Hello", To: audience}

@@ -157,6 +157,32 @@ func TestWithTimeoutsCancelsEveryHundredthCall(t *testing.T) {
 	})
 }
 
+func TestWithTimeoutsCountsAResponseInTimeAsASuccessUnlessNoCallTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sample, err := withTimeouts(t.Context(), 1, 1000, &startingCaller{fast: 500})
+
+		require.NoError(t, err)
+		assert.Equal(t, 5, sample.Failures)
+
+		_, err = withTimeouts(t.Context(), 1, 1000, &startingCaller{fast: 1000})
+
+		assert.EqualError(t, err, "every call succeeded, want timeouts")
+	})
+}
+
+// startingCaller is a slowCaller after some fast calls.
+type startingCaller struct {
+	slowCaller
+	fast int
+}
+
+func (c *startingCaller) Call(ctx context.Context) error {
+	if c.fast--; c.fast >= 0 {
+		return nil
+	}
+	return c.slowCaller.Call(ctx)
+}
+
 // slowCaller takes as long as the server.
 type slowCaller struct{}
 

@@ -103,7 +103,7 @@ func sendAndThen(t *testing.T, s *messagingtest.Server, act func(cancel context.
 		_, err := s.Client().Broadcasts.SendPush(ctx, toEveryone)
 		sent <- err
 	}()
-	require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 5*time.Minute, time.Millisecond)
 	require.Empty(t, s.PushBroadcasts(), "it is not carried out before the delay ends")
 	assert.Zero(t, s.Requests()[0].StatusCode)
 	act(cancel)
@@ -240,7 +240,7 @@ func TestFaultsAreTakenInTheOrderOfRequests(t *testing.T) {
 	s.FailNext(1, messagingtest.Slow(time.Hour))
 	slow := make(chan error, 1)
 	go func() { slow <- pushToAll(t, client) }()
-	require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(s.Requests()) == 1 }, 5*time.Minute, time.Millisecond)
 	for _, fault := range []messagingtest.Fault{messagingtest.Status(422), {}, messagingtest.NotReached(), messagingtest.AnswerLost()} {
 		s.FailNext(1, fault)
 	}

@@ -195,13 +195,15 @@ func (status respondingWith) RoundTrip(*http.Request) (*http.Response, error) {
 func TestServerClientRetriesWithoutAPause(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	s.FailNext(2, messagingtest.Status(http.StatusServiceUnavailable))
-	// With the default waits of at least half a second, the deadline would end the call
-	// before the first retry.
-	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
-	defer cancel()
-	page, err := s.Client().Events.List(ctx, messaging.EventListParams{})
+	var longest time.Duration
+	hooks := messaging.Hooks{AttemptDone: func(_ context.Context, _ messaging.CallInfo, r messaging.AttemptResult) {
+		longest = max(longest, r.Wait)
+	}}
+	page, err := s.Client(messaging.WithHooks(hooks)).Events.List(t.Context(), messaging.EventListParams{})
 	require.NoError(t, err)
 	assert.Equal(t, 3, page.Response.Attempts)
+	assert.Positive(t, longest)
+	assert.LessOrEqual(t, longest, 10*time.Millisecond, "the default waits take at least half a second")
 }
 
 func TestServerListensOnTheGivenListener(t *testing.T) {

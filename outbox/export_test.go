@@ -27,6 +27,14 @@ func WithLease(sendTimeout, margin time.Duration) Option {
 	}
 }
 
+// WithGate sets how long a gate is closed until the first probe, and at most between two.
+func WithGate(first, longest time.Duration) Option {
+	return func(c *config) error {
+		c.timing.gate.First, c.timing.gate.Longest = first, longest
+		return nil
+	}
+}
+
 // EndGuards makes the time pass after which OnSettled is called for swept entries.
 func EndGuards(o any) {
 	d := o.(interface{ swept() *deferred }).swept()

@@ -453,7 +453,7 @@ func run(t testing.TB, o box) (stop func()) {
 		select {
 		case err := <-ended:
 			require.NoError(t, err)
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			t.Error("Run does not end")
 		}
 	})

@@ -242,17 +242,19 @@ func TestRedactorTakesLinearTime(t *testing.T) {
 	for _, filler := range []string{`\`, `%`, `%25`, `\u0025`, `s\`, "s"} {
 		duration := func(length int) time.Duration {
 			text := strings.Repeat(filler, length/len(filler))
-			fastest := time.Hour
-			for range 5 {
-				start := time.Now()
-				assert.False(t, r.AreIn(text))
-				assert.Len(t, r.Body([]byte(text+`\`), len(text)), len(text))
-				fastest = min(fastest, time.Since(start))
-			}
-			return fastest
+			start := time.Now()
+			assert.False(t, r.AreIn(text))
+			assert.Len(t, r.Body([]byte(text+`\`), len(text)), len(text))
+			return time.Since(start)
 		}
-		// Quadratic time would be 1024 times as long.
-		assert.Less(t, duration(64<<10), 500*duration(2<<10), filler)
+		// Quadratic time would be 1024 times as long, each time. A machine that is busy with
+		// something else makes it longer now and then.
+		linear := func() bool { return duration(64<<10) < 500*duration(2<<10) }
+		tries := 0
+		for tries < 100 && !linear() {
+			tries++
+		}
+		assert.Less(t, tries, 100, filler)
 	}
 }
 

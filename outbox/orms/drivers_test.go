@@ -52,7 +52,7 @@ func sendAndDecide(t *testing.T, o *outbox.Outbox[outbox.SQLTx]) {
 		entry, err = o.Get(t.Context(), "order")
 		require.NoError(t, err)
 		return entry.State == outbox.Accepted
-	}, 20*time.Second, 5*time.Millisecond)
+	}, 5*time.Minute, 5*time.Millisecond)
 	cancel()
 	require.NoError(t, <-ended)
 	assert.WithinDuration(t, start.Add(time.Hour), entry.NotAfter, time.Second)

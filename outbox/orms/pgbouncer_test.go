@@ -110,14 +110,14 @@ func TestPgxWorksBehindPgBouncer(t *testing.T) {
 	require.Eventually(t, func() bool {
 		counts, err := o.Counts(t.Context())
 		return assert.NoError(t, err) && counts.Accepted == 2*n && counts.Rejected == 1
-	}, time.Minute, 10*time.Millisecond)
+	}, 5*time.Minute, 10*time.Millisecond)
 
 	require.NoError(t, o.Pause(t.Context()))
 	decisions, err := o.Resend(t.Context(), "rejected")
 	require.NoError(t, err)
 	assert.True(t, decisions[0].Changed)
 	require.NoError(t, o.Resume(t.Context()))
-	require.Eventually(t, func() bool { return service.count() == 2*n+1 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return service.count() == 2*n+1 }, 5*time.Minute, 10*time.Millisecond)
 	stop()
 	require.NoError(t, <-ended)
 	require.NoError(t, <-ended)

@@ -67,7 +67,7 @@ func start(t *testing.T, s *stage, o *outbox.Outbox[pgx.Tx]) *river.Client[pgx.T
 	require.NoError(t, err)
 	require.NoError(t, client.Start(t.Context()))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 		defer cancel()
 		require.NoError(t, client.Stop(ctx))
 	})
@@ -82,7 +82,7 @@ func (s *stage) request(t *testing.T, key string) *messaging.Prepared {
 
 func eventually(t *testing.T, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, condition, 5*time.Minute, 10*time.Millisecond)
 }
 
 func TestEachEntryIsSentOnceByThreeClients(t *testing.T) {

@@ -107,9 +107,9 @@ func TestMigrateLocksNobodyOutForLong(t *testing.T) {
 		require.Eventually(t, func() bool {
 			statement = waitingUpgrade(t, pool)
 			return statement != ""
-		}, time.Minute, time.Millisecond)
+		}, 5*time.Minute, time.Millisecond)
 		require.Contains(t, statement, `set_config('lock_timeout', '2s', true)`)
-		limited, cancel := context.WithTimeout(t.Context(), time.Minute)
+		limited, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		_, err := pool.Exec(limited, `UPDATE outbox_entry SET attempts = 1 WHERE key = 'more 1'`)
 		cancel()
 		require.NoError(t, err, "while the transaction is open")

@@ -179,7 +179,7 @@ func (r *run) sendOne(ctx context.Context, o box, b backup) error {
 	if _, err := o.Enqueue(ctx, key, request(key)); err != nil {
 		return err
 	}
-	return until(ctx, time.Minute, "a send after the restore", func() (bool, error) {
+	return until(ctx, patience, "a send after the restore", func() (bool, error) {
 		entry, err := o.Get(ctx, key)
 		return err == nil && entry.State == outbox.Accepted, err
 	})
@@ -265,7 +265,7 @@ func (r *run) moveTo(ctx context.Context) (pending int, err error) {
 	if err := r.box.Pause(ctx); err != nil {
 		return 0, err
 	}
-	if err := until(ctx, r.flags.SendTimeout, "the end of the sends", func() (bool, error) {
+	if err := until(ctx, patience, "the end of the sends", func() (bool, error) {
 		counts, err := r.box.Counts(ctx)
 		return err == nil && counts.Sending == 0, err
 	}); err != nil {

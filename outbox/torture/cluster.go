@@ -94,7 +94,7 @@ func (c *cluster) do(name string, args ...string) error {
 // processes of the last server must end first. A standby has the name "standby".
 func (c *cluster) start(ctx context.Context) error {
 	options := fmt.Sprintf("-p %d -k %s -c listen_addresses=127.0.0.1 -c max_connections=200 -c cluster_name=standby", c.port, c.dir)
-	return until(ctx, time.Minute, "start of Postgres", func() (bool, error) {
+	return until(ctx, patience, "start of Postgres", func() (bool, error) {
 		err := c.do("pg_ctl", "-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-o", options, "-w", "start")
 		return err == nil, err
 	})

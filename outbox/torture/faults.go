@@ -109,7 +109,7 @@ func (r *run) startWorkers(n int) error {
 
 // at waits until the given part of the entries was carried out.
 func (r *run) at(ctx context.Context, part float64) error {
-	return until(ctx, 10*time.Minute, "progress", func() (bool, error) {
+	return until(ctx, patience, "progress", func() (bool, error) {
 		got, err := r.service.ask("total")
 		return float64(got.Total) >= part*float64(r.total)*0.97, err // 2 % are rejected
 	})
@@ -127,7 +127,7 @@ func (r *run) done(ctx context.Context) error {
 		}
 		r.workers = append(r.workers, w)
 	}
-	return until(ctx, 10*time.Minute, "the end", func() (bool, error) {
+	return until(ctx, patience, "the end", func() (bool, error) {
 		counts, err := r.box.Counts(ctx)
 		return err == nil && counts.Pending+counts.Sending == 0, err
 	})
@@ -282,7 +282,7 @@ func (r *run) add(ctx context.Context, n int) (wait func() error) {
 	go func() {
 		for i := range n {
 			key := keyOf(before + i)
-			if err := until(ctx, 2*time.Minute, "an enqueue", func() (bool, error) {
+			if err := until(ctx, patience, "an enqueue", func() (bool, error) {
 				_, err := r.box.Enqueue(ctx, key, request(key))
 				return err == nil, err
 			}); err != nil {
@@ -369,7 +369,7 @@ func (r *run) inflict(ctx context.Context, s scenario, i int) error {
 	case clockJumps:
 		return r.jump(ctx, i)
 	case vacuumed:
-		return until(ctx, time.Minute, fault, func() (bool, error) { // the server may have crashed before
+		return until(ctx, patience, fault, func() (bool, error) { // the server may have crashed before
 			_, err := r.db.pool.Exec(ctx, `VACUUM FULL outbox_entry`)
 			return err == nil, err
 		})
@@ -410,7 +410,7 @@ func (r *run) jump(ctx context.Context, i int) error {
 	if i%2 == 1 {
 		by = -3 * time.Second
 	}
-	return until(ctx, time.Minute, clockJumps, func() (bool, error) {
+	return until(ctx, patience, clockJumps, func() (bool, error) {
 		_, err := r.db.pool.Exec(ctx, `UPDATE clock SET skew = skew + $1::bigint * interval '1 millisecond'`, by.Milliseconds())
 		return err == nil, err
 	})

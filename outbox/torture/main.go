@@ -209,8 +209,8 @@ type table struct {
 	begun, parts int
 }
 
-// partLimit limits a part.
-const partLimit = 20 * time.Minute
+// partLimit only ends a part that hangs.
+const partLimit = time.Hour
 
 // add runs a part and prints its rows.
 func (t *table) add(ctx context.Context, p part) {

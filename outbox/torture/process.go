@@ -145,6 +145,10 @@ func (s *service) ask(what string) (r report, err error) {
 	return r, json.Unmarshal(body, &r)
 }
 
+// patience only ends a part that hangs: a busy machine can take much longer than the usual
+// seconds.
+const patience = 10 * time.Minute
+
 // until polls a condition.
 func until(ctx context.Context, limit time.Duration, what string, condition func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s: not within %s", what, limit))

@@ -53,7 +53,7 @@ func (p *pair) attach(ctx context.Context, port int) (err error) {
 	if p.standby, err = p.primary.copy(ctx, port, "-R"); err != nil {
 		return err
 	}
-	return until(ctx, time.Minute, "the standby", func() (bool, error) {
+	return until(ctx, patience, "the standby", func() (bool, error) {
 		conn, err := pgx.Connect(ctx, p.primary.url)
 		if err != nil {
 			return false, err

@@ -106,7 +106,7 @@ func (r *run) stopAndResend(ctx context.Context, added int) (resent int, err err
 // resendWithCare resends entries that became unclear and that the service has not carried
 // out, until all of them are accepted.
 func (r *run) resendWithCare(ctx context.Context) (resent int, err error) {
-	err = until(ctx, 5*time.Minute, "the resent entries", func() (bool, error) {
+	err = until(ctx, patience, "the resent entries", func() (bool, error) {
 		time.Sleep(time.Second)
 		keys, young, err := r.notCarriedOut(ctx)
 		if err != nil {

@@ -127,7 +127,7 @@ func (r *run) sendUpgraded(ctx context.Context, keys []string) (wrong int, err e
 	}
 	const due, resent = 3, 4
 	for _, total := range []int{due, due + resent} {
-		if err := until(ctx, time.Minute, "the sends after the upgrade", func() (bool, error) {
+		if err := until(ctx, patience, "the sends after the upgrade", func() (bool, error) {
 			told, err := r.service.ask("total")
 			return told.Total == total, err
 		}); err != nil {

@@ -155,18 +155,15 @@ func excessiveHeaders() []excessiveResponse {
 
 func (e excessiveResponse) check(t *testing.T, perform scripted.Call, opts ...messaging.Option) {
 	t.Helper()
-	const limit = 20 * time.Second
 	server := faultserver.Start(t, e.answer)
-	opts = append(opts, messaging.WithAttemptTimeout(limit), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
+	opts = append(opts, messaging.WithAttemptTimeout(5*time.Minute), messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 	client, err := messaging.NewClient(server.URL(), scripted.SecretKey, opts...) // with a transport of its own
 	require.NoError(t, err)
 
-	start := time.Now()
 	allocated := allocatedBy(func() { err = perform(t.Context(), client) })
-	t.Logf("%d KiB allocated in %v: %v", allocated>>10, time.Since(start), err)
+	t.Logf("%d KiB allocated: %v", allocated>>10, err)
 	assert.LessOrEqual(t, allocated, e.mebibytes*mebibyte, "bytes allocated")
-	assert.Less(t, time.Since(start), limit, "it does not take a timeout to end it")
-	assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout)
+	assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout, "it does not take a timeout to end it")
 
 	assert.IsType(t, e.failure, err)
 	if e.is != nil {

@@ -37,7 +37,7 @@ func hostileSizes() []hostileRow {
 			afterActing(faultserver.Respond(200, packed[:len(packed)/2], "Content-Encoding: gzip")).read(lost, 3, 3).send(lost, 1,
 				1).check(errorIs(io.ErrUnexpectedEOF)),
 		)},
-		{61, "a body that drips", afterActing(write(okLine+"Content-Length: 1000\r\n\r\n"), drip).withShortTimeout().
+		{61, "a body that drips", afterActing(write(okLine+"Content-Length: 1000000\r\n\r\n"), drip).withShortTimeout().
 			read(lost, 3, 3).send(lost, 1, 1).check(errorIs(messaging.ErrAttemptTimeout))},
 		{62, "a head that drips", afterActing(write(okLine), drip).withShortTimeout().
 			read(lost, 3, 3).send(lost, 1, 1).check(errorIs(messaging.ErrAttemptTimeout))},
@@ -60,7 +60,7 @@ func hostileSizes() []hostileRow {
 
 var kilobyte = strings.Repeat("x", 1<<10)
 
-var drip = faultserver.Drip(strings.Repeat("x", 1000), shortTimeout/20)
+var drip = faultserver.Drip(strings.Repeat("x", 1_000_000), shortTimeout/20)
 
 // endsConnection requires that the client has closed the connection.
 func endsConnection(t *testing.T, o callResult) { requireHangUp(t, o.server) }

@@ -62,7 +62,7 @@ func barely(client *http.Client, request *http.Request) (status int, err error) 
 func TestNetHTTPRepeatsAPostOverHTTP2(t *testing.T) {
 	const enough = 5
 	t.Run("as often as it likes with GetBody", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		var copies atomic.Int32
 		count := func(*faultserver.Connection) error {

@@ -213,7 +213,8 @@ func (p *tab) open(url string) {
 	p.do(chromedp.Navigate(url))
 }
 
-const patience = 10 * time.Second
+// patience only ends a test that hangs.
+const patience = 5 * time.Minute
 
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()

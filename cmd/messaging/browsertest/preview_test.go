@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -90,7 +91,7 @@ func TestPreviewOfAHostileEmailReachesNobody(t *testing.T) {
 	p.until(`document.querySelector("#live").dataset.state === "on"`)
 
 	paper := color.RGBA{243, 239, 230, 255}
-	require.Eventually(t, func() bool { return frameColor(p, 5, 5) == paper }, patience, patience/1000, "the email keeps its styles")
+	require.Eventually(t, func() bool { return frameColor(p, 5, 5) == paper }, patience, 10*time.Millisecond, "the email keeps its styles")
 	assert.Equal(t, color.RGBA{20, 83, 45, 255}, frameColor(p, 40, 30), "the email keeps its styles")
 	x, y := frameAt(p)
 	// a link, a button, a link in a picture, and links whose address an animation sets
@@ -129,7 +130,7 @@ func TestPreviewWouldReachTheSenderWithoutItsPolicy(t *testing.T) {
 	t.Cleanup(naive.Close)
 	watched, lookedUp := watchedBrowser(t)
 	p := openTabIn(t, watched, naive.URL, 1280, "light")
-	require.Eventually(t, func() bool { return far.accepted.Load() > 2 }, patience, patience/1000)
+	require.Eventually(t, func() bool { return far.accepted.Load() > 2 }, patience, 10*time.Millisecond)
 	p.close()
 	assert.NotEmpty(t, lookedUp())
 }

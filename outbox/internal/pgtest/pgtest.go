@@ -63,7 +63,7 @@ func Pool(t testing.TB) *pgxpool.Pool {
 }
 
 func execute(server, statement string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {

@@ -191,18 +191,16 @@ func (r *Recorder) giveUp(batch []*recording, err error) (left []*recording) {
 
 // Stop knows when a context ended.
 type Stop struct {
+	ctx context.Context // nil if there is no stop
+
 	mu      sync.Mutex
 	stopped time.Time
 }
 
 // StopOf watches a context until end is called.
 func StopOf(ctx context.Context) (s *Stop, end func() bool) {
-	s = new(Stop)
-	return s, context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.stopped = time.Now()
-	})
+	s = &Stop{ctx: ctx}
+	return s, context.AfterFunc(ctx, func() { s.Since(time.Time{}) })
 }
 
 // Since returns the time since the stop or since then, whichever came later. It returns 0
@@ -210,6 +208,9 @@ func StopOf(ctx context.Context) (s *Stop, end func() bool) {
 func (s *Stop) Since(then time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stopped.IsZero() && s.ctx != nil && s.ctx.Err() != nil {
+		s.stopped = time.Now()
+	}
 	switch {
 	case s.stopped.IsZero():
 		return 0

@@ -166,7 +166,7 @@ func TestAConsumerSendsOnceWhatItsEngineDeliversTwice(t *testing.T) {
 		}
 		e.messages = append(e.messages, []string{key}, []string{key})
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	var group sync.WaitGroup
 	for range 4 {

@@ -23,8 +23,8 @@ type session struct {
 	shown bytes.Buffer
 }
 
-// patience is how long a session may take.
-const patience = 20 * time.Second
+// patience is how long a session may take. It only ends a test that hangs.
+const patience = 5 * time.Minute
 
 // startSession starts a program on a terminal of 100 columns.
 func startSession(folder string, env []string, name string, args ...string) (*session, error) {

@@ -192,8 +192,9 @@ func stopAfter(t *testing.T, client *messaging.Client, options Options, pages in
 }
 
 func TestAStoppedExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
+	const rows = 5000 // more than the stopped runs read, each with the few pages that it reads ahead
 	for _, name := range []string{"a.csv", "a.jsonl"} {
-		client := serve(t, 2500).Client()
+		client := serve(t, rows).Client()
 		options := optionsFor(t, name)
 		require.ErrorAs(t, stopAfter(t, client, options, 3), new(*StoppedError))
 		assert.NoFileExists(t, options.To)
@@ -207,7 +208,7 @@ func TestAStoppedExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
 		}
 		done, err := Run(t.Context(), client, Customers, options, silent)
 		require.NoError(t, err)
-		assert.Equal(t, 2500, done.Rows)
+		assert.Equal(t, rows, done.Rows)
 		assert.NotZero(t, done.Resumed)
 
 		whole := optionsFor(t, name)

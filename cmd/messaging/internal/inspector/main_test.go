@@ -92,7 +92,7 @@ func (r reply) withoutHeader() reply { return reply{Status: r.Status, Body: r.Bo
 
 func (f *fixture) do(method, target, body string, change ...func(*http.Request)) reply {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(f.t.Context(), 20*time.Second) // a stream that is not refused does not end
+	ctx, cancel := context.WithTimeout(f.t.Context(), 5*time.Minute) // a stream that is not refused does not end
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(body))
 	require.NoError(f.t, err)

@@ -1,9 +1,13 @@
 package outcome_test
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -47,14 +51,54 @@ func TestOutcomeIsThatOfTheClient(t *testing.T) {
 	}
 }
 
-// The sandbox is reached over a network connection, not through the transport of
-// the test server.
 func TestOutcomeHasTheErrorOfTheClient(t *testing.T) {
+	synctest.Test(t, testOutcomeHasTheErrorOfTheClient) // where no timeout is over too early
+}
+
+// pipes are the connections of a server in a bubble.
+type pipes struct {
+	dialed chan net.Conn
+	closed chan struct{}
+	close  func()
+}
+
+func newPipes() pipes {
+	closed := make(chan struct{})
+	return pipes{make(chan net.Conn), closed, sync.OnceFunc(func() { close(closed) })}
+}
+
+func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
+	near, far := net.Pipe()
+	p.dialed <- far
+	return near, nil
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.dialed:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p pipes) Close() error {
+	p.close()
+	return nil
+}
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// testOutcomeHasTheErrorOfTheClient reaches the sandbox over connections, not through the
+// transport of the test server.
+func testOutcomeHasTheErrorOfTheClient(t *testing.T) {
+	connections := newPipes()
 	exchanges := make(chan *messagingtest.Exchange, 1)
-	service := messagingtest.NewServer(t, messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
+	service := messagingtest.NewServer(t, messagingtest.WithListener(connections),
+		messagingtest.WithObserver(func(e *messagingtest.Exchange) { exchanges <- e }))
 	service.AddEvents(messaging.Event{ID: scripted.Canary})
 	client, err := messaging.NewClient(service.URL(), service.APIKey(), messaging.WithAttemptTimeout(50*time.Millisecond),
-		messaging.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}),
+		messaging.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: connections.dial}}),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))
 	require.NoError(t, err)
 	for fault, reason := range map[messagingtest.Fault]string{
