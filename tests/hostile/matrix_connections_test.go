@@ -254,7 +254,8 @@ func testReadIsCutOff(t *testing.T, invitation faultserver.Step, options ...mess
 		append(options, scripted.WithQuickRetries())...)
 	_, err := listCustomers(t.Context(), client)
 	requireOutcome(t, lost, err)
-	if len(server.Requests()) > 3 && !errors.Is(err, messaging.ErrAttemptTimeout) { // as of Go 1.27, net/http no longer repeats after PROTOCOL_ERROR
+	// As of Go 1.27, net/http no longer repeats after PROTOCOL_ERROR.
+	if len(server.Requests()) > 3 && !errors.Is(err, messaging.ErrAttemptTimeout) {
 		assert.ErrorContains(t, err, "net/http keeps repeating the request")
 	}
 	assert.LessOrEqual(t, len(server.Requests()), 3*4)

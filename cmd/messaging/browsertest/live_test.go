@@ -236,6 +236,7 @@ func TestStoppedSandboxIsReported(t *testing.T) {
 	p.press("j")
 	p.until(`document.querySelector("#stopped").textContent.startsWith("The sandbox has stopped.") ` +
 		`&& !document.querySelector("#stopped").hidden`)
+	p.until(`[...document.querySelectorAll("form button, form.search input, [popovertarget]")].every(control => control.disabled)`)
 }
 
 func TestResetClosesADetailThatIsGone(t *testing.T) {

@@ -23,6 +23,7 @@ type audienceFlags struct {
 	skipBad             bool
 	max                 int
 	unknownCount        bool
+	doubts              bool
 }
 
 func (f *audienceFlags) add(cmd *cobra.Command) {
@@ -32,6 +33,7 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 	set.BoolVar(&f.everyone, "all-customers", false, "send to all customers of the account")
 	set.BoolVar(&f.skipBad, "skip-bad-rows", false, "leave out rows of FILE that cannot be used")
 	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default that of the profile, else 100)")
+	set.BoolVar(&f.doubts, "allow-doubts", false, "let --confirm confirm recipients that look like a mistake")
 	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not show")
 }
 
@@ -212,6 +214,10 @@ func (a *audience) describe(plan *confirm.Plan) {
 
 // describeList adds what is odd about the rows of the file.
 func (a *audience) describeList(plan *confirm.Plan) {
+	doubt := func(format string, args ...any) { plan.Doubt("--allow-doubts", format, args...) }
+	if a.flags.doubts {
+		doubt = plan.Warn
+	}
 	if a.list.Duplicates > 0 {
 		plan.Add("left out", words.Count(a.list.Duplicates, "row")+" with a customer of an earlier row")
 	}
@@ -219,12 +225,12 @@ func (a *audience) describeList(plan *confirm.Plan) {
 		plan.Warn("%s cannot be used and left out:\n%s", words.Count(len(a.list.Bad), "row"), recipients.First(a.list.Bad))
 	}
 	if len(a.list.Odd) > 0 {
-		plan.Warn("the customer_id of %s may be a mistake:\n%s", words.Count(len(a.list.Odd), "row"), recipients.First(a.list.Odd))
+		doubt("%s may be a mistake:\n%s", words.Count(len(a.list.Odd), "row"), recipients.First(a.list.Odd))
 	}
 	for _, each := range a.extra {
 		for _, address := range each.addresses {
 			if a.list.Has(address) {
-				plan.Warn("%s is in %s and in %s: it counts twice, and may get two copies", address, each.field, a.list.Name)
+				doubt("%s is in %s and in %s: it counts twice, and may get two copies", address, each.field, a.list.Name)
 			}
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
@@ -42,7 +44,7 @@ func newBroadcastEmail(s *settings) *cobra.Command {
 		Use:   "email",
 		Short: "Send an email to many customers",
 		Long:  "Send an email to many customers, now or later." + broadcastText,
-		Example: `  messaging -p sandbox broadcast email --sender-email news@acme.test --sender-name Acme --email ada@example.com \
+		Example: `  messaging -p sandbox broadcast email --sender-email news@acme.test --sender-name Acme --email archive@acme.test \
     --subject 'We have moved' --message '<p>Our new address is …</p>' --message-type announcement --to-customers customers.csv
   messaging -p sandbox broadcast email --from-file email.json --all-customers --dry-run`,
 		Args: cobra.NoArgs,
@@ -93,6 +95,13 @@ func (c *emailContent) read(cmd *cobra.Command, variables string) (err error) {
 
 // checkAddresses returns an error for an address that is not what it looks like.
 func (c *emailContent) checkAddresses() error {
+	for _, each := range c.addresses() {
+		for _, address := range each.addresses {
+			if !alike.IsAddressAlone(address) {
+				return exit.With(exit.Usage, "%s: %q must be an address alone, such as ada@example.com; nothing was sent", each.field, address)
+			}
+		}
+	}
 	return errors.Join(checkVisible("sender_email", c.SenderEmail), checkVisible("email", c.Email),
 		checkVisible("cc", c.CC...), checkVisible("bcc", c.BCC...), checkVisible("reply_to", c.ReplyTo...))
 }

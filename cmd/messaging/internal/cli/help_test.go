@@ -73,7 +73,7 @@ var exampleFiles = map[string]string{
 	"list.csv":      "mail,order,shipped_at,notes\nada@example.com,A-1001,2026-11-20T10:00:00Z,none\n",
 	"orders.jsonl":  `{"email": "ada@example.com", "order": "A-1001", "shipped_at": "2026-11-20T10:00:00Z"}`,
 	"ids.tsv":       "c-1001\tAda\n",
-	"email.json": `{"sender_email": "news@acme.test", "sender_name": "Acme", "email": "ada@example.com", "subject": "s", "message": "m",
+	"email.json": `{"sender_email": "news@acme.test", "sender_name": "Acme", "email": "archive@acme.test", "subject": "s", "message": "m",
 		"message_type": "announcement"}`,
 	"event.json":  `{"name": "order lost", "description": "An order was lost.", "parameters": []}`,
 	"events.json": `{"events": [{"name": "order lost", "description": "An order was lost.", "parameters": []}]}`,

@@ -49,12 +49,13 @@ func newOutboxResend(l *ledgerFlag) *cobra.Command {
 	cmd := d.command("Make unclear or rejected entries pending again",
 		`Make unclear or rejected entries pending again, so that "run" sends them.
 
-An unclear entry may have been carried out; sending it again can carry it out twice.
+An unclear entry may have been carried out; sending it again can carry it out twice. A
+person has to confirm that on a terminal; a script needs --again.
 Entries whose sender may still be alive are skipped, and the time when they can be resent
 is shown.`, `  messaging -p sandbox outbox resend --ledger orders.db A-1001
   messaging -p sandbox outbox resend --ledger orders.db --state rejected --error-contains 422
   messaging -p sandbox outbox resend --ledger orders.db --state unclear --dry-run`)
-	cmd.Flags().BoolVar(&d.again, "again", false, "resend although entries like these were imported or triggered since")
+	cmd.Flags().BoolVar(&d.again, "again", false, "resend although the entries may have been carried out, or others like them were sent since")
 	return cmd
 }
 
@@ -173,7 +174,11 @@ func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
 		plan.Add("operation", operation+": "+words.Thousands(s.ByOperation[operation]))
 	}
 	if warning := d.warn(s.ByState); warning != "" {
-		plan.Warn("%s", warning)
+		if d.name == "resend" && !d.again {
+			plan.Doubt("--again", "%s", warning)
+		} else {
+			plan.Warn("%s", warning)
+		}
 		if s.ByState[outbox.Unclear] > 0 {
 			plan.Warn("look first: %s", d.ledgerFlag.command("list", "--state", "unclear"))
 		}

@@ -92,6 +92,10 @@ The number of all customers is not in the digest. If the account has grown since
 run, the new customers receive the broadcast too: it is counted again, and refused only
 above max_recipients or --max-recipients.
 
+If a recipient looks like a mistake, such as an address in place of an id, or an address in
+cc that is in the list too, a person may confirm it on a terminal. A digest may not, unless
+--allow-doubts is given: a script does not read warnings.
+
 An audience that is missing or empty is an error, and never means all customers. More
 recipients than max_recipients are refused. Segments need --allow-unknown-count, because
 their size is unknown. A profile with "allow" reaches nobody else.

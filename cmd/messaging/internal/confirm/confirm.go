@@ -35,6 +35,8 @@ func (f *Flags) Check() error {
 	switch {
 	case f.DryRun && f.given:
 		return exit.With(exit.Usage, "--dry-run and --confirm exclude each other")
+	case f.given && f.Digest == "":
+		return exit.With(exit.Usage, "--confirm is empty; did the dry run fail?")
 	case strings.HasPrefix(strings.TrimSpace(f.Digest), "{"):
 		return exit.With(exit.Usage, "--confirm must be a digest, and not the JSON object of a dry run: pass its member .digest")
 	case f.given && len(f.Digest) != 64:
@@ -86,6 +88,9 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	if f.DryRun && a.Refused != nil {
 		plan.Warn("without --dry-run, this is refused: %v", a.Refused)
 	}
+	if plan.allow != "" && a.Refused == nil && f.DryRun {
+		plan.Warn("--confirm is refused because of this: correct it, confirm on a terminal, or pass %s", plan.allow)
+	}
 	if err := plan.Show(p); err != nil {
 		return false, exit.With(exit.Usage, "nothing was sent: the plan could not be shown: %w", err)
 	}
@@ -100,6 +105,9 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	case f.given && f.Digest != a.Digest:
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the plan above is not the one of --confirm; "+
 			"compare it with that of the dry run, and run --dry-run again")
+	case f.given && plan.allow != "":
+		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the warnings above have to be read by a person; correct "+
+			"what they are about, confirm on a terminal, or pass %s", plan.allow)
 	case f.given:
 		return true, nil
 	}

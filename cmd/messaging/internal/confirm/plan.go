@@ -18,6 +18,7 @@ type Plan struct {
 	title    string
 	lines    [][2]string
 	warnings []string
+	allow    string // the flag that allows what is in doubt, or ""
 }
 
 // NewPlan returns a plan that begins with the service.
@@ -37,6 +38,13 @@ func (p *Plan) Add(name, text string) { p.lines = append(p.lines, [2]string{name
 // Warn adds a warning, which comes after the lines.
 func (p *Plan) Warn(format string, args ...any) {
 	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+}
+
+// Doubt adds a warning that only a person may pass over: the digest of a dry run does not
+// confirm the plan, since a script does not read. The flag allow turns it into a warning.
+func (p *Plan) Doubt(allow, format string, args ...any) {
+	p.allow = allow
+	p.Warn(format, args...)
 }
 
 // Show writes the plan to stderr, even with --quiet. Nobody can confirm a plan that could not

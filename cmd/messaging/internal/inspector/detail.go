@@ -43,11 +43,33 @@ type entryDetail struct {
 
 // Request returns the request as it was sent.
 func (d *entryDetail) Request() exchangeSide {
-	return newSide(d.Entry.Request.Header, d.Entry.Request.Body, d.Problems)
+	return newSide(d.Entry.Request.Header, d.Entry.Request.Body, d.marks())
+}
+
+// marks are what to say at the values of the request: its problems, and what the service
+// skipped or does not document.
+func (d *entryDetail) marks() lineNotes {
+	marks := lineNotes{problems: d.Problems, hints: map[string]string{}}
+	if d.Trigger == nil {
+		return marks
+	}
+	for _, p := range d.Trigger.Parameters {
+		switch path := "payload." + p.Name; {
+		case p.Skipped:
+			marks.hints[path] = "skipped: only the form 2006-01-02T15:04:05Z is read"
+		case p.Undocumented:
+			marks.hints[path] = "what the service makes of this value is not documented"
+		case p.Tag.Class == "warn":
+			marks.hints[path] = p.Tag.Text
+		}
+	}
+	return marks
 }
 
 // Response returns the response as it was sent.
-func (d *entryDetail) Response() exchangeSide { return newSide(d.ResponseHeader, d.ResponseBody, nil) }
+func (d *entryDetail) Response() exchangeSide {
+	return newSide(d.ResponseHeader, d.ResponseBody, lineNotes{})
+}
 
 // Diff compares the request with another one.
 func (d *entryDetail) Diff() *diffView { return d.in.newDiff(d.Entry, d.with) }
@@ -149,7 +171,7 @@ func tabs(d *entryDetail, base, selected, query string) (list []tab, current str
 		add("text", "Text", 0)
 		add("variables", "Variables", 0)
 		add("links", "Links", 0)
-		add("check", "Check", 0)
+		add("check", "Check", len(d.Email.Findings()))
 	}
 	if d.Push != nil {
 		add("preview", "Preview", 0)
@@ -211,12 +233,12 @@ func sizeInWords(n int) string {
 	}
 }
 
-func newSide(header http.Header, body []byte, problems map[string][]string) exchangeSide {
+func newSide(header http.Header, body []byte, notes lineNotes) exchangeSide {
 	side := exchangeSide{Empty: len(body) == 0}
 	for _, name := range sortedKeys(header) {
 		side.Header = append(side.Header, headerLine{name, strings.Join(header[name], ", ")})
 	}
-	lines, ok := jsonLines(body, problems)
+	lines, ok := jsonLines(body, notes)
 	if ok {
 		side.Lines = lines
 		return side

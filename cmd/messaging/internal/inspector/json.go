@@ -21,9 +21,21 @@ const maxLines, maxDepth = 1000, 64
 type jsonLine struct {
 	Indent string
 	Parts  []jsonPart
-	// Notes are the problems of the value on this line.
+	// Notes are the problems of the value on this line, and Hint is what else is to be said.
 	Notes []string
+	Hint  string
+	// Opens is whether lines within the value of this one follow.
+	Opens bool
 }
+
+// lineNotes are texts about values, by their paths.
+type lineNotes struct {
+	problems map[string][]string
+	hints    map[string]string
+}
+
+// Depth is how deep the line is indented.
+func (l jsonLine) Depth() int { return len(l.Indent) / 2 }
 
 // Text returns the line without its indentation.
 func (l jsonLine) Text() string {
@@ -38,21 +50,26 @@ func (l jsonLine) Text() string {
 type jsonPart struct{ Class, Text string }
 
 // jsonLines returns the lines of a body as indented JSON, in the order of its keys, with
-// the problems at the lines of their paths. The problem of a missing member is at the
+// the notes at the lines of their paths. The problem of a missing member is at the
 // line of the object that lacks it. It reports false if the body is not JSON, or is too
 // long or too deep for a page.
-func jsonLines(body []byte, problems map[string][]string) (lines []jsonLine, ok bool) {
+func jsonLines(body []byte, notes lineNotes) (lines []jsonLine, ok bool) {
 	if len(body) > maxShown || !json.Valid(body) || !utf8.Valid(body) {
 		return nil, false
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
-	p := jsonPrinter{decoder: decoder, problems: problems, paths: map[string]int{}}
+	p := jsonPrinter{decoder: decoder, problems: notes.problems, paths: map[string]int{}}
 	p.value("", "")
 	if p.tooLong {
 		return nil, false
 	}
 	p.annotate()
+	for path, hint := range notes.hints {
+		if line, ok := p.lineOf(path); ok {
+			p.lines[line].Hint = hint
+		}
+	}
 	return p.lines, true
 }
 
@@ -105,6 +122,8 @@ func (p *jsonPrinter) container(open json.Delim, path, indent string) {
 	for ; !p.tooLong && p.decoder.More(); i++ {
 		if i > 0 {
 			p.add("", ",")
+		} else {
+			p.lines[len(p.lines)-1].Opens = true
 		}
 		p.newLine(inner)
 		key := strconv.Itoa(i)

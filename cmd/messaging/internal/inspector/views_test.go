@@ -230,3 +230,20 @@ func TestCustomersWithoutANameAreNotNamedTwice(t *testing.T) {
 	f.send("POST", "/v1/broadcast/send/email", emailBody)
 	assert.Equal(t, 1, strings.Count(f.get("/customers").Body, "new@example.com"))
 }
+
+func TestTheRequestMarksWhatTheServiceSkippedOrDoesNotDocument(t *testing.T) {
+	f := start(t, records.Demo())
+	require.Equal(t, 200, f.send("POST", "/v1/events/trigger", `{"event_id":"5eed0000-0000-4000-8000-000000000001",
+		"payload":{"email":"ada@example.com","order":"A-1","shipped_at":"today","parcels":"two","color":"red"}}`))
+	page := html.UnescapeString(f.get("/requests/1?tab=exchange").Body)
+	for key, hint := range map[string]string{
+		"shipped_at": "skipped: only the form 2006-01-02T15:04:05Z is read",
+		"parcels":    "what the service makes of this value is not documented",
+		"color":      "not a parameter of the event",
+	} {
+		line := regexp.MustCompile(`<span class="line[^\n]*"` + key + `"[^\n]*`).FindString(page)
+		assert.Contains(t, line, `class="line hinted"`, key)
+		assert.Contains(t, line, "<em>"+hint+"</em>")
+	}
+	assert.Equal(t, 3, strings.Count(page, `class="line hinted"`))
+}

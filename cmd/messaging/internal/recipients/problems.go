@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
@@ -15,6 +16,9 @@ func problemOf(c messaging.CustomerParams) string {
 		if strings.ContainsFunc(field[1], visible.Hidden) {
 			return field[0] + " contains an invisible character: " + visible.Quote(shortened(field[1]))
 		}
+	}
+	if !alike.IsAddressAlone(c.Email) {
+		return "email must be an address alone, such as ada@example.com, and not " + visible.Quote(shortened(c.Email))
 	}
 	probe := messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToCustomers(c)}
 	_, err := probe.Prepare()
@@ -36,8 +40,24 @@ func problemOf(c messaging.CustomerParams) string {
 // missing are texts that programs write in place of a value that is not there.
 var missing = []string{"null", "nil", "none", "n/a", "na", "nan", "undefined", "(null)", "<null>", "-", "#n/a", "#name?"}
 
-// oddityOf returns why a customer id looks like a mistake, or "".
-func oddityOf(id string) string {
+// oddityOf returns the field of a customer that looks like a mistake, and why, or "".
+func oddityOf(c messaging.CustomerParams) (field, value, why string) {
+	if why := oddityOfID(c.CustomerID); why != "" {
+		return "customer_id", c.CustomerID, why
+	}
+	for _, name := range [][2]string{{"first_name", c.FirstName}, {"last_name", c.LastName}} {
+		switch value := name[1]; {
+		case strings.Contains(value, "@"):
+			return name[0], value, "looks like an email address"
+		case strings.TrimLeft(value, "+0123456789- ") == "" && strings.TrimSpace(value) != "":
+			return name[0], value, "looks like a number"
+		}
+	}
+	return "", "", ""
+}
+
+// oddityOfID returns why a customer id looks like a mistake, or "".
+func oddityOfID(id string) string {
 	lower := strings.ToLower(strings.TrimSpace(id))
 	switch {
 	case slices.Contains(missing, lower):
@@ -52,4 +72,43 @@ func oddityOf(id string) string {
 		return "begins or ends with a space"
 	}
 	return ""
+}
+
+// shape is what a customer id looks like.
+func shape(id string) string {
+	switch {
+	case strings.Trim(id, "0123456789") == "":
+		return "a number"
+	case len(id) == 36 && strings.Count(id, "-") == 4 && strings.Trim(strings.ToLower(id), "0123456789abcdef-") == "":
+		return "a UUID"
+	default:
+		return "a text"
+	}
+}
+
+// fewest is how many ids there must be to tell what they look like.
+const fewest = 20
+
+// oddShapes notes the ids that look different from nearly all others, such as a number among
+// UUIDs.
+func (l *List) oddShapes() {
+	positions := map[string][]int{}
+	total := 0
+	for i, c := range l.Customers {
+		if c.CustomerID != "" {
+			positions[shape(c.CustomerID)] = append(positions[shape(c.CustomerID)], i)
+			total++
+		}
+	}
+	if total < fewest {
+		return
+	}
+	for what, at := range positions {
+		if len(at)*fewest > total {
+			continue
+		}
+		for _, i := range at {
+			l.odd(l.lines[i], "customer_id", l.Customers[i].CustomerID, "is "+what+", unlike nearly all others")
+		}
+	}
 }

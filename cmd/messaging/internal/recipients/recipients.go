@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -24,11 +25,12 @@ type List struct {
 	Duplicates int
 	// Bad are the problems of the rows that cannot be used.
 	Bad []error
-	// Odd are the ids that can be used, but look like a mistake.
+	// Odd are what can be used, but looks like a mistake.
 	Odd []error
 
 	lines         []int          // of each customer
 	byID, byEmail map[string]int // positions of customers
+	bySpelling    map[string]int // by the letters and digits of the id
 }
 
 // shownProblems is how many bad rows an error lists.
@@ -37,7 +39,7 @@ const shownProblems = 10
 // Read reads a file, or stdin if path is "-". Rows that cannot be used are an error, unless
 // skipBad is true. A file without a customer is an error.
 func Read(path string, stdin io.Reader, skipBad bool) (*List, error) {
-	list := &List{Name: path, byID: make(map[string]int), byEmail: make(map[string]int)}
+	list := &List{Name: path, byID: make(map[string]int), byEmail: make(map[string]int), bySpelling: make(map[string]int)}
 	in := stdin
 	if path == "-" {
 		list.Name = "stdin"
@@ -52,6 +54,7 @@ func Read(path string, stdin io.Reader, skipBad bool) (*List, error) {
 	if err := list.read(path, in); err != nil {
 		return nil, exit.With(exit.Usage, "%s: %w", list.Name, err)
 	}
+	list.oddShapes()
 	switch {
 	case len(list.Bad) > 0 && !skipBad:
 		return nil, exit.With(exit.Usage, "%s cannot be used:\n%s\nfix the file, or pass --skip-bad-rows",
@@ -111,6 +114,11 @@ func (l *List) bad(line int, problem string) {
 	l.Bad = append(l.Bad, fmt.Errorf("%s: line %d: %s", l.Name, line, problem))
 }
 
+// odd notes a value that looks like a mistake.
+func (l *List) odd(line int, field, value, why string) {
+	l.Odd = append(l.Odd, fmt.Errorf("%s: line %d: %s %s %s", l.Name, line, field, visible.Quote(shortened(value)), why))
+}
+
 // add adds a customer, unless an earlier row has the same one.
 func (l *List) add(line int, c messaging.CustomerParams) {
 	if problem := problemOf(c); problem != "" {
@@ -118,6 +126,7 @@ func (l *List) add(line int, c messaging.CustomerParams) {
 		return
 	}
 	email := lowerASCII(c.Email)
+	l.noteTwoAsOne(line, c, email)
 	for _, key := range []struct {
 		name  string
 		value string
@@ -134,11 +143,27 @@ func (l *List) add(line int, c messaging.CustomerParams) {
 		l.Duplicates++
 		return
 	}
-	if odd := oddityOf(c.CustomerID); odd != "" {
-		l.Odd = append(l.Odd, fmt.Errorf("%s: line %d: customer_id %s %s", l.Name, line, visible.Quote(shortened(c.CustomerID)), odd))
+	if field, value, why := oddityOf(c); why != "" {
+		l.odd(line, field, value, why)
+	}
+	if spelling := alike.Fold(c.CustomerID); c.CustomerID != "" {
+		if i, ok := l.bySpelling[spelling]; ok {
+			l.odd(line, "customer_id", c.CustomerID, fmt.Sprintf("differs from that of line %d only in its spelling", l.lines[i]))
+		}
+		l.bySpelling[spelling] = len(l.Customers)
 	}
 	l.byID[c.CustomerID], l.byEmail[email] = len(l.Customers), len(l.Customers)
 	l.Customers, l.lines = append(l.Customers, c), append(l.lines, line)
+}
+
+// noteTwoAsOne notes a row that shows that two customers of earlier rows are one.
+func (l *List) noteTwoAsOne(line int, c messaging.CustomerParams, email string) {
+	first, hasID := l.byID[c.CustomerID]
+	second, hasEmail := l.byEmail[email]
+	if hasID && hasEmail && first != second && c.CustomerID != "" && email != "" {
+		l.odd(line, "customer_id", c.CustomerID, fmt.Sprintf("shows that lines %d and %d are the same customer, who gets it twice",
+			l.lines[first], l.lines[second]))
+	}
 }
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }

@@ -47,8 +47,16 @@ function showState(state) {
   const live = $("#live"), { outage } = live.dataset;
   live.dataset.state = state;
   $("#stopped").hidden = state !== "gone";
+  enableForms();
   live.lastElementChild.textContent = state !== "on" ? "not live"
     : outage ? `outage until ${outage.slice(11, 19)}` : "live"; // in the time zone of the sandbox
+}
+
+// enableForms switches off what needs the sandbox while it has stopped; #stopped says why.
+function enableForms() {
+  for (const control of document.querySelectorAll("form button, form.search input, button[popovertarget]")) {
+    control.disabled = $("#live").dataset.state === "gone";
+  }
 }
 
 function showCounts({ outage_until: outage, ...counts }) {
@@ -181,10 +189,12 @@ async function startOver() {
 // that was opened from it. It is undefined if the detail was opened by its address.
 const depth = () => $(".has-detail") ? history.state?.depth : 0;
 
-let shown = location.pathname, listTop = 0;
+let shown = location.pathname, listTop = 0, wanted;
 
 async function load(url, { push = false } = {}) {
+  wanted = url;
   const page = await get(url);
+  if (wanted !== url) return; // another one was selected in the meantime
   if (!page || !$("#detail", page)) { location.href = url; return; }
   if (!$(".has-detail")) listTop = scrollY;
   if (push) history.pushState({ depth: depth() + 1 || undefined }, "", url);
@@ -192,6 +202,7 @@ async function load(url, { push = false } = {}) {
   $("#detail").replaceWith($("#detail", page));
   $("#main").className = $("#main", page).className;
   mark();
+  fitDetail();
   const left = shown;
   shown = location.pathname;
   if (!$(".has-detail")) showRow(left);
@@ -212,11 +223,61 @@ function mark() {
   }
 }
 
+// fitDetail adds to the detail what needs a script.
+function fitDetail() {
+  enableForms();
+  const draft = $("textarea[name=body]");
+  if (draft) {
+    const key = `draft ${epoch} ${location.pathname}`;
+    draft.value = sessionStorage.getItem(key) ?? draft.value;
+    draft.oninput = () => sessionStorage.setItem(key, draft.value);
+    draft.form.addEventListener("submit", () => sessionStorage.removeItem(key));
+  }
+  for (const line of document.querySelectorAll(".json [data-opens]")) {
+    const button = document.createElement("button");
+    button.className = "fold";
+    button.ariaExpanded = "true";
+    button.ariaLabel = "Lines within";
+    line.prepend(button);
+  }
+  const terms = query.split(/[\s"]+/).filter((term) => term.length > 1 && !term.includes(":"));
+  if (globalThis.Highlight) CSS.highlights.set("search", new Highlight(...terms.flatMap((term) => rangesOf(term.toLowerCase()))));
+}
+
+// rangesOf returns where a text occurs in the detail.
+function rangesOf(term) {
+  const ranges = [], walker = document.createTreeWalker($("#detail"), NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode()) && ranges.length < 1000;) {
+    const text = node.data.toLowerCase();
+    for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + term.length)) {
+      const range = new Range();
+      range.setStart(node, at);
+      range.setEnd(node, at + term.length);
+      ranges.push(range);
+    }
+  }
+  return ranges;
+}
+
+// fold hides the lines within a value, or shows them, but not those that are folded there.
+function fold(line) {
+  const button = $(".fold", line), open = button.ariaExpanded !== "true";
+  button.ariaExpanded = String(open);
+  line.classList.toggle("folded", !open);
+  let hidden = open ? Infinity : -1; // the lines that are deeper
+  for (let next = line.nextElementSibling; next && +next.dataset.depth > +line.dataset.depth; next = next.nextElementSibling) {
+    if (open && +next.dataset.depth <= hidden) hidden = next.matches(".folded") ? +next.dataset.depth : Infinity;
+    next.hidden = +next.dataset.depth > hidden;
+  }
+}
+
 addEventListener("popstate", () => load(location.href).catch(() => {}));
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a");
   if (event.target.closest("[data-copy]")) return copy(event.target);
+  if (event.target.closest("[data-step]")) return step(Number(event.target.dataset.step));
+  if (event.target.closest("[data-opens]") && getSelection().isCollapsed) return fold(event.target.closest("[data-opens]"));
   if (event.target.closest("#new")) return showNew().catch(() => {});
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   if (link.matches(".back")) { event.preventDefault(); back(); }
@@ -246,6 +307,7 @@ function back() {
 }
 
 $("#rows > .row[aria-current]")?.scrollIntoView({ block: "nearest" });
+fitDetail();
 
 function listURL() {
   return $("form.search").action + (query ? `?q=${encodeURIComponent(query)}` : "");
@@ -292,7 +354,10 @@ function step(by) {
   if (!row) return;
   row.focus({ preventScroll: true });
   row.scrollIntoView({ block: "nearest" });
-  if (!oneColumn.matches || $(".has-detail")) open(row, oneColumn.matches);
+  if (oneColumn.matches && !$(".has-detail")) return;
+  rows[current]?.removeAttribute("aria-current");
+  row.setAttribute("aria-current", "true"); // before it is loaded, so that the next key goes on from it
+  open(row, oneColumn.matches);
 }
 
 function stepTab(by) {
@@ -308,7 +373,7 @@ const keys = {
   r: () => $("#reset").showPopover(),
   "/": () => { $("input[type=search]").focus(); $("input[type=search]").select(); },
   "?": () => { location.href = "/help"; },
-  Escape: back,
+  Escape: () => { if ($(".has-detail")) back(); else if (query) location.href = $("form.search").action; },
 };
 
 // Single keys can be switched off, for people who speak to the computer.

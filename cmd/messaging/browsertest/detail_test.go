@@ -1,0 +1,106 @@
+package browsertest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+const draft = `document.querySelector("textarea[name=body]").value`
+
+func TestADraftOfAReplaySurvivesAReload(t *testing.T) {
+	b := startBoxWithRows(t)
+	p := openTab(t, b.ui+"/requests/9?tab=copy", 1280, "light")
+	p.until(isLive)
+	eval[bool](p, `((area) => { area.value = "{}"; return area.dispatchEvent(new Event("input")) })(
+		document.querySelector("textarea[name=body]"))`)
+	p.press("j")
+	p.until(`location.pathname === "/requests/8" && ` + draft + ` !== "{}"`)
+	p.press("k")
+	p.until(`location.pathname === "/requests/9" && ` + draft + ` === "{}"`)
+	eval[bool](p, `(location.reload(), true)`)
+	p.until(isLive + ` && ` + draft + ` === "{}"`)
+	p.click(`form.replay:has(textarea) button`)
+	p.until(`location.pathname !== "/requests/9"`)
+	p = openTab(t, b.ui+"/requests/9?tab=copy", 1280, "light")
+	p.until(isLive + ` && ` + draft + ` !== "{}"`)
+}
+
+func TestEachKeyMovesExactlyOneRowHoweverFastItIsPressed(t *testing.T) {
+	b := startBoxWithRows(t)
+	p := openTab(t, b.ui+"/requests/30", 1280, "light")
+	p.until(isLive)
+	for range 12 {
+		p.press("j")
+	}
+	p.until(`location.pathname === "/requests/18"`)
+	b.send("POST", triggerPath, trigger("new@example.com", "2026-12-01T09:00:00Z"))
+	p.until(`document.querySelector('.row[data-number="41"]')`)
+	for range 3 {
+		p.press("k")
+	}
+	p.until(`location.pathname === "/requests/21" && document.querySelectorAll("#rows > [aria-current]").length === 1`)
+	assert.Equal(t, "21", eval[string](p, `document.querySelector("#rows > [aria-current]").dataset.number`))
+}
+
+func TestAPhoneHasTheWayToTheNextRequest(t *testing.T) {
+	b := startBoxWithRows(t)
+	p := openTab(t, b.ui, 360, "light")
+	p.until(isLive)
+	p.click(`.row[data-number="40"]`)
+	p.until(`location.pathname === "/requests/40" && ` + detailIsShown)
+	p.click(`[data-step="1"]`)
+	p.until(`location.pathname === "/requests/39" && ` + detailIsShown)
+	p.click(`[data-step="-1"]`)
+	p.until(`location.pathname === "/requests/40"`)
+	p.click(".back")
+	p.until(`location.pathname === "/" && ` + listIsShown)
+}
+
+func TestEscapeClearsASearch(t *testing.T) {
+	b := startBoxWithRows(t)
+	p := openTab(t, b.ui+"/?q=c7%40example.com", 1280, "light")
+	p.until(isLive + ` && document.querySelectorAll("#rows > .row").length === 1`)
+	p.click(`.row`)
+	p.until(`document.querySelector(".has-detail")`)
+	p.press("Escape")
+	p.until(`location.search === "?q=c7%40example.com" && !document.querySelector(".has-detail")`)
+	p.press("Escape")
+	p.until(`location.search === "" && document.querySelectorAll("#rows > .row").length > 1`)
+}
+
+func TestWhatIsSearchedForIsHighlightedInTheDetail(t *testing.T) {
+	b := startBoxWithRows(t)
+	p := openTab(t, b.ui+"/requests/8?tab=exchange&q=C7%40example", 1280, "light")
+	p.until(isLive + ` && CSS.highlights.get("search").size > 0`)
+	assert.Equal(t, "c7@example", eval[string](p, `[...CSS.highlights.get("search")][0].toString()`))
+}
+
+const visibleLines = `[...document.querySelectorAll(".exchange > :first-child .line")].filter(line => line.offsetHeight > 0).length`
+
+func TestTheLinesOfAValueAreFolded(t *testing.T) {
+	b := startBoxWithRows(t)
+	p := openTab(t, b.ui+"/requests/8?tab=exchange", 1280, "light")
+	p.until(isLive)
+	all := eval[int](p, visibleLines)
+	p.click(`.line[data-depth="1"][data-opens] .fold`)
+	p.until(fmt.Sprintf("%s < %d", visibleLines, all))
+	p.click(`.line[data-depth="0"][data-opens] .fold`)
+	p.until(visibleLines + ` === 2`)
+	p.click(`.line[data-depth="0"][data-opens] .fold`)
+	p.until(`document.querySelector(".line[data-depth='1'] .fold").offsetHeight > 0`)
+	assert.Less(t, eval[int](p, visibleLines), all, "what was folded within stays so")
+	p.click(`.line[data-depth="1"][data-opens] .fold`)
+	assert.Equal(t, all, eval[int](p, visibleLines))
+}
+
+func TestRequestAndResponseStandSideBySideOnAWideScreen(t *testing.T) {
+	b := startBoxWithRows(t)
+	for width, beside := range map[int64]bool{1280: false, 1920: true} {
+		p := openTab(t, b.ui+"/requests/8?tab=exchange", width, "light")
+		p.until(isLive)
+		assert.Equal(t, beside, eval[bool](p, `((a, b) => a.getBoundingClientRect().top === b.getBoundingClientRect().top)(
+			...document.querySelectorAll(".exchange > *"))`), width)
+	}
+}
