@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -138,53 +140,6 @@ func testLargeBodies[Tx any](t *testing.T, store *weighed[Tx]) {
 	}
 }
 
-// heap is how much memory is in use.
-func heap() int {
-	runtime.GC()
-	runtime.GC() // for what the first has found
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return int(stats.HeapAlloc)
-}
-
-func TestRunHoldsEachBodyOnceAndUntilItIsSent(t *testing.T) {
-	pool := pgtest.Pool(t)
-	require.NoError(t, postgres.Migrate(t.Context(), pool))
-	store, err := postgres.New(t.Context(), pool)
-	require.NoError(t, err)
-	release, last := make(chan struct{}), make(chan struct{})
-	var held atomic.Int32
-	client := newService().client(t, messaging.WithGuard(func(_ context.Context, p *messaging.Prepared) error {
-		if len(p.Body()) < largeBody {
-			return nil
-		}
-		held.Add(1)
-		<-release
-		if keyOf(p) == "last" {
-			<-last
-		}
-		return errBroken
-	}))
-	o := newBox(t, store, client, []outbox.Option{outbox.Fast(), outbox.WithSendTimeout(10 * time.Minute)})
-	warmUp(t, o)
-	keys := append(keysOf(9), "last") // of one claim
-	before := heap()
-	_, _, err = o.EnqueueAll(t.Context(), largeItems(t, keys))
-	require.NoError(t, err)
-	stop := run(t, o)
-	eventually(t, func() bool { return int(held.Load()) == len(keys) })
-	assert.Less(t, heap()-before, len(keys)*largeBody*3/2, "each body is held once")
-	close(release)
-	eventually(t, func() bool {
-		counts, err := o.Counts(t.Context())
-		require.NoError(t, err)
-		return counts.Rejected == len(keys)-1
-	})
-	assert.Less(t, heap()-before, 3*largeBody, "only the last body is still held")
-	close(last)
-	stop()
-}
-
 func TestEnqueueAllEndsABatchAtAThousandEntries(t *testing.T) {
 	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
 	require.NoError(t, err)
@@ -197,4 +152,135 @@ func TestEnqueueAllEndsABatchAtAThousandEntries(t *testing.T) {
 		sizes = append(sizes, batch.entries)
 	}
 	assert.Equal(t, []int{1000, 1000, 500}, sizes)
+}
+
+// unrecorded is a store that keeps outcomes waiting.
+type unrecorded[Tx any] struct {
+	ledger.TxLedger[Tx]
+
+	mu      sync.Mutex
+	waiting map[int64]bool // by the entry; nil if outcomes are recorded
+	enough  int
+	arrived chan struct{} // closed when that many wait
+}
+
+func (u *unrecorded[Tx]) Ledger() ledger.TxLedger[Tx] { return u }
+
+// keepWaiting makes outcomes wait. The channel is closed when n of them do.
+func (u *unrecorded[Tx]) keepWaiting(n int) (arrived <-chan struct{}) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.waiting, u.enough, u.arrived = make(map[int64]bool), n, make(chan struct{})
+	return u.arrived
+}
+
+func (u *unrecorded[Tx]) record() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.waiting = nil
+}
+
+func (u *unrecorded[Tx]) Settle(ctx context.Context, outcomes []ledger.Outcome) ([]ledger.Settled, time.Time, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.waiting == nil {
+		return u.TxLedger.Settle(ctx, outcomes)
+	}
+	locked := make([]ledger.Settled, len(outcomes))
+	for i, o := range outcomes {
+		locked[i] = ledger.Locked
+		if !u.waiting[o.ID] {
+			if u.waiting[o.ID] = true; len(u.waiting) == u.enough {
+				close(u.arrived)
+			}
+		}
+	}
+	return locked, time.Time{}, nil
+}
+
+// holding is a service that keeps requests waiting, before their bodies are read.
+type holding struct {
+	on         atomic.Bool
+	begun, end chan struct{} // for each request
+}
+
+func (h *holding) RoundTrip(r *http.Request) (*http.Response, error) {
+	if h.on.Load() {
+		h.begun <- struct{}{}
+		<-h.end
+	}
+	_, _ = io.Copy(io.Discard, r.Body)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(accept.body))}, nil
+}
+
+// inUse returns the size of the memory that is in use.
+func inUse() int {
+	for range 3 { // two of them empty a sync.Pool
+		runtime.GC()
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
+}
+
+func TestRunHoldsEachBodyOnce(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "outbox.db")
+		testBodiesHeld(t, func() (ledger.TxLedger[outbox.SQLTx], func()) {
+			store, err := sqlitefile.Open(t.Context(), path)
+			require.NoError(t, err)
+			return store.Ledger(), func() { require.NoError(t, store.Close()) }
+		})
+	})
+	t.Run("Postgres", func(t *testing.T) {
+		url := pgtest.URL(t)
+		testBodiesHeld(t, func() (ledger.TxLedger[pgx.Tx], func()) {
+			pool, err := pgxpool.New(t.Context(), url)
+			require.NoError(t, err)
+			require.NoError(t, postgres.Migrate(t.Context(), pool))
+			store, err := postgres.New(t.Context(), pool)
+			require.NoError(t, err)
+			return store.Ledger(), pool.Close
+		})
+	})
+}
+
+// testBodiesHeld adds entries with connections that are then closed, because a connection
+// can keep the last statement.
+func testBodiesHeld[Tx any](t *testing.T, open func() (l ledger.TxLedger[Tx], closeAll func())) {
+	const n = 10 // which one claim takes
+	service := &holding{begun: make(chan struct{}), end: make(chan struct{})}
+	client, err := messaging.NewClient("https://service.test", "key", messaging.WithHTTPClient(&http.Client{Transport: service}))
+	require.NoError(t, err)
+	l, closeAll := open()
+	_, _, err = newBox(t, &unrecorded[Tx]{TxLedger: l}, client, nil).EnqueueAll(t.Context(), largeItems(t, keysOf(n)))
+	require.NoError(t, err)
+	closeAll()
+	l, closeAll = open()
+	defer closeAll()
+	store := &unrecorded[Tx]{TxLedger: l}
+	o := newBox(t, store, client, []outbox.Option{outbox.Fast(), outbox.WithSendTimeout(5 * time.Minute)})
+	warmUp(t, o)
+	before := inUse()
+	bodies := func() float64 { return float64(inUse()-before) / largeBody }
+	service.on.Store(true)
+	ended := store.keepWaiting(n - 1)
+	stop := run(t, o)
+	for range n {
+		<-service.begun
+	}
+	assert.InDelta(t, n, bodies(), n/2, "each body is held once")
+	for range n - 1 {
+		service.end <- struct{}{}
+	}
+	<-ended
+	assert.InDelta(t, 1, bodies(), n/2, "a body is let go when its own request has ended, before the outcome is recorded")
+	store.record()
+	service.end <- struct{}{}
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Accepted == warmUps+n
+	})
+	stop()
 }

@@ -76,6 +76,7 @@ func inTxOf[Tx any](t testing.TB, o box, tx Tx) inTx {
 // database is one database, for any number of outboxes in it.
 type database struct {
 	kind string
+	name string // the path or the URL, for another process; only of a SQLite file and of Postgres with pgx
 	// new returns an outbox as another process would have it.
 	new func(t testing.TB, client *messaging.Client, opts ...outbox.Option) box
 	// inTx calls fn in a transaction of the program, and commits it if fn returns nil.
@@ -132,6 +133,7 @@ func openFile(t testing.TB) *database {
 		exec:     execSQL(own),
 		within:   withinSQL(own),
 		ledger:   store.Ledger(),
+		name:     path,
 		isSQLite: true,
 	}
 }
@@ -178,6 +180,7 @@ func openPgx(t testing.TB) *database {
 			require.NoError(t, err)
 		},
 		ledger: store.Ledger(),
+		name:   pool.Config().ConnString(),
 	}
 }
 

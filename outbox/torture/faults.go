@@ -25,6 +25,7 @@ type run struct {
 	own     failing // the server of Postgres that this run has for itself, or nil
 	backups []backup
 	paused  bool // a worker was stopped for longer than the lease
+	moments []moment
 	total   int
 }
 

@@ -565,7 +565,7 @@ func (t *torture) latencies(ctx context.Context) (rows []row, err error) {
 		}
 		var waits []time.Duration
 		for key, at := range told.Arrived {
-			waits = append(waits, at.Sub(enqueued[key]))
+			waits = append(waits, at[0].Sub(enqueued[key]))
 		}
 		slices.Sort(waits)
 		p50, p99 := waits[len(waits)/2], waits[len(waits)*99/100]

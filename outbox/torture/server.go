@@ -21,7 +21,7 @@ import (
 type server struct {
 	mu       sync.Mutex
 	carried  map[string]int
-	arrived  map[string]time.Time
+	arrived  map[string][]time.Time // what was carried out
 	lost     int
 	requests int
 	settings settings
@@ -40,7 +40,7 @@ type settings struct {
 // report is what the service reports about itself.
 type report struct {
 	Carried  map[string]int
-	Arrived  map[string]time.Time
+	Arrived  map[string][]time.Time
 	Lost     int
 	Requests int
 	Total    int
@@ -51,7 +51,7 @@ type report struct {
 func serve() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s := &server{carried: make(map[string]int), arrived: make(map[string]time.Time)}
+	s := &server{carried: make(map[string]int), arrived: make(map[string][]time.Time)}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *server) trigger(w http.ResponseWriter, r *http.Request) {
 	s.requests++
 	if settings.Status == 0 && !rejected {
 		s.carried[key]++
-		s.arrived[key] = arrived
+		s.arrived[key] = append(s.arrived[key], arrived)
 		if lost {
 			s.lost++
 		}

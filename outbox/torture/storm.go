@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -68,6 +70,9 @@ func (t *torture) storm(ctx context.Context, slow string) (row, error) {
 	if slow != "" {
 		name = fmt.Sprintf("%s of %s", slow, slowness)
 	}
+	if err == nil && found.twice > 0 {
+		err = r.printTwice(ctx, name)
+	}
 	return row{What: "workers stopped for longer than the lease while entries are resent, " + name,
 		Required: fmt.Sprintf("of at least %d resent entries, none carried out twice, none in the wrong state, none lost", least),
 		Measured: fmt.Sprintf("of %d resent entries, %d carried out twice, %d in the wrong state, %d of %d lost; %d rounds", resent, found.twice,
@@ -85,6 +90,7 @@ func (r *run) stopAndResend(ctx context.Context, added int) (resent int, err err
 	if err := r.at(ctx, 1-0.6*float64(added)/float64(r.total)); err != nil {
 		return 0, err
 	}
+	r.note(time.Now(), "workers stopped", "")
 	for _, w := range r.workers {
 		w.signal(syscall.SIGSTOP)
 	}
@@ -96,6 +102,7 @@ func (r *run) stopAndResend(ctx context.Context, added int) (resent int, err err
 	if resent, err = r.resendWithCare(ctx); err != nil {
 		return 0, err
 	}
+	r.note(time.Now(), "workers go on", "")
 	for _, w := range r.workers {
 		w.signal(syscall.SIGCONT)
 	}
@@ -112,9 +119,13 @@ func (r *run) resendWithCare(ctx context.Context) (resent int, err error) {
 		if err != nil {
 			return false, err
 		}
+		begun := time.Now()
 		decisions, err := r.box.Resend(ctx, keys...)
 		for _, d := range decisions {
-			resent += btoi(d.Changed)
+			if d.Changed {
+				resent++
+				r.note(begun, "resent", d.Key)
+			}
 		}
 		if err != nil || len(keys) > 0 || young > 0 {
 			return false, err
@@ -149,4 +160,55 @@ func (r *run) notCarriedOut(ctx context.Context) (keys []string, young int, err 
 		}
 	}
 	return keys, young, err
+}
+
+// moment is when something happened to the entry with a key, or to all entries.
+type moment struct {
+	at        time.Time
+	what, key string
+}
+
+func (r *run) note(at time.Time, what, key string) {
+	r.moments = append(r.moments, moment{at, what, key})
+}
+
+// printTwice prints the history of each entry that was carried out twice.
+func (r *run) printTwice(ctx context.Context, name string) error {
+	told, err := r.service.ask("report")
+	if err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(told.Arrived)) {
+		if len(told.Arrived[key]) < 2 {
+			continue
+		}
+		entry, err := r.box.Get(ctx, key)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("carried out twice, %s: %s\n", name, history(entry, r.moments, told.Arrived[key]))
+	}
+	return nil
+}
+
+// history returns what happened to an entry, in order, with the times.
+func history(entry outbox.Entry, moments []moment, arrived []time.Time) string {
+	all := []moment{{at: entry.EnqueuedAt, what: "enqueued"}}
+	if !entry.SettledAt.IsZero() {
+		all = append(all, moment{at: entry.SettledAt, what: string(entry.State)})
+	}
+	for _, at := range arrived {
+		all = append(all, moment{at: at, what: "carried out"})
+	}
+	for _, m := range moments {
+		if m.key == entry.Key || m.key == "" && m.at.After(entry.EnqueuedAt) {
+			all = append(all, m)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b moment) int { return a.at.Compare(b.at) })
+	text := fmt.Sprintf("%s, %d attempts", entry.Key, entry.Attempts)
+	for _, m := range all {
+		text += fmt.Sprintf(", %s %s", m.at.Local().Format("15:04:05.000000"), m.what)
+	}
+	return text
 }

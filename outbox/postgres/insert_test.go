@@ -1,0 +1,47 @@
+package postgres
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+)
+
+func TestTheInputHoldsEveryEntryAsItIs(t *testing.T) {
+	entries := []ledger.NewEntry{
+		{Key: "order", Operation: "trigger event", Digest: []byte{0, 0xab}, Body: []byte(`{"a": "\"<&>"}`), Urgent: true,
+			NotBefore: time.UnixMilli(1), NotAfter: time.UnixMilli(2)},
+		{Key: `"},{<&>\ and ü`, Operation: "send email broadcast", Body: []byte{0, 0xff}, Sealed: true},
+		{Key: "no body"},
+	}
+	var read []struct {
+		newEntry
+		Body []byte `json:"body"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(asInput(entries)), &read))
+	require.Len(t, read, len(entries))
+	for i, e := range entries {
+		assert.Equal(t, newEntryOf(i, e), read[i].newEntry)
+		assert.Equal(t, string(e.Body), string(read[i].Body))
+	}
+	assert.JSONEq(t, `[]`, asInput(nil))
+}
+
+func TestTheInputIsWrittenWithoutACopyOfTheBodies(t *testing.T) {
+	var entries []ledger.NewEntry
+	for i := range 5 {
+		entries = append(entries, ledger.NewEntry{Key: fmt.Sprint(i), Body: bytes.Repeat([]byte("x"), 800_000)})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	input := asInput(entries)
+	runtime.ReadMemStats(&after)
+	assert.Less(t, int(after.TotalAlloc-before.TotalAlloc), len(input)*5/4)
+}

@@ -1,0 +1,325 @@
+//go:build unix
+
+package outbox_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
+	"github.com/messaging-go/messaging/outbox/postgres"
+	"github.com/messaging-go/messaging/outbox/sqlitefile"
+)
+
+// stepsOfSend are the steps between a claim and the network at which a process can be
+// stopped, in their order. While one entry is at a step, another one waits for a slot.
+var stepsOfSend = []string{"answer to the claim", "sealer", "call hook", "guard", "limiter", "key source", "attempt hook", "transport",
+	"dialer"}
+
+// stoppedTimeout is the send timeout of the process that is stopped.
+const stoppedTimeout = 5 * time.Second
+
+// stepHeader names the step that a request passed.
+const stepHeader = "Step"
+
+// These variables make this test the process that is stopped.
+const (
+	stoppedDatabase = "OUTBOX_TEST_STOPPED_DATABASE"
+	stoppedService  = "OUTBOX_TEST_STOPPED_SERVICE"
+)
+
+func TestAProcessThatIsStoppedAtAnyStepAfterItsClaimSendsNothing(t *testing.T) {
+	if name := os.Getenv(stoppedDatabase); name != "" {
+		deliverToEachStep(t, name, os.Getenv(stoppedService))
+		return
+	}
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		testStoppedProcess(t, openFile(t))
+	})
+	t.Run("Postgres", func(t *testing.T) {
+		t.Parallel()
+		testStoppedProcess(t, openPgx(t))
+	})
+}
+
+// testStoppedProcess stops a process with an entry at each step until another process has
+// sent all its entries, and then lets it go on.
+func testStoppedProcess(t *testing.T, db *database) {
+	service := newService()
+	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(reversed{}))
+	var keys []string
+	for _, step := range stepsOfSend {
+		keys = append(keys, keysOfStep(step)...)
+	}
+	enqueue(t, o, keys...)
+	received := startReceiver(t)
+	process := startStopped(t, db.name, received.url)
+	claimed := len(keys) - 1 // a claim without its answer keeps the next one waiting
+	eventually(t, func() bool {
+		counts, err := o.Counts(t.Context())
+		require.NoError(t, err)
+		return counts.Sending == claimed
+	})
+	process.stop(t)
+	stopped := time.Now()
+
+	db.endLeases(t)
+	swept, err := db.ledger.Sweep(t.Context(), 1000)
+	require.NoError(t, err)
+	require.Len(t, swept, claimed)
+	db.endLeases(t)
+	decisions, err := o.Resend(t.Context(), keys...)
+	require.NoError(t, err)
+	require.Equal(t, claimed, changed(decisions))
+	delivered, err := o.Deliver(t.Context(), keys...)
+	require.NoError(t, err)
+	require.Equal(t, outbox.Delivered{Accepted: len(keys)}, delivered)
+
+	time.Sleep(time.Until(stopped.Add(stoppedTimeout))) // the claims were before the stop
+	process.goOn(t)
+	received.close()
+	// net/http writes the headers before it reads the body, which fails then.
+	assert.Subset(t, []string{"transport", "dialer"}, received.steps(), "the steps after which the headers of a request were sent")
+	assert.Zero(t, received.bodies.Load(), "bytes of bodies, without which no request can be carried out")
+	for _, key := range keys {
+		assert.Equal(t, 1, service.carriedOut(key), key)
+		assert.Equal(t, outbox.Accepted, stateOf(t, o, key), key)
+	}
+}
+
+func keysOfStep(step string) []string { return []string{step, step + ", next"} }
+
+// receiver is the service of the process that is stopped.
+type receiver struct {
+	url    string
+	close  func()       // waits for the requests that have begun
+	bodies atomic.Int64 // how many bytes of bodies have arrived
+
+	mu    sync.Mutex
+	begun map[string]bool // the steps of the requests whose headers have arrived
+}
+
+func startReceiver(t *testing.T) *receiver {
+	r := &receiver{begun: make(map[string]bool)}
+	server := httptest.NewServer(r)
+	t.Cleanup(server.Close)
+	r.url, r.close = server.URL, server.Close
+	return r
+}
+
+// ServeHTTP accepts a request.
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	r.begun[req.Header.Get(stepHeader)] = true
+	r.mu.Unlock()
+	n, _ := io.Copy(io.Discard, req.Body)
+	r.bodies.Add(n)
+	_, _ = io.WriteString(w, accept.body)
+}
+
+// steps returns the steps after which requests began.
+func (r *receiver) steps() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(maps.Keys(r.begun))
+}
+
+// stoppedProcess is this test as another process.
+type stoppedProcess struct {
+	cmd    *exec.Cmd
+	input  io.WriteCloser
+	output *bufio.Reader
+}
+
+// startStopped starts a process, and waits until it has reached every step.
+func startStopped(t *testing.T, database, service string) *stoppedProcess {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestAProcessThatIsStoppedAtAnyStepAfterItsClaimSendsNothing$", "-test.timeout=10m")
+	cmd.Env = append(os.Environ(), stoppedDatabase+"="+database, stoppedService+"="+service,
+		fmt.Sprint("GOMAXPROCS=", 2*len(stepsOfSend))) // so that no step has to wait for another one
+	input, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	output, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // does nothing after its end
+		_ = cmd.Wait()
+	})
+	p := &stoppedProcess{cmd, input, bufio.NewReader(output)}
+	if line, _ := p.output.ReadString('\n'); line != "ready\n" {
+		rest, _ := io.ReadAll(p.output)
+		require.Fail(t, "the process has not begun", "%s%s", line, rest)
+	}
+	return p
+}
+
+// stop returns when every thread of the process stands still.
+func (p *stoppedProcess) stop(t *testing.T) {
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+	var status syscall.WaitStatus
+	_, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+	require.NoError(t, err)
+	require.True(t, status.Stopped())
+}
+
+// goOn lets the process and every step go on, and waits for its end.
+func (p *stoppedProcess) goOn(t *testing.T) {
+	require.NoError(t, p.input.Close())
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGCONT))
+	output, err := io.ReadAll(p.output)
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Wait(), "%s", output)
+}
+
+// deliverToEachStep is the process that is stopped.
+func deliverToEachStep(t *testing.T, database, service string) {
+	if !strings.HasPrefix(database, "postgres") {
+		store, err := sqlitefile.Open(t.Context(), database)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, store.Close()) }()
+		holdAtEachStep(t, store.Ledger(), service)
+		return
+	}
+	pool, err := pgxpool.New(t.Context(), database)
+	require.NoError(t, err)
+	defer pool.Close()
+	store, err := postgres.New(t.Context(), pool)
+	require.NoError(t, err)
+	holdAtEachStep(t, store.Ledger(), service)
+}
+
+// holdAtEachStep delivers entries, and holds one at each step until the input ends.
+func holdAtEachStep[Tx any](t *testing.T, l ledger.TxLedger[Tx], service string) {
+	var deliveries sync.WaitGroup
+	for _, name := range stepsOfSend {
+		s := &step{name: name, reached: make(chan struct{})}
+		o := newBox(t, answering[Tx]{l, s}, s.client(t, service), []outbox.Option{outbox.WithInFlight(1), outbox.WithSealer(s),
+			outbox.WithLease(stoppedTimeout, time.Minute)})
+		ended := make(chan struct{})
+		deliveries.Go(func() {
+			defer close(ended)
+			delivered, err := o.Deliver(context.Background(), keysOfStep(name)...)
+			assert.NoError(t, err, name)
+			assert.Equal(t, outbox.Delivered{Accepted: 2}, delivered, "%s: another process has sent them", name)
+		})
+		select {
+		case <-s.reached:
+		case <-ended:
+			require.Fail(t, "a step was not reached", name)
+		}
+	}
+	fmt.Println("ready")
+	deliveries.Wait()
+}
+
+// step holds the first entry that reaches it.
+type step struct {
+	name      string
+	once      sync.Once
+	reached   chan struct{}
+	transport *http.Transport
+}
+
+// at holds the first entry until the input ends. It does so in a system call, because a
+// goroutine that waits for a channel would go on after the timers of the process, which end
+// the context of the send.
+func (s *step) at(name string) {
+	if name == s.name {
+		s.once.Do(func() {
+			close(s.reached)
+			_, _ = syscall.Read(syscall.Stdin, make([]byte, 1))
+		})
+	}
+}
+
+// client returns a client whose functions are steps.
+func (s *step) client(t *testing.T, service string) *messaging.Client {
+	s.transport = messaging.NewTransport()
+	s.transport.DisableKeepAlives = true
+	s.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		s.at("dialer")
+		return conn, err
+	}
+	client, err := messaging.NewClient(service, "", messaging.WithHTTPClient(&http.Client{Transport: s}), messaging.WithRateLimiter(s),
+		messaging.WithHeader(stepHeader, s.name),
+		messaging.WithKeySource(func(context.Context) (string, error) {
+			s.at("key source")
+			return "key", nil
+		}),
+		messaging.WithGuard(func(context.Context, *messaging.Prepared) error {
+			s.at("guard")
+			return nil
+		}),
+		messaging.WithHooks(messaging.Hooks{
+			CallStart: func(ctx context.Context, _ messaging.CallInfo) context.Context {
+				s.at("call hook")
+				return ctx
+			},
+			AttemptStart: func(ctx context.Context, _ messaging.CallInfo, _ int, _ func(key, value string)) context.Context {
+				s.at("attempt hook")
+				return ctx
+			},
+		}))
+	require.NoError(t, err)
+	return client
+}
+
+// Wait implements messaging.Limiter.
+func (s *step) Wait(context.Context) error {
+	s.at("limiter")
+	return nil
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *step) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.at("transport")
+	return s.transport.RoundTrip(r)
+}
+
+// Seal implements outbox.Sealer.
+func (s *step) Seal(ctx context.Context, body []byte) ([]byte, error) {
+	return reversed{}.Seal(ctx, body)
+}
+
+// Open implements outbox.Sealer.
+func (s *step) Open(ctx context.Context, sealed []byte) ([]byte, error) {
+	s.at("sealer")
+	return reversed{}.Open(ctx, sealed)
+}
+
+// answering is a store in which the answer to a claim is a step.
+type answering[Tx any] struct {
+	ledger.TxLedger[Tx]
+	step *step
+}
+
+func (a answering[Tx]) Ledger() ledger.TxLedger[Tx] { return a }
+
+func (a answering[Tx]) Claim(ctx context.Context, claim ledger.Claim) ([]ledger.Claimed, error) {
+	claimed, err := a.TxLedger.Claim(ctx, claim)
+	a.step.at("answer to the claim")
+	return claimed, err
+}
