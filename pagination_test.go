@@ -794,6 +794,25 @@ func TestReadAheadPanicReachesTheLoop(t *testing.T) {
 	require.Equal(t, 2, seen, "the items of the pages before it")
 }
 
+// The stack of a new goroutine grows anew during a request, which takes time.
+func TestReadAheadUsesASingleGoroutine(t *testing.T) {
+	requests, goroutines := 0, map[string]bool{}
+	answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
+		stack := make([]byte, 64)
+		goroutine, _, _ := strings.Cut(string(stack[:runtime.Stack(stack, false)]), " [")
+		goroutines[goroutine] = true
+		requests++
+		body := fmt.Sprintf(`{"success":true,"data":[],"meta":{"has_next_page":%t,"next_page_cursor":"%d"}}`, requests < 9, requests)
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
+	})
+	client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	require.NoError(t, err)
+	_, err = messaging.Collect(client.Events.All(t.Context(), messaging.EventListParams{}))
+	require.NoError(t, err)
+	require.Equal(t, 9, requests)
+	require.Len(t, goroutines, 2, "that of the loop, and the one that reads ahead")
+}
+
 func TestPageErrorHasNoNextCursorForALoop(t *testing.T) {
 	for _, next := range []string{"a", "", "b"} {
 		answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {
