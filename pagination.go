@@ -538,6 +538,9 @@ func (f *pageFetcher[T, M]) fetchAhead(ctx context.Context, n int, cursor string
 		f.running.Go(func() { f.readAhead(ctx) })
 	}
 	f.wanted <- wantedPage{n, cursor}
+	// The request goes out before the caller works on the page. Otherwise, another processor
+	// has to wake up to send it, or it waits for the caller if there is only one.
+	runtime.Gosched()
 }
 
 // readAhead fetches the wanted pages until stop is called, or until a fetch does not return.
