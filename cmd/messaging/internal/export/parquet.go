@@ -35,7 +35,9 @@ func newParquet[T any](w io.Writer, columns []Column[T]) *parquetEncoder[T] {
 		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("C%d", i), Type: kind, Tag: reflect.StructTag(tag)})
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
-	return &parquetEncoder[T]{writer: parquet.NewGenericWriter[any](w, schema, parquet.PageBufferSize(64<<10)), columns: columns}
+	writer := parquet.NewGenericWriter[any](w, schema, parquet.PageBufferSize(64<<10),
+		parquet.ColumnPageBuffers(parquet.NewChunkBufferPool(16<<10))) // a row group of a column is small once it is compressed
+	return &parquetEncoder[T]{writer: writer, columns: columns}
 }
 
 func (e *parquetEncoder[T]) begin() error { return nil }
