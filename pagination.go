@@ -451,7 +451,7 @@ func walk[T any, M model[T]](ctx context.Context, r listRange, check pageCheck[T
 	return func(yield func(*Page[T], error) bool) {
 		// Every range starts over.
 		f := &pageFetcher[T, M]{listRange: r, guard: newCursorGuard(r.op, r.query.Cursor), check: check}
-		defer f.running.Wait()
+		defer f.stop()
 		if ctx != nil { // a nil context is reported together with other invalid arguments
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
@@ -467,9 +467,9 @@ func walk[T any, M model[T]](ctx context.Context, r listRange, check pageCheck[T
 				return
 			}
 			next, err := current.next, current.cursorErr
-			var ahead <-chan fetched[T]
-			if readAhead && n > 0 && next != "" && err == nil {
-				ahead = f.fetchAhead(ctx, n+1, next)
+			ahead := readAhead && n > 0 && next != "" && err == nil
+			if ahead {
+				f.fetchAhead(ctx, n+1, next)
 			}
 			switch {
 			case !yield(page, nil):
@@ -479,8 +479,8 @@ func walk[T any, M model[T]](ctx context.Context, r listRange, check pageCheck[T
 				return
 			case next == "":
 				return
-			case ahead != nil:
-				current = (<-ahead).inCaller()
+			case ahead:
+				current = (<-f.ahead).inCaller()
 			default:
 				current = f.fetch(ctx, n+1, next)
 			}
@@ -506,7 +506,18 @@ type pageFetcher[T any, M model[T]] struct {
 	guard   *cursorGuard // used by one fetch at a time
 	check   pageCheck[T]
 	buffers [2][]T
+	// A single goroutine reads ahead, since the stack of a new one would have to grow for
+	// each page. It starts with the first page in wanted, which is nil until then. Neither
+	// channel ever holds more than one page.
+	wanted  chan wantedPage
+	ahead   chan fetched[T]
 	running sync.WaitGroup
+}
+
+// wantedPage is a page to fetch: the n-th, which is at cursor.
+type wantedPage struct {
+	n      int
+	cursor string
 }
 
 // fetch fetches the n-th page.
@@ -520,18 +531,41 @@ func (f *pageFetcher[T, M]) fetch(ctx context.Context, n int, cursor string) fet
 	return result
 }
 
-// fetchAhead fetches the n-th page in another goroutine.
-func (f *pageFetcher[T, M]) fetchAhead(ctx context.Context, n int, cursor string) <-chan fetched[T] {
-	ahead := make(chan fetched[T], 1)
-	f.running.Go(func() {
-		result := fetched[T]{exited: true}
-		defer func() {
-			result.panicked = recover()
-			ahead <- result
-		}()
-		result = f.fetch(ctx, n, cursor)
-	})
-	return ahead
+// fetchAhead fetches the n-th page in another goroutine, which sends it to f.ahead.
+func (f *pageFetcher[T, M]) fetchAhead(ctx context.Context, n int, cursor string) {
+	if f.wanted == nil {
+		f.wanted, f.ahead = make(chan wantedPage, 1), make(chan fetched[T], 1)
+		f.running.Go(func() { f.readAhead(ctx) })
+	}
+	f.wanted <- wantedPage{n, cursor}
+	// The request goes out before the caller works on the page. Otherwise, another processor
+	// has to wake up to send it, or it waits for the caller if there is only one.
+	runtime.Gosched()
+}
+
+// readAhead fetches the wanted pages until stop is called, or until a fetch does not return.
+func (f *pageFetcher[T, M]) readAhead(ctx context.Context) {
+	fetching := false
+	defer func() {
+		if fetching {
+			f.ahead <- fetched[T]{panicked: recover(), exited: true}
+		}
+	}()
+	for page := range f.wanted {
+		fetching = true
+		result := f.fetch(ctx, page.n, page.cursor)
+		fetching = false
+		f.ahead <- result
+	}
+}
+
+// stop waits until the goroutine that reads ahead has ended. The context of its fetch must
+// be canceled before.
+func (f *pageFetcher[T, M]) stop() {
+	if f.wanted != nil {
+		close(f.wanted)
+	}
+	f.running.Wait()
 }
 
 // inCaller returns f. If the goroutine that fetched it panicked or exited, inCaller does

@@ -794,6 +794,47 @@ func TestReadAheadPanicReachesTheLoop(t *testing.T) {
 	require.Equal(t, 2, seen, "the items of the pages before it")
 }
 
+// The stack of a new goroutine grows anew during a request, which takes time.
+func TestReadAheadUsesASingleGoroutine(t *testing.T) {
+	requests, goroutines := 0, map[string]bool{}
+	answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
+		stack := make([]byte, 64)
+		goroutine, _, _ := strings.Cut(string(stack[:runtime.Stack(stack, false)]), " [")
+		goroutines[goroutine] = true
+		requests++
+		body := fmt.Sprintf(`{"success":true,"data":[],"meta":{"has_next_page":%t,"next_page_cursor":"%d"}}`, requests < 9, requests)
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
+	})
+	client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	require.NoError(t, err)
+	_, err = messaging.Collect(client.Events.All(t.Context(), messaging.EventListParams{}))
+	require.NoError(t, err)
+	require.Equal(t, 9, requests)
+	require.Len(t, goroutines, 2, "that of the loop, and the one that reads ahead")
+}
+
+func TestReadAheadSendsItsRequestBeforeTheLoopGoesOn(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the loop would otherwise keep the only processor
+	const pages = 50
+	var requests atomic.Int32
+	answers := scripted.RoundTripper(func(*http.Request) (*http.Response, error) {
+		n := requests.Add(1)
+		body := fmt.Sprintf(`{"success":true,"data":[{"id":"%d"}],"meta":{"has_next_page":%t,"next_page_cursor":"%d"}}`, n, n < pages, n)
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
+	})
+	client, err := messaging.NewClient("https://api.example.com", "test-key", messaging.WithHTTPClient(&http.Client{Transport: answers}))
+	require.NoError(t, err)
+	seen, ahead := int32(0), 0
+	for _, err := range client.Events.All(t.Context(), messaging.EventListParams{}) {
+		require.NoError(t, err)
+		if seen++; requests.Load() > seen {
+			ahead++
+		}
+	}
+	require.EqualValues(t, pages, seen)
+	require.Greater(t, ahead, pages/2, "the scheduler decides, but seldom otherwise")
+}
+
 func TestPageErrorHasNoNextCursorForALoop(t *testing.T) {
 	for _, next := range []string{"a", "", "b"} {
 		answers := scripted.RoundTripper(func(r *http.Request) (*http.Response, error) {

@@ -132,13 +132,20 @@ func isSign(c byte) bool { return c == '+' || c == '-' }
 
 // FormatTime returns t in the given form, or in RFC3339Nano if that form would lose a part
 // of t. For the zero time, it returns "".
-func FormatTime(t time.Time, form string) string {
+func FormatTime(t time.Time, form string) string { return string(AppendTime(nil, t, form)) }
+
+// AppendTime appends what FormatTime returns.
+func AppendTime(b []byte, t time.Time, form string) []byte {
 	if t.IsZero() {
-		return ""
+		return b
 	}
-	text := t.UTC().Format(form)
-	if again, ok := parseTime([]byte(text)); ok && again.Equal(t) {
-		return text
+	t = t.UTC()
+	if form == time.RFC3339 { // it loses the fraction alone, which RFC3339Nano leaves out where there is none
+		return t.AppendFormat(b, time.RFC3339Nano)
 	}
-	return t.UTC().Format(time.RFC3339Nano)
+	appended := t.AppendFormat(b, form)
+	if again, ok := parseTime(appended[len(b):]); ok && again.Equal(t) {
+		return appended
+	}
+	return t.AppendFormat(b, time.RFC3339Nano)
 }

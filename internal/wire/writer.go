@@ -3,8 +3,10 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -42,6 +44,17 @@ func (w *Writer) Finish() ([]byte, error) {
 	w.body, w.err = w.body[:0], nil
 	writers.Put(w)
 	return body, err
+}
+
+// WriteTo writes the body to another writer. w is then empty, and keeps its memory.
+func (w *Writer) WriteTo(to io.Writer) (int64, error) {
+	body, err := w.body, w.err
+	w.body, w.err = body[:0], nil
+	if err != nil {
+		return 0, err
+	}
+	n, err := to.Write(body)
+	return int64(n), err
 }
 
 // Write appends what encoding/json writes.
@@ -116,6 +129,17 @@ func (w *Writer) Name(name string) {
 func (w *Writer) TextMember(name, s string) {
 	w.Name(name)
 	w.Text(s)
+}
+
+// TimeMember writes a member that is a time as FormatTime returns it, unless there is none.
+func (w *Writer) TimeMember(name string, t time.Time, form string) {
+	if t.IsZero() {
+		return
+	}
+	w.Name(name)
+	w.body = append(w.body, '"')
+	w.body = AppendTime(w.body, t, form)
+	w.body = append(w.body, '"')
 }
 
 // Member adds a member to the object that was written last, which must not be empty.

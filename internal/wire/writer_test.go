@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -120,6 +121,49 @@ func TestEncodeWritesCustomersAsEncodingJSONDoes(t *testing.T) {
 		written := asEncodingJSON(t, customer)
 		require.Contains(t, body, `"recipients":{"type":"customer","customers":[`+written+","+written+`]}}`)
 	}
+}
+
+func TestFormatTimeLosesNoPartOfATime(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, row := range []struct {
+		at                          time.Time
+		rfc3339, local, microsecond string
+	}{
+		{at: time.Time{}},
+		{at, "2026-01-02T03:04:05Z", "2026-01-02 03:04:05", "2026-01-02T03:04:05.000000Z"},
+		{at.In(time.FixedZone("", 3600)), "2026-01-02T03:04:05Z", "2026-01-02 03:04:05", "2026-01-02T03:04:05.000000Z"},
+		{at.Add(100 * time.Microsecond), "2026-01-02T03:04:05.0001Z", "2026-01-02T03:04:05.0001Z", "2026-01-02T03:04:05.000100Z"},
+		{at.Add(1), "2026-01-02T03:04:05.000000001Z", "2026-01-02T03:04:05.000000001Z", "2026-01-02T03:04:05.000000001Z"},
+		{at.AddDate(8000, 0, 0), "10026-01-02T03:04:05Z", "10026-01-02T03:04:05Z", "10026-01-02T03:04:05Z"},
+	} {
+		for form, want := range map[string]string{time.RFC3339: row.rfc3339, wire.LocalForm: row.local, wire.MicrosecondForm: row.microsecond} {
+			assert.Equal(t, want, wire.FormatTime(row.at, form))
+			assert.Equal(t, "a"+want, string(wire.AppendTime([]byte("a"), row.at, form)))
+		}
+	}
+}
+
+func TestWriterIsEmptyAfterWriteTo(t *testing.T) {
+	w := wire.NewWriter()
+	var found strings.Builder
+	for range 2 {
+		w.Begin()
+		w.TextMember("name", "Ada")
+		w.TimeMember("at", time.Unix(0, 0), time.RFC3339)
+		w.TimeMember("never", time.Time{}, time.RFC3339)
+		w.End()
+		n, err := w.WriteTo(&found)
+		require.NoError(t, err)
+		assert.Equal(t, int64(len(`{"name":"Ada","at":"1970-01-01T00:00:00Z"}`)), n)
+	}
+	assert.Equal(t, strings.Repeat(`{"name":"Ada","at":"1970-01-01T00:00:00Z"}`, 2), found.String())
+	w.Value(func() {})
+	_, err := w.WriteTo(&found)
+	require.Error(t, err)
+	w.Text("b")
+	_, err = w.WriteTo(&found)
+	require.NoError(t, err, "an error is reported once")
+	assert.True(t, strings.HasSuffix(found.String(), `}"b"`))
 }
 
 func TestEncodeDoesNotReuseABodyInUse(t *testing.T) {

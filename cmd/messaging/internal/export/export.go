@@ -13,7 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/ahead"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/hashes"
 )
 
 // Options are what an export writes, and where.
@@ -163,18 +163,20 @@ type walk[T any] struct {
 	records Records[T]
 	encoder encoder[T]
 	report  func(Progress)
+	ids     []hashes.Hash // of the last page, whose memory is used again
+	id      []byte        // of the last record, likewise
 }
 
 func (w *walk[T]) run(ctx context.Context, client *messaging.Client) error {
-	if table, ok := w.encoder.(*csvEncoder[T]); ok && w.part.size == 0 {
-		if err := table.header(); err != nil {
+	if w.part.size == 0 {
+		if err := w.encoder.begin(); err != nil {
 			return err
 		}
 	}
-	for page, err := range ahead.Of(ctx, 1, func(ctx context.Context) pages[T] { return w.records.Pages(ctx, client, w.cursor) }) {
+	for page, err := range w.records.Pages(ctx, client, w.cursor) {
 		if err == nil && time.Since(w.last) >= w.options.Checkpoint {
 			// The rows before this page are complete, and its cursor is known to be valid.
-			err = w.checkpoint(page.Cursor, w.encoder.flush)
+			err = w.checkpoint(page.Cursor)
 		}
 		if err != nil {
 			return err
@@ -197,7 +199,7 @@ func (w *walk[T]) stop(err error) error {
 	case !isPage || errors.Is(err, messaging.ErrBadCursor): // the next run would fail at the same page
 		return errors.Join(err, w.close())
 	}
-	if err := errors.Join(w.checkpoint(failed.Cursor, w.encoder.flush), w.close()); err != nil {
+	if err := errors.Join(w.checkpoint(failed.Cursor), w.close()); err != nil {
 		return err
 	}
 	return &StoppedError{err}
@@ -205,13 +207,30 @@ func (w *walk[T]) stop(err error) error {
 
 // unseen returns the records that were not listed before, and counts them.
 func (w *walk[T]) unseen(page []T) []T {
-	kept := page[:0]
+	w.ids = w.ids[:0]
 	for i := range page {
-		if w.seen.add(w.records.ID(&page[i])) {
-			kept = append(kept, page[i])
-		}
+		w.ids = append(w.ids, w.hash(&page[i]))
 	}
-	w.progress.Rows += len(kept)
-	w.progress.Repeated += len(page) - len(kept)
-	return kept
+	w.seen.ids.Fetch(w.ids)
+	kept := 0
+	for i, id := range w.ids {
+		if !w.seen.add(id) {
+			continue
+		}
+		if kept < i {
+			page[kept] = page[i]
+		}
+		kept++
+	}
+	w.progress.Rows += kept
+	w.progress.Repeated += len(page) - kept
+	return page[:kept]
+}
+
+// hash returns the hash of the id of a record, or the zero Hash if it has none.
+func (w *walk[T]) hash(record *T) hashes.Hash {
+	if w.id = w.records.ID(w.id[:0], record); len(w.id) == 0 {
+		return hashes.Hash{}
+	}
+	return hashes.Of(w.id)
 }

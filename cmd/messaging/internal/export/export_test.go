@@ -86,7 +86,7 @@ func TestSpreadsheetSafeCellsAreNotFormulasAndPhoneNumbersStay(t *testing.T) {
 	assert.Equal(t, "first_name,phone_no\n'=1+1,+4930123456\n", content(t, options.To))
 	for cell, want := range map[string]bool{"": false, "a=": false, "=a": true, "+1": true, "-1": true, "@a": true, "\ta": true, "\ra": true,
 		"+1234": false, "+123456789012345": false, "+1234567890123456": true, "+1234+1": true} {
-		assert.Equal(t, want, isFormula(cell), "%q", cell)
+		assert.Equal(t, want, isFormula([]byte(cell)), "%q", cell)
 	}
 }
 
@@ -287,6 +287,54 @@ func TestARowWithoutAValueIsNotAnEmptyLine(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(content(t, options.To))).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, [][]string{{"email"}, {""}, {"c2@example.com"}}, rows)
+}
+
+func TestCSVIsWhatEncodingCSVWrites(t *testing.T) {
+	pieces := []string{"", "", "a", "é", " ", "\u00a0", "\u2003", "\t", ",", `"`, "\n", "\r", `\.`, `\`, ".", "\xff", "+49"}
+	random := rand.New(rand.NewPCG(1, 2))
+	cell := func() (text string) {
+		for range random.IntN(4) {
+			text += pieces[random.IntN(len(pieces))]
+		}
+		return text
+	}
+	var found, want bytes.Buffer
+	writer := csv.NewWriter(&want)
+	columns := Customers.Columns[:3]
+	encoder := newEncoder(&found, Customers, columns, Options{Format: CSV})
+	for range 20_000 {
+		c := messaging.Customer{CustomerID: cell(), Email: cell(), FirstName: cell()}
+		require.NoError(t, encoder.encode([]messaging.Customer{c}))
+		require.NoError(t, writer.Write([]string{c.CustomerID, c.Email, c.FirstName}))
+		writer.Flush()
+		require.Equal(t, want.String(), found.String())
+		found.Reset()
+		want.Reset()
+	}
+}
+
+func TestARecordWithoutAnIDIsNeverLeftOut(t *testing.T) {
+	service := messagingtest.NewServer(t)
+	service.AddTransactional(messaging.TransactionalMessage{Channel: "email"}, messaging.TransactionalMessage{Channel: "email"})
+	options := optionsFor(t, "a.csv")
+	options.Columns = []string{"channel"}
+	done, err := Run(t.Context(), service.Client(), Messages, options, silent)
+	require.NoError(t, err)
+	assert.Equal(t, Progress{Rows: 2}, done)
+	assert.Equal(t, "channel\nemail\nemail\n", content(t, options.To))
+}
+
+func TestACheckpointDoesNotCopyItsIDs(t *testing.T) {
+	const size = 16 << 20
+	j, err := open("customers", optionsFor(t, "a.csv"))
+	require.NoError(t, err)
+	j.seen.fresh = make([]byte, size)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	require.NoError(t, j.checkpoint("b"))
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size/4))
+	require.NoError(t, j.close())
 }
 
 // lineOf returns the line of JSON Lines for a record.

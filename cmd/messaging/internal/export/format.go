@@ -2,7 +2,6 @@ package export
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/internal/wire"
 )
@@ -36,10 +37,10 @@ func FormatOf(path string) (Format, error) {
 
 // encoder writes records in a format.
 type encoder[T any] interface {
-	// encode writes records. It may keep them until the next checkpoint.
+	// begin writes the start of the file.
+	begin() error
+	// encode writes records. Those in a row group of Parquet may be written later.
 	encode(records []T) error
-	// flush writes what encode has kept.
-	flush() error
 	// close writes the end of the file.
 	close() error
 }
@@ -49,102 +50,108 @@ func newEncoder[T any](w io.Writer, records Records[T], columns []Column[T], opt
 	case Parquet:
 		return newParquet(w, columns)
 	case JSONLines:
-		return &jsonEncoder[T]{w, records, options.Columns}
+		return &jsonEncoder[T]{w, wire.NewWriter(), records, options.Columns}
 	default:
-		return &csvEncoder[T]{w: w, csv: csv.NewWriter(w), columns: columns, safe: options.SpreadsheetSafe}
+		return &csvEncoder[T]{w: w, columns: columns, safe: options.SpreadsheetSafe}
 	}
 }
 
-// csvEncoder writes CSV with a header.
+// csvEncoder writes CSV with a header. Its lines are those of encoding/csv, which takes much
+// longer and needs each value as a string.
 type csvEncoder[T any] struct {
 	w       io.Writer
-	csv     *csv.Writer // writes to w
 	columns []Column[T]
 	safe    bool
-	cells   []string
+	lines   []byte // of the last page, whose memory is used again
 }
 
-func (e *csvEncoder[T]) header() error {
-	for _, c := range e.columns {
-		e.cells = append(e.cells, c.Name)
+func (e *csvEncoder[T]) begin() error {
+	var header []byte
+	for i, c := range e.columns {
+		header = e.end(append(header, c.Name...), len(header), i)
 	}
-	return e.csv.Write(e.cells)
-}
-
-func (e *csvEncoder[T]) encode(records []T) error {
-	for i := range records {
-		e.cells = e.cells[:0]
-		for _, c := range e.columns {
-			cell := c.Value(&records[i]).text(c.Kind)
-			if e.safe && isFormula(cell) {
-				cell = "'" + cell
-			}
-			e.cells = append(e.cells, cell)
-		}
-		if err := e.write(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// write writes the cells. A single empty one is quoted, since no reader counts an empty line
-// as a row.
-func (e *csvEncoder[T]) write() error {
-	if len(e.cells) != 1 || e.cells[0] != "" {
-		return e.csv.Write(e.cells)
-	}
-	if err := e.flush(); err != nil {
-		return err
-	}
-	_, err := io.WriteString(e.w, "\"\"\n")
+	_, err := e.w.Write(header)
 	return err
 }
 
-func (e *csvEncoder[T]) flush() error {
-	e.csv.Flush()
-	return e.csv.Error()
+func (e *csvEncoder[T]) encode(records []T) error {
+	lines := e.lines[:0]
+	for i := range records {
+		for at := range e.columns {
+			start := len(lines)
+			lines = e.end(e.columns[at].append(lines, &records[i]), start, at)
+		}
+	}
+	e.lines = lines
+	_, err := e.w.Write(lines)
+	return err
 }
 
-func (e *csvEncoder[T]) close() error { return e.flush() }
+// end ends the cell of a column that begins at start.
+func (e *csvEncoder[T]) end(lines []byte, start, column int) []byte {
+	if e.safe && isFormula(lines[start:]) {
+		lines = slices.Insert(lines, start, '\'')
+	}
+	if cell := lines[start:]; needsQuotes(cell) || len(cell) == 0 && len(e.columns) == 1 { // no reader counts an empty line as a row
+		doubled := bytes.ReplaceAll(cell, []byte(`"`), []byte(`""`))
+		lines = append(append(append(lines[:start], '"'), doubled...), '"')
+	}
+	if column < len(e.columns)-1 {
+		return append(lines, ',')
+	}
+	return append(lines, '\n')
+}
+
+// needsQuotes reports whether encoding/csv writes a cell in quotes.
+func needsQuotes(cell []byte) bool {
+	for _, c := range cell {
+		if isSpecial[c] {
+			return true
+		}
+	}
+	first, _ := utf8.DecodeRune(cell)
+	return unicode.IsSpace(first) || string(cell) == `\.`
+}
+
+var isSpecial = [256]bool{',': true, '"': true, '\r': true, '\n': true}
+
+func (e *csvEncoder[T]) close() error { return nil }
 
 var phoneNumber = regexp.MustCompile(`^\+[0-9]{4,15}$`)
 
 // isFormula reports whether a spreadsheet may run a cell. A phone number begins with a plus
 // sign as well.
-func isFormula(cell string) bool {
-	return cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) && !phoneNumber.MatchString(cell)
+func isFormula(cell []byte) bool {
+	return len(cell) > 0 && strings.IndexByte("=+-@\t\r", cell[0]) >= 0 && !phoneNumber.Match(cell)
 }
 
 // jsonEncoder writes each record as the service would: an object in a line.
 type jsonEncoder[T any] struct {
 	w       io.Writer
+	lines   *wire.Writer // of a page, whose memory is used again
 	records Records[T]
 	columns []string // to write; nil means all members
 }
 
+func (e *jsonEncoder[T]) begin() error { return nil }
+
 func (e *jsonEncoder[T]) encode(records []T) error {
-	page := wire.NewWriter()
 	for i := range records {
 		if e.columns == nil && len(e.records.Extra(&records[i])) == 0 {
-			page.Begin()
-			e.records.Members(page, &records[i])
-			page.End()
-		} else if err := e.write(page, &records[i]); err != nil {
+			e.lines.Begin()
+			e.records.Members(e.lines, &records[i])
+			e.lines.End()
+		} else if err := e.write(&records[i]); err != nil {
 			return err
 		}
-		_, _ = page.Write([]byte{'\n'}) // it returns no error
+		_, _ = e.lines.Write([]byte{'\n'}) // it returns no error
 	}
-	lines, err := page.Finish()
-	if err != nil {
-		return err
-	}
-	_, err = e.w.Write(lines)
+	_, err := e.lines.WriteTo(e.w)
 	return err
 }
 
 // write writes a record by way of its MarshalJSON method, which takes several times as long.
-func (e *jsonEncoder[T]) write(w io.Writer, record *T) error {
+func (e *jsonEncoder[T]) write(record *T) error {
 	line, err := json.Marshal(record)
 	if err == nil && e.columns != nil {
 		line, err = selectMembers(line, e.columns)
@@ -152,7 +159,7 @@ func (e *jsonEncoder[T]) write(w io.Writer, record *T) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(line)
+	_, err = e.lines.Write(line)
 	return err
 }
 
@@ -176,7 +183,6 @@ func selectMembers(object []byte, names []string) ([]byte, error) {
 	return selected.Bytes(), nil
 }
 
-func (e *jsonEncoder[T]) flush() error { return nil }
 func (e *jsonEncoder[T]) close() error { return nil }
 
 // Select returns the columns with these names, in this order, or all of them without a name.

@@ -2,6 +2,8 @@ package export
 
 import (
 	"bufio"
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,7 +41,7 @@ type checkpoint struct {
 	Bytes    int64  `json:"bytes"`
 	Rows     int    `json:"rows"`
 	Repeated int    `json:"repeated"`
-	IDs      []byte `json:"ids"`
+	IDs      []byte `json:"ids,omitempty"`
 }
 
 // open creates the files of an export, or opens those of one that was stopped.
@@ -139,17 +141,33 @@ func cut(file *os.File, size int64) error {
 
 // checkpoint records that the rows before a page are written. The rows reach the disk
 // before the line about them.
-func (j *job) checkpoint(cursor string, flush func() error) error {
+func (j *job) checkpoint(cursor string) error {
 	hashes := j.seen.fresh
 	j.seen.fresh, j.last = hashes[:0], time.Now()
 	if j.resume == nil {
 		return nil
 	}
-	if err := errors.Join(flush(), j.part.sync()); err != nil {
+	if err := j.part.sync(); err != nil {
 		return err
 	}
-	line := checkpoint{cursor, j.part.size, j.progress.Rows, j.progress.Repeated, hashes}
-	return j.appendLine(line)
+	return j.appendCheckpoint(checkpoint{Cursor: cursor, Bytes: j.part.size, Rows: j.progress.Rows, Repeated: j.progress.Repeated}, hashes)
+}
+
+// appendCheckpoint appends a checkpoint with ids. They can be several megabytes, which
+// encoding/json would hold more than once.
+func (j *job) appendCheckpoint(line checkpoint, ids []byte) error {
+	text, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(j.resume, 64<<10)
+	_, _ = w.Write(bytes.TrimSuffix(text, []byte("}"))) // Flush returns the first error
+	_, _ = w.WriteString(`,"ids":"`)
+	encoder := base64.NewEncoder(base64.StdEncoding, w)
+	_, _ = encoder.Write(ids)
+	_ = encoder.Close()
+	_, _ = w.WriteString("\"}\n")
+	return errors.Join(w.Flush(), j.resume.Sync())
 }
 
 func (j *job) appendLine(line any) error {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -17,35 +16,38 @@ const rowGroup = 10_000
 type parquetEncoder[T any] struct {
 	writer  *parquet.GenericWriter[any]
 	columns []Column[T]
-	rows    []parquet.Row // of the page, whose memory is used again
-	texts   []byte        // those of the page, one after the other
-	pending int           // rows that are not in a row group
+	values  []parquet.Value // of one column of a page, whose memory is used again
+	texts   []byte          // those of the values, one after the other
+	pending int             // rows that are not in a row group
 }
 
 func newParquet[T any](w io.Writer, columns []Column[T]) *parquetEncoder[T] {
-	types := map[Kind]reflect.Type{Text: reflect.TypeFor[string](), Integer: reflect.TypeFor[int64](), Time: reflect.TypeFor[time.Time]()}
-	tags := map[Kind]string{Time: ",timestamp(microsecond)"}
 	var fields []reflect.StructField
 	for i, c := range columns {
-		tag := fmt.Sprintf(`parquet:"%s,optional,snappy%s"`, c.Name, tags[c.Kind])
-		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("C%d", i), Type: types[c.Kind], Tag: reflect.StructTag(tag)})
+		kind, tag := reflect.TypeFor[string](), ""
+		switch {
+		case c.Count != nil:
+			kind = reflect.TypeFor[int64]()
+		case c.Time != nil:
+			kind, tag = reflect.TypeFor[time.Time](), ",timestamp(microsecond)"
+		}
+		tag = fmt.Sprintf(`parquet:"%s,optional,snappy%s"`, c.Name, tag)
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("C%d", i), Type: kind, Tag: reflect.StructTag(tag)})
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
-	return &parquetEncoder[T]{writer: parquet.NewGenericWriter[any](w, schema, parquet.PageBufferSize(64<<10)), columns: columns}
+	writer := parquet.NewGenericWriter[any](w, schema, parquet.PageBufferSize(64<<10),
+		parquet.ColumnPageBuffers(parquet.NewChunkBufferPool(16<<10))) // a row group of a column is small once it is compressed
+	return &parquetEncoder[T]{writer: writer, columns: columns}
 }
 
+func (e *parquetEncoder[T]) begin() error { return nil }
+
+// encode writes a page by columns, since the writer would take rows apart again.
 func (e *parquetEncoder[T]) encode(records []T) error {
-	e.rows = slices.Grow(e.rows[:0], len(records))[:len(records)]
-	e.texts = e.texts[:0]
-	for i := range records {
-		row := e.rows[i][:0]
-		for at, c := range e.columns {
-			row = append(row, e.value(c.Value(&records[i]), c.Kind, at))
+	for i, column := range e.writer.ColumnWriters() {
+		if _, err := column.WriteRowValues(e.valuesOf(i, records)); err != nil {
+			return err
 		}
-		e.rows[i] = row
-	}
-	if _, err := e.writer.WriteRows(e.rows); err != nil {
-		return err
 	}
 	if e.pending += len(records); e.pending < rowGroup {
 		return nil
@@ -54,20 +56,34 @@ func (e *parquetEncoder[T]) encode(records []T) error {
 	return e.writer.Flush()
 }
 
-// value returns a value of a column. The writer copies it.
-func (e *parquetEncoder[T]) value(v Value, kind Kind, column int) parquet.Value {
-	switch {
-	case v.isNull(kind):
-		return parquet.NullValue().Level(0, 0, column)
-	case kind == Integer:
-		return parquet.Int64Value(v.Integer).Level(0, 1, column)
-	case kind == Time:
-		return parquet.Int64Value(v.Time.UnixMicro()).Level(0, 1, column)
+// valuesOf returns the values of a column. The writer copies them.
+func (e *parquetEncoder[T]) valuesOf(column int, records []T) []parquet.Value {
+	e.values, e.texts = e.values[:0], e.texts[:0]
+	for i := range records {
+		value, defined := e.value(&e.columns[column], &records[i]), 1
+		if value.IsNull() {
+			defined = 0
+		}
+		e.values = append(e.values, value.Level(0, defined, column))
 	}
-	start := len(e.texts)
-	e.texts = append(e.texts, v.Text...)
-	return parquet.ByteArrayValue(e.texts[start:]).Level(0, 1, column)
+	return e.values
 }
 
-func (e *parquetEncoder[T]) flush() error { return nil }
+func (e *parquetEncoder[T]) value(c *Column[T], record *T) parquet.Value {
+	switch {
+	case c.Count != nil:
+		return parquet.Int64Value(int64(c.Count(record)))
+	case c.Time != nil:
+		if at := c.Time(record); !at.IsZero() {
+			return parquet.Int64Value(at.UnixMicro())
+		}
+		return parquet.NullValue()
+	}
+	start := len(e.texts)
+	if e.texts = c.Text(e.texts, record); len(e.texts) == start {
+		return parquet.NullValue()
+	}
+	return parquet.ByteArrayValue(e.texts[start:])
+}
+
 func (e *parquetEncoder[T]) close() error { return e.writer.Close() }

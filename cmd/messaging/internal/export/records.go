@@ -22,9 +22,9 @@ type Records[T any] struct {
 	// Name is that of the list, such as "customers".
 	Name    string
 	Columns []Column[T]
-	// ID identifies a record that is listed twice because the pages shifted. A record
-	// whose ID is "" is never left out.
-	ID func(*T) string
+	// ID appends what identifies a record that is listed twice because the pages shifted. A
+	// record without it is never left out.
+	ID func(buffer []byte, record *T) []byte
 	// Members writes the members that MarshalJSON writes for a record whose Extra is empty.
 	Members func(*wire.Writer, *T)
 	Extra   func(*T) messaging.Extra
@@ -34,59 +34,38 @@ type Records[T any] struct {
 // pages are the pages of a list. An error is the last element.
 type pages[T any] = iter.Seq2[*messaging.Page[T], error]
 
-// Kind is the type of the values of a column.
-type Kind uint8
-
-// The kinds.
-const (
-	Text Kind = iota
-	Integer
-	Time
-)
-
-// Column is a column of the records, with the name that the service uses.
+// Column is a column of the records, with the name that the service uses. It has one of the
+// functions.
 type Column[T any] struct {
-	Name  string
-	Kind  Kind
-	Value func(*T) Value
+	Name string
+	// Text appends a text. An empty one is null.
+	Text  func(buffer []byte, record *T) []byte
+	Count func(*T) int
+	// Time returns a time. The zero time is null.
+	Time func(*T) time.Time
 }
 
-// Value is a value of a column. The field for the kind of the column is set. An empty text
-// and the zero time are null.
-type Value struct {
-	Text    string
-	Integer int64
-	Time    time.Time
-}
-
-func (v Value) isNull(kind Kind) bool {
-	return kind == Text && v.Text == "" || kind == Time && v.Time.IsZero()
-}
-
-// text returns the value as CSV has it.
-func (v Value) text(kind Kind) string {
+// append appends the value of a record as CSV has it, without quotes.
+func (c *Column[T]) append(buffer []byte, record *T) []byte {
 	switch {
-	case v.isNull(kind):
-		return ""
-	case kind == Integer:
-		return strconv.FormatInt(v.Integer, 10)
-	case kind == Time:
-		return v.Time.UTC().Format(time.RFC3339Nano)
-	default:
-		return v.Text
+	case c.Text != nil:
+		return c.Text(buffer, record)
+	case c.Count != nil:
+		return strconv.AppendInt(buffer, int64(c.Count(record)), 10)
 	}
+	return wire.AppendTime(buffer, c.Time(record), time.RFC3339)
 }
 
 func textColumn[T any](name string, get func(*T) string) Column[T] {
-	return Column[T]{name, Text, func(record *T) Value { return Value{Text: get(record)} }}
+	return Column[T]{Name: name, Text: func(buffer []byte, record *T) []byte { return append(buffer, get(record)...) }}
 }
 
 func timeColumn[T any](name string, get func(*T) time.Time) Column[T] {
-	return Column[T]{name, Time, func(record *T) Value { return Value{Time: get(record)} }}
+	return Column[T]{Name: name, Time: get}
 }
 
 func countColumn[T any](name string, get func(*T) int) Column[T] {
-	return Column[T]{name, Integer, func(record *T) Value { return Value{Integer: int64(get(record))} }}
+	return Column[T]{Name: name, Count: get}
 }
 
 // extra is the name of the column with the members that the models have no field for.
@@ -99,13 +78,6 @@ func extraColumn[T any](get func(*T) messaging.Extra) Column[T] {
 		}
 		return ""
 	})
-}
-
-// timeMember writes a member that is a time, unless there is none.
-func timeMember(w *wire.Writer, name string, t time.Time, form string) {
-	if text := wire.FormatTime(t, form); text != "" {
-		w.TextMember(name, text)
-	}
 }
 
 func countMember(w *wire.Writer, name string, n int) {
@@ -131,17 +103,25 @@ var Customers = Records[messaging.Customer]{
 		textColumn("first_name", func(c *messaging.Customer) string { return c.FirstName }),
 		textColumn("last_name", func(c *messaging.Customer) string { return c.LastName }),
 		textColumn("phone_no", func(c *messaging.Customer) string { return c.PhoneNo }),
-		textColumn("providers", func(c *messaging.Customer) string { return strings.Join(c.Providers, ",") }),
+		{Name: "providers", Text: func(buffer []byte, c *messaging.Customer) []byte {
+			for i, provider := range c.Providers {
+				if i > 0 {
+					buffer = append(buffer, ',')
+				}
+				buffer = append(buffer, provider...)
+			}
+			return buffer
+		}},
 		timeColumn("customer_created_at", func(c *messaging.Customer) time.Time { return c.CreatedAt }),
 		timeColumn("updated_at", func(c *messaging.Customer) time.Time { return c.UpdatedAt }),
 		timeColumn("last_interaction", func(c *messaging.Customer) time.Time { return c.LastInteraction }),
 		extraColumn(func(c *messaging.Customer) messaging.Extra { return c.Extra }),
 	},
-	ID: func(c *messaging.Customer) string {
+	ID: func(buffer []byte, c *messaging.Customer) []byte {
 		if c.CustomerID != "" {
-			return "id:" + c.CustomerID
+			return append(append(buffer, "id:"...), c.CustomerID...)
 		}
-		return c.Email
+		return append(buffer, c.Email...)
 	},
 	Members: func(w *wire.Writer, c *messaging.Customer) {
 		w.TextMember("customer_id", c.CustomerID)
@@ -149,10 +129,10 @@ var Customers = Records[messaging.Customer]{
 		w.TextMember("last_name", c.LastName)
 		w.TextMember("email", c.Email)
 		w.TextMember("phone_no", c.PhoneNo)
-		timeMember(w, "customer_created_at", c.CreatedAt, time.RFC3339)
-		timeMember(w, "updated_at", c.UpdatedAt, time.RFC3339)
+		w.TimeMember("customer_created_at", c.CreatedAt, time.RFC3339)
+		w.TimeMember("updated_at", c.UpdatedAt, time.RFC3339)
 		w.TextMember("providers", strings.Join(c.Providers, ","))
-		timeMember(w, "last_interaction", c.LastInteraction, time.RFC3339)
+		w.TimeMember("last_interaction", c.LastInteraction, time.RFC3339)
 	},
 	Extra: func(c *messaging.Customer) messaging.Extra { return c.Extra },
 	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.Customer] {
@@ -171,14 +151,14 @@ var Events = Records[messaging.Event]{
 		timeColumn("created_at", func(e *messaging.Event) time.Time { return e.CreatedAt }),
 		extraColumn(func(e *messaging.Event) messaging.Extra { return e.Extra }),
 	},
-	ID: func(e *messaging.Event) string { return e.ID },
+	ID: func(buffer []byte, e *messaging.Event) []byte { return append(buffer, e.ID...) },
 	Members: func(w *wire.Writer, e *messaging.Event) {
 		w.TextMember("id", e.ID)
 		w.TextMember("name", e.Name)
 		w.TextMember("description", e.Description)
 		w.Name("parameters")
 		w.Value(e.Parameters)
-		timeMember(w, "created_at", e.CreatedAt, wire.MicrosecondForm)
+		w.TimeMember("created_at", e.CreatedAt, wire.MicrosecondForm)
 	},
 	Extra: func(e *messaging.Event) messaging.Extra { return e.Extra },
 	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.Event] {
@@ -209,7 +189,7 @@ var Messages = Records[messaging.TransactionalMessage]{
 		countColumn("total_bounced", func(m *messaging.TransactionalMessage) int { return m.TotalBounced }),
 		extraColumn(func(m *messaging.TransactionalMessage) messaging.Extra { return m.Extra }),
 	},
-	ID: func(m *messaging.TransactionalMessage) string { return m.ID },
+	ID: func(buffer []byte, m *messaging.TransactionalMessage) []byte { return append(buffer, m.ID...) },
 	Members: func(w *wire.Writer, m *messaging.TransactionalMessage) {
 		w.TextMember("id", m.ID)
 		w.TextMember("channel", string(m.Channel))
@@ -218,7 +198,7 @@ var Messages = Records[messaging.TransactionalMessage]{
 		w.TextMember("message", m.Message)
 		w.Name("message_type")
 		w.Value(m.MessageType)
-		timeMember(w, "created_at", m.CreatedAt, wire.LocalForm)
+		w.TimeMember("created_at", m.CreatedAt, wire.LocalForm)
 		countMember(w, "total_sent", m.TotalSent)
 		countMember(w, "total_delivered", m.TotalDelivered)
 		countMember(w, "total_failed", m.TotalFailed)

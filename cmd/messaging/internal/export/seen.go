@@ -9,12 +9,11 @@ type seen struct {
 	fresh []byte
 }
 
-// add adds an id and reports whether it is new. The id "" always is.
-func (s *seen) add(id string) bool {
-	if id == "" {
+// add adds a hash and reports whether it is new. The zero Hash always is.
+func (s *seen) add(h hashes.Hash) bool {
+	if h == (hashes.Hash{}) {
 		return true
 	}
-	h := hashes.Of(id)
 	if _, added := s.ids.Add(h, struct{}{}); !added {
 		return false
 	}

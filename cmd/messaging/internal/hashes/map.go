@@ -12,8 +12,8 @@ import (
 type Hash [16]byte
 
 // Of returns the hash of a text.
-func Of(text string) Hash {
-	sum := sha256.Sum256([]byte(text))
+func Of(text []byte) Hash {
+	sum := sha256.Sum256(text)
 	return Hash(sum[:])
 }
 
@@ -21,14 +21,15 @@ func Of(text string) Hash {
 // a map of Go takes twice to three times as much. It is in parts that grow one after the
 // other, so that little of it is in memory twice. The zero Map is empty.
 type Map[V any] struct {
-	parts [256]part[V] // by the first byte of the hash
+	parts   [256]part[V] // by the first byte of the hash
+	fetched byte         // of no meaning: it keeps what Fetch does from being optimized away
 }
 
 // Add adds a hash with its value. If the hash is there, it returns the earlier value.
 func (m *Map[V]) Add(h Hash, value V) (earlier V, added bool) {
 	p := &m.parts[h[0]]
 	if p.used*8 >= len(p.slots)*7 {
-		p.grow()
+		p.grow(h[0])
 	}
 	found := p.find(h)
 	if found.hash == h {
@@ -37,6 +38,16 @@ func (m *Map[V]) Add(h Hash, value V) (earlier V, added bool) {
 	*found = slot[V]{value, h}
 	p.used++
 	return earlier, true
+}
+
+// Fetch makes the processor load the places of hashes. It loads several at a time, where
+// Add would wait for each.
+func (m *Map[V]) Fetch(hs []Hash) {
+	for i := range hs {
+		if p := &m.parts[hs[i][0]]; len(p.slots) > 0 {
+			m.fetched ^= p.slots[p.place(hs[i])].hash[0]
+		}
+	}
 }
 
 // Get returns the value of a hash.
@@ -62,10 +73,15 @@ type part[V any] struct {
 	used  int
 }
 
+// place returns the slot at which the search for a hash begins.
+func (p *part[V]) place(h Hash) int {
+	place, _ := bits.Mul64(binary.LittleEndian.Uint64(h[8:]), uint64(len(p.slots)))
+	return int(place)
+}
+
 // find returns the slot of a hash, or the free one for it.
 func (p *part[V]) find(h Hash) *slot[V] {
-	place, _ := bits.Mul64(binary.LittleEndian.Uint64(h[8:]), uint64(len(p.slots)))
-	for at := int(place); ; at++ {
+	for at := p.place(h); ; at++ {
 		if at == len(p.slots) {
 			at = 0
 		}
@@ -75,10 +91,16 @@ func (p *part[V]) find(h Hash) *slot[V] {
 	}
 }
 
-// grow makes space. It adds a quarter, so that little of the space is free.
-func (p *part[V]) grow() {
+// grow makes space for the part with a number. It adds a quarter, so that little of the space
+// is free. At first, the parts differ by up to a quarter: all of them fill up at the same pace,
+// and would otherwise grow together, so that much memory would be in use twice.
+func (p *part[V]) grow(number byte) {
 	old := p.slots
-	p.slots = make([]slot[V], len(old)*5/4+16)
+	size := len(old)*5/4 + 16
+	if len(old) == 0 {
+		size += 20 * int(number) / len(Map[V]{}.parts)
+	}
+	p.slots = make([]slot[V], size)
 	for _, s := range old {
 		if s.hash != (Hash{}) {
 			*p.find(s.hash) = s

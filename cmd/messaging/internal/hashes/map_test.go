@@ -8,28 +8,30 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
+func of(n int) Hash { return Of(strconv.AppendInt(nil, int64(n), 10)) }
+
 func TestAMapKeepsTheFirstValueOfEachHash(t *testing.T) {
 	const n = 20_000
 	var m Map[int]
 	for i := range n {
-		_, added := m.Add(Of(strconv.Itoa(i)), i)
+		_, added := m.Add(of(i), i)
 		assert.True(t, added, i)
 	}
 	for i := range n {
-		earlier, added := m.Add(Of(strconv.Itoa(i)), -1)
+		earlier, added := m.Add(of(i), -1)
 		assert.False(t, added, i)
 		assert.Equal(t, i, earlier)
-		value, ok := m.Get(Of(strconv.Itoa(i)))
+		value, ok := m.Get(of(i))
 		assert.True(t, ok, i)
 		assert.Equal(t, i, value)
-		_, ok = m.Get(Of("-" + strconv.Itoa(i)))
+		_, ok = m.Get(of(-1 - i))
 		assert.False(t, ok, i)
 	}
 }
 
 func TestAnEmptyMapHasNoHash(t *testing.T) {
 	var m Map[int]
-	_, ok := m.Get(Of("a"))
+	_, ok := m.Get(of(1))
 	assert.False(t, ok)
 }
 
@@ -52,10 +54,38 @@ func TestAMillionHashesTakeLittleMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	var m Map[struct{}]
 	for i := range uint64(n) {
-		m.Add(Of(strconv.FormatUint(i, 10)), struct{}{})
+		m.Add(of(int(i)), struct{}{})
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.HeapAlloc-before.HeapAlloc, uint64(limit))
 	runtime.KeepAlive(&m)
+}
+
+func TestThePartsOfAMapGrowOneAfterTheOther(t *testing.T) {
+	const n = 200_000
+	var m Map[struct{}]
+	sizes := map[int]int{}
+	for i := range n {
+		m.Add(of(i), struct{}{})
+	}
+	for i := range m.parts {
+		sizes[len(m.parts[i].slots)]++
+	}
+	for size, parts := range sizes {
+		assert.Less(t, parts, len(m.parts)/8, "parts that have %d slots", size)
+	}
+}
+
+func TestFetchChangesNothing(t *testing.T) {
+	var m Map[int]
+	hs := []Hash{of(1), of(2), {}}
+	m.Fetch(hs)
+	m.Add(of(1), 7)
+	m.Fetch(hs)
+	value, ok := m.Get(of(1))
+	assert.True(t, ok)
+	assert.Equal(t, 7, value)
+	_, ok = m.Get(of(2))
+	assert.False(t, ok)
 }
