@@ -67,10 +67,10 @@ func Code(list definitions.List, c Config, packageName, source string) (events, 
 		return nil, nil, err
 	}
 	p.Package, p.Source, p.Hash, p.Header = packageName, oneLine(source), list.Hash(), header
-	if events, err = p.render(eventsTemplate); err != nil {
+	if events, err = p.render("events", eventsText); err != nil {
 		return nil, nil, err
 	}
-	support, err = p.render(supportTemplate)
+	support, err = p.render("support", supportText)
 	return events, support, err
 }
 
@@ -80,14 +80,16 @@ var (
 	//go:embed templates/support.go.tmpl
 	supportText string
 
-	functions       = template.FuncMap{"quote": visible.Quote, "oneLine": oneLine, "constant": constant}
-	eventsTemplate  = template.Must(template.New("events").Funcs(functions).Parse(eventsText))
-	supportTemplate = template.Must(template.New("support").Parse(supportText))
+	functions = template.FuncMap{"quote": visible.Quote, "oneLine": oneLine, "constant": constant}
 )
 
 // render returns the text of a file. The templates lay it out as gofmt does, which would
 // take longer than all the rest.
-func (p *goPackage) render(t *template.Template) ([]byte, error) {
+func (p *goPackage) render(name, text string) ([]byte, error) {
+	t, err := template.New(name).Funcs(functions).Parse(text)
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	if err := t.Execute(&b, p); err != nil {
 		return nil, err

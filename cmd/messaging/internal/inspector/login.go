@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 )
 
 // door admits only who knows the token. Programs send it with each request. Browsers send
@@ -74,7 +75,7 @@ func (d *door) login(w http.ResponseWriter, r *http.Request) {
 	if failed {
 		w.WriteHeader(http.StatusForbidden)
 	}
-	_ = loginPage.Execute(w, failed) // the client may have disconnected
+	_ = loginPage().Execute(w, failed) // the client may have disconnected
 }
 
 const loginStyle = `:root { color-scheme: light dark }
@@ -99,20 +100,22 @@ button { width: 100%; margin-top: 18px; padding: 9px; border: 0; border-radius: 
 // The page is complete in itself: nothing else is served without the token.
 var (
 	loginPolicy = "default-src 'none'; style-src 'sha256-" + styleHash() + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-	loginPage   = template.Must(template.New("login").Parse(`<!doctype html>
+	loginPage   = sync.OnceValue(func() *template.Template { return template.Must(template.New("login").Parse(loginText)) })
+)
+
+const loginText = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><title>Log in · messaging sandbox</title><style>` + loginStyle + `</style>
 <main><h1><svg viewBox="0 0 24 24" aria-hidden="true">` +
-		`<path d="M3 8.5 12 3l9 5.5v8L12 22l-9-5.5z"/><path d="m3 8.5 9 5.5 9-5.5M12 14v8"/></svg>` +
-		`messaging sandbox</h1>
+	`<path d="M3 8.5 12 3l9 5.5v8L12 22l-9-5.5z"/><path d="m3 8.5 9 5.5 9-5.5M12 14v8"/></svg>` +
+	`messaging sandbox</h1>
 <p>The sandbox printed a token when it started, unless you gave it one.</p>
 <form method="post" action="/login"><label>Token
 <input type="password" name="token" autocomplete="current-password" required autofocus
   {{- if .}} aria-invalid="true" aria-describedby="wrong"{{end}}></label>
 {{if .}}<p id="wrong" role="alert">That is not the token of this sandbox.</p>{{end}}
 <button>Log in</button></form></main></html>
-`))
-)
+`
 
 func styleHash() string {
 	sum := sha256.Sum256([]byte(loginStyle))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -19,7 +20,12 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
+// templates are parsed for the first page, since most commands show none.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(functions).ParseFS(templateFiles, "templates/*.html"))
+})
+
+var functions = template.FuncMap{
 	"took":        took,
 	"show":        visible.Prose,
 	"size":        sizeInWords,
@@ -39,7 +45,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"kind":        kindName,
 	"describe":    describeFault,
 	"which":       describeRequests,
-}).ParseFS(templateFiles, "templates/*.html"))
+}
 
 // page is what every page shows.
 type page struct {
@@ -81,7 +87,7 @@ func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 
 func (p *page) write(w http.ResponseWriter, name string) {
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, name, p); err != nil {
+	if err := templates().ExecuteTemplate(&b, name, p); err != nil {
 		respondError(w, http.StatusInternalServerError, err.Error())
 		return
 	}

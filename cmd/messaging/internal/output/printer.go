@@ -210,8 +210,13 @@ func encode(v any) (string, error) {
 	return escapeJSON(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// FieldsOf returns the names of the members that sample has in JSON, in order.
-func FieldsOf(sample any) []string {
+// FieldsOf returns a function that returns the names of the members that sample has in JSON,
+// in order. The tables of commands that do not run take no time at the start.
+func FieldsOf(sample any) func() []string {
+	return func() []string { return fieldsOf(sample) }
+}
+
+func fieldsOf(sample any) []string {
 	data, err := json.Marshal(sample)
 	if err != nil {
 		return nil
@@ -229,7 +234,11 @@ func FieldsOf(sample any) []string {
 }
 
 // CheckFields checks the fields of --json, or lists those that exist.
-func (p *Printer) CheckFields(known []string) error {
+func (p *Printer) CheckFields(fields func() []string) error {
+	if len(p.fields) == 0 {
+		return nil
+	}
+	known := fields()
 	if slices.Equal(p.fields, []string{helpFields}) {
 		_, err := fmt.Fprintln(p.Out, strings.Join(known, "\n"))
 		return errors.Join(err, ErrFieldsListed)

@@ -24,8 +24,8 @@ type Column[T any] struct {
 // Table describes how rows are written.
 type Table[T any] struct {
 	Columns []Column[T]
-	// Fields are the names of the members that a row has in JSON; see [FieldsOf].
-	Fields []string
+	// Fields returns the names of the members that a row has in JSON; see [FieldsOf].
+	Fields func() []string
 }
 
 // tableRows is how many rows of a table are aligned together.
