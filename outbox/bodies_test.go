@@ -210,7 +210,8 @@ func (h *holding) RoundTrip(r *http.Request) (*http.Response, error) {
 		<-h.end
 	}
 	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(accept.body))}, nil
+	body := io.NopCloser(strings.NewReader(accept.body))
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: body}, nil
 }
 
 // inUse returns the size of the memory that is in use.
