@@ -42,7 +42,7 @@ type Plan struct {
 	Bad      int
 	Problems []error
 	// Fresh are the rows that the outbox does not have.
-	Fresh alike.Set
+	Fresh *alike.Set
 	// Digest is that of every key and request, in order.
 	Digest [sha256.Size]byte
 
@@ -131,7 +131,7 @@ func (l line) sum(all hash.Hash) (hashes.Hash, request) {
 
 // Plan reads the file. The error is about the file as a whole; see Plan.Problems for rows.
 func (f *File) Plan(ctx context.Context) (Plan, error) {
-	plan := Plan{requests: new(hashes.Map[request])}
+	plan := Plan{requests: new(hashes.Map[request]), Fresh: new(alike.Set)}
 	all := sha256.New()
 	var unknown []line // not looked up yet
 	for line, err := range f.lines(ctx) {

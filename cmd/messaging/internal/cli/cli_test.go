@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 			leaveTerminal()
 		}
 		os.Exit(Main())
-	}})
+	}, "walk": walkCustomers})
 }
 
 // runningSandbox is a sandbox that runs in the process of the test.

@@ -30,7 +30,7 @@ func (flags *importFlags) repetition(ctx context.Context, service *profile.Servi
 	opened *ledger.Ledger, plan bulk.Plan) (*repetition, error) {
 	r := &repetition{again: flags.again, of: intent.Import{Host: service.Canonical(), EventID: event.ID, EventName: event.Name,
 		Shape: alike.ShapeOf(event), Title: to.address.Absolute(),
-		Plan: hex.EncodeToString(plan.Digest[:]), Triggers: &plan.Fresh}}
+		Plan: hex.EncodeToString(plan.Digest[:]), Triggers: plan.Fresh}}
 	var err error
 	if r.log, err = intent.Open(os.LookupEnv); err != nil {
 		return nil, err
@@ -97,5 +97,8 @@ func (r *repetition) begin(ctx context.Context, opened *ledger.Ledger) (begun *i
 	if r.of.Outbox, err = identityOf(ctx, opened); err != nil {
 		return nil, err
 	}
-	return r.log.BeginImport(ctx, r.of, r.again, r.overlap.IDs())
+	if begun, err = r.log.BeginImport(ctx, r.of, r.again, r.overlap.IDs()); err == nil {
+		*r.of.Triggers = alike.Set{} // it is written, and the import needs the memory
+	}
+	return begun, err
 }
