@@ -22,7 +22,7 @@ const checkpointEvery = time.Second
 // saveMemory makes garbage collections frequent while hashes of very many rows are held. They
 // are cheap, since hashes have no pointers to follow.
 func saveMemory() (restore func()) {
-	percent := debug.SetGCPercent(25)
+	percent := debug.SetGCPercent(15)
 	return func() { debug.SetGCPercent(percent) }
 }
 

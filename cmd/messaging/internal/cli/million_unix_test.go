@@ -51,16 +51,6 @@ func hugeService(b *testing.B) *httptest.Server {
 	return server
 }
 
-// built returns the program as users get it. The test is larger.
-func built(b *testing.B) string {
-	program := filepath.Join(b.TempDir(), "messaging")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "../..")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	text, err := cmd.CombinedOutput()
-	require.NoError(b, err, "%s", text)
-	return program
-}
-
 // measured runs a program, and returns how long it took and the most memory that it had.
 func measured(b *testing.B, service, program string, args ...string) (time.Duration, float64) {
 	b.Helper()
