@@ -4,15 +4,19 @@
 package alike
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/messaging-go/messaging"
@@ -36,8 +40,9 @@ func (t *Token) UnmarshalText(text []byte) error {
 // byID marks the token of a customer who is known by id.
 const byID Token = 1 << 63
 
-// Tokens are those of one trigger: that of the address and that of the id of its customer.
-type Tokens [2]Token
+// Tokens are those of one trigger: of the address and of the id of its customer, and of
+// another address if it has one. Two triggers are alike if they have a token in common.
+type Tokens [3]Token
 
 // Shape lists the parameters of an event whose values make triggers alike.
 type Shape []Parameter
@@ -48,31 +53,41 @@ type Parameter struct {
 	Type messaging.ParameterType `json:"type"`
 }
 
-// ShapeOf returns the parameters that an event requires or, if there is none, all of them.
+// ShapeOf returns the parameters that an event requires or, if there is none, all of them,
+// in the order of their names. The members that name the customer are none of them.
 func ShapeOf(event *messaging.Event) Shape {
 	var required, all Shape
 	for _, p := range event.Parameters {
+		if p.Name == "email" || p.Name == "customer" {
+			continue
+		}
 		all = append(all, Parameter{p.Name, p.Type})
 		if p.Required {
 			required = append(required, Parameter{p.Name, p.Type})
 		}
 	}
-	if required == nil {
-		return all
+	shape := required
+	if shape == nil {
+		shape = all
 	}
-	return required
+	slices.SortFunc(shape, func(a, b Parameter) int { return cmp.Compare(a.Name, b.Name) })
+	return shape
 }
 
-// Tokens returns the tokens of a trigger.
-func (s Shape) Tokens(customer messaging.CustomerParams, values map[string]any) (tokens Tokens) {
+// Tokens returns the tokens of a trigger, which can have an address beside its customer.
+func (s Shape) Tokens(email string, customer messaging.CustomerParams, values map[string]any) (tokens Tokens) {
 	var content []byte
 	for _, p := range s {
 		if value, ok := values[p.Name]; ok {
 			content = appendParts(content, p.Name, canonical(p.Type, value))
 		}
 	}
-	if address := Address(customer.Email); address != "" {
+	address, other := Address(customer.Email), Address(email)
+	if address != "" {
 		tokens[0] = tokenOf(address, content) &^ byID
+	}
+	if other != "" && other != address {
+		tokens[2] = tokenOf(other, content) &^ byID
 	}
 	if customer.CustomerID != "" {
 		tokens[1] = tokenOf(Fold(customer.CustomerID), content) | byID
@@ -137,13 +152,23 @@ func number(text string) string {
 // Address returns an address as it is compared: in lower case, and without what a
 // spreadsheet or a mail program writes around it.
 func Address(text string) string {
-	text = strings.Trim(strings.ToLower(norm.NFKC.String(text)), " \t\r\n'\"<>.,;")
+	text = strings.Trim(foldCase(text), " \t\r\n'\"<>.,;")
 	return strings.TrimPrefix(text, "mailto:")
 }
 
 // IsAddressAlone reports whether there is nothing around an address, so that the service does
 // not take it for that of another customer.
 func IsAddressAlone(text string) bool { return Address(text) == strings.ToLower(text) }
+
+// foldCase returns a text as it is compared without case: ß is the same as SS.
+func foldCase(text string) string {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return cases.Fold().String(norm.NFKC.String(text))
+		}
+	}
+	return strings.ToLower(text)
+}
 
 // Fold returns the letters and digits of a text, in lower case. A run of other characters
 // between two digits leaves a hyphen, and leading zeros of a number go. A text without letters
@@ -152,7 +177,7 @@ func Fold(text string) string {
 	folded := make([]byte, 0, len(text))
 	var last rune  // the last letter or digit
 	apart := false // whether other characters follow it
-	for _, r := range strings.ToLower(norm.NFKC.String(text)) {
+	for _, r := range foldCase(text) {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			apart = true
 			continue

@@ -26,7 +26,7 @@ var ada = messaging.CustomerParams{Email: "ada@example.com"}
 
 func TestTriggersAreAlikeHoweverTheirValuesAreWritten(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	want := ShapeOf(shipped).Tokens(ada, values("A-1001", json.Number("2"), noon))
+	want := ShapeOf(shipped).Tokens("", ada, values("A-1001", json.Number("2"), noon))
 	assert.NotZero(t, want[0])
 	assert.Zero(t, want[1])
 	for name, each := range map[string]map[string]any{
@@ -39,11 +39,11 @@ func TestTriggersAreAlikeHoweverTheirValuesAreWritten(t *testing.T) {
 		"text of time":  values("A-1001", json.Number("2"), "2026-01-02T13:00:00+01:00"),
 		"fraction":      values("A-1001", json.Number("2"), "2026-01-02T12:00:00.25Z"),
 	} {
-		assert.Equal(t, want, ShapeOf(shipped).Tokens(ada, each), name)
+		assert.Equal(t, want, ShapeOf(shipped).Tokens("", ada, each), name)
 	}
 	withoutNote := values("A-1001", json.Number("2"), noon)
 	delete(withoutNote, "note")
-	assert.Equal(t, want, ShapeOf(shipped).Tokens(ada, withoutNote), "a value that is not required")
+	assert.Equal(t, want, ShapeOf(shipped).Tokens("", ada, withoutNote), "a value that is not required")
 	for name, each := range map[string]map[string]any{
 		"order":   values("A-1002", json.Number("2"), noon),
 		"parcels": values("A-1001", json.Number("3"), noon),
@@ -51,37 +51,37 @@ func TestTriggersAreAlikeHoweverTheirValuesAreWritten(t *testing.T) {
 		"digits":  values("A-100-1", json.Number("2"), noon),
 		"missing": {"order": "A-1001", "parcels": json.Number("2")},
 	} {
-		assert.NotEqual(t, want, ShapeOf(shipped).Tokens(ada, each), name)
+		assert.NotEqual(t, want, ShapeOf(shipped).Tokens("", ada, each), name)
 	}
 }
 
 func TestTriggersAreAlikeForACustomerHoweverTheAddressIsWritten(t *testing.T) {
-	want := ShapeOf(shipped).Tokens(ada, nil)
+	want := ShapeOf(shipped).Tokens("", ada, nil)
 	for _, address := range []string{"Ada@Example.com", " ada@example.com", "ada@example.com.", "'ada@example.com", "<ada@example.com>",
 		"mailto:ada@example.com", "<mailto:ada@example.com>;"} {
-		assert.Equal(t, want, ShapeOf(shipped).Tokens(messaging.CustomerParams{Email: address}, nil), address)
+		assert.Equal(t, want, ShapeOf(shipped).Tokens("", messaging.CustomerParams{Email: address}, nil), address)
 		assert.Equal(t, address == "Ada@Example.com", IsAddressAlone(address), address)
 	}
-	assert.NotEqual(t, want, ShapeOf(shipped).Tokens(messaging.CustomerParams{Email: "ada.x@example.com"}, nil))
+	assert.NotEqual(t, want, ShapeOf(shipped).Tokens("", messaging.CustomerParams{Email: "ada.x@example.com"}, nil))
 }
 
 func TestTokensStandForTheAddressAndTheIDOfACustomer(t *testing.T) {
-	both := ShapeOf(shipped).Tokens(messaging.CustomerParams{Email: "ada@example.com", CustomerID: "7"}, nil)
-	assert.Equal(t, ShapeOf(shipped).Tokens(ada, nil)[0], both[0])
-	assert.Equal(t, ShapeOf(shipped).Tokens(messaging.CustomerParams{CustomerID: "7"}, nil)[1], both[1])
+	both := ShapeOf(shipped).Tokens("", messaging.CustomerParams{Email: "ada@example.com", CustomerID: "7"}, nil)
+	assert.Equal(t, ShapeOf(shipped).Tokens("", ada, nil)[0], both[0])
+	assert.Equal(t, ShapeOf(shipped).Tokens("", messaging.CustomerParams{CustomerID: "7"}, nil)[1], both[1])
 	assert.NotZero(t, both[1])
 }
 
 func TestAllValuesCountIfTheEventRequiresNone(t *testing.T) {
 	seen := &messaging.Event{Parameters: []messaging.EventParameter{{Name: "page", Type: messaging.ParameterText}}}
-	assert.NotEqual(t, ShapeOf(seen).Tokens(ada, map[string]any{"page": "a"}), ShapeOf(seen).Tokens(ada, map[string]any{"page": "b"}))
-	assert.Equal(t, ShapeOf(seen).Tokens(ada, map[string]any{"page": "a"}), ShapeOf(seen).Tokens(ada, map[string]any{"page": "A"}))
+	assert.NotEqual(t, ShapeOf(seen).Tokens("", ada, map[string]any{"page": "a"}), ShapeOf(seen).Tokens("", ada, map[string]any{"page": "b"}))
+	assert.Equal(t, ShapeOf(seen).Tokens("", ada, map[string]any{"page": "a"}), ShapeOf(seen).Tokens("", ada, map[string]any{"page": "A"}))
 }
 
 func TestFoldKeepsWhatTellsTextsApart(t *testing.T) {
 	for text, want := range map[string]string{
 		"A-1001": "a1001", "1-23": "1-23", "12-3": "12-3", "1 - 23": "1-23", "007": "7", "0": "0", "A-000": "a0", "100": "100",
-		"10-05": "10-5", "!!": "!!", "": "", "José": "josé",
+		"10-05": "10-5", "!!": "!!", "": "", "José": "josé", "STRASSE": "strasse", "Straße": "strasse",
 	} {
 		assert.Equal(t, want, Fold(text), text)
 	}
@@ -115,4 +115,29 @@ func TestASetCountsWhatIsCommonWithAMuchSmallerOrLargerOne(t *testing.T) {
 	small.Sort()
 	assert.Equal(t, 3, large.Common(slices.Values(small.Tokens)))
 	assert.Equal(t, 3, small.Common(slices.Values(large.Tokens)))
+}
+
+func TestShapeDoesNotDependOnTheOrderOfParametersOrOnTheCustomer(t *testing.T) {
+	parameter := func(name string) messaging.EventParameter {
+		return messaging.EventParameter{Name: name, Type: messaging.ParameterText, Required: true}
+	}
+	one := ShapeOf(&messaging.Event{Parameters: []messaging.EventParameter{parameter("order"), parameter("carrier"), parameter("email")}})
+	other := ShapeOf(&messaging.Event{Parameters: []messaging.EventParameter{parameter("customer"), parameter("carrier"), parameter("order")}})
+	assert.Equal(t, one, other)
+	assert.Len(t, one, 2)
+}
+
+func TestATriggerIsLikeOthersForEachOfItsAddresses(t *testing.T) {
+	var none Shape
+	both := none.Tokens("ada@example.com", messaging.CustomerParams{Email: "bob@example.com"}, nil)
+	assert.True(t, both.Meet(none.Tokens("Ada@example.com", messaging.CustomerParams{}, nil)))
+	assert.True(t, both.Meet(none.Tokens("", messaging.CustomerParams{Email: "ada@example.com"}, nil)))
+	assert.True(t, both.Meet(none.Tokens("bob@example.com", messaging.CustomerParams{}, nil)))
+	assert.False(t, both.Meet(none.Tokens("eve@example.com", messaging.CustomerParams{}, nil)))
+	assert.False(t, both.Meet(Tokens{}))
+
+	var s Set
+	s.Add(none.Tokens("ada@example.com", messaging.CustomerParams{Email: "Ada@example.com"}, nil))
+	s.Sort()
+	assert.Zero(t, s.Twice, "it is the same address")
 }

@@ -11,7 +11,7 @@ type Set struct {
 
 // Meet reports whether two triggers are alike.
 func (t Tokens) Meet(other Tokens) bool {
-	return t[0] != 0 && t[0] == other[0] || t[1] != 0 && t[1] == other[1]
+	return slices.ContainsFunc(t[:], func(token Token) bool { return token != 0 && slices.Contains(other[:], token) })
 }
 
 // Add adds the tokens of a trigger.
@@ -35,6 +35,33 @@ func (s *Set) Sort() {
 	s.Twice = twice.triggers()
 	s.Tokens = slices.Compact(s.Tokens)
 }
+
+// Kind is how the customers of a set are known: all by addresses, all by ids, or neither.
+type Kind string
+
+// The kinds of a set.
+const (
+	Mixed     Kind = ""
+	ByAddress Kind = "address"
+	ByID      Kind = "id"
+)
+
+// Kind returns how the customers of a sorted set are known.
+func (s *Set) Kind() Kind {
+	switch n := len(s.Tokens); {
+	case n == 0:
+		return Mixed
+	case s.Tokens[n-1]&byID == 0:
+		return ByAddress
+	case s.Tokens[0]&byID != 0:
+		return ByID
+	default:
+		return Mixed
+	}
+}
+
+// CanMeet reports whether two sets of these kinds can have a customer in common.
+func (k Kind) CanMeet(other Kind) bool { return k == other || k == Mixed || other == Mixed }
 
 // Has reports whether one of the tokens is in the set.
 func (s *Set) Has(tokens Tokens) bool {

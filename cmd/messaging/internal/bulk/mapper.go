@@ -201,7 +201,7 @@ func (m *Mapper) Item(row rows.Row) (item outbox.Item, tokens alike.Tokens, err 
 	case key == "":
 		return item, tokens, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
 	}
-	return outbox.Item{Key: key, Prepared: prepared}, m.shape.Tokens(customer, params.Values), nil
+	return outbox.Item{Key: key, Prepared: prepared}, m.shape.Tokens("", customer, params.Values), nil
 }
 
 func problemAt(field rows.Field, text string) error {
@@ -239,6 +239,8 @@ func (m *Mapper) set(params *messaging.EventTriggerParams, customer *messaging.C
 		return errors.New("must be a text")
 	case parameter == nil && strings.HasSuffix(name, "email") && !alike.IsAddressAlone(field.Text):
 		return errors.New("must be an address alone, such as ada@example.com: the service would take it for another customer")
+	case parameter == nil && strings.HasSuffix(name, "_name") && strings.Contains(field.Text, "@"):
+		return errors.New("looks like an email address; is a column shifted?")
 	case parameter == nil:
 		*get(customer) = field.Text
 		return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
@@ -207,17 +208,18 @@ func (a *audience) describe(plan *confirm.Plan) {
 		text = words.Thousands(*a.total) + ": " + text
 	}
 	plan.Add("recipients", text)
-	if a.list != nil {
-		a.describeList(plan)
-	}
-}
-
-// describeList adds what is odd about the rows of the file.
-func (a *audience) describeList(plan *confirm.Plan) {
 	doubt := func(format string, args ...any) { plan.Doubt("--allow-doubts", format, args...) }
 	if a.flags.doubts {
 		doubt = plan.Warn
 	}
+	if a.list != nil {
+		a.describeList(plan, doubt)
+	}
+	a.describeTwice(doubt)
+}
+
+// describeList adds what is odd about the rows of the file.
+func (a *audience) describeList(plan *confirm.Plan, doubt func(format string, args ...any)) {
 	if a.list.Duplicates > 0 {
 		plan.Add("left out", words.Count(a.list.Duplicates, "row")+" with a customer of an earlier row")
 	}
@@ -227,11 +229,21 @@ func (a *audience) describeList(plan *confirm.Plan) {
 	if len(a.list.Odd) > 0 {
 		doubt("%s may be a mistake:\n%s", words.Count(len(a.list.Odd), "row"), recipients.First(a.list.Odd))
 	}
+}
+
+// describeTwice adds the addresses that are in two places.
+func (a *audience) describeTwice(doubt func(format string, args ...any)) {
+	const twice = "%s is in %s and in %s: it counts twice, and may get two copies"
+	fields := make(map[string]string) // where an address was first
 	for _, each := range a.extra {
 		for _, address := range each.addresses {
-			if a.list.Has(address) {
-				doubt("%s is in %s and in %s: it counts twice, and may get two copies", address, each.field, a.list.Name)
+			if a.list != nil && a.list.Has(address) {
+				doubt(twice, address, each.field, a.list.Name)
 			}
+			if first, is := fields[alike.Address(address)]; is {
+				doubt(twice, address, first, each.field)
+			}
+			fields[alike.Address(address)] = each.field
 		}
 	}
 }

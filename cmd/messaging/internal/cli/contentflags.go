@@ -3,13 +3,14 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"io"
+	"fmt"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
@@ -86,12 +87,25 @@ func fromFile(cmd *cobra.Command, path string, into any, names []string) error {
 // readInput reads a file, or stdin if path is "-".
 func readInput(cmd *cobra.Command, path string) (data []byte, err error) {
 	if path == "-" {
-		data, err = io.ReadAll(cmd.InOrStdin())
+		data, err = bounded.ReadAll(cmd.InOrStdin())
 	} else {
-		data, err = os.ReadFile(path)
+		data, err = readFile(path)
 	}
 	if err != nil {
 		return nil, exit.With(exit.Usage, "%w", err)
+	}
+	return data, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := bounded.ReadAll(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", path, err)
 	}
 	return data, nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -112,10 +111,9 @@ func triggerOf(params messaging.EventTriggerParams) *intent.Trigger {
 	if params.Customer != nil {
 		customer = *params.Customer
 	}
-	customer.Email = cmp.Or(customer.Email, params.Email)
 	shape := alike.ShapeOf(params.Definition)
 	return &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name, Shape: shape,
-		Tokens: shape.Tokens(customer, params.Values)}
+		Tokens: shape.Tokens(params.Email, customer, params.Values)}
 }
 
 // params returns the params without the event, and the number of their recipients.

@@ -200,7 +200,11 @@ func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
 	question := strings.ToUpper(d.name[:1]) + d.name[1:] + " " + entries + "?"
 	action := confirm.NewAction(b.of, "outbox "+d.name, []byte(s.digest()+d.shownSince(since)), question, strconv.Itoa(s.Count))
 	action.Recipients, action.Refused = &s.Count, d.refusalToResend(since)
-	return d.confirm.Decide(ctx, d.printer, plan, action)
+	goes, err := d.confirm.Decide(ctx, d.printer, plan, action)
+	if err == nil && goes {
+		err = d.refusalAfterAnswer(ctx, b, s, since)
+	}
+	return goes && err == nil, err
 }
 
 func (d *decision) decideMatching(ctx context.Context, b *box, filter outbox.Filter) error {

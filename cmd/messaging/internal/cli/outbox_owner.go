@@ -10,6 +10,8 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/outbox"
 )
 
 // checkOwner returns an error if the entries of an outbox belong to another service or
@@ -121,5 +123,30 @@ func (l *ledgerFlag) accept(ctx context.Context, opened *ledger.Ledger, now *pro
 	if err != nil {
 		return err
 	}
+	if err := l.quarantine(ctx, opened, now, state); err != nil {
+		return err
+	}
 	return errors.Join(opened.Move(ctx, opened.Place, ledger.HashKey(of.Salt, key)), opened.Accept(ctx, state))
+}
+
+// quarantine makes the pending entries of a restored outbox unclear, since they may have been
+// sent.
+func (l *ledgerFlag) quarantine(ctx context.Context, opened *ledger.Ledger, now *profile.Service, state string) error {
+	if restored, err := opened.IsRestored(ctx, state); err != nil || !restored {
+		return err
+	}
+	client, err := now.Client()
+	if err != nil {
+		return err
+	}
+	box, err := outbox.New(opened.Store, client)
+	if err != nil {
+		return err
+	}
+	n, err := box.Quarantine(ctx)
+	if n > 0 {
+		l.printer.Warn("what was pending in the backup may have been sent since: %s unclear now. Look before you resend or dismiss: %s",
+			words.Thousands(n), l.command("list", "--state", "unclear"))
+	}
+	return err
 }

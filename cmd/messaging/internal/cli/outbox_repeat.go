@@ -53,7 +53,11 @@ func identityOf(ctx context.Context, opened *ledger.Ledger) (string, error) {
 // describe adds to the plan what would be repeated.
 func (r *repetition) describe(plan *confirm.Plan) {
 	for _, each := range r.overlap {
-		plan.Warn("%s", each.Describe("row"))
+		if each.Count == 0 && !r.again {
+			plan.Doubt("--again", "%s", each.Describe("row"))
+		} else {
+			plan.Warn("%s", each.Describe("row"))
+		}
 	}
 	if text := r.twice(); text != "" {
 		plan.Warn("%s", text)

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"iter"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,31 +18,52 @@ import (
 	"github.com/messaging-go/messaging/outbox"
 )
 
-// triggerEntry is an entry that triggers an event.
-type triggerEntry struct {
-	key   string
-	added time.Time
-}
-
 // sentSince returns what was imported elsewhere or triggered by hand after the entries were
 // added, and is like them.
 func (d *decision) sentSince(ctx context.Context, b *box, s selected) (intent.Overlap, error) {
-	if d.name != "resend" || !b.recorded {
+	if d.name != "resend" || !b.recorded || s.oldest.IsZero() {
 		return nil, nil
-	}
-	var resends []intent.Resend
-	for _, each := range s.triggers {
-		prepared, err := b.Prepared(ctx, each.key)
-		if err != nil {
-			return nil, err
-		}
-		resends = append(resends, resendOf(prepared.Body(), each.added))
 	}
 	log, err := intent.Open(os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
-	return log.LookForResend(b.of.Canonical(), resends)
+	return log.LookForResend(b.of.Canonical(), s.oldest, s.resends(ctx, b))
+}
+
+// resends ranges over the triggers that are selected, and can still be sent again.
+func (s selected) resends(ctx context.Context, b *box) iter.Seq2[intent.Resend, error] {
+	return func(yield func(intent.Resend, error) bool) {
+		for e, err := range s.all(ctx, b) {
+			if err == nil && !isTrigger(e) {
+				continue
+			}
+			var resend intent.Resend
+			if err == nil {
+				resend, err = b.resend(ctx, e)
+			}
+			if errors.Is(err, errGone) {
+				continue
+			}
+			if !yield(resend, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+var errGone = errors.New("the entry can no longer be sent again")
+
+// resend reads the request of an entry. Another process may have dismissed it since.
+func (b *box) resend(ctx context.Context, e outbox.Entry) (intent.Resend, error) {
+	prepared, err := b.Prepared(ctx, e.Key)
+	if err == nil {
+		return resendOf(prepared.Body(), e.EnqueuedAt), nil
+	}
+	if now, again := b.Get(ctx, e.Key); errors.Is(again, outbox.ErrNoEntry) || again == nil && !isTrigger(now) {
+		return intent.Resend{}, errGone
+	}
+	return intent.Resend{}, err
 }
 
 // resendOf returns what is known of a trigger from its request.
@@ -59,9 +82,8 @@ func resendOf(body []byte, added time.Time) intent.Resend {
 	decoder.UseNumber()
 	_ = decoder.Decode(&trigger) // an import has written it
 	_ = json.Unmarshal(body, &customer)
-	r := intent.Resend{EventID: trigger.EventID, Customer: customer.Payload.Customer, Values: trigger.Payload, Added: added}
-	r.Customer.Email = cmp.Or(r.Customer.Email, customer.Payload.Email)
-	return r
+	return intent.Resend{EventID: trigger.EventID, Email: customer.Payload.Email, Customer: customer.Payload.Customer,
+		Values: trigger.Payload, Added: added}
 }
 
 // refusalToResend returns an error, with exit.Usage, if entries must not be sent again, since
@@ -72,6 +94,18 @@ func (d *decision) refusalToResend(since intent.Overlap) error {
 	}
 	return exit.With(exit.Usage, "nothing was changed: after these entries were added, others like them were sent: the same event and "+
 		"customer, and the same values where the event requires one. Dismiss what was sent, or pass --again, which sends it once more")
+}
+
+// refusalAfterAnswer returns an error, with exit.Usage, if something like the entries was sent
+// while the operator looked at the plan.
+func (d *decision) refusalAfterAnswer(ctx context.Context, b *box, s selected, seen intent.Overlap) error {
+	since, err := d.sentSince(ctx, b, s)
+	for _, each := range since {
+		if !slices.Contains(seen.IDs(), each.ID) {
+			return exit.With(exit.Usage, "nothing was changed: %s, after the plan was shown", each.Describe("trigger"))
+		}
+	}
+	return err
 }
 
 // isTrigger reports whether an entry triggers an event and still has its request.

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"iter"
 	"slices"
+	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/outbox"
@@ -24,9 +26,9 @@ type selected struct {
 	ByState     map[outbox.State]int
 	ByOperation map[string]int
 
-	ids      []int64
-	triggers []triggerEntry // that can be sent again
-	entries  hash.Hash      // of the ids and states, and of the attempts, so that a digest confirms one resend
+	ids     []int64
+	oldest  time.Time // when the first of the triggers that can be sent again was added
+	entries hash.Hash // of the ids and states, and of the attempts, so that a digest confirms one resend
 }
 
 func newSelected(b *box) selected {
@@ -68,10 +70,36 @@ func (s *selected) add(e outbox.Entry) {
 	s.ByState[e.State]++
 	s.ByOperation[e.Operation]++
 	s.ids = append(s.ids, e.ID)
-	if isTrigger(e) {
-		s.triggers = append(s.triggers, triggerEntry{e.Key, e.EnqueuedAt})
+	if isTrigger(e) && (s.oldest.IsZero() || e.EnqueuedAt.Before(s.oldest)) {
+		s.oldest = e.EnqueuedAt
 	}
 	_, _ = fmt.Fprintln(s.entries, e.ID, e.State, e.Attempts, e.SettledAt.UnixMilli()) // a hash returns no error
+}
+
+// all ranges over the entries as they are now. Some may be gone.
+func (s selected) all(ctx context.Context, b *box) iter.Seq2[outbox.Entry, error] {
+	return func(yield func(outbox.Entry, error) bool) {
+		for _, key := range s.Keys {
+			e, err := b.Get(ctx, key)
+			if errors.Is(err, outbox.ErrNoEntry) {
+				continue
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		if len(s.Keys) > 0 {
+			return
+		}
+		for e, err := range b.List(ctx, outbox.ListParams{Filter: s.Filter}) {
+			if _, shown := slices.BinarySearch(s.ids, e.ID); err == nil && !shown {
+				continue
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // digest is that of what the operator confirms: the filter or the keys, the largest id, and

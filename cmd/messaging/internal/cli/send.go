@@ -38,7 +38,7 @@ type sending struct {
 
 // addAgain adds the flag that allows the same send a second time.
 func addAgain(cmd *cobra.Command, again *bool) {
-	cmd.Flags().BoolVar(again, "again", false, "send once more, although exactly this was sent, or may have been sent, before")
+	cmd.Flags().BoolVar(again, "again", false, "send although this, or something like it, was sent before, or may have been")
 }
 
 // intent returns what is written down of the send.
@@ -61,7 +61,7 @@ func (send *sending) describe(plan *confirm.Plan) {
 	if last := send.seen.Last; last != nil {
 		plan.Add("sent before", last.String())
 	}
-	if like := send.seen.Similar; like != nil {
+	for _, like := range send.seen.Similar {
 		to := ""
 		if like.Count != nil {
 			to = " to " + words.Count(*like.Count, "recipient")

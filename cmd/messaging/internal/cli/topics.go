@@ -93,8 +93,9 @@ run, the new customers receive the broadcast too: it is counted again, and refus
 above max_recipients or --max-recipients.
 
 If a recipient looks like a mistake, such as an address in place of an id, or an address in
-cc that is in the list too, a person may confirm it on a terminal. A digest may not, unless
---allow-doubts is given: a script does not read warnings.
+cc that is in the list too, a person may confirm it on a terminal. So it is if some customers
+have an address alone and others an id alone. A digest confirms neither, unless --allow-doubts
+is given: a script does not read warnings.
 
 An audience that is missing or empty is an error, and never means all customers. More
 recipients than max_recipients are refused. Segments need --allow-unknown-count, because
@@ -113,11 +114,15 @@ event requires one. If it requires none, all values count. So is an import with 
 with rows like those of triggers by hand, or with rows that are like each other. How a
 value is written makes no difference: case, spaces, punctuation, leading zeros, and the
 zone of a time. A customer is the same if the address is, or the id; an event, if its name
-is, or its id. "outbox resend" refuses what was imported or triggered since the entry was
-added. Of this, the state folder has hashes alone.
+is, or its id. An address and an id are never recognized as the same customer: name customers
+in the same way each time. After an import that names them in the other way, a digest confirms
+none without --again. "outbox resend" refuses what was triggered since the entry was
+added, or imported since then and in the last six days. Of this, the state folder has hashes
+alone.
 
 The state folder also knows how far each outbox has come. One that was moved, copied, or
-restored from a backup is not sent without --accept-change.
+restored from a backup is not sent without --accept-change. What was pending in a backup is
+unclear then, since it may have been sent: look, and then resend or dismiss it.
 
 With --again, the digest names the last send, so that it allows one repeat: leave --again
 out of scripts that may run twice. What is still in progress is not sent again.

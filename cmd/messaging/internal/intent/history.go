@@ -33,8 +33,8 @@ type Earlier struct {
 type History struct {
 	// Last is the last send of exactly the same, or nil.
 	Last *Earlier
-	// Similar is the last send that people would take for the same, or nil; see Earlier.Like.
-	Similar *Earlier
+	// Similar are the sends that people would take for the same; see Earlier.Like.
+	Similar []*Earlier
 
 	host string
 }
@@ -62,6 +62,9 @@ func (l *Log) recall(lines []line, s Send) (h History, err error) {
 		}
 		outcome, ended := outcomes[each.ID]
 		found := l.earlier(each, outcome, ended)
+		if found != nil && each.Slot != "" {
+			found.refuses = true // see isInSlotOf
+		}
 		if found != nil && (h.Last == nil || found.refuses || !h.Last.refuses) { // one that refuses is never hidden
 			h.Last = found
 		}
@@ -101,10 +104,11 @@ func (l *Log) earlier(begun, outcome line, ended bool) *Earlier {
 
 // Seen returns the ids of the sends that a repetition would repeat.
 func (h History) Seen() (ids []string) {
-	for _, each := range []*Earlier{h.Last, h.Similar} {
-		if each != nil {
-			ids = append(ids, each.ID)
-		}
+	if h.Last != nil {
+		ids = append(ids, h.Last.ID)
+	}
+	for _, each := range h.Similar {
+		ids = append(ids, each.ID)
 	}
 	return ids
 }
@@ -137,16 +141,18 @@ func (h History) refusalOfLast(again bool, seen []string) error {
 		h.host, last.when(), last.Outcome)
 }
 
-// refusalOfSimilar is Refusal for a send that is like an earlier one.
+// refusalOfSimilar is Refusal for a send that is like earlier ones.
 func (h History) refusalOfSimilar(again bool, seen []string) error {
-	switch like := h.Similar; {
-	case like == nil:
-		return nil
-	case !again:
-		return exit.With(exit.Usage, "not sent: %s %s (%s); look before you pass --again, which sends this too", like.Like, like.Outcome,
-			like.when())
-	case !slices.Contains(seen, like.ID):
-		return exit.With(exit.Usage, "not sent: %s %s (%s), after the plan was shown", like.Like, like.Outcome, like.when())
+	for _, like := range h.Similar {
+		switch {
+		case like.inFlight:
+			return exit.With(exit.Usage, "not sent: %s %s (since %s); wait for its outcome", like.Like, like.Outcome, like.when())
+		case !again:
+			return exit.With(exit.Usage, "not sent: %s %s (%s); look before you pass --again, which sends this too", like.Like, like.Outcome,
+				like.when())
+		case !slices.Contains(seen, like.ID):
+			return exit.With(exit.Usage, "not sent: %s %s (%s), after the plan was shown", like.Like, like.Outcome, like.when())
+		}
 	}
 	return nil
 }

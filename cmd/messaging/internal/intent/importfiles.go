@@ -30,6 +30,7 @@ type imported struct {
 	Plan      string      `json:"plan"`
 	At        time.Time   `json:"at"`
 	Tokens    int         `json:"tokens"`
+	Kind      alike.Kind  `json:"kind"`
 }
 
 // How the names of files end, of imports that may have been killed and of others.
@@ -40,15 +41,31 @@ func wholeName(path string) string { return strings.TrimSuffix(path, importBegun
 
 func (l *Log) importFolder() string { return filepath.Join(filepath.Dir(l.path), "imports") }
 
-// writeImport writes the file of an import, and removes those that are too old.
+// removeOld removes the files that are not read any more, and those that a killed import did
+// not finish. One that stays does no harm.
+func (l *Log) removeOld() {
+	entries, err := os.ReadDir(l.importFolder())
+	if err != nil {
+		return // there is none
+	}
+	for _, entry := range entries {
+		if at, ok := beganAt(entry.Name()); ok && l.now().Sub(at) >= importWindow {
+			_ = os.Remove(filepath.Join(l.importFolder(), entry.Name()))
+		}
+	}
+}
+
+// beganAt returns when an import began, which is in the name of its file.
+func beganAt(name string) (at time.Time, ok bool) {
+	var began int64
+	_, err := fmt.Sscanf(name, "%d-", &began)
+	return time.Unix(0, began), err == nil
+}
+
+// writeImport writes the file of an import.
 func (l *Log) writeImport(path string, entry imported, tokens []alike.Token) error {
 	if err := os.MkdirAll(l.importFolder(), 0o700); err != nil {
 		return err
-	}
-	for each, err := range l.importFiles() {
-		if err == nil && l.now().Sub(each.at) >= importWindow {
-			_ = os.Remove(each.path) // it is not read again in any case
-		}
 	}
 	temporary := path + ".tmp"
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -104,13 +121,12 @@ func (l *Log) importFiles() iter.Seq2[importFile, error] {
 			return
 		}
 		for _, entry := range entries {
-			var began int64
 			name := entry.Name()
-			if _, err := fmt.Sscanf(name, "%d-", &began); err != nil ||
-				!strings.HasSuffix(name, importBegun) && !strings.HasSuffix(name, importWhole) {
+			at, ok := beganAt(name)
+			if !ok || !strings.HasSuffix(name, importBegun) && !strings.HasSuffix(name, importWhole) {
 				continue
 			}
-			f := importFile{path: filepath.Join(l.importFolder(), name), at: time.Unix(0, began), whole: strings.HasSuffix(name, importWhole)}
+			f := importFile{path: filepath.Join(l.importFolder(), name), at: at, whole: strings.HasSuffix(name, importWhole)}
 			if !yield(f, nil) {
 				return
 			}

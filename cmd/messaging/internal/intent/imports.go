@@ -38,28 +38,35 @@ type Import struct {
 
 // isSameEvent reports whether people would take two events for the same.
 func isSameEvent(id, name, otherID, otherName string) bool {
-	return id == otherID || alike.Fold(name) == alike.Fold(otherName)
+	return id == otherID || name != "" && alike.Fold(name) == alike.Fold(otherName)
 }
 
 // Common is what an earlier send has in common with an import.
 type Common struct {
 	ID    string
-	Count int // of triggers that are alike
+	Count int // of triggers that are alike, or 0 if nobody can tell
 	// What says how and when they were sent, such as "imported into orders.db at ...".
-	What string
+	What  string
+	kinds [2]alike.Kind // of the import and of the earlier one, if nobody can tell
 }
 
 // shared is what the import has in common with something else.
-func (f importFile) shared(n int) Common { return Common{f.ID, n, f.what() + " at " + when(f.At)} }
+func (f importFile) shared(n int) Common {
+	return Common{ID: f.ID, Count: n, What: f.what() + " at " + when(f.At)}
+}
 
 // shared is what a trigger by hand has in common with something else.
 func (e *Earlier) shared() Common {
-	return Common{e.ID, 1, "triggered by hand at " + e.when() + ", which " + e.Outcome}
+	return Common{ID: e.ID, Count: 1, What: "triggered by hand at " + e.when() + ", which " + e.Outcome}
 }
 
 // Describe describes it for people, with the word for a trigger, such as "row".
 func (c Common) Describe(noun string) string {
-	if c.Count == 1 {
+	switch c.Count {
+	case 0:
+		return fmt.Sprintf("these %ss name customers by %s, and the ones that were %s name them by %s: nobody can tell whether they are the same",
+			noun, c.kinds[0], c.What, c.kinds[1])
+	case 1:
 		return "1 " + noun + " is like one that was " + c.What
 	}
 	return words.Count(c.Count, noun) + " are like ones that were " + c.What
@@ -82,6 +89,7 @@ func (o Overlap) IDs() (ids []string) {
 func (o Overlap) Refusal(again bool, seen []string) error {
 	for _, each := range o {
 		switch {
+		case !again && each.Count == 0: // a doubt, which a person may pass over
 		case !again:
 			return exit.With(exit.Usage, "nothing was imported: %s: the same event and customer, and the same values where the event "+
 				"requires one. Look before you pass --again, which adds them once more", each.Describe("row"))
@@ -109,6 +117,10 @@ func (l *Log) overlap(i Import) (found Overlap, err error) {
 		if each.Host != i.Host || !isSameEvent(each.EventID, each.EventName, i.EventID, i.EventName) ||
 			each.Outbox == i.Outbox && each.Plan == i.Plan && !each.whole {
 			continue // the rest of an import that was killed is no repetition
+		}
+		if kind := i.Triggers.Kind(); !kind.CanMeet(each.Kind) {
+			found = append(found, Common{ID: each.ID, What: each.what() + " at " + when(each.At), kinds: [2]alike.Kind{kind, each.Kind}})
+			continue
 		}
 		n, err := each.common(i.Triggers)
 		if err != nil {
@@ -149,9 +161,11 @@ type BegunImport struct{ path string }
 // that were sent before, unless again is true and the operator has seen them. If the file
 // cannot be written, nothing may be imported.
 func (l *Log) BeginImport(ctx context.Context, i Import, again bool, seen []string) (*BegunImport, error) {
-	entry := imported{rand.Text(), i.Host, i.EventID, i.EventName, i.Shape, i.Outbox, i.Title, i.Plan, l.now().UTC(), len(i.Triggers.Tokens)}
+	entry := imported{rand.Text(), i.Host, i.EventID, i.EventName, i.Shape, i.Outbox, i.Title, i.Plan, l.now().UTC(), len(i.Triggers.Tokens),
+		i.Triggers.Kind()}
 	begun := &BegunImport{filepath.Join(l.importFolder(), fmt.Sprintf("%d-%s%s", entry.At.UnixNano(), entry.ID, importBegun))}
 	err := l.locked(ctx, func() error {
+		l.removeOld()
 		found, err := l.overlap(i)
 		if err == nil {
 			err = found.Refusal(again, seen)

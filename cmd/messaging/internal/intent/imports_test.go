@@ -204,7 +204,7 @@ func TestAResendMeetsWhatWasSentSince(t *testing.T) {
 		return Resend{EventID: "ev_1", Customer: messaging.CustomerParams{Email: "ada@example.com"},
 			Values: map[string]any{"order": order}, Added: log.now().Add(added)}
 	}
-	tokens := shape.Tokens(messaging.CustomerParams{Email: "ada@example.com"}, map[string]any{"order": "A-1"})
+	tokens := shape.Tokens("", messaging.CustomerParams{Email: "ada@example.com"}, map[string]any{"order": "A-1"})
 	i := importOf("a", tokens[0])
 	i.Shape = shape
 	require.NoError(t, beginImport(t, log, i).Done())
@@ -217,17 +217,90 @@ func TestAResendMeetsWhatWasSentSince(t *testing.T) {
 	_, err = log.Begin(t.Context(), byHand, true, seen.Seen())
 	require.NoError(t, err)
 
-	found, err := log.LookForResend("api.example.com", []Resend{resend("a1", -time.Hour), resend("A-2", -time.Hour)})
+	look := func(host string, resends ...Resend) (Overlap, error) {
+		return log.LookForResend(host, log.now().Add(-2*time.Hour), func(yield func(Resend, error) bool) {
+			for _, each := range resends {
+				if !yield(each, nil) {
+					return
+				}
+			}
+		})
+	}
+	found, err := look("api.example.com", resend("a1", -time.Hour), resend("A-2", -time.Hour))
 	require.NoError(t, err)
 	require.Len(t, found, 2)
 	assert.Contains(t, found[0].Describe("trigger"), "1 trigger is like one that was imported into a.db at ")
 	assert.Contains(t, found[1].Describe("trigger"), "1 trigger is like one that was triggered by hand at ")
 	for name, each := range map[string]Resend{"another order": resend("A-2", -time.Hour), "what was added later": resend("A-1", time.Hour)} {
-		found, err = log.LookForResend("api.example.com", []Resend{each})
+		found, err = look("api.example.com", each)
 		require.NoError(t, err)
 		assert.Empty(t, found, name)
 	}
-	found, err = log.LookForResend("test.example.com", []Resend{resend("A-1", -time.Hour)})
+	found, err = look("test.example.com", resend("A-1", -time.Hour))
 	require.NoError(t, err)
 	assert.Empty(t, found)
+
+	created := resend("A-1", -time.Hour)
+	created.EventID = "ev_2"
+	again := importOf("b", 99)
+	again.EventID, again.EventName, again.Shape = "ev_2", "Order shipped", shape
+	require.NoError(t, beginImport(t, log, again).Done())
+	found, err = look("api.example.com", created)
+	require.NoError(t, err)
+	assert.Len(t, found, 2, "of an event that was created again under its name")
+
+	_, err = log.LookForResend("api.example.com", log.now().Add(time.Hour), func(func(Resend, error) bool) { t.Error("nothing came later") })
+	require.NoError(t, err)
+}
+
+func TestASendThatTheOperatorDidNotSeeIsNotHiddenByOthers(t *testing.T) {
+	log := emptyLog(t)
+	require.NoError(t, beginImport(t, log, importOf("a", 2)).Done())
+	seen, err := log.Look(triggerOf(2))
+	require.NoError(t, err)
+	other := triggerOf(2)
+	other.Body = []byte("by another operator")
+	running, err := log.Begin(t.Context(), other, true, seen.Seen())
+	require.NoError(t, err)
+
+	mine := triggerOf(2)
+	mine.Body = []byte("mine")
+	_, err = log.Begin(t.Context(), mine, true, seen.Seen())
+	require.ErrorContains(t, err, "is in progress")
+	again, err := log.Look(mine)
+	require.NoError(t, err)
+	require.Len(t, again.Similar, 2)
+	_, err = log.Begin(t.Context(), mine, true, again.Seen())
+	require.ErrorContains(t, err, "is in progress", "which --again does not repeat")
+
+	require.NoError(t, running.Done(messaging.DeliveryAccepted, exit.Done))
+	_, err = log.Begin(t.Context(), mine, true, seen.Seen())
+	require.ErrorContains(t, err, "after the plan was shown")
+	_, err = log.Begin(t.Context(), mine, true, again.Seen())
+	require.NoError(t, err)
+}
+
+func TestOldFilesOfImportsAreRemovedByTheNextSend(t *testing.T) {
+	log := emptyLog(t)
+	begun := beginImport(t, log, importOf("a", 2))
+	require.NoError(t, os.WriteFile(begun.path+".tmp", []byte("of a killed import"), 0o600))
+	log.now = func() time.Time { return time.Now().Add(importWindow + time.Second) }
+	begin(t, log, triggerOf(4))
+	files, err := os.ReadDir(log.importFolder())
+	require.NoError(t, err)
+	assert.Empty(t, files)
+}
+
+func TestAnImportThatNamesCustomersInAnotherWayIsADoubt(t *testing.T) {
+	log := emptyLog(t)
+	require.NoError(t, beginImport(t, log, importOf("a", 2, 4)).Done())
+	byID := importOf("b", 1<<63|2)
+	found, err := log.LookForImport(byID)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Contains(t, found[0].Describe("row"), "these rows name customers by id, and the ones that were imported into a.db at")
+	assert.Contains(t, found[0].Describe("row"), "name them by address: nobody can tell")
+	require.NoError(t, found.Refusal(false, nil), "a person decides")
+	require.ErrorContains(t, found.Refusal(true, nil), "after the plan was shown")
+	assert.Empty(t, counts(t, log, importOf("b", 6, 1<<63|2)), "it names them in both ways")
 }

@@ -1,6 +1,6 @@
 // Package intent remembers sends, so that the same one is not made twice by mistake. It
-// writes down that a send begins before anything is sent, and later what became of it. It
-// never writes a recipient.
+// writes down that a send begins before anything is sent, and later what became of it. Of
+// recipients and values, it writes hashes alone.
 package intent
 
 import (
@@ -65,13 +65,14 @@ type Intent struct {
 }
 
 // Begin writes down that s begins. It refuses, with exit.Usage, a send that may have been
-// made already, unless again is true and its id is among seen: the operator has agreed to
-// repeat that one. If the file cannot be written, nothing may be sent.
+// made already, or that is like one, unless again is true and the ids of all of those are
+// among seen: the operator has agreed to repeat them. If the file cannot be written, nothing may be sent.
 func (l *Log) Begin(ctx context.Context, s Send, again bool, seen []string) (*Intent, error) {
 	begun := line{ID: rand.Text(), Digest: s.digest(), marks: s.marks(), Host: s.Host, Operation: s.Operation,
 		At: l.now().UTC(), Count: s.Count, Event: s.Trigger}
 	var flight *flock.Flock
 	err := l.locked(ctx, func() error {
+		l.removeOld()
 		lines, err := l.read()
 		if err != nil {
 			return err
@@ -128,6 +129,9 @@ func (l *Log) locked(ctx context.Context, do func() error) error {
 // read reads the whole lines. A last line without an end was torn by a crash, or is being
 // written.
 func (l *Log) read() (lines []line, err error) {
+	if info, err := os.Stat(l.path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", l.path)
+	}
 	content, err := os.ReadFile(l.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -210,23 +211,25 @@ func TestLogRefusesABroadcastThatPeopleTakeForAnEarlierOne(t *testing.T) {
 		return Send{Host: "h", Operation: "send", Broadcast: true, Body: []byte(body)}
 	}
 	log := emptyLog(t)
-	first := send(`{"recipients":{"customers":[1,2]},"subject":"Sale!","message":"<p>Only today</p>"}`)
+	const both = `"recipients":[{"customers":[{"email":"a@x.test"},{"email":"b@x.test"}]}]`
+	first := send(`{` + both + `,"subject":"Sale!","message":"<p>Only today</p>"}`)
 	require.NoError(t, begin(t, log, first).Done(messaging.DeliveryAccepted, exit.Done))
+	const toA, toC = `"recipients":[{"customers":[{"email":"a@x.test"}]}]`, `"recipients":[{"customers":[{"email":"c@x.test"}]}]`
 	for body, want := range map[string]string{
-		`{"recipients":{"customers":[3]},"subject":"Sale","message":"<b>only</b> today."}`: "a broadcast with the same subject and message",
-		`{"all_customers":true,"subject":"SALE"}`:                                          "a broadcast with the same subject",
-		`{"recipients":{"customers":[1]},"subject":"New sale","message":"Only today"}`:     "a broadcast with the same message",
-		`{"recipients":{"customers":[1,2]},"subject":"Sale 2","message":"Also today"}`:     "",
+		`{` + toC + `,"subject":"Sale","message":"<b>only</b> today."}`: "a broadcast with the same subject and message",
+		`{"all_customers":true,"subject":"SALE"}`:                       "a broadcast with the same subject",
+		`{` + toA + `,"subject":"New sale","message":"Only today"}`:     "a broadcast with the same message",
+		`{` + both + `,"subject":"Sale 2","message":"Also today"}`:      "",
 	} {
 		seen, err := log.Look(send(body))
 		require.NoError(t, err)
 		assert.Nil(t, seen.Last, body)
 		if want == "" {
-			assert.Nil(t, seen.Similar, body)
+			assert.Empty(t, seen.Similar, body)
 			continue
 		}
-		require.NotNil(t, seen.Similar, body)
-		assert.Equal(t, want, seen.Similar.Like)
+		require.Len(t, seen.Similar, 1, body)
+		assert.Equal(t, want, seen.Similar[0].Like)
 		require.ErrorContains(t, seen.Refusal(false, nil), "not sent: "+want+" was accepted (")
 		require.ErrorContains(t, seen.Refusal(true, nil), "after the plan was shown")
 		assert.NoError(t, seen.Refusal(true, seen.Seen()))
@@ -234,32 +237,54 @@ func TestLogRefusesABroadcastThatPeopleTakeForAnEarlierOne(t *testing.T) {
 	seen, err := log.Look(first)
 	require.NoError(t, err)
 	assert.NotNil(t, seen.Last)
-	assert.Nil(t, seen.Similar, "it is the same send")
+	assert.Empty(t, seen.Similar, "it is the same send")
 
 	other := send(`{"all_customers":true,"subject":"SALE"}`)
 	other.Operation = "push"
 	seen, err = log.Look(other)
 	require.NoError(t, err)
-	assert.Nil(t, seen.Similar, "another channel")
+	assert.Empty(t, seen.Similar, "another channel")
 	log.now = func() time.Time { return time.Now().Add(window) }
 	seen, err = log.Look(send(`{"all_customers":true,"subject":"SALE"}`))
 	require.NoError(t, err)
-	assert.Nil(t, seen.Similar, "a day later")
+	assert.Empty(t, seen.Similar, "a day later")
 }
 
 func TestLogRefusesASecondBroadcastToTheSameCustomersAtTheSameTime(t *testing.T) {
-	scheduled := func(date, subject string) Send {
-		return Send{Host: "h", Operation: "send", Broadcast: true,
-			Body: fmt.Appendf(nil, `{"recipients":{"customers":[1,2]},"schedule_date":%q,"subject":%q,"message":%[2]q}`, date, subject)}
+	scheduled := func(at, zone, subject, customers string) Send {
+		return Send{Host: "h", Operation: "send", Broadcast: true, Body: fmt.Appendf(nil, `{"recipients":[{"customers":[%s]}],`+
+			`"schedule_date":{"schedule_date":%q,"timezone":%q},"subject":%q,"message":%[4]q}`, customers, at, zone, subject)}
 	}
+	altered := func(s Send, old, new string) Send {
+		s.Body = bytes.Replace(s.Body, []byte(old), []byte(new), 1)
+		return s
+	}
+	const both = `{"email":"a@x.test"},{"email":"b@x.test"}`
+	first := scheduled("2100-01-01 09:00:00", "UTC", "Sale", both)
 	log := emptyLog(t)
-	require.NoError(t, begin(t, log, scheduled("2100-01-01 09:00:00", "Sale")).Done(messaging.DeliveryAccepted, exit.Done))
+	require.NoError(t, begin(t, log, first).Done(messaging.DeliveryAccepted, exit.Done))
 	log.now = func() time.Time { return time.Now().Add(100 * window) }
-	seen, err := log.Look(scheduled("2100-01-01 09:00:00", "Corrected"))
-	require.NoError(t, err)
-	require.NotNil(t, seen.Similar)
-	require.ErrorContains(t, seen.Refusal(false, nil), "not sent: another broadcast to the same customers, at the same time, was accepted (")
-	seen, err = log.Look(scheduled("2100-01-02 09:00:00", "Corrected"))
-	require.NoError(t, err)
-	assert.Nil(t, seen.Similar)
+	for name, second := range map[string]Send{
+		"another subject":     scheduled("2100-01-01 09:00:00", "UTC", "Corrected", both),
+		"the same subject":    altered(first, `"message":"Sale"`, `"message":"New"`),
+		"a group in no list":  altered(first, `[{"customers":[`+both+`]}]`, `{"customers":[`+both+`]}`),
+		"another time zone":   scheduled("2100-01-01 10:00:00", "Europe/Berlin", "Corrected", both),
+		"names and the order": scheduled("2100-01-01 09:00:00", "UTC", "Corrected", `{"email":"B@x.test","first_name":"B"},{"email":"a@x.test"}`),
+	} {
+		seen, err := log.Look(second)
+		require.NoError(t, err)
+		require.Len(t, seen.Similar, 1, name)
+		require.ErrorContains(t, seen.Refusal(false, nil), "to the same customers, at the same time, was accepted (", name)
+	}
+	requireRefused(t, log, first, "exactly this was sent")
+	corrected := scheduled("2100-01-01 09:00:00", "UTC", "Corrected", both)
+	for name, second := range map[string]Send{
+		"another time":     scheduled("2100-01-02 09:00:00", "UTC", "Corrected", both),
+		"another customer": scheduled("2100-01-01 09:00:00", "UTC", "Corrected", both+`,{"email":"c@x.test"}`),
+		"all customers":    altered(corrected, `"recipients":[{"customers":[`+both+`]}]`, `"all_customers":true`),
+	} {
+		seen, err := log.Look(second)
+		require.NoError(t, err)
+		assert.Empty(t, seen.Similar, name)
+	}
 }

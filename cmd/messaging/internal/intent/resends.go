@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"iter"
+	"slices"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -11,6 +13,7 @@ import (
 // Resend is a trigger of an outbox that is to be sent again.
 type Resend struct {
 	EventID  string
+	Email    string // beside the customer
 	Customer messaging.CustomerParams
 	Values   map[string]any
 	// Added is when it was added to the outbox.
@@ -18,53 +21,106 @@ type Resend struct {
 }
 
 // LookForResend returns what imports and triggers by hand have in common with triggers that
-// are to be sent again, as far as they came after these.
-func (l *Log) LookForResend(host string, triggers []Resend) (Overlap, error) {
-	found, err := l.later(host, triggers)
+// are to be sent again, as far as they came after these. It does not range over the triggers
+// if nothing was sent since the oldest of them was added.
+func (l *Log) LookForResend(host string, oldest time.Time, triggers iter.Seq2[Resend, error]) (Overlap, error) {
+	sends, names, err := l.sentAfter(host, oldest)
 	if err != nil {
 		return nil, exit.With(exit.Unexpected, "nothing was changed: cannot read what was sent before: %w", err)
 	}
-	return found, nil
-}
-
-func (l *Log) later(host string, triggers []Resend) (found Overlap, err error) {
-	for each, err := range l.imports() {
+	if len(sends) == 0 {
+		return nil, nil
+	}
+	for trigger, err := range triggers {
 		if err != nil {
 			return nil, err
 		}
-		if each.Host != host {
-			continue
-		}
-		n, err := each.common(tokensBefore(triggers, each.At, each.EventID, each.Shape))
+		meet(sends, trigger, names[trigger.EventID])
+	}
+	var found Overlap
+	for _, each := range sends {
+		n, err := each.count()
 		if err != nil {
-			return nil, err
+			return nil, exit.With(exit.Unexpected, "nothing was changed: cannot read what was sent before: %w", err)
 		}
 		if n > 0 {
 			found = append(found, each.shared(n))
 		}
 	}
+	return found, nil
+}
+
+// sentLater is an import, or a trigger by hand, that came after some of the triggers.
+type sentLater struct {
+	at                 time.Time
+	eventID, eventName string
+	shape              alike.Shape
+	add                func(alike.Tokens)  // of a trigger that is to be sent again
+	count              func() (int, error) // of those that are alike
+	shared             func(n int) Common
+}
+
+// meet adds a trigger, of an event with a name, to the sends that came after it.
+func meet(sends []*sentLater, trigger Resend, name string) {
+	var tokens alike.Tokens
+	var of alike.Shape // whose tokens they are, since most sends have the same shape
+	for _, each := range sends {
+		if !trigger.Added.Before(each.at) || !isSameEvent(each.eventID, each.eventName, trigger.EventID, name) {
+			continue
+		}
+		if of == nil || !slices.Equal(of, each.shape) {
+			of, tokens = each.shape, each.shape.Tokens(trigger.Email, trigger.Customer, trigger.Values)
+		}
+		each.add(tokens)
+	}
+}
+
+// sentAfter returns what was sent after a time, and the names of events by their ids.
+func (l *Log) sentAfter(host string, after time.Time) (sends []*sentLater, names map[string]string, err error) {
+	names = make(map[string]string)
+	for each, err := range l.imports() {
+		if err != nil {
+			return nil, nil, err
+		}
+		if each.Host != host {
+			continue
+		}
+		if names[each.EventID] = each.EventName; each.At.After(after) {
+			sends = append(sends, each.sentLater())
+		}
+	}
 	lines, err := l.read()
 	outcomes := outcomesOf(lines)
 	for _, each := range lines {
-		if each.Event == nil || each.Host != host || !tokensBefore(triggers, each.At, each.Event.ID, each.Event.Shape).Has(each.Event.Tokens) {
+		if each.Event == nil || each.Host != host {
 			continue
 		}
+		names[each.Event.ID] = each.Event.Name
 		outcome, ended := outcomes[each.ID]
-		if e := l.earlier(each, outcome, ended); e != nil {
-			found = append(found, e.shared())
+		if e := l.earlier(each, outcome, ended); e != nil && each.At.After(after) {
+			sends = append(sends, e.sentLater(each.Event))
 		}
 	}
-	return found, err
+	return sends, names, err
 }
 
-// tokensBefore returns the tokens of the triggers of an event that were added before a time.
-func tokensBefore(triggers []Resend, at time.Time, event string, shape alike.Shape) *alike.Set {
+func (f importFile) sentLater() *sentLater {
 	set := new(alike.Set)
-	for _, t := range triggers {
-		if t.EventID == event && t.Added.Before(at) {
-			set.Add(shape.Tokens(t.Customer, t.Values))
-		}
-	}
-	set.Sort()
-	return set
+	return &sentLater{at: f.At, eventID: f.EventID, eventName: f.EventName, shape: f.Shape, add: set.Add, shared: f.shared,
+		count: func() (int, error) {
+			set.Sort()
+			return f.common(set)
+		}}
+}
+
+func (e *Earlier) sentLater(t *Trigger) *sentLater {
+	met := 0
+	return &sentLater{at: e.At, eventID: t.ID, eventName: t.Name, shape: t.Shape,
+		add: func(tokens alike.Tokens) {
+			if tokens.Meet(t.Tokens) {
+				met = 1
+			}
+		},
+		count:  func() (int, error) { return met, nil },
+		shared: func(int) Common { return e.shared() }}
 }

@@ -1,12 +1,14 @@
 package intent
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 )
 
@@ -25,7 +27,8 @@ var tag = regexp.MustCompile(`<[^>]*>`)
 func (s Send) marks() (m marks) {
 	var body struct {
 		Subject, Message string
-		ScheduleDate     json.RawMessage `json:"schedule_date"`
+		schedule
+		audience
 	}
 	if !s.Broadcast || json.Unmarshal(s.Body, &body) != nil {
 		return marks{}
@@ -36,11 +39,72 @@ func (s Send) marks() (m marks) {
 	if message := alike.Fold(tag.ReplaceAllString(body.Message, " ")); message != "" {
 		m.Message = s.digestOf("message", []byte(message))
 	}
-	if len(body.ScheduleDate) > 0 && !bytes.Equal(body.ScheduleDate, []byte("null")) {
-		m.Slot = s.digestOf("slot", s.only("recipients", "all_customers", "schedule_date"))
+	if at := body.instant(); at != "" {
+		m.Slot = s.digestOf("slot", []byte(at+"\n"+strings.Join(body.names(), "\n")))
 	}
 	return m
 }
+
+// schedule is when a broadcast is sent.
+type schedule struct {
+	Schedule *messaging.Schedule `json:"schedule_date"`
+}
+
+// instant returns the time, which is the same in any time zone, or "" for now.
+func (s schedule) instant() string {
+	if s.Schedule == nil {
+		return ""
+	}
+	if zone, err := time.LoadLocation(s.Schedule.Timezone); err == nil {
+		if at, err := time.ParseInLocation(time.DateTime, s.Schedule.Date, zone); err == nil {
+			return at.UTC().Format(time.RFC3339)
+		}
+	}
+	return s.Schedule.Date + " " + s.Schedule.Timezone
+}
+
+// audience is to whom a broadcast is sent. One group of recipients is not in a list.
+type audience struct {
+	AllCustomers bool            `json:"all_customers"`
+	Recipients   json.RawMessage `json:"recipients"`
+}
+
+// group is one group of recipients.
+type group struct {
+	Segments  []string
+	Customers []messaging.CustomerParams
+}
+
+func (a audience) groups() []group {
+	var one group
+	if json.Unmarshal(a.Recipients, &one) == nil {
+		return []group{one}
+	}
+	var list []group
+	_ = json.Unmarshal(a.Recipients, &list) // a broadcast to all customers has none
+	return list
+}
+
+// names returns what the recipients are known by, in order.
+func (a audience) names() (names []string) {
+	if a.AllCustomers {
+		names = append(names, "all")
+	}
+	for _, g := range a.groups() {
+		for _, segment := range g.Segments {
+			names = append(names, "segment "+segment)
+		}
+		for _, c := range g.Customers {
+			names = append(names, "customer "+strconv.Quote(alike.Fold(c.CustomerID))+" "+alike.Address(c.Email))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// isInSlotOf reports whether a broadcast is scheduled for the customers and the time of an
+// earlier one, which counts however long ago it was sent.
+func (m marks) isInSlotOf(earlier marks) bool { return m.Slot != "" && m.Slot == earlier.Slot }
 
 // likeness says how a send with these marks is like an earlier one, or returns "".
 func (m marks) likeness(earlier marks) string {
@@ -51,19 +115,22 @@ func (m marks) likeness(earlier marks) string {
 	if m.Message != "" && m.Message == earlier.Message {
 		same = append(same, "message")
 	}
+	slot := m.isInSlotOf(earlier)
 	switch {
-	case same != nil:
-		return "a broadcast with the same " + strings.Join(same, " and ")
-	case m.Slot != "" && m.Slot == earlier.Slot:
-		return likeSlot
-	default:
+	case same == nil && !slot:
 		return ""
+	case same == nil:
+		return "another broadcast to the same customers, at the same time,"
+	case slot:
+		return "a broadcast with the same " + strings.Join(same, " and ") + " to the same customers, at the same time,"
+	default:
+		return "a broadcast with the same " + strings.Join(same, " and ")
 	}
 }
 
-// similar returns the last send that is like s, by hand or of an import, and refuses it. It
-// is nil if there is none. Exactly s itself is History.Last.
-func (l *Log) similar(lines []line, s Send) (found *Earlier, err error) {
+// similar returns the sends that are like s, by hand or of imports, and refuse it. Exactly s
+// itself is History.Last.
+func (l *Log) similar(lines []line, s Send) (found []*Earlier, err error) {
 	outcomes, digest, now := outcomesOf(lines), s.digest(), s.marks()
 	for _, each := range lines {
 		if each.Digest == "" || each.Digest == digest || each.Host != s.Host {
@@ -77,31 +144,27 @@ func (l *Log) similar(lines []line, s Send) (found *Earlier, err error) {
 			continue
 		}
 		outcome, ended := outcomes[each.ID]
-		if e := l.earlier(each, outcome, ended); e != nil && (e.refuses || like == likeSlot) {
-			found, e.Like, e.refuses = e, like, true
+		if e := l.earlier(each, outcome, ended); e != nil && (e.refuses || now.isInSlotOf(each.marks)) {
+			e.Like, e.refuses = like, true
+			found = append(found, e)
 		}
 	}
 	if s.Trigger == nil {
 		return found, nil
 	}
-	imported, err := l.similarImport(s)
-	return cmp.Or(imported, found), err
+	imported, err := l.similarImports(s)
+	return append(found, imported...), err
 }
 
-// What Earlier.Like can say, apart from the texts of a broadcast. A broadcast that was
-// scheduled counts until it is due, however long ago that was.
-const (
-	likeTrigger = "a trigger of this event for this customer, with the same required values,"
-	likeSlot    = "another broadcast to the same customers, at the same time,"
-)
+const likeTrigger = "a trigger of this event for this customer, with the same required values,"
 
 // isLike reports whether two triggers are alike.
 func (t *Trigger) isLike(other *Trigger) bool {
 	return isSameEvent(t.ID, t.Name, other.ID, other.Name) && t.Tokens.Meet(other.Tokens)
 }
 
-// similarImport returns the last import of a trigger that is like s, or nil.
-func (l *Log) similarImport(s Send) (found *Earlier, err error) {
+// similarImports returns the imports of a trigger that is like s.
+func (l *Log) similarImports(s Send) (found []*Earlier, err error) {
 	for each, err := range l.imports() {
 		if err != nil {
 			return nil, err
@@ -113,7 +176,7 @@ func (l *Log) similarImport(s Send) (found *Earlier, err error) {
 		case err != nil:
 			return nil, err
 		case has:
-			found = &Earlier{ID: each.ID, At: each.At, Outcome: "was " + each.what(), Like: likeTrigger, refuses: true}
+			found = append(found, &Earlier{ID: each.ID, At: each.At, Outcome: "was " + each.what(), Like: likeTrigger, refuses: true})
 		}
 	}
 	return found, nil

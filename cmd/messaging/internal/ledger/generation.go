@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,7 +54,11 @@ func (l *Ledger) Accept(ctx context.Context, state string) error {
 	return rememberGeneration(state, of.Salt, now)
 }
 
-func generationPath(state, salt string) string { return filepath.Join(state, "outboxes", salt) }
+// generationPath returns the path of the file. The salt comes from the database, which may be
+// anybody's, so it is no part of a path.
+func generationPath(state, salt string) string {
+	return filepath.Join(state, "outboxes", fmt.Sprintf("%x", sha256.Sum256([]byte(salt))))
+}
 
 // seenGeneration returns the largest generation that was seen, or 0.
 func seenGeneration(state, salt string) (int64, error) {

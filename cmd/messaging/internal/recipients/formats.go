@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
@@ -28,7 +29,7 @@ var columns = map[string]func(c *messaging.CustomerParams) *string{
 const columnNames = "customer_id, email, first_name, last_name, phone_no"
 
 func (l *List) readCSV(in io.Reader) error {
-	reader := csv.NewReader(in)
+	reader := csv.NewReader(bounded.Lines(in))
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {
 		return errors.New("the file is empty")

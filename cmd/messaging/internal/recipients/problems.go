@@ -2,6 +2,7 @@ package recipients
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -83,6 +84,26 @@ func shape(id string) string {
 		return "a UUID"
 	default:
 		return "a text"
+	}
+}
+
+// oddMixture notes that some customers are known by their ids alone, and all others by their
+// addresses alone: nobody can tell whether two of them are the same.
+func (l *List) oddMixture() {
+	byID, byAddress := -1, -1 // the first of each
+	for i, c := range l.Customers {
+		switch {
+		case c.Email != "" && c.CustomerID != "":
+			return
+		case c.Email == "" && byID < 0:
+			byID = i
+		case c.CustomerID == "" && byAddress < 0:
+			byAddress = i
+		}
+	}
+	if byID >= 0 && byAddress >= 0 {
+		l.odd(l.lines[max(byID, byAddress)], "customer", fmt.Sprintf("of line %d", l.lines[min(byID, byAddress)]),
+			"may be the same as this one: one row has only an id, and the other only an address")
 	}
 }
 

@@ -55,6 +55,7 @@ func Read(path string, stdin io.Reader, skipBad bool) (*List, error) {
 		return nil, exit.With(exit.Usage, "%s: %w", list.Name, err)
 	}
 	list.oddShapes()
+	list.oddMixture()
 	switch {
 	case len(list.Bad) > 0 && !skipBad:
 		return nil, exit.With(exit.Usage, "%s cannot be used:\n%s\nfix the file, or pass --skip-bad-rows",

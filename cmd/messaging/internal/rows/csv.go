@@ -8,10 +8,12 @@ import (
 	"iter"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
 )
 
 func newCSV(r io.Reader) (*Reader, error) {
-	reader := csv.NewReader(r)
+	reader := csv.NewReader(bounded.Lines(r))
 	reader.FieldsPerRecord = -1 // counted by row, which knows the position
 	header, err := reader.Read()
 	if errors.Is(err, io.EOF) {

@@ -249,6 +249,7 @@ function rangesOf(term) {
   const ranges = [], walker = document.createTreeWalker($("#detail"), NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode()) && ranges.length < 1000;) {
     const text = node.data.toLowerCase();
+    if (text.length !== node.data.length) continue; // the places differ
     for (let at = text.indexOf(term); at >= 0; at = text.indexOf(term, at + term.length)) {
       const range = new Range();
       range.setStart(node, at);
