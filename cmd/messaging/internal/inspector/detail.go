@@ -77,8 +77,14 @@ func (d *entryDetail) Diff() *diffView { return d.in.newDiff(d.Entry, d.with) }
 // Copies returns code that sends the request again.
 func (d *entryDetail) Copies() []snippet {
 	body := fmt.Sprintf("/api/requests/%d/body", d.Number)
-	return []snippet{{"curl", copies.Curl(d.Entry.Request, body)}, {"Go", copies.Go(d.Op, d.Entry.Request)},
-		{"HTTPie", copies.HTTPie(d.Entry.Request, body)}}
+	var key copies.Field
+	key.Name, key.Value = d.Key().Field(copies.APIKey)
+	code := copies.Go(d.Op, d.Entry.Request)
+	if !d.Key().Right() {
+		code = "// The request was not sent like this: the client sends its key in X-Authorization.\n" + code
+	}
+	return []snippet{{"curl", copies.Curl(d.Entry.Request, key, body)}, {"Go", code},
+		{"HTTPie", copies.HTTPie(d.Entry.Request, key, body)}}
 }
 
 // Body returns the body of the request, to edit it.

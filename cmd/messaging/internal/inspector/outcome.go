@@ -75,6 +75,9 @@ func notes(d *entryDetail) (list []note) {
 		add("bad", "Another service's API key was sent here: some configuration points at the sandbox with it. "+
 			"The key was not recorded; if it is a real one, replace it.")
 	}
+	if lacksKey(d.Entry) {
+		add("bad", "%s", keyNote(d.Key()))
+	}
 	refused := d.Effect == nil && !isRead(d.Entry)
 	switch {
 	case refused && (d.Fault == "answer_lost" || d.Fault == "malformed" || d.Fault == "slow"):

@@ -137,8 +137,8 @@ func failure(e *history.Entry) string {
 			text += fmt.Sprintf(", and %d more", more)
 		}
 		return text
-	case e.Status == http.StatusUnauthorized:
-		return "the API key is missing"
+	case lacksKey(e):
+		return keyFailure(e.Key())
 	case e.Op == "":
 		return "no operation has this method and path"
 	case e.Status >= 400:
