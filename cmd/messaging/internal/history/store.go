@@ -215,6 +215,17 @@ func (s *Store) Find(q Query, before, limit int) (found []*Entry, more bool) {
 	return found, false
 }
 
+// Count returns the number of the entries that match.
+func (s *Store) Count(q Query) (n int) {
+	all, _ := s.After(0)
+	for _, e := range all {
+		if q.Match(e) {
+			n++
+		}
+	}
+	return n
+}
+
 // Wait calls seen with each entry after a number that matches, also with those that come
 // later, until seen returns false. It returns the error of the context if that ends first.
 func (s *Store) Wait(ctx context.Context, q Query, after int, seen func(*Entry) bool) error {
