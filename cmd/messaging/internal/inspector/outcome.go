@@ -116,6 +116,9 @@ func notes(d *entryDetail) (list []note) {
 	if unknown := unknownParameters(d.Entry); len(unknown) > 0 {
 		add("warn", "%s", unknownNote(unknown))
 	}
+	if names := misspelled(d.unknown); names != "" {
+		add("warn", "The operation ignores keys that it does not have: %s.", names)
+	}
 	if len(d.Problems) > 0 {
 		add("bad", "%s", problemsNote(d))
 	}

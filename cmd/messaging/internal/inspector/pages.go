@@ -154,13 +154,13 @@ func firstError(errs ...error) string {
 func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before int) {
 	detail, _ := p.Detail.(*entryDetail)
 	grouped := in.box.History.Grouped(query.And(l.only))
-	entries, more := in.box.History.Find(grouped, before, pageSize)
+	entries, more, total := in.find(p, grouped, before)
 	if detail != nil && before == 0 && len(entries) > 0 && entries[len(entries)-1].Number > detail.Number {
 		before = detail.Number + pageSize/2
 		entries, more = in.box.History.Find(grouped, before, pageSize)
 	}
 	if p.Query != "" {
-		p.Matches = in.matches(grouped)
+		p.Matches = matches(total)
 	}
 	p.ListURL = l.list + queryString("q", p.Query, "before", positive(before))
 	for _, e := range entries {
@@ -177,9 +177,17 @@ func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before 
 	}
 }
 
-// matches returns how many rows a search has.
-func (in *Inspector) matches(q history.Query) string {
-	n := in.box.History.Count(q)
+// find returns a page of entries, and of a search also how many match.
+func (in *Inspector) find(p *page, q history.Query, before int) (found []*history.Entry, more bool, total int) {
+	if p.Query != "" {
+		return in.box.History.FindAndCount(q, before, pageSize)
+	}
+	found, more = in.box.History.Find(q, before, pageSize)
+	return found, more, 0
+}
+
+// matches writes how many rows a search has.
+func matches(n int) string {
 	if n == 1 {
 		return "1 match"
 	}
@@ -235,7 +243,7 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Rows-Left", strconv.Itoa(left))
 	w.Header().Set("Rows-Last", strconv.Itoa(last))
 	if p.Query != "" {
-		w.Header().Set("Rows-Matches", in.matches(grouped))
+		w.Header().Set("Rows-Matches", matches(in.box.History.Count(grouped)))
 	}
 	p.write(w, "rows")
 }
