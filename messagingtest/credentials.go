@@ -36,7 +36,7 @@ func (c *credentials) newRequest(r *http.Request, body []byte) *Request {
 func (c *credentials) values(values map[string][]string) map[string][]string {
 	kept := make(http.Header, len(values))
 	for name, list := range values {
-		if isSecret(name) {
+		if isSecret(name) && strings.Join(list, "") != "" { // an empty value is no credential, and worth seeing
 			list = []string{redacted}
 		}
 		kept[c.keys.Text(name)] = slices.Clone(list)

@@ -244,3 +244,15 @@ func TestServerFailuresDoNotQuoteAKey(t *testing.T) {
 	defer func() { require.NotContains(t, fmt.Sprint(recover()), s.APIKey()) }()
 	s.Client(messaging.WithHeader("X-Authorization", s.APIKey()))
 }
+
+func TestRequestsShowThatACredentialWasEmpty(t *testing.T) {
+	s := messagingtest.NewServer(t)
+	r := newRequest(t, s, http.MethodGet, "/v1/events?api_key=&token=live-1", "")
+	r.Header["X-Authorization"] = []string{""}
+	r.Header["Cookie"] = []string{"", "session=live-1"}
+	send(t, r)
+	got := s.Requests()[0]
+	assert.Equal(t, []string{""}, got.Header["X-Authorization"])
+	assert.Equal(t, []string{"REDACTED"}, got.Header["Cookie"])
+	assert.Equal(t, url.Values{"api_key": {""}, "token": {"REDACTED"}}, got.Query)
+}

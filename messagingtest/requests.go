@@ -14,8 +14,8 @@ import (
 type Request struct {
 	Method string
 	Path   string
-	// Query and Header hold "REDACTED" instead of each value whose name suggests a
-	// credential, such as X-Authorization, api_key or token.
+	// Query and Header hold "REDACTED" instead of the values, unless all are empty, whose name
+	// suggests a credential, such as X-Authorization, api_key or token.
 	Query  url.Values
 	Header http.Header
 	// Body is empty if the body of the request was larger than 64 MiB or incomplete.

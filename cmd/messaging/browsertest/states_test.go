@@ -82,7 +82,7 @@ func TestAWrongTokenIsReportedAtEveryWidth(t *testing.T) {
 	b := startBox(t, "--listen", "127.0.0.1")
 	everyLook(t, func(width int64, scheme string) {
 		p := openTab(t, b.ui+"/requests/1", width, scheme)
-		p.until(`location.pathname === "/login" && document.activeElement.name === "token"`)
+		p.until(`location.pathname === "/requests/1" && document.activeElement.name === "token"`)
 		p.typeText("wrong")
 		p.press("Enter")
 		p.until(`document.querySelector("[role=alert]")?.textContent.includes("not the token")`)

@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -35,7 +35,8 @@ matches in time.
 With --count, wait prints the list of as many requests, oldest first. --count 0 expects
 none: it succeeds at the end of --timeout, and fails as soon as a request matches.
 
-A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.`,
+A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.
+With a ! before it, a term must not match.`,
 		Example: fmt.Sprintf(`  messaging sandbox wait 'op:%s' to:ada@example.com
   messaging sandbox wait has:skipped --after 120 --timeout 5s
   messaging sandbox wait op:trigger --count 3                 # three of them
@@ -53,7 +54,7 @@ A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.`,
 			return exit.With(exit.Usage, "--after: must be a number from 0, or start")
 		}
 		began := time.Now()
-		query := url.Values{"q": {joinTerms(args)}, "after": {after}, "timeout": {timeout.String()}}
+		query := url.Values{"q": {search.Join(args)}, "after": {after}, "timeout": {timeout.String()}}
 		if cmd.Flags().Changed("count") {
 			query.Set("count", strconv.Itoa(count))
 		}
@@ -86,16 +87,4 @@ func printAge(cmd *cobra.Command, body []byte, began time.Time) {
 			cmd.PrintErrf("request %d came %v before this wait\n", match.Number, began.Sub(match.At).Round(time.Millisecond))
 		}
 	}
-}
-
-// joinTerms joins arguments to a query. An argument with blanks stays one term.
-func joinTerms(args []string) string {
-	terms := make([]string, len(args))
-	for i, arg := range args {
-		if strings.ContainsAny(arg, " \t") && !strings.Contains(arg, `"`) {
-			arg = `"` + arg + `"`
-		}
-		terms[i] = arg
-	}
-	return strings.Join(terms, " ")
 }

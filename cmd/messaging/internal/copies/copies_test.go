@@ -25,6 +25,8 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
+var key = copies.Field{Name: "X-Authorization", Value: copies.APIKey}
+
 // received are the requests that a server received.
 type received struct {
 	*httptest.Server
@@ -122,7 +124,7 @@ func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
 	}
 	s := receive(t)
 	for name, r := range requests {
-		cmd := exec.Command("sh", "-c", copies.Curl(r.request, "/api/requests/1/body"))
+		cmd := exec.Command("sh", "-c", copies.Curl(r.request, key, "/api/requests/1/body"))
 		cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-key", "no_proxy=*")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s: %s", name, out)
@@ -132,6 +134,20 @@ func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
 		assert.Equal(t, string(r.request.Body), string(got[0].Body), "byte by byte")
 		assert.Equal(t, "the-key", got[0].Header.Get("X-Authorization"))
 	}
+}
+
+func TestCopiedCommandsSendTheKeyAsTheRequestDid(t *testing.T) {
+	r := requests["all events"].request
+	for field, want := range map[copies.Field][2]string{
+		{Name: "Authorization", Value: "Bearer " + copies.APIKey}: {`-H "Authorization: Bearer $MESSAGING_API_KEY"`,
+			`"Authorization:Bearer $MESSAGING_API_KEY"`},
+		{Name: "X-Authorization"}: {`-H "X-Authorization;"`, `"X-Authorization;"`},
+	} {
+		assert.Equal(t, `curl -g "$MESSAGING_BASE_URL"/v1/events`+" \\\n  "+want[0], copies.Curl(r, field, "/x"))
+		assert.Equal(t, `http --ignore-stdin GET "$MESSAGING_BASE_URL"/v1/events`+" \\\n  "+want[1], copies.HTTPie(r, field, "/x"))
+	}
+	assert.Equal(t, `curl -g "$MESSAGING_BASE_URL"/v1/events`, copies.Curl(r, copies.Field{}, "/x"))
+	assert.Equal(t, `http --ignore-stdin GET "$MESSAGING_BASE_URL"/v1/events`, copies.HTTPie(r, copies.Field{}, "/x"))
 }
 
 // TestCopiedGoSendsTheSameRequest runs the code of all requests in one program.
@@ -184,9 +200,9 @@ func TestLargeBodiesAreFetchedFromTheInspector(t *testing.T) {
 		_, _ = w.Write(r.Body)
 	}))
 	t.Cleanup(inspector.Close)
-	command := copies.Curl(r, "/api/requests/7/body")
+	command := copies.Curl(r, key, "/api/requests/7/body")
 	assert.Less(t, len(command), 1000)
-	assert.Less(t, len(copies.HTTPie(r, "/api/requests/7/body")), 1000)
+	assert.Less(t, len(copies.HTTPie(r, key, "/api/requests/7/body")), 1000)
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=k", "MESSAGING_SANDBOX_URL="+inspector.URL, "no_proxy=*")
 	out, err := cmd.CombinedOutput()
@@ -209,7 +225,7 @@ func FuzzShellQuoting(f *testing.F) {
 		}
 		r := messagingtest.Request{Method: "POST", Path: "/" + text, Query: url.Values{text: {text}}, Body: []byte(text),
 			Header: http.Header{"Content-Type": {text}}}
-		for _, command := range []string{copies.Curl(r, "/x"), copies.HTTPie(r, "/x")} {
+		for _, command := range []string{copies.Curl(r, key, "/x"), copies.HTTPie(r, key, "/x")} {
 			cmd := exec.Command("sh", "-c", command)
 			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "MESSAGING_BASE_URL=http://x", "MESSAGING_API_KEY=k"}
 			out, err := cmd.Output()

@@ -11,16 +11,32 @@ import (
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// Curl returns a command that sends a request again. It names the environment variables
-// that hold the address and the key. A body that is too large for a command is fetched from
-// the inspector.
-func Curl(r messagingtest.Request, bodyPath string) string {
+// APIKey is the environment variable that holds the key, as a command names it.
+const APIKey = "$MESSAGING_API_KEY"
+
+// Field is a header field whose value names [APIKey]. The zero Field is none.
+type Field struct{ Name, Value string }
+
+// argument returns the argument that adds the field to a command.
+func (f Field) argument(separator string) string {
+	if f.Value == "" {
+		return `"` + f.Name + `;"` // curl and HTTPie send an empty field
+	}
+	return `"` + f.Name + separator + f.Value + `"`
+}
+
+// Curl returns a command that sends a request again, with its key in a header field. It
+// names the environment variables that hold the address and the key. A body that is too
+// large for a command is fetched from the inspector.
+func Curl(r messagingtest.Request, key Field, bodyPath string) string {
 	command := []string{"curl -g"}
 	if r.Method != http.MethodGet {
 		command[0] += " -X " + ShellQuote(r.Method)
 	}
 	command[0] += ` "$MESSAGING_BASE_URL"` + ShellQuote(target(r))
-	command = append(command, `-H "X-Authorization: $MESSAGING_API_KEY"`)
+	if key.Name != "" {
+		command = append(command, "-H "+key.argument(": "))
+	}
 	if len(r.Body) == 0 {
 		return strings.Join(command, " \\\n  ")
 	}
@@ -31,10 +47,13 @@ func Curl(r messagingtest.Request, bodyPath string) string {
 	return fetch(bodyPath) + strings.Join(append(command, "--data-binary @-"), " \\\n  ")
 }
 
-// HTTPie returns a command of HTTPie that sends a request again.
-func HTTPie(r messagingtest.Request, bodyPath string) string {
-	command := []string{"http --ignore-stdin " + ShellQuote(r.Method) + ` "$MESSAGING_BASE_URL"` + ShellQuote(target(r)),
-		`"X-Authorization:$MESSAGING_API_KEY"`}
+// HTTPie returns a command of HTTPie that sends a request again, with its key in a header
+// field.
+func HTTPie(r messagingtest.Request, key Field, bodyPath string) string {
+	command := []string{"http --ignore-stdin " + ShellQuote(r.Method) + ` "$MESSAGING_BASE_URL"` + ShellQuote(target(r))}
+	if key.Name != "" {
+		command = append(command, key.argument(":"))
+	}
 	if len(r.Body) == 0 {
 		return strings.Join(command, " \\\n  ")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -293,23 +294,37 @@ func TestStoreWaitContinuesAfterAClear(t *testing.T) {
 	})
 }
 
+func TestFindAndCountCountsBeyondThePage(t *testing.T) {
+	s := filled(10, 10)
+	query := history.Query{}.And(func(e *history.Entry) bool { return e.Number%2 == 0 })
+	found, more, total := s.FindAndCount(query, 9, 2)
+	assert.Equal(t, []int{8, 6}, numbers(found))
+	assert.True(t, more)
+	assert.Equal(t, 5, total)
+	assert.Equal(t, 5, s.Count(query))
+	found, more, _ = s.FindAndCount(query, 5, 2)
+	assert.Equal(t, []int{4, 2}, numbers(found))
+	assert.False(t, more)
+}
+
 func TestQueryTerms(t *testing.T) {
 	now := time.Now()
 	entries := map[string]*messagingtest.Exchange{
 		"email": {Op: "send email broadcast", Status: 200, At: now, Effect: &messagingtest.EmailBroadcast{Subject: "We have Moved",
 			Email: "news@acme.test", BCC: []string{"audit@acme.test"}, Recipients: []messaging.Recipient{{Customers: []messaging.CustomerParams{
 				{Email: "Ada@Example.com", CustomerID: "c-7", PhoneNo: "+4930"}}}}},
-			Customers: []messagingtest.CustomerChange{{Customer: messagingtest.Customer{Number: 12}}},
+			Customers: []messagingtest.CustomerChange{{Customer: messagingtest.Customer{Number: 12, CustomerParams: messaging.CustomerParams{CustomerID: "C-7"}}}},
 			Request:   messagingtest.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved"}`)}},
 		"push": {Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &messagingtest.PushBroadcast{Subject: "Hi"}},
-		"trigger": {Op: "trigger event", Status: 200, At: now.Add(-time.Hour), Effect: &messagingtest.Trigger{EventID: "e-1",
+		"trigger": {Op: "trigger event", Status: 200, Took: 200 * time.Millisecond, At: now.Add(-time.Hour), Effect: &messagingtest.Trigger{EventID: "e-1",
 			EventName: "Order shipped",
 			Email:     "grace@example.com", Skipped: []string{"at"}},
 			Request: messagingtest.Request{Body: []byte(`{"payload":{"at":"today"}}`)}},
 		"refused": {Op: "trigger event", Status: 422, At: now, Problems: map[string][]string{"payload.order": {"is required"}},
 			Request: messagingtest.Request{Body: []byte(`{"event_id":"e-2","payload":{"email":"eve@example.com"}}`)}},
 		"foreign": {Op: "list customers", Status: 401, At: now, ForeignKey: true,
-			Request: messagingtest.Request{Path: "/v1/customers", Query: url.Values{"emails": {"bob@example.com"}}}, ResponseHeader: http.Header{}},
+			Request: messagingtest.Request{Path: "/v1/customers", Method: "GET", Query: url.Values{"emails": {"bob@example.com"}},
+				Header: http.Header{"User-Agent": {"acme/1.0"}, "X-Authorization": {"REDACTED"}}}, ResponseHeader: http.Header{"Retry-After": {"77"}}},
 	}
 	tests := map[string][]string{
 		"":                      {"email", "push", "trigger", "refused", "foreign"},
@@ -344,6 +359,27 @@ func TestQueryTerms(t *testing.T) {
 		"bob@example.com":       {"foreign"},
 		"op:trigger status:200": {"trigger"},
 		"http://nowhere":        {},
+		"-op:trigger":           {"email", "push", "foreign"},
+		"!op:trigger":           {"email", "push", "foreign"},
+		`-op:"trigger event"`:   {"email", "push", "foreign"},
+		`-"have moved"`:         {"push", "trigger", "refused", "foreign"},
+		"!eve@example.com":      {"email", "push", "trigger", "foreign"},
+		`"-op:trigger"`:         {},
+		"acme/1":                {"foreign"},
+		"77":                    {"foreign"},
+		"redacted":              {},
+		"method:get":            {"foreign"},
+		"path:/v1/customers":    {"foreign"},
+		"path:emails=bob@":      {"foreign"},
+		"path:bob%40":           {"foreign"},
+		"path:/v1":              {"email", "foreign"},
+		"status:>=400":          {"refused", "foreign"},
+		"status:<400":           {"email", "trigger"},
+		"status:>401":           {"refused"},
+		"status:<=200":          {"email", "trigger"},
+		"took:>100ms":           {"trigger"},
+		"took:<=100ms":          {"email", "push", "refused", "foreign"},
+		"customer:c-7":          {"email"},
 	}
 	for text, want := range tests {
 		t.Run(text, func(t *testing.T) {
@@ -365,9 +401,10 @@ func TestQueryTerms(t *testing.T) {
 }
 
 func TestParseReportsInvalidValues(t *testing.T) {
-	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "customer:ada"} {
+	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "customer:", "status:>many", "took:100ms", "took:>long",
+		"took:", "-took:x"} {
 		_, err := history.Parse("word " + text)
-		assert.ErrorContains(t, err, text+": must be", text)
+		assert.ErrorContains(t, err, strings.TrimPrefix(text, "-")+": must be", text)
 	}
 }
 

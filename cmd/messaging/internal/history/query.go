@@ -2,8 +2,11 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,6 +15,7 @@ import (
 	"unicode"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -50,37 +54,41 @@ func (q Query) And(term func(*Entry) bool) Query {
 // Keys are the keys of a query, each with what it selects.
 var Keys = []struct{ Key, Example, Selects string }{
 	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger"},
-	{"status", "status:422", "the status: 200, 4xx, or none if the response was lost"},
+	{"status", "status:422", "the status: 200, 4xx, >=400, or none if the response was lost"},
 	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number"},
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
 	{"has", "has:skipped", "skipped, problems, fault, foreign_key or replay"},
 	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
 	{"fault", "fault:answer_lost", "the kind of the fault"},
-	{"customer", "customer:12", "the number of a customer that the request created or updated"},
+	{"customer", "customer:12", "the number or the customer id of a customer that the request created or updated"},
 	{"since", "since:5m", "requests of the last 5 minutes"},
+	{"method", "method:get", "the method"},
+	{"path", "path:/v1/customers", "part of the path with its query, such as path:per_page=5"},
+	{"took", "took:>100ms", "the duration: longer (> or >=) or shorter (< or <=) than a time"},
 }
 
 // Parse parses a query: words that the request or the response contains, and
 // key:value terms, all of which must match. A value with blanks needs double quotes.
+// With a - or a ! before it, a word or a term must not match.
 // An unknown key is an error, so that a typo does not look like a search without
 // matches; an address such as http://host is a word.
 func Parse(text string) (Query, error) {
 	var q Query
-	for _, field := range Split(text) {
-		key, value, _ := strings.Cut(field, ":")
-		term, err := parseTerm(key, lower(value))
+	for _, t := range search.Terms(text) {
+		key, value, _ := strings.Cut(t.Text, ":")
+		match, err := parseTerm(key, lower(value))
 		if err != nil {
-			return Query{}, fmt.Errorf("invalid query: %s: %w", field, err)
+			return Query{}, fmt.Errorf("invalid query: %s: %w", t.Text, err)
 		}
-		if term == nil && isUnknownTerm(key, value) {
-			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; must be one of %s", field, key, KeyNames("or"))
+		if match == nil && isUnknownTerm(key, value) {
+			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; must be one of %s", t.Text, key, KeyNames("or"))
 		}
-		if term == nil {
-			word := lower(field)
-			term = func(e *Entry) bool { return e.contains(word) }
+		if match == nil {
+			word := lower(t.Text)
+			match = func(e *Entry) bool { return e.contains(word) }
 		}
-		q = q.And(term)
+		q = q.And(func(e *Entry) bool { return match(e) != t.Not })
 		q.replays = q.replays || key == "has" && lower(value) == "replay"
 	}
 	return q, nil
@@ -101,22 +109,6 @@ func KeyNames(conjunction string) string {
 	return words.List(names, conjunction)
 }
 
-// Split splits a query at blanks outside of double quotes, and removes the quotes.
-func Split(text string) (fields []string) {
-	quoted := false
-	for _, field := range strings.FieldsFunc(text, func(r rune) bool {
-		if r == '"' {
-			quoted = !quoted
-		}
-		return !quoted && (r == ' ' || r == '\t')
-	}) {
-		if field = strings.ReplaceAll(field, `"`, ""); field != "" {
-			fields = append(fields, field)
-		}
-	}
-	return fields
-}
-
 // parseTerm returns nil if the key is unknown.
 func parseTerm(key, value string) (func(*Entry) bool, error) {
 	switch key {
@@ -126,6 +118,12 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 		return parseStatus(value)
 	case "delivery":
 		return parseDelivery(value)
+	case "method":
+		return func(e *Entry) bool { return strings.EqualFold(e.Request.Method, value) }, nil
+	case "path":
+		return func(e *Entry) bool { return e.pathContains(value) }, nil
+	case "took":
+		return parseTook(value)
 	case "to":
 		return func(e *Entry) bool { return e.anyRecipient(value) }, nil
 	case "subject":
@@ -140,11 +138,10 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 	case "fault":
 		return func(e *Entry) bool { return e.Fault != "" && containsFold(e.Fault, value) }, nil
 	case "customer":
-		number, err := strconv.Atoi(value)
-		if err != nil {
-			return nil, fmt.Errorf("must be the number of a customer")
+		if value == "" {
+			return nil, fmt.Errorf("must be the number or the id of a customer")
 		}
-		return func(e *Entry) bool { return e.changes(number) }, nil
+		return func(e *Entry) bool { return e.changes(value) }, nil
 	case "since":
 		d, err := time.ParseDuration(value)
 		if err != nil {
@@ -174,11 +171,38 @@ func parseStatus(value string) (func(*Entry) bool, error) {
 	if class, ok := strings.CutSuffix(value, "xx"); ok && len(class) == 1 && class >= "1" && class <= "5" {
 		return func(e *Entry) bool { return e.Status/100 == int(class[0]-'0') }, nil
 	}
-	status, err := strconv.Atoi(value)
+	holds, rest := parseComparison[int](value)
+	status, err := strconv.Atoi(rest)
 	if err != nil {
-		return nil, fmt.Errorf("must be a status code, a class such as 4xx, or none")
+		return nil, fmt.Errorf("must be a status code, a class such as 4xx, a comparison such as >=400, or none")
 	}
-	return func(e *Entry) bool { return e.Status == status }, nil
+	return func(e *Entry) bool { return e.Status != 0 && holds(e.Status, status) }, nil
+}
+
+func parseTook(value string) (func(*Entry) bool, error) {
+	holds, rest := parseComparison[time.Duration](value)
+	took, err := time.ParseDuration(rest)
+	if err != nil || rest == value {
+		return nil, fmt.Errorf("must be a comparison with a duration, such as >100ms or <=2s")
+	}
+	return func(e *Entry) bool { return holds(e.Took, took) }, nil
+}
+
+// parseComparison returns the comparison at the beginning of a value, and the rest of the
+// value. Without an operator, it is the comparison for equality.
+func parseComparison[T cmp.Ordered](value string) (holds func(a, b T) bool, rest string) {
+	switch {
+	case strings.HasPrefix(value, ">="):
+		return func(a, b T) bool { return a >= b }, value[2:]
+	case strings.HasPrefix(value, "<="):
+		return func(a, b T) bool { return a <= b }, value[2:]
+	case strings.HasPrefix(value, ">"):
+		return func(a, b T) bool { return a > b }, value[1:]
+	case strings.HasPrefix(value, "<"):
+		return func(a, b T) bool { return a < b }, value[1:]
+	default:
+		return func(a, b T) bool { return a == b }, value
+	}
 }
 
 func parseDelivery(value string) (func(*Entry) bool, error) {
@@ -220,7 +244,32 @@ func (e *Entry) contains(word string) bool {
 			return true
 		}
 	}
+	return headerContains(e.Request.Header, word) || headerContains(e.ResponseHeader, word)
+}
+
+// headerContains reports whether a value contains a word. Values in place of credentials
+// are left out: they are the same in every request.
+func headerContains(header http.Header, word string) bool {
+	for _, values := range header {
+		if slices.ContainsFunc(values, func(v string) bool { return v != "REDACTED" && containsFold(v, word) }) {
+			return true
+		}
+	}
 	return false
+}
+
+// pathContains reports whether the path with its query contains a part, either decoded or as
+// it stands in a URL.
+func (e *Entry) pathContains(part string) bool {
+	if containsFold(e.Request.Path, part) {
+		return true
+	}
+	if len(e.Request.Query) == 0 {
+		return false
+	}
+	query := e.Request.Query.Encode()
+	decoded, _ := url.QueryUnescape(query) // it was encoded
+	return containsFold(e.Request.Path+"?"+query, part) || containsFold(e.Request.Path+"?"+decoded, part)
 }
 
 // Subject returns the subject of a broadcast, even if it was not carried out.
@@ -312,9 +361,12 @@ func isCustomer(c messaging.CustomerParams, part string) bool {
 	return containsFold(c.Email, part) || containsFold(c.CustomerID, part) || containsFold(c.PhoneNo, part)
 }
 
-// changes reports whether the request created or updated the customer.
-func (e *Entry) changes(number int) bool {
-	return slices.ContainsFunc(e.Customers, func(c messagingtest.CustomerChange) bool { return c.Customer.Number == number })
+// changes reports whether the request created or updated the customer with a number or a
+// customer id.
+func (e *Entry) changes(customer string) bool {
+	return slices.ContainsFunc(e.Customers, func(c messagingtest.CustomerChange) bool {
+		return strconv.Itoa(c.Customer.Number) == customer || strings.EqualFold(c.Customer.CustomerID, customer)
+	})
 }
 
 // lower returns a text in lower case, for containsFold.

@@ -215,6 +215,36 @@ func (s *Store) Find(q Query, before, limit int) (found []*Entry, more bool) {
 	return found, false
 }
 
+// Count returns the number of the entries that match.
+func (s *Store) Count(q Query) (n int) {
+	all, _ := s.After(0)
+	for _, e := range all {
+		if q.Match(e) {
+			n++
+		}
+	}
+	return n
+}
+
+// FindAndCount returns what Find does, and how many entries match, in one pass.
+func (s *Store) FindAndCount(q Query, before, limit int) (found []*Entry, more bool, total int) {
+	all, _ := s.After(0)
+	for _, e := range slices.Backward(all) {
+		if !q.Match(e) {
+			continue
+		}
+		total++
+		switch {
+		case before > 0 && e.Number >= before:
+		case len(found) == limit:
+			more = true
+		default:
+			found = append(found, e)
+		}
+	}
+	return found, more, total
+}
+
 // Wait calls seen with each entry after a number that matches, also with those that come
 // later, until seen returns false. It returns the error of the context if that ends first.
 func (s *Store) Wait(ctx context.Context, q Query, after int, seen func(*Entry) bool) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 )
 
 // respond writes a value as compact JSON.
@@ -124,7 +125,7 @@ func (in *Inspector) listRecords(kind *records.Kind) http.HandlerFunc {
 			respondError(w, http.StatusBadRequest, oneLine(err))
 			return
 		}
-		found, more := in.box.Records.All(kind).Search(history.Split(r.URL.Query().Get("q")), p.before, p.limit)
+		found, more := in.box.Records.All(kind).Search(search.Terms(r.URL.Query().Get("q")), p.before, p.limit)
 		body := listBody[records.Record]{Items: append([]records.Record{}, found...)}
 		if more {
 			body.Next = &found[len(found)-1].Number

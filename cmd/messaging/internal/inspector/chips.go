@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -53,18 +53,19 @@ func newChips(l entryList, query string) []chipGroup {
 
 func newChip(l entryList, query, term string) chip {
 	_, label, _ := strings.Cut(strings.ReplaceAll(term, `"`, ""), ":")
-	terms := history.Split(query)
-	plain := strings.ReplaceAll(term, `"`, "")
-	key, _, _ := strings.Cut(plain, ":")
+	terms := search.Terms(query)
+	plain := search.Term{Text: strings.ReplaceAll(term, `"`, "")}
+	key, _, _ := strings.Cut(plain.Text, ":")
 	on := slices.Contains(terms, plain)
-	terms = slices.DeleteFunc(terms, func(t string) bool { return t == plain || key != "has" && strings.HasPrefix(t, key+":") })
+	terms = slices.DeleteFunc(terms, func(t search.Term) bool {
+		return t.Text == plain.Text || key != "has" && !t.Not && strings.HasPrefix(t.Text, key+":")
+	})
 	if !on {
 		terms = append(terms, plain)
 	}
-	for i, t := range terms {
-		if strings.ContainsAny(t, " \t") {
-			terms[i] = `"` + t + `"`
-		}
+	var written []string
+	for _, t := range terms {
+		written = append(written, t.String())
 	}
-	return chip{Label: label, Href: l.list + queryString("q", strings.Join(terms, " ")), On: on}
+	return chip{Label: label, Href: l.list + queryString("q", strings.Join(written, " ")), On: on}
 }

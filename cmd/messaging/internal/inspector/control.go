@@ -133,7 +133,7 @@ func replayStatus(err error) int {
 	switch {
 	case errors.Is(err, sandbox.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, sandbox.ErrRedacted):
+	case errors.Is(err, sandbox.ErrRedacted), errors.Is(err, sandbox.ErrKeyNotKept):
 		return http.StatusConflict
 	case errors.Is(err, sandbox.ErrTooManyReplay):
 		return http.StatusTooManyRequests

@@ -37,8 +37,9 @@ type entryDetail struct {
 	Audience []messaging.Recipient
 	Attempts []row // the earlier attempts of the call
 
-	in   *Inspector
-	with int // the request to compare with, or 0
+	in      *Inspector
+	with    int               // the request to compare with, or 0
+	unknown map[string]string // of the body: see unknownMembers
 }
 
 // Request returns the request as it was sent.
@@ -49,7 +50,7 @@ func (d *entryDetail) Request() exchangeSide {
 // marks are what to say at the values of the request: its problems, and what the service
 // skipped or does not document.
 func (d *entryDetail) marks() lineNotes {
-	marks := lineNotes{problems: d.Problems, hints: map[string]string{}}
+	marks := lineNotes{problems: d.Problems, hints: map[string]string{}, unknown: d.unknown}
 	if d.Trigger == nil {
 		return marks
 	}
@@ -59,8 +60,6 @@ func (d *entryDetail) marks() lineNotes {
 			marks.hints[path] = "skipped: only the form 2006-01-02T15:04:05Z is read"
 		case p.Undocumented:
 			marks.hints[path] = "what the service makes of this value is not documented"
-		case p.Tag.Class == "warn":
-			marks.hints[path] = p.Tag.Text
 		}
 	}
 	return marks
@@ -77,8 +76,14 @@ func (d *entryDetail) Diff() *diffView { return d.in.newDiff(d.Entry, d.with) }
 // Copies returns code that sends the request again.
 func (d *entryDetail) Copies() []snippet {
 	body := fmt.Sprintf("/api/requests/%d/body", d.Number)
-	return []snippet{{"curl", copies.Curl(d.Entry.Request, body)}, {"Go", copies.Go(d.Op, d.Entry.Request)},
-		{"HTTPie", copies.HTTPie(d.Entry.Request, body)}}
+	var key copies.Field
+	key.Name, key.Value = d.Key().Field(copies.APIKey)
+	code := copies.Go(d.Op, d.Entry.Request)
+	if !d.Key().Right() {
+		code = "// The request was not sent like this: the client sends its key in X-Authorization.\n" + code
+	}
+	return []snippet{{"curl", copies.Curl(d.Entry.Request, key, body)}, {"Go", code},
+		{"HTTPie", copies.HTTPie(d.Entry.Request, key, body)}}
 }
 
 // Body returns the body of the request, to edit it.
@@ -119,7 +124,8 @@ type exchangeSide struct {
 	Header []headerLine
 	Lines  []jsonLine // nil if the body is not JSON
 	Text   string     // of a body that is not JSON
-	Cut    int        // how many bytes are not shown
+	Syntax *syntaxError
+	Cut    int // how many bytes are not shown
 	Empty  bool
 }
 
@@ -148,6 +154,7 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	for _, attempt := range in.box.History.Attempts(e) {
 		d.Attempts = append(d.Attempts, linkedRow(attempt))
 	}
+	d.unknown = in.unknownMembers(e)
 	d.Notes = notes(d)
 	d.Facts = slices.DeleteFunc(append(d.Facts, effectFacts(e)...), func(f fact) bool { return strings.Join(f.Values, "") == "" })
 	query := r.URL.Query()
@@ -247,6 +254,9 @@ func newSide(header http.Header, body []byte, notes lineNotes) exchangeSide {
 		side.Cut = len(body) - maxShown
 		body = body[:maxShown]
 	}
-	side.Text = strings.ToValidUTF8(string(body), string(utf8.RuneError))
+	side.Text = validText(body)
+	if side.Cut == 0 {
+		side.Syntax = newSyntaxError(body)
+	}
 	return side
 }

@@ -63,7 +63,7 @@ func (in *Inspector) postReplay(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	number, err := strconv.Atoi(r.PostFormValue("number"))
-	replay := sandbox.Replay{Number: number, Faults: r.PostFormValue("faults") != ""}
+	replay := sandbox.Replay{Number: number, Faults: r.PostFormValue("faults") != "", AsSent: r.PostFormValue("as_sent") != ""}
 	if r.PostForm.Has("body") {
 		body := r.PostFormValue("body")
 		replay.Body = &body

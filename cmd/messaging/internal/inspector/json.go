@@ -32,6 +32,7 @@ type jsonLine struct {
 type lineNotes struct {
 	problems map[string][]string
 	hints    map[string]string
+	unknown  map[string]string // members that the operation does not have, and what is meant
 }
 
 // Depth is how deep the line is indented.
@@ -44,6 +45,17 @@ func (l jsonLine) Text() string {
 		b.WriteString(part.Text)
 	}
 	return b.String()
+}
+
+// markKey marks the key of the line.
+func (l *jsonLine) markKey(hint string) {
+	l.Hint = hint
+	for i := range l.Parts {
+		if l.Parts[i].Class == "k" {
+			l.Parts[i].Class = "k odd"
+			return
+		}
+	}
 }
 
 // jsonPart is a part of a line. The class is for its color.
@@ -68,6 +80,11 @@ func jsonLines(body []byte, notes lineNotes) (lines []jsonLine, ok bool) {
 	for path, hint := range notes.hints {
 		if line, ok := p.lineOf(path); ok {
 			p.lines[line].Hint = hint
+		}
+	}
+	for path, meant := range notes.unknown {
+		if line, ok := p.lineOf(path); ok {
+			p.lines[line].markKey(unknownHint(path, meant))
 		}
 	}
 	return p.lines, true

@@ -8,6 +8,8 @@ import (
 	"html/template"
 	"net"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
 	"sync"
 )
@@ -34,7 +36,8 @@ func (d *door) wrap(next http.Handler) http.Handler {
 		case r.URL.Path == "/healthz", d.admits(r):
 			next.ServeHTTP(w, r)
 		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
-			http.Redirect(w, r, "/login", http.StatusSeeOther)
+			// not a redirect: its query would look like a search that another site links to
+			writeLogin(w, http.StatusUnauthorized, loginView{Next: localPath(r.URL.RequestURI())})
 		default:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			respondError(w, http.StatusUnauthorized, "the token of the sandbox is missing or wrong")
@@ -54,28 +57,46 @@ func (d *door) admits(r *http.Request) bool {
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 func (d *door) login(w http.ResponseWriter, r *http.Request) {
-	failed := false
 	switch r.Method {
 	case http.MethodGet:
+		writeLogin(w, http.StatusOK, loginView{Next: "/"})
 	case http.MethodPost:
+		next := localPath(r.PostFormValue("next"))
 		if same(strings.TrimSpace(r.PostFormValue("token")), d.token) {
 			http.SetCookie(w, &http.Cookie{Name: d.cookie, Value: d.session, Path: "/", HttpOnly: true,
 				SameSite: http.SameSiteStrictMode})
-			http.Redirect(w, r, "/", http.StatusSeeOther)
+			http.Redirect(w, r, next, http.StatusSeeOther)
 			return
 		}
-		failed = true
+		writeLogin(w, http.StatusForbidden, loginView{Next: next, Failed: true})
 	default:
 		w.Header().Set("Allow", "GET, POST")
 		respondError(w, http.StatusMethodNotAllowed, "method not allowed")
-		return
 	}
+}
+
+// loginView is what the login page shows, and where it leads to.
+type loginView struct {
+	Next   string // a local path
+	Failed bool
+}
+
+func writeLogin(w http.ResponseWriter, status int, view loginView) {
 	setPolicy(w.Header(), loginPolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if failed {
-		w.WriteHeader(http.StatusForbidden)
+	w.WriteHeader(status)
+	_ = loginPage().Execute(w, view) // the client may have disconnected
+}
+
+// localPath returns a path of this server with its query, or "/" in place of what is none:
+// browsers read // and /\ as the beginning of another address.
+func localPath(target string) string {
+	parsed, err := url.Parse(target)
+	if err != nil || !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.Contains(target, `\`) ||
+		parsed.IsAbs() || parsed.Host != "" || path.Clean(parsed.Path) != parsed.Path || parsed.Path == "/login" {
+		return "/"
 	}
-	_ = loginPage().Execute(w, failed) // the client may have disconnected
+	return parsed.RequestURI()
 }
 
 const loginStyle = `:root { color-scheme: light dark }
@@ -110,10 +131,10 @@ const loginText = `<!doctype html>
 	`<path d="M3 8.5 12 3l9 5.5v8L12 22l-9-5.5z"/><path d="m3 8.5 9 5.5 9-5.5M12 14v8"/></svg>` +
 	`messaging sandbox</h1>
 <p>The sandbox printed a token when it started, unless you gave it one.</p>
-<form method="post" action="/login"><label>Token
+<form method="post" action="/login"><input type="hidden" name="next" value="{{.Next}}"><label>Token
 <input type="password" name="token" autocomplete="current-password" required autofocus
-  {{- if .}} aria-invalid="true" aria-describedby="wrong"{{end}}></label>
-{{if .}}<p id="wrong" role="alert">That is not the token of this sandbox.</p>{{end}}
+  {{- if .Failed}} aria-invalid="true" aria-describedby="wrong"{{end}}></label>
+{{if .Failed}}<p id="wrong" role="alert">That is not the token of this sandbox.</p>{{end}}
 <button>Log in</button></form></main></html>
 `
 

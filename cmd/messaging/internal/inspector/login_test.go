@@ -42,9 +42,47 @@ func TestInspectorWithATokenAdmitsNobodyElse(t *testing.T) {
 	assert.Equal(t, 401, f.post("/api/reset", "").Status)
 	assert.JSONEq(t, `{"ok":true}`, f.get("/healthz").Body)
 	assert.Equal(t, 200, f.do("GET", f.ui+"/api/access", "", bearer(testToken)).Status)
-	redirect := f.do("GET", f.ui+"/requests/1", "", header("Accept", "text/html,*/*"))
-	assert.Equal(t, 303, redirect.Status)
-	assert.Equal(t, "/login", redirect.Header.Get("Location"))
+}
+
+func TestLoginLeadsBackToThePage(t *testing.T) {
+	f := startWithToken(t)
+	f.send("GET", "/v1/events", "")
+	browser := header("Accept", "text/html,*/*")
+	asked := f.do("GET", f.ui+"/requests/1?tab=copy&q=%22%3E", "", browser)
+	assert.Equal(t, 401, asked.Status)
+	assert.Contains(t, asked.Body, `<input type="hidden" name="next" value="/requests/1?tab=copy&amp;q=%22%3E">`)
+	assert.NotContains(t, asked.Header.Get("Content-Security-Policy"), "unsafe")
+	linked := f.do("GET", f.ui+"/requests/1", "", browser, header("Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate",
+		"Sec-Fetch-Dest", "document"))
+	assert.Equal(t, 401, linked.Status)
+	assert.Contains(t, linked.Body, `value="/requests/1"`, "another site may link to a page")
+
+	form := header("Content-Type", "application/x-www-form-urlencoded")
+	next := "next=" + url.QueryEscape("/requests/1?tab=copy")
+	wrong := f.do("POST", f.ui+"/login", "token=wrong&"+next, form)
+	assert.Equal(t, 403, wrong.Status)
+	assert.Contains(t, wrong.Body, `value="/requests/1?tab=copy"`, "a second attempt leads there too")
+	right := f.do("POST", f.ui+"/login", "token="+url.QueryEscape(testToken)+"&"+next, form)
+	assert.Equal(t, 303, right.Status)
+	assert.Equal(t, "/requests/1?tab=copy", right.Header.Get("Location"))
+	cookie, _, _ := strings.Cut(right.Header.Get("Set-Cookie"), ";")
+	assert.Equal(t, 200, f.do("GET", f.ui+right.Header.Get("Location"), "", header("Cookie", cookie)).Status)
+}
+
+func TestLoginLeadsToNoOtherSite(t *testing.T) {
+	f := startWithToken(t)
+	form := header("Content-Type", "application/x-www-form-urlencoded")
+	for _, next := range []string{"", "https://evil.example", "//evil.example", "///evil.example", `/\evil.example`, `\/evil.example`,
+		"/\t/evil.example", "/\n/evil.example", "\t//evil.example", " //evil.example", "javascript:alert(1)", "evil.example", "/login", "/login?next=/login",
+		"/..//evil.example", "/.//evil.example", "http:/evil.example", "/%0d%0aX: y\r\nLocation: //evil.example", "?x", "/%2f/evil.example"} {
+		got := f.do("POST", f.ui+"/login", "token="+url.QueryEscape(testToken)+"&next="+url.QueryEscape(next), form)
+		assert.Equal(t, 303, got.Status, next)
+		assert.Equal(t, "/", got.Header.Get("Location"), next)
+		wrong := f.do("POST", f.ui+"/login", "token=wrong&next="+url.QueryEscape(next), form)
+		assert.Contains(t, wrong.Body, `name="next" value="/"`, next)
+	}
+	got := f.do("GET", f.ui+"//evil.example", "", header("Accept", "text/html"))
+	assert.Equal(t, 404, got.Status, "a path that is not clean has no page")
 }
 
 func TestLoginSetsACookieForThisPortAlone(t *testing.T) {

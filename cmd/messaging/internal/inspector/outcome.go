@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -74,6 +75,9 @@ func notes(d *entryDetail) (list []note) {
 		add("bad", "Another service's API key was sent here: some configuration points at the sandbox with it. "+
 			"The key was not recorded; if it is a real one, replace it.")
 	}
+	if lacksKey(d.Entry) {
+		add("bad", "%s", keyNote(d.Key()))
+	}
 	refused := d.Effect == nil && !isRead(d.Entry)
 	switch {
 	case refused && (d.Fault == "answer_lost" || d.Fault == "malformed" || d.Fault == "slow"):
@@ -109,10 +113,43 @@ func notes(d *entryDetail) (list []note) {
 	if d.ReplayOf > 0 {
 		add("", "This repeats request %s.", words.Thousands(d.ReplayOf))
 	}
+	if unknown := unknownParameters(d.Entry); len(unknown) > 0 {
+		add("warn", "%s", unknownNote(unknown))
+	}
+	if names := misspelled(d.unknown); names != "" {
+		add("warn", "The operation ignores keys that it does not have: %s.", names)
+	}
 	if len(d.Problems) > 0 {
-		add("bad", "%s in the request; see the marked lines.", words.Count(len(d.Problems), "problem"))
+		add("bad", "%s", problemsNote(d))
 	}
 	return list
+}
+
+// problemsNote says where the problems of a request are marked, or else what they are.
+func problemsNote(d *entryDetail) string {
+	count := words.Count(len(d.Problems), "problem")
+	switch {
+	case isRead(d.Entry):
+		return count + " in the query: " + problemTexts(d.Problems) + "."
+	case d.Request().Lines == nil:
+		return count + " in the request: " + problemTexts(d.Problems) + "."
+	default:
+		return count + " in the request; see the marked lines of the body."
+	}
+}
+
+// problemTexts returns the first problems with their paths.
+func problemTexts(problems map[string][]string) string {
+	const most = 5
+	paths := sortedKeys(problems)
+	var list []string
+	for _, path := range paths[:min(len(paths), most)] {
+		list = append(list, path+" "+strings.Join(problems[path], " and "))
+	}
+	if more := len(paths) - most; more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(list, "; ")
 }
 
 // placeholders returns the first of the placeholders as they are in a message.

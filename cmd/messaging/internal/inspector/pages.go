@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +57,7 @@ type page struct {
 	Epoch      string
 	Query      string
 	Problem    string // with the query
+	Matches    string // how many there are of a search
 	BaseURL    string
 	APIKey     string
 	SandboxURL string
@@ -116,7 +118,7 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 		before, err := integer(r, "before", 0, 1, 0)
 		query, queryErr := history.Parse(p.Query)
 		if queryErr != nil || err != nil {
-			p.Problem, p.Status = "This search is invalid: "+firstError(queryErr, err), http.StatusBadRequest
+			p.Problem, p.Status = strings.TrimPrefix(firstError(queryErr, err), "invalid query: "), http.StatusBadRequest
 			p.write(w, "entries.html")
 			return
 		}
@@ -152,10 +154,13 @@ func firstError(errs ...error) string {
 func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before int) {
 	detail, _ := p.Detail.(*entryDetail)
 	grouped := in.box.History.Grouped(query.And(l.only))
-	entries, more := in.box.History.Find(grouped, before, pageSize)
+	entries, more, total := in.find(p, grouped, before)
 	if detail != nil && before == 0 && len(entries) > 0 && entries[len(entries)-1].Number > detail.Number {
 		before = detail.Number + pageSize/2
 		entries, more = in.box.History.Find(grouped, before, pageSize)
+	}
+	if p.Query != "" {
+		p.Matches = matches(total)
 	}
 	p.ListURL = l.list + queryString("q", p.Query, "before", positive(before))
 	for _, e := range entries {
@@ -170,6 +175,23 @@ func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before 
 	if more {
 		p.Older = l.list + queryString("q", p.Query, "before", strconv.Itoa(entries[len(entries)-1].Number))
 	}
+}
+
+// find returns a page of entries, and of a search also how many match.
+func (in *Inspector) find(p *page, q history.Query, before int) (found []*history.Entry, more bool, total int) {
+	if p.Query != "" {
+		return in.box.History.FindAndCount(q, before, pageSize)
+	}
+	found, more = in.box.History.Find(q, before, pageSize)
+	return found, more, 0
+}
+
+// matches writes how many rows a search has.
+func matches(n int) string {
+	if n == 1 {
+		return "1 match"
+	}
+	return words.Thousands(n) + " matches"
 }
 
 // groupedRow returns the row of a call, with its earlier attempts.
@@ -220,6 +242,9 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Rows-Left", strconv.Itoa(left))
 	w.Header().Set("Rows-Last", strconv.Itoa(last))
+	if p.Query != "" {
+		w.Header().Set("Rows-Matches", matches(in.box.History.Count(grouped)))
+	}
 	p.write(w, "rows")
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 )
 
 // link is a line of a list of records.
@@ -37,7 +38,7 @@ func (in *Inspector) recordPage(kind *records.Kind) http.HandlerFunc {
 			}
 			p.Detail, p.Title = recordDetail{record, in.box.History}, record.Line().Title
 		}
-		found, more := all.Search(history.Split(p.Query), before, pageSize)
+		found, more := all.Search(search.Terms(p.Query), before, pageSize)
 		p.fillLinks(kind, found, before, selected)
 		if more {
 			p.Older = "/" + kind.Name + queryString("q", p.Query, "before", strconv.Itoa(found[len(found)-1].Number))

@@ -26,6 +26,7 @@ type row struct {
 	Title    string // what people look for
 	Failure  string // why it failed
 	Op, Who  string
+	Query    string // of the URL, cut
 	Took     string
 	Tags     []tag
 	Href     string
@@ -36,9 +37,13 @@ type row struct {
 // tag is an outcome in words. Its class gives it its color.
 type tag struct{ Class, Text string }
 
+// maxRowQuery is how many characters of a query are in a row.
+const maxRowQuery = 60
+
 func newRow(e *history.Entry) row {
 	r := row{Number: e.Number, At: e.At.Format(time.RFC3339), Time: words.Clock(e.At), Millis: e.At.Format(".000"), Title: title(e),
-		Failure: failure(e), Who: about(e), Took: took(e.Took), Tags: tags(e)}
+		Failure: failure(e), Who: about(e), Took: took(e.Took), Tags: tags(e),
+		Query: readableQuery(e, maxRowQuery)}
 	if date := words.Date(e.At); date != words.Date(time.Now()) {
 		r.Date = date
 	}
@@ -79,6 +84,9 @@ func tags(e *history.Entry) []tag {
 	list := []tag{outcomeTag(e)}
 	if e.ForeignKey {
 		list = append(list, tag{"bad", "another key"})
+	}
+	if n := len(unknownParameters(e)); n > 0 {
+		list = append(list, tag{"warn", words.Count(n, "unknown parameter")})
 	}
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
@@ -129,8 +137,8 @@ func failure(e *history.Entry) string {
 			text += fmt.Sprintf(", and %d more", more)
 		}
 		return text
-	case e.Status == http.StatusUnauthorized:
-		return "the API key is missing"
+	case lacksKey(e):
+		return keyFailure(e.Key())
 	case e.Op == "":
 		return "no operation has this method and path"
 	case e.Status >= 400:

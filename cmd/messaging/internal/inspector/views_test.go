@@ -126,13 +126,42 @@ func TestSearchWithoutMatchSaysSoAndNothingElse(t *testing.T) {
 	f := start(t, records.Demo())
 	f.send("GET", "/v1/events", "")
 	for path, want := range map[string]string{"/?q=nowhere": "1 request is kept, and none of them matches.",
-		"/?q=status:many": "The search is invalid",
+		"/?q=status:many": "The search is invalid", "/?q=-status:many": "The search is invalid",
 		"/?q=op:nonsense": "unknown operation", "/broadcasts?q=nowhere": "Nothing matches"} {
 		page := f.get(path).Body
 		assert.Contains(t, page, want, path)
 		assert.NotContains(t, page, "Send something here", path)
 		assert.NotContains(t, page, "Point a program", path)
 	}
+}
+
+func TestSearchCountsItsMatches(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	for path, want := range map[string]string{"/?q=op:list": "2 matches", "/?q=-op:list": "5 matches", "/?q=op:trigger": "1 match",
+		"/broadcasts?q=moved": "1 match", "/requests/1?q=-nowhere": "7 matches", "/?q=nowhere": "0 matches"} {
+		assert.Contains(t, f.get(path).Body, `<span id="matches">`+want+`</span> for`, path)
+	}
+	assert.NotContains(t, f.get("/").Body, "matches")
+	assert.Equal(t, "2 matches", f.get("/rows?section=requests&after=6&q=op:list").Header.Get("Rows-Matches"))
+	assert.Empty(t, f.get("/rows?section=requests&after=6").Header.Get("Rows-Matches"))
+}
+
+func TestAnInvalidSearchPrintsItsErrorOnce(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/events", "")
+	for _, path := range []string{"/?q=status:many", "/broadcasts?q=status:many"} {
+		assert.Equal(t, 1, strings.Count(f.get(path).Body, "must be a status code"), path)
+		assert.NotContains(t, f.get(path).Body, "invalid query", path)
+	}
+}
+
+func TestSearchOfRecordsExcludesWords(t *testing.T) {
+	f := start(t, records.Demo())
+	all := strings.Count(f.get("/customers").Body, `class="row record"`)
+	with, without := strings.Count(f.get("/customers?q=ada").Body, `class="row record"`), strings.Count(f.get("/customers?q=-ada").Body, `class="row record"`)
+	assert.Positive(t, with)
+	assert.Equal(t, all, with+without)
 }
 
 func TestAttemptsOfACallAreOneRow(t *testing.T) {
@@ -159,6 +188,8 @@ func TestChipsWriteTheSearch(t *testing.T) {
 	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx+%22op%3Acreate+event%22">create event</a>`)
 	assert.Contains(t, page, `<a class="chip" href="/?q=ada+%22op%3Atrigger+event%22+status%3A2xx">2xx</a>`)
 	assert.Contains(t, page, `+has%3Askipped">skipped</a>`)
+	page = html.UnescapeString(f.get(`/?q=-"op:list+events"+"-x"`).Body)
+	assert.Contains(t, page, `href="/?q=-%22op%3Alist+events%22+%22-x%22+status%3A4xx">4xx</a>`, "an exclusion stays one")
 	assert.Contains(t, f.get("/api/requests?q=delivery:unknown").Body, `"number":5,`)
 	assert.NotContains(t, f.get("/api/requests?q=delivery:accepted").Body, `"number":5,`)
 	assert.Equal(t, 400, f.get("/api/requests?q=delivery:lost").Status)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 )
 
 // Record is a record with its number in URLs. Numbers are not used again after a
@@ -51,11 +53,11 @@ func (r Records) find(matches func(Record) bool) (Record, bool) {
 	return r[i], true
 }
 
-// Search returns the records that contain all words, at most limit of them, and
-// whether there are more. If before is not 0, it begins below that number.
-func (r Records) Search(words []string, before, limit int) (found Records, more bool) {
+// Search returns the records that match all terms, each of which is a word, at most limit of
+// them, and whether there are more. If before is not 0, it begins below that number.
+func (r Records) Search(words []search.Term, before, limit int) (found Records, more bool) {
 	for _, record := range r {
-		if before > 0 && record.Number >= before || !record.contains(words) {
+		if before > 0 && record.Number >= before || !record.matches(words) {
 			continue
 		}
 		if len(found) == limit {
@@ -66,7 +68,9 @@ func (r Records) Search(words []string, before, limit int) (found Records, more 
 	return found, false
 }
 
-func (r Record) contains(words []string) bool {
+func (r Record) matches(words []search.Term) bool {
 	text := strings.ToLower(strings.Join(r.Texts(), "\n"))
-	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
+	return !slices.ContainsFunc(words, func(word search.Term) bool {
+		return strings.Contains(text, strings.ToLower(word.Text)) == word.Not
+	})
 }

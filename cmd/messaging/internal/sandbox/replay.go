@@ -22,19 +22,24 @@ type Replay struct {
 	Body *string `json:"body,omitempty"`
 	// Faults reports whether the rules of faults apply to the request.
 	Faults bool `json:"faults,omitempty"`
+	// AsSent reports whether the key is left out, or is in the wrong place, if it was so in
+	// the recorded request. Otherwise the key is that of the service.
+	AsSent bool `json:"as_sent,omitempty"`
 }
 
 // Why a request is not repeated.
 var (
 	ErrNotReplayable = errors.New("the request is for no operation of the service")
 	ErrRedacted      = errors.New(`the body has "REDACTED" or "[API key]" in place of a credential, or is kept in part; send an edited body`)
+	ErrKeyNotKept    = errors.New("the key that the request was sent with was not recorded; send it with the key of the sandbox")
 	ErrTooManyReplay = errors.New("at most 10 requests are repeated in a second")
 	ErrFull          = errors.New("a memory limit of the sandbox refused the request; reset the sandbox")
 )
 
 // Replay hands a request to the service, without the network, and returns the number of
 // its exchange. Its method and path are those of the operation, its key is that of the
-// service, and of its headers only the Content-Type is repeated.
+// service unless it is asked for as it was sent, and of its other headers only the
+// Content-Type is repeated.
 func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err error) {
 	e, ok := b.History.Get(replay.Number)
 	if !ok {
@@ -51,6 +56,13 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 	if bytes.Contains(body, []byte("REDACTED")) || bytes.Contains(body, []byte("[API key]")) || e.Cut && replay.Body == nil {
 		return 0, ErrRedacted
 	}
+	key := history.Key{Header: "X-Authorization"}
+	if replay.AsSent {
+		key = e.Key()
+	}
+	if key.Foreign {
+		return 0, ErrKeyNotKept
+	}
 	if !b.replays.allow(time.Now()) {
 		return 0, ErrTooManyReplay
 	}
@@ -59,7 +71,9 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 	}
 	r := httptest.NewRequestWithContext(ctx, op.Method, op.Path, bytes.NewReader(body))
 	r.URL.RawQuery = e.Request.Query.Encode()
-	r.Header.Set("X-Authorization", b.APIKey())
+	if name, value := key.Field(b.APIKey()); name != "" {
+		r.Header.Set(name, value)
+	}
 	if contentType := e.Request.Header.Get("Content-Type"); contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}

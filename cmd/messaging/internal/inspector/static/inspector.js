@@ -98,6 +98,7 @@ async function addRows() {
   const html = document.createRange().createContextualFragment(await response.text());
   listed = Number(response.headers.get("Rows-Last"));
   const left = Number(response.headers.get("Rows-Left"));
+  if ($("#matches")) $("#matches").textContent = response.headers.get("Rows-Matches");
   for (const row of html.querySelectorAll(".row")) {
     if ($(`#rows > .row[data-number="${row.dataset.number}"]`)) row.remove();
   }

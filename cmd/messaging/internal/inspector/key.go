@@ -1,0 +1,56 @@
+package inspector
+
+import (
+	"net/http"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+)
+
+// keyNote says why the service refused the key of a request. It shows nothing of the key.
+func keyNote(k history.Key) string {
+	switch {
+	case k.Header == "" && k.Empty:
+		return "X-Authorization is empty: the variable that should hold the API key is probably not set."
+	case k.Header == "":
+		return "There is no X-Authorization header, in which the service expects the API key."
+	case k.Prefixed:
+		return `X-Authorization has "Bearer " before the API key. The service expects the key alone.`
+	case k.Header == "X-Authorization":
+		return "X-Authorization has another key than this sandbox, whose key changes with every start unless --key fixes it."
+	case k.Foreign:
+		return "There is no key in X-Authorization. The one in " + k.Header + " is not that of this sandbox."
+	default:
+		return "The API key is in " + k.Header + " instead of X-Authorization, the only header in which the service expects it."
+	}
+}
+
+// keyFailure is what keyNote says, in a few words.
+func keyFailure(k history.Key) string {
+	switch {
+	case k.Header == "" && k.Empty:
+		return "X-Authorization is empty"
+	case k.Header == "":
+		return "no X-Authorization header"
+	case k.Prefixed:
+		return `"Bearer " before the key in X-Authorization`
+	default:
+		return "the key is in " + k.Header + " instead of X-Authorization"
+	}
+}
+
+// lacksKey reports whether the service refused a request because of its key.
+func lacksKey(e *history.Entry) bool { return e.Status == http.StatusUnauthorized && e.Fault == "" }
+
+// KeyOfCopies says how the copies of a request send a key, if that is not as usual.
+func (d *entryDetail) KeyOfCopies() string {
+	switch key := d.Key(); {
+	case key.Right():
+		return ""
+	case key.Foreign:
+		return "The key that the request was sent with was not recorded. These commands send $MESSAGING_API_KEY in its place."
+	case key.Header == "":
+		return "The request was sent without a key, and so it is by curl and HTTPie."
+	default:
+		return "curl and HTTPie send the key as the request did, which the service refuses."
+	}
+}

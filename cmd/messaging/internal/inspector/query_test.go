@@ -1,0 +1,72 @@
+package inspector_test
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+func TestQueryIsInTheRowAndInTheRequest(t *testing.T) {
+	f := start(t, records.Demo())
+	require.Equal(t, 200, f.send("GET", "/v1/customers?email=ada%40example.com&per_page=3&x=%3Cb%3E%E2%80%AE", ""))
+	list := html.UnescapeString(f.get("/").Body)
+	assert.Contains(t, list, `<bdi class="query">?email=ada@example.com&per_page=3&x=%3Cb%3E%E2%80%AE</bdi>`)
+	assert.Contains(t, list, `<span class="tag warn">2 unknown parameters</span>`)
+	page := f.get("/requests/1").Body
+	assert.NotContains(t, page, "<b>\u202e")
+	assert.Contains(t, page, "<td><code>x</code><td><code>&lt;b&gt;‹U&#43;202E›</code>")
+	page = html.UnescapeString(page)
+	assert.Contains(t, page, "<dd>GET /v1/customers?email=ada@example.com&per_page=3")
+	assert.Contains(t, page, `<tr class="hinted"><td><code>email</code><td><code>ada@example.com</code>`+
+		`<em>not a parameter of this operation; did you mean emails?</em>`)
+	assert.Contains(t, page, "<tr><td><code>per_page</code><td><code>3</code></tr>")
+	assert.Contains(t, page, "The operation has no parameter email (did you mean emails?) or x. The sandbox ignored them.")
+	for search, found := range map[string]int{"ada@example.com": 1, "email": 1, "bob@example.com": 0} {
+		assert.Equal(t, found, strings.Count(f.get("/?q="+search).Body, `class="row"`), search)
+	}
+}
+
+func TestQueryInARowIsShort(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/customers?emails="+strings.Repeat("ada@example.com,", 100), "")
+	row := regexp.MustCompile(`<bdi class="query">([^<]*)<`).FindStringSubmatch(f.get("/").Body)
+	require.Len(t, row, 2)
+	assert.Len(t, []rune(row[1]), 61)
+	assert.True(t, strings.HasSuffix(row[1], "…"))
+}
+
+func TestQueryMarksItsProblems(t *testing.T) {
+	f := start(t, records.Demo())
+	require.Equal(t, 422, f.send("GET", "/v1/events?cursor=zzz&per_page=2", ""))
+	page := f.get("/requests/1").Body
+	assert.Contains(t, page, `<tr class="marked"><td><code>cursor</code><td><code>zzz</code><em>is not a cursor of this list</em>`)
+	assert.Contains(t, page, "1 problem in the query: cursor is not a cursor of this list.")
+	assert.NotContains(t, page, "see the marked lines")
+}
+
+func TestProblemsOfABodyThatIsNotShownAsLinesAreNamed(t *testing.T) {
+	f := start(t, records.Demo())
+	body := `{"name":"n","more":[` + strings.Repeat("1,", 1100) + `1]}`
+	require.Equal(t, 422, f.send("POST", "/v1/events", body))
+	page := f.get("/requests/1").Body
+	assert.Contains(t, page, "in the request: description is required; parameters is required.")
+	require.Equal(t, 422, f.send("POST", "/v1/events", `{"name":"n"}`))
+	page = f.get("/requests/2").Body
+	assert.Contains(t, page, "see the marked lines of the body")
+	assert.Contains(t, page, `class="line marked"`)
+}
+
+func TestQueryOfASendHasNoParameters(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events?dry_run=1", `{"name":"n"}`)
+	f.send("GET", "/elsewhere?x=1", "")
+	assert.Contains(t, f.get("/requests/1").Body, "The operation has no parameter dry_run. The sandbox ignored it.")
+	assert.NotContains(t, f.get("/requests/2").Body, "not a parameter", "no operation has this path")
+	assert.Contains(t, f.get("/requests/2").Body, "GET /elsewhere?x=1")
+}
