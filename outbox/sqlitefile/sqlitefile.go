@@ -21,10 +21,6 @@ import (
 // readers is the number of connections for reading.
 const readers = 4
 
-// journalInMemory keeps the pages that a failed statement would restore in memory. Otherwise
-// SQLite writes them to a temporary file, one for each entry.
-const journalInMemory = "_pragma=temp_store(MEMORY)"
-
 // pageCache is the memory for pages of the connection that writes. A batch of new entries
 // changes about a thousand pages of the index of keys, which are in no order; if they do not
 // fit, SQLite writes them several times.
@@ -52,7 +48,7 @@ func open(ctx context.Context, path string) (*sqlite.Store, error) {
 		return nil, err
 	}
 	write, err := sql.Open("sqlite", source(path, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)",
-		"_pragma=secure_delete(ON)", "_pragma=busy_timeout(100)", journalInMemory, pageCache))
+		"_pragma=secure_delete(ON)", "_pragma=busy_timeout(100)", pageCache))
 	if err != nil {
 		return nil, err
 	}

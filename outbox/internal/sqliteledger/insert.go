@@ -14,14 +14,9 @@ import (
 // Insert implements ledger.Ledger.
 func (l *Ledger) Insert(ctx context.Context, entries []ledger.NewEntry) (inserted []ledger.Inserted, err error) {
 	err = l.update(ctx, func(ctx context.Context, conn *writer) (err error) {
-		if len(entries) > insertRows {
-			err = l.checkpointAfter(ctx, conn, pagesOfMany)
-		}
-		if err == nil {
-			inserted, err = insert(ctx, conn, entries)
-		}
+		inserted, err = insert(ctx, conn, entries)
 		return err
-	}, insertSQL[min(len(entries), insertRows)]...)
+	})
 	return inserted, err
 }
 
@@ -56,17 +51,6 @@ func (l *Ledger) check(tx ledger.SQLTx) error {
 // insertRows is how many rows one statement inserts.
 const insertRows = 100
 
-// insertSQL has the statements that are worth keeping, by their number of rows.
-var insertSQL = map[int][]string{1: {insertion(1)}, insertRows: {insertion(insertRows)}}
-
-// insertion returns the statement that inserts n rows.
-func insertion(n int) string {
-	return `INSERT INTO outbox_entry
-		(key, digest, operation, body, sealed, created_at, not_before, due_since, not_after, urgent) VALUES ` +
-		strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", n), ", ") +
-		` ON CONFLICT (key) DO NOTHING RETURNING id, key`
-}
-
 func insert(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEntry) ([]ledger.Inserted, error) {
 	inserted := make([]ledger.Inserted, 0, len(entries))
 	for batch := range slices.Chunk(entries, insertRows) {
@@ -87,7 +71,10 @@ func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEnt
 		due := dueAt(e, now)
 		args = append(args, e.Key, e.Digest, e.Operation, e.Body, e.Sealed, now, due, due, milliseconds(e.NotAfter), e.Urgent)
 	}
-	rows, err := conn.QueryContext(ctx, insertion(len(entries)), args...)
+	rows, err := conn.QueryContext(ctx, `INSERT INTO outbox_entry
+		(key, digest, operation, body, sealed, created_at, not_before, due_since, not_after, urgent) VALUES `+
+		strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", len(entries)), ", ")+
+		` ON CONFLICT (key) DO NOTHING RETURNING id, key`, args...)
 	type added struct {
 		id  int64
 		key string

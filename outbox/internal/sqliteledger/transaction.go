@@ -28,9 +28,6 @@ func (l *Ledger) update(ctx context.Context, fn func(context.Context, *writer) e
 		if err := w.prepare(ctx, statements); err != nil {
 			return err
 		}
-		if err := l.checkpointAfter(ctx, w, pagesOfFew); err != nil {
-			return err
-		}
 		if err := l.begin(ctx, w.Conn); err != nil {
 			return err
 		}

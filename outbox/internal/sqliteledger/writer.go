@@ -3,7 +3,6 @@ package sqliteledger
 import (
 	"context"
 	"database/sql"
-	"fmt"
 
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
@@ -13,22 +12,6 @@ import (
 type writer struct {
 	*sql.Conn // nil if it is to be opened
 	prepared  map[string]*sql.Stmt
-	pages     int // see checkpointAfter
-}
-
-// After a commit, SQLite copies the write-ahead log into the database if the log has this
-// many pages. An entry changes a random page of the index of keys. While very many are added,
-// the same pages are copied less often if there are more of them in the log.
-const pagesOfFew, pagesOfMany = 1000, 8000
-
-// checkpointAfter sets that number of pages until the next transaction. It leaves the
-// connections of the caller as they are.
-func (l *Ledger) checkpointAfter(ctx context.Context, w *writer, pages int) error {
-	if l.kept == nil || w.pages == pages {
-		return nil
-	}
-	w.pages = pages
-	return pragma(ctx, w.Conn, fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", pages))
 }
 
 // takeWriter returns a writer that nobody else uses. putWriter has to be called even after

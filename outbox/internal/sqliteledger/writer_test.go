@@ -3,16 +3,12 @@ package sqliteledger
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
 // owned returns the ledger in a separate database, and its file.
@@ -56,55 +52,6 @@ func TestAStatementIsParsedOnceAndNotWhileTheWriteLockIsHeld(t *testing.T) {
 	require.NoError(t, l.update(t.Context(), remember(&second), settleSQL))
 	assert.NotNil(t, first)
 	assert.Same(t, first, second)
-}
-
-// entriesFor returns n entries with keys that begin with a prefix.
-func entriesFor(prefix string, n int) []ledger.NewEntry {
-	entries := make([]ledger.NewEntry, n)
-	for i := range entries {
-		entries[i] = ledger.NewEntry{Key: fmt.Sprint(prefix, i), Digest: []byte("digest"), Operation: "trigger event", Body: []byte("{}")}
-	}
-	return entries
-}
-
-func TestTheWriteAheadLogIsLongOnlyWhileManyEntriesAreAdded(t *testing.T) {
-	l, path := owned(t)
-	defer func() { require.NoError(t, l.Close()) }()
-	size := func() int64 {
-		info, err := os.Stat(path + "-wal")
-		require.NoError(t, err)
-		return info.Size()
-	}
-	const page = 4096
-	for i := 0; size() <= 2*pagesOfFew*page; i++ {
-		require.Less(t, i, 1000, "the log is copied into the database too early")
-		_, err := l.Insert(t.Context(), entriesFor(fmt.Sprint(i, "-"), 10*insertRows))
-		require.NoError(t, err)
-	}
-	inDatabase := func() int64 {
-		info, err := os.Stat(path)
-		require.NoError(t, err)
-		return info.Size()
-	}
-	before := inDatabase()
-	_, err := l.Insert(t.Context(), entriesFor("one", 1))
-	require.NoError(t, err)
-	assert.Greater(t, inDatabase(), before, "the log is copied after the next small transaction")
-}
-
-func TestTheStatementsThatInsertAreParsedOnce(t *testing.T) {
-	l, _ := owned(t)
-	defer func() { require.NoError(t, l.Close()) }()
-	for _, n := range []int{1, 7, insertRows + 7} {
-		_, err := l.Insert(t.Context(), entriesFor(fmt.Sprint(n, "-"), n))
-		require.NoError(t, err)
-	}
-	require.NoError(t, l.update(t.Context(), func(_ context.Context, w *writer) error {
-		assert.NotNil(t, w.prepared[insertion(1)])
-		assert.NotNil(t, w.prepared[insertion(insertRows)])
-		assert.Len(t, w.prepared, 2, "others are rare")
-		return nil
-	}))
 }
 
 func TestAConnectionIsOpenedAnewAfterAnErrorAndClosedWithTheLedger(t *testing.T) {
