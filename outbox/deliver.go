@@ -193,7 +193,7 @@ func (d *delivery[Tx]) due(ctx context.Context, found []ledger.Entry) (map[strin
 	if !slices.ContainsFunc(found, func(e ledger.Entry) bool { return e.State == ledger.Pending }) {
 		return nil, nil
 	}
-	due, err := withTimeout(ctx, d.ledger.Due)
+	due, err := inDatabase(ctx, &d.running, d.ledger.Due)
 	if err != nil {
 		return nil, fmt.Errorf("outbox: deliver: %w", err)
 	}

@@ -100,7 +100,7 @@ func (r *runner[Tx]) step(ctx context.Context, limit int) {
 // claimDue claims entries that are due and starts to send them. If none can be claimed,
 // it returns when to try again: after a wait, or when changed is closed.
 func (r *runner[Tx]) claimDue(ctx context.Context, limit int) (p progress, changed <-chan struct{}) {
-	due, err := withTimeout(ctx, r.ledger.Due)
+	due, err := inDatabase(ctx, &r.running, r.ledger.Due)
 	if err != nil {
 		r.databaseFailed(ctx, "look for entries", err)
 		return progress{}, nil
@@ -271,8 +271,9 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 		r.sends.Wait()
 	}()
 	err := r.finish(ctx, done)
+	ended := err == nil // or else the goroutine may still be running
 	switch {
-	case err != nil:
+	case !ended:
 	case r.closed:
 		err = fmt.Errorf("outbox: deliver: %w", ledger.ErrClosed)
 	case r.failure != nil:
@@ -280,11 +281,13 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delivered := Delivered{RetryAfter: retryAfter}
+	var delivered Delivered
 	for key, state := range r.recorded {
 		delivered.add(key, ledger.Entry{State: state}, true)
 	}
 	slices.Sort(delivered.Later)
-	delivered.RetryAfter = retryAfter
+	if delivered.RetryAfter = 0; ended {
+		delivered.RetryAfter = retryAfter
+	}
 	return delivered, err
 }

@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log"
 	"os"
 	"path/filepath"
@@ -114,8 +115,16 @@ func cancel(ctx context.Context, db *sql.DB, o *outbox.Outbox[outbox.SQLTx], ord
 func postpone(ctx context.Context, tx *sql.Tx, o *outbox.Outbox[outbox.SQLTx], key, newKey string, p *messaging.Prepared,
 	due time.Time) error {
 	decisions, err := o.DismissTx(ctx, tx, key)
-	if err != nil || !decisions[0].Changed {
-		return err // without an error: it was sent or is being sent, so there is nothing to postpone
+	if err != nil {
+		return err
+	}
+	switch d := decisions[0]; {
+	case d.Why == outbox.WhyUnknown:
+		return errors.New("no entry has the key " + key)
+	case d.Changed && d.Delivery == messaging.DeliveryUnknown:
+		return errors.New("an earlier send may have been carried out; roll back, find out, and then decide")
+	case !d.Changed:
+		return nil // it was sent, is being sent, or was withdrawn: there is nothing to postpone
 	}
 	return remind(ctx, tx, o, newKey, p, due)
 }
@@ -263,6 +272,24 @@ func TestTheSamplesOfTheREADMERemindPostponeAndCancel(t *testing.T) {
 		delivered, err := s.o.DeliverDue(ctx, 10)
 		require.NoError(t, err)
 		assert.Zero(t, delivered)
+	})
+}
+
+func TestTheSamplesOfTheREADMEDoNotPostponeWhatMayHaveBeenSent(t *testing.T) {
+	onEverySample(t, func(t *testing.T, s sample) {
+		ctx := t.Context()
+		s.service.FailNext(1, messagingtest.AnswerLost())
+		_, err := s.o.Enqueue(ctx, "reminder", email(t, "welcome"))
+		require.NoError(t, err)
+		_, err = s.o.DeliverDue(ctx, 1)
+		require.NoError(t, err)
+		for key, want := range map[string]string{"reminder": "may have been carried out", "remindre": "no entry has the key remindre"} {
+			tx, err := s.db.BeginTx(ctx, nil)
+			require.NoError(t, err)
+			require.ErrorContains(t, postpone(ctx, tx, s.o, key, "later", email(t, "welcome"), time.Now()), want)
+			require.NoError(t, tx.Rollback())
+		}
+		assert.Equal(t, outbox.Unclear, s.entry(t, "reminder").State)
 	})
 }
 

@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,8 +14,10 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox"
+	"github.com/messaging-go/messaging/outbox/internal/ledger"
 	"github.com/messaging-go/messaging/outbox/internal/pgtest"
 	"github.com/messaging-go/messaging/outbox/postgres"
+	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
 func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
@@ -275,6 +278,38 @@ func TestRunReturnsInTimeWhateverHangs(t *testing.T) {
 	eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
 	cancel()
 	require.EqualError(t, <-ended, "outbox: stopped without waiting any longer for WithOnSettled; "+
+		"entries whose outcomes are not recorded become unclear")
+}
+
+// hangingDue is a database that hangs when it is asked for what is due.
+type hangingDue struct {
+	ledger.TxLedger[outbox.SQLTx]
+	asked, goOn chan struct{}
+}
+
+func (l *hangingDue) Ledger() ledger.TxLedger[outbox.SQLTx] { return l }
+
+func (l *hangingDue) Due(ctx context.Context) ([]ledger.Due, error) {
+	due, err := l.TxLedger.Due(context.WithoutCancel(ctx))
+	l.asked <- struct{}{}
+	<-l.goOn
+	return due, err
+}
+
+func TestDeliverDueNamesADatabaseThatHangs(t *testing.T) {
+	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, store.Close()) })
+	hanging := &hangingDue{store.Ledger(), make(chan struct{}), make(chan struct{})}
+	o := newBox(t, hanging, newService().client(t), []outbox.Option{outbox.Fast(), outbox.WithSendTimeout(time.Second)})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-hanging.asked
+		cancel()
+	}()
+	_, err = o.DeliverDue(ctx, 1)
+	close(hanging.goOn)
+	require.EqualError(t, err, "outbox: stopped without waiting any longer for the database; "+
 		"entries whose outcomes are not recorded become unclear")
 }
 

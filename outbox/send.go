@@ -243,7 +243,7 @@ func (c *call[Tx]) attempt(ctx context.Context, b batch, entry *ledger.Claimed, 
 }
 
 // stopped reports whether entries that are not sent go back because of the stop.
-func (c *call[Tx]) stopped() bool { return c.returns && c.stop.Since(time.Time{}) > 0 }
+func (c *call[Tx]) stopped() bool { return c.returns && c.stop.Happened() }
 
 // whyReturned is why an entry of the batch goes back.
 func (c *call[Tx]) whyReturned(b batch) string {

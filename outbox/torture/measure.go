@@ -189,12 +189,15 @@ func (t *torture) outage(ctx context.Context, kind string, pending int) (row, er
 	if err != nil {
 		return row{}, err
 	}
+	atFirst := 2*r.flags.Slots + 16
 	return row{What: kind + " for 5 s, over 100000 entries pending",
-		Required: "0 rejected, 0 unclear, at most 20 requests while the gate is closed, sending resumes afterwards",
+		Required: fmt.Sprintf("0 rejected, 0 unclear, at most %d requests before the gate is closed and 20 while it is, sending resumes "+
+			"afterwards", atFirst),
 		Measured: fmt.Sprintf("%d rejected, %d unclear, %d requests while the gate was closed (%d before), %d entries still pending",
 			counts.Rejected,
 			counts.Unclear, last-first, first, counts.Pending),
-		OK: counts.Rejected == 0 && counts.Unclear == 0 && last-first <= 20 && (t.quick || counts.Pending >= 100_000)}, nil
+		OK: counts.Rejected == 0 && counts.Unclear == 0 && first <= atFirst && last-first <= 20 &&
+			(t.quick || counts.Pending >= 100_000)}, nil
 }
 
 // during lets an outage begin and end, and waits until sending goes on. It returns how many

@@ -106,7 +106,7 @@ func (r *Recorder) write() {
 		}
 		if left = r.giveUp(left, err); len(left) > 0 {
 			wait := shortestWait << min(left[0].tries-1, 5)
-			if left[0].stop.Since(time.Time{}) > 0 { // there is not much time left
+			if left[0].stop.Happened() { // there is not much time left
 				wait = shortestWait
 			}
 			time.AfterFunc(wait, func() { r.add(left...) })
@@ -197,10 +197,17 @@ type Stop struct {
 	stopped time.Time
 }
 
-// StopOf watches a context until end is called.
+// StopOf notes the time at which a context ends, until end is called.
 func StopOf(ctx context.Context) (s *Stop, end func() bool) {
 	s = &Stop{ctx: ctx}
 	return s, context.AfterFunc(ctx, func() { s.Since(time.Time{}) })
+}
+
+// Happened reports whether the context has ended, even if the clock has not advanced since.
+func (s *Stop) Happened() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.stopped.IsZero() || s.ctx != nil && s.ctx.Err() != nil
 }
 
 // Since returns the time since the stop or since then, whichever came later. It returns 0

@@ -60,3 +60,16 @@ func TestAnOutcomeIsRecordedAtOnceWhenNoOthersArrive(t *testing.T) {
 		assert.Zero(t, time.Since(start))
 	})
 }
+
+func TestAStopHasHappenedEvenIfTheClockStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		stop, end := StopOf(ctx)
+		defer end()
+		assert.False(t, stop.Happened())
+		cancel()
+		assert.True(t, stop.Happened())
+		assert.Zero(t, stop.Since(time.Time{}), "no time has passed")
+		assert.False(t, new(Stop).Happened())
+	})
+}

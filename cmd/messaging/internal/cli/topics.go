@@ -26,7 +26,8 @@ func exitCodes() string {
 		fmt.Fprintf(&b, "  %3d  %s\n", m.Code, m.Text)
 	}
 	b.WriteString(`
-If a command came to several of them, the first of 9, 7, 4, 3, 5, 6, 8 and 1 counts.
+If several of these apply to one command, it exits with the first of 9, 7, 4, 3, 5, 6, 8 and 1 that
+applies.
 Reading changes nothing, so a read that failed never exits with 9.`)
 	return b.String()
 }
@@ -37,7 +38,8 @@ const environmentText = `A command that calls the service has to know which one.
   --profile NAME      a profile of the configuration file
   without --profile   MESSAGING_BASE_URL and MESSAGING_API_KEY, both of them
 
-No profile is the default, and a key is never combined with the URL of another place.
+No profile is the default, and a key from one source is never combined with a URL
+from another.
 
 The configuration file is config.toml in $XDG_CONFIG_HOME/messaging, or in
 ~/.config/messaging; on Windows, in %AppData%\messaging. Only you may write to it.
@@ -63,8 +65,8 @@ The configuration file is config.toml in $XDG_CONFIG_HOME/messaging, or in
 const outputText = `Data goes to stdout. Plans, questions, progress and errors go to stderr.
 
 On a terminal, rows are a table that is cut to its width, with relative times. In a pipe,
-they are TSV without a header: nothing is cut, times are RFC 3339, and a tab, an end of a
-line and a backslash in a value are \t, \n and \\.
+they are TSV without a header: nothing is cut, times are RFC 3339, and a tab, a line
+break and a backslash in a value are written as \t, \n and \\.
 
   --json          an array of objects, with the fields that the service has
   --json=f,g      only these fields
@@ -92,43 +94,50 @@ The number of all customers is not in the digest. If the account has grown since
 run, the new customers receive the broadcast too: it is counted again, and refused only
 above max_recipients or --max-recipients.
 
-If a recipient looks like a mistake, such as an address in place of an id, or an address in
-cc that is in the list too, a person may confirm it on a terminal. So it is if some customers
-have an address alone and others an id alone. A digest confirms neither, unless --allow-doubts
-is given: a script does not read warnings.
+If a recipient looks like a mistake, such as an address in place of an id, or an address that
+is in cc and in the list too, a person may confirm it on a terminal. So may a list in which
+some customers have only an address and others only an id. --confirm cannot, unless
+--allow-doubts is given, because a script does not read warnings.
 
 An audience that is missing or empty is an error, and never means all customers. More
 recipients than max_recipients are refused. Segments need --allow-unknown-count, because
 their size is unknown. A profile with "allow" reaches nobody else.
 
-Before a broadcast or a trigger, a line is written to sends.jsonl, without addresses. If
-exactly the same was accepted in the last 24 hours, or if it may have been carried out,
-it is not sent again without --again. The order of the customers makes no difference. Nor
-is a broadcast in the same channel with the same subject or the same message, to whomever,
-or one to the same customers that is due at the same time: it may be a correction. Of a
-text, the letters and digits count.
+Before a broadcast or a trigger, a line is written to sends.jsonl, without addresses. A
+broadcast or a trigger is refused without --again if exactly the same one was accepted in the
+last 24 hours, or may have been carried out at any time. The order of the customers makes no
+difference.
 
-A trigger is also refused if it is like one of the last 24 hours, or like a row that was
-imported in the last six days: the same event and customer, and the same values where the
-event requires one. If it requires none, all values count. So is an import with such rows,
-with rows like those of triggers by hand, or with rows that are like each other. How a
-value is written makes no difference: case, spaces, punctuation, leading zeros, and the
-zone of a time. A customer is the same if the address is, or the id; an event, if its name
-is, or its id. An address and an id are never recognized as the same customer: name customers
-in the same way each time. After an import that names them in the other way, a digest confirms
-none without --again. "outbox resend" refuses what was triggered since the entry was
-added, or imported since then and in the last six days. Of this, the state folder has hashes
-alone.
+The same applies to a broadcast in the same channel with the same subject or the same message,
+whoever receives it: it may be a corrected copy. Subjects and messages are compared by their
+letters and digits only. A scheduled broadcast is also refused if an earlier one has the same
+customers and the same time, however old it is.
 
-The state folder also knows how far each outbox has come. One that was moved, copied, or
-restored from a backup is not sent without --accept-change. What was pending in a backup is
-unclear then, since it may have been sent: look, and then resend or dismiss it.
+A trigger is also refused if it is like a trigger that was accepted in the last 24 hours or may
+have been carried out at any time, or like a row that was imported in the last six days. Like
+means the same event, the same customer, and the same required values; if the event requires no
+values, all values are compared. An import is refused if a row is like a row or a trigger of the
+last six days, or like another row of the file. How a value is written makes no difference:
+case, spaces, punctuation, leading zeros, and the zone of a time.
 
-With --again, the digest names the last send, so that it allows one repeat: leave --again
-out of scripts that may run twice. What is still in progress is not sent again.
+Two customers are the same if their addresses or their ids match. An address and an id are never
+recognized as the same customer, so name customers in the same way each time. If an earlier
+import named them in the other way, --confirm needs --again. Two events are the same if their
+names or their ids match.
 
-After the first Ctrl-C, a send in progress is waited for, so that you learn what became of
-it. A second one stops waiting, with exit code 9. So does a quit (Ctrl-\).
+"outbox resend" refuses what was triggered since the entry was added, or imported since then and
+in the last six days. The state folder stores only hashes of all this.
+
+The state folder also records how far each outbox has progressed. An outbox that was moved,
+copied, or restored from a backup is not sent without --accept-change. What was pending in a
+backup then becomes unclear, since it may have been sent: look, and resend or dismiss it.
+
+With --again, the digest names the sends that it repeats, so it allows one repeat: leave --again
+out of scripts that may run twice. A send that is still in progress is never repeated, even with
+--again.
+
+After the first Ctrl-C, the command waits for a send in progress, so that you learn its outcome.
+A second Ctrl-C, or Ctrl-\, stops waiting and exits with code 9.
 
 Exit code 9 means: look before you repeat it. Exit code 7 after a send means that it was
 accepted, but the output could not be written.`

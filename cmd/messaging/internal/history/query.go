@@ -64,7 +64,7 @@ var Keys = []struct{ Key, Example, Selects string }{
 	{"customer", "customer:12", "the number or the customer id of a customer that the request created or updated"},
 	{"since", "since:5m", "requests of the last 5 minutes"},
 	{"method", "method:get", "the method"},
-	{"path", "path:/v1/customers", "part of the path with its query, such as path:per_page=5"},
+	{"path", "path:" + service.ListCustomers.Path, "part of the path with its query, such as path:per_page=5"},
 	{"took", "took:>100ms", "the duration: longer (> or >=) or shorter (< or <=) than a time"},
 }
 
