@@ -313,12 +313,14 @@ func TestQueryTerms(t *testing.T) {
 		"email": {Op: "send email broadcast", Status: 200, At: now, Effect: &messagingtest.EmailBroadcast{Subject: "We have Moved",
 			Email: "news@acme.test", BCC: []string{"audit@acme.test"}, Recipients: []messaging.Recipient{{Customers: []messaging.CustomerParams{
 				{Email: "Ada@Example.com", CustomerID: "c-7", PhoneNo: "+4930"}}}}},
-			Customers: []messagingtest.CustomerChange{{Customer: messagingtest.Customer{Number: 12, CustomerParams: messaging.CustomerParams{CustomerID: "C-7"}}}},
-			Request:   messagingtest.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved"}`)}},
+			Customers: []messagingtest.CustomerChange{{Customer: messagingtest.Customer{Number: 12,
+				CustomerParams: messaging.CustomerParams{CustomerID: "C-7"}}}},
+			Request: messagingtest.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved"}`)}},
 		"push": {Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &messagingtest.PushBroadcast{Subject: "Hi"}},
-		"trigger": {Op: "trigger event", Status: 200, Took: 200 * time.Millisecond, At: now.Add(-time.Hour), Effect: &messagingtest.Trigger{EventID: "e-1",
-			EventName: "Order shipped",
-			Email:     "grace@example.com", Skipped: []string{"at"}},
+		"trigger": {Op: "trigger event", Status: 200, Took: 200 * time.Millisecond, At: now.Add(-time.Hour),
+			Effect: &messagingtest.Trigger{EventID: "e-1",
+				EventName: "Order shipped",
+				Email:     "grace@example.com", Skipped: []string{"at"}},
 			Request: messagingtest.Request{Body: []byte(`{"payload":{"at":"today"}}`)}},
 		"refused": {Op: "trigger event", Status: 422, At: now, Problems: map[string][]string{"payload.order": {"is required"}},
 			Request: messagingtest.Request{Body: []byte(`{"event_id":"e-2","payload":{"email":"eve@example.com"}}`)}},
@@ -401,8 +403,8 @@ func TestQueryTerms(t *testing.T) {
 }
 
 func TestParseReportsInvalidValues(t *testing.T) {
-	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "customer:", "status:>many", "took:100ms", "took:>long",
-		"took:", "-took:x"} {
+	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "customer:", "status:>many", "took:100ms",
+		"took:>long", "took:", "-took:x"} {
 		_, err := history.Parse("word " + text)
 		assert.ErrorContains(t, err, strings.TrimPrefix(text, "-")+": must be", text)
 	}

@@ -13,7 +13,8 @@ import (
 
 func TestUnknownKeysAreMarkedAndCorrected(t *testing.T) {
 	f := start(t, records.Demo())
-	require.Equal(t, 422, f.send("POST", "/v1/events/trigger", `{"event_id":"`+orderShipped+`","payload":{"email":"ada@example.com","Order":"A-1",
+	require.Equal(t, 422, f.send("POST", "/v1/events/trigger", `{"event_id":"`+orderShipped+`","payload":{
+		"email":"ada@example.com","Order":"A-1",
 		"shiped_at":"2026-11-21T09:00:00Z","color":"<b>","customer":{"emial":"a@b.test"}},"extra":1}`))
 	page := html.UnescapeString(f.get("/requests/1?tab=exchange").Body)
 	for key, hint := range map[string]string{
@@ -43,10 +44,12 @@ func TestUnknownKeysAreThoseOfTheOperation(t *testing.T) {
 
 func TestASyntaxErrorIsMarkedInTheBody(t *testing.T) {
 	for body, want := range map[string][2]string{
-		"{\n  \"é\": 1,\n  <b>\n}": {"line 3, column 3: invalid character '<' looking for beginning of object key string", `<mark class="syntax">&lt;</mark>b&gt;`},
-		`{"a": é}`:                 {"line 1, column 7: ", `<mark class="syntax">é</mark>}`},
-		`{"a": 1`:                  {"line 1, column 8: unexpected end of JSON input", `<mark class="syntax"></mark>`},
-		"{\"a\": \"x\u202e\"} {}":  {"line 1, column 13: invalid character '{' after top-level value", `‹U&#43;202E›&#34;} <mark class="syntax">{</mark>}`},
+		"{\n  \"é\": 1,\n  <b>\n}": {"line 3, column 3: invalid character '<' looking for beginning of object key string",
+			`<mark class="syntax">&lt;</mark>b&gt;`},
+		`{"a": é}`: {"line 1, column 7: ", `<mark class="syntax">é</mark>}`},
+		`{"a": 1`:  {"line 1, column 8: unexpected end of JSON input", `<mark class="syntax"></mark>`},
+		"{\"a\": \"x\u202e\"} {}": {"line 1, column 13: invalid character '{' after top-level value",
+			`‹U&#43;202E›&#34;} <mark class="syntax">{</mark>}`},
 	} {
 		f := start(t, records.Demo())
 		require.Equal(t, 400, f.send("POST", "/v1/events", body), body)

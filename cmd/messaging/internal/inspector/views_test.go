@@ -159,7 +159,8 @@ func TestAnInvalidSearchPrintsItsErrorOnce(t *testing.T) {
 func TestSearchOfRecordsExcludesWords(t *testing.T) {
 	f := start(t, records.Demo())
 	all := strings.Count(f.get("/customers").Body, `class="row record"`)
-	with, without := strings.Count(f.get("/customers?q=ada").Body, `class="row record"`), strings.Count(f.get("/customers?q=-ada").Body, `class="row record"`)
+	with := strings.Count(f.get("/customers?q=ada").Body, `class="row record"`)
+	without := strings.Count(f.get("/customers?q=-ada").Body, `class="row record"`)
 	assert.Positive(t, with)
 	assert.Equal(t, all, with+without)
 }
