@@ -38,13 +38,17 @@ func TestUnknownKeysAreThoseOfTheOperation(t *testing.T) {
 	assert.NotContains(t, f.get("/requests/8?tab=exchange").Body, "k odd", "the parameters of an unknown event are unknown")
 	require.Equal(t, 200, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`))
 	event, _ := f.box.Records.All(records.Events).Search(nil, 0, 1)
-	f.send("POST", "/v1/events/trigger", `{"event_id":"`+event[0].Model().(messaging.Event).ID+`","payload":{"email":"a@b.test","anything":1}}`)
+	id := event[0].Model().(messaging.Event).ID
+	f.send("POST", "/v1/events/trigger", `{"event_id":"`+id+`","payload":{"email":"a@b.test","anything":1}}`)
 	assert.Contains(t, f.get("/requests/10?tab=exchange").Body, "k odd", "an event without parameters is known")
 	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","schedule_type":"send-now",
 		"recipients":{"type":"customer","customers":[{"Email":"a@b.test","devices":[{"device_tokn":"t"}]}]}}`)
 	page := html.UnescapeString(f.get("/requests/11?tab=exchange").Body)
 	assert.Regexp(t, `<span class="k odd">"Email"</span>[^\n]*did you mean email`, page)
 	assert.Regexp(t, `<span class="k odd">"device_tokn"</span>[^\n]*did you mean device_token`, page)
+	f.send("POST", "/v1/broadcast/send/push-notification", `{"recipients":[{"type":"segment","segmnts":["vip"]}]}`)
+	page = html.UnescapeString(f.get("/requests/12?tab=exchange").Body)
+	assert.Regexp(t, `<span class="k odd">"segmnts"</span>[^\n]*did you mean segments`, page, "recipients can be an array")
 }
 
 func TestASyntaxErrorIsMarkedInTheBody(t *testing.T) {
