@@ -313,8 +313,8 @@ func TestQueryTerms(t *testing.T) {
 		"email": {Op: "send email broadcast", Status: 200, At: now, Effect: &messagingtest.EmailBroadcast{Subject: "We have Moved",
 			Email: "news@acme.test", BCC: []string{"audit@acme.test"}, Recipients: []messaging.Recipient{{Customers: []messaging.CustomerParams{
 				{Email: "Ada@Example.com", CustomerID: "c-7", PhoneNo: "+4930"}}}}},
-			Customers: []messagingtest.CustomerChange{{Customer: messagingtest.Customer{
-				Number: 12, CustomerParams: messaging.CustomerParams{CustomerID: "C-7"}}}},
+			Customers: []messagingtest.CustomerChange{{Customer: messagingtest.Customer{Number: 12,
+				CustomerParams: messaging.CustomerParams{CustomerID: "C-7"}}}},
 			Request: messagingtest.Request{Method: "POST", Path: "/v1/broadcast/send/email", Body: []byte(`{"subject":"We have Moved"}`)}},
 		"push": {Op: "send push broadcast", Fault: "answer_lost", At: now, Effect: &messagingtest.PushBroadcast{Subject: "Hi"}},
 		"trigger": {Op: "trigger event", Status: 200, Took: 200 * time.Millisecond, At: now.Add(-time.Hour),
@@ -403,9 +403,8 @@ func TestQueryTerms(t *testing.T) {
 }
 
 func TestParseReportsInvalidValues(t *testing.T) {
-	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "customer:", "status:>many",
-		"took:100ms", "took:>long",
-		"took:", "-took:x"} {
+	for _, text := range []string{"status:many", "status:6xx", "has:everything", "since:yesterday", "customer:", "status:>many", "took:100ms",
+		"took:>long", "took:", "-took:x"} {
 		_, err := history.Parse("word " + text)
 		assert.ErrorContains(t, err, strings.TrimPrefix(text, "-")+": must be", text)
 	}

@@ -93,7 +93,7 @@ func writeLogin(w http.ResponseWriter, status int, view loginView) {
 func localPath(target string) string {
 	parsed, err := url.Parse(target)
 	if err != nil || !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.Contains(target, `\`) ||
-		parsed.IsAbs() || parsed.Host != "" || path.Clean(parsed.Path) != parsed.Path || parsed.Path == "/login" {
+		path.Clean(parsed.Path) != parsed.Path || parsed.Path == "/login" {
 		return "/"
 	}
 	return parsed.RequestURI()

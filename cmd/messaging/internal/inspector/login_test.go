@@ -72,10 +72,12 @@ func TestLoginLeadsBackToThePage(t *testing.T) {
 func TestLoginLeadsToNoOtherSite(t *testing.T) {
 	f := startWithToken(t)
 	form := header("Content-Type", "application/x-www-form-urlencoded")
-	for _, next := range []string{"", "https://evil.example", "//evil.example", "///evil.example", `/\evil.example`, `\/evil.example`,
-		"/\t/evil.example", "/\n/evil.example", "\t//evil.example", " //evil.example", "javascript:alert(1)",
-		"evil.example", "/login", "/login?next=/login",
-		"/..//evil.example", "/.//evil.example", "http:/evil.example", "/%0d%0aX: y\r\nLocation: //evil.example", "?x", "/%2f/evil.example"} {
+	for _, next := range []string{"", "https://evil.example", "//evil.example", "//evil.example/x",
+		"///evil.example", `/\evil.example`, `\/evil.example`,
+		"/\t/evil.example", "/\n/evil.example", "\t//evil.example", " //evil.example", "javascript:alert(1)", "evil.example", "/login",
+		"/login?next=/login",
+		"/..//evil.example", "/.//evil.example", "http:/evil.example", "/%0d%0aX: y\r\nLocation: //evil.example", "?x",
+		"/%2f/evil.example"} {
 		got := f.do("POST", f.ui+"/login", "token="+url.QueryEscape(testToken)+"&next="+url.QueryEscape(next), form)
 		assert.Equal(t, 303, got.Status, next)
 		assert.Equal(t, "/", got.Header.Get("Location"), next)

@@ -78,6 +78,13 @@ func notes(d *entryDetail) (list []note) {
 	if lacksKey(d.Entry) {
 		add("bad", "%s", keyNote(d.Key()))
 	}
+	list = append(list, faultNotes(d)...)
+	return append(list, contentNotes(d)...)
+}
+
+// faultNotes are what a fault did to the request.
+func faultNotes(d *entryDetail) (list []note) {
+	add := func(class, text string) { list = append(list, note{class, text}) }
 	refused := d.Effect == nil && !isRead(d.Entry)
 	switch {
 	case refused && (d.Fault == "answer_lost" || d.Fault == "malformed" || d.Fault == "slow"):
@@ -94,6 +101,14 @@ func notes(d *entryDetail) (list []note) {
 		add("warn", "A fault delayed the response.")
 	case d.Fault != "":
 		add("bad", "A fault made this response. The request was not carried out.")
+	}
+	return list
+}
+
+// contentNotes are what is to be said of the content of the request.
+func contentNotes(d *entryDetail) (list []note) {
+	add := func(class, format string, args ...any) {
+		list = append(list, note{class, fmt.Sprintf(format, args...)})
 	}
 	if n := len(d.Skipped); n > 0 {
 		add("warn", "%s %s skipped. The event was triggered without %s, although the response reports success.",

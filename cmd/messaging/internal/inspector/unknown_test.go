@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
 func TestUnknownKeysAreMarkedAndCorrected(t *testing.T) {
 	f := start(t, records.Demo())
-	require.Equal(t, 422, f.send("POST", "/v1/events/trigger", `{"event_id":"`+orderShipped+`",`+
-		`"payload":{"email":"ada@example.com","Order":"A-1",
+	require.Equal(t, 422, f.send("POST", "/v1/events/trigger", `{"event_id":"`+orderShipped+`","payload":{
+		"email":"ada@example.com","Order":"A-1",
 		"shiped_at":"2026-11-21T09:00:00Z","color":"<b>","customer":{"emial":"a@b.test"}},"extra":1}`))
 	page := html.UnescapeString(f.get("/requests/1?tab=exchange").Body)
 	for key, hint := range map[string]string{
@@ -35,11 +36,19 @@ func TestUnknownKeysAreThoseOfTheOperation(t *testing.T) {
 	}
 	f.send("POST", "/v1/events/trigger", `{"event_id":"none","payload":{"anything":1}}`)
 	assert.NotContains(t, f.get("/requests/8?tab=exchange").Body, "k odd", "the parameters of an unknown event are unknown")
+	require.Equal(t, 200, f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`))
+	event, _ := f.box.Records.All(records.Events).Search(nil, 0, 1)
+	id := event[0].Model().(messaging.Event).ID
+	f.send("POST", "/v1/events/trigger", `{"event_id":"`+id+`","payload":{"email":"a@b.test","anything":1}}`)
+	assert.Contains(t, f.get("/requests/10?tab=exchange").Body, "k odd", "an event without parameters is known")
 	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","schedule_type":"send-now",
 		"recipients":{"type":"customer","customers":[{"Email":"a@b.test","devices":[{"device_tokn":"t"}]}]}}`)
-	page := html.UnescapeString(f.get("/requests/9?tab=exchange").Body)
+	page := html.UnescapeString(f.get("/requests/11?tab=exchange").Body)
 	assert.Regexp(t, `<span class="k odd">"Email"</span>[^\n]*did you mean email`, page)
 	assert.Regexp(t, `<span class="k odd">"device_tokn"</span>[^\n]*did you mean device_token`, page)
+	f.send("POST", "/v1/broadcast/send/push-notification", `{"recipients":[{"type":"segment","segmnts":["vip"]}]}`)
+	page = html.UnescapeString(f.get("/requests/12?tab=exchange").Body)
+	assert.Regexp(t, `<span class="k odd">"segmnts"</span>[^\n]*did you mean segments`, page, "recipients can be an array")
 }
 
 func TestASyntaxErrorIsMarkedInTheBody(t *testing.T) {
