@@ -26,6 +26,10 @@ const readers = 4
 // fit, SQLite writes them several times.
 const pageCache = "_pragma=cache_size(-8000)" // in KiB
 
+// logPages is how many pages the write-ahead log has before SQLite copies them into the
+// database. With the default of 1000, it would copy most pages of each batch twice.
+const logPages = "_pragma=wal_autocheckpoint(2000)"
+
 // Open opens the outbox in a file. A missing file is created with mode 0600; an existing
 // file keeps its mode. SQLite creates the files beside it with the same mode. Any number
 // of processes on one machine can open the file.
@@ -48,7 +52,7 @@ func open(ctx context.Context, path string) (*sqlite.Store, error) {
 		return nil, err
 	}
 	write, err := sql.Open("sqlite", source(path, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)",
-		"_pragma=secure_delete(ON)", "_pragma=busy_timeout(100)", pageCache))
+		"_pragma=secure_delete(ON)", "_pragma=busy_timeout(100)", pageCache, logPages))
 	if err != nil {
 		return nil, err
 	}
