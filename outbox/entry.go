@@ -23,7 +23,8 @@ const (
 	// Accepted means that the request was carried out, once.
 	Accepted State = "accepted"
 	// Rejected means that the service or a guard of the client rejected the request, or
-	// that its NotAfter passed. It was not carried out, and is sent again only after Resend.
+	// that its NotAfter passed. It was not carried out, and is sent again only after Resend,
+	// which leaves an entry whose NotAfter passed as it is.
 	Rejected State = "rejected"
 	// Unclear means that the request may have been carried out. It stays unclear until
 	// someone calls Resend or Dismiss.

@@ -41,6 +41,9 @@ func (s *Store) link(e *Entry) {
 	}
 	previous := s.calls[e.call]
 	s.calls[e.call] = e
+	if previous != nil && previous.Effect != nil && e.Effect != nil {
+		e.Repeats = previous.Number
+	}
 	if previous == nil || e.At.Sub(previous.At.Add(previous.Took)) > maxWait {
 		return
 	}

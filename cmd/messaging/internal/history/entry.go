@@ -30,6 +30,9 @@ type Entry struct {
 	// Attempt counts the attempts of a call from 1, and Previous is the number of the
 	// attempt before this one, or 0.
 	Attempt, Previous int
+	// Repeats is the number of an earlier request with the same content, or 0. Both were
+	// carried out.
+	Repeats int
 
 	variables map[string]json.RawMessage // of a large email
 	size      int64

@@ -108,6 +108,9 @@ func (d *entryDetail) People() []messagingtest.CustomerChange {
 	return d.Customers[:min(len(d.Customers), maxRows)]
 }
 
+// MorePeople is how many customers the table leaves out.
+func (d *entryDetail) MorePeople() int { return len(d.Customers) - len(d.People()) }
+
 type tab struct {
 	Name, Label string
 	Count       int

@@ -78,6 +78,9 @@ func notes(d *entryDetail) (list []note) {
 	if lacksKey(d.Entry) {
 		add("bad", "%s", keyNote(d.Key()))
 	}
+	if d.Repeats > 0 {
+		add("warn", "Request %d had the same content and was carried out too. If the program meant it once, it was sent twice.", d.Repeats)
+	}
 	list = append(list, faultNotes(d)...)
 	return append(list, contentNotes(d)...)
 }

@@ -91,6 +91,9 @@ func tags(e *history.Entry) []tag {
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
 	}
+	if e.Repeats > 0 && e.ReplayOf == 0 {
+		list = append(list, tag{"warn", "sent before"})
+	}
 	if e.ReplayOf > 0 {
 		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})
 	}

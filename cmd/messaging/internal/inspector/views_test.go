@@ -176,10 +176,41 @@ func TestAttemptsOfACallAreOneRow(t *testing.T) {
 	assert.Contains(t, list, `data-number="3" data-attempts="2 1"`)
 	assert.Contains(t, list, `href="/requests/1"`)
 	assert.Contains(t, list, "2 earlier")
-	assert.Contains(t, f.get("/requests/3").Body, "<b>Attempt 3</b> of one call")
+	assert.Contains(t, f.get("/requests/3").Body, "<b>Attempt 3</b>: the client retried the call, or sent the same again.")
 	assert.Contains(t, f.get("/?q=status:429").Body, `data-number="2" data-attempts="1"`)
 	assert.Equal(t, 3, strings.Count(f.get("/api/requests").Body, `"number"`), "the API has each attempt")
 }
+
+func TestASendThatWasCarriedOutBeforeIsMarked(t *testing.T) {
+	f := start(t, records.Demo())
+	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
+	for range 2 { // the client does not retry a send
+		f.send("POST", "/v1/events/trigger", skippedBody)
+	}
+	assert.Contains(t, f.get("/requests/2").Body, "Request 1 had the same content and was carried out too.")
+	assert.NotContains(t, f.get("/requests/1").Body, "had the same content")
+	list := f.get("/?q=has:repeat").Body
+	assert.Equal(t, 1, strings.Count(list, `class="row"`))
+	assert.Contains(t, list, "sent before")
+	assert.Contains(t, list, "<small>#2</small>")
+}
+
+func TestALongAudienceSaysHowManyAreNotShown(t *testing.T) {
+	f := start(t, records.Seed{})
+	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/push-notification", pushTo(0, maxPeople+7)))
+	page := f.get("/broadcasts/1?tab=audience").Body
+	assert.Contains(t, page, "7 more customers are not shown")
+	assert.Contains(t, page, `href="/api/requests/1/body"`)
+}
+
+func TestARuleShowsItsID(t *testing.T) {
+	f := start(t, records.Seed{})
+	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
+	assert.Contains(t, f.get("/faults").Body, "<td><code>1</code><td>trigger event")
+}
+
+// maxPeople is how many customers the page of a broadcast shows.
+const maxPeople = 500
 
 func TestChipsWriteTheSearch(t *testing.T) {
 	f := start(t, records.Demo())

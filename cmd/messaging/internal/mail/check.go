@@ -2,6 +2,7 @@ package mail
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,21 +24,25 @@ func Check(message string) (findings []string) {
 	if !IsHTML(message) {
 		return findings
 	}
-	withoutAlt, insecure := 0, 0
 	root := parse(message)
-	for n := range root.Descendants() {
-		if n.DataAtom == atom.Img && !hasAttribute(n, "alt") {
-			withoutAlt++
-		}
-		if n.DataAtom == atom.A && strings.HasPrefix(strings.ToLower(strings.TrimSpace(attribute(n, "href"))), "http:") {
-			insecure++
+	found := countOf(root)
+	for _, each := range []struct {
+		n    int
+		noun string
+		text string
+	}{
+		{found.withoutAlt, "image", "without alt: a reader with images switched off sees nothing there."},
+		{found.attached, "image", "with cid: in the address, but nothing is attached."},
+		{found.insecure, "link", "to http: instead of https:."},
+		{found.scripted, "link", "with javascript: in the address, which email programs remove."},
+		{found.empty, "link", "without an address."},
+	} {
+		if each.n > 0 {
+			add("%s %s", words.Count(each.n, each.noun), each.text)
 		}
 	}
-	if withoutAlt > 0 {
-		add("%s without alt: a reader with images switched off sees nothing there.", words.Count(withoutAlt, "image"))
-	}
-	if insecure > 0 {
-		add("%s to http: instead of https:.", words.Count(insecure, "link"))
+	if names := slices.Sorted(maps.Keys(found.removed)); len(names) > 0 {
+		add("Elements that email programs remove: %s.", strings.Join(names, ", "))
 	}
 	if strings.TrimSpace(text(root)) == "" {
 		add("There is no plain text: without images, the message is empty.")
@@ -46,6 +51,44 @@ func Check(message string) (findings []string) {
 		add("Tags that are not closed: %s.", strings.Join(open, ", "))
 	}
 	return findings
+}
+
+// counts are how often an email has what email programs do not show.
+type counts struct {
+	withoutAlt, attached, insecure, scripted, empty int
+	removed                                         map[string]bool // names of elements
+}
+
+// countOf counts in a message.
+func countOf(root *html.Node) counts {
+	c := counts{removed: make(map[string]bool)}
+	for n := range root.Descendants() {
+		switch n.DataAtom {
+		case atom.Img:
+			if !hasAttribute(n, "alt") {
+				c.withoutAlt++
+			}
+			if strings.HasPrefix(address(n, "src"), "cid:") {
+				c.attached++
+			}
+		case atom.A:
+			switch to := address(n, "href"); {
+			case strings.HasPrefix(to, "http:"):
+				c.insecure++
+			case strings.HasPrefix(to, "javascript:"):
+				c.scripted++
+			case to == "" && hasAttribute(n, "href"):
+				c.empty++
+			}
+		case atom.Script, atom.Form, atom.Iframe, atom.Object, atom.Embed, atom.Video, atom.Audio:
+			c.removed[n.Data] = true
+		}
+	}
+	return c
+}
+
+func address(n *html.Node, attributeName string) string {
+	return strings.ToLower(strings.TrimSpace(attribute(n, attributeName)))
 }
 
 // optional are the elements that need no end tag.

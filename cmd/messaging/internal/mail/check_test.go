@@ -15,9 +15,13 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 		"Hi, no tags here": nil,
 		`<p>Hi <img src="/a.gif"><img src="/b.gif"></p>`: {"2 images without alt: a reader with images switched off sees nothing there."},
 		`<p>Hi <a href=" HTTP://acme.test">look</a></p>`: {"1 link to http: instead of https:."},
-		`<div><img src="/a.gif" alt=""></div>`:           {"There is no plain text: without images, the message is empty."},
-		`<div><b>Hi<i>there</b></div><span>x`:            {"Tags that are not closed: i, span."},
-		`<p>` + strings.Repeat("x", 103<<10):             {"The message has 103 kB: Gmail clips what is over 102 kB."},
+		`<p>Hi<a href="javascript:x()">a</a><a href="">b</a><a name="c">c</a><img src="cid:1" alt="">`: {
+			"1 image with cid: in the address, but nothing is attached.",
+			"1 link with javascript: in the address, which email programs remove.", "1 link without an address."},
+		`<p>Hi<form></form><script></script><iframe></iframe>`: {"Elements that email programs remove: form, iframe, script."},
+		`<div><img src="/a.gif" alt=""></div>`:                 {"There is no plain text: without images, the message is empty."},
+		`<div><b>Hi<i>there</b></div><span>x`:                  {"Tags that are not closed: i, span."},
+		`<p>` + strings.Repeat("x", 103<<10):                   {"The message has 103 kB: Gmail clips what is over 102 kB."},
 	} {
 		assert.Equal(t, want, mail.Check(message), "%.60s", message)
 	}
