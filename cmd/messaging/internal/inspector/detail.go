@@ -35,7 +35,7 @@ type entryDetail struct {
 	Push     *messagingtest.PushBroadcast
 	Trigger  *triggerView
 	Audience []messaging.Recipient
-	Attempts []row // the earlier attempts of the call
+	Attempts []row // the same request before, where it looks like a retry
 
 	in      *Inspector
 	with    int               // the request to compare with, or 0
@@ -106,6 +106,16 @@ func (d *entryDetail) CanReplay() bool { return d.Op != "" }
 // page can show.
 func (d *entryDetail) People() []messagingtest.CustomerChange {
 	return d.Customers[:min(len(d.Customers), maxRows)]
+}
+
+// Again says how the request relates to the same one before.
+func (d *entryDetail) Again() string {
+	previous, ok := d.in.box.History.Get(d.Previous)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("The same request again, %s after request %s: a retry, or sent twice. Before:",
+		took(d.At.Sub(previous.At)), words.Thousands(d.Previous))
 }
 
 type tab struct {

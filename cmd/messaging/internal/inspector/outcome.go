@@ -125,6 +125,9 @@ func contentNotes(d *entryDetail) (list []note) {
 	if d.Cut {
 		add("warn", "The request is too large to be kept: only its beginning is shown.")
 	}
+	if duplicate, after := d.DuplicateOf(); duplicate > 0 {
+		add("warn", "Possibly a duplicate: the same request was carried out %s earlier, as request %s.", took(after), words.Thousands(duplicate))
+	}
 	if d.ReplayOf > 0 {
 		add("", "This repeats request %s.", words.Thousands(d.ReplayOf))
 	}

@@ -194,7 +194,8 @@ func matches(n int) string {
 	return words.Thousands(n) + " matches"
 }
 
-// groupedRow returns the row of a call, with its earlier attempts.
+// groupedRow returns the row of a request, with the same ones before that look like its
+// earlier attempts.
 func (in *Inspector) groupedRow(e *history.Entry) row {
 	row := newRow(e)
 	for _, attempt := range in.box.History.Attempts(e) {

@@ -31,7 +31,7 @@ type row struct {
 	Tags     []tag
 	Href     string
 	Current  bool
-	Attempts []row // the earlier attempts of the call, latest first
+	Attempts []row // the same request before, latest first, where it looks like a retry
 }
 
 // tag is an outcome in words. Its class gives it its color.
@@ -62,6 +62,9 @@ func (r row) Numbers() string {
 	return strings.Join(numbers, " ")
 }
 
+// Sent returns how often the request was sent.
+func (r row) Sent() int { return len(r.Attempts) + 1 }
+
 // title returns what people look for: the subject of a broadcast, or the name of an event.
 func title(e *history.Entry) string {
 	if _, name := e.EventName(); name != "" {
@@ -90,6 +93,9 @@ func tags(e *history.Entry) []tag {
 	}
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
+	}
+	if duplicate, _ := e.DuplicateOf(); duplicate > 0 {
+		list = append(list, tag{"warn", "possible duplicate"})
 	}
 	if e.ReplayOf > 0 {
 		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})

@@ -165,7 +165,7 @@ func TestSearchOfRecordsExcludesWords(t *testing.T) {
 	assert.Equal(t, all, with+without)
 }
 
-func TestAttemptsOfACallAreOneRow(t *testing.T) {
+func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	f := start(t, records.Demo())
 	f.post("/api/faults", `{"op":"trigger","count":2,"fault":{"kind":"rate_limited"}}`)
 	for range 3 {
@@ -175,10 +175,25 @@ func TestAttemptsOfACallAreOneRow(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(list, `class="row"`))
 	assert.Contains(t, list, `data-number="3" data-attempts="2 1"`)
 	assert.Contains(t, list, `href="/requests/1"`)
-	assert.Contains(t, list, "2 earlier")
-	assert.Contains(t, f.get("/requests/3").Body, "<b>Attempt 3</b> of one call")
+	assert.Contains(t, list, "sent 3 times")
+	page := f.get("/requests/3").Body
+	assert.Regexp(t, `The same request again, [\d.]+ .?s after request 2: a retry, or sent twice\. Before:</span> <a href="/requests/2">`, page)
+	assert.NotContains(t, page, "of one call")
+	assert.NotContains(t, page, "duplicate", "the first two were refused")
 	assert.Contains(t, f.get("/?q=status:429").Body, `data-number="2" data-attempts="1"`)
 	assert.Equal(t, 3, strings.Count(f.get("/api/requests").Body, `"number"`), "the API has each attempt")
+}
+
+func TestASendWhoseTwinWasCarriedOutIsAPossibleDuplicate(t *testing.T) {
+	f := start(t, records.Demo())
+	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
+	for range 2 {
+		f.send("POST", "/v1/events/trigger", skippedBody)
+	}
+	f.send("GET", "/v1/events", "")
+	f.send("GET", "/v1/events", "")
+	assert.Regexp(t, `Possibly a duplicate: the same request was carried out [\d.]+ .?s earlier, as request 1\.`, f.get("/requests/2").Body)
+	assert.Equal(t, 1, strings.Count(f.get("/").Body, ">possible duplicate</span>"), "reads have no duplicates")
 }
 
 func TestChipsWriteTheSearch(t *testing.T) {
