@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -25,6 +26,11 @@ type outcomeView struct {
 
 // newOutcome follows the table "Was it sent?" of the documentation.
 func newOutcome(e *history.Entry) outcomeView {
+	if err := refusal(e); err != nil {
+		return outcomeView{tag{"bad", messaging.DeliveryOf(err).String()}, err.Error(),
+			"By default, the SDK refuses this request and sends nothing. The service carried it out, because it came from " +
+				"another program, from Send or Do, or from a client without validation."}
+	}
 	v := outcome.Of(e.Exchange)
 	view := outcomeView{Tag: tag{"bad", v.Delivery.String()}}
 	if v.Err != nil {
@@ -55,6 +61,15 @@ func newOutcome(e *history.Entry) outcomeView {
 		view.WhatToDo = "Read the message of the error: nothing was done."
 	}
 	return view
+}
+
+// refusal returns the error with which the SDK refuses a request that was carried out, or
+// nil. A body that is too large for a page is not looked at.
+func refusal(e *history.Entry) error {
+	if delivery, _ := e.Delivery(); delivery != messaging.DeliveryAccepted || len(e.Request.Body) > maxShown || e.Cut {
+		return nil
+	}
+	return copies.Refusal(e.Op, e.Request.Body)
 }
 
 // maxRetryAfter is the longest wait before a retry, by default.

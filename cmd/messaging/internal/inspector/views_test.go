@@ -196,6 +196,21 @@ func TestASendWhoseTwinWasCarriedOutIsAPossibleDuplicate(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(f.get("/").Body, ">possible duplicate</span>"), "reads have no duplicates")
 }
 
+func TestWhatTheSDKRefusesIsNotCalledAccepted(t *testing.T) {
+	f := start(t, records.Demo())
+	injected := strings.Replace(emailBody, `"Acme"`, `"Acme\r\nBcc: eve@example.com"`, 1)
+	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", injected))
+	f.fill()
+	page := f.get("/requests/1").Body
+	assert.Contains(t, page, "sender_name must not contain a line break or a NUL")
+	assert.Contains(t, page, `Delivery <span class="tag bad">not sent</span> By default, the SDK refuses this request and sends nothing.`)
+	assert.NotContains(t, page, ">accepted</span>")
+	for _, path := range []string{"/requests/2", "/requests/4", "/requests/5", "/requests/6"} {
+		assert.NotContains(t, f.get(path).Body, "By default, the SDK refuses", path)
+	}
+	assert.Contains(t, f.get("/requests/5").Body, `<dt>The SDK reports</dt><dd><span class="tag ok">accepted</span></dd>`)
+}
+
 func TestChipsWriteTheSearch(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
