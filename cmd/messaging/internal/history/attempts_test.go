@@ -105,3 +105,25 @@ func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
 		assert.Equal(t, test.want, duplicate, name)
 	}
 }
+
+func TestNotesAreCountedOnce(t *testing.T) {
+	s := history.New(100, 1<<30)
+	s.Add(exchange(1))
+	s.Add(exchange(2))
+	first, _ := s.Get(1)
+	second, _ := s.Get(2)
+	assert.Zero(t, first.Notes(), "nothing counts them yet")
+	var counted []int
+	s.CountNotes(func(e *history.Entry) int {
+		counted = append(counted, e.Number)
+		return e.Number - 1
+	})
+	query, err := history.Parse("has:notes")
+	require.NoError(t, err)
+	for range 2 {
+		found, _ := s.Find(query, 0, 10)
+		assert.Equal(t, []int{2}, numbers(found))
+	}
+	assert.Equal(t, 1, second.Notes())
+	assert.Equal(t, []int{2, 1}, counted)
+}

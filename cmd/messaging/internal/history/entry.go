@@ -39,6 +39,8 @@ type Entry struct {
 	twinAt    time.Time
 	next      atomic.Int64  // the number of the next attempt
 	delivery  atomic.Uint32 // of the method Delivery
+	counter   *counter
+	notes     atomic.Int32 // of the method Notes: the number and 1, or 0 if it is not known yet
 	// eventName is the name of the event of a trigger that was not carried out.
 	eventName string
 }

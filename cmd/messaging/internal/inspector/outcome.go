@@ -125,13 +125,9 @@ func contentNotes(d *entryDetail) (list []note) {
 	add := func(class, format string, args ...any) {
 		list = append(list, note{class, fmt.Sprintf(format, args...)})
 	}
-	if n := len(d.Skipped); n > 0 {
-		add("warn", "%s %s skipped. The event was triggered without %s, although the response reports success.",
-			words.Count(n, "value"), was(n), it(n))
-	}
-	if d.Email != nil && len(d.Entry.Request.Body) <= maxMail {
-		if names := d.Email.Variables().Undefined; len(names) > 0 {
-			add("warn", "%s %s no variable. What the service does with %s is not documented.", placeholders(names), has(len(names)), it(len(names)))
+	for _, r := range d.in.remarks(d.Entry) {
+		if !r.elsewhere {
+			add("warn", "%s", r.text)
 		}
 	}
 	if d.Status == http.StatusInsufficientStorage && d.Fault == "" {
@@ -140,17 +136,8 @@ func contentNotes(d *entryDetail) (list []note) {
 	if d.Cut {
 		add("warn", "The request is too large to be kept: only its beginning is shown.")
 	}
-	if duplicate, after := d.DuplicateOf(); duplicate > 0 {
-		add("warn", "Possibly a duplicate: the same request was carried out %s earlier, as request %s.", took(after), words.Thousands(duplicate))
-	}
 	if d.ReplayOf > 0 {
 		add("", "This repeats request %s.", words.Thousands(d.ReplayOf))
-	}
-	if unknown := unknownParameters(d.Entry); len(unknown) > 0 {
-		add("warn", "%s", unknownNote(unknown))
-	}
-	if names := misspelled(d.unknown); names != "" {
-		add("warn", "The operation ignores keys that it does not have: %s.", names)
 	}
 	if len(d.Problems) > 0 {
 		add("bad", "%s", problemsNote(d))

@@ -198,6 +198,7 @@ func matches(n int) string {
 // earlier attempts.
 func (in *Inspector) groupedRow(e *history.Entry) row {
 	row := newRow(e)
+	row.Mark = in.newMark(e)
 	for _, attempt := range in.box.History.Attempts(e) {
 		row.Attempts = append(row.Attempts, linkedRow(attempt))
 	}

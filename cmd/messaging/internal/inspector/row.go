@@ -29,6 +29,7 @@ type row struct {
 	Query    string // of the URL, cut
 	Took     string
 	Tags     []tag
+	Mark     mark
 	Href     string
 	Current  bool
 	Attempts []row // the same request before, latest first, where it looks like a retry
@@ -88,6 +89,15 @@ func tags(e *history.Entry) []tag {
 	if e.ForeignKey {
 		list = append(list, tag{"bad", "another key"})
 	}
+	list = append(list, noteTags(e)...)
+	if e.ReplayOf > 0 {
+		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})
+	}
+	return list
+}
+
+// noteTags are the tags of remarks that have one.
+func noteTags(e *history.Entry) (list []tag) {
 	if n := len(unknownParameters(e)); n > 0 {
 		list = append(list, tag{"warn", words.Count(n, "unknown parameter")})
 	}
@@ -96,9 +106,6 @@ func tags(e *history.Entry) []tag {
 	}
 	if duplicate, _ := e.DuplicateOf(); duplicate > 0 {
 		list = append(list, tag{"warn", "possible duplicate"})
-	}
-	if e.ReplayOf > 0 {
-		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})
 	}
 	return list
 }
