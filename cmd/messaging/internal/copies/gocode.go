@@ -76,6 +76,18 @@ func sendCode(op *service.Operation, r messagingtest.Request) string {
 		op.Name, stringCode(string(r.Body)))
 }
 
+// Refusal returns the error with which package messaging refuses the body of a send before
+// it sends anything, or nil. What its parameters cannot express is not refused, because it
+// can only be sent as it is.
+func Refusal(op string, body []byte) error {
+	parse := sends[service.Named(op)]
+	if parse == nil {
+		return nil
+	}
+	_, err := parse(body).params.Prepare()
+	return err
+}
+
 // decode decodes a body, with its numbers as they were sent. What does not fit is left
 // out: the comparison with the body finds it.
 func decode(body []byte, into any) {

@@ -17,8 +17,12 @@ const maxWait = 31 * time.Second
 
 var seed = maphash.MakeSeed()
 
-// callOf identifies the call that an exchange is an attempt of: the attempts of a call have
-// the same operation, query and body. It is 0 if the request is for no operation.
+// duplicateWithin is how long after a send the same one is a possible duplicate.
+const duplicateWithin = 10 * time.Minute
+
+// callOf identifies requests that are the same: the attempts of a call have the same
+// operation, query and body, but so have separate calls. It is 0 if the request is for no
+// operation.
 func callOf(e *messagingtest.Exchange) uint64 {
 	if e.Op == "" {
 		return 0
@@ -33,18 +37,20 @@ func callOf(e *messagingtest.Exchange) uint64 {
 	return h.Sum64()
 }
 
-// link connects an entry with the previous attempt of its call: one that the client
-// retries, not longer ago than it waits. The caller must hold s.mu.
+// link connects an entry with the same request before it, if that is one that the client
+// retries and not longer ago than it waits: nothing in a request tells a retry from a
+// program that sends twice. The caller must hold s.mu.
 func (s *Store) link(e *Entry) {
 	if e.call == 0 || e.ReplayOf > 0 {
 		return
 	}
 	previous := s.calls[e.call]
 	s.calls[e.call] = e
-	if previous != nil && previous.Effect != nil && e.Effect != nil {
-		e.Repeats = previous.Number
+	if previous == nil {
+		return
 	}
-	if previous == nil || e.At.Sub(previous.At.Add(previous.Took)) > maxWait {
+	e.linkTwin(previous)
+	if e.At.Sub(previous.At.Add(previous.Took)) > maxWait {
 		return
 	}
 	if _, retried := previous.Delivery(); !retried {
@@ -55,6 +61,24 @@ func (s *Store) link(e *Entry) {
 	}
 	e.Attempt, e.Previous = previous.Attempt+1, previous.Number
 	previous.next.Store(int64(e.Number))
+}
+
+// linkTwin remembers the latest send that is the same and was carried out. previous is the
+// latest one that is the same.
+func (e *Entry) linkTwin(previous *Entry) {
+	e.twin, e.twinAt = previous.twin, previous.twinAt
+	if previous.Effect != nil {
+		e.twin, e.twinAt = previous.Number, previous.At
+	}
+}
+
+// DuplicateOf returns the number of the same request that was carried out not long before
+// this one, which was carried out too, and the time between them. It is 0 if there is none.
+func (e *Entry) DuplicateOf() (number int, after time.Duration) {
+	if after = e.At.Sub(e.twinAt); e.twin == 0 || e.Effect == nil || after > duplicateWithin {
+		return 0, 0
+	}
+	return e.twin, after
 }
 
 // unlink forgets an entry that is removed. The caller must hold s.mu.

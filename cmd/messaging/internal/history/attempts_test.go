@@ -24,7 +24,7 @@ func attempt(number, status int, after time.Duration, change ...func(*messagingt
 	return e
 }
 
-func TestAttemptsOfACallAreOneGroup(t *testing.T) {
+func TestTheSameRequestsAfterFailuresAreOneGroup(t *testing.T) {
 	s := history.New(100, 1<<30)
 	s.Add(attempt(1, 502, 0))
 	s.Add(attempt(2, 429, time.Second))
@@ -67,4 +67,63 @@ func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
 		e, _ := s.Get(2)
 		assert.Equal(t, test.want, e.Attempt, name)
 	}
+}
+
+func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
+	send := func(number, status int, after time.Duration, change ...func(*messagingtest.Exchange)) *messagingtest.Exchange {
+		return attempt(number, status, after, append([]func(*messagingtest.Exchange){func(e *messagingtest.Exchange) {
+			e.Op, e.Request.Method, e.Request.Body = "trigger event", "POST", []byte("{}")
+			if status == 200 {
+				e.Effect = &messagingtest.Trigger{}
+			}
+		}}, change...)...)
+	}
+	lost := func(e *messagingtest.Exchange) { e.Status, e.Fault = 0, "answer_lost" }
+	other := func(e *messagingtest.Exchange) { e.Request.Body = []byte("[]") }
+	replay := func(e *messagingtest.Exchange) {
+		e.Request.Header = http.Header{history.ReplayHeader: {"1"}}
+	}
+	for name, test := range map[string]struct {
+		sends []*messagingtest.Exchange
+		want  int // what the last one is a duplicate of
+	}{
+		"carried out twice":           {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Second)}, 1},
+		"the first response was lost": {[]*messagingtest.Exchange{send(1, 200, 0, lost), send(2, 200, time.Second)}, 1},
+		"a refusal between":           {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 429, time.Second), send(3, 200, time.Minute)}, 1},
+		"a retry":                     {[]*messagingtest.Exchange{send(1, 429, 0), send(2, 200, time.Second)}, 0},
+		"refused the second time":     {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 429, time.Second)}, 0},
+		"another body":                {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Second, other)}, 0},
+		"a replay":                    {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Second, replay)}, 0},
+		"much later":                  {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Hour)}, 0},
+	} {
+		s := history.New(100, 1<<30)
+		for _, e := range test.sends {
+			s.Add(e)
+		}
+		last, _ := s.Get(len(test.sends))
+		duplicate, _ := last.DuplicateOf()
+		assert.Equal(t, test.want, duplicate, name)
+	}
+}
+
+func TestNotesAreCountedOnce(t *testing.T) {
+	s := history.New(100, 1<<30)
+	s.Add(exchange(1))
+	s.Add(exchange(2))
+	first, _ := s.Get(1)
+	second, _ := s.Get(2)
+	assert.Zero(t, first.Notes(), "nothing counts them yet")
+	var counted []int
+	s.CountNotes(func(e *history.Entry) int {
+		counted = append(counted, e.Number)
+		return e.Number - 1
+	})
+	query, err := history.Parse("has:notes")
+	require.NoError(t, err)
+	for range 2 {
+		found, _ := s.Find(query, 0, 10)
+		assert.Equal(t, []int{2}, numbers(found))
+	}
+	assert.Equal(t, 1, second.Notes())
+	assert.Equal(t, []int{2, 1}, counted)
 }

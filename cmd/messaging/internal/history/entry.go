@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/memory"
@@ -27,18 +28,19 @@ type Entry struct {
 	// Cut reports whether only the beginning of the request is kept, because it is too
 	// large.
 	Cut bool
-	// Attempt counts the attempts of a call from 1, and Previous is the number of the
-	// attempt before this one, or 0.
+	// Attempt counts what look like the attempts of a call from 1, and Previous is the number
+	// of the one before this one, or 0. They can be separate calls too.
 	Attempt, Previous int
-	// Repeats is the number of an earlier request with the same content, or 0. Both were
-	// carried out.
-	Repeats int
 
 	variables map[string]json.RawMessage // of a large email
 	size      int64
 	call      uint64
+	twin      int // the number of the latest send that is the same and was carried out
+	twinAt    time.Time
 	next      atomic.Int64  // the number of the next attempt
 	delivery  atomic.Uint32 // of the method Delivery
+	counter   *counter
+	notes     atomic.Int32 // of the method Notes: the number and 1, or 0 if it is not known yet
 	// eventName is the name of the event of a trigger that was not carried out.
 	eventName string
 }

@@ -58,7 +58,7 @@ var Keys = []struct{ Key, Example, Selects string }{
 	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number"},
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
-	{"has", "has:skipped", "skipped, problems, fault, foreign_key, replay, or repeat: carried out before with the same content"},
+	{"has", "has:skipped", "skipped, problems, notes (of something suspicious), duplicate (carried out before), fault, foreign_key or replay"},
 	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
 	{"fault", "fault:answer_lost", "the kind of the fault"},
 	{"customer", "customer:12", "the number or the customer id of a customer that the request created or updated"},
@@ -221,16 +221,18 @@ func parseHas(value string) (func(*Entry) bool, error) {
 		return func(e *Entry) bool { return len(e.Skipped) > 0 }, nil
 	case "problems":
 		return func(e *Entry) bool { return len(e.Problems) > 0 }, nil
+	case "notes":
+		return func(e *Entry) bool { return e.Notes() > 0 }, nil
 	case "fault":
 		return func(e *Entry) bool { return e.Fault != "" }, nil
 	case "foreign_key":
 		return func(e *Entry) bool { return e.ForeignKey }, nil
 	case "replay":
 		return func(e *Entry) bool { return e.ReplayOf > 0 }, nil
-	case "repeat":
-		return func(e *Entry) bool { return e.Repeats > 0 }, nil
+	case "duplicate":
+		return func(e *Entry) bool { duplicate, _ := e.DuplicateOf(); return duplicate > 0 }, nil
 	default:
-		return nil, fmt.Errorf("must be skipped, problems, fault, foreign_key, replay or repeat")
+		return nil, fmt.Errorf("must be skipped, problems, notes, duplicate, fault, foreign_key or replay")
 	}
 }
 

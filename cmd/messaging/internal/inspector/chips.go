@@ -28,7 +28,7 @@ func newChips(l entryList, query string) []chipGroup {
 	}{
 		{"Status", []string{"status:2xx", "status:4xx", "status:5xx", "status:none"}},
 		{"Delivery", []string{"delivery:accepted", "delivery:rejected", "delivery:unknown"}},
-		{"Marks", []string{"has:skipped", "has:fault", "has:problems"}},
+		{"Marks", []string{"has:skipped", "has:notes", "has:fault", "has:problems"}},
 	}
 	if l.name == requestList.name {
 		var terms []string

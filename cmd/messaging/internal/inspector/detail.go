@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,9 +36,11 @@ type entryDetail struct {
 	Push     *messagingtest.PushBroadcast
 	Trigger  *triggerView
 	Audience []messaging.Recipient
-	Attempts []row // the earlier attempts of the call
+	Attempts []row // the same request before, where it looks like a retry
 
 	in      *Inspector
+	path    string
+	query   url.Values
 	with    int               // the request to compare with, or 0
 	unknown map[string]string // of the body: see unknownMembers
 }
@@ -102,14 +105,18 @@ func (d *entryDetail) Body() string {
 // CanReplay reports whether the request can be repeated.
 func (d *entryDetail) CanReplay() bool { return d.Op != "" }
 
-// People returns the customers that the request created or updated, up to a number that a
-// page can show.
-func (d *entryDetail) People() []messagingtest.CustomerChange {
-	return d.Customers[:min(len(d.Customers), maxRows)]
-}
+// People returns the customers that the request created or updated.
+func (d *entryDetail) People() people { return newPeople(d.Customers, d.path, d.query) }
 
-// MorePeople is how many customers the table leaves out.
-func (d *entryDetail) MorePeople() int { return len(d.Customers) - len(d.People()) }
+// Again says how the request relates to the same one before.
+func (d *entryDetail) Again() string {
+	previous, ok := d.in.box.History.Get(d.Previous)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("The same request again, %s after request %s: a retry, or sent twice. Before:",
+		took(d.At.Sub(previous.At)), words.Thousands(d.Previous))
+}
 
 type tab struct {
 	Name, Label string
@@ -137,8 +144,9 @@ type headerLine struct{ Name, Value string }
 // newDetail returns the detail of an entry with the selected tab. The base is
 // the path of its list.
 func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *entryDetail {
-	d := &entryDetail{Entry: e, Title: title(e), Tags: tags(e), Outcome: newOutcome(e), in: in}
-	d.with, _ = strconv.Atoi(r.URL.Query().Get("with")) // what is not a number is the previous request
+	d := &entryDetail{Entry: e, Title: title(e), Tags: tags(e), Outcome: newOutcome(e), in: in,
+		path: fmt.Sprintf("%s/%d", base, e.Number), query: r.URL.Query()}
+	d.with, _ = strconv.Atoi(d.query.Get("with")) // what is not a number is the previous request
 	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), words.Time(e.At)+e.At.Format(".000"),
 		took(e.Took))
 	switch effect := e.Effect.(type) {
@@ -160,8 +168,7 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	d.unknown = in.unknownMembers(e)
 	d.Notes = notes(d)
 	d.Facts = slices.DeleteFunc(append(d.Facts, effectFacts(e)...), func(f fact) bool { return strings.Join(f.Values, "") == "" })
-	query := r.URL.Query()
-	d.Tabs, d.Tab = tabs(d, base, query.Get("tab"), query.Get("q"))
+	d.Tabs, d.Tab = tabs(d, d.query.Get("tab"), d.query.Get("q"))
 	return d
 }
 
@@ -173,7 +180,7 @@ func linkedRow(e *history.Entry) row {
 }
 
 // tabs returns the tabs of a detail, and the name of the current one.
-func tabs(d *entryDetail, base, selected, query string) (list []tab, current string) {
+func tabs(d *entryDetail, selected, query string) (list []tab, current string) {
 	add := func(name, label string, count int) { list = append(list, tab{Name: name, Label: label, Count: count}) }
 	if d.Email != nil {
 		add("preview", "Preview", 0)
@@ -201,7 +208,7 @@ func tabs(d *entryDetail, base, selected, query string) (list []tab, current str
 	}
 	for i := range list {
 		list[i].Current = list[i].Name == current
-		list[i].Href = fmt.Sprintf("%s/%d%s", base, d.Number, queryString("q", query, "tab", list[i].Name))
+		list[i].Href = d.path + queryString("q", query, "tab", list[i].Name)
 	}
 	return list, current
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -25,6 +26,11 @@ type outcomeView struct {
 
 // newOutcome follows the table "Was it sent?" of the documentation.
 func newOutcome(e *history.Entry) outcomeView {
+	if err := refusal(e); err != nil {
+		return outcomeView{tag{"bad", messaging.DeliveryOf(err).String()}, err.Error(),
+			"By default, the SDK refuses this request and sends nothing. The service carried it out, because it came from " +
+				"another program, from Send or Do, or from a client without validation."}
+	}
 	v := outcome.Of(e.Exchange)
 	view := outcomeView{Tag: tag{"bad", v.Delivery.String()}}
 	if v.Err != nil {
@@ -57,6 +63,15 @@ func newOutcome(e *history.Entry) outcomeView {
 	return view
 }
 
+// refusal returns the error with which the SDK refuses a request that was carried out, or
+// nil. A body that is too large for a page is not looked at.
+func refusal(e *history.Entry) error {
+	if delivery, _ := e.Delivery(); delivery != messaging.DeliveryAccepted || len(e.Request.Body) > maxShown || e.Cut {
+		return nil
+	}
+	return copies.Refusal(e.Op, e.Request.Body)
+}
+
 // maxRetryAfter is the longest wait before a retry, by default.
 const maxRetryAfter = 30 * time.Second
 
@@ -77,9 +92,6 @@ func notes(d *entryDetail) (list []note) {
 	}
 	if lacksKey(d.Entry) {
 		add("bad", "%s", keyNote(d.Key()))
-	}
-	if d.Repeats > 0 {
-		add("warn", "Request %d had the same content and was carried out too. If the program meant it once, it was sent twice.", d.Repeats)
 	}
 	list = append(list, faultNotes(d)...)
 	return append(list, contentNotes(d)...)
@@ -113,13 +125,9 @@ func contentNotes(d *entryDetail) (list []note) {
 	add := func(class, format string, args ...any) {
 		list = append(list, note{class, fmt.Sprintf(format, args...)})
 	}
-	if n := len(d.Skipped); n > 0 {
-		add("warn", "%s %s skipped. The event was triggered without %s, although the response reports success.",
-			words.Count(n, "value"), was(n), it(n))
-	}
-	if d.Email != nil && len(d.Entry.Request.Body) <= maxMail {
-		if names := d.Email.Variables().Undefined; len(names) > 0 {
-			add("warn", "%s %s no variable. What the service does with %s is not documented.", placeholders(names), has(len(names)), it(len(names)))
+	for _, r := range d.in.remarks(d.Entry) {
+		if !r.elsewhere {
+			add("warn", "%s", r.text)
 		}
 	}
 	if d.Status == http.StatusInsufficientStorage && d.Fault == "" {
@@ -130,12 +138,6 @@ func contentNotes(d *entryDetail) (list []note) {
 	}
 	if d.ReplayOf > 0 {
 		add("", "This repeats request %s.", words.Thousands(d.ReplayOf))
-	}
-	if unknown := unknownParameters(d.Entry); len(unknown) > 0 {
-		add("warn", "%s", unknownNote(unknown))
-	}
-	if names := misspelled(d.unknown); names != "" {
-		add("warn", "The operation ignores keys that it does not have: %s.", names)
 	}
 	if len(d.Problems) > 0 {
 		add("bad", "%s", problemsNote(d))

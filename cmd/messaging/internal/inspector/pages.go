@@ -194,9 +194,11 @@ func matches(n int) string {
 	return words.Thousands(n) + " matches"
 }
 
-// groupedRow returns the row of a call, with its earlier attempts.
+// groupedRow returns the row of a request, with the same ones before that look like its
+// earlier attempts.
 func (in *Inspector) groupedRow(e *history.Entry) row {
 	row := newRow(e)
+	row.Mark = in.newMark(e)
 	for _, attempt := range in.box.History.Attempts(e) {
 		row.Attempts = append(row.Attempts, linkedRow(attempt))
 	}

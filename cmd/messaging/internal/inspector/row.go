@@ -29,9 +29,10 @@ type row struct {
 	Query    string // of the URL, cut
 	Took     string
 	Tags     []tag
+	Mark     mark
 	Href     string
 	Current  bool
-	Attempts []row // the earlier attempts of the call, latest first
+	Attempts []row // the same request before, latest first, where it looks like a retry
 }
 
 // tag is an outcome in words. Its class gives it its color.
@@ -62,6 +63,9 @@ func (r row) Numbers() string {
 	return strings.Join(numbers, " ")
 }
 
+// Sent returns how often the request was sent.
+func (r row) Sent() int { return len(r.Attempts) + 1 }
+
 // title returns what people look for: the subject of a broadcast, or the name of an event.
 func title(e *history.Entry) string {
 	if _, name := e.EventName(); name != "" {
@@ -85,17 +89,23 @@ func tags(e *history.Entry) []tag {
 	if e.ForeignKey {
 		list = append(list, tag{"bad", "another key"})
 	}
+	list = append(list, noteTags(e)...)
+	if e.ReplayOf > 0 {
+		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})
+	}
+	return list
+}
+
+// noteTags are the tags of remarks that have one.
+func noteTags(e *history.Entry) (list []tag) {
 	if n := len(unknownParameters(e)); n > 0 {
 		list = append(list, tag{"warn", words.Count(n, "unknown parameter")})
 	}
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
 	}
-	if e.Repeats > 0 && e.ReplayOf == 0 {
-		list = append(list, tag{"warn", "sent before"})
-	}
-	if e.ReplayOf > 0 {
-		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})
+	if duplicate, _ := e.DuplicateOf(); duplicate > 0 {
+		list = append(list, tag{"warn", "possible duplicate"})
 	}
 	return list
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -22,7 +21,7 @@ func (in *Inspector) unknownMembers(e *history.Entry) map[string]string {
 	}
 	var parameters []string
 	id, _ := e.EventName()
-	if _, event, ok := in.box.Event(id); ok && op == service.TriggerEvent {
+	if event, ok := in.box.Records.Event(id); ok && op == service.TriggerEvent {
 		parameters = []string{} // an event without parameters is known too
 		for _, p := range event.Parameters {
 			parameters = append(parameters, p.Name)
@@ -37,18 +36,6 @@ func unknownHint(path, meant string) string {
 		return "not a parameter of the event" + didYouMean(meant)
 	}
 	return "not a key of this request" + didYouMean(meant)
-}
-
-// misspelled names the members that probably have another name, in the order of their paths.
-func misspelled(unknown map[string]string) string {
-	const most = 5
-	var names []string
-	for _, path := range sortedKeys(unknown) {
-		if meant := unknown[path]; meant != "" && len(names) < most {
-			names = append(names, fmt.Sprintf("%s (did you mean %s?)", path, meant))
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // syntaxError is where a body stops being JSON.

@@ -118,7 +118,7 @@ func TestPlaceholdersWithoutAVariableAreOneNote(t *testing.T) {
 	f := start(t, records.Demo())
 	f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, "Hi {{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}", 1))
 	page := f.get("/broadcasts/1").Body
-	assert.Equal(t, 1, strings.Count(page, "is not documented"))
+	assert.Equal(t, 1, strings.Count(page, "is not documented.</p>"))
 	assert.Contains(t, page, "{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more have no variable.")
 }
 
@@ -165,7 +165,7 @@ func TestSearchOfRecordsExcludesWords(t *testing.T) {
 	assert.Equal(t, all, with+without)
 }
 
-func TestAttemptsOfACallAreOneRow(t *testing.T) {
+func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	f := start(t, records.Demo())
 	f.post("/api/faults", `{"op":"trigger","count":2,"fault":{"kind":"rate_limited"}}`)
 	for range 3 {
@@ -175,32 +175,42 @@ func TestAttemptsOfACallAreOneRow(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(list, `class="row"`))
 	assert.Contains(t, list, `data-number="3" data-attempts="2 1"`)
 	assert.Contains(t, list, `href="/requests/1"`)
-	assert.Contains(t, list, "2 earlier")
-	assert.Contains(t, f.get("/requests/3").Body, "<b>Attempt 3</b>: the client retried the call, or sent the same again.")
+	assert.Contains(t, list, "sent 3 times")
+	page := f.get("/requests/3").Body
+	assert.Regexp(t, `The same request again, [\d.]+ .?s after request 2: a retry, or sent twice\. Before:</span> <a href="/requests/2">`, page)
+	assert.NotContains(t, page, "of one call")
+	assert.NotContains(t, page, "duplicate", "the first two were refused")
 	assert.Contains(t, f.get("/?q=status:429").Body, `data-number="2" data-attempts="1"`)
 	assert.Equal(t, 3, strings.Count(f.get("/api/requests").Body, `"number"`), "the API has each attempt")
 }
 
-func TestASendThatWasCarriedOutBeforeIsMarked(t *testing.T) {
+func TestASendWhoseTwinWasCarriedOutIsAPossibleDuplicate(t *testing.T) {
 	f := start(t, records.Demo())
 	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
-	for range 2 { // the client does not retry a send
+	for range 2 {
 		f.send("POST", "/v1/events/trigger", skippedBody)
 	}
-	assert.Contains(t, f.get("/requests/2").Body, "Request 1 had the same content and was carried out too.")
-	assert.NotContains(t, f.get("/requests/1").Body, "had the same content")
-	list := f.get("/?q=has:repeat").Body
-	assert.Equal(t, 1, strings.Count(list, `class="row"`))
-	assert.Contains(t, list, "sent before")
-	assert.Contains(t, list, "<small>#2</small>")
+	f.send("GET", "/v1/events", "")
+	f.send("GET", "/v1/events", "")
+	assert.Regexp(t, `Possibly a duplicate: the same request was carried out [\d.]+ .?s earlier, as request 1\.`, f.get("/requests/2").Body)
+	assert.Equal(t, 1, strings.Count(f.get("/").Body, ">possible duplicate</span>"), "reads have no duplicates")
+	assert.Equal(t, 1, strings.Count(f.get("/?q=has:duplicate").Body, `class="row"`))
+	assert.Contains(t, f.get("/").Body, "<small>#2</small>")
 }
 
-func TestALongAudienceSaysHowManyAreNotShown(t *testing.T) {
-	f := start(t, records.Seed{})
-	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/push-notification", pushTo(0, maxPeople+7)))
-	page := f.get("/broadcasts/1?tab=audience").Body
-	assert.Contains(t, page, "7 more customers are not shown")
-	assert.Contains(t, page, `href="/api/requests/1/body"`)
+func TestWhatTheSDKRefusesIsNotCalledAccepted(t *testing.T) {
+	f := start(t, records.Demo())
+	injected := strings.Replace(emailBody, `"Acme"`, `"Acme\r\nBcc: eve@example.com"`, 1)
+	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", injected))
+	f.fill()
+	page := f.get("/requests/1").Body
+	assert.Contains(t, page, "sender_name must not contain a line break or a NUL")
+	assert.Contains(t, page, `Delivery <span class="tag bad">not sent</span> By default, the SDK refuses this request and sends nothing.`)
+	assert.NotContains(t, page, ">accepted</span>")
+	for _, path := range []string{"/requests/2", "/requests/4", "/requests/5", "/requests/6"} {
+		assert.NotContains(t, f.get(path).Body, `Delivery <span class="tag bad">not sent</span>`, path)
+	}
+	assert.Contains(t, f.get("/requests/5").Body, `<dt>The SDK reports</dt><dd><span class="tag ok">accepted</span></dd>`)
 }
 
 func TestARuleShowsItsID(t *testing.T) {
@@ -208,9 +218,6 @@ func TestARuleShowsItsID(t *testing.T) {
 	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
 	assert.Contains(t, f.get("/faults").Body, "<td><code>1</code><td>trigger event")
 }
-
-// maxPeople is how many customers the page of a broadcast shows.
-const maxPeople = 500
 
 func TestChipsWriteTheSearch(t *testing.T) {
 	f := start(t, records.Demo())

@@ -21,6 +21,7 @@ type Store struct {
 
 	mu        sync.Mutex
 	events    map[string]messaging.Event // by id; an event never changes
+	firsts    map[string]string          // the id of the first event with each name
 	customers map[int]int64              // sizes, by number
 }
 
@@ -35,7 +36,8 @@ type list struct {
 
 // NewStore returns what the service stores, which must be empty.
 func NewStore(service *messagingtest.Server) *Store {
-	s := &Store{service: service, lists: make(map[*Kind]*list), events: make(map[string]messaging.Event), customers: make(map[int]int64)}
+	s := &Store{service: service, lists: make(map[*Kind]*list), events: make(map[string]messaging.Event),
+		firsts: make(map[string]string), customers: make(map[int]int64)}
 	for _, k := range Kinds {
 		s.lists[k] = &list{numbers: make(map[string]int)}
 	}
@@ -65,10 +67,20 @@ func (s *Store) learn(event messaging.Event) {
 		s.bytes.Add(2*memory.SizeOf(&event) + recordOverhead) // the service has it too
 	}
 	s.events[event.ID] = event
+	if _, known := s.firsts[event.Name]; !known {
+		s.firsts[event.Name] = event.ID
+	}
+}
+
+// FirstEvent returns the id of the first event with a name, or "".
+func (s *Store) FirstEvent(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.firsts[name]
 }
 
 // recordOverhead is what the service and the store add to a record: the indexes of its
-// ids and numbers, and the unused part of a list that grows.
+// ids, names and numbers, and the unused part of a list that grows.
 const recordOverhead = 70
 
 // measure replaces the size of a customer. The caller must hold s.mu.
@@ -203,6 +215,7 @@ func (s *Store) measureAll() {
 	defer s.mu.Unlock()
 	s.bytes.Store(0)
 	clear(s.events)
+	clear(s.firsts)
 	clear(s.customers)
 	for _, event := range s.service.Events() {
 		s.learn(event)

@@ -1,0 +1,184 @@
+package inspector
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/messagingtest"
+)
+
+// remark says what is suspicious in a request, whether or not it was carried out.
+type remark struct {
+	text string
+	// elsewhere is whether the page says it without a note, and tagged whether a row has a
+	// tag for it.
+	elsewhere, tagged bool
+}
+
+// remarks returns what is suspicious in a request. Of a body that is too large for a page,
+// only what is known without reading it is returned.
+func (in *Inspector) remarks(e *history.Entry) (list []remark) {
+	if n := len(e.Skipped); n > 0 {
+		list = append(list, remark{text: fmt.Sprintf("%s %s skipped. The event was triggered without %s, although the response reports success.",
+			words.Count(n, "value"), was(n), it(n)), tagged: true})
+	}
+	if unknown := unknownParameters(e); len(unknown) > 0 {
+		list = append(list, remark{text: unknownNote(unknown), tagged: true})
+	}
+	if duplicate, after := e.DuplicateOf(); duplicate > 0 {
+		list = append(list, remark{text: fmt.Sprintf("Possibly a duplicate: the same request was carried out %s earlier, as request %s.",
+			took(after), words.Thousands(duplicate)), tagged: true})
+	}
+	if len(e.Request.Body) > maxShown || e.Cut {
+		return list
+	}
+	for _, text := range []string{placeholdersNote(e), in.keysNote(e), in.typesNote(e), audienceNote(e), scheduleNote(e), in.nameNote(e)} {
+		if text != "" {
+			list = append(list, remark{text: text})
+		}
+	}
+	if err := refusal(e); err != nil {
+		list = append(list, remark{text: "By default, the SDK refuses this request and sends nothing.", elsewhere: true})
+	}
+	return list
+}
+
+// countRemarks is what a search counts as notes.
+func (in *Inspector) countRemarks(e *history.Entry) int { return len(in.remarks(e)) }
+
+// mark is what a row shows of the remarks that have no tag of their own.
+type mark struct {
+	Count int
+	Title string
+}
+
+// maxTitled is the size of the largest body that is read for the title of a mark. A page has
+// many rows.
+const maxTitled = 16 << 10
+
+// newMark returns a mark without a count if there is nothing to show.
+func (in *Inspector) newMark(e *history.Entry) mark {
+	all := e.Notes()
+	if all == 0 {
+		return mark{}
+	}
+	if len(e.Request.Body) > maxTitled {
+		return mark{all - len(noteTags(e)), "The page of the request shows them."}
+	}
+	var texts []string
+	for _, r := range in.remarks(e) {
+		if !r.tagged {
+			texts = append(texts, r.text)
+		}
+	}
+	return mark{len(texts), strings.Join(texts, "\n")}
+}
+
+// placeholdersNote names the placeholders of an email that have no variable.
+func placeholdersNote(e *history.Entry) string {
+	email, ok := e.Effect.(*messagingtest.EmailBroadcast)
+	if !ok {
+		return ""
+	}
+	names := (&emailView{email, e}).Variables().Undefined
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s no variable. What the service does with %s is not documented.", placeholders(names), has(len(names)), it(len(names)))
+}
+
+// keysNote names the members of the body that the operation or the event does not have.
+func (in *Inspector) keysNote(e *history.Entry) string {
+	const most = 5
+	unknown := in.unknownMembers(e)
+	if len(unknown) == 0 {
+		return ""
+	}
+	var names []string
+	for _, path := range sortedKeys(unknown) {
+		name := path
+		if meant := unknown[path]; meant != "" {
+			name += fmt.Sprintf(" (did you mean %s?)", meant)
+		}
+		names = append(names, name)
+	}
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", more))
+	}
+	return "The request has keys that the operation does not have: " + words.List(names, "and") + "."
+}
+
+// typesNote names the values of a trigger that are not of the type of their parameter.
+func (in *Inspector) typesNote(e *history.Entry) string {
+	trigger, ok := e.Effect.(*messagingtest.Trigger)
+	if !ok {
+		return ""
+	}
+	event, _ := in.box.Records.Event(trigger.EventID)
+	payload := e.Payload()
+	var names []string
+	for _, p := range event.Parameters {
+		if newParameter(p, payload[p.Name], trigger).Undocumented {
+			names = append(names, fmt.Sprintf("%s (%s)", p.Name, p.Type))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "It is not documented what the service makes of the value of " + words.List(names, "and") + ", which has another type."
+}
+
+// audienceNote is for a broadcast that is for all customers and for recipients.
+func audienceNote(e *history.Entry) string {
+	if e.Op != service.SendEmailBroadcast.Name && e.Op != service.SendPushBroadcast.Name {
+		return ""
+	}
+	var body struct {
+		All        bool            `json:"all_customers"`
+		Recipients json.RawMessage `json:"recipients"`
+	}
+	empty := []string{"", "null", "[]", "{}"}
+	if json.Unmarshal(e.Request.Body, &body) != nil || !body.All || slices.Contains(empty, string(bytes.TrimSpace(body.Recipients))) {
+		return ""
+	}
+	return "The request has both all_customers and recipients. It is not documented which of them counts."
+}
+
+// scheduleNote is for a broadcast whose time had passed when it was sent.
+func scheduleNote(e *history.Entry) string {
+	var schedule *messaging.Schedule
+	switch effect := e.Effect.(type) {
+	case *messagingtest.EmailBroadcast:
+		schedule = effect.Schedule
+	case *messagingtest.PushBroadcast:
+		schedule = effect.Schedule
+	}
+	if schedule == nil {
+		return ""
+	}
+	zone, err := time.LoadLocation(schedule.Timezone)
+	if err != nil {
+		return ""
+	}
+	if due, err := time.ParseInLocation(time.DateTime, schedule.Date, zone); err != nil || !due.Before(e.At) {
+		return ""
+	}
+	return "The schedule was in the past when the request was sent. It is not documented when such a broadcast is sent."
+}
+
+// nameNote is for an event with the name of an earlier one.
+func (in *Inspector) nameNote(e *history.Entry) string {
+	event, ok := e.Effect.(*messaging.Event)
+	if !ok || in.box.Records.FirstEvent(event.Name) == event.ID {
+		return ""
+	}
+	return "There was already an event with this name. The service created another one, with its own id."
+}

@@ -1,0 +1,72 @@
+package inspector_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+// broadcastOf returns the body of a broadcast with other members.
+func broadcastOf(oldAndNew ...string) string {
+	return strings.NewReplacer(oldAndNew...).Replace(emailBody)
+}
+
+func TestSuspiciousSuccessesAreMarked(t *testing.T) {
+	const push, trigger = "/v1/broadcast/send/push-notification", "/v1/events/trigger"
+	values := `{"event_id":"` + orderShipped + `","payload":{"email":"ada@example.com","order":"A-1","shipped_at":"2026-11-21T09:00:00Z",%s}}`
+	for name, test := range map[string]struct{ path, body, mark, note string }{
+		"an unknown key": {"/v1/broadcast/send/email", broadcastOf(`"recipients"`, `"reciepients":[],"recipients"`), "! 1 note",
+			"keys that the operation does not have: reciepients (did you mean recipients?)."},
+		"all customers and recipients": {push, `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now",
+			"recipients":{"type":"segment","segments":["vip"]}}`, "! 1 note", "has both all_customers and recipients."},
+		"a date in the past": {"/v1/broadcast/send/email", broadcastOf("2030-01-01", "2020-01-01"), "! 1 note", "The schedule was in the past"},
+		"the name of another event": {"/v1/events", `{"name":"order shipped","description":"d","parameters":[]}`, "! 1 note",
+			"There was already an event with this name."},
+		"another type":              {trigger, fmt.Sprintf(values, `"parcels":"two"`), "! 1 note", "the value of parcels (numeric), which has another type."},
+		"another parameter":         {trigger, fmt.Sprintf(values, `"color":"red"`), "! 1 note", "does not have: payload.color."},
+		"a missing variable":        {"/v1/broadcast/send/email", broadcastOf("{{name}}", "{{nme}}"), "! 1 note", "{{nme}} has no variable."},
+		"what the SDK refuses":      {"/v1/broadcast/send/email", broadcastOf(`"Acme"`, `"Acme\n"`), "! 1 note", "the SDK refuses this request"},
+		"two things":                {trigger, fmt.Sprintf(values, `"parcels":"two","color":"red"`), "! 2 notes", "payload.color."},
+		"something that has a tag":  {trigger, skippedBody, "", "1 value was skipped."},
+		"nothing":                   {trigger, fmt.Sprintf(values, `"parcels":2`), "", ""},
+		"a broadcast with no notes": {"/v1/broadcast/send/email", emailBody, "", ""},
+	} {
+		f := start(t, records.Demo())
+		require.Equal(t, 200, f.send("POST", test.path, test.body), name)
+		list := html.UnescapeString(f.get("/").Body)
+		shown := regexp.MustCompile(`<span class="mark" title="([^"]*)">([^<]*)</span>`).FindStringSubmatch(list)
+		if test.mark != "" {
+			require.NotNil(t, shown, name)
+			assert.Equal(t, test.mark, shown[2], name)
+			assert.Contains(t, shown[1], test.note, name)
+		} else {
+			assert.Nil(t, shown, name)
+		}
+		assert.Contains(t, html.UnescapeString(f.get("/requests/1").Body), test.note, name)
+		assert.Equal(t, test.note != "", strings.Contains(f.get("/api/requests?q=has:notes").Body, `"number":1`), name)
+		assert.Equal(t, test.note == "", strings.Contains(f.get("/api/requests?q=-has:notes").Body, `"number":1`), name)
+	}
+}
+
+func TestNotesOfALargeRequestAreThoseThatNeedNoReading(t *testing.T) {
+	f := start(t, records.Demo())
+	quoted, err := json.Marshal(strings.Repeat("x ", 1<<19))
+	require.NoError(t, err)
+	large := broadcastOf(`"recipients"`, `"reciepients":`+string(quoted)+`,"recipients"`)
+	for range 2 {
+		require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", large))
+	}
+	list := f.get("/").Body
+	assert.NotContains(t, list, `class="mark"`)
+	assert.Equal(t, 1, strings.Count(list, "possible duplicate"))
+	assert.Contains(t, f.get("/api/requests?q=has:notes").Body, `"number":2`)
+	assert.NotContains(t, f.get("/api/requests?q=has:notes").Body, `"number":1`)
+}
