@@ -194,7 +194,7 @@ func describeFault(f sandbox.Fault) string {
 	case "slow":
 		return fmt.Sprintf("delayed by %v", after)
 	default:
-		return "another response: " + f.Body
+		return kindName(f.Kind) + ": " + f.Body
 	}
 }
 

@@ -54,7 +54,7 @@ func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 // countRemarks is what a search counts as notes.
 func (in *Inspector) countRemarks(e *history.Entry) int { return len(in.remarks(e)) }
 
-// mark is what a row shows of the remarks that have no tag of their own.
+// mark tells in a row how many remarks there are without a tag, and what they say.
 type mark struct {
 	Count int
 	Title string
@@ -92,7 +92,8 @@ func placeholdersNote(e *history.Entry) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s %s no variable. What the service does with %s is not documented.", placeholders(names), has(len(names)), it(len(names)))
+	return fmt.Sprintf("%s %s no variable. What the service does with %s is not documented.",
+		placeholders(names), has(len(names)), it(len(names)))
 }
 
 // keysNote names the members of the body that the operation or the event does not have.

@@ -121,7 +121,7 @@ func outcomeTag(e *history.Entry) tag {
 		return tag{"bad", fmt.Sprintf("%d refused", e.Status)}
 	case isRead(e):
 		return tag{"bad", fmt.Sprintf("%d failed", e.Status)}
-	case e.Status == 0:
+	case e.Status < 300: // no response, or one that says nothing although its status does
 		return tag{"unknown", "unknown"}
 	default:
 		return tag{"unknown", fmt.Sprintf("%d unknown", e.Status)}
@@ -135,8 +135,6 @@ func failure(e *history.Entry) string {
 		return "another service's API key was sent here"
 	case e.Fault == "slow" && e.Status == 0:
 		return "fault: slow, and the connection was closed"
-	case e.Fault == "malformed":
-		return "fault: another response"
 	case e.Fault == "status":
 		return fmt.Sprintf("fault: status %d", e.Status)
 	case e.Fault != "":

@@ -24,8 +24,9 @@ func TestUnknownKeysAreMarkedAndCorrected(t *testing.T) {
 	} {
 		assert.Regexp(t, `<span class="k odd">"`+key+`"</span>[^\n]*<em>`+regexp.QuoteMeta(hint)+`</em>`, page)
 	}
-	assert.Contains(t, page, "The request has keys that the operation does not have: extra, payload.Order (did you mean order?), payload.color, "+
-		"payload.customer.emial (did you mean email?) and payload.shiped_at (did you mean shipped_at?).")
+	assert.Contains(t, page, "The request has keys that the operation does not have: "+
+		"extra, payload.Order (did you mean order?), "+
+		"payload.color, payload.customer.emial (did you mean email?) and payload.shiped_at (did you mean shipped_at?).")
 }
 
 func TestUnknownKeysAreThoseOfTheOperation(t *testing.T) {
