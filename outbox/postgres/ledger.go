@@ -23,6 +23,7 @@ import (
 type base struct {
 	pool    pool
 	schema  string // quoted
+	names   *strings.Replacer
 	channel string
 	key     []byte
 	closed  atomic.Bool
@@ -54,15 +55,19 @@ func (l *base) open(ctx context.Context) error {
 	})
 }
 
-// run runs a statement in which {entry}, {meta} and {pause} stand for the tables and
-// {durable} for the condition durable.
+// namesIn returns what replaces {entry}, {meta} and {pause} by the tables, and {durable} by
+// the condition durable.
+func namesIn(schema string) *strings.Replacer {
+	return strings.NewReplacer("{entry}", schema+".outbox_entry", "{meta}", schema+".outbox_meta", "{pause}", schema+".outbox_pause",
+		"{durable}", durable)
+}
+
+// run runs a statement with the placeholders of namesIn.
 func (l *base) run(ctx context.Context, q querier, statement string, args []any, scan func(scanFunc) error) error {
 	if l.closed.Load() {
 		return ledger.ErrClosed
 	}
-	statement = strings.NewReplacer("{entry}", l.schema+".outbox_entry", "{meta}", l.schema+".outbox_meta",
-		"{pause}", l.schema+".outbox_pause", "{durable}", durable).Replace(statement)
-	return q.query(ctx, statement, args, scan)
+	return q.query(ctx, l.names.Replace(statement), args, scan)
 }
 
 // ownTries is how often a transaction of the ledger is tried.

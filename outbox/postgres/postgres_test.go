@@ -78,7 +78,7 @@ func TestTheTablesStayInTheirSchemaWhateverTheSearchPath(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), `SET LOCAL search_path = pg_catalog`)
 	require.NoError(t, err)
-	_, err = store.Ledger().InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "order", Operation: "trigger event"}})
+	_, err = store.Ledger().InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "order", Operation: "trigger event", Digest: []byte{1}}})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
 	var n int
@@ -98,7 +98,7 @@ func TestAClaimIsDurable(t *testing.T) {
 	require.NoError(t, err)
 	l := store.Ledger()
 	insert := func(key string) {
-		_, err := l.Insert(t.Context(), []ledger.NewEntry{{Key: key, Operation: "trigger event"}})
+		_, err := l.Insert(t.Context(), []ledger.NewEntry{{Key: key, Operation: "trigger event", Digest: []byte{1}}})
 		require.NoError(t, err)
 	}
 	insert("claimed")
@@ -124,7 +124,7 @@ func TestAClaimIsDurable(t *testing.T) {
 
 	tx, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = l.InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "of the program", Operation: "trigger event"}})
+	_, err = l.InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "of the program", Operation: "trigger event", Digest: []byte{1}}})
 	require.NoError(t, err)
 	require.NoError(t, tx.Commit(t.Context()))
 	assert.Equal(t, "off", lastSetting(t, pool), "a transaction of the program keeps its setting")
@@ -167,7 +167,7 @@ func TestInsertsOfTheSameKeysInOppositeOrderSucceed(t *testing.T) {
 				if !forward {
 					key = n - 1 - i
 				}
-				entries[i] = ledger.NewEntry{Key: fmt.Sprint(key), Operation: "trigger event"}
+				entries[i] = ledger.NewEntry{Key: fmt.Sprint(key), Operation: "trigger event", Digest: []byte{1}}
 			}
 			_, err := store.Ledger().Insert(t.Context(), entries)
 			assert.NoError(t, err)
@@ -193,7 +193,7 @@ func TestListenWakesForAnAnnouncementAndAfterALostConnection(t *testing.T) {
 	}()
 	<-wakes // it listens
 	require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		_, err = l.InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "order", Operation: "trigger event"}})
+		_, err = l.InsertTx(t.Context(), tx, []ledger.NewEntry{{Key: "order", Operation: "trigger event", Digest: []byte{1}}})
 		return err
 	}))
 	assert.Empty(t, wakes, "a transaction of the program announces nothing, because that would serialize commits")

@@ -6,11 +6,6 @@ import (
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
-const (
-	// storedColumns are the columns of an entry, which entryColumns reads.
-	storedColumns = `id, key, operation, state, attempts, delivery, error, created_at, not_before, settled_at, not_after, lease_until, urgent`
-)
-
 // These columns have times as microseconds, because the form of a timestamp depends on
 // the driver and on settings of the session.
 var (

@@ -273,7 +273,7 @@ func (l *base) findSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.schema, l.channel = *quoted, channelOf(*name)
+	l.schema, l.names, l.channel = *quoted, namesIn(*quoted), channelOf(*name)
 	return nil
 }
 

@@ -155,7 +155,7 @@ func TestOwnTransactionsAreReadCommitted(t *testing.T) {
 		group.Go(func() {
 			for n := range 50 {
 				key := fmt.Sprintf("%d %d", i, n)
-				_, err := store.Ledger().Insert(context.Background(), []ledger.NewEntry{{Key: key, Operation: "trigger event"}})
+				_, err := store.Ledger().Insert(context.Background(), []ledger.NewEntry{{Key: key, Operation: "trigger event", Digest: []byte{1}}})
 				assert.NoError(t, err)
 				_, err = store.Ledger().Claim(context.Background(), ledger.Claim{Token: ledger.Token{byte(i + 1)}, Lease: time.Minute, Limit: 3,
 					Operation: "trigger event", MaxBytes: 100})

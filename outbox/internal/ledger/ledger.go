@@ -148,6 +148,16 @@ type NewEntry struct {
 	Urgent         bool
 }
 
+// Inserted returns the entry as it is after it was added. Times are stored as whole
+// milliseconds.
+func (e NewEntry) Inserted(id int64, at, due time.Time) Inserted {
+	if !e.NotAfter.IsZero() {
+		e.NotAfter = time.UnixMilli(e.NotAfter.UnixMilli())
+	}
+	return Inserted{Digest: e.Digest, Entry: Entry{ID: id, Key: e.Key, Operation: e.Operation, State: Pending,
+		Delivery: messaging.DeliveryNotSent, EnqueuedAt: at, NotBefore: due, NotAfter: e.NotAfter, Urgent: e.Urgent}}
+}
+
 // Inserted is an entry that Insert added or found.
 type Inserted struct {
 	Entry

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/outbox/internal/ledger"
 )
 
@@ -96,9 +95,7 @@ func insertBatch(ctx context.Context, conn ledger.SQLTx, entries []ledger.NewEnt
 			continue
 		}
 		delete(byKey, e.Key) // the same key again is present
-		inserted[i] = ledger.Inserted{Digest: e.Digest, Entry: ledger.Entry{ID: id, Key: e.Key, Operation: e.Operation,
-			State: ledger.Pending, Delivery: messaging.DeliveryNotSent, EnqueuedAt: time.UnixMilli(now),
-			NotBefore: time.UnixMilli(dueAt(e, now)), NotAfter: wholeMilliseconds(e.NotAfter), Urgent: e.Urgent}}
+		inserted[i] = e.Inserted(id, time.UnixMilli(now), time.UnixMilli(dueAt(e, now)))
 	}
 	if len(missing) == 0 {
 		return inserted, nil
@@ -139,14 +136,6 @@ func milliseconds(t time.Time) any {
 		return nil
 	}
 	return t.UnixMilli()
-}
-
-// wholeMilliseconds returns the time as it is stored.
-func wholeMilliseconds(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return time.UnixMilli(t.UnixMilli())
 }
 
 // checkDatabase compares the random key of the database, because a transaction can belong
