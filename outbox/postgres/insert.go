@@ -77,7 +77,7 @@ const (
 	inputColumns = `(n, key, operation, digest, body, sealed, urgent, not_before, not_after)`
 	inputOfOne   = `(VALUES (0, $2::text, $3::text, $4::bytea, $5::bytea, $6::boolean, $7::boolean, $8::bigint, $9::bigint))
 		AS i` + inputColumns
-	inputOfMany  = `(SELECT n, key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, urgent, not_before, not_after
+	inputOfMany = `(SELECT n, key, operation, decode(digest, 'hex'), decode(body, 'base64'), sealed, urgent, not_before, not_after
 		FROM json_to_recordset($2::text::json) AS i(n integer, key text, operation text, digest text, body text, sealed boolean,
 			urgent boolean, not_before bigint, not_after bigint)) AS i` + inputColumns
 )
