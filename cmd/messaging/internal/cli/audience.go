@@ -117,10 +117,7 @@ func (a *audience) checkLimit(ctx context.Context, s *settings, service *profile
 	if err := service.CheckAllowed(ctx, prepared); err != nil {
 		return err
 	}
-	total := 0
-	for _, each := range a.extra {
-		total += len(each.addresses)
-	}
+	total := a.extras()
 	switch {
 	case a.segments != nil:
 		return nil
@@ -129,17 +126,40 @@ func (a *audience) checkLimit(ctx context.Context, s *settings, service *profile
 		a.total = &total
 		return profile.Guarded(ctx, prepared, messaging.MaxRecipients(a.max))
 	}
+	a.total = &total
+	return a.countEveryone(ctx, s, service)
+}
+
+// countEveryone adds all customers of the account to the total, and refuses too many of them.
+func (a *audience) countEveryone(ctx context.Context, s *settings, service *profile.Service) error {
 	customers, err := s.countCustomers(ctx, service)
 	if err != nil {
 		return err
 	}
-	total += customers
-	a.total = &total
-	if total > a.max {
+	*a.total += customers
+	if *a.total > a.max {
 		return exit.With(exit.Usage, "all customers are %s, and the limit is %s; nothing was sent (--max-recipients raises the limit)",
-			words.Count(total, "recipient"), words.Thousands(a.max))
+			words.Count(*a.total, "recipient"), words.Thousands(a.max))
 	}
 	return nil
+}
+
+// countAgain refuses a broadcast to all customers if there are too many of them by now: the
+// account may have grown while the operator was asked.
+func (a *audience) countAgain(ctx context.Context, s *settings, service *profile.Service) error {
+	if a.segments != nil || a.list != nil {
+		return nil
+	}
+	*a.total = a.extras()
+	return a.countEveryone(ctx, s, service)
+}
+
+// extras is the number of recipients outside of the audience.
+func (a *audience) extras() (n int) {
+	for _, each := range a.extra {
+		n += len(each.addresses)
+	}
+	return n
 }
 
 // countCustomers counts the customers of the account by listing them.
@@ -192,11 +212,7 @@ func (a *audience) describe(plan *confirm.Plan) {
 	case a.list != nil:
 		parts = append(parts, words.Count(len(a.list.Customers), "customer")+" of "+a.list.Name)
 	default:
-		n := *a.total
-		for _, each := range a.extra {
-			n -= len(each.addresses)
-		}
-		parts = append(parts, "EVERYONE: all "+words.Count(n, "customer")+" of the account")
+		parts = append(parts, "EVERYONE: all "+words.Count(*a.total-a.extras(), "customer")+" of the account")
 	}
 	for _, each := range a.extra {
 		if n := len(each.addresses); n > 0 {

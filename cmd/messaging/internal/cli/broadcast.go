@@ -69,7 +69,7 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 	if err != nil {
 		return err
 	}
-	service, err := s.service(ctx)
+	service, err := s.account(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,6 +96,11 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 	ok, err := b.confirm.Decide(ctx, s.printer, plan, action)
 	if err != nil || !ok {
 		return err
+	}
+	if b.confirm.Asked() {
+		if err := audience.countAgain(ctx, s, service); err != nil {
+			return err
+		}
 	}
 	if err := b.when.checkAhead(); err != nil {
 		return err

@@ -156,8 +156,12 @@ func checkState() finding {
 }
 
 func checkKey(ctx context.Context, service *profile.Service) finding {
-	_, err := service.Key(ctx)
-	return finding{Check: "key", Detail: "from " + service.KeySource, err: err}
+	err := service.Pin(ctx)
+	detail := "from " + service.KeySource
+	if service.Account != "" {
+		detail = "fingerprint " + service.Account + ", " + detail
+	}
+	return finding{Check: "key", Detail: detail, err: err}
 }
 
 // checkService reads a single event, and compares the clocks.

@@ -65,7 +65,7 @@ func createEvents(cmd *cobra.Command, s *settings, flags *confirm.Flags, list de
 		return err
 	}
 	ctx := cmd.Context()
-	service, err := s.service(ctx)
+	service, err := s.account(ctx)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 		return err
 	}
 	ctx := cmd.Context()
-	service, err := s.service(ctx)
+	service, err := s.account(ctx)
 	if err != nil {
 		return err
 	}
@@ -111,9 +111,9 @@ func triggerOf(params messaging.EventTriggerParams) *intent.Trigger {
 	if params.Customer != nil {
 		customer = *params.Customer
 	}
+	in := func(shape alike.Shape) alike.Tokens { return shape.Tokens(params.Email, customer, params.Values) }
 	shape := alike.ShapeOf(params.Definition)
-	return &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name, Shape: shape,
-		Tokens: shape.Tokens(params.Email, customer, params.Values)}
+	return &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name, Shape: shape, Tokens: in(shape), In: in}
 }
 
 // params returns the params without the event, and the number of their recipients.

@@ -113,7 +113,7 @@ func (d *decision) run(cmd *cobra.Command, keys []string) error {
 	}
 	defer b.ledger.Close()
 	if d.name == "resend" && b.recorded {
-		if b.of, err = d.service(ctx); err != nil {
+		if b.of, err = d.account(ctx); err != nil {
 			return err
 		}
 		if err := d.checkOwner(ctx, b.ledger, b.of); err != nil {

@@ -77,7 +77,7 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	service, err := flags.service(ctx)
+	service, err := flags.account(ctx)
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,7 @@ func (flags *runFlags) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	service.Before(d.checkRestored)
 	client, err := service.Client()
 	if err != nil {
 		return err
@@ -145,6 +146,22 @@ type delivery struct {
 	accepted, rejected, unclear atomic.Int64
 	progress                    *output.Progress
 	othersSend                  bool // when the run begins
+	stop                        context.CancelFunc
+	restored                    atomic.Bool
+}
+
+var errRestored = errors.New("a backup was restored into the outbox during the run")
+
+// checkRestored ends the run if a backup was restored into the outbox since it began. The
+// client calls it before each request, because the backup does not know what was sent.
+func (d *delivery) checkRestored(ctx context.Context) error {
+	restored, err := d.opened.WentBack(ctx)
+	if err == nil && restored {
+		d.restored.Store(true)
+		d.stop()
+		err = errRestored
+	}
+	return err
 }
 
 // settled counts what became of an entry. The outbox calls it.
@@ -174,6 +191,7 @@ func (d *delivery) run(ctx context.Context) error {
 	defer d.progress.Stop()
 	running, stop := context.WithCancel(ctx)
 	defer stop()
+	d.stop = stop
 	ended := make(chan error, 1)
 	sendBegan.Store(true)
 	go func() { ended <- d.outbox.Run(running) }()
@@ -191,6 +209,10 @@ func (d *delivery) run(ctx context.Context) error {
 		return err
 	}
 	d.progress.Stop()
+	if d.restored.Load() {
+		return exit.With(exit.PartlyDone, "%s: %w, which was stopped. Nothing of the backup was sent; it does not know what was sent and "+
+			"dismissed since. If you are sure: %s", d.summary(), errRestored, d.command("run", "--until-empty", "--accept-change"))
+	}
 	d.advance(context.WithoutCancel(ctx))
 	return d.conclude(ctx, paused)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -237,6 +238,55 @@ func TestOutboxIsSentToASandboxThatWasStartedAgainWithTheSameName(t *testing.T) 
 	o.must(run...)
 	assert.Contains(t, o.get("/api/triggers"), "ada@example.com")
 	stop()
+}
+
+func TestCustomersThatJoinWhileTheQuestionWaitsCountForTheLimit(t *testing.T) {
+	o := newOperator(t)
+	everyone := []string{"-p", "sandbox", "broadcast", "push", "--subject", "s", "--message", "m", "--all-customers", "--max-recipients", "24"}
+	s, err := startSession(o.folder, o.env(), "messaging", everyone...)
+	require.NoError(t, err)
+	require.True(t, s.expect("[y/N] "), s.text())
+	o.write("new.csv", "email\nnew@example.com\n")
+	joins := []string{"-p", "sandbox", "broadcast", "push", "--subject", "welcome", "--message", "hello", "--to-customers", "new.csv"}
+	o.must(append(joins, "--confirm", strings.TrimSpace(o.must(append(joins, "--dry-run")...)))...)
+	s.write("y\n")
+	code, err := s.wait()
+	require.NoError(t, err)
+	assert.Equal(t, 2, code, s.text())
+	assert.Contains(t, s.text(), "all customers are 25 recipients, and the limit is 24; nothing was sent")
+	o.requireBroadcasts(1)
+}
+
+// profileOf writes a profile "shop" for the sandbox, with its key in a file.
+func (o *operator) profileOf(key string) {
+	require.NoError(o.t, os.MkdirAll(filepath.Join(o.folder, "config", "messaging"), 0o700))
+	o.write("config/messaging/key", key)
+	o.write("config/messaging/config.toml", fmt.Sprintf("[profiles.shop]\nbase_url = %q\nkey_file = \"key\"\n",
+		o.sandbox.variables["MESSAGING_BASE_URL"]))
+}
+
+func TestWhatIsConfirmedForAnAccountIsNotSentByAnother(t *testing.T) {
+	o := newOperator(t)
+	send := []string{"-p", "shop", "broadcast", "push", "--subject", "s", "--message", "m", "--to-customers", "two.csv"}
+	key := o.sandbox.variables["MESSAGING_API_KEY"]
+
+	o.profileOf("sandbox-of-another-account")
+	digest := strings.TrimSpace(o.must(append(send, "--dry-run")...))
+	o.profileOf(key)
+	_, stderr, code := o.run(append(send, "--confirm", digest)...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "not confirmed, nothing was sent")
+	assert.Regexp(t, `key          fingerprint [0-9a-f]{8}, from key_file`, stderr)
+
+	s, err := startSession(o.folder, o.env(), "messaging", send...)
+	require.NoError(t, err)
+	require.True(t, s.expect("to confirm: "), s.text())
+	o.profileOf("sandbox-of-another-account")
+	s.write("2\n")
+	code, err = s.wait()
+	require.NoError(t, err)
+	assert.Equal(t, 0, code, "it was sent with the key of the plan: %s", s.text())
+	o.requireBroadcasts(1)
 }
 
 func TestTimeThatPassesWhileTheQuestionWaitsIsRefused(t *testing.T) {

@@ -55,6 +55,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f-]{18}\b`), "UUID"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`), "TIME UTC"},
+	{regexp.MustCompile(`fingerprint [0-9a-f]{8}`), "fingerprint HASH"},
 	{regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`), ""},
 	{regexp.MustCompile(`took \S+`), "took 4ms"},
 	{regexp.MustCompile(`/\S*/script-\w+`), "$$WORK"},

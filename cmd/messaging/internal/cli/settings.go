@@ -87,6 +87,16 @@ func (s *settings) service(ctx context.Context) (*profile.Service, error) {
 	return profile.Resolve(ctx, s.profile, os.LookupEnv)
 }
 
+// account returns the service that the command calls, with a key that stays the same, for a
+// command that asks the operator.
+func (s *settings) account(ctx context.Context) (*profile.Service, error) {
+	service, err := s.service(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return service, service.Pin(ctx)
+}
+
 // client returns a client of the service that the command calls.
 func (s *settings) client(cmd *cobra.Command) (*messaging.Client, error) {
 	service, err := s.service(cmd.Context())

@@ -53,6 +53,9 @@ func (f *Flags) Check() error {
 	return nil
 }
 
+// Asked reports whether the operator answered a question, which takes time.
+func (f *Flags) Asked() bool { return !f.given && !f.DryRun }
+
 // Action is what the operator confirms. In JSON it is what --dry-run prints.
 type Action struct {
 	Digest     string `json:"digest"`

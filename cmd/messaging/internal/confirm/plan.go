@@ -26,6 +26,9 @@ func NewPlan(title string, s *profile.Service) *Plan {
 	plan := &Plan{title: title}
 	plan.Add("profile", s.Title())
 	plan.Add("host", s.Host)
+	if s.Account != "" {
+		plan.Add("key", "fingerprint "+s.Account+", from "+s.KeySource)
+	}
 	return plan
 }
 
@@ -77,10 +80,11 @@ func (c *checked) Write(p []byte) (n int, err error) {
 }
 
 // Digest identifies exactly what was planned: a service, an operation, and what it is to do.
-// It changes with the profile, the URL, the start of a sandbox and every byte of content.
+// It changes with the profile, the URL, the key, the start of a sandbox and every byte of
+// content.
 func Digest(s *profile.Service, operation string, content []byte) string {
 	hash := sha256.New()
-	for _, part := range []string{s.Name, s.BaseURL, s.StartID, operation, string(content)} {
+	for _, part := range []string{s.Name, s.BaseURL, s.StartID, s.Account, operation, string(content)} {
 		_, _ = hash.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash does not fail
 	}
 	return hex.EncodeToString(hash.Sum(nil))

@@ -46,8 +46,9 @@ type Common struct {
 	ID    string
 	Count int // of triggers that are alike, or 0 if nobody can tell
 	// What says how and when they were sent, such as "imported into orders.db at ...".
-	What  string
-	kinds [2]alike.Kind // of the import and of the earlier one, if nobody can tell
+	What string
+	// doubt says why nobody can tell.
+	doubt string
 }
 
 // shared is what the import has in common with something else.
@@ -64,8 +65,7 @@ func (e *Earlier) shared() Common {
 func (c Common) Describe(noun string) string {
 	switch c.Count {
 	case 0:
-		return fmt.Sprintf("these %ss name customers by %s, and the ones that were %s name them by %s: nobody can tell whether they are the same",
-			noun, c.kinds[0], c.What, c.kinds[1])
+		return fmt.Sprintf("nobody can tell whether these %ss are the same as ones that were %s: %s", noun, c.What, c.doubt)
 	case 1:
 		return "1 " + noun + " is like one that was " + c.What
 	}
@@ -100,6 +100,18 @@ func (o Overlap) Refusal(again bool, seen []string) error {
 	return nil
 }
 
+// doubt says why the triggers of the import cannot be compared with earlier ones, or returns "".
+func (i Import) doubt(shape alike.Shape, kind alike.Kind) string {
+	switch own := i.Triggers.Kind(); {
+	case len(i.Triggers.Tokens) == 0:
+	case !slices.Equal(shape, i.Shape):
+		return "the event has got other required parameters since then"
+	case !own.CanMeet(kind):
+		return fmt.Sprintf("these name customers by %s, and those by %s", own, kind)
+	}
+	return ""
+}
+
 // LookForImport returns what earlier imports and triggers have in common with an import.
 func (l *Log) LookForImport(i Import) (Overlap, error) {
 	found, err := l.overlap(i)
@@ -118,16 +130,14 @@ func (l *Log) overlap(i Import) (found Overlap, err error) {
 			each.Outbox == i.Outbox && each.Plan == i.Plan && !each.whole {
 			continue // the rest of an import that was killed is no repetition
 		}
-		if kind := i.Triggers.Kind(); !kind.CanMeet(each.Kind) {
-			found = append(found, Common{ID: each.ID, What: each.what() + " at " + when(each.At), kinds: [2]alike.Kind{kind, each.Kind}})
-			continue
+		common := each.shared(0)
+		if common.doubt = i.doubt(each.Shape, each.Kind); common.doubt == "" {
+			if common.Count, err = each.common(i.Triggers); err != nil {
+				return nil, err
+			}
 		}
-		n, err := each.common(i.Triggers)
-		if err != nil {
-			return nil, err
-		}
-		if n > 0 {
-			found = append(found, each.shared(n))
+		if common.doubt != "" || common.Count > 0 {
+			found = append(found, common)
 		}
 	}
 	byHand, err := l.triggersLike(i)
@@ -143,12 +153,20 @@ func (l *Log) triggersLike(i Import) (found []Common, err error) {
 	outcomes := outcomesOf(lines)
 	for _, each := range lines {
 		if each.Event == nil || each.Host != i.Host || l.now().Sub(each.At) >= importWindow ||
-			!isSameEvent(each.Event.ID, each.Event.Name, i.EventID, i.EventName) || !i.Triggers.Has(each.Event.Tokens) {
+			!isSameEvent(each.Event.ID, each.Event.Name, i.EventID, i.EventName) {
+			continue
+		}
+		doubt := i.doubt(each.Event.Shape, alike.Mixed)
+		if doubt == "" && !i.Triggers.Has(each.Event.Tokens) {
 			continue
 		}
 		outcome, ended := outcomes[each.ID]
 		if e := l.earlier(each, outcome, ended); e != nil {
-			found = append(found, e.shared())
+			common := e.shared()
+			if common.doubt = doubt; doubt != "" {
+				common.Count = 0
+			}
+			found = append(found, common)
 		}
 	}
 	return found, nil

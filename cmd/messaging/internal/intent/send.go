@@ -32,6 +32,17 @@ type Trigger struct {
 	Name   string       `json:"name"`
 	Shape  alike.Shape  `json:"shape"`
 	Tokens alike.Tokens `json:"tokens"`
+	// In returns the tokens that the trigger has in another shape. A trigger that was read has
+	// none.
+	In func(alike.Shape) alike.Tokens `json:"-"`
+}
+
+// in returns the tokens in a shape, which is another one if the event was created again.
+func (t *Trigger) in(shape alike.Shape) alike.Tokens {
+	if t.In == nil || slices.Equal(shape, t.Shape) {
+		return t.Tokens
+	}
+	return t.In(shape)
 }
 
 // digest identifies the same send to the same service, from whatever profile. The order of

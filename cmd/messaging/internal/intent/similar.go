@@ -158,9 +158,9 @@ func (l *Log) similar(lines []line, s Send) (found []*Earlier, err error) {
 
 const likeTrigger = "a trigger of this event for this customer, with the same required values,"
 
-// isLike reports whether two triggers are alike.
-func (t *Trigger) isLike(other *Trigger) bool {
-	return isSameEvent(t.ID, t.Name, other.ID, other.Name) && t.Tokens.Meet(other.Tokens)
+// isLike reports whether an earlier trigger is like a new one.
+func (t *Trigger) isLike(now *Trigger) bool {
+	return isSameEvent(t.ID, t.Name, now.ID, now.Name) && t.Tokens.Meet(now.in(t.Shape))
 }
 
 // similarImports returns the imports of a trigger that is like s.
@@ -172,7 +172,7 @@ func (l *Log) similarImports(s Send) (found []*Earlier, err error) {
 		if each.Host != s.Host || !isSameEvent(each.EventID, each.EventName, s.Trigger.ID, s.Trigger.Name) {
 			continue
 		}
-		switch has, err := each.has(s.Trigger.Tokens); {
+		switch has, err := each.has(s.Trigger.in(each.Shape)); {
 		case err != nil:
 			return nil, err
 		case has:

@@ -51,7 +51,16 @@ func (l *Ledger) Accept(ctx context.Context, state string) error {
 	if err := l.db.QueryRowContext(ctx, l.format.advance, seen).Scan(&now); err != nil {
 		return wrap(err)
 	}
+	l.generation.Store(now)
 	return rememberGeneration(state, of.Salt, now)
+}
+
+// WentBack reports whether the ledger is older than this process has made it: a backup was
+// restored meanwhile.
+func (l *Ledger) WentBack(ctx context.Context) (bool, error) {
+	var now int64
+	err := l.db.QueryRowContext(ctx, `SELECT generation FROM `+table).Scan(&now)
+	return now < l.generation.Load(), wrap(err)
 }
 
 // generationPath returns the path of the file. The salt comes from the database, which may be

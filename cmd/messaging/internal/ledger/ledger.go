@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -34,9 +35,10 @@ type Ledger struct {
 	// Place is where the ledger is now.
 	Place Place
 
-	db     *sql.DB
-	format dialect
-	close  func() error
+	db         *sql.DB
+	format     dialect
+	close      func() error
+	generation atomic.Int64 // the last one that this process began
 }
 
 // Address is where an outbox is.

@@ -3,6 +3,8 @@ package profile
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net"
 	"net/url"
@@ -56,6 +58,9 @@ type Service struct {
 	Allow []string
 	// Rate limits the requests a second; 0 means no limit.
 	Rate rate.Limit
+
+	// Account is a fingerprint of the key; see Pin. It is "" if StartID stands for the account.
+	Account string
 
 	key func(context.Context) (string, error)
 }
@@ -176,6 +181,33 @@ func (s *Service) Title() string {
 
 // Key returns the API key.
 func (s *Service) Key(ctx context.Context) (string, error) { return s.key(ctx) }
+
+// Pin reads the key, and keeps it: what an operator confirms for an account must not go to
+// another one because the key changes meanwhile.
+func (s *Service) Pin(ctx context.Context) error {
+	key, err := s.key(ctx)
+	if err != nil {
+		return err
+	}
+	s.key = fixed(key)
+	if s.StartID == "" {
+		sum := sha256.Sum256([]byte("messaging account\n" + key))
+		s.Account = hex.EncodeToString(sum[:4])
+	}
+	return nil
+}
+
+// Before makes each request of clients that are created later fail, before it is sent, if
+// check returns an error.
+func (s *Service) Before(check func(context.Context) error) {
+	key := s.key
+	s.key = func(ctx context.Context) (string, error) {
+		if err := check(ctx); err != nil {
+			return "", err
+		}
+		return key(ctx)
+	}
+}
 
 // Client returns a client of the service, with its key, its rate and its allowed
 // recipients.
