@@ -132,6 +132,27 @@ func TestAFailureOfTheKeyClosesEveryGateAndOneProbeOpensThem(t *testing.T) {
 	assert.Empty(t, g.Reasons())
 }
 
+func TestAGateThatClosesCallsBackWhatIsClaimed(t *testing.T) {
+	g, now := newGates(64), time.Now()
+	for range 7 { // until 8 may be in flight
+		send(g, "send", Accepted, now)
+	}
+	claimed := g.Admit("send", 1, now)
+	for range tooManyEarly {
+		select {
+		case <-claimed.Recall:
+			t.Error("the gate is open")
+		default:
+		}
+		assert.True(t, send(g, "send", Failed, now))
+	}
+	select {
+	case <-claimed.Recall:
+	default:
+		t.Error("what is claimed does not go back")
+	}
+}
+
 func TestAProbeThatSentNothingIsFollowedByTheNextAtOnce(t *testing.T) {
 	g, now := newGates(64), time.Now()
 	send(g, "send", Failed, now)
@@ -160,14 +181,15 @@ func TestDenialsNeverLengthenTheWaitAndAlternateTheProbes(t *testing.T) {
 
 func TestDenialsBeforeAnAcceptanceAreTheFaultOfTheirEntries(t *testing.T) {
 	g, now := newGates(64), time.Now()
+	send(g, "send", Accepted, now)
 	for range 100 {
 		for range tooMany - 1 {
-			assert.True(t, send(g, "send", Denied, now) || len(g.Reasons()) > 0)
+			assert.True(t, send(g, "send", Denied, now))
 		}
+		assert.Empty(t, g.Reasons())
 		now = now.Add(timing.First)
 		send(g, "send", Accepted, now)
 	}
-	assert.Empty(t, g.Reasons())
 	for range tooMany {
 		send(g, "send", Denied, now)
 	}
