@@ -80,10 +80,11 @@ With --json, an error is an object on stderr:
 delivery is not_sent, rejected, unknown or accepted, and retry_after is in seconds.
 Characters that a reader cannot see are escaped, such as \u001b.`
 
-const safetyText = `Every command that sends shows its plan first: the service, who receives it, how many they
-are, when, whether the same was sent before, and a digest of exactly what is sent. Then it
-asks on the terminal: y for a sandbox, otherwise the number of recipients, or "all" and the
-number for all customers.
+const safetyText = `Every command that sends shows its plan first: the service and a fingerprint of the API key,
+who receives it, how many they are, when, whether the same was sent before, and a digest of
+exactly what is sent. Then it asks on the terminal: y for a sandbox, otherwise the number of
+recipients, or "all" and the number for all customers. The key of the plan is the one that
+sends, even if the configuration changes before the answer.
 
 Without a terminal, it needs the digest of a dry run, and refuses anything that has
 changed since:
@@ -91,8 +92,8 @@ changed since:
   messaging … --confirm "$(messaging … --dry-run)"
 
 The number of all customers is not in the digest. If the account has grown since the dry
-run, the new customers receive the broadcast too: it is counted again, and refused only
-above max_recipients or --max-recipients.
+run, or while the question waited, the new customers receive the broadcast too: they are
+counted again, and it is refused only above max_recipients or --max-recipients.
 
 If a recipient looks like a mistake, such as an address in place of an id, or an address that
 is in cc and in the list too, a person may confirm it on a terminal. So may a list in which
@@ -110,8 +111,10 @@ difference.
 
 The same applies to a broadcast in the same channel with the same subject or the same message,
 whoever receives it: it may be a corrected copy. Subjects and messages are compared by their
-letters and digits only. A scheduled broadcast is also refused if an earlier one has the same
-customers and the same time, however old it is.
+letters and digits only, so é and &eacute; are different. A scheduled broadcast is also refused
+if an earlier one has the same list of customers and the same time, however old it is: a
+correction with another time, subject and message, or with other customers, is a second
+broadcast.
 
 A trigger is also refused if it is like a trigger that was accepted in the last 24 hours or may
 have been carried out at any time, or like a row that was imported in the last six days. Like
@@ -123,14 +126,16 @@ case, spaces, punctuation, leading zeros, and the zone of a time.
 Two customers are the same if their addresses or their ids match. An address and an id are never
 recognized as the same customer, so name customers in the same way each time. If an earlier
 import named them in the other way, --confirm needs --again. Two events are the same if their
-names or their ids match.
+names or their ids match. If an event now requires other values than at an earlier import or
+trigger, an import cannot be compared with it, and --confirm needs --again.
 
 "outbox resend" refuses what was triggered since the entry was added, or imported since then and
 in the last six days. The state folder stores only hashes of all this.
 
 The state folder also records how far each outbox has progressed. An outbox that was moved,
 copied, or restored from a backup is not sent without --accept-change. What was pending in a
-backup then becomes unclear, since it may have been sent: look, and resend or dismiss it.
+backup then becomes unclear, since it may have been sent: look, and resend or dismiss it. A
+run stops when a backup is restored under it, and sends nothing of it.
 
 With --again, the digest names the sends that it repeats, so it allows one repeat: leave --again
 out of scripts that may run twice. A send that is still in progress is never repeated, even with
