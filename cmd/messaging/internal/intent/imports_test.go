@@ -299,8 +299,8 @@ func TestAnImportThatNamesCustomersInAnotherWayIsADoubt(t *testing.T) {
 	found, err := log.LookForImport(byID)
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	assert.Regexp(t, `^nobody can tell whether these rows are the same as ones that were imported into a.db at .*: these name customers by id, `+
-		`and those by address$`, found[0].Describe("row"))
+	assert.Regexp(t, `^nobody can tell whether these rows are the same as ones that were imported into a.db at .*: `+
+		`these name customers by id, and those by address$`, found[0].Describe("row"))
 	require.NoError(t, found.Refusal(false, nil), "a person decides")
 	require.ErrorContains(t, found.Refusal(true, nil), "after the plan was shown")
 	assert.Empty(t, counts(t, log, importOf("b", 6, 1<<63|2)), "it names them in both ways")

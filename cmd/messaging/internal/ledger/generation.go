@@ -56,7 +56,7 @@ func (l *Ledger) Accept(ctx context.Context, state string) error {
 }
 
 // WentBack reports whether the ledger is older than this process has made it: a backup was
-// restored meanwhile.
+// restored.
 func (l *Ledger) WentBack(ctx context.Context) (bool, error) {
 	var now int64
 	err := l.db.QueryRowContext(ctx, `SELECT generation FROM `+table).Scan(&now)

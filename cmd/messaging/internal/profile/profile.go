@@ -183,7 +183,7 @@ func (s *Service) Title() string {
 func (s *Service) Key(ctx context.Context) (string, error) { return s.key(ctx) }
 
 // Pin reads the key, and keeps it: what an operator confirms for an account must not go to
-// another one because the key changes meanwhile.
+// another one because the key has changed.
 func (s *Service) Pin(ctx context.Context) error {
 	key, err := s.key(ctx)
 	if err != nil {
