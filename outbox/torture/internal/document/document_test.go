@@ -26,3 +26,12 @@ func TestReplaceReplacesOnePart(t *testing.T) {
 		t.Error("a part that the file does not have must be an error")
 	}
 }
+
+func TestBusyIsAPartOfTheTime(t *testing.T) {
+	if share := busy(); share < 0 || share > 1 {
+		t.Errorf("got %v", share)
+	}
+	if used, all := processorTime(); used > all {
+		t.Errorf("%d of %d ticks", used, all)
+	}
+}

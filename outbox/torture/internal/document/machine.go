@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -13,17 +14,31 @@ import (
 func Machine() string {
 	text := fmt.Sprintf("%s/%s · Go %s · %d processors · %s", runtime.GOOS, runtime.GOARCH, strings.TrimPrefix(runtime.Version(), "go"),
 		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly))
-	if load() > float64(runtime.NumCPU())/2 {
+	if busy() > 0.25 {
 		text += " · **the machine was busy with other programs, so rates are too low**"
 	}
 	return text
 }
 
-// load returns how many programs have wanted a processor in the last minute, or 0 if the
-// system does not report it.
-func load() (average float64) {
-	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
-		_, _ = fmt.Sscan(string(text), &average)
+// busy returns the part of the processors' time that other programs use in a second, or 0
+// if the system does not report it.
+func busy() float64 {
+	used, all := processorTime()
+	time.Sleep(time.Second)
+	usedNow, allNow := processorTime()
+	return float64(usedNow-used) / max(float64(allNow-all), 1)
+}
+
+// processorTime returns how long the processors have been used, and all of their time, since
+// the machine started.
+func processorTime() (used, all int) {
+	text, _ := os.ReadFile("/proc/stat") // which only Linux has
+	line, _, _ := strings.Cut(string(text), "\n")
+	for i, field := range strings.Fields(line) {
+		ticks, _ := strconv.Atoi(field)     // the first field is a name
+		if all += ticks; i != 4 && i != 5 { // idle, and waiting for a disk
+			used += ticks
+		}
 	}
-	return average
+	return used, all
 }
