@@ -257,17 +257,7 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 	go func() {
 		defer close(done)
 		o.maintainNow(ctx, &r.running)
-		for left := limit; left > 0 && ctx.Err() == nil && r.failure == nil && !r.closed; {
-			p, changed := r.claimDue(ctx, left)
-			left -= p.claimed
-			if p.idle {
-				retryAfter = p.wait
-				break
-			}
-			if p.claimed == 0 && r.failure == nil {
-				r.wait(ctx, max(p.wait, time.Millisecond), changed)
-			}
-		}
+		retryAfter = r.sendDue(ctx, limit)
 		r.sends.Wait()
 	}()
 	err := r.finish(ctx, done)
@@ -290,4 +280,20 @@ func (o *Outbox[Tx]) DeliverDue(ctx context.Context, limit int) (Delivered, erro
 		delivered.RetryAfter = retryAfter
 	}
 	return delivered, err
+}
+
+// sendDue claims up to limit entries that are due, and starts to send them. It returns when
+// more may be due.
+func (r *runner[Tx]) sendDue(ctx context.Context, limit int) time.Duration {
+	for left := limit; left > 0 && ctx.Err() == nil && r.failure == nil && !r.closed; {
+		p, changed := r.claimDue(ctx, left)
+		left -= p.claimed
+		if p.idle {
+			return p.wait
+		}
+		if p.claimed == 0 && r.failure == nil {
+			r.wait(ctx, max(p.wait, time.Millisecond), changed)
+		}
+	}
+	return 0
 }

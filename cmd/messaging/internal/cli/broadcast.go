@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
@@ -91,21 +93,26 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 	audience.describe(plan)
 	b.when.describe(plan, at)
 	send.describe(plan)
+	if ok, err := b.decide(ctx, s, plan, audience, &send); err != nil || !ok {
+		return err
+	}
+	return s.deliver(ctx, send)
+}
+
+// decide asks, and looks again at what may have changed while the question waited.
+func (b *broadcast) decide(ctx context.Context, s *settings, plan *confirm.Plan, audience *audience, send *sending) (bool, error) {
 	action := send.action("Send this broadcast?", audience.answer())
 	action.At = b.when.utc()
 	ok, err := b.confirm.Decide(ctx, s.printer, plan, action)
 	if err != nil || !ok {
-		return err
+		return false, err
 	}
 	if b.confirm.Asked() {
-		if err := audience.countAgain(ctx, s, service); err != nil {
-			return err
+		if err := audience.countAgain(ctx, s, send.service); err != nil {
+			return false, err
 		}
 	}
-	if err := b.when.checkAhead(); err != nil {
-		return err
-	}
-	return s.deliver(ctx, send)
+	return true, b.when.checkAhead()
 }
 
 // whereToLook says how to find out whether a broadcast was carried out. No list of the
