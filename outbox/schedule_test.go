@@ -65,6 +65,26 @@ func TestAnEntryIsRejectedWhenItsTimeIsOver(t *testing.T) {
 	})
 }
 
+func TestAClaimLeavesWhatIsNotDueAndWhatIsOver(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		over := time.Now().Add(5 * time.Millisecond)
+		_, err := o.Enqueue(t.Context(), "over", request(t, "over"), outbox.NotAfter(over))
+		require.NoError(t, err)
+		_, err = o.Enqueue(t.Context(), "later", request(t, "later"), outbox.NotBefore(time.Now().Add(time.Hour)))
+		require.NoError(t, err)
+		enqueue(t, o, "due")
+		time.Sleep(time.Until(over) + 5*time.Millisecond)
+		for _, keys := range [][]string{{"over", "later"}, nil} {
+			claimed, err := db.ledger.Claim(t.Context(), ledger.Claim{Token: ledger.Token{1}, Lease: time.Minute, Limit: 10,
+				Operation: triggerEvent, Keys: keys, MaxBytes: 1 << 20})
+			require.NoError(t, err)
+			require.Len(t, claimed, 1-len(keys)/2)
+			assert.True(t, keys != nil || claimed[0].Key == "due")
+		}
+	})
+}
+
 func TestAWorkerLooksAtNotAfterBeforeItSends(t *testing.T) {
 	db, service := openFile(t), newService()
 	o := db.new(t, service.client(t), outbox.Fast(), outbox.WithSealer(slow{}))
