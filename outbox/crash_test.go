@@ -177,6 +177,29 @@ func TestALateOutcomePreventsTheSecondSendAfterResend(t *testing.T) {
 	})
 }
 
+func TestAnEntryThatWasUnclearStaysSoUntilItIsSettled(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "resent", "new")
+		db.crash(t, "resent")
+		db.endLeases(t)
+		n, err := o.Resend(t.Context(), "resent")
+		require.NoError(t, err)
+		require.Equal(t, 1, changed(n))
+		token := db.claim(t, "resent", "new")
+		for key, delivery := range map[string]messaging.Delivery{
+			"resent": messaging.DeliveryUnknown, // the first send may have been carried out
+			"new":    messaging.DeliveryNotSent,
+		} {
+			assert.True(t, db.settle(t, o, token, key, ledger.Pending, messaging.DeliveryNotSent))
+			entry, err := o.Get(t.Context(), key)
+			require.NoError(t, err)
+			assert.Equal(t, outbox.Pending, entry.State)
+			assert.Equal(t, delivery, entry.Delivery, key)
+		}
+	})
+}
+
 func TestResendSkipsAnEntryWhoseProcessMayBeAlive(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		o := db.new(t, newService().client(t), outbox.Fast())
