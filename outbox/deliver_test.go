@@ -94,6 +94,19 @@ func TestDeliverAloneFindsWhatACrashLeftBehind(t *testing.T) {
 	})
 }
 
+func TestDeliverDueAloneFindsWhatACrashLeftBehind(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		o := db.new(t, newService().client(t), outbox.Fast())
+		enqueue(t, o, "crashed", "due")
+		db.claim(t, "crashed")
+		db.endLeases(t)
+		delivered, err := o.DeliverDue(t.Context(), 10)
+		require.NoError(t, err)
+		assert.Equal(t, 1, delivered.Accepted)
+		assert.Equal(t, outbox.Unclear, stateOf(t, o, "crashed"))
+	})
+}
+
 func TestDeliverIgnoresTheContextOnceAnEntryIsClaimed(t *testing.T) {
 	onEveryDatabase(t, func(t *testing.T, db *database) {
 		service := newService()
