@@ -3,6 +3,7 @@ package outbox_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -164,6 +165,39 @@ func TestAPausedOperationIsNotSentByAnyProcess(t *testing.T) {
 		require.NoError(t, o.Resume(t.Context()))
 		eventually(t, func() bool { return stateOf(t, o, "order") == outbox.Accepted })
 	})
+}
+
+func TestAPauseCallsBackWhatIsClaimedAndNotSent(t *testing.T) {
+	onEveryDatabase(t, func(t *testing.T, db *database) {
+		service, release := newService(), make(chan struct{})
+		service.set(func(string) response {
+			slow := accept
+			slow.before = func(*http.Request) { <-release }
+			return slow
+		})
+		o := db.new(t, service.client(t), outbox.Fast(), outbox.WithInFlight(1))
+		sending := func() int {
+			counts, err := o.Counts(t.Context())
+			require.NoError(t, err)
+			return counts.Sending
+		}
+		enqueue(t, o, "a", "b", "c")
+		run(t, o)
+		eventually(t, func() bool { return sending() == 2 }) // one of them waits for the other
+		require.NoError(t, o.Pause(t.Context(), triggerEvent))
+		eventually(t, func() bool { return sending() == 1 })
+		close(release)
+		eventually(t, func() bool { return sending() == 0 })
+		assert.Equal(t, 1, service.requests())
+	})
+}
+
+func TestDeliverDueReturnsTheErrorOfTheDatabase(t *testing.T) {
+	o, f := openFaulty(t, newService().client(t))
+	f.set(faults{broken: errBroken})
+	_, err := o.DeliverDue(t.Context(), 10)
+	require.ErrorIs(t, err, errBroken)
+	require.ErrorContains(t, err, "outbox: deliver: ")
 }
 
 func TestDeliverDueSendsWhatIsDueWhoeverEnqueuedOrResentIt(t *testing.T) {
