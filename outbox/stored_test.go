@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -132,4 +133,32 @@ func TestTheAgeOfAnEntryOfVersion02IsKnown(t *testing.T) {
 	counts, err := o.Counts(t.Context())
 	require.NoError(t, err)
 	assert.InDelta(t, time.Since(oldest), counts.OldestPending, float64(time.Minute))
+}
+
+func TestAnUpgradedFileHasTheIndexesOfANewOne(t *testing.T) {
+	indexes := func(path string) (all []string) {
+		store, err := sqlitefile.Open(t.Context(), path)
+		require.NoError(t, err)
+		require.NoError(t, store.Close())
+		db, err := sql.Open("sqlite", path)
+		require.NoError(t, err)
+		defer db.Close()
+		rows, err := db.QueryContext(t.Context(), `SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name`)
+		require.NoError(t, err)
+		defer rows.Close()
+		for rows.Next() {
+			var statement string
+			require.NoError(t, rows.Scan(&statement))
+			all = append(all, statement)
+		}
+		require.NoError(t, rows.Err())
+		return all
+	}
+	folder := t.TempDir()
+	database, err := os.ReadFile("testdata/v0.2.sqlite")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "upgraded"), database, 0o600))
+	want := indexes(filepath.Join(folder, "new"))
+	assert.Len(t, want, 8)
+	assert.Equal(t, want, indexes(filepath.Join(folder, "upgraded")))
 }

@@ -507,9 +507,11 @@ func (r *Reader) scalar(err error) error {
 	return nil
 }
 
-// Unexpected returns the error for a next value of the wrong kind.
+// Unexpected returns the error for a next value of the wrong kind. It reads a value that is
+// not an array or an object, because its first byte does not make it one: "not found" is no
+// null.
 func (r *Reader) Unexpected(wanted string) error {
-	found := "no value"
+	var found string
 	switch r.Kind() {
 	case String:
 		found = "a string"
@@ -520,10 +522,11 @@ func (r *Reader) Unexpected(wanted string) error {
 	case Bool:
 		found = "a boolean"
 	case Array:
-		found = "an array"
+		return fmt.Errorf("is an array, not %s", wanted)
 	case Object:
-		found = "an object"
-	default:
+		return fmt.Errorf("is an object, not %s", wanted)
+	}
+	if found == "" || r.json.Skip() != nil {
 		return errSyntax
 	}
 	return fmt.Errorf("is %s, not %s", found, wanted)

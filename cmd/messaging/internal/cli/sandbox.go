@@ -70,7 +70,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for requests and records")
 	f.IntVar(&flags.maxRecords, "max-records", 100_000, "how many records of each kind requests can create; 0 means no limit")
 	f.StringVar(&flags.key, "key", "", "API `key` of the service, at least 16 characters; by default it differs for each start")
-	f.StringVar(&flags.startID, "start-id", "", "`name` of this start; with that of an earlier one, outboxes filled for it are sent here")
+	f.StringVar(&flags.startID, "start-id", "", "`name` of this start: outboxes for an earlier start of this name are sent to it")
 	f.StringVar(&flags.identifier, "identifier", "", "`field` that identifies a customer: email or customer_id; by default either does")
 	f.StringVar(&flags.listen, "listen", "", "`address` to listen on besides this machine, such as 0.0.0.0, for containers; needs a token")
 	f.StringVar(&flags.tokenFile, "token-file", "", "`file` with the token for --listen; default $"+profile.TokenVariable+", else a new one")

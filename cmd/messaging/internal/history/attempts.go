@@ -15,6 +15,10 @@ import (
 // the request itself.
 const maxWait = 31 * time.Second
 
+// maxAttempts is how often the client sends a request, by default: what follows is another
+// call, of this process or another.
+const maxAttempts = 3
+
 var seed = maphash.MakeSeed()
 
 // duplicateWithin is how long after a send the same one is a possible duplicate.
@@ -50,7 +54,7 @@ func (s *Store) link(e *Entry) {
 		return
 	}
 	e.linkTwin(previous)
-	if e.At.Sub(previous.At.Add(previous.Took)) > maxWait {
+	if previous.Attempt == maxAttempts || e.At.Sub(previous.At.Add(previous.Took)) > maxWait {
 		return
 	}
 	if _, retried := previous.Delivery(); !retried {

@@ -41,6 +41,18 @@ func TestTheSameRequestsAfterFailuresAreOneGroup(t *testing.T) {
 	assert.Equal(t, []int{1}, numbers(found), "a search still finds an attempt whose successor does not match")
 }
 
+func TestACallThatFailedThreeTimesIsNotHiddenByTheNext(t *testing.T) {
+	s := history.New(100, 1<<30)
+	for number := 1; number <= 4; number++ {
+		s.Add(attempt(number, 500, time.Duration(number)*time.Second))
+	}
+	s.Add(attempt(5, 200, 5*time.Second))
+	found, _ := s.Find(s.Grouped(history.Query{}), 0, 10)
+	assert.Equal(t, []int{5, 3}, numbers(found))
+	e, _ := s.Get(5)
+	assert.Equal(t, []int{4}, numbers(s.Attempts(e)))
+}
+
 func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
 	body := func(text string) func(*messagingtest.Exchange) {
 		return func(e *messagingtest.Exchange) {

@@ -47,7 +47,9 @@ type entryDetail struct {
 
 // Request returns the request as it was sent.
 func (d *entryDetail) Request() exchangeSide {
-	return newSide(d.Entry.Request.Header, d.Entry.Request.Body, d.marks())
+	side := newSide(d.Entry.Request.Header, d.Entry.Request.Body, d.marks())
+	side.Download = fmt.Sprintf("/api/requests/%d/body", d.Number)
+	return side
 }
 
 // marks are what to say at the values of the request: its problems, and what the service
@@ -136,7 +138,9 @@ type exchangeSide struct {
 	Text   string     // of a body that is not JSON
 	Syntax *syntaxError
 	Cut    int // how many bytes are not shown
-	Empty  bool
+	// Download is the address of the whole body, or "".
+	Download string
+	Empty    bool
 }
 
 type headerLine struct{ Name, Value string }

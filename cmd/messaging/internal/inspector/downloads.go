@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -56,6 +57,15 @@ func attach(w http.ResponseWriter, mediaType, name string, content []byte) {
 	_, _ = w.Write(content) // the client may have disconnected
 }
 
+// edited returns the body of a form with the line ends of the request: a form sends CR LF
+// whatever it was filled with.
+func (in *Inspector) edited(number int, body string) string {
+	if e, ok := in.box.History.Get(number); ok && bytes.Contains(e.Request.Body, []byte("\r\n")) {
+		return body
+	}
+	return strings.ReplaceAll(body, "\r\n", "\n")
+}
+
 // postReplay repeats a request from its page, and shows the new one.
 func (in *Inspector) postReplay(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
@@ -65,7 +75,7 @@ func (in *Inspector) postReplay(w http.ResponseWriter, r *http.Request) {
 	number, err := strconv.Atoi(r.PostFormValue("number"))
 	replay := sandbox.Replay{Number: number, Faults: r.PostFormValue("faults") != "", AsSent: r.PostFormValue("as_sent") != ""}
 	if r.PostForm.Has("body") {
-		body := r.PostFormValue("body")
+		body := in.edited(number, r.PostFormValue("body"))
 		replay.Body = &body
 	}
 	var created int

@@ -15,7 +15,7 @@ import (
 const maxShown = 256 << 10
 
 // Longer or deeper JSON is shown as text.
-const maxLines, maxDepth = 1000, 64
+const maxLines, maxDepth = 4000, 64
 
 // jsonLine is a line of indented JSON.
 type jsonLine struct {

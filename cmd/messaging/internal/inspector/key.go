@@ -16,7 +16,7 @@ func keyNote(k history.Key) string {
 	case k.Prefixed:
 		return `X-Authorization has "Bearer " before the API key. The service expects the key alone.`
 	case k.Header == "X-Authorization":
-		return "X-Authorization has another key than this sandbox, whose key changes with every start unless --key fixes it."
+		return "X-Authorization has another key than this sandbox. The key changes with each start of a sandbox, unless --key sets it."
 	case k.Foreign:
 		return "There is no key in X-Authorization. The one in " + k.Header + " is not that of this sandbox."
 	default:

@@ -50,7 +50,7 @@ func newOutcome(e *history.Entry) outcomeView {
 		view.WhatToDo = "The client retries this by itself; the caller sees this error only if the last attempt fails."
 	case v.Delivery == messaging.DeliveryUnknown:
 		view.Tag.Class = "unknown"
-		view.WhatToDo = "Set it aside: it may have been carried out. The client does not send it again."
+		view.WhatToDo = "Do not send it again before you have looked: it may have been carried out. The client does not repeat it."
 	case v.Retryable:
 		view.WhatToDo = "Nothing was done. The client retries this by itself; the caller sees this error only if the last attempt fails."
 	case errors.Is(v.Err, messaging.ErrValidation):

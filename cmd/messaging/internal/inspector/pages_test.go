@@ -22,7 +22,7 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 		"/requests/3": {"It was sent as <code>&#34;21.11.2026&#34;</code>", "2006-01-02T15:04:05Z",
 			"The event was triggered without it"},
 		"/requests/5?tab=diff":       {"no earlier request"},
-		"/requests/5":                {"unknown", "Set it aside", "<dt>Fault</dt><dd>response lost</dd>"},
+		"/requests/5":                {"unknown", "Do not send it again before you have looked", "<dt>Fault</dt><dd>response lost</dd>"},
 		"/requests/6":                {"Another service&#39;s API key was sent here", "REDACTED"},
 		"/broadcasts/4":              {"2030-01-01 09:00:00", "Europe/Berlin", "1 created, 1 updated", `sandbox=""`},
 		"/broadcasts/4?tab=text":     {"Hi {{name}}, look"},
@@ -70,7 +70,8 @@ func TestPagesSayWhatTheClientRetriesByItself(t *testing.T) {
 func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) {
 	f := start(t, records.Demo())
 	for _, request := range []struct{ path, body, query, title, who string }{
-		{"/v1/events/trigger", skippedBody, "event:shipped+to:grace", "order shipped", "grace@example.com"},
+		{"/v1/events/trigger", skippedBody, "event:shipped+to:grace", "order shipped",
+			"grace@example.com · order A-1001 · shipped_at 21.11.2026"},
 		{"/v1/events/trigger", `{"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`, "event:order+to:c-9",
 			"order shipped", "c-9"},
 		{"/v1/broadcast/send/email", emailBody, "to:new@example.com", "Moved", "to 2 customers and 1 segment"},

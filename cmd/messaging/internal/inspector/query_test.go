@@ -52,7 +52,7 @@ func TestQueryMarksItsProblems(t *testing.T) {
 
 func TestProblemsOfABodyThatIsNotShownAsLinesAreNamed(t *testing.T) {
 	f := start(t, records.Demo())
-	body := `{"name":"n","more":[` + strings.Repeat("1,", 1100) + `1]}`
+	body := `{"name":"n","more":[` + strings.Repeat("1,", 4100) + `1]}`
 	require.Equal(t, 422, f.send("POST", "/v1/events", body))
 	page := f.get("/requests/1").Body
 	assert.Contains(t, page, "in the request: description is required; parameters is required.")

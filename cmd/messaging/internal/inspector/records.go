@@ -36,7 +36,7 @@ func (in *Inspector) recordPage(kind *records.Kind) http.HandlerFunc {
 				in.notFound(w, r)
 				return
 			}
-			p.Detail, p.Title = recordDetail{record, in.box.History}, record.Line().Title
+			p.Detail, p.Title = recordDetail{record, in.box.History, in.newMark}, record.Line().Title
 		}
 		found, more := all.Search(search.Terms(p.Query), before, pageSize)
 		p.fillLinks(kind, found, before, selected)
@@ -63,6 +63,7 @@ func (p *page) fillLinks(kind *records.Kind, found records.Records, before, sele
 type recordDetail struct {
 	records.Record
 	history *history.Store
+	mark    func(*history.Entry) mark
 }
 
 // JSON returns the record as the service lists it.
@@ -101,7 +102,9 @@ func (d recordDetail) Changes() (c changes) {
 	entries, more := d.history.Find(query, 0, 20)
 	c.More = more
 	for _, e := range entries {
-		c.Rows = append(c.Rows, linkedRow(e))
+		row := linkedRow(e)
+		row.Mark = d.mark(e)
+		c.Rows = append(c.Rows, row)
 	}
 	return c
 }

@@ -3,6 +3,9 @@ package inspector_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,6 +45,19 @@ func TestReplayRepeatsARequestWithinTheSandbox(t *testing.T) {
 	assert.Contains(t, detail, `"skipped":[]`)
 	_, detail = f.replayed(`{"number":1}`)
 	assert.Contains(t, detail, `"per_page":["1"]`, "the query is repeated")
+}
+
+func TestAnEditedReplayKeepsTheLineEndsOfTheRequest(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/events", "")
+	for number, body := range []string{"{\n \"name\": \"a\"\n}", "{\r\n \"name\": \"b\"\r\n}"} {
+		f.send("POST", "/v1/events", body)
+		form := url.Values{"number": {strconv.Itoa(2 + 2*number)}, "body": {strings.ReplaceAll(strings.ReplaceAll(body, "\r", ""), "\n", "\r\n")}}
+		require.Equal(t, 303, f.do("POST", f.ui+"/replay", form.Encode(), func(r *http.Request) {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}).Status)
+		assert.Equal(t, body, f.get(fmt.Sprintf("/api/requests/%d/body", 3+2*number)).Body)
+	}
 }
 
 func TestReplayTakesFaultsOnlyWhenAsked(t *testing.T) {

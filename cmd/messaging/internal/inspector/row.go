@@ -167,7 +167,7 @@ func about(e *history.Entry) string {
 	case *messagingtest.PushBroadcast:
 		return "to " + audience(effect.AllCustomers, effect.Recipients)
 	case *messagingtest.Trigger:
-		return who(effect)
+		return who(effect) + firstValues(e)
 	case *messaging.Event:
 		return words.Count(len(effect.Parameters), "parameter")
 	}
@@ -196,7 +196,33 @@ func triggeredFor(e *history.Entry) string {
 		CustomerID string `json:"customer_id"`
 	}
 	_ = json.Unmarshal(payload["customer"], &customer)
-	return cmp.Or(email, customer.Email, customer.CustomerID)
+	return cmp.Or(email, customer.Email, customer.CustomerID) + firstValues(e)
+}
+
+// firstValues returns some short values of a trigger, which tell it from others of the same
+// event and customer.
+func firstValues(e *history.Entry) (text string) {
+	const most, longest = 2, 24
+	if len(e.Request.Body) > maxTitled {
+		return ""
+	}
+	payload := e.Payload()
+	shown := 0
+	for _, name := range sortedKeys(payload) {
+		var value any
+		if name == "email" || json.Unmarshal(payload[name], &value) != nil {
+			continue
+		}
+		number, isNumber := value.(float64)
+		if isNumber {
+			value = strconv.FormatFloat(number, 'f', -1, 64)
+		}
+		if short, ok := value.(string); ok && short != "" && len(short) <= longest && shown < most {
+			text += " · " + name + " " + short
+			shown++
+		}
+	}
+	return text
 }
 
 // requestedAudience returns who a broadcast that was not carried out was for, or

@@ -3,6 +3,7 @@ package mail
 import (
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -35,7 +36,8 @@ func Check(message string) (findings []string) {
 		{found.attached, "image", "with cid: in the address, but nothing is attached."},
 		{found.insecure, "link", "to http: instead of https:."},
 		{found.scripted, "link", "with javascript: in the address, which email programs remove."},
-		{found.empty, "link", "without an address."},
+		{found.empty, "link", "without an address, or only with #."},
+		{found.misleading, "link", "whose text is the address of another host: spam filters take them for phishing."},
 	} {
 		if each.n > 0 {
 			add("%s %s", words.Count(each.n, each.noun), each.text)
@@ -55,8 +57,9 @@ func Check(message string) (findings []string) {
 
 // counts are how often an email has what email programs do not show.
 type counts struct {
-	withoutAlt, attached, insecure, scripted, empty int
-	removed                                         map[string]bool // names of elements
+	withoutAlt, attached, insecure, scripted, empty, misleading int
+
+	removed map[string]bool // names of elements
 }
 
 // countOf counts in a message.
@@ -77,14 +80,29 @@ func countOf(root *html.Node) counts {
 				c.insecure++
 			case strings.HasPrefix(to, "javascript:"):
 				c.scripted++
-			case to == "" && hasAttribute(n, "href"):
+			case to == "#", to == "" && hasAttribute(n, "href"):
 				c.empty++
+			}
+			if isMisleading(n) {
+				c.misleading++
 			}
 		case atom.Script, atom.Form, atom.Iframe, atom.Object, atom.Embed, atom.Video, atom.Audio:
 			c.removed[n.Data] = true
 		}
 	}
 	return c
+}
+
+// isMisleading reports whether the text of a link is the address of another host than the
+// link's.
+func isMisleading(link *html.Node) bool {
+	shown := plainURL.FindString(text(link))
+	if shown == "" {
+		return false
+	}
+	from, err := url.Parse(shown)
+	to, otherErr := url.Parse(address(link, "href"))
+	return err == nil && otherErr == nil && to.Host != "" && !strings.EqualFold(from.Host, to.Host)
 }
 
 func address(n *html.Node, attributeName string) string {

@@ -17,7 +17,10 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 		`<p>Hi <a href=" HTTP://acme.test">look</a></p>`: {"1 link to http: instead of https:."},
 		`<p>Hi<a href="javascript:x()">a</a><a href="">b</a><a name="c">c</a><img src="cid:1" alt="">`: {
 			"1 image with cid: in the address, but nothing is attached.",
-			"1 link with javascript: in the address, which email programs remove.", "1 link without an address."},
+			"1 link with javascript: in the address, which email programs remove.", "1 link without an address, or only with #."},
+		`<p>Hi<a href="#">a</a><a href="https://shop.test/x">https://SHOP.test</a><a href="https://evil.test">https://acme.test/login</a>`: {
+			"1 link without an address, or only with #.",
+			"1 link whose text is the address of another host: spam filters take them for phishing."},
 		`<p>Hi<form></form><script></script><iframe></iframe>`: {"Elements that email programs remove: form, iframe, script."},
 		`<div><img src="/a.gif" alt=""></div>`:                 {"There is no plain text: without images, the message is empty."},
 		`<div><b>Hi<i>there</b></div><span>x`:                  {"Tags that are not closed: i, span."},
