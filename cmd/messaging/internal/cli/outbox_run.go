@@ -90,7 +90,7 @@ func (flags *runFlags) run(ctx context.Context) error {
 
 // openFor opens the outbox if its entries are for the service of the command.
 func (flags *runFlags) openFor(ctx context.Context) (*ledger.Ledger, *profile.Service, error) {
-	service, err := flags.service(ctx)
+	service, err := flags.account(ctx) // another key can be that of another account
 	if err != nil {
 		return nil, nil, err
 	}

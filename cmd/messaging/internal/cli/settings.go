@@ -88,7 +88,7 @@ func (s *settings) service(ctx context.Context) (*profile.Service, error) {
 }
 
 // account returns the service that the command calls, with a key that stays the same, for a
-// command that asks the operator.
+// command that sends.
 func (s *settings) account(ctx context.Context) (*profile.Service, error) {
 	service, err := s.service(ctx)
 	if err != nil {

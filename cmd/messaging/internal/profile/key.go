@@ -15,7 +15,7 @@ import (
 )
 
 // keyAge is how long the key of a command is used before the command runs again, so that
-// a long run notices that the key was rotated.
+// a long export notices that the key was rotated. What sends keeps its key; see Pin.
 const keyAge = time.Minute
 
 // setKey sets where the key comes from.
