@@ -389,12 +389,17 @@ func TestPlanThatCannotBeShownConfirmsNothing(t *testing.T) {
 	o.requireBroadcasts(0)
 }
 
-func TestQuestionGoesToTheTerminalAlone(t *testing.T) {
+func TestPlanAndQuestionAreOnTheTerminalIfStderrIsAFile(t *testing.T) {
 	o := newOperator(t)
 	s, err := startSession(o.folder, o.env(), "sh", "-c", "messaging -p sandbox broadcast push --subject Sale --message Today "+
 		"--to-customers two.csv 2>plan")
 	require.NoError(t, err)
 	require.True(t, s.expect("Send this broadcast? [y/N] "), s.text())
+	assert.Contains(t, s.text(), "2 customers of two.csv")
+	plan, err := os.ReadFile(filepath.Join(o.folder, "plan"))
+	require.NoError(t, err)
+	assert.Contains(t, string(plan), "2 customers of two.csv")
+	assert.NotContains(t, string(plan), "[y/N]")
 	s.write("n\n")
 	code, err := s.wait()
 	require.NoError(t, err)

@@ -82,9 +82,10 @@ Characters that a reader cannot see are escaped, such as \u001b.`
 
 const safetyText = `Every command that sends shows its plan first: the service and a fingerprint of the API key,
 who receives it, how many they are, when, whether the same was sent before, and a digest of
-exactly what is sent. Then it asks on the terminal: y for a sandbox, otherwise the number of
-recipients, or "all" and the number for all customers. The key of the plan is the one that
-sends, even if the configuration changes before the answer.
+exactly what is sent. Then it asks on the terminal, where the plan appears even if stderr is a
+file: y for a sandbox, otherwise the number of recipients, or "all" and the number for all
+customers. The key of the plan is the one that sends, even if the configuration changes before
+the answer.
 
 Without a terminal, it needs the digest of a dry run, and refuses anything that has
 changed since:
@@ -107,7 +108,7 @@ their size is unknown. A profile with "allow" reaches nobody else.
 Before a broadcast or a trigger, a line is written to sends.jsonl, without addresses. A
 broadcast or a trigger is refused without --again if exactly the same one was accepted in the
 last 24 hours, or may have been carried out at any time. The order of the customers makes no
-difference.
+difference, and neither does the profile: a service is known by its host and port.
 
 The same applies to a broadcast in the same channel with the same subject or the same message,
 whoever receives it: it may be a corrected copy. Subjects and messages are compared by their

@@ -114,16 +114,23 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	case f.given:
 		return true, nil
 	}
-	return true, ask(ctx, p, a)
+	return true, ask(ctx, p, plan, a)
 }
 
-// ask asks on the terminal. What was typed before the question does not count.
-func ask(ctx context.Context, p *output.Printer, a Action) error {
+// ask asks on the terminal. What was typed before the question does not count. If stderr is a
+// file, the terminal shows the plan too.
+func ask(ctx context.Context, p *output.Printer, plan *Plan, a Action) error {
 	tty, err := openTerminal()
 	if err != nil {
 		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
 	}
 	defer tty.Close()
+	if !isTerminal(p.Err) {
+		shown := *p
+		if shown.Err = tty; plan.Show(&shown) != nil {
+			return exit.With(exit.Usage, "nothing was sent: the plan could not be shown on the terminal")
+		}
+	}
 	prompt := a.Question + " [y/N] "
 	if a.Answer != "" {
 		prompt = fmt.Sprintf("%s Type %s to confirm: ", a.Question, p.Bold(a.Answer))

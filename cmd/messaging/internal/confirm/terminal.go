@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
 
 	"golang.org/x/term"
@@ -21,6 +22,12 @@ func openTerminal() (*terminal, error) {
 		return nil, errors.Join(errors.New("not a terminal"), file.Close())
 	}
 	return &terminal{file}, nil
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
 
 // readLine reads a line, until ctx is done. The read itself cannot be interrupted on every

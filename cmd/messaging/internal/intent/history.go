@@ -3,7 +3,6 @@ package intent
 import (
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -54,10 +53,10 @@ func (l *Log) Look(s Send) (History, error) {
 
 // recall returns what the lines and the files of imports know of s.
 func (l *Log) recall(lines []line, s Send) (h History, err error) {
-	h.host, _, _ = strings.Cut(s.Host, "#")
+	h.host = hostOf(s.Host)
 	outcomes, digest := outcomesOf(lines), s.digest()
 	for _, each := range lines {
-		if each.Digest != digest {
+		if each.Digest != digest || !isSameService(each.Host, s.Host) {
 			continue
 		}
 		outcome, ended := outcomes[each.ID]

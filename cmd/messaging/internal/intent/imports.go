@@ -126,7 +126,7 @@ func (l *Log) overlap(i Import) (found Overlap, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if each.Host != i.Host || !isSameEvent(each.EventID, each.EventName, i.EventID, i.EventName) ||
+		if !isSameService(each.Host, i.Host) || !isSameEvent(each.EventID, each.EventName, i.EventID, i.EventName) ||
 			each.Outbox == i.Outbox && each.Plan == i.Plan && !each.whole {
 			continue // the rest of an import that was killed is no repetition
 		}
@@ -152,7 +152,7 @@ func (l *Log) triggersLike(i Import) (found []Common, err error) {
 	}
 	outcomes := outcomesOf(lines)
 	for _, each := range lines {
-		if each.Event == nil || each.Host != i.Host || l.now().Sub(each.At) >= importWindow ||
+		if each.Event == nil || !isSameService(each.Host, i.Host) || l.now().Sub(each.At) >= importWindow ||
 			!isSameEvent(each.Event.ID, each.Event.Name, i.EventID, i.EventName) {
 			continue
 		}

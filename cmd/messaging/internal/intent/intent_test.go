@@ -89,7 +89,8 @@ func TestLogAllowsTheSameAfterADay(t *testing.T) {
 func TestLogTellsSendsApart(t *testing.T) {
 	log := emptyLog(t)
 	begin(t, log, broadcast)
-	begin(t, log, Send{Host: "api.example.com#2", Operation: broadcast.Operation, Body: broadcast.Body})
+	begin(t, log, Send{Host: "127.0.0.1:8077#1", Operation: broadcast.Operation, Body: broadcast.Body})
+	begin(t, log, Send{Host: "127.0.0.1:8077#2", Operation: broadcast.Operation, Body: broadcast.Body})
 	begin(t, log, Send{Host: broadcast.Host, Operation: "trigger", Body: broadcast.Body})
 	begin(t, log, Send{Host: broadcast.Host, Operation: broadcast.Operation, Body: []byte(`{"email":"bda@example.com"}`)})
 }

@@ -82,7 +82,7 @@ func (l *Log) sentAfter(host string, after time.Time) (sends []*sentLater, names
 		if err != nil {
 			return nil, nil, err
 		}
-		if each.Host != host {
+		if !isSameService(each.Host, host) {
 			continue
 		}
 		if names[each.EventID] = each.EventName; each.At.After(after) {
@@ -92,7 +92,7 @@ func (l *Log) sentAfter(host string, after time.Time) (sends []*sentLater, names
 	lines, err := l.read()
 	outcomes := outcomesOf(lines)
 	for _, each := range lines {
-		if each.Event == nil || each.Host != host {
+		if each.Event == nil || !isSameService(each.Host, host) {
 			continue
 		}
 		names[each.Event.ID] = each.Event.Name

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 )
@@ -45,15 +46,27 @@ func (t *Trigger) in(shape alike.Shape) alike.Tokens {
 	return t.In(shape)
 }
 
-// digest identifies the same send to the same service, from whatever profile. The order of
-// its recipients makes no difference.
+// isSameService reports whether two names may be those of one service. The built-in profile
+// names a sandbox with its start, after a #, and other profiles name it without.
+func isSameService(a, b string) bool {
+	return a == b || hostOf(a) == hostOf(b) && (hostOf(a) == a || hostOf(b) == b)
+}
+
+// hostOf returns the name of a service without the start of a sandbox.
+func hostOf(service string) string {
+	host, _, _ := strings.Cut(service, "#")
+	return host
+}
+
+// digest identifies the same send to the same host, from whatever profile. The order of its
+// recipients makes no difference.
 func (s Send) digest() string {
 	return s.digestOf("exactly", s.only())
 }
 
 func (s Send) digestOf(what string, body []byte) string {
 	hash := sha256.New()
-	for _, part := range []string{what, s.Host, s.Operation, string(body)} {
+	for _, part := range []string{what, hostOf(s.Host), s.Operation, string(body)} {
 		_, _ = hash.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash does not fail
 	}
 	return hex.EncodeToString(hash.Sum(nil))

@@ -133,7 +133,7 @@ func (m marks) likeness(earlier marks) string {
 func (l *Log) similar(lines []line, s Send) (found []*Earlier, err error) {
 	outcomes, digest, now := outcomesOf(lines), s.digest(), s.marks()
 	for _, each := range lines {
-		if each.Digest == "" || each.Digest == digest || each.Host != s.Host {
+		if each.Digest == "" || each.Digest == digest || !isSameService(each.Host, s.Host) {
 			continue
 		}
 		like := now.likeness(each.marks)
@@ -169,7 +169,7 @@ func (l *Log) similarImports(s Send) (found []*Earlier, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if each.Host != s.Host || !isSameEvent(each.EventID, each.EventName, s.Trigger.ID, s.Trigger.Name) {
+		if !isSameService(each.Host, s.Host) || !isSameEvent(each.EventID, each.EventName, s.Trigger.ID, s.Trigger.Name) {
 			continue
 		}
 		switch has, err := each.has(s.Trigger.in(each.Shape)); {
