@@ -11,7 +11,7 @@ const draft = `document.querySelector("textarea[name=body]").value`
 
 func TestADraftOfAReplaySurvivesAReload(t *testing.T) {
 	b := startBoxWithRows(t)
-	p := openTab(t, b.ui+"/requests/9?tab=copy", 1280, "light")
+	p := openTab(t, b.ui+"/requests/9?tab=replay", 1280, "light")
 	p.until(isLive)
 	eval[bool](p, `((area) => { area.value = "{}"; return area.dispatchEvent(new Event("input")) })(
 		document.querySelector("textarea[name=body]"))`)
@@ -21,9 +21,14 @@ func TestADraftOfAReplaySurvivesAReload(t *testing.T) {
 	p.until(`location.pathname === "/requests/9" && ` + draft + ` === "{}"`)
 	eval[bool](p, `(location.reload(), true)`)
 	p.until(isLive + ` && ` + draft + ` === "{}"`)
+	const warning = `document.querySelector("#draft-problem").textContent`
+	p.until(warning + ` === ""`)
+	eval[bool](p, `((area) => { area.value = "{bad"; return area.dispatchEvent(new Event("input")) })(
+		document.querySelector("textarea[name=body]"))`)
+	p.until(warning + `.startsWith("This is not JSON: ") && !document.querySelector("#draft-problem").hidden`)
 	p.click(`form.replay:has(textarea) button`)
 	p.until(`location.pathname !== "/requests/9"`)
-	p = openTab(t, b.ui+"/requests/9?tab=copy", 1280, "light")
+	p = openTab(t, b.ui+"/requests/9?tab=replay", 1280, "light")
 	p.until(isLive + ` && ` + draft + ` !== "{}"`)
 }
 

@@ -65,11 +65,11 @@ func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
 func TestARequestIsReplayedFromItsPage(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	b.send("POST", triggerPath, trigger("ada@example.com", "today"))
-	p := openTab(t, b.ui+"/requests/1?tab=copy", 1280, "light")
+	p := openTab(t, b.ui+"/requests/1?tab=replay", 1280, "light")
 	p.until(isLive)
 	p.click(".replay button")
 	p.until(`location.pathname === "/requests/2" && document.querySelector("#detail").textContent.includes("This repeats request 1.")`)
-	p.open(b.ui + "/requests/1?tab=copy")
+	p.open(b.ui + "/requests/1?tab=replay")
 	p.until(isLive)
 	eval[bool](p, `(document.querySelector("textarea").value =
 		document.querySelector("textarea").value.replace("today", "2026-12-01T09:00:00Z"), true)`)

@@ -206,6 +206,7 @@ func tabs(d *entryDetail, selected, query string) (list []tab, current string) {
 	add("exchange", "Request & response", 0)
 	add("diff", "Diff", 0)
 	add("copy", "Copy", 0)
+	add("replay", "Replay", 0)
 	current = list[0].Name
 	if slices.ContainsFunc(list, func(t tab) bool { return t.Name == selected }) {
 		current = selected

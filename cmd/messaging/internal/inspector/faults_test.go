@@ -62,6 +62,6 @@ func TestRulesAreDescribedInWords(t *testing.T) {
 		`"count":0,"skip":1,"probability":0.5,"seed":7`: "all after the first, each with probability 0.5 (seed 7)<",
 	} {
 		require.Equal(t, 200, f.post("/api/faults", `{`+rule+`,"fault":{"kind":"slow","after":"2s"}}`).Status)
-		assert.Contains(t, f.get("/faults").Body, "<td>delayed by 2s<td>"+words)
+		assert.Contains(t, f.get("/faults").Body, `<td data-label="What happens">delayed by 2s<td data-label="Which requests">`+words)
 	}
 }

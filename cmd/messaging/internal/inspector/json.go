@@ -20,7 +20,7 @@ const maxLines, maxDepth = 4000, 64
 // jsonLine is a line of indented JSON.
 type jsonLine struct {
 	Indent string
-	Parts  []jsonPart
+	Parts  []part
 	// Notes are the problems of the value on this line, and Hint is what else is to be said.
 	Notes []string
 	Hint  string
@@ -58,8 +58,8 @@ func (l *jsonLine) markKey(hint string) {
 	}
 }
 
-// jsonPart is a part of a line. The class is for its color.
-type jsonPart struct{ Class, Text string }
+// part is a part of a line. The class is for its color.
+type part struct{ Class, Text string }
 
 // jsonLines returns the lines of a body as indented JSON, in the order of its keys, with
 // the notes at the lines of their paths. The problem of a missing member is at the
@@ -101,7 +101,7 @@ type jsonPrinter struct {
 // add adds parts to the last line.
 func (p *jsonPrinter) add(class, text string) {
 	last := &p.lines[len(p.lines)-1]
-	last.Parts = append(last.Parts, jsonPart{class, text})
+	last.Parts = append(last.Parts, part{class, text})
 }
 
 func (p *jsonPrinter) newLine(indent string) { p.lines = append(p.lines, jsonLine{Indent: indent}) }

@@ -47,7 +47,7 @@ func TestARefusedKeyIsExplainedAndRepeatedAsItWas(t *testing.T) {
 			page := html.UnescapeString(f.get("/requests/1").Body)
 			assert.Contains(t, page, c.note)
 			assert.NotContains(t, page, testKey)
-			copied := html.UnescapeString(f.get("/requests/1?tab=copy").Body)
+			copied := html.UnescapeString(f.get("/requests/1?tab=copy").Body + f.get("/requests/1?tab=replay").Body)
 			assert.Contains(t, copied, strings.TrimSuffix(`curl -g "$MESSAGING_BASE_URL"/v1/events`+" \\\n  "+c.curl, " \\\n  ")+"</code>")
 			assert.Contains(t, copied, "Send it again as it was, without the right key")
 			assert.Contains(t, copied, "Send it with the key of the sandbox")
@@ -73,7 +73,7 @@ func TestAnotherKeyIsExplainedAndCannotBeRepeated(t *testing.T) {
 		f := start(t, records.Demo())
 		require.Equal(t, 401, f.do("GET", f.api+"/v1/events", "", header(name, "live-1")).Status)
 		assert.Contains(t, f.get("/requests/1").Body, want)
-		copied := html.UnescapeString(f.get("/requests/1?tab=copy").Body)
+		copied := html.UnescapeString(f.get("/requests/1?tab=copy").Body + f.get("/requests/1?tab=replay").Body)
 		assert.NotContains(t, copied, "live-1")
 		assert.NotContains(t, copied, "as it was<")
 		assert.Contains(t, copied, "The key was not recorded, so the request cannot be sent as it was.")
@@ -90,7 +90,7 @@ func TestARequestWithTheRightKeyIsRepeatedAsItWas(t *testing.T) {
 	f.post("/api/faults", `{"count":1,"fault":{"kind":"status","status":401}}`)
 	for i, change := range []func(*http.Request){header(), header("Authorization", "Basic eHl6")} {
 		f.do("GET", f.api+"/v1/events", "", header("X-Authorization", testKey), change)
-		page := f.get(fmt.Sprintf("/requests/%d?tab=copy", i+1)).Body
+		page := f.get(fmt.Sprintf("/requests/%d?tab=copy", i+1)).Body + f.get(fmt.Sprintf("/requests/%d?tab=replay", i+1)).Body
 		assert.Contains(t, page, "Send it again as it was</button>")
 		assert.NotContains(t, page, "Send it with the key of the sandbox")
 		assert.NotContains(t, page, "instead of X-Authorization")

@@ -67,6 +67,7 @@ type page struct {
 	Chips []chipGroup // none where there is nothing to filter
 	// FirstRequest is a command that sends a request to the list.
 	FirstRequest snippet
+	Unanswered   unanswered
 	Rows         []row
 	Links        []link
 	Origin       string // where the records come from
@@ -134,6 +135,7 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 		if l.count(p.State) > 0 {
 			p.Chips = newChips(l, p.Query)
 		}
+		p.Unanswered = in.unanswered(l)
 		in.fillRows(p, l, query, before)
 		p.FirstRequest = in.firstRequest(p)
 		p.write(w, "entries.html")
@@ -224,6 +226,7 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	}
 	l := entryLists[section]
 	p := in.newPage(l.name, l.title, r)
+	p.Unanswered = in.unanswered(l)
 	entries, _ := in.box.History.After(after)
 	var matching []*history.Entry
 	grouped := in.box.History.Grouped(query.And(l.only))
@@ -247,7 +250,7 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	if p.Query != "" {
 		w.Header().Set("Rows-Matches", matches(in.box.History.Count(grouped)))
 	}
-	p.write(w, "rows")
+	p.write(w, "new-rows")
 }
 
 func (in *Inspector) helpPage(w http.ResponseWriter, r *http.Request) {

@@ -79,8 +79,39 @@ func operation(e *history.Entry) string {
 	if e.Op == "" {
 		return e.Request.Method + " " + e.Request.Path
 	}
-	return strings.ToUpper(e.Op[:1]) + e.Op[1:]
+	return capitalized(e.Op)
 }
+
+// unanswered are the requests that wait for their response.
+type unanswered struct {
+	Rows []unansweredRow // the first ones
+	More int
+}
+
+type unansweredRow struct{ Since, Title string }
+
+// maxUnanswered is how many rows they have at most, since they are above all others.
+const maxUnanswered = 5
+
+// unanswered returns the requests that wait for their response, in the list of all
+// requests. Other lists show what was carried out.
+func (in *Inspector) unanswered(l entryList) (u unanswered) {
+	if l.name != requestList.name {
+		return u
+	}
+	waiting := in.box.Unanswered()
+	for _, request := range waiting[:min(len(waiting), maxUnanswered)] {
+		title := "A request for no operation"
+		if request.Op != "" {
+			title = capitalized(request.Op)
+		}
+		u.Rows = append(u.Rows, unansweredRow{words.Clock(request.Started), title})
+	}
+	u.More = len(waiting) - len(u.Rows)
+	return u
+}
+
+func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func isRead(e *history.Entry) bool { return e.IsRead() }
 

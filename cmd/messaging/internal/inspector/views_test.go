@@ -196,7 +196,7 @@ func TestASendWhoseTwinWasCarriedOutIsAPossibleDuplicate(t *testing.T) {
 	assert.Regexp(t, `Possibly a duplicate: the same request was carried out [\d.]+ .?s earlier, as request 1\.`, f.get("/requests/2").Body)
 	assert.Equal(t, 1, strings.Count(f.get("/").Body, ">possible duplicate</span>"), "reads have no duplicates")
 	assert.Equal(t, 1, strings.Count(f.get("/?q=has:duplicate").Body, `class="row"`))
-	assert.Contains(t, f.get("/").Body, "<small>#2</small>")
+	assert.Regexp(t, `<small>#2<span class="ended">[\d.]+ .?s</span></small>`, f.get("/").Body)
 }
 
 func TestWhatTheSDKRefusesIsNotCalledAccepted(t *testing.T) {
@@ -217,7 +217,7 @@ func TestWhatTheSDKRefusesIsNotCalledAccepted(t *testing.T) {
 func TestARuleShowsItsID(t *testing.T) {
 	f := start(t, records.Seed{})
 	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
-	assert.Contains(t, f.get("/faults").Body, "<td><code>1</code><td>trigger event")
+	assert.Contains(t, f.get("/faults").Body, `<td><code>1</code><td data-label="Operation">trigger event`)
 }
 
 func TestChipsWriteTheSearch(t *testing.T) {
@@ -240,8 +240,11 @@ func TestRequestsAreCopiedAndDownloaded(t *testing.T) {
 	f.fill()
 	page := f.get("/requests/4?tab=copy").Body
 	for _, text := range []string{"curl -g", "client.Broadcasts.SendEmail", "http --ignore-stdin", "/download/4.eml", "/download/4.har",
-		"Send it again as it was", "Or edit the body"} {
+		"tab=replay"} {
 		assert.Contains(t, page, text)
+	}
+	for _, text := range []string{"Send it again as it was", "Or edit the body"} {
+		assert.Contains(t, f.get("/requests/4?tab=replay").Body, text)
 	}
 	assert.NotContains(t, page, testKey)
 	for path, want := range map[string][3]string{

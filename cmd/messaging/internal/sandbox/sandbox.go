@@ -54,6 +54,7 @@ type Sandbox struct {
 	service *messagingtest.Server
 	seed    records.Seed
 	limits  *limits
+	waiting *waiting
 	replays replays
 	port    *port
 	failed  chan error
@@ -74,7 +75,8 @@ func Start(cfg Config) (*Sandbox, error) {
 	b.limits = &limits{stored: b.Records.Bytes, maxBytes: cfg.KeepBytes}
 	b.History.EventName, b.History.Stored = b.eventName, b.Records.Bytes
 	b.Records.Reset(cfg.Seed)
-	handler := cfg.Wrap(withoutReplayHeader(b.limits.wrap(service.Handler())))
+	b.waiting = &waiting{changed: b.History.Touch}
+	handler := cfg.Wrap(b.waiting.wrap(withoutReplayHeader(b.limits.wrap(service.Handler()))))
 	b.port = newPort(cfg.Listener, handler, b.fail, b.History.Touch)
 	return b, nil
 }

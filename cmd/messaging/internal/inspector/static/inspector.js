@@ -98,6 +98,7 @@ async function addRows() {
   const html = document.createRange().createContextualFragment(await response.text());
   listed = Number(response.headers.get("Rows-Last"));
   const left = Number(response.headers.get("Rows-Left"));
+  $("#unanswered").replaceWith($("#unanswered", html));
   if ($("#matches")) $("#matches").textContent = response.headers.get("Rows-Matches");
   for (const row of html.querySelectorAll(".row")) {
     if ($(`#rows > .row[data-number="${row.dataset.number}"]`)) row.remove();
@@ -231,7 +232,8 @@ function fitDetail() {
   if (draft) {
     const key = `draft ${epoch} ${location.pathname}`;
     draft.value = sessionStorage.getItem(key) ?? draft.value;
-    draft.oninput = () => sessionStorage.setItem(key, draft.value);
+    draft.oninput = () => { sessionStorage.setItem(key, draft.value); checkDraft(draft.value); };
+    checkDraft(draft.value);
     draft.form.addEventListener("submit", () => sessionStorage.removeItem(key));
   }
   for (const line of document.querySelectorAll(".json [data-opens]")) {
@@ -243,6 +245,15 @@ function fitDetail() {
   }
   const terms = query.split(/[\s"]+/).filter((term) => term.length > 1 && !term.includes(":"));
   if (globalThis.Highlight) CSS.highlights.set("search", new Highlight(...terms.flatMap((term) => rangesOf(term.toLowerCase()))));
+}
+
+// checkDraft warns of a body that is not JSON, which may be sent on purpose.
+function checkDraft(text) {
+  const warning = $("#draft-problem");
+  try { JSON.parse(text || null); warning.hidden = true; } catch (problem) {
+    warning.hidden = false;
+    warning.textContent = `This is not JSON: ${problem.message}. It is sent as it is.`;
+  }
 }
 
 // rangesOf returns where a text occurs in the detail.
