@@ -23,7 +23,8 @@ func TestASourceWithTooManyTagsHasNoColors(t *testing.T) {
 }
 
 func FuzzMarkupIsExactlyTheSource(f *testing.F) {
-	for _, source := range []string{"", "<", "<a", "<a b='", "</>", "<a b=c/>x", "<style>a<b</style>", "<textarea><b>", "a\x00<b\r\n c=\"\r\">",
+	for _, source := range []string{"", "<", "<a", "<a b='", "</>", "<a b=c/>x", "<style>a<b</style>",
+		"<textarea><b>", "a\x00<b\r\n c=\"\r\">",
 		"<!--", "<?x?>", "<a\xff b>", "<svg><![CDATA[x]]>", "< a>", "<a/=b>", "<script>\"</script>'", "<plaintext><b>"} {
 		f.Add(source)
 	}
