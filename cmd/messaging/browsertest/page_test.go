@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -60,6 +61,19 @@ func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
 	p.click("#shortcuts")
 	p.press("f")
 	p.until(`location.pathname === "/faults"`)
+}
+
+func TestTheThemeOfABrowserIsThatOfItsNextPage(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui+"/help", 1280, "light")
+	p.until(isLive)
+	const background = `getComputedStyle(document.body).backgroundColor`
+	light := eval[string](p, background)
+	eval[bool](p, `((theme) => { theme.value = "dark"; return theme.dispatchEvent(new Event("change", { bubbles: true })) })(
+		document.querySelector("#theme"))`)
+	p.until(background + ` !== ` + strconv.Quote(light))
+	p.open(b.ui)
+	p.until(isLive + ` && ` + background + ` !== ` + strconv.Quote(light))
 }
 
 func TestARequestIsReplayedFromItsPage(t *testing.T) {

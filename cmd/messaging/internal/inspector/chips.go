@@ -28,7 +28,7 @@ func newChips(l entryList, query string) []chipGroup {
 	}{
 		{"Status", []string{"status:2xx", "status:4xx", "status:5xx", "status:none"}},
 		{"Delivery", []string{"delivery:accepted", "delivery:rejected", "delivery:unknown"}},
-		{"Marks", []string{"has:skipped", "has:notes", "has:fault", "has:problems"}},
+		{"Marks", []string{"has:skipped", "has:notes", "has:duplicate", "has:problems", "has:fault", "has:replay", "has:foreign_key"}},
 	}
 	if l.name == requestList.name {
 		var terms []string
@@ -52,7 +52,7 @@ func newChips(l entryList, query string) []chipGroup {
 }
 
 func newChip(l entryList, query, term string) chip {
-	_, label, _ := strings.Cut(strings.ReplaceAll(term, `"`, ""), ":")
+	_, label, _ := strings.Cut(strings.NewReplacer(`"`, "", "_", " ").Replace(term), ":")
 	terms := search.Terms(query)
 	plain := search.Term{Text: strings.ReplaceAll(term, `"`, "")}
 	key, _, _ := strings.Cut(plain.Text, ":")

@@ -61,8 +61,9 @@ type page struct {
 	BaseURL    string
 	APIKey     string
 	SandboxURL string
-	Wide       bool // one column in place of a list and a detail
-	Reload     bool // the list is loaded again when something changes
+	Theme      string // "light" or "dark", or "" for that of the system
+	Wide       bool   // one column in place of a list and a detail
+	Reload     bool   // the list is loaded again when something changes
 
 	Chips []chipGroup // none where there is nothing to filter
 	// FirstRequest is a command that sends a request to the list.
@@ -85,7 +86,18 @@ type snippet struct{ Label, Text string }
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 	service, inspector := in.addresses(r)
 	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),
-		Query: r.URL.Query().Get("q"), BaseURL: service, APIKey: in.box.APIKey(), SandboxURL: inspector, Status: http.StatusOK}
+		Query: r.URL.Query().Get("q"), BaseURL: service, APIKey: in.box.APIKey(), SandboxURL: inspector, Theme: theme(r),
+		Status: http.StatusOK}
+}
+
+// theme returns the theme that the browser has chosen. It is in a cookie, so that the page
+// never appears in another one first.
+func theme(r *http.Request) string {
+	cookie, err := r.Cookie("messaging-sandbox-theme")
+	if err != nil || cookie.Value != "light" && cookie.Value != "dark" {
+		return ""
+	}
+	return cookie.Value
 }
 
 func (p *page) write(w http.ResponseWriter, name string) {

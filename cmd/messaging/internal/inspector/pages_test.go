@@ -126,3 +126,13 @@ func TestNotesDoNotSayThatARefusedRequestWasCarriedOut(t *testing.T) {
 		}
 	}
 }
+
+func TestAPageHasTheThemeThatTheBrowserHasChosen(t *testing.T) {
+	f := start(t, records.Demo())
+	for cookie, want := range map[string]string{"dark": `<html lang="en" data-theme="dark">`, "light": `<html lang="en" data-theme="light">`,
+		"": `<html lang="en">`, `dark" onload="x`: `<html lang="en">`} {
+		got := f.do("GET", f.ui+"/help", "", header("Cookie", "messaging-sandbox-theme="+cookie))
+		assert.Contains(t, got.Body, want, cookie)
+	}
+	assert.Contains(t, f.do("GET", f.ui+"/help", "", header("Cookie", "messaging-sandbox-theme=dark")).Body, `<option value="dark" selected>`)
+}

@@ -180,7 +180,7 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	assert.Regexp(t, `The same request again, [\d.]+ .?s after request 2: a retry, or sent twice\. Before:</span>`, page)
 	assert.Contains(t, page, `Before:</span> <a href="/requests/2">`)
 	assert.NotContains(t, page, "of one call")
-	assert.NotContains(t, page, "duplicate", "the first two were refused")
+	assert.NotContains(t, page, "possible duplicate", "the first two were refused")
 	assert.Contains(t, f.get("/?q=status:429").Body, `data-number="2" data-attempts="1"`)
 	assert.Equal(t, 3, strings.Count(f.get("/api/requests").Body, `"number"`), "the API has each attempt")
 }

@@ -46,6 +46,7 @@ func Check(message string) (findings []string) {
 	if names := slices.Sorted(maps.Keys(found.removed)); len(names) > 0 {
 		add("Elements that email programs remove: %s.", strings.Join(names, ", "))
 	}
+	findings = append(findings, checkStyles(root)...)
 	if strings.TrimSpace(text(root)) == "" {
 		add("There is no plain text: without images, the message is empty.")
 	}
@@ -86,7 +87,7 @@ func countOf(root *html.Node) counts {
 			if isMisleading(n) {
 				c.misleading++
 			}
-		case atom.Script, atom.Form, atom.Iframe, atom.Object, atom.Embed, atom.Video, atom.Audio:
+		case atom.Script, atom.Form, atom.Iframe, atom.Object, atom.Embed, atom.Video, atom.Audio, atom.Svg:
 			c.removed[n.Data] = true
 		}
 	}

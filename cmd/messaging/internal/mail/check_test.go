@@ -22,9 +22,15 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 			"1 link without an address, or only with #.",
 			"1 link whose text is the address of another host: spam filters take them for phishing."},
 		`<p>Hi<form></form><script></script><iframe></iframe>`: {"Elements that email programs remove: form, iframe, script."},
-		`<div><img src="/a.gif" alt=""></div>`:                 {"There is no plain text: without images, the message is empty."},
-		`<div><b>Hi<i>there</b></div><span>x`:                  {"Tags that are not closed: i, span."},
-		`<p>` + strings.Repeat("x", 103<<10):                   {"The message has 103 kB: Gmail clips what is over 102 kB."},
+		`<style>/* opacity: 0 */ a:hover { color: red } .a{border-radius:4px;background:#fff url(/x.png)}</style><p>Hi`: {
+			"Styles that Outlook on Windows ignores: background images, border-radius."},
+		`<p style="POSITION: absolute; --gap:1px">Hi<b style="display:grid;transform:none"></b><svg></svg>`: {
+			"Elements that email programs remove: svg.",
+			"Styles that Gmail and Outlook on Windows ignore: custom properties, display: grid, position, transform."},
+		`<p style="background-position: left; display: block; text-transform: none; background: #fff">Hi opacity: 1`: nil,
+		`<div><img src="/a.gif" alt=""></div>`: {"There is no plain text: without images, the message is empty."},
+		`<div><b>Hi<i>there</b></div><span>x`:  {"Tags that are not closed: i, span."},
+		`<p>` + strings.Repeat("x", 103<<10):   {"The message has 103 kB: Gmail clips what is over 102 kB."},
 	} {
 		assert.Equal(t, want, mail.Check(message), "%.60s", message)
 	}

@@ -228,7 +228,7 @@ function mark() {
 // fitDetail adds to the detail what needs a script.
 function fitDetail() {
   enableForms();
-  const draft = $("textarea[name=body]");
+  const draft = $(".replay textarea");
   if (draft) {
     const key = `draft ${epoch} ${location.pathname}`;
     draft.value = sessionStorage.getItem(key) ?? draft.value;
@@ -395,6 +395,11 @@ if (shortcuts) {
   shortcuts.checked = localStorage.getItem("shortcuts") !== "off";
   shortcuts.addEventListener("change", () => localStorage.setItem("shortcuts", shortcuts.checked ? "on" : "off"));
 }
+
+$("#theme")?.addEventListener("change", ({ target: { value } }) => {
+  document.cookie = `messaging-sandbox-theme=${value}; path=/; max-age=31536000; samesite=strict`;
+  document.documentElement.dataset.theme = value;
+});
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" && localStorage.getItem("shortcuts") === "off") return;
