@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
@@ -51,18 +52,7 @@ func newBroadcastEmail(s *settings) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&file, "from-file", "", "JSON `file` with the content, by the names of the service, in place of the flags for it")
-	f.StringVar(&content.SenderEmail, "sender-email", "", "`address` of the sender")
-	f.StringVar(&content.SenderName, "sender-name", "", "`name` of the sender")
-	f.StringVar(&content.Email, "email", "", "`address` that the service requires in addition to the audience; it counts as a recipient")
-	f.StringVar(&content.Subject, "subject", "", "subject")
-	f.StringVar(&content.Message, "message", "", "`content`, or @FILE")
-	f.StringVar(&content.MessageType, "message-type", "", "kind of the message")
-	f.StringVar(&content.TemplateID, "template-id", "", "`id` of a template")
-	f.StringVar(&content.EmailTemplateID, "email-template-id", "", "`id` of an email template")
-	f.StringVar(&variables, "variables", "", "variables of the template: a JSON `object`, or @FILE")
-	f.StringSliceVar(&content.CC, "cc", nil, "`addresses` of cc")
-	f.StringSliceVar(&content.BCC, "bcc", nil, "`addresses` of bcc")
-	f.StringSliceVar(&content.ReplyTo, "reply-to", nil, "`addresses` of reply-to")
+	content.addFlags(f, &variables)
 	b.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if err := checkNotEmpty(cmd); err != nil {
@@ -82,6 +72,22 @@ func newBroadcastEmail(s *settings) *cobra.Command {
 		return b.run(cmd, s, &content)
 	}
 	return cmd
+}
+
+// addFlags adds the flags of the content. variables are not parsed.
+func (c *emailContent) addFlags(f *pflag.FlagSet, variables *string) {
+	f.StringVar(&c.SenderEmail, "sender-email", "", "`address` of the sender")
+	f.StringVar(&c.SenderName, "sender-name", "", "`name` of the sender")
+	f.StringVar(&c.Email, "email", "", "`address` that the service requires in addition to the audience; it counts as a recipient")
+	f.StringVar(&c.Subject, "subject", "", "subject")
+	f.StringVar(&c.Message, "message", "", "`content`, or @FILE")
+	f.StringVar(&c.MessageType, "message-type", "", "kind of the message")
+	f.StringVar(&c.TemplateID, "template-id", "", "`id` of a template")
+	f.StringVar(&c.EmailTemplateID, "email-template-id", "", "`id` of an email template")
+	f.StringVar(variables, "variables", "", "variables of the template: a JSON `object`, or @FILE")
+	f.StringSliceVar(&c.CC, "cc", nil, "`addresses` of cc")
+	f.StringSliceVar(&c.BCC, "bcc", nil, "`addresses` of bcc")
+	f.StringSliceVar(&c.ReplyTo, "reply-to", nil, "`addresses` of reply-to")
 }
 
 // read reads what the flags name.

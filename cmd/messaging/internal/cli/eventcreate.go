@@ -80,6 +80,12 @@ func createEvents(cmd *cobra.Command, s *settings, flags *confirm.Flags, list de
 		}
 		defer unlock()
 	}
+	return s.createMissing(ctx, service, client, flags, list, rows)
+}
+
+// createMissing prints the events of a list that the account has, and creates the others.
+func (s *settings) createMissing(ctx context.Context, service *profile.Service, client *messaging.Client, flags *confirm.Flags,
+	list definitions.List, rows *output.Rows[messaging.Event]) error {
 	drift, err := s.drift(ctx, client, list)
 	if err != nil {
 		return err

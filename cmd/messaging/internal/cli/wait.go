@@ -17,9 +17,7 @@ import (
 )
 
 func newWait() *cobra.Command {
-	var after string
-	var count int
-	var timeout time.Duration
+	var flags waitFlags
 	cmd := &cobra.Command{
 		Use:   "wait [TERM…]",
 		Short: "Wait for the first request that matches, and print it",
@@ -46,18 +44,15 @@ With a ! before it, a term must not match.`,
   messaging sandbox wait op:trigger --after "$n"              # the next one`, service.TriggerEvent.Name),
 	}
 	remote := addUI(cmd)
-	cmd.Flags().StringVar(&after, "after", "", "only requests with a higher `number`; or start (default: the last mark or reset)")
-	cmd.Flags().IntVar(&count, "count", 1, "print a list of this `number` of requests; 0 expects none")
-	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Second, "how long to wait, at most 60s")
+	cmd.Flags().StringVar(&flags.after, "after", "", "only requests with a higher `number`; or start (default: the last mark or reset)")
+	cmd.Flags().IntVar(&flags.count, "count", 1, "print a list of this `number` of requests; 0 expects none")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", 10*time.Second, "how long to wait, at most 60s")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if n, err := strconv.Atoi(after); after != "" && after != "start" && (err != nil || n < 0) {
-			return exit.With(exit.Usage, "--after: must be a number from 0, or start")
+		query, err := flags.query(args, cmd.Flags().Changed("count"))
+		if err != nil {
+			return err
 		}
 		began := time.Now()
-		query := url.Values{"q": {search.Join(args)}, "after": {after}, "timeout": {timeout.String()}}
-		if cmd.Flags().Changed("count") {
-			query.Set("count", strconv.Itoa(count))
-		}
 		body, err := remote.call(cmd.Context(), http.MethodGet, "/api/wait?"+query.Encode(), nil)
 		if err != nil {
 			return err
@@ -67,6 +62,25 @@ With a ! before it, a term must not match.`,
 		return nil
 	}
 	return cmd
+}
+
+// waitFlags are the flags of wait.
+type waitFlags struct {
+	after   string
+	count   int
+	timeout time.Duration
+}
+
+// query returns what the inspector is asked. It waits for one request, unless counted is set.
+func (f *waitFlags) query(terms []string, counted bool) (url.Values, error) {
+	if n, err := strconv.Atoi(f.after); f.after != "" && f.after != "start" && (err != nil || n < 0) {
+		return nil, exit.With(exit.Usage, "--after: must be a number from 0, or start")
+	}
+	query := url.Values{"q": {search.Join(terms)}, "after": {f.after}, "timeout": {f.timeout.String()}}
+	if counted {
+		query.Set("count", strconv.Itoa(f.count))
+	}
+	return query, nil
 }
 
 // printAge writes how old the matches are that had arrived before the wait began.
