@@ -2,6 +2,7 @@
 
 const section = document.body.dataset.section;
 const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const oneColumn = matchMedia("(max-width: 900px)"); // as in the stylesheet: the list or the detail
 let { last, epoch } = document.body.dataset;
 last = Number(last);
@@ -54,7 +55,7 @@ function showState(state) {
 
 // enableForms switches off what needs the sandbox while it has stopped; #stopped says why.
 function enableForms() {
-  for (const control of document.querySelectorAll("form button, form.search input, button[popovertarget]")) {
+  for (const control of $$("form button, form.search input, button[popovertarget]")) {
     control.disabled = $("#live").dataset.state === "gone";
   }
 }
@@ -100,10 +101,10 @@ async function addRows() {
   const left = Number(response.headers.get("Rows-Left"));
   $("#unanswered").replaceWith($("#unanswered", html));
   if ($("#matches")) $("#matches").textContent = response.headers.get("Rows-Matches");
-  for (const row of html.querySelectorAll(".row")) {
+  for (const row of $$(".row", html)) {
     if ($(`#rows > .row[data-number="${row.dataset.number}"]`)) row.remove();
   }
-  const rows = [...html.querySelectorAll(".row")];
+  const rows = $$(".row", html);
   if (rows.length === 0) return;
   announce(rows.length + left);
   const list = $("#list"), box = $("#rows");
@@ -213,15 +214,14 @@ async function load(url, { push = false } = {}) {
 // showRow shows the list as it was, with the focus on the row of the detail that was left.
 function showRow(path) {
   if (oneColumn.matches) scrollTo(0, listTop);
-  const row = [...document.querySelectorAll("#rows > .row")].find((row) => new URL(row.href).pathname === path);
+  const row = $$("#rows > .row").find((row) => row.pathname === path);
   row?.focus({ preventScroll: true });
   row?.scrollIntoView({ block: "nearest" });
 }
 
 function mark() {
-  for (const row of document.querySelectorAll("#rows > .row")) {
-    const current = new URL(row.href).pathname === location.pathname;
-    if (current) row.setAttribute("aria-current", "true"); else row.removeAttribute("aria-current");
+  for (const row of $$("#rows > .row")) {
+    row.ariaCurrent = row.pathname === location.pathname ? "true" : null;
   }
 }
 
@@ -236,7 +236,7 @@ function fitDetail() {
     checkDraft(draft.value);
     draft.form.addEventListener("submit", () => sessionStorage.removeItem(key));
   }
-  for (const line of document.querySelectorAll(".json [data-opens]")) {
+  for (const line of $$(".json [data-opens]")) {
     const button = document.createElement("button");
     button.className = "fold";
     button.ariaExpanded = "true";
@@ -339,7 +339,7 @@ async function copy(button) {
 // fitRule hides the fields that the kind of fault does not use.
 function fitRule() {
   const kind = $(".rule [name=kind]")?.value;
-  for (const label of document.querySelectorAll(".rule [data-kinds]")) {
+  for (const label of $$(".rule [data-kinds]")) {
     label.hidden = !label.dataset.kinds.split(" ").includes(kind);
     $("input, textarea", label).disabled = label.hidden;
   }
@@ -360,7 +360,7 @@ document.addEventListener("change", ({ target }) => {
 // --- keys ---
 
 function step(by) {
-  const rows = [...document.querySelectorAll("#rows > .row")];
+  const rows = $$("#rows > .row");
   const current = rows.findIndex((row) => row.hasAttribute("aria-current"));
   const at = current < 0 ? rows.indexOf(document.activeElement) : current;
   const row = rows[at < 0 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
@@ -368,13 +368,13 @@ function step(by) {
   row.focus({ preventScroll: true });
   row.scrollIntoView({ block: "nearest" });
   if (oneColumn.matches && !$(".has-detail")) return;
-  rows[current]?.removeAttribute("aria-current");
-  row.setAttribute("aria-current", "true"); // before it is loaded, so that the next key goes on from it
+  if (rows[current]) rows[current].ariaCurrent = null;
+  row.ariaCurrent = "true"; // before it is loaded, so that the next key goes on from it
   open(row, oneColumn.matches);
 }
 
 function stepTab(by) {
-  const tabs = [...document.querySelectorAll(".tabs a")];
+  const tabs = $$(".tabs a");
   const at = tabs.findIndex((tab) => tab.hasAttribute("aria-current"));
   tabs[at + by]?.click();
 }
