@@ -112,10 +112,9 @@ difference, and neither does the profile: a service is known by its host and por
 
 The same applies to a broadcast in the same channel with the same subject or the same message,
 whoever receives it: it may be a corrected copy. Subjects and messages are compared by their
-letters and digits only, so é and &eacute; are different. A scheduled broadcast is also refused
-if an earlier one has the same list of customers and the same time, however old it is: a
-correction with another time, subject and message, or with other customers, is a second
-broadcast.
+letters and digits only. A scheduled broadcast is also refused if an earlier one has the same
+list of customers and the same time, however old it is: a correction with another time, subject
+and message, or with other customers, is a second broadcast.
 
 A trigger is also refused if it is like a trigger that was accepted in the last 24 hours or may
 have been carried out at any time, or like a row that was imported in the last six days. Like

@@ -251,6 +251,26 @@ func TestLogRefusesABroadcastThatPeopleTakeForAnEarlierOne(t *testing.T) {
 	assert.Empty(t, seen.Similar, "a day later")
 }
 
+func TestAMessageIsTheSameWithEntitiesAndWithoutLetters(t *testing.T) {
+	for first, second := range map[string]string{
+		`"subject":"a","message":"<p>Caf&eacute; &amp; bar</p>"`: `"subject":"b","message":"café bar"`,
+		`"subject":"a","message":"<img src='promo.png'>"`:        `"subject":"b","message":"<img src='promo.png'>"`,
+		`"subject":"!!!","message":"a"`:                          `"subject":"!!!","message":"b"`,
+	} {
+		log := emptyLog(t)
+		send := func(body string) Send {
+			return Send{Host: "h", Operation: "send", Broadcast: true, Body: []byte("{" + body + "}")}
+		}
+		require.NoError(t, begin(t, log, send(first)).Done(messaging.DeliveryAccepted, exit.Done))
+		seen, err := log.Look(send(second))
+		require.NoError(t, err)
+		assert.Len(t, seen.Similar, 1, first)
+		seen, err = log.Look(send(`"subject":"c","message":"<img src='other.png'>"`))
+		require.NoError(t, err)
+		assert.Empty(t, seen.Similar)
+	}
+}
+
 func TestLogRefusesASecondBroadcastToTheSameCustomersAtTheSameTime(t *testing.T) {
 	scheduled := func(at, zone, subject, customers string) Send {
 		return Send{Host: "h", Operation: "send", Broadcast: true, Body: fmt.Appendf(nil, `{"recipients":[{"customers":[%s]}],`+

@@ -1,7 +1,9 @@
 package intent
 
 import (
+	"cmp"
 	"encoding/json"
+	"html"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,7 +25,8 @@ type marks struct {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// marks returns those of a broadcast. Of a text, its letters and digits count.
+// marks returns those of a broadcast. Of a text, its letters and digits count, or all of it if
+// there are none, as in a message of images.
 func (s Send) marks() (m marks) {
 	var body struct {
 		Subject, Message string
@@ -33,10 +36,11 @@ func (s Send) marks() (m marks) {
 	if !s.Broadcast || json.Unmarshal(s.Body, &body) != nil {
 		return marks{}
 	}
-	if subject := alike.Fold(body.Subject); subject != "" {
+	if subject := cmp.Or(alike.Fold(body.Subject), body.Subject); subject != "" {
 		m.Subject = s.digestOf("subject", []byte(subject))
 	}
-	if message := alike.Fold(tag.ReplaceAllString(body.Message, " ")); message != "" {
+	text := html.UnescapeString(tag.ReplaceAllString(body.Message, " "))
+	if message := cmp.Or(alike.Fold(text), body.Message); message != "" {
 		m.Message = s.digestOf("message", []byte(message))
 	}
 	if at := body.instant(); at != "" {
