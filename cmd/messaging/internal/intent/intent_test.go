@@ -286,10 +286,12 @@ func TestLogRefusesASecondBroadcastToTheSameCustomersAtTheSameTime(t *testing.T)
 	require.NoError(t, begin(t, log, first).Done(messaging.DeliveryAccepted, exit.Done))
 	log.now = func() time.Time { return time.Now().Add(100 * window) }
 	for name, second := range map[string]Send{
-		"another subject":     scheduled("2100-01-01 09:00:00", "UTC", "Corrected", both),
-		"the same subject":    altered(first, `"message":"Sale"`, `"message":"New"`),
-		"a group in no list":  altered(first, `[{"customers":[`+both+`]}]`, `{"customers":[`+both+`]}`),
-		"another time zone":   scheduled("2100-01-01 10:00:00", "Europe/Berlin", "Corrected", both),
+		"another subject":    scheduled("2100-01-01 09:00:00", "UTC", "Corrected", both),
+		"the same subject":   altered(first, `"message":"Sale"`, `"message":"New"`),
+		"a group in no list": altered(first, `[{"customers":[`+both+`]}]`, `{"customers":[`+both+`]}`),
+		"another time zone":  scheduled("2100-01-01 10:00:00", "Europe/Berlin", "Corrected", both),
+		"an id in addition": scheduled("2100-01-01 09:00:00", "UTC", "Corrected",
+			`{"email":"a@x.test","customer_id":"1"},{"email":"b@x.test"}`),
 		"names and the order": scheduled("2100-01-01 09:00:00", "UTC", "Corrected", `{"email":"B@x.test","first_name":"B"},{"email":"a@x.test"}`),
 	} {
 		seen, err := log.Look(second)

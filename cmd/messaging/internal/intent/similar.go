@@ -6,7 +6,6 @@ import (
 	"html"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -99,7 +98,11 @@ func (a audience) names() (names []string) {
 			names = append(names, "segment "+segment)
 		}
 		for _, c := range g.Customers {
-			names = append(names, "customer "+strconv.Quote(alike.Fold(c.CustomerID))+" "+alike.Address(c.Email))
+			if c.Email != "" {
+				names = append(names, "email "+alike.Address(c.Email)) // with an id or without
+			} else {
+				names = append(names, "id "+alike.Fold(c.CustomerID))
+			}
 		}
 	}
 	slices.Sort(names)
