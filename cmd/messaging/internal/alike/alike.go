@@ -90,7 +90,7 @@ func (s Shape) Tokens(email string, customer messaging.CustomerParams, values ma
 		tokens[2] = tokenOf(other, content) &^ byID
 	}
 	if customer.CustomerID != "" {
-		tokens[1] = tokenOf(Fold(customer.CustomerID), content) | byID
+		tokens[1] = tokenOf(Fold(plain(customer.CustomerID)), content) | byID
 	}
 	return tokens
 }
@@ -136,7 +136,7 @@ func canonical(kind messaging.ParameterType, value any) string {
 	case messaging.ParameterNumeric:
 		return number(text)
 	}
-	return Fold(text)
+	return Fold(plain(text))
 }
 
 // number returns a number without what does not change it. Whole numbers keep all digits.

@@ -55,6 +55,21 @@ func TestTriggersAreAlikeHoweverTheirValuesAreWritten(t *testing.T) {
 	}
 }
 
+func TestAWholeNumberIsTheSameAsASpreadsheetWritesIt(t *testing.T) {
+	of := func(order, id string) Tokens {
+		shape := Shape{{Name: "order", Type: messaging.ParameterText}}
+		return shape.Tokens("", messaging.CustomerParams{CustomerID: id}, map[string]any{"order": order})
+	}
+	for _, order := range []string{"71001.0", "71001.00", "71001,0", "71,001", "71.001,00", "71'001", "71 001", "7.1001E+04", "7,1001e4", `="71001"`,
+		"'71001", " 71001 "} {
+		assert.Equal(t, of("71001", "7"), of(order, "7"), order)
+	}
+	assert.Equal(t, of("71001", "7"), of("71001", "7.0"))
+	for _, order := range []string{"71001.5", "71001.000", "710,01", "71,0010", "7.1001E+05", "710010", "71001-0", "E4", "1E999"} {
+		assert.NotEqual(t, of("71001", "7"), of(order, "7"), order)
+	}
+}
+
 func TestTriggersAreAlikeForACustomerHoweverTheAddressIsWritten(t *testing.T) {
 	want := ShapeOf(shipped).Tokens("", ada, nil)
 	for _, address := range []string{"Ada@Example.com", " ada@example.com", "ada@example.com.", "'ada@example.com", "<ada@example.com>",
