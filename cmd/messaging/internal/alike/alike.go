@@ -16,6 +16,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/net/idna"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
@@ -78,8 +79,8 @@ func ShapeOf(event *messaging.Event) Shape {
 func (s Shape) Tokens(email string, customer messaging.CustomerParams, values map[string]any) (tokens Tokens) {
 	var content []byte
 	for _, p := range s {
-		if value, ok := values[p.Name]; ok {
-			content = appendParts(content, p.Name, canonical(p.Type, value))
+		if value := canonical(p.Type, values[p.Name]); value != "" {
+			content = appendParts(content, p.Name, value)
 		}
 	}
 	address, other := Address(customer.Email), Address(email)
@@ -110,8 +111,11 @@ func appendParts(content []byte, texts ...string) []byte {
 }
 
 // canonical returns a value of a parameter as a text that is the same however the value is
-// written.
+// written, and "" for one that is missing or blank.
 func canonical(kind messaging.ParameterType, value any) string {
+	if value == nil {
+		return ""
+	}
 	if at, ok := value.(time.Time); ok {
 		return at.UTC().Format(time.DateTime)
 	}
@@ -139,26 +143,26 @@ func canonical(kind messaging.ParameterType, value any) string {
 	return Fold(plain(text))
 }
 
-// number returns a number without what does not change it. Whole numbers keep all digits.
-func number(text string) string {
-	if strings.ContainsAny(text, ".eE") {
-		if parsed, err := strconv.ParseFloat(text, 64); err == nil {
-			return strconv.FormatFloat(parsed, 'f', -1, 64)
-		}
+// Address returns an address as it is compared: in lower case, without what a spreadsheet or
+// a mail program writes around it, and with its domain in ASCII.
+func Address(text string) string {
+	text = bareAddress(text)
+	name, domain, _ := strings.Cut(text, "@")
+	if ascii, err := idna.ToASCII(domain); err == nil && ascii != domain {
+		return name + "@" + ascii
 	}
 	return text
 }
 
-// Address returns an address as it is compared: in lower case, and without what a
-// spreadsheet or a mail program writes around it.
-func Address(text string) string {
+// bareAddress returns an address in lower case, without what is around it.
+func bareAddress(text string) string {
 	text = strings.Trim(foldCase(text), " \t\r\n'\"<>.,;")
 	return strings.TrimPrefix(text, "mailto:")
 }
 
 // IsAddressAlone reports whether there is nothing around an address, so that the service does
 // not take it for that of another customer.
-func IsAddressAlone(text string) bool { return Address(text) == strings.ToLower(text) }
+func IsAddressAlone(text string) bool { return bareAddress(text) == strings.ToLower(text) }
 
 // foldCase returns a text as it is compared without case: ß is the same as SS.
 func foldCase(text string) string {
@@ -182,6 +186,7 @@ func Fold(text string) string {
 			apart = true
 			continue
 		}
+		r = digit(r)
 		if unicode.IsDigit(r) && unicode.IsDigit(last) {
 			if apart {
 				folded = append(folded, '-')

@@ -41,6 +41,15 @@ func TestTriggersAreAlikeHoweverTheirValuesAreWritten(t *testing.T) {
 	} {
 		assert.Equal(t, want, ShapeOf(shipped).Tokens("", ada, each), name)
 	}
+	for text, same := range map[string]string{"0": "-0", "100000": "1E5", "12345678901234567890": "1.2345678901234567890E19", "1e400": "10e399",
+		"0.0000001": "1e-7", "5": "5.0"} {
+		assert.Equal(t, ShapeOf(shipped).Tokens("", ada, values("A", json.Number(text), noon)),
+			ShapeOf(shipped).Tokens("", ada, values("A", json.Number(same), noon)), text)
+	}
+	for text, other := range map[string]string{"12345678901234567890": "12345678901234567891", "1e999999999": "1e999999998", "5": "-5"} {
+		assert.NotEqual(t, ShapeOf(shipped).Tokens("", ada, values("A", json.Number(text), noon)),
+			ShapeOf(shipped).Tokens("", ada, values("A", json.Number(other), noon)), text)
+	}
 	withoutNote := values("A-1001", json.Number("2"), noon)
 	delete(withoutNote, "note")
 	assert.Equal(t, want, ShapeOf(shipped).Tokens("", ada, withoutNote), "a value that is not required")
@@ -78,6 +87,8 @@ func TestTriggersAreAlikeForACustomerHoweverTheAddressIsWritten(t *testing.T) {
 		assert.Equal(t, address == "Ada@Example.com", IsAddressAlone(address), address)
 	}
 	assert.NotEqual(t, want, ShapeOf(shipped).Tokens("", messaging.CustomerParams{Email: "ada.x@example.com"}, nil))
+	assert.Equal(t, Address("ada@xn--bcher-kva.example"), Address("Ada@Bücher.example"))
+	assert.True(t, IsAddressAlone("Ada@Bücher.example"))
 }
 
 func TestTokensStandForTheAddressAndTheIDOfACustomer(t *testing.T) {
@@ -91,12 +102,16 @@ func TestAllValuesCountIfTheEventRequiresNone(t *testing.T) {
 	seen := &messaging.Event{Parameters: []messaging.EventParameter{{Name: "page", Type: messaging.ParameterText}}}
 	assert.NotEqual(t, ShapeOf(seen).Tokens("", ada, map[string]any{"page": "a"}), ShapeOf(seen).Tokens("", ada, map[string]any{"page": "b"}))
 	assert.Equal(t, ShapeOf(seen).Tokens("", ada, map[string]any{"page": "a"}), ShapeOf(seen).Tokens("", ada, map[string]any{"page": "A"}))
+	for _, blank := range []any{nil, "", "  "} {
+		assert.Equal(t, ShapeOf(seen).Tokens("", ada, nil), ShapeOf(seen).Tokens("", ada, map[string]any{"page": blank}))
+	}
 }
 
 func TestFoldKeepsWhatTellsTextsApart(t *testing.T) {
 	for text, want := range map[string]string{
 		"A-1001": "a1001", "1-23": "1-23", "12-3": "12-3", "1 - 23": "1-23", "007": "7", "0": "0", "A-000": "a0", "100": "100",
 		"10-05": "10-5", "!!": "!!", "": "", "José": "josé", "STRASSE": "strasse", "Straße": "strasse",
+		"R-٠٠٧": "r7", "१२-३": "12-3",
 	} {
 		assert.Equal(t, want, Fold(text), text)
 	}

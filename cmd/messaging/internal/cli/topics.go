@@ -121,8 +121,8 @@ have been carried out at any time, or like a row that was imported in the last s
 means the same event, the same customer, and the same required values; if the event requires no
 values, all values are compared. An import is refused if a row is like a row or a trigger of the
 last six days, or like another row of the file. How a value is written makes no difference:
-case, spaces, punctuation, leading zeros, what a spreadsheet adds to a whole number (71001.0),
-and the zone of a time.
+case, spaces, punctuation, leading zeros, the form of a number (71001.0), the digits of another
+script, and the zone of a time. A blank value counts as none.
 
 Two customers are the same if their addresses or their ids match. An address and an id are never
 recognized as the same customer, so name customers in the same way each time. If an earlier
