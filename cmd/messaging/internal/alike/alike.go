@@ -75,6 +75,16 @@ func ShapeOf(event *messaging.Event) Shape {
 	return shape
 }
 
+// IsPartOf reports whether an event has all of the parameters.
+func (s Shape) IsPartOf(event *messaging.Event) bool {
+	for _, p := range s {
+		if !slices.ContainsFunc(event.Parameters, func(of messaging.EventParameter) bool { return of.Name == p.Name }) {
+			return false
+		}
+	}
+	return true
+}
+
 // Tokens returns the tokens of a trigger, which can have an address beside its customer.
 func (s Shape) Tokens(email string, customer messaging.CustomerParams, values map[string]any) (tokens Tokens) {
 	var content []byte

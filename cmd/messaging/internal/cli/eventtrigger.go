@@ -111,9 +111,12 @@ func triggerOf(params messaging.EventTriggerParams) *intent.Trigger {
 	if params.Customer != nil {
 		customer = *params.Customer
 	}
-	in := func(shape alike.Shape) alike.Tokens { return shape.Tokens(params.Email, customer, params.Values) }
+	in := func(shape alike.Shape) (alike.Tokens, bool) {
+		return shape.Tokens(params.Email, customer, params.Values), shape.IsPartOf(params.Definition)
+	}
 	shape := alike.ShapeOf(params.Definition)
-	return &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name, Shape: shape, Tokens: in(shape), In: in}
+	tokens, _ := in(shape) // its own
+	return &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name, Shape: shape, Tokens: tokens, In: in}
 }
 
 // params returns the params without the event, and the number of their recipients.

@@ -136,8 +136,9 @@ func (flags *importFlags) importRows(cmd *cobra.Command, service *profile.Servic
 
 // check returns what --map says of each column.
 func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
-	for _, name := range []string{"from", "event", "key-column"} {
-		if flag := cmd.Flags().Lookup(name); flag.Value.String() == "" && (flag.Changed || name != "key-column") {
+	for _, name := range []string{"from", "event", "key-column", "format"} {
+		isNeeded := name == "from" || name == "event"
+		if flag := cmd.Flags().Lookup(name); flag.Value.String() == "" && (flag.Changed || isNeeded) {
 			return nil, exit.With(exit.Usage, "--%s must not be empty", name)
 		}
 	}

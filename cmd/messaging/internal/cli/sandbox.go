@@ -133,7 +133,7 @@ func announce(cmd *cobra.Command, flags sandboxFlags, env environment) {
 }
 
 // newKey returns an API key that obviously is not a real one.
-func newKey() string { return "sandbox-" + strings.ToLower(rand.Text()) }
+func newKey() string { return profile.KeyPrefix + strings.ToLower(rand.Text()) }
 
 // minKey is the length of the shortest key of --key: a shorter one would be found in texts
 // that hold no key.

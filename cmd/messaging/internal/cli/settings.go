@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -31,8 +32,24 @@ type settings struct {
 // keyFlags are the names of flags that would show a key to other users. They exist to say so.
 var keyFlags = []string{"api-key", "key", "token"}
 
+// once is a flag that must not be given twice: an alias may have the first.
+type once string
+
+func (o *once) Set(value string) error {
+	if *o != "" {
+		return fmt.Errorf("it is given twice, as %s and %s", *o, value)
+	}
+	*o = once(value)
+	return nil
+}
+
+func (o *once) String() string { return string(*o) }
+
+// Type is the name of the value in the help.
+func (*once) Type() string { return "string" }
+
 func (s *settings) add(set *pflag.FlagSet) {
-	set.StringVarP(&s.profile, "profile", "p", "", "profile of the service: sandbox, or a `name` of the configuration file")
+	set.VarP((*once)(&s.profile), "profile", "p", "profile of the service: sandbox, or a `name` of the configuration file")
 	set.DurationVar(&s.timeout, "timeout", 0, "time limit for reading, and for one send; 0 means none")
 	s.output.Add(set)
 	for _, name := range keyFlags {

@@ -107,8 +107,9 @@ their size is unknown. A profile with "allow" reaches nobody else.
 
 Before a broadcast or a trigger, a line is written to sends.jsonl, without addresses. A
 broadcast or a trigger is refused without --again if exactly the same one was accepted in the
-last 24 hours, or may have been carried out at any time. The order of the customers makes no
-difference, and neither does the profile: a service is known by its host and port.
+last 24 hours, or may have been carried out at any time. For a scheduled broadcast, the 24 hours
+begin at its time. The order of the customers makes no difference, and neither does the profile:
+a service is known by its host and port.
 
 The same applies to a broadcast in the same channel with the same subject or the same message,
 whoever receives it: it may be a corrected copy. Subjects and messages are compared by their
@@ -128,7 +129,8 @@ Two customers are the same if their addresses or their ids match. An address and
 recognized as the same customer, so name customers in the same way each time. If an earlier
 import named them in the other way, --confirm needs --again. Two events are the same if their
 names or their ids match. If an event now requires other values than at an earlier import or
-trigger, an import cannot be compared with it, and --confirm needs --again.
+trigger, an import cannot be compared with it, and --confirm needs --again. A trigger needs it
+only if the event no longer has a parameter that it required.
 
 "outbox resend" refuses what was triggered since the entry was added, or imported since then and
 in the last six days. The state folder stores only hashes of all this.

@@ -66,12 +66,14 @@ func (f *whenFlags) checkAhead() error {
 	return nil
 }
 
-// full returns --at with its seconds.
+// full returns --at with its seconds. It may be a time that the clocks skip, and is then not
+// that of f.time.
 func (f *whenFlags) full() string {
-	if len(f.at) == len(minuteForm) {
-		return f.at + ":00"
+	at, err := time.Parse(minuteForm, f.at)
+	if err != nil {
+		at, _ = time.Parse(secondForm, f.at) // it was read before
 	}
-	return f.at
+	return at.Format(secondForm)
 }
 
 // utc returns the time in UTC, or "" for now.

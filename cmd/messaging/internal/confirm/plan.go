@@ -25,7 +25,7 @@ type Plan struct {
 func NewPlan(title string, s *profile.Service) *Plan {
 	plan := &Plan{title: title}
 	plan.Add("profile", s.Title())
-	plan.Add("host", s.Host)
+	plan.Add("host", s.Place())
 	if s.Account != "" {
 		plan.Add("key", "fingerprint "+s.Account+", from "+s.KeySource)
 	}

@@ -50,7 +50,7 @@ var Meanings = []struct {
 	{RateLimited, "the service limits the rate"},
 	{NotFound, "not found, or a wrong base URL; fault remove: there is no rule with this id"},
 	{PartlyDone, "partly done, or done but not printed"},
-	{NotDone, "not done, and safe to repeat: there is no connection, or no sandbox"},
+	{NotDone, "not done, and safe to repeat: there is no connection or no sandbox, or the service refused it for another reason"},
 	{Unknown, "unknown: it may have been carried out; look before you repeat it"},
 	{Drift, "drift: gen --check or event plan found a difference"},
 	{TimeIsUp, "time is up: sandbox wait found no request that matched"},

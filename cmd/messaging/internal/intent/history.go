@@ -94,11 +94,19 @@ func (l *Log) earlier(begun, outcome line, ended bool) *Earlier {
 	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryNotSent), outcome.Delivery == exit.DeliveryName(messaging.DeliveryRejected):
 		return nil
 	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryAccepted):
-		e.Outcome, e.refuses = "was accepted", l.now().Sub(begun.At) < window
+		e.Outcome, e.refuses = "was accepted", l.now().Sub(begun.sentAt()) < window
 	default: // also a delivery of another version, or none
 		e.Outcome = "may have been carried out"
 	}
 	return e
+}
+
+// sentAt returns when a send reaches its recipients, if it was carried out.
+func (l line) sentAt() time.Time {
+	if l.Due != nil && l.Due.After(l.At) {
+		return *l.Due
+	}
+	return l.At
 }
 
 // Seen returns the ids of the sends that a repetition would repeat.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -310,11 +311,13 @@ func TestAnEventThatRequiresOtherValuesThanBeforeIsStillTheSame(t *testing.T) {
 	text := func(name string) alike.Parameter { return alike.Parameter{Name: name, Type: messaging.ParameterText} }
 	before, now := alike.Shape{text("order")}, alike.Shape{text("carrier"), text("order")}
 	trigger := func(shape alike.Shape, order string) Send {
-		in := func(shape alike.Shape) alike.Tokens {
-			return shape.Tokens("ada@example.com", messaging.CustomerParams{}, map[string]any{"order": order, "carrier": "post"})
+		in := func(shape alike.Shape) (alike.Tokens, bool) {
+			values := map[string]any{"order": order, "carrier": "post"}
+			return shape.Tokens("ada@example.com", messaging.CustomerParams{}, values), !slices.Contains(shape, text("number"))
 		}
+		tokens, _ := in(shape)
 		return Send{Host: "api.example.com", Operation: "trigger event", Body: []byte(order + fmt.Sprint(shape)),
-			Trigger: &Trigger{ID: "ev_1", Name: "order shipped", Shape: shape, Tokens: in(shape), In: in}}
+			Trigger: &Trigger{ID: "ev_1", Name: "order shipped", Shape: shape, Tokens: tokens, In: in}}
 	}
 	imported := func(outbox string, shape alike.Shape, order string) Import {
 		i := importOf(outbox, trigger(shape, order).Trigger.Tokens[:]...)
@@ -330,6 +333,16 @@ func TestAnEventThatRequiresOtherValuesThanBeforeIsStillTheSame(t *testing.T) {
 	require.NoError(t, beginImport(t, log, imported("a", now, "A-1")).Done())
 	requireLikeRefused(t, log, trigger(before, "A-1"), "was imported into a.db (")
 	begin(t, log, trigger(before, "A-2"))
+
+	renamed := alike.Shape{text("number")}
+	log = emptyLog(t)
+	require.NoError(t, begin(t, log, trigger(renamed, "A-1")).Done(messaging.DeliveryAccepted, exit.Done))
+	_, err := log.Begin(t.Context(), trigger(before, "A-2"), false, nil)
+	require.ErrorContains(t, err, "not sent: a trigger of this event, when it required values that it does not have now, was accepted (")
+	log = emptyLog(t)
+	require.NoError(t, beginImport(t, log, imported("a", renamed, "A-1")).Done())
+	_, err = log.Begin(t.Context(), trigger(before, "A-2"), false, nil)
+	require.ErrorContains(t, err, "when it required values that it does not have now, was imported into a.db (")
 
 	log = emptyLog(t)
 	require.NoError(t, begin(t, log, trigger(before, "A-1")).Done(messaging.DeliveryAccepted, exit.Done))

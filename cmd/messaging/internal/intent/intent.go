@@ -30,6 +30,7 @@ type line struct {
 	Host      string     `json:"host,omitempty"`
 	Operation string     `json:"operation,omitempty"`
 	At        time.Time  `json:"at"`
+	Due       *time.Time `json:"due,omitempty"` // of a scheduled broadcast
 	Count     *int       `json:"count,omitempty"`
 	Event     *Trigger   `json:"event,omitempty"` // of a trigger
 	Delivery  string     `json:"delivery,omitempty"`
@@ -69,7 +70,7 @@ type Intent struct {
 // among seen: the operator has agreed to repeat them. If the file cannot be written, nothing may be sent.
 func (l *Log) Begin(ctx context.Context, s Send, again bool, seen []string) (*Intent, error) {
 	begun := line{ID: rand.Text(), Digest: s.digest(), marks: s.marks(), Host: s.Host, Operation: s.Operation,
-		At: l.now().UTC(), Count: s.Count, Event: s.Trigger}
+		At: l.now().UTC(), Due: s.due(), Count: s.Count, Event: s.Trigger}
 	var flight *flock.Flock
 	err := l.locked(ctx, func() error {
 		l.removeOld()

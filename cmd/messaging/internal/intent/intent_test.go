@@ -251,6 +251,23 @@ func TestLogRefusesABroadcastThatPeopleTakeForAnEarlierOne(t *testing.T) {
 	assert.Empty(t, seen.Similar, "a day later")
 }
 
+func TestAScheduledBroadcastCountsUntilADayAfterItsTime(t *testing.T) {
+	const body = `{"recipients":[{"customers":[{"email":"a@x.test"}]}],"subject":"Sale","message":"a"`
+	send := func(rest string) Send {
+		return Send{Host: "h", Operation: "send", Broadcast: true, Body: []byte(body + rest + "}")}
+	}
+	log := emptyLog(t)
+	due := time.Now().Add(10 * window)
+	require.NoError(t, begin(t, log, send(fmt.Sprintf(`,"schedule_date":{"schedule_date":%q,"timezone":"UTC"}`,
+		due.UTC().Format(time.DateTime)))).Done(messaging.DeliveryAccepted, exit.Done))
+	for after, similar := range map[time.Duration]int{0: 1, 9 * window: 1, 10*window + time.Hour: 1, 11*window + time.Hour: 0} {
+		log.now = func() time.Time { return time.Now().Add(after) }
+		seen, err := log.Look(send(""))
+		require.NoError(t, err)
+		assert.Len(t, seen.Similar, similar, after)
+	}
+}
+
 func TestAMessageIsTheSameWithEntitiesAndWithoutLetters(t *testing.T) {
 	for first, second := range map[string]string{
 		`"subject":"a","message":"<p>Caf&eacute; &amp; bar</p>"`: `"subject":"b","message":"café bar"`,
@@ -300,6 +317,15 @@ func TestLogRefusesASecondBroadcastToTheSameCustomersAtTheSameTime(t *testing.T)
 		require.ErrorContains(t, seen.Refusal(false, nil), "to the same customers, at the same time, was accepted (", name)
 	}
 	requireRefused(t, log, first, "exactly this was sent")
+	named := func(subject, customers string) Send {
+		return scheduled("2100-01-01 09:00:00", "UTC", subject, customers)
+	}
+	require.NoError(t, begin(t, log, named("By id", `{"email":"c@x.test","customer_id":"3"}`)).Done(messaging.DeliveryAccepted, exit.Done))
+	for _, customers := range []string{`{"customer_id":"3"}`, `{"email":"c@x.test"}`, `{"email":"d@x.test","customer_id":"3"}`} {
+		seen, err := log.Look(named("Again", customers))
+		require.NoError(t, err)
+		assert.Len(t, seen.Similar, 1, customers)
+	}
 	corrected := scheduled("2100-01-01 09:00:00", "UTC", "Corrected", both)
 	for name, second := range map[string]Send{
 		"another time":     scheduled("2100-01-02 09:00:00", "UTC", "Corrected", both),

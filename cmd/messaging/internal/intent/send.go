@@ -33,15 +33,15 @@ type Trigger struct {
 	Name   string       `json:"name"`
 	Shape  alike.Shape  `json:"shape"`
 	Tokens alike.Tokens `json:"tokens"`
-	// In returns the tokens that the trigger has in another shape. A trigger that was read has
-	// none.
-	In func(alike.Shape) alike.Tokens `json:"-"`
+	// In returns the tokens that the trigger has in another shape, and false if the event does
+	// not have all of its parameters. A trigger that was read has no In.
+	In func(alike.Shape) (alike.Tokens, bool) `json:"-"`
 }
 
 // in returns the tokens in a shape, which is another one if the event was created again.
-func (t *Trigger) in(shape alike.Shape) alike.Tokens {
+func (t *Trigger) in(shape alike.Shape) (tokens alike.Tokens, ok bool) {
 	if t.In == nil || slices.Equal(shape, t.Shape) {
-		return t.Tokens
+		return t.Tokens, true
 	}
 	return t.In(shape)
 }

@@ -18,8 +18,10 @@ import (
 type marks struct {
 	Subject string `json:"subject,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Slot stands for the customers and the time of a scheduled broadcast.
-	Slot string `json:"slot,omitempty"`
+	// Slot stands for the customers and the time of a scheduled broadcast. So does SlotByID,
+	// with the ids of the customers who have one in place of their addresses.
+	Slot     string `json:"slot,omitempty"`
+	SlotByID string `json:"slot_by_id,omitempty"`
 }
 
 var tag = regexp.MustCompile(`<[^>]*>`)
@@ -43,9 +45,23 @@ func (s Send) marks() (m marks) {
 		m.Message = s.digestOf("message", []byte(message))
 	}
 	if at := body.instant(); at != "" {
-		m.Slot = s.digestOf("slot", []byte(at+"\n"+strings.Join(body.names(), "\n")))
+		m.Slot = s.digestOf("slot", []byte(at+"\n"+strings.Join(body.names(byAddress), "\n")))
+		m.SlotByID = s.digestOf("slot", []byte(at+"\n"+strings.Join(body.names(byID), "\n")))
 	}
 	return m
+}
+
+// due returns when a scheduled broadcast is sent, or nil.
+func (s Send) due() *time.Time {
+	var body schedule
+	if !s.Broadcast || json.Unmarshal(s.Body, &body) != nil {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, body.instant())
+	if err != nil {
+		return nil
+	}
+	return &at
 }
 
 // schedule is when a broadcast is sent.
@@ -88,8 +104,23 @@ func (a audience) groups() []group {
 	return list
 }
 
+// byAddress and byID name a customer, if possible by what they are called after.
+func byAddress(c messaging.CustomerParams) string {
+	if c.Email == "" {
+		return "id " + alike.Fold(c.CustomerID)
+	}
+	return "email " + alike.Address(c.Email)
+}
+
+func byID(c messaging.CustomerParams) string {
+	if c.CustomerID == "" {
+		return "email " + alike.Address(c.Email)
+	}
+	return "id " + alike.Fold(c.CustomerID)
+}
+
 // names returns what the recipients are known by, in order.
-func (a audience) names() (names []string) {
+func (a audience) names(of func(messaging.CustomerParams) string) (names []string) {
 	if a.AllCustomers {
 		names = append(names, "all")
 	}
@@ -98,11 +129,7 @@ func (a audience) names() (names []string) {
 			names = append(names, "segment "+segment)
 		}
 		for _, c := range g.Customers {
-			if c.Email != "" {
-				names = append(names, "email "+alike.Address(c.Email)) // with an id or without
-			} else {
-				names = append(names, "id "+alike.Fold(c.CustomerID))
-			}
+			names = append(names, of(c))
 		}
 	}
 	slices.Sort(names)
@@ -111,7 +138,9 @@ func (a audience) names() (names []string) {
 
 // isInSlotOf reports whether a broadcast is scheduled for the customers and the time of an
 // earlier one, which counts however long ago it was sent.
-func (m marks) isInSlotOf(earlier marks) bool { return m.Slot != "" && m.Slot == earlier.Slot }
+func (m marks) isInSlotOf(earlier marks) bool {
+	return m.Slot != "" && (m.Slot == earlier.Slot || m.SlotByID == earlier.SlotByID)
+}
 
 // likeness says how a send with these marks is like an earlier one, or returns "".
 func (m marks) likeness(earlier marks) string {
@@ -144,8 +173,8 @@ func (l *Log) similar(lines []line, s Send) (found []*Earlier, err error) {
 			continue
 		}
 		like := now.likeness(each.marks)
-		if s.Trigger != nil && each.Event != nil && each.Event.isLike(s.Trigger) {
-			like = likeTrigger
+		if s.Trigger != nil && each.Event != nil {
+			like = each.Event.likeness(s.Trigger)
 		}
 		if like == "" {
 			continue
@@ -163,11 +192,24 @@ func (l *Log) similar(lines []line, s Send) (found []*Earlier, err error) {
 	return append(found, imported...), err
 }
 
-const likeTrigger = "a trigger of this event for this customer, with the same required values,"
+// How a trigger is like an earlier one.
+const (
+	likeTrigger  = "a trigger of this event for this customer, with the same required values,"
+	likeRequired = "a trigger of this event, when it required values that it does not have now," // so they cannot be compared
+)
 
-// isLike reports whether an earlier trigger is like a new one.
-func (t *Trigger) isLike(now *Trigger) bool {
-	return isSameEvent(t.ID, t.Name, now.ID, now.Name) && t.Tokens.Meet(now.in(t.Shape))
+// likeness says how a new trigger is like an earlier one, or returns "".
+func (t *Trigger) likeness(now *Trigger) string {
+	if !isSameEvent(t.ID, t.Name, now.ID, now.Name) {
+		return ""
+	}
+	switch tokens, ok := now.in(t.Shape); {
+	case !ok:
+		return likeRequired
+	case t.Tokens.Meet(tokens):
+		return likeTrigger
+	}
+	return ""
 }
 
 // similarImports returns the imports of a trigger that is like s.
@@ -179,12 +221,17 @@ func (l *Log) similarImports(s Send) (found []*Earlier, err error) {
 		if !isSameService(each.Host, s.Host) || !isSameEvent(each.EventID, each.EventName, s.Trigger.ID, s.Trigger.Name) {
 			continue
 		}
-		switch has, err := each.has(s.Trigger.in(each.Shape)); {
-		case err != nil:
-			return nil, err
-		case has:
-			found = append(found, &Earlier{ID: each.ID, At: each.At, Outcome: "was " + each.what(), Like: likeTrigger, refuses: true})
+		like := likeRequired
+		if tokens, ok := s.Trigger.in(each.Shape); ok {
+			switch has, err := each.has(tokens); {
+			case err != nil:
+				return nil, err
+			case !has:
+				continue
+			}
+			like = likeTrigger
 		}
+		found = append(found, &Earlier{ID: each.ID, At: each.At, Outcome: "was " + each.what(), Like: like, refuses: true})
 	}
 	return found, nil
 }

@@ -36,6 +36,9 @@ const (
 	SandboxName     = "sandbox"
 )
 
+// KeyPrefix begins the keys that a sandbox makes.
+const KeyPrefix = "sandbox-"
+
 // defaultMaxRecipients is the limit of a profile that sets none.
 const defaultMaxRecipients = 100
 
@@ -100,7 +103,7 @@ func ofEnvironment(baseURL, key string) (*Service, error) {
 	if err := s.checkURL(); err != nil {
 		return nil, exit.With(exit.Usage, "%s: %w", baseURLVariable, err)
 	}
-	if isLoopback(s.BaseURL) {
+	if isLoopback(s.BaseURL) && strings.HasPrefix(key, KeyPrefix) { // it may be a tunnel to another service
 		s.Kind = Sandbox
 	}
 	if _, err := messaging.NewClient(baseURL, key); err != nil {
@@ -167,6 +170,15 @@ func (s *Service) Canonical() string {
 
 // defaultPorts are the ports of a URL without one.
 var defaultPorts = map[string]int{"https": 443, "http": 80}
+
+// Place is where the service is: its host, with the path of its URL if there is one.
+func (s *Service) Place() string {
+	parsed, err := url.Parse(s.BaseURL)
+	if err != nil {
+		return s.Host
+	}
+	return s.Host + parsed.EscapedPath()
+}
 
 // Title names the service for people.
 func (s *Service) Title() string {

@@ -47,20 +47,32 @@ func TestSandboxProfileNamesThisMachineAlone(t *testing.T) {
 	}
 }
 
-func TestServiceOfTheEnvironmentIsProductionUnlessItIsOnThisMachine(t *testing.T) {
+func TestServiceOfTheEnvironmentIsProductionUnlessItIsASandboxOnThisMachine(t *testing.T) {
 	for url, kind := range map[string]profile.Kind{
 		"https://api.example.com": profile.Production, "https://localhost.example.com": profile.Production,
 		"http://127.0.0.1:8077":  profile.Sandbox,
 		"http://localhost:8077/": profile.Sandbox, "http://[::1]:8077": profile.Sandbox,
 	} {
-		s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key-of-the-tests"}))
+		s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "sandbox-key"}))
 		require.NoError(t, err, url)
 		assert.Equal(t, kind, s.Kind, url)
+		s, err = profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key-of-the-tests"}))
+		require.NoError(t, err, url)
+		assert.Equal(t, profile.Production, s.Kind, "%s may be a tunnel", url)
 	}
 	for _, url := range []string{"http://api.example.com", "api.example.com", "ftp://127.0.0.1", "https://api.example.com?x=y"} {
 		_, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key-of-the-tests"}))
 		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%s: %v", url, err)
 		assert.NotContains(t, err.Error(), "a-key-of-the-tests")
+	}
+}
+
+func TestPlaceIsTheHostWithThePath(t *testing.T) {
+	for url, want := range map[string]string{"https://API.example.com/": "api.example.com",
+		"https://api.example.com:8443/eu/b": "api.example.com:8443/eu/b"} {
+		s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key"}))
+		require.NoError(t, err)
+		assert.Equal(t, want, s.Place())
 	}
 }
 

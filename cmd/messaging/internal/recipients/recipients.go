@@ -147,14 +147,21 @@ func (l *List) add(line int, c messaging.CustomerParams) {
 	if field, value, why := oddityOf(c); why != "" {
 		l.odd(line, field, value, why)
 	}
-	if spelling := alike.Fold(c.CustomerID); c.CustomerID != "" {
-		if i, ok := l.bySpelling[spelling]; ok {
-			l.odd(line, "customer_id", c.CustomerID, fmt.Sprintf("differs from that of line %d only in its spelling", l.lines[i]))
-		}
-		l.bySpelling[spelling] = len(l.Customers)
-	}
+	l.noteSpelling(line, "customer_id", c.CustomerID, alike.Fold(c.CustomerID))
+	l.noteSpelling(line, "email", c.Email, "@"+alike.Address(c.Email)) // no folded id has an @
 	l.byID[c.CustomerID], l.byEmail[email] = len(l.Customers), len(l.Customers)
 	l.Customers, l.lines = append(l.Customers, c), append(l.lines, line)
+}
+
+// noteSpelling notes a value that another row has in another spelling.
+func (l *List) noteSpelling(line int, field, value, spelling string) {
+	if value == "" {
+		return
+	}
+	if i, ok := l.bySpelling[spelling]; ok {
+		l.odd(line, field, value, fmt.Sprintf("differs from that of line %d only in its spelling", l.lines[i]))
+	}
+	l.bySpelling[spelling] = len(l.Customers)
 }
 
 // noteTwoAsOne notes a row that shows that two customers of earlier rows are one.

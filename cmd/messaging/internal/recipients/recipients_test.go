@@ -124,8 +124,10 @@ func TestReadNotesWhatLooksLikeAMistake(t *testing.T) {
 		uuids += fmt.Sprintf("5eed0000-0000-4000-8000-%012d\n", i)
 	}
 	for content, want := range map[string]string{
-		uuids + "1234\n":                        `line 42: customer_id "1234" is a number, unlike nearly all others`,
-		"customer_id\nc-1\nC_01\n":              `line 3: customer_id "C_01" differs from that of line 2 only in its spelling`,
+		uuids + "1234\n":           `line 42: customer_id "1234" is a number, unlike nearly all others`,
+		"customer_id\nc-1\nC_01\n": `line 3: customer_id "C_01" differs from that of line 2 only in its spelling`,
+		"email\na@bücher.test\na@xn--bcher-kva.test\n": `line 3: email "a@xn--bcher-kva.test" differs from that of line 2 only in its ` +
+			`spelling`,
 		"email,first_name\na@x.test,b@x.test\n": `line 2: first_name "b@x.test" looks like an email address`,
 		"email,last_name\na@x.test,1815\n":      `line 2: last_name "1815" looks like a number`,
 		"customer_id,email\nc-1,\n,a@x.test\n": `line 3: customer "of line 2" may be the same as this one: one row has only an id, ` +
