@@ -32,6 +32,19 @@ func TestADraftOfAReplaySurvivesAReload(t *testing.T) {
 	p.until(isLive + ` && ` + draft + ` !== "{}"`)
 }
 
+func TestABodyIsCopiedAsJSONWithoutWhatThePageSaysAboutIt(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", triggerPath, trigger("ada@example.com", "today"))
+	p := openTab(t, b.ui+"/requests/1?tab=exchange", 1280, "light")
+	p.until(isLive + ` && document.querySelector(".json em")`)
+	eval[bool](p, `(navigator.clipboard.writeText = async (text) => { window.copied = text }, true)`)
+	p.click(".exchange [data-copy]")
+	p.until(`window.copied`)
+	assert.Equal(t, "today", eval[string](p, `JSON.parse(window.copied).payload.shipped_at`))
+	eval[bool](p, `(getSelection().selectAllChildren(document.querySelector(".json")), true)`)
+	assert.NotContains(t, eval[string](p, `getSelection().toString()`), "\n\n")
+}
+
 func TestEachKeyMovesExactlyOneRowHoweverFastItIsPressed(t *testing.T) {
 	b := startBoxWithRows(t)
 	p := openTab(t, b.ui+"/requests/30", 1280, "light")

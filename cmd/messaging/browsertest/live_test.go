@@ -82,7 +82,7 @@ func TestRowsAppearInSearchesTooButOnlyThoseThatMatch(t *testing.T) {
 	b.send("POST", triggerPath, trigger("grace@example.com", "today"))
 	p.until(`document.querySelectorAll("#rows .row").length === 1`)
 	assert.Contains(t, eval[string](p, `document.querySelector("#rows").textContent`), "grace@example.com")
-	p.until(`document.querySelector("#announce").textContent === "1 new request"`)
+	p.until(`document.querySelector("#announce").textContent === "New requests: 1"`)
 }
 
 func TestRowsAreCountedInsteadWhenThereAreMany(t *testing.T) {

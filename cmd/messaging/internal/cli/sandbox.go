@@ -72,7 +72,8 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.key, "key", "", "API `key` of the service, at least 16 characters; by default it differs for each start")
 	f.StringVar(&flags.startID, "start-id", "", "`name` of this start: outboxes for an earlier start of this name are sent to it")
 	f.StringVar(&flags.identifier, "identifier", "", "`field` that identifies a customer: email or customer_id; by default either does")
-	f.StringVar(&flags.listen, "listen", "", "`address` to listen on besides this machine, such as 0.0.0.0, for containers; needs a token")
+	f.StringVar(&flags.listen, "listen", "",
+		"`address` to listen on in place of the loopback address, such as 0.0.0.0, for containers; needs a token")
 	f.StringVar(&flags.tokenFile, "token-file", "", "`file` with the token for --listen; default $"+profile.TokenVariable+", else a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil, "another host `name` for both ports, or NAME:PORT, such as that of a container")
 	f.BoolVar(&flags.open, "open", false, "open the inspector in the browser")

@@ -116,7 +116,7 @@ func cutText(text string) string {
 func emailFacts(b *messagingtest.EmailBroadcast) []fact {
 	return []fact{
 		{"From", []string{b.SenderName + " <" + b.SenderEmail + ">"}},
-		{"To", []string{b.Email}},
+		{"Also to", []string{b.Email}},
 		{"Cc", b.CC}, {"Bcc", b.BCC}, {"Reply to", b.ReplyTo},
 		{"Message type", []string{b.MessageType}},
 		{"Template", []string{b.TemplateID}}, {"Email template", []string{b.EmailTemplateID}},

@@ -13,8 +13,9 @@ import (
 
 // diffView is the comparison of a request with another one.
 type diffView struct {
-	With     int // what was asked for, or 0
-	Previous int // what it is compared with, or 0
+	With     int    // what was asked for, or 0
+	Previous int    // what it is compared with, or 0
+	Which    string // why it is that one, if nobody has asked for it
 	Parts    []diffPart
 	Same     bool // to the byte
 	Alike    bool // but for white space and the order of keys
@@ -32,13 +33,18 @@ type otherRequest struct {
 // their number.
 const maxOthers = 50
 
-// newDiff compares a request with another one, or with the previous one to the same
-// endpoint.
+// newDiff compares a request with another one, or else with the one that it repeats, or with
+// the previous one to the same endpoint.
 func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
 	view := &diffView{With: with, Others: in.others(e)}
 	other, ok := in.box.History.Get(with)
-	if with == 0 {
+	switch {
+	case with == 0 && e.ReplayOf > 0:
+		other, ok = in.box.History.Get(e.ReplayOf)
+		view.Which = ", which it repeats"
+	case with == 0:
 		other, ok = in.previous(e)
+		view.Which = ", the previous one to the same endpoint"
 	}
 	if !ok {
 		return view
@@ -69,16 +75,20 @@ func (in *Inspector) others(e *history.Entry) (list []otherRequest) {
 	return list
 }
 
-// previous returns the previous request to the same endpoint.
+// previous returns the previous request to the same endpoint, if possible one with the same
+// title.
 func (in *Inspector) previous(e *history.Entry) (*history.Entry, bool) {
 	var query history.Query
-	found, _ := in.box.History.Find(query.And(func(other *history.Entry) bool {
+	sameEndpoint := query.And(func(other *history.Entry) bool {
 		return other.Op == e.Op && other.Request.Path == e.Request.Path && other.Request.Method == e.Request.Method
-	}), e.Number, 1)
-	if len(found) == 0 {
-		return nil, false
+	})
+	name := title(e)
+	for _, q := range []history.Query{sameEndpoint.And(func(other *history.Entry) bool { return title(other) == name }), sameEndpoint} {
+		if found, _ := in.box.History.Find(q, e.Number, 1); len(found) > 0 {
+			return found[0], true
+		}
 	}
-	return found[0], true
+	return nil, false
 }
 
 // requestLines returns the query and the body of a request as lines.

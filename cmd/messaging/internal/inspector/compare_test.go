@@ -47,6 +47,19 @@ func newsletter(code string, keys ...string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
+func TestARequestIsComparedWithTheOneThatItRepeatsOrThatHasItsTitle(t *testing.T) {
+	f := start(t, records.Demo())
+	for _, subject := range []string{"We have moved", "Another subject", "We have moved"} {
+		require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, "Moved", subject, 1)))
+	}
+	f.replayed(`{"number":2}`)
+	const previous = ", the previous one to the same endpoint "
+	for path, with := range map[string]string{"/requests/2?tab=diff": "1</a>" + previous, "/requests/3?tab=diff": "1</a>" + previous,
+		"/requests/4?tab=diff": "2</a>, which it repeats ", "/requests/3?tab=diff&with=2": "2</a> "} {
+		assert.Contains(t, f.get(path).Body, `">request `+with+`<span`, path)
+	}
+}
+
 func TestAComparisonHasOneLineForOneDifference(t *testing.T) {
 	f := start(t, records.Demo())
 	for _, body := range []string{newsletter("AUTUMN"), newsletter("WINTER", "subject", "recipients"), newsletter("WINTER"),

@@ -169,6 +169,7 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	for _, attempt := range in.box.History.Attempts(e) {
 		d.Attempts = append(d.Attempts, linkedRow(attempt))
 	}
+	d.Facts = append(d.Facts, fact{"Sent by", []string{e.Request.Header.Get("User-Agent")}})
 	d.unknown = in.unknownMembers(e)
 	d.Notes = notes(d)
 	d.Facts = slices.DeleteFunc(append(d.Facts, effectFacts(e)...), func(f fact) bool { return strings.Join(f.Values, "") == "" })

@@ -36,8 +36,18 @@ type requestItem struct {
 	Skipped    []history.Skipped   `json:"skipped"`
 }
 
+// notes returns what is suspicious in a request, as its page says it, never nil.
+func (in *Inspector) notes(e *history.Entry) []string {
+	list := []string{}
+	for _, r := range in.remarks(e) {
+		list = append(list, r.text)
+	}
+	return list
+}
+
 type requestDetail struct {
 	requestItem
+	Notes    []string            `json:"notes"`
 	Query    map[string][]string `json:"query"`
 	Header   http.Header         `json:"header"`
 	Body     jsonBody            `json:"body"`
@@ -102,8 +112,9 @@ func milliseconds(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
 }
 
-func newRequestDetail(e *history.Entry) requestDetail {
-	detail := requestDetail{requestItem: newRequestItem(e), Query: e.Request.Query, Header: e.Request.Header, Body: e.Request.Body}
+func (in *Inspector) newRequestDetail(e *history.Entry) requestDetail {
+	detail := requestDetail{requestItem: newRequestItem(e), Notes: in.notes(e), Query: e.Request.Query,
+		Header: e.Request.Header, Body: e.Request.Body}
 	if e.Status != 0 {
 		detail.Response = &responseItem{e.ResponseHeader, e.ResponseBody}
 	}

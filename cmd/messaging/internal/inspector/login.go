@@ -130,7 +130,7 @@ const loginText = `<!doctype html>
 <main><h1><svg viewBox="0 0 24 24" aria-hidden="true">` +
 	`<path d="M3 8.5 12 3l9 5.5v8L12 22l-9-5.5z"/><path d="m3 8.5 9 5.5 9-5.5M12 14v8"/></svg>` +
 	`messaging sandbox</h1>
-<p>The token is the one that you gave to the sandbox, or else the one that it printed to stderr when it started.</p>
+<p>The token is that of --token-file or MESSAGING_SANDBOX_TOKEN, or else the one that the sandbox printed to stderr when it started.</p>
 <form method="post" action="/login"><input type="hidden" name="next" value="{{.Next}}"><label>Token
 <input type="password" name="token" autocomplete="current-password" required autofocus
   {{- if .Failed}} aria-invalid="true" aria-describedby="wrong"{{end}}></label>

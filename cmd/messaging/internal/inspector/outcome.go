@@ -40,7 +40,7 @@ func newOutcome(e *history.Entry) outcomeView {
 	case v.Err == nil:
 		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out."
 		if isRead(e) {
-			view.WhatToDo = "Nothing: the list was read."
+			view.Tag.Text, view.WhatToDo = "no error", "Nothing: the list was read."
 		}
 	case v.Delivery == messaging.DeliveryAccepted:
 		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out, although the response cannot be read."
@@ -48,6 +48,8 @@ func newOutcome(e *history.Entry) outcomeView {
 		view.WhatToDo = "Nothing was done. The client does not wait as long as the service asks for: try again after that time."
 	case isRead(e) && v.Retryable:
 		view.WhatToDo = "The client retries this by itself; the caller sees this error only if the last attempt fails."
+	case v.Delivery == messaging.DeliveryUnknown && isRead(e):
+		view.WhatToDo = "A read changes nothing: repeat it when the cause is gone."
 	case v.Delivery == messaging.DeliveryUnknown:
 		view.Tag.Class = "unknown"
 		view.WhatToDo = "Do not send it again before you have looked: it may have been carried out. The client does not repeat it."

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ var templates = sync.OnceValue(func() *template.Template {
 
 var functions = template.FuncMap{
 	"took":        took,
-	"show":        visible.Prose,
+	"show":        show,
 	"size":        sizeInWords,
 	"thousands":   words.Thousands,
 	"plural":      words.Count,
@@ -46,6 +47,15 @@ var functions = template.FuncMap{
 	"kind":        kindName,
 	"describe":    describeFault,
 	"which":       describeRequests,
+}
+
+// hiddenMark is how visible.Prose writes a character that nobody can see.
+var hiddenMark = regexp.MustCompile(`‹U\+[0-9A-F]+›`)
+
+// show makes the hidden characters of a text visible. Their marks read from left to right
+// within a text that reads from right to left, too.
+func show(text string) string {
+	return hiddenMark.ReplaceAllString(visible.Prose(text), "\u2066$0\u2069")
 }
 
 // page is what every page shows.

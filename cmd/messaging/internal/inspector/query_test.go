@@ -20,7 +20,7 @@ func TestQueryIsInTheRowAndInTheRequest(t *testing.T) {
 	assert.Contains(t, list, `<span class="tag warn">2 unknown parameters</span>`)
 	page := f.get("/requests/1").Body
 	assert.NotContains(t, page, "<b>\u202e")
-	assert.Contains(t, page, "<td><code>x</code><td><code>&lt;b&gt;‹U&#43;202E›</code>")
+	assert.Contains(t, page, "<td><code>x</code><td><code>&lt;b&gt;\u2066‹U&#43;202E›\u2069</code>")
 	page = html.UnescapeString(page)
 	assert.Contains(t, page, `<dd class="endpoint">GET /v1/customers?email=ada@example.com&per_page=3`)
 	assert.Contains(t, page, `<tr class="hinted"><td><code>email</code><td><code>ada@example.com</code>`+

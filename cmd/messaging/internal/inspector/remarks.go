@@ -114,7 +114,11 @@ func (in *Inspector) keysNote(e *history.Entry) string {
 	if more := len(names) - most; more > 0 {
 		names = append(names[:most], fmt.Sprintf("%d more", more))
 	}
-	return "The request has keys that the operation does not have: " + words.List(names, "and") + "."
+	lacks := "the operation does not have"
+	if e.Op == service.TriggerEvent.Name {
+		lacks = "neither the operation nor the event has"
+	}
+	return "The request has keys that " + lacks + ": " + words.List(names, "and") + "."
 }
 
 // typesNote names the values of a trigger that are not of the type of their parameter.

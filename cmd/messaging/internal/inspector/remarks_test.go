@@ -33,7 +33,8 @@ func TestSuspiciousSuccessesAreMarked(t *testing.T) {
 			"! 1 note", "There was already an event with this name."},
 		"another type": {trigger, fmt.Sprintf(values, `"parcels":"two"`), "! 1 note",
 			"the value of parcels (numeric), which has another type."},
-		"another parameter":         {trigger, fmt.Sprintf(values, `"color":"red"`), "! 1 note", "does not have: payload.color."},
+		"another parameter": {trigger, fmt.Sprintf(values, `"color":"red"`), "! 1 note",
+			"neither the operation nor the event has: payload.color."},
 		"a missing variable":        {"/v1/broadcast/send/email", broadcastOf("{{name}}", "{{nme}}"), "! 1 note", "{{nme}} has no variable."},
 		"what the SDK refuses":      {"/v1/broadcast/send/email", broadcastOf(`"Acme"`, `"Acme\n"`), "! 1 note", "the SDK refuses this request"},
 		"two things":                {trigger, fmt.Sprintf(values, `"parcels":"two","color":"red"`), "! 2 notes", "payload.color."},
@@ -53,6 +54,10 @@ func TestSuspiciousSuccessesAreMarked(t *testing.T) {
 			assert.Nil(t, shown, name)
 		}
 		assert.Contains(t, html.UnescapeString(f.get("/requests/1").Body), test.note, name)
+		var detail struct{ Notes []string }
+		require.NoError(t, json.Unmarshal([]byte(f.get("/api/requests/1").Body), &detail))
+		assert.Equal(t, test.note != "", len(detail.Notes) > 0, name)
+		assert.Contains(t, strings.Join(detail.Notes, "\n"), test.note, name)
 		assert.Equal(t, test.note != "", strings.Contains(f.get("/api/requests?q=has:notes").Body, `"number":1`), name)
 		assert.Equal(t, test.note == "", strings.Contains(f.get("/api/requests?q=-has:notes").Body, `"number":1`), name)
 	}

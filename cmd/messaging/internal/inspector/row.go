@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -198,7 +199,7 @@ func about(e *history.Entry) string {
 	case *messagingtest.PushBroadcast:
 		return "to " + audience(effect.AllCustomers, effect.Recipients)
 	case *messagingtest.Trigger:
-		return who(effect) + firstValues(e)
+		return joined(who(effect), firstValues(e))
 	case *messaging.Event:
 		return words.Count(len(effect.Parameters), "parameter")
 	}
@@ -227,33 +228,44 @@ func triggeredFor(e *history.Entry) string {
 		CustomerID string `json:"customer_id"`
 	}
 	_ = json.Unmarshal(payload["customer"], &customer)
-	return cmp.Or(email, customer.Email, customer.CustomerID) + firstValues(e)
+	return joined(cmp.Or(email, customer.Email, customer.CustomerID), firstValues(e))
 }
 
-// firstValues returns some short values of a trigger, which tell it from others of the same
-// event and customer.
-func firstValues(e *history.Entry) (text string) {
-	const most, longest = 2, 24
+// firstValues returns some values of a trigger, which tell it from others of the same event and
+// customer. Those that were skipped come first.
+func firstValues(e *history.Entry) string {
+	const most, longest = 2, 28
 	if len(e.Request.Body) > maxTitled {
 		return ""
 	}
 	payload := e.Payload()
-	shown := 0
-	for _, name := range sortedKeys(payload) {
-		var value any
-		if name == "email" || json.Unmarshal(payload[name], &value) != nil {
-			continue
+	names := slices.DeleteFunc(sortedKeys(payload), func(name string) bool { return name == "email" || name == "customer" })
+	isRead := func(name string) int {
+		if slices.ContainsFunc(e.Skipped, func(s history.Skipped) bool { return s.Parameter == name }) {
+			return 0
 		}
-		number, isNumber := value.(float64)
-		if isNumber {
-			value = strconv.FormatFloat(number, 'f', -1, 64)
+		return 1
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return isRead(a) - isRead(b) })
+	var values []string
+	for _, name := range names {
+		value := string(payload[name])
+		if unquoted := ""; json.Unmarshal(payload[name], &unquoted) == nil {
+			value = unquoted
 		}
-		if short, ok := value.(string); ok && short != "" && len(short) <= longest && shown < most {
-			text += " · " + name + " " + short
-			shown++
+		if runes := []rune(value); len(runes) > longest {
+			value = strings.TrimSpace(string(runes[:longest-1])) + "…"
+		}
+		if value != "" && len(values) < most {
+			values = append(values, name+" "+value)
 		}
 	}
-	return text
+	return joined(values...)
+}
+
+// joined returns the texts that are not empty, with points between them.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), " · ")
 }
 
 // requestedAudience returns who a broadcast that was not carried out was for, or

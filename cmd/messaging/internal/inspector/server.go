@@ -77,7 +77,7 @@ func (in *Inspector) apiRoutes() map[string]http.HandlerFunc {
 		"POST /api/mark":             in.mark,
 		"POST /api/replay":           in.replay,
 		"GET /api/requests":          listEntries(in, isAny, newRequestItem),
-		"GET /api/requests/{n}":      getEntry(in, isAny, newRequestDetail),
+		"GET /api/requests/{n}":      getEntry(in, isAny, in.newRequestDetail),
 		"GET /api/requests/{n}/body": in.body,
 		"GET /api/broadcasts":        listEntries(in, isBroadcast, newBroadcastItem),
 		"GET /api/broadcasts/{n}":    getEntry(in, isBroadcast, newBroadcastItem),

@@ -3,6 +3,7 @@ package inspector
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -57,12 +58,20 @@ func newParameter(p messaging.EventParameter, value json.RawMessage, t *messagin
 		view.Tag = tag{"bad", "skipped"}
 	case len(value) == 0 || string(value) == "null":
 		view.Value, view.Tag = "", tag{"", "not sent"}
+	case p.Required && isBlank(value):
+		view.Tag = tag{"warn", "empty"}
 	case !isOfType(p.Type, value):
-		view.Tag, view.Undocumented = tag{"warn", "taken"}, true
+		view.Tag, view.Undocumented = tag{"warn", "not documented"}, true
 	default:
 		view.Tag = tag{"ok", "read"}
 	}
 	return view
+}
+
+// isBlank reports whether a value is a text of white space alone.
+func isBlank(value json.RawMessage) bool {
+	var text string
+	return json.Unmarshal(value, &text) == nil && strings.TrimSpace(text) == ""
 }
 
 // isOfType reports whether a value has the form of a documented type. What the service

@@ -24,7 +24,7 @@ func TestUnknownKeysAreMarkedAndCorrected(t *testing.T) {
 	} {
 		assert.Regexp(t, `<span class="k odd">"`+key+`"</span>[^\n]*<em>`+regexp.QuoteMeta(hint)+`</em>`, page)
 	}
-	assert.Contains(t, page, "The request has keys that the operation does not have: "+
+	assert.Contains(t, page, "The request has keys that neither the operation nor the event has: "+
 		"extra, payload.Order (did you mean order?), "+
 		"payload.color, payload.customer.emial (did you mean email?) and payload.shiped_at (did you mean shipped_at?).")
 }
@@ -59,7 +59,7 @@ func TestASyntaxErrorIsMarkedInTheBody(t *testing.T) {
 		`{"a": é}`: {"line 1, column 7: ", `<mark class="syntax">é</mark>}`},
 		`{"a": 1`:  {"line 1, column 8: unexpected end of JSON input", `<mark class="syntax"></mark>`},
 		"{\"a\": \"x\u202e\"} {}": {"line 1, column 13: invalid character '{' after top-level value",
-			`‹U&#43;202E›&#34;} <mark class="syntax">{</mark>}`},
+			"\u2066‹U&#43;202E›\u2069" + `&#34;} <mark class="syntax">{</mark>}`},
 	} {
 		f := start(t, records.Demo())
 		require.Equal(t, 400, f.send("POST", "/v1/events", body), body)

@@ -26,11 +26,11 @@ func Check(message string) (findings []string) {
 		return findings
 	}
 	root := parse(message)
-	found := countOf(root)
+	found := findIn(root)
 	for _, each := range []struct {
-		n    int
-		noun string
-		text string
+		examples []string
+		noun     string
+		text     string
 	}{
 		{found.withoutAlt, "image", "without alt: a reader with images switched off sees nothing there."},
 		{found.attached, "image", "with cid: in the address, but nothing is attached."},
@@ -39,8 +39,8 @@ func Check(message string) (findings []string) {
 		{found.empty, "link", "without an address, or only with #."},
 		{found.misleading, "link", "whose text is the address of another host: spam filters take them for phishing."},
 	} {
-		if each.n > 0 {
-			add("%s %s", words.Count(each.n, each.noun), each.text)
+		if n := len(each.examples); n > 0 {
+			add("%s %s%s", words.Count(n, each.noun), each.text, firstOf(each.examples))
 		}
 	}
 	if names := slices.Sorted(maps.Keys(found.removed)); len(names) > 0 {
@@ -56,36 +56,52 @@ func Check(message string) (findings []string) {
 	return findings
 }
 
-// counts are how often an email has what email programs do not show.
-type counts struct {
-	withoutAlt, attached, insecure, scripted, empty, misleading int
+// firstOf names the first of some findings, if it has a name.
+func firstOf(examples []string) string {
+	const longest = 80
+	example := strings.Join(strings.Fields(examples[0]), " ")
+	if runes := []rune(example); len(runes) > longest {
+		example = string(runes[:longest]) + "…"
+	}
+	switch {
+	case example == "":
+		return ""
+	case len(examples) == 1:
+		return " It is " + example
+	}
+	return " The first is " + example
+}
+
+// found is what an email has that email programs do not show, by its text or address.
+type found struct {
+	withoutAlt, attached, insecure, scripted, empty, misleading []string
 
 	removed map[string]bool // names of elements
 }
 
-// countOf counts in a message.
-func countOf(root *html.Node) counts {
-	c := counts{removed: make(map[string]bool)}
+// findIn looks at a message.
+func findIn(root *html.Node) found {
+	c := found{removed: make(map[string]bool)}
 	for n := range root.Descendants() {
 		switch n.DataAtom {
 		case atom.Img:
 			if !hasAttribute(n, "alt") {
-				c.withoutAlt++
+				c.withoutAlt = append(c.withoutAlt, attribute(n, "src"))
 			}
 			if strings.HasPrefix(address(n, "src"), "cid:") {
-				c.attached++
+				c.attached = append(c.attached, attribute(n, "src"))
 			}
 		case atom.A:
 			switch to := address(n, "href"); {
 			case strings.HasPrefix(to, "http:"):
-				c.insecure++
+				c.insecure = append(c.insecure, attribute(n, "href"))
 			case strings.HasPrefix(to, "javascript:"):
-				c.scripted++
+				c.scripted = append(c.scripted, attribute(n, "href"))
 			case to == "#", to == "" && hasAttribute(n, "href"):
-				c.empty++
+				c.empty = append(c.empty, text(n))
 			}
 			if isMisleading(n) {
-				c.misleading++
+				c.misleading = append(c.misleading, text(n))
 			}
 		case atom.Script, atom.Form, atom.Iframe, atom.Object, atom.Embed, atom.Video, atom.Audio, atom.Svg:
 			c.removed[n.Data] = true

@@ -13,14 +13,16 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 	for message, want := range map[string][]string{
 		`<p>Hi<br><img src="https://acme.test/a.gif" alt=""><a href="https://acme.test">look</a>`: nil,
 		"Hi, no tags here": nil,
-		`<p>Hi <img src="/a.gif"><img src="/b.gif"></p>`: {"2 images without alt: a reader with images switched off sees nothing there."},
-		`<p>Hi <a href=" HTTP://acme.test">look</a></p>`: {"1 link to http: instead of https:."},
+		`<p>Hi <img src="/a.gif"><img src="/b.gif"></p>`: {
+			"2 images without alt: a reader with images switched off sees nothing there. The first is /a.gif"},
+		`<p>Hi <a href=" HTTP://acme.test">look</a></p>`: {"1 link to http: instead of https:. It is HTTP://acme.test"},
 		`<p>Hi<a href="javascript:x()">a</a><a href="">b</a><a name="c">c</a><img src="cid:1" alt="">`: {
-			"1 image with cid: in the address, but nothing is attached.",
-			"1 link with javascript: in the address, which email programs remove.", "1 link without an address, or only with #."},
+			"1 image with cid: in the address, but nothing is attached. It is cid:1",
+			"1 link with javascript: in the address, which email programs remove. It is javascript:x()",
+			"1 link without an address, or only with #. It is b"},
 		`<p>Hi<a href="#">a</a><a href="https://shop.test/x">https://SHOP.test</a><a href="https://evil.test">https://acme.test/login</a>`: {
-			"1 link without an address, or only with #.",
-			"1 link whose text is the address of another host: spam filters take them for phishing."},
+			"1 link without an address, or only with #. It is a",
+			"1 link whose text is the address of another host: spam filters take them for phishing. It is https://acme.test/login"},
 		`<p>Hi<form></form><script></script><iframe></iframe>`: {"Elements that email programs remove: form, iframe, script."},
 		`<style>/* opacity: 0 */ a:hover { color: red } .a{border-radius:4px;background:#fff url(/x.png)}</style><p>Hi`: {
 			"Styles that Outlook on Windows ignores: background images, border-radius."},

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,8 +13,8 @@ import (
 
 func TestARequestIsListedWhileItHasWaitedForASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		changes := 0
-		w := &waiting{changed: func() { changes++ }}
+		var changes atomic.Int32
+		w := &waiting{changed: func() { changes.Add(1) }}
 		b := &Sandbox{waiting: w}
 		begin := func(path string, took time.Duration) {
 			handler := w.wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(took) }))
@@ -30,14 +31,14 @@ func TestARequestIsListedWhileItHasWaitedForASecond(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		assert.ElementsMatch(t, []Unanswered{{"trigger event", started}, {"", started}}, b.Unanswered())
-		assert.Equal(t, 2, changes, "a request that ends earlier changes nothing")
+		assert.EqualValues(t, 2, changes.Load(), "a request that ends earlier changes nothing")
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		assert.Equal(t, []Unanswered{{"trigger event", started}}, b.Unanswered())
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		assert.Empty(t, b.Unanswered())
-		assert.Equal(t, 4, changes)
+		assert.EqualValues(t, 4, changes.Load())
 	})
 }
 

@@ -1,10 +1,10 @@
 // Keeps the page up to date and adds keys. Every page works without it.
 
-const section = document.body.dataset.section;
+const { dataset } = document.body, { section } = dataset;
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const oneColumn = matchMedia("(max-width: 900px)"); // as in the stylesheet: the list or the detail
-let { last, epoch } = document.body.dataset;
+let { last, epoch } = dataset;
 last = Number(last);
 
 // --- one stream for all tabs ---
@@ -71,15 +71,15 @@ function showCounts({ outage_until: outage, ...counts }) {
 // --- new rows ---
 
 const query = new URLSearchParams(location.search).get("q") ?? "";
-let { paged } = document.body.dataset; // the list begins at an older request
+let { paged } = dataset; // the list begins at an older request
 const atMost = 300; // rows that the page takes before it offers to start over
-let listed = Number(document.body.dataset.last), unseen = 0, announced = 0, busy = false, again = false;
+let listed = Number(dataset.last), unseen = 0, announced = 0, busy = false, again = false;
 
 async function refresh() {
   if (busy) { again = true; return; }
   busy = true;
   try {
-    if (document.body.dataset.reload === "true") {
+    if (dataset.reload === "true") {
       await update(["#rows", "#live-part"]);
       await pause(900);
     } else if ($("#rows") && section) {
@@ -153,7 +153,7 @@ let announcing;
 function announce(count) {
   announced += count;
   clearTimeout(announcing);
-  announcing = setTimeout(() => { $("#announce").textContent = `${announced} new request${announced === 1 ? "" : "s"}`; announced = 0; }, 1000);
+  announcing = setTimeout(() => { $("#announce").textContent = `New requests: ${announced}`; announced = 0; }, 1000);
 }
 
 // --- a detail without loading the page ---
@@ -329,7 +329,9 @@ function listURL() {
 async function copy(button) {
   const text = $("pre", button.closest("figure"));
   if (!navigator.clipboard) return getSelection().selectAllChildren(text); // under another name than localhost
-  await navigator.clipboard.writeText(text.textContent);
+  const lines = $$(".line", text).map((line) => line.cloneNode(true));
+  for (const line of lines) while ($("em", line)) $("em", line).remove(); // what the page says about it
+  await navigator.clipboard.writeText(lines.map((line) => line.textContent).join("\n") || text.textContent);
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = "Copy"; }, 1500);
 }
