@@ -56,6 +56,7 @@ var Keys = []struct{ Key, Example, Selects string }{
 	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger"},
 	{"status", "status:422", "the status: 200, 4xx, >=400, or none if the response was lost"},
 	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number"},
+	{"value", "value:order=A-1001", "a part of a value of the request, by its name or the end of its path: value:payload.order=A-1001"},
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
 	{"has", "has:skipped", "skipped, problems, notes (of something suspicious), duplicate (carried out before), fault, foreign_key or replay"},
@@ -126,6 +127,8 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 		return parseTook(value)
 	case "to":
 		return func(e *Entry) bool { return e.anyRecipient(value) }, nil
+	case "value":
+		return parseValue(value)
 	case "subject":
 		return func(e *Entry) bool { return containsFold(e.Subject(), value) }, nil
 	case "event":

@@ -1,0 +1,57 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// parseValue returns a term such as value:order=A-1001.
+func parseValue(value string) (func(*Entry) bool, error) {
+	name, part, ok := strings.Cut(value, "=")
+	if !ok || name == "" {
+		return nil, errors.New("must be the name of a value of the body, =, and a part of the value")
+	}
+	path := strings.Split(name, ".")
+	return func(e *Entry) bool { return e.valueContains(path, part) }, nil
+}
+
+// valueContains reports whether a value of the body of the request contains a part. Its path
+// ends with the names of path.
+func (e *Entry) valueContains(path []string, part string) bool {
+	if text := unescaped(e.Request.Body); !containsFold(text, path[len(path)-1]) || !containsFold(text, part) {
+		return false // most bodies need not be read
+	}
+	decoder := json.NewDecoder(bytes.NewReader(e.Request.Body))
+	decoder.UseNumber()
+	var body any
+	if decoder.Decode(&body) != nil {
+		return false
+	}
+	return findValue(body, nil, func(at []string, text string) bool {
+		return len(at) >= len(path) && slices.EqualFunc(at[len(at)-len(path):], path, strings.EqualFold) && containsFold(text, part)
+	})
+}
+
+// findValue reports whether a value within another one matches. The elements of an array have
+// the path of the array.
+func findValue(value any, at []string, match func(at []string, text string) bool) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, member := range value {
+			if findValue(member, append(slices.Clip(at), name), match) {
+				return true
+			}
+		}
+		return false
+	case []any:
+		return slices.ContainsFunc(value, func(element any) bool { return findValue(element, at, match) })
+	case string:
+		return match(at, value)
+	default:
+		text, err := json.Marshal(value)
+		return err == nil && match(at, string(text))
+	}
+}
