@@ -13,8 +13,10 @@ func TestAValueIsFoundByTheEndOfItsPath(t *testing.T) {
 	e := &Entry{Exchange: &messagingtest.Exchange{Request: messagingtest.Request{Body: []byte(
 		`{"recipients":[{"customers":[{"email":"ada@example.com"},{"email":"grace@example.com","vip":true}]}],` +
 			`"parcels":12345678901234567890}`)}}}
-	for text, want := range map[string]bool{"value:email=GRACE": true, "value:customers.email=ada@": true, "value:recipients.customers.email=ada": true,
-		"value:recipients.email=ada": false, "value:vip=true": true, "value:parcels=12345678901234567890": true, "value:mail=ada": false} {
+	for text, want := range map[string]bool{
+		"value:email=GRACE": true, "value:customers.email=ada@": true, "value:recipients.customers.email=ada": true,
+		"value:recipients.email=ada": false, "value:vip=true": true, "value:parcels=12345678901234567890": true, "value:mail=ada": false,
+	} {
 		query, err := Parse(text)
 		require.NoError(t, err)
 		assert.Equal(t, want, query.Match(e), text)
