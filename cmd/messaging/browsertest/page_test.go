@@ -30,6 +30,20 @@ func TestNewRowsKeepTheOpenDetail(t *testing.T) {
 	p.until(`document.querySelector("#rows .row").dataset.number === "451"`)
 }
 
+func TestTheOverviewFollowsNewRequestsAndLeadsToThem(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("GET", "/v1/events", "")
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive)
+	p.until(`document.querySelector("#overview h1").textContent === "Nothing stands out"`)
+	b.send("POST", triggerPath, trigger("ada@example.com", "1 December"))
+	p.until(`document.querySelector("#overview li")?.textContent.includes("shipped_at was skipped")`)
+	p.shoot("overview-1280-light")
+	p.do(chromedp.Click(chromedp.CSS("#overview li a")))
+	p.until(`document.querySelector("#rows .row[aria-current]")?.dataset.number === "2"`)
+	assert.Equal(t, b.ui+"/requests/2", eval[string](p, `location.href`))
+}
+
 func TestAttemptsOfACallBecomeOneRow(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	p := openTab(t, b.ui, 1280, "light")

@@ -79,6 +79,7 @@ type page struct {
 	// FirstRequest is a command that sends a request to the list.
 	FirstRequest snippet
 	Unanswered   unanswered
+	Overview     *overview // beside a list without a search
 	Rows         []row
 	Links        []link
 	Origin       string // where the records come from
@@ -159,6 +160,9 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 		}
 		p.Unanswered = in.unanswered(l)
 		in.fillRows(p, l, query, before)
+		if p.Detail == nil && p.Query == "" {
+			p.Overview = in.newOverview(l)
+		}
 		p.FirstRequest = in.firstRequest(p)
 		p.write(w, "entries.html")
 	}
@@ -237,7 +241,8 @@ func positive(n int) string {
 }
 
 // rows responds with the rows after a number that match, as HTML. The header
-// Rows-Left has the number of matching rows that are left out.
+// Rows-Left has the number of matching rows that are left out. With a parameter overview, the
+// overview of the list comes with them.
 func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	section := slices.IndexFunc(entryLists, func(l entryList) bool { return l.name == r.URL.Query().Get("section") })
 	query, err := history.Parse(r.URL.Query().Get("q"))
@@ -249,6 +254,9 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	l := entryLists[section]
 	p := in.newPage(l.name, l.title, r)
 	p.Unanswered = in.unanswered(l)
+	if r.URL.Query().Has("overview") {
+		p.Overview = in.newOverview(l)
+	}
 	entries, _ := in.box.History.After(after)
 	var matching []*history.Entry
 	grouped := in.box.History.Grouped(query.And(l.only))

@@ -18,6 +18,9 @@ import (
 // remark says what is suspicious in a request, whether or not it was carried out.
 type remark struct {
 	text string
+	// common is what other requests with the same remark say, if the text has a number of
+	// this one.
+	common string
 	// elsewhere is whether the page says it without a note, and tagged whether a row has a
 	// tag for it.
 	elsewhere, tagged bool
@@ -28,14 +31,14 @@ type remark struct {
 func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, remark{text: fmt.Sprintf("%s %s skipped. The event was triggered without %s, although the response reports success.",
-			words.Count(n, "value"), was(n), it(n)), tagged: true})
+			words.Count(n, "value"), was(n), it(n)), common: skippedNames(e), tagged: true})
 	}
 	if unknown := unknownParameters(e); len(unknown) > 0 {
 		list = append(list, remark{text: unknownNote(unknown), tagged: true})
 	}
 	if duplicate, after := e.DuplicateOf(); duplicate > 0 {
 		list = append(list, remark{text: fmt.Sprintf("Possibly a duplicate: the same request was carried out %s earlier, as request %s.",
-			took(after), words.Thousands(duplicate)), tagged: true})
+			took(after), words.Thousands(duplicate)), common: "Possibly a duplicate of an earlier request.", tagged: true})
 	}
 	if len(e.Request.Body) > maxShown || e.Cut {
 		return list
@@ -49,6 +52,19 @@ func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 		list = append(list, remark{text: "By default, the SDK refuses this request and sends nothing.", elsewhere: true})
 	}
 	return list
+}
+
+// skippedNames names the values that were skipped.
+func skippedNames(e *history.Entry) string {
+	const most = 3
+	var names []string
+	for _, skipped := range e.Skipped[:min(len(e.Skipped), most)] {
+		names = append(names, skipped.Parameter)
+	}
+	if more := len(e.Skipped) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("%s %s skipped, although the response reports success.", words.List(names, "and"), was(len(e.Skipped)))
 }
 
 // countRemarks is what a search counts as notes.

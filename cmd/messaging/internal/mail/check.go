@@ -34,10 +34,10 @@ func Check(message string) (findings []string) {
 	}{
 		{found.withoutAlt, "image", "without alt: a reader with images switched off sees nothing there."},
 		{found.attached, "image", "with cid: in the address, but nothing is attached."},
-		{found.insecure, "link", "to http: instead of https:."},
-		{found.scripted, "link", "with javascript: in the address, which email programs remove."},
-		{found.empty, "link", "without an address, or only with #."},
-		{found.misleading, "link", "whose text is the address of another host: spam filters take them for phishing."},
+		{found.links[insecure], "link", "to http: instead of https:."},
+		{found.links[scripted], "link", "with javascript: in the address, which email programs remove."},
+		{found.links[nowhere], "link", "without an address, or only with #."},
+		{found.links[misleading], "link", "whose text is the address of another host: spam filters take them for phishing."},
 	} {
 		if n := len(each.examples); n > 0 {
 			add("%s %s%s", words.Count(n, each.noun), each.text, firstOf(each.examples))
@@ -74,14 +74,23 @@ func firstOf(examples []string) string {
 
 // found is what an email has that email programs do not show, by its text or address.
 type found struct {
-	withoutAlt, attached, insecure, scripted, empty, misleading []string
+	withoutAlt, attached []string
 
-	removed map[string]bool // names of elements
+	links   map[string][]string // by what is wrong with them
+	removed map[string]bool     // names of elements
 }
+
+// What is wrong with a link, in a few words.
+const (
+	insecure   = "not https"
+	scripted   = "javascript"
+	nowhere    = "no address"
+	misleading = "shows another host"
+)
 
 // findIn looks at a message.
 func findIn(root *html.Node) found {
-	c := found{removed: make(map[string]bool)}
+	c := found{links: make(map[string][]string), removed: make(map[string]bool)}
 	for n := range root.Descendants() {
 		switch n.DataAtom {
 		case atom.Img:
@@ -92,22 +101,34 @@ func findIn(root *html.Node) found {
 				c.attached = append(c.attached, attribute(n, "src"))
 			}
 		case atom.A:
-			switch to := address(n, "href"); {
-			case strings.HasPrefix(to, "http:"):
-				c.insecure = append(c.insecure, attribute(n, "href"))
-			case strings.HasPrefix(to, "javascript:"):
-				c.scripted = append(c.scripted, attribute(n, "href"))
-			case to == "#", to == "" && hasAttribute(n, "href"):
-				c.empty = append(c.empty, text(n))
-			}
-			if isMisleading(n) {
-				c.misleading = append(c.misleading, text(n))
+			for _, problem := range linkProblems(n) {
+				example := attribute(n, "href")
+				if problem == nowhere || problem == misleading {
+					example = text(n)
+				}
+				c.links[problem] = append(c.links[problem], example)
 			}
 		case atom.Script, atom.Form, atom.Iframe, atom.Object, atom.Embed, atom.Video, atom.Audio, atom.Svg:
 			c.removed[n.Data] = true
 		}
 	}
 	return c
+}
+
+// linkProblems returns what is wrong with a link.
+func linkProblems(link *html.Node) (list []string) {
+	switch to := address(link, "href"); {
+	case strings.HasPrefix(to, "http:"):
+		list = append(list, insecure)
+	case strings.HasPrefix(to, "javascript:"):
+		list = append(list, scripted)
+	case to == "#", to == "" && hasAttribute(link, "href"):
+		list = append(list, nowhere)
+	}
+	if isMisleading(link) {
+		list = append(list, misleading)
+	}
+	return list
 }
 
 // isMisleading reports whether the text of a link is the address of another host than the

@@ -37,3 +37,13 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 		assert.Equal(t, want, mail.Check(message), "%.60s", message)
 	}
 }
+
+func TestLinksSayWhatIsWrongWithThem(t *testing.T) {
+	message := `<a href="http://acme.test">plain</a><a href="JavaScript:x()">run</a><a href="#">top</a>` +
+		`<a href="http://b.test/x">https://a.test/x</a><a href="https://a.test/x">https://a.test/x</a>`
+	var problems [][]string
+	for _, link := range mail.Links(message) {
+		problems = append(problems, link.Problems)
+	}
+	assert.Equal(t, [][]string{{"not https"}, {"javascript"}, {"no address"}, {"not https", "shows another host"}, nil}, problems)
+}

@@ -120,19 +120,22 @@ func hasAttribute(n *html.Node, name string) bool {
 }
 
 // Link is a link of a message.
-type Link struct{ URL, Text string }
+type Link struct {
+	URL, Text string
+	Problems  []string // in a few words
+}
 
 // Links returns the links of a message, in order.
 func Links(message string) (links []Link) {
 	if !IsHTML(message) {
 		for _, url := range plainURL.FindAllString(message, -1) {
-			links = append(links, Link{url, ""})
+			links = append(links, Link{URL: url})
 		}
 		return links
 	}
 	for n := range parse(message).Descendants() {
 		if n.DataAtom == atom.A && hasAttribute(n, "href") {
-			links = append(links, Link{attribute(n, "href"), strings.Join(strings.Fields(text(n)), " ")})
+			links = append(links, Link{attribute(n, "href"), strings.Join(strings.Fields(text(n)), " "), linkProblems(n)})
 		}
 	}
 	return links

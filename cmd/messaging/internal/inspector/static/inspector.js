@@ -94,12 +94,14 @@ async function refresh() {
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 async function addRows() {
-  const response = await fetch(`/rows?${new URLSearchParams({ section, q: query, after: listed })}`);
+  const response = await fetch(`/rows?${new URLSearchParams({ section, q: query, after: listed, ...($("#overview") && { overview: 1 }) })}`);
   if (!response.ok) return;
   const html = document.createRange().createContextualFragment(await response.text());
   listed = Number(response.headers.get("Rows-Last"));
   const left = Number(response.headers.get("Rows-Left"));
-  $("#unanswered").replaceWith($("#unanswered", html));
+  for (const id of ["#unanswered", "#overview"]) {
+    if ($(id, html)) $(id)?.replaceWith($(id, html));
+  }
   if ($("#matches")) $("#matches").textContent = response.headers.get("Rows-Matches");
   for (const row of $$(".row", html)) {
     if ($(`#rows > .row[data-number="${row.dataset.number}"]`)) row.remove();
@@ -294,7 +296,7 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("#new")) return showNew().catch(() => {});
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   if (link.matches(".back")) { event.preventDefault(); back(); }
-  if (link.matches("#rows .row, .tabs a")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn.matches); }
+  if (link.matches("#rows .row, .tabs a, .overview a")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn.matches); }
 });
 
 // open shows the detail of a link. With enter, the focus goes there too: otherwise the tab

@@ -1,0 +1,86 @@
+package inspector_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+// overviewOf returns the texts of the overview of a page, one for each of its lines.
+func overviewOf(t *testing.T, body string) (summary string, findings []string) {
+	t.Helper()
+	_, rest, ok := strings.Cut(body, `<section id="overview">`)
+	require.True(t, ok, "the page has an overview")
+	section, _, _ := strings.Cut(rest, "</section>")
+	tags := regexp.MustCompile(`<[^>]*>`)
+	text := func(html string) string { return strings.Join(strings.Fields(tags.ReplaceAllString(html, " ")), " ") }
+	summary, list, _ := strings.Cut(section, `<ul class="overview">`)
+	for _, item := range strings.Split(list, "<li>") {
+		if item = text(item); item != "" {
+			findings = append(findings, item)
+		}
+	}
+	return text(summary), findings
+}
+
+func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheWorst(t *testing.T) {
+	f := start(t, records.Demo())
+	for range 2 {
+		f.send("POST", "/v1/events/trigger", skippedBody)
+	}
+	for range 3 {
+		f.send("POST", "/v1/events", `{"name":"n"}`)
+	}
+	f.post("/api/faults", `{"op":"send push broadcast","count":1,"fault":{"kind":"answer_lost"}}`)
+	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`)
+
+	page := f.get("/").Body
+	summary, findings := overviewOf(t, page)
+	assert.Equal(t, "Worth a look The latest 6 requests: 2 accepted 3 rejected 1 unknown", summary)
+	assert.Equal(t, []string{
+		"unknown s fault: response lost #6",
+		"422 refused n description is required, and 1 more 3 times, last #5",
+		"note order shipped shipped_at was skipped, although the response reports success. 2 times, last #2",
+		"note order shipped Possibly a duplicate of an earlier request. #2",
+	}, findings)
+	assert.Contains(t, page, `<a class="tag bad" href="/?q=delivery%3Arejected">3 rejected</a>`)
+	assert.Contains(t, page, `<li><a href="/requests/5">`, "a finding leads to its latest request")
+
+	summary, findings = overviewOf(t, f.get("/triggers").Body)
+	assert.Equal(t, "Worth a look The latest 2 requests: 2 accepted", summary, "a list has the overview of its own requests")
+	assert.Len(t, findings, 2)
+}
+
+func TestTheOverviewSaysWhenNothingStandsOut(t *testing.T) {
+	f := start(t, records.Demo())
+	assert.NotContains(t, f.get("/").Body, `id="overview"`, "nothing was sent")
+	f.send("GET", "/v1/events", "")
+	summary, findings := overviewOf(t, f.get("/").Body)
+	assert.Equal(t, "Nothing stands out One request: 1 accepted", summary)
+	assert.Empty(t, findings)
+	assert.NotContains(t, f.get("/?q=op:list").Body, `id="overview"`, "a search is for something else")
+}
+
+func TestTheOverviewLeavesOutWhatDoesNotFit(t *testing.T) {
+	f := start(t, records.Demo())
+	for i := range 11 {
+		f.send("GET", fmt.Sprintf("/elsewhere/%d", i), "")
+	}
+	page := f.get("/").Body
+	_, findings := overviewOf(t, page)
+	assert.Len(t, findings, 8)
+	assert.Contains(t, page, "3 more findings")
+}
+
+func TestNewRowsComeWithTheOverviewOnlyWhereThePageHasOne(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	assert.Contains(t, f.get("/rows?section=requests&after=0&overview=1").Body, `id="overview"`)
+	assert.NotContains(t, f.get("/rows?section=requests&after=0").Body, `id="overview"`)
+}
