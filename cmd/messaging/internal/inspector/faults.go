@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/internal/service"
 )
@@ -21,6 +22,7 @@ type faultsDetail struct {
 	Kinds      []string
 	Op         string            // the operation that is selected
 	Form       map[string]string // what the form of a rule has
+	Failed     []row             // the latest requests that a fault changed
 }
 
 type presetView struct {
@@ -57,8 +59,20 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 	for i, preset := range sandbox.Presets {
 		d.Presets = append(d.Presets, presetView{i, preset.Name, preset.About, preset.Rule.Fault.Expect(d.Op), preset.Rule.Fault.Retried(d.Op)})
 	}
+	d.Failed = in.latestFailed()
 	p.Detail = d
 	p.write(w, "faults.html")
+}
+
+// latestFailed returns the latest requests that a fault changed: a rule is gone once it is used
+// up.
+func (in *Inspector) latestFailed() (rows []row) {
+	const most = 5
+	failed, _ := in.box.History.Find(history.Query{}.And(func(e *history.Entry) bool { return e.Fault != "" }), 0, most)
+	for _, e := range failed {
+		rows = append(rows, linkedRow(e))
+	}
+	return rows
 }
 
 // postFault adds a preset, or the rule of the form.

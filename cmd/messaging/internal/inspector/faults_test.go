@@ -65,3 +65,15 @@ func TestRulesAreDescribedInWords(t *testing.T) {
 		assert.Contains(t, f.get("/faults").Body, `<td data-label="What happens">delayed by 2s<td data-label="Which requests">`+words)
 	}
 }
+
+func TestThePageOfFaultsHasTheRequestsOfARuleThatIsUsedUp(t *testing.T) {
+	f := start(t, records.Demo())
+	assert.NotContains(t, f.get("/faults").Body, "Latest requests with a fault")
+	f.send("GET", "/v1/events", "")
+	require.Equal(t, 200, f.post("/api/faults", `{"op":"list events","count":1,"fault":{"kind":"status","status":502}}`).Status)
+	require.Equal(t, 502, f.send("GET", "/v1/events", ""))
+	page := f.get("/faults").Body
+	assert.Contains(t, page, "None: every request is served.")
+	assert.Contains(t, page, `href="/requests/2" data-number="2"`)
+	assert.NotContains(t, page, `href="/requests/1"`)
+}
