@@ -62,6 +62,18 @@ func TestEachKeyMovesExactlyOneRowHoweverFastItIsPressed(t *testing.T) {
 	assert.Equal(t, "21", eval[string](p, `document.querySelector("#rows > [aria-current]").dataset.number`))
 }
 
+func TestAPhoneShowsTheTabsInOneLineWithTheCurrentOneInSight(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p>"))
+	for _, name := range []string{"preview", "replay", "check"} {
+		p := openTab(t, b.ui+"/requests/1?tab="+name, 360, "light")
+		p.until(`document.querySelector(".tabs a").getBoundingClientRect().top === document.querySelector(".tabs a:last-child").getBoundingClientRect().top`)
+		p.until(fmt.Sprintf(`(({ left, right }) => left >= 16 && right <= innerWidth - 16)(
+			document.querySelector("[data-tab=%s]").getBoundingClientRect())`, name))
+		assert.Equal(t, 360.0, eval[float64](p, `document.documentElement.scrollWidth`))
+	}
+}
+
 func TestAPhoneHasTheWayToTheNextRequest(t *testing.T) {
 	b := startBoxWithRows(t)
 	p := openTab(t, b.ui, 360, "light")

@@ -2,11 +2,13 @@ package inspector
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,6 +93,11 @@ func (d *entryDetail) Copies() []snippet {
 		{"HTTPie", copies.HTTPie(d.Entry.Request, key, body)}}
 }
 
+// goEscape is an escape of JSON. Those of <, > and &, which encoding/json writes, need none.
+var goEscape = regexp.MustCompile(`\\(u003[cCeE]|u0026|.)`)
+
+var unescapedByGo = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
+
 // Body returns the body of the request, to edit it.
 func (d *entryDetail) Body() string {
 	body := d.Entry.Request.Body
@@ -101,7 +108,9 @@ func (d *entryDetail) Body() string {
 	if json.Indent(&pretty, body, "", "  ") != nil {
 		return string(body)
 	}
-	return pretty.String()
+	return goEscape.ReplaceAllStringFunc(pretty.String(), func(escape string) string {
+		return cmp.Or(unescapedByGo[strings.ToLower(escape)], escape)
+	})
 }
 
 // CanReplay reports whether the request can be repeated.

@@ -3,6 +3,7 @@ package inspector_test
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -103,4 +104,13 @@ func TestRequestsFromOutsideAreNoReplays(t *testing.T) {
 	f := start(t, records.Demo())
 	f.do("GET", f.api+"/v1/events", "", header("X-Authorization", testKey, "Messaging-Sandbox-Replay", "7"))
 	assert.NotContains(t, f.get("/api/requests").Body, "replay_of")
+}
+
+func TestTheBodyOfAReplayIsEditedWithoutTheEscapesOfGo(t *testing.T) {
+	f := start(t, records.Demo())
+	body := `{"subject":"a \\u003c \\\u0026 \u00e9","message":"\u003cp\u003eA \u0026 B\u003C/p\u003E"}`
+	f.send("POST", "/v1/broadcast/send/email", body)
+	page := html.UnescapeString(f.get("/requests/1?tab=replay").Body)
+	assert.Contains(t, page, `"message": "<p>A & B</p>"`)
+	assert.Contains(t, page, `"subject": "a \\u003c \\& \u00e9"`, "an escaped backslash stays one")
 }

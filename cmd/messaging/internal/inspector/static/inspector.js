@@ -230,6 +230,7 @@ function mark() {
 // fitDetail adds to the detail what needs a script.
 function fitDetail() {
   enableForms();
+  $(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone, they are wider than the page
   const draft = $(".replay textarea");
   if (draft) {
     const key = `draft ${epoch} ${location.pathname}`;
