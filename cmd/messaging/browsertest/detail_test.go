@@ -67,7 +67,8 @@ func TestAPhoneShowsTheTabsInOneLineWithTheCurrentOneInSight(t *testing.T) {
 	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p>"))
 	for _, name := range []string{"preview", "replay", "check"} {
 		p := openTab(t, b.ui+"/requests/1?tab="+name, 360, "light")
-		p.until(`document.querySelector(".tabs a").getBoundingClientRect().top === document.querySelector(".tabs a:last-child").getBoundingClientRect().top`)
+		p.until(`document.querySelector(".tabs a").getBoundingClientRect().top ===
+			document.querySelector(".tabs a:last-child").getBoundingClientRect().top`)
 		p.until(fmt.Sprintf(`(({ left, right }) => left >= 16 && right <= innerWidth - 16)(
 			document.querySelector("[data-tab=%s]").getBoundingClientRect())`, name))
 		assert.Equal(t, 360.0, eval[float64](p, `document.documentElement.scrollWidth`))
