@@ -4,6 +4,7 @@
 package alike
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -38,12 +39,22 @@ func (t *Token) UnmarshalText(text []byte) error {
 	return err
 }
 
-// byID marks the token of a customer who is known by id.
-const byID Token = 1 << 63
+// byID marks the token of a customer who is known by id. The last two bits say which form of the
+// values a token has: the first one, or the second. They make no difference to what it stands for.
+const (
+	byID       Token = 1 << 63
+	firstForm  Token = 1
+	secondForm Token = 2
+	formBits         = 2
+)
+
+// is reports whether two tokens stand for the same.
+func (t Token) is(other Token) bool { return t>>formBits == other>>formBits }
 
 // Tokens are those of one trigger: of the address and of the id of its customer, and of
-// another address if it has one. Two triggers are alike if they have a token in common.
-type Tokens [3]Token
+// another address if it has one, each with the first form of the values and, if that differs, with
+// the second. Two triggers are alike if they have a token in common.
+type Tokens [6]Token
 
 // Shape lists the parameters of an event whose values make triggers alike.
 type Shape []Parameter
@@ -87,28 +98,36 @@ func (s Shape) IsPartOf(event *messaging.Event) bool {
 
 // Tokens returns the tokens of a trigger, which can have an address beside its customer.
 func (s Shape) Tokens(email string, customer messaging.CustomerParams, values map[string]any) (tokens Tokens) {
-	var content []byte
+	var first, second []byte
 	for _, p := range s {
-		if value := canonical(p.Type, values[p.Name]); value != "" {
-			content = appendParts(content, p.Name, value)
+		if value := canonical(p.Type, values[p.Name]); value.first != "" {
+			first, second = appendParts(first, p.Name, value.first), appendParts(second, p.Name, value.second)
 		}
 	}
-	address, other := Address(customer.Email), Address(email)
-	if address != "" {
-		tokens[0] = tokenOf(address, content) &^ byID
-	}
-	if other != "" && other != address {
-		tokens[2] = tokenOf(other, content) &^ byID
-	}
-	if customer.CustomerID != "" {
-		tokens[1] = tokenOf(Fold(plain(customer.CustomerID)), content) | byID
+	tokens.add(0, email, customer, first, firstForm)
+	if !bytes.Equal(first, second) {
+		tokens.add(len(tokens)/2, email, customer, second, secondForm)
 	}
 	return tokens
 }
 
-func tokenOf(customer string, content []byte) Token {
+// add sets the three tokens of a form of the values.
+func (t *Tokens) add(at int, email string, customer messaging.CustomerParams, content []byte, form Token) {
+	address, other := Address(customer.Email), Address(email)
+	if address != "" {
+		t[at] = tokenOf(address, content, form) &^ byID
+	}
+	if customer.CustomerID != "" {
+		t[at+1] = tokenOf(identifier(customer.CustomerID), content, form) | byID
+	}
+	if other != "" && other != address {
+		t[at+2] = tokenOf(other, content, form) &^ byID
+	}
+}
+
+func tokenOf(customer string, content []byte, form Token) Token {
 	sum := sha256.Sum256(appendParts(nil, customer, string(content)))
-	return Token(binary.BigEndian.Uint64(sum[:])) | 1 // never the zero Token
+	return Token(binary.BigEndian.Uint64(sum[:]))>>formBits<<formBits | form // never the zero Token
 }
 
 // appendParts appends texts with their lengths, so that no two lists are the same bytes.
@@ -120,14 +139,14 @@ func appendParts(content []byte, texts ...string) []byte {
 	return content
 }
 
-// canonical returns a value of a parameter as a text that is the same however the value is
-// written, and "" for one that is missing or blank.
-func canonical(kind messaging.ParameterType, value any) string {
+// canonical returns the forms of a value of a parameter. They are empty if it is missing or
+// blank.
+func canonical(kind messaging.ParameterType, value any) forms {
 	if value == nil {
-		return ""
+		return forms{}
 	}
 	if at, ok := value.(time.Time); ok {
-		return at.UTC().Format(time.DateTime)
+		return form(at.UTC().Format(time.DateTime))
 	}
 	var text string
 	switch value := value.(type) {
@@ -138,19 +157,19 @@ func canonical(kind messaging.ParameterType, value any) string {
 	default:
 		encoded, err := json.Marshal(value)
 		if err != nil {
-			return fmt.Sprint(value)
+			return form(fmt.Sprint(value))
 		}
 		text = string(encoded)
 	}
 	switch kind {
 	case messaging.ParameterTimestamp:
 		if at, err := time.Parse(time.RFC3339, text); err == nil {
-			return at.UTC().Format(time.DateTime)
+			return form(at.UTC().Format(time.DateTime))
 		}
 	case messaging.ParameterNumeric:
-		return number(text)
+		return form(number(text))
 	}
-	return Fold(plain(text))
+	return formsOf(text)
 }
 
 // Address returns an address as it is compared: in lower case, without what a spreadsheet or
@@ -187,7 +206,10 @@ func foldCase(text string) string {
 // Fold returns the letters and digits of a text, in lower case. A run of other characters
 // between two digits leaves a hyphen, and leading zeros of a number go. A text without letters
 // and digits stays as it is.
-func Fold(text string) string {
+func Fold(text string) string { return fold(text, "-") }
+
+// fold is Fold with another text for what is between two digits.
+func fold(text, between string) string {
 	folded := make([]byte, 0, len(text))
 	var last rune  // the last letter or digit
 	apart := false // whether other characters follow it
@@ -198,8 +220,8 @@ func Fold(text string) string {
 		}
 		r = digit(r)
 		if unicode.IsDigit(r) && unicode.IsDigit(last) {
-			if apart {
-				folded = append(folded, '-')
+			if apart && between != "" {
+				folded = append(folded, between...)
 			} else if last == '0' && isFirstDigit(folded) {
 				folded = folded[:len(folded)-1]
 			}

@@ -70,13 +70,65 @@ func TestAWholeNumberIsTheSameAsASpreadsheetWritesIt(t *testing.T) {
 		return shape.Tokens("", messaging.CustomerParams{CustomerID: id}, map[string]any{"order": order})
 	}
 	for _, order := range []string{"71001.0", "71001.00", "71001,0", "71,001", "71.001,00", "71'001", "71 001", "7.1001E+04", "7,1001e4",
-		`="71001"`, "'71001", " 71001 "} {
-		assert.Equal(t, of("71001", "7"), of(order, "7"), order)
+		`="71001"`, "'71001", " 71001 ", "71001.000", "71,0010", "71\u2009001", "71\u3000001", "071001.00"} {
+		assert.True(t, of("71001", "7").Meet(of(order, "7")), order)
 	}
 	assert.Equal(t, of("71001", "7"), of("71001", "7.0"))
-	for _, order := range []string{"71001.5", "71001.000", "710,01", "71,0010", "7.1001E+05", "710010", "71001-0", "E4", "1E999"} {
-		assert.NotEqual(t, of("71001", "7"), of(order, "7"), order)
+	assert.False(t, of("71001", "1.1").Meet(of("71001", "1.10")))
+	for _, order := range []string{"71001.5", "71,00100.1", "7.1001E+05", "710010", "71001-0", "E4", "1E999"} {
+		assert.False(t, of("71001", "7").Meet(of(order, "7")), order)
 	}
+}
+
+func TestValuesAreAlikeWhateverSeparatesTheirDigits(t *testing.T) {
+	meet := func(a, b string) bool {
+		shape := Shape{{Name: "order", Type: messaging.ParameterText}, {Name: "carrier", Type: messaging.ParameterText}}
+		of := func(order string) Tokens {
+			return shape.Tokens("", ada, map[string]any{"order": order, "carrier": "1-2"})
+		}
+		return of(a).Meet(of(b))
+	}
+	for _, each := range [][2]string{
+		{"INV-2026-0001", "INV20260001"}, {"INV-2026-0001", "INV-2026-1"}, {"2026-71", "2026-071"}, {"2026 71", "202671"},
+		{"1234 5678", "12345678"}, {"+49 (30) 12-34", "+49301234"}, {"R-12-34", "R1234"}, {"71-001", "71001"}, {"71_001", "71001"},
+		{"1,00,000", "100000"}, {"12.50", "12.5"}, {"1.10", "1.1"}, {"0.5", ".5"}, {"0.50", ".5"}, {"10.20", "1020"}, {"0", "0.0"}, {"0", "0.00"}, {"2.50 kg", "2.5 kg"}, {"1.5 kg", "1,5 kg"},
+		{"710,01", "71001"}, {"R-71001", "R-71001.0"}, {"71001", "71001.000"}, {"71.0010", "71.001"}, {"2.0", "2"}, {"v2.0", "v2"}, {"71", "71.000"},
+		{"71000", "71.000"}, {"05.01.2026", "5/1/2026"}, {"2026-11-20", "20261120"}, {"2026-11-20", "2026-11-20 00:00:00"},
+		{"2026-11-20", "2026-11-20T00:00:00.000Z"}, {"71\u00ad001", "71001"}, {"71\u200b001", "71001"}, {"71\u2011001", "71001"},
+		{"71\u00b7001", "71001"}, {"71\u066c001", "71001"}, {"R 71\u2009001", "r71001"}, {"１２．５０", "12.5"}, {"٧١", "71"},
+	} {
+		assert.True(t, meet(each[0], each[1]) && meet(each[1], each[0]), "%q", each)
+	}
+	for _, each := range [][2]string{{"A-1001", "A-1002"}, {"100", "10"}, {"71001", "71010"}, {"2026-11-20", "2026-11-21"},
+		{"2026-11-20 00:00:00", "2026-11-20 00:00:01"}, {"1.5", "1.25"}, {"a1", "b1"}} {
+		assert.False(t, meet(each[0], each[1]), "%q", each)
+	}
+	assert.False(t, Shape{}.Tokens("", messaging.CustomerParams{CustomerID: "1-23"}, nil).Meet(
+		Shape{}.Tokens("", messaging.CustomerParams{CustomerID: "12-3"}, nil)), "the id of another customer")
+}
+
+func TestATriggerWithTwoFormsOfItsValuesCountsOnce(t *testing.T) {
+	shape := Shape{{Name: "order", Type: messaging.ParameterText}}
+	of := func(order string) Tokens { return shape.Tokens("", ada, map[string]any{"order": order}) }
+	var set, others Set
+	for _, order := range []string{"INV-2026-0001", "INV-2026-0002", "INV-2026-0003"} {
+		set.Add(of(order))
+	}
+	for _, order := range []string{"INV20260001", "INV-2026-2", "INV-2026-9"} {
+		others.Add(of(order))
+	}
+	set.Sort()
+	others.Sort()
+	assert.Zero(t, set.Twice)
+	assert.True(t, set.Has(of("INV20260003")))
+	assert.Equal(t, 3, set.Common(slices.Values(set.Tokens)))
+	assert.Positive(t, set.Common(slices.Values(others.Tokens)))
+	assert.Positive(t, others.Common(slices.Values(set.Tokens)))
+
+	set.Add(of("INV20260003"))
+	set.Sort()
+	assert.Equal(t, 1, set.Twice)
+	assert.Equal(t, ByAddress, set.Kind())
 }
 
 func TestTriggersAreAlikeForACustomerHoweverTheAddressIsWritten(t *testing.T) {
@@ -119,27 +171,27 @@ func TestFoldKeepsWhatTellsTextsApart(t *testing.T) {
 
 func TestASetCountsTheTriggersThatAreAlike(t *testing.T) {
 	var s Set
-	both := Tokens{2, byID | 2}
+	both := Tokens{4, byID | 4}
 	s.Add(both)
 	s.Add(both)
 	s.Add(Tokens{8, 0})
-	s.Add(Tokens{4, 0})
+	s.Add(Tokens{12, 0})
 	s.Sort()
 	assert.Equal(t, 1, s.Twice, "two tokens of one trigger count once")
-	assert.Equal(t, []Token{2, 4, 8, byID | 2}, s.Tokens)
-	assert.True(t, s.Has(Tokens{0, byID | 2}))
+	assert.Equal(t, []Token{4, 8, 12, byID | 4}, s.Tokens)
+	assert.True(t, s.Has(Tokens{0, byID | 5}))
 	assert.False(t, s.Has(Tokens{}))
-	assert.Equal(t, 2, s.Common(slices.Values([]Token{1, 2, 3, 8, byID | 2, byID | 3})))
+	assert.Equal(t, 2, s.Common(slices.Values([]Token{1, 5, 9, 16, byID | 6, byID | 8})))
 	assert.Equal(t, 0, s.Common(slices.Values([]Token{byID | 9})))
 }
 
 func TestASetCountsWhatIsCommonWithAMuchSmallerOrLargerOne(t *testing.T) {
 	var large, small Set
 	for i := range Token(10_000) {
-		large.Add(Tokens{i + 1, 0})
+		large.Add(Tokens{(i + 1) << formBits})
 	}
 	for _, i := range []Token{5, 900, 9_000, 20_000} {
-		small.Add(Tokens{i, 0})
+		small.Add(Tokens{i << formBits})
 	}
 	large.Sort()
 	small.Sort()

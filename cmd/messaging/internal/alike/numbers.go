@@ -38,14 +38,8 @@ func digit(r rune) rune {
 	return '0' + (r-first)%10 // the digits of a script are a run of ten
 }
 
-var (
-	grouped    = regexp.MustCompile(`^[0-9]{1,3}([.,'’\s\x{a0}\x{202f}][0-9]{3})+$`)
-	scientific = regexp.MustCompile(`^[0-9]([.,][0-9]+)?[eE]\+?[0-9]{1,2}$`)
-	fraction   = regexp.MustCompile(`[.,]0{1,2}$`) // three zeros are a group
-)
-
-// plain returns a whole number without what a spreadsheet adds to it: 71,001, 71001.0 and
-// 7.1001E+04 are 71001. Any other text stays as it is.
+// plain returns a whole number without what a spreadsheet adds to it: 71,001 and 7.1001E+04 are
+// 71001. Any other text stays as it is.
 func plain(text string) string {
 	number := strings.Trim(text, " \t\r\n'\"=")
 	if number == "" || !isWhole(number[:1]) {
@@ -61,7 +55,6 @@ func plain(text string) string {
 		}
 		number = strconv.FormatFloat(parsed, 'f', -1, 64)
 	}
-	number = fraction.ReplaceAllString(number, "")
 	if grouped.MatchString(number) {
 		number = strings.Map(func(r rune) rune {
 			if r < '0' || r > '9' {
@@ -75,6 +68,11 @@ func plain(text string) string {
 	}
 	return number
 }
+
+var (
+	grouped    = regexp.MustCompile(`^[0-9]{1,3}([.,'’\s][0-9]{3})+$`)
+	scientific = regexp.MustCompile(`(?i)^[0-9]([.,][0-9]+)?e\+?[0-9]{1,2}$`)
+)
 
 // isWhole reports whether a text has digits alone.
 func isWhole(text string) bool { return strings.Trim(text, "0123456789") == "" }

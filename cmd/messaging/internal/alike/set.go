@@ -11,7 +11,7 @@ type Set struct {
 
 // Meet reports whether two triggers are alike.
 func (t Tokens) Meet(other Tokens) bool {
-	return slices.ContainsFunc(t[:], func(token Token) bool { return token != 0 && slices.Contains(other[:], token) })
+	return slices.ContainsFunc(t[:], func(token Token) bool { return token != 0 && slices.ContainsFunc(other[:], token.is) })
 }
 
 // Add adds the tokens of a trigger.
@@ -28,12 +28,12 @@ func (s *Set) Sort() {
 	slices.Sort(s.Tokens)
 	var twice counter
 	for i := 1; i < len(s.Tokens); i++ {
-		if s.Tokens[i] == s.Tokens[i-1] {
+		if s.Tokens[i].is(s.Tokens[i-1]) {
 			twice.count(s.Tokens[i])
 		}
 	}
 	s.Twice = twice.triggers()
-	s.Tokens = slices.Compact(s.Tokens)
+	s.Tokens = slices.CompactFunc(s.Tokens, Token.is)
 }
 
 // Kind is how the customers of a set are known: all by addresses, all by ids, or neither.
@@ -66,7 +66,7 @@ func (k Kind) CanMeet(other Kind) bool { return k == other || k == Mixed || othe
 // Has reports whether one of the tokens is in the set.
 func (s *Set) Has(tokens Tokens) bool {
 	return slices.ContainsFunc(tokens[:], func(token Token) bool {
-		_, found := slices.BinarySearch(s.Tokens, token)
+		_, found := search(s.Tokens, token)
 		return found && token != 0
 	})
 }
@@ -77,9 +77,9 @@ func (s *Set) Common(others func(yield func(Token) bool)) int {
 	var common counter
 	rest := s.Tokens
 	for other := range others {
-		n, found := slices.BinarySearch(rest[:min(len(rest), near)], other)
+		n, found := search(rest[:min(len(rest), near)], other)
 		if n == near {
-			n, found = slices.BinarySearch(rest, other)
+			n, found = search(rest, other)
 		}
 		if rest = rest[n:]; found {
 			common.count(other)
@@ -94,15 +94,24 @@ func (s *Set) Common(others func(yield func(Token) bool)) int {
 // near is how far the next token of two sets of similar sizes is.
 const near = 16
 
-// counter counts triggers by their tokens. A trigger has one of each kind at most.
-type counter struct{ byAddress, byID int }
-
-func (c *counter) count(t Token) {
-	if t&byID != 0 {
-		c.byID++
-	} else {
-		c.byAddress++
-	}
+// search returns the place in sorted tokens of one that stands for the same.
+func search(tokens []Token, token Token) (n int, found bool) {
+	n, _ = slices.BinarySearch(tokens, token>>formBits<<formBits)
+	return n, n < len(tokens) && tokens[n].is(token)
 }
 
-func (c *counter) triggers() int { return max(c.byAddress, c.byID) }
+// counter counts triggers by their tokens. A trigger has one at most of each kind and form.
+type counter [4]int
+
+func (c *counter) count(t Token) {
+	kind := 0
+	if t&byID != 0 {
+		kind = 2
+	}
+	if t&secondForm != 0 {
+		kind++
+	}
+	c[kind]++
+}
+
+func (c *counter) triggers() int { return slices.Max(c[:]) }

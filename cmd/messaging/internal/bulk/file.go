@@ -41,6 +41,8 @@ type Plan struct {
 	// Bad counts the rows that cannot be used, and Problems holds the first of them.
 	Bad      int
 	Problems []error
+	// Doubts are rows that look like a mistake.
+	Doubts Doubts
 	// Fresh are the rows that the outbox does not have.
 	Fresh *alike.Set
 	// Digest is that of every key and request, in order.
@@ -54,9 +56,10 @@ const shown = 10
 
 // line is an item with the number of its line.
 type line struct {
-	item   outbox.Item
-	tokens alike.Tokens
-	number int
+	item     outbox.Item
+	customer messaging.CustomerParams
+	tokens   alike.Tokens
+	number   int
 }
 
 // linesAhead is how many lines are read while others are checked and stored.
@@ -90,7 +93,7 @@ func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 			}
 			next := line{number: row.Line}
 			if err == nil {
-				next.item, next.tokens, err = f.Mapper.Item(row)
+				err = f.Mapper.fill(&next, row)
 			}
 			if err == nil {
 				err = f.refusal(ctx, row, next.item)
@@ -150,6 +153,7 @@ func (f *File) Plan(ctx context.Context) (Plan, error) {
 			if plan.Rows++; plan.First == nil {
 				plan.First = line.item.Prepared
 			}
+			plan.Doubts.look(line)
 			unknown = append(unknown, line)
 		case earlier != now:
 			return plan, f.twice(ctx, line)
@@ -168,7 +172,7 @@ func (f *File) Plan(ctx context.Context) (Plan, error) {
 	}
 	all.Sum(plan.Digest[:0])
 	plan.Fresh.Sort()
-	return plan, nil
+	return plan, plan.Doubts.compare(ctx, f)
 }
 
 // look looks the lines up, if there are as many as that. It returns those that are left.

@@ -19,6 +19,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -169,39 +170,40 @@ func (m *Mapper) target(column string) string {
 // file without a header.
 func (m *Mapper) Mapping() []string { return m.mapping }
 
-// Item returns the entry for a row, and what makes it like others. The error is a
+// fill sets the entry for a row, its customer, and what makes it like others. The error is a
 // *rows.Problem.
-func (m *Mapper) Item(row rows.Row) (item outbox.Item, tokens alike.Tokens, err error) {
+func (m *Mapper) fill(l *line, row rows.Row) error {
 	params := messaging.EventTriggerParams{Definition: m.event, Values: map[string]any{}}
-	var customer messaging.CustomerParams
+	customer := &l.customer
 	key := ""
 	for _, field := range row.Fields {
 		if field.Name == m.keyColumn {
 			if key = keyText(field); !isKey(key) {
-				return item, tokens, problemAt(field, keyProblem(key))
+				return problemAt(field, keyProblem(key))
 			}
 		}
 		name := m.target(field.Name)
 		if name == "" || field.IsNull() {
 			continue
 		}
-		if err := m.set(&params, &customer, name, field); err != nil {
-			return item, tokens, problemAt(field, err.Error())
+		if err := m.set(&params, customer, name, field); err != nil {
+			return problemAt(field, err.Error())
 		}
 	}
 	if params.Email = customer.Email; customer.CustomerID != "" || customer.FirstName+customer.LastName+customer.PhoneNo != "" {
-		params.Email, params.Customer = "", &customer
+		params.Email, params.Customer = "", customer
 	}
 	prepared, err := params.Prepare()
 	switch {
 	case err != nil:
-		return item, tokens, m.problemOf(row, err)
+		return m.problemOf(row, err)
 	case m.keyColumn == "":
-		key = m.contentKey(&params, &customer)
+		key = m.contentKey(&params, customer)
 	case key == "":
-		return item, tokens, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
+		return &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
 	}
-	return outbox.Item{Key: key, Prepared: prepared}, m.shape.Tokens("", customer, params.Values), nil
+	l.item, l.tokens = outbox.Item{Key: key, Prepared: prepared}, m.shape.Tokens("", *customer, params.Values)
+	return nil
 }
 
 func problemAt(field rows.Field, text string) error {
@@ -237,6 +239,8 @@ func (m *Mapper) set(params *messaging.EventTriggerParams, customer *messaging.C
 		return m.unknown(name)
 	case parameter == nil && field.JSON != nil:
 		return errors.New("must be a text")
+	case parameter == nil && !strings.HasSuffix(name, "_name") && strings.ContainsFunc(field.Text, visible.Hidden):
+		return errors.New("contains an invisible character: " + visible.Quote(field.Text))
 	case parameter == nil && strings.HasSuffix(name, "email") && !alike.IsAddressAlone(field.Text):
 		return errors.New("must be an address alone, such as ada@example.com: the service would take it for another customer")
 	case parameter == nil && strings.HasSuffix(name, "_name") && strings.Contains(field.Text, "@"):

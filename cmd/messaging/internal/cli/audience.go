@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
@@ -34,7 +35,7 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 	set.BoolVar(&f.everyone, "all-customers", false, "send to all customers of the account")
 	set.BoolVar(&f.skipBad, "skip-bad-rows", false, "leave out rows of FILE that cannot be used")
 	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default that of the profile, else 100)")
-	set.BoolVar(&f.doubts, "allow-doubts", false, "let --confirm confirm recipients that look like a mistake")
+	addAllowDoubts(set, &f.doubts, "recipients that look like a mistake")
 	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not show")
 }
 
@@ -224,14 +225,24 @@ func (a *audience) describe(plan *confirm.Plan) {
 		text = words.Thousands(*a.total) + ": " + text
 	}
 	plan.Add("recipients", text)
-	doubt := func(format string, args ...any) { plan.Doubt("--allow-doubts", format, args...) }
-	if a.flags.doubts {
-		doubt = plan.Warn
-	}
+	doubt := doubtOf(plan, a.flags.doubts)
 	if a.list != nil {
 		a.describeList(plan, doubt)
 	}
 	a.describeTwice(doubt)
+}
+
+// addAllowDoubts adds a flag with which a script confirms what looks like a mistake.
+func addAllowDoubts(set *pflag.FlagSet, allowed *bool, what string) {
+	set.BoolVar(allowed, "allow-doubts", false, "let --confirm confirm "+what)
+}
+
+// doubtOf returns a function that adds a doubt to a plan, or a warning if doubts are allowed.
+func doubtOf(plan *confirm.Plan, allowed bool) func(format string, args ...any) {
+	if allowed {
+		return plan.Warn
+	}
+	return func(format string, args ...any) { plan.Doubt("--allow-doubts", format, args...) }
 }
 
 // describeList adds what is odd about the rows of the file.

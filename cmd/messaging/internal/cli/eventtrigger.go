@@ -17,6 +17,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/intent"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
 
@@ -26,6 +27,7 @@ type trigger struct {
 	email, customer string
 	texts, jsons    []string
 	again, example  bool
+	doubts          bool
 }
 
 func newEventTrigger(s *settings) *cobra.Command {
@@ -46,6 +48,7 @@ the event before anything is sent. --example prints a command with all of them.`
 	f.StringArrayVarP(&t.texts, "field", "f", nil, "value that is a text: `name=text`")
 	f.StringArrayVarP(&t.jsons, "json-field", "F", nil, "value in JSON, such as a number: `name=json`")
 	f.BoolVar(&t.example, "example", false, "print a command that triggers the event; send nothing")
+	addAllowDoubts(f, &t.doubts, "a customer who looks like a mistake")
 	t.confirm.Add(f)
 	addAgain(cmd, &t.again)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -96,7 +99,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 		return err
 	}
 	plan := confirm.NewPlan("Trigger an event", service)
-	describeTrigger(plan, params)
+	t.describe(plan, params)
 	send.describe(plan)
 	ok, err := t.confirm.Decide(ctx, s.printer, plan, send.action("Trigger this event?", fmt.Sprint(recipients)))
 	if err != nil || !ok {
@@ -144,6 +147,9 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 		}
 		if err := strictjson.Decode(data, params.Customer); err != nil {
 			return params, 0, exit.With(exit.Usage, "%s: %w", t.customer, err)
+		}
+		if err := checkVisible(t.customer, params.Customer.CustomerID, params.Customer.Email, params.Customer.PhoneNo); err != nil {
+			return params, 0, err
 		}
 	}
 	if err := checkVisible("--email", params.Email); err != nil {
@@ -210,7 +216,7 @@ func decodeValue(text string) (value any, err error) {
 	return value, nil
 }
 
-func describeTrigger(plan *confirm.Plan, params messaging.EventTriggerParams) {
+func (t *trigger) describe(plan *confirm.Plan, params messaging.EventTriggerParams) {
 	plan.Add("event", params.Definition.Name+" ("+params.Definition.ID+")")
 	if params.Email != "" {
 		plan.Add("email", params.Email)
@@ -221,6 +227,9 @@ func describeTrigger(plan *confirm.Plan, params messaging.EventTriggerParams) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(params.Values)) {
 		plan.Add("value", fmt.Sprintf("%s = %v", name, params.Values[name]))
+	}
+	if c := params.Customer; c != nil && recipients.Oddity(*c) != "" {
+		doubtOf(plan, t.doubts)("%s", recipients.Oddity(*c))
 	}
 }
 

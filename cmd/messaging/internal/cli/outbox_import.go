@@ -33,7 +33,7 @@ type importFlags struct {
 	renamed       []string
 	keyColumn     string
 	skipBadRows   bool
-	again         bool
+	again, doubts bool
 	maxRecipients int
 }
 
@@ -67,6 +67,7 @@ Without --key-column, the key stands for the content of the row, and equal rows 
 	f.BoolVar(&flags.skipBadRows, "skip-bad-rows", false, "leave out the rows that cannot be used; the plan shows them")
 	f.IntVar(&flags.maxRecipients, "max-recipients", 0, "the largest number of rows; default: the limit of the profile")
 	f.BoolVar(&flags.again, "again", false, "add rows although rows like them were imported or triggered before, or are in the file twice")
+	addAllowDoubts(f, &flags.doubts, "rows that look like a mistake")
 	flags.confirm.Add(f)
 	return cmd
 }
@@ -223,16 +224,36 @@ func (flags *importFlags) file(cmd *cobra.Command, service *profile.Service, eve
 	if service.Allow != nil {
 		file.Guard = messaging.AllowOnly(service.Allow...)
 	}
-	if flags.from != "-" {
+	if info, err := os.Stat(flags.from); flags.from != "-" && (err != nil || info.Mode().IsRegular()) {
 		file.Open = func() (io.ReadCloser, error) { return os.Open(flags.from) }
 		return file, func() {}, nil
 	}
-	copied, err := copyOf(cmd.InOrStdin())
+	copied, err := flags.copyOnce(cmd)
 	if err != nil {
-		return nil, nil, exit.With(exit.Unexpected, "cannot read stdin: %w", err)
+		return nil, nil, exit.With(exit.Unexpected, "cannot read %s: %w", fromTitle(flags.from), err)
 	}
 	file.Open = func() (io.ReadCloser, error) { return os.Open(copied) }
 	return file, func() { _ = os.Remove(copied) }, nil
+}
+
+// copyOnce copies what can be read only once: stdin or a pipe.
+func (flags *importFlags) copyOnce(cmd *cobra.Command) (path string, err error) {
+	if flags.from == "-" {
+		return copyOf(cmd.InOrStdin())
+	}
+	pipe, err := os.Open(flags.from)
+	if err != nil {
+		return "", err
+	}
+	defer pipe.Close()
+	return copyOf(pipe)
+}
+
+func fromTitle(from string) string {
+	if from == "-" {
+		return "stdin"
+	}
+	return from
 }
 
 // copyOf copies a stream to a temporary file that only this user can read.
@@ -273,6 +294,9 @@ func (flags *importFlags) decide(ctx context.Context, service *profile.Service, 
 	if p.Bad > 0 {
 		shown.Warn("%s", badRows(p)+"\nthese rows are left out")
 	}
+	if p.Doubts.Rows > 0 {
+		doubtOf(shown, flags.doubts)("%s may be a mistake:%s", words.Count(p.Doubts.Rows, "row"), listed(p.Doubts.First, p.Doubts.Rows))
+	}
 	repeated.describe(shown)
 	question := fmt.Sprintf("Add %s to %s?", words.Count(p.Rows-p.Present, "trigger"), to.address.Title())
 	content := fmt.Appendf(nil, "%s\n%t\n%x%s", to.address.Absolute(), to.fresh, p.Digest, repeated.content())
@@ -311,14 +335,19 @@ func duplicates(n int) string {
 }
 
 func badRows(p bulk.Plan) string {
-	lines := []string{words.Thousands(p.Bad) + " of " + words.Thousands(p.Bad+p.Rows+p.Duplicates) + " rows cannot be used:"}
-	for _, problem := range p.Problems {
-		lines = append(lines, "  "+problem.Error())
+	return words.Thousands(p.Bad) + " of " + words.Thousands(p.Bad+p.Rows+p.Duplicates) + " rows cannot be used:" + listed(p.Problems, p.Bad)
+}
+
+// listed lists the first problems of some rows.
+func listed(first []error, all int) string {
+	var b strings.Builder
+	for _, problem := range first {
+		b.WriteString("\n  " + problem.Error())
 	}
-	if more := p.Bad - len(p.Problems); more > 0 {
-		lines = append(lines, "  and "+words.Thousands(more)+" more")
+	if more := all - len(first); more > 0 {
+		b.WriteString("\n  and " + words.Thousands(more) + " more")
 	}
-	return strings.Join(lines, "\n")
+	return b.String()
 }
 
 // add adds the rows to the outbox.

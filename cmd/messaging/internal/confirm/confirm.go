@@ -91,8 +91,8 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	if f.DryRun && a.Refused != nil {
 		plan.Warn("without --dry-run, this is refused: %v", a.Refused)
 	}
-	if plan.allow != "" && a.Refused == nil && f.DryRun {
-		plan.Warn("--confirm is refused because of this: correct it, confirm on a terminal, or pass %s", plan.allow)
+	if len(plan.allow) > 0 && a.Refused == nil && f.DryRun {
+		plan.Warn("--confirm is refused because of this: correct it, confirm on a terminal, or pass %s", strings.Join(plan.allow, " and "))
 	}
 	if err := plan.Show(p); err != nil {
 		return false, exit.With(exit.Usage, "nothing was sent: the plan could not be shown: %w", err)
@@ -108,9 +108,9 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	case f.given && f.Digest != a.Digest:
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the plan above is not the one of --confirm; "+
 			"compare it with that of the dry run, and run --dry-run again")
-	case f.given && plan.allow != "":
+	case f.given && len(plan.allow) > 0:
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the warnings above have to be read by a person; correct "+
-			"what they are about, confirm on a terminal, or pass %s", plan.allow)
+			"what they are about, confirm on a terminal, or pass %s", strings.Join(plan.allow, " and "))
 	case f.given:
 		return true, nil
 	}

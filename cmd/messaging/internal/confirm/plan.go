@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,7 +19,7 @@ type Plan struct {
 	title    string
 	lines    [][2]string
 	warnings []string
-	allow    string // the flag that allows what is in doubt, or ""
+	allow    []string // the flags that allow what is in doubt
 }
 
 // NewPlan returns a plan that begins with the service.
@@ -46,7 +47,9 @@ func (p *Plan) Warn(format string, args ...any) {
 // Doubt adds a warning that only a person may pass over: the digest of a dry run does not
 // confirm the plan, since a script does not read. The flag allow turns it into a warning.
 func (p *Plan) Doubt(allow, format string, args ...any) {
-	p.allow = allow
+	if !slices.Contains(p.allow, allow) {
+		p.allow = append(p.allow, allow)
+	}
 	p.Warn(format, args...)
 }
 

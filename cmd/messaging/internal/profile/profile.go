@@ -156,7 +156,10 @@ func (s *Service) Canonical() string {
 		return s.Identity()
 	}
 	host := strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
-	if host == "localhost" || host == "::1" {
+	if ip := net.ParseIP(host); ip != nil {
+		host = ip.String()
+	}
+	if isLoopback(s.BaseURL) {
 		host = "127.0.0.1"
 	}
 	if port, err := strconv.Atoi(parsed.Port()); err == nil && port != defaultPorts[parsed.Scheme] {

@@ -90,7 +90,8 @@ func TestParseRateReadsRatesWithAUnit(t *testing.T) {
 
 func TestCanonicalHasOneFormOfAHost(t *testing.T) {
 	for want, urls := range map[string][]string{
-		"127.0.0.1:8077": {"http://localhost:8077", "http://LOCALHOST:08077/", "http://[::1]:8077", "http://127.0.0.1:8077"},
+		"127.0.0.1:8077": {"http://localhost:8077", "http://LOCALHOST:08077/", "http://[::1]:8077", "http://127.0.0.1:8077",
+			"http://[0:0:0:0:0:0:0:1]:8077", "http://[::ffff:127.0.0.1]:8077", "http://127.0.0.2:8077"},
 		"api.example.com": {"https://api.example.com", "https://API.example.com.",
 			"https://api.example.com:443", "https://api.example.com.:0443"},
 		"api.example.com:8443": {"https://api.example.com:8443"},

@@ -41,6 +41,15 @@ func problemOf(c messaging.CustomerParams) string {
 // missing are texts that programs write in place of a value that is not there.
 var missing = []string{"null", "nil", "none", "n/a", "na", "nan", "undefined", "(null)", "<null>", "-", "#n/a", "#name?"}
 
+// Oddity returns what looks like a mistake in a customer, or "".
+func Oddity(c messaging.CustomerParams) string {
+	field, value, why := oddityOf(c)
+	if why == "" {
+		return ""
+	}
+	return field + " " + visible.Quote(shortened(value)) + " " + why
+}
+
 // oddityOf returns the field of a customer that looks like a mistake, and why, or "".
 func oddityOf(c messaging.CustomerParams) (field, value, why string) {
 	if why := oddityOfID(c.CustomerID); why != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
@@ -91,7 +92,11 @@ func (l *List) Has(email string) bool {
 // read reads the rows in the format that the name or, for stdin, the first character shows.
 func (l *List) read(path string, in io.Reader) error {
 	buffered := bufio.NewReader(in)
-	if start, _ := buffered.Peek(3); string(start) == "\ufeff" {
+	start, _ := buffered.Peek(3) // an error comes again when it is read
+	if err := rows.CheckEncoding(start); err != nil {
+		return err
+	}
+	if string(start) == "\ufeff" {
 		_, _ = buffered.Discard(3) // it was peeked
 	}
 	extension := strings.ToLower(filepath.Ext(path))

@@ -80,6 +80,14 @@ var (
 	errEmpty = errors.New("the file is empty")
 )
 
+// CheckEncoding returns an error for the beginning of a file in another encoding than UTF-8.
+func CheckEncoding(start []byte) error {
+	if bytes.HasPrefix(start, []byte{0xff, 0xfe}) || bytes.HasPrefix(start, []byte{0xfe, 0xff}) {
+		return errUTF16
+	}
+	return nil
+}
+
 // NewReader returns a reader of a file, which begins with the header in the format CSV. A
 // byte order mark is skipped.
 func NewReader(format Format, r io.Reader) (*Reader, error) {
@@ -90,7 +98,7 @@ func NewReader(format Format, r io.Reader) (*Reader, error) {
 		return nil, errEmpty
 	case len(start) == 0:
 		return nil, err
-	case bytes.HasPrefix(start, []byte{0xff, 0xfe}), bytes.HasPrefix(start, []byte{0xfe, 0xff}):
+	case CheckEncoding(start) != nil:
 		return nil, errUTF16
 	case string(start) == "\ufeff":
 		_, _ = buffered.Discard(len(start)) // it is buffered
