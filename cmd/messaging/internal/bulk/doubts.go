@@ -80,7 +80,8 @@ func (d *Doubts) compare(ctx context.Context, f *File) error {
 }
 
 // firstTwo calls found with the first two lines that have the name of a hash and different values.
-func (f *File) firstTwo(ctx context.Context, hash uint64, name, value func(messaging.CustomerParams) string, found func(one, two line)) error {
+func (f *File) firstTwo(ctx context.Context, hash uint64, name, value func(messaging.CustomerParams) string,
+	found func(one, two line)) error {
 	var first *line
 	for line, err := range f.lines(ctx) {
 		switch {
