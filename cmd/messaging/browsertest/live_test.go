@@ -346,7 +346,7 @@ func TestQuickstartShowsUpStepByStep(t *testing.T) {
 		"List events"} {
 		assert.Contains(t, rows, step)
 	}
-	p.until(`document.querySelector(".welcome h1").textContent === "Select a request"`)
+	p.until(`document.querySelector("#overview .sub").textContent.includes(" accepted")`)
 	p.shoot("quickstart-1280-light")
 }
 
@@ -373,7 +373,7 @@ func TestFiltersComeAndGoWithTheRequests(t *testing.T) {
 	p := openTab(t, b.ui, 1280, "light")
 	p.until(isLive + ` && !document.querySelector(".chips") && document.querySelector(".welcome h1").textContent === "Send something here"`)
 	b.send("GET", "/v1/events", "")
-	p.until(`document.querySelector(".chips") && document.querySelector(".welcome h1").textContent === "Select a request"`)
+	p.until(`document.querySelector(".chips") && document.querySelector(".welcome h1").textContent === "Nothing stands out"`)
 	b.control("POST", "/api/reset", "")
 	p.until(`!document.querySelector(".chips") && document.querySelector(".welcome h1").textContent === "Send something here"`)
 }
