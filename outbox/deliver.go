@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -61,6 +62,7 @@ func (d *delivery[Tx]) run(ctx context.Context, keys []string) error {
 	if err != nil {
 		return err
 	}
+	slices.SortFunc(found, func(a, b ledger.Entry) int { return cmp.Compare(a.Key, b.Key) }) // a database returns them in any order
 	byOperation := make(map[string][]string)
 	now := time.Now()
 	for _, e := range found {
