@@ -11,6 +11,14 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
+// isAlike reports whether two requests differ in nothing but white space and the order of keys.
+func isAlike(a, b *history.Entry) bool {
+	if max(len(a.Request.Body), len(b.Request.Body)) > maxShown {
+		return bytes.Equal(a.Request.Body, b.Request.Body)
+	}
+	return slices.Equal(requestLines(a), requestLines(b))
+}
+
 // diffView is the comparison of a request with another one.
 type diffView struct {
 	With     int    // what was asked for, or 0

@@ -18,7 +18,7 @@ func TestAnyTwoRequestsAreCompared(t *testing.T) {
 	f.fill()
 	page := f.get("/requests/4?tab=diff&with=3").Body
 	assert.Contains(t, page, `<span class="del">−</span> <a href="/requests/3">request 3</a> <span class="add">+</span> this request`)
-	assert.Contains(t, page, `<option value="2">n, 422 refused, 20`, "others are found by more than their number")
+	assert.Contains(t, page, `<option value="2">n, 422 rejected, 20`, "others are found by more than their number")
 	assert.NotContains(t, page, `<option value="4">`)
 	assert.Contains(t, f.get("/requests/4?tab=diff&with=99").Body, "There is no request 99")
 	assert.Contains(t, f.get("/requests/4?tab=diff").Body, "There is no earlier request")

@@ -65,6 +65,9 @@ func (d *entryDetail) marks() lineNotes {
 		switch path := "payload." + p.Name; {
 		case p.Skipped:
 			marks.hints[path] = "skipped: only the form 2006-01-02T15:04:05Z is read"
+			if p.Corrected != "" {
+				marks.hints[path] += ", here " + p.Corrected
+			}
 		case p.Undocumented:
 			marks.hints[path] = "what the service makes of this value is not documented"
 		}
@@ -159,6 +162,9 @@ type headerLine struct{ Name, Value string }
 func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *entryDetail {
 	d := &entryDetail{Entry: e, Title: title(e), Tags: tags(e), Outcome: newOutcome(e), in: in,
 		path: fmt.Sprintf("%s/%d", base, e.Number), query: r.URL.Query()}
+	if d.Outcome.Error != "" && d.Tags[0].Class == "ok" {
+		d.Tags[0].Text = "carried out" // the SDK would not have sent it, or cannot read the response
+	}
 	d.with, _ = strconv.Atoi(d.query.Get("with")) // what is not a number is the previous request
 	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), words.Time(e.At)+e.At.Format(".000"),
 		took(e.Took))

@@ -36,7 +36,7 @@ func TestTheFirstRequestOfAnEmptyListFillsIt(t *testing.T) {
 				require.NoError(t, err, "%s\n%s", command, out)
 			}
 			assert.Contains(t, f.get(path).Body, filter, path)
-			assert.NotContains(t, f.get("/").Body, "422 refused", seed+path)
+			assert.NotContains(t, f.get("/").Body, "422 rejected", seed+path)
 		}
 	}
 }

@@ -14,8 +14,11 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// note is a remark with the class of its color.
-type note struct{ Class, Text string }
+// note is a remark with the class of its color, and with a link if there is more to see.
+type note struct {
+	Class, Text string
+	Href, More  string // a link and its text
+}
 
 // outcomeView is what package messaging reports to the caller.
 type outcomeView struct {
@@ -40,7 +43,7 @@ func newOutcome(e *history.Entry) outcomeView {
 	case v.Err == nil:
 		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out."
 		if isRead(e) {
-			view.Tag.Text, view.WhatToDo = "no error", "Nothing: the list was read."
+			view.WhatToDo = "Nothing: the list was read."
 		}
 	case v.Delivery == messaging.DeliveryAccepted:
 		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out, although the response cannot be read."
@@ -86,22 +89,30 @@ func asksForLongWait(err error) bool {
 // notes are the remarks above the tabs.
 func notes(d *entryDetail) (list []note) {
 	add := func(class, format string, args ...any) {
-		list = append(list, note{class, fmt.Sprintf(format, args...)})
+		list = append(list, note{Class: class, Text: fmt.Sprintf(format, args...)})
 	}
-	if d.ForeignKey {
-		add("bad", "Another service's API key was sent here: some configuration points at the sandbox with it. "+
-			"The key was not recorded; if it is a real one, replace it.")
-	}
-	if lacksKey(d.Entry) {
-		add("bad", "%s", keyNote(d.Key()))
+	for _, text := range credentialNotes(d.Entry) {
+		add("bad", "%s", text)
 	}
 	list = append(list, faultNotes(d)...)
 	return append(list, contentNotes(d)...)
 }
 
+// credentialNotes say what is wrong with the key of a request.
+func credentialNotes(e *history.Entry) (list []string) {
+	if e.ForeignKey {
+		list = append(list, "The API key of another service was sent here: some configuration points at the sandbox with it. "+
+			"The key was not recorded; if it is a real one, replace it.")
+	}
+	if lacksKey(e) {
+		list = append(list, keyNote(e.Key()))
+	}
+	return list
+}
+
 // faultNotes are what a fault did to the request.
 func faultNotes(d *entryDetail) (list []note) {
-	add := func(class, text string) { list = append(list, note{class, text}) }
+	add := func(class, text string) { list = append(list, note{Class: class, Text: text}) }
 	refused := d.Effect == nil && !isRead(d.Entry)
 	switch {
 	case refused && (d.Fault == "answer_lost" || d.Fault == "malformed" || d.Fault == "slow"):
@@ -125,7 +136,7 @@ func faultNotes(d *entryDetail) (list []note) {
 // contentNotes are what is to be said of the content of the request.
 func contentNotes(d *entryDetail) (list []note) {
 	add := func(class, format string, args ...any) {
-		list = append(list, note{class, fmt.Sprintf(format, args...)})
+		list = append(list, note{Class: class, Text: fmt.Sprintf(format, args...)})
 	}
 	for _, r := range d.in.remarks(d.Entry) {
 		if !r.elsewhere {
@@ -139,12 +150,22 @@ func contentNotes(d *entryDetail) (list []note) {
 		add("warn", "The request is too large to be kept: only its beginning is shown.")
 	}
 	if d.ReplayOf > 0 {
-		add("", "This repeats request %s.", words.Thousands(d.ReplayOf))
+		list = append(list, d.replayNote())
 	}
 	if len(d.Problems) > 0 {
 		add("bad", "%s", problemsNote(d))
 	}
 	return list
+}
+
+// replayNote says what a replay repeats, and whether it was edited.
+func (d *entryDetail) replayNote() note {
+	how := ""
+	if original, ok := d.in.box.History.Get(d.ReplayOf); ok && !isAlike(original, d.Entry) {
+		how = ", edited"
+	}
+	return note{Text: fmt.Sprintf("This repeats request %s%s.", words.Thousands(d.ReplayOf), how),
+		Href: fmt.Sprintf("%s?tab=diff&with=%d", d.path, d.ReplayOf), More: "Compare them"}
 }
 
 // problemsNote says where the problems of a request are marked, or else what they are.
@@ -192,6 +213,13 @@ func has(n int) string {
 		return "has"
 	}
 	return "have"
+}
+
+func is(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 func it(n int) string {

@@ -15,7 +15,7 @@ type overview struct {
 	Requests   int // how many were looked at
 	Deliveries []deliveryCount
 	Findings   []finding
-	More       int // findings that are not shown
+	More       []finding // the others
 }
 
 // deliveryCount is how many requests the SDK reports in the same way.
@@ -33,10 +33,23 @@ type finding struct {
 	Count int
 	Href  string // of the latest request
 	Last  int    // its number
+	rank  rank
 }
 
-// What an overview looks at, and what it shows: it is made again with each new row.
-const overviewEntries, overviewFindings = 500, 8
+// rank is how much a finding needs a look: what nothing else shows comes first, and what was asked
+// for comes last.
+type rank int
+
+const (
+	credential rank = iota
+	silent
+	failed
+	suspicious
+	wanted // by a rule
+)
+
+// What an overview looks at, and what it shows at once: it is made again with each new row.
+const overviewEntries, overviewFindings = 500, 10
 
 // newOverview returns an overview of a list, or nil for an empty list.
 func (in *Inspector) newOverview(l entryList) *overview {
@@ -58,13 +71,9 @@ func (in *Inspector) newOverview(l entryList) *overview {
 			v.Findings[i].Count++
 		}
 	}
-	order := []string{"unknown", "bad", "warn"}
-	slices.SortStableFunc(v.Findings, func(a, b finding) int {
-		return slices.Index(order, a.Tag.Class) - slices.Index(order, b.Tag.Class)
-	})
-	if v.More = max(0, len(v.Findings)-overviewFindings); v.More > 0 {
-		v.Findings = v.Findings[:overviewFindings]
-	}
+	slices.SortStableFunc(v.Findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
+	n := min(len(v.Findings), overviewFindings)
+	v.Findings, v.More = v.Findings[:n], v.Findings[n:]
 	return v
 }
 
@@ -91,14 +100,33 @@ func countDeliveries(l entryList, entries []*history.Entry) (list []deliveryCoun
 // other requests with the same.
 func (in *Inspector) findings(e *history.Entry) (list []finding) {
 	heading := title(e)
+	if e.Fault != "" {
+		return []finding{{Tag: outcomeTag(e), Title: heading, Text: failure(e), rank: wanted}}
+	}
+	notes := in.remarksIfAny(e)
 	if outcome := outcomeTag(e); outcome.Class != "ok" {
-		list = append(list, finding{Tag: outcome, Title: heading, Text: failure(e)})
+		f := finding{Tag: outcome, Title: heading, Text: failure(e), rank: failed}
+		if len(credentialNotes(e)) > 0 {
+			f.rank = credential
+		}
+		list = append(list, f)
 	}
-	if e.Notes() == 0 {
-		return list
-	}
-	for _, r := range in.remarks(e) {
-		list = append(list, finding{Tag: tag{"warn", "note"}, Title: heading, Text: cmp.Or(r.common, r.text)})
+	for _, r := range notes {
+		switch {
+		case r.elsewhere && r.tagged: // the failure says it
+		case r.tagged:
+			list = append(list, finding{Tag: tag{"warn", r.label}, Title: heading, Text: cmp.Or(r.common, r.text), rank: silent})
+		default:
+			list = append(list, finding{Tag: tag{"warn", r.label}, Title: heading, Text: cmp.Or(r.common, r.text), rank: suspicious})
+		}
 	}
 	return list
+}
+
+// remarksIfAny returns the remarks without looking for them where there are none.
+func (in *Inspector) remarksIfAny(e *history.Entry) []remark {
+	if e.Notes() == 0 {
+		return nil
+	}
+	return in.remarks(e)
 }

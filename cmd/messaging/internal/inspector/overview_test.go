@@ -1,7 +1,9 @@
 package inspector_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,8 +22,9 @@ func overviewOf(t *testing.T, body string) (summary string, findings []string) {
 	section, _, _ := strings.Cut(rest, "</section>")
 	tags := regexp.MustCompile(`<[^>]*>`)
 	text := func(html string) string { return strings.Join(strings.Fields(tags.ReplaceAllString(html, " ")), " ") }
-	summary, list, _ := strings.Cut(section, `<ul class="overview">`)
-	for _, item := range strings.Split(list, "<li>") {
+	summary, list, _ := strings.Cut(section, `<ul class="overview">`) // the others follow in a second list
+	for _, item := range strings.Split(list, "<li>")[1:] {
+		item, _, _ = strings.Cut(item, "</li>")
 		if item = text(item); item != "" {
 			findings = append(findings, item)
 		}
@@ -44,10 +47,10 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheWorst(t *testing.T) {
 	summary, findings := overviewOf(t, page)
 	assert.Equal(t, "Worth a look The latest 6 requests: 2 accepted 3 rejected 1 unknown", summary)
 	assert.Equal(t, []string{
+		"skipped order shipped shipped_at was skipped, although the response reports success. 2 times, last #2",
+		"duplicate? order shipped Possibly a duplicate of an earlier request. #2",
+		"422 rejected n description is required, and 1 more 3 times, last #5",
 		"unknown s fault: response lost #6",
-		"422 refused n description is required, and 1 more 3 times, last #5",
-		"note order shipped shipped_at was skipped, although the response reports success. 2 times, last #2",
-		"note order shipped Possibly a duplicate of an earlier request. #2",
 	}, findings)
 	assert.Contains(t, page, `<a class="tag bad" href="/?q=delivery%3Arejected">3 rejected</a>`)
 	assert.Contains(t, page, `<li><a href="/requests/5">`, "a finding leads to its latest request")
@@ -67,15 +70,28 @@ func TestTheOverviewSaysWhenNothingStandsOut(t *testing.T) {
 	assert.NotContains(t, f.get("/?q=op:list").Body, `id="overview"`, "a search is for something else")
 }
 
-func TestTheOverviewLeavesOutWhatDoesNotFit(t *testing.T) {
+func TestTheOverviewBeginsWithAKeyThatIsNotOfTheSandbox(t *testing.T) {
 	f := start(t, records.Demo())
-	for i := range 11 {
+	f.send("POST", "/v1/events/trigger", skippedBody)
+	f.do("GET", f.api+"/v1/events", "", func(r *http.Request) { r.Header.Set("X-Authorization", "another") })
+	_, findings := overviewOf(t, f.get("/").Body)
+	require.Len(t, findings, 2)
+	assert.Equal(t, "401 rejected List events the API key of another service was sent here #2", findings[0])
+	var detail struct{ Notes []string }
+	require.NoError(t, json.Unmarshal([]byte(f.get("/api/requests/2").Body), &detail))
+	require.Len(t, detail.Notes, 2, "programs see what the page says of the key")
+	assert.Contains(t, detail.Notes[0], "The API key of another service was sent here")
+}
+
+func TestTheOverviewFoldsWhatDoesNotFit(t *testing.T) {
+	f := start(t, records.Demo())
+	for i := range 13 {
 		f.send("GET", fmt.Sprintf("/elsewhere/%d", i), "")
 	}
 	page := f.get("/").Body
 	_, findings := overviewOf(t, page)
-	assert.Len(t, findings, 8)
-	assert.Contains(t, page, "3 more findings")
+	assert.Len(t, findings, 13)
+	assert.Contains(t, page, "<summary>3 more findings</summary>")
 }
 
 func TestNewRowsComeWithTheOverviewOnlyWhereThePageHasOne(t *testing.T) {

@@ -94,6 +94,13 @@ type page struct {
 // snippet is code with a button that copies it.
 type snippet struct{ Label, Text string }
 
+// IsFiltered reports whether a chip is on.
+func (p *page) IsFiltered() bool {
+	return slices.ContainsFunc(p.Chips, func(g chipGroup) bool {
+		return slices.ContainsFunc(g.Chips, func(c chip) bool { return c.On })
+	})
+}
+
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 	service, inspector := in.addresses(r)
 	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),

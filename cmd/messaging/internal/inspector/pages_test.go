@@ -16,14 +16,14 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 	f.fill()
 	for path, texts := range map[string][]string{
 		"/": {"export MESSAGING_SANDBOX_URL=" + f.ui, "1 skipped", "fault: response lost",
-			"another service&#39;s API key was sent here",
-			"422 refused", "DELETE /elsewhere"},
+			"the API key of another service was sent here",
+			"422 rejected", "DELETE /elsewhere"},
 		"/requests/2": {"What the SDK returns", "rejected", "description is required", "Fix the request"},
 		"/requests/3": {"It was sent as <code>&#34;21.11.2026&#34;</code>", "2006-01-02T15:04:05Z",
 			"The event was triggered without it"},
 		"/requests/5?tab=diff":       {"no earlier request"},
 		"/requests/5":                {"unknown", "Do not send it again before you have looked", "<dt>Fault</dt><dd>response lost</dd>"},
-		"/requests/6":                {"Another service&#39;s API key was sent here", "REDACTED"},
+		"/requests/6":                {"The API key of another service was sent here", "REDACTED"},
 		"/broadcasts/4":              {"2030-01-01 09:00:00", "Europe/Berlin", "1 created, 1 updated", `sandbox=""`},
 		"/broadcasts/4?tab=text":     {"Hi {{name}}, look"},
 		"/broadcasts/4?tab=links":    {"https://acme.test", "never followed"},
@@ -62,7 +62,7 @@ func TestPagesSayWhatTheClientRetriesByItself(t *testing.T) {
 	f.send("POST", "/v1/events", `{"name":"n"}`)
 	assert.Contains(t, f.get("/requests/4").Body, "does not wait as long as the service asks for")
 	unknown := f.get("/requests/3").Body
-	for _, text := range []string{"404 refused", "GET /v2/unknown", `Delivery <span class="tag bad">rejected</span>`} {
+	for _, text := range []string{"404 rejected", "GET /v2/unknown", `Delivery <span class="tag bad">rejected</span>`} {
 		assert.Contains(t, unknown, text)
 	}
 }

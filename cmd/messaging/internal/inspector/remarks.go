@@ -18,6 +18,8 @@ import (
 // remark says what is suspicious in a request, whether or not it was carried out.
 type remark struct {
 	text string
+	// label is the remark in two or three words.
+	label string
 	// common is what other requests with the same remark say, if the text has a number of
 	// this one.
 	common string
@@ -29,27 +31,43 @@ type remark struct {
 // remarks returns what is suspicious in a request. Of a body that is too large for a page,
 // only what is known without reading it is returned.
 func (in *Inspector) remarks(e *history.Entry) (list []remark) {
+	for _, text := range credentialNotes(e) {
+		list = append(list, remark{text: text, label: "API key", elsewhere: true, tagged: true})
+	}
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, remark{text: fmt.Sprintf("%s %s skipped. The event was triggered without %s, although the response reports success.",
-			words.Count(n, "value"), was(n), it(n)), common: skippedNames(e), tagged: true})
+			words.Count(n, "value"), was(n), it(n)), label: "skipped", common: skippedNames(e), tagged: true})
 	}
 	if unknown := unknownParameters(e); len(unknown) > 0 {
-		list = append(list, remark{text: unknownNote(unknown), tagged: true})
+		list = append(list, remark{text: unknownNote(unknown), label: "unknown parameter", tagged: true})
 	}
 	if duplicate, after := e.DuplicateOf(); duplicate > 0 {
 		list = append(list, remark{text: fmt.Sprintf("Possibly a duplicate: the same request was carried out %s earlier, as request %s.",
-			took(after), words.Thousands(duplicate)), common: "Possibly a duplicate of an earlier request.", tagged: true})
+			took(after), words.Thousands(duplicate)), label: "duplicate?",
+			common: "Possibly a duplicate of an earlier request.", tagged: true})
 	}
 	if len(e.Request.Body) > maxShown || e.Cut {
 		return list
 	}
-	for _, text := range []string{placeholdersNote(e), in.keysNote(e), in.typesNote(e), audienceNote(e), scheduleNote(e), in.nameNote(e)} {
-		if text != "" {
-			list = append(list, remark{text: text})
+	for _, each := range []remark{
+		{text: routeNote(e), label: "wrong path", elsewhere: true, tagged: true},
+		{text: in.eventIDNote(e), label: "name as id"},
+		{text: contentTypeNote(e), label: "content type"},
+		{text: placeholdersNote(e), label: "no variable"},
+		{text: in.keysNote(e), label: "unknown key"},
+		{text: in.emptyNote(e), label: "empty value"},
+		{text: in.typesNote(e), label: "wrong type"},
+		{text: definitionNote(e), label: "unknown type"},
+		{text: audienceNote(e), label: "two audiences"},
+		{text: scheduleNote(e), label: "in the past"},
+		{text: in.nameNote(e), label: "same name"},
+	} {
+		if each.text != "" {
+			list = append(list, each)
 		}
 	}
 	if err := refusal(e); err != nil {
-		list = append(list, remark{text: "By default, the SDK refuses this request and sends nothing.", elsewhere: true})
+		list = append(list, remark{text: "By default, the SDK refuses this request and sends nothing.", label: "the SDK refuses it", elsewhere: true})
 	}
 	return list
 }
@@ -72,8 +90,8 @@ func (in *Inspector) countRemarks(e *history.Entry) int { return len(in.remarks(
 
 // mark tells in a row how many remarks there are without a tag, and what they say.
 type mark struct {
-	Count int
-	Title string
+	Count        int
+	Label, Title string
 }
 
 // maxTitled is the size of the largest body that is read for the title of a mark. A page has
@@ -87,15 +105,16 @@ func (in *Inspector) newMark(e *history.Entry) mark {
 		return mark{}
 	}
 	if len(e.Request.Body) > maxTitled {
-		return mark{all - len(noteTags(e)), "The page of the request shows them."}
+		n := all - len(noteTags(e)) - len(credentialNotes(e))
+		return mark{n, words.Count(n, "note"), "The page of the request shows them."}
 	}
-	var texts []string
+	var labels, texts []string
 	for _, r := range in.remarks(e) {
 		if !r.tagged {
-			texts = append(texts, r.text)
+			labels, texts = append(labels, r.label), append(texts, r.text)
 		}
 	}
-	return mark{len(texts), strings.Join(texts, "\n")}
+	return mark{len(texts), strings.Join(labels, ", "), strings.Join(texts, "\n")}
 }
 
 // placeholdersNote names the placeholders of an email that have no variable.
@@ -137,6 +156,26 @@ func (in *Inspector) keysNote(e *history.Entry) string {
 	return "The request has keys that " + lacks + ": " + words.List(names, "and") + "."
 }
 
+// emptyNote names the texts that the event requires and that are empty.
+func (in *Inspector) emptyNote(e *history.Entry) string {
+	trigger, ok := e.Effect.(*messagingtest.Trigger)
+	if !ok {
+		return ""
+	}
+	event, _ := in.box.Records.Event(trigger.EventID)
+	payload := e.Payload()
+	var names []string
+	for _, p := range event.Parameters {
+		if p.Required && isBlank(payload[p.Name]) {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s empty, although the event requires a value.", words.List(names, "and"), is(len(names)))
+}
+
 // typesNote names the values of a trigger that are not of the type of their parameter.
 func (in *Inspector) typesNote(e *history.Entry) string {
 	trigger, ok := e.Effect.(*messagingtest.Trigger)
@@ -154,7 +193,27 @@ func (in *Inspector) typesNote(e *history.Entry) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "It is not documented what the service makes of the value of " + words.List(names, "and") + ", which has another type."
+	return "A value has another type than its parameter: " + words.List(names, "and") + ". What the service makes of it is not documented."
+}
+
+// definitionNote names the parameters of a new event whose types are none that the service
+// documents.
+func definitionNote(e *history.Entry) string {
+	event, ok := e.Effect.(*messaging.Event)
+	if !ok {
+		return ""
+	}
+	documented := []messaging.ParameterType{messaging.ParameterText, messaging.ParameterNumeric, messaging.ParameterTimestamp}
+	var names []string
+	for _, p := range event.Parameters {
+		if !slices.Contains(documented, messaging.ParameterType(strings.ToLower(string(p.Type)))) {
+			names = append(names, fmt.Sprintf("%s (%s)", p.Name, p.Type))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "A parameter has another type than text, numeric or timestamp, the types that are documented: " + words.List(names, "and") + "."
 }
 
 // audienceNote is for a broadcast that is for all customers and for recipients.

@@ -29,7 +29,8 @@ type row struct {
 	Op, Who  string
 	Query    string // of the URL, cut
 	Took     string
-	Tags     []tag
+	Outcome  tag
+	Badges   []tag // what else is to be said
 	Mark     mark
 	Href     string
 	Current  bool
@@ -44,7 +45,7 @@ const maxRowQuery = 60
 
 func newRow(e *history.Entry) row {
 	r := row{Number: e.Number, At: e.At.Format(time.RFC3339), Time: words.Clock(e.At), Millis: e.At.Format(".000"), Title: title(e),
-		Failure: failure(e), Who: about(e), Took: took(e.Took), Tags: tags(e),
+		Failure: failure(e), Who: about(e), Took: took(e.Took), Outcome: outcomeTag(e), Badges: badges(e),
 		Query: readableQuery(e, maxRowQuery)}
 	if date := words.Date(e.At); date != words.Date(time.Now()) {
 		r.Date = date
@@ -116,8 +117,10 @@ func capitalized(text string) string { return strings.ToUpper(text[:1]) + text[1
 
 func isRead(e *history.Entry) bool { return e.IsRead() }
 
-func tags(e *history.Entry) []tag {
-	list := []tag{outcomeTag(e)}
+// tags are the outcome of a request and its badges.
+func tags(e *history.Entry) []tag { return append([]tag{outcomeTag(e)}, badges(e)...) }
+
+func badges(e *history.Entry) (list []tag) {
 	if e.ForeignKey {
 		list = append(list, tag{"bad", "another key"})
 	}
@@ -137,7 +140,7 @@ func noteTags(e *history.Entry) (list []tag) {
 		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
 	}
 	if duplicate, _ := e.DuplicateOf(); duplicate > 0 {
-		list = append(list, tag{"warn", "possible duplicate"})
+		list = append(list, tag{"warn", "duplicate?"})
 	}
 	return list
 }
@@ -146,11 +149,11 @@ func noteTags(e *history.Entry) (list []tag) {
 func outcomeTag(e *history.Entry) tag {
 	switch delivery, _ := e.Delivery(); {
 	case delivery == messaging.DeliveryAccepted:
-		return tag{"ok", "done"}
+		return tag{"ok", "accepted"}
 	case isRead(e) && e.Status == 0:
 		return tag{"bad", "no response"}
 	case delivery == messaging.DeliveryRejected:
-		return tag{"bad", fmt.Sprintf("%d refused", e.Status)}
+		return tag{"bad", fmt.Sprintf("%d rejected", e.Status)}
 	case isRead(e):
 		return tag{"bad", fmt.Sprintf("%d failed", e.Status)}
 	case e.Status < 300: // no response, or one that says nothing although its status does
@@ -164,7 +167,7 @@ func outcomeTag(e *history.Entry) tag {
 func failure(e *history.Entry) string {
 	switch {
 	case e.ForeignKey:
-		return "another service's API key was sent here"
+		return "the API key of another service was sent here"
 	case e.Fault == "slow" && e.Status == 0:
 		return "fault: slow, and the connection was closed"
 	case e.Fault == "status":
@@ -183,7 +186,7 @@ func failure(e *history.Entry) string {
 	case lacksKey(e):
 		return keyFailure(e.Key())
 	case e.Op == "":
-		return "no operation has this method and path"
+		return cmp.Or(rightOperation(e), "no operation has this method and path")
 	case e.Status >= 400:
 		return messageOf(e.ResponseBody)
 	default:

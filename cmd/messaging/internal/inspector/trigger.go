@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -23,6 +24,7 @@ type parameterView struct {
 	Value      string // as it was sent, in JSON; "" if it was not
 	Tag        tag
 	Skipped    bool
+	Corrected  string // the time of a value that was skipped, if it is one, as the service reads it
 	// Undocumented means that the service does not document what it makes of the value.
 	Undocumented bool
 }
@@ -55,7 +57,7 @@ func newParameter(p messaging.EventParameter, value json.RawMessage, t *messagin
 		Skipped: slices.Contains(t.Skipped, p.Name)}
 	switch {
 	case view.Skipped:
-		view.Tag = tag{"bad", "skipped"}
+		view.Tag, view.Corrected = tag{"bad", "skipped"}, corrected(value)
 	case len(value) == 0 || string(value) == "null":
 		view.Value, view.Tag = "", tag{"", "not sent"}
 	case p.Required && isBlank(value):
@@ -66,6 +68,19 @@ func newParameter(p messaging.EventParameter, value json.RawMessage, t *messagin
 		view.Tag = tag{"ok", "read"}
 	}
 	return view
+}
+
+// corrected returns a time with another zone, or in seconds since 1970, in the form that the service
+// reads. It returns "" for anything else.
+func corrected(value json.RawMessage) string {
+	var at time.Time
+	var seconds int64
+	if json.Unmarshal(value, &seconds) == nil && seconds > 0 && seconds < 1<<33 {
+		at = time.Unix(seconds, 0)
+	} else if json.Unmarshal(value, &at) != nil {
+		return ""
+	}
+	return at.UTC().Format("2006-01-02T15:04:05Z")
 }
 
 // isBlank reports whether a value is a text of white space alone.

@@ -181,7 +181,7 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	assert.Regexp(t, `The same request again, [\d.]+ .?s after request 2: a retry, or sent twice\. Before:</span>`, page)
 	assert.Contains(t, page, `Before:</span> <a href="/requests/2">`)
 	assert.NotContains(t, page, "of one call")
-	assert.NotContains(t, page, "possible duplicate", "the first two were refused")
+	assert.NotContains(t, page, "duplicate?", "the first two were refused")
 	assert.Contains(t, f.get("/?q=status:429").Body, `data-number="2" data-attempts="1"`)
 	assert.Equal(t, 3, strings.Count(f.get("/api/requests").Body, `"number"`), "the API has each attempt")
 }
@@ -195,7 +195,7 @@ func TestASendWhoseTwinWasCarriedOutIsAPossibleDuplicate(t *testing.T) {
 	f.send("GET", "/v1/events", "")
 	f.send("GET", "/v1/events", "")
 	assert.Regexp(t, `Possibly a duplicate: the same request was carried out [\d.]+ .?s earlier, as request 1\.`, f.get("/requests/2").Body)
-	assert.Equal(t, 1, strings.Count(f.get("/").Body, ">possible duplicate</span>"), "reads have no duplicates")
+	assert.Equal(t, 1, strings.Count(f.get("/?q=since:1h").Body, ">duplicate?</span>"), "reads have no duplicates")
 	assert.Equal(t, 1, strings.Count(f.get("/?q=has:duplicate").Body, `class="row"`))
 	assert.Regexp(t, `<small>#2<span class="ended">[\d.]+ .?s</span></small>`, f.get("/").Body)
 }
@@ -205,7 +205,7 @@ func TestWhatTheSDKRefusesIsNotCalledAccepted(t *testing.T) {
 	injected := strings.Replace(emailBody, `"Acme"`, `"Acme\r\nBcc: eve@example.com"`, 1)
 	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", injected))
 	f.fill()
-	page := f.get("/requests/1").Body
+	_, page, _ := strings.Cut(f.get("/requests/1").Body, "<article>")
 	assert.Contains(t, page, "sender_name must not contain a line break or a NUL")
 	assert.Contains(t, page, `Delivery <span class="tag bad">not sent</span> By default, the SDK refuses this request and sends nothing.`)
 	assert.NotContains(t, page, ">accepted</span>")
@@ -328,7 +328,7 @@ func TestAReadIsNeverSaidToBeCarriedOut(t *testing.T) {
 	require.Equal(t, 200, f.send("GET", "/v1/events", ""))
 	f.post("/api/faults", `{"op":"list events","count":1,"fault":{"kind":"malformed","body":"{"}}`)
 	require.Equal(t, 200, f.send("GET", "/v1/events", ""))
-	assert.Contains(t, f.get("/requests/1").Body, `<dt>The SDK reports</dt><dd><span class="tag ok">no error</span></dd>`)
+	assert.Contains(t, f.get("/requests/1").Body, `<dt>The SDK reports</dt><dd><span class="tag ok">accepted</span></dd>`)
 	page := f.get("/requests/2").Body
 	assert.Contains(t, page, "A read changes nothing: repeat it when the cause is gone.")
 	assert.NotContains(t, page, "Do not send it again")

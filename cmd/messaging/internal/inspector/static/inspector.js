@@ -80,7 +80,7 @@ async function refresh() {
   busy = true;
   try {
     if (dataset.reload === "true") {
-      await update(["#rows", "#live-part"]);
+      await update(["#rows", "#live-part", "#failed"]);
       await pause(900);
     } else if ($("#rows") && section) {
       await addRows();
