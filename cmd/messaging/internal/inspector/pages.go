@@ -88,6 +88,8 @@ type page struct {
 	// ListURL is the list with the row of the detail.
 	ListURL string
 	Detail  any
+	// Beside is whether the detail was not asked for: a narrow page shows the list instead.
+	Beside bool
 	Status  int
 }
 

@@ -39,6 +39,9 @@ func (in *Inspector) recordPage(kind *records.Kind) http.HandlerFunc {
 			p.Detail, p.Title = recordDetail{record, in.box.History, in.newMark}, record.Line().Title
 		}
 		found, more := all.Search(search.Terms(p.Query), before, pageSize)
+		if p.Detail == nil && len(found) > 0 {
+			p.Detail, p.Beside, selected = recordDetail{found[0], in.box.History, in.newMark}, true, found[0].Number
+		}
 		p.fillLinks(kind, found, before, selected)
 		if more {
 			p.Older = "/" + kind.Name + queryString("q", p.Query, "before", strconv.Itoa(found[len(found)-1].Number))

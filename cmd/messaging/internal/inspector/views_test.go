@@ -303,7 +303,17 @@ func TestTemplatesShowEveryTextOfOthers(t *testing.T) {
 func TestCustomersWithoutANameAreNotNamedTwice(t *testing.T) {
 	f := start(t, nil)
 	f.send("POST", "/v1/broadcast/send/email", emailBody)
-	assert.Equal(t, 1, strings.Count(f.get("/customers").Body, "new@example.com"))
+	list, _, _ := strings.Cut(f.get("/customers").Body, `id="detail"`)
+	assert.Equal(t, 1, strings.Count(list, "new@example.com"))
+}
+
+func TestAListOfRecordsShowsItsFirstOneBesideIt(t *testing.T) {
+	f := start(t, records.Demo())
+	page := f.get("/events").Body
+	assert.Contains(t, page, `<main id="main" class="panes">`, "a narrow page shows the list")
+	assert.Equal(t, 1, strings.Count(page, `aria-current="true"`))
+	assert.Contains(t, page, "messaging.EventTriggerParams")
+	assert.NotContains(t, f.get("/events?q=nothing").Body, "<article>")
 }
 
 func TestTheRequestMarksWhatTheServiceSkippedOrDoesNotDocument(t *testing.T) {
