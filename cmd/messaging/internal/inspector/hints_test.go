@@ -35,7 +35,9 @@ func TestTheNameOfAnEventInPlaceOfItsIDIsRecognized(t *testing.T) {
 
 func TestAnotherContentTypeIsNamed(t *testing.T) {
 	f := start(t, records.Demo())
-	for kind, want := range map[string]string{"text/plain; charset=utf-8": `The Content-Type is "text/plain".`, "": "There is no Content-Type."} {
+	for kind, want := range map[string]string{
+		"text/plain; charset=utf-8": `The Content-Type is "text/plain".`, "": "There is no Content-Type.",
+	} {
 		got := f.do("POST", f.api+"/v1/events/trigger", skippedBody, func(r *http.Request) {
 			r.Header.Set("X-Authorization", testKey)
 			r.Header.Set("Content-Type", kind)

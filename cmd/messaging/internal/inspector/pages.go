@@ -90,7 +90,7 @@ type page struct {
 	Detail  any
 	// Beside is whether the detail was not asked for: a narrow page shows the list instead.
 	Beside bool
-	Status  int
+	Status int
 }
 
 // snippet is code with a button that copies it.

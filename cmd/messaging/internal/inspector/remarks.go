@@ -67,7 +67,8 @@ func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 		}
 	}
 	if err := refusal(e); err != nil {
-		list = append(list, remark{text: "By default, the SDK refuses this request and sends nothing.", label: "the SDK refuses it", elsewhere: true})
+		list = append(list, remark{text: "By default, the SDK refuses this request and sends nothing.", label: "the SDK refuses it",
+			elsewhere: true})
 	}
 	return list
 }
