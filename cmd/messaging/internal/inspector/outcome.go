@@ -208,13 +208,6 @@ func placeholders(names []string) string {
 	return words.List(list, "and")
 }
 
-func has(n int) string {
-	if n == 1 {
-		return "has"
-	}
-	return "have"
-}
-
 func is(n int) string {
 	if n == 1 {
 		return "is"

@@ -128,8 +128,7 @@ func placeholdersNote(e *history.Entry) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s %s no variable. What the service does with %s is not documented.",
-		placeholders(names), has(len(names)), it(len(names)))
+	return fmt.Sprintf("No variable was sent for %s. What the service does with %s is not documented.", placeholders(names), it(len(names)))
 }
 
 // keysNote names the members of the body that the operation or the event does not have.

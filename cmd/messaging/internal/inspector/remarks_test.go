@@ -35,7 +35,7 @@ func TestSuspiciousSuccessesAreMarked(t *testing.T) {
 			"another type than its parameter: parcels (numeric)."},
 		"another parameter": {trigger, fmt.Sprintf(values, `"color":"red"`), "! unknown key",
 			"neither the operation nor the event has: payload.color."},
-		"a missing variable": {"/v1/broadcast/send/email", broadcastOf("{{name}}", "{{nme}}"), "! no variable", "{{nme}} has no variable."},
+		"a missing variable": {"/v1/broadcast/send/email", broadcastOf("{{name}}", "{{nme}}"), "! no variable", "No variable was sent for {{nme}}."},
 		"what the SDK refuses": {"/v1/broadcast/send/email", broadcastOf(`"Acme"`, `"Acme\n"`), "! the SDK refuses it",
 			"the SDK refuses this request"},
 		"an empty value": {trigger, fmt.Sprintf(strings.Replace(values, "A-1", "", 1), `"parcels":2`), "! empty value",

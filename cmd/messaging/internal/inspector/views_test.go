@@ -120,7 +120,7 @@ func TestPlaceholdersWithoutAVariableAreOneNote(t *testing.T) {
 	f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, "Hi {{name}}", "{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} {{g}}", 1))
 	page := f.get("/broadcasts/1").Body
 	assert.Equal(t, 1, strings.Count(page, "is not documented.</p>"))
-	assert.Contains(t, page, "{{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more have no variable.")
+	assert.Contains(t, page, "No variable was sent for {{a}}, {{b}}, {{c}}, {{d}}, {{e}} and 2 more.")
 }
 
 func TestSearchWithoutMatchSaysSoAndNothingElse(t *testing.T) {
