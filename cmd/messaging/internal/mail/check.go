@@ -3,6 +3,7 @@ package mail
 import (
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ func Check(message string) (findings []string) {
 		{found.attached, "image", "with cid: in the address, but nothing is attached."},
 		{found.links[insecure], "link", "to http: instead of https:."},
 		{found.links[scripted], "link", "with javascript: in the address, which email programs remove."},
+		{found.links[local], "link", "to this machine, which nobody else can open."},
 		{found.links[nowhere], "link", "without an address, or only with #."},
 		{found.links[misleading], "link", "whose text is the address of another host: spam filters take them for phishing."},
 	} {
@@ -84,6 +86,7 @@ type found struct {
 const (
 	insecure   = "not https"
 	scripted   = "javascript"
+	local      = "only on this machine"
 	nowhere    = "no address"
 	misleading = "shows another host"
 )
@@ -125,10 +128,23 @@ func linkProblems(link *html.Node) (list []string) {
 	case to == "#", to == "" && hasAttribute(link, "href"):
 		list = append(list, nowhere)
 	}
+	if isLocal(address(link, "href")) {
+		list = append(list, local)
+	}
 	if isMisleading(link) {
 		list = append(list, misleading)
 	}
 	return list
+}
+
+// isLocal reports whether an address is on the machine of whoever opens it.
+func isLocal(address string) bool {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(parsed.Hostname())
+	return parsed.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // isMisleading reports whether the text of a link is the address of another host than the

@@ -40,10 +40,12 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 
 func TestLinksSayWhatIsWrongWithThem(t *testing.T) {
 	message := `<a href="http://acme.test">plain</a><a href="JavaScript:x()">run</a><a href="#">top</a>` +
+		`<a href="https://localhost:3000/x">here</a><a href="https://127.0.0.1">here</a><a href="https://localhost.test">here</a>` +
 		`<a href="http://b.test/x">https://a.test/x</a><a href="https://a.test/x">https://a.test/x</a>`
 	var problems [][]string
 	for _, link := range mail.Links(message) {
 		problems = append(problems, link.Problems)
 	}
-	assert.Equal(t, [][]string{{"not https"}, {"javascript"}, {"no address"}, {"not https", "shows another host"}, nil}, problems)
+	assert.Equal(t, [][]string{{"not https"}, {"javascript"}, {"no address"}, {"only on this machine"}, {"only on this machine"}, nil,
+		{"not https", "shows another host"}, nil}, problems)
 }
