@@ -2,6 +2,8 @@ package inspector
 
 import (
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -20,9 +22,11 @@ func (v *emailView) Markup() []part {
 	return []part{{"", source}}
 }
 
-// markup splits HTML. Its parts are exactly the source.
+// markup splits HTML. Its parts are exactly the source. Their classes also say where a line would
+// begin, since many messages are one long line.
 func markup(source string) (parts []part) {
 	rest := source
+	var open blocks
 	for tokens := html.NewTokenizer(strings.NewReader(source)); ; {
 		kind := tokens.Next()
 		if kind == html.ErrorToken {
@@ -32,7 +36,11 @@ func markup(source string) (parts []part) {
 		rest = rest[len(raw):]
 		switch kind {
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
-			parts = append(parts, tagParts(raw)...)
+			tag := tagParts(raw)
+			if class := open.next(kind, tag[0].Text); class != "" && len(parts) > 0 && !strings.HasSuffix(parts[len(parts)-1].Text, "\n") {
+				tag[0].Class += " " + class
+			}
+			parts = append(parts, tag...)
 		case html.CommentToken, html.DoctypeToken:
 			parts = append(parts, part{"c", raw})
 		default:
@@ -72,3 +80,50 @@ func tagParts(tag string) (parts []part) {
 	add("k", tag[at+len(end):])
 	return parts
 }
+
+// blocks are the open elements that begin a line, the outermost first.
+type blocks []block
+
+type block struct {
+	name  string
+	inner bool // whether another one was in it
+}
+
+// isBlock has the elements that begin a line.
+var isBlock = map[string]bool{"html": true, "head": true, "body": true, "style": true, "title": true, "table": true, "thead": true,
+	"tbody": true, "tfoot": true, "tr": true, "td": true, "th": true, "div": true, "section": true, "article": true, "header": true,
+	"footer": true, "main": true, "p": true, "h1": true, "h2": true, "h3": true, "h4": true, "h5": true, "h6": true, "ul": true,
+	"ol": true, "li": true, "center": true, "blockquote": true, "pre": true}
+
+// deepest is how far lines are indented.
+const deepest = 6
+
+// next returns the class of the indentation of a tag, or "" if it begins no line. The text is the
+// tag up to its name.
+func (b *blocks) next(kind html.TokenType, text string) string {
+	name := strings.ToLower(strings.TrimLeft(text, "</"))
+	switch {
+	case !isBlock[name]:
+		return ""
+	case kind == html.EndTagToken:
+		for i := range slices.Backward(*b) {
+			if open := (*b)[i]; open.name == name {
+				if *b = (*b)[:i]; open.inner {
+					return b.indentation()
+				}
+				return ""
+			}
+		}
+		return ""
+	}
+	class := b.indentation()
+	if len(*b) > 0 {
+		(*b)[len(*b)-1].inner = true
+	}
+	if kind == html.StartTagToken {
+		*b = append(*b, block{name: name})
+	}
+	return class
+}
+
+func (b *blocks) indentation() string { return "i" + strconv.Itoa(min(len(*b), deepest)) }

@@ -16,6 +16,24 @@ func TestMarkupHasAClassForEachPartOfATag(t *testing.T) {
 	}, markup("<!doctype html>\n<a href=\"x?a=1\" hidden>Hi & bye</a><!-- <b> --><br />"))
 }
 
+func TestALineBeginsWhereABlockDoes(t *testing.T) {
+	var lines strings.Builder
+	for _, p := range markup("<table><tr><td><b>a</b></td><td>b</td></tr></table>\n<p>c</p><P>d") {
+		if _, indentation, ok := strings.Cut(p.Class, " i"); ok {
+			lines.WriteString("\n" + indentation + " ")
+		}
+		lines.WriteString(p.Text)
+	}
+	assert.Equal(t, `<table>
+1 <tr>
+2 <td><b>a</b></td>
+2 <td>b</td>
+1 </tr>
+0 </table>
+<p>c</p>
+0 <P>d`, lines.String())
+}
+
 func TestASourceWithTooManyTagsHasNoColors(t *testing.T) {
 	message := strings.Repeat("<b>", maxParts)
 	view := &emailView{EmailBroadcast: &messagingtest.EmailBroadcast{Message: message}}
