@@ -20,9 +20,8 @@ type overview struct {
 
 // deliveryCount is how many requests the SDK reports in the same way.
 type deliveryCount struct {
-	Tag   tag
-	Href  string
-	Count int
+	Tag  tag
+	Href string // a search for them
 }
 
 // finding is a failure or a remark that some requests have in common.
@@ -90,7 +89,7 @@ func countDeliveries(l entryList, entries []*history.Entry) (list []deliveryCoun
 	}{{messaging.DeliveryAccepted, "ok"}, {messaging.DeliveryRejected, "bad"}, {messaging.DeliveryUnknown, "unknown"}} {
 		if n := counts[d.delivery]; n > 0 {
 			query := queryString("q", "delivery:"+d.delivery.String())
-			list = append(list, deliveryCount{tag{d.class, words.Thousands(n) + " " + d.delivery.String()}, l.list + query, n})
+			list = append(list, deliveryCount{tag{d.class, words.Thousands(n) + " " + d.delivery.String()}, l.list + query})
 		}
 	}
 	return list
@@ -103,7 +102,6 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 	if e.Fault != "" {
 		return []finding{{Tag: outcomeTag(e), Title: heading, Text: failure(e), rank: wanted}}
 	}
-	notes := in.remarksIfAny(e)
 	if outcome := outcomeTag(e); outcome.Class != "ok" {
 		f := finding{Tag: outcome, Title: heading, Text: failure(e), rank: failed}
 		if len(credentialNotes(e)) > 0 {
@@ -111,7 +109,7 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 		}
 		list = append(list, f)
 	}
-	for _, r := range notes {
+	for _, r := range in.remarksIfAny(e) {
 		switch {
 		case r.elsewhere && r.tagged: // the failure says it
 		case r.tagged:
