@@ -118,24 +118,26 @@ func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
 	}
 }
 
-func TestNotesAreCountedOnce(t *testing.T) {
+func TestNotesAreFoundOnce(t *testing.T) {
 	s := history.New(100, 1<<30)
 	s.Add(exchange(1))
 	s.Add(exchange(2))
 	first, _ := s.Get(1)
 	second, _ := s.Get(2)
-	assert.Zero(t, first.Notes(), "nothing counts them yet")
-	var counted []int
-	s.CountNotes(func(e *history.Entry) int {
-		counted = append(counted, e.Number)
-		return e.Number - 1
+	assert.Empty(t, first.Notes(), "nothing finds them yet")
+	var asked []int
+	s.FindNotes(func(e *history.Entry) []history.Note {
+		asked = append(asked, e.Number)
+		return history.Notes[2 : e.Number+1]
 	})
-	query, err := history.Parse("has:notes")
-	require.NoError(t, err)
-	for range 2 {
+	for text, want := range map[string][]int{"has:notes": {2}, "note:duplicate": {2}, "-note:duplicate": {1}, "note:skipped": {}} {
+		query, err := history.Parse(text)
+		require.NoError(t, err)
 		found, _ := s.Find(query, 0, 10)
-		assert.Equal(t, []int{2}, numbers(found))
+		assert.ElementsMatch(t, want, numbers(found), text)
 	}
-	assert.Equal(t, 1, second.Notes())
-	assert.Equal(t, []int{2, 1}, counted)
+	assert.Equal(t, []history.Note{history.NoteDuplicate}, second.Notes())
+	assert.ElementsMatch(t, []int{1, 2}, asked)
+	_, err := history.Parse("note:typo")
+	assert.ErrorContains(t, err, "note:typo: must be one of api_key, content_type")
 }

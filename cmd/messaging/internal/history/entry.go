@@ -32,15 +32,15 @@ type Entry struct {
 	// of the one before this one, or 0. They can be separate calls too.
 	Attempt, Previous int
 
-	variables map[string]json.RawMessage // of a large email
-	size      int64
-	call      uint64
-	twin      int // the number of the latest send that is the same and was carried out
-	twinAt    time.Time
-	next      atomic.Int64  // the number of the next attempt
-	delivery  atomic.Uint32 // of the method Delivery
-	counter   *counter
-	notes     atomic.Int32 // of the method Notes: the number and 1, or 0 if it is not known yet
+	variables  map[string]json.RawMessage // of a large email
+	size       int64
+	call       uint64
+	twin       int // the number of the latest send that is the same and was carried out
+	twinAt     time.Time
+	next       atomic.Int64  // the number of the next attempt
+	delivery   atomic.Uint32 // of the method Delivery
+	noteFinder *noteFinder
+	notes      atomic.Pointer[[]Note] // of the method Notes, or nil if it is not known yet
 	// eventName is the name of the event of a trigger that was not carried out.
 	eventName string
 }

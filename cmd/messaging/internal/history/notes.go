@@ -2,26 +2,54 @@ package history
 
 import "sync/atomic"
 
-// counter counts the notes of entries. The store and its entries share it, because it is
+// Note is the code of something that is suspicious in an entry, for searches and programs.
+type Note string
+
+// What can be suspicious in an entry.
+const (
+	NoteAPIKey           Note = "api_key"
+	NoteContentType      Note = "content_type"
+	NoteDuplicate        Note = "duplicate"
+	NoteEmptyValue       Note = "empty_value"
+	NoteInThePast        Note = "in_the_past"
+	NoteNameAsID         Note = "name_as_id"
+	NoteNoVariable       Note = "no_variable"
+	NoteSameName         Note = "same_name"
+	NoteSDKRefuses       Note = "sdk_refuses"
+	NoteSkipped          Note = "skipped"
+	NoteTwoAudiences     Note = "two_audiences"
+	NoteUnknownKey       Note = "unknown_key"
+	NoteUnknownParameter Note = "unknown_parameter"
+	NoteUnknownType      Note = "unknown_type"
+	NoteWrongPath        Note = "wrong_path"
+	NoteWrongType        Note = "wrong_type"
+)
+
+// Notes are all notes, in the order of their codes.
+var Notes = []Note{NoteAPIKey, NoteContentType, NoteDuplicate, NoteEmptyValue, NoteInThePast, NoteNameAsID, NoteNoVariable,
+	NoteSameName, NoteSDKRefuses, NoteSkipped, NoteTwoAudiences, NoteUnknownKey, NoteUnknownParameter, NoteUnknownType,
+	NoteWrongPath, NoteWrongType}
+
+// noteFinder finds the notes of entries. The store and its entries share it, because it is
 // set when the first entry may already be there.
-type counter struct {
-	count atomic.Pointer[func(*Entry) int]
+type noteFinder struct {
+	find atomic.Pointer[func(*Entry) []Note]
 }
 
-// CountNotes sets the function that counts what is suspicious in an entry. It is called at
+// FindNotes sets the function that finds what is suspicious in an entry. It is called at
 // most a few times for each entry, and not before somebody asks.
-func (s *Store) CountNotes(count func(*Entry) int) { s.counter.count.Store(&count) }
+func (s *Store) FindNotes(find func(*Entry) []Note) { s.noteFinder.find.Store(&find) }
 
-// Notes returns the number of things that are suspicious in an entry. It is found out once.
-func (e *Entry) Notes() int {
-	if notes := e.notes.Load(); notes > 0 {
-		return int(notes) - 1
+// Notes returns what is suspicious in an entry. It is found out once.
+func (e *Entry) Notes() []Note {
+	if notes := e.notes.Load(); notes != nil {
+		return *notes
 	}
-	count := e.counter.count.Load()
-	if count == nil {
-		return 0
+	find := e.noteFinder.find.Load()
+	if find == nil {
+		return nil
 	}
-	notes := (*count)(e)
-	e.notes.Store(int32(notes) + 1)
+	notes := (*find)(e)
+	e.notes.Store(&notes)
 	return notes
 }

@@ -60,6 +60,7 @@ var Keys = []struct{ Key, Example, Selects string }{
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
 	{"has", "has:skipped", "skipped, problems, notes (of something suspicious), duplicate (carried out before), fault, foreign_key or replay"},
+	{"note", "note:empty_value", "one of the notes: " + noteCodes()},
 	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
 	{"fault", "fault:answer_lost", "the kind of the fault"},
 	{"customer", "customer:12", "the number or the customer id of a customer that the request created or updated"},
@@ -138,6 +139,8 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 		}, nil
 	case "has":
 		return parseHas(value)
+	case "note":
+		return parseNote(value)
 	case "fault":
 		return func(e *Entry) bool { return e.Fault != "" && containsFold(e.Fault, value) }, nil
 	case "customer":
@@ -225,7 +228,9 @@ func parseHas(value string) (func(*Entry) bool, error) {
 	case "problems":
 		return func(e *Entry) bool { return len(e.Problems) > 0 }, nil
 	case "notes":
-		return func(e *Entry) bool { return e.Notes() > 0 }, nil
+		return func(e *Entry) bool { return len(e.Notes()) > 0 }, nil
+	case "note":
+		return parseNote(value)
 	case "fault":
 		return func(e *Entry) bool { return e.Fault != "" }, nil
 	case "foreign_key":
@@ -237,6 +242,22 @@ func parseHas(value string) (func(*Entry) bool, error) {
 	default:
 		return nil, fmt.Errorf("must be skipped, problems, notes, duplicate, fault, foreign_key or replay")
 	}
+}
+
+func parseNote(value string) (func(*Entry) bool, error) {
+	note := Note(strings.ReplaceAll(value, " ", "_"))
+	if !slices.Contains(Notes, note) {
+		return nil, fmt.Errorf("must be one of %s", noteCodes())
+	}
+	return func(e *Entry) bool { return slices.Contains(e.Notes(), note) }, nil
+}
+
+func noteCodes() string {
+	var codes []string
+	for _, note := range Notes {
+		codes = append(codes, string(note))
+	}
+	return words.List(codes, "or")
 }
 
 // contains reports whether the request or the response contains a word.

@@ -21,10 +21,10 @@ type Store struct {
 	// entries. It may be nil, and must not be set after the first Add.
 	Stored func() int64
 
-	counter  *counter // of the notes
-	boot     string   // random
-	max      int
-	maxBytes int64
+	noteFinder *noteFinder
+	boot       string // random
+	max        int
+	maxBytes   int64
 
 	mu      sync.Mutex
 	entries []*Entry          // in the order of their numbers, without gaps
@@ -53,13 +53,14 @@ type State struct {
 // New returns a store of at most max entries and about maxBytes bytes. The latest entry is
 // always kept. If it is larger than half of maxBytes, only its beginning is.
 func New(max int, maxBytes int64) *Store {
-	return &Store{counter: new(counter), boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes, calls: make(map[uint64]*Entry)}
+	return &Store{noteFinder: new(noteFinder), boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes,
+		calls: make(map[uint64]*Entry)}
 }
 
 // Add adds an exchange, and removes the oldest entries that exceed the limits.
 func (s *Store) Add(e *messagingtest.Exchange) {
 	entry := newEntry(e, s.EventName, s.maxBytes/2)
-	entry.counter = s.counter
+	entry.noteFinder = s.noteFinder
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.entries = append(s.entries, entry)

@@ -37,17 +37,22 @@ type requestItem struct {
 }
 
 // notes returns what is suspicious in a request, as its page says it, never nil.
-func (in *Inspector) notes(e *history.Entry) []string {
-	list := []string{}
+func (in *Inspector) notes(e *history.Entry) []noteItem {
+	list := []noteItem{}
 	for _, r := range in.remarks(e) {
-		list = append(list, r.text)
+		list = append(list, noteItem{r.note, r.text})
 	}
 	return list
 }
 
+type noteItem struct {
+	Code history.Note `json:"code"`
+	Text string       `json:"text"`
+}
+
 type requestDetail struct {
 	requestItem
-	Notes    []string            `json:"notes"`
+	Notes    []noteItem          `json:"notes"`
 	Query    map[string][]string `json:"query"`
 	Header   http.Header         `json:"header"`
 	Body     jsonBody            `json:"body"`

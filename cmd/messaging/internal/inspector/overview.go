@@ -113,9 +113,9 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 		switch {
 		case r.elsewhere && r.tagged: // the failure says it
 		case r.tagged:
-			list = append(list, finding{Tag: tag{"warn", r.label}, Title: heading, Text: cmp.Or(r.common, r.text), rank: silent})
+			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: cmp.Or(r.common, r.text), rank: silent})
 		default:
-			list = append(list, finding{Tag: tag{"warn", r.label}, Title: heading, Text: cmp.Or(r.common, r.text), rank: suspicious})
+			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: cmp.Or(r.common, r.text), rank: suspicious})
 		}
 	}
 	return list
@@ -123,7 +123,7 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 
 // remarksIfAny returns the remarks without looking for them where there are none.
 func (in *Inspector) remarksIfAny(e *history.Entry) []remark {
-	if e.Notes() == 0 {
+	if len(e.Notes()) == 0 {
 		return nil
 	}
 	return in.remarks(e)

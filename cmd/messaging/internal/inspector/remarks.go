@@ -17,9 +17,8 @@ import (
 
 // remark says what is suspicious in a request, whether or not it was carried out.
 type remark struct {
+	note history.Note
 	text string
-	// label is the remark in two or three words.
-	label string
 	// common is what other requests with the same remark say, if the text has a number of
 	// this one.
 	common string
@@ -32,45 +31,53 @@ type remark struct {
 // only what is known without reading it is returned.
 func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 	for _, text := range credentialNotes(e) {
-		list = append(list, remark{text: text, label: "API key", elsewhere: true, tagged: true})
+		list = append(list, remark{note: history.NoteAPIKey, text: text, elsewhere: true, tagged: true})
 	}
 	if n := len(e.Skipped); n > 0 {
-		list = append(list, remark{text: fmt.Sprintf("%s %s skipped. The event was triggered without %s, although the response reports success.",
-			words.Count(n, "value"), was(n), it(n)), label: "skipped", common: skippedNames(e), tagged: true})
+		list = append(list, remark{note: history.NoteSkipped, text: skippedNote(n), common: skippedNames(e), tagged: true})
 	}
 	if unknown := unknownParameters(e); len(unknown) > 0 {
-		list = append(list, remark{text: unknownNote(unknown), label: "unknown parameter", tagged: true})
+		list = append(list, remark{note: history.NoteUnknownParameter, text: unknownNote(unknown), tagged: true})
 	}
 	if duplicate, after := e.DuplicateOf(); duplicate > 0 {
-		list = append(list, remark{text: fmt.Sprintf("Possibly a duplicate: the same request was carried out %s earlier, as request %s.",
-			took(after), words.Thousands(duplicate)), label: "duplicate?",
+		list = append(list, remark{note: history.NoteDuplicate, text: duplicateNote(duplicate, after),
 			common: "Possibly a duplicate of an earlier request.", tagged: true})
 	}
 	if len(e.Request.Body) > maxShown || e.Cut {
 		return list
 	}
 	for _, each := range []remark{
-		{text: routeNote(e), label: "wrong path", elsewhere: true, tagged: true},
-		{text: in.eventIDNote(e), label: "name as id"},
-		{text: contentTypeNote(e), label: "content type"},
-		{text: placeholdersNote(e), label: "no variable"},
-		{text: in.keysNote(e), label: "unknown key"},
-		{text: in.emptyNote(e), label: "empty value"},
-		{text: in.typesNote(e), label: "wrong type"},
-		{text: definitionNote(e), label: "unknown type"},
-		{text: audienceNote(e), label: "two audiences"},
-		{text: scheduleNote(e), label: "in the past"},
-		{text: in.nameNote(e), label: "same name"},
+		{note: history.NoteWrongPath, text: routeNote(e), elsewhere: true, tagged: true},
+		{note: history.NoteNameAsID, text: in.eventIDNote(e)},
+		{note: history.NoteContentType, text: contentTypeNote(e)},
+		{note: history.NoteNoVariable, text: placeholdersNote(e)},
+		{note: history.NoteUnknownKey, text: in.keysNote(e)},
+		{note: history.NoteEmptyValue, text: in.emptyNote(e)},
+		{note: history.NoteWrongType, text: in.typesNote(e)},
+		{note: history.NoteUnknownType, text: definitionNote(e)},
+		{note: history.NoteTwoAudiences, text: audienceNote(e)},
+		{note: history.NoteInThePast, text: scheduleNote(e)},
+		{note: history.NoteSameName, text: in.nameNote(e)},
 	} {
 		if each.text != "" {
 			list = append(list, each)
 		}
 	}
 	if err := refusal(e); err != nil {
-		list = append(list, remark{text: "By default, the SDK refuses this request and sends nothing.", label: "the SDK refuses it",
+		list = append(list, remark{note: history.NoteSDKRefuses, text: "By default, the SDK refuses this request and sends nothing.",
 			elsewhere: true})
 	}
 	return list
+}
+
+func skippedNote(n int) string {
+	return fmt.Sprintf("%s %s skipped. The event was triggered without %s, although the response reports success.",
+		words.Count(n, "value"), was(n), it(n))
+}
+
+func duplicateNote(earlier int, after time.Duration) string {
+	return fmt.Sprintf("Possibly a duplicate: the same request was carried out %s earlier, as request %s.",
+		took(after), words.Thousands(earlier))
 }
 
 // skippedNames names the values that were skipped.
@@ -86,8 +93,27 @@ func skippedNames(e *history.Entry) string {
 	return fmt.Sprintf("%s %s skipped, although the response reports success.", words.List(names, "and"), was(len(e.Skipped)))
 }
 
-// countRemarks is what a search counts as notes.
-func (in *Inspector) countRemarks(e *history.Entry) int { return len(in.remarks(e)) }
+// findNotes returns the notes of what is suspicious in a request.
+func (in *Inspector) findNotes(e *history.Entry) (list []history.Note) {
+	for _, r := range in.remarks(e) {
+		list = append(list, r.note)
+	}
+	return list
+}
+
+// label is the remark in two or three words.
+func (r remark) label() string {
+	switch r.note {
+	case history.NoteAPIKey:
+		return "API key"
+	case history.NoteDuplicate:
+		return "duplicate?"
+	case history.NoteSDKRefuses:
+		return "the SDK refuses it"
+	default:
+		return strings.ReplaceAll(string(r.note), "_", " ")
+	}
+}
 
 // mark tells in a row how many remarks there are without a tag, and what they say.
 type mark struct {
@@ -101,7 +127,7 @@ const maxTitled = 16 << 10
 
 // newMark returns a mark without a count if there is nothing to show.
 func (in *Inspector) newMark(e *history.Entry) mark {
-	all := e.Notes()
+	all := len(e.Notes())
 	if all == 0 {
 		return mark{}
 	}
@@ -112,7 +138,7 @@ func (in *Inspector) newMark(e *history.Entry) mark {
 	var labels, texts []string
 	for _, r := range in.remarks(e) {
 		if !r.tagged {
-			labels, texts = append(labels, r.label), append(texts, r.text)
+			labels, texts = append(labels, r.label()), append(texts, r.text)
 		}
 	}
 	return mark{len(texts), strings.Join(labels, ", "), strings.Join(texts, "\n")}

@@ -22,32 +22,32 @@ func broadcastOf(oldAndNew ...string) string {
 func TestSuspiciousSuccessesAreMarked(t *testing.T) {
 	const push, trigger = "/v1/broadcast/send/push-notification", "/v1/events/trigger"
 	values := `{"event_id":"` + orderShipped + `","payload":{"email":"ada@example.com","order":"A-1","shipped_at":"2026-11-21T09:00:00Z",%s}}`
-	for name, test := range map[string]struct{ path, body, mark, note string }{
+	for name, test := range map[string]struct{ path, body, mark, note, codes string }{
 		"an unknown key": {"/v1/broadcast/send/email", broadcastOf(`"recipients"`, `"reciepients":[],"recipients"`), "! unknown key",
-			"keys that the operation does not have: reciepients (did you mean recipients?)."},
+			"keys that the operation does not have: reciepients (did you mean recipients?).", "unknown_key"},
 		"all customers and recipients": {push, `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now",
-			"recipients":{"type":"segment","segments":["vip"]}}`, "! two audiences", "has both all_customers and recipients."},
+			"recipients":{"type":"segment","segments":["vip"]}}`, "! two audiences", "has both all_customers and recipients.", "two_audiences"},
 		"a date in the past": {"/v1/broadcast/send/email", broadcastOf("2030-01-01", "2020-01-01"), "! in the past",
-			"The schedule was in the past"},
+			"The schedule was in the past", "in_the_past"},
 		"the name of another event": {"/v1/events", `{"name":"order shipped","description":"d","parameters":[]}`,
-			"! same name", "There was already an event with this name."},
+			"! same name", "There was already an event with this name.", "same_name"},
 		"another type": {trigger, fmt.Sprintf(values, `"parcels":"two"`), "! wrong type",
-			"another type than its parameter: parcels (numeric)."},
+			"another type than its parameter: parcels (numeric).", "wrong_type"},
 		"another parameter": {trigger, fmt.Sprintf(values, `"color":"red"`), "! unknown key",
-			"neither the operation nor the event has: payload.color."},
+			"neither the operation nor the event has: payload.color.", "unknown_key"},
 		"a missing variable": {"/v1/broadcast/send/email", broadcastOf("{{name}}", "{{nme}}"), "! no variable",
-			"No variable was sent for {{nme}}."},
+			"No variable was sent for {{nme}}.", "no_variable"},
 		"what the SDK refuses": {"/v1/broadcast/send/email", broadcastOf(`"Acme"`, `"Acme\n"`), "! the SDK refuses it",
-			"the SDK refuses this request"},
+			"the SDK refuses this request", "sdk_refuses"},
 		"an empty value": {trigger, fmt.Sprintf(strings.Replace(values, "A-1", "", 1), `"parcels":2`), "! empty value",
-			"order is empty, although the event requires a value."},
+			"order is empty, although the event requires a value.", "empty_value"},
 		"an unknown type": {"/v1/events", `{"name":"n","description":"d","parameters":[{"name":"a","type":"number","required":true}]}`,
-			"! unknown type", "than text, numeric or timestamp, the types that are documented: a (number)."},
+			"! unknown type", "than text, numeric or timestamp, the types that are documented: a (number).", "unknown_type"},
 		"two things": {trigger, fmt.Sprintf(values, `"parcels":"two","color":"red"`), "! unknown key, wrong type",
-			"payload.color."},
-		"something that has a tag":  {trigger, skippedBody, "", "1 value was skipped."},
-		"nothing":                   {trigger, fmt.Sprintf(values, `"parcels":2`), "", ""},
-		"a broadcast with no notes": {"/v1/broadcast/send/email", emailBody, "", ""},
+			"payload.color.", "unknown_key wrong_type"},
+		"something that has a tag":  {trigger, skippedBody, "", "1 value was skipped.", "skipped"},
+		"nothing":                   {trigger, fmt.Sprintf(values, `"parcels":2`), "", "", ""},
+		"a broadcast with no notes": {"/v1/broadcast/send/email", emailBody, "", "", ""},
 	} {
 		f := start(t, records.Demo())
 		require.Equal(t, 200, f.send("POST", test.path, test.body), name)
@@ -61,10 +61,16 @@ func TestSuspiciousSuccessesAreMarked(t *testing.T) {
 			assert.Nil(t, shown, name)
 		}
 		assert.Contains(t, html.UnescapeString(f.get("/requests/1").Body), test.note, name)
-		var detail struct{ Notes []string }
+		var detail struct{ Notes []struct{ Code, Text string } }
 		require.NoError(t, json.Unmarshal([]byte(f.get("/api/requests/1").Body), &detail))
 		assert.Equal(t, test.note != "", len(detail.Notes) > 0, name)
-		assert.Contains(t, strings.Join(detail.Notes, "\n"), test.note, name)
+		var codes, texts []string
+		for _, note := range detail.Notes {
+			codes, texts = append(codes, note.Code), append(texts, note.Text)
+			assert.Contains(t, f.get("/api/requests?q=note:"+note.Code).Body, `"number":1`, name)
+		}
+		assert.Contains(t, strings.Join(texts, "\n"), test.note, name)
+		assert.Equal(t, test.codes, strings.Join(codes, " "), name)
 		assert.Equal(t, test.note != "", strings.Contains(f.get("/api/requests?q=has:notes").Body, `"number":1`), name)
 		assert.Equal(t, test.note == "", strings.Contains(f.get("/api/requests?q=-has:notes").Body, `"number":1`), name)
 	}

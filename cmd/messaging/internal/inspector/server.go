@@ -39,7 +39,7 @@ type Config struct {
 // Server returns a server for an inspector. Streams and waits end with ctx.
 func Server(ctx context.Context, cfg Config) *http.Server {
 	in := &Inspector{box: cfg.Box, ending: ctx}
-	cfg.Box.History.CountNotes(in.countRemarks)
+	cfg.Box.History.FindNotes(in.findNotes)
 	handler := in.routes()
 	if cfg.Token != "" {
 		handler = newDoor(cfg.Address, cfg.Token).wrap(handler)
