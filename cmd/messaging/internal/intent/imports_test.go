@@ -209,6 +209,21 @@ func TestOnlyTheUserCanReadWhatIsRemembered(t *testing.T) {
 	assert.True(t, strings.HasPrefix(string(content), `{"id":"`))
 }
 
+func TestAResendDoesNotMeetTheImportThatAddedIt(t *testing.T) {
+	log := emptyLog(t)
+	began := time.Date(2030, 1, 2, 3, 4, 5, 678_900_000, time.UTC)
+	log.now = func() time.Time { return began }
+	shape := alike.Shape{{Name: "order", Type: messaging.ParameterText}}
+	added := Resend{EventID: "ev_1", Customer: messaging.CustomerParams{Email: "ada@example.com"},
+		Values: map[string]any{"order": "A-1"}, Added: began.Truncate(time.Millisecond)} // as the outbox keeps it
+	i := importOf("a", shape.Tokens("", added.Customer, added.Values)[0])
+	i.Shape = shape
+	require.NoError(t, beginImport(t, log, i).Done())
+	found, err := log.LookForResend("api.example.com", added.Added, func(yield func(Resend, error) bool) { yield(added, nil) })
+	require.NoError(t, err)
+	assert.Empty(t, found)
+}
+
 func TestAResendMeetsWhatWasSentSince(t *testing.T) {
 	log := emptyLog(t)
 	shape := alike.Shape{{Name: "order", Type: messaging.ParameterText}}

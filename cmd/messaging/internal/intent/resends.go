@@ -106,7 +106,8 @@ func (l *Log) sentAfter(host string, after time.Time) (sends []*sentLater, names
 
 func (f importFile) sentLater() *sentLater {
 	set := new(alike.Set)
-	return &sentLater{at: f.At, eventID: f.EventID, eventName: f.EventName, shape: f.Shape, add: set.Add, shared: f.shared,
+	began := f.At.Truncate(time.Millisecond) // as outboxes keep times, or what it added would seem to be older
+	return &sentLater{at: began, eventID: f.EventID, eventName: f.EventName, shape: f.Shape, add: set.Add, shared: f.shared,
 		count: func() (int, error) {
 			set.Sort()
 			return f.common(set)
