@@ -21,7 +21,7 @@ var tag = regexp.MustCompile(`(?i)</?[a-z][a-z0-9]*(\s[^<>]*)?/?>|<!doctype`)
 // shows it blocks everything that the document would load. But for a preconnect, a
 // frame and a link that is clicked, a browser opens connections without regard to the
 // policy. Clean removes these elements, and what animates them, and makes links lead
-// nowhere. The title of a link shows its address.
+// nowhere. The title of a link shows its address, and a box the place of a remote image.
 //
 // A browser can read a document differently from how it was written, so Clean parses its
 // own result until nothing is left to remove. It reports false if that does not end; the
@@ -34,7 +34,7 @@ func Clean(message string) (document string, ok bool) {
 		if err != nil { // nested too deeply
 			return "", false
 		}
-		changed := removeUnwanted(root) + disarmLinks(root)
+		changed := removeUnwanted(root) + disarmLinks(root) + replaceImages(root)
 		var b strings.Builder
 		if err := html.Render(&b, root); err != nil {
 			return "", false
@@ -146,8 +146,7 @@ var plainURL = regexp.MustCompile(`https?://[^\s<>"]+`)
 // RemoteImages returns the number of images that the message would load.
 func RemoteImages(message string) (n int) {
 	for node := range parse(message).Descendants() {
-		source := strings.ToLower(strings.TrimSpace(attribute(node, "src") + attribute(node, "srcset")))
-		if node.DataAtom == atom.Img && source != "" && !strings.HasPrefix(source, "data:") {
+		if node.DataAtom == atom.Img && isRemote(node) {
 			n++
 		}
 	}

@@ -1,6 +1,10 @@
 package mail_test
 
 import (
+	"encoding/xml"
+	"html"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,6 +68,32 @@ func TestCleanShowsWhereALinkLeads(t *testing.T) {
 	cleaned, ok := mail.Clean(`<a href="https://acme.test/map">See</a> <a href="#top">Up</a> <a href="/x" title="mine">x</a>`)
 	require.True(t, ok)
 	assert.Contains(t, cleaned, `<a href="#" title="https://acme.test/map">See</a> <a href="#top">Up</a> <a href="#" title="mine">x</a>`)
+}
+
+func TestCleanShowsThePlaceOfARemoteImage(t *testing.T) {
+	for message, want := range map[string][]string{
+		`<img src="https://acme.test/hero.jpg" width=600 height=220 alt="Two <boots>">`: {`width="600" height="220"`, "Two &lt;boots&gt;"},
+		`<img src=//acme.test/a.png width=150px alt="Acme">`:                            {`width="150" height="50"`, ">Acme<"},
+		`<img src=a.png srcset="b.png 2x" height=100 style="x">`:                        {`width="300" height="100"`, "></text>"},
+		`<img src=a.png width=100% alt="a` + "\x01\n" + `b">`:                           {`width="240" height="80"`, ">a b<"},
+		`<img src=a.png width=60 alt="a long text">`:                                    {">a lo…<"},
+		`<img src=https://acme.test/open.gif width=1 height=1 alt="tracker">`:           {`width="1" height="1"`, "></text>"},
+	} {
+		cleaned, ok := mail.Clean(message)
+		require.True(t, ok, message)
+		assert.NotRegexp(t, `(?i)\.(png|gif|jpg)|srcset`, cleaned)
+		source := regexp.MustCompile(`src="data:image/svg\+xml,([^"]*)"`).FindStringSubmatch(cleaned)
+		require.NotNil(t, source, cleaned)
+		picture, err := url.PathUnescape(html.UnescapeString(source[1]))
+		require.NoError(t, err)
+		require.NoError(t, xml.Unmarshal([]byte(picture), new(struct{ XMLName xml.Name })), picture)
+		for _, part := range want {
+			assert.Contains(t, picture, part)
+		}
+	}
+	const own = `<picture><source srcset="https://acme.test/a.webp"/><img src="data:image/png;base64,AA=="/></picture>`
+	cleaned, _ := mail.Clean(own)
+	assert.Contains(t, cleaned, `<picture><source/><img src="data:image/png;base64,AA=="/></picture>`)
 }
 
 func TestCleanKeepsStylesAndContent(t *testing.T) {
