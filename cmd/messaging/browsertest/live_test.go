@@ -7,6 +7,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -83,6 +84,20 @@ func TestRowsAppearInSearchesTooButOnlyThoseThatMatch(t *testing.T) {
 	p.until(`document.querySelectorAll("#rows .row").length === 1`)
 	assert.Contains(t, eval[string](p, `document.querySelector("#rows").textContent`), "grace@example.com")
 	p.until(`document.querySelector("#announce").textContent === "New requests: 1"`)
+}
+
+func TestAMarkStaysBelowItsFirstRowWhenOthersArrive(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("GET", "/v1/events", "")
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive)
+	b.control("POST", "/api/mark", `{"name":"checkout"}`)
+	b.control("POST", "/api/faults", `{"op":"trigger event","count":2,"fault":{"kind":"rate_limited","after":"1s"}}`)
+	for _, sent := range []struct{ order, lines string }{{"a", "2 mark 1"}, {"a", "3 attempts mark 1"}, {"b", "4 3 attempts mark 1"}} {
+		b.send("POST", triggerPath, trigger("ada@example.com", sent.order))
+		p.until(`[...document.querySelectorAll("#rows > *")].map((line) => line.dataset.number ??
+			(line.dataset.mark ? "mark" : line.className)).join(" ") === ` + strconv.Quote(sent.lines))
+	}
 }
 
 func TestRowsAreCountedInsteadWhenThereAreMany(t *testing.T) {

@@ -84,10 +84,28 @@ func TestTheThemeOfABrowserIsThatOfItsNextPage(t *testing.T) {
 	const background = `getComputedStyle(document.body).backgroundColor`
 	light := eval[string](p, background)
 	eval[bool](p, `((theme) => { theme.value = "dark"; return theme.dispatchEvent(new Event("change", { bubbles: true })) })(
-		document.querySelector("#theme"))`)
+		document.querySelector("[data-setting=theme]"))`)
 	p.until(background + ` !== ` + strconv.Quote(light))
 	p.open(b.ui)
 	p.until(isLive + ` && ` + background + ` !== ` + strconv.Quote(light))
+}
+
+func TestRowsTakeOneLineWhereABrowserHasChosenIt(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", triggerPath, trigger("ada@example.com", "today"))
+	p := openTab(t, b.ui+"/help", 1280, "light")
+	p.until(isLive)
+	choose := func(setting, value string) {
+		eval[bool](p, fmt.Sprintf(`((choice) => { choice.value = %q; return choice.dispatchEvent(new Event("change", { bubbles: true })) })(
+			document.querySelector("[data-setting=%s]"))`, value, setting))
+	}
+	choose("rows", "one")
+	choose("list", "wide")
+	p.open(b.ui)
+	p.until(isLive)
+	assert.Less(t, eval[float64](p, `document.querySelector(".row").offsetHeight`), 35.0)
+	assert.InDelta(t, 640, eval[float64](p, `document.querySelector("#list").offsetWidth`), 1)
+	assert.True(t, eval[bool](p, `document.querySelector(".row .tag.warn").offsetWidth > 40`), "what is suspicious stays in sight")
 }
 
 func TestARequestIsReplayedFromItsPage(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,15 +13,19 @@ import (
 
 func newMark() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "mark",
+		Use:   "mark [NAME]",
 		Short: "Let wait look only at later requests, and print the number of the last one",
+		Long: `Wait looks only at the requests after the last mark. The list of requests shows where
+each mark was set, and its name, and "mark:NAME" finds the requests after it, until the
+next mark.`,
 		Example: `  messaging sandbox mark
-  go test ./... && messaging sandbox wait op:trigger`,
-		Args: cobra.NoArgs,
+  messaging sandbox mark checkout && go test ./... && messaging sandbox wait op:trigger`,
+		Args: cobra.MaximumNArgs(1),
 	}
 	remote := addUI(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		body, err := remote.call(cmd.Context(), http.MethodPost, "/api/mark", nil)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		name := map[string]string{"name": strings.Join(args, "")}
+		body, err := remote.call(cmd.Context(), http.MethodPost, "/api/mark", name)
 		if err != nil {
 			return err
 		}

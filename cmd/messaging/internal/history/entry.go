@@ -31,6 +31,8 @@ type Entry struct {
 	// Attempt counts what look like the attempts of a call from 1, and Previous is the number
 	// of the one before this one, or 0. They can be separate calls too.
 	Attempt, Previous int
+	// Mark is the latest mark before the request, or nil.
+	Mark *Mark
 
 	variables  map[string]json.RawMessage // of a large email
 	size       int64

@@ -64,6 +64,7 @@ var Keys = []struct{ Key, Example, Selects string }{
 	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
 	{"fault", "fault:answer_lost", "the kind of the fault"},
 	{"customer", "customer:12", "the number or the customer id of a customer that the request created or updated"},
+	{"mark", "mark:checkout", "part of the name of the last mark before the request"},
 	{"since", "since:5m", "requests of the last 5 minutes"},
 	{"method", "method:get", "the method"},
 	{"path", "path:" + service.ListCustomers.Path, "part of the path with its query, such as path:per_page=5"},
@@ -143,6 +144,8 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 		return parseNote(value)
 	case "fault":
 		return func(e *Entry) bool { return e.Fault != "" && containsFold(e.Fault, value) }, nil
+	case "mark":
+		return func(e *Entry) bool { return e.Mark != nil && containsFold(e.Mark.Name, value) }, nil
 	case "customer":
 		if value == "" {
 			return nil, fmt.Errorf("must be the number or the id of a customer")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/messaging-go/messaging/messagingtest"
 )
@@ -27,6 +28,8 @@ type Store struct {
 	maxBytes   int64
 
 	mu      sync.Mutex
+	mark    *Mark             // the latest one, or nil
+	marks   int               // how many there were
 	entries []*Entry          // in the order of their numbers, without gaps
 	calls   map[uint64]*Entry // the latest attempt of each call
 	bytes   int64
@@ -63,6 +66,7 @@ func (s *Store) Add(e *messagingtest.Exchange) {
 	entry.noteFinder = s.noteFinder
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	entry.Mark = s.mark
 	s.entries = append(s.entries, entry)
 	s.bytes += entry.size
 	s.state.Last = entry.Number
@@ -95,14 +99,25 @@ func (s *Store) Clear() {
 	defer s.mu.Unlock()
 	s.entries, s.bytes = nil, 0
 	clear(s.calls)
+	s.mark = nil
 	s.state = State{Last: s.state.Last, Mark: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
 	s.notify()
 }
 
-// Mark sets the mark to the number of the latest entry, and returns it.
-func (s *Store) Mark() int {
+// Mark is what somebody set before a request, to find what came after it.
+type Mark struct {
+	ID   int    // counts the marks from 1
+	Name string // or ""
+	At   time.Time
+}
+
+// Mark sets the mark to the number of the latest entry, and returns it. The entries that
+// follow have the mark, until the next one. The name may be empty.
+func (s *Store) Mark(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.marks++
+	s.mark = &Mark{s.marks, name, time.Now()}
 	s.state.Mark = s.state.Last
 	return s.state.Mark
 }

@@ -32,6 +32,7 @@ type requestItem struct {
 	Effect     history.Kind        `json:"effect"`
 	ForeignKey bool                `json:"foreign_key"`
 	ReplayOf   int                 `json:"replay_of,omitempty"`
+	Mark       string              `json:"mark,omitempty"` // the name of the latest one before
 	Problems   map[string][]string `json:"problems"`
 	Skipped    []history.Skipped   `json:"skipped"`
 }
@@ -83,10 +84,14 @@ func (b jsonBody) MarshalJSON() ([]byte, error) {
 }
 
 func newRequestItem(e *history.Entry) requestItem {
-	return requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), TookMS: milliseconds(e.Took), Op: e.Op,
+	item := requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), TookMS: milliseconds(e.Took), Op: e.Op,
 		Method: e.Request.Method, Path: e.Request.Path, Status: e.Status,
 		Delivery: deliveryName(e), Fault: e.Fault,
 		Effect: e.Kind(), ForeignKey: e.ForeignKey, ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
+	if e.Mark != nil {
+		item.Mark = e.Mark.Name
+	}
+	return item
 }
 
 func deliveryName(e *history.Entry) string {

@@ -71,9 +71,9 @@ type page struct {
 	BaseURL    string
 	APIKey     string
 	SandboxURL string
-	Theme      string // "light" or "dark", or "" for that of the system
-	Wide       bool   // one column in place of a list and a detail
-	Reload     bool   // the list is loaded again when something changes
+	Settings   []setting
+	Wide       bool // one column in place of a list and a detail
+	Reload     bool // the list is loaded again when something changes
 
 	Chips []chipGroup // none where there is nothing to filter
 	// FirstRequest is a command that sends a request to the list.
@@ -106,18 +106,8 @@ func (p *page) IsFiltered() bool {
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 	service, inspector := in.addresses(r)
 	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),
-		Query: r.URL.Query().Get("q"), BaseURL: service, APIKey: in.box.APIKey(), SandboxURL: inspector, Theme: theme(r),
+		Query: r.URL.Query().Get("q"), BaseURL: service, APIKey: in.box.APIKey(), SandboxURL: inspector, Settings: settingsOf(r),
 		Status: http.StatusOK}
-}
-
-// theme returns the theme that the browser has chosen. It is in a cookie, so that the page
-// never appears in another one first.
-func theme(r *http.Request) string {
-	cookie, err := r.Cookie("messaging-sandbox-theme")
-	if err != nil || cookie.Value != "light" && cookie.Value != "dark" {
-		return ""
-	}
-	return cookie.Value
 }
 
 func (p *page) write(w http.ResponseWriter, name string) {
@@ -206,6 +196,7 @@ func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before 
 		row.Current = detail != nil && detail.Number == e.Number
 		p.Rows = append(p.Rows, row)
 	}
+	in.markRows(p.Rows, entries, grouped)
 	if before > 0 {
 		p.Newer = l.list + queryString("q", p.Query)
 	}
@@ -275,11 +266,14 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	left := max(0, len(matching)-pageSize)
-	for i := len(matching) - 1; i >= left; i-- {
-		row := in.groupedRow(matching[i])
+	shown := matching[left:]
+	slices.Reverse(shown) // latest first
+	for _, e := range shown {
+		row := in.groupedRow(e)
 		row.Href = fmt.Sprintf("%s/%d%s", l.item, row.Number, queryString("q", p.Query))
 		p.Rows = append(p.Rows, row)
 	}
+	in.markRows(p.Rows, shown, grouped)
 	last := after
 	if len(entries) > 0 {
 		last = entries[len(entries)-1].Number

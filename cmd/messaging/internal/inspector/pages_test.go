@@ -126,7 +126,7 @@ func TestNotesDoNotSayThatARefusedRequestWasCarriedOut(t *testing.T) {
 	}
 }
 
-func TestAPageHasTheThemeThatTheBrowserHasChosen(t *testing.T) {
+func TestAPageLooksAsTheBrowserHasChosen(t *testing.T) {
 	f := start(t, records.Demo())
 	for cookie, want := range map[string]string{"dark": `<html lang="en" data-theme="dark">`, "light": `<html lang="en" data-theme="light">`,
 		"": `<html lang="en">`, `dark" onload="x`: `<html lang="en">`} {
@@ -134,4 +134,7 @@ func TestAPageHasTheThemeThatTheBrowserHasChosen(t *testing.T) {
 		assert.Contains(t, got.Body, want, cookie)
 	}
 	assert.Contains(t, f.do("GET", f.ui+"/help", "", header("Cookie", "messaging-sandbox-theme=dark")).Body, `<option value="dark" selected>`)
+	got := f.do("GET", f.ui, "", header("Cookie", "messaging-sandbox-list=wide; messaging-sandbox-theme=x; messaging-sandbox-rows=one"))
+	assert.Contains(t, got.Body, `<html lang="en" data-rows="one" data-list="wide">`)
+	assert.Contains(t, f.get("/help").Body, `<option value="" selected>usual</option>`)
 }

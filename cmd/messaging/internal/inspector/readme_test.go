@@ -32,7 +32,7 @@ func TestThePythonOfTheReadmeFindsWhatIsWrong(t *testing.T) {
 	out, err := run(program)
 	require.NoError(t, err, out)
 	assert.Contains(t, f.get("/").Body, "We have moved")
-	out, err = run(strings.Replace(program, "/api/mark", "/api/reset", 1))
+	out, err = run(strings.Replace(program, `"/api/mark", {"name": self.id()}`, `"/api/reset", {}`, 1))
 	require.NoError(t, err, out)
 	program = strings.Replace(program, `timeout="5s"`, `timeout="50ms"`, 1)
 	for _, mistake := range []struct{ right, wrong, want string }{

@@ -35,6 +35,29 @@ type row struct {
 	Href     string
 	Current  bool
 	Attempts []row // the same request before, latest first, where it looks like a retry
+	// Begins is the mark after which the row is the first of the list, or nil.
+	Begins *markLine
+}
+
+// markLine is a line below the first row after a mark.
+type markLine struct {
+	ID         int
+	Name, Time string // the name may be empty
+}
+
+// markRows adds the marks to rows, which are those of the entries.
+func (in *Inspector) markRows(rows []row, entries []*history.Entry, q history.Query) {
+	for i, e := range entries {
+		var older *history.Entry
+		if i+1 < len(entries) {
+			older = entries[i+1]
+		} else if found, _ := in.box.History.Find(q, e.Number, 1); len(found) > 0 {
+			older = found[0]
+		}
+		if e.Mark != nil && (older == nil || older.Mark != e.Mark) {
+			rows[i].Begins = &markLine{e.Mark.ID, e.Mark.Name, words.Clock(e.Mark.At)}
+		}
+	}
 }
 
 // tag is an outcome in words. Its class gives it its color.

@@ -25,9 +25,23 @@ func (in *Inspector) waitAfter(r *http.Request) (int, error) {
 	return integer(r, "after", 0, 0, 0)
 }
 
-// mark sets the number after which a wait begins to that of the latest request.
-func (in *Inspector) mark(w http.ResponseWriter, _ *http.Request) {
-	respond(w, map[string]int{"number": in.box.History.Mark()})
+// maxMarkName is how many bytes the name of a mark has at most.
+const maxMarkName = 200
+
+// mark sets the number after which a wait begins to that of the latest request. The mark can
+// have a name.
+func (in *Inspector) mark(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Name string `json:"name"`
+	}
+	if r.ContentLength != 0 && !readControl(w, r, &body) {
+		return
+	}
+	if len(body.Name) > maxMarkName {
+		respondError(w, http.StatusUnprocessableEntity, fmt.Sprintf("name: must have at most %d bytes", maxMarkName))
+		return
+	}
+	respond(w, map[string]int{"number": in.box.History.Mark(body.Name)})
 }
 
 // maxCount is how many requests a wait can be for.

@@ -124,6 +124,9 @@ async function addRows() {
   }
   const height = list.scrollHeight, top = list.scrollTop;
   box.prepend(...html.children);
+  for (const line of $$("#rows > [data-mark]")) {
+    if ($$(`#rows > [data-mark="${line.dataset.mark}"]`).at(-1) !== line) line.remove(); // a mark stays at its first row
+  }
   mark();
   if (top > 0) list.scrollTop = top + list.scrollHeight - height; // what is read stays where it is
 }
@@ -360,6 +363,10 @@ async function fitPresets(op) {
 document.addEventListener("change", ({ target }) => {
   if (target.matches(".rule [name=kind]")) fitRule();
   if (target.matches(".presets [name=op]")) fitPresets(target.value);
+  const { dataset: { setting }, value } = target;
+  if (!setting) return;
+  document.cookie = `messaging-sandbox-${setting}=${value}; path=/; max-age=31536000; samesite=strict`;
+  document.documentElement.dataset[setting] = value;
 });
 
 // --- keys ---
@@ -400,11 +407,6 @@ if (shortcuts) {
   shortcuts.checked = localStorage.getItem("shortcuts") !== "off";
   shortcuts.addEventListener("change", () => localStorage.setItem("shortcuts", shortcuts.checked ? "on" : "off"));
 }
-
-$("#theme")?.addEventListener("change", ({ target: { value } }) => {
-  document.cookie = `messaging-sandbox-theme=${value}; path=/; max-age=31536000; samesite=strict`;
-  document.documentElement.dataset.theme = value;
-});
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" && localStorage.getItem("shortcuts") === "off") return;

@@ -1,0 +1,63 @@
+package inspector_test
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+)
+
+// linesOf returns the numbers of the rows of a list and the names of its marks, in order.
+func linesOf(page string) (lines []string) {
+	line := regexp.MustCompile(`data-number="(\d+)"|data-mark="\d+">mark (?:<bdi>([^<]*)</bdi>)?`)
+	for _, found := range line.FindAllStringSubmatch(page, -1) {
+		switch {
+		case found[1] != "":
+			lines = append(lines, found[1])
+		case found[2] != "":
+			lines = append(lines, html.UnescapeString(found[2]))
+		default:
+			lines = append(lines, "-")
+		}
+	}
+	return lines
+}
+
+func TestAMarkIsBelowItsFirstRow(t *testing.T) {
+	f := start(t, records.Demo())
+	read := func() { f.send("GET", "/v1/events", "") }
+	mark := func(body string) {
+		assert.Equal(t, 200, f.do("POST", f.ui+"/api/mark", body, header("Content-Type", "application/json")).Status)
+	}
+	read()
+	mark(`{"name":"a test"}`)
+	read()
+	f.send("GET", "/v1/transactional/statistics", "")
+	mark("")
+	mark(`{"name":"<b>"}`)
+	read()
+	assert.Equal(t, []string{"4", "<b>", "3", "2", "a test", "1"}, linesOf(f.get("/").Body))
+	assert.Equal(t, []string{"4", "<b>", "2", "a test", "1"}, linesOf(f.get("/?q=op:events").Body), "of a search, below the first match")
+	assert.Equal(t, []string{"2", "a test"}, linesOf(f.get("/?q=op:events+mark:test").Body))
+	assert.Equal(t, []string{"2", "a test", "1"}, linesOf(f.get("/?before=3").Body))
+	assert.Equal(t, []string{"4", "<b>", "3"}, linesOf(f.get("/rows?section=requests&after=2").Body), "new rows know the older ones")
+	mark(`{}`)
+	read()
+	assert.Equal(t, []string{"5", "-"}, linesOf(f.get("/rows?section=requests&after=4").Body))
+	assert.Contains(t, f.get("/api/requests/3").Body, `"mark":"a test"`)
+	assert.NotContains(t, f.get("/api/requests/5").Body, `"mark"`)
+}
+
+func TestANameOfAMarkThatIsTooLongIsRefused(t *testing.T) {
+	f := start(t, records.Demo())
+	for body, problem := range map[string]string{`{"name":"` + strings.Repeat("x", 201) + `"}`: "at most 200 bytes",
+		`{"nme":"x"}`: "unknown field"} {
+		got := f.do("POST", f.ui+"/api/mark", body, header("Content-Type", "application/json"))
+		assert.Equal(t, 422, got.Status)
+		assert.Contains(t, got.Body, problem)
+	}
+}
