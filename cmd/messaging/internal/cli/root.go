@@ -57,6 +57,7 @@ func newRoot(s *settings) *cobra.Command {
 	completeValues(root)
 	setHelp(root)
 	s.refuseTypos(root)
+	refuseTwice(root)
 	s.noteRuns(root)
 	return root
 }

@@ -32,24 +32,38 @@ type settings struct {
 // keyFlags are the names of flags that would show a key to other users. They exist to say so.
 var keyFlags = []string{"api-key", "key", "token"}
 
-// once is a flag that must not be given twice: an alias may have the first.
-type once string
-
-func (o *once) Set(value string) error {
-	if *o != "" {
-		return fmt.Errorf("it is given twice, as %s and %s", *o, value)
-	}
-	*o = once(value)
-	return nil
+// once is a flag that must not be given twice.
+type once struct {
+	pflag.Value
+	given bool
 }
 
-func (o *once) String() string { return string(*o) }
+// Set sets the value the first time.
+func (o *once) Set(value string) error {
+	if o.given {
+		return fmt.Errorf("it is given twice, as %s and %s", o.Value, value)
+	}
+	o.given = true
+	return o.Value.Set(value)
+}
 
-// Type is the name of the value in the help.
-func (*once) Type() string { return "string" }
+// refuseTwice refuses a text that is given twice to a command or one below it: an alias may
+// have the first one, and the last would win.
+func refuseTwice(cmd *cobra.Command) {
+	for _, each := range cmd.Commands() {
+		refuseTwice(each)
+	}
+	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+		flags.VisitAll(func(flag *pflag.Flag) {
+			if _, wrapped := flag.Value.(*once); !wrapped && flag.Value.Type() == "string" {
+				flag.Value = &once{Value: flag.Value}
+			}
+		})
+	}
+}
 
 func (s *settings) add(set *pflag.FlagSet) {
-	set.VarP((*once)(&s.profile), "profile", "p", "profile of the service: sandbox, or a `name` of the configuration file")
+	set.StringVarP(&s.profile, "profile", "p", "", "profile of the service: sandbox, or a `name` of the configuration file")
 	set.DurationVar(&s.timeout, "timeout", 0, "time limit for reading, and for one send; 0 means none")
 	s.output.Add(set)
 	for _, name := range keyFlags {

@@ -3,6 +3,7 @@ package recipients
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,7 +40,15 @@ func problemOf(c messaging.CustomerParams) string {
 }
 
 // missing are texts that programs write in place of a value that is not there.
-var missing = []string{"null", "nil", "none", "n/a", "na", "nan", "undefined", "(null)", "<null>", "-", "#n/a", "#name?"}
+var missing = []string{"null", "nil", "none", "n/a", "na", "nan", "undefined", "(null)", "<null>", "-", "#n/a", "#name?", "unknown"}
+
+// totals are what stands in a row below the others.
+var totals = []string{"total", "totals", "sum", "subtotal", "grand total", "count"}
+
+// converted matches numbers and dates in the form of a spreadsheet, and its truth values.
+var converted = regexp.MustCompile(`^(\d+([.,]\d+)?e\+?\d+|\d+[.,]0+|true|false|(\d{1,2}-)?` +
+	`(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)(-\d{1,4})?|` +
+	`\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-\d{2}-\d{2}( .*)?)$`)
 
 // Oddity returns what looks like a mistake in a customer, or "".
 func Oddity(c messaging.CustomerParams) string {
@@ -74,6 +83,10 @@ func oddityOfID(id string) string {
 		return "looks like a missing value"
 	case strings.HasPrefix(lower, "#") && strings.HasSuffix(lower, "!"):
 		return "looks like an error of a spreadsheet"
+	case converted.MatchString(lower):
+		return "looks like what a spreadsheet makes of an id"
+	case slices.Contains(totals, lower):
+		return "looks like the last row of a table"
 	case strings.Contains(id, "{{"), strings.Contains(id, "${"):
 		return "looks like a placeholder"
 	case strings.Contains(id, "@"):

@@ -108,14 +108,15 @@ func TestReadDoesNotUseAnAddressWithAnInvisibleCharacter(t *testing.T) {
 }
 
 func TestReadNotesIdsThatLookLikeAMistake(t *testing.T) {
-	ids := []string{"NULL", "#REF!", "{{id}}", "ada@example.com", " c-2"}
-	list, err := read(t, "a.csv", "customer_id\nc-1\nNULLA\n"+strings.Join(ids, "\n")+"\n", false)
+	ids := []string{"NULL", "#REF!", "{{id}}", "ada@example.com", " c-2", "1.00E+03", "1.5e11", "1002.0", "TRUE", "1-Mar", "Mar-26",
+		"3/4/2026", "2026-03-01", "Total", "unknown"}
+	list, err := read(t, "a.csv", "customer_id\nc-1\nNULLA\nabc-12\nv1.5\n1e\n"+strings.Join(ids, "\n")+"\n", false)
 	require.NoError(t, err)
 	require.Len(t, list.Odd, len(ids))
 	for i, id := range ids {
 		assert.ErrorContains(t, list.Odd[i], id)
 	}
-	assert.ErrorContains(t, list.Odd[0], `line 4: customer_id "NULL" looks like a missing value`)
+	assert.ErrorContains(t, list.Odd[0], `line 7: customer_id "NULL" looks like a missing value`)
 }
 
 func TestReadNotesWhatLooksLikeAMistake(t *testing.T) {
