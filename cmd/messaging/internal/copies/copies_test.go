@@ -285,8 +285,8 @@ func TestEmailFileHasTheMessageAndItsText(t *testing.T) {
 
 func TestArchiveHasBothSides(t *testing.T) {
 	r := requests["a trigger"].request
-	content, err := copies.HAR(&messagingtest.Exchange{Request: r, Status: 200, ResponseHeader: http.Header{"Content-Type": {"text/html"}},
-		ResponseBody: []byte("\xff"), Took: 1500 * time.Microsecond}, "http://127.0.0.1:8077")
+	content, err := copies.HAR("http://127.0.0.1:8077", &messagingtest.Exchange{Request: r, Status: 200,
+		ResponseHeader: http.Header{"Content-Type": {"text/html"}}, ResponseBody: []byte("\xff"), Took: 1500 * time.Microsecond})
 	require.NoError(t, err)
 	var file struct {
 		Log struct {

@@ -147,9 +147,17 @@ type (
 	}
 )
 
-// HAR returns an exchange as an HTTP archive 1.2. Its credentials are redacted, as in the
+// HAR returns exchanges as an HTTP archive 1.2. Their credentials are redacted, as in the
 // history.
-func HAR(e *messagingtest.Exchange, baseURL string) ([]byte, error) {
+func HAR(baseURL string, exchanges ...*messagingtest.Exchange) ([]byte, error) {
+	entries := []harEntry{}
+	for _, e := range exchanges {
+		entries = append(entries, newHAREntry(e, baseURL))
+	}
+	return json.MarshalIndent(harFile{harLog{"1.2", harCreator{"messaging sandbox", messaging.Version}, entries}}, "", "  ")
+}
+
+func newHAREntry(e *messagingtest.Exchange, baseURL string) harEntry {
 	const version, unknown = "HTTP/1.1", -1
 	took := float64(e.Took) / float64(time.Millisecond)
 	size := len(e.ResponseBody)
@@ -166,7 +174,7 @@ func HAR(e *messagingtest.Exchange, baseURL string) ([]byte, error) {
 	if e.Status == 0 {
 		entry.Comment = "The client received no response."
 	}
-	return json.MarshalIndent(harFile{harLog{"1.2", harCreator{"messaging sandbox", messaging.Version}, []harEntry{entry}}}, "", "  ")
+	return entry
 }
 
 func newHARBody(header http.Header, body []byte) harBody {

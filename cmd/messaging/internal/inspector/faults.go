@@ -11,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -217,9 +218,9 @@ func describeRequests(r sandbox.Rule) string {
 	text := "all"
 	switch {
 	case r.Count == 1:
-		text = "one"
+		text = "1 request"
 	case r.Count > 1:
-		text = strconv.Itoa(r.Count)
+		text = words.Count(r.Count, "request")
 	}
 	switch {
 	case r.Skip == 1:

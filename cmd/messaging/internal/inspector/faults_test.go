@@ -56,9 +56,9 @@ func TestPresetsAreForTheOperationThatIsSelected(t *testing.T) {
 func TestRulesAreDescribedInWords(t *testing.T) {
 	f := start(t, records.Demo())
 	for rule, words := range map[string]string{
-		`"count":1`:          "one<",
+		`"count":1`:          "1 request<",
 		`"count":0`:          "all<",
-		`"count":3,"skip":2`: "3 after the first 2<",
+		`"count":3,"skip":2`: "3 requests after the first 2<",
 		`"count":0,"skip":1,"probability":0.5,"seed":7`: "all after the first, each with probability 0.5 (seed 7)<",
 	} {
 		require.Equal(t, 200, f.post("/api/faults", `{`+rule+`,"fault":{"kind":"slow","after":"2s"}}`).Status)

@@ -30,9 +30,31 @@ type finding struct {
 	Title string // what was requested
 	Text  string
 	Count int
+	Op    string // as a heading, or "" if there are several
 	Href  string // of the latest request
 	Last  int    // its number
 	rank  rank
+}
+
+// cause is what findings have in common: a remark, or what a failure says.
+type cause struct {
+	tag  tag
+	text string
+	rank rank
+}
+
+func (f finding) cause() cause { return cause{f.Tag, f.Text, f.rank} }
+
+// count adds a request to those of the finding, which is called after what they have in common.
+func (f *finding) count(title, op string) {
+	f.Count++
+	switch {
+	case f.Title == title:
+	case f.Op == op:
+		f.Title = op
+	default:
+		f.Title, f.Op = "Several requests", ""
+	}
 }
 
 // rank is how much a finding needs a look: what nothing else shows comes first, and what was asked
@@ -57,17 +79,17 @@ func (in *Inspector) newOverview(l entryList) *overview {
 		return nil
 	}
 	v := &overview{Requests: len(entries), Deliveries: countDeliveries(l, entries)}
-	found := make(map[finding]int) // by their texts, the index in v.Findings
-	for _, e := range entries {    // latest first
+	found := make(map[cause]int) // the index in v.Findings
+	for _, e := range entries {  // latest first
 		for _, f := range in.findings(e) {
-			i, ok := found[f]
+			i, ok := found[f.cause()]
 			if !ok {
 				i = len(v.Findings)
-				found[f] = i
-				f.Last, f.Href = e.Number, fmt.Sprintf("%s/%d", l.item, e.Number)
+				found[f.cause()] = i
+				f.Op, f.Last, f.Href = operation(e), e.Number, fmt.Sprintf("%s/%d", l.item, e.Number)
 				v.Findings = append(v.Findings, f)
 			}
-			v.Findings[i].Count++
+			v.Findings[i].count(f.Title, operation(e))
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
@@ -99,14 +121,15 @@ func countDeliveries(l entryList, entries []*history.Entry) (list []deliveryCoun
 // other requests with the same.
 func (in *Inspector) findings(e *history.Entry) (list []finding) {
 	heading := title(e)
-	if e.Fault != "" {
-		return []finding{{Tag: outcomeTag(e), Title: heading, Text: failure(e), rank: wanted}}
+	outcome := outcomeTag(e)
+	f := finding{Tag: outcome, Title: heading, Text: failure(e), rank: failed}
+	switch {
+	case e.Fault != "" && outcome.Class != "unknown":
+		f.rank = wanted
+	case len(credentialNotes(e)) > 0:
+		f.rank = credential
 	}
-	if outcome := outcomeTag(e); outcome.Class != "ok" {
-		f := finding{Tag: outcome, Title: heading, Text: failure(e), rank: failed}
-		if len(credentialNotes(e)) > 0 {
-			f.rank = credential
-		}
+	if e.Fault != "" || outcome.Class != "ok" {
 		list = append(list, f)
 	}
 	for _, r := range in.remarksIfAny(e) {

@@ -49,8 +49,8 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheWorst(t *testing.T) {
 	assert.Equal(t, []string{
 		"skipped order shipped shipped_at was skipped, although the response reports success. 2 times, last #2",
 		"duplicate? order shipped Possibly a duplicate of an earlier request. #2",
-		"422 rejected n description is required, and 1 more 3 times, last #5",
 		"unknown s fault: response lost #6",
+		"422 rejected n description is required, and 1 more 3 times, last #5",
 	}, findings)
 	assert.Contains(t, page, `<a class="tag bad" href="/?q=delivery%3Arejected">3 rejected</a>`)
 	assert.Contains(t, page, `<li><a href="/requests/5">`, "a finding leads to its latest request")
@@ -87,7 +87,7 @@ func TestTheOverviewBeginsWithAKeyThatIsNotOfTheSandbox(t *testing.T) {
 func TestTheOverviewFoldsWhatDoesNotFit(t *testing.T) {
 	f := start(t, records.Demo())
 	for i := range 13 {
-		f.send("GET", fmt.Sprintf("/elsewhere/%d", i), "")
+		f.send("GET", fmt.Sprintf("/v1/events?x%d=1", i), "")
 	}
 	page := f.get("/").Body
 	_, findings := overviewOf(t, page)
@@ -100,4 +100,18 @@ func TestNewRowsComeWithTheOverviewOnlyWhereThePageHasOne(t *testing.T) {
 	f.fill()
 	assert.Contains(t, f.get("/rows?section=requests&after=0&overview=1").Body, `id="overview"`)
 	assert.NotContains(t, f.get("/rows?section=requests&after=0").Body, `id="overview"`)
+}
+
+func TestAFindingOfSeveralRequestsCountsThem(t *testing.T) {
+	f := start(t, records.Demo())
+	for _, subject := range []string{"Moved", "Open", "Closed"} {
+		f.send("POST", "/v1/broadcast/send/email", broadcastOf("Moved", subject, "{{name}}", "{{nme}}"))
+	}
+	f.send("GET", "/elsewhere", "")
+	f.send("POST", "/elsewhere", "{}")
+	_, findings := overviewOf(t, f.get("/").Body)
+	require.Len(t, findings, 2)
+	assert.Equal(t, "404 rejected Several requests no operation has this method and path 2 times, last #5", findings[0])
+	assert.Contains(t, findings[1], "no variable Send email broadcast No variable was sent for {{nme}}.")
+	assert.Contains(t, findings[1], "3 times, last #3")
 }
