@@ -206,8 +206,8 @@ func TestAListIsDownloadedAsAnArchive(t *testing.T) {
 	f.send("GET", "/v1/events", "")
 	f.send("POST", "/v1/events/trigger", skippedBody)
 	f.send("GET", "/v1/events", "")
-	for query, urls := range map[string][]string{"": {"/v1/events", "/v1/events/trigger", "/v1/events"}, "?q=op:list": {"/v1/events", "/v1/events"},
-		"?q=status:500": {}} {
+	for query, urls := range map[string][]string{"": {"/v1/events", "/v1/events/trigger", "/v1/events"},
+		"?q=op:list": {"/v1/events", "/v1/events"}, "?q=status:500": {}} {
 		got := f.get("/download/requests.har" + query)
 		assert.Equal(t, `attachment; filename="requests.har"`, got.Header.Get("Content-Disposition"))
 		var archive struct {
