@@ -86,6 +86,11 @@ func ShapeOf(event *messaging.Event) Shape {
 	return shape
 }
 
+// Untimed returns the parameters that are not times.
+func (s Shape) Untimed() Shape {
+	return slices.DeleteFunc(slices.Clone(s), func(p Parameter) bool { return p.Type == messaging.ParameterTimestamp })
+}
+
 // IsPartOf reports whether an event has all of the parameters.
 func (s Shape) IsPartOf(event *messaging.Event) bool {
 	for _, p := range s {

@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -31,9 +32,9 @@ func (d *Doubts) add(rows, line int, format string, args ...any) {
 	}
 }
 
-// look looks at the customer of a row.
+// look looks at a row.
 func (d *Doubts) look(l line) {
-	if text := recipients.Oddity(l.customer); text != "" {
+	if text := cmp.Or(recipients.Oddity(l.customer), l.oddity); text != "" {
 		d.add(1, l.number, "%s", text)
 	}
 	switch id, address := l.customer.CustomerID, alike.Address(l.customer.Email); {

@@ -22,6 +22,8 @@ func TestAPlanDoubtsRowsThatLookLikeAMistake(t *testing.T) {
 			"line 3: may have the customer of line 2: one row has only an id, and the other only an address"},
 		"customer_id,email,order\n7,,1\n,a@example.com,2\n8,b@example.com,3\n":                                nil,
 		"customer_id,email,order\n7,a@example.com,1\n7,A@example.com,2\n7,,3\n8,b@example.com,4\nnobody,,5\n": nil,
+		"email,order\na@example.com,null\nb@example.com,none\nc@example.com,#REF!\n": {
+			`line 2: order "null" looks like a missing value`, `line 4: order "#REF!" looks like an error of a spreadsheet`},
 	} {
 		plan, err := fileOf(t, rows.CSV, text, nil, "order").Plan(t.Context())
 		require.NoError(t, err)

@@ -59,6 +59,7 @@ type line struct {
 	item     outbox.Item
 	customer messaging.CustomerParams
 	tokens   alike.Tokens
+	oddity   string // of its values
 	number   int
 }
 

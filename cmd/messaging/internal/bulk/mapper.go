@@ -18,6 +18,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/outbox"
@@ -203,6 +204,7 @@ func (m *Mapper) fill(l *line, row rows.Row) error {
 		return &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
 	}
 	l.item, l.tokens = outbox.Item{Key: key, Prepared: prepared}, m.shape.Tokens("", *customer, params.Values)
+	l.oddity = recipients.OddityOfValues(m.event, params.Values)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,8 @@ func checkNotEmpty(cmd *cobra.Command) (err error) {
 			switch {
 			case strings.TrimSpace(value) == "":
 				err = exit.With(exit.Usage, "--%s is empty; is a variable not set?%s", flag.Name, end)
+			case variable.MatchString(value):
+				err = exit.With(exit.Usage, "--%s is %s, the name of a variable; write it in double quotes.%s", flag.Name, value, end)
 			case isFlag(cmd, value):
 				err = exit.With(exit.Usage, "--%s has the flag %s as its value; is a variable before it not set, or not quoted?%s",
 					flag.Name, value, end)
@@ -39,6 +42,9 @@ func checkNotEmpty(cmd *cobra.Command) (err error) {
 	})
 	return err
 }
+
+// variable matches a variable that a shell has not replaced, as in single quotes.
+var variable = regexp.MustCompile(`^\$(\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Za-z_][A-Za-z0-9_]*)$`)
 
 // valuesOf returns the values of a flag. A list without any has one that is empty.
 func valuesOf(flag *pflag.Flag) []string {
@@ -97,6 +103,9 @@ func readInput(cmd *cobra.Command, path string) (data []byte, err error) {
 	return data, nil
 }
 
+// fileName matches what can only be the name of a file.
+var fileName = regexp.MustCompile(`^[^\s<>]+\.(html?|txt|md|json|mjml|eml)$`)
+
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -110,9 +119,13 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// textOf returns the value of a flag, or the content of FILE for @FILE.
+// textOf returns the value of a flag, or the content of FILE for @FILE. The name of a file
+// without @ is an error, since it would be sent in place of the content.
 func textOf(cmd *cobra.Command, value string) (string, error) {
 	path, isFile := strings.CutPrefix(value, "@")
+	if !isFile && fileName.MatchString(value) {
+		return "", exit.With(exit.Usage, "%q is the name of a file; for its content, write @%s; nothing was sent", value, value)
+	}
 	if !isFile {
 		return value, nil
 	}

@@ -104,6 +104,10 @@ func (s *settings) createMissing(ctx context.Context, service *profile.Service, 
 	missing := drift.with(missing)
 	if len(missing) == 0 {
 		s.printer.Note("nothing to create: the account has every event")
+		if flags.DryRun { // its digest lets the command of a script succeed, however often it runs
+			_, err := flags.Decide(ctx, s.printer, confirm.NewPlan("Create no events", service), confirm.NewAction(service, "", nil, "", ""))
+			return err
+		}
 		return rows.Close()
 	}
 	sends, err := s.confirmEvents(ctx, service, flags, missing)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +49,7 @@ the event before anything is sent. --example prints a command with all of them.`
 	f.StringArrayVarP(&t.texts, "field", "f", nil, "value that is a text: `name=text`")
 	f.StringArrayVarP(&t.jsons, "json-field", "F", nil, "value in JSON, such as a number: `name=json`")
 	f.BoolVar(&t.example, "example", false, "print a command that triggers the event; send nothing")
-	addAllowDoubts(f, &t.doubts, "a customer who looks like a mistake")
+	addAllowDoubts(f, &t.doubts, "a customer or a value that looks like a mistake")
 	t.confirm.Add(f)
 	addAgain(cmd, &t.again)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -86,6 +87,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if err := checkRequiredTexts(params); err != nil {
 		return err
 	}
+	readTimes(params)
 	prepared, err := params.Prepare()
 	if err == nil {
 		err = errors.Join(service.CheckAllowed(ctx, prepared), profile.Guarded(ctx, prepared, messaging.MaxRecipients(service.MaxRecipients)))
@@ -118,8 +120,12 @@ func triggerOf(params messaging.EventTriggerParams) *intent.Trigger {
 		return shape.Tokens(params.Email, customer, params.Values), shape.IsPartOf(params.Definition)
 	}
 	shape := alike.ShapeOf(params.Definition)
-	tokens, _ := in(shape) // its own
-	return &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name, Shape: shape, Tokens: tokens, In: in}
+	remembered := &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name, Shape: shape, In: in}
+	remembered.Tokens, _ = in(shape) // its own
+	if untimed := shape.Untimed(); len(untimed) < len(shape) {
+		remembered.Untimed, _ = in(untimed)
+	}
+	return remembered
 }
 
 // params returns the params without the event, and the number of their recipients.
@@ -186,6 +192,17 @@ func checkRequiredTexts(params messaging.EventTriggerParams) error {
 	return nil
 }
 
+// readTimes writes times in the form that the service reads, in whatever zone they are. Other texts
+// stay as they are, and the SDK refuses them.
+func readTimes(params messaging.EventTriggerParams) {
+	for _, p := range params.Definition.Parameters {
+		text, isText := params.Values[p.Name].(string)
+		if at, err := time.Parse(time.RFC3339, text); isText && p.Type == messaging.ParameterTimestamp && err == nil {
+			params.Values[p.Name] = at.UTC().Format("2006-01-02T15:04:05Z")
+		}
+	}
+}
+
 // addValue adds the value of -f or -F.
 func addValue(values map[string]any, flag, text string, decode func(string) (any, error)) error {
 	name, value, found := strings.Cut(text, "=")
@@ -228,8 +245,15 @@ func (t *trigger) describe(plan *confirm.Plan, params messaging.EventTriggerPara
 	for _, name := range slices.Sorted(maps.Keys(params.Values)) {
 		plan.Add("value", fmt.Sprintf("%s = %v", name, params.Values[name]))
 	}
-	if c := params.Customer; c != nil && recipients.Oddity(*c) != "" {
-		doubtOf(plan, t.doubts)("%s", recipients.Oddity(*c))
+	odd := []string{recipients.Oddity(messaging.CustomerParams{Email: params.Email}),
+		recipients.OddityOfValues(params.Definition, params.Values)}
+	if params.Customer != nil {
+		odd = append(odd, recipients.Oddity(*params.Customer))
+	}
+	for _, text := range odd {
+		if text != "" {
+			doubtOf(plan, t.doubts)("%s", text)
+		}
 	}
 }
 

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"database/sql"
 	"encoding/json"
+	"errors"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,4 +43,42 @@ func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
 	var exited *exec.ExitError
 	require.ErrorAs(t, processFor(t, other, "outbox", "run", "--until-empty").Run(), &exited)
 	assert.Equal(t, 2, exited.ExitCode())
+}
+
+// behind replaces the clock of a database, as long as its functions are found first.
+const behind = `
+	CREATE FUNCTION statement_timestamp() RETURNS timestamptz LANGUAGE sql AS
+		$$ SELECT pg_catalog.statement_timestamp() - interval '1 hour' $$;
+	CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() - interval '1 hour' $$`
+
+func TestEntriesOfADatabaseWhoseClockIsBehindAreOlderThanWhatIsTriggeredLater(t *testing.T) {
+	address, err := url.Parse(ledgertest.Postgres(t))
+	require.NoError(t, err)
+	db, err := sql.Open("pgx", address.String())
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), behind)
+	require.NoError(t, errors.Join(err, db.Close()))
+	query := address.Query()
+	query.Set("search_path", query.Get("search_path")+",pg_catalog")
+	address.RawQuery = query.Encode()
+
+	o := newOperator(t)
+	t.Setenv(ledger.Variable, address.String())
+	o.write("orders.csv", "email,order,shipped_at\nada@example.com,A-1,2026-11-20T10:00:00Z\n")
+	confirmed := func(args ...string) {
+		t.Helper()
+		o.must(append(args, "--confirm", strings.TrimSpace(o.must(append(args, "--dry-run")...)))...)
+	}
+	confirmed("-p", "sandbox", "outbox", "import", "--from", "orders.csv", "--event", "order shipped", "--key-column", "order")
+	o.must("sandbox", "fault", "status", "--status", "422", "--op", "trigger event")
+	_, stderr, code := o.run("-p", "sandbox", "outbox", "run", "--until-empty")
+	require.Equal(t, 7, code, stderr)
+	o.must("-p", "sandbox", "outbox", "resend", "A-1", "--dry-run")
+	_, stderr, _ = o.run("-p", "sandbox", "outbox", "resend", "A-1", "--dry-run")
+	assert.NotContains(t, stderr, "is like", "its own import is not a later one")
+
+	confirmed("-p", "sandbox", "event", "trigger", "order shipped", "--email", "ada@example.com", "-f", "order=A-1",
+		"-f", "shipped_at=2026-11-20T10:00:00Z", "--again")
+	_, stderr, _ = o.run("-p", "sandbox", "outbox", "resend", "A-1", "--dry-run")
+	assert.Contains(t, stderr, "is like one that was triggered by hand")
 }

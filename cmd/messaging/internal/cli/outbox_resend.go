@@ -28,11 +28,16 @@ func (d *decision) sentSince(ctx context.Context, b *box, s selected) (intent.Ov
 	if err != nil {
 		return nil, err
 	}
-	return log.LookForResend(b.of.Canonical(), s.oldest, s.resends(ctx, b))
+	ahead, err := b.ledger.ClockAhead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return log.LookForResend(b.of.Canonical(), s.oldest.Add(-ahead), s.resends(ctx, b, ahead))
 }
 
-// resends ranges over the triggers that are selected, and can still be sent again.
-func (s selected) resends(ctx context.Context, b *box) iter.Seq2[intent.Resend, error] {
+// resends ranges over the triggers that are selected, and can still be sent again, with the times
+// of this machine's clock.
+func (s selected) resends(ctx context.Context, b *box, ahead time.Duration) iter.Seq2[intent.Resend, error] {
 	return func(yield func(intent.Resend, error) bool) {
 		for e, err := range s.all(ctx, b) {
 			if err == nil && !isTrigger(e) {
@@ -41,6 +46,7 @@ func (s selected) resends(ctx context.Context, b *box) iter.Seq2[intent.Resend, 
 			var resend intent.Resend
 			if err == nil {
 				resend, err = b.resend(ctx, e)
+				resend.Added = resend.Added.Add(-ahead)
 			}
 			if errors.Is(err, errGone) {
 				continue

@@ -58,6 +58,7 @@ func newRoot(s *settings) *cobra.Command {
 	setHelp(root)
 	s.refuseTypos(root)
 	refuseTwice(root)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return clearFlagError(err) })
 	s.noteRuns(root)
 	return root
 }

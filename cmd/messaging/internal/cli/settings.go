@@ -62,6 +62,14 @@ func refuseTwice(cmd *cobra.Command) {
 	}
 }
 
+// clearFlagError says what a flag without a value takes, in place of which function cannot parse it.
+func clearFlagError(err error) error {
+	if said, isBool := strings.CutSuffix(err.Error(), `: strconv.ParseBool: parsing "": invalid syntax`); isBool {
+		return fmt.Errorf("%s: it must be true, false or left out; is a variable not set?", said)
+	}
+	return err
+}
+
 func (s *settings) add(set *pflag.FlagSet) {
 	set.StringVarP(&s.profile, "profile", "p", "", "profile of the service: sandbox, or a `name` of the configuration file")
 	set.DurationVar(&s.timeout, "timeout", 0, "time limit for reading, and for one send; 0 means none")

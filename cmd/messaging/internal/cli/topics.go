@@ -98,10 +98,12 @@ counted again, and it is refused only above max_recipients or --max-recipients.
 
 If a recipient of a broadcast, an import or a trigger looks like a mistake, such as an address
 or NaN in place of an id, or an address that is in cc and in the list too, a person may confirm
-it on a terminal. So may a file in which some customers have only an address and others only an
-id, and an import in which one id has several addresses, or one address several ids. --confirm
-cannot, unless --allow-doubts is given, because a script does not read warnings. Only a broadcast
-compares the spelling of ids and addresses within its file.
+it on a terminal. The same applies to a required text such as null, #REF! or $ORDER, to a file
+in which some customers have only an address and others only an id, and to an import in which
+one id has several addresses, or one address several ids. --confirm cannot, unless
+--allow-doubts is given, because a script does not read warnings. Only a broadcast compares the
+spelling of ids and addresses within its file. A file that ends in the middle of its last value
+looks complete: wait until the program that writes it has finished.
 
 An audience that is missing or empty is an error, and never means all customers. More
 recipients than max_recipients are refused. Segments need --allow-unknown-count, because
@@ -120,15 +122,16 @@ list of customers and the same time, however old it is: a correction with anothe
 and message, or with other customers, is a second broadcast.
 
 A trigger is also refused if it is like a trigger that was accepted in the last 24 hours or may
-have been carried out at any time, or like a row that was imported in the last six days. Like
-means the same event, the same customer, and the same required values; if the event requires no
-values, all values are compared. An import is refused if a row is like a row or a trigger of the
-last six days, or like another row of the file. How a value is written makes no difference:
-case, spaces, punctuation (INV-2026-0001 is INV20260001), leading zeros, zeros after a decimal
-point (12.50 is 12.5), the form of a number (71001.0, 71,001, 7.1001E+04), the digits of another
-script, and the zone of a time. A blank value counts as none. Other words for the same, dates in
-another order, and numbers that were rounded are other values. In the id of a customer, what is
-between two digits counts: 1-23 is not 123.
+have been carried out at any time, or like a row that was imported in the last six days. After a
+trigger that may have been carried out, times are not compared, since a script may have taken
+them from a clock. Like means the same event, the same customer, and the same required values;
+if the event requires no values, all values are compared. An import is refused if a row is like
+a row or a trigger of the last six days, or like another row of the file. How a value is written
+makes no difference: case, spaces, punctuation (INV-2026-0001 is INV20260001), leading zeros,
+zeros after a decimal point (12.50 is 12.5), the form of a number (71001.0, 71,001, 7.1001E+04),
+the digits of another script, and the zone of a time. A blank value counts as none. Other words
+for the same, dates in another order, and numbers that were rounded are other values. In the id
+of a customer, what is between two digits counts: 1-23 is not 123.
 
 Two customers are the same if their addresses or their ids match. An address and an id are never
 recognized as the same customer, so name customers in the same way each time. If an earlier

@@ -25,7 +25,7 @@ type Earlier struct {
 	// Like says what it is, if it is not exactly the same send.
 	Like string
 
-	refuses, inFlight bool
+	refuses, inFlight, accepted bool
 }
 
 // History is what the log knows of a send that is about to begin.
@@ -94,7 +94,7 @@ func (l *Log) earlier(begun, outcome line, ended bool) *Earlier {
 	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryNotSent), outcome.Delivery == exit.DeliveryName(messaging.DeliveryRejected):
 		return nil
 	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryAccepted):
-		e.Outcome, e.refuses = "was accepted", l.now().Sub(begun.sentAt()) < window
+		e.Outcome, e.accepted, e.refuses = "was accepted", true, l.now().Sub(begun.sentAt()) < window
 	default: // also a delivery of another version, or none
 		e.Outcome = "may have been carried out"
 	}

@@ -33,6 +33,8 @@ type Trigger struct {
 	Name   string       `json:"name"`
 	Shape  alike.Shape  `json:"shape"`
 	Tokens alike.Tokens `json:"tokens"`
+	// Untimed are the tokens in the shape without its times. There are none if it has no times.
+	Untimed alike.Tokens `json:"untimed,omitzero"`
 	// In returns the tokens that the trigger has in another shape, and false if the event does
 	// not have all of its parameters. A trigger that was read has no In.
 	In func(alike.Shape) (alike.Tokens, bool) `json:"-"`

@@ -172,15 +172,16 @@ func (l *Log) similar(lines []line, s Send) (found []*Earlier, err error) {
 		if each.Digest == "" || each.Digest == digest || !isSameService(each.Host, s.Host) {
 			continue
 		}
-		like := now.likeness(each.marks)
-		if s.Trigger != nil && each.Event != nil {
-			like = each.Event.likeness(s.Trigger)
-		}
-		if like == "" {
+		outcome, ended := outcomes[each.ID]
+		e := l.earlier(each, outcome, ended)
+		if e == nil || !e.refuses && !now.isInSlotOf(each.marks) {
 			continue
 		}
-		outcome, ended := outcomes[each.ID]
-		if e := l.earlier(each, outcome, ended); e != nil && (e.refuses || now.isInSlotOf(each.marks)) {
+		like := now.likeness(each.marks)
+		if s.Trigger != nil && each.Event != nil {
+			like = each.Event.likeness(s.Trigger, e.accepted)
+		}
+		if like != "" {
 			e.Like, e.refuses = like, true
 			found = append(found, e)
 		}
@@ -195,11 +196,14 @@ func (l *Log) similar(lines []line, s Send) (found []*Earlier, err error) {
 // How a trigger is like an earlier one.
 const (
 	likeTrigger  = "a trigger of this event for this customer, with the same required values,"
+	likeUntimed  = "a trigger of this event for this customer, with the same required values apart from times,"
 	likeRequired = "a trigger of this event, when it required values that it does not have now," // so they cannot be compared
 )
 
-// likeness says how a new trigger is like an earlier one, or returns "".
-func (t *Trigger) likeness(now *Trigger) string {
+// likeness says how a new trigger is like an earlier one, or returns "". Unless the earlier one
+// was accepted, another time makes no difference: a command that is repeated after a lost answer
+// may take the time from a clock.
+func (t *Trigger) likeness(now *Trigger, accepted bool) string {
 	if !isSameEvent(t.ID, t.Name, now.ID, now.Name) {
 		return ""
 	}
@@ -208,6 +212,8 @@ func (t *Trigger) likeness(now *Trigger) string {
 		return likeRequired
 	case t.Tokens.Meet(tokens):
 		return likeTrigger
+	case !accepted && t.Untimed.Meet(now.Untimed):
+		return likeUntimed
 	}
 	return ""
 }

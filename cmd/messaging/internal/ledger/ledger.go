@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -186,6 +187,19 @@ func (l *Ledger) Trial(ctx context.Context, f func(tx outbox.SQLTx) error) error
 		return fmt.Errorf("outbox: look for the keys: %w", err)
 	}
 	return errors.Join(f(tx), tx.Rollback())
+}
+
+// ClockAhead returns by how much the clock that gave the entries their times is at least ahead of
+// that of this machine, which is negative if it is behind. An outbox in a file has the same clock.
+func (l *Ledger) ClockAhead(ctx context.Context) (time.Duration, error) {
+	if l.format == sqliteDialect {
+		return 0, nil
+	}
+	var there time.Time
+	if err := l.db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there); err != nil {
+		return 0, fmt.Errorf("outbox: read the clock of the database: %w", err)
+	}
+	return time.Until(there), nil
 }
 
 // Close closes the outbox.

@@ -1,11 +1,13 @@
 package recipients
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
@@ -23,9 +25,12 @@ func problemOf(c messaging.CustomerParams) string {
 		return "email must be an address alone, such as ada@example.com, and not " + visible.Quote(shortened(c.Email))
 	}
 	probe := messaging.PushBroadcastParams{Subject: "s", Message: "m", To: messaging.ToCustomers(c)}
-	_, err := probe.Prepare()
+	prepared, err := probe.Prepare()
 	invalid := new(messaging.ValidationError)
 	switch {
+	case err == nil && messaging.MaxRecipients(1)(context.Background(), prepared) != nil:
+		name := visible.Quote(shortened(strings.TrimSpace(c.CustomerID + " " + c.Email)))
+		return name + " may stand for several customers, as an id with a space does"
 	case err == nil:
 		return ""
 	case !errors.As(err, &invalid):
@@ -39,8 +44,11 @@ func problemOf(c messaging.CustomerParams) string {
 	return strings.Join(problems, "; ")
 }
 
-// missing are texts that programs write in place of a value that is not there.
-var missing = []string{"null", "nil", "none", "n/a", "na", "nan", "undefined", "(null)", "<null>", "-", "#n/a", "#name?", "unknown"}
+// missing matches what programs write in place of a value that is not there, such as #N/A, <NA>, (null) and \N.
+var missing = regexp.MustCompile(`^([(<\[]?(null|nil|nan|nat|undefined)[)>\]]?|<na>|#(n/a|n/d|nv|n\.v\.)|\\n)$`)
+
+// unsaid are words of people in place of an id that is not there.
+var unsaid = []string{"none", "n/a", "n.a.", "na", "unknown"}
 
 // totals are what stands in a row below the others.
 var totals = []string{"total", "totals", "sum", "subtotal", "grand total", "count"}
@@ -49,6 +57,38 @@ var totals = []string{"total", "totals", "sum", "subtotal", "grand total", "coun
 var converted = regexp.MustCompile(`^(\d+([.,]\d+)?e\+?\d+|\d+[.,]0+|true|false|(\d{1,2}-)?` +
 	`(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)(-\d{1,4})?|` +
 	`\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-\d{2}-\d{2}( .*)?)$`)
+
+// failed matches the errors of a spreadsheet, such as #REF!, #NAME?, #### and Err:502.
+var failed = regexp.MustCompile(`^(#[^\d]*[!?]|#{2,}|err:\d+)$`)
+
+// placeholder matches what a template or a shell would have replaced.
+var placeholder = regexp.MustCompile(`\{\{|\$\{|^\$[A-Za-z_][A-Za-z0-9_]*$`)
+
+// OddityOfText returns why a text in place of a value looks like a mistake, or "".
+func OddityOfText(text string) string {
+	lower := strings.ToLower(strings.TrimSpace(text))
+	switch {
+	case missing.MatchString(lower):
+		return "looks like a missing value"
+	case failed.MatchString(lower):
+		return "looks like an error of a spreadsheet"
+	case placeholder.MatchString(text):
+		return "looks like a placeholder"
+	}
+	return ""
+}
+
+// OddityOfValues returns what looks like a mistake in the texts that an event requires, or "".
+func OddityOfValues(event *messaging.Event, values map[string]any) string {
+	for _, p := range event.Parameters {
+		if text, isText := values[p.Name].(string); p.Required && isText {
+			if why := OddityOfText(text); why != "" {
+				return p.Name + " " + visible.Quote(shortened(text)) + " " + why
+			}
+		}
+	}
+	return ""
+}
 
 // Oddity returns what looks like a mistake in a customer, or "".
 func Oddity(c messaging.CustomerParams) string {
@@ -64,6 +104,9 @@ func oddityOf(c messaging.CustomerParams) (field, value, why string) {
 	if why := oddityOfID(c.CustomerID); why != "" {
 		return "customer_id", c.CustomerID, why
 	}
+	if isCutOff(c.Email) {
+		return "email", c.Email, "looks cut off or misspelled"
+	}
 	for _, name := range [][2]string{{"first_name", c.FirstName}, {"last_name", c.LastName}} {
 		switch value := name[1]; {
 		case strings.Contains(value, "@"):
@@ -75,27 +118,36 @@ func oddityOf(c messaging.CustomerParams) (field, value, why string) {
 	return "", "", ""
 }
 
+// isCutOff reports whether the domain of an address cannot be one.
+func isCutOff(address string) bool {
+	_, domain, found := strings.Cut(address, "@")
+	dot := strings.LastIndexByte(domain, '.')
+	return found && (dot < 1 || dot >= len(domain)-2 || strings.Contains(domain, ".."))
+}
+
 // oddityOfID returns why a customer id looks like a mistake, or "".
 func oddityOfID(id string) string {
+	if id == "" {
+		return ""
+	}
 	lower := strings.ToLower(strings.TrimSpace(id))
+	if why := OddityOfText(id); why != "" {
+		return why
+	}
 	switch {
-	case slices.Contains(missing, lower):
+	case slices.Contains(unsaid, lower), !strings.ContainsFunc(id, isLetterOrDigit):
 		return "looks like a missing value"
-	case strings.HasPrefix(lower, "#") && strings.HasSuffix(lower, "!"):
-		return "looks like an error of a spreadsheet"
 	case converted.MatchString(lower):
 		return "looks like what a spreadsheet makes of an id"
 	case slices.Contains(totals, lower):
 		return "looks like the last row of a table"
-	case strings.Contains(id, "{{"), strings.Contains(id, "${"):
-		return "looks like a placeholder"
 	case strings.Contains(id, "@"):
 		return "looks like an email address"
-	case id != strings.TrimSpace(id):
-		return "begins or ends with a space"
 	}
 	return ""
 }
+
+func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // shape is what a customer id looks like.
 func shape(id string) string {

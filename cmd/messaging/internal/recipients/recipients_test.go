@@ -108,15 +108,15 @@ func TestReadDoesNotUseAnAddressWithAnInvisibleCharacter(t *testing.T) {
 }
 
 func TestReadNotesIdsThatLookLikeAMistake(t *testing.T) {
-	ids := []string{"NULL", "#REF!", "{{id}}", "ada@example.com", " c-2", "1.00E+03", "1.5e11", "1002.0", "TRUE", "1-Mar", "Mar-26",
-		"3/4/2026", "2026-03-01", "Total", "unknown"}
-	list, err := read(t, "a.csv", "customer_id\nc-1\nNULLA\nabc-12\nv1.5\n1e\n"+strings.Join(ids, "\n")+"\n", false)
+	ids := []string{"NULL", "#REF!", "{{id}}", "ada@example.com", "1.00E+03", "1.5e11", "1002.0", "TRUE", "1-Mar", "Mar-26",
+		"3/4/2026", "2026-03-01", "Total", "unknown", "#NV", "########", "Err:502", "<NA>", `\N`, "--", "?"}
+	list, err := read(t, "a.csv", "customer_id\nc-1\nNULLA\nabc-12\nv1.5\n1e\n#12\n"+strings.Join(ids, "\n")+"\n", false)
 	require.NoError(t, err)
 	require.Len(t, list.Odd, len(ids))
 	for i, id := range ids {
 		assert.ErrorContains(t, list.Odd[i], id)
 	}
-	assert.ErrorContains(t, list.Odd[0], `line 7: customer_id "NULL" looks like a missing value`)
+	assert.ErrorContains(t, list.Odd[0], `line 8: customer_id "NULL" looks like a missing value`)
 }
 
 func TestReadNotesWhatLooksLikeAMistake(t *testing.T) {
@@ -129,6 +129,9 @@ func TestReadNotesWhatLooksLikeAMistake(t *testing.T) {
 		"customer_id\nc-1\nC_01\n": `line 3: customer_id "C_01" differs from that of line 2 only in its spelling`,
 		"email\na@bücher.test\na@xn--bcher-kva.test\n": `line 3: email "a@xn--bcher-kva.test" differs from that of line 2 only in its ` +
 			`spelling`,
+		"email\na@example.c\n":                  `line 2: email "a@example.c" looks cut off or misspelled`,
+		"email\na@e..com\n":                     `line 2: email "a@e..com" looks cut off or misspelled`,
+		"email\na@localhost\n":                  `line 2: email "a@localhost" looks cut off or misspelled`,
 		"email,first_name\na@x.test,b@x.test\n": `line 2: first_name "b@x.test" looks like an email address`,
 		"email,last_name\na@x.test,1815\n":      `line 2: last_name "1815" looks like a number`,
 		"customer_id,email\nc-1,\n,a@x.test\n": `line 3: customer "of line 2" may be the same as this one: one row has only an id, ` +
@@ -145,4 +148,9 @@ func TestReadNotesWhatLooksLikeAMistake(t *testing.T) {
 	list, err = read(t, "a.csv", uuids, false)
 	require.NoError(t, err)
 	assert.Empty(t, list.Odd)
+}
+
+func TestReadDoesNotUseAnIDThatMayStandForSeveralCustomers(t *testing.T) {
+	_, err := read(t, "a.csv", "customer_id\nc-1\nAnn Lee\n", false)
+	assert.ErrorContains(t, err, `line 3: "Ann Lee" may stand for several customers, as an id with a space does`)
 }
