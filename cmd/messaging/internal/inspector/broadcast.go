@@ -64,12 +64,29 @@ func (v *emailView) Source() string { return cutText(v.Message) }
 // Cut returns how many bytes of the source are not shown.
 func (v *emailView) Cut() int { return max(0, len(v.Message)-maxShown) }
 
-// Findings returns what can go wrong in email programs.
-func (v *emailView) Findings() []string {
-	findings := mail.Check(head(v.Message))
-	if v.Large() {
-		findings = append([]string{"The message has " + v.Size() + ": Gmail clips what is over 102 kB."},
-			slices.DeleteFunc(findings, func(f string) bool { return strings.Contains(f, "clips") || strings.Contains(f, "not closed") })...)
+// checked is what can go wrong in email programs, with its line in the source or 0.
+type checked struct {
+	mail.Finding
+	Line int
+}
+
+// Tag returns the severity.
+func (c checked) Tag() tag {
+	return tag{Class: map[mail.Severity]string{mail.High: "bad", mail.Medium: "warn"}[c.Severity], Text: string(c.Severity)}
+}
+
+// check returns what can go wrong in email programs.
+func (v *emailView) check() []mail.Finding { return mail.Check(head(v.Message), len(v.Message)) }
+
+// Findings is check with lines.
+func (v *emailView) Findings() (findings []checked) {
+	lines, end := v.Lines(), len(v.Message)-v.Cut()
+	for _, f := range v.check() {
+		found := checked{Finding: f}
+		if f.At < end {
+			found.Line = lineAt(lines, f.At)
+		}
+		findings = append(findings, found)
 	}
 	return findings
 }

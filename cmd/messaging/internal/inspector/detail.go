@@ -192,6 +192,11 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	return d
 }
 
+// Source returns the URL of the tab with the source.
+func (d *entryDetail) Source() string {
+	return d.path + queryString("q", d.query.Get("q"), "tab", "source")
+}
+
 // linkedRow returns the row of a request with the URL of its page.
 func linkedRow(e *history.Entry) row {
 	row := newRow(e)
@@ -208,7 +213,7 @@ func tabs(d *entryDetail, selected, query string) (list []tab, current string) {
 		add("text", "Text", 0)
 		add("variables", "Variables", 0)
 		add("links", "Links", 0)
-		add("check", "Check", len(d.Email.Findings()))
+		add("check", "Check", len(d.Email.check()))
 	}
 	if d.Push != nil {
 		add("preview", "Preview", 0)

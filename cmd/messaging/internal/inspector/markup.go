@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -9,23 +10,52 @@ import (
 	"golang.org/x/net/html"
 )
 
-// maxParts is how many parts of a source have colors: most take an element of the page.
+// maxParts is how many parts and lines of a source are shown as such: most take an element of the
+// page.
 const maxParts = 10_000
 
-// Markup returns the beginning of the message as it was sent, with a class for each part of
-// its tags unless they are too many.
-func (v *emailView) Markup() []part {
-	source := v.Source()
-	if parts := markup(source); len(parts) <= maxParts {
-		return parts
-	}
-	return []part{{"", source}}
+// sourceLine is a line of a source.
+type sourceLine struct {
+	// Number is that of the line, or 0 if lines are not shown.
+	Number int
+	// Indentation is a class, or "". A line that is one in the message has its own indentation.
+	Indentation string
+	Parts       []part
+
+	at int // where it begins
 }
 
-// markup splits HTML. Its parts are exactly the source. Their classes also say where a line would
-// begin, since many messages are one long line.
-func markup(source string) (parts []part) {
+// Lines returns the beginning of the message as it was sent, in lines, unless they are too many.
+func (v *emailView) Lines() []sourceLine {
+	source := v.Source()
+	lines := markup(source)
+	n := len(lines)
+	for _, line := range lines {
+		n += len(line.Parts)
+	}
+	if n > maxParts {
+		return []sourceLine{{Parts: []part{{"", source}}}}
+	}
+	return lines
+}
+
+// lineAt returns the number of the line that has a byte of the source, or 0.
+func lineAt(lines []sourceLine, at int) int {
+	i, found := slices.BinarySearchFunc(lines, at, func(line sourceLine, at int) int { return cmp.Compare(line.at, at) })
+	if !found {
+		i--
+	}
+	if at < 0 || i < 0 {
+		return 0
+	}
+	return lines[i].Number
+}
+
+// markup splits HTML into lines and parts, which together are exactly the source. A line also begins
+// where a block does, since many messages are one long line.
+func markup(source string) []sourceLine {
 	rest := source
+	var lines sourceLines
 	var open blocks
 	for tokens := html.NewTokenizer(strings.NewReader(source)); ; {
 		kind := tokens.Next()
@@ -37,17 +67,52 @@ func markup(source string) (parts []part) {
 		switch kind {
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 			tag := tagParts(raw)
-			if class := open.next(kind, tag[0].Text); class != "" && len(parts) > 0 && !strings.HasSuffix(parts[len(parts)-1].Text, "\n") {
-				tag[0].Class += " " + class
+			if indentation := open.next(kind, tag[0].Text); indentation != "" {
+				lines.begin(indentation)
 			}
-			parts = append(parts, tag...)
+			lines.add(tag...)
 		case html.CommentToken, html.DoctypeToken:
-			parts = append(parts, part{"c", raw})
+			lines.add(part{"c", raw})
 		default:
-			parts = append(parts, part{"", raw})
+			lines.add(part{"", raw})
 		}
 	}
-	return append(parts, part{"", rest}) // a tag without an end
+	lines.add(part{"", rest}) // a tag without an end
+	return lines.all
+}
+
+// sourceLines takes the parts of a source in turn.
+type sourceLines struct {
+	all   []sourceLine
+	at    int
+	ended bool // whether the last line has its end
+}
+
+// begin begins a line, unless the last one has just begun.
+func (l *sourceLines) begin(indentation string) {
+	if len(l.all) > 0 && !l.ended {
+		l.next()
+		l.all[len(l.all)-1].Indentation = indentation
+	}
+}
+
+func (l *sourceLines) next() {
+	l.all, l.ended = append(l.all, sourceLine{Number: len(l.all) + 1, at: l.at}), false
+}
+
+// add adds parts, which may have several lines.
+func (l *sourceLines) add(parts ...part) {
+	for _, p := range parts {
+		for text := range strings.Lines(p.Text) {
+			if l.ended || len(l.all) == 0 {
+				l.next()
+			}
+			line := &l.all[len(l.all)-1]
+			line.Parts = append(line.Parts, part{p.Class, text})
+			l.at += len(text)
+			l.ended = strings.HasSuffix(text, "\n")
+		}
+	}
 }
 
 var (

@@ -1,6 +1,7 @@
 package inspector
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,46 +11,58 @@ import (
 )
 
 func TestMarkupHasAClassForEachPartOfATag(t *testing.T) {
-	assert.Equal(t, []part{
-		{"c", "<!doctype html>"}, {"", "\n"}, {"k", "<a"}, {"", " "}, {"n", "href"}, {"", "="}, {"s", `"x?a=1"`}, {"", " "}, {"n", "hidden"},
-		{"k", ">"}, {"", "Hi & bye"}, {"k", "</a"}, {"k", ">"}, {"c", "<!-- <b> -->"}, {"k", "<br"}, {"", " "}, {"k", "/>"}, {"", ""},
+	assert.Equal(t, []sourceLine{
+		{Number: 1, Parts: []part{{"c", "<!doctype html>"}, {"", "\n"}}},
+		{Number: 2, at: 16, Parts: []part{{"k", "<a"}, {"", " "}, {"n", "href"}, {"", "="}, {"s", `"x?a=1"`}, {"", " "}, {"n", "hidden"},
+			{"k", ">"}, {"", "Hi & bye"}, {"k", "</a"}, {"k", ">"}, {"c", "<!-- <b> -->"}, {"k", "<br"}, {"", " "}, {"k", "/>"}}},
 	}, markup("<!doctype html>\n<a href=\"x?a=1\" hidden>Hi & bye</a><!-- <b> --><br />"))
 }
 
 func TestALineBeginsWhereABlockDoes(t *testing.T) {
-	var lines strings.Builder
-	for _, p := range markup("<table><tr><td><b>a</b></td><td>b</td></tr></table>\n<p>c</p><P>d") {
-		if _, indentation, ok := strings.Cut(p.Class, " i"); ok {
-			lines.WriteString("\n" + indentation + " ")
+	var shown strings.Builder
+	lines := markup("<table><tr><td><b>a</b></td><td>b</td></tr></table>\n<p>c\n\n x</p><P>d")
+	for _, line := range lines {
+		fmt.Fprintf(&shown, "%d %d %s ", line.Number, line.at, line.Indentation)
+		for _, p := range line.Parts {
+			shown.WriteString(strings.ReplaceAll(p.Text, "\n", "↵"))
 		}
-		lines.WriteString(p.Text)
+		shown.WriteString("\n")
 	}
-	assert.Equal(t, `<table>
-1 <tr>
-2 <td><b>a</b></td>
-2 <td>b</td>
-1 </tr>
-0 </table>
-<p>c</p>
-0 <P>d`, lines.String())
+	assert.Equal(t, `1 0  <table>
+2 7 i1 <tr>
+3 11 i2 <td><b>a</b></td>
+4 28 i2 <td>b</td>
+5 38 i1 </tr>
+6 43 i0 </table>↵
+7 52  <p>c↵
+8 57  ↵
+9 58   x</p>
+10 64 i0 <P>d
+`, shown.String())
+	assert.Equal(t, []int{0, 1, 1, 2, 9, 9, 10}, []int{lineAt(lines, -1), lineAt(lines, 0), lineAt(lines, 6), lineAt(lines, 7),
+		lineAt(lines, 58), lineAt(lines, 63), lineAt(lines, 1000)})
 }
 
-func TestASourceWithTooManyTagsHasNoColors(t *testing.T) {
+func TestASourceWithTooManyTagsHasNoLinesAndColors(t *testing.T) {
 	message := strings.Repeat("<b>", maxParts)
 	view := &emailView{EmailBroadcast: &messagingtest.EmailBroadcast{Message: message}}
-	assert.Equal(t, []part{{"", message}}, view.Markup())
+	assert.Equal(t, []sourceLine{{Parts: []part{{"", message}}}}, view.Lines())
 }
 
 func FuzzMarkupIsExactlyTheSource(f *testing.F) {
 	for _, source := range []string{"", "<", "<a", "<a b='", "</>", "<a b=c/>x", "<style>a<b</style>",
-		"<textarea><b>", "a\x00<b\r\n c=\"\r\">",
+		"<textarea><b>", "a\x00<b\r\n c=\"\r\">", "<p>\n\n<p>\n",
 		"<!--", "<?x?>", "<a\xff b>", "<svg><![CDATA[x]]>", "< a>", "<a/=b>", "<script>\"</script>'", "<plaintext><b>"} {
 		f.Add(source)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
 		var b strings.Builder
-		for _, p := range markup(source) {
-			b.WriteString(p.Text)
+		for i, line := range markup(source) {
+			assert.Equal(t, b.Len(), line.at)
+			assert.Equal(t, i+1, line.Number)
+			for _, p := range line.Parts {
+				b.WriteString(p.Text)
+			}
 		}
 		assert.Equal(t, source, b.String())
 	})

@@ -80,6 +80,7 @@ type page struct {
 	FirstRequest snippet
 	Unanswered   unanswered
 	Overview     *overview // beside a list without a search
+	Day          string    // of the first rows, unless it is today
 	Rows         []row
 	Links        []link
 	Origin       string // where the records come from
@@ -196,7 +197,10 @@ func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before 
 		row.Current = detail != nil && detail.Number == e.Number
 		p.Rows = append(p.Rows, row)
 	}
-	in.markRows(p.Rows, entries, grouped)
+	if len(p.Rows) > 0 {
+		p.Day = p.Rows[0].Date
+	}
+	in.divide(p.Rows, entries, grouped)
 	if before > 0 {
 		p.Newer = l.list + queryString("q", p.Query)
 	}
@@ -273,7 +277,7 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 		row.Href = fmt.Sprintf("%s/%d%s", l.item, row.Number, queryString("q", p.Query))
 		p.Rows = append(p.Rows, row)
 	}
-	in.markRows(p.Rows, shown, grouped)
+	in.divide(p.Rows, shown, grouped)
 	last := after
 	if len(entries) > 0 {
 		last = entries[len(entries)-1].Number

@@ -21,7 +21,7 @@ import (
 type row struct {
 	Number   int
 	At       string // for programs
-	Date     string // where it is not today
+	Date     string // unless it is today, or a line has it
 	Time     string
 	Millis   string
 	Title    string // what people look for
@@ -37,6 +37,8 @@ type row struct {
 	Attempts []row // the same request before, latest first, where it looks like a retry
 	// Begins is the mark after which the row is the first of the list, or nil.
 	Begins *markLine
+	// Next is the date of the older row, if that is another one.
+	Next string
 }
 
 // markLine is a line below the first row after a mark.
@@ -45,8 +47,8 @@ type markLine struct {
 	Name, Time string // the name may be empty
 }
 
-// markRows adds the marks to rows, which are those of the entries.
-func (in *Inspector) markRows(rows []row, entries []*history.Entry, q history.Query) {
+// divide adds the lines between rows, which are those of the entries: marks and dates.
+func (in *Inspector) divide(rows []row, entries []*history.Entry, q history.Query) {
 	for i, e := range entries {
 		var older *history.Entry
 		if i+1 < len(entries) {
@@ -57,6 +59,10 @@ func (in *Inspector) markRows(rows []row, entries []*history.Entry, q history.Qu
 		if e.Mark != nil && (older == nil || older.Mark != e.Mark) {
 			rows[i].Begins = &markLine{e.Mark.ID, e.Mark.Name, words.Clock(e.Mark.At)}
 		}
+		if older != nil && words.Date(older.At) != words.Date(e.At) {
+			rows[i].Next = words.Date(older.At)
+		}
+		rows[i].Date = ""
 	}
 }
 

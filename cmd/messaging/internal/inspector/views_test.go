@@ -49,6 +49,17 @@ func TestTabsOfALargeEmailAreSmall(t *testing.T) {
 	assert.Contains(t, f.get("/broadcasts/1?tab=links").Body, "Only its first 256 kB are read here")
 }
 
+func TestTheCheckOfAnEmailLeadsToTheLinesOfItsSource(t *testing.T) {
+	f := start(t, records.Demo())
+	body := strings.Replace(emailBody, `<p>Hi {{name}}, <a href`, `<p>Hi</p><p>Here:\n<a href=\"http://acme.test\">x</a> <a href`, 1)
+	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", body))
+	check := f.get("/broadcasts/1?tab=check&q=op:email").Body
+	assert.Contains(t, check, `browsers<td><a href="/broadcasts/1?q=op%3Aemail&amp;tab=source#L3" aria-label="Line 3 of the source">3</a>`)
+	source := f.get("/broadcasts/1?tab=source").Body
+	assert.Contains(t, source, `<span class="numbered " id="L3"><span class="k">&lt;a</span> <span class="n">href</span>=`+
+		`<span class="s">&#34;http://acme.test&#34;</span>`)
+}
+
 // BenchmarkTabsOfALargeEmail is to stay below 300 ms for each tab of an email of 12 MB.
 func BenchmarkTabsOfALargeEmail(b *testing.B) {
 	f := openLargeEmail(b, 12<<20)

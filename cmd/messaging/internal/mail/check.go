@@ -1,10 +1,7 @@
 package mail
 
 import (
-	"fmt"
-	"maps"
-	"net"
-	"net/url"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,46 +11,163 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
+// Finding is something that can go wrong with an HTML message in email programs.
+type Finding struct {
+	Severity Severity
+	Text     string
+	// Affects names the programs, or the readers.
+	Affects string
+	// At is where the message has the first of it, in bytes, or -1 if that is nowhere in particular.
+	At int
+
+	is matcher
+}
+
+// Severity is how bad a finding is.
+type Severity string
+
+// The severities, the worst first.
+const (
+	High   Severity = "high"   // readers miss something
+	Medium Severity = "medium" // some readers see something else
+	Low    Severity = "low"    // it looks a little different
+)
+
+var severities = []Severity{High, Medium, Low}
+
+// Whom a finding affects.
+const (
+	everyone      = "all programs"
+	withoutImages = "readers without images"
+	spamFilters   = "spam filters"
+	gmail         = "Gmail"
+	outlook       = "Outlook on Windows"
+	both          = gmail + ", " + outlook
+)
+
 // clipped is the size in bytes from which Gmail cuts a message off.
 const clipped = 102 << 10
 
-// Check returns what can go wrong with an HTML message in email programs, a line for each.
-func Check(message string) (findings []string) {
-	add := func(format string, args ...any) { findings = append(findings, fmt.Sprintf(format, args...)) }
-	if size := len(message); size > clipped {
-		add("The message has %s kB: Gmail clips what is over 102 kB.", words.Thousands(size>>10))
+// Check returns what can go wrong with a message of which head is the beginning, the worst first.
+func Check(head string, size int) (findings []Finding) {
+	if size > clipped {
+		findings = append(findings, Finding{Severity: High, Affects: gmail, At: -1,
+			Text: "The message has " + words.Thousands(size>>10) + " kB: what is over 102 kB is cut off."})
 	}
-	if !IsHTML(message) {
+	if !IsHTML(head) {
 		return findings
 	}
-	root := parse(message)
-	found := findIn(root)
-	for _, each := range []struct {
-		examples []string
-		noun     string
-		text     string
-	}{
-		{found.withoutAlt, "image", "without alt: a reader with images switched off sees nothing there."},
-		{found.attached, "image", "with cid: in the address, but nothing is attached."},
-		{found.links[insecure], "link", "to http: instead of https:."},
-		{found.links[scripted], "link", "with javascript: in the address, which email programs remove."},
-		{found.links[local], "link", "to this machine, which nobody else can open."},
-		{found.links[nowhere], "link", "without an address, or only with #."},
-		{found.links[misleading], "link", "whose text is the address of another host: spam filters take them for phishing."},
-	} {
-		if n := len(each.examples); n > 0 {
-			add("%s %s%s", words.Count(n, each.noun), each.text, firstOf(each.examples))
+	root := parse(head)
+	findings = slices.Concat(findings, checkImages(root), checkLinks(root), checkElements(root), checkStyles(root))
+	if strings.TrimSpace(text(root)) == "" {
+		findings = append(findings, Finding{Severity: High, Affects: withoutImages, At: -1,
+			Text: "There is no plain text, so the message is empty."})
+	}
+	if open, at := unclosed(head); len(open) > 0 && size == len(head) {
+		findings = append(findings, Finding{Severity: Low, Affects: everyone, At: at,
+			Text: "Tags that are not closed: " + strings.Join(open, ", ") + "."})
+	}
+	locate(head, findings)
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Compare(slices.Index(severities, a.Severity), slices.Index(severities, b.Severity))
+	})
+	return findings
+}
+
+// checkImages returns what is wrong with images.
+func checkImages(root *html.Node) (findings []Finding) {
+	var withoutAlt, attached []string
+	for n := range root.Descendants() {
+		if n.DataAtom != atom.Img {
+			continue
+		}
+		if !hasAttribute(n, "alt") {
+			withoutAlt = append(withoutAlt, attribute(n, "src"))
+		}
+		if strings.HasPrefix(address(n, "src"), "cid:") {
+			attached = append(attached, attribute(n, "src"))
 		}
 	}
-	if names := slices.Sorted(maps.Keys(found.removed)); len(names) > 0 {
-		add("Elements that email programs remove: %s.", strings.Join(names, ", "))
+	if withoutAlt != nil {
+		findings = append(findings, Finding{Severity: Medium, Affects: withoutImages, is: element(atom.Img, "src", withoutAlt[0]),
+			Text: words.Count(len(withoutAlt), "image") + " without alt, in whose place nothing is shown." + firstOf(withoutAlt)})
 	}
-	findings = append(findings, checkStyles(root)...)
-	if strings.TrimSpace(text(root)) == "" {
-		add("There is no plain text: without images, the message is empty.")
+	if attached != nil {
+		findings = append(findings, Finding{Severity: High, Affects: everyone, is: element(atom.Img, "src", attached[0]),
+			Text: words.Count(len(attached), "image") + " with cid: in the address, but nothing is attached." + firstOf(attached)})
 	}
-	if open := unclosed(message); len(open) > 0 {
-		add("Tags that are not closed: %s.", strings.Join(open, ", "))
+	return findings
+}
+
+// checkedLinks says what each problem of a link means.
+var checkedLinks = []struct {
+	problem  string
+	severity Severity
+	affects  string
+	text     string
+}{
+	{insecure, Low, "browsers", "to http: instead of https:."},
+	{scripted, High, everyone, "with javascript: in the address, which is removed."},
+	{local, High, everyone, "to this machine, which nobody else can open."},
+	{nowhere, High, everyone, "without an address, or only with #."},
+	{misleading, Medium, spamFilters, "whose text is the address of another host, as in phishing."},
+}
+
+// checkLinks returns what is wrong with links.
+func checkLinks(root *html.Node) (findings []Finding) {
+	examples := make(map[string][]string) // by the problem
+	first := make(map[string]string)      // addresses
+	for n := range root.Descendants() {
+		if n.DataAtom != atom.A {
+			continue
+		}
+		for _, problem := range linkProblems(n) {
+			example := attribute(n, "href")
+			if len(examples[problem]) == 0 {
+				first[problem] = example
+			}
+			if problem == nowhere || problem == misleading {
+				example = text(n)
+			}
+			examples[problem] = append(examples[problem], example)
+		}
+	}
+	for _, each := range checkedLinks {
+		if found := examples[each.problem]; found != nil {
+			findings = append(findings, Finding{Severity: each.severity, Affects: each.affects, is: element(atom.A, "href", first[each.problem]),
+				Text: words.Count(len(found), "link") + " " + each.text + firstOf(found)})
+		}
+	}
+	return findings
+}
+
+// removedElements are elements that email programs do not show, after caniemail.com.
+var removedElements = []struct {
+	affects  string
+	elements []atom.Atom
+}{
+	{everyone, []atom.Atom{atom.Embed, atom.Iframe, atom.Object, atom.Script}},
+	{both, []atom.Atom{atom.Audio, atom.Svg, atom.Video}},
+	{outlook, []atom.Atom{atom.Form}},
+}
+
+// checkElements returns the elements that email programs do not show.
+func checkElements(root *html.Node) (findings []Finding) {
+	has := make(map[atom.Atom]bool)
+	for n := range root.Descendants() {
+		has[n.DataAtom] = true
+	}
+	for _, group := range removedElements {
+		var names []string
+		for _, each := range group.elements {
+			if has[each] {
+				names = append(names, each.String())
+			}
+		}
+		if names != nil {
+			findings = append(findings, Finding{Severity: High, Affects: group.affects, is: named(names...),
+				Text: "Elements that are removed: " + strings.Join(names, ", ") + "."})
+		}
 	}
 	return findings
 }
@@ -74,95 +188,6 @@ func firstOf(examples []string) string {
 	return " The first is " + example
 }
 
-// found is what an email has that email programs do not show, by its text or address.
-type found struct {
-	withoutAlt, attached []string
-
-	links   map[string][]string // by what is wrong with them
-	removed map[string]bool     // names of elements
-}
-
-// What is wrong with a link, in a few words.
-const (
-	insecure   = "not https"
-	scripted   = "javascript"
-	local      = "only on this machine"
-	nowhere    = "no address"
-	misleading = "shows another host"
-)
-
-// findIn looks at a message.
-func findIn(root *html.Node) found {
-	c := found{links: make(map[string][]string), removed: make(map[string]bool)}
-	for n := range root.Descendants() {
-		switch n.DataAtom {
-		case atom.Img:
-			if !hasAttribute(n, "alt") {
-				c.withoutAlt = append(c.withoutAlt, attribute(n, "src"))
-			}
-			if strings.HasPrefix(address(n, "src"), "cid:") {
-				c.attached = append(c.attached, attribute(n, "src"))
-			}
-		case atom.A:
-			for _, problem := range linkProblems(n) {
-				example := attribute(n, "href")
-				if problem == nowhere || problem == misleading {
-					example = text(n)
-				}
-				c.links[problem] = append(c.links[problem], example)
-			}
-		case atom.Script, atom.Form, atom.Iframe, atom.Object, atom.Embed, atom.Video, atom.Audio, atom.Svg:
-			c.removed[n.Data] = true
-		}
-	}
-	return c
-}
-
-// linkProblems returns what is wrong with a link.
-func linkProblems(link *html.Node) (list []string) {
-	switch to := address(link, "href"); {
-	case strings.HasPrefix(to, "http:"):
-		list = append(list, insecure)
-	case strings.HasPrefix(to, "javascript:"):
-		list = append(list, scripted)
-	case to == "#", to == "" && hasAttribute(link, "href"):
-		list = append(list, nowhere)
-	}
-	if isLocal(address(link, "href")) {
-		list = append(list, local)
-	}
-	if isMisleading(link) {
-		list = append(list, misleading)
-	}
-	return list
-}
-
-// isLocal reports whether an address is on the machine of whoever opens it.
-func isLocal(address string) bool {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(parsed.Hostname())
-	return parsed.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// isMisleading reports whether the text of a link is the address of another host than the
-// link's.
-func isMisleading(link *html.Node) bool {
-	shown := plainURL.FindString(text(link))
-	if shown == "" {
-		return false
-	}
-	from, err := url.Parse(shown)
-	to, otherErr := url.Parse(address(link, "href"))
-	return err == nil && otherErr == nil && to.Host != "" && !strings.EqualFold(from.Host, to.Host)
-}
-
-func address(n *html.Node, attributeName string) string {
-	return strings.ToLower(strings.TrimSpace(attribute(n, attributeName)))
-}
-
 // optional are the elements that need no end tag.
 var optional = map[string]bool{"html": true, "head": true, "body": true, "p": true, "li": true, "dt": true, "dd": true, "option": true,
 	"optgroup": true, "thead": true, "tbody": true, "tfoot": true, "tr": true, "td": true, "th": true, "colgroup": true,
@@ -170,27 +195,40 @@ var optional = map[string]bool{"html": true, "head": true, "body": true, "p": tr
 	"link": true, "meta": true,
 	"source": true, "track": true, "wbr": true}
 
-// unclosed returns the names of the elements that have no end tag, sorted, each once.
-func unclosed(message string) (names []string) {
-	var open []string
+// start is a start tag and where it is.
+type start struct {
+	name string
+	at   int
+}
+
+// unclosed returns the names of the elements that have no end tag, sorted, each once, and where
+// the first of them is.
+func unclosed(message string) (names []string, at int) {
+	var open, found []start
+	next := 0
 	tokens := html.NewTokenizer(strings.NewReader(message))
 	for kind := tokens.Next(); kind != html.ErrorToken; kind = tokens.Next() {
+		at := next
+		next += len(tokens.Raw())
 		raw, _ := tokens.TagName()
 		name := string(raw)
 		switch {
 		case kind == html.StartTagToken && !optional[name]:
-			open = append(open, name)
+			open = append(open, start{name, at})
 		case kind == html.EndTagToken:
 			for i := range slices.Backward(open) {
-				if open[i] == name {
-					names = append(names, open[i+1:]...)
+				if open[i].name == name {
+					found = append(found, open[i+1:]...)
 					open = open[:i]
 					break
 				}
 			}
 		}
 	}
-	names = append(names, open...)
+	at = len(message)
+	for _, each := range append(found, open...) {
+		names, at = append(names, each.name), min(at, each.at)
+	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(names), at
 }

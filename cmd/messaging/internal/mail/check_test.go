@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 )
@@ -14,28 +15,50 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 		`<p>Hi<br><img src="https://acme.test/a.gif" alt=""><a href="https://acme.test">look</a>`: nil,
 		"Hi, no tags here": nil,
 		`<p>Hi <img src="/a.gif"><img src="/b.gif"></p>`: {
-			"2 images without alt: a reader with images switched off sees nothing there. The first is /a.gif"},
-		`<p>Hi <a href=" HTTP://acme.test">look</a></p>`: {"1 link to http: instead of https:. It is HTTP://acme.test"},
+			`medium, readers without images: 2 images without alt, in whose place nothing is shown. The first is /a.gif <img src="/a.gif">`},
+		`<p>Hi <a href=" HTTP://acme.test">look</a></p>`: {
+			`low, browsers: 1 link to http: instead of https:. It is HTTP://acme.test <a href=" HTTP://acme.test">`},
 		`<p>Hi<a href="javascript:x()">a</a><a href="">b</a><a name="c">c</a><img src="cid:1" alt="">`: {
-			"1 image with cid: in the address, but nothing is attached. It is cid:1",
-			"1 link with javascript: in the address, which email programs remove. It is javascript:x()",
-			"1 link without an address, or only with #. It is b"},
+			`high, all programs: 1 image with cid: in the address, but nothing is attached. It is cid:1 <img src="cid:1" alt="">`,
+			`high, all programs: 1 link with javascript: in the address, which is removed. It is javascript:x() <a href="javascript:x()">`,
+			`high, all programs: 1 link without an address, or only with #. It is b <a href="">`},
 		`<p>Hi<a href="#">a</a><a href="https://shop.test/x">https://SHOP.test</a><a href="https://evil.test">https://acme.test/login</a>`: {
-			"1 link without an address, or only with #. It is a",
-			"1 link whose text is the address of another host: spam filters take them for phishing. It is https://acme.test/login"},
-		`<p>Hi<form></form><script></script><iframe></iframe>`: {"Elements that email programs remove: form, iframe, script."},
+			`high, all programs: 1 link without an address, or only with #. It is a <a href="#">`,
+			"medium, spam filters: 1 link whose text is the address of another host, as in phishing. It is https://acme.test/login " +
+				`<a href="https://evil.test">`},
+		`<p>Hi<form></form><video></video><script></script><iframe></iframe>`: {
+			"high, all programs: Elements that are removed: iframe, script. <script>",
+			"high, Gmail, Outlook on Windows: Elements that are removed: video. <video>",
+			"high, Outlook on Windows: Elements that are removed: form. <form>"},
 		`<style>/* opacity: 0 */ a:hover { color: red } .a{border-radius:4px;background:#fff url(/x.png)}</style><p>Hi`: {
-			"Styles that Outlook on Windows ignores: background images, border-radius."},
+			"medium, Outlook on Windows: Styles that are ignored: background images. (/x.png)}</style>",
+			"low, Outlook on Windows: Styles that are ignored: border-radius. :4px;background:#fff url(/x.png)}</style>"},
 		`<p style="POSITION: absolute; --gap:1px">Hi<b style="display:grid;transform:none"></b><svg></svg>`: {
-			"Elements that email programs remove: svg.",
-			"Styles that Gmail and Outlook on Windows ignore: custom properties, display: grid, position, transform."},
+			"high, Gmail, Outlook on Windows: Elements that are removed: svg. <svg>",
+			"medium, Gmail, Outlook on Windows: Styles that are ignored: custom properties, display: grid, position, transform. " +
+				`<p style="POSITION: absolute; --gap:1px">`},
 		`<p style="background-position: left; display: block; text-transform: none; background: #fff">Hi opacity: 1`: nil,
-		`<div><img src="/a.gif" alt=""></div>`: {"There is no plain text: without images, the message is empty."},
-		`<div><b>Hi<i>there</b></div><span>x`:  {"Tags that are not closed: i, span."},
-		`<p>` + strings.Repeat("x", 103<<10):   {"The message has 103 kB: Gmail clips what is over 102 kB."},
+		`<div><img src="/a.gif" alt=""></div>`: {"high, readers without images: There is no plain text, so the message is empty."},
+		`<div><b>Hi<i>there</b></div><span>x`:  {"low, all programs: Tags that are not closed: i, span. <i>"},
+		`<p>` + strings.Repeat("x", 103<<10):   {"high, Gmail: The message has 103 kB: what is over 102 kB is cut off."},
 	} {
-		assert.Equal(t, want, mail.Check(message), "%.60s", message)
+		var got []string
+		for _, f := range mail.Check(message, len(message)) {
+			line := string(f.Severity) + ", " + f.Affects + ": " + f.Text
+			if f.At >= 0 {
+				tag, _, _ := strings.Cut(message[f.At:], ">")
+				line += " " + tag + ">"
+			}
+			got = append(got, line)
+		}
+		assert.Equal(t, want, got, "%.60s", message)
 	}
+}
+
+func TestTheBeginningOfAMessageIsCheckedWithoutItsEnd(t *testing.T) {
+	findings := mail.Check("<div>Hi", 200<<10)
+	require.Len(t, findings, 1)
+	assert.Equal(t, "The message has 200 kB: what is over 102 kB is cut off.", findings[0].Text)
 }
 
 func TestLinksSayWhatIsWrongWithThem(t *testing.T) {

@@ -11,20 +11,22 @@ import (
 
 // ignoredStyles are styles that widespread email programs ignore, after caniemail.com.
 var ignoredStyles = []struct {
-	programs string
+	affects  string
+	severity Severity
 	styles   []style
 }{
-	{"Outlook on Windows ignores", []style{
-		{"background images", regexp.MustCompile(`\bbackground(-image)?\s*:[^;}]*url\(`)},
-		property("border-radius"), property("opacity"),
-		{"display: flex", regexp.MustCompile(`\bdisplay\s*:\s*(inline-)?flex\b`)},
-	}},
-	{"Gmail and Outlook on Windows ignore", []style{
-		property("animation"), property("box-shadow"), property("transform"),
-		{"custom properties", regexp.MustCompile(`[\s;{]--[\w-]+\s*:`)},
+	{both, Medium, []style{
 		{"display: grid", regexp.MustCompile(`\bdisplay\s*:\s*(inline-)?grid\b`)},
 		{"position", regexp.MustCompile(`[\s;{]position\s*:\s*(absolute|fixed|relative|sticky)\b`)},
+		property("transform"),
+		{"custom properties", regexp.MustCompile(`[\s;{]--[\w-]+\s*:`)},
 	}},
+	{outlook, Medium, []style{
+		{"background images", regexp.MustCompile(`\bbackground(-image)?\s*:[^;}]*url\(`)},
+		{"display: flex", regexp.MustCompile(`\bdisplay\s*:\s*(inline-)?flex\b`)},
+	}},
+	{both, Low, []style{property("animation"), property("box-shadow")}},
+	{outlook, Low, []style{property("border-radius"), property("opacity")}},
 }
 
 // style is a style, and how it is written.
@@ -37,7 +39,26 @@ func property(name string) style { return style{name, regexp.MustCompile(`[\s;{]
 
 var cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
 
-// stylesOf returns the text of all styles of a message, in lower case.
+// checkStyles returns the styles that email programs ignore.
+func checkStyles(root *html.Node) (findings []Finding) {
+	text := stylesOf(root)
+	for _, group := range ignoredStyles {
+		var names []string
+		var written []*regexp.Regexp
+		for _, each := range group.styles {
+			if each.written.MatchString(text) {
+				names, written = append(names, each.name), append(written, each.written)
+			}
+		}
+		if slices.Sort(names); names != nil {
+			findings = append(findings, Finding{Severity: group.severity, Affects: group.affects, is: styled(written),
+				Text: "Styles that are ignored: " + strings.Join(names, ", ") + "."})
+		}
+	}
+	return findings
+}
+
+// stylesOf returns the text of all styles of a message.
 func stylesOf(root *html.Node) string {
 	var b strings.Builder
 	for n := range root.Descendants() {
@@ -48,22 +69,5 @@ func stylesOf(root *html.Node) string {
 			b.WriteString("\n" + inline + ";")
 		}
 	}
-	return strings.ToLower(cssComment.ReplaceAllString(b.String(), " "))
-}
-
-// checkStyles returns the styles that email programs ignore, a line for each group of them.
-func checkStyles(root *html.Node) (findings []string) {
-	text := stylesOf(root)
-	for _, group := range ignoredStyles {
-		var names []string
-		for _, each := range group.styles {
-			if each.written.MatchString(text) {
-				names = append(names, each.name)
-			}
-		}
-		if slices.Sort(names); names != nil {
-			findings = append(findings, "Styles that "+group.programs+": "+strings.Join(names, ", ")+".")
-		}
-	}
-	return findings
+	return styleText(b.String())
 }
