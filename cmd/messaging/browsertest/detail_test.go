@@ -61,7 +61,8 @@ func TestTheSourceOfAnEmailIsCopiedAsItWasAndTheCheckLeadsToItsLine(t *testing.T
 	p.until(isLive)
 	p.click(`td a[href*="#L"]`)
 	p.until(`document.querySelector(":target")?.textContent.includes("http://acme.test")`)
-	assert.True(t, eval[bool](p, `(({ top, bottom }) => top > 0 && bottom < innerHeight)(document.querySelector(":target").getBoundingClientRect())`))
+	assert.True(t, eval[bool](p, `(({ top, bottom }) => top > 0 && bottom < innerHeight)(
+		document.querySelector(":target").getBoundingClientRect())`))
 }
 
 func TestEachKeyMovesExactlyOneRowHoweverFastItIsPressed(t *testing.T) {
