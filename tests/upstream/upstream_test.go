@@ -155,11 +155,12 @@ func TestNetHTTPForwardsTheKeyOnARedirectToAnotherHost(t *testing.T) {
 // redirects are not followed. messaging records what the transport returned.
 func TestNetHTTPHidesAResponseWithAnInvalidLocation(t *testing.T) {
 	server := faultserver.Start(t, faultserver.Script{faultserver.ReadRequest, faultserver.Respond(302, "", "Location: http://[::1")})
+	address := server.URL()
 	client := newBareClient(t)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	resp, err := client.Do(newBarePost(t, t.Context(), server.URL())) //nolint:bodyclose // there is none
+	resp, err := client.Do(newBarePost(t, t.Context(), address)) //nolint:bodyclose // there is none
 	require.ErrorContains(t, err, "failed to parse Location header")
-	assert.NotContains(t, err.Error(), "302")
+	assert.NotContains(t, strings.ReplaceAll(err.Error(), address, ""), "302", "the port may contain it")
 	assert.Nil(t, resp)
 }
 
