@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const draft = `document.querySelector("textarea[name=body]").value`
@@ -31,6 +34,87 @@ func TestADraftOfAReplaySurvivesAReload(t *testing.T) {
 	p.until(`location.pathname !== "/requests/9"`)
 	p = openTab(t, b.ui+"/requests/9?tab=replay", 1280, "light")
 	p.until(isLive + ` && ` + draft + ` !== "{}"`)
+}
+
+// edit types into a field of the page.
+func (p *tab) edit(selector, text string) {
+	p.t.Helper()
+	eval[bool](p, fmt.Sprintf(`((field) => { field.value = %q; return field.dispatchEvent(new Event("input")) })(
+		document.querySelector(%q))`, text, selector))
+}
+
+func TestAMessageIsEditedWithoutItsJSON(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", "<p>One</p>\n<p>\"Two\"</p>"))
+	p := openTab(t, b.ui+"/requests/1?tab=replay", 1280, "light")
+	p.until(isLive)
+	const message = `document.querySelector("textarea[name=message]")`
+	assert.Equal(t, "<p>One</p>\n<p>\"Two\"</p>", eval[string](p, message+`.value`))
+	assert.Greater(t, eval[int](p, message+`.offsetHeight`), 400)
+	assert.False(t, eval[bool](p, `document.querySelector(".replay textarea[name=body]").checkVisibility()`))
+	p.edit("[name=message]", "<p>Three</p>\n")
+	p.edit("[name=body]", "{}")
+	eval[bool](p, `(window.left = true, location.reload(), true)`)
+	p.until(`!window.left && ` + isLive + ` && ` + message + `.value === "<p>Three</p>\n"`)
+	assert.True(t, eval[bool](p, `document.querySelector("details:has(textarea)").open`), "what was typed is in sight")
+	p.click(".replay:has([name=message]) button")
+	p.until(`location.pathname === "/requests/2"`)
+	assert.Equal(t, strings.Replace(email(t, "Moved", "X"), `"X"`, `"<p>Three</p>\n"`, 1), b.control("GET", "/api/requests/2/body", ""))
+}
+
+const replayButtons = `[...document.querySelectorAll(".replay button")].filter((button) => button.checkVisibility()).map((button) =>
+	(button.className === "primary" ? "*" : "") + button.textContent).join("; ")`
+
+func TestOneButtonOfAReplayIsPrimaryAndTheOthersSayThatTheySendNoEdits(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p>"))
+	p := openTab(t, b.ui+"/requests/1?tab=replay", 1280, "light")
+	p.until(isLive)
+	const unedited = `*Send it again as it was; Send the edited message`
+	const original = `Send the original again, without your edits; `
+	assert.Equal(t, unedited, eval[string](p, replayButtons))
+	p.edit("[name=subject]", "Changed")
+	assert.Equal(t, original+`*Send the edited message`, eval[string](p, replayButtons))
+	p.edit("[name=subject]", "Moved")
+	assert.Equal(t, unedited, eval[string](p, replayButtons))
+	p.edit("[name=message]", "<p>Ho</p>")
+	eval[bool](p, `(document.querySelector("details:has(textarea)").open = true)`)
+	p.edit("[name=body]", "{}")
+	assert.Equal(t, original+`Send the edited message; *Send the edited body`, eval[string](p, replayButtons), "the last one")
+	p.edit("[name=message]", "<p>Hi</p>")
+	assert.Equal(t, original+`Send the edited message; *Send the edited body`, eval[string](p, replayButtons))
+	eval[bool](p, `(window.left = true, location.reload(), true)`)
+	p.until(`!window.left && ` + isLive)
+	assert.Equal(t, original+`Send the edited message; *Send the edited body`, eval[string](p, replayButtons), "a draft is an edit")
+	p.edit("[name=body]", "[]")
+	p.click(".replay button")
+	p.until(`location.pathname === "/requests/2"`)
+	assert.Contains(t, b.control("GET", "/api/requests/2/body", ""), `"Moved"`)
+}
+
+func TestAKeySendsWhatIsEditedAndTheFocusGoesToTheResult(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p>"))
+	p := openTab(t, "about:blank", 1280, "light")
+	for i, try := range []struct {
+		field    string
+		modifier int64
+	}{{"[name=subject]", 2}, {"[name=message]", 2}, {"[name=message]", 4}} { // Ctrl and Cmd
+		p.open(b.ui + "/requests/1?tab=replay")
+		p.until(isLive)
+		p.edit(try.field, "Edited")
+		eval[bool](p, fmt.Sprintf(`(document.querySelector(%q).focus(), true)`, try.field))
+		_, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown,
+			Key: "Enter", Text: "\r", WindowsVirtualKeyCode: 13, Modifiers: try.modifier})
+		require.NoError(t, err)
+		p.until(fmt.Sprintf(`location.pathname === "/requests/%d" && %s`, 2+i, isLive))
+		assert.Equal(t, "detail", eval[string](p, `document.activeElement.id`))
+		assert.Contains(t, b.control("GET", fmt.Sprintf("/api/requests/%d/body", 2+i), ""), `"Edited"`)
+	}
+	p.open(b.ui + "/requests/1?tab=replay")
+	p.until(isLive)
+	p.click(".replay button")
+	p.until(`location.pathname === "/requests/5" && document.activeElement.id === "detail"`)
 }
 
 func TestABodyIsCopiedAsJSONWithoutWhatThePageSaysAboutIt(t *testing.T) {

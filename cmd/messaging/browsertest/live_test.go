@@ -165,7 +165,7 @@ func TestFaultsPageIsLive(t *testing.T) {
 	p := openTab(t, b.ui+"/faults", 1280, "light")
 	p.until(isLive)
 	b.control("POST", "/api/faults", `{"op":"trigger event","fault":{"kind":"answer_lost"}}`)
-	p.until(`document.querySelectorAll("#live-part tbody tr").length === 1`)
+	p.until(`document.querySelectorAll("#live-part tbody tr:not(.used-up)").length === 1`)
 	p.until(`document.querySelector("[data-count=faults]").textContent === "1"`)
 	b.control("POST", "/api/outage", `{"for":"2s"}`)
 	p.until(`document.querySelector("#live-part").textContent.includes("Outage until")`)
@@ -218,9 +218,9 @@ func TestPageUnderAnotherNameIsLiveAndHasKeys(t *testing.T) {
 	p.until(isLive + ` && !window.isSecureContext`)
 	b.send("GET", "/v1/events", "")
 	p.until(`document.querySelectorAll("#rows .row").length === 1`)
-	p.click("[data-copy]")
-	p.until(`getSelection().toString().includes("MESSAGING_BASE_URL") ||
-		document.querySelector("#detail h1").textContent === "Select a request"`)
+	p.click(".setup summary")
+	p.click(".setup [data-copy]")
+	p.until(`getSelection().toString().includes("MESSAGING_BASE_URL")`)
 	p.press("?")
 	p.until(`location.pathname === "/help"`)
 	for _, message := range p.consoleErrors() {
@@ -310,7 +310,7 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	p.until(at("/faults"))
 	p.do(chromedp.Focus(chromedp.CSS(`[name=preset]`)))
 	p.press("Enter")
-	p.until(at("/faults") + ` && document.querySelectorAll("#live-part tbody tr").length === 1`)
+	p.until(at("/faults") + ` && document.querySelectorAll("#live-part tbody tr:not(.used-up)").length === 1`)
 	assert.Zero(t, b.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z")), "the response is lost")
 	p.until(`document.querySelector("#live-part").textContent.includes("every request is served")`)
 
@@ -341,7 +341,7 @@ func TestPagesWorkWithoutTheScript(t *testing.T) {
 	p.until(`document.querySelector(".view table").textContent.includes("maria@example.com")`)
 	p.click(`a[href="/faults"]`)
 	p.click(`[name=preset]`)
-	p.until(`document.querySelectorAll("#live-part tbody tr").length === 1`)
+	p.until(`document.querySelectorAll("#live-part tbody tr:not(.used-up)").length === 1`)
 	assert.Equal(t, "not live", eval[string](p, `document.querySelector("#live").textContent`))
 }
 

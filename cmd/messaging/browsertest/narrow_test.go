@@ -2,10 +2,13 @@ package browsertest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // narrow are the widths at which the page shows the list or the detail.
@@ -92,4 +95,37 @@ func TestADetailThatIsOpenedByItsAddressLeadsToItsList(t *testing.T) {
 	p.until(isLive)
 	p.click(".back")
 	p.until(listIsShown + ` && location.pathname === "/customers" && document.activeElement.pathname === "/customers/3"`)
+}
+
+// TestATableOfADetailFitsANarrowPage holds the widest tables against the narrowest pages, of one
+// column and of two.
+func TestATableOfADetailFitsANarrowPage(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", triggerPath, trigger("ada@example.com", strings.Repeat("tomorrow", 20)))
+	b.send("POST", emailPath, email(t, "Moved",
+		"<p>Hi</p>\n<img src='https://acme.test/a.png'><form><a href='http://acme.test'>look</a></form>"))
+	const table = `document.querySelector(".scroll:has(.stacked)")`
+	for _, width := range []int64{360, 600, 768, 901} {
+		for _, path := range []string{"/requests/1?tab=parameters", "/requests/2?tab=check"} {
+			p := openTab(t, b.ui+path, width, "light")
+			p.until(isLive)
+			assert.True(t, eval[bool](p, table+`.scrollWidth <= `+table+`.clientWidth`), "%s at %d px", path, width)
+			assert.Positive(t, eval[int](p, `document.querySelectorAll(".stacked td").length`))
+			assert.True(t, eval[bool](p, `[...document.querySelectorAll(".stacked td")].every((cell) =>
+				cell.offsetWidth >= 40 && cell.getBoundingClientRect().right <= innerWidth)`), "%s at %d px", path, width)
+			p.shoot(fmt.Sprintf("table-%d-%s", width, path[strings.IndexByte(path, '=')+1:]))
+			p.close()
+		}
+	}
+	p := openTab(t, b.ui+"/requests/1?tab=parameters", 360, "light")
+	p.until(isLive)
+	tree, err := chromedp.Call(p.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	require.NoError(t, err)
+	roles := map[string]int{}
+	for _, node := range tree.Nodes {
+		if node.Role != nil {
+			roles[string(node.Role.Value)]++
+		}
+	}
+	assert.Equal(t, 3, roles[`"columnheader"`], "it is still a table: %v", roles)
 }

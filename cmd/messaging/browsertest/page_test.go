@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -172,11 +174,58 @@ func TestForcedColorsKeepTheSelectionReadable(t *testing.T) {
 	}
 }
 
-func TestAPhoneShowsTheSectionsInTwoLines(t *testing.T) {
+func TestAPhoneShowsTheSectionsInOneLineWithThoseThatMatterInSight(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
-	p := openTab(t, b.ui, 360, "light")
+	p := openTab(t, b.ui+"/help", 360, "light")
 	p.until(isLive)
-	assert.Equal(t, 2, eval[int](p, `new Set([...document.querySelectorAll("header nav a")].map((e) => e.offsetTop)).size`))
+	assert.Less(t, eval[int](p, `document.querySelector("header").offsetHeight`), 100)
+	const isInSight = `(() => { const box = document.querySelector(%q).getBoundingClientRect();
+		return box.left >= 0 && box.right <= innerWidth })()`
+	assert.True(t, eval[bool](p, fmt.Sprintf(isInSight, "header nav [aria-current]")), "the last section")
+	b.control("POST", "/api/faults", `{"fault":{"kind":"answer_lost"},"count":1}`)
+	p.open(b.ui)
+	p.until(isLive)
+	assert.True(t, eval[bool](p, fmt.Sprintf(isInSight, "header nav [href='/faults']")), "while a rule is active")
+}
+
+func TestAPhoneHasWhatIsWorthALookAboveTheList(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui+"/", 360, "light")
+	p.until(isLive)
+	const shown = `getComputedStyle(document.querySelector("#glance")).display`
+	b.send("GET", "/v1/events", "")
+	p.until(`document.querySelector("#glance")?.hidden`)
+	assert.Equal(t, "none", eval[string](p, shown), "nothing stands out")
+	b.send("GET", "/elsewhere", "")
+	p.until(`document.querySelector("#glance summary").textContent === "1 worth a look"`)
+	p.click("#glance summary")
+	b.send("POST", triggerPath, trigger("grace@example.com", "21.11.2026"))
+	p.until(`document.querySelectorAll("#glance[open] li").length === 2`)
+	p.click("#glance li a")
+	p.until(`location.pathname === "/requests/3"`)
+	wide := openTab(t, b.ui, 1280, "light")
+	wide.until(isLive)
+	assert.Equal(t, "none", eval[string](wide, shown), "the overview is beside the list")
+}
+
+func TestTheHeaderAndTheTabsTakeOneLineEach(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	for range 12 {
+		b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p><img src='https://acme.test/a.png'>"))
+	}
+	for _, width := range []int64{768, 1181, 1200, 1280} {
+		p := openTab(t, "about:blank", width, "light")
+		_, err := chromedp.Call(p.ctx, network.ClearBrowserCookies, cdp.Empty{}) // another test has chosen a wide list
+		require.NoError(t, err)
+		p.open(b.ui + "/requests/1")
+		p.until(isLive)
+		assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".tabs a")].map((e) => e.offsetTop)).size`), width)
+		if width > 1180 {
+			assert.Less(t, eval[int](p, `document.querySelector("header").offsetHeight`), 60, width)
+			assert.Greater(t, eval[int](p, `document.querySelector(".search input").offsetWidth`), 90, width)
+		}
+		p.close()
+	}
 }
 
 // Without it, the tab key would pass a hundred rows before it reaches the request.

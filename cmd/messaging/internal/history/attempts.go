@@ -15,9 +15,10 @@ import (
 // the request itself.
 const maxWait = 31 * time.Second
 
-// maxAttempts is how often the client sends a request, by default: what follows is another
-// call, of this process or another.
-const maxAttempts = 3
+// maxAttempts is how many attempts a call has at most. It is more than the client makes by
+// default, since other clients and the programs around them retry as well. A loop that always
+// fails is more than one call.
+const maxAttempts = 10
 
 var seed = maphash.MakeSeed()
 
@@ -50,10 +51,10 @@ func (s *Store) link(e *Entry) {
 	}
 	previous := s.calls[e.call]
 	s.calls[e.call] = e
-	if previous == nil {
+	if previous == nil || previous.Mark != e.Mark { // each test sends what others send too
 		return
 	}
-	e.linkTwin(previous)
+	s.linkTwin(e, previous)
 	if previous.Attempt == maxAttempts || e.At.Sub(previous.At.Add(previous.Took)) > maxWait {
 		return
 	}
@@ -67,12 +68,16 @@ func (s *Store) link(e *Entry) {
 	previous.next.Store(int64(e.Number))
 }
 
-// linkTwin remembers the latest send that is the same and was carried out. previous is the
-// latest one that is the same.
-func (e *Entry) linkTwin(previous *Entry) {
+// linkTwin remembers the latest send that is the same and was carried out, and on that one the
+// entry if it is a duplicate. previous is the latest one that is the same. The caller must hold s.mu.
+func (s *Store) linkTwin(e, previous *Entry) {
 	e.twin, e.twinAt = previous.twin, previous.twinAt
 	if previous.Effect != nil {
 		e.twin, e.twinAt = previous.Number, previous.At
+	}
+	number, _ := e.DuplicateOf()
+	if twin, ok := s.get(number); ok {
+		twin.duplicate.Store(int64(e.Number))
 	}
 }
 
@@ -84,6 +89,10 @@ func (e *Entry) DuplicateOf() (number int, after time.Duration) {
 	}
 	return e.twin, after
 }
+
+// Duplicate returns the number of the next entry that is a duplicate of this one, 0 if there is
+// none.
+func (e *Entry) Duplicate() int { return int(e.duplicate.Load()) }
 
 // unlink forgets an entry that is removed. The caller must hold s.mu.
 func (s *Store) unlink(e *Entry) {

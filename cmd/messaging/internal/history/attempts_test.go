@@ -41,16 +41,16 @@ func TestTheSameRequestsAfterFailuresAreOneGroup(t *testing.T) {
 	assert.Equal(t, []int{1}, numbers(found), "a search still finds an attempt whose successor does not match")
 }
 
-func TestACallThatFailedThreeTimesIsNotHiddenByTheNext(t *testing.T) {
+func TestALoopThatAlwaysFailsIsMoreThanOneGroup(t *testing.T) {
 	s := history.New(100, 1<<30)
-	for number := 1; number <= 4; number++ {
+	for number := 1; number <= 11; number++ {
 		s.Add(attempt(number, 500, time.Duration(number)*time.Second))
 	}
-	s.Add(attempt(5, 200, 5*time.Second))
+	s.Add(attempt(12, 200, 12*time.Second))
 	found, _ := s.Find(s.Grouped(history.Query{}), 0, 10)
-	assert.Equal(t, []int{5, 3}, numbers(found))
-	e, _ := s.Get(5)
-	assert.Equal(t, []int{4}, numbers(s.Attempts(e)))
+	assert.Equal(t, []int{12, 10}, numbers(found))
+	e, _ := s.Get(12)
+	assert.Equal(t, []int{11}, numbers(s.Attempts(e)))
 }
 
 func TestAttemptsAreThoseThatTheClientRetries(t *testing.T) {
@@ -115,6 +115,55 @@ func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
 		last, _ := s.Get(len(test.sends))
 		duplicate, _ := last.DuplicateOf()
 		assert.Equal(t, test.want, duplicate, name)
+		for _, e := range test.sends {
+			sent, _ := s.Get(e.Number)
+			want := 0
+			if e.Number == duplicate {
+				want = last.Number
+			}
+			assert.Equal(t, want, sent.Duplicate(), name)
+		}
+	}
+}
+
+func TestWhatComesAfterAMarkIsNoDuplicateAndNoAttempt(t *testing.T) {
+	s := history.New(100, 1<<30)
+	send := func(number, status int, effect any) *history.Entry {
+		s.Add(attempt(number, status, time.Duration(number)*time.Second, func(e *messagingtest.Exchange) {
+			e.Op, e.Request.Method, e.Request.Body, e.Effect = "trigger event", "POST", []byte("{}"), effect
+		}))
+		e, _ := s.Get(number)
+		return e
+	}
+	send(1, 200, &messagingtest.Trigger{})
+	s.Mark("a test")
+	duplicate, _ := send(2, 200, &messagingtest.Trigger{}).DuplicateOf()
+	assert.Zero(t, duplicate)
+	duplicate, _ = send(3, 200, &messagingtest.Trigger{}).DuplicateOf()
+	assert.Equal(t, 2, duplicate)
+	send(4, 429, nil)
+	s.Mark("another")
+	assert.Equal(t, 1, send(5, 200, &messagingtest.Trigger{}).Attempt)
+}
+
+func TestADuplicateIsLinkedFromTheLatestSendThatIsStillKept(t *testing.T) {
+	s := history.New(2, 1<<30)
+	send := func(number int, effect any) {
+		s.Add(attempt(number, 200, time.Duration(number)*time.Second, func(e *messagingtest.Exchange) {
+			e.Op, e.Request.Method, e.Request.Body, e.Effect = "trigger event", "POST", []byte("{}"), effect
+		}))
+	}
+	for number := range 4 {
+		send(number+1, &messagingtest.Trigger{})
+	}
+	third, _ := s.Get(3)
+	assert.Equal(t, 4, third.Duplicate())
+	send(5, nil) // refused
+	send(6, nil)
+	send(7, &messagingtest.Trigger{}) // a duplicate of one that is gone
+	for number := 6; number <= 7; number++ {
+		e, _ := s.Get(number)
+		assert.Zero(t, e.Duplicate())
 	}
 }
 

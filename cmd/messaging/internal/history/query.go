@@ -400,6 +400,16 @@ func (e *Entry) changes(customer string) bool {
 	})
 }
 
+// Names reports whether the request created or updated the customer with a number, or has one of
+// some texts as a value without having been carried out. Empty texts are left out.
+func (e *Entry) Names(number int, texts ...string) bool {
+	if e.Effect != nil {
+		return e.changes(strconv.Itoa(number))
+	}
+	body := unescaped(e.Request.Body)
+	return slices.ContainsFunc(texts, func(text string) bool { return text != "" && containsFold(body, lower(`"`+text+`"`)) })
+}
+
 // lower returns a text in lower case, for containsFold.
 func lower(text string) string { return strings.ToLower(text) }
 

@@ -197,6 +197,11 @@ func (s *Store) Changed(ctx context.Context, seen State) (State, error) {
 func (s *Store) Get(number int) (*Entry, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.get(number)
+}
+
+// get returns the entry with the number. The caller must hold s.mu.
+func (s *Store) get(number int) (*Entry, bool) {
 	i := number - s.first()
 	if i < 0 || i >= len(s.entries) {
 		return nil, false

@@ -12,6 +12,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // respond writes a value as compact JSON.
@@ -115,6 +116,13 @@ func isBroadcast(e *history.Entry) bool {
 }
 
 func isTrigger(e *history.Entry) bool { return e.Kind() == history.Trigger }
+
+// requestsBroadcast and requestsTrigger report what a request is for, also if it was refused.
+func requestsBroadcast(e *history.Entry) bool {
+	return e.Op == service.SendEmailBroadcast.Name || e.Op == service.SendPushBroadcast.Name
+}
+
+func requestsTrigger(e *history.Entry) bool { return e.Op == service.TriggerEvent.Name }
 
 // listRecords responds with the records of a kind that match. They are found by words:
 // the terms of a query are for entries.

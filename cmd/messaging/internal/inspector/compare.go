@@ -9,6 +9,8 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // isAlike reports whether two requests differ in nothing but white space and the order of keys.
@@ -25,8 +27,9 @@ type diffView struct {
 	Previous int    // what it is compared with, or 0
 	Which    string // why it is that one, if nobody has asked for it
 	Parts    []diffPart
-	Same     bool // to the byte
-	Alike    bool // but for white space and the order of keys
+	Same     bool   // to the byte
+	Alike    bool   // but for white space and the order of keys
+	Outcomes string // of both, if they are not the same
 	TooLong  bool
 	Others   []otherRequest
 }
@@ -42,7 +45,7 @@ type otherRequest struct {
 const maxOthers = 50
 
 // newDiff compares a request with another one, or else with the one that it repeats, or with
-// the previous one to the same endpoint.
+// the previous one that has the most in common.
 func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
 	view := &diffView{With: with, Others: in.others(e)}
 	other, ok := in.box.History.Get(with)
@@ -51,13 +54,15 @@ func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
 		other, ok = in.box.History.Get(e.ReplayOf)
 		view.Which = ", which it repeats"
 	case with == 0:
-		other, ok = in.previous(e)
-		view.Which = ", the previous one to the same endpoint"
+		other, view.Which, ok = in.previous(e)
 	}
 	if !ok {
 		return view
 	}
 	view.Previous = other.Number
+	if before, after := outcomeTag(other).Text, outcomeTag(e).Text; before != after {
+		view.Outcomes = before + ", " + after
+	}
 	if len(e.Request.Body) > maxShown || len(other.Request.Body) > maxShown {
 		view.TooLong = true
 		return view
@@ -83,20 +88,70 @@ func (in *Inspector) others(e *history.Entry) (list []otherRequest) {
 	return list
 }
 
-// previous returns the previous request to the same endpoint, if possible one with the same
-// title.
-func (in *Inspector) previous(e *history.Entry) (*history.Entry, bool) {
-	var query history.Query
-	sameEndpoint := query.And(func(other *history.Entry) bool {
-		return other.Op == e.Op && other.Request.Path == e.Request.Path && other.Request.Method == e.Request.Method
-	})
-	name := title(e)
-	for _, q := range []history.Query{sameEndpoint.And(func(other *history.Entry) bool { return title(other) == name }), sameEndpoint} {
-		if found, _ := in.box.History.Find(q, e.Number, 1); len(found) > 0 {
-			return found[0], true
+// previous returns the previous request that has the most in common with one, and says what.
+func (in *Inspector) previous(e *history.Entry) (other *history.Entry, which string, ok bool) {
+	var all history.Query
+	for _, l := range likenesses(e) {
+		if found, _ := in.box.History.Find(all.And(l.has), e.Number, 1); len(found) > 0 {
+			return found[0], ", the previous one " + l.which, true
 		}
 	}
-	return nil, false
+	return nil, "", false
+}
+
+// likeness is what other requests have in common with one.
+type likeness struct {
+	which string
+	has   func(*history.Entry) bool
+}
+
+// likenesses are what an earlier request can have in common with one, the most first.
+func likenesses(e *history.Entry) (list []likeness) {
+	sameOp := func(other *history.Entry) bool {
+		return other.Op == e.Op && other.Request.Path == e.Request.Path && other.Request.Method == e.Request.Method
+	}
+	add := func(which, value string, of func(*history.Entry) string) {
+		if value != "" {
+			list = append(list, likeness{which, func(other *history.Entry) bool { return sameOp(other) && of(other) == value }})
+		}
+	}
+	switch e.Op {
+	case service.TriggerEvent.Name:
+		add("for the same customer and event", customerAndEvent(e), customerAndEvent)
+		add("of the same event", eventID(e), eventID)
+	case service.CreateEvent.Name:
+		add("with the same name", eventName(e), eventName)
+	default:
+		add("with the same subject", e.Subject(), (*history.Entry).Subject)
+	}
+	if e.Op == "" {
+		return append(list, likeness{"to the same path", sameOp})
+	}
+	return append(list, likeness{"of the same operation", sameOp})
+}
+
+func eventID(e *history.Entry) string {
+	id, _ := e.EventName()
+	return id
+}
+
+func eventName(e *history.Entry) string {
+	_, name := e.EventName()
+	return name
+}
+
+// customerAndEvent returns the customer and the event of a trigger, or "" if one of them is missing.
+func customerAndEvent(e *history.Entry) string {
+	customer := ""
+	if trigger, ok := e.Effect.(*messagingtest.Trigger); ok {
+		customer = who(trigger)
+	} else {
+		customer = requestedCustomer(e)
+	}
+	if customer == "" || eventID(e) == "" {
+		return ""
+	}
+	return customer + "\x00" + eventID(e)
 }
 
 // requestLines returns the query and the body of a request as lines.

@@ -53,8 +53,8 @@ func TestARequestIsComparedWithTheOneThatItRepeatsOrThatHasItsTitle(t *testing.T
 		require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, "Moved", subject, 1)))
 	}
 	f.replayed(`{"number":2}`)
-	const previous = ", the previous one to the same endpoint "
-	for path, with := range map[string]string{"/requests/2?tab=diff": "1</a>" + previous, "/requests/3?tab=diff": "1</a>" + previous,
+	for path, with := range map[string]string{"/requests/2?tab=diff": "1</a>, the previous one of the same operation ",
+		"/requests/3?tab=diff": "1</a>, the previous one with the same subject ",
 		"/requests/4?tab=diff": "2</a>, which it repeats ", "/requests/3?tab=diff&with=2": "2</a> "} {
 		assert.Contains(t, f.get(path).Body, `">request `+with+`<span`, path)
 	}
@@ -77,7 +77,43 @@ func TestAComparisonHasOneLineForOneDifference(t *testing.T) {
 	assert.Len(t, details.FindAllString(page, -1), 2, "above and below")
 
 	assert.Contains(t, f.get("/requests/3?tab=diff").Body, "They differ only in white space or in the order of keys.")
-	assert.Contains(t, f.get("/requests/4?tab=diff").Body, "They are identical.")
+	page = f.get("/requests/4?tab=diff").Body
+	assert.Contains(t, page, "<b>The requests are identical.</b>")
+}
+
+func TestARequestIsComparedWithThePreviousOneForItsCustomerAndEvent(t *testing.T) {
+	f := start(t, records.Demo())
+	const another = "5eed0000-0000-4000-8000-000000000002"
+	refused := strings.Replace(skippedBody, `"order":"A-1001",`, "", 1)
+	for _, body := range []string{skippedBody, strings.Replace(skippedBody, "grace@", "ada@", 1), refused,
+		strings.Replace(skippedBody, orderShipped, another, 1), skippedBody, strings.Replace(skippedBody, "grace@", "alan@", 1),
+		strings.Replace(skippedBody, orderShipped, "no event", 1)} {
+		f.send("POST", "/v1/events/trigger", body)
+	}
+	f.send("DELETE", "/elsewhere", "")
+	f.send("DELETE", "/elsewhere", "")
+	f.send("POST", "/v1/events", `{"name":"n","description":"1"}`)
+	f.send("POST", "/v1/events", `{"name":"m","description":"1"}`)
+	f.send("POST", "/v1/events", `{"name":"n","description":"2"}`)
+	for number, want := range map[int]string{2: "1</a>, the previous one of the same event ",
+		3: "1</a>, the previous one for the same customer and event ", 4: "3</a>, the previous one of the same operation ",
+		5: "3</a>, the previous one for the same customer and event ", 6: "5</a>, the previous one of the same event ",
+		7: "6</a>, the previous one of the same operation ", 9: "8</a>, the previous one to the same path ",
+		12: "10</a>, the previous one with the same name "} {
+		assert.Contains(t, f.get(fmt.Sprintf("/requests/%d?tab=diff", number)).Body, `">request `+want+`<span`, number)
+	}
+}
+
+func TestOutcomesOfIdenticalRequestsAreCompared(t *testing.T) {
+	f := start(t, records.Demo())
+	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
+	for _, body := range []string{skippedBody, skippedBody, skippedBody, skippedBody + " "} {
+		f.send("POST", "/v1/events/trigger", body)
+	}
+	const identical = "The requests are identical."
+	assert.Contains(t, f.get("/requests/2?tab=diff").Body, "<b>"+identical+" Their outcomes differ: unknown, accepted.</b>")
+	assert.Contains(t, f.get("/requests/3?tab=diff").Body, "<b>"+identical+"</b>")
+	assert.Contains(t, f.get("/requests/4?tab=diff&with=1").Body, "order of keys. Their outcomes differ: unknown, accepted.</b>")
 }
 
 func TestAComparisonShowsWhatCannotBeSeen(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
@@ -37,6 +36,7 @@ type entryDetail struct {
 	Email    *emailView
 	Push     *messagingtest.PushBroadcast
 	Trigger  *triggerView
+	Refused  *refusedTrigger
 	Audience []messaging.Recipient
 	Attempts []row // the same request before, where it looks like a retry
 
@@ -104,7 +104,7 @@ var unescapedByGo = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&
 // Body returns the body of the request, to edit it.
 func (d *entryDetail) Body() string {
 	body := d.Entry.Request.Body
-	if len(body) > maxShown || d.Cut || !utf8.Valid(body) {
+	if !isEditable(d.Entry) {
 		return ""
 	}
 	var pretty bytes.Buffer
@@ -116,20 +116,28 @@ func (d *entryDetail) Body() string {
 	})
 }
 
+// Texts returns the subject and the message of a broadcast, to edit them without the rest.
+func (d *entryDetail) Texts() map[string]bodyText { return textsOf(d.Entry) }
+
 // CanReplay reports whether the request can be repeated.
 func (d *entryDetail) CanReplay() bool { return d.Op != "" }
 
 // People returns the customers that the request created or updated.
 func (d *entryDetail) People() people { return newPeople(d.Customers, d.path, d.query) }
 
-// Again says how the request relates to the same one before.
+// Again says how the request relates to the same one before, which failed: of the attempts of a
+// send, only the last can have been carried out.
 func (d *entryDetail) Again() string {
 	previous, ok := d.in.box.History.Get(d.Previous)
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("The same request again, %s after request %s: a retry, or sent twice. Before:",
-		took(d.At.Sub(previous.At)), words.Thousands(d.Previous))
+	failed := "was not carried out"
+	if isRead(previous) {
+		failed = "failed"
+	}
+	return fmt.Sprintf("Attempt %s with the same request, %s after request %s, which %s. Before:",
+		words.Thousands(d.Attempt), took(d.At.Sub(previous.At)), words.Thousands(d.Previous), failed)
 }
 
 type tab struct {
@@ -180,6 +188,9 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	case *messagingtest.Trigger:
 		d.Trigger = in.newTrigger(e, effect)
 		d.Sub = "For " + who(effect) + " · " + d.Sub
+	}
+	if requestsTrigger(e) && e.Effect == nil {
+		d.Refused = in.newRefused(e)
 	}
 	for _, attempt := range in.box.History.Attempts(e) {
 		d.Attempts = append(d.Attempts, linkedRow(attempt))
@@ -251,6 +262,14 @@ func queryString(namesAndValues ...string) string {
 		return ""
 	}
 	return "?" + strings.Join(parts, "&")
+}
+
+// noticeable returns how long a request took, if it took long: in memory, all others take no time.
+func noticeable(d time.Duration) string {
+	if d < 10*time.Millisecond {
+		return ""
+	}
+	return took(d)
 }
 
 func took(d time.Duration) string {

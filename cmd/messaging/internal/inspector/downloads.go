@@ -1,8 +1,6 @@
 package inspector
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,7 +10,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -84,36 +81,4 @@ func attach(w http.ResponseWriter, mediaType, name string, content []byte) {
 	w.Header().Set("Content-Type", mediaType)
 	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	_, _ = w.Write(content) // the client may have disconnected
-}
-
-// edited returns the body of a form with the line ends of the request: a form sends CR LF
-// whatever it was filled with.
-func (in *Inspector) edited(number int, body string) string {
-	if e, ok := in.box.History.Get(number); ok && bytes.Contains(e.Request.Body, []byte("\r\n")) {
-		return body
-	}
-	return strings.ReplaceAll(body, "\r\n", "\n")
-}
-
-// postReplay repeats a request from its page, and shows the new one.
-func (in *Inspector) postReplay(w http.ResponseWriter, r *http.Request) {
-	if err := r.ParseForm(); err != nil {
-		respondError(w, bodyStatus(err), "cannot read the form: "+err.Error())
-		return
-	}
-	number, err := strconv.Atoi(r.PostFormValue("number"))
-	replay := sandbox.Replay{Number: number, Faults: r.PostFormValue("faults") != "", AsSent: r.PostFormValue("as_sent") != ""}
-	if r.PostForm.Has("body") {
-		body := in.edited(number, r.PostFormValue("body"))
-		replay.Body = &body
-	}
-	var created int
-	if err = errors.Join(err); err == nil {
-		created, err = in.box.Replay(r.Context(), replay)
-	}
-	if err != nil {
-		respondError(w, replayStatus(err), oneLine(err))
-		return
-	}
-	http.Redirect(w, r, fmt.Sprintf("/requests/%d", created), http.StatusSeeOther)
 }

@@ -18,6 +18,7 @@ import (
 // faultsDetail is what the page of faults shows.
 type faultsDetail struct {
 	Rules      []sandbox.ActiveRule
+	UsedUp     []sandbox.ActiveRule
 	Presets    []presetView
 	Operations iter.Seq[*service.Operation]
 	Kinds      []string
@@ -50,7 +51,8 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 			form[name] = r.PostForm.Get(name)
 		}
 	}
-	d := faultsDetail{Form: form, Rules: in.box.Rules(), Operations: service.Served(), Kinds: sandbox.FaultKinds, Op: defaultFaultOp}
+	d := faultsDetail{Form: form, Rules: in.box.Rules(), UsedUp: in.box.UsedUp(), Operations: service.Served(),
+		Kinds: sandbox.FaultKinds, Op: defaultFaultOp}
 	if r.Method == http.MethodGet && r.URL.Query().Has("op") {
 		d.Op = r.URL.Query().Get("op")
 	}
@@ -65,8 +67,7 @@ func (in *Inspector) writeFaults(w http.ResponseWriter, r *http.Request, problem
 	p.write(w, "faults.html")
 }
 
-// latestFailed returns the latest requests that a fault changed: a rule is gone once it is used
-// up.
+// latestFailed returns the latest requests that a fault changed, also by a rule that is gone.
 func (in *Inspector) latestFailed() (rows []row) {
 	const most = 5
 	failed, _ := in.box.History.Find(history.Query{}.And(func(e *history.Entry) bool { return e.Fault != "" }), 0, most)

@@ -1,8 +1,11 @@
 package inspector_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,7 +76,39 @@ func TestThePageOfFaultsHasTheRequestsOfARuleThatIsUsedUp(t *testing.T) {
 	require.Equal(t, 200, f.post("/api/faults", `{"op":"list events","count":1,"fault":{"kind":"status","status":502}}`).Status)
 	require.Equal(t, 502, f.send("GET", "/v1/events", ""))
 	page := f.get("/faults").Body
-	assert.Contains(t, page, "None: every request is served.")
+	assert.Contains(t, page, "None is active: every request is served.")
 	assert.Contains(t, page, `href="/requests/2" data-number="2"`)
 	assert.NotContains(t, page, `href="/requests/1"`)
+}
+
+func TestRulesThatAreUsedUpStayInSightUntilAReset(t *testing.T) {
+	f := start(t, records.Demo())
+	shown := func() []string { return regexp.MustCompile(`done, \d of \d`).FindAllString(f.get("/faults").Body, -1) }
+	add := func(count int) {
+		require.Equal(t, 200, f.post("/api/faults", fmt.Sprintf(`{"op":"list events","count":%d,"fault":{"kind":"status","status":502}}`,
+			count)).Status)
+	}
+	add(3)
+	for _, want := range []string{"0 failures", "1 failure<", "2 failures", "done, 3 of 3"} {
+		page := f.get("/faults").Body
+		assert.Contains(t, page, want)
+		assert.Equal(t, want != "done, 3 of 3", strings.Contains(page, "/faults/1/remove"))
+		f.send("GET", "/v1/events", "")
+	}
+	assert.Contains(t, f.get("/api/faults").Body, `"items":[]`)
+	for range 5 {
+		add(1)
+		f.send("GET", "/v1/events", "")
+	}
+	assert.Equal(t, slices.Repeat([]string{"done, 1 of 1"}, 5), shown(), "the latest ones")
+	add(2)
+	require.Equal(t, 204, f.do("DELETE", f.ui+"/api/faults/7", "").Status)
+	assert.Len(t, shown(), 5, "a rule that is removed is not used up")
+	for _, what := range []string{"faults", "all"} {
+		add(1)
+		f.send("GET", "/v1/events", "")
+		assert.NotEmpty(t, shown())
+		require.Equal(t, 204, f.post("/api/reset?what="+what, "").Status)
+		assert.Empty(t, shown())
+	}
 }

@@ -51,6 +51,7 @@ func TestARefusedKeyIsExplainedAndRepeatedAsItWas(t *testing.T) {
 			assert.Contains(t, copied, strings.TrimSuffix(`curl -g "$MESSAGING_BASE_URL"/v1/events`+" \\\n  "+c.curl, " \\\n  ")+"</code>")
 			assert.Contains(t, copied, "Send it again as it was, without the right key")
 			assert.Contains(t, copied, "Send it with the key of the sandbox")
+			assert.Equal(t, 1, strings.Count(copied, `class="primary"`), "one button is what people press without reading")
 			assert.NotContains(t, copied, testKey)
 
 			form := header("Content-Type", "application/x-www-form-urlencoded", "Origin", f.ui)
@@ -76,6 +77,7 @@ func TestAnotherKeyIsExplainedAndCannotBeRepeated(t *testing.T) {
 		copied := html.UnescapeString(f.get("/requests/1?tab=copy").Body + f.get("/requests/1?tab=replay").Body)
 		assert.NotContains(t, copied, "live-1")
 		assert.NotContains(t, copied, "as it was<")
+		assert.Equal(t, 1, strings.Count(copied, `class="primary"`))
 		assert.Contains(t, copied, "The key was not recorded, so the request cannot be sent as it was.")
 		assert.Contains(t, copied, "These commands send $MESSAGING_API_KEY in its place.")
 		refused := f.post("/api/replay", `{"number":1,"as_sent":true}`)

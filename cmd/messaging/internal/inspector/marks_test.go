@@ -13,7 +13,7 @@ import (
 
 // linesOf returns the numbers of the rows of a list and the names of its marks, in order.
 func linesOf(page string) (lines []string) {
-	line := regexp.MustCompile(`data-number="(\d+)"|data-mark="\d+">mark (?:<bdi>([^<]*)</bdi>)?`)
+	line := regexp.MustCompile(`data-number="(\d+)"|data-mark="\d+">mark (?:<span class="tail" title="[^"]*"><bdi>([^<]*)</bdi>)?`)
 	for _, found := range line.FindAllStringSubmatch(page, -1) {
 		switch {
 		case found[1] != "":

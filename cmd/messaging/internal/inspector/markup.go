@@ -28,7 +28,7 @@ type sourceLine struct {
 // Lines returns the beginning of the message as it was sent, in lines, unless they are too many.
 func (v *emailView) Lines() []sourceLine {
 	source := v.Source()
-	lines := markup(source)
+	lines := markup(source, v.AreLinesAdded())
 	n := len(lines)
 	for _, line := range lines {
 		n += len(line.Parts)
@@ -37,6 +37,17 @@ func (v *emailView) Lines() []sourceLine {
 		return []sourceLine{{Parts: []part{{"", source}}}}
 	}
 	return lines
+}
+
+// AreLinesAdded reports whether the source is broken into more lines than it has, because its own are
+// too long to read. Only otherwise are the numbers of the lines those of the message.
+func (v *emailView) AreLinesAdded() bool {
+	const readable, readableAlone = 1000, 120
+	lines, longest := 0, 0
+	for line := range strings.Lines(v.Source()) {
+		lines, longest = lines+1, max(longest, len(line))
+	}
+	return longest > readable || lines == 1 && longest > readableAlone
 }
 
 // lineAt returns the number of the line that has a byte of the source, or 0.
@@ -51,9 +62,9 @@ func lineAt(lines []sourceLine, at int) int {
 	return lines[i].Number
 }
 
-// markup splits HTML into lines and parts, which together are exactly the source. A line also begins
-// where a block does, since many messages are one long line.
-func markup(source string) []sourceLine {
+// markup splits HTML into lines and parts, which together are exactly the source. With addLines, a
+// line also begins where a block does, since many messages are one long line.
+func markup(source string, addLines bool) []sourceLine {
 	rest := source
 	var lines sourceLines
 	var open blocks
@@ -67,7 +78,7 @@ func markup(source string) []sourceLine {
 		switch kind {
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 			tag := tagParts(raw)
-			if indentation := open.next(kind, tag[0].Text); indentation != "" {
+			if indentation := open.next(kind, tag[0].Text); addLines && indentation != "" {
 				lines.begin(indentation)
 			}
 			lines.add(tag...)

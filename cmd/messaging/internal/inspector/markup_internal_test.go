@@ -15,12 +15,12 @@ func TestMarkupHasAClassForEachPartOfATag(t *testing.T) {
 		{Number: 1, Parts: []part{{"c", "<!doctype html>"}, {"", "\n"}}},
 		{Number: 2, at: 16, Parts: []part{{"k", "<a"}, {"", " "}, {"n", "href"}, {"", "="}, {"s", `"x?a=1"`}, {"", " "}, {"n", "hidden"},
 			{"k", ">"}, {"", "Hi & bye"}, {"k", "</a"}, {"k", ">"}, {"c", "<!-- <b> -->"}, {"k", "<br"}, {"", " "}, {"k", "/>"}}},
-	}, markup("<!doctype html>\n<a href=\"x?a=1\" hidden>Hi & bye</a><!-- <b> --><br />"))
+	}, markup("<!doctype html>\n<a href=\"x?a=1\" hidden>Hi & bye</a><!-- <b> --><br />", true))
 }
 
 func TestALineBeginsWhereABlockDoes(t *testing.T) {
 	var shown strings.Builder
-	lines := markup("<table><tr><td><b>a</b></td><td>b</td></tr></table>\n<p>c\n\n x</p><P>d")
+	lines := markup("<table><tr><td><b>a</b></td><td>b</td></tr></table>\n<p>c\n\n x</p><P>d", true)
 	for _, line := range lines {
 		fmt.Fprintf(&shown, "%d %d %s ", line.Number, line.at, line.Indentation)
 		for _, p := range line.Parts {
@@ -43,6 +43,18 @@ func TestALineBeginsWhereABlockDoes(t *testing.T) {
 		lineAt(lines, 58), lineAt(lines, 63), lineAt(lines, 1000)})
 }
 
+func TestASourceInReadableLinesKeepsThem(t *testing.T) {
+	long := strings.Repeat("x", 1000)
+	for message, want := range map[string]int{
+		"<div>\n<p>Hi</p><p>you</p>\n</div>": 3, "<p>a</p><p>b</p>": 1,
+		"<p>" + long[:120] + "</p><p>b</p>": 2, "<div>\n<p>a</p><p>" + long + "</p>\n</div>": 4,
+	} {
+		view := &emailView{EmailBroadcast: &messagingtest.EmailBroadcast{Message: message}}
+		assert.Len(t, view.Lines(), want, message)
+		assert.Equal(t, want > strings.Count(message, "\n")+1, view.AreLinesAdded(), message)
+	}
+}
+
 func TestASourceWithTooManyTagsHasNoLinesAndColors(t *testing.T) {
 	message := strings.Repeat("<b>", maxParts)
 	view := &emailView{EmailBroadcast: &messagingtest.EmailBroadcast{Message: message}}
@@ -57,13 +69,16 @@ func FuzzMarkupIsExactlyTheSource(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, source string) {
 		var b strings.Builder
-		for i, line := range markup(source) {
-			assert.Equal(t, b.Len(), line.at)
-			assert.Equal(t, i+1, line.Number)
-			for _, p := range line.Parts {
-				b.WriteString(p.Text)
+		for _, addLines := range []bool{false, true} {
+			b.Reset()
+			for i, line := range markup(source, addLines) {
+				assert.Equal(t, b.Len(), line.at)
+				assert.Equal(t, i+1, line.Number)
+				for _, p := range line.Parts {
+					b.WriteString(p.Text)
+				}
 			}
+			assert.Equal(t, source, b.String())
 		}
-		assert.Equal(t, source, b.String())
 	})
 }

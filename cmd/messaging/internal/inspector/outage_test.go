@@ -80,6 +80,6 @@ func TestPagesSayThatThereIsAnOutage(t *testing.T) {
 	require.Equal(t, 204, f.post("/api/outage", `{"for":"1h"}`).Status)
 	assert.Contains(t, f.get("/").Body, "outage until")
 	faults := f.get("/faults").Body
-	assert.Contains(t, faults, "None: after the outage, every request is served.")
-	assert.NotContains(t, faults, "None: every request is served.")
+	assert.Contains(t, faults, "None is active: after the outage, every request is served.")
+	assert.NotContains(t, faults, "None is active: every request is served.")
 }

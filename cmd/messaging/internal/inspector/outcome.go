@@ -139,9 +139,16 @@ func contentNotes(d *entryDetail) (list []note) {
 		list = append(list, note{Class: class, Text: fmt.Sprintf(format, args...)})
 	}
 	for _, r := range d.in.remarks(d.Entry) {
-		if !r.elsewhere {
+		switch duplicate, _ := d.DuplicateOf(); {
+		case r.elsewhere:
+		case r.note == history.NoteDuplicate:
+			list = append(list, note{"warn", r.text, fmt.Sprintf("/requests/%d?tab=diff&with=%d", d.Number, duplicate), "Compare them"})
+		default:
 			add("warn", "%s", r.text)
 		}
+	}
+	if later, ok := d.in.box.History.Get(d.Duplicate()); ok {
+		list = append(list, sentAgainNote(later))
 	}
 	if d.Status == http.StatusInsufficientStorage && d.Fault == "" {
 		add("bad", "This is a limit of the sandbox, not of the real service: --max-records raises it, and a reset makes room.")
@@ -156,6 +163,13 @@ func contentNotes(d *entryDetail) (list []note) {
 		add("bad", "%s", problemsNote(d))
 	}
 	return list
+}
+
+// sentAgainNote leads from a request to its duplicate, since both were carried out.
+func sentAgainNote(later *history.Entry) note {
+	_, after := later.DuplicateOf()
+	return note{"warn", fmt.Sprintf("The same request was sent again %s later, as request %s.", took(after), words.Thousands(later.Number)),
+		fmt.Sprintf("/requests/%d", later.Number), "Show it"}
 }
 
 // replayNote says what a replay repeats, and whether it was edited.

@@ -2,8 +2,8 @@ package inspector
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
@@ -18,6 +18,9 @@ type overview struct {
 	More       []finding // the others
 }
 
+// All returns how many findings there are.
+func (v *overview) All() int { return len(v.Findings) + len(v.More) }
+
 // deliveryCount is how many requests the SDK reports in the same way.
 type deliveryCount struct {
 	Tag  tag
@@ -30,20 +33,28 @@ type finding struct {
 	Title string // what was requested
 	Text  string
 	Count int
-	Op    string // as a heading, or "" if there are several
+	Op    string // as a heading
 	Href  string // of the latest request
 	Last  int    // its number
 	rank  rank
 }
 
-// cause is what findings have in common: a remark, or what a failure says.
+// cause is what findings have in common: a remark, or what a failure says, of an operation or of
+// none. What nothing else shows is also told apart by its title.
 type cause struct {
-	tag  tag
-	text string
-	rank rank
+	tag       tag
+	text      string
+	rank      rank
+	op, title string
 }
 
-func (f finding) cause() cause { return cause{f.Tag, f.Text, f.rank} }
+func (f finding) causeIn(e *history.Entry) cause {
+	c := cause{tag: f.Tag, text: f.Text, rank: f.rank, op: e.Op}
+	if f.rank == silent || f.rank == unclear {
+		c.title = f.Title
+	}
+	return c
+}
 
 // count adds a request to those of the finding, which is called after what they have in common.
 func (f *finding) count(title, op string) {
@@ -52,8 +63,8 @@ func (f *finding) count(title, op string) {
 	case f.Title == title:
 	case f.Op == op:
 		f.Title = op
-	default:
-		f.Title, f.Op = "Several requests", ""
+	default: // for no operation
+		f.Title = "Several requests"
 	}
 }
 
@@ -64,6 +75,7 @@ type rank int
 const (
 	credential rank = iota
 	silent
+	unclear // whether it was carried out
 	failed
 	suspicious
 	wanted // by a rule
@@ -74,7 +86,7 @@ const overviewEntries, overviewFindings = 500, 10
 
 // newOverview returns an overview of a list, or nil for an empty list.
 func (in *Inspector) newOverview(l entryList) *overview {
-	entries, _ := in.box.History.Find(history.Query{}.And(l.only), 0, overviewEntries)
+	entries, _ := in.box.History.Find(history.Query{}.And(l.requested), 0, overviewEntries)
 	if len(entries) == 0 {
 		return nil
 	}
@@ -82,11 +94,12 @@ func (in *Inspector) newOverview(l entryList) *overview {
 	found := make(map[cause]int) // the index in v.Findings
 	for _, e := range entries {  // latest first
 		for _, f := range in.findings(e) {
-			i, ok := found[f.cause()]
+			c := f.causeIn(e)
+			i, ok := found[c]
 			if !ok {
 				i = len(v.Findings)
-				found[f.cause()] = i
-				f.Op, f.Last, f.Href = operation(e), e.Number, fmt.Sprintf("%s/%d", l.item, e.Number)
+				found[c] = i
+				f.Op, f.Last, f.Href = operation(e), e.Number, l.hrefOf(e)
 				v.Findings = append(v.Findings, f)
 			}
 			v.Findings[i].count(f.Title, operation(e))
@@ -110,8 +123,9 @@ func countDeliveries(l entryList, entries []*history.Entry) (list []deliveryCoun
 		class    string
 	}{{messaging.DeliveryAccepted, "ok"}, {messaging.DeliveryRejected, "bad"}, {messaging.DeliveryUnknown, "unknown"}} {
 		if n := counts[d.delivery]; n > 0 {
-			query := queryString("q", "delivery:"+d.delivery.String())
-			list = append(list, deliveryCount{tag{d.class, words.Thousands(n) + " " + d.delivery.String()}, l.list + query})
+			text := words.Thousands(n) + " " + d.delivery.String()
+			query := strings.TrimSpace(l.term + " delivery:" + d.delivery.String())
+			list = append(list, deliveryCount{tag{d.class, text}, "/" + queryString("q", query)})
 		}
 	}
 	return list
@@ -128,6 +142,8 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 		f.rank = wanted
 	case len(credentialNotes(e)) > 0:
 		f.rank = credential
+	case outcome.Class == "unknown":
+		f.rank = unclear
 	}
 	if e.Fault != "" || outcome.Class != "ok" {
 		list = append(list, f)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,22 +43,29 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheWorst(t *testing.T) {
 	}
 	f.post("/api/faults", `{"op":"send push broadcast","count":1,"fault":{"kind":"answer_lost"}}`)
 	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`)
+	f.send("GET", "/elsewhere", "")
 
 	page := f.get("/").Body
 	summary, findings := overviewOf(t, page)
-	assert.Equal(t, "Worth a look The latest 6 requests: 2 accepted 3 rejected 1 unknown", summary)
+	assert.Equal(t, "Worth a look The latest 7 requests: 2 accepted 4 rejected 1 unknown", summary)
 	assert.Equal(t, []string{
 		"skipped order shipped shipped_at was skipped, although the response reports success. 2 times, last #2",
 		"duplicate? order shipped Possibly a duplicate of an earlier request. #2",
 		"unknown s fault: response lost #6",
+		"404 rejected GET /elsewhere no operation has this method and path #7",
 		"422 rejected n description is required, and 1 more 3 times, last #5",
 	}, findings)
-	assert.Contains(t, page, `<a class="tag bad" href="/?q=delivery%3Arejected">3 rejected</a>`)
+	assert.Contains(t, page, `<a class="tag bad" href="/?q=delivery%3Arejected">4 rejected</a>`)
 	assert.Contains(t, page, `<li><a href="/requests/5">`, "a finding leads to its latest request")
 
-	summary, findings = overviewOf(t, f.get("/triggers").Body)
-	assert.Equal(t, "Worth a look The latest 2 requests: 2 accepted", summary, "a list has the overview of its own requests")
-	assert.Len(t, findings, 2)
+	f.send("POST", "/v1/events/trigger", `{"event_id":"none","payload":{"email":"ada@example.com"}}`)
+	page = f.get("/triggers").Body
+	summary, findings = overviewOf(t, page)
+	assert.Equal(t, "Worth a look The latest 3 requests: 2 accepted 1 rejected", summary, "a list has the overview of its own requests")
+	assert.Len(t, findings, 3)
+	assert.Contains(t, page, `<a class="tag bad" href="/?q=op%3Atrigger&#43;delivery%3Arejected">`)
+	assert.Contains(t, page, `<li><a href="/requests/8">`, "what was refused is no item of the list")
+	assert.Contains(t, page, `<li><a href="/triggers/2">`)
 }
 
 func TestTheOverviewSaysWhenNothingStandsOut(t *testing.T) {
@@ -93,6 +101,17 @@ func TestTheOverviewFoldsWhatDoesNotFit(t *testing.T) {
 	_, findings := overviewOf(t, page)
 	assert.Len(t, findings, 13)
 	assert.Contains(t, page, "<summary>3 more findings</summary>")
+	assert.Contains(t, page, "<summary>13 worth a look</summary>")
+}
+
+func TestTheOverviewFoldsHowToSendRequests(t *testing.T) {
+	f := start(t, records.Demo())
+	const folded = `<details class="setup">`
+	assert.NotContains(t, f.get("/").Body, folded, "nothing was sent")
+	f.send("GET", "/v1/events", "")
+	page := f.get("/").Body
+	assert.Contains(t, page, folded)
+	assert.Contains(t, page, "export MESSAGING_BASE_URL=")
 }
 
 func TestNewRowsComeWithTheOverviewOnlyWhereThePageHasOne(t *testing.T) {
@@ -100,6 +119,18 @@ func TestNewRowsComeWithTheOverviewOnlyWhereThePageHasOne(t *testing.T) {
 	f.fill()
 	assert.Contains(t, f.get("/rows?section=requests&after=0&overview=1").Body, `id="overview"`)
 	assert.NotContains(t, f.get("/rows?section=requests&after=0").Body, `id="overview"`)
+}
+
+func TestTheOverviewTellsApartWhatNothingElseShows(t *testing.T) {
+	f := start(t, records.Demo())
+	for range 2 {
+		f.send("POST", "/v1/events/trigger", skippedBody)
+		f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`)
+	}
+	_, findings := overviewOf(t, f.get("/").Body)
+	duplicates := slices.DeleteFunc(findings, func(text string) bool { return !strings.HasPrefix(text, "duplicate?") })
+	assert.Equal(t, []string{"duplicate? s Possibly a duplicate of an earlier request. #4",
+		"duplicate? order shipped Possibly a duplicate of an earlier request. #3"}, duplicates)
 }
 
 func TestAFindingOfSeveralRequestsCountsThem(t *testing.T) {

@@ -31,7 +31,7 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 		"/customers/1":               {"Ada Lovelace", "/requests/4"},
 		"/events/1":                  {"messaging.ParameterTimestamp", "time.Now()"},
 		"/?q=status:many":            {"This search is invalid"},
-		"/help":                      {"has:skipped", "What the sandbox assumes"},
+		"/help":                      {"has:skipped", `<svg width="21" height="21"`, "What the sandbox assumes"},
 		"/faults":                    {"Truncated JSON", "35 s delay", `<option value="answer_lost">response lost</option>`},
 	} {
 		body := f.get(path).Body

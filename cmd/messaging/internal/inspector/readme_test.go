@@ -38,6 +38,7 @@ func TestThePythonOfTheReadmeFindsWhatIsWrong(t *testing.T) {
 	for _, mistake := range []struct{ right, wrong, want string }{
 		{`send_news("We are open"`, `print("We are open"`, "1 of 2 requests matched in time"},
 		{`to:bob@example.com`, `to:ada@example.com`, "matched, and none was expected"},
+		{`        sent, =`, `        send_news("Again", ["ada@example.com"]); sent, =`, "matched, and none was expected"},
 		{`"subject": subject`, `"subject": 1`, "422: "},
 	} {
 		out, err := run(strings.Replace(program, mistake.right, mistake.wrong, 1))

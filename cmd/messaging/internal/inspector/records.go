@@ -92,22 +92,35 @@ func (d recordDetail) MoreDevices() int {
 	return max(0, len(d.Model().(records.Customer).Devices)-maxRows)
 }
 
-// changes are the latest requests that created or updated a customer.
-type changes struct {
-	Rows []row
-	More bool
-}
+// customerRows is how many requests the page of a customer shows.
+const customerRows = 20
 
-// Changes returns the latest requests that created or updated the record, which is a
-// customer.
-func (d recordDetail) Changes() (c changes) {
-	query, _ := history.Parse(fmt.Sprintf("customer:%d", d.Number)) // a number is valid
-	entries, more := d.history.Find(query, 0, 20)
-	c.More = more
+// Requests returns the latest requests for the record, which is a customer, with those that were
+// not carried out.
+func (d recordDetail) Requests() (rows []row) {
+	customer := d.Model().(records.Customer)
+	entries, _ := d.history.Find(history.Query{}.And(func(e *history.Entry) bool {
+		return e.Names(d.Number, customer.Email, customer.CustomerID)
+	}), 0, customerRows)
 	for _, e := range entries {
 		row := linkedRow(e)
 		row.Mark = d.mark(e)
-		c.Rows = append(c.Rows, row)
+		rows = append(rows, row)
 	}
-	return c
+	return rows
 }
+
+// Searches returns the searches for all requests with the address and the id of the record, which
+// is a customer.
+func (d recordDetail) Searches() (terms []string) {
+	customer := d.Model().(records.Customer)
+	for _, text := range []string{customer.Email, customer.CustomerID} {
+		if text != "" {
+			terms = append(terms, recipientSearch(text))
+		}
+	}
+	return terms
+}
+
+// recipientSearch returns the search for the requests to a recipient.
+func recipientSearch(to string) string { return search.Term{Text: "to:" + to}.String() }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -48,17 +47,39 @@ func TestReplayRepeatsARequestWithinTheSandbox(t *testing.T) {
 	assert.Contains(t, detail, `"per_page":["1"]`, "the query is repeated")
 }
 
+// postForm sends a form of a page, as a browser does.
+func (f *fixture) postForm(path string, form url.Values) reply {
+	f.t.Helper()
+	return f.do("POST", f.ui+path, form.Encode(), header("Content-Type", "application/x-www-form-urlencoded", "Origin", f.ui))
+}
+
 func TestAnEditedReplayKeepsTheLineEndsOfTheRequest(t *testing.T) {
 	f := start(t, records.Demo())
 	f.send("GET", "/v1/events", "")
 	for number, body := range []string{"{\n \"name\": \"a\"\n}", "{\r\n \"name\": \"b\"\r\n}"} {
 		f.send("POST", "/v1/events", body)
 		form := url.Values{"number": {strconv.Itoa(2 + 2*number)}, "body": {strings.ReplaceAll(strings.ReplaceAll(body, "\r", ""), "\n", "\r\n")}}
-		require.Equal(t, 303, f.do("POST", f.ui+"/replay", form.Encode(), func(r *http.Request) {
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		}).Status)
+		require.Equal(t, 303, f.postForm("/replay", form).Status)
 		assert.Equal(t, body, f.get(fmt.Sprintf("/api/requests/%d/body", 3+2*number)).Body)
 	}
+}
+
+func TestTheBodyOfAReplayIsATextOrJSON(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events", `{"name":"n"}`)
+	for body, want := range map[string]string{
+		`"{ \"name\":\"a\" }"`:                 `{ "name":"a" }`,
+		`""`:                                   ``,
+		`{ "n": 1.50, "name": "<\u00e9 & >" }`: `{"n":1.50,"name":"<\u00e9 & >"}`,
+		`[ 1, {} ]`:                            `[1,{}]`,
+		`null`:                                 `{"name":"n"}`,
+	} {
+		number, _ := f.replayed(`{"number":1,"body":` + body + `}`)
+		assert.Equal(t, want, f.get(fmt.Sprintf("/api/requests/%d/body", number)).Body, body)
+	}
+	refused := f.post("/api/replay", `{"number":1,"body":7}`)
+	assert.Equal(t, 422, refused.Status)
+	assert.Contains(t, refused.Body, "body: must be a text, an object or an array")
 }
 
 func TestReplayTakesFaultsOnlyWhenAsked(t *testing.T) {
@@ -113,4 +134,51 @@ func TestTheBodyOfAReplayIsEditedWithoutTheEscapesOfGo(t *testing.T) {
 	page := html.UnescapeString(f.get("/requests/1?tab=replay").Body)
 	assert.Contains(t, page, `"message": "<p>A & B</p>"`)
 	assert.Contains(t, page, `"subject": "a \\u003c \\& \u00e9"`, "an escaped backslash stays one")
+}
+
+// oddEmail is the body of a broadcast that nothing but its author would write like this.
+const oddEmail = `{ "message" :"<p>\u00e9 &amp; \"A\"<\/p>\n<p>B</p>", "x":1.50,"subject":"\u003cOld\u003e","nested":{"subject":"no"}}`
+
+func TestTheTextsOfABroadcastAreEditedWithoutItsJSON(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/broadcast/send/email", oddEmail)
+	page := f.get("/requests/1?tab=replay").Body
+	assert.Contains(t, page, `<input name="subject" value="&lt;Old&gt;"`)
+	assert.Contains(t, html.UnescapeString(page), "\n<p>é &amp; \"A\"</p>\n<p>B</p></textarea>")
+	assert.Contains(t, page, `<summary>Edit the whole body</summary>`)
+	const message = "<p>é &amp; \"A\"</p>\r\n<p>B</p>"
+	for i, edit := range []struct{ subject, message, body string }{
+		{"<Old>", message, oddEmail},
+		{"New & \"<é>\"", message, strings.Replace(oddEmail, `"\u003cOld\u003e"`, `"New & \"<é>\""`, 1)},
+		{"", "a\r\nb", strings.Replace(strings.Replace(oddEmail, `"\u003cOld\u003e"`, `""`, 1),
+			`"<p>\u00e9 &amp; \"A\"<\/p>\n<p>B</p>"`, `"a\nb"`, 1)},
+	} {
+		form := url.Values{"number": {"1"}, "subject": {edit.subject}, "message": {edit.message}}
+		require.Equal(t, 303, f.postForm("/replay", form).Status)
+		assert.Equal(t, edit.body, f.get(fmt.Sprintf("/api/requests/%d/body", 2+i)).Body)
+	}
+}
+
+func TestAnEditedMessageKeepsItsLineEnds(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"\r\na"}`)
+	assert.Contains(t, f.get("/requests/1?tab=replay").Body, ">\n\r\na</textarea>", "a browser takes away the first line end")
+	require.Equal(t, 303, f.postForm("/replay", url.Values{"number": {"1"}, "subject": {"s"}, "message": {"\r\nb"}}).Status)
+	assert.Equal(t, `{"subject":"s","message":"\r\nb"}`, f.get("/api/requests/2/body").Body)
+}
+
+func TestOnlyTheWholeBodyIsEditedWhereTheTextsAreNotPlain(t *testing.T) {
+	f := start(t, records.Demo())
+	const email, event = "/v1/broadcast/send/email", "/v1/events"
+	for i, body := range []string{`{"subject":"a","message":"b","subject":"c"}`, `{"subject":"a","message":1}`, `{"message":"b"}`,
+		`["subject","message"]`, `{"subject":"a","message":"b"`, `{"subject":"a\nb","message":"b"}`, `{"subject":"a","message":"\u0000"}`} {
+		f.send("POST", email, body)
+		page := f.get(fmt.Sprintf("/requests/%d?tab=replay", i+1)).Body
+		assert.NotContains(t, page, `name="message"`, body)
+		assert.Contains(t, page, `Or edit the body<textarea name="body"`, body)
+	}
+	f.send("POST", event, `{"subject":"a","message":"b"}`)
+	assert.NotContains(t, f.get("/requests/8?tab=replay").Body, `name="message"`)
+	assert.Equal(t, 422, f.postForm("/replay", url.Values{"number": {"8"}, "message": {"c"}}).Status)
+	assert.Equal(t, 8, f.box.History.State().Requests)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
-	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -74,7 +73,7 @@ const maxRowQuery = 60
 
 func newRow(e *history.Entry) row {
 	r := row{Number: e.Number, At: e.At.Format(time.RFC3339), Time: words.Clock(e.At), Millis: e.At.Format(".000"), Title: title(e),
-		Failure: failure(e), Who: about(e), Took: took(e.Took), Outcome: outcomeTag(e), Badges: badges(e),
+		Failure: failure(e), Who: about(e), Took: noticeable(e.Took), Outcome: outcomeTag(e), Badges: badges(e),
 		Query: readableQuery(e, maxRowQuery)}
 	if date := words.Date(e.At); date != words.Date(time.Now()) {
 		r.Date = date
@@ -238,7 +237,7 @@ func about(e *history.Entry) string {
 	if isRead(e) && e.Status == http.StatusOK {
 		return listed(e)
 	}
-	if e.Op == service.TriggerEvent.Name {
+	if requestsTrigger(e) {
 		return triggeredFor(e)
 	}
 	if to := requestedAudience(e); to != "" {
@@ -252,6 +251,11 @@ func triggeredFor(e *history.Entry) string {
 	if len(e.Request.Body) > maxShown {
 		return ""
 	}
+	return joined(requestedCustomer(e), firstValues(e))
+}
+
+// requestedCustomer returns the address, or else the id, of the customer whom a trigger names.
+func requestedCustomer(e *history.Entry) string {
 	payload := e.Payload()
 	var email string
 	_ = json.Unmarshal(payload["email"], &email) // a value of another type is left out
@@ -260,7 +264,7 @@ func triggeredFor(e *history.Entry) string {
 		CustomerID string `json:"customer_id"`
 	}
 	_ = json.Unmarshal(payload["customer"], &customer)
-	return joined(cmp.Or(email, customer.Email, customer.CustomerID), firstValues(e))
+	return cmp.Or(email, customer.Email, customer.CustomerID)
 }
 
 // firstValues returns some values of a trigger, which tell it from others of the same event and

@@ -15,16 +15,26 @@ type entryList struct {
 	name, title string
 	list, item  string // paths
 	only        func(*history.Entry) bool
+	requested   func(*history.Entry) bool // also what was not carried out
 	count       func(history.State) int
+	term        string // the search for what was requested, or ""
+}
+
+// hrefOf returns the URL of an entry. What was not carried out is no item of its list.
+func (l entryList) hrefOf(e *history.Entry) string {
+	if l.only(e) {
+		return fmt.Sprintf("%s/%d", l.item, e.Number)
+	}
+	return fmt.Sprintf("/requests/%d", e.Number)
 }
 
 var (
-	requestList = entryList{"requests", "Requests", "/", "/requests", isAny,
-		func(s history.State) int { return s.Requests }}
-	broadcastList = entryList{"broadcasts", "Broadcasts", "/broadcasts", "/broadcasts", isBroadcast,
-		func(s history.State) int { return s.Broadcasts }}
-	triggerList = entryList{"triggers", "Triggers", "/triggers", "/triggers", isTrigger,
-		func(s history.State) int { return s.Triggers }}
+	requestList = entryList{"requests", "Requests", "/", "/requests", isAny, isAny,
+		func(s history.State) int { return s.Requests }, ""}
+	broadcastList = entryList{"broadcasts", "Broadcasts", "/broadcasts", "/broadcasts", isBroadcast, requestsBroadcast,
+		func(s history.State) int { return s.Broadcasts }, "op:broadcast"}
+	triggerList = entryList{"triggers", "Triggers", "/triggers", "/triggers", isTrigger, requestsTrigger,
+		func(s history.State) int { return s.Triggers }, "op:trigger"}
 	entryLists = []entryList{requestList, broadcastList, triggerList}
 )
 

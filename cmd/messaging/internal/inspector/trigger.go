@@ -18,6 +18,26 @@ type triggerView struct {
 	Customer    *messagingtest.CustomerChange
 }
 
+// refusedTrigger is what a trigger names that was not carried out.
+type refusedTrigger struct {
+	EventNumber int // 0 if there is no such event
+	Event       string
+	Customer    string // the address or the id
+	Search      string // for the customer
+}
+
+func (in *Inspector) newRefused(e *history.Entry) *refusedTrigger {
+	refused := &refusedTrigger{}
+	id, _ := e.EventName()
+	if number, event, ok := in.box.Event(id); ok {
+		refused.EventNumber, refused.Event = number, event.Name
+	}
+	if refused.Customer = requestedCustomer(e); refused.Customer != "" {
+		refused.Search = recipientSearch(refused.Customer)
+	}
+	return refused
+}
+
 type parameterView struct {
 	Name, Type string
 	Required   bool

@@ -54,9 +54,10 @@ func TestTheCheckOfAnEmailLeadsToTheLinesOfItsSource(t *testing.T) {
 	body := strings.Replace(emailBody, `<p>Hi {{name}}, <a href`, `<p>Hi</p><p>Here:\n<a href=\"http://acme.test\">x</a> <a href`, 1)
 	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", body))
 	check := f.get("/broadcasts/1?tab=check&q=op:email").Body
-	assert.Contains(t, check, `browsers<td><a href="/broadcasts/1?q=op%3Aemail&amp;tab=source#L3" aria-label="Line 3 of the source">3</a>`)
+	assert.Contains(t, check, `browsers<td role="cell" data-label="Line">`+
+		`<a href="/broadcasts/1?q=op%3Aemail&amp;tab=source#L2" aria-label="Line 2 of the source">2</a>`)
 	source := f.get("/broadcasts/1?tab=source").Body
-	assert.Contains(t, source, `<span class="numbered " id="L3"><span class="k">&lt;a</span> <span class="n">href</span>=`+
+	assert.Contains(t, source, `<span class="numbered " id="L2"><span class="k">&lt;a</span> <span class="n">href</span>=`+
 		`<span class="s">&#34;http://acme.test&#34;</span>`)
 }
 
@@ -101,6 +102,26 @@ func TestACustomerWithManyDevicesHasASmallPage(t *testing.T) {
 	page := f.get("/customers/1").Body
 	assert.Less(t, len(page), 100_000)
 	assert.Contains(t, page, "19,500 more devices not shown")
+}
+
+func TestACustomerHasItsRefusedRequestsToo(t *testing.T) {
+	f := start(t, records.Demo())
+	const id = orderShipped
+	f.send("POST", "/v1/events/trigger", `{"event_id":"`+id+`","payload":{"email":"\u0041da@example.com"}}`)
+	f.send("POST", "/v1/events/trigger", `{"event_id":"`+id+`","payload":{"email":"xada@example.com"}}`)
+	f.send("POST", "/v1/events/trigger", `{"event_id":"none","payload":{"customer":{"customer_id":"no-1"}}}`)
+	page := f.get("/customers/1").Body
+	assert.Contains(t, page, `href="/requests/1"`)
+	assert.NotContains(t, page, `href="/requests/2"`, "another customer")
+	assert.NotContains(t, page, `href="/requests/3"`, "another customer")
+	assert.Contains(t, page, `<a class="chip" href="/?q=to%3aada%40example.com">to:ada@example.com</a>`)
+
+	page = f.get("/requests/1").Body
+	assert.Contains(t, page, `<dt>Event</dt><dd><a href="/events/1">`)
+	assert.Contains(t, page, `<dt>Customer</dt><dd><a href="/?q=to%3aAda%40example.com">`)
+	page = f.get("/requests/3").Body
+	assert.Contains(t, page, `<dt>Customer</dt><dd><a href="/?q=to%3ano-1">`)
+	assert.NotContains(t, page, "<dt>Event</dt>", "there is none with this id")
 }
 
 // fieldValue is the text in the field of the search.
@@ -187,9 +208,9 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(list, `class="row"`))
 	assert.Contains(t, list, `data-number="3" data-attempts="2 1"`)
 	assert.Contains(t, list, `href="/requests/1"`)
-	assert.Contains(t, list, "sent 3 times")
+	assert.Contains(t, list, ">3 attempts<")
 	page := f.get("/requests/3").Body
-	assert.Regexp(t, `The same request again, [\d.]+ .?s after request 2: a retry, or sent twice\. Before:</span>`, page)
+	assert.Regexp(t, `Attempt 3 with the same request, [\d.]+ .?s after request 2, which was not carried out\. Before:</span>`, page)
 	assert.Contains(t, page, `Before:</span> <a href="/requests/2">`)
 	assert.NotContains(t, page, "of one call")
 	assert.NotContains(t, page, "duplicate?", "the first two were refused")
@@ -206,9 +227,22 @@ func TestASendWhoseTwinWasCarriedOutIsAPossibleDuplicate(t *testing.T) {
 	f.send("GET", "/v1/events", "")
 	f.send("GET", "/v1/events", "")
 	assert.Regexp(t, `Possibly a duplicate: the same request was carried out [\d.]+ .?s earlier, as request 1\.`, f.get("/requests/2").Body)
+	assert.Regexp(t, `The same request was sent again [\d.]+ .?s later, as request 2\. <a href="/requests/2">`, f.get("/requests/1").Body)
+	for _, path := range []string{"/requests/2", "/requests/3"} {
+		assert.NotContains(t, f.get(path).Body, "was sent again")
+	}
 	assert.Equal(t, 1, strings.Count(f.get("/?q=since:1h").Body, ">duplicate?</span>"), "reads have no duplicates")
 	assert.Equal(t, 1, strings.Count(f.get("/?q=has:duplicate").Body, `class="row"`))
-	assert.Regexp(t, `<small>#2<span class="ended">[\d.]+ .?s</span></small>`, f.get("/").Body)
+}
+
+func TestARowHasTheTimeThatASlowRequestTook(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/events", "")
+	f.post("/api/faults", `{"op":"list events","count":1,"fault":{"kind":"slow","after":"20ms"}}`)
+	f.send("GET", "/v1/events", "")
+	page := f.get("/").Body
+	assert.Regexp(t, `<small>#2<span class="ended">\d+ ms</span></small>`, page)
+	assert.Regexp(t, `<small>#1(<span class="ended">\d+ ms</span>)?</small>`, page, "unless the machine was slow")
 }
 
 func TestWhatTheSDKRefusesIsNotCalledAccepted(t *testing.T) {
@@ -255,7 +289,7 @@ func TestRequestsAreCopiedAndDownloaded(t *testing.T) {
 		"tab=replay"} {
 		assert.Contains(t, page, text)
 	}
-	for _, text := range []string{"Send it again as it was", "Or edit the body"} {
+	for _, text := range []string{"Send it again as it was", "Subject<input", "Edit the whole body"} {
 		assert.Contains(t, f.get("/requests/4?tab=replay").Body, text)
 	}
 	assert.NotContains(t, page, testKey)
@@ -279,7 +313,7 @@ func TestRequestsAreCopiedAndDownloaded(t *testing.T) {
 	assert.Equal(t, 403, f.do("GET", f.ui+"/download/4.eml", "", link).Status)
 	replayed := f.do("POST", f.ui+"/replay", "number=4", header("Content-Type", "application/x-www-form-urlencoded", "Origin", f.ui))
 	assert.Equal(t, 303, replayed.Status)
-	assert.Equal(t, "/requests/8", replayed.Header.Get("Location"))
+	assert.Equal(t, "/requests/8#detail", replayed.Header.Get("Location"))
 }
 
 func TestValuesOfUndocumentedTypesAreMarked(t *testing.T) {
@@ -365,7 +399,7 @@ func TestARowOfATriggerHasWhatWasSkippedFirst(t *testing.T) {
 	assert.Contains(t, list, "<bdi>ada@example.com · shipped_at on Tuesday, if the carrier… · parcels 12345678901234567890</bdi>")
 	assert.Contains(t, list, "<bdi>code A-1</bdi>", "no customer, and no point before it")
 	page := f.get("/requests/1").Body
-	assert.Contains(t, page, `<code>order</code> <small>text, required</small><td><code>&#34;&#34;</code><td>`+
-		`<span class="tag warn">empty</span>`)
+	assert.Contains(t, page, `<code>order</code> <small>text, required</small><td role="cell" data-label="Sent as"><code>&#34;&#34;</code>`+
+		`<td role="cell"><span class="tag warn">empty</span>`)
 	assert.Contains(t, page, "<dt>Sent by</dt><dd><bdi>test</bdi></dd>")
 }

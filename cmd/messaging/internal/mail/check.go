@@ -110,6 +110,7 @@ var checkedLinks = []struct {
 	{scripted, High, everyone, "with javascript: in the address, which is removed."},
 	{local, High, everyone, "to this machine, which nobody else can open."},
 	{nowhere, High, everyone, "without an address, or only with #."},
+	{relative, High, everyone, "to no host."},
 	{misleading, Medium, spamFilters, "whose text is the address of another host, as in phishing."},
 }
 
@@ -158,15 +159,11 @@ func checkElements(root *html.Node) (findings []Finding) {
 		has[n.DataAtom] = true
 	}
 	for _, group := range removedElements {
-		var names []string
 		for _, each := range group.elements {
 			if has[each] {
-				names = append(names, each.String())
+				findings = append(findings, Finding{Severity: High, Affects: group.affects, is: named(each),
+					Text: "Removed element: " + each.String() + "."})
 			}
-		}
-		if names != nil {
-			findings = append(findings, Finding{Severity: High, Affects: group.affects, is: named(names...),
-				Text: "Elements that are removed: " + strings.Join(names, ", ") + "."})
 		}
 	}
 	return findings
@@ -175,10 +172,7 @@ func checkElements(root *html.Node) (findings []Finding) {
 // firstOf names the first of some findings, if it has a name.
 func firstOf(examples []string) string {
 	const longest = 80
-	example := strings.Join(strings.Fields(examples[0]), " ")
-	if runes := []rune(example); len(runes) > longest {
-		example = string(runes[:longest]) + "…"
-	}
+	example := words.Shortened(strings.Join(strings.Fields(examples[0]), " "), longest)
 	switch {
 	case example == "":
 		return ""

@@ -26,17 +26,33 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 			`high, all programs: 1 link without an address, or only with #. It is a <a href="#">`,
 			"medium, spam filters: 1 link whose text is the address of another host, as in phishing. It is https://acme.test/login " +
 				`<a href="https://evil.test">`},
+		`<p>Hi<a href="/offer">a</a><a href="https:///offer">b</a><a href="//acme.test/c">c</a>` +
+			`<a href="{{url}}">d</a><a href="mailto:a@acme.test">e</a>`: {
+			`high, all programs: 2 links to no host. The first is /offer <a href="/offer">`},
+		`<p>Hi<a href="file:///C:/a.pdf">a</a><a href="C:\a.pdf">b</a><a href="ttps://acme.test">c</a><a href="“https://acme.test”">d</a>` +
+			`<a href="mailto:">e</a><a href="https://acme .test/x">f</a><a href="acme://order/7">g</a><a href="tel:+491">h</a>`: {
+			`high, all programs: 6 links to no host. The first is file:///C:/a.pdf <a href="file:///C:/a.pdf">`},
 		`<p>Hi<form></form><video></video><script></script><iframe></iframe>`: {
-			"high, all programs: Elements that are removed: iframe, script. <script>",
-			"high, Gmail, Outlook on Windows: Elements that are removed: video. <video>",
-			"high, Outlook on Windows: Elements that are removed: form. <form>"},
+			"high, all programs: Removed element: iframe. <iframe>",
+			"high, all programs: Removed element: script. <script>",
+			"high, Gmail, Outlook on Windows: Removed element: video. <video>",
+			"high, Outlook on Windows: Removed element: form. <form>"},
 		`<style>/* opacity: 0 */ a:hover { color: red } .a{border-radius:4px;background:#fff url(/x.png)}</style><p>Hi`: {
-			"medium, Outlook on Windows: Styles that are ignored: background images. (/x.png)}</style>",
-			"low, Outlook on Windows: Styles that are ignored: border-radius. :4px;background:#fff url(/x.png)}</style>"},
+			"medium, Outlook on Windows: Ignored style: background images. (/x.png)}</style>",
+			"low, Outlook on Windows: Ignored style: border-radius. :4px;background:#fff url(/x.png)}</style>"},
 		`<p style="POSITION: absolute; --gap:1px">Hi<b style="display:grid;transform:none"></b><svg></svg>`: {
-			"high, Gmail, Outlook on Windows: Elements that are removed: svg. <svg>",
-			"medium, Gmail, Outlook on Windows: Styles that are ignored: custom properties, display: grid, position, transform. " +
-				`<p style="POSITION: absolute; --gap:1px">`},
+			"high, Gmail, Outlook on Windows: Removed element: svg. <svg>",
+			`medium, Gmail, Outlook on Windows: Ignored style: display: grid. <b style="display:grid;transform:none">`,
+			`medium, Gmail, Outlook on Windows: Ignored style: position. <p style="POSITION: absolute; --gap:1px">`,
+			`medium, Gmail, Outlook on Windows: Ignored style: transform. <b style="display:grid;transform:none">`,
+			`medium, Gmail, Outlook on Windows: Ignored style: custom properties. <p style="POSITION: absolute; --gap:1px">`},
+		`<style>@media screen and (prefers-color-scheme: dark) { p { row-gap: 1px } }</style>` +
+			`<p style="background: linear-gradient(red, blue)">Hi`: {
+			"low, Gmail, Outlook on Windows: Ignored style: @media (prefers-color-scheme). e: dark) { p { row-gap: 1px } }</style>",
+			"low, Outlook on Windows: Ignored style: gap. : 1px } }</style>",
+			`low, Outlook on Windows: Ignored style: gradients. <p style="background: linear-gradient(red, blue)">`},
+		`<style>@font-face { font-family: x } @media (min-width: 1px) { p { margin: 0 } }</style><p>Hi`: {
+			"low, Gmail, Outlook on Windows: Ignored style: @font-face. e { font-family: x } @media (min-width: 1px) { p { margin: 0 } }</style>"},
 		`<p style="background-position: left; display: block; text-transform: none; background: #fff">Hi opacity: 1`: nil,
 		`<div><img src="/a.gif" alt=""></div>`: {"high, readers without images: There is no plain text, so the message is empty."},
 		`<div><b>Hi<i>there</b></div><span>x`:  {"low, all programs: Tags that are not closed: i, span. <i>"},

@@ -3,6 +3,7 @@ package mail
 import (
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -14,6 +15,7 @@ const (
 	scripted   = "javascript"
 	local      = "only on this machine"
 	nowhere    = "no address"
+	relative   = "no host"
 	misleading = "shows another host"
 )
 
@@ -27,14 +29,47 @@ func linkProblems(link *html.Node) (list []string) {
 	case to == "#", to == "" && hasAttribute(link, "href"):
 		list = append(list, nowhere)
 	}
-	if isLocal(address(link, "href")) {
-		list = append(list, local)
-	}
+	list = append(list, hostProblems(address(link, "href"))...)
 	if isMisleading(link) {
 		list = append(list, misleading)
 	}
 	return list
 }
+
+// hostProblems returns what is wrong with the host of an address.
+func hostProblems(address string) (list []string) {
+	if isRelative(address) {
+		list = append(list, relative)
+	}
+	if isLocal(address) {
+		list = append(list, local)
+	}
+	return list
+}
+
+// isRelative reports whether an address lacks the host, or the name of a mailbox, without which an email
+// cannot lead anywhere. A placeholder may stand for it. An app may have its own scheme.
+func isRelative(address string) bool {
+	if address == "" || address[0] == '#' || strings.ContainsAny(address, "{}[]<>*%") {
+		return false
+	}
+	to, err := url.Parse(address)
+	if err != nil {
+		return true
+	}
+	switch to.Scheme {
+	case "", "http", "https":
+		return to.Host == ""
+	case "mailto", "tel", "sms":
+		return to.Opaque == ""
+	case "about", "file":
+		return true
+	}
+	return len(to.Scheme) == 1 || misspelled.MatchString(to.Scheme)
+}
+
+// misspelled matches what is probably http or https.
+var misspelled = regexp.MustCompile(`^(h+t+p+s*|t+ps?|hp+s?|hhttps?)$`)
 
 // isLocal reports whether an address is on the machine of whoever opens it.
 func isLocal(address string) bool {
@@ -55,7 +90,7 @@ func isMisleading(link *html.Node) bool {
 	}
 	from, err := url.Parse(shown)
 	to, otherErr := url.Parse(address(link, "href"))
-	return err == nil && otherErr == nil && to.Host != "" && !strings.EqualFold(from.Host, to.Host)
+	return err == nil && otherErr == nil && from.Host != "" && to.Host != "" && !strings.EqualFold(from.Host, to.Host)
 }
 
 func address(n *html.Node, attributeName string) string {

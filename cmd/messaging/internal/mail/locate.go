@@ -22,33 +22,31 @@ func element(name atom.Atom, attribute, value string) matcher {
 	}
 }
 
-// named matches elements by their names.
-func named(names ...string) matcher {
+// named matches elements by their name.
+func named(name atom.Atom) matcher {
 	return func(t html.Token) int {
-		if t.Type != html.TextToken && slices.Contains(names, t.Data) {
+		if t.Type != html.TextToken && t.DataAtom == name {
 			return 0
 		}
 		return -1
 	}
 }
 
-// styled matches styles, of an element or for all of them.
-func styled(styles []*regexp.Regexp) matcher {
+// styled matches a style, of an element or for all of them.
+func styled(style *regexp.Regexp) matcher {
 	return func(t html.Token) int {
 		text := valueOf(t, "style") + ";"
 		if t.Type == html.TextToken {
 			text = t.Data
 		}
-		first := -1
-		for _, style := range styles {
-			if at := style.FindStringIndex(styleText(text)); at != nil && (first < 0 || at[1] < first) {
-				first = at[1]
-			}
+		switch at := style.FindStringIndex(styleText(text)); {
+		case at == nil:
+			return -1
+		case t.Type != html.TextToken:
+			return 0
+		default:
+			return max(0, at[1]-len("\n")-1) // within the style, and not before it
 		}
-		if first < 0 || t.Type != html.TextToken {
-			return min(first, 0)
-		}
-		return max(0, first-len("\n")-1) // within the style, and not before it
 	}
 }
 

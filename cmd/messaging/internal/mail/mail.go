@@ -125,11 +125,18 @@ type Link struct {
 	Problems  []string // in a few words
 }
 
+// IsBroken reports whether nobody who receives the message can follow the link.
+func (l Link) IsBroken() bool {
+	return slices.ContainsFunc(l.Problems, func(p string) bool {
+		return p == nowhere && l.URL == "" || p == relative || p == local || p == scripted
+	})
+}
+
 // Links returns the links of a message, in order.
 func Links(message string) (links []Link) {
 	if !IsHTML(message) {
 		for _, url := range plainURL.FindAllString(message, -1) {
-			links = append(links, Link{URL: url})
+			links = append(links, Link{URL: url, Problems: hostProblems(url)})
 		}
 		return links
 	}
@@ -141,7 +148,7 @@ func Links(message string) (links []Link) {
 	return links
 }
 
-var plainURL = regexp.MustCompile(`https?://[^\s<>"]+`)
+var plainURL = regexp.MustCompile(`https?:/[^\s<>"]*`)
 
 // RemoteImages returns the number of images that the message would load.
 func RemoteImages(message string) (n int) {

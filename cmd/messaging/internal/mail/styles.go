@@ -2,7 +2,6 @@ package mail
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -21,12 +20,20 @@ var ignoredStyles = []struct {
 		property("transform"),
 		{"custom properties", regexp.MustCompile(`[\s;{]--[\w-]+\s*:`)},
 	}},
+	{both, Low, []style{
+		{"@media (prefers-color-scheme)", regexp.MustCompile(`@media[^{]*prefers-color-scheme`)},
+		{"@font-face", regexp.MustCompile(`@font-face\b`)},
+		property("animation"), property("box-shadow"),
+	}},
 	{outlook, Medium, []style{
 		{"background images", regexp.MustCompile(`\bbackground(-image)?\s*:[^;}]*url\(`)},
 		{"display: flex", regexp.MustCompile(`\bdisplay\s*:\s*(inline-)?flex\b`)},
 	}},
-	{both, Low, []style{property("animation"), property("box-shadow")}},
-	{outlook, Low, []style{property("border-radius"), property("opacity")}},
+	{outlook, Low, []style{
+		{"gap", regexp.MustCompile(`[\s;{]((row|column)-)?gap\s*:`)},
+		{"gradients", regexp.MustCompile(`\b(linear|radial|conic)-gradient\(`)},
+		property("border-radius"), property("opacity"),
+	}},
 }
 
 // style is a style, and how it is written.
@@ -43,16 +50,11 @@ var cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
 func checkStyles(root *html.Node) (findings []Finding) {
 	text := stylesOf(root)
 	for _, group := range ignoredStyles {
-		var names []string
-		var written []*regexp.Regexp
 		for _, each := range group.styles {
 			if each.written.MatchString(text) {
-				names, written = append(names, each.name), append(written, each.written)
+				findings = append(findings, Finding{Severity: group.severity, Affects: group.affects, is: styled(each.written),
+					Text: "Ignored style: " + each.name + "."})
 			}
-		}
-		if slices.Sort(names); names != nil {
-			findings = append(findings, Finding{Severity: group.severity, Affects: group.affects, is: styled(written),
-				Text: "Styles that are ignored: " + strings.Join(names, ", ") + "."})
 		}
 	}
 	return findings

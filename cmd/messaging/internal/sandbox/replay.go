@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -19,12 +20,37 @@ import (
 type Replay struct {
 	Number int `json:"number"`
 	// Body replaces the body of the request. Without one, it is the recorded body.
-	Body *string `json:"body,omitempty"`
+	Body *ReplayBody `json:"body,omitempty"`
 	// Faults reports whether the rules of faults apply to the request.
 	Faults bool `json:"faults,omitempty"`
 	// AsSent reports whether the key is left out, or is in the wrong place, if it was so in
 	// the recorded request. Otherwise the key is that of the service.
 	AsSent bool `json:"as_sent,omitempty"`
+}
+
+// ReplayBody is the body of a replay. In JSON it is a text, which is the body to the byte, or
+// an object or an array, so that nobody has to write JSON within JSON.
+type ReplayBody []byte
+
+// UnmarshalJSON reads the text, or removes the white space of an object or an array.
+func (b *ReplayBody) UnmarshalJSON(value []byte) error {
+	var compact bytes.Buffer
+	switch value[0] {
+	case '"':
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil {
+			return err
+		}
+		compact.WriteString(text)
+	case '{', '[':
+		if err := json.Compact(&compact, value); err != nil {
+			return err
+		}
+	default:
+		return errors.New("body: must be a text, an object or an array")
+	}
+	*b = compact.Bytes()
+	return nil
 }
 
 // Why a request is not repeated.
@@ -51,7 +77,7 @@ func (b *Sandbox) Replay(ctx context.Context, replay Replay) (number int, err er
 	}
 	body := e.Request.Body
 	if replay.Body != nil {
-		body = []byte(*replay.Body)
+		body = *replay.Body
 	}
 	if bytes.Contains(body, []byte("REDACTED")) || bytes.Contains(body, []byte("[API key]")) || e.Cut && replay.Body == nil {
 		return 0, ErrRedacted

@@ -3,7 +3,9 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -100,8 +102,44 @@ func (b *Sandbox) AddRule(r Rule) (id int, err error) {
 		return 0, err
 	}
 	defer b.History.Touch()
-	return b.service.AddFaultRule(messagingtest.Rule{
-		Op: r.Op, Skip: r.Skip, Count: r.Count, Probability: r.Probability, Seed: r.Seed, Fault: r.Fault.fault()}), nil
+	b.added.mu.Lock()
+	defer b.added.mu.Unlock()
+	id = b.service.AddFaultRule(messagingtest.Rule{
+		Op: r.Op, Skip: r.Skip, Count: r.Count, Probability: r.Probability, Seed: r.Seed, Fault: r.Fault.fault()})
+	b.added.rules = append(b.added.rules, ActiveRule{ID: id, Rule: r, Failed: r.Count, Delivery: r.Fault.Expect(r.Op)})
+	b.added.usedUp(b.service.FaultRules())
+	return id, nil
+}
+
+// addedRules are the rules that were added and not removed, as they are when they are used up:
+// the service has forgotten them by then.
+type addedRules struct {
+	mu    sync.Mutex
+	rules []ActiveRule
+}
+
+// usedUp returns the latest rules that are no longer active, and forgets those before them. The
+// caller must hold a.mu.
+func (a *addedRules) usedUp(active []messagingtest.FaultRule) []ActiveRule {
+	const kept = 5
+	isActive := make(map[int]bool)
+	for _, rule := range active {
+		isActive[rule.ID] = true
+	}
+	done := slices.DeleteFunc(slices.Clone(a.rules), func(r ActiveRule) bool { return isActive[r.ID] })
+	if len(done) > kept {
+		done = done[len(done)-kept:]
+		a.rules = slices.DeleteFunc(a.rules, func(r ActiveRule) bool { return !isActive[r.ID] && r.ID < done[0].ID })
+	}
+	return done
+}
+
+// UsedUp returns the latest rules that have failed as many requests as they were to, in the
+// order in which they were added.
+func (b *Sandbox) UsedUp() []ActiveRule {
+	b.added.mu.Lock()
+	defer b.added.mu.Unlock()
+	return b.added.usedUp(b.service.FaultRules())
 }
 
 // Rules returns the rules in the order in which they apply.
@@ -121,9 +159,22 @@ var ErrNotFound = errors.New("not found")
 
 // RemoveRule removes a rule. It returns ErrNotFound if there is none with the id.
 func (b *Sandbox) RemoveRule(id int) error {
+	b.added.mu.Lock()
+	defer b.added.mu.Unlock()
 	if !b.service.RemoveFaultRule(id) {
 		return ErrNotFound
 	}
+	b.added.rules = slices.DeleteFunc(b.added.rules, func(r ActiveRule) bool { return r.ID == id })
 	b.History.Touch()
 	return nil
+}
+
+// resetRules removes all rules, also those that are used up.
+func (b *Sandbox) resetRules() {
+	b.added.mu.Lock()
+	defer b.added.mu.Unlock()
+	for _, rule := range b.service.FaultRules() {
+		b.service.RemoveFaultRule(rule.ID)
+	}
+	b.added.rules = nil
 }

@@ -55,6 +55,7 @@ type Sandbox struct {
 	seed    records.Seed
 	limits  *limits
 	waiting *waiting
+	added   addedRules
 	replays replays
 	port    *port
 	failed  chan error
@@ -173,14 +174,13 @@ func (b *Sandbox) Reset(what string) error {
 	switch what {
 	case "all":
 		b.port.endOutage()
+		b.resetRules()
 		b.Records.Reset(b.seed)
 		b.History.Clear()
 	case "history":
 		b.History.Clear()
 	case "faults":
-		for _, rule := range b.service.FaultRules() {
-			b.service.RemoveFaultRule(rule.ID)
-		}
+		b.resetRules()
 		b.port.endOutage()
 		b.History.Touch()
 	default:

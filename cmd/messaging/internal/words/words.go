@@ -46,3 +46,11 @@ func Date(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
 // Clock writes the time of day.
 func Clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+
+// Shortened cuts a text after some characters.
+func Shortened(text string, limit int) string {
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return text
+}

@@ -99,8 +99,10 @@ async function addRows() {
   const html = document.createRange().createContextualFragment(await response.text());
   listed = Number(response.headers.get("Rows-Last"));
   const left = Number(response.headers.get("Rows-Left"));
-  for (const id of ["#unanswered", "#overview"]) {
-    if ($(id, html)) $(id)?.replaceWith($(id, html));
+  for (const id of ["#unanswered", "#overview", "#glance"]) {
+    const now = $(id, html);
+    if ($(id)?.open) now?.setAttribute("open", "");
+    if (now) $(id)?.replaceWith(now);
   }
   if ($("#matches")) $("#matches").textContent = response.headers.get("Rows-Matches");
   for (const row of $$(".row", html)) {
@@ -233,15 +235,10 @@ function mark() {
 // fitDetail adds to the detail what needs a script.
 function fitDetail() {
   enableForms();
-  $(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone, they are wider than the page
-  const draft = $(".replay textarea");
-  if (draft) {
-    const key = `draft ${epoch} ${location.pathname}`;
-    draft.value = sessionStorage.getItem(key) ?? draft.value;
-    draft.oninput = () => { sessionStorage.setItem(key, draft.value); checkDraft(draft.value); };
-    checkDraft(draft.value);
-    draft.form.addEventListener("submit", () => sessionStorage.removeItem(key));
+  for (const current of $$("header nav [aria-current], .tabs [aria-current]")) {
+    current.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone, they are wider than the page
   }
+  fitReplay();
   for (const line of $$(".json [data-opens]")) {
     const button = document.createElement("button");
     button.className = "fold";
@@ -251,6 +248,34 @@ function fitDetail() {
   }
   const terms = query.split(/[\s"]+/).filter((term) => term.length > 1 && !term.includes(":"));
   if (globalThis.Highlight) CSS.highlights.set("search", new Highlight(...terms.flatMap((term) => rangesOf(term.toLowerCase()))));
+}
+
+const editors = "textarea, input:not([type])";
+const isEdited = (form) => $$(editors, form).some((field) => field.value !== field.defaultValue);
+
+// fitReplay keeps what was typed until it is sent.
+function fitReplay() {
+  for (const field of $$(`.replay :is(${editors})`)) {
+    const key = `draft ${epoch} ${location.pathname} ${field.name}`, { form } = field;
+    field.value = sessionStorage.getItem(key) ?? field.value;
+    if (isEdited(form)) form.closest("details")?.setAttribute("open", "");
+    const check = () => { if (field.name === "body") checkDraft(field.value); };
+    field.oninput = () => { sessionStorage.setItem(key, field.value); check(); fitReplayButtons(form); };
+    check();
+    form.addEventListener("submit", () => sessionStorage.removeItem(key));
+  }
+  fitReplayButtons();
+}
+
+// fitReplayButtons makes the button primary that sends what is edited, of two forms the one that
+// was edited last. The others say that they send no edits.
+function fitReplayButtons(last) {
+  const forms = $$(".replay"), edited = [last, ...forms].find((form) => form && isEdited(form));
+  for (const form of forms) {
+    const button = $("button", form), label = button.dataset.label ??= button.textContent;
+    button.className = form === (edited ?? forms[0]) ? "primary" : "plain";
+    button.textContent = edited && button.dataset.edited || label;
+  }
 }
 
 // checkDraft warns of a body that is not JSON, which may be sent on purpose.
@@ -409,6 +434,11 @@ if (shortcuts) {
 }
 
 document.addEventListener("keydown", (event) => {
+  const editor = event.target.closest(`.replay :is(${editors})`);
+  if (editor && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    if (!event.repeat) $("button", editor.form).click(); // which does nothing while the sandbox has stopped
+  }
   if (event.key !== "Escape" && localStorage.getItem("shortcuts") === "off") return;
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const field = event.target.closest("input:not([type=radio]), textarea, select");
