@@ -9,6 +9,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
@@ -32,9 +33,9 @@ func (d *Doubts) add(rows, line int, format string, args ...any) {
 	}
 }
 
-// look looks at a row.
-func (d *Doubts) look(l line) {
-	if text := cmp.Or(recipients.Oddity(l.customer), l.oddity); text != "" {
+// look looks at a row with a trigger of an event.
+func (d *Doubts) look(l line, event *messaging.Event) {
+	if text := cmp.Or(recipients.Oddity(l.customer), l.joined, oddity.Values(event, l.values)); text != "" {
 		d.add(1, l.number, "%s", text)
 	}
 	switch id, address := l.customer.CustomerID, alike.Address(l.customer.Email); {

@@ -24,6 +24,9 @@ func TestAPlanDoubtsRowsThatLookLikeAMistake(t *testing.T) {
 		"customer_id,email,order\n7,a@example.com,1\n7,A@example.com,2\n7,,3\n8,b@example.com,4\nnobody,,5\n": nil,
 		"email,order\na@example.com,null\nb@example.com,none\nc@example.com,#REF!\n": {
 			`line 2: order "null" looks like a missing value`, `line 4: order "#REF!" looks like an error of a spreadsheet`},
+		"email,order,shipped_at\na@example.com,1,2026-11-20T10:00:00Z\nb@example.com,2,1970-01-01T00:00:00Z\n": {
+			`line 3: shipped_at "1970-01-01T00:00:00Z" looks like a missing time`},
+		"email,order\na@example.com,4.00638E+12\nb@example.com,A-1\n": {`line 2: order "4.00638E+12" looks like what a spreadsheet makes of it`},
 	} {
 		plan, err := fileOf(t, rows.CSV, text, nil, "order").Plan(t.Context())
 		require.NoError(t, err)
@@ -33,6 +36,22 @@ func TestAPlanDoubtsRowsThatLookLikeAMistake(t *testing.T) {
 		}
 		assert.Equal(t, want, got, text)
 		assert.Equal(t, len(want), plan.Doubts.Rows, text)
+	}
+}
+
+func TestAPlanDoubtsAQuotationMarkThatJoinsRows(t *testing.T) {
+	for text, want := range map[string]int{
+		"email,order,note\na@example.com,1,\"Slim stand\nb@example.com,2,Blue chair\nc@example.com,3,Monitor 27\"\n": 1,
+		"email,note,order\na@example.com,\"Slim stand,1\nb@example.com,Monitor 27\",2\n":                             1,
+		"email,order,note\na@example.com,1,\"Main Street 1\nBerlin, Germany\"\n":                                     0,
+		"email,order,note\na@example.com,1,\"a, b, c\nd\"\n":                                                         0,
+	} {
+		plan, err := fileOf(t, rows.CSV, text, map[string]string{"note": ""}, "order").Plan(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, want, plan.Doubts.Rows, text)
+		if want > 0 {
+			assert.EqualError(t, plan.Doubts.First[0], "line 2: note holds lines that look like other rows; is a quotation mark out of place?")
+		}
 	}
 }
 

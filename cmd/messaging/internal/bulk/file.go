@@ -59,7 +59,8 @@ type line struct {
 	item     outbox.Item
 	customer messaging.CustomerParams
 	tokens   alike.Tokens
-	oddity   string // of its values
+	values   map[string]any
+	joined   string // see joinedRows
 	number   int
 }
 
@@ -154,7 +155,7 @@ func (f *File) Plan(ctx context.Context) (Plan, error) {
 			if plan.Rows++; plan.First == nil {
 				plan.First = line.item.Prepared
 			}
-			plan.Doubts.look(line)
+			plan.Doubts.look(line, f.Mapper.event)
 			unknown = append(unknown, line)
 		case earlier != now:
 			return plan, f.twice(ctx, line)

@@ -18,7 +18,6 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/outbox"
@@ -204,8 +203,41 @@ func (m *Mapper) fill(l *line, row rows.Row) error {
 		return &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
 	}
 	l.item, l.tokens = outbox.Item{Key: key, Prepared: prepared}, m.shape.Tokens("", *customer, params.Values)
-	l.oddity = recipients.OddityOfValues(m.event, params.Values)
+	l.values, l.joined = params.Values, joinedRows(row)
 	return nil
+}
+
+// joinedRows returns what says that a field holds other rows of a CSV file, or "": a quotation mark
+// that opens a field by mistake joins all rows up to the next one, with their commas.
+func joinedRows(row rows.Row) string {
+	for before, field := range row.Fields {
+		if strings.Contains(field.Text, "\n") && areJoined(strings.Split(field.Text, "\n"), before, len(row.Fields)-1-before) {
+			return field.Name + " holds lines that look like other rows; is a quotation mark out of place?"
+		}
+	}
+	return ""
+}
+
+// areJoined reports whether the lines of a field can be the end of a row, whole rows and the beginning
+// of one, with so many columns before and after the field.
+func areJoined(lines []string, before, after int) bool {
+	last := len(lines) - 1
+	if before+after == 0 {
+		return false
+	}
+	for i, line := range lines {
+		commas := before + after
+		switch i {
+		case 0:
+			commas = after
+		case last:
+			commas = before
+		}
+		if strings.Count(line, ",") < commas {
+			return false
+		}
+	}
+	return true
 }
 
 func problemAt(field rows.Field, text string) error {

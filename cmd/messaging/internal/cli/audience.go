@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,7 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 	set.BoolVar(&f.everyone, "all-customers", false, "send to all customers of the account")
 	set.BoolVar(&f.skipBad, "skip-bad-rows", false, "leave out rows of FILE that cannot be used")
 	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default that of the profile, else 100)")
-	addAllowDoubts(set, &f.doubts, "recipients that look like a mistake")
+	addAllowDoubts(set, &f.doubts, "content or recipients that look like a mistake")
 	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not show")
 }
 
@@ -237,16 +238,27 @@ func addAllowDoubts(set *pflag.FlagSet, allowed *bool, what string) {
 	set.BoolVar(allowed, "allow-doubts", false, "let --confirm confirm "+what)
 }
 
+// doubting adds to a plan what looks like a mistake.
+type doubting func(format string, args ...any)
+
 // doubtOf returns a function that adds a doubt to a plan, or a warning if doubts are allowed.
-func doubtOf(plan *confirm.Plan, allowed bool) func(format string, args ...any) {
+func doubtOf(plan *confirm.Plan, allowed bool) doubting {
 	if allowed {
 		return plan.Warn
 	}
 	return func(format string, args ...any) { plan.Doubt("--allow-doubts", format, args...) }
 }
 
-// describeList adds what is odd about the rows of the file.
-func (a *audience) describeList(plan *confirm.Plan, doubt func(format string, args ...any)) {
+// describeCustomer lists the values of a customer, which the service stores.
+func describeCustomer(c messaging.CustomerParams) string {
+	known := slices.DeleteFunc([]string{c.CustomerID, c.Email, strings.TrimSpace(c.FirstName + " " + c.LastName), c.PhoneNo},
+		func(s string) bool { return s == "" })
+	return strings.Join(known, ", ") + ", created or updated"
+}
+
+// describeList adds the first row of the file, and what is odd about the rows of the file.
+func (a *audience) describeList(plan *confirm.Plan, doubt doubting) {
+	plan.Add("first row", describeCustomer(a.list.Customers[0]))
 	if a.list.Duplicates > 0 {
 		plan.Add("left out", words.Count(a.list.Duplicates, "row")+" with a customer of an earlier row")
 	}
@@ -259,7 +271,7 @@ func (a *audience) describeList(plan *confirm.Plan, doubt func(format string, ar
 }
 
 // describeTwice adds the addresses that are in two places.
-func (a *audience) describeTwice(doubt func(format string, args ...any)) {
+func (a *audience) describeTwice(doubt doubting) {
 	const twice = "%s is in %s and in %s: it counts twice, and may get two copies"
 	fields := make(map[string]string) // where an address was first
 	for _, each := range a.extra {

@@ -36,8 +36,8 @@ and phone_no, or JSON Lines. "-" is stdin. The service creates or updates its cu
 type content interface {
 	// prepare adds the audience and the time, and prepares the broadcast.
 	prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error)
-	// describe adds lines to the plan.
-	describe(plan *confirm.Plan)
+	// describe adds lines to the plan, and what looks like a mistake.
+	describe(plan *confirm.Plan, doubt doubting)
 	// addresses are the fields with recipients outside of the audience.
 	addresses() []extraRecipients
 }
@@ -89,7 +89,7 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 		return err
 	}
 	plan := confirm.NewPlan("Send a broadcast", service)
-	content.describe(plan)
+	content.describe(plan, doubtOf(plan, b.audience.doubts))
 	audience.describe(plan)
 	b.when.describe(plan, at)
 	send.describe(plan)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
@@ -25,7 +26,7 @@ func checkNotEmpty(cmd *cobra.Command) (err error) {
 		end = " Nothing was sent"
 	}
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if err != nil {
+		if err != nil || flag.Name == "confirm" { // confirm.Flags.Check has a better error
 			return
 		}
 		for _, value := range valuesOf(flag) {
@@ -103,9 +104,6 @@ func readInput(cmd *cobra.Command, path string) (data []byte, err error) {
 	return data, nil
 }
 
-// fileName matches what can only be the name of a file.
-var fileName = regexp.MustCompile(`^[^\s<>]+\.(html?|txt|md|json|mjml|eml)$`)
-
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -123,7 +121,7 @@ func readFile(path string) ([]byte, error) {
 // without @ is an error, since it would be sent in place of the content.
 func textOf(cmd *cobra.Command, value string) (string, error) {
 	path, isFile := strings.CutPrefix(value, "@")
-	if !isFile && fileName.MatchString(value) {
+	if !isFile && !strings.ContainsAny(value, " \t") && oddity.IsFileName(value) {
 		return "", exit.With(exit.Usage, "%q is the name of a file; for its content, write @%s; nothing was sent", value, value)
 	}
 	if !isFile {

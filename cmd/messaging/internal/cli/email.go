@@ -13,7 +13,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // emailContent is an email broadcast in a file, by the names on the wire, without its
@@ -95,6 +94,11 @@ func (c *emailContent) read(cmd *cobra.Command, variables string) (err error) {
 	if c.Message, err = textOf(cmd, c.Message); err != nil {
 		return err
 	}
+	for _, list := range [][]string{c.CC, c.BCC, c.ReplyTo} {
+		for i := range list {
+			list[i] = strings.TrimSpace(list[i]) // of "a@acme.test, b@acme.test"
+		}
+	}
 	c.Variables, err = variablesOf(cmd, variables)
 	return err
 }
@@ -129,28 +133,14 @@ func (c *emailContent) addresses() []extraRecipients {
 	return []extraRecipients{{"email", []string{c.Email}}, {"cc", c.CC}, {"bcc", c.BCC}}
 }
 
-func (c *emailContent) describe(plan *confirm.Plan) {
+func (c *emailContent) describe(plan *confirm.Plan, doubt doubting) {
 	plan.Add("operation", "email broadcast")
 	plan.Add("sender", c.SenderName+" <"+c.SenderEmail+">")
-	plan.Add("subject", c.Subject)
+	describeText(plan, doubt, c.Subject, c.Message, mail.Text(c.Message), c.Variables)
+	describeVariables(plan, doubt, c.Variables)
+	describeGiven(plan, "type", c.MessageType, "template", c.TemplateID, "email template", c.EmailTemplateID)
 	plan.Add("email", c.Email)
-	for _, list := range []struct {
-		name      string
-		addresses []string
-	}{{"cc", c.CC}, {"bcc", c.BCC}, {"reply-to", c.ReplyTo}} {
-		if len(list.addresses) > 0 {
-			plan.Add(list.name, strings.Join(list.addresses, ", "))
-		}
-	}
-	var unset []string
-	for _, name := range mail.Placeholders(c.Subject, c.Message) {
-		if _, set := c.Variables[name]; !set {
-			unset = append(unset, "{{"+visible.Text(name)+"}}")
-		}
-	}
-	if unset != nil {
-		plan.Warn("no variable is set for %s", strings.Join(unset, ", "))
-	}
+	describeGiven(plan, "cc", strings.Join(c.CC, ", "), "bcc", strings.Join(c.BCC, ", "), "reply-to", strings.Join(c.ReplyTo, ", "))
 	if c.TemplateID != "" && c.EmailTemplateID != "" {
 		plan.Warn("both template_id and email_template_id are set")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 func newEventCreate(s *settings) *cobra.Command {
@@ -127,6 +128,7 @@ func (s *settings) confirmEvents(ctx context.Context, service *profile.Service, 
 	plan := confirm.NewPlan("Create events", service)
 	for _, each := range missing {
 		plan.Add("create", each.Event+": "+parametersOf(messaging.Event{Parameters: each.definition.Parameters}))
+		describeGiven(plan, "description", words.Shortened(each.definition.Description, excerpt))
 	}
 	action := confirm.NewAction(service, sends[0].Operation(), content, "Create "+countEvents(len(sends))+"?", fmt.Sprint(len(sends)))
 	if ok, err := flags.Decide(ctx, s.printer, plan, action); err != nil || !ok {

@@ -197,8 +197,12 @@ func (s *settings) createAll(ctx context.Context, client *messaging.Client, send
 		event, err := s.createEvent(ctx, client, prepared)
 		if err != nil {
 			if i > 0 {
-				err = errors.Join(err, exit.With(exit.PartlyDone, "%d of %s were created; run the same command again to create the others",
-					i, countEvents(len(sends))))
+				unknown := ""
+				if messaging.DeliveryOf(err) == messaging.DeliveryUnknown {
+					unknown = ", and another one may have been"
+				}
+				err = errors.Join(err, exit.With(exit.PartlyDone, "%d of %s were created%s; run the same command again to create the others",
+					i, countEvents(len(sends)), unknown))
 			}
 			return errors.Join(err, rows.Close())
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/intent"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
@@ -239,14 +240,13 @@ func (t *trigger) describe(plan *confirm.Plan, params messaging.EventTriggerPara
 		plan.Add("email", params.Email)
 	}
 	if c := params.Customer; c != nil {
-		known := slices.DeleteFunc([]string{c.CustomerID, c.Email, c.PhoneNo}, func(s string) bool { return s == "" })
-		plan.Add("customer", strings.Join(known, ", ")+", created or updated")
+		plan.Add("customer", describeCustomer(*c))
 	}
 	for _, name := range slices.Sorted(maps.Keys(params.Values)) {
 		plan.Add("value", fmt.Sprintf("%s = %v", name, params.Values[name]))
 	}
 	odd := []string{recipients.Oddity(messaging.CustomerParams{Email: params.Email}),
-		recipients.OddityOfValues(params.Definition, params.Values)}
+		oddity.Values(params.Definition, params.Values)}
 	if params.Customer != nil {
 		odd = append(odd, recipients.Oddity(*params.Customer))
 	}

@@ -173,6 +173,7 @@ func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
 	for _, operation := range slices.Sorted(maps.Keys(s.ByOperation)) {
 		plan.Add("operation", operation+": "+words.Thousands(s.ByOperation[operation]))
 	}
+	plan.Add("keys", s.keys())
 	if warning := d.warn(s.ByState); warning != "" {
 		if d.name == "resend" && !d.again {
 			plan.Doubt("--again", "%s", warning)

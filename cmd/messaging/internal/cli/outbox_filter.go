@@ -37,7 +37,7 @@ func (flags *filterFlags) given(cmd *cobra.Command) (bool, error) {
 	for _, name := range filterNames {
 		flag := cmd.Flags().Lookup(name)
 		if flag.Changed && flag.Value.String() == "" {
-			return false, exit.With(exit.Usage, "--%s is empty; leave it out to select everything", name)
+			return false, exit.With(exit.Usage, "--%s is empty; is a variable not set?", name)
 		}
 		given = given || flag.Changed
 	}

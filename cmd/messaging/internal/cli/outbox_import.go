@@ -119,11 +119,10 @@ func (flags *importFlags) importRows(cmd *cobra.Command, service *profile.Servic
 	if err != nil {
 		return planError(ctx, flags.from, err)
 	}
-	fresh, err := isNew(ctx, opened, plan)
+	to, err := newTarget(ctx, address, opened, plan)
 	if err != nil {
 		return err
 	}
-	to := target{address, fresh, opened != nil}
 	repeated, err := flags.repetition(ctx, service, event, to, opened, plan)
 	if err != nil {
 		return err
@@ -286,6 +285,9 @@ func (flags *importFlags) decide(ctx context.Context, service *profile.Service, 
 	shown.Add("event", event.Name+" ("+event.ID+")")
 	shown.Add("file", flags.from)
 	shown.Add("outbox", to.title())
+	if to.has.Pending > 0 {
+		shown.Add("pending", words.Thousands(to.has.Pending)+" of earlier imports, sent by the next run too")
+	}
 	shown.Add("rows", words.Thousands(p.Rows)+to.present(p)+duplicates(p.Duplicates))
 	if columns := file.Mapper.Mapping(); len(columns) > 0 {
 		shown.Add("columns", strings.Join(columns, ", "))
@@ -380,7 +382,9 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, to 
 	done, err := file.Import(ctx, o, plan, func(n int) { progress.Set(output.Counts{OK: n}) })
 	progress.Stop()
 	flags.printer.Note("%s added, %s were there already", words.Thousands(done.Added), words.Thousands(done.Present))
-	if err != nil {
+	if errors.Is(err, bulk.ErrChanged) && done == (bulk.Imported{}) {
+		return errors.Join(importError(ctx, err), begun.Undo())
+	} else if err != nil {
 		return importError(ctx, err)
 	}
 	if err := begun.Done(); err != nil {

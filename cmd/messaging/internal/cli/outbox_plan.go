@@ -20,6 +20,22 @@ type target struct {
 	fresh bool
 	// exists is whether there is an outbox now.
 	exists bool
+	// has is what it holds.
+	has outbox.Counts
+}
+
+// newTarget returns the outbox of an import. opened is nil if there is none yet.
+func newTarget(ctx context.Context, address ledger.Address, opened *ledger.Ledger, plan bulk.Plan) (t target, err error) {
+	t = target{address: address, exists: opened != nil}
+	if t.fresh, err = isNew(ctx, opened, plan); err != nil || !t.exists {
+		return t, err
+	}
+	b, err := newBox(ctx, opened)
+	if err != nil {
+		return t, err
+	}
+	t.has, err = b.Counts(ctx)
+	return t, err
 }
 
 // open opens the outbox. One that has gone since the plan was made is not created again.

@@ -10,9 +10,11 @@ import (
 	"hash"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -26,7 +28,9 @@ type selected struct {
 	ByState     map[outbox.State]int
 	ByOperation map[string]int
 
+	shown   []string // the first keys, for the plan
 	ids     []int64
+	tried   []int32   // the attempts of each
 	oldest  time.Time // when the first of the triggers that can be sent again was added
 	entries hash.Hash // of the ids and states, and of the attempts, so that a digest confirms one resend
 }
@@ -69,11 +73,26 @@ func (s *selected) add(e outbox.Entry) {
 	s.Largest = max(s.Largest, e.ID)
 	s.ByState[e.State]++
 	s.ByOperation[e.Operation]++
-	s.ids = append(s.ids, e.ID)
+	if len(s.shown) < shownKeys {
+		s.shown = append(s.shown, e.Key)
+	}
+	s.ids, s.tried = append(s.ids, e.ID), append(s.tried, int32(e.Attempts))
 	if isTrigger(e) && (s.oldest.IsZero() || e.EnqueuedAt.Before(s.oldest)) {
 		s.oldest = e.EnqueuedAt
 	}
 	_, _ = fmt.Fprintln(s.entries, e.ID, e.State, e.Attempts, e.SettledAt.UnixMilli()) // a hash returns no error
+}
+
+// shownKeys is how many keys a plan shows.
+const shownKeys = 5
+
+// keys lists the first keys.
+func (s selected) keys() string {
+	text := strings.Join(s.shown, ", ")
+	if more := s.Count - len(s.shown); more > 0 {
+		text += " and " + words.Thousands(more) + " more"
+	}
+	return text
 }
 
 // all ranges over the entries as they are now. Some may be gone.
@@ -92,7 +111,7 @@ func (s selected) all(ctx context.Context, b *box) iter.Seq2[outbox.Entry, error
 			return
 		}
 		for e, err := range b.List(ctx, outbox.ListParams{Filter: s.Filter}) {
-			if _, shown := slices.BinarySearch(s.ids, e.ID); err == nil && !shown {
+			if err == nil && !s.isShown(e) {
 				continue
 			}
 			if !yield(e, err) || err != nil {
@@ -100,6 +119,13 @@ func (s selected) all(ctx context.Context, b *box) iter.Seq2[outbox.Entry, error
 			}
 		}
 	}
+}
+
+// isShown reports whether an entry is as the operator has seen it: one that was sent again since then
+// may have been carried out again.
+func (s selected) isShown(e outbox.Entry) bool {
+	i, shown := slices.BinarySearch(s.ids, e.ID)
+	return shown && s.tried[i] == int32(e.Attempts)
 }
 
 // digest is that of what the operator confirms: the filter or the keys, the largest id, and
@@ -134,7 +160,7 @@ func (s selected) next(ctx context.Context, b *box, after int64) (keys []string,
 			return nil, 0, err
 		}
 		last = e.ID
-		if _, shown := slices.BinarySearch(s.ids, e.ID); shown {
+		if s.isShown(e) {
 			keys = append(keys, e.Key)
 		}
 	}

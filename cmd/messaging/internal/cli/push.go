@@ -57,7 +57,8 @@ func (c *pushContent) prepare(to messaging.Audience, at *messaging.Schedule) (*m
 
 func (c *pushContent) addresses() []extraRecipients { return nil }
 
-func (c *pushContent) describe(plan *confirm.Plan) {
+func (c *pushContent) describe(plan *confirm.Plan, doubt doubting) {
 	plan.Add("operation", "push broadcast")
-	plan.Add("subject", c.Subject)
+	describeText(plan, doubt, c.Subject, c.Message, c.Message, nil)
+	describeGiven(plan, "template", c.WhatsAppTemplateID)
 }

@@ -257,6 +257,97 @@ func TestCustomersThatJoinWhileTheQuestionWaitsCountForTheLimit(t *testing.T) {
 	o.requireBroadcasts(1)
 }
 
+// confirmed runs a command of an outbox, and confirms what its dry run shows.
+func (o *operator) confirmed(args ...string) {
+	o.t.Helper()
+	o.must(append(args, "--confirm", strings.TrimSpace(o.must(append(args, "--dry-run")...)))...)
+}
+
+// refundsOf returns the command that imports a file of refunds.
+func refundsOf(file, ledger string) []string {
+	return []string{"-p", "sandbox", "outbox", "import", "--ledger", ledger, "--from", file, "--event", "order refunded",
+		"--key-column", "order"}
+}
+
+func TestAPauseGoesOnIfWhatItHoldsHasChangedWhileTheQuestionWaited(t *testing.T) {
+	for name, change := range map[string]func(*operator){
+		"more is pending": func(o *operator) { o.confirmed(refundsOf("more.csv", "o.db")...) },
+		"another pause": func(o *operator) {
+			o.confirmed("outbox", "resume", "--ledger", "o.db")
+			o.must("outbox", "pause", "--ledger", "o.db")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOperator(t)
+			o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
+			o.write("more.csv", "email,order,amount\ngrace@example.com,A-2,2\n")
+			o.confirmed(refundsOf("orders.csv", "o.db")...)
+			o.must("outbox", "pause", "--ledger", "o.db")
+			s, err := startSession(o.folder, o.env(), "messaging", "outbox", "resume", "--ledger", "o.db")
+			require.NoError(t, err)
+			require.True(t, s.expect("[y/N] "), s.text())
+			change(o)
+			s.write("y\n")
+			code, err := s.wait()
+			require.NoError(t, err)
+			assert.Equal(t, 2, code, s.text())
+			assert.Contains(t, s.text(), "nothing was resumed: what is pending or paused has changed since the plan was shown")
+			assert.Contains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"paused":["all"]`)
+		})
+	}
+}
+
+func TestAnEntryThatWasSentAgainWhileTheQuestionWaitedIsNotResent(t *testing.T) {
+	o := newOperator(t)
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
+	o.confirmed(refundsOf("orders.csv", "o.db")...)
+	o.must("sandbox", "fault", "answer_lost", "--op", "trigger event", "--count", "2")
+	_, stderr, code := o.run("-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty")
+	require.Equal(t, 9, code, stderr)
+	resend := []string{"-p", "sandbox", "outbox", "resend", "--ledger", "o.db", "--state", "unclear", "--again"}
+	s, err := startSession(o.folder, o.env(), "messaging", resend...)
+	require.NoError(t, err)
+	require.True(t, s.expect("[y/N] "), s.text())
+	o.confirmed(resend...)
+	_, stderr, code = o.run("-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty")
+	require.Equal(t, 9, code, stderr)
+	s.write("y\n")
+	_, err = s.wait()
+	require.NoError(t, err)
+	assert.Contains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"unclear":1`, s.text())
+}
+
+func TestAnImportThatAddedNothingIsForgotten(t *testing.T) {
+	o := newOperator(t)
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
+	s, err := startSession(o.folder, o.env(), "messaging", refundsOf("orders.csv", "o.db")...)
+	require.NoError(t, err)
+	require.True(t, s.expect("[y/N] "), s.text())
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,2\n")
+	s.write("y\n")
+	code, err := s.wait()
+	require.NoError(t, err)
+	assert.NotZero(t, code)
+	assert.Contains(t, s.text(), "the file changed after the plan was made")
+	o.confirmed(refundsOf("orders.csv", "o.db")...)
+}
+
+func TestAnImportIsRefusedIfADoubtCameUpWhileItsQuestionWaited(t *testing.T) {
+	o := newOperator(t)
+	o.write("addresses.csv", "email,order,amount\nada@example.com,A-1,1\n")
+	o.write("ids.csv", "customer_id,order,amount\nc-1,A-1,1\n")
+	s, err := startSession(o.folder, o.env(), "messaging", refundsOf("addresses.csv", "a.db")...)
+	require.NoError(t, err)
+	require.True(t, s.expect("[y/N] "), s.text())
+	o.confirmed(refundsOf("ids.csv", "i.db")...)
+	s.write("y\n")
+	code, err := s.wait()
+	require.NoError(t, err)
+	assert.Equal(t, 2, code, s.text())
+	assert.Contains(t, s.text(), "nobody can tell whether these rows are the same")
+	assert.Contains(t, s.text(), "after the plan was shown")
+}
+
 // profileOf writes a profile "shop" for the sandbox, with its key in a file.
 func (o *operator) profileOf(key string) {
 	require.NoError(o.t, os.MkdirAll(filepath.Join(o.folder, "config", "messaging"), 0o700))

@@ -81,11 +81,11 @@ delivery is not_sent, rejected, unknown or accepted, and retry_after is in secon
 Characters that a reader cannot see are escaped, such as \u001b.`
 
 const safetyText = `Every command that sends shows its plan first: the service and a fingerprint of the API key,
-who receives it, how many they are, when, whether the same was sent before, and a digest of
-exactly what is sent. Then it asks on the terminal, where the plan appears even if stderr is a
-file: y for a sandbox, otherwise the number of recipients, or "all" and the number for all
-customers. The key of the plan is the one that sends, even if the configuration changes before
-the answer.
+what they receive, who they are and how many, when, whether the same was sent before, and a
+digest of exactly what is sent. Of a long message and of a list, the plan shows the beginning.
+Then it asks on the terminal, where the plan appears even if stderr is a file: y for a sandbox,
+otherwise the number of recipients, or "all" and the number for all customers. The key of the
+plan is the one that sends, even if the configuration changes before the answer.
 
 Without a terminal, it needs the digest of a dry run, and refuses anything that has
 changed since:
@@ -98,12 +98,16 @@ counted again, and it is refused only above max_recipients or --max-recipients.
 
 If a recipient of a broadcast, an import or a trigger looks like a mistake, such as an address
 or NaN in place of an id, or an address that is in cc and in the list too, a person may confirm
-it on a terminal. The same applies to a required text such as null, #REF! or $ORDER, to a file
-in which some customers have only an address and others only an id, and to an import in which
-one id has several addresses, or one address several ids. --confirm cannot, unless
---allow-doubts is given, because a script does not read warnings. Only a broadcast compares the
-spelling of ids and addresses within its file. A file that ends in the middle of its last value
-looks complete: wait until the program that writes it has finished.
+it on a terminal. The same applies to a name or a required text such as null, #REF! or $ORDER,
+to a subject or a message that looks like a missing value, a file name, a list of addresses or
+the error of a program, has a link that leads nowhere or seems to be cut off, to a file in
+which some customers have only an address and others only an id, and to an import in which one
+id has several addresses, one address several ids, or a quotation mark seems to have joined
+rows. --confirm cannot, unless --allow-doubts is given, because a script does not read
+warnings. Only a broadcast compares the spelling of ids and addresses within its file. A file
+that ends in the middle of its last value looks complete: wait until the program that writes it
+has finished. So does one that was joined from others without a line break between them, and
+nobody can see that a name or a number belongs to another customer.
 
 An audience that is missing or empty is an error, and never means all customers. More
 recipients than max_recipients are refused. Segments need --allow-unknown-count, because
@@ -117,21 +121,23 @@ a service is known by its host and port.
 
 The same applies to a broadcast in the same channel with the same subject or the same message,
 whoever receives it: it may be a corrected copy. Subjects and messages are compared by their
-letters and digits only. A scheduled broadcast is also refused if an earlier one has the same
-list of customers and the same time, however old it is: a correction with another time, subject
-and message, or with other customers, is a second broadcast.
+letters and digits only; after one that may have been carried out, by their letters only, since
+a script may have taken the numbers from a clock. A scheduled broadcast is also refused if an
+earlier one has the same list of customers and the same time, however old it is: a correction
+with another time, subject and message, or with other customers, is a second broadcast.
 
 A trigger is also refused if it is like a trigger that was accepted in the last 24 hours or may
-have been carried out at any time, or like a row that was imported in the last six days. After a
-trigger that may have been carried out, times are not compared, since a script may have taken
-them from a clock. Like means the same event, the same customer, and the same required values;
-if the event requires no values, all values are compared. An import is refused if a row is like
-a row or a trigger of the last six days, or like another row of the file. How a value is written
-makes no difference: case, spaces, punctuation (INV-2026-0001 is INV20260001), leading zeros,
-zeros after a decimal point (12.50 is 12.5), the form of a number (71001.0, 71,001, 7.1001E+04),
-the digits of another script, and the zone of a time. A blank value counts as none. Other words
-for the same, dates in another order, and numbers that were rounded are other values. In the id
-of a customer, what is between two digits counts: 1-23 is not 123.
+have been carried out at any time, or like a row that was imported in the last six days. After
+a trigger that may have been carried out, times are not compared, since a script may have taken
+them from a clock; between a trigger and a row, they are. Like means the same event, the same
+customer, and the same required values; if the event requires no values, all values are
+compared. An import is refused if a row is like a row or a trigger of the last six days, or
+like another row of the file. How a value is written makes no difference: case, spaces,
+punctuation (INV-2026-0001 is INV20260001), leading zeros, zeros after a decimal point (12.50
+is 12.5), the form of a number (71001.0, 71,001, 7.1001E+04), the digits of another script, and
+the zone of a time. A blank value counts as none. Other words for the same, dates in another
+order, and numbers that were rounded are other values. In the id of a customer, what is between
+two digits counts: 1-23 is not 123.
 
 Two customers are the same if their addresses or their ids match. An address and an id are never
 recognized as the same customer, so name customers in the same way each time. If an earlier

@@ -85,12 +85,12 @@ func (o Overlap) IDs() (ids []string) {
 }
 
 // Refusal returns an error, with exit.Usage, if an import must not begin. With again, it may
-// begin after what the operator has seen.
+// begin after what the operator has seen. A doubt, which has no count, is one that a person may pass
+// over who has seen it.
 func (o Overlap) Refusal(again bool, seen []string) error {
 	for _, each := range o {
 		switch {
-		case !again && each.Count == 0: // a doubt, which a person may pass over
-		case !again:
+		case !again && each.Count > 0:
 			return exit.With(exit.Usage, "nothing was imported: %s: the same event and customer, and the same values where the event "+
 				"requires one. Look before you pass --again, which adds them once more", each.Describe("row"))
 		case !slices.Contains(seen, each.ID):
@@ -201,6 +201,9 @@ func (l *Log) BeginImport(ctx context.Context, i Import, again bool, seen []stri
 	}
 	return begun, nil
 }
+
+// Undo forgets an import that has added nothing.
+func (b *BegunImport) Undo() error { return os.Remove(b.path) }
 
 // Done writes down that all rows were imported.
 func (b *BegunImport) Done() error {

@@ -327,7 +327,8 @@ func TestAnImportThatNamesCustomersInAnotherWayIsADoubt(t *testing.T) {
 	require.Len(t, found, 1)
 	assert.Regexp(t, `^nobody can tell whether these rows are the same as ones that were imported into a.db at .*: `+
 		`these name customers by id, and those by address$`, found[0].Describe("row"))
-	require.NoError(t, found.Refusal(false, nil), "a person decides")
+	require.NoError(t, found.Refusal(false, found.IDs()), "a person decides")
+	require.ErrorContains(t, found.Refusal(false, nil), "after the plan was shown")
 	require.ErrorContains(t, found.Refusal(true, nil), "after the plan was shown")
 	assert.Empty(t, counts(t, log, importOf("b", 6, 1<<63|2)), "it names them in both ways")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
@@ -18,6 +19,8 @@ import (
 type marks struct {
 	Subject string `json:"subject,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Words stands for both without digits, which may be those of a clock.
+	Words string `json:"words,omitempty"`
 	// Slot stands for the customers and the time of a scheduled broadcast. So does SlotByID,
 	// with the ids of the customers who have one in place of their addresses.
 	Slot     string `json:"slot,omitempty"`
@@ -44,11 +47,23 @@ func (s Send) marks() (m marks) {
 	if message := cmp.Or(alike.Fold(text), body.Message); message != "" {
 		m.Message = s.digestOf("message", []byte(message))
 	}
+	if words := withoutDigits(alike.Fold(body.Subject + " " + text)); words != "" {
+		m.Words = s.digestOf("words", []byte(words))
+	}
 	if at := body.instant(); at != "" {
 		m.Slot = s.digestOf("slot", []byte(at+"\n"+strings.Join(body.names(byAddress), "\n")))
 		m.SlotByID = s.digestOf("slot", []byte(at+"\n"+strings.Join(body.names(byID), "\n")))
 	}
 	return m
+}
+
+func withoutDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // due returns when a scheduled broadcast is sent, or nil.
@@ -142,8 +157,10 @@ func (m marks) isInSlotOf(earlier marks) bool {
 	return m.Slot != "" && (m.Slot == earlier.Slot || m.SlotByID == earlier.SlotByID)
 }
 
-// likeness says how a send with these marks is like an earlier one, or returns "".
-func (m marks) likeness(earlier marks) string {
+// likeness says how a send with these marks is like an earlier one, or returns "". Unless the
+// earlier one was accepted, other numbers make no difference: a command that is repeated after a
+// lost answer may take them from a clock.
+func (m marks) likeness(earlier marks, accepted bool) string {
 	var same []string
 	if m.Subject != "" && m.Subject == earlier.Subject {
 		same = append(same, "subject")
@@ -153,6 +170,8 @@ func (m marks) likeness(earlier marks) string {
 	}
 	slot := m.isInSlotOf(earlier)
 	switch {
+	case same == nil && !slot && !accepted && m.Words != "" && m.Words == earlier.Words:
+		return "a broadcast with the same subject and message apart from numbers,"
 	case same == nil && !slot:
 		return ""
 	case same == nil:
@@ -177,7 +196,7 @@ func (l *Log) similar(lines []line, s Send) (found []*Earlier, err error) {
 		if e == nil || !e.refuses && !now.isInSlotOf(each.marks) {
 			continue
 		}
-		like := now.likeness(each.marks)
+		like := now.likeness(each.marks, e.accepted)
 		if s.Trigger != nil && each.Event != nil {
 			like = each.Event.likeness(s.Trigger, e.accepted)
 		}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // columns are the columns that a CSV file can have, by their names on the wire.
@@ -70,7 +70,7 @@ func checkHeader(header []string) error {
 			if strings.ContainsAny(name, ";\t") {
 				hint = "; the separator must be a comma"
 			}
-			return fmt.Errorf("line 1: column %d: %s must be one of %s%s", i+1, visible.Quote(shortened(name)), columnNames, hint)
+			return fmt.Errorf("line 1: column %d: %s must be one of %s%s", i+1, oddity.Quote(name), columnNames, hint)
 		}
 		if first := slices.Index(header, name); first != i {
 			return fmt.Errorf("line 1: column %d: %s is column %d already", i+1, name, first+1)
@@ -80,14 +80,6 @@ func checkHeader(header []string) error {
 		return errors.New("line 1: there must be a column email or customer_id")
 	}
 	return nil
-}
-
-func shortened(s string) string {
-	const limit = 60
-	if runes := []rune(s); len(runes) > limit {
-		return string(runes[:limit]) + "…"
-	}
-	return s
 }
 
 func customerOf(header, row []string) (c messaging.CustomerParams) {

@@ -12,8 +12,8 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -122,7 +122,7 @@ func (l *List) bad(line int, problem string) {
 
 // odd notes a value that looks like a mistake.
 func (l *List) odd(line int, field, value, why string) {
-	l.Odd = append(l.Odd, fmt.Errorf("%s: line %d: %s %s %s", l.Name, line, field, visible.Quote(shortened(value)), why))
+	l.Odd = append(l.Odd, fmt.Errorf("%s: line %d: %s %s %s", l.Name, line, field, oddity.Quote(value), why))
 }
 
 // add adds a customer, unless an earlier row has the same one.

@@ -134,7 +134,8 @@ func TestReadNotesWhatLooksLikeAMistake(t *testing.T) {
 		"email\na@localhost\n":                  `line 2: email "a@localhost" looks cut off or misspelled`,
 		"email,first_name\na@x.test,b@x.test\n": `line 2: first_name "b@x.test" looks like an email address`,
 		"email,last_name\na@x.test,1815\n":      `line 2: last_name "1815" looks like a number`,
-		"customer_id,email\nc-1,\n,a@x.test\n": `line 3: customer "of line 2" may be the same as this one: one row has only an id, ` +
+		"email,first_name\na@x.test,#N/A\n":     `line 2: first_name "#N/A" looks like a missing value`,
+		"customer_id,email\nc-1,\n,a@x.test\n": `line 3: may have the customer of line 2: one row has only an id, ` +
 			`and the other only an address`,
 	} {
 		list, err := read(t, "a.csv", content, false)
@@ -153,4 +154,6 @@ func TestReadNotesWhatLooksLikeAMistake(t *testing.T) {
 func TestReadDoesNotUseAnIDThatMayStandForSeveralCustomers(t *testing.T) {
 	_, err := read(t, "a.csv", "customer_id\nc-1\nAnn Lee\n", false)
 	assert.ErrorContains(t, err, `line 3: "Ann Lee" may stand for several customers, as an id with a space does`)
+	_, err = read(t, "a.csv", "customer_id,phone_no\nc-1,+49 170 123\n", false)
+	assert.ErrorContains(t, err, `line 2: phone_no must be a number without spaces, such as +491701234567, and not "+49 170 123"`)
 }

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+// excerpt is how many characters of a message the plan shows.
+const excerpt = 160
+
+// describeText adds the subject, the beginning of the message and the hosts of its links to a plan,
+// and what looks like a mistake in them. text is what readers see of the message.
+func describeText(plan *confirm.Plan, doubt doubting, subject, message, text string, variables map[string]json.RawMessage) {
+	plan.Add("subject", subject)
+	text = strings.Join(strings.Fields(text), " ")
+	shown := words.Shortened(text, excerpt)
+	if shown != text {
+		shown += " (" + words.Count(len([]rune(text)), "character") + ")"
+	}
+	if text == "" {
+		shown = "without text"
+	}
+	if message != "" {
+		plan.Add("message", shown)
+		describeGiven(plan, "links to", words.Shortened(strings.Join(hostsOf(message), ", "), excerpt))
+		for _, odd := range oddity.Message(subject, message) {
+			doubt("%s", odd)
+		}
+	}
+	var unset []string
+	for _, name := range mail.Placeholders(subject, message) {
+		if _, set := variables[name]; !set {
+			unset = append(unset, "{{"+visible.Text(name)+"}}")
+		}
+	}
+	if unset != nil {
+		plan.Warn("no variable is set for %s", strings.Join(unset, ", ")) // the service may fill them in
+	}
+}
+
+// hostsOf returns the hosts to which a message links, each once.
+func hostsOf(message string) (hosts []string) {
+	for _, link := range mail.Links(message) {
+		to, err := url.Parse(link.URL)
+		if err == nil && to.Host != "" && !slices.Contains(hosts, to.Host) {
+			hosts = append(hosts, to.Host)
+		}
+	}
+	return hosts
+}
+
+// describeVariables adds the variables of a template to a plan.
+func describeVariables(plan *confirm.Plan, doubt doubting, variables map[string]json.RawMessage) {
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		value := string(variables[name])
+		plan.Add("variable", name+" = "+words.Shortened(value, excerpt))
+		var text string
+		switch err := json.Unmarshal(variables[name], &text); {
+		case value == "null":
+			doubt("the variable %s is null", name)
+		case err == nil && strings.TrimSpace(text) == "":
+			doubt("the variable %s is empty", name)
+		case err == nil && oddity.Text(text) != "":
+			doubt("the variable %s is %s, which %s", name, oddity.Quote(text), oddity.Text(text))
+		}
+	}
+}
+
+// describeGiven adds the texts that are not empty to a plan.
+func describeGiven(plan *confirm.Plan, namesAndTexts ...string) {
+	for pair := range slices.Chunk(namesAndTexts, 2) {
+		if pair[1] != "" {
+			plan.Add(pair[0], pair[1])
+		}
+	}
+}
