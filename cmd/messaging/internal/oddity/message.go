@@ -3,7 +3,6 @@ package oddity
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
@@ -25,16 +24,19 @@ var programError = newPattern(`^(Traceback \(most recent call last\)|curl: \(\d+
 	`(Error:? )?[45]\d\d (Bad|Unauthorized|Forbidden|Not|page not|Internal|Service|Gateway)\b|` +
 	`[^\n]{0,80}: (No such file or directory|command not found|Permission denied|Connection refused)$)|(?i)^<\?xml\b|<title>\s*[45]\d\d\b`)
 
-// isCut reports whether the end of a document, or of a comment in it, is missing.
-func isCut(message string) bool {
+// missingEnd returns what a message lacks that was cut off, such as </html>, or "".
+func missingEnd(message string) string {
 	lower := strings.ToLower(message)
 	if strings.Count(message, "<!--") > strings.Count(message, "-->") {
-		return true
+		return "-->"
 	}
-	return slices.ContainsFunc([]string{"html", "body", "table"}, func(name string) bool {
+	for _, name := range []string{"html", "body", "table"} {
 		begins := strings.Count(lower, "<"+name+">") + strings.Count(lower, "<"+name+" ") + strings.Count(lower, "<"+name+"\n")
-		return begins > strings.Count(lower, "</"+name+">")
-	})
+		if end := "</" + name + ">"; begins > strings.Count(lower, end) {
+			return end
+		}
+	}
+	return ""
 }
 
 // IsFileName reports whether a text can only be the name of a file.
@@ -49,7 +51,7 @@ const listed = 3
 func Message(subject, message string) (odd []string) {
 	text := strings.TrimSpace(mail.Text(message))
 	addresses := len(addressesIn(text))
-	inSubject, inMessage := prose(subject), prose(text)
+	inSubject, inMessage, end := prose(subject), prose(text), missingEnd(message)
 	for _, link := range mail.Links(message) {
 		switch {
 		case !link.IsBroken():
@@ -72,7 +74,7 @@ func Message(subject, message string) (odd []string) {
 		{isJSON(text), "the message is JSON, as the error of a server is"},
 		{programError.matches(text) || programError.matches(strings.TrimSpace(message)),
 			"the message " + Quote(text) + " looks like the error of a program"},
-		{isCut(message), "the message has no end: it lacks </html>, </body>, </table> or -->"},
+		{end != "", "the message has no end: it lacks " + end},
 		{addresses >= listed, fmt.Sprintf("the message has %d addresses, as a list of customers has", addresses)},
 		{conflict.matches(message), "the message has the marks of a conflict between versions"},
 	} {
