@@ -64,7 +64,7 @@ func (send *sending) describe(plan *confirm.Plan) {
 	for _, like := range send.seen.Similar {
 		to := ""
 		if like.Count != nil {
-			to = " to " + words.Count(*like.Count, "recipient")
+			to = " (" + words.Count(*like.Count, "recipient") + ")"
 		}
 		plan.Warn("%s%s: %s", strings.TrimSuffix(like.Like, ","), to, like)
 	}

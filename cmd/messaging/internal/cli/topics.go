@@ -122,7 +122,9 @@ a service is known by its host and port.
 The same applies to a broadcast in the same channel with the same subject or the same message,
 whoever receives it: it may be a corrected copy. Subjects and messages are compared by their
 letters and digits only; after one that may have been carried out, by their letters only, since
-a script may have taken the numbers from a clock. A scheduled broadcast is also refused if an
+a script may have taken the numbers from a clock. If the last broadcast to the same customers
+may have been carried out, and that was less than 24 hours ago, every other one to them is
+refused: look first. A scheduled broadcast is also refused if an
 earlier one has the same list of customers and the same time, however old it is: a correction
 with another time, subject and message, or with other customers, is a second broadcast.
 

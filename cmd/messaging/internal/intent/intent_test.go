@@ -251,6 +251,72 @@ func TestLogRefusesABroadcastThatPeopleTakeForAnEarlierOne(t *testing.T) {
 	assert.Empty(t, seen.Similar, "a day later")
 }
 
+func TestAfterALostAnswerABroadcastIsLikeAnEarlierOneByItsWordsOrItsCustomers(t *testing.T) {
+	send := func(customer, subject, message string) Send {
+		return Send{Host: "h", Operation: "send", Broadcast: true,
+			Body: fmt.Appendf(nil, `{"recipients":[{"customers":[{"email":%q}]}],"subject":%q,"message":%q}`, customer, subject, message)}
+	}
+	first := send("a@x.test", "Report 1", "As of 10:00, Monday")
+	const bySubject = "a broadcast with the same subject apart from numbers,"
+	const byMessage = "a broadcast with the same message apart from numbers,"
+	for _, test := range []struct {
+		next                   Send
+		later                  time.Duration
+		afterLost, afterAccept string
+	}{
+		{next: send("b@x.test", "Report 2", "As of 9:01, Tuesday"), afterLost: bySubject},
+		{next: send("b@x.test", "Report", "As of 9:01, Monday"), later: 9 * window,
+			afterLost: "a broadcast with the same subject and message apart from numbers,"},
+		{next: send("b@x.test", "Another", "As of 9:01, Monday"), afterLost: byMessage},
+		{next: send("b@x.test", "Another", "Something else")},
+		{next: send("A@x.test", "Another", "Something else"), afterLost: "another broadcast to the same customers"},
+		{next: send("a@x.test", "Another", "Something else"), later: window},
+		{next: send("a@x.test", "REPORT 1", "Something else"),
+			afterLost: "a broadcast with the same subject", afterAccept: "a broadcast with the same subject"},
+	} {
+		for delivery, want := range map[messaging.Delivery]string{
+			messaging.DeliveryUnknown: test.afterLost, messaging.DeliveryAccepted: test.afterAccept, messaging.DeliveryNotSent: "",
+		} {
+			log := emptyLog(t)
+			require.NoError(t, begin(t, log, first).Done(delivery, exit.Done))
+			log.now = func() time.Time { return time.Now().Add(test.later) }
+			seen, err := log.Look(test.next)
+			require.NoError(t, err)
+			if want == "" {
+				assert.Empty(t, seen.Similar, "%s after %v", test.next.Body, delivery)
+				continue
+			}
+			require.Len(t, seen.Similar, 1, "%s after %v", test.next.Body, delivery)
+			assert.Equal(t, want, seen.Similar[0].Like)
+		}
+	}
+}
+
+func TestABroadcastThatSomebodyHasRepeatedIsSettled(t *testing.T) {
+	send := func(subject string) Send {
+		return Send{Host: "h", Operation: "send", Broadcast: true,
+			Body: fmt.Appendf(nil, `{"recipients":[{"customers":[{"email":"a@x.test"}]}],"subject":%q}`, subject)}
+	}
+	log := emptyLog(t)
+	require.NoError(t, begin(t, log, send("Lost")).Done(messaging.DeliveryUnknown, exit.Unknown))
+	seen, err := log.Look(send("Other"))
+	require.NoError(t, err)
+	require.ErrorContains(t, seen.Refusal(false, nil), "not sent: another broadcast to the same customers may have been carried out (")
+
+	seen, err = log.Look(send("Lost"))
+	require.NoError(t, err)
+	assert.Empty(t, seen.Similar, "it is the same send")
+	again, err := log.Begin(t.Context(), send("Lost"), true, seen.Seen())
+	require.NoError(t, err)
+	seen, err = log.Look(send("Other"))
+	require.NoError(t, err)
+	assert.Empty(t, seen.Similar, "in progress")
+	require.NoError(t, again.Done(messaging.DeliveryAccepted, exit.Done))
+	seen, err = log.Look(send("Other"))
+	require.NoError(t, err)
+	assert.Empty(t, seen.Similar)
+}
+
 func TestAScheduledBroadcastCountsUntilADayAfterItsTime(t *testing.T) {
 	const body = `{"recipients":[{"customers":[{"email":"a@x.test"}]}],"subject":"Sale","message":"a"`
 	send := func(rest string) Send {

@@ -19,10 +19,14 @@ import (
 type marks struct {
 	Subject string `json:"subject,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Words stands for both without digits, which may be those of a clock.
-	Words string `json:"words,omitempty"`
-	// Slot stands for the customers and the time of a scheduled broadcast. So does SlotByID,
-	// with the ids of the customers who have one in place of their addresses.
+	// SubjectWords and MessageWords stand for them without digits, which may be those of a clock.
+	SubjectWords string `json:"subject_words,omitempty"`
+	MessageWords string `json:"message_words,omitempty"`
+	// To stands for the customers. So does ToByID, with the ids of the customers who have one in
+	// place of their addresses.
+	To     string `json:"to,omitempty"`
+	ToByID string `json:"to_by_id,omitempty"`
+	// Slot and SlotByID stand for the customers and the time of a scheduled broadcast.
 	Slot     string `json:"slot,omitempty"`
 	SlotByID string `json:"slot_by_id,omitempty"`
 }
@@ -40,19 +44,22 @@ func (s Send) marks() (m marks) {
 	if !s.Broadcast || json.Unmarshal(s.Body, &body) != nil {
 		return marks{}
 	}
-	if subject := cmp.Or(alike.Fold(body.Subject), body.Subject); subject != "" {
-		m.Subject = s.digestOf("subject", []byte(subject))
-	}
 	text := html.UnescapeString(tag.ReplaceAllString(body.Message, " "))
-	if message := cmp.Or(alike.Fold(text), body.Message); message != "" {
-		m.Message = s.digestOf("message", []byte(message))
+	subject, message := alike.Fold(body.Subject), alike.Fold(text)
+	byAddress, byID := strings.Join(body.names(byAddress), "\n"), strings.Join(body.names(byID), "\n")
+	digest := func(what, of string) string {
+		if of == "" {
+			return ""
+		}
+		return s.digestOf(what, []byte(of))
 	}
-	if words := withoutDigits(alike.Fold(body.Subject + " " + text)); words != "" {
-		m.Words = s.digestOf("words", []byte(words))
+	m = marks{
+		Subject: digest("subject", cmp.Or(subject, body.Subject)), SubjectWords: digest("subject words", withoutDigits(subject)),
+		Message: digest("message", cmp.Or(message, body.Message)), MessageWords: digest("message words", withoutDigits(message)),
+		To: digest("to", byAddress), ToByID: digest("to", byID),
 	}
 	if at := body.instant(); at != "" {
-		m.Slot = s.digestOf("slot", []byte(at+"\n"+strings.Join(body.names(byAddress), "\n")))
-		m.SlotByID = s.digestOf("slot", []byte(at+"\n"+strings.Join(body.names(byID), "\n")))
+		m.Slot, m.SlotByID = digest("slot", at+"\n"+byAddress), digest("slot", at+"\n"+byID)
 	}
 	return m
 }
@@ -157,30 +164,62 @@ func (m marks) isInSlotOf(earlier marks) bool {
 	return m.Slot != "" && (m.Slot == earlier.Slot || m.SlotByID == earlier.SlotByID)
 }
 
-// likeness says how a send with these marks is like an earlier one, or returns "". Unless the
-// earlier one was accepted, other numbers make no difference: a command that is repeated after a
-// lost answer may take them from a clock.
+// isTo reports whether a broadcast has the customers of an earlier one.
+func (m marks) isTo(earlier marks) bool {
+	return m.To != "" && (m.To == earlier.To || m.ToByID == earlier.ToByID)
+}
+
+// likeness says how a broadcast with these marks is like an earlier one, or returns "". Unless
+// the earlier one was accepted, other numbers make no difference: a command that is repeated
+// after a lost answer may take them from a clock.
 func (m marks) likeness(earlier marks, accepted bool) string {
+	same := both(m.Subject, earlier.Subject, m.Message, earlier.Message)
+	switch slot := m.isInSlotOf(earlier); {
+	case same != "" && slot:
+		return "a broadcast with the same " + same + " to the same customers, at the same time,"
+	case same != "":
+		return "a broadcast with the same " + same
+	case slot:
+		return "another broadcast to the same customers, at the same time,"
+	}
+	if words := both(m.SubjectWords, earlier.SubjectWords, m.MessageWords, earlier.MessageWords); words != "" && !accepted {
+		return "a broadcast with the same " + words + " apart from numbers,"
+	}
+	return ""
+}
+
+// both says which of the two texts of a broadcast is the same, or returns "".
+func both(subject, otherSubject, message, otherMessage string) string {
 	var same []string
-	if m.Subject != "" && m.Subject == earlier.Subject {
+	if subject != "" && subject == otherSubject {
 		same = append(same, "subject")
 	}
-	if m.Message != "" && m.Message == earlier.Message {
+	if message != "" && message == otherMessage {
 		same = append(same, "message")
 	}
-	slot := m.isInSlotOf(earlier)
-	switch {
-	case same == nil && !slot && !accepted && m.Words != "" && m.Words == earlier.Words:
-		return "a broadcast with the same subject and message apart from numbers,"
-	case same == nil && !slot:
-		return ""
-	case same == nil:
-		return "another broadcast to the same customers, at the same time,"
-	case slot:
-		return "a broadcast with the same " + strings.Join(same, " and ") + " to the same customers, at the same time,"
-	default:
-		return "a broadcast with the same " + strings.Join(same, " and ")
+	return strings.Join(same, " and ")
+}
+
+// unsettled returns the last broadcast to the customers of s if it is not s itself, and may have
+// been carried out less than a day ago. Until somebody has looked, s may be meant to replace it.
+func (l *Log) unsettled(lines []line, outcomes map[string]line, s Send) *Earlier {
+	now := s.marks()
+	for _, each := range slices.Backward(lines) {
+		if each.Digest == "" || !now.isTo(each.marks) || !isSameService(each.Host, s.Host) {
+			continue
+		}
+		outcome, ended := outcomes[each.ID]
+		e := l.earlier(each, outcome, ended)
+		if e == nil {
+			continue
+		}
+		if each.Digest == s.digest() || e.accepted || e.inFlight || l.now().Sub(each.sentAt()) >= window {
+			return nil
+		}
+		e.Like = "another broadcast to the same customers"
+		return e
 	}
+	return nil
 }
 
 // similar returns the sends that are like s, by hand or of imports, and refuse it. Exactly s
@@ -206,6 +245,10 @@ func (l *Log) similar(lines []line, s Send) (found []*Earlier, err error) {
 		}
 	}
 	if s.Trigger == nil {
+		last := l.unsettled(lines, outcomes, s)
+		if last != nil && !slices.ContainsFunc(found, func(e *Earlier) bool { return e.ID == last.ID }) {
+			found = append(found, last)
+		}
 		return found, nil
 	}
 	imported, err := l.similarImports(s)
