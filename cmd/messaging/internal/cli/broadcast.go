@@ -89,9 +89,10 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 		return err
 	}
 	plan := confirm.NewPlan("Send a broadcast", service)
-	content.describe(plan, doubtOf(plan, b.audience.doubts))
+	doubt := doubtOf(plan, b.audience.doubts)
+	content.describe(plan, doubt)
 	audience.describe(plan)
-	b.when.describe(plan, at)
+	b.when.describe(plan, doubt, at)
 	send.describe(plan)
 	if ok, err := b.decide(ctx, s, plan, audience, &send); err != nil || !ok {
 		return err

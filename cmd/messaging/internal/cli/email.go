@@ -13,6 +13,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 )
 
 // emailContent is an email broadcast in a file, by the names on the wire, without its
@@ -143,5 +144,19 @@ func (c *emailContent) describe(plan *confirm.Plan, doubt doubting) {
 	describeGiven(plan, "cc", strings.Join(c.CC, ", "), "bcc", strings.Join(c.BCC, ", "), "reply-to", strings.Join(c.ReplyTo, ", "))
 	if c.TemplateID != "" && c.EmailTemplateID != "" {
 		plan.Warn("both template_id and email_template_id are set")
+	}
+	c.doubt(doubt)
+}
+
+// doubt adds what looks like a mistake in the texts and addresses beside the message.
+func (c *emailContent) doubt(doubt doubting) {
+	doubtEach(doubt, "sender_name", oddity.Text, c.SenderName)
+	doubtEach(doubt, "message_type", oddity.Text, c.MessageType)
+	doubtEach(doubt, "template_id", oddity.Text, c.TemplateID)
+	doubtEach(doubt, "email_template_id", oddity.Text, c.EmailTemplateID)
+	doubtEach(doubt, "sender_email", oddity.Address, c.SenderEmail)
+	doubtEach(doubt, "reply_to", oddity.Address, c.ReplyTo...)
+	for _, each := range c.addresses() {
+		doubtEach(doubt, each.field, oddity.Address, each.addresses...)
 	}
 }

@@ -67,6 +67,14 @@ func changesOf(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, now
 		changes = append(changes, opened.Title+" is older than it was when it was used last: a backup was restored. It does not know what "+
 			"was sent and dismissed since, and would send it again")
 	}
+	foreign, err := opened.IsForeign(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	if foreign {
+		changes = append(changes, opened.Title+" was used with another state folder, and not with "+state+": if it is a backup, or "+
+			"was sent from elsewhere since, it would send again what was sent already. Set XDG_STATE_HOME as for its import")
+	}
 	if now.StartID != "" { // which stands for the account; the key of a sandbox changes with each start
 		return changes, nil
 	}

@@ -32,9 +32,9 @@ func describeText(plan *confirm.Plan, doubt doubting, subject, message, text str
 	if message != "" {
 		plan.Add("message", shown)
 		describeGiven(plan, "links to", words.Shortened(strings.Join(hostsOf(message), ", "), excerpt))
-		for _, odd := range oddity.Message(subject, message) {
-			doubt("%s", odd)
-		}
+	}
+	for _, odd := range oddity.Message(subject, message) {
+		doubt("%s", odd)
 	}
 	var unset []string
 	for _, name := range mail.Placeholders(subject, message) {
@@ -71,6 +71,15 @@ func describeVariables(plan *confirm.Plan, doubt doubting, variables map[string]
 			doubt("the variable %s is empty", name)
 		case err == nil && oddity.Text(text) != "":
 			doubt("the variable %s is %s, which %s", name, oddity.Quote(text), oddity.Text(text))
+		}
+	}
+}
+
+// doubtEach adds what looks like a mistake in the texts of a field, by why.
+func doubtEach(doubt doubting, field string, why func(string) string, texts ...string) {
+	for _, text := range texts {
+		if is := why(text); is != "" {
+			doubt("%s %s %s", field, oddity.Quote(text), is)
 		}
 	}
 }

@@ -96,17 +96,24 @@ The number of all customers is not in the digest. If the account has grown since
 run, or while the question waited, the new customers receive the broadcast too: they are
 counted again, and it is refused only above max_recipients or --max-recipients.
 
-If a recipient of a broadcast, an import or a trigger looks like a mistake, such as an address
-or NaN in place of an id, or an address that is in cc and in the list too, a person may confirm
-it on a terminal. The same applies to a name or a required text such as null, #REF! or $ORDER,
-to a subject or a message that looks like a missing value, a file name, a list of addresses or
-the error of a program, has a link that leads nowhere or seems to be cut off, to a file in
-which some customers have only an address and others only an id, and to an import in which one
-id has several addresses, one address several ids, or a quotation mark seems to have joined
-rows. --confirm cannot, unless --allow-doubts is given, because a script does not read
-warnings. Only a broadcast compares the spelling of ids and addresses within its file. A file
-that ends in the middle of its last value looks complete: wait until the program that writes it
-has finished. So does one that was joined from others without a line break between them, and
+What looks like a mistake is a doubt. A person may confirm it on a terminal, but --confirm
+cannot, unless --allow-doubts is given, because a script does not read warnings. Doubts are:
+
+  in a recipient   an address or NaN in place of an id, {{email}}@example.com, an address that
+                   is in cc and in the list too
+  in a value       null, #REF!, $ORDER, {order}, the error of a program, in a name or in a text
+                   that is required
+  in a text        a subject or a message that is unfinished, has a variable of a shell, a link
+                   that leads nowhere or "Hello null", is a file name, a list of addresses or
+                   an error page, or seems to be cut off
+  in a time        more than a year away
+  in a file        some customers have only an address and others only an id
+  in an import     an id with several addresses, an address with several ids, or a quotation
+                   mark that seems to have joined rows
+
+Only a broadcast compares the spelling of ids and addresses within its file. A file that ends
+in the middle of its last value looks complete: wait until the program that writes it has
+finished. So does one that was joined from others without a line break between them, and
 nobody can see that a name or a number belongs to another customer.
 
 An audience that is missing or empty is an error, and never means all customers. More
@@ -152,9 +159,10 @@ only if the event no longer has a parameter that it required.
 in the last six days. The state folder stores only hashes of all this.
 
 The state folder also records how far each outbox has progressed. An outbox that was moved,
-copied, or restored from a backup is not sent without --accept-change. What was pending in a
-backup then becomes unclear, since it may have been sent: look, and resend or dismiss it. A
-run stops when a backup is restored under it, and sends nothing of it.
+copied, or restored from a backup is not sent without --accept-change, and neither is a file
+that was used only with another state folder. What was pending in a backup then becomes
+unclear, since it may have been sent: look, and resend or dismiss it. A run stops when a backup
+is restored under it, and sends nothing of it.
 
 With --again, the digest names the sends that it repeats, so it allows one repeat: leave --again
 out of scripts that may run twice. A send that is still in progress is never repeated, even with

@@ -84,7 +84,10 @@ func (f *whenFlags) utc() string {
 	return f.time.UTC().Format(time.RFC3339)
 }
 
-func (f *whenFlags) describe(plan *confirm.Plan, at *messaging.Schedule) {
+// farAhead is how far away a time looks like a mistake in its year.
+const farAhead = 366 * 24 * time.Hour
+
+func (f *whenFlags) describe(plan *confirm.Plan, doubt doubting, at *messaging.Schedule) {
 	if at == nil {
 		plan.Add("when", "NOW")
 		return
@@ -92,6 +95,9 @@ func (f *whenFlags) describe(plan *confirm.Plan, at *messaging.Schedule) {
 	plan.Add("when", f.time.UTC().Format(secondForm)+" UTC")
 	plan.Add("", at.Date+" "+at.Timezone)
 	plan.Add("", f.time.Local().Format(secondForm+" -07:00")+" on this machine")
+	if time.Until(f.time) > farAhead {
+		doubt("--at is more than a year away")
+	}
 	if f.time.Format(secondForm) != at.Date {
 		plan.Warn("the clocks in %s skip %s: the service chooses another time", at.Timezone, at.Date)
 	}

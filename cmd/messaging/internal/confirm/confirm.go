@@ -36,11 +36,11 @@ func (f *Flags) Check() error {
 	case f.DryRun && f.given:
 		return exit.With(exit.Usage, "--dry-run and --confirm exclude each other")
 	case f.given && f.Digest == "":
-		return exit.With(exit.Usage, "--confirm is empty; did the dry run fail?")
+		return exit.With(exit.Usage, "--confirm is empty; if the dry run failed, its error is above")
 	case strings.HasPrefix(strings.TrimSpace(f.Digest), "{"):
 		return exit.With(exit.Usage, "--confirm must be a digest, and not the JSON object of a dry run: pass its member .digest")
 	case f.given && len(f.Digest) != 64:
-		return exit.With(exit.Usage, "--confirm must be the digest that --dry-run prints; did the dry run fail?")
+		return exit.With(exit.Usage, "--confirm must be the digest that --dry-run prints; if the dry run failed, its error is above")
 	case f.DryRun || f.given:
 		return nil
 	}

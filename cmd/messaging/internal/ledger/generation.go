@@ -27,12 +27,25 @@ func (l *Ledger) IsRestored(ctx context.Context, state string) (bool, error) {
 	return of.Generation < seen, err
 }
 
+// IsForeign reports whether commands used the file of the ledger with other state folders alone,
+// so that nothing is known here of a backup. A database is shared by machines, which have a
+// state folder each.
+func (l *Ledger) IsForeign(ctx context.Context, state string) (bool, error) {
+	of, recorded, err := l.Origin(ctx)
+	if err != nil || !recorded || of.Path == "" {
+		return false, err
+	}
+	seen, err := seenGeneration(state, of.Salt)
+	return of.Generation > 0 && seen == 0, err
+}
+
 // Advance begins a new generation, and remembers it in the state folder. It does nothing to a
-// ledger that was restored, which stays one until Accept, or to that of another program.
+// ledger that was restored or is foreign, which stays one until Accept, or to that of another program.
 func (l *Ledger) Advance(ctx context.Context, state string) error {
-	restored, err := l.IsRestored(ctx, state)
-	if err != nil || restored {
-		return err
+	for _, is := range []func(context.Context, string) (bool, error){l.IsRestored, l.IsForeign} {
+		if found, err := is(ctx, state); err != nil || found {
+			return err
+		}
 	}
 	return l.Accept(ctx, state)
 }

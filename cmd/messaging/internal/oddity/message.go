@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 )
@@ -13,22 +14,32 @@ var (
 	fileName = newPattern(`(?i)^@?[^<>\n]+\.(html?|txt|md|json|mjml|eml|csv)$`)
 	// variable matches a variable that a shell has not replaced, within a text.
 	variable = newPattern(`\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$[A-Z_][A-Z0-9_]{2,}\b`)
+	// nullLink matches a link that ends with a value that is not there.
+	nullLink = newPattern(`(?i)https?://[^\s"'<>?#]+/(null|undefined|nan)\b`)
+	// openTag matches the beginning of a tag at the end of a message.
+	openTag  = newPattern(`<[A-Za-z/][^<>]*$`)
 	conflict = newPattern(`(?m)^(<{7}|>{7}) `)
 	address  = newPattern(`[\w.+-]+@[\w-]+\.[\w.-]+`)
 	image    = newPattern(`(?i)<img\b`)
-	ownFile  = newPattern(`(?i)<img\b[^>]*\bsrc\s*=\s*["']?(file:|https?://(localhost|127\.)|[a-z]:\\)`)
+	// placeholderTag matches a placeholder that readers take for a tag, and do not show.
+	placeholderTag = newPattern(`<((?i:name)|[A-Za-z]+_\w+)>`)
+	ownFile        = newPattern(`(?i)<img\b[^>]*\bsrc\s*=\s*["']?(file:|https?://(localhost|127\.)|[a-z]:\\)`)
 )
 
-// programError matches the first line of what a program or a server says when it fails.
-var programError = newPattern(`^(Traceback \(most recent call last\)|curl: \(\d+\)|jq: error|` +
-	`(Error:? )?[45]\d\d (Bad|Unauthorized|Forbidden|Not|page not|Internal|Service|Gateway)\b|` +
-	`[^\n]{0,80}: (No such file or directory|command not found|Permission denied|Connection refused)$)|(?i)^<\?xml\b|<title>\s*[45]\d\d\b`)
+// unfinished matches what writers leave in a text that is not ready.
+var unfinished = newPattern(`\b(TODO|FIXME):|^(TODO|FIXME)$|(?i:lorem ipsum|\[draft\])|^(?i:asdf|x{2,}|subject|message)$`)
+
+// nameless matches a greeting without its name, and values that are not there within a text.
+var nameless = newPattern(`(?i)\b(hello|hi|hey|dear) ([,!]|(null|nil|nan|none|undefined)\b)|\bundefined undefined\b|\[object object\]`)
 
 // missingEnd returns what a message lacks that was cut off, such as </html>, or "".
 func missingEnd(message string) string {
 	lower := strings.ToLower(message)
 	if strings.Count(message, "<!--") > strings.Count(message, "-->") {
 		return "-->"
+	}
+	if openTag.matches(message) {
+		return ">"
 	}
 	for _, name := range []string{"html", "body", "table"} {
 		begins := strings.Count(lower, "<"+name+">") + strings.Count(lower, "<"+name+" ") + strings.Count(lower, "<"+name+"\n")
@@ -47,7 +58,8 @@ func IsFileName(text string) bool {
 // listed is from how many addresses on a message looks like a list of customers.
 const listed = 3
 
-// Message returns what looks like a mistake in the subject and the message of a broadcast.
+// Message returns what looks like a mistake in the subject and the message of a broadcast, which may have
+// a template in place of a message.
 func Message(subject, message string) (odd []string) {
 	text := strings.TrimSpace(mail.Text(message))
 	addresses := len(addressesIn(text))
@@ -61,6 +73,9 @@ func Message(subject, message string) (odd []string) {
 			odd = append(odd, "no reader can follow the link to "+Quote(link.URL)+" of the message")
 		}
 	}
+	if url := nullLink().FindString(message); url != "" {
+		odd = append(odd, "a link of the message leads to "+Quote(url))
+	}
 	for _, each := range []struct {
 		is   bool
 		says string
@@ -68,11 +83,11 @@ func Message(subject, message string) (odd []string) {
 		{inSubject != "", "the subject " + Quote(subject) + " " + inSubject},
 		{inMessage != "", "the message " + Quote(text) + " " + inMessage},
 		{inMessage == "" && variable.matches(message), "the message has the variable " + variable().FindString(message) + " of a shell"},
-		{text == "" && !image.matches(message), "the message has no text"},
+		{text == "" && message != "" && !image.matches(message), "the message has no text"},
+		{placeholderTag.matches(message), "the message has the placeholder " + placeholderTag().FindString(message)},
 		{ownFile.matches(message), "the message has an image of this machine, which nobody else can load"},
-		{IsFileName(text), "the message " + Quote(text) + " is the name of a file"},
 		{isJSON(text), "the message is JSON, as the error of a server is"},
-		{programError.matches(text) || programError.matches(strings.TrimSpace(message)),
+		{inMessage == "" && programError.matches(strings.TrimSpace(message)),
 			"the message " + Quote(text) + " looks like the error of a program"},
 		{end != "", "the message has no end: it lacks " + end},
 		{addresses >= listed, fmt.Sprintf("the message has %d addresses, as a list of customers has", addresses)},
@@ -85,12 +100,47 @@ func Message(subject, message string) (odd []string) {
 	return odd
 }
 
-// prose returns why a text for readers looks like a mistake, or "". It may have {{placeholders}}.
+// withoutBraces leaves out the beginning of {{placeholders}}, which a text for readers may have.
+var withoutBraces = strings.NewReplacer("{{{", "", "{{", "")
+
+// prose returns why a text for readers looks like a mistake, or "".
 func prose(text string) string {
-	if name := variable().FindString(text); name != "" {
+	why := Text(withoutBraces.Replace(text))
+	switch name := variable().FindString(text); {
+	case name != "":
 		return "has the variable " + name + " of a shell"
+	case why != "":
+		return why
+	case programError.matches(text):
+		return "looks like the error of a program"
+	case IsFileName(text):
+		return "is the name of a file"
+	case text != "" && strings.Trim(address().ReplaceAllString(text, ""), " \n,;<>") == "":
+		return "has only addresses"
+	case strings.EqualFold(text, "true"), strings.EqualFold(text, "false"):
+		return "looks like a missing value"
+	case unfinished.matches(text):
+		return "looks unfinished"
+	case nameless.matches(text):
+		return "lacks a name or a value"
+	case text != "" && !isReadable(text):
+		return "has hardly any letters"
 	}
-	return Text(strings.ReplaceAll(text, "{{", ""))
+	return ""
+}
+
+// isReadable reports whether a text has two letters, or a symbol such as an emoji.
+func isReadable(text string) bool {
+	letters := 0
+	for _, r := range text {
+		if unicode.Is(unicode.So, r) {
+			return true
+		}
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	return letters > 1
 }
 
 // addressesIn returns the different addresses in a text.

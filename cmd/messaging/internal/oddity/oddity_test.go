@@ -21,7 +21,16 @@ func TestValuesThatAnEventRequiresLookLikeMistakes(t *testing.T) {
 		"=B2&C2": `order "=B2&C2" looks like a formula`, "'A-1": `order "'A-1" looks like what a spreadsheet makes of it`,
 		"order": `order "order" is the name of its column`, "[object Object]": `order "[object Object]" looks like a missing value`,
 		"MÃ¼ller": `order "MÃ¼ller" has characters that were lost`, "????": `order "????" has characters that were lost`,
-		"Müller": "", "É.1": "", "What?": "",
+		"Müller": "", "É.1": "", "What?": "", "50% off": "", "a[1]": "", "{a": "", "on": "", "Orders": "", `24"`: "",
+		"{order}": `order "{order}" looks like a placeholder`, "<order_id>": `order "<order_id>" looks like a placeholder`,
+		"<order>": `order "<order>" looks like a placeholder`, "ORDER_ID": `order "ORDER_ID" looks like a placeholder`, "IN_TRANSIT": "",
+		"%s": `order "%s" looks like a placeholder`, "$1": `order "$1" looks like a placeholder`,
+		"$(cat order.txt)": `order "$(cat order.txt)" looks like a placeholder`, "[ORDER_ID]": `order "[ORDER_ID]" looks like a placeholder`,
+		"`cat order`": "order \"`cat order`\" looks like a placeholder", "%!s(MISSING)": `order "%!s(MISSING)" looks like a placeholder`,
+		"Order": `order "Order" is the name of its column`, "-": `order "-" looks like a missing value`,
+		"unknown": "", `"A-1"`: `order "\"A-1\"" is in quotation marks`,
+		"@order.txt":                          `order "@order.txt" is the name of a file`,
+		"curl: (6) Could not resolve host: x": `order "curl: (6) Could not resolve host: x" looks like the error of a program`,
 	} {
 		assert.Equal(t, want, oddity.Values(event, map[string]any{"order": order, "note": "null"}), order)
 	}
@@ -46,6 +55,10 @@ func TestNamesLookLikeMistakes(t *testing.T) {
 		"nan": "looks like a missing value", "None": "looks like a missing value",
 		"=B2": "looks like a formula", "FALSE": "looks like what a spreadsheet makes of a value", "*|FNAME|*": "looks like a placeholder",
 		"%FNAME%": "looks like a placeholder", "{{first_name}}": "looks like a placeholder", "M\ufffdller": "has characters that were lost",
+		"c-1001": "looks like an id", "John 3rd": "", "Max2": "", "[First Name]": "looks like a placeholder",
+		"First Name": "is the name of a column", "FIRST_NAME": "is the name of a column", "{name}": "looks like a placeholder",
+		"%s": "looks like a placeholder", "\u200b": "has no letters", "?!": "has no letters", "Mary Name": "",
+		"curl: (6) Could not resolve host: x": "looks like the error of a program",
 	} {
 		assert.Equal(t, want, oddity.Name(name), name)
 	}
@@ -57,6 +70,30 @@ func TestPhoneNumbersLookLikeMistakes(t *testing.T) {
 		"+49": "is no phone number", "+000000000": "is no phone number",
 	} {
 		assert.Equal(t, want, oddity.Phone(number), number)
+	}
+}
+
+func TestAddressesLookLikeMistakes(t *testing.T) {
+	const unfilled = "looks like a placeholder"
+	for address, want := range map[string]string{
+		"ada@example.com": "", "o'neil@example.com": "", "a+b@example.com": "", "null.b@example.com": "",
+		"null@example.com": "looks like a missing value", "undefined@example.com": "looks like a missing value",
+		"{{email}}@example.com": unfilled, "${USER}@example.com": unfilled, "%s@example.com": unfilled, "*@example.com": unfilled,
+		"=A1@example.com": unfilled, "'ada@example.com": unfilled, "ada@{domain}": unfilled,
+		"ada@example": "looks cut off or misspelled", "ada@example..com": "looks cut off or misspelled",
+	} {
+		assert.Equal(t, want, oddity.Address(address), address)
+	}
+}
+
+func TestIDsLookLikeMistakes(t *testing.T) {
+	for id, want := range map[string]string{
+		"c-1001": "", "4711": "", "ada": "", "ids": "",
+		"{id}": "looks like a placeholder", "$1": "looks like a placeholder", "id": "is the name of a column",
+		"12.50": "looks like what a spreadsheet makes of an id", "Customer ID": "is the name of a column",
+		"https://acme.test/1": "looks like a link", "+491701234567": "looks like a phone number",
+	} {
+		assert.Equal(t, want, oddity.ID(id), id)
 	}
 }
 
@@ -78,7 +115,10 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 	for message, want := range map[string][]string{
 		"<p>Our new address is …</p>": nil, "Hi {{name}}, only $5": nil, `<img src="https://acme.test/a.png" alt="">`: nil,
 		"Write to a@acme.test or b@acme.test": nil, "null and void": nil,
-		"<p></p>":           {"the message has no text"},
+		"<p></p>":          {"the message has no text"},
+		"<p>Hi <NAME></p>": {"the message has the placeholder <NAME>"},
+		"Access Denied":    {`the message "Access Denied" looks like the error of a program`},
+		"<title>Log in</title><form>Password</form>": {`the message "Password" looks like the error of a program`},
 		"None":              {`the message "None" looks like a missing value`},
 		"<html><p>Hi, this": {"the message has no end: it lacks </html>"},
 		"<html><head></head><body><table class=a><tr><td>Hi</table></body></html>": nil,
@@ -108,6 +148,24 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 	} {
 		assert.Equal(t, want, oddity.Message("News", message), message)
 	}
-	assert.Equal(t, []string{`the subject "#REF!" looks like an error of a spreadsheet`}, oddity.Message("#REF!", "Hi"))
-	assert.Equal(t, []string{`the subject "Sale for $NAME" has the variable $NAME of a shell`}, oddity.Message("Sale for $NAME", "Hi"))
+	for subject, want := range map[string]string{
+		"News": "", "🎉": "", "50% off today": "", "Hello, world": "", "新着": "", "Only {{price}}": "", "{{{raw}}} news": "",
+		"#REF!": "looks like an error of a spreadsheet", "Sale for $NAME": "has the variable $NAME of a shell",
+		"Hello null": "lacks a name or a value", "Dear undefined,": "lacks a name or a value", "Hi , news": "lacks a name or a value",
+		"TODO: subject": "looks unfinished", "[DRAFT] News": "looks unfinished", "Lorem ipsum": "looks unfinished",
+		"TODO a mitad de precio": "", "Hi {name}": "looks like a placeholder", "Hi <FIRST_NAME>": "looks like a placeholder",
+		"Hi %s": "looks like a placeholder", "x": "has hardly any letters", "12345": "has hardly any letters",
+		"\u200b":                           "has hardly any letters",
+		"curl: (6) Could not resolve host": "looks like the error of a program", "subject.txt": "is the name of a file",
+		"ada@example.com": "has only addresses", "Write to ada@example.com": "", "false": "looks like a missing value",
+		"[SUBJECT]": "looks like a placeholder", "[ACME] News": "",
+		"Error: connection timed out": "looks like the error of a program", "psql: error: no": "looks like the error of a program",
+	} {
+		odd := []string{"the subject " + oddity.Quote(subject) + " " + want}
+		if want == "" {
+			odd = nil
+		}
+		assert.Equal(t, odd, oddity.Message(subject, "Hi"), subject)
+		assert.Equal(t, odd, oddity.Message(subject, ""), "%s, with a template", subject)
+	}
 }

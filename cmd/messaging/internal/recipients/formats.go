@@ -15,6 +15,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // columns are the columns that a CSV file can have, by their names on the wire.
@@ -69,6 +70,8 @@ func checkHeader(header []string) error {
 			hint := ""
 			if strings.ContainsAny(name, ";\t") {
 				hint = "; the separator must be a comma"
+			} else if meant := words.Nearest(strings.TrimSpace(name), strings.Split(columnNames, ", ")); meant != "" {
+				hint = "; did you mean " + meant + "?"
 			}
 			return fmt.Errorf("line 1: column %d: %s must be one of %s%s", i+1, oddity.Quote(name), columnNames, hint)
 		}

@@ -89,7 +89,7 @@ func (l *List) Has(email string) bool {
 	return has && email != ""
 }
 
-// read reads the rows in the format that the name or, for stdin, the first character shows.
+// read reads the rows in the format that the name or, for stdin and pipes, the first character shows.
 func (l *List) read(path string, in io.Reader) error {
 	buffered := bufio.NewReader(in)
 	start, _ := buffered.Peek(3) // an error comes again when it is read
@@ -100,7 +100,7 @@ func (l *List) read(path string, in io.Reader) error {
 		_, _ = buffered.Discard(3) // it was peeked
 	}
 	extension := strings.ToLower(filepath.Ext(path))
-	if path == "-" {
+	if path == "-" || strings.HasPrefix(path, "/dev/fd/") { // of <(command)
 		extension = ".csv"
 		if start, _ := buffered.Peek(1); string(start) == "{" {
 			extension = ".jsonl"

@@ -1,9 +1,11 @@
 package recipients_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -46,6 +48,20 @@ func TestReadRecognizesTheFormatOfStdin(t *testing.T) {
 	}
 }
 
+func TestReadRecognizesTheFormatOfAPipe(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("its shells have no <(command)")
+	}
+	in, out, err := os.Pipe()
+	require.NoError(t, err)
+	defer in.Close()
+	_, err = out.WriteString("email,first_name\nada@example.com,Ada\n")
+	require.NoError(t, errors.Join(err, out.Close()))
+	list, err := recipients.Read(fmt.Sprintf("/dev/fd/%d", in.Fd()), nil, false)
+	require.NoError(t, err)
+	assert.Equal(t, []messaging.CustomerParams{ada}, list.Customers)
+}
+
 func TestReadNeverTakesNobodyForEverybody(t *testing.T) {
 	for _, content := range []string{"", "email\n", "\n\n"} {
 		_, err := read(t, "a.csv", content, true)
@@ -63,6 +79,8 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 	for content, want := range map[string]string{
 		"email;first_name\na;b\n": `line 1: column 1: "email;first_name" must be one of ` +
 			`customer_id, email, first_name, last_name, phone_no; the separator must be a comma`,
+		"\" Email\"\n": `line 1: column 1: " Email" must be one of ` +
+			`customer_id, email, first_name, last_name, phone_no; did you mean email?`,
 		"email,nickname\n":                            `line 1: column 2: "nickname" must be one of`,
 		"email,email\n":                               "line 1: column 2: email is column 1 already",
 		"first_name\nAda\n":                           "line 1: there must be a column email or customer_id",

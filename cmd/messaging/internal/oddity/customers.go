@@ -1,0 +1,125 @@
+package oddity
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// unsaid are words of people in place of an id that is not there.
+var unsaid = []string{"none", "n/a", "n.a.", "na", "unknown"}
+
+// totals are what stands in a row below the others.
+var totals = []string{"total", "totals", "sum", "subtotal", "grand total", "count"}
+
+// converted matches numbers and dates in the form of a spreadsheet, and its truth values.
+var converted = newPattern(`^(\d+[.,]\d+|true|false|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-\d{2}-\d{2}( .*)?)$`)
+
+const (
+	isColumnName   = "is the name of a column"
+	endsWithColumn = "ends with the name of its column, as where files were joined"
+)
+
+// ID returns why the id of a customer looks like a mistake, or "".
+func ID(id string) string {
+	if id == "" {
+		return ""
+	}
+	lower := strings.ToLower(strings.TrimSpace(id))
+	if why := Text(id); why != "" {
+		return why
+	}
+	switch {
+	case slices.Contains(unsaid, lower), !strings.ContainsFunc(id, isLetterOrDigit):
+		return "looks like a missing value"
+	case converted.matches(lower), rounded.matches(lower), dated.matches(lower):
+		return "looks like what a spreadsheet makes of an id"
+	case commented.matches(id):
+		return "begins like a comment"
+	case slices.Contains(totals, lower):
+		return "looks like the last row of a table"
+	case isColumn(id, "id", "customer", "customerid", "email", "name", "userid"):
+		return isColumnName
+	case strings.Contains(id, "://"):
+		return "looks like a link"
+	case strings.Contains(id, "@"):
+		return "looks like an email address"
+	case strings.HasPrefix(id, "+") && strings.TrimLeft(id, "+0123456789") == "":
+		return "looks like a phone number"
+	case strings.HasSuffix(lower, "customer_id"):
+		return endsWithColumn
+	}
+	return ""
+}
+
+// unfilled matches what a template leaves of an address, such as {{email}}@example.com.
+var unfilled = newPattern("[{}$%*=`|<>]|^'")
+
+// Address returns why an address looks like a mistake, or "".
+func Address(address string) string {
+	local, domain, found := strings.Cut(address, "@")
+	dot := strings.LastIndexByte(domain, '.')
+	switch {
+	case commented.matches(address):
+		return "begins like a comment"
+	case found && missing.matches(strings.ToLower(local)):
+		return "looks like a missing value"
+	case unfilled.matches(address):
+		return "looks like a placeholder"
+	case strings.HasSuffix(domain[dot+1:], "email") && domain[dot+1:] != "email":
+		return endsWithColumn
+	case found && (dot < 1 || dot >= len(domain)-2 || strings.Contains(domain, "..")):
+		return "looks cut off or misspelled"
+	}
+	return ""
+}
+
+// Phone returns why a phone number looks like a mistake, or "".
+func Phone(number string) string {
+	digits := strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, number)
+	switch {
+	case number == "":
+		return ""
+	case rounded.matches(strings.ToLower(strings.TrimPrefix(number, "+"))):
+		return "looks like what a spreadsheet makes of it"
+	case len(digits) < 5, strings.Trim(digits, "0") == "":
+		return "is no phone number"
+	}
+	return ""
+}
+
+// capitalized matches a word that can be the name of a person, such as Null and Nan.
+var capitalized = newPattern(`^\p{Lu}\p{Ll}+$`)
+
+// coded matches what no person is called, such as c-1001.
+var coded = newPattern(`^\S*\d{2,}\S*$`)
+
+// Name returns why the name of a person looks like a mistake, or "".
+func Name(name string) string {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return ""
+	case strings.Contains(name, "@"):
+		return "looks like an email address"
+	case strings.TrimLeft(name, "+0123456789- ") == "":
+		return "looks like a number"
+	case coded.matches(name):
+		return "looks like an id"
+	case !strings.ContainsFunc(name, isLetterOrDigit):
+		return "has no letters"
+	case strings.HasPrefix(name, "="):
+		return "looks like a formula"
+	case strings.EqualFold(name, "true"), strings.EqualFold(name, "false"):
+		return "looks like what a spreadsheet makes of a value"
+	case isColumn(name, "name", "firstname", "lastname", "customername"):
+		return isColumnName
+	case capitalized.matches(name) && name != "None":
+		return ""
+	}
+	return Text(name)
+}

@@ -1,0 +1,76 @@
+package oddity
+
+import (
+	"strings"
+	"time"
+
+	"github.com/messaging-go/messaging"
+)
+
+const months = `(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)`
+
+// rounded and dated match what a spreadsheet makes of a long number and of a short code.
+var (
+	rounded = newPattern(`^\d+([.,]\d+)?e\+?\d+$`)
+	dated   = newPattern(`^(\d{1,2}-)?` + months + `(-\d{1,4})?$`)
+)
+
+// oddValue returns why a text that an event requires looks like a mistake, or "".
+func oddValue(text string) string {
+	lower := strings.ToLower(strings.TrimSpace(text))
+	switch why := Text(text); {
+	case why != "":
+		return why
+	case rounded.matches(lower), strings.Contains(lower, "-") && dated.matches(lower), strings.HasPrefix(text, "'"):
+		return "looks like what a spreadsheet makes of it"
+	case strings.HasPrefix(text, "="):
+		return "looks like a formula"
+	case strings.HasPrefix(text, "@") && IsFileName(text):
+		return "is the name of a file"
+	case len(text) > 1 && text[0] == '"' && strings.HasSuffix(text, `"`):
+		return "is in quotation marks"
+	case !strings.ContainsFunc(text, isLetterOrDigit):
+		return "looks like a missing value"
+	case text == "text":
+		return "looks like an example"
+	}
+	return ""
+}
+
+// oddTime returns why a time looks like a mistake, or "": programs write the years 1 and 9999, and the first
+// days of 1900 and 1970, in place of a time that is not there.
+func oddTime(at time.Time) string {
+	switch day := at.UTC().Format(time.DateOnly); {
+	case at.Year() < 1900, at.Year() >= 2100, day == "1900-01-01", day == "1969-12-31", day == "1970-01-01":
+		return "looks like a missing time"
+	}
+	return ""
+}
+
+// Values returns what looks like a mistake in the times, and in the texts that an event requires, or "".
+func Values(event *messaging.Event, values map[string]any) string {
+	for _, p := range event.Parameters {
+		text, _ := values[p.Name].(string)
+		at, isTime := values[p.Name].(time.Time)
+		if p.Type == messaging.ParameterTimestamp && !isTime {
+			parsed, err := time.Parse(time.RFC3339, text)
+			at, isTime = parsed, err == nil
+		}
+		why := ""
+		switch {
+		case isTime:
+			text, why = at.Format(time.RFC3339), oddTime(at)
+		case text == "":
+		case p.Required && strings.EqualFold(text, p.Name):
+			why = "is the name of its column"
+		case p.Required && strings.HasPrefix(text, strings.ToUpper(p.Name)+"_"): // such as ORDER_ID
+			why = "looks like a placeholder"
+		case p.Required:
+			why = oddValue(text)
+		}
+		if why != "" {
+			return p.Name + " " + Quote(text) + " " + why
+		}
+	}
+	return ""
+}
