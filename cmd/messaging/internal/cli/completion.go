@@ -22,6 +22,8 @@ func newCompletion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a script with which a shell completes commands and flags",
+		Long: `Print a script with which a shell completes commands and flags. The script for bash needs the
+package bash-completion. For zsh, the folder has to be in $fpath before compinit runs.`,
 		Example: `  . <(messaging completion bash)
   messaging completion zsh >"${fpath[1]}/_messaging"
   messaging completion fish >~/.config/fish/completions/messaging.fish`,

@@ -18,6 +18,8 @@ func TestCompletionKnowsValues(t *testing.T) {
 		[]byte("[profiles.live]\nbase_url = \"https://api.example.com\"\nkey_file = \"k\"\n"), 0o600))
 	for line, want := range map[string]string{
 		"-p ":                             "live sandbox",
+		"-p sandbox outbox list --state ": "pending sending accepted rejected unclear dismissed",
+		"--profile=sandbox event ":        "list get create trigger plan apply",
 		"profile show l":                  "live sandbox",
 		"outbox list --state ":            "pending sending accepted rejected unclear dismissed",
 		"outbox import --format ":         "csv jsonl",

@@ -86,5 +86,5 @@ func findNamed(ctx context.Context, client *messaging.Client, name string) (*mes
 	if nearest := words.Nearest(name, names); nearest != "" {
 		return nil, exit.With(exit.NotFound, "no such event: %s; did you mean %s?", name, nearest)
 	}
-	return nil, err
+	return nil, exit.With(exit.NotFound, "no such event: %s", name)
 }

@@ -28,8 +28,9 @@ func newEventCreate(s *settings) *cobra.Command {
    "parameters": [{"name": "order", "type": "text", "required": true}]}
 
 The service can neither change nor delete an event.`,
-		Example: `  messaging -p sandbox event create --from-file event.json
-  messaging -p sandbox event create --from-file event.json --dry-run`,
+		Example: `  echo '{"name": "order lost", "description": "An order was lost.", "parameters": []}' >event.json
+  messaging -p sandbox event create --from-file event.json --dry-run
+  messaging -p sandbox event create --from-file event.json`,
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin")
@@ -129,6 +130,9 @@ func (s *settings) confirmEvents(ctx context.Context, service *profile.Service, 
 	for _, each := range missing {
 		plan.Add("create", each.Event+": "+parametersOf(messaging.Event{Parameters: each.definition.Parameters}))
 		describeGiven(plan, "description", words.Shortened(each.definition.Description, excerpt))
+	}
+	for _, odd := range missing.undocumented() {
+		plan.Warn("%s", odd)
 	}
 	action := confirm.NewAction(service, sends[0].Operation(), content, "Create "+countEvents(len(sends))+"?", fmt.Sprint(len(sends)))
 	if ok, err := flags.Decide(ctx, s.printer, plan, action); err != nil || !ok {

@@ -85,7 +85,13 @@ Additional optional parameters and descriptions do not matter. Nothing is sent.`
 					return err
 				}
 			}
+			for _, odd := range drift.with(missing).undocumented() {
+				s.printer.Warn("%s", odd)
+			}
 			err = rows.Close()
+			if _, _, invalid := prepareEvents(drift.with(missing)); err == nil && invalid != nil {
+				return exit.With(exit.Invalid, "an event cannot be created: %w", invalid)
+			}
 			if lost, other := len(drift.with(missing)), len(drift.with(differs)); err == nil && lost+other > 0 {
 				err = exit.With(exit.Drift, "the account differs from %s: %d missing, %d different", args[0], lost, other)
 			}
@@ -172,6 +178,20 @@ func problemsOf(rows driftRows) error {
 		all = append(all, fmt.Errorf("event %q differs: %s", row.Event, strings.Join(row.Differences, "; ")))
 	}
 	return errors.Join(all...)
+}
+
+// undocumented returns a line for each parameter whose type the service does not document.
+func (rows driftRows) undocumented() (lines []string) {
+	known := []messaging.ParameterType{messaging.ParameterText, messaging.ParameterNumeric, messaging.ParameterTimestamp}
+	for _, row := range rows {
+		for _, p := range row.definition.Parameters {
+			if !slices.Contains(known, messaging.ParameterType(strings.ToLower(string(p.Type)))) {
+				lines = append(lines, fmt.Sprintf("event %q: the type %q of parameter %q is not text, numeric or timestamp",
+					row.Event, p.Type, p.Name))
+			}
+		}
+	}
+	return lines
 }
 
 // prepareEvents prepares the creation of events. The content is what the operator confirms.

@@ -30,7 +30,7 @@ names the required texts that may be empty:
   allow_empty = ["Order shipped.note"]
   [rename]
   "Order shipped.host-fqdn" = "HostName"`,
-		Example: `  messaging gen pull --to internal/events/events.json
+		Example: `  messaging -p sandbox gen pull --to internal/events/events.json
   messaging gen --out internal/events
   messaging gen --out internal/events --check`,
 		Args: cobra.NoArgs,
@@ -82,8 +82,8 @@ differs between accounts. The account is that of --profile, or
 of MESSAGING_BASE_URL and MESSAGING_API_KEY. Nothing is sent to it.
 
 A gen.toml beside events.json names events to leave out: ignore = ["Order shipped"]`,
-		Example: `  messaging gen pull
-  messaging gen pull --to internal/events/events.json --check`,
+		Example: `  messaging -p sandbox gen pull --to internal/events/events.json
+  messaging -p sandbox gen pull --to internal/events/events.json --check`,
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&to, "to", "events.json", "the `file` to write")

@@ -27,13 +27,15 @@ func (noticeHandler) Enabled(_ context.Context, level slog.Level) bool {
 func (h noticeHandler) Handle(_ context.Context, r slog.Record) error {
 	details := map[string]string{}
 	var all []string
+	over := false // what it waits for
 	r.Attrs(func(a slog.Attr) bool {
+		over = over || a.Key == "until" && a.Value.Kind() == slog.KindTime && !a.Value.Time().After(r.Time)
 		details[a.Key] = shownValue(a.Value)
 		all = append(all, a.Key+": "+details[a.Key])
 		return true
 	})
 	text := strings.TrimPrefix(r.Message, "outbox: ")
-	if strings.HasPrefix(text, claimedByOthers) && !h.othersSend() {
+	if strings.HasPrefix(text, claimedByOthers) && (over || !h.othersSend()) {
 		return nil
 	}
 	if plain := plainWords(text, details); plain != "" {

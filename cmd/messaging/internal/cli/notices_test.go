@@ -15,7 +15,8 @@ func TestNoticesArePlainWords(t *testing.T) {
 	var text bytes.Buffer
 	others := true
 	log := notices(output.New(output.Flags{}, &text, &text, func(string) (string, bool) { return "", false }), func() bool { return others })
-	until := time.Date(2026, 11, 22, 15, 49, 40, 376, time.UTC)
+	until := time.Now().Add(time.Hour)
+	waiting := words.Clock(until)
 	claimed := func() {
 		log.Info("outbox: other processes have claimed entries; those whose process is gone become unclear when their leases end",
 			"entries", 332, "until", until)
@@ -27,7 +28,9 @@ func TestNoticesArePlainWords(t *testing.T) {
 	log.Error("outbox: cannot claim entries; retrying", "error", "disk full")
 	others = false
 	claimed()
-	assert.Equal(t, "waiting until "+words.Clock(until)+" for 332 entries of another process; "+
+	others, until = true, time.Now().Add(-time.Second)
+	claimed()
+	assert.Equal(t, "waiting until "+waiting+" for 332 entries of another process; "+
 		"what it does not record until then becomes unclear\n"+
 		"1 entry of a process that ended: now unclear, because it did not record what became of them\n"+
 		"the service fails; only single requests are sent until it works again: trigger event (status 502)\n"+

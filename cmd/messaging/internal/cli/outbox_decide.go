@@ -38,7 +38,7 @@ func newOutboxResend(l *ledgerFlag) *cobra.Command {
 		warn: func(byState map[outbox.State]int) string {
 			if n := byState[outbox.Unclear]; n > 0 {
 				return words.Thousands(n) + " unclear: they may have been carried out, and then this carries them out twice. If the response " +
-					"was lost, most of them were; if a process was killed, some were not even sent. The error of an entry says which"
+					"was lost, most of them were; if a process was killed, some were not even sent. The error of an entry names the cause"
 			}
 			return ""
 		},
@@ -50,11 +50,14 @@ func newOutboxResend(l *ledgerFlag) *cobra.Command {
 		`Make unclear or rejected entries pending again, so that "run" sends them.
 
 An unclear entry may have been carried out; sending it again can carry it out twice. A
-person has to confirm that on a terminal; a script needs --again.
+person has to confirm that on a terminal; a script needs --again. With "-", the keys are the
+lines of stdin.
+
 Entries whose sender may still be alive are skipped, and the time when they can be resent
-is shown.`, `  messaging -p sandbox outbox resend --ledger orders.db A-1001
-  messaging -p sandbox outbox resend --ledger orders.db --state rejected --error-contains 422
-  messaging -p sandbox outbox resend --ledger orders.db --state unclear --dry-run`)
+is shown.`, `  messaging -p sandbox outbox resend --ledger orders.db --state unclear --dry-run
+  messaging -p sandbox outbox resend --ledger orders.db --state rejected --error-contains 422 --dry-run
+  messaging -p sandbox outbox resend --ledger orders.db A-1001
+  echo A-1001 | messaging -p sandbox outbox resend --ledger orders.db -`)
 	cmd.Flags().BoolVar(&d.again, "again", false, "resend although the entries may have been carried out, or others like them were sent since")
 	return cmd
 }
@@ -71,34 +74,62 @@ func newOutboxDismiss(l *ledgerFlag) *cobra.Command {
 			return b.Dismiss(ctx, keys...)
 		},
 	}
-	return d.command("Give up pending, unclear or rejected entries",
-		`Give up pending, unclear or rejected entries. They are never sent, and their requests are
-erased. The entries stay in the list, so a later import does not add them again.`, `  messaging outbox dismiss --ledger orders.db A-1001
-  messaging outbox dismiss --ledger orders.db --state rejected
-  messaging outbox dismiss --ledger orders.db --state pending --enqueued-before 2026-12-01T09:00:00Z --dry-run`)
+	return d.command("Settle pending, unclear or rejected entries without sending them",
+		`Settle entries without sending them: pending ones that are no longer wanted, and unclear or
+rejected ones that you have dealt with, for example because they were carried out. Their
+requests are erased. The entries stay in the list, so a later import does not add them again.
+With "-", the keys are the lines of stdin.`, `  messaging outbox dismiss --ledger orders.db --state unclear --dry-run
+  messaging outbox dismiss --ledger orders.db --state pending --enqueued-before 2026-12-01T09:00:00Z --dry-run
+  messaging outbox dismiss --ledger orders.db A-1001
+  echo A-1001 | messaging outbox dismiss --ledger orders.db -`)
 }
 
 func (d *decision) command(short, long, example string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     d.name + " KEY... | --state STATE",
+		Use:     d.name + " KEY... | - | --state STATE",
 		Short:   short,
 		Long:    long,
 		Example: example,
-		RunE:    func(cmd *cobra.Command, keys []string) error { return d.run(cmd, distinct(keys)) },
+		RunE: func(cmd *cobra.Command, keys []string) error {
+			keys, err := keysOf(cmd, keys)
+			if err != nil {
+				return err
+			}
+			return d.run(cmd, keys)
+		},
 	}
 	d.filter.add(cmd)
+	cmd.Flags().Lookup("state").Usage = "entries in this `state`: " + joined(d.states)
 	d.confirm.Add(cmd.Flags())
 	return cmd
 }
 
-// distinct returns the keys without repetitions, in their order.
-func distinct(keys []string) (all []string) {
-	for _, key := range keys {
-		if !slices.Contains(all, key) {
-			all = append(all, key)
+// keysOf returns the keys without repetitions, in their order. For "-", they are the lines of
+// stdin.
+func keysOf(cmd *cobra.Command, args []string) (keys []string, err error) {
+	if slices.Equal(args, []string{"-"}) {
+		data, err := readInput(cmd, "-")
+		if err != nil {
+			return nil, err
+		}
+		args = nil
+		for line := range strings.Lines(string(data)) {
+			if key := strings.TrimRight(line, "\r\n"); key != "" {
+				args = append(args, key)
+			}
+		}
+		if args == nil {
+			return nil, exit.With(exit.Usage, "stdin has no keys; nothing was changed")
 		}
 	}
-	return all
+	seen := make(map[string]bool, len(args))
+	for _, key := range args {
+		if !seen[key] {
+			keys = append(keys, key)
+		}
+		seen[key] = true
+	}
+	return keys, nil
 }
 
 func (d *decision) run(cmd *cobra.Command, keys []string) error {

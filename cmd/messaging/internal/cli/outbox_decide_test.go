@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -99,5 +100,7 @@ func TestDigestOfADecisionIsThatOfTheEntriesAndNotOfTheirNumber(t *testing.T) {
 }
 
 func TestKeysThatAreRepeatedCountOnce(t *testing.T) {
-	assert.Equal(t, []string{"b", "a"}, distinct([]string{"b", "a", "b"}))
+	keys, err := keysOf(&cobra.Command{}, []string{"b", "a", "b"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"b", "a"}, keys)
 }

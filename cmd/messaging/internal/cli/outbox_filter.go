@@ -22,7 +22,7 @@ var filterNames = []string{"state", "operation", "enqueued-after", "enqueued-bef
 func (flags *filterFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&flags.state, "state", "", "entries in this `state`: pending, sending, accepted, rejected, unclear or dismissed")
-	f.StringVar(&flags.operation, "operation", "", "entries with this `operation`")
+	f.StringVar(&flags.operation, "operation", "", "entries with this `operation`, such as \""+service.TriggerEvent.Name+"\"")
 	f.StringVar(&flags.after, "enqueued-after", "", "entries that were added after this `time`, such as 2026-12-01T09:00:00Z")
 	f.StringVar(&flags.before, "enqueued-before", "", "entries that were added before this `time`")
 	f.StringVar(&flags.errorContains, "error-contains", "", "entries whose error contains this `text`")

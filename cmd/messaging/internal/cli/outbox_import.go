@@ -52,7 +52,7 @@ parameter of that name). --map gives another name. An empty value is left out.
 Each row has a key, and a key is imported once: so the command can be killed and run again.
 Without --key-column, the key stands for the content of the row, and equal rows are one.`,
 		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order
-  messaging -p sandbox outbox import --ledger list.db --from orders.csv --event "order shipped"
+  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order --dry-run
   messaging -p sandbox outbox import --ledger list.db --from list.csv --event "order shipped" --map mail=email --map notes=
   messaging -p sandbox outbox import --ledger list.db --from - --format jsonl --event "order shipped" --dry-run <orders.jsonl`,
 		Args: cobra.NoArgs,
@@ -202,7 +202,7 @@ func (flags *importFlags) findEvent(ctx context.Context, service *profile.Servic
 	}
 	limited, cancel := flags.limited(ctx)
 	defer cancel()
-	return client.Events.GetByName(limited, flags.event)
+	return findEvent(limited, client, flags.event)
 }
 
 // file returns the file to import. Since it is read twice, stdin is copied first.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,7 +78,7 @@ var statusTable = output.Table[status]{
 		{Name: "oldest pending", Text: func(s status) string {
 			return time.Duration(s.OldestPending * float64(time.Second)).Round(time.Second).String()
 		}},
-		{Name: "paused", Text: func(s status) string { return strings.Join(s.Paused, ", ") }},
+		{Name: "paused", Text: func(s status) string { return cmp.Or(strings.Join(s.Paused, ", "), "no") }},
 	},
 	Fields: output.FieldsOf(status{}),
 }

@@ -60,8 +60,12 @@ func (l *ledgerFlag) resume(cmd *cobra.Command, flags *confirm.Flags, operations
 	for _, operation := range slices.Sorted(maps.Keys(pending.ByOperation)) {
 		plan.Add("pending", operation+": "+words.Thousands(pending.ByOperation[operation]))
 	}
+	question := "Let them be sent?"
+	if pending.Count == 0 {
+		question = "End the pause?"
+	}
 	goes, err := flags.Decide(ctx, l.printer, plan, confirm.NewAction(b.of, "outbox resume", []byte(planned.content),
-		"Send the pending entries?", strconv.Itoa(pending.Count)))
+		question, strconv.Itoa(pending.Count)))
 	if err != nil || !goes {
 		return err
 	}

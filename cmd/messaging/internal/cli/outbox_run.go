@@ -55,7 +55,7 @@ number of these commands can run at the same time.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.rate, "rate", "", "how many to send a second, such as `50/s`; default: the rate of the profile")
-	f.IntVar(&flags.inFlight, "in-flight", 64, "how many to send at the same time")
+	f.IntVar(&flags.inFlight, "in-flight", 64, "how many to send at the same time; a kill leaves at most twice as many unclear")
 	f.BoolVar(&flags.untilEmpty, "until-empty", false, "end when nothing is pending")
 	f.BoolVar(&flags.acceptChange, "accept-change", false, "send although the file was moved or restored, or the API key is "+
 		"another one; what a copy has sent is sent again")
@@ -306,8 +306,8 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 	}
 	switch {
 	case unclear > 0:
-		return exit.With(exit.Unknown, "%s unclear: they may or may not have been carried out; look at them: %s", words.Thousands(unclear),
-			d.command("list", "--state", "unclear"))
+		return exit.With(exit.Unknown, "%s unclear: they may or may not have been carried out; find out, dismiss those that were, and "+
+			"resend the others: %s", words.Thousands(unclear), d.command("list", "--state", "unclear"))
 	case !d.untilEmpty:
 		return nil // it was stopped, which is how it ends
 	case paused:

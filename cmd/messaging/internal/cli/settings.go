@@ -32,7 +32,7 @@ type settings struct {
 // keyFlags are the names of flags that would show a key to other users. They exist to say so.
 var keyFlags = []string{"api-key", "key", "token"}
 
-// once is a flag that must not be given twice.
+// once is a flag that must not be given with two values. Completion parses each flag twice.
 type once struct {
 	pflag.Value
 	given bool
@@ -40,7 +40,7 @@ type once struct {
 
 // Set sets the value the first time.
 func (o *once) Set(value string) error {
-	if o.given {
+	if o.given && o.Value.String() != value {
 		return fmt.Errorf("it is given twice, as %s and %s", o.Value, value)
 	}
 	o.given = true

@@ -178,8 +178,12 @@ func (p *Printer) writeJSON(w io.Writer, v any, end string) error {
 // Object writes one object that is no row: as JSON, whatever the flags are.
 func (p *Printer) Object(v any) error { return p.writeJSON(p.Out, v, "\n") }
 
-// JSON writes JSON with a line for each member, with an escape for each hidden character.
+// JSON writes JSON with a line for each member or, with --ndjson, for each element of a list. It has
+// an escape for each hidden character.
 func (p *Printer) JSON(data json.RawMessage) error {
+	if p.ndjson {
+		return p.jsonLines(data)
+	}
 	text, err := encode(data)
 	if err != nil {
 		return err
@@ -190,6 +194,20 @@ func (p *Printer) JSON(data json.RawMessage) error {
 	}
 	_, err = io.WriteString(p.Out, indented.String()+"\n")
 	return err
+}
+
+// jsonLines writes each element of a list, or JSON that is not a list, in one line.
+func (p *Printer) jsonLines(data json.RawMessage) error {
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		list = []json.RawMessage{data}
+	}
+	for _, each := range list {
+		if err := p.Object(each); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Text writes a line to stdout.
