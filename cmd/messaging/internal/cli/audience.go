@@ -13,6 +13,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
@@ -227,6 +228,7 @@ func (a *audience) describe(plan *confirm.Plan) {
 	}
 	plan.Add("recipients", text)
 	doubt := doubtOf(plan, a.flags.doubts)
+	doubtEach(doubt, "segment", oddity.Segment, a.segments...)
 	if a.list != nil {
 		a.describeList(plan, doubt)
 	}

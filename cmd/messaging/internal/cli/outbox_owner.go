@@ -49,7 +49,7 @@ func changesOf(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, now
 	switch at := opened.Place; {
 	case at == of.Place:
 	case at.Host == of.Host && at.Path == of.Path:
-		changes = append(changes, "another file was put in the place of "+at.String()+", such as a backup: "+
+		changes = append(changes, "another file or database was put in the place of "+at.String()+", such as a backup: "+
 			"it may not know what was sent, and would send it again")
 	default:
 		changes = append(changes, opened.Title+" was filled as "+of.Place.String()+", and is now "+at.String()+

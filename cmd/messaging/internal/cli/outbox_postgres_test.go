@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,38 @@ func TestOutboxInPostgresIsFilledAndSentOnce(t *testing.T) {
 	var exited *exec.ExitError
 	require.ErrorAs(t, processFor(t, other, "outbox", "run", "--until-empty").Run(), &exited)
 	assert.Equal(t, 2, exited.ExitCode())
+}
+
+func TestAnOutboxInPostgresUnderAnotherNameMayBeACopy(t *testing.T) {
+	address, err := url.Parse(ledgertest.Postgres(t))
+	require.NoError(t, err)
+	t.Setenv(ledger.Variable, address.String())
+	o := newOperator(t)
+	o.write("orders.csv", "email,order,shipped_at\nada@example.com,A-1,2026-11-20T10:00:00Z\n")
+	load := []string{"-p", "sandbox", "outbox", "import", "--from", "orders.csv", "--event", "order shipped"}
+	o.must(append(load, "--confirm", strings.TrimSpace(o.must(append(load, "--dry-run")...)))...)
+
+	db, err := sql.Open("pgx", address.String())
+	require.NoError(t, err)
+	defer db.Close()
+	query := address.Query()
+	schema := query.Get("search_path")
+	rename := func(from, to string) {
+		_, err := db.ExecContext(context.Background(), "ALTER SCHEMA "+from+" RENAME TO "+to)
+		require.NoError(t, err)
+	}
+	rename(schema, schema+"_copy")
+	defer rename(schema+"_copy", schema)
+	query.Set("search_path", schema+"_copy")
+	address.RawQuery = query.Encode()
+	t.Setenv(ledger.Variable, address.String())
+	for _, state := range []string{"state", "elsewhere"} {
+		text, code := o.shell("XDG_STATE_HOME=" + filepath.Join(o.folder, state) + " messaging -p sandbox outbox run --until-empty")
+		assert.Equal(t, 2, code, text)
+		assert.Contains(t, text, "was filled as schema "+schema+" of database ")
+		assert.Contains(t, text, "it would send again what was sent already")
+	}
+	o.must("-p", "sandbox", "outbox", "run", "--until-empty", "--accept-change")
 }
 
 // behind replaces the clock of a database, as long as its functions are found first.

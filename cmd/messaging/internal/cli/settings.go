@@ -67,6 +67,9 @@ func clearFlagError(err error) error {
 	if said, isBool := strings.CutSuffix(err.Error(), `: strconv.ParseBool: parsing "": invalid syntax`); isBool {
 		return fmt.Errorf("%s: it must be true, false or left out; is a variable not set?", said)
 	}
+	if said, isNumber := strings.CutSuffix(err.Error(), `: strconv.ParseInt: parsing "": invalid syntax`); isNumber {
+		return fmt.Errorf("%s: it must be a number; is a variable not set?", said)
+	}
 	return err
 }
 

@@ -99,14 +99,14 @@ counted again, and it is refused only above max_recipients or --max-recipients.
 What looks like a mistake is a doubt. A person may confirm it on a terminal, but --confirm
 cannot, unless --allow-doubts is given, because a script does not read warnings. Doubts are:
 
-  in a recipient   an address or NaN in place of an id, {{email}}@example.com, an address that
-                   is in cc and in the list too
+  in a recipient   an address or NaN in place of an id, c-null, {{email}}@example.com, an address
+                   that is in cc and in the list too
   in a value       null, #REF!, $ORDER, {order}, the error of a program, in a name or in a text
                    that is required
   in a text        a subject or a message that is unfinished, has a variable of a shell, a link
                    that leads nowhere or "Hello null", is a file name, a list of addresses or
                    an error page, or seems to be cut off
-  in a time        more than a year away
+  in a time        more than a year away, or in the hour that the clocks skip or repeat
   in a file        some customers have only an address and others only an id
   in an import     an id with several addresses, an address with several ids, or a quotation
                    mark that seems to have joined rows
@@ -160,7 +160,9 @@ in the last six days. The state folder stores only hashes of all this.
 
 The state folder also records how far each outbox has progressed. An outbox that was moved,
 copied, or restored from a backup is not sent without --accept-change, and neither is a file
-that was used only with another state folder. What was pending in a backup then becomes
+that was used only with another state folder. A database is known by its name, its schema and
+the number that its server has given it, so on a machine that has never used it, a copy by the
+same name on another server is not recognized. What was pending in a backup then becomes
 unclear, since it may have been sent: look, and resend or dismiss it. A run stops when a backup
 is restored under it, and sends nothing of it.
 

@@ -99,11 +99,11 @@ func (f *whenFlags) describe(plan *confirm.Plan, doubt doubting, at *messaging.S
 		doubt("--at is more than a year away")
 	}
 	if f.time.Format(secondForm) != at.Date {
-		plan.Warn("the clocks in %s skip %s: the service chooses another time", at.Timezone, at.Date)
+		doubt("the clocks in %s skip %s: the service chooses another time", at.Timezone, at.Date)
 	}
 	for _, shift := range []time.Duration{-time.Hour, -time.Hour / 2, time.Hour / 2, time.Hour} {
 		if f.time.Add(shift).Format(secondForm) == at.Date {
-			plan.Warn("the clocks in %s show %s twice: the service chooses one of the two", at.Timezone, at.Date)
+			doubt("the clocks in %s show %s twice: the service chooses one of the two", at.Timezone, at.Date)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (l *Ledger) IsRestored(ctx context.Context, state string) (bool, error) {
 // state folder each.
 func (l *Ledger) IsForeign(ctx context.Context, state string) (bool, error) {
 	of, recorded, err := l.Origin(ctx)
-	if err != nil || !recorded || of.Path == "" {
+	if err != nil || !recorded || !l.isFile {
 		return false, err
 	}
 	seen, err := seenGeneration(state, of.Salt)

@@ -36,6 +36,7 @@ type Ledger struct {
 	// Place is where the ledger is now.
 	Place Place
 
+	isFile     bool
 	db         *sql.DB
 	format     dialect
 	close      func() error
@@ -153,8 +154,14 @@ func (a Address) open(ctx context.Context) (*Ledger, error) {
 		return nil, errors.Join(a.unreachable(err), db.Close())
 	}
 	l.close = func() error { return errors.Join(closeStore(), db.Close()) }
-	if l.Place, err = a.Place(); err != nil { // now that there is a file
-		return nil, errors.Join(err, l.close())
+	if a.path == "" {
+		l.Place, err = databasePlace(ctx, db)
+	} else {
+		l.isFile = true
+		l.Place, err = a.place() // now that there is a file
+	}
+	if err != nil {
+		return nil, errors.Join(a.unreachable(err), l.close())
 	}
 	return l, nil
 }

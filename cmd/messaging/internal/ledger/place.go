@@ -1,24 +1,32 @@
 package ledger
 
 import (
+	"context"
+	"database/sql"
 	"os"
 	"path/filepath"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
-// Place is where the file of an outbox is. It tells the file from a copy, which would be
-// sent a second time. It is zero for a database.
+// Place is where an outbox is. It tells a file or a database from a copy, which would be sent a
+// second time. For a database, File is the number that the server gave it when it was created.
 type Place struct{ Host, Path, File string }
 
 // String names the place for people.
 func (p Place) String() string { return p.Path + " on " + p.Host }
 
-// Place returns where the outbox is now.
-func (a Address) Place() (Place, error) {
-	if a.path == "" {
-		return Place{}, nil
-	}
+// databasePlace returns where a database is. Its server may move to another machine.
+func databasePlace(ctx context.Context, db *sql.DB) (p Place, err error) {
+	var name, schema string
+	err = db.QueryRowContext(ctx, `SELECT datname, current_schema(), oid::text FROM pg_database WHERE datname = current_database()`).
+		Scan(&name, &schema, &p.File)
+	p.Host, p.Path = "Postgres", "schema "+schema+" of database "+name
+	return p, err
+}
+
+// place returns where the file is now.
+func (a Address) place() (Place, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return Place{}, exit.With(exit.Unexpected, "%s: the name of this machine: %w", a.path, err)

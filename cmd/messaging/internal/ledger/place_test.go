@@ -14,7 +14,7 @@ import (
 
 func placeOf(t *testing.T, path string) Place {
 	t.Helper()
-	place, err := find(t, path).Place()
+	place, err := find(t, path).place()
 	require.NoError(t, err)
 	return place
 }

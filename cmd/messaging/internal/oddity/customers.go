@@ -49,11 +49,22 @@ func ID(id string) string {
 	case strings.HasSuffix(lower, "customer_id"):
 		return endsWithColumn
 	}
-	return ""
+	return lacksPart(id)
+}
+
+// Segment returns why the id of a segment looks like a mistake, or "".
+func Segment(id string) string {
+	switch {
+	case strings.EqualFold(id, "all"), strings.EqualFold(id, "everyone"):
+		return "sounds like all customers"
+	case IsFileName(id):
+		return "is the name of a file"
+	}
+	return ID(id)
 }
 
 // unfilled matches what a template leaves of an address, such as {{email}}@example.com.
-var unfilled = newPattern("[{}$%*=`|<>]|^'")
+var unfilled = newPattern("[{}$%*=`|<>\\[\\]]|__|^'")
 
 // Address returns why an address looks like a mistake, or "".
 func Address(address string) string {
@@ -62,7 +73,7 @@ func Address(address string) string {
 	switch {
 	case commented.matches(address):
 		return "begins like a comment"
-	case found && missing.matches(strings.ToLower(local)):
+	case found && lacksAll(local):
 		return "looks like a missing value"
 	case unfilled.matches(address):
 		return "looks like a placeholder"
@@ -120,6 +131,8 @@ func Name(name string) string {
 		return isColumnName
 	case capitalized.matches(name) && name != "None":
 		return ""
+	case lacksAll(name):
+		return "looks like a missing value"
 	}
 	return Text(name)
 }

@@ -3,6 +3,7 @@ package oddity
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -13,14 +14,15 @@ var (
 	// fileName matches what can only be the name of a file, also after the @ of a flag.
 	fileName = newPattern(`(?i)^@?[^<>\n]+\.(html?|txt|md|json|mjml|eml|csv)$`)
 	// variable matches a variable that a shell has not replaced, within a text.
-	variable = newPattern(`\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$[A-Z_][A-Z0-9_]{2,}\b`)
+	variable = newPattern(`\$\{[A-Za-z_][A-Za-z0-9_]*\}|\B\$([A-Z_][A-Z0-9_]+|[A-Za-z_]\w{2,})\b`)
 	// nullLink matches a link that ends with a value that is not there.
-	nullLink = newPattern(`(?i)https?://[^\s"'<>?#]+/(null|undefined|nan)\b`)
+	nullLink = newPattern(`(?i)https?://([^\s"'<>?#]+/)?(null|undefined|nan)\b`)
 	// openTag matches the beginning of a tag at the end of a message.
 	openTag  = newPattern(`<[A-Za-z/][^<>]*$`)
 	conflict = newPattern(`(?m)^(<{7}|>{7}) `)
 	address  = newPattern(`[\w.+-]+@[\w-]+\.[\w.-]+`)
-	image    = newPattern(`(?i)<img\b`)
+	image    = newPattern(`(?i)<img\b[^>]*\bsrc\s*=\s*["']?[^"'\s>]`)
+	comment  = newPattern(`(?s)<!--.*?-->`)
 	// placeholderTag matches a placeholder that readers take for a tag, and do not show.
 	placeholderTag = newPattern(`<((?i:name)|[A-Za-z]+_\w+)>`)
 	ownFile        = newPattern(`(?i)<img\b[^>]*\bsrc\s*=\s*["']?(file:|https?://(localhost|127\.)|[a-z]:\\)`)
@@ -30,7 +32,11 @@ var (
 var unfinished = newPattern(`\b(TODO|FIXME):|^(TODO|FIXME)$|(?i:lorem ipsum|\[draft\])|^(?i:asdf|x{2,}|subject|message)$`)
 
 // nameless matches a greeting without its name, and values that are not there within a text.
-var nameless = newPattern(`(?i)\b(hello|hi|hey|dear) ([,!]|(null|nil|nan|none|undefined)\b)|\bundefined undefined\b|\[object object\]`)
+var nameless = newPattern(`(?i)\b(hello|hi|hey|dear) ([,!]|(null|nil|nan|none|undefined)\b)|` +
+	`\bundefined\b|\[object object\]| [,.](\s|$)|\{\{[^}]*$`)
+
+// nullWord matches null and NaN as words, but for the term of the law.
+var nullWord = newPattern(`\b(NaN|null)\b(\s+and void)?`)
 
 // missingEnd returns what a message lacks that was cut off, such as </html>, or "".
 func missingEnd(message string) string {
@@ -61,7 +67,7 @@ const listed = 3
 // Message returns what looks like a mistake in the subject and the message of a broadcast, which may have
 // a template in place of a message.
 func Message(subject, message string) (odd []string) {
-	text := strings.TrimSpace(mail.Text(message))
+	text := strings.TrimSpace(mail.Text(comment().ReplaceAllString(message, "")))
 	addresses := len(addressesIn(text))
 	inSubject, inMessage, end := prose(subject), prose(text), missingEnd(message)
 	for _, link := range mail.Links(message) {
@@ -121,7 +127,7 @@ func prose(text string) string {
 		return "looks like a missing value"
 	case unfinished.matches(text):
 		return "looks unfinished"
-	case nameless.matches(text):
+	case nameless.matches(text), slices.ContainsFunc(nullWord().FindAllString(text, -1), isMissing):
 		return "lacks a name or a value"
 	case text != "" && !isReadable(text):
 		return "has hardly any letters"

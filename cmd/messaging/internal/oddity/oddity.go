@@ -3,6 +3,7 @@ package oddity
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -31,10 +32,10 @@ var lost = newPattern(`\x{FFFD}|[ÃÂ][\x{80}-\x{BF}]|^\?+$`)
 var failed = newPattern(`^(#[^\d]*[!?]|#{2,}|err:\d+)$`)
 
 // placeholder matches what a template, a shell or a format would have replaced: {{name}}, {name},
-// ${NAME}, $(command), $NAME, $1, %NAME%, %s, %(name)s, %!s(MISSING), *|NAME|*, <% name %>, <first_name>
-// and [First Name].
+// ${NAME}, $(command), $NAME, $1, %NAME%, %s, %(name)s, %!s(MISSING), *|NAME|*, <% name %>, <first_name>,
+// __NAME__ and [First Name].
 var placeholder = newPattern(`\{\{|\$[{(]|\{[A-Za-z_][\w.]*\}|\*\||<%|%!?\(|%![sdv]\(|(^|[\s"'(>])%[sdqv]\b|` +
-	`<[A-Za-z]+_\w+>|<(?i:name)>|\[[A-Z]+_[A-Z_]+\]|\[NAME\]|^[\[<][A-Za-z_ ]+[\]>]$|^\$\w+$|^%[A-Za-z_]+%$|^` + "`.+`$")
+	`<[A-Za-z]+_\w+>|<(?i:name)>|\[[A-Z]+_[A-Z_]+\]|\[NAME\]|^[\[<][A-Za-z_ ]+[\]>]$|__[A-Z]+__|%%\w+%%|^\$\w+$|^%[A-Za-z_]+%$|^` + "`.+`$")
 
 // commented matches what people write in front of a row that they do not want.
 var commented = newPattern(`^(#|//|--)\D`)
@@ -62,7 +63,7 @@ func Text(text string) string {
 		return "looks like a missing value"
 	case strings.HasPrefix(text, "#") && failed.matches(text), strings.HasPrefix(short, "err:") && failed.matches(short):
 		return "looks like an error of a spreadsheet"
-	case strings.Contains(text, ": ") && programError.matches(text):
+	case isMessage(text) && programError.matches(text):
 		return "looks like the error of a program"
 	case !hasSigns(text):
 		return ""
@@ -74,12 +75,48 @@ func Text(text string) string {
 	return ""
 }
 
+// isMessage reports whether a text may be what a program says, and not only a code.
+func isMessage(text string) bool {
+	return strings.Contains(text, ": ") || strings.HasPrefix(text, "<") || !strings.ContainsAny(text, "0123456789")
+}
+
 // hasSigns reports whether a text may have a placeholder, or a character that was lost.
 func hasSigns(text string) bool {
 	for _, b := range []byte(text) {
-		if b >= utf8.RuneSelf || strings.IndexByte("{$*<%?[`", b) >= 0 {
+		if b >= utf8.RuneSelf || strings.IndexByte("{$*<%?[`_", b) >= 0 {
 			return true
 		}
+	}
+	return false
+}
+
+// lacksPart returns why a code, such as an id or an order number, looks as if a part of it were missing, or "".
+func lacksPart(code string) string {
+	if slices.ContainsFunc(parts(code), isMissing) {
+		return "has a missing value"
+	}
+	if strings.TrimRight(code, "-:_=") != code {
+		return "lacks its end"
+	}
+	return ""
+}
+
+// lacksAll reports whether a text has only missing values, such as null.null.
+func lacksAll(text string) bool {
+	all := parts(text)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(part string) bool { return !isMissing(part) })
+}
+
+// parts returns the letters and digits between other characters.
+func parts(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !isLetterOrDigit(r) })
+}
+
+// isMissing reports whether a word is what a program writes in place of a value.
+func isMissing(word string) bool {
+	switch word {
+	case "null", "Null", "NULL", "undefined", "NaN", "nan", "nil", "None":
+		return true
 	}
 	return false
 }

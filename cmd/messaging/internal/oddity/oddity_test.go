@@ -29,6 +29,12 @@ func TestValuesThatAnEventRequiresLookLikeMistakes(t *testing.T) {
 		"`cat order`": "order \"`cat order`\" looks like a placeholder", "%!s(MISSING)": `order "%!s(MISSING)" looks like a placeholder`,
 		"Order": `order "Order" is the name of its column`, "-": `order "-" looks like a missing value`,
 		"unknown": "", `"A-1"`: `order "\"A-1\"" is in quotation marks`,
+		"__ORDER__": `order "__ORDER__" looks like a placeholder`, "A-null": `order "A-null" has a missing value`,
+		"null-null": `order "null-null" has a missing value`, "A-None": `order "A-None" has a missing value`, "A-NaN1": "",
+		"A-": `order "A-" lacks its end`, "order_id": `order "order_id" looks like a placeholder`, "order_1": "",
+		`{"error":"no"}`: `order "{\"error\":\"no\"}" looks like the error of a program`, "none left": "",
+		"<html><body>no": `order "<html><body>no" looks like the error of a program`,
+		"Unauthorized":   `order "Unauthorized" looks like the error of a program`, "A-$ID": `order "A-$ID" looks like a placeholder`,
 		"@order.txt":                          `order "@order.txt" is the name of a file`,
 		"curl: (6) Could not resolve host: x": `order "curl: (6) Could not resolve host: x" looks like the error of a program`,
 	} {
@@ -57,7 +63,8 @@ func TestNamesLookLikeMistakes(t *testing.T) {
 		"%FNAME%": "looks like a placeholder", "{{first_name}}": "looks like a placeholder", "M\ufffdller": "has characters that were lost",
 		"c-1001": "looks like an id", "John 3rd": "", "Max2": "", "[First Name]": "looks like a placeholder",
 		"First Name": "is the name of a column", "FIRST_NAME": "is the name of a column", "{name}": "looks like a placeholder",
-		"%s": "looks like a placeholder", "\u200b": "has no letters", "?!": "has no letters", "Mary Name": "",
+		"%s": "looks like a placeholder", "\u200b": "has no letters", "None None": "looks like a missing value", "Jennifer Null": "",
+		"?!": "has no letters", "Mary Name": "",
 		"curl: (6) Could not resolve host: x": "looks like the error of a program",
 	} {
 		assert.Equal(t, want, oddity.Name(name), name)
@@ -79,6 +86,7 @@ func TestAddressesLookLikeMistakes(t *testing.T) {
 		"ada@example.com": "", "o'neil@example.com": "", "a+b@example.com": "", "null.b@example.com": "",
 		"null@example.com": "looks like a missing value", "undefined@example.com": "looks like a missing value",
 		"{{email}}@example.com": unfilled, "${USER}@example.com": unfilled, "%s@example.com": unfilled, "*@example.com": unfilled,
+		"__NAME__@example.com": unfilled, "[email]@example.com": unfilled, "null.null@example.com": "looks like a missing value",
 		"=A1@example.com": unfilled, "'ada@example.com": unfilled, "ada@{domain}": unfilled,
 		"ada@example": "looks cut off or misspelled", "ada@example..com": "looks cut off or misspelled",
 	} {
@@ -89,11 +97,22 @@ func TestAddressesLookLikeMistakes(t *testing.T) {
 func TestIDsLookLikeMistakes(t *testing.T) {
 	for id, want := range map[string]string{
 		"c-1001": "", "4711": "", "ada": "", "ids": "",
+		"c-null": "has a missing value", "user_None": "has a missing value", "c-": "lacks its end", "nullable": "",
 		"{id}": "looks like a placeholder", "$1": "looks like a placeholder", "id": "is the name of a column",
 		"12.50": "looks like what a spreadsheet makes of an id", "Customer ID": "is the name of a column",
 		"https://acme.test/1": "looks like a link", "+491701234567": "looks like a phone number",
 	} {
 		assert.Equal(t, want, oddity.ID(id), id)
+	}
+}
+
+func TestSegmentsLookLikeMistakes(t *testing.T) {
+	for id, want := range map[string]string{
+		"seg-1": "", "vip": "", "null": "looks like a missing value", "{seg}": "looks like a placeholder", "*": "looks like a missing value",
+		"All": "sounds like all customers", "c.csv": "is the name of a file", "seg-": "lacks its end",
+		"ada@example.com": "looks like an email address",
+	} {
+		assert.Equal(t, want, oddity.Segment(id), id)
 	}
 }
 
@@ -115,9 +134,12 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 	for message, want := range map[string][]string{
 		"<p>Our new address is …</p>": nil, "Hi {{name}}, only $5": nil, `<img src="https://acme.test/a.png" alt="">`: nil,
 		"Write to a@acme.test or b@acme.test": nil, "null and void": nil,
-		"<p></p>":          {"the message has no text"},
-		"<p>Hi <NAME></p>": {"the message has the placeholder <NAME>"},
-		"Access Denied":    {`the message "Access Denied" looks like the error of a program`},
+		"<p></p>":                               {"the message has no text"},
+		"<!-- text -->":                         {"the message has no text"},
+		`<img src="">`:                          {"the message has no text"},
+		`<a href="https://undefined/x">x y</a>`: {`a link of the message leads to "https://undefined"`},
+		"<p>Hi <NAME></p>":                      {"the message has the placeholder <NAME>"},
+		"Access Denied":                         {`the message "Access Denied" looks like the error of a program`},
 		"<title>Log in</title><form>Password</form>": {`the message "Password" looks like the error of a program`},
 		"None":              {`the message "None" looks like a missing value`},
 		"<html><p>Hi, this": {"the message has no end: it lacks </html>"},
@@ -149,7 +171,12 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 		assert.Equal(t, want, oddity.Message("News", message), message)
 	}
 	for subject, want := range map[string]string{
-		"News": "", "🎉": "", "50% off today": "", "Hello, world": "", "新着": "", "Only {{price}}": "", "{{{raw}}} news": "",
+		"News": "", "🎉": "", "A$AP Rocky": "", "null and void": "", "12 , 13": "lacks a name or a value", "Now... or never": "",
+		"Sale in $city!": "has the variable $city of a shell", "__NAME__": "looks like a placeholder",
+		"%%name%% news":               "looks like a placeholder",
+		"Your order null has shipped": "lacks a name or a value", "Total: NaN": "lacks a name or a value",
+		"Hi {{name, look": "lacks a name or a value", "50% off today": "",
+		"Hello, world": "", "新着": "", "Only {{price}}": "", "{{{raw}}} news": "",
 		"#REF!": "looks like an error of a spreadsheet", "Sale for $NAME": "has the variable $NAME of a shell",
 		"Hello null": "lacks a name or a value", "Dear undefined,": "lacks a name or a value", "Hi , news": "lacks a name or a value",
 		"TODO: subject": "looks unfinished", "[DRAFT] News": "looks unfinished", "Lorem ipsum": "looks unfinished",

@@ -23,8 +23,12 @@ func oddValue(text string) string {
 		return why
 	case rounded.matches(lower), strings.Contains(lower, "-") && dated.matches(lower), strings.HasPrefix(text, "'"):
 		return "looks like what a spreadsheet makes of it"
+	case variable.matches(text):
+		return "looks like a placeholder"
 	case strings.HasPrefix(text, "="):
 		return "looks like a formula"
+	case isJSON(text), strings.HasPrefix(lower, "<html"), strings.HasPrefix(lower, "<!doctype"):
+		return "looks like the error of a program"
 	case strings.HasPrefix(text, "@") && IsFileName(text):
 		return "is the name of a file"
 	case len(text) > 1 && text[0] == '"' && strings.HasSuffix(text, `"`):
@@ -33,6 +37,8 @@ func oddValue(text string) string {
 		return "looks like a missing value"
 	case text == "text":
 		return "looks like an example"
+	case !strings.Contains(text, " "):
+		return lacksPart(text)
 	}
 	return ""
 }
@@ -63,7 +69,8 @@ func Values(event *messaging.Event, values map[string]any) string {
 		case text == "":
 		case p.Required && strings.EqualFold(text, p.Name):
 			why = "is the name of its column"
-		case p.Required && strings.HasPrefix(text, strings.ToUpper(p.Name)+"_"): // such as ORDER_ID
+		case p.Required && len(text) > len(p.Name) && text[len(p.Name)] == '_' && strings.EqualFold(text[:len(p.Name)], p.Name) &&
+			!strings.ContainsAny(text, "0123456789"): // such as ORDER_ID
 			why = "looks like a placeholder"
 		case p.Required:
 			why = oddValue(text)
