@@ -219,7 +219,7 @@ func TestTheHeaderAndTheTabsTakeOneLineEach(t *testing.T) {
 		require.NoError(t, err)
 		p.open(b.ui + "/requests/1")
 		p.until(isLive)
-		assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".tabs a")].map((e) => e.offsetTop)).size`), width)
+		assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".tabs > a")].map((e) => e.offsetTop)).size`), width)
 		if width > 1180 {
 			assert.Less(t, eval[int](p, `document.querySelector("header").offsetHeight`), 60, width)
 			assert.Greater(t, eval[int](p, `document.querySelector(".search input").offsetWidth`), 90, width)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -257,7 +258,33 @@ func TestWhatTheSDKRefusesIsNotCalledAccepted(t *testing.T) {
 	for _, path := range []string{"/requests/2", "/requests/4", "/requests/5", "/requests/6"} {
 		assert.NotContains(t, f.get(path).Body, `Delivery <span class="tag bad">not sent</span>`, path)
 	}
-	assert.Contains(t, f.get("/requests/5").Body, `<dt>The SDK reports</dt><dd><span class="tag ok">accepted</span></dd>`)
+	assert.Contains(t, f.get("/requests/5").Body, `<span class="tags"><span class="tag ok">accepted</span></span>`)
+}
+
+func TestTheFactsDoNotRepeatTheHeader(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	page := f.get("/requests/5?tab=exchange").Body
+	for _, repeated := range []string{"The SDK reports", "Operation", "Endpoint", "Status"} {
+		assert.NotContains(t, page, "<dt>"+repeated+"</dt>")
+	}
+	assert.Contains(t, page, `<h2>Request <small class="endpoint">POST /v1/`, "the exchange has the endpoint")
+	f.do("GET", f.api+"/v1/events", "", func(r *http.Request) { r.Header["User-Agent"] = nil })
+	assert.NotContains(t, f.get(fmt.Sprintf("/requests/%d", f.box.History.State().Requests)).Body, `class="facts"`, "nothing is left to say")
+}
+
+func TestWhatIsDoneWithARequestIsBesideItsTabs(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	_, tabs, _ := strings.Cut(f.get("/requests/1?tab=diff&q=to:ada").Body, `<nav class="tabs"`)
+	views, actions, ok := strings.Cut(tabs, `<span class="actions">`)
+	require.True(t, ok)
+	assert.NotContains(t, views, "tab=copy")
+	actions, _, _ = strings.Cut(actions, "</nav>")
+	assert.Contains(t, html.UnescapeString(actions), `?q=to%3Aada&tab=diff" aria-current="page" data-tab="diff">Compare</a>`)
+	assert.Contains(t, actions, `data-tab="copy">Copy</a>`)
+	assert.Contains(t, actions, `data-tab="replay">Replay</a>`)
+	assert.NotContains(t, f.get("/help").Body, "diff")
 }
 
 func TestARuleShowsItsID(t *testing.T) {
@@ -383,7 +410,7 @@ func TestAReadIsNeverSaidToBeCarriedOut(t *testing.T) {
 	require.Equal(t, 200, f.send("GET", "/v1/events", ""))
 	f.post("/api/faults", `{"op":"list events","count":1,"fault":{"kind":"malformed","body":"{"}}`)
 	require.Equal(t, 200, f.send("GET", "/v1/events", ""))
-	assert.Contains(t, f.get("/requests/1").Body, `<dt>The SDK reports</dt><dd><span class="tag ok">accepted</span></dd>`)
+	assert.Contains(t, f.get("/requests/1").Body, `<span class="tags"><span class="tag ok">accepted</span></span>`)
 	page := f.get("/requests/2").Body
 	assert.Contains(t, page, "A read changes nothing: repeat it when the cause is gone.")
 	assert.NotContains(t, page, "Do not send it again")

@@ -1,0 +1,125 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// fixedEmail is as wide as emails usually are, and does not adapt to a narrower window.
+const fixedEmail = `<div style="padding: 26px"><table width="600"><tr><td>Hi</td></tr></table></div>`
+
+// choose sets the settings of the browser, such as rows=one, until the test ends.
+func (p *tab) choose(settings ...string) {
+	p.t.Helper()
+	for _, name := range []string{"theme=", "rows=", "list="} {
+		settings = append([]string{name}, settings...)
+	}
+	for _, setting := range settings {
+		eval[string](p, fmt.Sprintf(`document.cookie = "messaging-sandbox-%s; path=/"`, setting))
+	}
+}
+
+const (
+	pageOfEmail = `document.querySelector(".mail-page").getBoundingClientRect()`
+	frame       = `document.querySelector(".mail iframe").getBoundingClientRect()`
+)
+
+func TestThePreviewIsAsWideAsAnEmailAndAsHighAsThePane(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", fixedEmail))
+	for width, atLeast := range map[int64]float64{1280: 680, 1440: 680, 1600: 680, 1920: 680, 1024: 600, 768: 680, 360: 320} {
+		p := openTab(t, b.ui+"/help", width, "light")
+		p.choose()
+		p.open(b.ui + "/requests/1")
+		p.until(isLive)
+		assert.GreaterOrEqual(t, eval[float64](p, pageOfEmail+`.width`), atLeast, "at %d px", width)
+		assert.GreaterOrEqual(t, eval[float64](p, pageOfEmail+`.height`), 420.0, "at %d px", width)
+		assert.True(t, eval[bool](p, `((page, frame) => Math.abs(page.height - frame.height) < 1 && frame.right <= page.right + 1)(`+
+			pageOfEmail+`, `+frame+`)`), "the frame fills its place at %d px", width)
+		if width > 1024 {
+			assert.True(t, eval[bool](p, `(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(
+				document.querySelector("#detail"))`), "only the email is scrolled at %d px", width)
+		}
+		p.close()
+	}
+}
+
+func TestAnEmailThatIsWiderThanItsPlaceIsDrawnSmaller(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", fixedEmail))
+	b.send("POST", emailPath, email(t, "Adapts", "<p>Hi</p>"))
+	p := openTab(t, b.ui+"/requests/1", 360, "light")
+	const layout, label = `document.querySelector(".mail iframe").offsetWidth`, `getComputedStyle(document.querySelector(
+		".mail-bar label:has(:checked)"), "::after").content`
+	p.until(isLive)
+	assert.Equal(t, 680, eval[int](p, layout), "the email has room")
+	assert.InDelta(t, 326, eval[float64](p, frame+`.width`), 1)
+	assert.Contains(t, eval[string](p, label), `counter(percent)`)
+	for _, width := range []int{375, 768} {
+		p.click(fmt.Sprintf(`.mail [value="%d"]`, width))
+		assert.Equal(t, width, eval[int](p, layout))
+		assert.InDelta(t, 326, eval[float64](p, frame+`.width`), 1)
+	}
+	p.shoot("scaled-360-light")
+	p.open(b.ui + "/requests/2")
+	p.until(isLive)
+	assert.Equal(t, 326, eval[int](p, layout), "an email that adapts is as wide as the phone")
+	p.close()
+	p = openTab(t, b.ui+"/requests/1", 1440, "light")
+	p.until(isLive)
+	p.click(`.mail [value="375"]`)
+	assert.InDelta(t, 375, eval[float64](p, frame+`.width`), 1)
+	assert.True(t, eval[bool](p, `((page, frame) => Math.abs(frame.left - page.left - (page.right - frame.right)) < 1)(`+
+		pageOfEmail+`, `+frame+`)`), "it is in the middle")
+	assert.Equal(t, "none", eval[string](p, label))
+}
+
+func TestTheTabsOfAnEmailTakeOneLineBesideWhatIsDoneWithIt(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p><img src='https://acme.test/a.png'>"))
+	for _, width := range []int64{768, 1024, 1280, 1440} {
+		for _, list := range []string{"narrow", "", "wide"} {
+			p := openTab(t, b.ui+"/help", width, "light")
+			p.choose("list=" + list)
+			p.open(b.ui + "/requests/1")
+			p.until(isLive)
+			name := fmt.Sprintf("%d px, list %q", width, list)
+			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".tabs > a")].map((e) => e.offsetTop)).size`), name)
+			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".actions a")].map((e) => e.offsetTop)).size`), name)
+			assert.Empty(t, eval[string](p, overlaps(".title h1, .title .tag, .tabs > a, .actions a")), name)
+			assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width), name)
+			p.shoot(strings.ReplaceAll(fmt.Sprintf("tabs-%d-%s", width, list), " ", ""))
+			p.close()
+		}
+	}
+}
+
+func TestKeysWalkThroughTheTabsAndWhatIsDoneWithTheRequest(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("GET", "/v1/events", "")
+	p := openTab(t, b.ui+"/requests/1", 1280, "light")
+	p.until(isLive)
+	for _, name := range []string{"diff", "copy", "replay"} {
+		p.press("]")
+		p.until(fmt.Sprintf(`document.querySelector(".actions [aria-current]")?.dataset.tab === %q`, name))
+	}
+	p.press("[")
+	p.until(`location.search === "?tab=copy"`)
+}
+
+// overlaps returns an expression for the texts of elements of which one covers another.
+func overlaps(selector string) string {
+	return fmt.Sprintf(`(() => {
+		const all = [...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()), found = [];
+		for (const [i, a] of all.entries()) for (const b of all.slice(i + 1)) {
+			if (a.contains(b)) continue;
+			const p = a.getBoundingClientRect(), q = b.getBoundingClientRect();
+			if (p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1)
+				found.push(a.textContent + " / " + b.textContent);
+		}
+		return found.join("; ");
+	})()`, selector)
+}
