@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -122,4 +123,56 @@ func overlaps(selector string) string {
 		}
 		return found.join("; ");
 	})()`, selector)
+}
+
+// TestARowOfOneLineCutsNothing holds rows with much to say against every width of the list.
+func TestARowOfOneLineCutsNothing(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	sendSome(t, b)
+	for _, number := range []int{9, 10, 5} {
+		b.control("POST", "/api/replay", fmt.Sprintf(`{"number":%d}`, number))
+	}
+	b.send("GET", "/v1/events?foo=1", "")
+	b.control("POST", "/api/faults", `{"op":"create event","count":1,"fault":{"kind":"status","status":502}}`)
+	b.send("POST", "/v1/events", `{"name":"an event with a long name that no list has room for","description":"d","parameters":[]}`)
+	p := openTab(t, b.ui+"/help", 1280, "light")
+	for _, width := range []int64{901, 1280, 1440, 1799, 1920} {
+		for _, list := range []string{"narrow", "", "wide"} {
+			p.do(chromedp.EmulateViewport(width, 800))
+			p.choose("rows=one", "list="+list)
+			p.open(b.ui)
+			p.until(isLive)
+			name := fmt.Sprintf("%d px, list %q", width, list)
+			assert.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll("#rows > .row")].map((e) => e.offsetHeight))`), 35.0, name)
+			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows > .row")].map((row) => {
+				const parts = [...row.querySelectorAll("time, .what, .tag")].map((e) => [e, e.getBoundingClientRect()]);
+				const outside = parts.filter(([, r]) => r.left < 0 || r.right > document.querySelector("#list").clientWidth);
+				const covered = parts.filter(([a, p], i) => parts.slice(i + 1).some(([b, q]) => p.left < q.right - 1 && q.left < p.right - 1));
+				return [...outside, ...covered].map(([e]) => row.dataset.number + " " + e.textContent).join("; ");
+			}).filter(Boolean).join("; ")`), name)
+			assert.GreaterOrEqual(t, eval[float64](p, `Math.min(...[...document.querySelectorAll("#rows .what")].map((e) => e.offsetWidth))`), 40.0, name)
+			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .who .tag")].filter((e) => e.offsetWidth > 24 &&
+				e.getBoundingClientRect().right > e.parentNode.getBoundingClientRect().right + 1).map((e) => e.textContent).join("; ")`), name)
+			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll("#rows .head .tag")].map((e) =>
+				Math.round(e.getBoundingClientRect().right))).size`), "the statuses end in one column: %s", name)
+			p.shoot(fmt.Sprintf("one-%d-%s", width, list))
+		}
+	}
+	p.choose()
+}
+
+func TestTheStatusOfARowIsAtItsEdge(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.control("POST", "/api/faults", `{"count":1,"fault":{"kind":"slow","after":"60ms"}}`)
+	b.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z"))
+	for _, path := range []string{"/", "/faults", "/customers/1"} {
+		for _, width := range []int64{1280, 1920} {
+			p := openTab(t, b.ui+path, width, "light")
+			p.until(isLive + ` && document.querySelector(".row:not(.record)")`)
+			assert.InDelta(t, 18, eval[float64](p, `((row) => row.getBoundingClientRect().right - row.querySelector(".head .tag").getBoundingClientRect().right)(
+				document.querySelector(".row:not(.record)"))`), 3, "%s at %d px", path, width)
+			assert.True(t, eval[bool](p, `document.querySelector(".row .ended").checkVisibility()`), "%s at %d px", path, width)
+			p.close()
+		}
+	}
 }

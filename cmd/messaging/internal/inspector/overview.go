@@ -150,8 +150,8 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 	}
 	for _, r := range in.remarksIfAny(e) {
 		switch {
-		case r.elsewhere && r.tagged: // the failure says it
-		case r.tagged:
+		case r.elsewhere && r.tagged(): // the failure says it
+		case r.tagged():
 			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: cmp.Or(r.common, r.text), rank: silent})
 		default:
 			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: cmp.Or(r.common, r.text), rank: suspicious})
