@@ -176,3 +176,51 @@ func TestTheStatusOfARowIsAtItsEdge(t *testing.T) {
 		}
 	}
 }
+
+func TestAPhoneShowsTheContentOfARequestEarly(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", "<p>Hi {{nme}}</p>"))
+	p := openTab(t, b.ui+"/requests/1", 360, "light")
+	p.until(isLive + ` && document.querySelector("details.note")`)
+	assert.Less(t, eval[float64](p, `document.querySelector(".view").getBoundingClientRect().top`), 360.0)
+	assert.True(t, eval[bool](p, `document.querySelector(".title .tag").getBoundingClientRect().bottom >
+		document.querySelector("article > .sub").getBoundingClientRect().top`), "the status is in the line about the request")
+	const height = `document.querySelector(".note").offsetHeight`
+	assert.Less(t, eval[int](p, height), 40)
+	p.click(".note summary")
+	p.until(height + ` > 50`)
+	p.shoot("note-360-light")
+	p.close()
+	p = openTab(t, b.ui+"/requests/1", 1280, "light")
+	p.until(isLive)
+	assert.True(t, eval[bool](p, `document.querySelector("p.note") !== null`), "a wide page shows all of it")
+}
+
+func TestNoWordOfAFilterOrARuleIsBroken(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", triggerPath, "{}")
+	b.control("POST", "/api/faults", `{"op":"trigger event","skip":2,"count":3,"fault":{"kind":"rate_limited","after":"7s"}}`)
+	p := openTab(t, b.ui+`/?q=op:"trigger+event"+delivery:rejected`, 1280, "light")
+	const lines = `((e) => { const r = new Range(); r.selectNodeContents(e); return r.getClientRects().length })(%s)`
+	assert.Equal(t, 1, eval[int](p, fmt.Sprintf(lines, `document.querySelector(".list-bar a")`)))
+	p.close()
+	for _, width := range []int64{768, 1024} {
+		p := openTab(t, b.ui+"/faults", width, "light")
+		p.until(isLive)
+		assert.LessOrEqual(t, eval[int](p, fmt.Sprintf(lines, `document.querySelector("td[data-label='So far']")`)), 2)
+		assert.True(t, eval[bool](p, `((table) => table.scrollWidth <= table.clientWidth)(document.querySelector(".scroll:has(.rules)"))`), width)
+		p.close()
+	}
+}
+
+func TestASeedIsAskedForWithAProbability(t *testing.T) {
+	b := startBox(t)
+	p := openTab(t, b.ui+"/faults", 1280, "light")
+	p.until(isLive)
+	const seed = `document.querySelector(".rule [name=seed]").checkVisibility()`
+	assert.False(t, eval[bool](p, seed))
+	assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".rule label")].filter((e) => e.checkVisibility()).map((e) => e.offsetTop)).size`))
+	eval[bool](p, `(document.querySelector(".rule [name=percent]").focus(), true)`)
+	p.typeText("20")
+	p.until(seed)
+}

@@ -175,8 +175,11 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 		d.Tags[0].Text = "carried out" // the SDK would not have sent it, or cannot read the response
 	}
 	d.with, _ = strconv.Atoi(d.query.Get("with")) // what is not a number is the previous request
-	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), words.Time(e.At)+e.At.Format(".000"),
-		took(e.Took))
+	at := words.Time(e.At)
+	if words.Date(e.At) == words.Date(time.Now()) {
+		at = words.Clock(e.At)
+	}
+	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), at+e.At.Format(".000"), took(e.Took))
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		d.Email, d.Audience = &emailView{effect, e}, effect.Recipients

@@ -232,7 +232,7 @@ func TestASendWhoseTwinWasCarriedOutIsAPossibleDuplicate(t *testing.T) {
 	for _, path := range []string{"/requests/2", "/requests/3"} {
 		assert.NotContains(t, f.get(path).Body, "was sent again")
 	}
-	assert.Equal(t, 1, strings.Count(f.get("/?q=since:1h").Body, ">duplicate?</span>"), "reads have no duplicates")
+	assert.Equal(t, 1, strings.Count(f.get("/").Body, `title="duplicate?"`), "reads have no duplicates")
 	assert.Equal(t, 1, strings.Count(f.get("/?q=has:duplicate").Body, `class="row"`))
 }
 
@@ -290,19 +290,19 @@ func TestWhatIsDoneWithARequestIsBesideItsTabs(t *testing.T) {
 func TestARuleShowsItsID(t *testing.T) {
 	f := start(t, records.Seed{})
 	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
-	assert.Contains(t, f.get("/faults").Body, `<td><code>1</code><td data-label="Operation">trigger event`)
+	assert.Contains(t, f.get("/faults").Body, `<td><code>1</code><td data-label="Operation">Trigger event`)
 }
 
 func TestChipsWriteTheSearch(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
 	page := html.UnescapeString(f.get(`/?q=ada+op:"trigger+event"+status:4xx`).Body)
-	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx" aria-current="true">trigger event</a>`)
-	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx+%22op%3Acreate+event%22">create event</a>`)
-	assert.Contains(t, page, `<a class="chip" href="/?q=ada+%22op%3Atrigger+event%22+status%3A2xx">2xx</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx" aria-current="true">Trigger event</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22">Create event</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx">2xx</a>`)
 	assert.Contains(t, page, `+has%3Askipped">skipped</a>`)
 	page = html.UnescapeString(f.get(`/?q=-"op:list+events"+"-x"`).Body)
-	assert.Contains(t, page, `href="/?q=-%22op%3Alist+events%22+%22-x%22+status%3A4xx">4xx</a>`, "an exclusion stays one")
+	assert.Contains(t, page, `href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx">4xx</a>`, "an exclusion stays one")
 	assert.Contains(t, f.get("/api/requests?q=delivery:unknown").Body, `"number":5,`)
 	assert.NotContains(t, f.get("/api/requests?q=delivery:accepted").Body, `"number":5,`)
 	assert.Equal(t, 400, f.get("/api/requests?q=delivery:lost").Status)
