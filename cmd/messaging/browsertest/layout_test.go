@@ -143,14 +143,16 @@ func TestARowOfOneLineCutsNothing(t *testing.T) {
 			p.open(b.ui)
 			p.until(isLive)
 			name := fmt.Sprintf("%d px, list %q", width, list)
-			assert.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll("#rows > .row")].map((e) => e.offsetHeight))`), 35.0, name)
+			assert.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll("#rows > .row")].map((e) => e.offsetHeight))`),
+				35.0, name)
 			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows > .row")].map((row) => {
 				const parts = [...row.querySelectorAll("time, .what, .tag")].map((e) => [e, e.getBoundingClientRect()]);
 				const outside = parts.filter(([, r]) => r.left < 0 || r.right > document.querySelector("#list").clientWidth);
 				const covered = parts.filter(([a, p], i) => parts.slice(i + 1).some(([b, q]) => p.left < q.right - 1 && q.left < p.right - 1));
 				return [...outside, ...covered].map(([e]) => row.dataset.number + " " + e.textContent).join("; ");
 			}).filter(Boolean).join("; ")`), name)
-			assert.GreaterOrEqual(t, eval[float64](p, `Math.min(...[...document.querySelectorAll("#rows .what")].map((e) => e.offsetWidth))`), 40.0, name)
+			assert.GreaterOrEqual(t, eval[float64](p, `Math.min(...[...document.querySelectorAll("#rows .what")].map((e) => e.offsetWidth))`),
+				40.0, name)
 			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .who .tag")].filter((e) => e.offsetWidth > 24 &&
 				e.getBoundingClientRect().right > e.parentNode.getBoundingClientRect().right + 1).map((e) => e.textContent).join("; ")`), name)
 			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll("#rows .head .tag")].map((e) =>
@@ -169,8 +171,9 @@ func TestTheStatusOfARowIsAtItsEdge(t *testing.T) {
 		for _, width := range []int64{1280, 1920} {
 			p := openTab(t, b.ui+path, width, "light")
 			p.until(isLive + ` && document.querySelector(".row:not(.record)")`)
-			assert.InDelta(t, 18, eval[float64](p, `((row) => row.getBoundingClientRect().right - row.querySelector(".head .tag").getBoundingClientRect().right)(
-				document.querySelector(".row:not(.record)"))`), 3, "%s at %d px", path, width)
+			const gap = `((row) => row.getBoundingClientRect().right -
+				row.querySelector(".head .tag").getBoundingClientRect().right)(document.querySelector(".row:not(.record)"))`
+			assert.InDelta(t, 18, eval[float64](p, gap), 3, "%s at %d px", path, width)
 			assert.True(t, eval[bool](p, `document.querySelector(".row .ended").checkVisibility()`), "%s at %d px", path, width)
 			p.close()
 		}
@@ -219,7 +222,8 @@ func TestASeedIsAskedForWithAProbability(t *testing.T) {
 	p.until(isLive)
 	const seed = `document.querySelector(".rule [name=seed]").checkVisibility()`
 	assert.False(t, eval[bool](p, seed))
-	assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".rule label")].filter((e) => e.checkVisibility()).map((e) => e.offsetTop)).size`))
+	assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".rule label")].filter((e) => e.checkVisibility())
+		.map((e) => e.offsetTop)).size`))
 	eval[bool](p, `(document.querySelector(".rule [name=percent]").focus(), true)`)
 	p.typeText("20")
 	p.until(seed)

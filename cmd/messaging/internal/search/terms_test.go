@@ -11,7 +11,8 @@ import (
 
 func TestTermsAreWrittenAsTheyWereRead(t *testing.T) {
 	for text, want := range map[string]string{
-		`a -b !c`: "a -b -c", `-op:"trigger event"`: `-op:"trigger event"`, `"op:trigger event"`: `op:"trigger event"`, `"Dear all: hi"`: `"Dear all: hi"`, `"-op:x" "!"`: `"-op:x" !`, `-"a b" "c d"`: `-"a b" "c d"`,
+		`a -b !c`: "a -b -c", `-op:"trigger event"`: `-op:"trigger event"`, `"op:trigger event"`: `op:"trigger event"`,
+		`"Dear all: hi"`: `"Dear all: hi"`, `"-op:x" "!"`: `"-op:x" !`, `-"a b" "c d"`: `-"a b" "c d"`,
 		`- ""`: "-", `--x`: `-"-x"`,
 	} {
 		var written []string
