@@ -143,6 +143,7 @@ func (d *entryDetail) Again() string {
 
 type tab struct {
 	Name, Label string
+	Rest        string // of the label, where there is room
 	Count       int
 	Href        string
 	Current     bool
@@ -260,8 +261,7 @@ func (d *entryDetail) views() (list []tab) {
 	if d.Trigger != nil {
 		add("parameters", "Parameters", len(d.Trigger.Parameters))
 	}
-	add("exchange", "Request & response", 0)
-	return list
+	return append(list, tab{Name: "exchange", Label: "Request", Rest: " & response"})
 }
 
 // queryString returns the query of a URL without empty values.
