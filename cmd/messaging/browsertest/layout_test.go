@@ -195,6 +195,13 @@ func TestAPhoneShowsTheContentOfARequestEarly(t *testing.T) {
 	p.until(height + ` > 50`)
 	p.shoot("note-360-light")
 	p.close()
+	for range 2 {
+		b.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z"))
+	}
+	p = openTab(t, b.ui+"/requests/3", 360, "dark")
+	p.until(isLive + ` && document.querySelector("details.note > a") && !document.querySelector("summary a")`)
+	p.requireNoFindings(axe(t), "a folded note")
+	p.close()
 	p = openTab(t, b.ui+"/requests/1", 1280, "light")
 	p.until(isLive)
 	assert.True(t, eval[bool](p, `document.querySelector("p.note") !== null`), "a wide page shows all of it")

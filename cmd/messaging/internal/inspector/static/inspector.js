@@ -5,7 +5,7 @@ const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const params = (of) => new URLSearchParams(of);
 const allRows = () => $$("#rows > .row");
-const oneColumn = matchMedia("(max-width: 900px)"); // as in the stylesheet: the list or the detail
+const oneColumn = () => innerWidth <= 900; // as in the stylesheet: the list or the detail
 let { last, epoch } = dataset;
 last = +last;
 
@@ -58,7 +58,7 @@ function showState(state) {
 
 // showLeft counts the seconds of an outage, which are not read aloud.
 function showLeft() {
-  const { dataset } = $("#live"), left = (Date.parse(dataset.outage) - Date.now()) / 1000;
+  const { dataset } = $("#live"), left = (new Date(dataset.outage) - new Date) / 1000;
   dataset.left = left > 0 ? `${Math.ceil(left)} s` : "";
 }
 setInterval(showLeft, 1000);
@@ -160,7 +160,7 @@ async function showNew() {
   paged = false;
   if (!$(".has-detail")) {
     history.replaceState(null, "", listURL());
-    if (oneColumn.matches) $("#list").scrollIntoView();
+    if (oneColumn()) $("#list").scrollIntoView();
   }
   mark();
 }
@@ -229,7 +229,7 @@ async function load(url, { push = false } = {}) {
 
 // showRow shows the list as it was, with the focus on the row of the detail that was left.
 function showRow(path) {
-  if (oneColumn.matches) scrollTo(0, listTop);
+  if (oneColumn()) scrollTo(0, listTop);
   const row = allRows().find((row) => row.pathname === path);
   if (row) focusRow(row);
 }
@@ -252,15 +252,16 @@ function fitDetail() {
     current.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone, they are wider than the page
   }
   fitReplay();
-  for (const note of innerWidth > 600 ? [] : $$("p.note")) {
-    if (note.offsetHeight > 40) note.outerHTML = `<details class="${note.className}"><summary>${note.innerHTML}</summary></details>`;
+  for (const note of innerWidth > 600 ? [] : $$("article p.note")) {
+    if (note.offsetHeight < 40) continue; // a long one is folded; its link is no part of the summary
+    note.outerHTML = `<details class="${note.className}"><summary>${note.innerHTML.replace(/<a[^]*|$/, "</summary>$&")}</details>`;
   }
   for (const line of $$(".json [data-opens]")) {
     const button = document.createElement("button");
     line.prepend(Object.assign(button, { className: "fold", ariaExpanded: "true", ariaLabel: "Lines within" }));
   }
   const terms = query.replace(/\S+:"[^"]*"/g, "").split(/[\s"]+/).filter((term) => term.length > 1 && !term.includes(":"));
-  if (globalThis.Highlight) CSS.highlights.set("search", new Highlight(...terms.flatMap((term) => rangesOf(term.toLowerCase()))));
+  if (window.Highlight) CSS.highlights.set("search", new Highlight(...terms.flatMap((term) => rangesOf(term.toLowerCase()))));
 }
 
 const editors = "textarea, input:not([type])";
@@ -273,16 +274,16 @@ function fitReplay() {
     field.value = sessionStorage.getItem(key) ?? field.value;
     if (isEdited(form)) form.closest("details")?.setAttribute("open", "");
     const check = () => { if (field.name === "body") checkDraft(field.value); };
-    field.oninput = () => { sessionStorage.setItem(key, field.value); check(); fitReplayButtons(form); };
+    field.oninput = () => { sessionStorage.setItem(key, field.value); check(); fitButtons(form); };
     check();
     form.addEventListener("submit", () => sessionStorage.removeItem(key));
   }
-  fitReplayButtons();
+  fitButtons();
 }
 
-// fitReplayButtons makes the button primary that sends what is edited, of two forms the one that
+// fitButtons makes the button primary that sends what is edited, of two forms the one that
 // was edited last. The others say that they send no edits.
-function fitReplayButtons(last) {
+function fitButtons(last) {
   const forms = $$(".replay"), edited = [last, ...forms].find((form) => form && isEdited(form));
   for (const form of forms) {
     const button = $("button", form), label = button.dataset.label ??= button.textContent;
@@ -338,7 +339,7 @@ addEventListener("click", (event) => {
   if (target.closest("#new")) return showNew().catch(() => {});
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   if (link.matches(".back")) { event.preventDefault(); back(); }
-  if (link.matches("#rows .row, .tabs a, .overview a")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn.matches); }
+  if (link.matches("#rows .row, .tabs a, .overview a")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn()); }
 });
 
 // open shows the detail of a link. With enter, the focus goes there too: otherwise the tab
@@ -351,7 +352,7 @@ async function open(link, enter = false) {
   if (tab) $(`[data-tab=${tab}]`)?.focus();
   else {
     $("#detail").scrollTop = 0;
-    if (oneColumn.matches) $("#detail").scrollIntoView();
+    if (oneColumn()) $("#detail").scrollIntoView();
     if (enter) $("#detail").focus({ preventScroll: true });
   }
 }
@@ -415,10 +416,10 @@ function step(by) {
   const row = rows[at < 0 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
   if (!row) return;
   focusRow(row);
-  if (oneColumn.matches && !$(".has-detail")) return;
+  if (oneColumn() && !$(".has-detail")) return;
   if (rows[current]) rows[current].ariaCurrent = null;
   row.ariaCurrent = "true"; // before it is loaded, so that the next key goes on from it
-  open(row, oneColumn.matches);
+  open(row, oneColumn());
 }
 
 function stepTab(by) {
