@@ -185,7 +185,11 @@ func TestAPhoneShowsTheSectionsInOneLineWithThoseThatMatterInSight(t *testing.T)
 	b.control("POST", "/api/faults", `{"fault":{"kind":"answer_lost"},"count":1}`)
 	p.open(b.ui)
 	p.until(isLive)
-	assert.True(t, eval[bool](p, fmt.Sprintf(isInSight, "header nav [href='/faults']")), "while a rule is active")
+	assert.True(t, eval[bool](p, fmt.Sprintf(isInSight, "header nav [href='/']")), "the order stays")
+	const dot = `getComputedStyle(document.querySelector("header"), "::after").width`
+	assert.Equal(t, "8px", eval[string](p, dot), "while a rule is active")
+	b.control("POST", "/api/reset?what=faults", "")
+	p.until(dot + ` === "auto"`)
 }
 
 func TestAPhoneHasWhatIsWorthALookAboveTheList(t *testing.T) {
@@ -219,7 +223,7 @@ func TestTheHeaderAndTheTabsTakeOneLineEach(t *testing.T) {
 		require.NoError(t, err)
 		p.open(b.ui + "/requests/1")
 		p.until(isLive)
-		assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".tabs a")].map((e) => e.offsetTop)).size`), width)
+		assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".tabs > a")].map((e) => e.offsetTop)).size`), width)
 		if width > 1180 {
 			assert.Less(t, eval[int](p, `document.querySelector("header").offsetHeight`), 60, width)
 			assert.Greater(t, eval[int](p, `document.querySelector(".search input").offsetWidth`), 90, width)
@@ -245,12 +249,13 @@ func TestEnterGoesIntoTheRequest(t *testing.T) {
 	}
 }
 
-func TestAnOutageKeepsTheSearchWideOnAPhone(t *testing.T) {
+func TestAnOutageLeavesRoomForTheSearchOnAPhone(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	b.control("POST", "/api/outage", `{"for":"30s"}`)
 	p := openTab(t, b.ui, 360, "light")
 	p.until(isLive)
-	assert.Greater(t, eval[int](p, `document.querySelector(".search input").offsetWidth`), 300)
+	assert.Greater(t, eval[int](p, `document.querySelector(".search input").offsetWidth`), 110)
+	assert.Less(t, eval[int](p, `document.querySelector("header").offsetHeight`), 100)
 }
 
 func TestTheListBeginsAtTheRequestThatIsOpen(t *testing.T) {
@@ -261,5 +266,8 @@ func TestTheListBeginsAtTheRequestThatIsOpen(t *testing.T) {
 	p := openTab(t, b.ui+"/requests/2", 1280, "light")
 	p.until(isLive)
 	p.until(`document.querySelector(".row[aria-current]").getBoundingClientRect().bottom <= innerHeight`)
+	p.open(b.ui + "/requests/15")
+	p.until(isLive)
+	assert.InDelta(t, 400, eval[float64](p, `document.querySelector(".row[aria-current]").getBoundingClientRect().top`), 100, "in the middle")
 	assert.Zero(t, eval[int](p, `scrollY`), "only the list is scrolled")
 }

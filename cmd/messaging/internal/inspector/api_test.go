@@ -61,6 +61,16 @@ func TestAPIGolden(t *testing.T) {
 	}
 }
 
+func TestUnknownPathsOfTheAPIAreAnsweredInJSON(t *testing.T) {
+	f := start(t, records.Seed{})
+	for path, kind := range map[string]string{"/api": "application/json", "/api/": "application/json", "/api/nothing": "application/json",
+		"/apis": "text/html; charset=utf-8"} {
+		got := f.get(path)
+		assert.Equal(t, 404, got.Status, path)
+		assert.Equal(t, kind, got.Header.Get("Content-Type"), path)
+	}
+}
+
 func TestListsArePagedToTheEnd(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()

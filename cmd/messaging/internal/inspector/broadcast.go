@@ -49,6 +49,9 @@ func (v *emailView) HTML() bool { return mail.IsHTML(head(v.Message)) }
 // RemoteImages returns the number of images that are not loaded.
 func (v *emailView) RemoteImages() int { return mail.RemoteImages(head(v.Message)) }
 
+// IsFixed reports whether the message needs a width that no phone has.
+func (v *emailView) IsFixed() bool { return mail.IsFixed(head(v.Message)) }
+
 // Links returns the links of the message, up to a number that a page can show.
 func (v *emailView) Links() []mail.Link {
 	links := mail.Links(head(v.Message))

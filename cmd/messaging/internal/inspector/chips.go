@@ -28,12 +28,12 @@ func newChips(l entryList, query string) []chipGroup {
 	}{
 		{"Status", []string{"status:2xx", "status:4xx", "status:5xx", "status:none"}},
 		{"Delivery", []string{"delivery:accepted", "delivery:rejected", "delivery:unknown"}},
-		{"Marks", []string{"has:skipped", "has:notes", "has:duplicate", "has:problems", "has:fault", "has:replay", "has:foreign_key"}},
+		{"Flags", []string{"has:skipped", "has:notes", "has:duplicate", "has:problems", "has:fault", "has:replay", "has:foreign_key"}},
 	}
 	if l.name == requestList.name {
 		var terms []string
 		for op := range service.Served() {
-			terms = append(terms, `op:"`+op.Name+`"`)
+			terms = append(terms, "op:"+op.Name)
 		}
 		groups = slices.Insert(groups, 0, struct {
 			name  string
@@ -52,20 +52,36 @@ func newChips(l entryList, query string) []chipGroup {
 }
 
 func newChip(l entryList, query, term string) chip {
-	_, label, _ := strings.Cut(strings.NewReplacer(`"`, "", "_", " ").Replace(term), ":")
-	terms := search.Terms(query)
-	plain := search.Term{Text: strings.ReplaceAll(term, `"`, "")}
-	key, _, _ := strings.Cut(plain.Text, ":")
-	on := slices.Contains(terms, plain)
-	terms = slices.DeleteFunc(terms, func(t search.Term) bool {
-		return t.Text == plain.Text || key != "has" && !t.Not && strings.HasPrefix(t.Text, key+":")
+	key, label, _ := strings.Cut(strings.ReplaceAll(term, "_", " "), ":")
+	if key == "op" {
+		label = capitalized(label)
+	}
+	c := chip{Label: label, On: slices.Contains(search.Terms(query), search.Term{Text: term})}
+	changed := withTerm(query, term)
+	if c.On {
+		changed = written(without(query, term))
+	}
+	c.Href = l.list + queryString("q", changed)
+	return c
+}
+
+// withTerm returns a search with a term, in place of those with which it makes no sense.
+func withTerm(query, term string) string {
+	return written(append(without(query, term), search.Term{Text: term}))
+}
+
+// without returns the terms of a search without one, and those that make no sense beside it.
+func without(query, term string) []search.Term {
+	key, _, _ := strings.Cut(term, ":")
+	return slices.DeleteFunc(search.Terms(query), func(t search.Term) bool {
+		return t.Text == term || key != "has" && !t.Not && strings.HasPrefix(t.Text, key+":")
 	})
-	if !on {
-		terms = append(terms, plain)
-	}
-	var written []string
+}
+
+func written(terms []search.Term) string {
+	var texts []string
 	for _, t := range terms {
-		written = append(written, t.String())
+		texts = append(texts, t.String())
 	}
-	return chip{Label: label, Href: l.list + queryString("q", strings.Join(written, " ")), On: on}
+	return strings.Join(texts, " ")
 }

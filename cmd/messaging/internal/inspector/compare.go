@@ -93,7 +93,7 @@ func (in *Inspector) previous(e *history.Entry) (other *history.Entry, which str
 	var all history.Query
 	for _, l := range likenesses(e) {
 		if found, _ := in.box.History.Find(all.And(l.has), e.Number, 1); len(found) > 0 {
-			return found[0], ", the previous one " + l.which, true
+			return found[0], ", the previous request " + l.which, true
 		}
 	}
 	return nil, "", false

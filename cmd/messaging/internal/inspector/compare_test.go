@@ -53,8 +53,8 @@ func TestARequestIsComparedWithTheOneThatItRepeatsOrThatHasItsTitle(t *testing.T
 		require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, "Moved", subject, 1)))
 	}
 	f.replayed(`{"number":2}`)
-	for path, with := range map[string]string{"/requests/2?tab=diff": "1</a>, the previous one of the same operation ",
-		"/requests/3?tab=diff": "1</a>, the previous one with the same subject ",
+	for path, with := range map[string]string{"/requests/2?tab=diff": "1</a>, the previous request of the same operation ",
+		"/requests/3?tab=diff": "1</a>, the previous request with the same subject ",
 		"/requests/4?tab=diff": "2</a>, which it repeats ", "/requests/3?tab=diff&with=2": "2</a> "} {
 		assert.Contains(t, f.get(path).Body, `">request `+with+`<span`, path)
 	}
@@ -95,11 +95,11 @@ func TestARequestIsComparedWithThePreviousOneForItsCustomerAndEvent(t *testing.T
 	f.send("POST", "/v1/events", `{"name":"n","description":"1"}`)
 	f.send("POST", "/v1/events", `{"name":"m","description":"1"}`)
 	f.send("POST", "/v1/events", `{"name":"n","description":"2"}`)
-	for number, want := range map[int]string{2: "1</a>, the previous one of the same event ",
-		3: "1</a>, the previous one for the same customer and event ", 4: "3</a>, the previous one of the same operation ",
-		5: "3</a>, the previous one for the same customer and event ", 6: "5</a>, the previous one of the same event ",
-		7: "6</a>, the previous one of the same operation ", 9: "8</a>, the previous one to the same path ",
-		12: "10</a>, the previous one with the same name "} {
+	for number, want := range map[int]string{2: "1</a>, the previous request of the same event ",
+		3: "1</a>, the previous request for the same customer and event ", 4: "3</a>, the previous request of the same operation ",
+		5: "3</a>, the previous request for the same customer and event ", 6: "5</a>, the previous request of the same event ",
+		7: "6</a>, the previous request of the same operation ", 9: "8</a>, the previous request to the same path ",
+		12: "10</a>, the previous request with the same name "} {
 		assert.Contains(t, f.get(fmt.Sprintf("/requests/%d?tab=diff", number)).Body, `">request `+want+`<span`, number)
 	}
 }

@@ -28,6 +28,7 @@ type entryDetail struct {
 	Title, Sub string
 	Tags       []tag
 	Tabs       []tab
+	Actions    []tab // what is done with the request, beside the tabs
 	Tab        string
 	Notes      []note
 	Facts      []fact
@@ -142,6 +143,7 @@ func (d *entryDetail) Again() string {
 
 type tab struct {
 	Name, Label string
+	Rest        string // of the label, where there is room
 	Count       int
 	Href        string
 	Current     bool
@@ -174,8 +176,11 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 		d.Tags[0].Text = "carried out" // the SDK would not have sent it, or cannot read the response
 	}
 	d.with, _ = strconv.Atoi(d.query.Get("with")) // what is not a number is the previous request
-	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), words.Time(e.At)+e.At.Format(".000"),
-		took(e.Took))
+	at := words.Time(e.At)
+	if words.Date(e.At) == words.Date(time.Now()) {
+		at = words.Clock(e.At)
+	}
+	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), at+e.At.Format(".000"), took(e.Took))
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		d.Email, d.Audience = &emailView{effect, e}, effect.Recipients
@@ -199,7 +204,7 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	d.unknown = in.unknownMembers(e)
 	d.Notes = notes(d)
 	d.Facts = slices.DeleteFunc(append(d.Facts, effectFacts(e)...), func(f fact) bool { return strings.Join(f.Values, "") == "" })
-	d.Tabs, d.Tab = tabs(d, d.query.Get("tab"), d.query.Get("q"))
+	d.addTabs(d.query.Get("tab"), d.query.Get("q"))
 	return d
 }
 
@@ -215,8 +220,29 @@ func linkedRow(e *history.Entry) row {
 	return row
 }
 
-// tabs returns the tabs of a detail, and the name of the current one.
-func tabs(d *entryDetail, selected, query string) (list []tab, current string) {
+// HasFacts reports whether there is something to say beside the view.
+func (d *entryDetail) HasFacts() bool {
+	return len(d.Facts) > 0 || d.Trigger != nil || d.Refused != nil || d.Fault != ""
+}
+
+// addTabs adds the tabs and the actions, of which one is current.
+func (d *entryDetail) addTabs(selected, query string) {
+	list := d.views()
+	views := len(list)
+	list = append(list, tab{Name: "diff", Label: "Compare"}, tab{Name: "copy", Label: "Copy"}, tab{Name: "replay", Label: "Replay"})
+	d.Tab = list[0].Name
+	if slices.ContainsFunc(list, func(t tab) bool { return t.Name == selected }) {
+		d.Tab = selected
+	}
+	for i := range list {
+		list[i].Current = list[i].Name == d.Tab
+		list[i].Href = d.path + queryString("q", query, "tab", list[i].Name)
+	}
+	d.Tabs, d.Actions = list[:views], list[views:]
+}
+
+// views returns the tabs that show what was sent.
+func (d *entryDetail) views() (list []tab) {
 	add := func(name, label string, count int) { list = append(list, tab{Name: name, Label: label, Count: count}) }
 	if d.Email != nil {
 		add("preview", "Preview", 0)
@@ -235,19 +261,7 @@ func tabs(d *entryDetail, selected, query string) (list []tab, current string) {
 	if d.Trigger != nil {
 		add("parameters", "Parameters", len(d.Trigger.Parameters))
 	}
-	add("exchange", "Request & response", 0)
-	add("diff", "Diff", 0)
-	add("copy", "Copy", 0)
-	add("replay", "Replay", 0)
-	current = list[0].Name
-	if slices.ContainsFunc(list, func(t tab) bool { return t.Name == selected }) {
-		current = selected
-	}
-	for i := range list {
-		list[i].Current = list[i].Name == current
-		list[i].Href = d.path + queryString("q", query, "tab", list[i].Name)
-	}
-	return list, current
+	return append(list, tab{Name: "exchange", Label: "Request", Rest: " & response"})
 }
 
 // queryString returns the query of a URL without empty values.

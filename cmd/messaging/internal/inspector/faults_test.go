@@ -39,7 +39,7 @@ func TestFaultsOfTheFormAndThePresets(t *testing.T) {
 	refused := form(url.Values{"op": {"list events"}, "kind": {"status"}, "status": {"one"}})
 	assert.Equal(t, 422, refused.Status)
 	assert.Contains(t, refused.Body, "status must be a number")
-	assert.Contains(t, refused.Body, `<option selected>list events</option>`)
+	assert.Contains(t, refused.Body, `<option value="list events" selected>List events</option>`)
 	assert.Contains(t, refused.Body, `name="status" value="one"`, "what was typed is still there")
 	require.Equal(t, 303, form(url.Values{"kind": {"status"}}).Status)
 	assert.Equal(t, 502, f.box.Rules()[1].Fault.Status)
@@ -51,7 +51,7 @@ func TestPresetsAreForTheOperationThatIsSelected(t *testing.T) {
 		page := f.get("/faults?op=" + url.QueryEscape(op)).Body
 		assert.Equal(t, retried, strings.Count(page, ">retried<"), op)
 		if op != "" {
-			assert.Contains(t, page, `<option selected>`+op+`</option>`)
+			assert.Contains(t, page, `<option value="`+op+`" selected>`+strings.ToUpper(op[:1])+op[1:]+`</option>`)
 		}
 	}
 }

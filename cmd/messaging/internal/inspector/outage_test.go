@@ -76,9 +76,9 @@ func TestOutageReplacesTheOneBefore(t *testing.T) {
 
 func TestPagesSayThatThereIsAnOutage(t *testing.T) {
 	f := start(t, records.Demo())
-	assert.NotContains(t, f.get("/").Body, "outage until")
+	assert.NotContains(t, f.get("/").Body, "data-outage")
 	require.Equal(t, 204, f.post("/api/outage", `{"for":"1h"}`).Status)
-	assert.Contains(t, f.get("/").Body, "outage until")
+	assert.Regexp(t, `data-left="3[56]\d\d s" .*<span role="status">outage</span>`, f.get("/").Body)
 	faults := f.get("/faults").Body
 	assert.Contains(t, faults, "None is active: after the outage, every request is served.")
 	assert.NotContains(t, faults, "None is active: every request is served.")

@@ -63,7 +63,7 @@ func newOutcome(e *history.Entry) outcomeView {
 	case errors.Is(v.Err, messaging.ErrUnauthorized), errors.Is(v.Err, messaging.ErrNotFound):
 		view.WhatToDo = "Check the API key and the base URL: nothing was done."
 	default:
-		view.WhatToDo = "Read the message of the error: nothing was done."
+		view.WhatToDo = "Nothing was done; see the error message."
 	}
 	return view
 }

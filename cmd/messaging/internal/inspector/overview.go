@@ -10,9 +10,12 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// overview is what is worth a look among the latest requests of a list.
+// overview is what is worth a look among the latest requests of a list, or the latest matches of
+// a search.
 type overview struct {
-	Requests   int // how many were looked at
+	Matches    string // how many there are of a search, or ""
+	Cut        bool   // there are more than were looked at
+	Requests   int    // how many were looked at
 	Deliveries []deliveryCount
 	Findings   []finding
 	More       []finding // the others
@@ -84,13 +87,18 @@ const (
 // What an overview looks at, and what it shows at once: it is made again with each new row.
 const overviewEntries, overviewFindings = 500, 10
 
-// newOverview returns an overview of a list, or nil for an empty list.
-func (in *Inspector) newOverview(l entryList) *overview {
-	entries, _ := in.box.History.Find(history.Query{}.And(l.requested), 0, overviewEntries)
+// newOverview returns an overview of the list of a page, or of its search. It is nil for an empty
+// list.
+func (in *Inspector) newOverview(l entryList, p *page, search history.Query) *overview {
+	query := history.Query{}.And(l.requested)
+	if p.Query != "" {
+		query = search
+	}
+	entries, more := in.box.History.Find(query, 0, overviewEntries)
 	if len(entries) == 0 {
 		return nil
 	}
-	v := &overview{Requests: len(entries), Deliveries: countDeliveries(l, entries)}
+	v := &overview{Matches: p.Matches, Cut: more, Requests: len(entries), Deliveries: countDeliveries(l, p.Query, entries)}
 	found := make(map[cause]int) // the index in v.Findings
 	for _, e := range entries {  // latest first
 		for _, f := range in.findings(e) {
@@ -99,7 +107,7 @@ func (in *Inspector) newOverview(l entryList) *overview {
 			if !ok {
 				i = len(v.Findings)
 				found[c] = i
-				f.Op, f.Last, f.Href = operation(e), e.Number, l.hrefOf(e)
+				f.Op, f.Last, f.Href = operation(e), e.Number, l.hrefOf(e)+queryString("q", p.Query)
 				v.Findings = append(v.Findings, f)
 			}
 			v.Findings[i].count(f.Title, operation(e))
@@ -111,8 +119,8 @@ func (in *Inspector) newOverview(l entryList) *overview {
 	return v
 }
 
-// countDeliveries counts what the SDK reports, with a search for each.
-func countDeliveries(l entryList, entries []*history.Entry) (list []deliveryCount) {
+// countDeliveries counts what the SDK reports, with a search for each, within the search of the page.
+func countDeliveries(l entryList, query string, entries []*history.Entry) (list []deliveryCount) {
 	counts := make(map[messaging.Delivery]int)
 	for _, e := range entries {
 		delivery, _ := e.Delivery()
@@ -124,8 +132,12 @@ func countDeliveries(l entryList, entries []*history.Entry) (list []deliveryCoun
 	}{{messaging.DeliveryAccepted, "ok"}, {messaging.DeliveryRejected, "bad"}, {messaging.DeliveryUnknown, "unknown"}} {
 		if n := counts[d.delivery]; n > 0 {
 			text := words.Thousands(n) + " " + d.delivery.String()
-			query := strings.TrimSpace(l.term + " delivery:" + d.delivery.String())
-			list = append(list, deliveryCount{tag{d.class, text}, "/" + queryString("q", query)})
+			term := "delivery:" + d.delivery.String()
+			href := "/" + queryString("q", strings.TrimSpace(l.term+" "+term))
+			if query != "" {
+				href = l.list + queryString("q", withTerm(query, term))
+			}
+			list = append(list, deliveryCount{tag{d.class, text}, href})
 		}
 	}
 	return list
@@ -150,8 +162,8 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 	}
 	for _, r := range in.remarksIfAny(e) {
 		switch {
-		case r.elsewhere && r.tagged: // the failure says it
-		case r.tagged:
+		case r.elsewhere && r.tagged(): // the failure says it
+		case r.tagged():
 			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: cmp.Or(r.common, r.text), rank: silent})
 		default:
 			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: cmp.Or(r.common, r.text), rank: suspicious})

@@ -3,6 +3,7 @@ package inspector_test
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"regexp"
 	"slices"
@@ -22,7 +23,9 @@ func overviewOf(t *testing.T, body string) (summary string, findings []string) {
 	require.True(t, ok, "the page has an overview")
 	section, _, _ := strings.Cut(rest, "</section>")
 	tags := regexp.MustCompile(`<[^>]*>`)
-	text := func(html string) string { return strings.Join(strings.Fields(tags.ReplaceAllString(html, " ")), " ") }
+	text := func(markup string) string {
+		return strings.Join(strings.Fields(tags.ReplaceAllString(markup, " ")), " ")
+	}
 	summary, list, _ := strings.Cut(section, `<ul class="overview">`) // the others follow in a second list
 	for _, item := range strings.Split(list, "<li>")[1:] {
 		item, _, _ = strings.Cut(item, "</li>")
@@ -75,7 +78,44 @@ func TestTheOverviewSaysWhenNothingStandsOut(t *testing.T) {
 	summary, findings := overviewOf(t, f.get("/").Body)
 	assert.Equal(t, "Nothing stands out One request: 1 accepted", summary)
 	assert.Empty(t, findings)
-	assert.NotContains(t, f.get("/?q=op:list").Body, `id="overview"`, "a search is for something else")
+}
+
+func TestASearchHasTheOverviewOfItsMatches(t *testing.T) {
+	f := start(t, records.Demo())
+	for range 2 {
+		f.send("POST", "/v1/events/trigger", skippedBody)
+	}
+	f.send("POST", "/v1/events", `{"name":"n"}`)
+	f.send("GET", "/v1/events", "")
+	page := f.get("/?q=op:event").Body
+	summary, findings := overviewOf(t, page)
+	assert.Equal(t, "4 matches 3 accepted 1 rejected Worth a look", summary)
+	assert.Len(t, findings, 3)
+	page = html.UnescapeString(page)
+	assert.Contains(t, page, `<li><a href="/requests/3?q=op%3Aevent">`, "the list stays the one of the search")
+	assert.Contains(t, page, `<a class="tag bad" href="/?q=op%3Aevent+delivery%3Arejected">1 rejected</a>`)
+	assert.Contains(t, page, `<details class="setup">`)
+	assert.NotContains(t, page, "Select a request")
+
+	summary, findings = overviewOf(t, f.get("/?q=op:list").Body)
+	assert.Equal(t, "1 match 1 accepted", summary)
+	assert.Empty(t, findings)
+	page = html.UnescapeString(f.get("/?q=op:event+delivery:rejected").Body)
+	assert.Contains(t, page, `<a class="tag bad" href="/?q=op%3Aevent+delivery%3Arejected">1 rejected</a>`, "a term is there once")
+	assert.NotContains(t, f.get("/?q=nowhere").Body, `id="overview"`)
+
+	now := f.get("/rows?section=requests&after=3&overview=1&q=op:event").Body
+	summary, _ = overviewOf(t, now)
+	assert.Equal(t, "4 matches 3 accepted 1 rejected Worth a look", summary)
+}
+
+func TestTheOverviewOfASearchSaysHowManyMatchesItLookedAt(t *testing.T) {
+	f := start(t, records.Demo())
+	for range 502 {
+		f.send("GET", "/v1/events", "")
+	}
+	summary, _ := overviewOf(t, f.get("/?q=op:list").Body)
+	assert.Equal(t, "502 matches The latest 500: 500 accepted", summary)
 }
 
 func TestTheOverviewBeginsWithAKeyThatIsNotOfTheSandbox(t *testing.T) {

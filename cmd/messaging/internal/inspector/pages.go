@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -35,9 +36,11 @@ var functions = template.FuncMap{
 	"plural":      words.Count,
 	"date":        words.Time,
 	"clock":       words.Clock,
+	"left":        left,
 	"zone":        zone,
 	"recordNames": records.Names,
 	"delivery":    deliveryTag,
+	"capitalized": capitalized,
 	"tag":         func(class, text string) tag { return tag{class, text} },
 	"snippet":     func(label, text string) snippet { return snippet{label, text} },
 	"envCode":     envCode,
@@ -79,7 +82,7 @@ type page struct {
 	// FirstRequest is a command that sends a request to the list.
 	FirstRequest snippet
 	Unanswered   unanswered
-	Overview     *overview // beside a list without a search
+	Overview     *overview // beside a list without a detail
 	Day          string    // of the first rows, unless it is today
 	Rows         []row
 	Links        []link
@@ -123,7 +126,7 @@ func (p *page) write(w http.ResponseWriter, name string) {
 }
 
 func (in *Inspector) notFound(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet || len(r.URL.Path) > 5 && r.URL.Path[:5] == "/api/" {
+	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path+"/", "/api/") {
 		respondError(w, http.StatusNotFound, "no such path")
 		return
 	}
@@ -160,8 +163,8 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 		}
 		p.Unanswered = in.unanswered(l)
 		in.fillRows(p, l, query, before)
-		if p.Detail == nil && p.Query == "" {
-			p.Overview = in.newOverview(l)
+		if p.Detail == nil {
+			p.Overview = in.newOverview(l, p, in.box.History.Grouped(query.And(l.only)))
 		}
 		p.FirstRequest = in.firstRequest(p)
 		p.write(w, "entries.html")
@@ -258,12 +261,15 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	l := entryLists[section]
 	p := in.newPage(l.name, l.title, r)
 	p.Unanswered = in.unanswered(l)
+	grouped := in.box.History.Grouped(query.And(l.only))
+	if p.Query != "" {
+		p.Matches = matches(in.box.History.Count(grouped))
+	}
 	if r.URL.Query().Has("overview") {
-		p.Overview = in.newOverview(l)
+		p.Overview = in.newOverview(l, p, grouped)
 	}
 	entries, _ := in.box.History.After(after)
 	var matching []*history.Entry
-	grouped := in.box.History.Grouped(query.And(l.only))
 	for _, e := range entries {
 		if grouped.Match(e) {
 			matching = append(matching, e)
@@ -284,8 +290,8 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Rows-Left", strconv.Itoa(left))
 	w.Header().Set("Rows-Last", strconv.Itoa(last))
-	if p.Query != "" {
-		w.Header().Set("Rows-Matches", matches(in.box.History.Count(grouped)))
+	if p.Matches != "" {
+		w.Header().Set("Rows-Matches", p.Matches)
 	}
 	p.write(w, "new-rows")
 }
@@ -294,6 +300,11 @@ func (in *Inspector) helpPage(w http.ResponseWriter, r *http.Request) {
 	p := in.newPage("help", "Help", r)
 	p.Wide, p.Detail = true, history.Keys
 	p.write(w, "help.html")
+}
+
+// left returns how long it takes until a time.
+func left(until *time.Time) string {
+	return fmt.Sprintf("%.0f s", math.Ceil(max(0, time.Until(*until).Seconds())))
 }
 
 // zone returns the name of the time zone of the pages.

@@ -22,32 +22,37 @@ type remark struct {
 	// common is what other requests with the same remark say, if the text has a number of
 	// this one.
 	common string
-	// elsewhere is whether the page says it without a note, and tagged whether a row has a
-	// tag for it.
-	elsewhere, tagged bool
+	// elsewhere is whether the page says it without a note.
+	elsewhere bool
 }
+
+// taggedNotes are the notes for which a row has another tag than a mark.
+var taggedNotes = []history.Note{history.NoteAPIKey, history.NoteSkipped, history.NoteUnknownParameter, history.NoteDuplicate,
+	history.NoteWrongPath}
+
+func (r remark) tagged() bool { return slices.Contains(taggedNotes, r.note) }
 
 // remarks returns what is suspicious in a request. Of a body that is too large for a page,
 // only what is known without reading it is returned.
 func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 	for _, text := range credentialNotes(e) {
-		list = append(list, remark{note: history.NoteAPIKey, text: text, elsewhere: true, tagged: true})
+		list = append(list, remark{note: history.NoteAPIKey, text: text, elsewhere: true})
 	}
 	if n := len(e.Skipped); n > 0 {
-		list = append(list, remark{note: history.NoteSkipped, text: skippedNote(n), common: skippedNames(e), tagged: true})
+		list = append(list, remark{note: history.NoteSkipped, text: skippedNote(n), common: skippedNames(e)})
 	}
 	if unknown := unknownParameters(e); len(unknown) > 0 {
-		list = append(list, remark{note: history.NoteUnknownParameter, text: unknownNote(unknown), tagged: true})
+		list = append(list, remark{note: history.NoteUnknownParameter, text: unknownNote(unknown)})
 	}
 	if duplicate, after := e.DuplicateOf(); duplicate > 0 {
 		list = append(list, remark{note: history.NoteDuplicate, text: duplicateNote(duplicate, after),
-			common: "Possibly a duplicate of an earlier request.", tagged: true})
+			common: "Possibly a duplicate of an earlier request."})
 	}
 	if len(e.Request.Body) > maxShown || e.Cut {
 		return list
 	}
 	for _, each := range []remark{
-		{note: history.NoteWrongPath, text: routeNote(e), elsewhere: true, tagged: true},
+		{note: history.NoteWrongPath, text: routeNote(e), elsewhere: true},
 		{note: history.NoteNameAsID, text: in.eventIDNote(e)},
 		{note: history.NoteContentType, text: contentTypeNote(e)},
 		{note: history.NoteNoVariable, text: placeholdersNote(e)},
@@ -115,33 +120,33 @@ func (r remark) label() string {
 	}
 }
 
-// mark tells in a row how many remarks there are without a tag, and what they say.
-type mark struct {
-	Count        int
-	Label, Title string
-}
+// mark tells in a row which remarks there are without a tag, and what they say.
+type mark struct{ Label, Title string }
 
 // maxTitled is the size of the largest body that is read for the title of a mark. A page has
 // many rows.
 const maxTitled = 16 << 10
 
-// newMark returns a mark without a count if there is nothing to show.
+// newMark returns a mark without a label if there is nothing to show.
 func (in *Inspector) newMark(e *history.Entry) mark {
-	all := len(e.Notes())
-	if all == 0 {
+	var labels, texts []string
+	for _, n := range e.Notes() {
+		if r := (remark{note: n}); !r.tagged() {
+			labels = append(labels, r.label())
+		}
+	}
+	if len(labels) == 0 {
 		return mark{}
 	}
 	if len(e.Request.Body) > maxTitled {
-		n := all - len(noteTags(e)) - len(credentialNotes(e))
-		return mark{n, words.Count(n, "note"), "The page of the request shows them."}
+		return mark{strings.Join(labels, ", "), "The page of the request says more."}
 	}
-	var labels, texts []string
 	for _, r := range in.remarks(e) {
-		if !r.tagged {
-			labels, texts = append(labels, r.label()), append(texts, r.text)
+		if !r.tagged() {
+			texts = append(texts, r.text)
 		}
 	}
-	return mark{len(texts), strings.Join(labels, ", "), strings.Join(texts, "\n")}
+	return mark{strings.Join(labels, ", "), strings.Join(texts, "\n")}
 }
 
 // placeholdersNote names the placeholders of an email that have no variable.

@@ -19,31 +19,52 @@ func broadcastOf(oldAndNew ...string) string {
 	return strings.NewReplacer(oldAndNew...).Replace(emailBody)
 }
 
+// markOf returns the mark of the first row that has one, and what it says. A badge says no more
+// than its label.
+func markOf(list string) (label, text string) {
+	for _, found := range regexp.MustCompile(`<span class="tag warn" title="([^"]*)">([^<]*)</span>`).FindAllStringSubmatch(list, -1) {
+		if found[1] != found[2] {
+			return found[2], found[1]
+		}
+	}
+	return "", ""
+}
+
+func TestTheMarkOfALargeRequestNamesItsNotes(t *testing.T) {
+	f := start(t, records.Demo())
+	large := broadcastOf("{{name}}", "{{nme}}", `"customers":[`, `"customers":[`+strings.Repeat(`{"email":"a@example.com"},`, 700))
+	require.Greater(t, len(large), 16<<10)
+	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", large))
+	mark, text := markOf(html.UnescapeString(f.get("/").Body))
+	assert.Equal(t, "no variable", mark)
+	assert.Equal(t, "The page of the request says more.", text)
+}
+
 func TestSuspiciousSuccessesAreMarked(t *testing.T) {
 	const push, trigger = "/v1/broadcast/send/push-notification", "/v1/events/trigger"
 	values := `{"event_id":"` + orderShipped + `","payload":{"email":"ada@example.com","order":"A-1","shipped_at":"2026-11-21T09:00:00Z",%s}}`
 	for name, test := range map[string]struct{ path, body, mark, note, codes string }{
-		"an unknown key": {"/v1/broadcast/send/email", broadcastOf(`"recipients"`, `"reciepients":[],"recipients"`), "! unknown key",
+		"an unknown key": {"/v1/broadcast/send/email", broadcastOf(`"recipients"`, `"reciepients":[],"recipients"`), "unknown key",
 			"keys that the operation does not have: reciepients (did you mean recipients?).", "unknown_key"},
 		"all customers and recipients": {push, `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now",
-			"recipients":{"type":"segment","segments":["vip"]}}`, "! two audiences", "has both all_customers and recipients.", "two_audiences"},
-		"a date in the past": {"/v1/broadcast/send/email", broadcastOf("2030-01-01", "2020-01-01"), "! in the past",
+			"recipients":{"type":"segment","segments":["vip"]}}`, "two audiences", "has both all_customers and recipients.", "two_audiences"},
+		"a date in the past": {"/v1/broadcast/send/email", broadcastOf("2030-01-01", "2020-01-01"), "in the past",
 			"The schedule was in the past", "in_the_past"},
 		"the name of another event": {"/v1/events", `{"name":"order shipped","description":"d","parameters":[]}`,
-			"! same name", "There was already an event with this name.", "same_name"},
-		"another type": {trigger, fmt.Sprintf(values, `"parcels":"two"`), "! wrong type",
+			"same name", "There was already an event with this name.", "same_name"},
+		"another type": {trigger, fmt.Sprintf(values, `"parcels":"two"`), "wrong type",
 			"another type than its parameter: parcels (numeric).", "wrong_type"},
-		"another parameter": {trigger, fmt.Sprintf(values, `"color":"red"`), "! unknown key",
+		"another parameter": {trigger, fmt.Sprintf(values, `"color":"red"`), "unknown key",
 			"neither the operation nor the event has: payload.color.", "unknown_key"},
-		"a missing variable": {"/v1/broadcast/send/email", broadcastOf("{{name}}", "{{nme}}"), "! no variable",
+		"a missing variable": {"/v1/broadcast/send/email", broadcastOf("{{name}}", "{{nme}}"), "no variable",
 			"No variable was sent for {{nme}}.", "no_variable"},
-		"what the SDK refuses": {"/v1/broadcast/send/email", broadcastOf(`"Acme"`, `"Acme\n"`), "! the SDK refuses it",
+		"what the SDK refuses": {"/v1/broadcast/send/email", broadcastOf(`"Acme"`, `"Acme\n"`), "the SDK refuses it",
 			"the SDK refuses this request", "sdk_refuses"},
-		"an empty value": {trigger, fmt.Sprintf(strings.Replace(values, "A-1", "", 1), `"parcels":2`), "! empty value",
+		"an empty value": {trigger, fmt.Sprintf(strings.Replace(values, "A-1", "", 1), `"parcels":2`), "empty value",
 			"order is empty, although the event requires a value.", "empty_value"},
 		"an unknown type": {"/v1/events", `{"name":"n","description":"d","parameters":[{"name":"a","type":"number","required":true}]}`,
-			"! unknown type", "than text, numeric or timestamp, the types that are documented: a (number).", "unknown_type"},
-		"two things": {trigger, fmt.Sprintf(values, `"parcels":"two","color":"red"`), "! unknown key, wrong type",
+			"unknown type", "than text, numeric or timestamp, the types that are documented: a (number).", "unknown_type"},
+		"two things": {trigger, fmt.Sprintf(values, `"parcels":"two","color":"red"`), "unknown key, wrong type",
 			"payload.color.", "unknown_key wrong_type"},
 		"something that has a tag":  {trigger, skippedBody, "", "1 value was skipped.", "skipped"},
 		"nothing":                   {trigger, fmt.Sprintf(values, `"parcels":2`), "", "", ""},
@@ -52,13 +73,11 @@ func TestSuspiciousSuccessesAreMarked(t *testing.T) {
 		f := start(t, records.Demo())
 		require.Equal(t, 200, f.send("POST", test.path, test.body), name)
 		list := html.UnescapeString(f.get("/").Body)
-		shown := regexp.MustCompile(`<span class="mark" title="([^"]*)">([^<]*)</span>`).FindStringSubmatch(list)
-		if test.mark != "" {
-			require.NotNil(t, shown, name)
-			assert.Equal(t, test.mark, shown[2], name)
-			assert.Contains(t, shown[1], test.note, name)
+		if mark, text := markOf(list); test.mark != "" {
+			assert.Equal(t, test.mark, mark, name)
+			assert.Contains(t, text, test.note, name)
 		} else {
-			assert.Nil(t, shown, name)
+			assert.Empty(t, mark, name)
 		}
 		assert.Contains(t, html.UnescapeString(f.get("/requests/1").Body), test.note, name)
 		var detail struct{ Notes []struct{ Code, Text string } }
@@ -84,9 +103,10 @@ func TestNotesOfALargeRequestAreThoseThatNeedNoReading(t *testing.T) {
 	for range 2 {
 		require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", large))
 	}
-	list := f.get("/?q=since:1h").Body // without the overview
-	assert.NotContains(t, list, `class="mark"`)
-	assert.Equal(t, 1, strings.Count(list, "duplicate?"))
+	list := f.get("/").Body
+	mark, _ := markOf(list)
+	assert.Empty(t, mark)
+	assert.Equal(t, 1, strings.Count(list, `title="duplicate?"`))
 	assert.Contains(t, f.get("/api/requests?q=has:notes").Body, `"number":2`)
 	assert.NotContains(t, f.get("/api/requests?q=has:notes").Body, `"number":1`)
 }

@@ -18,9 +18,9 @@ type choice struct {
 }
 
 var settings = []setting{
-	{"theme", "Colors", []choice{{Label: "of the system"}, {Value: "light", Label: "light"}, {Value: "dark", Label: "dark"}}},
-	{"rows", "Rows of requests", []choice{{Label: "two lines"}, {Value: "one", Label: "one line"}}},
-	{"list", "List beside a request", []choice{{Value: "narrow", Label: "narrow"}, {Label: "usual"}, {Value: "wide", Label: "wide"}}},
+	{"theme", "Colors", []choice{{Label: "System"}, {Value: "light", Label: "Light"}, {Value: "dark", Label: "Dark"}}},
+	{"rows", "Rows of requests", []choice{{Label: "Two lines"}, {Value: "one", Label: "One line"}}},
+	{"list", "List beside a request", []choice{{Value: "narrow", Label: "Narrow"}, {Label: "Usual"}, {Value: "wide", Label: "Wide"}}},
 }
 
 // settingsOf returns the settings of a browser.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -231,7 +232,7 @@ func TestASendWhoseTwinWasCarriedOutIsAPossibleDuplicate(t *testing.T) {
 	for _, path := range []string{"/requests/2", "/requests/3"} {
 		assert.NotContains(t, f.get(path).Body, "was sent again")
 	}
-	assert.Equal(t, 1, strings.Count(f.get("/?q=since:1h").Body, ">duplicate?</span>"), "reads have no duplicates")
+	assert.Equal(t, 1, strings.Count(f.get("/").Body, `title="duplicate?"`), "reads have no duplicates")
 	assert.Equal(t, 1, strings.Count(f.get("/?q=has:duplicate").Body, `class="row"`))
 }
 
@@ -257,25 +258,51 @@ func TestWhatTheSDKRefusesIsNotCalledAccepted(t *testing.T) {
 	for _, path := range []string{"/requests/2", "/requests/4", "/requests/5", "/requests/6"} {
 		assert.NotContains(t, f.get(path).Body, `Delivery <span class="tag bad">not sent</span>`, path)
 	}
-	assert.Contains(t, f.get("/requests/5").Body, `<dt>The SDK reports</dt><dd><span class="tag ok">accepted</span></dd>`)
+	assert.Contains(t, f.get("/requests/5").Body, `<span class="tags"><span class="tag ok">accepted</span></span>`)
+}
+
+func TestTheFactsDoNotRepeatTheHeader(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	page := f.get("/requests/5?tab=exchange").Body
+	for _, repeated := range []string{"The SDK reports", "Operation", "Endpoint", "Status"} {
+		assert.NotContains(t, page, "<dt>"+repeated+"</dt>")
+	}
+	assert.Contains(t, page, `<h2>Request <small class="endpoint">POST /v1/`, "the exchange has the endpoint")
+	f.do("GET", f.api+"/v1/events", "", func(r *http.Request) { r.Header["User-Agent"] = nil })
+	assert.NotContains(t, f.get(fmt.Sprintf("/requests/%d", f.box.History.State().Requests)).Body, `class="facts"`, "nothing is left to say")
+}
+
+func TestWhatIsDoneWithARequestIsBesideItsTabs(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	_, tabs, _ := strings.Cut(f.get("/requests/1?tab=diff&q=to:ada").Body, `<nav class="tabs"`)
+	views, actions, ok := strings.Cut(tabs, `<span class="actions">`)
+	require.True(t, ok)
+	assert.NotContains(t, views, "tab=copy")
+	actions, _, _ = strings.Cut(actions, "</nav>")
+	assert.Contains(t, html.UnescapeString(actions), `?q=to%3Aada&tab=diff" aria-current="page" data-tab="diff">Compare</a>`)
+	assert.Contains(t, actions, `data-tab="copy">Copy</a>`)
+	assert.Contains(t, actions, `data-tab="replay">Replay</a>`)
+	assert.NotContains(t, f.get("/help").Body, "diff")
 }
 
 func TestARuleShowsItsID(t *testing.T) {
 	f := start(t, records.Seed{})
 	f.post("/api/faults", `{"op":"trigger","count":1,"fault":{"kind":"answer_lost"}}`)
-	assert.Contains(t, f.get("/faults").Body, `<td><code>1</code><td data-label="Operation">trigger event`)
+	assert.Contains(t, f.get("/faults").Body, `<td><code>1</code><td data-label="Operation">Trigger event`)
 }
 
 func TestChipsWriteTheSearch(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
 	page := html.UnescapeString(f.get(`/?q=ada+op:"trigger+event"+status:4xx`).Body)
-	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx" aria-current="true">trigger event</a>`)
-	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx+%22op%3Acreate+event%22">create event</a>`)
-	assert.Contains(t, page, `<a class="chip" href="/?q=ada+%22op%3Atrigger+event%22+status%3A2xx">2xx</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx" aria-current="true">Trigger event</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22">Create event</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx">2xx</a>`)
 	assert.Contains(t, page, `+has%3Askipped">skipped</a>`)
 	page = html.UnescapeString(f.get(`/?q=-"op:list+events"+"-x"`).Body)
-	assert.Contains(t, page, `href="/?q=-%22op%3Alist+events%22+%22-x%22+status%3A4xx">4xx</a>`, "an exclusion stays one")
+	assert.Contains(t, page, `href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx">4xx</a>`, "an exclusion stays one")
 	assert.Contains(t, f.get("/api/requests?q=delivery:unknown").Body, `"number":5,`)
 	assert.NotContains(t, f.get("/api/requests?q=delivery:accepted").Body, `"number":5,`)
 	assert.Equal(t, 400, f.get("/api/requests?q=delivery:lost").Status)
@@ -383,7 +410,7 @@ func TestAReadIsNeverSaidToBeCarriedOut(t *testing.T) {
 	require.Equal(t, 200, f.send("GET", "/v1/events", ""))
 	f.post("/api/faults", `{"op":"list events","count":1,"fault":{"kind":"malformed","body":"{"}}`)
 	require.Equal(t, 200, f.send("GET", "/v1/events", ""))
-	assert.Contains(t, f.get("/requests/1").Body, `<dt>The SDK reports</dt><dd><span class="tag ok">accepted</span></dd>`)
+	assert.Contains(t, f.get("/requests/1").Body, `<span class="tags"><span class="tag ok">accepted</span></span>`)
 	page := f.get("/requests/2").Body
 	assert.Contains(t, page, "A read changes nothing: repeat it when the cause is gone.")
 	assert.NotContains(t, page, "Do not send it again")

@@ -17,7 +17,7 @@ var Presets = []Preset{
 		Rule{Count: 3, Probability: 1, Fault: Fault{Kind: "rate_limited", After: Duration(time.Second)}}},
 	{"502 with HTML", "Not carried out; the error page of a proxy.",
 		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "status", Status: 502, Body: "<html><body><h1>502 Bad Gateway</h1></body></html>"}}},
-	{"35 s delay", "Carried out after the client has given up: it waits 30 s.",
+	{"35 s delay", "Carried out after the client has given up (it waits 30 s).",
 		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "slow", After: Duration(35 * time.Second)}}},
 	{"Truncated JSON", "Carried out; the response is cut off.",
 		Rule{Count: 1, Probability: 1, Fault: Fault{Kind: "malformed", Body: `{"success":true,"da`}}},

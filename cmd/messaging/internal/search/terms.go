@@ -10,10 +10,14 @@ type Term struct {
 	Not bool
 }
 
-// String returns the term with the quotes that it needs in a query.
+// String returns the term with the quotes that it needs in a query, around the value of a key.
 func (t Term) String() string {
 	text := t.Text
-	if strings.ContainsAny(text, " \t") || isNegation(text) {
+	key, value, ok := strings.Cut(text, ":")
+	switch {
+	case ok && isKey(key) && strings.ContainsAny(value, " \t"):
+		text = key + `:"` + value + `"`
+	case strings.ContainsAny(text, " \t") || isNegation(text):
 		text = `"` + text + `"`
 	}
 	if t.Not {
@@ -25,6 +29,11 @@ func (t Term) String() string {
 // isNegation reports whether a field begins with the sign of a negation. A sign alone is a
 // word.
 func isNegation(field string) bool { return len(field) > 1 && (field[0] == '-' || field[0] == '!') }
+
+// isKey reports whether a text can be before the colon of a term, without quotes.
+func isKey(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' })
+}
 
 // Terms splits a query at blanks outside of double quotes. A sign within quotes is part of
 // the word.

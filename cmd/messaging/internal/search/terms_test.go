@@ -11,7 +11,8 @@ import (
 
 func TestTermsAreWrittenAsTheyWereRead(t *testing.T) {
 	for text, want := range map[string]string{
-		`a -b !c`: "a -b -c", `-op:"trigger event"`: `-"op:trigger event"`, `"-op:x" "!"`: `"-op:x" !`, `-"a b" "c d"`: `-"a b" "c d"`,
+		`a -b !c`: "a -b -c", `-op:"trigger event"`: `-op:"trigger event"`, `"op:trigger event"`: `op:"trigger event"`,
+		`"Dear all: hi"`: `"Dear all: hi"`, `"-op:x" "!"`: `"-op:x" !`, `-"a b" "c d"`: `-"a b" "c d"`,
 		`- ""`: "-", `--x`: `-"-x"`,
 	} {
 		var written []string
@@ -25,7 +26,7 @@ func TestTermsAreWrittenAsTheyWereRead(t *testing.T) {
 
 func TestJoinKeepsArgumentsTogether(t *testing.T) {
 	joined := search.Join([]string{"op:trigger event", "!op:list events", `-"a b" c`, "-x"})
-	assert.Equal(t, `"op:trigger event" -"op:list events" -"a b" c -x`, joined)
+	assert.Equal(t, `op:"trigger event" -op:"list events" -"a b" c -x`, joined)
 	assert.Equal(t, []search.Term{{Text: "op:trigger event"}, {Text: "op:list events", Not: true}, {Text: "a b", Not: true}, {Text: "c"},
 		{Text: "x", Not: true}}, search.Terms(joined))
 }

@@ -3,9 +3,11 @@
 const { dataset } = document.body, { section } = dataset;
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
-const oneColumn = matchMedia("(max-width: 900px)"); // as in the stylesheet: the list or the detail
+const params = (of) => new URLSearchParams(of);
+const allRows = () => $$("#rows > .row");
+const oneColumn = () => innerWidth <= 900; // as in the stylesheet: the list or the detail
 let { last, epoch } = dataset;
-last = Number(last);
+last = +last;
 
 // --- one stream for all tabs ---
 // Browsers allow six connections to a host. The tab that holds the lock has the
@@ -19,7 +21,7 @@ const withLock = navigator.locks
   : (lead) => { channel.close(); lead(); };
 channel.onmessage = ({ data }) => receive(data);
 withLock(() => new Promise(() => {
-  const source = new EventSource(`/api/stream?${new URLSearchParams({ after: last, epoch })}`);
+  const source = new EventSource(`/api/stream?${params({ after: last, epoch })}`);
   const post = (message) => { if (navigator.locks) channel.postMessage(message); };
   const tell = (message) => { receive(message); post(message); };
   source.onopen = () => tell({ live: "on" });
@@ -27,7 +29,7 @@ withLock(() => new Promise(() => {
   for (const type of ["requests", "state", "reset", "gap"]) {
     source.addEventListener(type, (event) => {
       const data = JSON.parse(event.data);
-      tell({ live: "on", type, last: Number(event.lastEventId.split("-")[1]), counts: data.counts ?? data });
+      tell({ live: "on", type, last: +event.lastEventId.split("-")[1], counts: data.counts ?? data });
     });
   }
   channel.addEventListener("message", ({ data }) => { if (data.ask) post({ live: source.readyState === 1 ? "on" : "gone" }); });
@@ -50,8 +52,16 @@ function showState(state) {
   $("#stopped").hidden = state !== "gone";
   enableForms();
   live.lastElementChild.textContent = state !== "on" ? "not live"
-    : outage ? `outage until ${outage.slice(11, 19)}` : "live"; // in the time zone of the sandbox
+    : outage ? "outage" : "live";
+  showLeft();
 }
+
+// showLeft counts the seconds of an outage, which are not read aloud.
+function showLeft() {
+  const { dataset } = $("#live"), left = (new Date(dataset.outage) - new Date) / 1000;
+  dataset.left = left > 0 ? `${Math.ceil(left)} s` : "";
+}
+setInterval(showLeft, 1000);
 
 // enableForms switches off what needs the sandbox while it has stopped; #stopped says why.
 function enableForms() {
@@ -70,10 +80,10 @@ function showCounts({ outage_until: outage, ...counts }) {
 
 // --- new rows ---
 
-const query = new URLSearchParams(location.search).get("q") ?? "";
+const query = params(location.search).get("q") ?? "";
 let { paged } = dataset; // the list begins at an older request
 const atMost = 300; // rows that the page takes before it offers to start over
-let listed = Number(dataset.last), unseen = 0, announced = 0, busy = false, again = false;
+let listed = +dataset.last, unseen = 0, announced = 0, busy = false, again = false;
 
 async function refresh() {
   if (busy) { again = true; return; }
@@ -94,11 +104,11 @@ async function refresh() {
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 async function addRows() {
-  const response = await fetch(`/rows?${new URLSearchParams({ section, q: query, after: listed, ...($("#overview") && { overview: 1 }) })}`);
+  const response = await fetch(`/rows?${params({ section, q: query, after: listed, ...($("#overview") && { overview: 1 }) })}`);
   if (!response.ok) return;
   const html = document.createRange().createContextualFragment(await response.text());
-  listed = Number(response.headers.get("Rows-Last"));
-  const left = Number(response.headers.get("Rows-Left"));
+  listed = +response.headers.get("Rows-Last");
+  const left = +response.headers.get("Rows-Left");
   for (const id of ["#unanswered", "#overview", "#glance"]) {
     const now = $(id, html);
     if ($(id)?.open) now?.setAttribute("open", "");
@@ -135,9 +145,8 @@ async function addRows() {
 
 // removeRow removes the row of a call with its earlier attempts.
 function removeRow(number) {
-  const row = $(`#rows > .row[data-number="${number}"]`);
-  if (row?.nextElementSibling?.matches(".attempts")) row.nextElementSibling.remove();
-  row?.remove();
+  const row = `#rows > .row[data-number="${number}"]`;
+  for (const part of $$(`${row}, ${row} + .attempts`)) part.remove();
 }
 
 // showNew replaces the list by its first page. The detail that is open stays.
@@ -145,13 +154,13 @@ async function showNew() {
   const page = await get(listURL());
   if (!page) return;
   $("#list").replaceWith($("#list", page));
-  last = Math.max(last, Number(page.body.dataset.last));
-  listed = Number(page.body.dataset.last);
+  last = Math.max(last, +page.body.dataset.last);
+  listed = +page.body.dataset.last;
   unseen = 0;
   paged = false;
   if (!$(".has-detail")) {
     history.replaceState(null, "", listURL());
-    if (oneColumn.matches) $("#list").scrollIntoView();
+    if (oneColumn()) $("#list").scrollIntoView();
   }
   mark();
 }
@@ -191,7 +200,7 @@ async function startOver() {
   const page = await update(["#list", "#detail", "#live-part"]);
   if (!page) return;
   ({ last, epoch } = page.body.dataset);
-  last = listed = Number(last);
+  last = listed = +last;
   unseen = 0;
 }
 
@@ -220,14 +229,18 @@ async function load(url, { push = false } = {}) {
 
 // showRow shows the list as it was, with the focus on the row of the detail that was left.
 function showRow(path) {
-  if (oneColumn.matches) scrollTo(0, listTop);
-  const row = $$("#rows > .row").find((row) => row.pathname === path);
-  row?.focus({ preventScroll: true });
-  row?.scrollIntoView({ block: "nearest" });
+  if (oneColumn()) scrollTo(0, listTop);
+  const row = allRows().find((row) => row.pathname === path);
+  if (row) focusRow(row);
+}
+
+function focusRow(row) {
+  row.focus({ preventScroll: true });
+  row.scrollIntoView({ block: "nearest" });
 }
 
 function mark() {
-  for (const row of $$("#rows > .row")) {
+  for (const row of allRows()) {
     row.ariaCurrent = row.pathname === location.pathname ? "true" : null;
   }
 }
@@ -239,15 +252,16 @@ function fitDetail() {
     current.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone, they are wider than the page
   }
   fitReplay();
+  for (const note of innerWidth > 600 ? [] : $$("article p.note")) {
+    if (note.offsetHeight < 40) continue; // a long one is folded; its link is no part of the summary
+    note.outerHTML = `<details class="${note.className}"><summary>${note.innerHTML.replace(/<a[^]*|$/, "</summary>$&")}</details>`;
+  }
   for (const line of $$(".json [data-opens]")) {
     const button = document.createElement("button");
-    button.className = "fold";
-    button.ariaExpanded = "true";
-    button.ariaLabel = "Lines within";
-    line.prepend(button);
+    line.prepend(Object.assign(button, { className: "fold", ariaExpanded: "true", ariaLabel: "Lines within" }));
   }
-  const terms = query.split(/[\s"]+/).filter((term) => term.length > 1 && !term.includes(":"));
-  if (globalThis.Highlight) CSS.highlights.set("search", new Highlight(...terms.flatMap((term) => rangesOf(term.toLowerCase()))));
+  const terms = query.replace(/\S+:"[^"]*"/g, "").split(/[\s"]+/).filter((term) => term.length > 1 && !term.includes(":"));
+  if (window.Highlight) CSS.highlights.set("search", new Highlight(...terms.flatMap((term) => rangesOf(term.toLowerCase()))));
 }
 
 const editors = "textarea, input:not([type])";
@@ -260,16 +274,16 @@ function fitReplay() {
     field.value = sessionStorage.getItem(key) ?? field.value;
     if (isEdited(form)) form.closest("details")?.setAttribute("open", "");
     const check = () => { if (field.name === "body") checkDraft(field.value); };
-    field.oninput = () => { sessionStorage.setItem(key, field.value); check(); fitReplayButtons(form); };
+    field.oninput = () => { sessionStorage.setItem(key, field.value); check(); fitButtons(form); };
     check();
     form.addEventListener("submit", () => sessionStorage.removeItem(key));
   }
-  fitReplayButtons();
+  fitButtons();
 }
 
-// fitReplayButtons makes the button primary that sends what is edited, of two forms the one that
+// fitButtons makes the button primary that sends what is edited, of two forms the one that
 // was edited last. The others say that they send no edits.
-function fitReplayButtons(last) {
+function fitButtons(last) {
   const forms = $$(".replay"), edited = [last, ...forms].find((form) => form && isEdited(form));
   for (const form of forms) {
     const button = $("button", form), label = button.dataset.label ??= button.textContent;
@@ -317,28 +331,28 @@ function fold(line) {
 
 addEventListener("popstate", () => load(location.href).catch(() => {}));
 
-document.addEventListener("click", (event) => {
-  const link = event.target.closest("a");
-  if (event.target.closest("[data-copy]")) return copy(event.target);
-  if (event.target.closest("[data-step]")) return step(Number(event.target.dataset.step));
-  if (event.target.closest("[data-opens]") && getSelection().isCollapsed) return fold(event.target.closest("[data-opens]"));
-  if (event.target.closest("#new")) return showNew().catch(() => {});
+addEventListener("click", (event) => {
+  const { target } = event, link = target.closest("a"), line = target.closest("[data-opens]");
+  if (target.closest("[data-copy]")) return copy(target);
+  if (target.closest("[data-step]")) return step(+target.dataset.step);
+  if (line && getSelection().isCollapsed) return fold(line);
+  if (target.closest("#new")) return showNew().catch(() => {});
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   if (link.matches(".back")) { event.preventDefault(); back(); }
-  if (link.matches("#rows .row, .tabs a, .overview a")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn.matches); }
+  if (link.matches("#rows .row, .tabs a, .overview a")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn()); }
 });
 
 // open shows the detail of a link. With enter, the focus goes there too: otherwise the tab
 // key would pass all rows first.
 async function open(link, enter = false) {
   const tab = link.dataset.tab;
-  const url = new URL(link.href), shown = new URLSearchParams(location.search).get("tab");
+  const url = new URL(link.href), shown = params(location.search).get("tab");
   if (!tab && shown) url.searchParams.set("tab", shown); // the same view of the next request, if it has it
   try { await load(url.href, { push: true }); } catch { return; } // the page says that the sandbox has stopped
   if (tab) $(`[data-tab=${tab}]`)?.focus();
   else {
     $("#detail").scrollTop = 0;
-    if (oneColumn.matches) $("#detail").scrollIntoView();
+    if (oneColumn()) $("#detail").scrollIntoView();
     if (enter) $("#detail").focus({ preventScroll: true });
   }
 }
@@ -346,11 +360,10 @@ async function open(link, enter = false) {
 // back shows the list. It goes back in the browser's history if the list is there, so that
 // the browser's own button leads on from the list, and not to the detail again.
 function back() {
-  if (!$(".has-detail")) return;
   if (depth()) history.go(-depth()); else load($(".back").href, { push: true }).catch(() => {});
 }
 
-$("#rows > .row[aria-current]")?.scrollIntoView({ block: "nearest" });
+$("#rows > .row[aria-current]")?.scrollIntoView({ block: "center" });
 fitDetail();
 
 function listURL() {
@@ -381,11 +394,11 @@ fitRule();
 
 // fitPresets shows the deliveries for the operation that is selected.
 async function fitPresets(op) {
-  const page = await get(`/faults?${new URLSearchParams({ op })}`).catch(() => null);
+  const page = await get(`/faults?${params({ op })}`).catch(() => null);
   if (page && $(".presets [name=op]").value === op) $(".presets .cards").replaceWith($(".presets .cards", page));
 }
 
-document.addEventListener("change", ({ target }) => {
+addEventListener("change", ({ target }) => {
   if (target.matches(".rule [name=kind]")) fitRule();
   if (target.matches(".presets [name=op]")) fitPresets(target.value);
   const { dataset: { setting }, value } = target;
@@ -397,32 +410,30 @@ document.addEventListener("change", ({ target }) => {
 // --- keys ---
 
 function step(by) {
-  const rows = $$("#rows > .row");
-  const current = rows.findIndex((row) => row.hasAttribute("aria-current"));
+  const rows = allRows();
+  const current = rows.findIndex((row) => row.ariaCurrent);
   const at = current < 0 ? rows.indexOf(document.activeElement) : current;
   const row = rows[at < 0 ? 0 : Math.min(Math.max(at + by, 0), rows.length - 1)];
   if (!row) return;
-  row.focus({ preventScroll: true });
-  row.scrollIntoView({ block: "nearest" });
-  if (oneColumn.matches && !$(".has-detail")) return;
+  focusRow(row);
+  if (oneColumn() && !$(".has-detail")) return;
   if (rows[current]) rows[current].ariaCurrent = null;
   row.ariaCurrent = "true"; // before it is loaded, so that the next key goes on from it
-  open(row, oneColumn.matches);
+  open(row, oneColumn());
 }
 
 function stepTab(by) {
   const tabs = $$(".tabs a");
-  const at = tabs.findIndex((tab) => tab.hasAttribute("aria-current"));
-  tabs[at + by]?.click();
+  tabs[tabs.findIndex((tab) => tab.ariaCurrent) + by]?.click();
 }
 
 const keys = {
   j: () => step(1), k: () => step(-1), "]": () => stepTab(1), "[": () => stepTab(-1),
   d: () => $("[data-tab=diff]")?.click(),
-  f: () => { location.href = "/faults"; },
+  f: () => location.assign("/faults"),
   r: () => $("#reset").showPopover(),
-  "/": () => { $("input[type=search]").focus(); $("input[type=search]").select(); },
-  "?": () => { location.href = "/help"; },
+  "/": () => { const field = $("[type=search]"); field.focus(); field.select(); },
+  "?": () => location.assign("/help"),
   Escape: () => { if ($(".has-detail")) back(); else if (query) location.href = $("form.search").action; },
 };
 
@@ -430,10 +441,10 @@ const keys = {
 const shortcuts = $("#shortcuts");
 if (shortcuts) {
   shortcuts.checked = localStorage.getItem("shortcuts") !== "off";
-  shortcuts.addEventListener("change", () => localStorage.setItem("shortcuts", shortcuts.checked ? "on" : "off"));
+  shortcuts.onchange = () => localStorage.setItem("shortcuts", shortcuts.checked ? "on" : "off");
 }
 
-document.addEventListener("keydown", (event) => {
+addEventListener("keydown", (event) => {
   const editor = event.target.closest(`.replay :is(${editors})`);
   if (editor && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();

@@ -1,0 +1,238 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+)
+
+// fixedEmail is as wide as emails usually are, and does not adapt to a narrower window.
+const fixedEmail = `<div style="padding: 26px"><table width="600"><tr><td>Hi</td></tr></table></div>`
+
+// choose sets the settings of the browser, such as rows=one, until the test ends.
+func (p *tab) choose(settings ...string) {
+	p.t.Helper()
+	for _, name := range []string{"theme=", "rows=", "list="} {
+		settings = append([]string{name}, settings...)
+	}
+	for _, setting := range settings {
+		eval[string](p, fmt.Sprintf(`document.cookie = "messaging-sandbox-%s; path=/"`, setting))
+	}
+}
+
+const (
+	pageOfEmail = `document.querySelector(".mail-page").getBoundingClientRect()`
+	frame       = `document.querySelector(".mail iframe").getBoundingClientRect()`
+)
+
+func TestThePreviewIsAsWideAsAnEmailAndAsHighAsThePane(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", fixedEmail))
+	for width, atLeast := range map[int64]float64{1280: 680, 1440: 680, 1600: 680, 1920: 680, 1024: 600, 768: 680, 360: 320} {
+		p := openTab(t, b.ui+"/help", width, "light")
+		p.choose()
+		p.open(b.ui + "/requests/1")
+		p.until(isLive)
+		assert.GreaterOrEqual(t, eval[float64](p, pageOfEmail+`.width`), atLeast, "at %d px", width)
+		assert.GreaterOrEqual(t, eval[float64](p, pageOfEmail+`.height`), 420.0, "at %d px", width)
+		assert.True(t, eval[bool](p, `((page, frame) => Math.abs(page.height - frame.height) < 1 && frame.right <= page.right + 1)(`+
+			pageOfEmail+`, `+frame+`)`), "the frame fills its place at %d px", width)
+		if width > 1024 {
+			assert.True(t, eval[bool](p, `(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)(
+				document.querySelector("#detail"))`), "only the email is scrolled at %d px", width)
+		}
+		p.close()
+	}
+}
+
+func TestAnEmailThatIsWiderThanItsPlaceIsDrawnSmaller(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", fixedEmail))
+	b.send("POST", emailPath, email(t, "Adapts", "<p>Hi</p>"))
+	p := openTab(t, b.ui+"/requests/1", 360, "light")
+	const layout, label = `document.querySelector(".mail iframe").offsetWidth`, `getComputedStyle(document.querySelector(
+		".mail-bar label:has(:checked)"), "::after").content`
+	p.until(isLive)
+	assert.Equal(t, 680, eval[int](p, layout), "the email has room")
+	assert.InDelta(t, 326, eval[float64](p, frame+`.width`), 1)
+	assert.Contains(t, eval[string](p, label), `counter(percent)`)
+	for _, width := range []int{375, 768} {
+		p.click(fmt.Sprintf(`.mail [value="%d"]`, width))
+		assert.Equal(t, width, eval[int](p, layout))
+		assert.InDelta(t, 326, eval[float64](p, frame+`.width`), 1)
+	}
+	p.shoot("scaled-360-light")
+	p.open(b.ui + "/requests/2")
+	p.until(isLive)
+	assert.Equal(t, 326, eval[int](p, layout), "an email that adapts is as wide as the phone")
+	p.close()
+	p = openTab(t, b.ui+"/requests/1", 1440, "light")
+	p.until(isLive)
+	p.click(`.mail [value="375"]`)
+	assert.InDelta(t, 375, eval[float64](p, frame+`.width`), 1)
+	assert.True(t, eval[bool](p, `((page, frame) => Math.abs(frame.left - page.left - (page.right - frame.right)) < 1)(`+
+		pageOfEmail+`, `+frame+`)`), "it is in the middle")
+	assert.Equal(t, "none", eval[string](p, label))
+}
+
+func TestTheTabsOfAnEmailTakeOneLineBesideWhatIsDoneWithIt(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p><img src='https://acme.test/a.png'>"))
+	for _, width := range []int64{768, 1024, 1280} {
+		for _, list := range []string{"narrow", "", "wide"} {
+			p := openTab(t, b.ui+"/help", width, "light")
+			p.choose("list=" + list)
+			p.open(b.ui + "/requests/1")
+			p.until(isLive)
+			name := fmt.Sprintf("%d px, list %q", width, list)
+			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".tabs > a")].map((e) => e.offsetTop)).size`), name)
+			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".actions a")].map((e) => e.offsetTop)).size`), name)
+			assert.True(t, eval[bool](p, `(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector(".tabs"))`), name)
+			assert.Empty(t, eval[string](p, overlaps(".title h1, .title .tag, .tabs > a, .actions a")), name)
+			assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width), name)
+			p.shoot(strings.ReplaceAll(fmt.Sprintf("tabs-%d-%s", width, list), " ", ""))
+			p.close()
+		}
+	}
+}
+
+func TestKeysWalkThroughTheTabsAndWhatIsDoneWithTheRequest(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("GET", "/v1/events", "")
+	p := openTab(t, b.ui+"/requests/1", 1280, "light")
+	p.until(isLive)
+	for _, name := range []string{"diff", "copy", "replay"} {
+		p.press("]")
+		p.until(fmt.Sprintf(`document.querySelector(".actions [aria-current]")?.dataset.tab === %q`, name))
+	}
+	p.press("[")
+	p.until(`location.search === "?tab=copy"`)
+}
+
+// overlaps returns an expression for the texts of elements of which one covers another.
+func overlaps(selector string) string {
+	return fmt.Sprintf(`(() => {
+		const all = [...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()), found = [];
+		for (const [i, a] of all.entries()) for (const b of all.slice(i + 1)) {
+			if (a.contains(b)) continue;
+			const p = a.getBoundingClientRect(), q = b.getBoundingClientRect();
+			if (p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1)
+				found.push(a.textContent + " / " + b.textContent);
+		}
+		return found.join("; ");
+	})()`, selector)
+}
+
+// TestARowOfOneLineCutsNothing holds rows with much to say against every width of the list.
+func TestARowOfOneLineCutsNothing(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	sendSome(t, b)
+	for _, number := range []int{9, 10, 5} {
+		b.control("POST", "/api/replay", fmt.Sprintf(`{"number":%d}`, number))
+	}
+	b.send("GET", "/v1/events?foo=1", "")
+	b.control("POST", "/api/faults", `{"op":"create event","count":1,"fault":{"kind":"status","status":502}}`)
+	b.send("POST", "/v1/events", `{"name":"an event with a long name that no list has room for","description":"d","parameters":[]}`)
+	p := openTab(t, b.ui+"/help", 1280, "light")
+	for _, width := range []int64{901, 1280, 1440, 1799, 1920} {
+		for _, list := range []string{"narrow", "", "wide"} {
+			p.do(chromedp.EmulateViewport(width, 800))
+			p.choose("rows=one", "list="+list)
+			p.open(b.ui)
+			p.until(isLive)
+			name := fmt.Sprintf("%d px, list %q", width, list)
+			assert.LessOrEqual(t, eval[float64](p, `Math.max(...[...document.querySelectorAll("#rows > .row")].map((e) => e.offsetHeight))`),
+				35.0, name)
+			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows > .row")].map((row) => {
+				const parts = [...row.querySelectorAll("time, .what, .tag")].map((e) => [e, e.getBoundingClientRect()]);
+				const outside = parts.filter(([, r]) => r.left < 0 || r.right > document.querySelector("#list").clientWidth);
+				const covered = parts.filter(([a, p], i) => parts.slice(i + 1).some(([b, q]) => p.left < q.right - 1 && q.left < p.right - 1));
+				return [...outside, ...covered].map(([e]) => row.dataset.number + " " + e.textContent).join("; ");
+			}).filter(Boolean).join("; ")`), name)
+			assert.GreaterOrEqual(t, eval[float64](p, `Math.min(...[...document.querySelectorAll("#rows .what")].map((e) => e.offsetWidth))`),
+				40.0, name)
+			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .who .tag")].filter((e) => e.offsetWidth > 24 &&
+				e.getBoundingClientRect().right > e.parentNode.getBoundingClientRect().right + 1).map((e) => e.textContent).join("; ")`), name)
+			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll("#rows .head .tag")].map((e) =>
+				Math.round(e.getBoundingClientRect().right))).size`), "the statuses end in one column: %s", name)
+			p.shoot(fmt.Sprintf("one-%d-%s", width, list))
+		}
+	}
+	p.choose()
+}
+
+func TestTheStatusOfARowIsAtItsEdge(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.control("POST", "/api/faults", `{"count":1,"fault":{"kind":"slow","after":"60ms"}}`)
+	b.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z"))
+	for _, path := range []string{"/", "/faults", "/customers/1"} {
+		for _, width := range []int64{1280, 1920} {
+			p := openTab(t, b.ui+path, width, "light")
+			p.until(isLive + ` && document.querySelector(".row:not(.record)")`)
+			const gap = `((row) => row.getBoundingClientRect().right -
+				row.querySelector(".head .tag").getBoundingClientRect().right)(document.querySelector(".row:not(.record)"))`
+			assert.InDelta(t, 18, eval[float64](p, gap), 3, "%s at %d px", path, width)
+			assert.True(t, eval[bool](p, `document.querySelector(".row .ended").checkVisibility()`), "%s at %d px", path, width)
+			p.close()
+		}
+	}
+}
+
+func TestAPhoneShowsTheContentOfARequestEarly(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", "<p>Hi {{nme}}</p>"))
+	p := openTab(t, b.ui+"/requests/1", 360, "light")
+	p.until(isLive + ` && document.querySelector("details.note")`)
+	assert.Less(t, eval[float64](p, `document.querySelector(".view").getBoundingClientRect().top`), 360.0)
+	assert.True(t, eval[bool](p, `document.querySelector(".title .tag").getBoundingClientRect().bottom >
+		document.querySelector("article > .sub").getBoundingClientRect().top`), "the status is in the line about the request")
+	const height = `document.querySelector(".note").offsetHeight`
+	assert.Less(t, eval[int](p, height), 40)
+	p.click(".note summary")
+	p.until(height + ` > 50`)
+	p.shoot("note-360-light")
+	p.close()
+	for range 2 {
+		b.send("POST", triggerPath, trigger("ada@example.com", "2026-12-01T09:00:00Z"))
+	}
+	p = openTab(t, b.ui+"/requests/3", 360, "dark")
+	p.until(isLive + ` && document.querySelector("details.note > a") && !document.querySelector("summary a")`)
+	p.requireNoFindings(axe(t), "a folded note")
+	p.close()
+	p = openTab(t, b.ui+"/requests/1", 1280, "light")
+	p.until(isLive)
+	assert.True(t, eval[bool](p, `document.querySelector("p.note") !== null`), "a wide page shows all of it")
+}
+
+func TestNoWordOfAFilterOrARuleIsBroken(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", triggerPath, "{}")
+	b.control("POST", "/api/faults", `{"op":"trigger event","skip":2,"count":3,"fault":{"kind":"rate_limited","after":"7s"}}`)
+	p := openTab(t, b.ui+`/?q=op:"trigger+event"+delivery:rejected`, 1280, "light")
+	const lines = `((e) => { const r = new Range(); r.selectNodeContents(e); return r.getClientRects().length })(%s)`
+	assert.Equal(t, 1, eval[int](p, fmt.Sprintf(lines, `document.querySelector(".list-bar a")`)))
+	p.close()
+	for _, width := range []int64{768, 1024} {
+		p := openTab(t, b.ui+"/faults", width, "light")
+		p.until(isLive)
+		assert.LessOrEqual(t, eval[int](p, fmt.Sprintf(lines, `document.querySelector("td[data-label='So far']")`)), 2)
+		assert.True(t, eval[bool](p, `((table) => table.scrollWidth <= table.clientWidth)(document.querySelector(".scroll:has(.rules)"))`), width)
+		p.close()
+	}
+}
+
+func TestASeedIsAskedForWithAProbability(t *testing.T) {
+	b := startBox(t)
+	p := openTab(t, b.ui+"/faults", 1280, "light")
+	p.until(isLive)
+	const seed = `document.querySelector(".rule [name=seed]").checkVisibility()`
+	assert.False(t, eval[bool](p, seed))
+	assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".rule label")].filter((e) => e.checkVisibility())
+		.map((e) => e.offsetTop)).size`))
+	eval[bool](p, `(document.querySelector(".rule [name=percent]").focus(), true)`)
+	p.typeText("20")
+	p.until(seed)
+}
