@@ -149,15 +149,26 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 		list = append(list, f)
 	}
 	for _, r := range in.remarksIfAny(e) {
-		switch {
-		case r.elsewhere && r.tagged: // the failure says it
-		case r.tagged:
-			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: cmp.Or(r.common, r.text), rank: silent})
-		default:
-			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: cmp.Or(r.common, r.text), rank: suspicious})
+		rank := suspicious
+		if r.tagged {
+			rank = silent
+		}
+		if r.elsewhere && r.tagged { // the failure says it
+			continue
+		}
+		for _, text := range r.commonTexts() {
+			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: text, rank: rank})
 		}
 	}
 	return list
+}
+
+// commonTexts returns what the remark says without what only its request has.
+func (r remark) commonTexts() []string {
+	if r.common == nil {
+		return []string{r.text}
+	}
+	return r.common
 }
 
 // remarksIfAny returns the remarks without looking for them where there are none.

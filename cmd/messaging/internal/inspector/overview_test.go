@@ -146,3 +146,15 @@ func TestAFindingOfSeveralRequestsCountsThem(t *testing.T) {
 	assert.Contains(t, findings[1], "no variable Send email broadcast No variable was sent for {{nme}}.")
 	assert.Contains(t, findings[1], "3 times, last #3")
 }
+
+func TestTheOverviewHasAFindingForEachVariableThatIsMissing(t *testing.T) {
+	f := start(t, records.Demo())
+	for i, names := range []string{"{{coupon}}", "{{coupon}} {{shop}}", "{{first_name}} {{shop}} {{coupon}}", "{{unsubscribe_url}}"} {
+		f.send("POST", "/v1/broadcast/send/email", broadcastOf("Moved", fmt.Sprint("Offer ", i), "{{name}}", names))
+	}
+	_, findings := overviewOf(t, f.get("/").Body)
+	assert.Equal(t, []string{
+		"no variable Send email broadcast No variable was sent for {{coupon}}. 3 times, last #3",
+		"no variable Send email broadcast No variable was sent for {{shop}}. 2 times, last #3",
+	}, findings)
+}
