@@ -77,12 +77,15 @@ func newEntry(e *messagingtest.Exchange, eventName func(id string) string, maxBy
 	if email, ok := e.Effect.(*messagingtest.EmailBroadcast); ok && len(e.Request.Body) > maxDecoded {
 		entry.variables = rawValues(email.Variables)
 	}
-	if entry.size = memory.SizeOf(entry); entry.size > maxBytes {
+	if entry.size = memory.SizeOf(entry) + besideEntry; entry.size > maxBytes {
 		entry.cut()
-		entry.size = memory.SizeOf(entry)
+		entry.size = memory.SizeOf(entry) + besideEntry
 	}
 	return entry
 }
+
+// besideEntry is about how many bytes the overview of the inspector keeps for an entry.
+const besideEntry = 48
 
 // rawValues returns values as JSON, to show them without reading a large body again.
 func rawValues(values map[string]any) map[string]json.RawMessage {

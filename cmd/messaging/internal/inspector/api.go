@@ -117,12 +117,17 @@ func isBroadcast(e *history.Entry) bool {
 
 func isTrigger(e *history.Entry) bool { return e.Kind() == history.Trigger }
 
-// requestsBroadcast and requestsTrigger report what a request is for, also if it was refused.
-func requestsBroadcast(e *history.Entry) bool {
-	return e.Op == service.SendEmailBroadcast.Name || e.Op == service.SendPushBroadcast.Name
+// sendsBroadcast and triggersEvent report what an operation is for.
+func sendsBroadcast(op string) bool {
+	return op == service.SendEmailBroadcast.Name || op == service.SendPushBroadcast.Name
 }
 
-func requestsTrigger(e *history.Entry) bool { return e.Op == service.TriggerEvent.Name }
+func triggersEvent(op string) bool { return op == service.TriggerEvent.Name }
+
+// requestsBroadcast and requestsTrigger report what a request is for, also if it was refused.
+func requestsBroadcast(e *history.Entry) bool { return sendsBroadcast(e.Op) }
+
+func requestsTrigger(e *history.Entry) bool { return triggersEvent(e.Op) }
 
 // listRecords responds with the records of a kind that match. They are found by words:
 // the terms of a query are for entries.

@@ -1,8 +1,7 @@
 package inspector
 
 import (
-	"cmp"
-	"slices"
+	"fmt"
 	"strings"
 
 	"github.com/messaging-go/messaging"
@@ -10,16 +9,46 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// overview is what is worth a look among the latest requests of a list.
+// overview is what is worth a look among the requests of a list.
 type overview struct {
-	Requests   int // how many were looked at
+	Requests   int  // how many there are
+	Older      bool // whether there were more, which are no longer kept
 	Deliveries []deliveryCount
 	Findings   []finding
 	More       []finding // the others
+	Left       int       // how many requests have findings that are in no list, because there are too many
+	// Looked is how many requests were looked at so far, of all in the history, or 0 if all were.
+	Looked, Of int
 }
 
 // All returns how many findings there are.
 func (v *overview) All() int { return len(v.Findings) + len(v.More) }
+
+// Heading says in a word whether something was found.
+func (v *overview) Heading() string {
+	switch {
+	case len(v.Findings) > 0:
+		return "Worth a look"
+	case v.Looked > 0:
+		return "Still looking"
+	default:
+		return "Nothing stands out"
+	}
+}
+
+// Which says which requests are counted.
+func (v *overview) Which() string {
+	switch {
+	case v.Requests == 1 && v.Older:
+		return "The latest request"
+	case v.Requests == 1:
+		return "One request"
+	case v.Older:
+		return "The latest " + words.Count(v.Requests, "request")
+	default:
+		return "All " + words.Count(v.Requests, "request")
+	}
+}
 
 // deliveryCount is how many requests the SDK reports in the same way.
 type deliveryCount struct {
@@ -48,8 +77,8 @@ type cause struct {
 	op, title string
 }
 
-func (f finding) causeIn(e *history.Entry) cause {
-	c := cause{tag: f.Tag, text: f.Text, rank: f.rank, op: e.Op}
+func (f finding) causeIn(op string) cause {
+	c := cause{tag: f.Tag, text: f.Text, rank: f.rank, op: op}
 	if f.rank == silent || f.rank == unclear {
 		c.title = f.Title
 	}
@@ -81,42 +110,34 @@ const (
 	wanted // by a rule
 )
 
-// What an overview looks at, and what it shows at once: it is made again with each new row.
-const overviewEntries, overviewFindings = 500, 10
+// overviewFindings is how many findings are shown at once.
+const overviewFindings = 10
 
 // newOverview returns an overview of a list, or nil for an empty list.
 func (in *Inspector) newOverview(l entryList) *overview {
-	entries, _ := in.box.History.Find(history.Query{}.And(l.requested), 0, overviewEntries)
-	if len(entries) == 0 {
+	v := &overview{Older: in.box.History.State().Dropped > 0}
+	v.countDeliveries(l, in.box.History.Deliveries(l.requested))
+	if v.Requests == 0 {
 		return nil
 	}
-	v := &overview{Requests: len(entries), Deliveries: countDeliveries(l, entries)}
-	found := make(map[cause]int) // the index in v.Findings
-	for _, e := range entries {  // latest first
-		for _, f := range in.findings(e) {
-			c := f.causeIn(e)
-			i, ok := found[c]
-			if !ok {
-				i = len(v.Findings)
-				found[c] = i
-				f.Op, f.Last, f.Href = operation(e), e.Number, l.hrefOf(e)
-				v.Findings = append(v.Findings, f)
-			}
-			v.Findings[i].count(f.Title, operation(e))
+	var found []counted
+	found, v.Left, v.Looked, v.Of = in.survey.read(in, l.requested)
+	for _, each := range found {
+		each.Href = fmt.Sprintf("/requests/%d", each.Last)
+		if e, ok := in.box.History.Get(each.Last); ok {
+			each.Href = l.hrefOf(e)
 		}
+		v.Findings = append(v.Findings, each.finding)
 	}
-	slices.SortStableFunc(v.Findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
 	n := min(len(v.Findings), overviewFindings)
 	v.Findings, v.More = v.Findings[:n], v.Findings[n:]
 	return v
 }
 
 // countDeliveries counts what the SDK reports, with a search for each.
-func countDeliveries(l entryList, entries []*history.Entry) (list []deliveryCount) {
-	counts := make(map[messaging.Delivery]int)
-	for _, e := range entries {
-		delivery, _ := e.Delivery()
-		counts[delivery]++
+func (v *overview) countDeliveries(l entryList, counts map[messaging.Delivery]int) {
+	for _, n := range counts {
+		v.Requests += n
 	}
 	for _, d := range []struct {
 		delivery messaging.Delivery
@@ -125,10 +146,9 @@ func countDeliveries(l entryList, entries []*history.Entry) (list []deliveryCoun
 		if n := counts[d.delivery]; n > 0 {
 			text := words.Thousands(n) + " " + d.delivery.String()
 			query := strings.TrimSpace(l.term + " delivery:" + d.delivery.String())
-			list = append(list, deliveryCount{tag{d.class, text}, "/" + queryString("q", query)})
+			v.Deliveries = append(v.Deliveries, deliveryCount{tag{d.class, text}, "/" + queryString("q", query)})
 		}
 	}
-	return list
 }
 
 // findings returns what is worth a look in a request, without the numbers that tell it from
