@@ -225,3 +225,35 @@ func TestAListIsDownloadedAsAnArchive(t *testing.T) {
 	assert.Equal(t, 400, f.get("/download/requests.har?q=nonsense:1").Status)
 	assert.Contains(t, f.get("/?q=op:list").Body, `href="/download/requests.har?q=op%3alist" download`)
 }
+
+func TestSummariesSayWhatWasSentAndToWhom(t *testing.T) {
+	f := start(t, records.Demo())
+	const push = "/v1/broadcast/send/push-notification"
+	customers := `"recipients":[{"type":"segment","segments":["vip"]},{"type":"customer","customers":[{"email":"c1@x.test"},` +
+		`{"customer_id":"c-2"},{"email":"c3@x.test"},{"phone_no":"+15550100"}]},{"type":"customer","customers":[{"email":"c5@x.test"},` +
+		`{"email":"c6@x.test"}]}]`
+	for _, test := range []struct{ path, body, want string }{
+		{"/v1/broadcast/send/email", emailBody, `{"subject":"Moved","to":["ada@example.com","new@example.com"],"to_count":2}`},
+		{push, `{"subject":"Hi","schedule_type":"send-now",` + customers + `}`,
+			`{"subject":"Hi","to":["c1@x.test","c-2","c3@x.test","+15550100","c5@x.test"],"to_count":6}`},
+		{push, `{"subject":"Hi","recipients":{"customers":[7,{"email":"a@x.test"}]}}`, `{"subject":"Hi","to":["a@x.test"],"to_count":2}`},
+		{push, `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`, `{"subject":"s"}`},
+		{"/v1/events/trigger", skippedBody, `{"event":"order shipped","to":["grace@example.com"],"to_count":1}`},
+		{"/v1/events/trigger", `{"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`,
+			`{"event":"order shipped","to":["c-9"],"to_count":1}`},
+		{"/v1/events", `{"name":"n"}`, `{"event":"n"}`},
+	} {
+		f.send("POST", test.path, test.body)
+		var list struct{ Items []json.RawMessage }
+		require.NoError(t, json.Unmarshal([]byte(f.get("/api/requests?limit=1").Body), &list))
+		var got struct {
+			Subject string   `json:"subject,omitempty"`
+			Event   string   `json:"event,omitempty"`
+			To      []string `json:"to,omitempty"`
+			Count   int      `json:"to_count,omitempty"`
+		}
+		require.NoError(t, json.Unmarshal(list.Items[0], &got))
+		assert.JSONEq(t, test.want, string(must(json.Marshal(got))), test.body)
+	}
+	assert.NotContains(t, f.get("/api/requests?q=op:create").Body, `"to"`, "what does not apply is left out")
+}
