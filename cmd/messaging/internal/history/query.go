@@ -23,8 +23,14 @@ import (
 
 // Query selects entries. The zero Query selects all.
 type Query struct {
-	terms   []func(*Entry) bool
+	terms   []term
 	replays bool // it selects replays
+}
+
+// term is a part of a query. The text is that of the query, or "" if the term comes from elsewhere.
+type term struct {
+	text  string
+	match func(*Entry) bool
 }
 
 // WithoutReplays returns a query that does not match replays, unless the query selects
@@ -39,17 +45,32 @@ func (q Query) WithoutReplays() Query {
 // Match reports whether all terms of the query match.
 func (q Query) Match(e *Entry) bool {
 	for _, term := range q.terms {
-		if !term(e) {
+		if !term.match(e) {
 			return false
 		}
 	}
 	return true
 }
 
-// And returns a query that also needs a term to match.
-func (q Query) And(term func(*Entry) bool) Query {
-	return Query{append(slices.Clip(q.terms), term), q.replays}
+// Differs returns the terms of the text of the query that do not match.
+func (q Query) Differs(e *Entry) (terms []string) {
+	for _, term := range q.terms {
+		if term.text != "" && !term.match(e) {
+			terms = append(terms, term.text)
+		}
+	}
+	return terms
 }
+
+// Searches reports whether an entry is one of those among which the text of the query selects.
+func (q Query) Searches(e *Entry) bool {
+	return !slices.ContainsFunc(q.terms, func(t term) bool { return t.text == "" && !t.match(e) })
+}
+
+// And returns a query that also needs something else to match.
+func (q Query) And(match func(*Entry) bool) Query { return q.and(term{match: match}) }
+
+func (q Query) and(t term) Query { return Query{append(slices.Clip(q.terms), t), q.replays} }
 
 // Keys are the keys of a query, each with what it selects.
 var Keys = []struct{ Key, Example, Selects string }{
@@ -91,7 +112,7 @@ func Parse(text string) (Query, error) {
 			word := lower(t.Text)
 			match = func(e *Entry) bool { return e.contains(word) }
 		}
-		q = q.And(func(e *Entry) bool { return match(e) != t.Not })
+		q = q.and(term{t.String(), func(e *Entry) bool { return match(e) != t.Not }})
 		q.replays = q.replays || key == "has" && lower(value) == "replay"
 	}
 	return q, nil

@@ -132,6 +132,13 @@ func (s *Store) Mark(name string) int {
 	return s.state.Mark
 }
 
+// LatestMark returns the latest mark since the last Clear, or nil.
+func (s *Store) LatestMark() *Mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mark
+}
+
 // Touch reports a change that is not an entry.
 func (s *Store) Touch() {
 	s.mu.Lock()

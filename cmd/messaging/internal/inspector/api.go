@@ -30,10 +30,22 @@ func respond(w http.ResponseWriter, value any) {
 
 // respondError writes an error as JSON.
 func respondError(w http.ResponseWriter, status int, message string) {
+	respondFailure(w, status, errorBody{message})
+}
+
+// errorBody is what the response of each failure has.
+type errorBody struct {
+	Error string `json:"error"`
+}
+
+// respondFailure writes the body of a failure.
+func respondFailure[T errorBody | missed](w http.ResponseWriter, status int, body T) {
 	setPolicy(w.Header(), pagePolicy)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": message}) // the client may have disconnected
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(body) // the client may have disconnected
 }
 
 const defaultLimit, maxLimit = 100, 200
