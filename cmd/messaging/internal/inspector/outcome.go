@@ -150,6 +150,7 @@ func contentNotes(d *entryDetail) (list []note) {
 	if later, ok := d.in.box.History.Get(d.Duplicate()); ok {
 		list = append(list, sentAgainNote(later))
 	}
+	list = append(list, d.failureNotes()...)
 	if d.Status == http.StatusInsufficientStorage && d.Fault == "" {
 		add("bad", "This is a limit of the sandbox, not of the real service: --max-records raises it, and a reset makes room.")
 	}

@@ -153,6 +153,9 @@ func badges(e *history.Entry) (list []tag) {
 		list = append(list, tag{"bad", "another key"})
 	}
 	list = append(list, noteTags(e)...)
+	if e.Failed() > 0 {
+		list = append(list, failureTag(e))
+	}
 	if e.ReplayOf > 0 {
 		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})
 	}
