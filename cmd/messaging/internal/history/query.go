@@ -106,7 +106,7 @@ func Parse(text string) (Query, error) {
 			return Query{}, fmt.Errorf("invalid query: %s: %w", t.Text, err)
 		}
 		if match == nil && isUnknownTerm(key, value) {
-			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; must be one of %s", t.Text, key, KeyNames("or"))
+			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; %s", t.Text, key, rightKey(t, key, value))
 		}
 		if match == nil {
 			word := lower(t.Text)
@@ -124,13 +124,23 @@ func isUnknownTerm(key, value string) bool {
 		!strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
 }
 
+// rightKey says what was probably meant by a term with an unknown key, and what the keys are.
+func rightKey(t search.Term, key, value string) string {
+	meant := words.Nearest(key, keyNames())
+	if meant == "" {
+		return "must be one of " + KeyNames("or")
+	}
+	return fmt.Sprintf("did you mean %v? The keys are %s", search.Term{Text: meant + ":" + value, Not: t.Not}, KeyNames("and"))
+}
+
 // KeyNames returns the keys of a query, such as "op, status or to".
-func KeyNames(conjunction string) string {
-	var names []string
+func KeyNames(conjunction string) string { return words.List(keyNames(), conjunction) }
+
+func keyNames() (names []string) {
 	for _, key := range Keys {
 		names = append(names, key.Key)
 	}
-	return words.List(names, conjunction)
+	return names
 }
 
 // parseTerm returns nil if the key is unknown.
