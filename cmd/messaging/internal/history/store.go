@@ -31,6 +31,7 @@ type Store struct {
 	mu      sync.Mutex
 	mark    *Mark             // the latest one, or nil
 	marks   int               // how many there were
+	names   []string          // of the latest ones, the latest first, each once
 	handled map[handled]int   // how many entries there are of each
 	entries []*Entry          // in the order of their numbers, without gaps
 	calls   map[uint64]*Entry // the latest attempt of each call
@@ -109,7 +110,7 @@ func (s *Store) Clear() {
 	s.entries, s.bytes = nil, 0
 	clear(s.calls)
 	clear(s.handled)
-	s.mark = nil
+	s.mark, s.names = nil, nil
 	s.state = State{Last: s.state.Last, Mark: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
 	s.notify()
 }
@@ -128,8 +129,23 @@ func (s *Store) Mark(name string) int {
 	defer s.mu.Unlock()
 	s.marks++
 	s.mark = &Mark{s.marks, name, time.Now()}
+	if name != "" {
+		names := slices.DeleteFunc(s.names, func(other string) bool { return other == name })
+		s.names = slices.Insert(names, 0, name)
+		s.names = s.names[:min(len(s.names), maxNames)]
+	}
 	s.state.Mark = s.state.Last
 	return s.state.Mark
+}
+
+// maxNames is how many names of marks are remembered.
+const maxNames = 5
+
+// MarkNames returns the names of the latest marks since the last Clear, the latest first, each once.
+func (s *Store) MarkNames() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.names)
 }
 
 // LatestMark returns the latest mark since the last Clear, or nil.
