@@ -21,7 +21,12 @@ func failureTag(e *history.Entry) tag {
 // failureNotes connect a send with the same one in other calls that failed, before it and after it.
 func (d *entryDetail) failureNotes() (list []note) {
 	if failures := d.in.box.History.Failures(d.Entry); len(failures) > 0 {
-		list = append(list, note{Text: failuresNote(failures, d.FailedBefore())})
+		more := "Show it"
+		if len(failures) > 1 {
+			more = "Show the latest"
+		}
+		list = append(list, note{Text: failuresNote(failures, d.FailedBefore()), More: more,
+			Href: fmt.Sprintf("/requests/%d", failures[0].Number)})
 	}
 	later, ok := d.in.box.History.Get(d.SentAgain())
 	if !ok || later.Number == d.Duplicate() { // another note says it

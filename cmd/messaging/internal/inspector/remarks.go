@@ -20,7 +20,7 @@ type remark struct {
 	note history.Note
 	text string
 	// common is what other requests with the same remark say, if the text has something of
-	// this one only. Each text is a finding of its own.
+	// this one only. Each text is a separate finding.
 	common []string
 	// elsewhere is whether the page says it without a note, and tagged whether a row has a
 	// tag for it.

@@ -44,7 +44,7 @@ type counted struct {
 	place int
 }
 
-// How many causes are told apart at all, and how many of them by their titles.
+// How many causes are distinguished at all, and how many of them by their titles.
 const maxCauses, maxTitledCauses = 500, 200
 
 // How much a page looks at: for some time, but a few entries at least.

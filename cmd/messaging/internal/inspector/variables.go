@@ -117,7 +117,7 @@ func undefinedVariables(e *history.Entry) []string {
 	return (&emailView{email, e}).Variables().Undefined
 }
 
-// variablesNote is for an email with placeholders whose names are nowhere. Each is a finding of its own, since the
+// variablesNote is for an email with placeholders whose names are nowhere. Each is a separate finding, since the
 // same one is missing in emails with other placeholders.
 func variablesNote(e *history.Entry) (r remark) {
 	names := undefinedVariables(e)
