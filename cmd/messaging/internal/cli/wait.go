@@ -28,7 +28,7 @@ the "number" of the summary.
 A request that has already arrived matches too, if it came after the last mark or
 reset; how long ago it came goes to stderr. To begin later, pass --after with the
 number of the last request that you have seen. The exit code is 11 if no request
-matches in time.
+matches in time; stderr then says how many came, and which is the nearest.
 
 With --count, wait prints the list of as many requests, oldest first. --count 0 expects
 none: it succeeds at the end of --timeout, and fails as soon as a request matches.

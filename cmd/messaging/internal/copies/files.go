@@ -5,33 +5,34 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
-	"mime"
 	"mime/quotedprintable"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
-// EML returns an email broadcast as a file that email programs open. An email program
-// loads its remote images.
+// EML returns an email broadcast as a file that email programs open, as a draft of the sender: it names who gets a blind
+// copy. An email program loads its remote images.
 func EML(b *messagingtest.EmailBroadcast, at time.Time, html bool, text string) []byte {
 	var out bytes.Buffer
 	header := func(name, value string) {
 		if value != "" {
-			out.WriteString(name + ": " + value + "\r\n")
+			out.WriteString(folded(name+": "+value) + "\r\n")
 		}
 	}
 	header("Date", at.UTC().Format(time.RFC1123Z))
-	header("From", phrase(b.SenderName)+" <"+oneLine(b.SenderEmail)+">")
+	header("From", strings.TrimPrefix(phrase(b.SenderName)+" <"+oneLine(b.SenderEmail)+">", " "))
 	header("To", oneLine(b.Email))
 	header("Cc", oneLine(strings.Join(b.CC, ", ")))
+	header("Bcc", oneLine(strings.Join(b.BCC, ", ")))
 	header("Reply-To", oneLine(strings.Join(b.ReplyTo, ", ")))
-	header("Subject", phrase(b.Subject))
+	header("Subject", unstructured(b.Subject))
 	header("X-Unsent", "1")
 	header("MIME-Version", "1.0")
 	if !html {
@@ -58,21 +59,69 @@ func part(out *bytes.Buffer, mediaType, text string) {
 	_ = w.Close()
 }
 
-// phrase returns a text as a header field has it: on one line, encoded unless it is ASCII.
-func phrase(s string) string {
-	s = oneLine(s)
-	if strings.ContainsAny(s, `"(),.:;<>@[\]`) && isASCII(s) {
-		return quoted(s)
+// unstructured returns a text as a header field without a syntax has it: as it is, if programs then read it so.
+func unstructured(s string) string {
+	if s = oneLine(s); isPlain(s) && !strings.Contains(s, "=?") {
+		return s
 	}
-	return mime.QEncoding.Encode("utf-8", s)
+	return encoded(s)
 }
 
-func quoted(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+// phrase returns the name of an address: in quotes if it has characters with a meaning there.
+func phrase(s string) string {
+	switch s = oneLine(s); {
+	case !isPlain(s):
+		return encoded(s)
+	case strings.ContainsAny(s, `"(),.:;<>@[\]`) || strings.Contains(s, "=?"):
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+	default:
+		return s
+	}
 }
 
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
+// lineLength is how many characters a line of a header should have at most.
+const lineLength = 78
+
+// isPlain reports whether a text is ASCII and keeps its blanks when a program folds and unfolds it.
+func isPlain(s string) bool {
+	longWord := slices.ContainsFunc(strings.Split(s, " "), func(word string) bool { return len(word) > lineLength-len("Subject: ") })
+	return !longWord && !strings.Contains(s, "  ") && strings.TrimSpace(s) == s &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
+}
+
+// encoded returns a text as encoded words of RFC 2047, each of which has whole characters.
+func encoded(s string) string {
+	const most = 42 // bytes, which are 56 characters of Base64
+	var encodedWords []string
+	for s = strings.ToValidUTF8(s, string(utf8.RuneError)); s != ""; {
+		end := min(most, len(s))
+		for end < len(s) && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		encodedWords = append(encodedWords, "=?utf-8?b?"+base64.StdEncoding.EncodeToString([]byte(s[:end]))+"?=")
+		s = s[end:]
+	}
+	return strings.Join(encodedWords, " ")
+}
+
+// folded breaks a header field at blanks, so that its lines are short. No line is blank, since that would end the header.
+func folded(field string) string {
+	var b strings.Builder
+	length := 0
+	for i, word := range strings.Split(field, " ") {
+		switch {
+		case i == 0:
+		case i > 1 && word != "" && length+1+len(word) > lineLength:
+			b.WriteString("\r\n ")
+			length = 1
+		default:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += len(word)
+	}
+	return b.String()
 }
 
 // oneLine replaces control characters: a line break would begin another field.

@@ -39,6 +39,9 @@ type Entry struct {
 	call       uint64
 	twin       int // the number of the latest send that is the same and was carried out
 	twinAt     time.Time
+	failed     int           // the number of the same send in the call before, if that failed
+	failures   int           // how many such calls there were, one after the other
+	again      atomic.Int64  // the number of the next such call
 	duplicate  atomic.Int64  // the number of the next send that is a duplicate of this one
 	next       atomic.Int64  // the number of the next attempt
 	delivery   atomic.Uint32 // of the method Delivery
@@ -77,12 +80,15 @@ func newEntry(e *messagingtest.Exchange, eventName func(id string) string, maxBy
 	if email, ok := e.Effect.(*messagingtest.EmailBroadcast); ok && len(e.Request.Body) > maxDecoded {
 		entry.variables = rawValues(email.Variables)
 	}
-	if entry.size = memory.SizeOf(entry); entry.size > maxBytes {
+	if entry.size = memory.SizeOf(entry) + besideEntry; entry.size > maxBytes {
 		entry.cut()
-		entry.size = memory.SizeOf(entry)
+		entry.size = memory.SizeOf(entry) + besideEntry
 	}
 	return entry
 }
+
+// besideEntry is about how many bytes the overview of the inspector keeps for an entry.
+const besideEntry = 48
 
 // rawValues returns values as JSON, to show them without reading a large body again.
 func rawValues(values map[string]any) map[string]json.RawMessage {

@@ -420,7 +420,7 @@ func TestParseReportsUnknownKeys(t *testing.T) {
 	for _, text := range []string{"evnet:order", "op:trigger Status:422"} {
 		_, err := history.Parse(text)
 		assert.ErrorContains(t, err, "unknown key", text)
-		assert.ErrorContains(t, err, "must be one of op, status, to, ", text)
+		assert.ErrorContains(t, err, "op, status, to, ", text)
 	}
 	for _, text := range []string{"https://acme.test", "Note:", "09:00:00", ":"} {
 		_, err := history.Parse(text)
@@ -460,5 +460,16 @@ func BenchmarkSearchOf100000Requests(b *testing.B) {
 		if found, _ := s.Find(query, 0, 100); len(found) > 0 {
 			b.Fatal("found")
 		}
+	}
+}
+
+func TestAMisspelledKeyOfAQueryIsCorrected(t *testing.T) {
+	for text, want := range map[string]string{
+		"satus:422":          `satus:422: unknown key "satus"; did you mean status:422? The keys are op, status, to, `,
+		`-"evnt:order lost"`: `unknown key "evnt"; did you mean -event:"order lost"? The keys are op, `,
+		"campaign:7":         `unknown key "campaign"; must be one of op, status, to, `,
+	} {
+		_, err := history.Parse(text)
+		assert.ErrorContains(t, err, want)
 	}
 }

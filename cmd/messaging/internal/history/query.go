@@ -23,8 +23,14 @@ import (
 
 // Query selects entries. The zero Query selects all.
 type Query struct {
-	terms   []func(*Entry) bool
+	terms   []term
 	replays bool // it selects replays
+}
+
+// term is a part of a query. The text is that of the query, or "" if the term comes from elsewhere.
+type term struct {
+	text  string
+	match func(*Entry) bool
 }
 
 // WithoutReplays returns a query that does not match replays, unless the query selects
@@ -39,17 +45,32 @@ func (q Query) WithoutReplays() Query {
 // Match reports whether all terms of the query match.
 func (q Query) Match(e *Entry) bool {
 	for _, term := range q.terms {
-		if !term(e) {
+		if !term.match(e) {
 			return false
 		}
 	}
 	return true
 }
 
-// And returns a query that also needs a term to match.
-func (q Query) And(term func(*Entry) bool) Query {
-	return Query{append(slices.Clip(q.terms), term), q.replays}
+// Differs returns the terms of the text of the query that do not match.
+func (q Query) Differs(e *Entry) (terms []string) {
+	for _, term := range q.terms {
+		if term.text != "" && !term.match(e) {
+			terms = append(terms, term.text)
+		}
+	}
+	return terms
 }
+
+// Searches reports whether an entry is one of those among which the text of the query selects.
+func (q Query) Searches(e *Entry) bool {
+	return !slices.ContainsFunc(q.terms, func(t term) bool { return t.text == "" && !t.match(e) })
+}
+
+// And returns a query that also needs something else to match.
+func (q Query) And(match func(*Entry) bool) Query { return q.and(term{match: match}) }
+
+func (q Query) and(t term) Query { return Query{append(slices.Clip(q.terms), t), q.replays} }
 
 // Keys are the keys of a query, each with what it selects.
 var Keys = []struct{ Key, Example, Selects string }{
@@ -85,13 +106,13 @@ func Parse(text string) (Query, error) {
 			return Query{}, fmt.Errorf("invalid query: %s: %w", t.Text, err)
 		}
 		if match == nil && isUnknownTerm(key, value) {
-			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; must be one of %s", t.Text, key, KeyNames("or"))
+			return Query{}, fmt.Errorf("invalid query: %s: unknown key %q; %s", t.Text, key, rightKey(t, key, value))
 		}
 		if match == nil {
 			word := lower(t.Text)
 			match = func(e *Entry) bool { return e.contains(word) }
 		}
-		q = q.And(func(e *Entry) bool { return match(e) != t.Not })
+		q = q.and(term{t.String(), func(e *Entry) bool { return match(e) != t.Not }})
 		q.replays = q.replays || key == "has" && lower(value) == "replay"
 	}
 	return q, nil
@@ -103,13 +124,23 @@ func isUnknownTerm(key, value string) bool {
 		!strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
 }
 
+// rightKey says what was probably meant by a term with an unknown key, and what the keys are.
+func rightKey(t search.Term, key, value string) string {
+	meant := words.Nearest(key, keyNames())
+	if meant == "" {
+		return "must be one of " + KeyNames("or")
+	}
+	return fmt.Sprintf("did you mean %v? The keys are %s", search.Term{Text: meant + ":" + value, Not: t.Not}, KeyNames("and"))
+}
+
 // KeyNames returns the keys of a query, such as "op, status or to".
-func KeyNames(conjunction string) string {
-	var names []string
+func KeyNames(conjunction string) string { return words.List(keyNames(), conjunction) }
+
+func keyNames() (names []string) {
 	for _, key := range Keys {
 		names = append(names, key.Key)
 	}
-	return words.List(names, conjunction)
+	return names
 }
 
 // parseTerm returns nil if the key is unknown.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -30,6 +31,8 @@ type Store struct {
 	mu      sync.Mutex
 	mark    *Mark             // the latest one, or nil
 	marks   int               // how many there were
+	names   []string          // of the latest ones, the latest first, each once
+	handled map[handled]int   // how many entries there are of each
 	entries []*Entry          // in the order of their numbers, without gaps
 	calls   map[uint64]*Entry // the latest attempt of each call
 	bytes   int64
@@ -57,13 +60,20 @@ type State struct {
 // always kept. If it is larger than half of maxBytes, only its beginning is.
 func New(max int, maxBytes int64) *Store {
 	return &Store{noteFinder: new(noteFinder), boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes,
-		calls: make(map[uint64]*Entry)}
+		calls: make(map[uint64]*Entry), handled: make(map[handled]int)}
+}
+
+// handled is what entries are counted by.
+type handled struct {
+	op       string
+	delivery messaging.Delivery
 }
 
 // Add adds an exchange, and removes the oldest entries that exceed the limits.
 func (s *Store) Add(e *messagingtest.Exchange) {
 	entry := newEntry(e, s.EventName, s.maxBytes/2)
 	entry.noteFinder = s.noteFinder
+	entry.Delivery() // finds it out before the lock, to count it
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	entry.Mark = s.mark
@@ -99,7 +109,8 @@ func (s *Store) Clear() {
 	defer s.mu.Unlock()
 	s.entries, s.bytes = nil, 0
 	clear(s.calls)
-	s.mark = nil
+	clear(s.handled)
+	s.mark, s.names = nil, nil
 	s.state = State{Last: s.state.Last, Mark: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
 	s.notify()
 }
@@ -118,8 +129,30 @@ func (s *Store) Mark(name string) int {
 	defer s.mu.Unlock()
 	s.marks++
 	s.mark = &Mark{s.marks, name, time.Now()}
+	if name != "" {
+		names := slices.DeleteFunc(s.names, func(other string) bool { return other == name })
+		s.names = slices.Insert(names, 0, name)
+		s.names = s.names[:min(len(s.names), maxNames)]
+	}
 	s.state.Mark = s.state.Last
 	return s.state.Mark
+}
+
+// maxNames is how many names of marks are remembered.
+const maxNames = 5
+
+// MarkNames returns the names of the latest marks since the last Clear, the latest first, each once.
+func (s *Store) MarkNames() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.names)
+}
+
+// LatestMark returns the latest mark since the last Clear, or nil.
+func (s *Store) LatestMark() *Mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mark
 }
 
 // Touch reports a change that is not an entry.
@@ -145,12 +178,30 @@ func (s *Store) Epoch() string {
 
 func (s *Store) count(e *Entry, by int) {
 	s.state.Requests += by
+	delivery, _ := e.Delivery()
+	of := handled{e.Op, delivery}
+	if s.handled[of] += by; s.handled[of] == 0 {
+		delete(s.handled, of)
+	}
 	switch e.Kind() {
 	case EmailBroadcast, PushBroadcast:
 		s.state.Broadcasts += by
 	case Trigger:
 		s.state.Triggers += by
 	}
+}
+
+// Deliveries returns how many entries of some operations the SDK reports in each way.
+func (s *Store) Deliveries(isOne func(op string) bool) map[messaging.Delivery]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := make(map[messaging.Delivery]int)
+	for of, n := range s.handled {
+		if isOne(of.op) {
+			counts[of.delivery] += n
+		}
+	}
+	return counts
 }
 
 func (s *Store) notify() {

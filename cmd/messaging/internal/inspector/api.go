@@ -30,10 +30,22 @@ func respond(w http.ResponseWriter, value any) {
 
 // respondError writes an error as JSON.
 func respondError(w http.ResponseWriter, status int, message string) {
+	respondFailure(w, status, errorBody{message})
+}
+
+// errorBody is what the response of each failure has.
+type errorBody struct {
+	Error string `json:"error"`
+}
+
+// respondFailure writes the body of a failure.
+func respondFailure[T errorBody | missed](w http.ResponseWriter, status int, body T) {
 	setPolicy(w.Header(), pagePolicy)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": message}) // the client may have disconnected
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(body) // the client may have disconnected
 }
 
 const defaultLimit, maxLimit = 100, 200
@@ -117,12 +129,17 @@ func isBroadcast(e *history.Entry) bool {
 
 func isTrigger(e *history.Entry) bool { return e.Kind() == history.Trigger }
 
-// requestsBroadcast and requestsTrigger report what a request is for, also if it was refused.
-func requestsBroadcast(e *history.Entry) bool {
-	return e.Op == service.SendEmailBroadcast.Name || e.Op == service.SendPushBroadcast.Name
+// sendsBroadcast and triggersEvent report what an operation is for.
+func sendsBroadcast(op string) bool {
+	return op == service.SendEmailBroadcast.Name || op == service.SendPushBroadcast.Name
 }
 
-func requestsTrigger(e *history.Entry) bool { return e.Op == service.TriggerEvent.Name }
+func triggersEvent(op string) bool { return op == service.TriggerEvent.Name }
+
+// requestsBroadcast and requestsTrigger report what a request is for, also if it was refused.
+func requestsBroadcast(e *history.Entry) bool { return sendsBroadcast(e.Op) }
+
+func requestsTrigger(e *history.Entry) bool { return triggersEvent(e.Op) }
 
 // listRecords responds with the records of a kind that match. They are found by words:
 // the terms of a query are for entries.

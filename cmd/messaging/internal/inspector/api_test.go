@@ -128,8 +128,7 @@ func TestWaitRespondsWhenAsManyHaveArrived(t *testing.T) {
 	go func() { waiting <- f.get("/api/wait?q=op:list&count=3&timeout=10s") }()
 	f.send("GET", "/v1/customers", "")
 	f.send("POST", "/v1/events/trigger", skippedBody)
-	assert.Equal(t, reply{408, nil, `{"error":"2 of 3 requests matched in time"}` + "\n"},
-		f.get("/api/wait?q=op:list&count=3&timeout=10ms").withoutHeader())
+	assert.Equal(t, 408, f.get("/api/wait?q=op:list&count=3&timeout=10ms").Status)
 	f.send("GET", "/v1/events", "")
 	got := <-waiting
 	assert.Equal(t, 200, got.Status)
@@ -234,4 +233,84 @@ func TestAListIsDownloadedAsAnArchive(t *testing.T) {
 	}
 	assert.Equal(t, 400, f.get("/download/requests.har?q=nonsense:1").Status)
 	assert.Contains(t, f.get("/?q=op:list").Body, `href="/download/requests.har?q=op%3alist" download`)
+}
+
+func TestSummariesSayWhatWasSentAndToWhom(t *testing.T) {
+	f := start(t, records.Demo())
+	const push = "/v1/broadcast/send/push-notification"
+	customers := `"recipients":[{"type":"segment","segments":["vip"]},{"type":"customer","customers":[{"email":"c1@x.test"},` +
+		`{"customer_id":"c-2"},{"email":"c3@x.test"},{"phone_no":"+15550100"}]},{"type":"customer","customers":[{"email":"c5@x.test"},` +
+		`{"email":"c6@x.test"}]}]`
+	for _, test := range []struct{ path, body, want string }{
+		{"/v1/broadcast/send/email", emailBody, `{"subject":"Moved","to":["ada@example.com","new@example.com"],"to_count":2}`},
+		{push, `{"subject":"Hi","schedule_type":"send-now",` + customers + `}`,
+			`{"subject":"Hi","to":["c1@x.test","c-2","c3@x.test","+15550100","c5@x.test"],"to_count":6}`},
+		{push, `{"subject":"Hi","recipients":{"customers":[7,{"email":"a@x.test"}]}}`, `{"subject":"Hi","to":["a@x.test"],"to_count":2}`},
+		{push, `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`, `{"subject":"s"}`},
+		{"/v1/events/trigger", skippedBody, `{"event":"order shipped","to":["grace@example.com"],"to_count":1}`},
+		{"/v1/events/trigger", `{"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`,
+			`{"event":"order shipped","to":["c-9"],"to_count":1}`},
+		{"/v1/events", `{"name":"n"}`, `{"event":"n"}`},
+	} {
+		f.send("POST", test.path, test.body)
+		var list struct{ Items []json.RawMessage }
+		require.NoError(t, json.Unmarshal([]byte(f.get("/api/requests?limit=1").Body), &list))
+		var got struct {
+			Subject string   `json:"subject,omitempty"`
+			Event   string   `json:"event,omitempty"`
+			To      []string `json:"to,omitempty"`
+			Count   int      `json:"to_count,omitempty"`
+		}
+		require.NoError(t, json.Unmarshal(list.Items[0], &got))
+		assert.JSONEq(t, test.want, string(must(json.Marshal(got))), test.body)
+	}
+	assert.NotContains(t, f.get("/api/requests?q=op:create").Body, `"to"`, "what does not apply is left out")
+}
+
+func TestAWaitThatFailsNamesTheNearestRequest(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events/trigger", skippedBody)
+	none := f.timedOut("q=status:200&after=1")
+	assert.Equal(t, "no request matched in 1ms; none came since request 1", none.Error)
+	assert.Equal(t, "null", string(none.Nearest))
+	assert.Empty(t, none.Differs)
+	none = f.timedOut("q=status:404")
+	assert.Contains(t, none.Error, "no request matched in 1ms; 1 came since the start; nearest: request 1, ")
+
+	f.do("POST", f.ui+"/api/mark", `{"name":"checkout"}`, header("Content-Type", "application/json"))
+	f.send("POST", "/v1/events/trigger", strings.Replace(skippedBody, orderShipped, "x", 1))
+	f.send("GET", "/v1/events", "")
+	f.post("/replay?number=2", "")
+	got := f.timedOut("q=op:trigger+to:bob@example.com+-status:4xx")
+	assert.Equal(t, `no request matched in 1ms; 2 came since mark "checkout"; nearest: request 2, trigger event to grace@example.com, `+
+		"422 rejected, which does not match to:bob@example.com or -status:4xx", got.Error)
+	assert.Equal(t, 2, got.Seen)
+	assert.Zero(t, got.Matched)
+	assert.Equal(t, []string{"to:bob@example.com", "-status:4xx"}, got.Differs)
+	assert.Contains(t, string(got.Nearest), `"number":2,`)
+
+	f.send("POST", "/v1/broadcast/send/email", emailBody)
+	got = f.timedOut("q=op:email+to:ada@example.com&count=2")
+	assert.Equal(t, `1 of 2 requests matched in 1ms; 3 came since mark "checkout"; nearest of the others: request 3, list events, `+
+		"accepted, which does not match op:email or to:ada@example.com", got.Error)
+	assert.Equal(t, 1, got.Matched)
+	got = f.timedOut(`q=subject:"Moved+out"`)
+	assert.Contains(t, got.Error, `nearest: request 4, send email broadcast "Moved" to ada@example.com and 1 more, accepted, `+
+		`which does not match subject:"Moved out"`)
+	f.post("/api/reset", "")
+	assert.Equal(t, "no request matched in 1ms; none came since the last reset", f.timedOut("").Error)
+}
+
+// timedOut waits for what does not come.
+func (f *fixture) timedOut(query string) (body struct {
+	Error         string
+	Seen, Matched int
+	Nearest       json.RawMessage
+	Differs       []string
+}) {
+	f.t.Helper()
+	got := f.get("/api/wait?timeout=1ms&" + query)
+	require.Equal(f.t, 408, got.Status, got.Body)
+	require.NoError(f.t, json.Unmarshal([]byte(got.Body), &body))
+	return body
 }

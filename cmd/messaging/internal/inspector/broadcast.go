@@ -1,7 +1,6 @@
 package inspector
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -92,34 +91,6 @@ func (v *emailView) Findings() (findings []checked) {
 		findings = append(findings, found)
 	}
 	return findings
-}
-
-// variables are those that were sent, and the placeholders without one.
-type variables struct {
-	Sent      []variable
-	Undefined []string
-}
-
-type variable struct {
-	Name, Value string
-	Used        bool
-}
-
-// Variables returns the variables of the message.
-func (v *emailView) Variables() variables {
-	sent := v.entry.Variables()
-	used := mail.Placeholders(v.Subject, v.Message)
-	var list variables
-	for _, name := range sortedKeys(sent) {
-		list.Sent = append(list.Sent, variable{name, cutText(string(sent[name])), slices.Contains(used, name)})
-	}
-	for _, name := range used {
-		if _, ok := sent[name]; !ok {
-			list.Undefined = append(list.Undefined, name)
-		}
-	}
-	list.Sent, list.Undefined = list.Sent[:min(len(list.Sent), maxRows)], list.Undefined[:min(len(list.Undefined), maxRows)]
-	return list
 }
 
 // maxRows is how many rows a table shows.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -20,8 +21,8 @@ type chipGroup struct {
 	Chips []chip
 }
 
-// newChips returns the chips of a list, for a search.
-func newChips(l entryList, query string) []chipGroup {
+// newChips returns the chips of a list, for a search. Marks have their names as chips.
+func newChips(l entryList, query string, marks []string) []chipGroup {
 	groups := []struct {
 		name  string
 		terms []string
@@ -48,7 +49,25 @@ func newChips(l entryList, query string) []chipGroup {
 		}
 		list = append(list, group)
 	}
-	return list
+	return append(list, markChips(l, query, marks)...)
+}
+
+// markChips returns the chips of marks, if there are any.
+func markChips(l entryList, query string, names []string) []chipGroup {
+	const longest = 40
+	group := chipGroup{Name: "Mark"}
+	for _, name := range names {
+		if strings.Contains(name, `"`) { // no search can name it
+			continue
+		}
+		each := newChip(l, query, "mark:"+name)
+		each.Label = show(words.Shortened(name, longest))
+		group.Chips = append(group.Chips, each)
+	}
+	if len(group.Chips) == 0 {
+		return nil
+	}
+	return []chipGroup{group}
 }
 
 func newChip(l entryList, query, term string) chip {

@@ -30,6 +30,10 @@ type requestItem struct {
 	Delivery   string              `json:"delivery"`
 	Fault      string              `json:"fault"`
 	Effect     history.Kind        `json:"effect"`
+	Subject    string              `json:"subject,omitempty"`
+	Event      string              `json:"event,omitempty"` // its name
+	To         []string            `json:"to,omitempty"`    // the first customers
+	ToCount    int                 `json:"to_count,omitempty"`
 	ForeignKey bool                `json:"foreign_key"`
 	ReplayOf   int                 `json:"replay_of,omitempty"`
 	Mark       string              `json:"mark,omitempty"` // the name of the latest one before
@@ -87,12 +91,17 @@ func newRequestItem(e *history.Entry) requestItem {
 	item := requestItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), TookMS: milliseconds(e.Took), Op: e.Op,
 		Method: e.Request.Method, Path: e.Request.Path, Status: e.Status,
 		Delivery: deliveryName(e), Fault: e.Fault,
-		Effect: e.Kind(), ForeignKey: e.ForeignKey, ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
+		Subject: e.Subject(), Effect: e.Kind(), ForeignKey: e.ForeignKey, ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
+	_, item.Event = e.EventName()
+	item.To, item.ToCount = addressees(e, maxTo)
 	if e.Mark != nil {
 		item.Mark = e.Mark.Name
 	}
 	return item
 }
+
+// maxTo is how many customers an item of a list names.
+const maxTo = 5
 
 func deliveryName(e *history.Entry) string {
 	delivery, _ := e.Delivery()

@@ -3,6 +3,7 @@ package inspector
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,9 +25,15 @@ type jsonLine struct {
 	// Notes are the problems of the value on this line, and Hint is what else is to be said.
 	Notes []string
 	Hint  string
+	// Problems are the same with their paths, and Anchor is what links to them lead to.
+	Problems []problem
+	Anchor   string
 	// Opens is whether lines within the value of this one follow.
 	Opens bool
 }
+
+// problem is what is wrong with the value of a path.
+type problem struct{ Path, Text string }
 
 // lineNotes are texts about values, by their paths.
 type lineNotes struct {
@@ -187,8 +194,11 @@ func (p *jsonPrinter) annotate() {
 			at, rest = parent, join(last, rest)
 			line, ok = p.lineOf(at)
 		}
-		for _, problem := range p.problems[path] {
-			p.lines[line].Notes = append(p.lines[line].Notes, strings.TrimSuffix(rest, ".")+" "+problem)
+		l := &p.lines[line]
+		l.Anchor = fmt.Sprintf("body-%d", line+1)
+		for _, text := range p.problems[path] {
+			l.Notes = append(l.Notes, strings.TrimSuffix(rest, ".")+" "+text)
+			l.Problems = append(l.Problems, problem{path, text})
 		}
 	}
 }

@@ -61,3 +61,21 @@ func TestANameOfAMarkThatIsTooLongIsRefused(t *testing.T) {
 		assert.Contains(t, got.Body, problem)
 	}
 }
+
+func TestTheLatestNamedMarksAreFilters(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/events", "")
+	mark := func(name string) { f.box.History.Mark(name) }
+	page := func(query string) string { return html.UnescapeString(f.get("/" + query).Body) }
+	assert.NotContains(t, page(""), "<span>Mark</span>", "there is none")
+	for _, name := range []string{"first", "a", "b", "", "check_out", `quo"ted`, "c", "a test", "a"} {
+		mark(name)
+	}
+	assert.Contains(t, page("?q=ada"), `<span>Mark</span><a class="chip" href="/?q=ada+mark%3Aa">a</a>`+
+		`<a class="chip" href="/?q=ada+mark%3A%22a+test%22">a test</a><a class="chip" href="/?q=ada+mark%3Ac">c</a>`+
+		`<a class="chip" href="/?q=ada+mark%3Acheck_out">check_out</a></p>`, "no search has a quotation mark, and only the latest 5 are there")
+	assert.Contains(t, page("?q=mark:c"), `<a class="chip" href="/" aria-current="true">c</a>`)
+	f.post("/api/reset?what=history", "")
+	f.send("GET", "/v1/events", "")
+	assert.NotContains(t, page(""), "<span>Mark</span>")
+}

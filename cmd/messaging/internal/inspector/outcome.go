@@ -18,6 +18,16 @@ import (
 type note struct {
 	Class, Text string
 	Href, More  string // a link and its text
+	// Problems follow the text, each with a link to its line.
+	Problems []linkedProblem
+	// Left is how many others there are.
+	Left int
+}
+
+// linkedProblem is a problem of a body, with the URL of its line.
+type linkedProblem struct {
+	problem
+	Href string
 }
 
 // outcomeView is what package messaging reports to the caller.
@@ -142,7 +152,8 @@ func contentNotes(d *entryDetail) (list []note) {
 		switch duplicate, _ := d.DuplicateOf(); {
 		case r.elsewhere:
 		case r.note == history.NoteDuplicate:
-			list = append(list, note{"warn", r.text, fmt.Sprintf("/requests/%d?tab=diff&with=%d", d.Number, duplicate), "Compare them"})
+			list = append(list, note{Class: "warn", Text: r.text,
+				Href: fmt.Sprintf("/requests/%d?tab=diff&with=%d", d.Number, duplicate), More: "Compare them"})
 		default:
 			add("warn", "%s", r.text)
 		}
@@ -150,6 +161,7 @@ func contentNotes(d *entryDetail) (list []note) {
 	if later, ok := d.in.box.History.Get(d.Duplicate()); ok {
 		list = append(list, sentAgainNote(later))
 	}
+	list = append(list, d.failureNotes()...)
 	if d.Status == http.StatusInsufficientStorage && d.Fault == "" {
 		add("bad", "This is a limit of the sandbox, not of the real service: --max-records raises it, and a reset makes room.")
 	}
@@ -160,7 +172,7 @@ func contentNotes(d *entryDetail) (list []note) {
 		list = append(list, d.replayNote())
 	}
 	if len(d.Problems) > 0 {
-		add("bad", "%s", problemsNote(d))
+		list = append(list, problemsNote(d))
 	}
 	return list
 }
@@ -168,8 +180,8 @@ func contentNotes(d *entryDetail) (list []note) {
 // sentAgainNote leads from a request to its duplicate, since both were carried out.
 func sentAgainNote(later *history.Entry) note {
 	_, after := later.DuplicateOf()
-	return note{"warn", fmt.Sprintf("The same request was sent again %s later, as request %s.", took(after), words.Thousands(later.Number)),
-		fmt.Sprintf("/requests/%d", later.Number), "Show it"}
+	return note{Class: "warn", Href: fmt.Sprintf("/requests/%d", later.Number), More: "Show it",
+		Text: fmt.Sprintf("The same request was sent again %s later, as request %s.", took(after), words.Thousands(later.Number))}
 }
 
 // replayNote says what a replay repeats, and whether it was edited.
@@ -182,17 +194,26 @@ func (d *entryDetail) replayNote() note {
 		Href: fmt.Sprintf("%s?tab=diff&with=%d", d.path, d.ReplayOf), More: "Compare them"}
 }
 
-// problemsNote says where the problems of a request are marked, or else what they are.
-func problemsNote(d *entryDetail) string {
-	count := words.Count(len(d.Problems), "problem")
-	switch {
-	case isRead(d.Entry):
-		return count + " in the query: " + problemTexts(d.Problems) + "."
-	case d.Request().Lines == nil:
-		return count + " in the request: " + problemTexts(d.Problems) + "."
-	default:
-		return count + " in the request; see the marked lines of the body."
+// problemsNote says what the problems of a request are, and leads to where they are marked in its body.
+func problemsNote(d *entryDetail) note {
+	n := note{Class: "bad", Text: words.Count(len(d.Problems), "problem") + " in the request: "}
+	if isRead(d.Entry) {
+		n.Text = words.Count(len(d.Problems), "problem") + " in the query: "
 	}
+	all := 0
+	tab := d.path + queryString("q", d.query.Get("q"), "tab", "exchange")
+	for _, line := range d.Request().Lines {
+		for _, p := range line.Problems {
+			if all++; all <= maxProblems {
+				n.Problems = append(n.Problems, linkedProblem{p, tab + "#" + line.Anchor})
+			}
+		}
+	}
+	if all == 0 {
+		n.Text += problemTexts(d.Problems) + "."
+	}
+	n.Left = all - len(n.Problems)
+	return n
 }
 
 // problemTexts returns the first problems with their paths.

@@ -2,6 +2,7 @@ package inspector
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,19 +11,53 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// overview is what is worth a look among the latest requests of a list, or the latest matches of
-// a search.
+// overview is what is worth a look among the requests of a list, or among the latest matches of a search.
 type overview struct {
 	Matches    string // how many there are of a search, or ""
-	Cut        bool   // there are more than were looked at
-	Requests   int    // how many were looked at
+	Requests   int    // how many there are, or were looked at
+	Older      bool   // whether there were more, which are no longer kept or were not looked at
 	Deliveries []deliveryCount
 	Findings   []finding
 	More       []finding // the others
+	Left       int       // how many requests have findings that are in no list, because there are too many
+	// Looked is how many requests were looked at so far, of all in the history, or 0 if all were.
+	Looked, Of int
 }
 
 // All returns how many findings there are.
 func (v *overview) All() int { return len(v.Findings) + len(v.More) }
+
+// Heading says in a word whether something was found, or how many matches a search has.
+func (v *overview) Heading() string {
+	switch {
+	case v.Matches != "":
+		return v.Matches
+	case len(v.Findings) > 0:
+		return "Worth a look"
+	case v.Looked > 0:
+		return "Still looking"
+	default:
+		return "Nothing stands out"
+	}
+}
+
+// Which says which requests are counted, or is "" for all matches of a search.
+func (v *overview) Which() string {
+	switch {
+	case v.Matches != "" && v.Older:
+		return "The latest " + words.Thousands(v.Requests)
+	case v.Matches != "":
+		return ""
+	case v.Requests == 1 && v.Older:
+		return "The latest request"
+	case v.Requests == 1:
+		return "One request"
+	case v.Older:
+		return "The latest " + words.Count(v.Requests, "request")
+	default:
+		return "All " + words.Count(v.Requests, "request")
+	}
+}
 
 // deliveryCount is how many requests the SDK reports in the same way.
 type deliveryCount struct {
@@ -51,8 +86,8 @@ type cause struct {
 	op, title string
 }
 
-func (f finding) causeIn(e *history.Entry) cause {
-	c := cause{tag: f.Tag, text: f.Text, rank: f.rank, op: e.Op}
+func (f finding) causeIn(op string) cause {
+	c := cause{tag: f.Tag, text: f.Text, rank: f.rank, op: op}
 	if f.rank == silent || f.rank == unclear {
 		c.title = f.Title
 	}
@@ -84,25 +119,58 @@ const (
 	wanted // by a rule
 )
 
-// What an overview looks at, and what it shows at once: it is made again with each new row.
-const overviewEntries, overviewFindings = 500, 10
+// overviewFindings is how many findings are shown at once.
+const overviewFindings = 10
 
-// newOverview returns an overview of the list of a page, or of its search. It is nil for an empty
-// list.
+// searchedEntries is how many matches of a search are looked at: it is made again with each new row.
+const searchedEntries = 500
+
+// newOverview returns an overview of the list of a page, or of its search. It is nil for an empty list.
 func (in *Inspector) newOverview(l entryList, p *page, search history.Query) *overview {
-	query := history.Query{}.And(l.requested)
-	if p.Query != "" {
-		query = search
+	var v *overview
+	if p.Query == "" {
+		v = in.listOverview(l)
+	} else {
+		v = in.searchOverview(l, p, search)
 	}
-	entries, more := in.box.History.Find(query, 0, overviewEntries)
-	if len(entries) == 0 {
+	if v.Requests == 0 {
 		return nil
 	}
-	v := &overview{Matches: p.Matches, Cut: more, Requests: len(entries), Deliveries: countDeliveries(l, p.Query, entries)}
+	n := min(len(v.Findings), overviewFindings)
+	v.Findings, v.More = v.Findings[:n], v.Findings[n:]
+	return v
+}
+
+// listOverview returns what is worth a look in a whole list.
+func (in *Inspector) listOverview(l entryList) *overview {
+	v := &overview{Older: in.box.History.State().Dropped > 0}
+	v.countDeliveries(in.box.History.Deliveries(l.requested), func(term string) string {
+		return "/" + queryString("q", strings.TrimSpace(l.term+" "+term))
+	})
+	var found []counted
+	found, v.Left, v.Looked, v.Of = in.survey.read(in, l.requested)
+	for _, each := range found {
+		each.Href = fmt.Sprintf("/requests/%d", each.Last)
+		if e, ok := in.box.History.Get(each.Last); ok {
+			each.Href = l.hrefOf(e)
+		}
+		v.Findings = append(v.Findings, each.finding)
+	}
+	return v
+}
+
+// searchOverview returns what is worth a look in the latest matches of a search.
+func (in *Inspector) searchOverview(l entryList, p *page, search history.Query) *overview {
+	v := &overview{Matches: p.Matches}
+	var entries []*history.Entry
+	entries, v.Older = in.box.History.Find(search, 0, searchedEntries)
+	counts := make(map[messaging.Delivery]int)
 	found := make(map[cause]int) // the index in v.Findings
 	for _, e := range entries {  // latest first
+		delivery, _ := e.Delivery()
+		counts[delivery]++
 		for _, f := range in.findings(e) {
-			c := f.causeIn(e)
+			c := f.causeIn(e.Op)
 			i, ok := found[c]
 			if !ok {
 				i = len(v.Findings)
@@ -114,17 +182,14 @@ func (in *Inspector) newOverview(l entryList, p *page, search history.Query) *ov
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
-	n := min(len(v.Findings), overviewFindings)
-	v.Findings, v.More = v.Findings[:n], v.Findings[n:]
+	v.countDeliveries(counts, func(term string) string { return l.list + queryString("q", withTerm(p.Query, term)) })
 	return v
 }
 
-// countDeliveries counts what the SDK reports, with a search for each, within the search of the page.
-func countDeliveries(l entryList, query string, entries []*history.Entry) (list []deliveryCount) {
-	counts := make(map[messaging.Delivery]int)
-	for _, e := range entries {
-		delivery, _ := e.Delivery()
-		counts[delivery]++
+// countDeliveries counts what the SDK reports, with a search for each.
+func (v *overview) countDeliveries(counts map[messaging.Delivery]int, hrefOf func(term string) string) {
+	for _, n := range counts {
+		v.Requests += n
 	}
 	for _, d := range []struct {
 		delivery messaging.Delivery
@@ -132,15 +197,9 @@ func countDeliveries(l entryList, query string, entries []*history.Entry) (list 
 	}{{messaging.DeliveryAccepted, "ok"}, {messaging.DeliveryRejected, "bad"}, {messaging.DeliveryUnknown, "unknown"}} {
 		if n := counts[d.delivery]; n > 0 {
 			text := words.Thousands(n) + " " + d.delivery.String()
-			term := "delivery:" + d.delivery.String()
-			href := "/" + queryString("q", strings.TrimSpace(l.term+" "+term))
-			if query != "" {
-				href = l.list + queryString("q", withTerm(query, term))
-			}
-			list = append(list, deliveryCount{tag{d.class, text}, href})
+			v.Deliveries = append(v.Deliveries, deliveryCount{tag{d.class, text}, hrefOf("delivery:" + d.delivery.String())})
 		}
 	}
-	return list
 }
 
 // findings returns what is worth a look in a request, without the numbers that tell it from
@@ -161,15 +220,26 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 		list = append(list, f)
 	}
 	for _, r := range in.remarksIfAny(e) {
-		switch {
-		case r.elsewhere && r.tagged(): // the failure says it
-		case r.tagged():
-			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: cmp.Or(r.common, r.text), rank: silent})
-		default:
-			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: cmp.Or(r.common, r.text), rank: suspicious})
+		rank := suspicious
+		if r.tagged() {
+			rank = silent
+		}
+		if r.elsewhere && r.tagged() { // the failure says it
+			continue
+		}
+		for _, text := range r.commonTexts() {
+			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: text, rank: rank})
 		}
 	}
 	return list
+}
+
+// commonTexts returns what the remark says without what only its request has.
+func (r remark) commonTexts() []string {
+	if r.common == nil {
+		return []string{r.text}
+	}
+	return r.common
 }
 
 // remarksIfAny returns the remarks without looking for them where there are none.

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 )
 
 // overviewOf returns the texts of the overview of a page, one for each of its lines.
@@ -50,7 +52,7 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheWorst(t *testing.T) {
 
 	page := f.get("/").Body
 	summary, findings := overviewOf(t, page)
-	assert.Equal(t, "Worth a look The latest 7 requests: 2 accepted 4 rejected 1 unknown", summary)
+	assert.Equal(t, "Worth a look All 7 requests: 2 accepted 4 rejected 1 unknown", summary)
 	assert.Equal(t, []string{
 		"skipped order shipped shipped_at was skipped, although the response reports success. 2 times, last #2",
 		"duplicate? order shipped Possibly a duplicate of an earlier request. #2",
@@ -64,7 +66,7 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheWorst(t *testing.T) {
 	f.send("POST", "/v1/events/trigger", `{"event_id":"none","payload":{"email":"ada@example.com"}}`)
 	page = f.get("/triggers").Body
 	summary, findings = overviewOf(t, page)
-	assert.Equal(t, "Worth a look The latest 3 requests: 2 accepted 1 rejected", summary, "a list has the overview of its own requests")
+	assert.Equal(t, "Worth a look All 3 requests: 2 accepted 1 rejected", summary, "a list has the overview of its own requests")
 	assert.Len(t, findings, 3)
 	assert.Contains(t, page, `<a class="tag bad" href="/?q=op%3Atrigger&#43;delivery%3Arejected">`)
 	assert.Contains(t, page, `<li><a href="/requests/8">`, "what was refused is no item of the list")
@@ -185,4 +187,94 @@ func TestAFindingOfSeveralRequestsCountsThem(t *testing.T) {
 	assert.Equal(t, "404 rejected Several requests no operation has this method and path 2 times, last #5", findings[0])
 	assert.Contains(t, findings[1], "no variable Send email broadcast No variable was sent for {{nme}}.")
 	assert.Contains(t, findings[1], "3 times, last #3")
+}
+
+func TestTheOverviewHasAFindingForEachVariableThatIsMissing(t *testing.T) {
+	f := start(t, records.Demo())
+	for i, names := range []string{"{{coupon}}", "{{coupon}} {{shop}}", "{{first_name}} {{shop}} {{coupon}}", "{{unsubscribe_url}}"} {
+		f.send("POST", "/v1/broadcast/send/email", broadcastOf("Moved", fmt.Sprint("Offer ", i), "{{name}}", names))
+	}
+	_, findings := overviewOf(t, f.get("/").Body)
+	assert.Equal(t, []string{
+		"no variable Send email broadcast No variable was sent for {{coupon}}. 3 times, last #3",
+		"no variable Send email broadcast No variable was sent for {{shop}}. 2 times, last #3",
+	}, findings)
+}
+
+// read sends requests with which nothing is wrong.
+func (f *fixture) read(n int) {
+	for range n {
+		f.send("GET", "/v1/events", "")
+	}
+}
+
+func TestTheOverviewIsOfAllRequestsThatAreKept(t *testing.T) {
+	f := start(t, records.Demo())
+	f.post("/api/faults", `{"op":"create event","count":3,"fault":{"kind":"status","status":502}}`)
+	for i := range 5 {
+		f.send("POST", "/v1/events", fmt.Sprintf(`{"name":"n%d"}`, i))
+	}
+	f.read(600)
+	summary, findings := overviewOf(t, f.get("/").Body)
+	assert.Contains(t, summary, "All 605 requests: 600 accepted 2 rejected 3 unknown", "the first page has all counts")
+	assert.NotContains(t, summary, "Nothing stands out")
+	require.Eventually(t, func() bool {
+		summary, findings = overviewOf(t, f.get("/").Body)
+		return !strings.Contains(summary, "so far")
+	}, 10*time.Second, time.Millisecond)
+	assert.Equal(t, "Worth a look All 605 requests: 600 accepted 2 rejected 3 unknown", summary)
+	assert.Equal(t, []string{
+		"502 unknown n2 fault: status 502 #3", "502 unknown n1 fault: status 502 #2", "502 unknown n0 fault: status 502 #1",
+		"422 rejected Create event description is required, and 1 more 2 times, last #5",
+	}, findings)
+}
+
+func TestTheOverviewForgetsWhatIsNoLongerKept(t *testing.T) {
+	f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.Keep = 10 })
+	f.send("POST", "/v1/events", `{"name":"n"}`)
+	f.send("POST", "/v1/events", `{"name":"n"}`)
+	_, findings := overviewOf(t, f.get("/").Body)
+	assert.Equal(t, []string{"422 rejected n description is required, and 1 more 2 times, last #2"}, findings)
+	f.read(9)
+	summary, findings := overviewOf(t, f.get("/").Body)
+	assert.Equal(t, "Worth a look The latest 10 requests: 9 accepted 1 rejected", summary)
+	assert.Equal(t, []string{"422 rejected n description is required, and 1 more #2"}, findings)
+	f.read(1)
+	summary, _ = overviewOf(t, f.get("/").Body)
+	assert.Equal(t, "Nothing stands out The latest 10 requests: 10 accepted", summary)
+	f.send("POST", "/v1/events", `{"name":"n"}`)
+	f.post("/api/reset?what=history", "")
+	f.read(1)
+	summary, _ = overviewOf(t, f.get("/").Body)
+	assert.Equal(t, "Nothing stands out One request: 1 accepted", summary)
+}
+
+func TestTheOverviewBoundsTheKindsOfFindings(t *testing.T) {
+	f := start(t, records.Demo())
+	f.post("/api/faults", `{"op":"create event","count":250,"fault":{"kind":"status","status":502}}`)
+	for i := range 250 {
+		f.send("POST", "/v1/events", fmt.Sprintf(`{"name":"n%d"}`, i))
+	}
+	for i := range 350 {
+		f.send("GET", fmt.Sprintf("/v1/events?x%d=1", i), "")
+	}
+	var page string
+	require.Eventually(t, func() bool {
+		page = f.get("/").Body
+		return !strings.Contains(page, "so far")
+	}, 10*time.Second, time.Millisecond)
+	_, findings := overviewOf(t, page)
+	assert.Len(t, findings, 351, "many events with the same failure are one finding")
+	assert.Contains(t, findings, "502 unknown Create event fault: status 502 250 times, last #250")
+
+	for i := range 350 {
+		f.send("GET", fmt.Sprintf("/v1/events?y%d=1", i), "")
+	}
+	require.Eventually(t, func() bool {
+		page = f.get("/").Body
+		return !strings.Contains(page, "so far")
+	}, 10*time.Second, time.Millisecond)
+	_, findings = overviewOf(t, page)
+	assert.Len(t, findings, 500)
+	assert.Contains(t, page, "There are too many kinds of findings to list them all: 201 findings are left out.")
 }

@@ -159,7 +159,7 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 			p.Detail, p.Title = detail, detail.Title
 		}
 		if l.count(p.State) > 0 {
-			p.Chips = newChips(l, p.Query)
+			p.Chips = newChips(l, p.Query, in.box.History.MarkNames())
 		}
 		p.Unanswered = in.unanswered(l)
 		in.fillRows(p, l, query, before)

@@ -1,6 +1,7 @@
 package inspector_test
 
 import (
+	"fmt"
 	"html"
 	"regexp"
 	"strings"
@@ -47,7 +48,7 @@ func TestQueryMarksItsProblems(t *testing.T) {
 	page := f.get("/requests/1").Body
 	assert.Contains(t, page, `<tr class="marked"><td><code>cursor</code><td><code>zzz</code><em>is not a cursor of this list</em>`)
 	assert.Contains(t, page, "1 problem in the query: cursor is not a cursor of this list.")
-	assert.NotContains(t, page, "see the marked lines")
+	assert.NotContains(t, page, `#body-`)
 }
 
 func TestProblemsOfABodyThatIsNotShownAsLinesAreNamed(t *testing.T) {
@@ -58,7 +59,9 @@ func TestProblemsOfABodyThatIsNotShownAsLinesAreNamed(t *testing.T) {
 	assert.Contains(t, page, "in the request: description is required; parameters is required.")
 	require.Equal(t, 422, f.send("POST", "/v1/events", `{"name":"n"}`))
 	page = f.get("/requests/2").Body
-	assert.Contains(t, page, "see the marked lines of the body")
+	assert.Contains(t, page, `in the request: <a href="/requests/2?tab=exchange#body-1">description</a> is required; `+
+		`<a href="/requests/2?tab=exchange#body-1">parameters</a> is required.</p>`)
+	assert.Contains(t, page, `id="body-1"`)
 	assert.Contains(t, page, `class="line marked"`)
 }
 
@@ -69,4 +72,19 @@ func TestQueryOfASendHasNoParameters(t *testing.T) {
 	assert.Contains(t, f.get("/requests/1").Body, "The operation has no parameter dry_run. The sandbox ignored it.")
 	assert.NotContains(t, f.get("/requests/2").Body, "not a parameter", "no operation has this path")
 	assert.Contains(t, f.get("/requests/2").Body, "GET /elsewhere?x=1")
+}
+
+func TestProblemsLeadToTheirLines(t *testing.T) {
+	f := start(t, records.Demo())
+	require.Equal(t, 422, f.send("POST", "/v1/broadcast/send/email", broadcastOf(`"Acme"`, `7`, `"ada@example.com"`, `"ada"`)))
+	page := f.get("/requests/1?q=status:422").Body
+	assert.Regexp(t, `2 problems in the request: <a href="/requests/1\?q=status%3A422&amp;tab=exchange#body-3">sender_name</a> [^<]*; `+
+		`<a href="[^"]*#body-27">recipients.1.customers.0.email</a> [^<]*\.</p>`, page)
+	assert.Regexp(t, `<span class="line marked" id="body-3" [^\n]*sender_name`, page)
+	var many strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&many, `{"email":"x%d"},`, i)
+	}
+	require.Equal(t, 422, f.send("POST", "/v1/broadcast/send/email", broadcastOf(`{"email":"ada@example.com"},`, many.String())))
+	assert.Contains(t, f.get("/requests/2").Body, "; 10 more.</p>")
 }

@@ -36,7 +36,7 @@ func TestThePythonOfTheReadmeFindsWhatIsWrong(t *testing.T) {
 	require.NoError(t, err, out)
 	program = strings.Replace(program, `timeout="5s"`, `timeout="50ms"`, 1)
 	for _, mistake := range []struct{ right, wrong, want string }{
-		{`send_news("We are open"`, `print("We are open"`, "1 of 2 requests matched in time"},
+		{`send_news("We are open"`, `print("We are open"`, "1 of 2 requests matched in 50ms"},
 		{`to:bob@example.com`, `to:ada@example.com`, "matched, and none was expected"},
 		{`        sent, =`, `        send_news("Again", ["ada@example.com"]); sent, =`, "matched, and none was expected"},
 		{`"subject": subject`, `"subject": 1`, "422: "},

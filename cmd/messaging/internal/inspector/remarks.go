@@ -19,9 +19,9 @@ import (
 type remark struct {
 	note history.Note
 	text string
-	// common is what other requests with the same remark say, if the text has a number of
-	// this one.
-	common string
+	// common is what other requests with the same remark say, if the text has something of
+	// this one only. Each text is a separate finding.
+	common []string
 	// elsewhere is whether the page says it without a note.
 	elsewhere bool
 }
@@ -39,14 +39,14 @@ func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 		list = append(list, remark{note: history.NoteAPIKey, text: text, elsewhere: true})
 	}
 	if n := len(e.Skipped); n > 0 {
-		list = append(list, remark{note: history.NoteSkipped, text: skippedNote(n), common: skippedNames(e)})
+		list = append(list, remark{note: history.NoteSkipped, text: skippedNote(n), common: []string{skippedNames(e)}})
 	}
 	if unknown := unknownParameters(e); len(unknown) > 0 {
 		list = append(list, remark{note: history.NoteUnknownParameter, text: unknownNote(unknown)})
 	}
 	if duplicate, after := e.DuplicateOf(); duplicate > 0 {
 		list = append(list, remark{note: history.NoteDuplicate, text: duplicateNote(duplicate, after),
-			common: "Possibly a duplicate of an earlier request."})
+			common: []string{"Possibly a duplicate of an earlier request."}})
 	}
 	if len(e.Request.Body) > maxShown || e.Cut {
 		return list
@@ -55,7 +55,7 @@ func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 		{note: history.NoteWrongPath, text: routeNote(e), elsewhere: true},
 		{note: history.NoteNameAsID, text: in.eventIDNote(e)},
 		{note: history.NoteContentType, text: contentTypeNote(e)},
-		{note: history.NoteNoVariable, text: placeholdersNote(e)},
+		variablesNote(e),
 		{note: history.NoteUnknownKey, text: in.keysNote(e)},
 		{note: history.NoteEmptyValue, text: in.emptyNote(e)},
 		{note: history.NoteWrongType, text: in.typesNote(e)},
@@ -147,19 +147,6 @@ func (in *Inspector) newMark(e *history.Entry) mark {
 		}
 	}
 	return mark{strings.Join(labels, ", "), strings.Join(texts, "\n")}
-}
-
-// placeholdersNote names the placeholders of an email that have no variable.
-func placeholdersNote(e *history.Entry) string {
-	email, ok := e.Effect.(*messagingtest.EmailBroadcast)
-	if !ok {
-		return ""
-	}
-	names := (&emailView{email, e}).Variables().Undefined
-	if len(names) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("No variable was sent for %s. What the service does with %s is not documented.", placeholders(names), it(len(names)))
 }
 
 // keysNote names the members of the body that the operation or the event does not have.

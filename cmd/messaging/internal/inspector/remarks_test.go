@@ -95,6 +95,35 @@ func TestSuspiciousSuccessesAreMarked(t *testing.T) {
 	}
 }
 
+func TestAPlaceholderIsANoteOnlyIfItsNameIsNowhere(t *testing.T) {
+	f := start(t, records.Demo())
+	send := func(message, variables string) {
+		require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", broadcastOf("Hi {{name}}, ", message, `{"name":"Ada"}`, variables)))
+	}
+	send(`{{first_name}} {{ customer.LastName | default: \"you\" }} {{CUSTOMER_ID}} {{unsubscribe_url}} {{view-in-browser}}`, "{}")
+	send("{{order.id}} {{order.total}} {{name}} {% if vip %}", `{"name":"Ada","order":{"id":7}}`)
+	assert.JSONEq(t, `[]`, notesOf(t, f, 1))
+	assert.Contains(t, notesOf(t, f, 2), "No variable was sent for {{order.total}}. ")
+
+	page := html.UnescapeString(f.get("/requests/1?tab=variables").Body)
+	assert.Regexp(t, `customer\.LastName</code><td>–<td><span class="tag ">customer field\? not documented</span>`, page)
+	assert.Regexp(t, `unsubscribe_url</code><td>–<td><span class="tag ">filled in by the service\? not documented</span>`, page)
+	assert.NotContains(t, page, `warn">no variable</span>`)
+	assert.NotContains(t, page, "{%")
+	page = html.UnescapeString(f.get("/requests/2?tab=variables").Body)
+	assert.Regexp(t, `order</code><td><code>\{"id":7\}</code><td><span class="tag ok">in the message</span>`, page)
+	assert.NotContains(t, page, "order.id</code>")
+	assert.Contains(t, page, "Only names in the form {{name}} are recognized. The message also has {% … %}, which is not read here.")
+}
+
+// notesOf returns the notes of a request as JSON.
+func notesOf(t *testing.T, f *fixture, number int) string {
+	t.Helper()
+	var detail struct{ Notes json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(f.get(fmt.Sprintf("/api/requests/%d", number)).Body), &detail))
+	return string(detail.Notes)
+}
+
 func TestNotesOfALargeRequestAreThoseThatNeedNoReading(t *testing.T) {
 	f := start(t, records.Demo())
 	quoted, err := json.Marshal(strings.Repeat("x ", 1<<19))

@@ -153,6 +153,9 @@ func badges(e *history.Entry) (list []tag) {
 		list = append(list, tag{"bad", "another key"})
 	}
 	list = append(list, noteTags(e)...)
+	if e.Failed() > 0 {
+		list = append(list, failureTag(e))
+	}
 	if e.ReplayOf > 0 {
 		list = append(list, tag{"", fmt.Sprintf("replay of %d", e.ReplayOf)})
 	}
@@ -254,19 +257,6 @@ func triggeredFor(e *history.Entry) string {
 	return joined(requestedCustomer(e), firstValues(e))
 }
 
-// requestedCustomer returns the address, or else the id, of the customer whom a trigger names.
-func requestedCustomer(e *history.Entry) string {
-	payload := e.Payload()
-	var email string
-	_ = json.Unmarshal(payload["email"], &email) // a value of another type is left out
-	var customer struct {
-		Email      string `json:"email"`
-		CustomerID string `json:"customer_id"`
-	}
-	_ = json.Unmarshal(payload["customer"], &customer)
-	return cmp.Or(email, customer.Email, customer.CustomerID)
-}
-
 // firstValues returns some values of a trigger, which tell it from others of the same event and
 // customer. Those that were skipped come first.
 func firstValues(e *history.Entry) string {
@@ -307,44 +297,13 @@ func joined(texts ...string) string {
 // requestedAudience returns who a broadcast that was not carried out was for, or
 // "" if that cannot be read.
 func requestedAudience(e *history.Entry) string {
-	if len(e.Request.Body) > maxShown {
-		return ""
-	}
-	var body struct {
-		All        bool            `json:"all_customers"`
-		Recipients json.RawMessage `json:"recipients"`
-	}
-	if json.Unmarshal(e.Request.Body, &body) != nil {
-		return ""
-	}
-	type recipient struct {
-		Customers []json.RawMessage `json:"customers"`
-		Segments  []string          `json:"segments"`
-	}
-	var many []recipient
-	if json.Unmarshal(body.Recipients, &many) != nil { // a single recipient can be sent without an array
-		many = make([]recipient, 1)
-		if json.Unmarshal(body.Recipients, &many[0]) != nil {
-			many = nil
-		}
-	}
+	all, recipients := requestedRecipients(e)
 	customers, segments := 0, 0
-	for _, r := range many {
+	for _, r := range recipients {
 		customers += len(r.Customers)
 		segments += len(r.Segments)
 	}
-	return describeAudience(body.All, customers, segments)
-}
-
-func who(t *messagingtest.Trigger) string {
-	switch {
-	case t.Email != "":
-		return t.Email
-	case t.Customer.Email != "":
-		return t.Customer.Email
-	default:
-		return t.Customer.CustomerID
-	}
+	return describeAudience(all, customers, segments)
 }
 
 // audience returns who a broadcast goes to. A segment has no size, because the service

@@ -15,7 +15,7 @@ type entryList struct {
 	name, title string
 	list, item  string // paths
 	only        func(*history.Entry) bool
-	requested   func(*history.Entry) bool // also what was not carried out
+	requested   func(op string) bool // whether it is for the list, also if it was not carried out
 	count       func(history.State) int
 	term        string // the search for what was requested, or ""
 }
@@ -29,11 +29,11 @@ func (l entryList) hrefOf(e *history.Entry) string {
 }
 
 var (
-	requestList = entryList{"requests", "Requests", "/", "/requests", isAny, isAny,
+	requestList = entryList{"requests", "Requests", "/", "/requests", isAny, func(string) bool { return true },
 		func(s history.State) int { return s.Requests }, ""}
-	broadcastList = entryList{"broadcasts", "Broadcasts", "/broadcasts", "/broadcasts", isBroadcast, requestsBroadcast,
+	broadcastList = entryList{"broadcasts", "Broadcasts", "/broadcasts", "/broadcasts", isBroadcast, sendsBroadcast,
 		func(s history.State) int { return s.Broadcasts }, "op:broadcast"}
-	triggerList = entryList{"triggers", "Triggers", "/triggers", "/triggers", isTrigger, requestsTrigger,
+	triggerList = entryList{"triggers", "Triggers", "/triggers", "/triggers", isTrigger, triggersEvent,
 		func(s history.State) int { return s.Triggers }, "op:trigger"}
 	entryLists = []entryList{requestList, broadcastList, triggerList}
 )

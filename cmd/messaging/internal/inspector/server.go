@@ -20,6 +20,7 @@ type Inspector struct {
 	box *sandbox.Sandbox
 	// ending ends before a shutdown, which would wait for the streams and the waits.
 	ending context.Context
+	survey survey
 }
 
 //go:embed static

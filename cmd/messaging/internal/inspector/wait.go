@@ -8,21 +8,36 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 const defaultWait, maxWait = 10 * time.Second, 60 * time.Second
 
-// waitAfter returns the number after which a wait begins: that of the parameter, or else
+// waitAfter returns the number after which a wait begins, and what that is: the number of the parameter, or else
 // that of the latest mark, reset or start.
-func (in *Inspector) waitAfter(r *http.Request) (int, error) {
+func (in *Inspector) waitAfter(r *http.Request) (after int, since string, err error) {
 	switch r.URL.Query().Get("after") {
 	case "":
-		return in.box.History.State().Mark, nil
-	case "start":
-		return 0, nil
+		state, mark := in.box.History.State(), in.box.History.LatestMark()
+		return state.Mark, describeMark(mark, state.Cleared > 0), nil
+	case "start", "0":
+		return 0, "the start", nil
 	}
-	return integer(r, "after", 0, 0, 0)
+	after, err = integer(r, "after", 0, 0, 0)
+	return after, fmt.Sprintf("request %d", after), err
+}
+
+func describeMark(mark *history.Mark, cleared bool) string {
+	switch {
+	case mark != nil && mark.Name != "":
+		return "mark " + visible.Quote(mark.Name)
+	case mark != nil:
+		return "the last mark"
+	case cleared:
+		return "the last reset"
+	default:
+		return "the start"
+	}
 }
 
 // maxMarkName is how many bytes the name of a mark has at most.
@@ -51,6 +66,7 @@ const maxCount = 1000
 type waitParams struct {
 	query   history.Query
 	after   int
+	since   string // what after is
 	timeout time.Duration
 	counted bool // the response is a list
 	count   int
@@ -61,7 +77,7 @@ func (in *Inspector) readWaitParams(r *http.Request) (p waitParams, err error) {
 	values := r.URL.Query()
 	p.query, problems[0] = history.Parse(values.Get("q"))
 	p.query = p.query.WithoutReplays()
-	p.after, problems[1] = in.waitAfter(r)
+	p.after, p.since, problems[1] = in.waitAfter(r)
 	p.timeout = defaultWait
 	if text := values.Get("timeout"); text != "" {
 		if p.timeout, err = time.ParseDuration(text); err != nil || p.timeout < 0 || p.timeout > maxWait {
@@ -97,10 +113,8 @@ func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 		respondError(w, http.StatusConflict, fmt.Sprintf("request %d matched, and none was expected", found[0].Number))
 	case p.count == 0:
 		respond(w, listBody[requestItem]{Items: found})
-	case err != nil && p.counted:
-		respondError(w, http.StatusRequestTimeout, fmt.Sprintf("%d of %s matched in time", len(found), words.Count(p.count, "request")))
 	case err != nil:
-		respondError(w, http.StatusRequestTimeout, "no request matched in time")
+		respondFailure(w, http.StatusRequestTimeout, in.newMissed(p, len(found)))
 	case p.counted:
 		respond(w, listBody[requestItem]{Items: found})
 	default:

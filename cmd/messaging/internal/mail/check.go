@@ -37,12 +37,12 @@ var severities = []Severity{High, Medium, Low}
 
 // Whom a finding affects.
 const (
-	everyone      = "all programs"
-	withoutImages = "readers without images"
-	spamFilters   = "spam filters"
-	gmail         = "Gmail"
-	outlook       = "Outlook on Windows"
-	both          = gmail + ", " + outlook
+	everyone    = "all programs"
+	blockers    = "readers who block images"
+	spamFilters = "spam filters"
+	gmail       = "Gmail"
+	outlook     = "Outlook on Windows"
+	both        = gmail + ", " + outlook
 )
 
 // clipped is the size in bytes from which Gmail cuts a message off.
@@ -52,7 +52,7 @@ const clipped = 102 << 10
 func Check(head string, size int) (findings []Finding) {
 	if size > clipped {
 		findings = append(findings, Finding{Severity: High, Affects: gmail, At: -1,
-			Text: "The message has " + words.Thousands(size>>10) + " kB: what is over 102 kB is cut off."})
+			Text: "The message has " + words.Thousands(size>>10) + " kB: what is over 102 kB is cut off"})
 	}
 	if !IsHTML(head) {
 		return findings
@@ -60,12 +60,12 @@ func Check(head string, size int) (findings []Finding) {
 	root := parse(head)
 	findings = slices.Concat(findings, checkImages(root), checkLinks(root), checkElements(root), checkStyles(root))
 	if strings.TrimSpace(text(root)) == "" {
-		findings = append(findings, Finding{Severity: High, Affects: withoutImages, At: -1,
-			Text: "There is no plain text, so the message is empty."})
+		findings = append(findings, Finding{Severity: High, Affects: blockers, At: -1,
+			Text: "There is no text, so the message is empty"})
 	}
 	if open, at := unclosed(head); len(open) > 0 && size == len(head) {
 		findings = append(findings, Finding{Severity: Low, Affects: everyone, At: at,
-			Text: "Tags that are not closed: " + strings.Join(open, ", ") + "."})
+			Text: "Tags that are not closed: " + strings.Join(open, ", ")})
 	}
 	locate(head, findings)
 	slices.SortStableFunc(findings, func(a, b Finding) int {
@@ -89,12 +89,13 @@ func checkImages(root *html.Node) (findings []Finding) {
 		}
 	}
 	if withoutAlt != nil {
-		findings = append(findings, Finding{Severity: Medium, Affects: withoutImages, is: element(atom.Img, "src", withoutAlt[0]),
-			Text: words.Count(len(withoutAlt), "image") + " without alt, in whose place nothing is shown." + firstOf(withoutAlt)})
+		findings = append(findings, Finding{Severity: Medium, Affects: blockers, is: element(atom.Img, "src", withoutAlt[0]),
+			Text: describe("Image without alt text", "images without alt text", withoutAlt)})
 	}
 	if attached != nil {
 		findings = append(findings, Finding{Severity: High, Affects: everyone, is: element(atom.Img, "src", attached[0]),
-			Text: words.Count(len(attached), "image") + " with cid: in the address, but nothing is attached." + firstOf(attached)})
+			Text: describe("Image with cid: in its address, but nothing is attached",
+				"images with cid: in their addresses, but nothing is attached", attached)})
 	}
 	return findings
 }
@@ -104,14 +105,17 @@ var checkedLinks = []struct {
 	problem  string
 	severity Severity
 	affects  string
-	text     string
+	// one and many are the texts for a link and for several. A %q stands for its address.
+	one, many string
 }{
-	{insecure, Low, "browsers", "to http: instead of https:."},
-	{scripted, High, everyone, "with javascript: in the address, which is removed."},
-	{local, High, everyone, "to this machine, which nobody else can open."},
-	{nowhere, High, everyone, "without an address, or only with #."},
-	{relative, High, everyone, "to no host."},
-	{misleading, Medium, spamFilters, "whose text is the address of another host, as in phishing."},
+	{insecure, Low, "browsers", "Insecure link (http)", "insecure links (http)"},
+	{scripted, High, everyone, "Link with javascript: in its address, which is removed",
+		"links with javascript: in their addresses, which are removed"},
+	{local, High, everyone, "Link to this machine, which nobody else can open", "links to this machine, which nobody else can open"},
+	{nowhere, High, everyone, "Link without a destination (href=%q)", "links without a destination"},
+	{relative, High, everyone, "Link without a host", "links without a host"},
+	{misleading, Medium, spamFilters, "Link whose text is the address of another host, as in phishing",
+		"links whose texts are the addresses of other hosts, as in phishing"},
 }
 
 // checkLinks returns what is wrong with links.
@@ -127,7 +131,10 @@ func checkLinks(root *html.Node) (findings []Finding) {
 			if len(examples[problem]) == 0 {
 				first[problem] = example
 			}
-			if problem == nowhere || problem == misleading {
+			switch problem {
+			case nowhere:
+				example = quoted(text(n))
+			case misleading:
 				example = text(n)
 			}
 			examples[problem] = append(examples[problem], example)
@@ -136,7 +143,7 @@ func checkLinks(root *html.Node) (findings []Finding) {
 	for _, each := range checkedLinks {
 		if found := examples[each.problem]; found != nil {
 			findings = append(findings, Finding{Severity: each.severity, Affects: each.affects, is: element(atom.A, "href", first[each.problem]),
-				Text: words.Count(len(found), "link") + " " + each.text + firstOf(found)})
+				Text: describe(strings.Replace(each.one, "%q", quoted(first[each.problem]), 1), each.many, found)})
 		}
 	}
 	return findings
@@ -162,25 +169,28 @@ func checkElements(root *html.Node) (findings []Finding) {
 		for _, each := range group.elements {
 			if has[each] {
 				findings = append(findings, Finding{Severity: High, Affects: group.affects, is: named(each),
-					Text: "Removed element: " + each.String() + "."})
+					Text: "<" + each.String() + "> is removed"})
 			}
 		}
 	}
 	return findings
 }
 
-// firstOf names the first of some findings, if it has a name.
-func firstOf(examples []string) string {
+// describe says what is wrong with one thing or with many, and names the first, if it has a name.
+func describe(one, many string, examples []string) string {
 	const longest = 80
-	example := words.Shortened(strings.Join(strings.Fields(examples[0]), " "), longest)
-	switch {
-	case example == "":
-		return ""
-	case len(examples) == 1:
-		return " It is " + example
+	text, which := one, ": "
+	if len(examples) > 1 {
+		text, which = words.Thousands(len(examples))+" "+many, ". The first: "
 	}
-	return " The first is " + example
+	example := words.Shortened(strings.Join(strings.Fields(examples[0]), " "), longest)
+	if example == "" || example == quoted("") {
+		return text
+	}
+	return text + which + example
 }
+
+func quoted(text string) string { return `"` + strings.TrimSpace(text) + `"` }
 
 // optional are the elements that need no end tag.
 var optional = map[string]bool{"html": true, "head": true, "body": true, "p": true, "li": true, "dt": true, "dd": true, "option": true,

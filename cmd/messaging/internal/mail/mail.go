@@ -200,7 +200,8 @@ var blocks = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.H1: true, ato
 	atom.Ul: true, atom.Ol: true, atom.Tr: true, atom.Table: true, atom.Section: true, atom.Header: true, atom.Footer: true,
 	atom.Blockquote: true, atom.Pre: true}
 
-// Placeholders returns the names in {{name}} in the texts, sorted, each once.
+// Placeholders returns the names in {{name}} in the texts, sorted, each once. A name can have filters, as in
+// {{name | upper}}. What begins with a sign, such as {{#if}} and {{/if}}, is no name in any usual language.
 func Placeholders(texts ...string) (names []string) {
 	for _, text := range texts {
 		for {
@@ -209,14 +210,28 @@ func Placeholders(texts ...string) (names []string) {
 				break
 			}
 			text = after
-			name, _, closed := strings.Cut(after[:min(len(after), maxName)], "}}")
-			if name = strings.TrimSpace(name); closed && name != "" && !strings.ContainsAny(name, "{} \t\r\n") {
+			inside, _, closed := strings.Cut(after[:min(len(after), maxName)], "}}")
+			name, _, _ := strings.Cut(inside, "|")
+			if name = strings.TrimSpace(name); closed && isName(name) {
 				names = append(names, name)
 			}
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+func isName(text string) bool {
+	return text != "" && !strings.ContainsAny(text, "{} \t\r\n") && !strings.ContainsAny(text[:1], "#/^>!&")
+}
+
+// HasStatements reports whether one of the texts has {% … %}, which many languages of templates use for conditions
+// and loops.
+func HasStatements(texts ...string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool {
+		_, after, found := strings.Cut(text, "{%")
+		return found && strings.Contains(after, "%}")
+	})
 }
 
 // maxName is the length of the longest placeholder.

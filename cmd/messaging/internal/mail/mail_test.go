@@ -115,6 +115,19 @@ func TestMessagesAreReadWithoutABrowser(t *testing.T) {
 	assert.Equal(t, []string{"coupon", "first_name"}, mail.Placeholders("{{coupon}}", message))
 }
 
+func TestPlaceholdersAreNamesWithoutTheirFilters(t *testing.T) {
+	for text, want := range map[string][]string{
+		`{{ customer.first_name | default: "you" }}, {{coupon|upper}}`: {"coupon", "customer.first_name"},
+		`{{#if vip}}{{/if}} {{> footer}} {{! note }} {{^x}} {{&y}}`:    nil,
+		`{% if vip %}{{ name }}{% endif %}`:                            {"name"},
+		`{{ | default: "you" }} {{two words}}`:                         nil,
+	} {
+		assert.Equal(t, want, mail.Placeholders(text), text)
+	}
+	assert.True(t, mail.HasStatements("Hi", "{% if vip %}{{ name }}{% endif %}"))
+	assert.False(t, mail.HasStatements("{{ name }} 50% off, {%", "%}"))
+}
+
 func TestMessagesWithoutTagsAreText(t *testing.T) {
 	message := "1 < 2 and 3 > 2\nhttps://acme.test/map"
 	assert.False(t, mail.IsHTML(message))

@@ -53,7 +53,7 @@ func checkStyles(root *html.Node) (findings []Finding) {
 		for _, each := range group.styles {
 			if each.written.MatchString(text) {
 				findings = append(findings, Finding{Severity: group.severity, Affects: group.affects, is: styled(each.written),
-					Text: "Ignored style: " + each.name + "."})
+					Text: "Ignored style: " + each.name})
 			}
 		}
 	}

@@ -1,0 +1,88 @@
+package inspector
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+// failureTag says in a row that the same send failed before, in another call.
+func failureTag(e *history.Entry) tag {
+	text := fmt.Sprintf("same as failed #%d", e.Failed())
+	if more := e.FailedBefore() - 1; more > 0 {
+		text += fmt.Sprintf(" and %s more", words.Thousands(more))
+	}
+	return tag{"", text}
+}
+
+// failureNotes connect a send with the same one in other calls that failed, before it and after it.
+func (d *entryDetail) failureNotes() (list []note) {
+	if failures := d.in.box.History.Failures(d.Entry); len(failures) > 0 {
+		more := "Show it"
+		if len(failures) > 1 {
+			more = "Show the latest"
+		}
+		list = append(list, note{Text: failuresNote(failures, d.FailedBefore()), More: more,
+			Href: fmt.Sprintf("/requests/%d", failures[0].Number)})
+	}
+	later, ok := d.in.box.History.Get(d.SentAgain())
+	if !ok || later.Number == d.Duplicate() { // another note says it
+		return list
+	}
+	return append(list, note{
+		Text: fmt.Sprintf("The same request was sent again %s later, as request %s.", took(later.At.Sub(d.At)), numbered(later)),
+		Href: fmt.Sprintf("/requests/%d", later.Number), More: "Show it"})
+}
+
+// failuresNote names the calls that failed, and says what only the sandbox knows: whether they were carried out.
+func failuresNote(failures []*history.Entry, all int) string {
+	var names []string
+	done, unknown, retried := 0, false, false
+	for _, e := range slices.Backward(failures) {
+		names = append(names, "request "+numbered(e))
+		if e.Effect != nil {
+			done++
+		}
+		delivery, retryable := e.Delivery()
+		unknown = unknown || delivery == messaging.DeliveryUnknown
+		retried = retried || retryable
+	}
+	fate := carriedOut(done, len(failures))
+	if earlier := all - len(failures); earlier > 0 {
+		names = append([]string{words.Count(earlier, "earlier one")}, names...)
+		fate = fmt.Sprintf("Of the latest %d, %d %s carried out", len(failures), done, was(done))
+	}
+	text := fmt.Sprintf("The same request failed before, as %s. %s", words.List(names, "and"), fate)
+	if unknown {
+		text += ", but the caller cannot know that"
+	}
+	text += "."
+	if !retried {
+		text += " The SDK does not repeat such a request by itself."
+	}
+	return text
+}
+
+// numbered returns a request as its number and its outcome.
+func numbered(e *history.Entry) string {
+	return fmt.Sprintf("%s (%s)", words.Thousands(e.Number), outcomeTag(e).Text)
+}
+
+// carriedOut says how many of some requests were carried out.
+func carriedOut(done, all int) string {
+	switch {
+	case all == 1 && done == 1:
+		return "It was carried out"
+	case all == 1:
+		return "It was not carried out"
+	case done == 0:
+		return "They were not carried out"
+	case done == all:
+		return "They were carried out"
+	default:
+		return fmt.Sprintf("%d of them %s carried out", done, was(done))
+	}
+}

@@ -1,0 +1,92 @@
+package inspector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+// missed says what came instead of what a wait was for. Where the tests run, it is often all that a developer sees.
+type missed struct {
+	errorBody
+	Seen    int `json:"seen"`    // how many requests came
+	Matched int `json:"matched"` // how many of them matched
+	// Nearest is the request that lacks the fewest terms of those that did not match, the latest of several. It is null
+	// if there is none. Differs are the terms that it does not match.
+	Nearest *requestItem `json:"nearest"`
+	Differs []string     `json:"differs"`
+}
+
+// maxCompared is how many requests are compared with a search, the latest first.
+const maxCompared = 1000
+
+func (in *Inspector) newMissed(p waitParams, matched int) missed {
+	entries, _ := in.box.History.After(p.after)
+	entries = slices.DeleteFunc(entries, func(e *history.Entry) bool { return !p.query.Searches(e) })
+	m := missed{Seen: len(entries), Matched: matched, Differs: []string{}}
+	nearest := (*history.Entry)(nil)
+	for _, e := range slices.Backward(entries[max(0, len(entries)-maxCompared):]) {
+		if differs := p.query.Differs(e); len(differs) > 0 && (nearest == nil || distance(differs) < distance(m.Differs)) {
+			nearest, m.Differs = e, differs
+		}
+	}
+	came := "none"
+	if m.Seen > 0 {
+		came = words.Thousands(m.Seen)
+	}
+	m.Error = fmt.Sprintf("%s matched in %v; %s came since %s", wantedOf(p, matched), p.timeout, came, p.since)
+	if nearest != nil {
+		item := newRequestItem(nearest)
+		m.Nearest = &item
+		which := "nearest"
+		if matched > 0 {
+			which = "nearest of the others"
+		}
+		m.Error += fmt.Sprintf("; %s: %s, which does not match %s", which, describeItem(nearest), words.List(m.Differs, "or"))
+	}
+	return m
+}
+
+// distance returns how far a request is from a search. What a search excludes is less than what it is for, which few
+// requests have.
+func distance(differs []string) (n int) {
+	const muchMore = 1000
+	for _, term := range differs {
+		if strings.HasPrefix(term, "-") {
+			n++
+		} else {
+			n += muchMore
+		}
+	}
+	return n
+}
+
+func wantedOf(p waitParams, matched int) string {
+	if !p.counted {
+		return "no request"
+	}
+	return fmt.Sprintf("%d of %s", matched, words.Count(p.count, "request"))
+}
+
+// describeItem returns a request in a line, such as: request 41, trigger event to ada@example.com, 422 rejected.
+func describeItem(e *history.Entry) string {
+	const longest = 60
+	what := e.Op
+	if what == "" {
+		what = e.Request.Method + " " + visible.Prose(words.Shortened(e.Request.Path, longest))
+	}
+	if subject := e.Subject(); subject != "" {
+		what += " " + visible.Quote(words.Shortened(subject, longest))
+	}
+	if to, count := addressees(e, 1); len(to) > 0 {
+		what += " to " + visible.Prose(words.Shortened(to[0], longest))
+		if count > 1 {
+			what += fmt.Sprintf(" and %s more", words.Thousands(count-1))
+		}
+	}
+	return fmt.Sprintf("request %d, %s, %s", e.Number, what, outcomeTag(e).Text)
+}
