@@ -36,14 +36,14 @@ func describeText(plan *confirm.Plan, doubt doubting, subject, message, text str
 	for _, odd := range oddity.Message(subject, message) {
 		doubt("%s", odd)
 	}
-	var unset []string
 	for _, name := range mail.Placeholders(subject, message) {
-		if _, set := variables[name]; !set {
-			unset = append(unset, "{{"+visible.Text(name)+"}}")
+		switch {
+		case mail.Variable(variables, name) != "":
+		case mail.IsCustomerField(name), mail.IsServiceField(name): // the service may fill it in
+			plan.Warn("no variable is set for {{%s}}", visible.Text(name))
+		default:
+			doubt("no variable is set for {{%s}}", visible.Text(name))
 		}
-	}
-	if unset != nil {
-		plan.Warn("no variable is set for %s", strings.Join(unset, ", ")) // the service may fill them in
 	}
 }
 

@@ -103,9 +103,9 @@ cannot, unless --allow-doubts is given, because a script does not read warnings.
                    that is in cc and in the list too
   in a value       null, #REF!, $ORDER, {order}, the error of a program, in a name or in a text
                    that is required
-  in a text        a subject or a message that is unfinished, has a variable of a shell, a link
-                   that leads nowhere or "Hello null", is a file name, a list of addresses or
-                   an error page, or seems to be cut off
+  in a text        a subject or a message that is unfinished, has {{coupon}} without a variable,
+                   a variable of a shell, a link that leads nowhere or "Hello null", is a file
+                   name, a list of addresses or an error page, or seems to be cut off
   in a time        more than a year away, or in the hour that the clocks skip or repeat
   in a file        some customers have only an address and others only an id
   in an import     an id with several addresses, an address with several ids, or a quotation

@@ -1,10 +1,7 @@
 package inspector
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
@@ -47,7 +44,7 @@ func (v *emailView) Variables() variables {
 	list := variables{Statements: mail.HasStatements(v.Subject, v.Message)}
 	used := make(map[string]bool)
 	for _, name := range mail.Placeholders(v.Subject, v.Message) {
-		variable, use := sentAs(sent, name), suppliedAs(name)
+		variable, use := mail.Variable(sent, name), suppliedAs(name)
 		switch {
 		case variable != "":
 			used[variable] = true
@@ -66,42 +63,12 @@ func (v *emailView) Variables() variables {
 
 func firstRows[T any](list []T) []T { return list[:min(len(list), maxRows)] }
 
-// sentAs returns the variable that a placeholder names, or "": either by its whole name, or with the names of
-// members, as in order.id.
-func sentAs(sent map[string]json.RawMessage, placeholder string) string {
-	if _, ok := sent[placeholder]; ok {
-		return placeholder
-	}
-	name, path, _ := strings.Cut(placeholder, ".")
-	if value, ok := sent[name]; ok && path != "" && hasMember(value, path) {
-		return name
-	}
-	return ""
-}
-
-func hasMember(value json.RawMessage, path string) bool {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(value, &members) != nil {
-		return false
-	}
-	return sentAs(members, path) != ""
-}
-
-// customerFields and serviceFields are what services for email usually fill in, without a variable. Whether this one
-// does is not documented, so a placeholder with such a name is no mistake that a request shows.
-var (
-	customerFields = []string{"customerid", "email", "firstname", "lastname", "phoneno"}
-	serviceFields  = []string{"unsubscribe", "unsubscribeurl", "unsubscribelink", "viewinbrowser", "viewinbrowserurl",
-		"viewinbrowserlink", "preferences", "preferencesurl"}
-)
-
 // suppliedAs says what the service may fill in for a placeholder, or returns "".
 func suppliedAs(placeholder string) string {
-	name := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(placeholder))
 	switch {
-	case slices.Contains(customerFields, strings.TrimPrefix(name, "customer.")):
+	case mail.IsCustomerField(placeholder):
 		return "customer field? not documented"
-	case slices.Contains(serviceFields, name):
+	case mail.IsServiceField(placeholder):
 		return "filled in by the service? not documented"
 	default:
 		return ""
