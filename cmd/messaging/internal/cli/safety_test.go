@@ -109,7 +109,7 @@ func TestSendThatWasKilledIsNotRepeated(t *testing.T) {
 	o.awaitIntents(1)
 	_, stderr, code := o.run(append(sale, "--dry-run", "--again")...)
 	assert.Equal(t, 0, code)
-	assert.Contains(t, stderr, "without --dry-run, this is refused: not sent: another process has been sending exactly this to 127.0.0.1:")
+	assert.Contains(t, stderr, "without --dry-run, this is refused: another process has been sending exactly this to 127.0.0.1:")
 	require.NoError(t, killed.Process.Kill())
 	_ = killed.Wait() // it was killed
 

@@ -89,7 +89,7 @@ func NewAction(s *profile.Service, operation string, content []byte, question, a
 func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Action) (bool, error) {
 	plan.Add("digest", a.Digest)
 	if f.DryRun && a.Refused != nil {
-		plan.Warn("without --dry-run, this is refused: %v", a.Refused)
+		plan.Warn("without --dry-run, this is refused: %s", strings.TrimPrefix(a.Refused.Error(), "not sent: "))
 	}
 	if len(plan.allow) > 0 && a.Refused == nil && f.DryRun {
 		plan.Warn("--confirm is refused because of this: correct it, confirm on a terminal, or pass %s", strings.Join(plan.allow, " and "))
