@@ -59,9 +59,9 @@ func TestAnEmailThatIsWiderThanItsPlaceIsDrawnSmaller(t *testing.T) {
 	assert.Equal(t, 680, eval[int](p, layout), "the email has room")
 	assert.InDelta(t, 326, eval[float64](p, frame+`.width`), 1)
 	assert.Contains(t, eval[string](p, label), `counter(percent)`)
-	for _, width := range []int{375, 768} {
+	for width, laidOut := range map[int]int{375: 680, 768: 768} {
 		p.click(fmt.Sprintf(`.mail [value="%d"]`, width))
-		assert.Equal(t, width, eval[int](p, layout))
+		assert.Equal(t, laidOut, eval[int](p, layout))
 		assert.InDelta(t, 326, eval[float64](p, frame+`.width`), 1)
 	}
 	p.shoot("scaled-360-light")
@@ -75,6 +75,12 @@ func TestAnEmailThatIsWiderThanItsPlaceIsDrawnSmaller(t *testing.T) {
 	assert.InDelta(t, 375, eval[float64](p, frame+`.width`), 1)
 	assert.True(t, eval[bool](p, `((page, frame) => Math.abs(frame.left - page.left - (page.right - frame.right)) < 1)(`+
 		pageOfEmail+`, `+frame+`)`), "it is in the middle")
+	assert.Equal(t, 680, eval[int](p, layout), "as phones show an email that does not adapt")
+	assert.Contains(t, eval[string](p, label), `counter(percent)`)
+	p.open(b.ui + "/requests/2")
+	p.until(isLive)
+	p.click(`.mail [value="375"]`)
+	assert.Equal(t, 375, eval[int](p, layout))
 	assert.Equal(t, "none", eval[string](p, label))
 }
 

@@ -83,7 +83,7 @@ func TestRowsAppearInSearchesTooButOnlyThoseThatMatch(t *testing.T) {
 	b.send("POST", triggerPath, trigger("grace@example.com", "today"))
 	p.until(`document.querySelectorAll("#rows .row").length === 1`)
 	assert.Contains(t, eval[string](p, `document.querySelector("#rows").textContent`), "grace@example.com")
-	p.until(`document.querySelector("#announce").textContent === "New requests: 1"`)
+	p.until(`document.querySelector("#announce").textContent === "New requests: order shipped, accepted, 1 skipped"`)
 }
 
 func TestAMarkStaysBelowItsFirstRowWhenOthersArrive(t *testing.T) {
@@ -315,11 +315,11 @@ func TestKeyboardAloneIsEnough(t *testing.T) {
 	p.until(`document.querySelector("#live-part").textContent.includes("every request is served")`)
 
 	p.press("r")
-	p.until(`document.querySelector("#reset").matches(":popover-open") && document.activeElement.textContent === "Cancel"`)
+	p.until(`document.querySelector("#reset").open && document.activeElement.textContent === "Cancel"`)
 	p.shoot("reset-1280-light")
 	for _, cancel := range []string{"Escape", "Enter"} {
 		p.press(cancel)
-		p.until(`!document.querySelector("#reset").matches(":popover-open")`)
+		p.until(`!document.querySelector("#reset").open`)
 		p.press("r")
 		p.until(`document.activeElement.textContent === "Cancel"`)
 	}

@@ -71,7 +71,7 @@ func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
 	p.press("f")
 	p.press("?")
 	assert.Equal(t, "/", eval[string](p, `location.pathname`))
-	assert.False(t, eval[bool](p, `document.querySelector("#reset").matches(":popover-open")`))
+	assert.False(t, eval[bool](p, `document.querySelector("#reset").open`))
 	p.open(b.ui + "/help")
 	p.until(isLive + ` && !document.querySelector("#shortcuts").checked`)
 	p.click("#shortcuts")

@@ -51,6 +51,23 @@ func TestAStoppedSandboxIsSeenAtEveryWidth(t *testing.T) {
 	})
 }
 
+func TestNewRowsMoveNoRowThatIsReadFurtherDown(t *testing.T) {
+	b := startBoxWithRows(t)
+	for _, width := range []int64{360, 1280} {
+		p := openTab(t, b.ui+"/", width, "light")
+		p.until(isLive)
+		eval[bool](p, `(document.querySelector("#rows .row:nth-child(30)").scrollIntoView({ block: "center" }), true)`)
+		const first = `document.querySelector("#rows .row").dataset.number`
+		before := eval[string](p, first)
+		b.send("POST", triggerPath, trigger("grace@example.com", fmt.Sprint(width)))
+		p.until(`document.querySelector("#new").textContent === "1 new"`)
+		assert.Equal(t, before, eval[string](p, first))
+		p.do(chromedp.Click(chromedp.CSS("#new")))
+		p.until(first + ` !== "` + before + `" && document.querySelector("#rows .row").getBoundingClientRect().top > 0`)
+		p.close()
+	}
+}
+
 func TestNewRowsAreCountedInSightOfAScrolledList(t *testing.T) {
 	b := startBoxWithRows(t)
 	sent := 40

@@ -58,7 +58,7 @@ type Skipped struct {
 	Reason    string          `json:"reason"`
 }
 
-const skippedReason = "a timestamp is read only in the form 2006-01-02T15:04:05Z"
+const skippedReason = "a timestamp is read only in UTC, with seconds and a Z at its end, such as 2026-11-21T09:00:00Z"
 
 // newEntry returns an entry that holds at most about maxBytes.
 func newEntry(e *messagingtest.Exchange, eventName func(id string) string, maxBytes int64) *Entry {

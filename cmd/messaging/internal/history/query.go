@@ -76,7 +76,7 @@ func (q Query) and(t term) Query { return Query{append(slices.Clip(q.terms), t),
 var Keys = []struct{ Key, Example, Selects string }{
 	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger"},
 	{"status", "status:422", "the status: 200, 4xx, >=400, or none if the response was lost"},
-	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number"},
+	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number; also a broadcast to all customers"},
 	{"value", "value:order=A-1001", "a part of a value of the request, by its name or the end of its path: value:payload.order=A-1001"},
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
@@ -85,7 +85,7 @@ var Keys = []struct{ Key, Example, Selects string }{
 	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
 	{"fault", "fault:answer_lost", "the kind of the fault"},
 	{"customer", "customer:12", "the number or the customer id of a customer that the request created or updated"},
-	{"mark", "mark:checkout", "part of the name of the last mark before the request"},
+	{"mark", "mark:checkout", "the name of the last mark before the request; of several marks with the name, the latest"},
 	{"since", "since:5m", "requests of the last 5 minutes"},
 	{"method", "method:get", "the method"},
 	{"path", "path:" + service.ListCustomers.Path, "part of the path with its query, such as path:per_page=5"},
@@ -176,7 +176,9 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 	case "fault":
 		return func(e *Entry) bool { return e.Fault != "" && containsFold(e.Fault, value) }, nil
 	case "mark":
-		return func(e *Entry) bool { return e.Mark != nil && containsFold(e.Mark.Name, value) }, nil
+		return func(e *Entry) bool {
+			return e.Mark != nil && !e.Mark.repeated.Load() && strings.EqualFold(e.Mark.Name, value)
+		}, nil
 	case "customer":
 		if value == "" {
 			return nil, fmt.Errorf("must be the number or the id of a customer")
@@ -400,10 +402,10 @@ func (e *Entry) anyRecipient(part string) bool {
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		addresses := slices.Concat([]string{effect.Email}, effect.CC, effect.BCC)
-		return slices.ContainsFunc(addresses, func(a string) bool { return containsFold(a, part) }) ||
+		return effect.AllCustomers || slices.ContainsFunc(addresses, func(a string) bool { return containsFold(a, part) }) ||
 			anyCustomer(effect.Recipients, part)
 	case *messagingtest.PushBroadcast:
-		return anyCustomer(effect.Recipients, part)
+		return effect.AllCustomers || anyCustomer(effect.Recipients, part)
 	case *messagingtest.Trigger:
 		return containsFold(effect.Email, part) || effect.Customer != nil && isCustomer(*effect.Customer, part)
 	case nil:

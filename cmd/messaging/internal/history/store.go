@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/messaging-go/messaging"
@@ -30,6 +31,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	mark    *Mark             // the latest one, or nil
+	named   map[string]*Mark  // the latest one of each name
 	marks   int               // how many there were
 	names   []string          // of the latest ones, the latest first, each once
 	handled map[handled]int   // how many entries there are of each
@@ -110,7 +112,7 @@ func (s *Store) Clear() {
 	s.entries, s.bytes = nil, 0
 	clear(s.calls)
 	clear(s.handled)
-	s.mark, s.names = nil, nil
+	s.mark, s.named, s.names = nil, nil, nil
 	s.state = State{Last: s.state.Last, Mark: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}
 	s.notify()
 }
@@ -120,6 +122,8 @@ type Mark struct {
 	ID   int    // counts the marks from 1
 	Name string // or ""
 	At   time.Time
+
+	repeated atomic.Bool // a later mark has the name
 }
 
 // Mark sets the mark to the number of the latest entry, and returns it. The entries that
@@ -128,14 +132,29 @@ func (s *Store) Mark(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.marks++
-	s.mark = &Mark{s.marks, name, time.Now()}
+	s.mark = &Mark{ID: s.marks, Name: name, At: time.Now()}
 	if name != "" {
+		s.repeat(s.mark)
 		names := slices.DeleteFunc(s.names, func(other string) bool { return other == name })
 		s.names = slices.Insert(names, 0, name)
 		s.names = s.names[:min(len(s.names), maxNames)]
 	}
 	s.state.Mark = s.state.Last
 	return s.state.Mark
+}
+
+// maxNamed is of how many names the latest marks are known.
+const maxNamed = 10_000
+
+// repeat notes that earlier marks with the name of this one are no longer the latest.
+func (s *Store) repeat(now *Mark) {
+	if earlier := s.named[now.Name]; earlier != nil {
+		earlier.repeated.Store(true)
+	}
+	if s.named == nil || len(s.named) == maxNamed {
+		s.named = make(map[string]*Mark)
+	}
+	s.named[now.Name] = now
 }
 
 // maxNames is how many names of marks are remembered.

@@ -39,6 +39,21 @@ func addressees(e *history.Entry, most int) (names []string, count int) {
 	return names, count
 }
 
+// audienceOf returns whether a broadcast is for all customers, and for which segments.
+func audienceOf(e *history.Entry) (everyone bool, segments []string) {
+	var recipients []messaging.Recipient
+	switch effect := e.Effect.(type) {
+	case *messagingtest.EmailBroadcast:
+		everyone, recipients = effect.AllCustomers, effect.Recipients
+	case *messagingtest.PushBroadcast:
+		everyone, recipients = effect.AllCustomers, effect.Recipients
+	}
+	for _, r := range recipients {
+		segments = append(segments, r.Segments...)
+	}
+	return everyone, segments
+}
+
 // requestedAddressees returns the customers that a refused request names. What is no customer is "".
 func requestedAddressees(e *history.Entry) (names []string) {
 	switch {

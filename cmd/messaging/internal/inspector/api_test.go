@@ -143,7 +143,7 @@ func TestWaitForNoneRespondsAtTheEndUnlessOneArrives(t *testing.T) {
 	began := time.Now()
 	assert.Equal(t, none, f.get("/api/wait?q=op:trigger&count=0&timeout=60ms").withoutHeader())
 	assert.GreaterOrEqual(t, time.Since(began), 60*time.Millisecond, "one could still have arrived")
-	one := reply{409, nil, `{"error":"request 1 matched, and none was expected"}` + "\n"}
+	one := reply{409, nil, `{"error":"request 1, list events, accepted: it matched, and none was expected"}` + "\n"}
 	assert.Equal(t, one, f.get("/api/wait?q=op:list&count=0&timeout=60s").withoutHeader())
 	waiting := make(chan reply, 1)
 	go func() { waiting <- f.get("/api/wait?q=op:trigger&count=0&timeout=60s") }()
@@ -313,4 +313,14 @@ func (f *fixture) timedOut(query string) (body struct {
 	require.Equal(f.t, 408, got.Status, got.Body)
 	require.NoError(f.t, json.Unmarshal([]byte(got.Body), &body))
 	return body
+}
+
+func TestABroadcastToAllCustomersIsToEachOfThem(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true,"schedule_type":"send-now"}`)
+	f.send("POST", "/v1/broadcast/send/push-notification",
+		`{"subject":"s","message":"m","recipients":{"type":"segment","segments":["s-1"]},"schedule_type":"send-now"}`)
+	assert.Equal(t, 409, f.get("/api/wait?q=to:ada@example.com&count=0&timeout=0s").Status)
+	assert.Contains(t, f.get("/api/requests/1").Body, `"subject":"s","all_customers":true,`)
+	assert.Contains(t, f.get("/api/requests/2").Body, `"subject":"s","segments":["s-1"],`)
 }

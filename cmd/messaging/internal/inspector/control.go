@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -87,10 +88,31 @@ func readControl(w http.ResponseWriter, r *http.Request, into any) bool {
 		err = errors.New("the body is empty")
 	}
 	if err != nil {
-		respondError(w, http.StatusUnprocessableEntity, strings.TrimPrefix(err.Error(), "json: "))
+		respondError(w, http.StatusUnprocessableEntity, wrongType(err))
 		return false
 	}
 	return true
+}
+
+// wrongType returns the text of an error of a body, without the names of Go's types.
+func wrongType(err error) string {
+	wrong := new(json.UnmarshalTypeError)
+	if !errors.As(err, &wrong) {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	want := map[reflect.Kind]string{reflect.Struct: "an object", reflect.String: "a text", reflect.Bool: "true or false",
+		reflect.Slice: "a list", reflect.Int: "a whole number", reflect.Float64: "a number"}[wrong.Type.Kind()]
+	if wrong.Type == reflect.TypeFor[sandbox.Duration]() {
+		want = `a text such as "7s"`
+	}
+	if want == "" {
+		want = "another value"
+	}
+	is := "a " + wrong.Value
+	if wrong.Value == "array" || wrong.Value == "object" {
+		is = "an " + wrong.Value
+	}
+	return strings.TrimPrefix(wrong.Field+": must be "+want+", and not "+is, ": ")
 }
 
 func (in *Inspector) addFault(w http.ResponseWriter, r *http.Request) {

@@ -81,3 +81,19 @@ func TestAnEmptyDumpIsASeed(t *testing.T) {
 		assert.NoError(t, err, seed)
 	}
 }
+
+func TestAValueOfAnotherTypeIsNamedWithoutTheTypesOfGo(t *testing.T) {
+	f := start(t, records.Demo())
+	for body, want := range map[string]string{
+		`{"fault":{"kind":"slow","after":1}}`: `fault.after: must be a text such as "7s", and not a number`,
+		`{"fault":"answer_lost"}`:             "fault: must be an object, and not a string",
+		`{"count":"2"}`:                       "count: must be a whole number, and not a string",
+		`[]`:                                  "must be an object, and not an array",
+	} {
+		reply := f.post("/api/faults", body)
+		assert.Equal(t, 422, reply.Status)
+		var failure struct{ Error string }
+		require.NoError(t, json.Unmarshal([]byte(reply.Body), &failure))
+		assert.Equal(t, want, failure.Error)
+	}
+}

@@ -34,6 +34,8 @@ type requestItem struct {
 	Event      string              `json:"event,omitempty"` // its name
 	To         []string            `json:"to,omitempty"`    // the first customers
 	ToCount    int                 `json:"to_count,omitempty"`
+	Everyone   bool                `json:"all_customers,omitempty"`
+	Segments   []string            `json:"segments,omitempty"`
 	ForeignKey bool                `json:"foreign_key"`
 	ReplayOf   int                 `json:"replay_of,omitempty"`
 	Mark       string              `json:"mark,omitempty"` // the name of the latest one before
@@ -94,6 +96,7 @@ func newRequestItem(e *history.Entry) requestItem {
 		Subject: e.Subject(), Effect: e.Kind(), ForeignKey: e.ForeignKey, ReplayOf: e.ReplayOf, Problems: problems(e), Skipped: skipped(e)}
 	_, item.Event = e.EventName()
 	item.To, item.ToCount = addressees(e, maxTo)
+	item.Everyone, item.Segments = audienceOf(e)
 	if e.Mark != nil {
 		item.Mark = e.Mark.Name
 	}

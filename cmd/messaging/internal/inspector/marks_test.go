@@ -2,6 +2,7 @@ package inspector_test
 
 import (
 	"html"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -42,7 +43,8 @@ func TestAMarkIsBelowItsFirstRow(t *testing.T) {
 	read()
 	assert.Equal(t, []string{"4", "<b>", "3", "2", "a test", "1"}, linesOf(f.get("/").Body))
 	assert.Equal(t, []string{"4", "<b>", "2", "a test", "1"}, linesOf(f.get("/?q=op:events").Body), "of a search, below the first match")
-	assert.Equal(t, []string{"2", "a test"}, linesOf(f.get("/?q=op:events+mark:test").Body))
+	assert.Equal(t, []string{"2", "a test"}, linesOf(f.get(`/?q=op:events+mark:"a+test"`).Body))
+	assert.Empty(t, linesOf(f.get("/?q=op:events+mark:test").Body), "a part of the name")
 	assert.Equal(t, []string{"2", "a test", "1"}, linesOf(f.get("/?before=3").Body))
 	assert.Equal(t, []string{"4", "<b>", "3"}, linesOf(f.get("/rows?section=requests&after=2").Body), "new rows know the older ones")
 	mark(`{}`)
@@ -78,4 +80,15 @@ func TestTheLatestNamedMarksAreFilters(t *testing.T) {
 	f.post("/api/reset?what=history", "")
 	f.send("GET", "/v1/events", "")
 	assert.NotContains(t, page(""), "<span>Mark</span>")
+}
+
+func TestAMarkThatIsSetAgainBeginsAnew(t *testing.T) {
+	f := start(t, records.Demo())
+	for _, name := range []string{"a test", "another", "a test", "a test of more"} {
+		f.box.History.Mark(name)
+		f.send("GET", "/v1/events", "")
+	}
+	body := f.get(`/api/requests?q=` + url.QueryEscape(`mark:"a test"`)).Body
+	assert.Equal(t, 1, strings.Count(body, `"number":`), "neither what came after an earlier mark of the name, nor after a longer name")
+	assert.Contains(t, body, `"number":3,`)
 }

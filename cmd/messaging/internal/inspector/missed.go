@@ -69,6 +69,9 @@ func wantedOf(p waitParams, matched int) string {
 	if !p.counted {
 		return "no request"
 	}
+	if matched == 0 {
+		return fmt.Sprintf("no request (of %d)", p.count)
+	}
 	return fmt.Sprintf("%d of %s", matched, words.Count(p.count, "request"))
 }
 

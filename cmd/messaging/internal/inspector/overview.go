@@ -16,6 +16,7 @@ type overview struct {
 	Matches    string // how many there are of a search, or ""
 	Requests   int    // how many there are, or were looked at
 	Older      bool   // whether there were more, which are no longer kept or were not looked at
+	Refused    bool   // whether requests count that the list does not have
 	Deliveries []deliveryCount
 	Findings   []finding
 	More       []finding // the others
@@ -54,6 +55,8 @@ func (v *overview) Which() string {
 		return "One request"
 	case v.Older:
 		return "The latest " + words.Count(v.Requests, "request")
+	case v.Refused:
+		return words.Count(v.Requests, "request") + ", refused ones too"
 	default:
 		return "All " + words.Count(v.Requests, "request")
 	}
@@ -119,6 +122,20 @@ const (
 	wanted // by a rule
 )
 
+// level is how much a finding needs a look beside others: within a level, the latest comes first.
+func (r rank) level() int {
+	switch r {
+	case credential:
+		return 0
+	case silent, unclear, failed:
+		return 1
+	case suspicious:
+		return 2
+	default:
+		return 3
+	}
+}
+
 // overviewFindings is how many findings are shown at once.
 const overviewFindings = 10
 
@@ -137,13 +154,29 @@ func (in *Inspector) newOverview(l entryList, p *page, search history.Query) *ov
 		return nil
 	}
 	n := min(len(v.Findings), overviewFindings)
+	keepFrequent(v.Findings, n)
 	v.Findings, v.More = v.Findings[:n], v.Findings[n:]
 	return v
 }
 
+// keepFrequent moves the most frequent finding to the first n if it is not among them.
+func keepFrequent(findings []finding, n int) {
+	most := 0
+	for i, f := range findings {
+		if f.Count > findings[most].Count {
+			most = i
+		}
+	}
+	if most >= n && n > 0 {
+		f := findings[most]
+		copy(findings[n:most+1], findings[n-1:most])
+		findings[n-1] = f
+	}
+}
+
 // listOverview returns what is worth a look in a whole list.
 func (in *Inspector) listOverview(l entryList) *overview {
-	v := &overview{Older: in.box.History.State().Dropped > 0}
+	v := &overview{Older: in.box.History.State().Dropped > 0, Refused: l.name != requestList.name}
 	v.countDeliveries(in.box.History.Deliveries(l.requested), func(term string) string {
 		return "/" + queryString("q", strings.TrimSpace(l.term+" "+term))
 	})
@@ -181,7 +214,7 @@ func (in *Inspector) searchOverview(l entryList, p *page, search history.Query) 
 			v.Findings[i].count(f.Title, operation(e))
 		}
 	}
-	slices.SortStableFunc(v.Findings, func(a, b finding) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(v.Findings, func(a, b finding) int { return cmp.Compare(a.rank.level(), b.rank.level()) })
 	v.countDeliveries(counts, func(term string) string { return l.list + queryString("q", withTerm(p.Query, term)) })
 	return v
 }
@@ -211,7 +244,7 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 	switch {
 	case e.Fault != "" && outcome.Class != "unknown":
 		f.rank = wanted
-	case len(credentialNotes(e)) > 0:
+	case e.ForeignKey:
 		f.rank = credential
 	case outcome.Class == "unknown":
 		f.rank = unclear

@@ -38,7 +38,7 @@ func overviewOf(t *testing.T, body string) (summary string, findings []string) {
 	return text(summary), findings
 }
 
-func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheWorst(t *testing.T) {
+func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheLatestFailure(t *testing.T) {
 	f := start(t, records.Demo())
 	for range 2 {
 		f.send("POST", "/v1/events/trigger", skippedBody)
@@ -54,11 +54,11 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheWorst(t *testing.T) {
 	summary, findings := overviewOf(t, page)
 	assert.Equal(t, "Worth a look All 7 requests: 2 accepted 4 rejected 1 unknown", summary)
 	assert.Equal(t, []string{
+		"404 rejected GET /elsewhere no operation has this method and path #7",
+		"unknown s fault: response lost #6",
+		"422 rejected n description is required, and 1 more 3 times, last #5",
 		"skipped order shipped shipped_at was skipped, although the response reports success. 2 times, last #2",
 		"duplicate? order shipped Possibly a duplicate of an earlier request. #2",
-		"unknown s fault: response lost #6",
-		"404 rejected GET /elsewhere no operation has this method and path #7",
-		"422 rejected n description is required, and 1 more 3 times, last #5",
 	}, findings)
 	assert.Contains(t, page, `<a class="tag bad" href="/?q=delivery%3Arejected">4 rejected</a>`)
 	assert.Contains(t, page, `<li><a href="/requests/5">`, "a finding leads to its latest request")
@@ -66,7 +66,7 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheWorst(t *testing.T) {
 	f.send("POST", "/v1/events/trigger", `{"event_id":"none","payload":{"email":"ada@example.com"}}`)
 	page = f.get("/triggers").Body
 	summary, findings = overviewOf(t, page)
-	assert.Equal(t, "Worth a look All 3 requests: 2 accepted 1 rejected", summary, "a list has the overview of its own requests")
+	assert.Equal(t, "Worth a look 3 requests, refused ones too: 2 accepted 1 rejected", summary, "a list has the overview of its own requests")
 	assert.Len(t, findings, 3)
 	assert.Contains(t, page, `<a class="tag bad" href="/?q=op%3Atrigger&#43;delivery%3Arejected">`)
 	assert.Contains(t, page, `<li><a href="/requests/8">`, "what was refused is no item of the list")
@@ -224,8 +224,8 @@ func TestTheOverviewIsOfAllRequestsThatAreKept(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	assert.Equal(t, "Worth a look All 605 requests: 600 accepted 2 rejected 3 unknown", summary)
 	assert.Equal(t, []string{
-		"502 unknown n2 fault: status 502 #3", "502 unknown n1 fault: status 502 #2", "502 unknown n0 fault: status 502 #1",
 		"422 rejected Create event description is required, and 1 more 2 times, last #5",
+		"502 unknown n2 fault: status 502 #3", "502 unknown n1 fault: status 502 #2", "502 unknown n0 fault: status 502 #1",
 	}, findings)
 }
 

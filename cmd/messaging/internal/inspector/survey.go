@@ -64,7 +64,7 @@ func (s *survey) read(in *Inspector, isOne func(op string) bool) (list []counted
 		}
 	}
 	slices.SortFunc(list, func(a, b counted) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.Last, a.Last), cmp.Compare(a.place, b.place))
+		return cmp.Or(cmp.Compare(a.rank.level(), b.rank.level()), cmp.Compare(b.Last, a.Last), cmp.Compare(a.place, b.place))
 	})
 	if len(s.pending) == 0 {
 		return list, s.left, 0, 0

@@ -102,7 +102,9 @@ func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer context.AfterFunc(in.ending, cancel)()
 	found := []requestItem{}
+	var last *history.Entry
 	err = in.box.History.Wait(ctx, p.query, p.after, func(e *history.Entry) bool {
+		last = e
 		found = append(found, newRequestItem(e))
 		return len(found) < p.count
 	})
@@ -110,7 +112,7 @@ func (in *Inspector) wait(w http.ResponseWriter, r *http.Request) {
 	case in.ending.Err() != nil:
 		respondError(w, http.StatusServiceUnavailable, "the sandbox is shutting down")
 	case p.count == 0 && err == nil:
-		respondError(w, http.StatusConflict, fmt.Sprintf("request %d matched, and none was expected", found[0].Number))
+		respondError(w, http.StatusConflict, describeItem(last)+": it matched, and none was expected")
 	case p.count == 0:
 		respond(w, listBody[requestItem]{Items: found})
 	case err != nil:

@@ -10,7 +10,7 @@ func Nearest(word string, names []string) string {
 	best, least := "", maxDistance+1
 	for _, name := range names {
 		away := distance(strings.ToLower(word), strings.ToLower(name))
-		if away < least && away < len(name) {
+		if away < least && 2*away <= len(word) {
 			best, least = name, away
 		}
 	}

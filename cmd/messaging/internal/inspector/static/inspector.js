@@ -120,10 +120,10 @@ async function addRows() {
   }
   const rows = $$(".row", html);
   if (rows.length === 0) return;
-  announce(rows.length + left);
+  announce(rows.length + left, rows[0]);
   const list = $("#list"), box = $("#rows");
   if (box.children.length === 0) return startOver(); // a list has more than rows: filters, and another text beside it
-  if (left > 0 || unseen > 0 || paged || box.children.length + rows.length > atMost) {
+  if (left > 0 || unseen > 0 || paged || (oneColumn() ? scrollY : list.scrollTop) > 99 || box.children.length + rows.length > atMost) {
     unseen += rows.length + left;
     const button = $("#new");
     button.hidden = false;
@@ -166,10 +166,11 @@ async function showNew() {
 }
 
 let announcing;
-function announce(count) {
+function announce(count, row) {
   announced += count;
   clearTimeout(announcing);
-  announcing = setTimeout(() => { $("#announce").textContent = `New requests: ${announced}`; announced = 0; }, 1000);
+  const text = announced > 1 ? announced : $$(".what, .tag", row).map((part) => part.textContent).join(", ");
+  announcing = setTimeout(() => { $("#announce").textContent = `New requests: ${text}`; announced = 0; }, 1000);
 }
 
 // --- a detail without loading the page ---
@@ -252,7 +253,7 @@ function fitDetail() {
     current.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone, they are wider than the page
   }
   fitReplay();
-  for (const note of innerWidth > 600 ? [] : $$("article p.note")) {
+  for (const note of innerWidth > 600 ? [] : $$("article p.note:not(.bad)")) {
     if (note.offsetHeight < 40) continue; // a long one is folded; its link is no part of the summary
     note.outerHTML = `<details class="${note.className}"><summary>${note.innerHTML.replace(/<a[^]*|$/, "</summary>$&")}</details>`;
   }
@@ -329,7 +330,7 @@ function fold(line) {
   }
 }
 
-addEventListener("popstate", () => load(location.href).catch(() => {}));
+addEventListener("popstate", () => location.hash === "#main" || load(location.href).catch(() => {})); // of the skip link
 
 addEventListener("click", (event) => {
   const { target } = event, link = target.closest("a"), line = target.closest("[data-opens]");
@@ -427,11 +428,17 @@ function stepTab(by) {
   tabs[tabs.findIndex((tab) => tab.ariaCurrent) + by]?.click();
 }
 
+// Without a script, the dialog is a popover, which lets the focus out.
+const reset = $("#reset");
+reset.popover = null;
+function toggleReset() { if (reset.open) reset.close(); else reset.showModal(); }
+for (const button of $$("[popovertarget]")) button.onclick = toggleReset;
+
 const keys = {
   j: () => step(1), k: () => step(-1), "]": () => stepTab(1), "[": () => stepTab(-1),
   d: () => $("[data-tab=diff]")?.click(),
   f: () => location.assign("/faults"),
-  r: () => $("#reset").showPopover(),
+  r: toggleReset,
   "/": () => { const field = $("[type=search]"); field.focus(); field.select(); },
   "?": () => location.assign("/help"),
   Escape: () => { if ($(".has-detail")) back(); else if (query) location.href = $("form.search").action; },
@@ -453,8 +460,8 @@ addEventListener("keydown", (event) => {
   if (event.key !== "Escape" && localStorage.getItem("shortcuts") === "off") return;
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const field = event.target.closest("input:not([type=radio]), textarea, select");
-  if (event.key === "Escape" && ($(":popover-open") || field)) { field?.blur(); return; }
-  if (field || !Object.hasOwn(keys, event.key)) return;
+  if (event.key === "Escape" && (reset.open || field)) { field?.blur(); return; }
+  if (reset.open || field || !Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
   keys[event.key]();
 });
