@@ -98,7 +98,15 @@ func printAge(cmd *cobra.Command, body []byte, began time.Time) {
 	}
 	for _, match := range append(found.Items, found.request) {
 		if match.Number > 0 && match.At.Before(began) {
-			cmd.PrintErrf("request %d came %v before this wait\n", match.Number, began.Sub(match.At).Round(time.Millisecond))
+			cmd.PrintErrf("request %d came %v before this wait\n", match.Number, rounded(began.Sub(match.At)))
 		}
 	}
+}
+
+// rounded returns a duration without digits that nobody reads.
+func rounded(d time.Duration) time.Duration {
+	if d > 10*time.Second {
+		return d.Round(time.Second)
+	}
+	return d.Round(time.Millisecond)
 }

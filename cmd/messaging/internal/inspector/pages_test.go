@@ -81,7 +81,8 @@ func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) 
 		require.Equal(t, 429, f.send("POST", request.path, request.body))
 		page := f.get("/?q=" + request.query).Body
 		assert.Contains(t, page, `<bdi class="what">`+request.title+"</bdi>")
-		assert.Contains(t, page, `<span class="who"><span class="about"><bdi>fault: rate limited</bdi> · <bdi>`+request.who+`</bdi> · <span class="op">`)
+		assert.Contains(t, page,
+			`<span class="who"><span class="about"><bdi>fault: rate limited</bdi> · <bdi>`+request.who+`</bdi> · <span class="op">`)
 	}
 }
 
