@@ -77,6 +77,9 @@ func (in *Inspector) latestFailed() (rows []row) {
 	return rows
 }
 
+// rulesPath leads to the rules, where the focus goes on after one was added or removed.
+const rulesPath = "/faults#live-part"
+
 // postFault adds a preset, or the rule of the form.
 func (in *Inspector) postFault(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
@@ -91,7 +94,7 @@ func (in *Inspector) postFault(w http.ResponseWriter, r *http.Request) {
 		in.writeFaults(w, r, "The rule was not added: "+err.Error()+".")
 		return
 	}
-	http.Redirect(w, r, "/faults", http.StatusSeeOther)
+	http.Redirect(w, r, rulesPath, http.StatusSeeOther)
 }
 
 func formRule(r *http.Request) (sandbox.Rule, error) {
@@ -152,7 +155,7 @@ func (in *Inspector) postRemoveFault(w http.ResponseWriter, r *http.Request) {
 	if id, err := strconv.Atoi(r.PathValue("id")); err == nil {
 		_ = in.box.RemoveRule(id) // it may have been used up in the meantime
 	}
-	http.Redirect(w, r, "/faults", http.StatusSeeOther)
+	http.Redirect(w, r, rulesPath, http.StatusSeeOther)
 }
 
 func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
@@ -168,7 +171,7 @@ func (in *Inspector) postOutage(w http.ResponseWriter, r *http.Request) {
 		in.writeFaults(w, r, "The outage was not started: it must last more than 0 s and at most 1 h.")
 		return
 	}
-	http.Redirect(w, r, "/faults", http.StatusSeeOther)
+	http.Redirect(w, r, rulesPath, http.StatusSeeOther)
 }
 
 func (in *Inspector) postReset(w http.ResponseWriter, r *http.Request) {
