@@ -3,6 +3,7 @@ package oddity
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"slices"
 	"strings"
 	"unicode"
@@ -111,6 +112,7 @@ var withoutBraces = strings.NewReplacer("{{{", "", "{{", "")
 
 // prose returns why a text for readers looks like a mistake, or "".
 func prose(text string) string {
+	text = html.UnescapeString(text)
 	why := Text(withoutBraces.Replace(text))
 	switch name := variable().FindString(text); {
 	case name != "":
@@ -139,10 +141,10 @@ func prose(text string) string {
 func isReadable(text string) bool {
 	letters := 0
 	for _, r := range text {
-		if unicode.Is(unicode.So, r) {
+		if unicode.Is(unicode.So, r) && r != '\u2800' { // which is blank
 			return true
 		}
-		if unicode.IsLetter(r) {
+		if isLetter(r) {
 			letters++
 		}
 	}

@@ -121,7 +121,12 @@ func isMissing(word string) bool {
 	return false
 }
 
-func isLetterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func isLetterOrDigit(r rune) bool { return isLetter(r) || unicode.IsDigit(r) }
+
+// fillers are letters that nobody sees.
+const fillers = "\u115f\u1160\u3164\uffa0"
+
+func isLetter(r rune) bool { return unicode.IsLetter(r) && !strings.ContainsRune(fillers, r) }
 
 // isColumn reports whether a text is the name of a column, however it is written.
 func isColumn(text string, columns ...string) bool {
