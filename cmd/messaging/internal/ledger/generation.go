@@ -71,9 +71,10 @@ func (l *Ledger) Accept(ctx context.Context, state string) error {
 // WentBack reports whether the ledger is older than this process has made it: a backup was
 // restored.
 func (l *Ledger) WentBack(ctx context.Context) (bool, error) {
+	begun := l.generation.Load() // before the query: a generation may begin during it
 	var now int64
 	err := l.db.QueryRowContext(ctx, `SELECT generation FROM `+table).Scan(&now)
-	return now < l.generation.Load(), wrap(err)
+	return now < begun, wrap(err)
 }
 
 // generationPath returns the path of the file. The salt comes from the database, which may be
