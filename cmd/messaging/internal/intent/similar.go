@@ -200,12 +200,11 @@ func both(subject, otherSubject, message, otherMessage string) string {
 	return strings.Join(same, " and ")
 }
 
-// unsettled returns the last broadcast to the customers of s if it is not s itself, and may have
-// been carried out less than a day ago. Until somebody has looked, s may be meant to replace it.
-func (l *Log) unsettled(lines []line, outcomes map[string]line, s Send) *Earlier {
-	now := s.marks()
+// unsettled returns the last broadcast to the customers of a new one if it is not the same, and may have
+// been carried out less than a day ago. Until somebody has looked, the new one may be meant to replace it.
+func (l *Log) unsettled(lines []line, outcomes map[string]line, host, digest string, now marks) *Earlier {
 	for _, each := range slices.Backward(lines) {
-		if each.Digest == "" || !now.isTo(each.marks) || !isSameService(each.Host, s.Host) {
+		if each.Digest == "" || !now.isTo(each.marks) || !isSameService(each.Host, host) {
 			continue
 		}
 		outcome, ended := outcomes[each.ID]
@@ -213,7 +212,7 @@ func (l *Log) unsettled(lines []line, outcomes map[string]line, s Send) *Earlier
 		if e == nil {
 			continue
 		}
-		if each.Digest == s.digest() || e.accepted || e.inFlight || l.now().Sub(each.sentAt()) >= window {
+		if each.Digest == digest || e.accepted || e.inFlight || l.now().Sub(each.sentAt()) >= window {
 			return nil
 		}
 		e.Like = "another broadcast to the same customers"
@@ -245,7 +244,7 @@ func (l *Log) similar(lines []line, s Send) (found []*Earlier, err error) {
 		}
 	}
 	if s.Trigger == nil {
-		last := l.unsettled(lines, outcomes, s)
+		last := l.unsettled(lines, outcomes, s.Host, digest, now)
 		if last != nil && !slices.ContainsFunc(found, func(e *Earlier) bool { return e.ID == last.ID }) {
 			found = append(found, last)
 		}

@@ -19,24 +19,27 @@ import (
 // IsRestored reports whether the ledger is older than it was when a command used it last. It
 // is false for the ledger of another program.
 func (l *Ledger) IsRestored(ctx context.Context, state string) (bool, error) {
-	of, recorded, err := l.Origin(ctx)
-	if err != nil || !recorded {
-		return false, err
-	}
-	seen, err := seenGeneration(state, of.Salt)
-	return of.Generation < seen, err
+	now, seen, err := l.generations(ctx, state)
+	return now < seen, err
 }
 
 // IsForeign reports whether commands used the file of the ledger with other state folders alone,
 // so that nothing is known here of a backup. A database is shared by machines, which have a
 // state folder each.
 func (l *Ledger) IsForeign(ctx context.Context, state string) (bool, error) {
+	now, seen, err := l.generations(ctx, state)
+	return l.isFile && now > 0 && seen == 0, err
+}
+
+// generations returns the generation of the ledger, and the largest one that was seen. Both are 0
+// for the ledger of another program.
+func (l *Ledger) generations(ctx context.Context, state string) (now, seen int64, err error) {
 	of, recorded, err := l.Origin(ctx)
-	if err != nil || !recorded || !l.isFile {
-		return false, err
+	if err != nil || !recorded {
+		return 0, 0, err
 	}
-	seen, err := seenGeneration(state, of.Salt)
-	return of.Generation > 0 && seen == 0, err
+	seen, err = seenGeneration(state, of.Salt)
+	return of.Generation, seen, err
 }
 
 // Advance begins a new generation, and remembers it in the state folder. It does nothing to a

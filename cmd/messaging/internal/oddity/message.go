@@ -15,7 +15,7 @@ var (
 	// fileName matches what can only be the name of a file, also after the @ of a flag.
 	fileName = newPattern(`(?i)^@?[^<>\n]+\.(html?|txt|md|json|mjml|eml|csv)$`)
 	// variable matches a variable that a shell has not replaced, within a text.
-	variable = newPattern(`\$\{[A-Za-z_][A-Za-z0-9_]*\}|\B\$([A-Z_][A-Z0-9_]+|[A-Za-z_]\w{2,})\b`)
+	variable = newPattern(`\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$[A-Z_][A-Z0-9_]{2,}\b|\B\$([A-Z_][A-Z0-9_]+|[A-Za-z_]\w{2,})\b`)
 	// nullLink matches a link that ends with a value that is not there.
 	nullLink = newPattern(`(?i)https?://([^\s"'<>?#]+/)?(null|undefined|nan)\b`)
 	// openTag matches the beginning of a tag at the end of a message.

@@ -136,12 +136,7 @@ func isColumn(text string, columns ...string) bool {
 		}
 		return unicode.ToLower(r)
 	}, text)
-	for _, column := range columns {
-		if squeezed == column {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(columns, squeezed)
 }
 
 // longest is how many characters of a text are quoted.
