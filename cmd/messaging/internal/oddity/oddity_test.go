@@ -172,7 +172,8 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 		assert.Equal(t, want, oddity.Message("News", message), message)
 	}
 	for subject, want := range map[string]string{
-		"News": "", "🎉": "", "A$AP Rocky": "", "Hello$NAME": "has the variable $NAME of a shell", "null and void": "", "12 , 13": "lacks a name or a value", "Now... or never": "",
+		"News": "", "🎉": "", "A$AP Rocky": "",
+		"Hello$NAME": "has the variable $NAME of a shell", "null and void": "", "12 , 13": "lacks a name or a value", "Now... or never": "",
 		"Sale in $city!": "has the variable $city of a shell", "__NAME__": "looks like a placeholder",
 		"%%name%% news":               "looks like a placeholder",
 		"Your order null has shipped": "lacks a name or a value", "Total: NaN": "lacks a name or a value",
