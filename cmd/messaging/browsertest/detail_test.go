@@ -151,19 +151,19 @@ func TestTheSourceOfAnEmailIsCopiedAsItWasAndTheCheckLeadsToItsLine(t *testing.T
 
 func TestEachKeyMovesExactlyOneRowHoweverFastItIsPressed(t *testing.T) {
 	b := startBoxWithRows(t)
-	p := openTab(t, b.ui+"/requests/30", 1280, "light")
+	p := openTab(t, b.ui+"/requests/40", 1280, "light")
 	p.until(isLive)
 	for range 12 {
 		p.press("j")
 	}
-	p.until(`location.pathname === "/requests/18"`)
+	p.until(`location.pathname === "/requests/28"`)
 	b.send("POST", triggerPath, trigger("new@example.com", "2026-12-01T09:00:00Z"))
 	p.until(`document.querySelector('.row[data-number="41"]')`)
 	for range 3 {
 		p.press("k")
 	}
-	p.until(`location.pathname === "/requests/21" && document.querySelectorAll("#rows > [aria-current]").length === 1`)
-	assert.Equal(t, "21", eval[string](p, `document.querySelector("#rows > [aria-current]").dataset.number`))
+	p.until(`location.pathname === "/requests/31" && document.querySelectorAll("#rows > [aria-current]").length === 1`)
+	assert.Equal(t, "31", eval[string](p, `document.querySelector("#rows > [aria-current]").dataset.number`))
 }
 
 func TestAPhoneShowsTheTabsInOneLineWithTheCurrentOneInSight(t *testing.T) {
