@@ -22,6 +22,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // Token stands for a customer, by address or by id, and the values of a trigger. The event
@@ -219,7 +220,7 @@ func fold(text, between string) string {
 	var last rune  // the last letter or digit
 	apart := false // whether other characters follow it
 	for _, r := range foldCase(text) {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		if !visible.LetterOrDigit(r) {
 			apart = true
 			continue
 		}
@@ -235,7 +236,7 @@ func fold(text, between string) string {
 		last, apart = r, false
 	}
 	if len(folded) == 0 {
-		return strings.TrimSpace(text)
+		return strings.TrimFunc(text, visible.Blank)
 	}
 	return string(folded)
 }

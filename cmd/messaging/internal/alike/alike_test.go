@@ -157,7 +157,7 @@ func TestAllValuesCountIfTheEventRequiresNone(t *testing.T) {
 	seen := &messaging.Event{Parameters: []messaging.EventParameter{{Name: "page", Type: messaging.ParameterText}}}
 	assert.NotEqual(t, ShapeOf(seen).Tokens("", ada, map[string]any{"page": "a"}), ShapeOf(seen).Tokens("", ada, map[string]any{"page": "b"}))
 	assert.Equal(t, ShapeOf(seen).Tokens("", ada, map[string]any{"page": "a"}), ShapeOf(seen).Tokens("", ada, map[string]any{"page": "A"}))
-	for _, blank := range []any{nil, "", "  "} {
+	for _, blank := range []any{nil, "", "  ", "\u200b", "\u3164", "\u2800 "} {
 		assert.Equal(t, ShapeOf(seen).Tokens("", ada, nil), ShapeOf(seen).Tokens("", ada, map[string]any{"page": blank}))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // unsaid are words of people in place of an id that is not there.
@@ -30,7 +32,7 @@ func ID(id string) string {
 		return why
 	}
 	switch {
-	case slices.Contains(unsaid, lower), !strings.ContainsFunc(id, isLetterOrDigit):
+	case slices.Contains(unsaid, lower), !strings.ContainsFunc(id, visible.LetterOrDigit):
 		return "looks like a missing value"
 	case converted.matches(lower), rounded.matches(lower), dated.matches(lower):
 		return "looks like what a spreadsheet makes of an id"
@@ -59,6 +61,8 @@ func Segment(id string) string {
 		return "sounds like all customers"
 	case IsFileName(id):
 		return "is the name of a file"
+	case id != "" && strings.Trim(id, "0") == "":
+		return "looks like a missing value"
 	}
 	return ID(id)
 }
@@ -77,6 +81,8 @@ func Address(address string) string {
 		return "looks like a missing value"
 	case unfilled.matches(address):
 		return "looks like a placeholder"
+	case found && !strings.ContainsFunc(local, visible.LetterOrDigit):
+		return "looks like a missing value"
 	case strings.HasSuffix(domain[dot+1:], "email") && domain[dot+1:] != "email":
 		return endsWithColumn
 	case found && (dot < 1 || dot >= len(domain)-2 || strings.Contains(domain, "..")):
@@ -121,7 +127,7 @@ func Name(name string) string {
 		return "looks like a number"
 	case coded.matches(name):
 		return "looks like an id"
-	case !strings.ContainsFunc(name, isLetterOrDigit):
+	case !strings.ContainsFunc(name, visible.LetterOrDigit):
 		return "has no letters"
 	case strings.HasPrefix(name, "="):
 		return "looks like a formula"

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 var (
@@ -141,10 +142,10 @@ func prose(text string) string {
 func isReadable(text string) bool {
 	letters := 0
 	for _, r := range text {
-		if unicode.Is(unicode.So, r) && r != '\u2800' { // which is blank
+		if unicode.Is(unicode.So, r) && !visible.Blank(r) {
 			return true
 		}
-		if isLetter(r) {
+		if unicode.IsLetter(r) && !visible.Blank(r) {
 			letters++
 		}
 	}

@@ -109,7 +109,7 @@ func lacksAll(text string) bool {
 
 // parts returns the letters and digits between other characters.
 func parts(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return !isLetterOrDigit(r) })
+	return strings.FieldsFunc(text, func(r rune) bool { return !visible.LetterOrDigit(r) })
 }
 
 // isMissing reports whether a word is what a program writes in place of a value.
@@ -120,13 +120,6 @@ func isMissing(word string) bool {
 	}
 	return false
 }
-
-func isLetterOrDigit(r rune) bool { return isLetter(r) || unicode.IsDigit(r) }
-
-// fillers are letters that nobody sees.
-const fillers = "\u115f\u1160\u3164\uffa0"
-
-func isLetter(r rune) bool { return unicode.IsLetter(r) && !strings.ContainsRune(fillers, r) }
 
 // isColumn reports whether a text is the name of a column, however it is written.
 func isColumn(text string, columns ...string) bool {

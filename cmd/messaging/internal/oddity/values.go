@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 const months = `(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)`
@@ -33,7 +34,7 @@ func oddValue(text string) string {
 		return "is the name of a file"
 	case len(text) > 1 && text[0] == '"' && strings.HasSuffix(text, `"`):
 		return "is in quotation marks"
-	case !strings.ContainsFunc(text, isLetterOrDigit):
+	case !strings.ContainsFunc(text, visible.LetterOrDigit):
 		return "looks like a missing value"
 	case text == "text":
 		return "looks like an example"

@@ -16,6 +16,17 @@ func Hidden(r rune) bool {
 	return r > unicode.MaxLatin1 && unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || !unicode.IsGraphic(r)
 }
 
+// Blank reports whether r leaves nothing to see on a page.
+func Blank(r rune) bool {
+	const noDots = '\u2800' // a pattern of Braille, and so a symbol
+	return unicode.IsSpace(r) || r == noDots || Hidden(r)
+}
+
+// LetterOrDigit reports whether r is a letter or a digit that a reader can see.
+func LetterOrDigit(r rune) bool {
+	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !Hidden(r)
+}
+
 // HiddenInProse reports whether a reader cannot see r, and prose does not need it: newlines,
 // tabs, and the joiners of emoji and of several scripts are not hidden.
 func HiddenInProse(r rune) bool {
