@@ -16,7 +16,7 @@ import (
 	"github.com/messaging-go/messaging/internal/service"
 )
 
-func newWait() *cobra.Command {
+func newWait(s *settings) *cobra.Command {
 	var flags waitFlags
 	cmd := &cobra.Command{
 		Use:   "wait [TERM…]",
@@ -58,8 +58,11 @@ With a ! before it, a term must not match.`,
 			return err
 		}
 		printAge(cmd, body, began)
-		_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s", body) // a closed pipe is not an error here
-		return nil
+		picked, err := s.printer.Pick(body)
+		if err != nil {
+			return err
+		}
+		return s.printer.Object(picked)
 	}
 	return cmd
 }

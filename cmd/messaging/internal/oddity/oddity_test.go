@@ -31,8 +31,9 @@ func TestValuesThatAnEventRequiresLookLikeMistakes(t *testing.T) {
 		"\uffa0":  "order \"\\uffa0\" looks like a missing value",
 		"unknown": "", `"A-1"`: `order "\"A-1\"" is in quotation marks`,
 		"__ORDER__": `order "__ORDER__" looks like a placeholder`, "A-null": `order "A-null" has a missing value`,
-		"null-null": `order "null-null" has a missing value`, "A-None": `order "A-None" has a missing value`, "A-NaN1": "", "NULL.": `order "NULL." has a missing value`,
-		"A-": `order "A-" lacks its end`, "order_id": `order "order_id" looks like a placeholder`, "order_1": "",
+		"null-null": `order "null-null" has a missing value`, "A-None": `order "A-None" has a missing value`, "A-NaN1": "",
+		"NULL.": `order "NULL." has a missing value`,
+		"A-":    `order "A-" lacks its end`, "order_id": `order "order_id" looks like a placeholder`, "order_1": "",
 		`{"error":"no"}`: `order "{\"error\":\"no\"}" looks like the error of a program`, "none left": "",
 		"<html><body>no": `order "<html><body>no" looks like the error of a program`,
 		"Unauthorized":   `order "Unauthorized" looks like the error of a program`, "A-$ID": `order "A-$ID" looks like a placeholder`,
@@ -88,7 +89,8 @@ func TestAddressesLookLikeMistakes(t *testing.T) {
 		"null@example.com": "looks like a missing value", "undefined@example.com": "looks like a missing value",
 		"{{email}}@example.com": unfilled, "${USER}@example.com": unfilled, "%s@example.com": unfilled, "*@example.com": unfilled,
 		"__NAME__@example.com": unfilled, "[email]@example.com": unfilled, "null.null@example.com": "looks like a missing value",
-		"=A1@example.com": unfilled, "'ada@example.com": unfilled, "ada@{domain}": unfilled, "\u2800@example.com": "looks like a missing value", "-@example.com": "looks like a missing value",
+		"=A1@example.com": unfilled, "'ada@example.com": unfilled, "ada@{domain}": unfilled,
+		"\u2800@example.com": "looks like a missing value", "-@example.com": "looks like a missing value",
 		"ada@example": "looks cut off or misspelled", "ada@example..com": "looks cut off or misspelled",
 	} {
 		assert.Equal(t, want, oddity.Address(address), address)
@@ -110,7 +112,8 @@ func TestIDsLookLikeMistakes(t *testing.T) {
 func TestSegmentsLookLikeMistakes(t *testing.T) {
 	for id, want := range map[string]string{
 		"seg-1": "", "vip": "", "null": "looks like a missing value", "{seg}": "looks like a placeholder", "*": "looks like a missing value",
-		"0": "looks like a missing value", "10": "", "All": "sounds like all customers", "c.csv": "is the name of a file", "seg-": "lacks its end",
+		"0": "looks like a missing value", "10": "",
+		"All": "sounds like all customers", "c.csv": "is the name of a file", "seg-": "lacks its end",
 		"ada@example.com": "looks like an email address",
 	} {
 		assert.Equal(t, want, oddity.Segment(id), id)

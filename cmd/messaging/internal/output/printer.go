@@ -181,6 +181,10 @@ func (p *Printer) Object(v any) error { return p.writeJSON(p.Out, v, "\n") }
 // JSON writes JSON with a line for each member or, with --ndjson, for each element of a list. It has
 // an escape for each hidden character.
 func (p *Printer) JSON(data json.RawMessage) error {
+	data, err := p.Pick(data)
+	if err != nil {
+		return err
+	}
 	if p.ndjson {
 		return p.jsonLines(data)
 	}
@@ -194,6 +198,46 @@ func (p *Printer) JSON(data json.RawMessage) error {
 	}
 	_, err = io.WriteString(p.Out, indented.String()+"\n")
 	return err
+}
+
+// namesIn returns the names of the members of an object, or of the objects of a list.
+func namesIn(data json.RawMessage) (names []string) {
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		return fieldsOf(data)
+	}
+	for _, each := range list {
+		for _, name := range fieldsOf(each) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// Pick returns an object, or the objects of a list, with the fields of --json alone. It returns
+// [ErrFieldsListed] if it has listed them instead.
+func (p *Printer) Pick(data json.RawMessage) (json.RawMessage, error) {
+	if p.fields == nil {
+		return data, nil
+	}
+	if err := p.CheckFields(func() []string { return namesIn(data) }); err != nil {
+		return nil, err
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		text, err := p.selected(data)
+		return json.RawMessage(text), err
+	}
+	for i, each := range list {
+		text, err := p.selected(each)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = json.RawMessage(text)
+	}
+	return json.Marshal(list)
 }
 
 // jsonLines writes each element of a list, or JSON that is not a list, in one line.
@@ -240,7 +284,9 @@ func fieldsOf(sample any) []string {
 		return nil
 	}
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
-	_, _ = decoder.Token() // the brace
+	if brace, err := decoder.Token(); err != nil || brace != json.Delim('{') {
+		return nil
+	}
 	var names []string
 	for decoder.More() {
 		name, _ := decoder.Token()
