@@ -12,12 +12,9 @@ import (
 // fixedEmail is as wide as emails usually are, and does not adapt to a narrower window.
 const fixedEmail = `<div style="padding: 26px"><table width="600"><tr><td>Hi</td></tr></table></div>`
 
-// choose sets the settings of the browser, such as rows=one, until the test ends.
+// choose sets settings of the browser, such as rows=one.
 func (p *tab) choose(settings ...string) {
 	p.t.Helper()
-	for _, name := range []string{"theme=", "rows=", "list="} {
-		settings = append([]string{name}, settings...)
-	}
 	for _, setting := range settings {
 		eval[string](p, fmt.Sprintf(`document.cookie = "messaging-sandbox-%s; path=/"`, setting))
 	}
@@ -32,9 +29,7 @@ func TestThePreviewIsAsWideAsAnEmailAndAsHighAsThePane(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	b.send("POST", emailPath, email(t, "Moved", fixedEmail))
 	for width, atLeast := range map[int64]float64{1280: 680, 1440: 680, 1600: 680, 1920: 680, 1024: 600, 768: 680, 360: 320} {
-		p := openTab(t, b.ui+"/help", width, "light")
-		p.choose()
-		p.open(b.ui + "/requests/1")
+		p := openTab(t, b.ui+"/requests/1", width, "light")
 		p.until(isLive)
 		assert.GreaterOrEqual(t, eval[float64](p, pageOfEmail+`.width`), atLeast, "at %d px", width)
 		assert.GreaterOrEqual(t, eval[float64](p, pageOfEmail+`.height`), 420.0, "at %d px", width)
@@ -167,7 +162,18 @@ func TestARowOfOneLineCutsNothing(t *testing.T) {
 			p.shoot(fmt.Sprintf("one-%d-%s", width, list))
 		}
 	}
-	p.choose()
+}
+
+func TestATagOfARowIsReadableBesideWhomTheRequestIsFor(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", triggerPath, trigger("a.long.name@subdomain.example.com", "today"))
+	for _, width := range []int64{1280, 360} {
+		p := openTab(t, b.ui, width, "light")
+		p.until(isLive)
+		assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .who .tag")].filter((e) => e.scrollWidth > e.clientWidth).map(
+			(e) => e.textContent).join()`), width)
+		assert.Greater(t, eval[float64](p, `document.querySelector("#rows .about").offsetWidth`), 90.0, width)
+	}
 }
 
 func TestTheStatusOfARowIsAtItsEdge(t *testing.T) {

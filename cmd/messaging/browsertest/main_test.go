@@ -16,8 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -101,9 +103,12 @@ type box struct {
 	ended        chan struct{} // closed when the process has ended
 }
 
-// startBox starts a sandbox on free ports, and ends it with the test.
+// startBox starts a sandbox on free ports, and ends it with the test. The browser has no cookies then:
+// those of other tests are for the same host.
 func startBox(t testing.TB, args ...string) *box {
 	t.Helper()
+	_, err := chromedp.Call(browser, network.ClearBrowserCookies, cdp.Empty{})
+	require.NoError(t, err)
 	return startBoxOn(t, "0", "0", args...)
 }
 

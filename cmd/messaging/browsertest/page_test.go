@@ -6,9 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -218,10 +216,7 @@ func TestTheHeaderAndTheTabsTakeOneLineEach(t *testing.T) {
 		b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p><img src='https://acme.test/a.png'>"))
 	}
 	for _, width := range []int64{768, 1181, 1200, 1280} {
-		p := openTab(t, "about:blank", width, "light")
-		_, err := chromedp.Call(p.ctx, network.ClearBrowserCookies, cdp.Empty{}) // another test has chosen a wide list
-		require.NoError(t, err)
-		p.open(b.ui + "/requests/1")
+		p := openTab(t, b.ui+"/requests/1", width, "light")
 		p.until(isLive)
 		assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll(".tabs > a")].map((e) => e.offsetTop)).size`), width)
 		if width > 1180 {

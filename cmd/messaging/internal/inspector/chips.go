@@ -71,9 +71,14 @@ func markChips(l entryList, query string, names []string) []chipGroup {
 }
 
 func newChip(l entryList, query, term string) chip {
-	key, label, _ := strings.Cut(strings.ReplaceAll(term, "_", " "), ":")
-	if key == "op" {
+	key, label, _ := strings.Cut(term, ":")
+	switch {
+	case key == "op":
 		label = capitalized(label)
+	case term == "status:none":
+		label = "no response"
+	case term == "has:foreign_key":
+		label = "wrong key"
 	}
 	c := chip{Label: label, On: slices.Contains(search.Terms(query), search.Term{Text: term})}
 	changed := withTerm(query, term)

@@ -111,8 +111,8 @@ func notes(d *entryDetail) (list []note) {
 // credentialNotes say what is wrong with the key of a request.
 func credentialNotes(e *history.Entry) (list []string) {
 	if e.ForeignKey {
-		list = append(list, "The API key of another service was sent here: some configuration points at the sandbox with it. "+
-			"The key was not recorded; if it is a real one, replace it.")
+		list = append(list, "The API key is not that of this sandbox: it belongs to another service, or to a sandbox that ran earlier. "+
+			"It was not recorded; if it is the key of a real account, replace it.")
 	}
 	if lacksKey(e) {
 		list = append(list, keyNote(e.Key()))

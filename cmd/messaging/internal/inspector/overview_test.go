@@ -126,11 +126,11 @@ func TestTheOverviewBeginsWithAKeyThatIsNotOfTheSandbox(t *testing.T) {
 	f.do("GET", f.api+"/v1/events", "", func(r *http.Request) { r.Header.Set("X-Authorization", "another") })
 	_, findings := overviewOf(t, f.get("/").Body)
 	require.Len(t, findings, 2)
-	assert.Equal(t, "401 rejected List events the API key of another service was sent here #2", findings[0])
+	assert.Equal(t, "401 rejected List events the API key is not that of this sandbox #2", findings[0])
 	var detail struct{ Notes []struct{ Code, Text string } }
 	require.NoError(t, json.Unmarshal([]byte(f.get("/api/requests/2").Body), &detail))
 	require.Len(t, detail.Notes, 2, "programs see what the page says of the key")
-	assert.Contains(t, detail.Notes[0].Text, "The API key of another service was sent here")
+	assert.Contains(t, detail.Notes[0].Text, "The API key is not that of this sandbox")
 	assert.Equal(t, "api_key", detail.Notes[0].Code)
 }
 

@@ -16,14 +16,14 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 	f.fill()
 	for path, texts := range map[string][]string{
 		"/": {"export MESSAGING_SANDBOX_URL=" + f.ui, "1 skipped", "fault: response lost",
-			"the API key of another service was sent here",
+			"the API key is not that of this sandbox",
 			"422 rejected", "DELETE /elsewhere"},
 		"/requests/2": {"What the SDK returns", "rejected", "description is required", "Fix the request"},
 		"/requests/3": {"It was sent as <code>&#34;21.11.2026&#34;</code>", "2006-01-02T15:04:05Z",
 			"The event was triggered without it"},
 		"/requests/5?tab=diff":       {"no earlier request"},
 		"/requests/5":                {"unknown", "Do not send it again before you have looked", "<dt>Fault</dt><dd>response lost</dd>"},
-		"/requests/6":                {"The API key of another service was sent here", "REDACTED"},
+		"/requests/6":                {"The API key is not that of this sandbox", "REDACTED"},
 		"/broadcasts/4":              {"2030-01-01 09:00:00", "Europe/Berlin", "1 created, 1 updated", `sandbox=""`},
 		"/broadcasts/4?tab=text":     {"Hi {{name}}, look"},
 		"/broadcasts/4?tab=links":    {"https://acme.test", "never followed"},

@@ -198,7 +198,7 @@ func outcomeTag(e *history.Entry) tag {
 func failure(e *history.Entry) string {
 	switch {
 	case e.ForeignKey:
-		return "the API key of another service was sent here"
+		return "the API key is not that of this sandbox"
 	case e.Fault == "slow" && e.Status == 0:
 		return "fault: slow, and the connection was closed"
 	case e.Fault == "status":
