@@ -40,10 +40,12 @@ func (t *Token) UnmarshalText(text []byte) error {
 	return err
 }
 
-// byID marks the token of a customer who is known by id. The last two bits say which form of the
-// values a token has: the first one, or the second. They make no difference to what it stands for.
+// byID marks the token of a customer who is known by id, and unnamed one that stands for the values without
+// the customer. The last two bits say which form of the values a token has: the first one, or the second.
+// They make no difference to what it stands for.
 const (
 	byID       Token = 1 << 63
+	unnamed    Token = 1 << 62
 	firstForm  Token = 1
 	secondForm Token = 2
 	formBits         = 2
@@ -52,10 +54,15 @@ const (
 // is reports whether two tokens stand for the same.
 func (t Token) is(other Token) bool { return t>>formBits == other>>formBits }
 
+// mayBe reports whether two tokens are those of triggers with the same values, of which one has only the id
+// of its customer and the other only an address. Nobody can tell whether they are for the same customer.
+func (t Token) mayBe(other Token) bool { return t&unnamed != 0 && (t ^ byID).is(other) }
+
 // Tokens are those of one trigger: of the address and of the id of its customer, and of
 // another address if it has one, each with the first form of the values and, if that differs, with
-// the second. Two triggers are alike if they have a token in common.
-type Tokens [6]Token
+// the second. Two triggers are alike if they have a token in common. A trigger with only an id or only
+// addresses also has a token of its values alone, for each form.
+type Tokens [8]Token
 
 // Shape lists the parameters of an event whose values make triggers alike.
 type Shape []Parameter
@@ -117,23 +124,31 @@ func (s Shape) Tokens(email string, customer messaging.CustomerParams, values ma
 	return tokens
 }
 
-// add sets the three tokens of a form of the values.
+// add sets the four tokens of a form of the values.
 func (t *Tokens) add(at int, email string, customer messaging.CustomerParams, content []byte, form Token) {
 	address, other := Address(customer.Email), Address(email)
 	if address != "" {
-		t[at] = tokenOf(address, content, form) &^ byID
+		t[at] = tokenOf(address, content, form)
 	}
 	if customer.CustomerID != "" {
 		t[at+1] = tokenOf(identifier(customer.CustomerID), content, form) | byID
 	}
 	if other != "" && other != address {
-		t[at+2] = tokenOf(other, content, form) &^ byID
+		t[at+2] = tokenOf(other, content, form)
+	}
+	switch hasAddress := address != "" || other != ""; {
+	case hasAddress && customer.CustomerID == "":
+		t[at+3] = tokenOf("", content, form) | unnamed
+	case !hasAddress && customer.CustomerID != "":
+		t[at+3] = tokenOf("", content, form) | unnamed | byID
 	}
 }
 
+// tokenOf hashes a customer, which is "" in an unnamed token, and the values.
 func tokenOf(customer string, content []byte, form Token) Token {
 	sum := sha256.Sum256(appendParts(nil, customer, string(content)))
-	return Token(binary.BigEndian.Uint64(sum[:]))>>formBits<<formBits | form // never the zero Token
+	hash := Token(binary.BigEndian.Uint64(sum[:])) &^ (byID | unnamed)
+	return hash>>formBits<<formBits | form // never the zero Token
 }
 
 // appendParts appends texts with their lengths, so that no two lists are the same bytes.
@@ -210,8 +225,8 @@ func foldCase(text string) string {
 }
 
 // Fold returns the letters and digits of a text, in lower case. A run of other characters
-// between two digits leaves a hyphen, and leading zeros of a number go. A text without letters
-// and digits stays as it is.
+// between two digits leaves a hyphen, and leading zeros of a number go. Of a text without letters
+// and digits, all that a reader can see stays.
 func Fold(text string) string { return fold(text, "-") }
 
 // fold is Fold with another text for what is between two digits.
@@ -236,7 +251,7 @@ func fold(text, between string) string {
 		last, apart = r, false
 	}
 	if len(folded) == 0 {
-		return strings.TrimFunc(text, visible.Blank)
+		return strings.Join(strings.FieldsFunc(text, visible.Blank), "")
 	}
 	return string(folded)
 }

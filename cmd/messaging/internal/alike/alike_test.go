@@ -124,14 +124,57 @@ func TestATriggerWithTwoFormsOfItsValuesCountsOnce(t *testing.T) {
 	others.Sort()
 	assert.Zero(t, set.Twice)
 	assert.True(t, set.Has(of("INV20260003")))
-	assert.Equal(t, 3, set.Common(slices.Values(set.Tokens)))
-	assert.Positive(t, set.Common(slices.Values(others.Tokens)))
-	assert.Positive(t, others.Common(slices.Values(set.Tokens)))
+	assert.Equal(t, 3, common(set, set.Tokens))
+	assert.Positive(t, common(set, others.Tokens))
+	assert.Positive(t, common(others, set.Tokens))
 
 	set.Add(of("INV20260003"))
 	set.Sort()
 	assert.Equal(t, 1, set.Twice)
-	assert.Equal(t, ByAddress, set.Kind())
+}
+
+// common returns how many triggers of a set are like others.
+func common(set Set, others []Token) int {
+	n, _ := set.Common(slices.Values(others))
+	return n
+}
+
+func TestTriggersWithTheSameValuesMayMeetIfOneHasAnIDAloneAndTheOtherAnAddress(t *testing.T) {
+	shape := Shape{{Name: "order", Type: messaging.ParameterText}}
+	of := func(email, id, order string) Tokens {
+		return shape.Tokens("", messaging.CustomerParams{Email: email, CustomerID: id}, map[string]any{"order": order})
+	}
+	for _, each := range []struct {
+		one, other Tokens
+		may        bool
+	}{
+		{of("ada@example.com", "", "A-1"), of("", "7", "a 1"), true},
+		{of("ada@example.com", "", "A-1"), of("", "7", "A-2"), false},
+		{of("ada@example.com", "", "A-1"), of("bob@example.com", "", "A-1"), false},
+		{of("", "7", "A-1"), of("", "8", "A-1"), false},
+		{of("ada@example.com", "7", "A-1"), of("", "8", "A-1"), false},
+		{of("ada@example.com", "", "INV-2026-0001"), of("", "7", "INV20260001"), true},
+		{shape.Tokens("ada@example.com", messaging.CustomerParams{CustomerID: "8"}, map[string]any{"order": "A-1"}), of("", "7", "A-1"), false},
+	} {
+		for _, pair := range [][2]Tokens{{each.one, each.other}, {each.other, each.one}} {
+			var one, other Set
+			one.Add(pair[0])
+			other.Add(pair[1])
+			one.Sort()
+			other.Sort()
+			alike, unclear := one.Common(slices.Values(other.Tokens))
+			assert.Zero(t, alike)
+			assert.Equal(t, each.may, unclear == 1)
+			assert.Equal(t, each.may, pair[0].MayMeet(pair[1]))
+			assert.Equal(t, each.may, one.MayHave(pair[1]))
+			assert.False(t, pair[0].Meet(pair[1]))
+			assert.False(t, one.Has(pair[1]))
+			one.Add(pair[1])
+			one.Sort()
+			assert.Zero(t, one.Twice)
+			assert.Equal(t, each.may, one.Unclear() != 0)
+		}
+	}
 }
 
 func TestTriggersAreAlikeForACustomerHoweverTheAddressIsWritten(t *testing.T) {
@@ -184,8 +227,8 @@ func TestASetCountsTheTriggersThatAreAlike(t *testing.T) {
 	assert.Equal(t, []Token{4, 8, 12, byID | 4}, s.Tokens)
 	assert.True(t, s.Has(Tokens{0, byID | 5}))
 	assert.False(t, s.Has(Tokens{}))
-	assert.Equal(t, 2, s.Common(slices.Values([]Token{1, 5, 9, 16, byID | 6, byID | 8})))
-	assert.Equal(t, 0, s.Common(slices.Values([]Token{byID | 9})))
+	assert.Equal(t, 2, common(s, []Token{1, 5, 9, 16, byID | 6, byID | 8}))
+	assert.Equal(t, 0, common(s, []Token{byID | 9}))
 }
 
 func TestASetCountsWhatIsCommonWithAMuchSmallerOrLargerOne(t *testing.T) {
@@ -198,8 +241,8 @@ func TestASetCountsWhatIsCommonWithAMuchSmallerOrLargerOne(t *testing.T) {
 	}
 	large.Sort()
 	small.Sort()
-	assert.Equal(t, 3, large.Common(slices.Values(small.Tokens)))
-	assert.Equal(t, 3, small.Common(slices.Values(large.Tokens)))
+	assert.Equal(t, 3, common(large, small.Tokens))
+	assert.Equal(t, 3, common(small, large.Tokens))
 }
 
 func TestShapeDoesNotDependOnTheOrderOfParametersOrOnTheCustomer(t *testing.T) {

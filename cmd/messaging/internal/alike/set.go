@@ -11,7 +11,15 @@ type Set struct {
 
 // Meet reports whether two triggers are alike.
 func (t Tokens) Meet(other Tokens) bool {
-	return slices.ContainsFunc(t[:], func(token Token) bool { return token != 0 && slices.ContainsFunc(other[:], token.is) })
+	return slices.ContainsFunc(t[:], func(token Token) bool {
+		return token != 0 && token&unnamed == 0 && slices.ContainsFunc(other[:], token.is)
+	})
+}
+
+// MayMeet reports whether two triggers have the same values, and one of them only the id of its customer, and
+// the other only an address: the customer may be the same.
+func (t Tokens) MayMeet(other Tokens) bool {
+	return slices.ContainsFunc(t[:], func(token Token) bool { return slices.ContainsFunc(other[:], token.mayBe) })
 }
 
 // Add adds the tokens of a trigger.
@@ -28,7 +36,7 @@ func (s *Set) Sort() {
 	slices.Sort(s.Tokens)
 	var twice counter
 	for i := 1; i < len(s.Tokens); i++ {
-		if s.Tokens[i].is(s.Tokens[i-1]) {
+		if s.Tokens[i].is(s.Tokens[i-1]) && s.Tokens[i]&unnamed == 0 {
 			twice.count(s.Tokens[i])
 		}
 	}
@@ -36,47 +44,57 @@ func (s *Set) Sort() {
 	s.Tokens = slices.CompactFunc(s.Tokens, Token.is)
 }
 
-// Kind is how the customers of a set are known: all by addresses, all by ids, or neither.
-type Kind string
-
-// The kinds of a set.
-const (
-	Mixed     Kind = ""
-	ByAddress Kind = "address"
-	ByID      Kind = "id"
-)
-
-// Kind returns how the customers of a sorted set are known.
-func (s *Set) Kind() Kind {
-	switch n := len(s.Tokens); {
-	case n == 0:
-		return Mixed
-	case s.Tokens[n-1]&byID == 0:
-		return ByAddress
-	case s.Tokens[0]&byID != 0:
-		return ByID
-	default:
-		return Mixed
+// Unclear returns the token of an address, of two triggers of a sorted set that may meet, or 0.
+func (s *Set) Unclear() Token {
+	for _, token := range s.Tokens {
+		if token >= byID {
+			break
+		}
+		if token&unnamed != 0 && s.mayHave(token) {
+			return token
+		}
 	}
+	return 0
 }
 
-// CanMeet reports whether two sets of these kinds can have a customer in common.
-func (k Kind) CanMeet(other Kind) bool { return k == other || k == Mixed || other == Mixed }
+// IsOf reports whether a trigger has the values of a token that Unclear has returned, and by what its customer is
+// known.
+func (t Token) IsOf(tokens Tokens) (byAddress, byID bool) {
+	return slices.ContainsFunc(tokens[:], t.is), slices.ContainsFunc(tokens[:], t.mayBe)
+}
 
-// Has reports whether one of the tokens is in the set.
+// mayHave reports whether a sorted set has a trigger that may be that of a token.
+func (s *Set) mayHave(token Token) bool {
+	if token&unnamed == 0 {
+		return false
+	}
+	_, found := search(s.Tokens, token^byID)
+	return found
+}
+
+// Has reports whether the set has a trigger that is like one with the tokens.
 func (s *Set) Has(tokens Tokens) bool {
 	return slices.ContainsFunc(tokens[:], func(token Token) bool {
 		_, found := search(s.Tokens, token)
-		return found && token != 0
+		return found && token != 0 && token&unnamed == 0
 	})
 }
 
+// MayHave reports whether the set has a trigger that may meet one with the tokens.
+func (s *Set) MayHave(tokens Tokens) bool { return slices.ContainsFunc(tokens[:], s.mayHave) }
+
 // Common counts the triggers of the set that are like one of the others, whose tokens come
-// in order.
-func (s *Set) Common(others func(yield func(Token) bool)) int {
-	var common counter
+// in order, and those that may be.
+func (s *Set) Common(others func(yield func(Token) bool)) (alike, unclear int) {
+	var common, possible counter
 	rest := s.Tokens
 	for other := range others {
+		if other&unnamed != 0 {
+			if s.mayHave(other) {
+				possible.count(other)
+			}
+			continue
+		}
 		n, found := search(rest[:min(len(rest), near)], other)
 		if n == near {
 			n, found = search(rest, other)
@@ -84,11 +102,8 @@ func (s *Set) Common(others func(yield func(Token) bool)) int {
 		if rest = rest[n:]; found {
 			common.count(other)
 		}
-		if len(rest) == 0 {
-			break
-		}
 	}
-	return common.triggers()
+	return common.triggers(), possible.triggers()
 }
 
 // near is how far the next token of two sets of similar sizes is.

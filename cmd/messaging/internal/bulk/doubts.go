@@ -21,9 +21,6 @@ type Doubts struct {
 	First []error
 
 	addresses, ids links // of each id, and of each address
-	// The first lines of customers with an id alone, and with an address alone.
-	byID, byAddress int
-	both            bool // whether a row has an id and an address
 }
 
 // add adds what is said of a row.
@@ -38,20 +35,15 @@ func (d *Doubts) look(l line, event *messaging.Event) {
 	if text := cmp.Or(recipients.Oddity(l.customer), l.joined, oddity.Values(event, l.values)); text != "" {
 		d.add(1, l.number, "%s", text)
 	}
-	switch id, address := l.customer.CustomerID, alike.Address(l.customer.Email); {
-	case id != "" && address != "":
-		d.both = true
+	if id, address := l.customer.CustomerID, alike.Address(l.customer.Email); id != "" && address != "" {
 		d.addresses.add(id, address)
 		d.ids.add(address, id)
-	case id != "" && d.byID == 0:
-		d.byID = l.number
-	case address != "" && d.byAddress == 0:
-		d.byAddress = l.number
 	}
 }
 
-// compare adds what only several rows show together.
-func (d *Doubts) compare(ctx context.Context, f *File) error {
+// compare adds what only several rows show together. unclear is a token of rows that may have the same customer,
+// or 0.
+func (d *Doubts) compare(ctx context.Context, f *File, unclear alike.Token) error {
 	id := func(c messaging.CustomerParams) string { return c.CustomerID }
 	address := func(c messaging.CustomerParams) string { return alike.Address(c.Email) }
 	for _, each := range []struct {
@@ -74,11 +66,36 @@ func (d *Doubts) compare(ctx context.Context, f *File) error {
 			return err
 		}
 	}
-	if d.byID > 0 && d.byAddress > 0 && !d.both {
-		d.add(1, max(d.byID, d.byAddress), "may have the customer of line %d: one row has only an id, and the other only an address",
-			min(d.byID, d.byAddress))
+	if unclear == 0 {
+		return nil
 	}
+	byAddress, byID, err := f.unclearLines(ctx, unclear)
+	if err != nil {
+		return err
+	}
+	d.add(1, max(byID, byAddress), "may have the customer of line %d: the values are the same, and one row has only an id, the other only "+
+		"an address", min(byID, byAddress))
 	return nil
+}
+
+// unclearLines returns the first lines whose values have a token, with an address alone and with an id alone.
+func (f *File) unclearLines(ctx context.Context, token alike.Token) (byAddress, byID int, err error) {
+	for line, err := range f.lines(ctx) {
+		if ctx.Err() != nil {
+			return 0, 0, err
+		}
+		isByAddress, isByID := token.IsOf(line.tokens)
+		if isByAddress && byAddress == 0 {
+			byAddress = line.number
+		}
+		if isByID && byID == 0 {
+			byID = line.number
+		}
+		if byAddress > 0 && byID > 0 {
+			return byAddress, byID, nil
+		}
+	}
+	return 0, 0, ErrChanged
 }
 
 // firstTwo calls found with the first two lines that have the name of a hash and different values.

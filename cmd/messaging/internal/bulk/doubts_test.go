@@ -18,8 +18,8 @@ func TestAPlanDoubtsRowsThatLookLikeAMistake(t *testing.T) {
 			`line 2: customer_id "NaN" looks like a missing value`, `line 4: customer_id "a@example.com" looks like an email address`},
 		"customer_id,email,order\n7,a@example.com,1\n8,b@example.com,2\n7,b@example.com,3\n7,c@example.com,4\n": {
 			`line 4: customer_id "7" has another email in line 2`, `line 4: email "b@example.com" has another customer_id in line 3`},
-		"customer_id,email,order\n7,,1\n,a@example.com,2\n": {
-			"line 3: may have the customer of line 2: one row has only an id, and the other only an address"},
+		"customer_id,email,order\n7,,A-1\n7,a@example.com,2\n,a@example.com,a 1\n": {"line 4: may have the customer of line 2: " +
+			"the values are the same, and one row has only an id, the other only an address"},
 		"customer_id,email,order\n7,,1\n,a@example.com,2\n8,b@example.com,3\n":                                nil,
 		"customer_id,email,order\n7,a@example.com,1\n7,A@example.com,2\n7,,3\n8,b@example.com,4\nnobody,,5\n": nil,
 		"email,order\na@example.com,null\nb@example.com,none\nc@example.com,#REF!\n": {

@@ -174,7 +174,7 @@ func (f *File) Plan(ctx context.Context) (Plan, error) {
 	}
 	all.Sum(plan.Digest[:0])
 	plan.Fresh.Sort()
-	return plan, plan.Doubts.compare(ctx, f)
+	return plan, plan.Doubts.compare(ctx, f, plan.Fresh.Unclear())
 }
 
 // look looks the lines up, if there are as many as that. It returns those that are left.

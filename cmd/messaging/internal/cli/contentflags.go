@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -31,7 +30,7 @@ func checkNotEmpty(cmd *cobra.Command) (err error) {
 		}
 		for _, value := range valuesOf(flag) {
 			switch {
-			case strings.TrimSpace(value) == "":
+			case visible.IsBlank(value):
 				err = exit.With(exit.Usage, "--%s is empty; is a variable not set?%s", flag.Name, end)
 			case variable.MatchString(value):
 				err = exit.With(exit.Usage, "--%s is %s, the name of a variable; write it in double quotes.%s", flag.Name, value, end)
@@ -91,6 +90,19 @@ func fromFile(cmd *cobra.Command, path string, into any, names []string) error {
 	return nil
 }
 
+// field is a text of a broadcast, by its name on the wire.
+type field struct{ name, text string }
+
+// checkNotBlank returns an error for a text that only has characters that nobody sees.
+func checkNotBlank(fields []field) error {
+	for _, each := range fields {
+		if each.text != "" && visible.IsBlank(each.text) {
+			return exit.With(exit.Usage, "%s is empty: it has only characters that nobody sees; nothing was sent", each.name)
+		}
+	}
+	return nil
+}
+
 // readInput reads a file, or stdin if path is "-".
 func readInput(cmd *cobra.Command, path string) (data []byte, err error) {
 	if path == "-" {
@@ -128,7 +140,7 @@ func textOf(cmd *cobra.Command, value string) (string, error) {
 		return value, nil
 	}
 	data, err := readInput(cmd, path)
-	if err == nil && len(bytes.TrimSpace(data)) == 0 {
+	if err == nil && visible.IsBlank(string(data)) {
 		err = exit.With(exit.Usage, "%s is empty; nothing was sent", value)
 	}
 	return string(data), err

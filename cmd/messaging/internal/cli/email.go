@@ -64,7 +64,7 @@ func newBroadcastEmail(s *settings) *cobra.Command {
 			err = content.read(cmd, variables)
 		}
 		if err == nil {
-			err = content.checkAddresses()
+			err = errors.Join(content.checkAddresses(), checkNotBlank(content.texts()))
 		}
 		if err != nil {
 			return err
@@ -117,6 +117,17 @@ func (c *emailContent) checkAddresses() error {
 		checkVisible("cc", c.CC...), checkVisible("bcc", c.BCC...), checkVisible("reply_to", c.ReplyTo...))
 }
 
+// texts are those of which none may be blank.
+func (c *emailContent) texts() []field {
+	return append(c.labels(), field{"subject", c.Subject}, field{"message", c.Message})
+}
+
+// labels are the texts that are no prose.
+func (c *emailContent) labels() []field {
+	return []field{{"sender_name", c.SenderName}, {"message_type", c.MessageType}, {"template_id", c.TemplateID},
+		{"email_template_id", c.EmailTemplateID}}
+}
+
 func (c *emailContent) prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error) {
 	var variables map[string]any
 	if c.Variables != nil {
@@ -150,10 +161,9 @@ func (c *emailContent) describe(plan *confirm.Plan, doubt doubting) {
 
 // doubt adds what looks like a mistake in the texts and addresses beside the message.
 func (c *emailContent) doubt(doubt doubting) {
-	doubtEach(doubt, "sender_name", oddity.Text, c.SenderName)
-	doubtEach(doubt, "message_type", oddity.Text, c.MessageType)
-	doubtEach(doubt, "template_id", oddity.Text, c.TemplateID)
-	doubtEach(doubt, "email_template_id", oddity.Text, c.EmailTemplateID)
+	for _, each := range c.labels() {
+		doubtEach(doubt, each.name, oddity.Label, each.text)
+	}
 	doubtEach(doubt, "sender_email", oddity.Address, c.SenderEmail)
 	doubtEach(doubt, "reply_to", oddity.Address, c.ReplyTo...)
 	for _, each := range c.addresses() {

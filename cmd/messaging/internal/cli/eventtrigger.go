@@ -21,6 +21,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // trigger is what event trigger is about to do.
@@ -186,7 +187,7 @@ func addressesOf(params messaging.EventTriggerParams) []string {
 // unset variable of a shell leaves it.
 func checkRequiredTexts(params messaging.EventTriggerParams) error {
 	for _, p := range params.Definition.Parameters {
-		if text, isText := params.Values[p.Name].(string); p.Required && isText && strings.TrimSpace(text) == "" {
+		if text, isText := params.Values[p.Name].(string); p.Required && isText && visible.IsBlank(text) {
 			return exit.With(exit.Usage, "-f %s: the event requires a value, and this one is empty; is a variable not set? Nothing was sent", p.Name)
 		}
 	}
@@ -239,8 +240,12 @@ func (t *trigger) describe(plan *confirm.Plan, params messaging.EventTriggerPara
 	if params.Email != "" {
 		plan.Add("email", params.Email)
 	}
+	doubt := doubtOf(plan, t.doubts)
 	if c := params.Customer; c != nil {
 		plan.Add("customer", describeCustomer(*c))
+		if params.Email != "" && c.Email != "" && alike.Address(params.Email) != alike.Address(c.Email) {
+			doubt("--email and --customer have different addresses")
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(params.Values)) {
 		plan.Add("value", fmt.Sprintf("%s = %v", name, params.Values[name]))
@@ -252,7 +257,7 @@ func (t *trigger) describe(plan *confirm.Plan, params messaging.EventTriggerPara
 	}
 	for _, text := range odd {
 		if text != "" {
-			doubtOf(plan, t.doubts)("%s", text)
+			doubt("%s", text)
 		}
 	}
 }

@@ -67,10 +67,10 @@ func describeVariables(plan *confirm.Plan, doubt doubting, variables map[string]
 		switch err := json.Unmarshal(variables[name], &text); {
 		case value == "null":
 			doubt("the variable %s is null", name)
-		case err == nil && strings.TrimSpace(text) == "":
+		case err == nil && visible.IsBlank(text):
 			doubt("the variable %s is empty", name)
-		case err == nil && oddity.Text(text) != "":
-			doubt("the variable %s is %s, which %s", name, oddity.Quote(text), oddity.Text(text))
+		case err == nil && oddity.Label(text) != "":
+			doubt("the variable %s is %s, which %s", name, oddity.Quote(text), oddity.Label(text))
 		}
 	}
 }

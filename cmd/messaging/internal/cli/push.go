@@ -5,6 +5,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 )
 
 // pushContent is a push broadcast in a file, by the names on the wire, without its audience
@@ -42,6 +43,10 @@ func newBroadcastPush(s *settings) *cobra.Command {
 		} else {
 			content.Message, err = textOf(cmd, content.Message)
 		}
+		if err == nil {
+			err = checkNotBlank([]field{{"subject", content.Subject}, {"message", content.Message},
+				{"whatsapp_template_id", content.WhatsAppTemplateID}})
+		}
 		if err != nil {
 			return err
 		}
@@ -61,4 +66,5 @@ func (c *pushContent) describe(plan *confirm.Plan, doubt doubting) {
 	plan.Add("operation", "push broadcast")
 	describeText(plan, doubt, c.Subject, c.Message, c.Message, nil)
 	describeGiven(plan, "template", c.WhatsAppTemplateID)
+	doubtEach(doubt, "whatsapp_template_id", oddity.Label, c.WhatsAppTemplateID)
 }

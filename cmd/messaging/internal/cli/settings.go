@@ -70,6 +70,9 @@ func clearFlagError(err error) error {
 	if said, isNumber := strings.CutSuffix(err.Error(), `: strconv.ParseInt: parsing "": invalid syntax`); isNumber {
 		return fmt.Errorf("%s: it must be a number; is a variable not set?", said)
 	}
+	if said, _, isNumber := strings.Cut(err.Error(), `: strconv.ParseInt: parsing `); isNumber {
+		return fmt.Errorf("%s: it must be a number", said)
+	}
 	return err
 }
 

@@ -107,7 +107,8 @@ cannot, unless --allow-doubts is given, because a script does not read warnings.
                    a variable of a shell, a link that leads nowhere or "Hello null", is a file
                    name, a list of addresses or an error page, or seems to be cut off
   in a time        more than a year away, or in the hour that the clocks skip or repeat
-  in a file        some customers have only an address and others only an id
+  in a file        some customers have only an address and others only an id; in an import, with
+                   the same values
   in an import     an id with several addresses, an address with several ids, or a quotation
                    mark that seems to have joined rows
 
@@ -128,8 +129,8 @@ a service is known by its host and port.
 
 The same applies to a broadcast in the same channel with the same subject or the same message,
 whoever receives it: it may be a corrected copy. Subjects and messages are compared by their
-letters and digits only; after one that may have been carried out, by their letters only, since
-a script may have taken the numbers from a clock. If the last broadcast to the same customers
+letters and digits only; after one that may have been carried out, without the words that have
+digits or are of a date, since a script may have taken them from a clock. If the last broadcast to the same customers
 may have been carried out, and that was less than 24 hours ago, every other one to them is
 refused: look first. A scheduled broadcast is also refused if an
 earlier one has the same list of customers and the same time, however old it is: a correction
@@ -148,9 +149,10 @@ the zone of a time. A blank value counts as none. Other words for the same, date
 order, and numbers that were rounded are other values. In the id of a customer, what is between
 two digits counts: 1-23 is not 123.
 
-Two customers are the same if their addresses or their ids match. An address and an id are never
-recognized as the same customer, so name customers in the same way each time. If an earlier
-import named them in the other way, --confirm needs --again. Two events are the same if their
+Two customers are the same if their addresses or their ids match. Whether an address and an id
+belong to one customer, nobody can tell, so name customers in the same way each time: with the
+same values, a trigger by id is refused after a trigger or a row by address, and the other way
+round. For an import after such a trigger or row, --confirm needs --again. Two events are the same if their
 names or their ids match. If an event now requires other values than at an earlier import or
 trigger, an import cannot be compared with it, and --confirm needs --again. A trigger needs it
 only if the event no longer has a parameter that it required.

@@ -30,7 +30,6 @@ type imported struct {
 	Plan      string      `json:"plan"`
 	At        time.Time   `json:"at"`
 	Tokens    int         `json:"tokens"`
-	Kind      alike.Kind  `json:"kind"`
 }
 
 // How the names of files end, of imports that may have been killed and of others.
@@ -151,19 +150,26 @@ func (l *Log) imports() iter.Seq2[importFile, error] {
 	}
 }
 
-// common counts the triggers of a set that are like one of the import.
-func (f importFile) common(triggers *alike.Set) (n int, err error) {
-	err = f.read(func(_ imported, tokens iter.Seq[alike.Token]) { n = triggers.Common(tokens) })
-	return n, err
+// common returns what the import has in common with the triggers of a set, or nil.
+func (f importFile) common(triggers *alike.Set) (*Common, error) {
+	n, unclear := 0, 0
+	err := f.read(func(_ imported, tokens iter.Seq[alike.Token]) { n, unclear = triggers.Common(tokens) })
+	if err != nil || n+unclear == 0 {
+		return nil, err
+	}
+	common := f.shared(n)
+	if n == 0 {
+		common.doubt = namedOtherwise
+	}
+	return &common, nil
 }
 
-// has reports whether the import has a trigger like that with the tokens.
-func (f importFile) has(tokens alike.Tokens) (bool, error) {
+// with returns what the import has in common with one trigger, or nil.
+func (f importFile) with(tokens alike.Tokens) (*Common, error) {
 	var one alike.Set
 	one.Add(tokens)
 	one.Sort()
-	n, err := f.common(&one)
-	return n > 0, err
+	return f.common(&one)
 }
 
 // read calls do with what the file holds. Its end was on the disk before it got its name, so

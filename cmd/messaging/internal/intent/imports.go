@@ -100,16 +100,15 @@ func (o Overlap) Refusal(again bool, seen []string) error {
 	return nil
 }
 
-// doubt says why the triggers of the import cannot be compared with earlier ones, or returns "".
-func (i Import) doubt(shape alike.Shape, kind alike.Kind) string {
-	switch own := i.Triggers.Kind(); {
-	case len(i.Triggers.Tokens) == 0:
-	case !slices.Equal(shape, i.Shape):
-		return "the event has got other required parameters since then"
-	case !own.CanMeet(kind):
-		return fmt.Sprintf("these name customers by %s, and those by %s", own, kind)
-	}
-	return ""
+// Why nobody can tell whether triggers are the same.
+const (
+	otherShape     = "the event has got other required parameters since then"
+	namedOtherwise = "the values are the same, but some name the customer by id, and some by address"
+)
+
+// isComparable reports whether the triggers of the import can be compared with earlier ones.
+func (i Import) isComparable(shape alike.Shape) bool {
+	return len(i.Triggers.Tokens) == 0 || slices.Equal(shape, i.Shape)
 }
 
 // LookForImport returns what earlier imports and triggers have in common with an import.
@@ -130,14 +129,18 @@ func (l *Log) overlap(i Import) (found Overlap, err error) {
 			each.Outbox == i.Outbox && each.Plan == i.Plan && !each.whole {
 			continue // the rest of an import that was killed is no repetition
 		}
-		common := each.shared(0)
-		if common.doubt = i.doubt(each.Shape, each.Kind); common.doubt == "" {
-			if common.Count, err = each.common(i.Triggers); err != nil {
-				return nil, err
-			}
-		}
-		if common.doubt != "" || common.Count > 0 {
+		if !i.isComparable(each.Shape) {
+			common := each.shared(0)
+			common.doubt = otherShape
 			found = append(found, common)
+			continue
+		}
+		common, err := each.common(i.Triggers)
+		if err != nil {
+			return nil, err
+		}
+		if common != nil {
+			found = append(found, *common)
 		}
 	}
 	byHand, err := l.triggersLike(i)
@@ -156,8 +159,14 @@ func (l *Log) triggersLike(i Import) (found []Common, err error) {
 			!isSameEvent(each.Event.ID, each.Event.Name, i.EventID, i.EventName) {
 			continue
 		}
-		doubt := i.doubt(each.Event.Shape, alike.Mixed)
-		if doubt == "" && !i.Triggers.Has(each.Event.Tokens) {
+		doubt := ""
+		switch tokens := each.Event.Tokens; {
+		case !i.isComparable(each.Event.Shape):
+			doubt = otherShape
+		case i.Triggers.Has(tokens):
+		case i.Triggers.MayHave(tokens):
+			doubt = namedOtherwise
+		default:
 			continue
 		}
 		outcome, ended := outcomes[each.ID]
@@ -179,8 +188,7 @@ type BegunImport struct{ path string }
 // that were sent before, unless again is true and the operator has seen them. If the file
 // cannot be written, nothing may be imported.
 func (l *Log) BeginImport(ctx context.Context, i Import, again bool, seen []string) (*BegunImport, error) {
-	entry := imported{rand.Text(), i.Host, i.EventID, i.EventName, i.Shape, i.Outbox, i.Title, i.Plan, l.now().UTC(), len(i.Triggers.Tokens),
-		i.Triggers.Kind()}
+	entry := imported{rand.Text(), i.Host, i.EventID, i.EventName, i.Shape, i.Outbox, i.Title, i.Plan, l.now().UTC(), len(i.Triggers.Tokens)}
 	begun := &BegunImport{filepath.Join(l.importFolder(), fmt.Sprintf("%d-%s%s", entry.At.UnixNano(), entry.ID, importBegun))}
 	err := l.locked(ctx, func() error {
 		l.removeOld()

@@ -191,9 +191,9 @@ func TestTheFileOfAnImportIsFoundWhileItGetsItsOtherName(t *testing.T) {
 	begun := beginImport(t, log, importOf("a", 2))
 	f := importFile{path: begun.path}
 	require.NoError(t, begun.Done())
-	has, err := f.has(alike.Tokens{tokenOf(2)})
+	common, err := f.with(alike.Tokens{tokenOf(2)})
 	require.NoError(t, err)
-	assert.True(t, has)
+	assert.NotNil(t, common)
 }
 
 func TestOnlyTheUserCanReadWhatIsRemembered(t *testing.T) {
@@ -318,19 +318,55 @@ func TestOldFilesOfImportsAreRemovedByTheNextSend(t *testing.T) {
 	assert.Empty(t, files)
 }
 
-func TestAnImportThatNamesCustomersInAnotherWayIsADoubt(t *testing.T) {
-	log := emptyLog(t)
-	require.NoError(t, beginImport(t, log, importOf("a", 2, 4)).Done())
-	byID := importOf("b", 1<<63|2)
-	found, err := log.LookForImport(byID)
-	require.NoError(t, err)
-	require.Len(t, found, 1)
-	assert.Regexp(t, `^nobody can tell whether these rows are the same as ones that were imported into a.db at .*: `+
-		`these name customers by id, and those by address$`, found[0].Describe("row"))
-	require.NoError(t, found.Refusal(false, found.IDs()), "a person decides")
-	require.ErrorContains(t, found.Refusal(false, nil), "after the plan was shown")
-	require.ErrorContains(t, found.Refusal(true, nil), "after the plan was shown")
-	assert.Empty(t, counts(t, log, importOf("b", 6, 1<<63|2)), "it names them in both ways")
+func TestTheSameValuesForAnIDAndForAnAddressMayBeForOneCustomer(t *testing.T) {
+	shape := alike.Shape{{Name: "order", Type: messaging.ParameterText}}
+	trigger := func(customer messaging.CustomerParams, order string) Send {
+		tokens := shape.Tokens("", customer, map[string]any{"order": order})
+		return Send{Host: "api.example.com", Operation: "trigger event", Body: fmt.Append(nil, customer, order), Trigger: &Trigger{ID: "ev_1",
+			Shape: shape, Tokens: tokens, In: func(alike.Shape) (alike.Tokens, bool) { return tokens, true }}}
+	}
+	imported := func(outbox string, s Send) Import {
+		i := importOf(outbox)
+		i.Shape = shape
+		i.Triggers.Add(s.Trigger.Tokens)
+		i.Triggers.Sort()
+		return i
+	}
+	address, id := messaging.CustomerParams{Email: "ada@example.com"}, messaging.CustomerParams{CustomerID: "7"}
+	const maybe = "for a customer who may be the same (one is named by an id and the other by an address), "
+	for _, pair := range [][2]messaging.CustomerParams{{address, id}, {id, address}} {
+		log := emptyLog(t)
+		require.NoError(t, begin(t, log, trigger(pair[0], "A-1")).Done(messaging.DeliveryAccepted, exit.Done))
+		begin(t, log, trigger(pair[1], "A-2"))
+		_, err := log.Begin(t.Context(), trigger(pair[1], "A-1"), false, nil)
+		require.ErrorContains(t, err, maybe+"was accepted (")
+
+		found, err := log.LookForImport(imported("b", trigger(pair[1], "A-1")))
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		assert.Regexp(t, `^nobody can tell whether these rows are the same as ones that were triggered by hand at .*: `+
+			`the values are the same, but some name the customer by id, and some by address$`, found[0].Describe("row"))
+		found, err = log.LookForResend("api.example.com", time.Time{}, func(yield func(Resend, error) bool) {
+			yield(Resend{EventID: "ev_1", Customer: pair[1], Values: map[string]any{"order": "A-1"}}, nil)
+		})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+
+		log = emptyLog(t)
+		require.NoError(t, beginImport(t, log, imported("a", trigger(pair[0], "A-1"))).Done())
+		_, err = log.Begin(t.Context(), trigger(pair[1], "A-1"), false, nil)
+		require.ErrorContains(t, err, maybe+"was imported into a.db (")
+		begin(t, log, trigger(pair[1], "A-2"))
+		found, err = log.LookForImport(imported("b", trigger(pair[1], "A-1")))
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		require.NoError(t, found.Refusal(false, found.IDs()), "a person decides")
+		require.ErrorContains(t, found.Refusal(false, nil), "after the plan was shown")
+		require.ErrorContains(t, found.Refusal(true, nil), "after the plan was shown")
+		found, err = log.LookForImport(imported("b", trigger(pair[1], "A-3")))
+		require.NoError(t, err)
+		assert.Empty(t, found)
+	}
 }
 
 func TestAnEventThatRequiresOtherValuesThanBeforeIsStillTheSame(t *testing.T) {

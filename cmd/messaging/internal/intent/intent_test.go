@@ -251,22 +251,41 @@ func TestLogRefusesABroadcastThatPeopleTakeForAnEarlierOne(t *testing.T) {
 	assert.Empty(t, seen.Similar, "a day later")
 }
 
+func TestABroadcastWithoutLettersIsKnownByWhatItShows(t *testing.T) {
+	send := func(subject, message string) Send {
+		return Send{Host: "h", Operation: "send", Broadcast: true, Body: fmt.Appendf(nil, `{"subject":%q,"message":%q}`, subject, message)}
+	}
+	log := emptyLog(t)
+	require.NoError(t, begin(t, log, send("🎉 ❤", `<img src="https://acme.test/a.png">`)).Done(messaging.DeliveryAccepted, exit.Done))
+	for _, same := range []Send{send("🎉❤\ufe0f", "other"), send("other", `<img  src='https://acme.test/a.png' >`)} {
+		seen, err := log.Look(same)
+		require.NoError(t, err)
+		assert.Len(t, seen.Similar, 1, string(same.Body))
+	}
+	seen, err := log.Look(send("🎉", `<img src="https://acme.test/b.png">`))
+	require.NoError(t, err)
+	assert.Empty(t, seen.Similar)
+}
+
 func TestAfterALostAnswerABroadcastIsLikeAnEarlierOneByItsWordsOrItsCustomers(t *testing.T) {
 	send := func(customer, subject, message string) Send {
 		return Send{Host: "h", Operation: "send", Broadcast: true,
 			Body: fmt.Appendf(nil, `{"recipients":[{"customers":[{"email":%q}]}],"subject":%q,"message":%q}`, customer, subject, message)}
 	}
 	first := send("a@x.test", "Report 1", "As of 10:00, Monday")
-	const bySubject = "a broadcast with the same subject apart from numbers,"
-	const byMessage = "a broadcast with the same message apart from numbers,"
+	const bySubject = "a broadcast with the same subject apart from numbers and dates,"
+	const byMessage = "a broadcast with the same message apart from numbers and dates,"
 	for _, test := range []struct {
 		next                   Send
 		later                  time.Duration
 		afterLost, afterAccept string
 	}{
-		{next: send("b@x.test", "Report 2", "As of 9:01, Tuesday"), afterLost: bySubject},
+		{next: send("b@x.test", "Report 2", "As of 9:01, yesterday"), afterLost: bySubject},
+		{next: send("b@x.test", "Report", "As of tomorrow"), afterLost: bySubject},
+		{next: send("b@x.test", "Report v2, 2026-01-02", "Something else"), afterLost: bySubject},
+		{next: send("b@x.test", "Another", "As of 9:01:30 PM, Tuesday, 3 Mar"), afterLost: byMessage},
 		{next: send("b@x.test", "Report", "As of 9:01, Monday"), later: 9 * window,
-			afterLost: "a broadcast with the same subject and message apart from numbers,"},
+			afterLost: "a broadcast with the same subject and message apart from numbers and dates,"},
 		{next: send("b@x.test", "Another", "As of 9:01, Monday"), afterLost: byMessage},
 		{next: send("b@x.test", "Another", "Something else")},
 		{next: send("A@x.test", "Another", "Something else"), afterLost: "another broadcast to the same customers"},

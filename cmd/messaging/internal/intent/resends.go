@@ -39,12 +39,12 @@ func (l *Log) LookForResend(host string, oldest time.Time, triggers iter.Seq2[Re
 	}
 	var found Overlap
 	for _, each := range sends {
-		n, err := each.count()
+		common, err := each.common()
 		if err != nil {
 			return nil, exit.With(exit.Unexpected, "nothing was changed: cannot read what was sent before: %w", err)
 		}
-		if n > 0 {
-			found = append(found, each.shared(n))
+		if common != nil {
+			found = append(found, *common)
 		}
 	}
 	return found, nil
@@ -55,9 +55,8 @@ type sentLater struct {
 	at                 time.Time
 	eventID, eventName string
 	shape              alike.Shape
-	add                func(alike.Tokens)  // of a trigger that is to be sent again
-	count              func() (int, error) // of those that are alike
-	shared             func(n int) Common
+	add                func(alike.Tokens)      // of a trigger that is to be sent again
+	common             func() (*Common, error) // with those, or nil
 }
 
 // meet adds a trigger, of an event with a name, to the sends that came after it.
@@ -107,21 +106,25 @@ func (l *Log) sentAfter(host string, after time.Time) (sends []*sentLater, names
 func (f importFile) sentLater() *sentLater {
 	set := new(alike.Set)
 	began := f.At.Truncate(time.Millisecond) // as outboxes keep times, or what it added would seem to be older
-	return &sentLater{at: began, eventID: f.EventID, eventName: f.EventName, shape: f.Shape, add: set.Add, shared: f.shared,
-		count: func() (int, error) {
+	return &sentLater{at: began, eventID: f.EventID, eventName: f.EventName, shape: f.Shape, add: set.Add,
+		common: func() (*Common, error) {
 			set.Sort()
 			return f.common(set)
 		}}
 }
 
 func (e *Earlier) sentLater(t *Trigger) *sentLater {
-	met := 0
+	var met *Common
 	return &sentLater{at: e.At, eventID: t.ID, eventName: t.Name, shape: t.Shape,
 		add: func(tokens alike.Tokens) {
-			if tokens.Meet(t.Tokens) {
-				met = 1
+			common := e.shared()
+			switch {
+			case tokens.Meet(t.Tokens):
+				met = &common
+			case tokens.MayMeet(t.Tokens) && met == nil:
+				common.Count, common.doubt = 0, namedOtherwise
+				met = &common
 			}
 		},
-		count:  func() (int, error) { return met, nil },
-		shared: func(int) Common { return e.shared() }}
+		common: func() (*Common, error) { return met, nil }}
 }

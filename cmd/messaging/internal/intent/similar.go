@@ -1,7 +1,6 @@
 package intent
 
 import (
-	"cmp"
 	"encoding/json"
 	"html"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
 // marks are what people know a broadcast by, as digests. A broadcast that is corrected, or
@@ -19,7 +19,7 @@ import (
 type marks struct {
 	Subject string `json:"subject,omitempty"`
 	Message string `json:"message,omitempty"`
-	// SubjectWords and MessageWords stand for them without digits, which may be those of a clock.
+	// SubjectWords and MessageWords stand for them without what a clock may change.
 	SubjectWords string `json:"subject_words,omitempty"`
 	MessageWords string `json:"message_words,omitempty"`
 	// To stands for the customers. So does ToByID, with the ids of the customers who have one in
@@ -33,8 +33,8 @@ type marks struct {
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// marks returns those of a broadcast. Of a text, its letters and digits count, or all of it if
-// there are none, as in a message of images.
+// marks returns those of a broadcast. Of a text, its letters and digits count, or if there are none, as in a
+// message of images, what readers cannot see as well.
 func (s Send) marks() (m marks) {
 	var body struct {
 		Subject, Message string
@@ -45,6 +45,9 @@ func (s Send) marks() (m marks) {
 		return marks{}
 	}
 	text := html.UnescapeString(tag.ReplaceAllString(body.Message, " "))
+	if !strings.ContainsFunc(text, visible.LetterOrDigit) {
+		text = body.Message
+	}
 	subject, message := alike.Fold(body.Subject), alike.Fold(text)
 	byAddress, byID := strings.Join(body.names(byAddress), "\n"), strings.Join(body.names(byID), "\n")
 	digest := func(what, of string) string {
@@ -54,8 +57,8 @@ func (s Send) marks() (m marks) {
 		return s.digestOf(what, []byte(of))
 	}
 	m = marks{
-		Subject: digest("subject", cmp.Or(subject, body.Subject)), SubjectWords: digest("subject words", withoutDigits(subject)),
-		Message: digest("message", cmp.Or(message, body.Message)), MessageWords: digest("message words", withoutDigits(message)),
+		Subject: digest("subject", subject), SubjectWords: digest("subject words", timeless(body.Subject)),
+		Message: digest("message", message), MessageWords: digest("message words", timeless(text)),
 		To: digest("to", byAddress), ToByID: digest("to", byID),
 	}
 	if at := body.instant(); at != "" {
@@ -64,13 +67,16 @@ func (s Send) marks() (m marks) {
 	return m
 }
 
-func withoutDigits(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, text)
+// ofClock matches the words of a time, and of a day.
+var ofClock = regexp.MustCompile(`^(am|pm|utc|gmt|cet|cest|(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?|` +
+	`jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sep(t|tember)?|oct(ober)?|nov(ember)?|dec(ember)?)$`)
+
+// timeless returns the words of a text, without those that have digits or are of a clock.
+func timeless(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !visible.LetterOrDigit(r) })
+	return alike.Fold(strings.Join(slices.DeleteFunc(words, func(word string) bool {
+		return strings.ContainsFunc(word, unicode.IsDigit) || ofClock.MatchString(word)
+	}), " "))
 }
 
 // due returns when a scheduled broadcast is sent, or nil.
@@ -183,7 +189,7 @@ func (m marks) likeness(earlier marks, accepted bool) string {
 		return "another broadcast to the same customers, at the same time,"
 	}
 	if words := both(m.SubjectWords, earlier.SubjectWords, m.MessageWords, earlier.MessageWords); words != "" && !accepted {
-		return "a broadcast with the same " + words + " apart from numbers,"
+		return "a broadcast with the same " + words + " apart from numbers and dates,"
 	}
 	return ""
 }
@@ -259,6 +265,9 @@ const (
 	likeTrigger  = "a trigger of this event for this customer, with the same required values,"
 	likeUntimed  = "a trigger of this event for this customer, with the same required values apart from times,"
 	likeRequired = "a trigger of this event, when it required values that it does not have now," // so they cannot be compared
+	// Nobody can tell whether an address and an id are those of one customer.
+	likeOtherwise = "a trigger of this event with the same required values, for a customer who may be the same (one is named by an id " +
+		"and the other by an address),"
 )
 
 // likeness says how a new trigger is like an earlier one, or returns "". Unless the earlier one
@@ -273,8 +282,12 @@ func (t *Trigger) likeness(now *Trigger, accepted bool) string {
 		return likeRequired
 	case t.Tokens.Meet(tokens):
 		return likeTrigger
+	case t.Tokens.MayMeet(tokens):
+		return likeOtherwise
 	case !accepted && t.Untimed.Meet(now.Untimed):
 		return likeUntimed
+	case !accepted && t.Untimed.MayMeet(now.Untimed):
+		return likeOtherwise
 	}
 	return ""
 }
@@ -290,13 +303,17 @@ func (l *Log) similarImports(s Send) (found []*Earlier, err error) {
 		}
 		like := likeRequired
 		if tokens, ok := s.Trigger.in(each.Shape); ok {
-			switch has, err := each.has(tokens); {
+			common, err := each.with(tokens)
+			switch {
 			case err != nil:
 				return nil, err
-			case !has:
+			case common == nil:
 				continue
+			case common.Count > 0:
+				like = likeTrigger
+			default:
+				like = likeOtherwise
 			}
-			like = likeTrigger
 		}
 		found = append(found, &Earlier{ID: each.ID, At: each.At, Outcome: "was " + each.what(), Like: like, refuses: true})
 	}

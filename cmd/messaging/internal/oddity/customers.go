@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
@@ -50,8 +51,20 @@ func ID(id string) string {
 		return "looks like a phone number"
 	case strings.HasSuffix(lower, "customer_id"):
 		return endsWithColumn
+	case strings.ContainsAny(id, "|;"):
+		return "looks like several ids"
+	case variable.matches(id):
+		return "looks like a placeholder"
+	case strings.HasSuffix(lower, "n/a"):
+		return "has a missing value"
 	}
-	return lacksPart(id)
+	if why := lacksPart(id); why != "" {
+		return why
+	}
+	if last, _ := utf8.DecodeLastRuneInString(id); !visible.LetterOrDigit(last) {
+		return "lacks its end"
+	}
+	return ""
 }
 
 // Segment returns why the id of a segment looks like a mistake, or "".

@@ -25,13 +25,14 @@ var (
 	address  = newPattern(`[\w.+-]+@[\w-]+\.[\w.-]+`)
 	image    = newPattern(`(?i)<img\b[^>]*\bsrc\s*=\s*["']?[^"'\s>]`)
 	comment  = newPattern(`(?s)<!--.*?-->`)
+	tag      = newPattern(`</?[A-Za-z][^<>]*>`)
 	// placeholderTag matches a placeholder that readers take for a tag, and do not show.
 	placeholderTag = newPattern(`<((?i:name)|[A-Za-z]+_\w+)>`)
 	ownFile        = newPattern(`(?i)<img\b[^>]*\bsrc\s*=\s*["']?(file:|https?://(localhost|127\.)|[a-z]:\\)`)
 )
 
 // unfinished matches what writers leave in a text that is not ready.
-var unfinished = newPattern(`\b(TODO|FIXME):|^(TODO|FIXME)$|(?i:lorem ipsum|\[draft\])|^(?i:asdf|x{2,}|subject|message)$`)
+var unfinished = newPattern(`\b(TODO|FIXME):|^(TODO|FIXME)$|(?i:lorem ipsum|\[draft\])|^(?i:asdf|x{2,}|subject|message|test)$`)
 
 // nameless matches a greeting without its name, and values that are not there within a text.
 var nameless = newPattern(`(?i)\b(hello|hi|hey|dear) ([,!]|(null|nil|nan|none|undefined)\b)|` +
@@ -132,7 +133,9 @@ func prose(text string) string {
 		return "looks unfinished"
 	case nameless.matches(text), slices.ContainsFunc(nullWord().FindAllString(text, -1), isMissing):
 		return "lacks a name or a value"
-	case text != "" && !isReadable(text):
+	case lacksAll(text):
+		return "looks like a missing value"
+	case text != "" && !isReadable(tag().ReplaceAllString(text, "")):
 		return "has hardly any letters"
 	}
 	return ""

@@ -56,6 +56,16 @@ func TestValuesThatAnEventRequiresLookLikeMistakes(t *testing.T) {
 	}
 }
 
+func TestLabelsLookLikeMistakes(t *testing.T) {
+	for label, want := range map[string]string{
+		"": "", "Acme": "", "42": "", "€": "", "新着": "", "null": "looks like a missing value", `""`: "looks like a missing value",
+		"{}": "looks like a missing value", "\u200b": "looks like a missing value", "\ufeff": "looks like a missing value",
+		"{{name}}": "looks like a placeholder",
+	} {
+		assert.Equal(t, want, oddity.Label(label), label)
+	}
+}
+
 func TestNamesLookLikeMistakes(t *testing.T) {
 	for name, want := range map[string]string{
 		"": "", "Ada": "", "Null": "", "Nan": "", "O'Neil": "", "ada@example.com": "looks like an email address", "0": "looks like a number",
@@ -100,6 +110,8 @@ func TestAddressesLookLikeMistakes(t *testing.T) {
 func TestIDsLookLikeMistakes(t *testing.T) {
 	for id, want := range map[string]string{
 		"c-1001": "", "4711": "", "ada": "", "ids": "",
+		"c-\"\"": "lacks its end", "c-.": "lacks its end", "c-{}": "lacks its end", "c-N/A": "has a missing value",
+		"c-$SUBJECT": "looks like a placeholder", "c-1|c-2": "looks like several ids",
 		"c-null": "has a missing value", "user_None": "has a missing value", "c-": "lacks its end", "nullable": "",
 		"{id}": "looks like a placeholder", "$1": "looks like a placeholder", "id": "is the name of a column",
 		"12.50": "looks like what a spreadsheet makes of an id", "Customer ID": "is the name of a column",
@@ -193,6 +205,7 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 		"curl: (6) Could not resolve host": "looks like the error of a program", "subject.txt": "is the name of a file",
 		"ada@example.com": "has only addresses", "Write to ada@example.com": "", "false": "looks like a missing value",
 		"[SUBJECT]": "looks like a placeholder", "[ACME] News": "",
+		"<p></p>": "has hardly any letters", "null null": "lacks a name or a value", "Null.": "looks like a missing value",
 		"Error: connection timed out": "looks like the error of a program", "psql: error: no": "looks like the error of a program",
 	} {
 		odd := []string{"the subject " + oddity.Quote(subject) + " " + want}

@@ -3,6 +3,7 @@ package oddity
 import (
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
@@ -32,6 +33,8 @@ func oddValue(text string) string {
 		return "looks like the error of a program"
 	case strings.HasPrefix(text, "@") && IsFileName(text):
 		return "is the name of a file"
+	case lacksAll(text):
+		return "has a missing value"
 	case len(text) > 1 && text[0] == '"' && strings.HasSuffix(text, `"`):
 		return "is in quotation marks"
 	case !strings.ContainsFunc(text, visible.LetterOrDigit):
@@ -40,6 +43,18 @@ func oddValue(text string) string {
 		return "looks like an example"
 	case !strings.Contains(text, " "):
 		return lacksPart(text)
+	}
+	return ""
+}
+
+// Label returns why a text that is no prose looks like a mistake, such as the name of a sender or the id of a
+// template, or "".
+func Label(text string) string {
+	switch why := Text(text); {
+	case why != "" || text == "":
+		return why
+	case !strings.ContainsFunc(text, func(r rune) bool { return visible.LetterOrDigit(r) || unicode.IsSymbol(r) && !visible.Blank(r) }):
+		return "looks like a missing value"
 	}
 	return ""
 }

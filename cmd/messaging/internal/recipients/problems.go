@@ -82,14 +82,13 @@ func shape(id string) string {
 	}
 }
 
-// oddMixture notes that some customers are known by their ids alone, and all others by their
+// oddMixture notes that some customers are known by their ids alone, and others by their
 // addresses alone: nobody can tell whether two of them are the same.
 func (l *List) oddMixture() {
 	byID, byAddress := -1, -1 // the first of each
 	for i, c := range l.Customers {
 		switch {
 		case c.Email != "" && c.CustomerID != "":
-			return
 		case c.Email == "" && byID < 0:
 			byID = i
 		case c.CustomerID == "" && byAddress < 0:

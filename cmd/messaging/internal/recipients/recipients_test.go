@@ -155,6 +155,8 @@ func TestReadNotesWhatLooksLikeAMistake(t *testing.T) {
 		"email,first_name\na@x.test,#N/A\n":     `line 2: first_name "#N/A" looks like a missing value`,
 		"customer_id,email\nc-1,\n,a@x.test\n": `line 3: may have the customer of line 2: one row has only an id, ` +
 			`and the other only an address`,
+		"customer_id,email\nc-1,\nc-2,b@x.test\n,a@x.test\n": `line 4: may have the customer of line 2: one row has only an id, ` +
+			`and the other only an address`,
 	} {
 		list, err := read(t, "a.csv", content, false)
 		require.NoError(t, err, content)

@@ -19,8 +19,11 @@ func Hidden(r rune) bool {
 // Blank reports whether r leaves nothing to see on a page.
 func Blank(r rune) bool {
 	const noDots = '\u2800' // a pattern of Braille, and so a symbol
-	return unicode.IsSpace(r) || r == noDots || Hidden(r)
+	return unicode.IsSpace(r) || r == noDots || Hidden(r) || unicode.Is(unicode.Variation_Selector, r)
 }
+
+// IsBlank reports whether a text leaves nothing to see on a page.
+func IsBlank(text string) bool { return strings.TrimFunc(text, Blank) == "" }
 
 // LetterOrDigit reports whether r is a letter or a digit that a reader can see.
 func LetterOrDigit(r rune) bool {
