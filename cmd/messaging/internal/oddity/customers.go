@@ -35,9 +35,9 @@ func ID(id string) string {
 	switch {
 	case slices.Contains(unsaid, lower), !strings.ContainsFunc(id, visible.LetterOrDigit):
 		return "looks like a missing value"
-	case converted.matches(lower), rounded.matches(lower), dated.matches(lower):
+	case converted.matches(lower), isRounded(lower), dated.matches(lower):
 		return "looks like what a spreadsheet makes of an id"
-	case commented.matches(id):
+	case isCommented(id):
 		return "begins like a comment"
 	case slices.Contains(totals, lower):
 		return "looks like the last row of a table"
@@ -53,7 +53,7 @@ func ID(id string) string {
 		return endsWithColumn
 	case strings.ContainsAny(id, "|;"):
 		return "looks like several ids"
-	case variable.matches(id):
+	case hasVariable(id):
 		return "looks like a placeholder"
 	case strings.HasSuffix(lower, "n/a"):
 		return "has a missing value"
@@ -80,19 +80,21 @@ func Segment(id string) string {
 	return ID(id)
 }
 
-// unfilled matches what a template leaves of an address, such as {{email}}@example.com.
-var unfilled = newPattern("[{}$%*=`|<>\\[\\]]|__|^'")
+// isUnfilled reports whether an address has what a template leaves of it, such as {{email}}@example.com.
+func isUnfilled(address string) bool {
+	return strings.ContainsAny(address, "{}$%*=`|<>[]") || strings.Contains(address, "__") || strings.HasPrefix(address, "'")
+}
 
 // Address returns why an address looks like a mistake, or "".
 func Address(address string) string {
 	local, domain, found := strings.Cut(address, "@")
 	dot := strings.LastIndexByte(domain, '.')
 	switch {
-	case commented.matches(address):
+	case isCommented(address):
 		return "begins like a comment"
 	case found && lacksAll(local):
 		return "looks like a missing value"
-	case unfilled.matches(address):
+	case isUnfilled(address):
 		return "looks like a placeholder"
 	case found && !strings.ContainsFunc(local, visible.LetterOrDigit):
 		return "looks like a missing value"
@@ -115,7 +117,7 @@ func Phone(number string) string {
 	switch {
 	case number == "":
 		return ""
-	case rounded.matches(strings.ToLower(strings.TrimPrefix(number, "+"))):
+	case isRounded(strings.ToLower(strings.TrimPrefix(number, "+"))):
 		return "looks like what a spreadsheet makes of it"
 	case len(digits) < 5, strings.Trim(digits, "0") == "":
 		return "is no phone number"

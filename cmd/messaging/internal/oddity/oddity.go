@@ -2,6 +2,7 @@
 package oddity
 
 import (
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,6 +40,11 @@ var placeholder = newPattern(`\{\{|\$[{(]|\{[A-Za-z_][\w.]*\}|\*\||<%|%!?\(|%![s
 
 // commented matches what people write in front of a row that they do not want.
 var commented = newPattern(`^(#|//|--)\D`)
+
+// isCommented reports whether a text begins like a comment.
+func isCommented(text string) bool {
+	return text != "" && strings.IndexByte("#/-", text[0]) >= 0 && commented.matches(text)
+}
 
 // programError matches the first line of what a program or a server says when it fails.
 var programError = newPattern(`^(Traceback \(most recent call last\)|curl: \(\d+\)|jq: error|` +
@@ -92,8 +98,10 @@ func hasSigns(text string) bool {
 
 // lacksPart returns why a code, such as an id or an order number, looks as if a part of it were missing, or "".
 func lacksPart(code string) string {
-	if slices.ContainsFunc(parts(code), isMissing) {
-		return "has a missing value"
+	for part := range parts(code) {
+		if isMissing(part) {
+			return "has a missing value"
+		}
 	}
 	if strings.TrimRight(code, "-:_=") != code {
 		return "lacks its end"
@@ -103,13 +111,18 @@ func lacksPart(code string) string {
 
 // lacksAll reports whether a text has only missing values, such as null.null.
 func lacksAll(text string) bool {
-	all := parts(text)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(part string) bool { return !isMissing(part) })
+	found := false
+	for part := range parts(text) {
+		if found = true; !isMissing(part) {
+			return false
+		}
+	}
+	return found
 }
 
-// parts returns the letters and digits between other characters.
-func parts(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return !visible.LetterOrDigit(r) })
+// parts ranges over the letters and digits between other characters.
+func parts(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(text, func(r rune) bool { return !visible.LetterOrDigit(r) })
 }
 
 // isMissing reports whether a word is what a program writes in place of a value.

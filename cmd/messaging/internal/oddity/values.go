@@ -17,15 +17,24 @@ var (
 	dated   = newPattern(`^(\d{1,2}-)?` + months + `(-\d{1,4})?$`)
 )
 
+// isRounded reports whether a text in lower case looks like a rounded number. A million rows are looked at, and few
+// begin with a digit.
+func isRounded(text string) bool {
+	return text != "" && text[0] >= '0' && text[0] <= '9' && rounded.matches(text)
+}
+
+// hasVariable reports whether a text has a variable that a shell has not replaced.
+func hasVariable(text string) bool { return strings.Contains(text, "$") && variable.matches(text) }
+
 // oddValue returns why a text that an event requires looks like a mistake, or "".
 func oddValue(text string) string {
 	lower := strings.ToLower(strings.TrimSpace(text))
 	switch why := Text(text); {
 	case why != "":
 		return why
-	case rounded.matches(lower), strings.Contains(lower, "-") && dated.matches(lower), strings.HasPrefix(text, "'"):
+	case isRounded(lower), strings.Contains(lower, "-") && dated.matches(lower), strings.HasPrefix(text, "'"):
 		return "looks like what a spreadsheet makes of it"
-	case variable.matches(text):
+	case hasVariable(text):
 		return "looks like a placeholder"
 	case strings.HasPrefix(text, "="):
 		return "looks like a formula"

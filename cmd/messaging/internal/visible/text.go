@@ -27,6 +27,9 @@ func IsBlank(text string) bool { return strings.TrimFunc(text, Blank) == "" }
 
 // LetterOrDigit reports whether r is a letter or a digit that a reader can see.
 func LetterOrDigit(r rune) bool {
+	if r < unicode.MaxASCII {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	}
 	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !Hidden(r)
 }
 
