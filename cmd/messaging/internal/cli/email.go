@@ -64,7 +64,10 @@ func newBroadcastEmail(s *settings) *cobra.Command {
 			err = content.read(cmd, variables)
 		}
 		if err == nil {
-			err = errors.Join(content.checkAddresses(), checkNotBlank(content.texts()))
+			err = content.checkAddresses()
+		}
+		if err == nil {
+			err = checkNotBlank(content.texts())
 		}
 		if err != nil {
 			return err

@@ -130,11 +130,11 @@ a service is known by its host and port.
 The same applies to a broadcast in the same channel with the same subject or the same message,
 whoever receives it: it may be a corrected copy. Subjects and messages are compared by their
 letters and digits only; after one that may have been carried out, without the words that have
-digits or are of a date, since a script may have taken them from a clock. If the last broadcast to the same customers
-may have been carried out, and that was less than 24 hours ago, every other one to them is
-refused: look first. A scheduled broadcast is also refused if an
-earlier one has the same list of customers and the same time, however old it is: a correction
-with another time, subject and message, or with other customers, is a second broadcast.
+digits or are of a date, since a script may have taken them from a clock. If the last broadcast
+to the same customers may have been carried out, and that was less than 24 hours ago, every other
+one to them is refused: look first. A scheduled broadcast is also refused if an earlier one has
+the same list of customers and the same time, however old it is: a correction with another time,
+subject and message, or with other customers, is a second broadcast.
 
 A trigger is also refused if it is like a trigger that was accepted in the last 24 hours or may
 have been carried out at any time, or like a row that was imported in the last six days. After
@@ -149,13 +149,13 @@ the zone of a time. A blank value counts as none. Other words for the same, date
 order, and numbers that were rounded are other values. In the id of a customer, what is between
 two digits counts: 1-23 is not 123.
 
-Two customers are the same if their addresses or their ids match. Whether an address and an id
-belong to one customer, nobody can tell, so name customers in the same way each time: with the
+Two customers are the same if their addresses or their ids match. Nobody can tell whether an
+address and an id belong to one customer, so name customers in the same way each time: with the
 same values, a trigger by id is refused after a trigger or a row by address, and the other way
-round. For an import after such a trigger or row, --confirm needs --again. Two events are the same if their
-names or their ids match. If an event now requires other values than at an earlier import or
-trigger, an import cannot be compared with it, and --confirm needs --again. A trigger needs it
-only if the event no longer has a parameter that it required.
+round. For an import after such a trigger or row, --confirm needs --again. Two events are the
+same if their names or their ids match. If an event now requires other values than at an earlier
+import or trigger, an import cannot be compared with it, and --confirm needs --again. A trigger
+needs it only if the event no longer has a parameter that it required.
 
 "outbox resend" refuses what was triggered since the entry was added, or imported since then and
 in the last six days. The state folder stores only hashes of all this.
