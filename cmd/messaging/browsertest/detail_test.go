@@ -70,7 +70,7 @@ func TestOneButtonOfAReplayIsPrimaryAndTheOthersSayThatTheySendNoEdits(t *testin
 	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p>"))
 	p := openTab(t, b.ui+"/requests/1?tab=replay", 1280, "light")
 	p.until(isLive)
-	const unedited = `*Send it again as it was; Send the edited message`
+	const unedited = `*Resend unchanged; Send the edited message`
 	const original = `Send the original again, without your edits; `
 	assert.Equal(t, unedited, eval[string](p, replayButtons))
 	p.edit("[name=subject]", "Changed")

@@ -198,7 +198,9 @@ func TestAPhoneShowsTheContentOfARequestEarly(t *testing.T) {
 	b.send("POST", emailPath, email(t, "Moved", "<p>Hi {{nme}}</p>"))
 	p := openTab(t, b.ui+"/requests/1", 360, "light")
 	p.until(isLive + ` && document.querySelector("details.note")`)
-	assert.Less(t, eval[float64](p, `document.querySelector(".view").getBoundingClientRect().top`), 360.0)
+	assert.Less(t, eval[float64](p, `document.querySelector(".view").getBoundingClientRect().top`), 420.0)
+	assert.Equal(t, "From", eval[string](p, `[...document.querySelectorAll(".facts dt")].filter((e) => e.getBoundingClientRect().top <
+		document.querySelector(".view").getBoundingClientRect().top).map((e) => e.textContent).join()`), "above the email")
 	assert.True(t, eval[bool](p, `document.querySelector(".title .tag").getBoundingClientRect().bottom >
 		document.querySelector("article > .sub").getBoundingClientRect().top`), "the status is in the line about the request")
 	const height = `document.querySelector(".note").offsetHeight`

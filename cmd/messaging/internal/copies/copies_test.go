@@ -139,6 +139,50 @@ func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
 	}
 }
 
+func TestCopiedScriptsSendTheSameRequest(t *testing.T) {
+	large := sent(service.CreateEvent, `{"name":"`+strings.Repeat("x", 100<<10)+`"}`)
+	inspector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(large.request.Body) }))
+	t.Cleanup(inspector.Close)
+	for _, language := range []struct {
+		program string
+		file    string
+		script  func(messagingtest.Request, copies.Field, string) string
+	}{
+		{"python3", "request.py", copies.Python},
+		{"node", "request.mjs", copies.JavaScript},
+	} {
+		t.Run(language.file, func(t *testing.T) {
+			if _, err := exec.LookPath(language.program); err != nil {
+				t.Skip("there is no ", language.program)
+			}
+			t.Parallel()
+			s := receive(t)
+			run := func(name string, r recorded, key copies.Field) messagingtest.Request {
+				file := filepath.Join(t.TempDir(), language.file)
+				require.NoError(t, os.WriteFile(file, []byte(language.script(r.request, key, "/api/requests/1/body")), 0o600))
+				cmd := exec.Command(language.program, file)
+				cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-key", "MESSAGING_SANDBOX_URL="+inspector.URL,
+					"no_proxy=*")
+				out, err := cmd.CombinedOutput()
+				require.NoError(t, err, "%s: %s", name, out)
+				got := s.take()
+				require.Len(t, got, 1, name)
+				same(t, r.request, got[0])
+				assert.Equal(t, string(r.request.Body), string(got[0].Body), "byte by byte")
+				return got[0]
+			}
+			for name, r := range requests {
+				assert.Equal(t, "the-key", run(name, r, key).Header.Get("X-Authorization"), name)
+			}
+			odd := sent(service.CreateEvent, "{\"name\":\"'\\\"\\\\ \\u0000 😀\\ud83d\\ude00 \u2028\U000e0041 ${x} {y} %s\"}")
+			assert.Equal(t, "Bearer the-key", run("odd", odd, copies.Field{Name: "Authorization", Value: "Bearer " + copies.APIKey}).
+				Header.Get("Authorization"))
+			assert.Empty(t, run("large", large, copies.Field{Name: "X-Authorization"}).Header.Get("X-Authorization"))
+			run("without a key", requests["all events"], copies.Field{})
+		})
+	}
+}
+
 func TestCopiedCommandsSendTheKeyAsTheRequestDid(t *testing.T) {
 	r := requests["all events"].request
 	for field, want := range map[copies.Field][2]string{

@@ -94,7 +94,8 @@ func (d *entryDetail) Copies() []snippet {
 		code = "// The request was not sent like this: the client sends its key in X-Authorization.\n" + code
 	}
 	return []snippet{{"curl", copies.Curl(d.Entry.Request, key, body)}, {"Go", code},
-		{"HTTPie", copies.HTTPie(d.Entry.Request, key, body)}}
+		{"HTTPie", copies.HTTPie(d.Entry.Request, key, body)}, {"Python", copies.Python(d.Entry.Request, key, body)},
+		{"JavaScript, in Node.js", copies.JavaScript(d.Entry.Request, key, body)}}
 }
 
 // goEscape is an escape of JSON. Those of <, > and &, which encoding/json writes, need none.
@@ -172,9 +173,6 @@ type headerLine struct{ Name, Value string }
 func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *entryDetail {
 	d := &entryDetail{Entry: e, Title: title(e), Tags: tags(e), Outcome: newOutcome(e), in: in,
 		path: fmt.Sprintf("%s/%d", base, e.Number), query: r.URL.Query()}
-	if d.Outcome.Error != "" && d.Tags[0].Class == "ok" {
-		d.Tags[0].Text = "carried out" // the SDK would not have sent it, or cannot read the response
-	}
 	d.with, _ = strconv.Atoi(d.query.Get("with")) // what is not a number is the previous request
 	at := words.Time(e.At)
 	if words.Date(e.At) == words.Date(time.Now()) {
@@ -184,11 +182,11 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		d.Email, d.Audience = &emailView{effect, e}, effect.Recipients
-		d.Sub = "To " + audience(effect.AllCustomers, effect.Recipients) + " · " + d.Sub
+		d.Sub = "To " + recipients(e, 3) + " · " + d.Sub
 		d.Facts = emailFacts(effect)
 	case *messagingtest.PushBroadcast:
 		d.Push, d.Audience = effect, effect.Recipients
-		d.Sub = "To " + audience(effect.AllCustomers, effect.Recipients) + " · " + d.Sub
+		d.Sub = "To " + recipients(e, 3) + " · " + d.Sub
 		d.Facts = []fact{schedule(effect.Schedule), {"WhatsApp template", []string{effect.WhatsAppTemplateID}}}
 	case *messagingtest.Trigger:
 		d.Trigger = in.newTrigger(e, effect)

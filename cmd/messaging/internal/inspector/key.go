@@ -6,7 +6,8 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 )
 
-// keyNote says why the service refused the key of a request. It shows nothing of the key.
+// keyNote says why the service refused the key of a request, or returns "" if it is another one. It shows nothing of
+// the key.
 func keyNote(k history.Key) string {
 	switch {
 	case k.Header == "" && k.Empty:
@@ -16,7 +17,7 @@ func keyNote(k history.Key) string {
 	case k.Prefixed:
 		return `X-Authorization has "Bearer " before the API key. The service expects the key alone.`
 	case k.Header == "X-Authorization":
-		return "X-Authorization has another key than this sandbox. The key changes with each start of a sandbox, unless --key sets it."
+		return ""
 	case k.Foreign:
 		return "There is no key in X-Authorization. The one in " + k.Header + " is not that of this sandbox."
 	default:
@@ -49,8 +50,8 @@ func (d *entryDetail) KeyOfCopies() string {
 	case key.Foreign:
 		return "The key that the request was sent with was not recorded. These commands send $MESSAGING_API_KEY in its place."
 	case key.Header == "":
-		return "The request was sent without a key, and so it is by curl and HTTPie."
+		return "The request was sent without a key, and so it is by these commands and scripts, but for Go."
 	default:
-		return "curl and HTTPie send the key as the request did, which the service refuses."
+		return "All but Go send the key as the request did, which the service refuses."
 	}
 }

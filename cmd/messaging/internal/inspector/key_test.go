@@ -49,7 +49,7 @@ func TestARefusedKeyIsExplainedAndRepeatedAsItWas(t *testing.T) {
 			assert.NotContains(t, page, testKey)
 			copied := html.UnescapeString(f.get("/requests/1?tab=copy").Body + f.get("/requests/1?tab=replay").Body)
 			assert.Contains(t, copied, strings.TrimSuffix(`curl -g "$MESSAGING_BASE_URL"/v1/events`+" \\\n  "+c.curl, " \\\n  ")+"</code>")
-			assert.Contains(t, copied, "Send it again as it was, without the right key")
+			assert.Contains(t, copied, "Resend unchanged, without the right key")
 			assert.Contains(t, copied, "Send it with the key of the sandbox")
 			assert.Equal(t, 1, strings.Count(copied, `class="primary"`), "one button is what people press without reading")
 			assert.NotContains(t, copied, testKey)
@@ -69,14 +69,14 @@ func TestARefusedKeyIsExplainedAndRepeatedAsItWas(t *testing.T) {
 }
 
 func TestAnotherKeyIsExplainedAndCannotBeRepeated(t *testing.T) {
-	for name, want := range map[string]string{"X-Authorization": "X-Authorization has another key than this sandbox",
+	for name, want := range map[string]string{"X-Authorization": "The API key is not that of this sandbox: it belongs to another service, or to a sandbox that ran earlier",
 		"Authorization": "The one in Authorization is not that of this sandbox"} {
 		f := start(t, records.Demo())
 		require.Equal(t, 401, f.do("GET", f.api+"/v1/events", "", header(name, "live-1")).Status)
 		assert.Contains(t, f.get("/requests/1").Body, want)
 		copied := html.UnescapeString(f.get("/requests/1?tab=copy").Body + f.get("/requests/1?tab=replay").Body)
 		assert.NotContains(t, copied, "live-1")
-		assert.NotContains(t, copied, "as it was<")
+		assert.NotContains(t, copied, "Resend unchanged<")
 		assert.Equal(t, 1, strings.Count(copied, `class="primary"`))
 		assert.Contains(t, copied, "The key was not recorded, so the request cannot be sent as it was.")
 		assert.Contains(t, copied, "These commands send $MESSAGING_API_KEY in its place.")
@@ -93,7 +93,7 @@ func TestARequestWithTheRightKeyIsRepeatedAsItWas(t *testing.T) {
 	for i, change := range []func(*http.Request){header(), header("Authorization", "Basic eHl6")} {
 		f.do("GET", f.api+"/v1/events", "", header("X-Authorization", testKey), change)
 		page := f.get(fmt.Sprintf("/requests/%d?tab=copy", i+1)).Body + f.get(fmt.Sprintf("/requests/%d?tab=replay", i+1)).Body
-		assert.Contains(t, page, "Send it again as it was</button>")
+		assert.Contains(t, page, "Resend unchanged</button>")
 		assert.NotContains(t, page, "Send it with the key of the sandbox")
 		assert.NotContains(t, page, "instead of X-Authorization")
 		assert.Contains(t, html.UnescapeString(page), `-H "X-Authorization: $MESSAGING_API_KEY"`)

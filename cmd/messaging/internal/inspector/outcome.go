@@ -32,6 +32,7 @@ type linkedProblem struct {
 
 // outcomeView is what package messaging reports to the caller.
 type outcomeView struct {
+	Heading  string
 	Tag      tag
 	Error    string
 	WhatToDo string
@@ -40,12 +41,11 @@ type outcomeView struct {
 // newOutcome follows the table "Was it sent?" of the documentation.
 func newOutcome(e *history.Entry) outcomeView {
 	if err := refusal(e); err != nil {
-		return outcomeView{tag{"bad", messaging.DeliveryOf(err).String()}, err.Error(),
-			"By default, the SDK refuses this request and sends nothing. The service carried it out, because it came from " +
-				"another program, from Send or Do, or from a client without validation."}
+		return outcomeView{"The Go SDK would not have sent this", tag{"warn", messaging.DeliveryOf(err).String()}, err.Error(),
+			"The service carried it out, because it came from another program, from Send or Do, or from a client without validation."}
 	}
 	v := outcome.Of(e.Exchange)
-	view := outcomeView{Tag: tag{"bad", v.Delivery.String()}}
+	view := outcomeView{Heading: "What the Go SDK returns, with default options", Tag: tag{"bad", v.Delivery.String()}}
 	if v.Err != nil {
 		view.Error = v.Err.Error()
 	}
@@ -65,7 +65,7 @@ func newOutcome(e *history.Entry) outcomeView {
 		view.WhatToDo = "A read changes nothing: repeat it when the cause is gone."
 	case v.Delivery == messaging.DeliveryUnknown:
 		view.Tag.Class = "unknown"
-		view.WhatToDo = "Do not send it again before you have looked: it may have been carried out. The client does not repeat it."
+		view.WhatToDo = "Check before you send it again: it may have been carried out. The client does not repeat it."
 	case v.Retryable:
 		view.WhatToDo = "Nothing was done. The client retries this by itself; the caller sees this error only if the last attempt fails."
 	case errors.Is(v.Err, messaging.ErrValidation):
@@ -111,11 +111,11 @@ func notes(d *entryDetail) (list []note) {
 // credentialNotes say what is wrong with the key of a request.
 func credentialNotes(e *history.Entry) (list []string) {
 	if e.ForeignKey {
-		list = append(list, "The API key is not that of this sandbox: it belongs to another service, or to a sandbox that ran earlier. "+
-			"It was not recorded; if it is the key of a real account, replace it.")
+		list = append(list, "The API key is not that of this sandbox: it belongs to another service, or to a sandbox that ran earlier, "+
+			"since the key changes with each start unless --key sets it. It was not recorded; if it belongs to a real account, rotate it.")
 	}
-	if lacksKey(e) {
-		list = append(list, keyNote(e.Key()))
+	if note := keyNote(e.Key()); lacksKey(e) && note != "" {
+		list = append(list, note)
 	}
 	return list
 }
@@ -130,7 +130,7 @@ func faultNotes(d *entryDetail) (list []note) {
 	case d.Fault == "answer_lost" && isRead(d.Entry):
 		add("bad", "A fault closed the connection before the response.")
 	case d.Fault == "answer_lost":
-		add("unknown", "A fault closed the connection after the request was carried out. The caller cannot know that.")
+		add("unknown", "A fault closed the connection after the request was carried out. The caller cannot tell.")
 	case d.Fault == "slow" && d.Status == 0:
 		add("unknown", "A fault delayed the request until the connection was closed. It was carried out.")
 	case d.Fault == "malformed":

@@ -93,6 +93,17 @@ func (r row) Numbers() string {
 	return strings.Join(numbers, " ")
 }
 
+// Folded returns what a narrow row leaves out after its first badge.
+func (r row) Folded() (list []string) {
+	for _, badge := range r.Badges {
+		list = append(list, badge.Text)
+	}
+	if r.Mark.Label != "" {
+		list = append(list, r.Mark.Label)
+	}
+	return list[min(1, len(list)):]
+}
+
 // Sent returns how often the request was sent.
 func (r row) Sent() int { return len(r.Attempts) + 1 }
 
@@ -150,7 +161,7 @@ func tags(e *history.Entry) []tag { return append([]tag{outcomeTag(e)}, badges(e
 
 func badges(e *history.Entry) (list []tag) {
 	if e.ForeignKey {
-		list = append(list, tag{"bad", "another key"})
+		list = append(list, tag{"bad", "wrong key"})
 	}
 	list = append(list, noteTags(e)...)
 	if e.Failed() > 0 {
@@ -228,10 +239,8 @@ func failure(e *history.Entry) string {
 // about returns whom a request was for, or how much it created or listed.
 func about(e *history.Entry) string {
 	switch effect := e.Effect.(type) {
-	case *messagingtest.EmailBroadcast:
-		return "to " + audience(effect.AllCustomers, effect.Recipients)
-	case *messagingtest.PushBroadcast:
-		return "to " + audience(effect.AllCustomers, effect.Recipients)
+	case *messagingtest.EmailBroadcast, *messagingtest.PushBroadcast:
+		return "to " + recipients(e, 1)
 	case *messagingtest.Trigger:
 		return joined(who(effect), firstValues(e))
 	case *messaging.Event:
@@ -306,15 +315,22 @@ func requestedAudience(e *history.Entry) string {
 	return describeAudience(all, customers, segments)
 }
 
-// audience returns who a broadcast goes to. A segment has no size, because the service
-// does not return it.
-func audience(all bool, recipients []messaging.Recipient) string {
-	customers, segments := 0, 0
-	for _, r := range recipients {
-		customers += len(r.Customers)
-		segments += len(r.Segments)
+// recipients returns who a broadcast goes to, with the first customers by name. A segment has no size, because the
+// service does not return it.
+func recipients(e *history.Entry, most int) string {
+	everyone, segments := audienceOf(e)
+	names, customers := addressees(e, most)
+	if everyone || len(names) == 0 {
+		return describeAudience(everyone, customers, len(segments))
 	}
-	return describeAudience(all, customers, segments)
+	text := strings.Join(names, ", ")
+	if more := customers - len(names); more > 0 {
+		text += " +" + words.Thousands(more)
+	}
+	if len(segments) > 0 {
+		text += " and " + words.Count(len(segments), "segment")
+	}
+	return text
 }
 
 func describeAudience(all bool, customers, segments int) string {

@@ -246,17 +246,18 @@ func TestARowHasTheTimeThatASlowRequestTook(t *testing.T) {
 	assert.Regexp(t, `<small>#1(<span class="ended">\d+ ms</span>)?</small>`, page, "unless the machine was slow")
 }
 
-func TestWhatTheSDKRefusesIsNotCalledAccepted(t *testing.T) {
+func TestWhatTheSDKRefusesIsAcceptedWithAWarning(t *testing.T) {
 	f := start(t, records.Demo())
 	injected := strings.Replace(emailBody, `"Acme"`, `"Acme\r\nBcc: eve@example.com"`, 1)
 	require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", injected))
 	f.fill()
 	_, page, _ := strings.Cut(f.get("/requests/1").Body, "<article>")
 	assert.Contains(t, page, "sender_name must not contain a line break or a NUL")
-	assert.Contains(t, page, `Delivery <span class="tag bad">not sent</span> By default, the SDK refuses this request and sends nothing.`)
-	assert.NotContains(t, page, ">accepted</span>")
+	assert.Contains(t, page, `<h2>The Go SDK would not have sent this</h2>`)
+	assert.Contains(t, page, `Delivery <span class="tag warn">not sent</span> The service carried it out, because it came from another program`)
+	assert.Contains(t, page, `<span class="tags"><span class="tag ok">accepted</span>`)
 	for _, path := range []string{"/requests/2", "/requests/4", "/requests/5", "/requests/6"} {
-		assert.NotContains(t, f.get(path).Body, `Delivery <span class="tag bad">not sent</span>`, path)
+		assert.NotContains(t, f.get(path).Body, "would not have sent this", path)
 	}
 	assert.Contains(t, f.get("/requests/5").Body, `<span class="tags"><span class="tag ok">accepted</span></span>`)
 }
@@ -316,7 +317,7 @@ func TestRequestsAreCopiedAndDownloaded(t *testing.T) {
 		"tab=replay"} {
 		assert.Contains(t, page, text)
 	}
-	for _, text := range []string{"Send it again as it was", "Subject<input", "Edit the whole body"} {
+	for _, text := range []string{"Resend unchanged", "Subject<input", "Edit the whole body"} {
 		assert.Contains(t, f.get("/requests/4?tab=replay").Body, text)
 	}
 	assert.NotContains(t, page, testKey)

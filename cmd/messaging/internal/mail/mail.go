@@ -190,8 +190,11 @@ func text(n *html.Node) string {
 	for child := range n.ChildNodes() {
 		b.WriteString(text(child))
 	}
-	if blocks[n.DataAtom] {
+	switch {
+	case blocks[n.DataAtom]:
 		return "\n" + b.String() + "\n"
+	case n.DataAtom == atom.Td, n.DataAtom == atom.Th:
+		return b.String() + " "
 	}
 	return b.String()
 }

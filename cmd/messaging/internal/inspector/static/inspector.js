@@ -169,7 +169,7 @@ let announcing;
 function announce(count, row) {
   announced += count;
   clearTimeout(announcing);
-  const text = announced > 1 ? announced : $$(".what, .tag", row).map((part) => part.textContent).join(", ");
+  const text = announced > 1 ? announced : $$(".what, .tag:not(.more)", row).map((part) => part.textContent).join(", ");
   announcing = setTimeout(() => { $("#announce").textContent = `New requests: ${text}`; announced = 0; }, 1000);
 }
 
