@@ -94,9 +94,18 @@ func ShapeOf(event *messaging.Event) Shape {
 	return shape
 }
 
-// Untimed returns the parameters that are not times.
+// untimedText is the type of a text without the times in it.
+const untimedText messaging.ParameterType = "text without times"
+
+// Untimed returns the parameters that are not times, and the texts without the times in them.
 func (s Shape) Untimed() Shape {
-	return slices.DeleteFunc(slices.Clone(s), func(p Parameter) bool { return p.Type == messaging.ParameterTimestamp })
+	untimed := slices.DeleteFunc(slices.Clone(s), func(p Parameter) bool { return p.Type == messaging.ParameterTimestamp })
+	for i := range untimed {
+		if untimed[i].Type == messaging.ParameterText {
+			untimed[i].Type = untimedText
+		}
+	}
+	return untimed
 }
 
 // IsPartOf reports whether an event has all of the parameters.
@@ -189,6 +198,8 @@ func canonical(kind messaging.ParameterType, value any) forms {
 		}
 	case messaging.ParameterNumeric:
 		return form(number(text))
+	case untimedText:
+		text = clock.ReplaceAllString(text, " ")
 	}
 	return formsOf(text)
 }

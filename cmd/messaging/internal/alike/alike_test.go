@@ -269,3 +269,18 @@ func TestATriggerIsLikeOthersForEachOfItsAddresses(t *testing.T) {
 	s.Sort()
 	assert.Zero(t, s.Twice, "it is the same address")
 }
+
+func TestTimesInATextMakeNoDifferenceToUntimedValues(t *testing.T) {
+	shape := Shape{{Name: "text", Type: messaging.ParameterText}, {Name: "at", Type: messaging.ParameterTimestamp}}.Untimed()
+	of := func(text string) Tokens { return shape.Tokens("", ada, map[string]any{"text": text, "at": time.Now()}) }
+	for text, other := range map[string]string{
+		"run at 2026-11-26T10:00:00Z":       "run at 2026-11-26T10:01:00Z",
+		"2026-11-26 10:00:00.5+01:00 A-1":   "2026-11-27 A-1",
+		"as of 9:05":                        "as of 12:31:07",
+		"1764151200":                        "1764151260",
+		"batch 1764151200123 for customers": "batch 1764151299999 for customers",
+	} {
+		assert.Equal(t, of(text), of(other), text)
+	}
+	assert.NotEqual(t, of("A-1001 9:05"), of("A-1002 9:05"))
+}

@@ -124,7 +124,7 @@ func triggerOf(params messaging.EventTriggerParams) *intent.Trigger {
 	shape := alike.ShapeOf(params.Definition)
 	remembered := &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name, Shape: shape, In: in}
 	remembered.Tokens, _ = in(shape) // its own
-	if untimed := shape.Untimed(); len(untimed) < len(shape) {
+	if untimed := shape.Untimed(); !slices.Equal(untimed, shape) {
 		remembered.Untimed, _ = in(untimed)
 	}
 	return remembered

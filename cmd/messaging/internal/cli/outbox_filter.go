@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/outbox"
 )
@@ -36,7 +37,7 @@ func (flags *filterFlags) given(cmd *cobra.Command) (bool, error) {
 	given := false
 	for _, name := range filterNames {
 		flag := cmd.Flags().Lookup(name)
-		if flag.Changed && flag.Value.String() == "" {
+		if flag.Changed && visible.IsBlank(flag.Value.String()) {
 			return false, exit.With(exit.Usage, "--%s is empty; is a variable not set?", name)
 		}
 		given = given || flag.Changed

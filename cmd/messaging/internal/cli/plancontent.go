@@ -67,6 +67,8 @@ func describeVariables(plan *confirm.Plan, doubt doubting, variables map[string]
 		switch err := json.Unmarshal(variables[name], &text); {
 		case value == "null":
 			doubt("the variable %s is null", name)
+		case value == "[]", value == "{}":
+			doubt("the variable %s is empty", name)
 		case err == nil && visible.IsBlank(text):
 			doubt("the variable %s is empty", name)
 		case err == nil && oddity.Label(text) != "":

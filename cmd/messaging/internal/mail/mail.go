@@ -179,7 +179,7 @@ func text(n *html.Node) string {
 	switch {
 	case n.Type == html.TextNode:
 		return strings.ReplaceAll(n.Data, "\n", " ")
-	case n.DataAtom == atom.Style || n.DataAtom == atom.Script || n.DataAtom == atom.Title:
+	case n.DataAtom == atom.Style || n.DataAtom == atom.Script || n.DataAtom == atom.Title || isHidden(n):
 		return ""
 	case n.DataAtom == atom.Br:
 		return "\n"
@@ -197,6 +197,13 @@ func text(n *html.Node) string {
 		return b.String() + " "
 	}
 	return b.String()
+}
+
+// isHidden reports whether no reader sees an element.
+func isHidden(n *html.Node) bool {
+	style := strings.ToLower(strings.ReplaceAll(attribute(n, "style"), " ", ""))
+	return n.DataAtom == atom.Template || strings.Contains(style, "display:none") ||
+		slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" })
 }
 
 var blocks = map[atom.Atom]bool{atom.P: true, atom.Div: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true, atom.Li: true,

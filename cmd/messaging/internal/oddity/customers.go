@@ -76,6 +76,8 @@ func Segment(id string) string {
 		return "is the name of a file"
 	case id != "" && strings.Trim(id, "0") == "":
 		return "looks like a missing value"
+	case strings.Contains(strings.TrimSpace(id), " "):
+		return "looks like several ids"
 	}
 	return ID(id)
 }
@@ -142,7 +144,7 @@ func Name(name string) string {
 		return "looks like a number"
 	case coded.matches(name):
 		return "looks like an id"
-	case !strings.ContainsFunc(name, visible.LetterOrDigit):
+	case !strings.ContainsFunc(name, visible.LetterOrDigit), isBlankMarkup(name):
 		return "has no letters"
 	case strings.HasPrefix(name, "="):
 		return "looks like a formula"

@@ -23,9 +23,13 @@ var (
 	openTag  = newPattern(`<[A-Za-z/][^<>]*$`)
 	conflict = newPattern(`(?m)^(<{7}|>{7}) `)
 	address  = newPattern(`[\w.+-]+@[\w-]+\.[\w.-]+`)
-	image    = newPattern(`(?i)<img\b[^>]*\bsrc\s*=\s*["']?[^"'\s>]`)
-	comment  = newPattern(`(?s)<!--.*?-->`)
-	tag      = newPattern(`</?[A-Za-z][^<>]*>`)
+	image    = newPattern(`(?i)<img\b[^>]*\bsrc\s*=\s*["']?[^"'\s>][^>]*>`)
+	// pixel matches an image that nobody sees, and which tells the sender that the message was opened.
+	pixel = newPattern(`(?i)\b(width|height)\s*[=:]\s*["']?[01](px)?\b`)
+	// head matches the first line of a list of customers.
+	head    = newPattern(`(?i)^"?(customer_?id|e-?mail|first_?name|last_?name|phone_?no|id|name)"?([,;\t]"?\w+"?)*\r?\n.`)
+	comment = newPattern(`(?s)<!--.*?-->`)
+	tag     = newPattern(`</?[A-Za-z][^<>]*>`)
 	// placeholderTag matches a placeholder that readers take for a tag, and do not show.
 	placeholderTag = newPattern(`<((?i:name)|[A-Za-z]+_\w+)>`)
 	ownFile        = newPattern(`(?i)<img\b[^>]*\bsrc\s*=\s*["']?(file:|https?://(localhost|127\.)|[a-z]:\\)`)
@@ -92,7 +96,8 @@ func Message(subject, message string) (odd []string) {
 		{inSubject != "", "the subject " + Quote(subject) + " " + inSubject},
 		{inMessage != "", "the message " + Quote(text) + " " + inMessage},
 		{inMessage == "" && variable.matches(message), "the message has the variable " + variable().FindString(message) + " of a shell"},
-		{text == "" && message != "" && !image.matches(message), "the message has no text"},
+		{text == "" && message != "" && !hasImage(message), "the message has no text"},
+		{head.matches(message), "the message begins like a list of customers"},
 		{placeholderTag.matches(message), "the message has the placeholder " + placeholderTag().FindString(message)},
 		{ownFile.matches(message), "the message has an image of this machine, which nobody else can load"},
 		{isJSON(text), "the message is JSON, as the error of a server is"},
@@ -107,6 +112,11 @@ func Message(subject, message string) (odd []string) {
 		}
 	}
 	return odd
+}
+
+// hasImage reports whether a message has an image that readers see.
+func hasImage(message string) bool {
+	return slices.ContainsFunc(image().FindAllString(message, -1), func(tag string) bool { return !pixel.matches(tag) })
 }
 
 // withoutBraces leaves out the beginning of {{placeholders}}, which a text for readers may have.

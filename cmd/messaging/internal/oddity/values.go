@@ -1,6 +1,7 @@
 package oddity
 
 import (
+	"html"
 	"strings"
 	"time"
 	"unicode"
@@ -46,7 +47,7 @@ func oddValue(text string) string {
 		return "has a missing value"
 	case len(text) > 1 && text[0] == '"' && strings.HasSuffix(text, `"`):
 		return "is in quotation marks"
-	case !strings.ContainsFunc(text, visible.LetterOrDigit):
+	case !strings.ContainsFunc(text, visible.LetterOrDigit), isBlankMarkup(text):
 		return "looks like a missing value"
 	case text == "text":
 		return "looks like an example"
@@ -56,12 +57,19 @@ func oddValue(text string) string {
 	return ""
 }
 
+// isBlankMarkup reports whether a text has markup alone, such as &nbsp; or <p></p>.
+func isBlankMarkup(text string) bool {
+	return strings.ContainsAny(text, "&<") && visible.IsBlank(html.UnescapeString(tag().ReplaceAllString(text, "")))
+}
+
 // Label returns why a text that is no prose looks like a mistake, such as the name of a sender or the id of a
 // template, or "".
 func Label(text string) string {
 	switch why := Text(text); {
 	case why != "" || text == "":
 		return why
+	case isBlankMarkup(text):
+		return "looks like a missing value"
 	case !strings.ContainsFunc(text, func(r rune) bool { return visible.LetterOrDigit(r) || unicode.IsSymbol(r) && !visible.Blank(r) }):
 		return "looks like a missing value"
 	}

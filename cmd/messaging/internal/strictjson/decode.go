@@ -22,6 +22,7 @@ func Decode(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		return errors.New("the file is not UTF-8")
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // which some editors write
 	line := func(offset int64) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
 	strict := json.NewDecoder(bytes.NewReader(data))
 	strict.DisallowUnknownFields()

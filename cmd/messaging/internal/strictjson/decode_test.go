@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
@@ -24,4 +25,11 @@ func TestDecodeRefusesAKeyThatIsThereTwice(t *testing.T) {
 		var into map[string]json.RawMessage
 		assert.NoError(t, strictjson.Decode([]byte(data), &into), data)
 	}
+}
+
+func TestDecodeReadsJSONAfterAByteOrderMark(t *testing.T) {
+	var into struct{ Name string }
+	require.NoError(t, strictjson.Decode([]byte("\ufeff{\"name\":\"a\"}"), &into))
+	assert.Equal(t, "a", into.Name)
+	require.ErrorContains(t, strictjson.Decode([]byte("\ufeff{\n\"name\":1}"), &into), "line 2: ")
 }

@@ -16,10 +16,14 @@ func Hidden(r rune) bool {
 	return r > unicode.MaxLatin1 && unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || !unicode.IsGraphic(r)
 }
 
+// blankSymbols are symbols without ink: a pattern of Braille without dots, the place of an object that was not copied,
+// a note without a head, and the half of a space that fills a line.
+const blankSymbols = "\u2800\ufffc\U0001d159\u303f"
+
 // Blank reports whether r leaves nothing to see on a page.
 func Blank(r rune) bool {
-	const noDots = '\u2800' // a pattern of Braille, and so a symbol
-	return unicode.IsSpace(r) || r == noDots || Hidden(r) || unicode.Is(unicode.Variation_Selector, r)
+	return unicode.IsSpace(r) || Hidden(r) || r > unicode.MaxLatin1 && (strings.ContainsRune(blankSymbols, r) ||
+		unicode.Is(unicode.Variation_Selector, r))
 }
 
 // IsBlank reports whether a text leaves nothing to see on a page.
