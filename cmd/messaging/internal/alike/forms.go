@@ -45,7 +45,8 @@ var (
 	numeral      = regexp.MustCompile(`[0-9]+([.,][0-9]+)+`)
 	groupOfZeros = regexp.MustCompile(`^[0-9]{1,3}[.,]000$`)
 	// clock matches a date, a time of day, and the seconds or milliseconds since 1970.
-	clock    = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?|\b\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\b|\b1[5-9]\d{8}(\d{3})?\b`)
+	clock = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?|` +
+		`\b\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\b|\b1[5-9]\d{8}(\d{3})?\b`)
 	midnight = regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2})[ t]00:00:00(\.0+)?z?$`)
 )
 

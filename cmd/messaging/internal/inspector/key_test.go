@@ -69,7 +69,7 @@ func TestARefusedKeyIsExplainedAndRepeatedAsItWas(t *testing.T) {
 }
 
 func TestAnotherKeyIsExplainedAndCannotBeRepeated(t *testing.T) {
-	for name, want := range map[string]string{"X-Authorization": "The API key is not that of this sandbox: it belongs to another service, or to a sandbox that ran earlier",
+	for name, want := range map[string]string{"X-Authorization": "The API key is not that of this sandbox: it belongs to another",
 		"Authorization": "The one in Authorization is not that of this sandbox"} {
 		f := start(t, records.Demo())
 		require.Equal(t, 401, f.do("GET", f.api+"/v1/events", "", header(name, "live-1")).Status)

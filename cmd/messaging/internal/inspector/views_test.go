@@ -254,7 +254,7 @@ func TestWhatTheSDKRefusesIsAcceptedWithAWarning(t *testing.T) {
 	_, page, _ := strings.Cut(f.get("/requests/1").Body, "<article>")
 	assert.Contains(t, page, "sender_name must not contain a line break or a NUL")
 	assert.Contains(t, page, `<h2>The Go SDK would not have sent this</h2>`)
-	assert.Contains(t, page, `Delivery <span class="tag warn">not sent</span> The service carried it out, because it came from another program`)
+	assert.Contains(t, page, `Delivery <span class="tag warn">not sent</span> The service carried it out, because it came`)
 	assert.Contains(t, page, `<span class="tags"><span class="tag ok">accepted</span>`)
 	for _, path := range []string{"/requests/2", "/requests/4", "/requests/5", "/requests/6"} {
 		assert.NotContains(t, f.get(path).Body, "would not have sent this", path)

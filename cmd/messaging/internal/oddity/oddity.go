@@ -24,7 +24,8 @@ func newPattern(expression string) pattern {
 func (p pattern) matches(text string) bool { return p().MatchString(text) }
 
 // missing matches what programs write in place of a value that is not there, such as #N/A, <NA>, (null) and \N.
-var missing = newPattern(`^([(<\[]?(null|nil|nan|nat|undefined)[)>\]]?|[(<\[](none|blank|empty|na)[)>\]]|n\.a\.|\\0|#(n/a|n/d|nv|n\.v\.)|\\n|\[object object\])$`)
+var missing = newPattern(`^([(<\[]?(null|nil|nan|nat|undefined)[)>\]]?|[(<\[](none|blank|empty|na)[)>\]]|` +
+	`n\.a\.|\\0|#(n/a|n/d|nv|n\.v\.)|\\n|\[object object\])$`)
 
 // lost matches what a conversion makes of letters that it does not know, such as Ã¼ of ü.
 var lost = newPattern(`\x{FFFD}|[ÃÂ][\x{80}-\x{BF}]|^\?+$`)

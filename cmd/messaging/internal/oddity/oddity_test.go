@@ -188,10 +188,13 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 		`Pay <a href="https://">here</a>`:                                  {`no reader can follow the link to "https://" of the message`},
 		`Pay <a href="">here</a>`:                                          {`the link "here" of the message has no address`},
 		`Pay <a href="#">here</a>`:                                         nil,
-		"The list: https:///offer/7":                                       {`no reader can follow the link to "https:///offer/7" of the message`},
-		"The list: https://":                                               {`no reader can follow the link to "https://" of the message`},
-		"Pay at http://localhost:3000/pay":                                 {`no reader can follow the link to "http://localhost:3000/pay" of the message`},
-		`<p>Hi<img src="file:///C:/logo.png">`:                             {"the message has an image of this machine, which nobody else can load"},
+		"The list: https:///offer/7": {
+			`no reader can follow the link to "https:///offer/7" of the message`},
+		"The list: https://": {`no reader can follow the link to "https://" of the message`},
+		"Pay at http://localhost:3000/pay": {
+			`no reader can follow the link to "http://localhost:3000/pay" of the message`},
+		`<p>Hi<img src="file:///C:/logo.png">`: {
+			"the message has an image of this machine, which nobody else can load"},
 	} {
 		assert.Equal(t, want, oddity.Message("News", message), message)
 	}
