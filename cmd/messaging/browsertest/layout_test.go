@@ -167,9 +167,12 @@ func TestARowOfOneLineCutsNothing(t *testing.T) {
 func TestATagOfARowIsReadableBesideWhomTheRequestIsFor(t *testing.T) {
 	b := startBox(t, "--seed", "demo")
 	b.send("POST", triggerPath, trigger("a.long.name@subdomain.example.com", "today"))
-	for _, width := range []int64{1280, 360} {
+	b.send("POST", triggerPath, trigger("a.long.name@subdomain.example.com", "today"))
+	for width, want := range map[int64]string{1920: "1 skipped, duplicate?", 1280: "1 skipped, +1", 360: "1 skipped, +1"} {
 		p := openTab(t, b.ui, width, "light")
 		p.until(isLive)
+		assert.Equal(t, want, eval[string](p, `[...document.querySelectorAll(".row[data-number='2'] .who .tag")].filter(
+			(e) => e.checkVisibility()).map((e) => e.textContent).join(", ")`), width)
 		assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .who .tag")].filter((e) => e.scrollWidth > e.clientWidth).map(
 			(e) => e.textContent).join()`), width)
 		assert.Greater(t, eval[float64](p, `document.querySelector("#rows .about").offsetWidth`), 90.0, width)

@@ -123,7 +123,7 @@ async function addRows() {
   announce(rows.length + left, rows[0]);
   const list = $("#list"), box = $("#rows");
   if (box.children.length === 0) return startOver(); // a list has more than rows: filters, and another text beside it
-  if (left > 0 || unseen > 0 || paged || (oneColumn() ? scrollY : list.scrollTop) > 99 || box.children.length + rows.length > atMost) {
+  if (left > 0 || unseen > 0 || paged || (oneColumn() ? -list.getBoundingClientRect().top : list.scrollTop) > 99 || box.children.length + rows.length > atMost) {
     unseen += rows.length + left;
     const button = $("#new");
     button.hidden = false;
