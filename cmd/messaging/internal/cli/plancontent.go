@@ -63,16 +63,24 @@ func describeVariables(plan *confirm.Plan, doubt doubting, variables map[string]
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		value := string(variables[name])
 		plan.Add("variable", name+" = "+words.Shortened(value, excerpt))
-		var text string
-		switch err := json.Unmarshal(variables[name], &text); {
-		case value == "null":
-			doubt("the variable %s is null", name)
-		case value == "[]", value == "{}":
-			doubt("the variable %s is empty", name)
-		case err == nil && visible.IsBlank(text):
-			doubt("the variable %s is empty", name)
-		case err == nil && oddity.Label(text) != "":
-			doubt("the variable %s is %s, which %s", name, oddity.Quote(text), oddity.Label(text))
+		doubtVariable(doubt, name, variables[name])
+	}
+}
+
+// doubtVariable adds what looks like a mistake in a variable, and in its members.
+func doubtVariable(doubt doubting, name string, value json.RawMessage) {
+	var text string
+	var members map[string]json.RawMessage
+	switch err := json.Unmarshal(value, &text); {
+	case string(value) == "null":
+		doubt("the variable %s is null", name)
+	case string(value) == "[]", string(value) == "{}", err == nil && visible.IsBlank(text):
+		doubt("the variable %s is empty", name)
+	case err == nil && oddity.Label(text) != "":
+		doubt("the variable %s is %s, which %s", name, oddity.Quote(text), oddity.Label(text))
+	case err != nil && json.Unmarshal(value, &members) == nil:
+		for _, member := range slices.Sorted(maps.Keys(members)) {
+			doubtVariable(doubt, name+"."+visible.Text(member), members[member])
 		}
 	}
 }

@@ -151,11 +151,11 @@ two digits counts: 1-23 is not 123.
 
 Two customers are the same if their addresses or their ids match. Nobody can tell whether an
 address and an id belong to one customer, so name customers in the same way each time: with the
-same values, a trigger by id is refused after a trigger or a row by address, and the other way
-round. For an import after such a trigger or row, --confirm needs --again. Two events are the
-same if their names or their ids match. If an event now requires other values than at an earlier
-import or trigger, an import cannot be compared with it, and --confirm needs --again. A trigger
-needs it only if the event no longer has a parameter that it required.
+same values, a trigger by id alone is refused after a trigger or a row by address alone, and the
+other way round. For an import after such a trigger or row, --confirm needs --again. Two events
+are the same if their names or their ids match. If an event now requires other values than at an
+earlier import or trigger, an import cannot be compared with it, and --confirm needs --again. A
+trigger needs it only if the event no longer has a parameter that it required.
 
 "outbox resend" refuses what was triggered since the entry was added, or imported since then and
 in the last six days. The state folder stores only hashes of all this.

@@ -192,6 +192,9 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 		d.Trigger = in.newTrigger(e, effect)
 		d.Sub = "For " + who(effect) + " · " + d.Sub
 	}
+	if to := recipients(e, 3); requestsBroadcast(e) && e.Effect == nil && to != "" {
+		d.Sub = "To " + to + " · " + d.Sub
+	}
 	if requestsTrigger(e) && e.Effect == nil {
 		d.Refused = in.newRefused(e)
 	}

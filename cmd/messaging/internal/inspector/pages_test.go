@@ -76,7 +76,7 @@ func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) 
 			"grace@example.com · order A-1001 · shipped_at 21.11.2026"},
 		{"/v1/events/trigger", `{"event_id":"` + orderShipped + `","payload":{"customer":{"customer_id":"c-9"}}}`, "event:order+to:c-9",
 			"order shipped", "c-9"},
-		{"/v1/broadcast/send/email", emailBody, "to:new@example.com", "Moved", "to 2 customers and 1 segment"},
+		{"/v1/broadcast/send/email", emailBody, "to:new@example.com", "Moved", "to ada@example.com &#43;1 and 1 segment"},
 		{"/v1/broadcast/send/push-notification", `{"subject":"s","message":"m","all_customers":true}`, "subject:s", "s", "to all customers"},
 	} {
 		require.Equal(t, 200, f.post("/api/faults", `{"fault":{"kind":"rate_limited"}}`).Status)

@@ -121,7 +121,10 @@ func (r remark) label() string {
 }
 
 // mark tells in a row which remarks there are without a tag, and what they say.
-type mark struct{ Label, Title string }
+type mark struct {
+	Labels []string
+	Title  string
+}
 
 // maxTitled is the size of the largest body that is read for the title of a mark. A page has
 // many rows.
@@ -139,14 +142,14 @@ func (in *Inspector) newMark(e *history.Entry) mark {
 		return mark{}
 	}
 	if len(e.Request.Body) > maxTitled {
-		return mark{strings.Join(labels, ", "), "The page of the request says more."}
+		return mark{labels, "The page of the request says more."}
 	}
 	for _, r := range in.remarks(e) {
 		if !r.tagged() {
 			texts = append(texts, r.text)
 		}
 	}
-	return mark{strings.Join(labels, ", "), strings.Join(texts, "\n")}
+	return mark{labels, strings.Join(texts, "\n")}
 }
 
 // keysNote names the members of the body that the operation or the event does not have.

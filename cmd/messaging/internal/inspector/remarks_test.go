@@ -19,15 +19,15 @@ func broadcastOf(oldAndNew ...string) string {
 	return strings.NewReplacer(oldAndNew...).Replace(emailBody)
 }
 
-// markOf returns the mark of the first row that has one, and what it says. A badge says no more
-// than its label.
+// markOf returns the marks of a row, and what they say. A badge says no more than its label.
 func markOf(list string) (label, text string) {
-	for _, found := range regexp.MustCompile(`<span class="tag warn" title="([^"]*)">([^<]*)</span>`).FindAllStringSubmatch(list, -1) {
-		if found[1] != found[2] {
-			return found[2], found[1]
+	var labels []string
+	for _, found := range regexp.MustCompile(`<span class="tag warn( folded)?" title="([^"]*)">([^<]*)</span>`).FindAllStringSubmatch(list, -1) {
+		if found[2] != found[3] {
+			labels, text = append(labels, found[3]), found[2]
 		}
 	}
-	return "", ""
+	return strings.Join(labels, ", "), text
 }
 
 func TestTheMarkOfALargeRequestNamesItsNotes(t *testing.T) {

@@ -93,15 +93,45 @@ func (r row) Numbers() string {
 	return strings.Join(numbers, " ")
 }
 
-// Folded returns what a narrow row leaves out after its first badge.
-func (r row) Folded() (list []string) {
+// sign is a badge or a mark as a row shows it.
+type sign struct {
+	Class, Text, Title string
+	Folded             bool // whether a narrow row leaves it out
+}
+
+// Signs returns the badges and the marks, those that are suspicious first.
+func (r row) Signs() (list []sign) {
 	for _, badge := range r.Badges {
-		list = append(list, badge.Text)
+		list = append(list, sign{Class: badge.Class, Text: badge.Text, Title: badge.Text})
 	}
-	if r.Mark.Label != "" {
-		list = append(list, r.Mark.Label)
+	for _, label := range r.Mark.Labels {
+		list = append(list, sign{Class: "warn", Text: label, Title: r.Mark.Title})
 	}
-	return list[min(1, len(list)):]
+	slices.SortStableFunc(list, func(a, b sign) int { return cmp.Compare(quiet(a), quiet(b)) })
+	for i := range list {
+		list[i].Folded = i > 0
+	}
+	return list
+}
+
+func quiet(s sign) int {
+	if s.Class == "" {
+		return 1
+	}
+	return 0
+}
+
+// More returns the sign for those that a narrow row leaves out, or nil.
+func (r row) More() *sign {
+	list := r.Signs()
+	if len(list) < 2 {
+		return nil
+	}
+	more := sign{Class: list[1].Class, Text: fmt.Sprintf("+%d", len(list)-1)}
+	for _, each := range list[1:] {
+		more.Title += each.Text + "\n"
+	}
+	return &more
 }
 
 // Sent returns how often the request was sent.
@@ -176,7 +206,7 @@ func badges(e *history.Entry) (list []tag) {
 // noteTags are the tags of remarks that have one.
 func noteTags(e *history.Entry) (list []tag) {
 	if n := len(unknownParameters(e)); n > 0 {
-		list = append(list, tag{"warn", words.Count(n, "unknown parameter")})
+		list = append(list, tag{"warn", fmt.Sprintf("%d undefined", n)})
 	}
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
@@ -239,8 +269,6 @@ func failure(e *history.Entry) string {
 // about returns whom a request was for, or how much it created or listed.
 func about(e *history.Entry) string {
 	switch effect := e.Effect.(type) {
-	case *messagingtest.EmailBroadcast, *messagingtest.PushBroadcast:
-		return "to " + recipients(e, 1)
 	case *messagingtest.Trigger:
 		return joined(who(effect), firstValues(e))
 	case *messaging.Event:
@@ -252,7 +280,7 @@ func about(e *history.Entry) string {
 	if requestsTrigger(e) {
 		return triggeredFor(e)
 	}
-	if to := requestedAudience(e); to != "" {
+	if to := recipients(e, 1); to != "" {
 		return "to " + to
 	}
 	return ""
@@ -303,22 +331,22 @@ func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), " · ")
 }
 
-// requestedAudience returns who a broadcast that was not carried out was for, or
-// "" if that cannot be read.
-func requestedAudience(e *history.Entry) string {
-	all, recipients := requestedRecipients(e)
-	customers, segments := 0, 0
+// requestedAudience is what audienceOf returns, of a broadcast that was not carried out.
+func requestedAudience(e *history.Entry) (everyone bool, segments []string) {
+	everyone, recipients := requestedRecipients(e)
 	for _, r := range recipients {
-		customers += len(r.Customers)
-		segments += len(r.Segments)
+		segments = append(segments, r.Segments...)
 	}
-	return describeAudience(all, customers, segments)
+	return everyone, segments
 }
 
 // recipients returns who a broadcast goes to, with the first customers by name. A segment has no size, because the
 // service does not return it.
 func recipients(e *history.Entry, most int) string {
 	everyone, segments := audienceOf(e)
+	if e.Effect == nil {
+		everyone, segments = requestedAudience(e)
+	}
 	names, customers := addressees(e, most)
 	if everyone || len(names) == 0 {
 		return describeAudience(everyone, customers, len(segments))

@@ -220,7 +220,9 @@ func TestLogRefusesABroadcastThatPeopleTakeForAnEarlierOne(t *testing.T) {
 		`{` + toC + `,"subject":"Sale","message":"<b>only</b> today."}`: "a broadcast with the same subject and message",
 		`{"all_customers":true,"subject":"SALE"}`:                       "a broadcast with the same subject",
 		`{` + toA + `,"subject":"New sale","message":"Only today"}`:     "a broadcast with the same message",
-		`{` + both + `,"subject":"Sale 2","message":"Also today"}`:      "",
+		`{` + toA + `,"subject":"New sale","message":"<style>p{}</style><title>x</title><p hidden>7</p><p>Only today</p>"}`: "a broadcast " +
+			"with the same message",
+		`{` + both + `,"subject":"Sale 2","message":"Also today"}`: "",
 	} {
 		seen, err := log.Look(send(body))
 		require.NoError(t, err)

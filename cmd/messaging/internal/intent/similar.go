@@ -11,6 +11,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
@@ -31,9 +32,7 @@ type marks struct {
 	SlotByID string `json:"slot_by_id,omitempty"`
 }
 
-var tag = regexp.MustCompile(`<[^>]*>`)
-
-// marks returns those of a broadcast. Of a text, its letters and digits count, or if there are none, as in a
+// marks returns those of a broadcast. Of a text, the letters and digits that readers see count, or if there are none, as in a
 // message of images, what readers cannot see as well.
 func (s Send) marks() (m marks) {
 	var body struct {
@@ -44,7 +43,10 @@ func (s Send) marks() (m marks) {
 	if !s.Broadcast || json.Unmarshal(s.Body, &body) != nil {
 		return marks{}
 	}
-	text := html.UnescapeString(tag.ReplaceAllString(body.Message, " "))
+	text := html.UnescapeString(body.Message)
+	if mail.IsHTML(body.Message) {
+		text = mail.Text(body.Message)
+	}
 	if !strings.ContainsFunc(text, visible.LetterOrDigit) {
 		text = body.Message
 	}

@@ -61,6 +61,9 @@ const longestWord = 16
 // Text returns why a text in place of a value looks like a mistake, or "".
 func Text(text string) string {
 	text = strings.TrimSpace(text)
+	if strings.ContainsFunc(text, visible.Hidden) {
+		text = strings.TrimFunc(strings.Map(shown, text), visible.Blank)
+	}
 	short := "" // a million rows are looked at, and few texts are as short as these patterns
 	if len(text) <= longestWord {
 		short = strings.ToLower(text)
@@ -80,6 +83,14 @@ func Text(text string) string {
 		return "has characters that were lost"
 	}
 	return ""
+}
+
+// shown drops a character that a reader cannot see.
+func shown(r rune) rune {
+	if visible.Hidden(r) {
+		return -1
+	}
+	return r
 }
 
 // isMessage reports whether a text may be what a program says, and not only a code.
