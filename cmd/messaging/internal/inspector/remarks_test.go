@@ -22,7 +22,8 @@ func broadcastOf(oldAndNew ...string) string {
 // markOf returns the marks of a row, and what they say. A badge says no more than its label.
 func markOf(list string) (label, text string) {
 	var labels []string
-	for _, found := range regexp.MustCompile(`<span class="tag warn( folded)?" title="([^"]*)">([^<]*)</span>`).FindAllStringSubmatch(list, -1) {
+	tags := regexp.MustCompile(`<span class="tag warn( folded)?" title="([^"]*)">([^<]*)</span>`)
+	for _, found := range tags.FindAllStringSubmatch(list, -1) {
 		if found[2] != found[3] {
 			labels, text = append(labels, found[3]), found[2]
 		}
