@@ -25,13 +25,13 @@ func (p pattern) matches(text string) bool { return p().MatchString(text) }
 
 // missing matches what programs write in place of a value that is not there, such as #N/A, <NA>, (null) and \N.
 var missing = newPattern(`^([(<\[]?(null|nil|nan|nat|undefined)[)>\]]?|[(<\[](none|blank|empty|na)[)>\]]|` +
-	`n\.a\.|\\0|#(n/a|n/d|nv|n\.v\.)|\\n|\[object object\])$`)
+	`n\.a\.|\\0|[bu](''|"")|b'\\n'|bytearray\(b''\)|#(n/a|n/d|nv|n\.v\.)|\\n|\[object object\])$`)
 
 // lost matches what a conversion makes of letters that it does not know, such as Ã¼ of ü.
 var lost = newPattern(`\x{FFFD}|[ÃÂ][\x{80}-\x{BF}]|^\?+$`)
 
 // failed matches the errors of a spreadsheet, such as #REF!, #NAME?, #### and Err:502.
-var failed = newPattern(`^(#[^\d]*[!?]|#{2,}|err:\d+)$`)
+var failed = newPattern(`^(#[^\d]*[!?]|#div/0!|#DIV/0!|#{2,}|err:\d+)$`)
 
 // placeholder matches what a template, a shell or a format would have replaced: {{name}}, {name},
 // ${NAME}, $(command), $NAME, $1, %NAME%, %s, %(name)s, %!s(MISSING), *|NAME|*, <% name %>, <first_name>,
@@ -69,7 +69,7 @@ func Text(text string) string {
 		short = strings.ToLower(text)
 	}
 	switch {
-	case short != "" && missing.matches(short), text == "None", short == "n/a":
+	case short != "" && missing.matches(short), text == "None", text == "NONE", text == "NA", short == "n/a", isNilID(text):
 		return "looks like a missing value"
 	case strings.HasPrefix(text, "#") && failed.matches(text), strings.HasPrefix(short, "err:") && failed.matches(short):
 		return "looks like an error of a spreadsheet"
@@ -83,6 +83,12 @@ func Text(text string) string {
 		return "has characters that were lost"
 	}
 	return ""
+}
+
+// isNilID reports whether a text is an id of zeros, as programs write it for none.
+func isNilID(text string) bool {
+	const shortest = 24
+	return len(text) >= shortest && strings.Trim(text, "0-") == ""
 }
 
 // shown drops a character that a reader cannot see.
