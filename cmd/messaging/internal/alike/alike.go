@@ -51,6 +51,9 @@ const (
 	formBits         = 2
 )
 
+// isNamed reports whether a token stands for a customer.
+func (t Token) isNamed() bool { return t != 0 && t&unnamed == 0 }
+
 // is reports whether two tokens stand for the same.
 func (t Token) is(other Token) bool { return t>>formBits == other>>formBits }
 

@@ -12,7 +12,7 @@ type Set struct {
 // Meet reports whether two triggers are alike.
 func (t Tokens) Meet(other Tokens) bool {
 	return slices.ContainsFunc(t[:], func(token Token) bool {
-		return token != 0 && token&unnamed == 0 && slices.ContainsFunc(other[:], token.is)
+		return token.isNamed() && slices.ContainsFunc(other[:], token.is)
 	})
 }
 
@@ -36,7 +36,7 @@ func (s *Set) Sort() {
 	slices.Sort(s.Tokens)
 	var twice counter
 	for i := 1; i < len(s.Tokens); i++ {
-		if s.Tokens[i].is(s.Tokens[i-1]) && s.Tokens[i]&unnamed == 0 {
+		if s.Tokens[i].isNamed() && s.Tokens[i].is(s.Tokens[i-1]) {
 			twice.count(s.Tokens[i])
 		}
 	}
@@ -50,7 +50,7 @@ func (s *Set) Unclear() Token {
 		if token >= byID {
 			break
 		}
-		if token&unnamed != 0 && s.mayHave(token) {
+		if s.mayHave(token) {
 			return token
 		}
 	}
@@ -76,7 +76,7 @@ func (s *Set) mayHave(token Token) bool {
 func (s *Set) Has(tokens Tokens) bool {
 	return slices.ContainsFunc(tokens[:], func(token Token) bool {
 		_, found := search(s.Tokens, token)
-		return found && token != 0 && token&unnamed == 0
+		return found && token.isNamed()
 	})
 }
 
@@ -89,7 +89,7 @@ func (s *Set) Common(others func(yield func(Token) bool)) (alike, unclear int) {
 	var common, possible counter
 	rest := s.Tokens
 	for other := range others {
-		if other&unnamed != 0 {
+		if !other.isNamed() {
 			if s.mayHave(other) {
 				possible.count(other)
 			}

@@ -59,7 +59,13 @@ func (d *Doubts) compare(ctx context.Context, f *File, unclear alike.Token) erro
 		if names == 0 {
 			continue
 		}
-		err := f.firstTwo(ctx, first, each.name, each.value, func(one, two line) {
+		value := func(l line) string {
+			if l.customer.CustomerID == "" || l.customer.Email == "" || hashOf(each.name(l.customer)) != first {
+				return ""
+			}
+			return each.value(l.customer)
+		}
+		err := f.firstTwo(ctx, value, func(one, two line) {
 			d.add(names, two.number, each.says, visible.Quote(each.name(two.customer)), one.number)
 		})
 		if err != nil {
@@ -69,47 +75,33 @@ func (d *Doubts) compare(ctx context.Context, f *File, unclear alike.Token) erro
 	if unclear == 0 {
 		return nil
 	}
-	byAddress, byID, err := f.unclearLines(ctx, unclear)
-	if err != nil {
-		return err
+	kind := func(l line) string {
+		byAddress, byID := unclear.IsOf(l.tokens)
+		switch {
+		case byAddress:
+			return "address"
+		case byID:
+			return "id"
+		}
+		return ""
 	}
-	d.add(1, max(byID, byAddress), "may have the customer of line %d: the values are the same, and one row has only an id, the other only "+
-		"an address", min(byID, byAddress))
-	return nil
+	return f.firstTwo(ctx, kind, func(one, two line) {
+		d.add(1, two.number, "may have the customer of line %d: the values are the same, and one row has only an id, the other only "+
+			"an address", one.number)
+	})
 }
 
-// unclearLines returns the first lines whose values have a token, with an address alone and with an id alone.
-func (f *File) unclearLines(ctx context.Context, token alike.Token) (byAddress, byID int, err error) {
-	for line, err := range f.lines(ctx) {
-		if ctx.Err() != nil {
-			return 0, 0, err
-		}
-		isByAddress, isByID := token.IsOf(line.tokens)
-		if isByAddress && byAddress == 0 {
-			byAddress = line.number
-		}
-		if isByID && byID == 0 {
-			byID = line.number
-		}
-		if byAddress > 0 && byID > 0 {
-			return byAddress, byID, nil
-		}
-	}
-	return 0, 0, ErrChanged
-}
-
-// firstTwo calls found with the first two lines that have the name of a hash and different values.
-func (f *File) firstTwo(ctx context.Context, hash uint64, name, value func(messaging.CustomerParams) string,
-	found func(one, two line)) error {
+// firstTwo calls found with the first two lines that have different values. A line with "" is none of them.
+func (f *File) firstTwo(ctx context.Context, value func(line) string, found func(one, two line)) error {
 	var first *line
 	for line, err := range f.lines(ctx) {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return err
-		case err != nil || line.customer.CustomerID == "" || line.customer.Email == "" || hashOf(name(line.customer)) != hash:
+		case err != nil || value(line) == "":
 		case first == nil:
 			first = &line
-		case value(first.customer) != value(line.customer):
+		case value(*first) != value(line):
 			found(*first, line)
 			return nil
 		}

@@ -38,6 +38,8 @@ type content interface {
 	prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error)
 	// describe adds lines to the plan, and what looks like a mistake.
 	describe(plan *confirm.Plan, doubt doubting)
+	// texts are those of which none may be blank.
+	texts() []field
 	// addresses are the fields with recipients outside of the audience.
 	addresses() []extraRecipients
 }
@@ -60,6 +62,9 @@ func (b *broadcast) add(cmd *cobra.Command) {
 // run plans the broadcast, asks, and sends it.
 func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error {
 	ctx := cmd.Context()
+	if err := checkNotBlank(content.texts()); err != nil {
+		return err
+	}
 	if err := b.confirm.Check(); err != nil {
 		return err
 	}

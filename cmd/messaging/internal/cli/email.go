@@ -66,9 +66,6 @@ func newBroadcastEmail(s *settings) *cobra.Command {
 		if err == nil {
 			err = content.checkAddresses()
 		}
-		if err == nil {
-			err = checkNotBlank(content.texts())
-		}
 		if err != nil {
 			return err
 		}
@@ -120,7 +117,6 @@ func (c *emailContent) checkAddresses() error {
 		checkVisible("cc", c.CC...), checkVisible("bcc", c.BCC...), checkVisible("reply_to", c.ReplyTo...))
 }
 
-// texts are those of which none may be blank.
 func (c *emailContent) texts() []field {
 	return append(c.labels(), field{"subject", c.Subject}, field{"message", c.Message})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -127,16 +128,23 @@ func entryOf(e outbox.Entry) entry {
 
 var sampleEntry = entry{EnqueuedAt: time.Unix(0, 0), NotBefore: time.Unix(0, 0), SettledAt: time.Unix(0, 0)}
 
+var entryColumns = []output.Column[entry]{
+	{Name: "id", Text: func(e entry) string { return strconv.FormatInt(e.ID, 10) }},
+	{Name: "key", Text: func(e entry) string { return e.Key }},
+	{Name: "state", Text: func(e entry) string { return e.State }},
+	{Name: "operation", Text: func(e entry) string { return e.Operation }},
+	{Name: "attempts", Text: func(e entry) string { return strconv.Itoa(e.Attempts) }},
+	{Name: "delivery", Text: func(e entry) string { return e.Delivery }},
+	{Name: "enqueued", Time: func(e entry) time.Time { return e.EnqueuedAt }},
+	{Name: "settled", Time: func(e entry) time.Time { return e.SettledAt }},
+	{Name: "error", Text: func(e entry) string { return e.Error }},
+}
+
 // entryTable has the columns that tell an operator what to do next. The others are in JSON, and in show.
-var entryTable = output.Table[entry]{
-	Columns: []output.Column[entry]{
-		{Name: "id", Text: func(e entry) string { return strconv.FormatInt(e.ID, 10) }},
-		{Name: "key", Text: func(e entry) string { return e.Key }},
-		{Name: "state", Text: func(e entry) string { return e.State }},
-		{Name: "enqueued", Time: func(e entry) time.Time { return e.EnqueuedAt }},
-		{Name: "error", Text: func(e entry) string { return e.Error }},
-	},
-	Fields: output.FieldsOf(sampleEntry),
+var entryTable = output.Table[entry]{Columns: columnsOf("id", "key", "state", "enqueued", "error"), Fields: output.FieldsOf(sampleEntry)}
+
+func columnsOf(names ...string) []output.Column[entry] {
+	return slices.DeleteFunc(slices.Clone(entryColumns), func(c output.Column[entry]) bool { return !slices.Contains(names, c.Name) })
 }
 
 func newOutboxList(l *ledgerFlag) *cobra.Command {
@@ -197,22 +205,24 @@ type detail struct {
 	Body        json.RawMessage `json:"body,omitempty"`
 }
 
-var detailTable = output.Table[detail]{
-	Columns: []output.Column[detail]{
-		{Name: "id", Text: func(d detail) string { return strconv.FormatInt(d.ID, 10) }},
-		{Name: "key", Text: func(d detail) string { return d.Key }},
-		{Name: "state", Text: func(d detail) string { return d.State }},
-		{Name: "operation", Text: func(d detail) string { return d.Operation }},
-		{Name: "attempts", Text: func(d detail) string { return strconv.Itoa(d.Attempts) }},
-		{Name: "delivery", Text: func(d detail) string { return d.Delivery }},
-		{Name: "enqueued", Time: func(d detail) time.Time { return d.EnqueuedAt }},
-		{Name: "settled", Time: func(d detail) time.Time { return d.SettledAt }},
-		{Name: "error", Text: func(d detail) string { return d.Error }},
-		{Name: "emails", Text: func(d detail) string { return strings.Join(d.Emails, ", ") }},
-		{Name: "customer ids", Text: func(d detail) string { return strings.Join(d.CustomerIDs, ", ") }},
-		{Name: "body", Text: func(d detail) string { return string(d.Body) }},
-	},
-	Fields: output.FieldsOf(detail{entry: sampleEntry, Body: json.RawMessage("{}")}),
+var detailTable = output.Table[detail]{Columns: detailColumns(), Fields: output.FieldsOf(detail{entry: sampleEntry,
+	Body: json.RawMessage("{}")})}
+
+// detailColumns returns the columns of an entry, and those of its request.
+func detailColumns() (columns []output.Column[detail]) {
+	for _, c := range entryColumns {
+		column := output.Column[detail]{Name: c.Name}
+		if c.Time != nil {
+			column.Time = func(d detail) time.Time { return c.Time(d.entry) }
+		} else {
+			column.Text = func(d detail) string { return c.Text(d.entry) }
+		}
+		columns = append(columns, column)
+	}
+	return append(columns,
+		output.Column[detail]{Name: "emails", Text: func(d detail) string { return strings.Join(d.Emails, ", ") }},
+		output.Column[detail]{Name: "customer ids", Text: func(d detail) string { return strings.Join(d.CustomerIDs, ", ") }},
+		output.Column[detail]{Name: "body", Text: func(d detail) string { return string(d.Body) }})
 }
 
 func newOutboxShow(l *ledgerFlag) *cobra.Command {

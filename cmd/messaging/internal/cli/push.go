@@ -43,10 +43,6 @@ func newBroadcastPush(s *settings) *cobra.Command {
 		} else {
 			content.Message, err = textOf(cmd, content.Message)
 		}
-		if err == nil {
-			err = checkNotBlank([]field{{"subject", content.Subject}, {"message", content.Message},
-				{"whatsapp_template_id", content.WhatsAppTemplateID}})
-		}
 		if err != nil {
 			return err
 		}
@@ -58,6 +54,10 @@ func newBroadcastPush(s *settings) *cobra.Command {
 func (c *pushContent) prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error) {
 	return messaging.PushBroadcastParams{Subject: c.Subject, Message: c.Message, WhatsAppTemplateID: c.WhatsAppTemplateID,
 		To: to, Schedule: at}.Prepare()
+}
+
+func (c *pushContent) texts() []field {
+	return []field{{"subject", c.Subject}, {"message", c.Message}, {"whatsapp_template_id", c.WhatsAppTemplateID}}
 }
 
 func (c *pushContent) addresses() []extraRecipients { return nil }

@@ -121,21 +121,28 @@ func same(t *testing.T, want, got messagingtest.Request) {
 	assert.JSONEq(t, string(want.Body), string(got.Body))
 }
 
+// run runs a program that sends a request again, and returns the request that was received.
+func (s *received) run(t *testing.T, name string, r recorded, inspector string, program ...string) messagingtest.Request {
+	t.Helper()
+	cmd := exec.Command(program[0], program[1:]...)
+	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-key", "MESSAGING_SANDBOX_URL="+inspector, "no_proxy=*")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s: %s", name, out)
+	got := s.take()
+	require.Len(t, got, 1, name)
+	same(t, r.request, got[0])
+	assert.Equal(t, string(r.request.Body), string(got[0].Body), "byte by byte")
+	return got[0]
+}
+
 func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl")
 	}
 	s := receive(t)
 	for name, r := range requests {
-		cmd := exec.Command("sh", "-c", copies.Curl(r.request, key, "/api/requests/1/body"))
-		cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-key", "no_proxy=*")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s: %s", name, out)
-		got := s.take()
-		require.Len(t, got, 1, name)
-		same(t, r.request, got[0])
-		assert.Equal(t, string(r.request.Body), string(got[0].Body), "byte by byte")
-		assert.Equal(t, "the-key", got[0].Header.Get("X-Authorization"))
+		got := s.run(t, name, r, "", "sh", "-c", copies.Curl(r.request, key, "/api/requests/1/body"))
+		assert.Equal(t, "the-key", got.Header.Get("X-Authorization"))
 	}
 }
 
@@ -160,16 +167,7 @@ func TestCopiedScriptsSendTheSameRequest(t *testing.T) {
 			run := func(name string, r recorded, key copies.Field) messagingtest.Request {
 				file := filepath.Join(t.TempDir(), language.file)
 				require.NoError(t, os.WriteFile(file, []byte(language.script(r.request, key, "/api/requests/1/body")), 0o600))
-				cmd := exec.Command(language.program, file)
-				cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-key", "MESSAGING_SANDBOX_URL="+inspector.URL,
-					"no_proxy=*")
-				out, err := cmd.CombinedOutput()
-				require.NoError(t, err, "%s: %s", name, out)
-				got := s.take()
-				require.Len(t, got, 1, name)
-				same(t, r.request, got[0])
-				assert.Equal(t, string(r.request.Body), string(got[0].Body), "byte by byte")
-				return got[0]
+				return s.run(t, name, r, inspector.URL, language.program, file)
 			}
 			for name, r := range requests {
 				assert.Equal(t, "the-key", run(name, r, key).Header.Get("X-Authorization"), name)

@@ -1,13 +1,12 @@
 package copies
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -75,10 +74,4 @@ func headersOf(r messagingtest.Request, key Field, env func(name string) string)
 func isQuotable(body []byte) bool { return len(body) > 0 && isText(body) && utf8.Valid(body) }
 
 // quoted returns a text as a string of JSON, which JavaScript and Python have too.
-func quoted(text string) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(text) // a string can be encoded
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func quoted(text string) string { return visible.JSON(text, func(rune) bool { return false }) }

@@ -182,18 +182,16 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		d.Email, d.Audience = &emailView{effect, e}, effect.Recipients
-		d.Sub = "To " + recipients(e, 3) + " · " + d.Sub
 		d.Facts = emailFacts(effect)
 	case *messagingtest.PushBroadcast:
 		d.Push, d.Audience = effect, effect.Recipients
-		d.Sub = "To " + recipients(e, 3) + " · " + d.Sub
 		d.Facts = []fact{schedule(effect.Schedule), {"WhatsApp template", []string{effect.WhatsAppTemplateID}}}
 	case *messagingtest.Trigger:
 		d.Trigger = in.newTrigger(e, effect)
 		d.Sub = "For " + who(effect) + " · " + d.Sub
 	}
-	if to := recipients(e, 3); requestsBroadcast(e) && e.Effect == nil && to != "" {
-		d.Sub = "To " + to + " · " + d.Sub
+	if requestsBroadcast(e) {
+		d.Sub = joined(prefixed("To ", recipients(e, 3)), d.Sub)
 	}
 	if requestsTrigger(e) && e.Effect == nil {
 		d.Refused = in.newRefused(e)

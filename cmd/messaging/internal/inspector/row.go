@@ -99,22 +99,26 @@ type sign struct {
 	Folded             bool // whether a narrow row leaves it out
 }
 
+// signs are those of a row.
+type signs []sign
+
 // Signs returns the badges and the marks, those that are suspicious first.
-func (r row) Signs() (list []sign) {
+func (r row) Signs() (list signs) {
 	for _, badge := range r.Badges {
 		list = append(list, sign{Class: badge.Class, Text: badge.Text, Title: badge.Text})
 	}
 	for _, label := range r.Mark.Labels {
 		list = append(list, sign{Class: "warn", Text: label, Title: r.Mark.Title})
 	}
-	slices.SortStableFunc(list, func(a, b sign) int { return cmp.Compare(quiet(a), quiet(b)) })
+	slices.SortStableFunc(list, func(a, b sign) int { return cmp.Compare(a.rank(), b.rank()) })
 	for i := range list {
 		list[i].Folded = i > 0
 	}
 	return list
 }
 
-func quiet(s sign) int {
+// rank is less for what is suspicious.
+func (s sign) rank() int {
 	if s.Class == "" {
 		return 1
 	}
@@ -122,8 +126,7 @@ func quiet(s sign) int {
 }
 
 // More returns the sign for those that a narrow row leaves out, or nil.
-func (r row) More() *sign {
-	list := r.Signs()
+func (list signs) More() *sign {
 	if len(list) < 2 {
 		return nil
 	}
@@ -280,10 +283,7 @@ func about(e *history.Entry) string {
 	if requestsTrigger(e) {
 		return triggeredFor(e)
 	}
-	if to := recipients(e, 1); to != "" {
-		return "to " + to
-	}
-	return ""
+	return prefixed("to ", recipients(e, 1))
 }
 
 // triggeredFor returns the customer of a trigger that was not carried out.
@@ -324,6 +324,14 @@ func firstValues(e *history.Entry) string {
 		}
 	}
 	return joined(values...)
+}
+
+// prefixed returns a text with what is before it, unless it is empty.
+func prefixed(before, text string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text
 }
 
 // joined returns the texts that are not empty, with points between them.

@@ -159,7 +159,7 @@ func (f importFile) common(triggers *alike.Set) (*Common, error) {
 	}
 	common := f.shared(n)
 	if n == 0 {
-		common.doubt = namedOtherwise
+		common = common.doubtful(namedOtherwise)
 	}
 	return &common, nil
 }

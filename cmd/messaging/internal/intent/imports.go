@@ -51,6 +51,12 @@ type Common struct {
 	doubt string
 }
 
+// doubtful returns what it is if nobody can tell whether it has something in common.
+func (c Common) doubtful(why string) Common {
+	c.Count, c.doubt = 0, why
+	return c
+}
+
 // shared is what the import has in common with something else.
 func (f importFile) shared(n int) Common {
 	return Common{ID: f.ID, Count: n, What: f.what() + " at " + when(f.At)}
@@ -130,9 +136,7 @@ func (l *Log) overlap(i Import) (found Overlap, err error) {
 			continue // the rest of an import that was killed is no repetition
 		}
 		if !i.isComparable(each.Shape) {
-			common := each.shared(0)
-			common.doubt = otherShape
-			found = append(found, common)
+			found = append(found, each.shared(0).doubtful(otherShape))
 			continue
 		}
 		common, err := each.common(i.Triggers)
@@ -172,8 +176,8 @@ func (l *Log) triggersLike(i Import) (found []Common, err error) {
 		outcome, ended := outcomes[each.ID]
 		if e := l.earlier(each, outcome, ended); e != nil {
 			common := e.shared()
-			if common.doubt = doubt; doubt != "" {
-				common.Count = 0
+			if doubt != "" {
+				common = common.doubtful(doubt)
 			}
 			found = append(found, common)
 		}

@@ -114,17 +114,21 @@ func (f importFile) sentLater() *sentLater {
 }
 
 func (e *Earlier) sentLater(t *Trigger) *sentLater {
-	var met *Common
+	var isAlike, mayBe bool // of one of the triggers
 	return &sentLater{at: e.At, eventID: t.ID, eventName: t.Name, shape: t.Shape,
 		add: func(tokens alike.Tokens) {
+			isAlike = isAlike || tokens.Meet(t.Tokens)
+			mayBe = mayBe || tokens.MayMeet(t.Tokens)
+		},
+		common: func() (*Common, error) {
 			common := e.shared()
 			switch {
-			case tokens.Meet(t.Tokens):
-				met = &common
-			case tokens.MayMeet(t.Tokens) && met == nil:
-				common.Count, common.doubt = 0, namedOtherwise
-				met = &common
+			case isAlike:
+				return &common, nil
+			case mayBe:
+				common = common.doubtful(namedOtherwise)
+				return &common, nil
 			}
-		},
-		common: func() (*Common, error) { return met, nil }}
+			return nil, nil
+		}}
 }
