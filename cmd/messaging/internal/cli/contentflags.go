@@ -156,5 +156,8 @@ func variablesOf(cmd *cobra.Command, value string) (map[string]json.RawMessage, 
 	if err := strictjson.Decode([]byte(text), &variables); err != nil {
 		return nil, exit.With(exit.Usage, "--variables: %w", err)
 	}
+	if variables == nil {
+		return nil, exit.With(exit.Usage, "--variables is null, and not a JSON object; nothing was sent")
+	}
 	return variables, nil
 }

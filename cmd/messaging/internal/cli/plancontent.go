@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -71,6 +72,7 @@ func describeVariables(plan *confirm.Plan, doubt doubting, variables map[string]
 func doubtVariable(doubt doubting, name string, value json.RawMessage) {
 	var text string
 	var members map[string]json.RawMessage
+	var elements []json.RawMessage
 	switch err := json.Unmarshal(value, &text); {
 	case string(value) == "null":
 		doubt("the variable %s is null", name)
@@ -81,6 +83,10 @@ func doubtVariable(doubt doubting, name string, value json.RawMessage) {
 	case err != nil && json.Unmarshal(value, &members) == nil:
 		for _, member := range slices.Sorted(maps.Keys(members)) {
 			doubtVariable(doubt, name+"."+visible.Text(member), members[member])
+		}
+	case err != nil && json.Unmarshal(value, &elements) == nil:
+		for i, element := range elements {
+			doubtVariable(doubt, fmt.Sprintf("%s[%d]", name, i), element)
 		}
 	}
 }

@@ -583,7 +583,7 @@ func TestMistakesInAnEmailSendNothing(t *testing.T) {
 	o.write("empty.json", "\n")
 	for _, mistake := range [][]string{
 		{"--cc", ""}, {"--cc", "grace@example.com,,alan@example.com"}, {"--bcc", " "}, {"--reply-to", ""},
-		{"--variables", "@empty.json"}, {"--cc", "--bcc"}, {"--cc", "gr\u200bace@example.com"},
+		{"--variables", "@empty.json"}, {"--variables", "null"}, {"--variables", "[]"}, {"--cc", "--bcc"}, {"--cc", "gr\u200bace@example.com"},
 	} {
 		args := []string{"-p", "sandbox", "broadcast", "email", "--sender-email", "news@acme.test", "--sender-name", "Acme",
 			"--email", "ada@example.com", "--subject", "s", "--message", "m", "--message-type", "t", "--to-customers", "two.csv", "--dry-run"}

@@ -50,8 +50,9 @@ func isCommented(text string) bool {
 // programError matches the first line of what a program or a server says when it fails.
 var programError = newPattern(`^(Traceback \(most recent call last\)|curl: \(\d+\)|jq: error|` +
 	`(Error:? )?[45]\d\d (Bad|Unauthorized|Forbidden|Not|page not|Internal|Service|Gateway)\b|` +
+	`(ba|da|a|k|z)?sh: [^\n]{0,80}\bnot found\b|\w+(Error|Exception): |` +
 	`[^\n]{0,80}: (No such file or directory|command not found|Permission denied|Connection refused)$)|` +
-	`^(?i)([\w.-]+: )?(fatal |internal )?error:|` +
+	`^(?i)([\w.-]+: )?(fatal |internal )?error( \d+ \(\w+\))?:|` +
 	`^(?i)(access denied|internal server error|bad gateway|service unavailable|gateway time-?out|not found|forbidden|unauthorized)[.!]?$|` +
 	`(?i)^<\?xml\b|<title>\s*([45]\d\d|log ?in|sign ?in|error)\b|<title>[^<]*(not found|access denied|forbidden)`)
 

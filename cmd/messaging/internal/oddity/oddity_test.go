@@ -171,6 +171,12 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 		"<html><head></head><body><table class=a><tr><td>Hi</table></body></html>": nil,
 		"cat: no.html: No such file or directory": {
 			`the message "cat: no.html: No such file or directory" looks like the error of a program`},
+		"sh: 1: jq: not found": {`the message "sh: 1: jq: not found" looks like the error of a program`},
+		"zsh: command not found: jq": {
+			`the message "zsh: command not found: jq" looks like the error of a program`},
+		"KeyError: 'html'": {`the message "KeyError: 'html'" looks like the error of a program`},
+		"ERROR 1045 (28000): Access denied": {
+			`the message "ERROR 1045 (28000): Access denied" looks like the error of a program`},
 		"<p>Hi<!-- note</p><p>rest</p>": {"the message has no end: it lacks -->"},
 		"502 Bad Gateway":               {`the message "502 Bad Gateway" looks like the error of a program`},
 		"<html><head><title>404 Not Found</title></head><body>nginx</body></html>": {
