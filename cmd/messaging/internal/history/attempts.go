@@ -25,21 +25,24 @@ var seed = maphash.MakeSeed()
 // duplicateWithin is how long after a send the same one is a possible duplicate.
 const duplicateWithin = 10 * time.Minute
 
-// callOf identifies requests that are the same: the attempts of a call have the same
-// operation, query and body, but so have separate calls. It is 0 if the request is for no
-// operation.
-func callOf(e *messagingtest.Exchange) uint64 {
+// sameAs returns two numbers that identify requests that are the same: by the operation, the query and
+// the body, which is what the service sees, and also by the client, since the attempts of a call
+// come from one. Both are 0 if the request is for no operation.
+func sameAs(e *messagingtest.Exchange) (content, call uint64) {
 	if e.Op == "" {
-		return 0
+		return 0, 0
 	}
 	var h maphash.Hash
 	h.SetSeed(seed)
-	for _, part := range []string{e.Op, e.Request.Query.Encode(), e.Request.Header.Get("User-Agent")} {
+	for _, part := range []string{e.Op, e.Request.Query.Encode()} {
 		_, _ = h.WriteString(part) // it returns no error
 		_ = h.WriteByte(0)
 	}
 	_, _ = h.Write(e.Request.Body)
-	return h.Sum64()
+	content = h.Sum64()
+	_ = h.WriteByte(0)
+	_, _ = h.WriteString(e.Request.Header.Get("User-Agent"))
+	return content, h.Sum64()
 }
 
 // link connects an entry with the same request before it, if that is one that the client
@@ -49,12 +52,12 @@ func (s *Store) link(e *Entry) {
 	if e.call == 0 || e.ReplayOf > 0 {
 		return
 	}
+	s.linkTwin(e)
 	previous := s.calls[e.call]
 	s.calls[e.call] = e
 	if previous == nil || previous.Mark != e.Mark { // each test sends what others send too
 		return
 	}
-	s.linkTwin(e, previous)
 	if !isRetry(e, previous) {
 		e.linkFailure(previous)
 		return
@@ -112,26 +115,25 @@ func (s *Store) Failures(e *Entry) (list []*Entry) {
 	return list
 }
 
-// linkTwin remembers the latest send that is the same and was carried out, and on that one the
-// entry if it is a duplicate. previous is the latest one that is the same. The caller must hold s.mu.
-func (s *Store) linkTwin(e, previous *Entry) {
-	e.twin, e.twinAt = previous.twin, previous.twinAt
-	if previous.Effect != nil {
-		e.twin, e.twinAt = previous.Number, previous.At
+// linkTwin connects a send that was carried out with the latest one before it that is the same and
+// was carried out too, whichever client sent it. The caller must hold s.mu.
+func (s *Store) linkTwin(e *Entry) {
+	if e.Effect == nil {
+		return
 	}
-	number, _ := e.DuplicateOf()
-	if twin, ok := s.get(number); ok {
-		twin.duplicate.Store(int64(e.Number))
+	twin := s.sends[e.content]
+	s.sends[e.content] = e
+	if twin == nil || twin.Mark != e.Mark || e.At.Sub(twin.At) > duplicateWithin {
+		return
 	}
+	e.twin, e.afterTwin = twin.Number, e.At.Sub(twin.At)
+	twin.duplicate.Store(int64(e.Number))
 }
 
 // DuplicateOf returns the number of the same request that was carried out not long before
 // this one, which was carried out too, and the time between them. It is 0 if there is none.
 func (e *Entry) DuplicateOf() (number int, after time.Duration) {
-	if after = e.At.Sub(e.twinAt); e.twin == 0 || e.Effect == nil || after > duplicateWithin {
-		return 0, 0
-	}
-	return e.twin, after
+	return e.twin, e.afterTwin
 }
 
 // Duplicate returns the number of the next entry that is a duplicate of this one, 0 if there is
@@ -142,6 +144,9 @@ func (e *Entry) Duplicate() int { return int(e.duplicate.Load()) }
 func (s *Store) unlink(e *Entry) {
 	if s.calls[e.call] == e {
 		delete(s.calls, e.call)
+	}
+	if s.sends[e.content] == e {
+		delete(s.sends, e.content)
 	}
 }
 

@@ -92,6 +92,7 @@ func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
 	}
 	lost := func(e *messagingtest.Exchange) { e.Status, e.Fault = 0, "answer_lost" }
 	other := func(e *messagingtest.Exchange) { e.Request.Body = []byte("[]") }
+	client := func(e *messagingtest.Exchange) { e.Request.Header = http.Header{"User-Agent": {"curl/8"}} }
 	replay := func(e *messagingtest.Exchange) {
 		e.Request.Header = http.Header{history.ReplayHeader: {"1"}}
 	}
@@ -105,6 +106,7 @@ func TestDuplicatesAreSendsWhoseTwinWasCarriedOut(t *testing.T) {
 		"a retry":                     {[]*messagingtest.Exchange{send(1, 429, 0), send(2, 200, time.Second)}, 0},
 		"refused the second time":     {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 429, time.Second)}, 0},
 		"another body":                {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Second, other)}, 0},
+		"another client":              {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Second, client)}, 1},
 		"a replay":                    {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Second, replay)}, 0},
 		"much later":                  {[]*messagingtest.Exchange{send(1, 200, 0), send(2, 200, time.Hour)}, 0},
 	} {

@@ -36,9 +36,10 @@ type Entry struct {
 
 	variables  map[string]json.RawMessage // of a large email
 	size       int64
-	call       uint64
-	twin       int // the number of the latest send that is the same and was carried out
-	twinAt     time.Time
+	content    uint64 // the same for requests that are the same
+	call       uint64 // the same for those of one client
+	twin       int    // the number of the latest send that is the same, if both were carried out
+	afterTwin  time.Duration
 	failed     int           // the number of the same send in the call before, if that failed
 	failures   int           // how many such calls there were, one after the other
 	again      atomic.Int64  // the number of the next such call
@@ -65,7 +66,8 @@ func newEntry(e *messagingtest.Exchange, eventName func(id string) string, maxBy
 	kept := *e
 	kept.Effect = withoutValues(e.Effect)
 	kept.Customers = withoutDevices(e.Customers)
-	entry := &Entry{Exchange: &kept, ReplayOf: takeReplay(&kept), Attempt: 1, call: callOf(e)}
+	entry := &Entry{Exchange: &kept, ReplayOf: takeReplay(&kept), Attempt: 1}
+	entry.content, entry.call = sameAs(e)
 	if e.Effect == nil && eventName != nil {
 		if id, _ := entry.EventName(); id != "" {
 			entry.eventName = eventName(id)

@@ -37,6 +37,7 @@ type Store struct {
 	handled map[handled]int   // how many entries there are of each
 	entries []*Entry          // in the order of their numbers, without gaps
 	calls   map[uint64]*Entry // the latest attempt of each call
+	sends   map[uint64]*Entry // the latest one of each content that was carried out
 	bytes   int64
 	state   State
 	wake    chan struct{} // closed when the state changes; nil if nobody waits
@@ -62,7 +63,7 @@ type State struct {
 // always kept. If it is larger than half of maxBytes, only its beginning is.
 func New(max int, maxBytes int64) *Store {
 	return &Store{noteFinder: new(noteFinder), boot: strings.ToLower(rand.Text()[:8]), max: max, maxBytes: maxBytes,
-		calls: make(map[uint64]*Entry), handled: make(map[handled]int)}
+		calls: make(map[uint64]*Entry), sends: make(map[uint64]*Entry), handled: make(map[handled]int)}
 }
 
 // handled is what entries are counted by.
@@ -111,6 +112,7 @@ func (s *Store) Clear() {
 	defer s.mu.Unlock()
 	s.entries, s.bytes = nil, 0
 	clear(s.calls)
+	clear(s.sends)
 	clear(s.handled)
 	s.mark, s.named, s.names = nil, nil, nil
 	s.state = State{Last: s.state.Last, Mark: s.state.Last, Cleared: s.state.Cleared + 1, Touched: s.state.Touched}

@@ -65,7 +65,7 @@ func (d *entryDetail) marks() lineNotes {
 	for _, p := range d.Trigger.Parameters {
 		switch path := "payload." + p.Name; {
 		case p.Skipped:
-			marks.hints[path] = "skipped: only the form 2006-01-02T15:04:05Z is read"
+			marks.hints[path] = "skipped: only the form YYYY-MM-DDThh:mm:ssZ is read"
 			if p.Corrected != "" {
 				marks.hints[path] += ", here " + p.Corrected
 			}

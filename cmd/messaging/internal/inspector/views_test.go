@@ -395,7 +395,7 @@ func TestTheRequestMarksWhatTheServiceSkippedOrDoesNotDocument(t *testing.T) {
 		"payload":{"email":"ada@example.com","order":"A-1","shipped_at":"today","parcels":"two","color":"red"}}`))
 	page := html.UnescapeString(f.get("/requests/1?tab=exchange").Body)
 	for key, hint := range map[string]string{
-		"shipped_at": "skipped: only the form 2006-01-02T15:04:05Z is read",
+		"shipped_at": "skipped: only the form YYYY-MM-DDThh:mm:ssZ is read",
 		"parcels":    "what the service makes of this value is not documented",
 		"color":      "not a parameter of the event",
 	} {

@@ -50,7 +50,7 @@ func broadcast(more map[string]schema, required ...string) schema {
 func payload() schema {
 	s := object(map[string]schema{"email": {Type: types{"string", "null"}, Format: "email"}, "customer": ref("Customer")})
 	s.AnyOf = []schema{{Required: []string{"email"}}, {Required: []string{"customer"}}}
-	return s.about("The customer, and the values of the event's parameters. A timestamp in another form than 2006-01-02T15:04:05Z is ignored.")
+	return s.about("The customer, and the values of the event's parameters. A timestamp in another form than YYYY-MM-DDThh:mm:ssZ is ignored.")
 }
 
 func query(name, about string, s schema) parameter {
