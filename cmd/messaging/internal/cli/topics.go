@@ -101,8 +101,8 @@ cannot, unless --allow-doubts is given, because a script does not read warnings.
 
   in a recipient   an address or NaN in place of an id, c-null, {{email}}@example.com, an address
                    that is in cc and in the list too
-  in a value       null, #REF!, $ORDER, {order}, the error of a program, in a name or in a text
-                   that is required
+  in a value       null, #REF!, $ORDER, {order}, the error of a program or an object that it
+                   printed, in a name or in a text that is required
   in a text        a subject or a message that is unfinished, has {{coupon}} without a variable,
                    a variable of a shell, a link that leads nowhere or "Hello null", is a file
                    name, a list of addresses or an error page, or seems to be cut off
@@ -111,6 +111,10 @@ cannot, unless --allow-doubts is given, because a script does not read warnings.
                    the same values
   in an import     an id with several addresses, an address with several ids, or a quotation
                    mark that seems to have joined rows
+
+These are patterns, and no list of them is complete. A word that may be meant, such as none,
+unknown or error, is no doubt, and neither is 0. In a script, check that the command that
+makes a value has succeeded.
 
 Only a broadcast compares the spelling of ids and addresses within its file. A file that ends
 in the middle of its last value looks complete: wait until the program that writes it has

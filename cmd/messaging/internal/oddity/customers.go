@@ -33,7 +33,7 @@ func ID(id string) string {
 		return why
 	}
 	switch {
-	case slices.Contains(unsaid, lower), !strings.ContainsFunc(id, visible.LetterOrDigit):
+	case slices.Contains(unsaid, lower), !strings.ContainsFunc(id, visible.LetterOrDigit), strings.Trim(id, "0") == "":
 		return "looks like a missing value"
 	case converted.matches(lower), isRounded(lower), dated.matches(lower):
 		return "looks like what a spreadsheet makes of an id"

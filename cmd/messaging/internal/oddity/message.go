@@ -101,7 +101,7 @@ func Message(subject, message string) (odd []string) {
 		{placeholderTag.matches(message), "the message has the placeholder " + placeholderTag().FindString(message)},
 		{ownFile.matches(message), "the message has an image of this machine, which nobody else can load"},
 		{isJSON(text), "the message is JSON, as the error of a server is"},
-		{inMessage == "" && programError.matches(strings.TrimSpace(message)),
+		{inMessage == "" && isProgramError(strings.TrimSpace(message)),
 			"the message " + Quote(text) + " looks like the error of a program"},
 		{end != "", "the message has no end: it lacks " + end},
 		{addresses >= listed, fmt.Sprintf("the message has %d addresses, as a list of customers has", addresses)},
@@ -131,7 +131,7 @@ func prose(text string) string {
 		return "has the variable " + name + " of a shell"
 	case why != "":
 		return why
-	case programError.matches(text):
+	case isProgramError(text):
 		return "looks like the error of a program"
 	case IsFileName(text):
 		return "is the name of a file"
@@ -145,6 +145,8 @@ func prose(text string) string {
 		return "lacks a name or a value"
 	case lacksAll(text):
 		return "looks like a missing value"
+	case len(strings.Fields(text)) <= shortText && (hasMissingWord(text) || joinsMissing(text)):
+		return "has a missing value"
 	case text != "" && !isReadable(tag().ReplaceAllString(text, "")):
 		return "has hardly any letters"
 	}

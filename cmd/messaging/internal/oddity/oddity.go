@@ -24,20 +24,23 @@ func newPattern(expression string) pattern {
 func (p pattern) matches(text string) bool { return p().MatchString(text) }
 
 // missing matches what programs write in place of a value that is not there, such as #N/A, <NA>, (null) and \N.
-var missing = newPattern(`^([(<\[]?(null|nil|nan|nat|undefined)[)>\]]?|[(<\[](none|blank|empty|na)[)>\]]|` +
-	`n\.a\.|\\0|[bu](''|"")|b'\\n'|bytearray\(b''\)|#(n/a|n/d|nv|n\.v\.)|\\n|\[object object\])$`)
+var missing = newPattern(`^([(<\[]?(null|nil|nan|nat|undefined)[)>\]]?|` +
+	`[(<\[](none|blank|empty|na|missing|unknown|(not |un)set|no value)[)>\]]|` +
+	`n\.a\.|\\0|[bu](''|"")|b'\\n'|bytearray\(b''\)|#(na|n/a|n/a n/a|n/d|nv|n\.v\.)|\\n|\[object object\]|` +
+	`[+-]?inf(inity)?|invalid (date(time)?|time value)|null;|nul|(null|undefined|nil|nan|none){2,}|-?1\.#(qnan|ind|inf))$`)
 
 // lost matches what a conversion makes of letters that it does not know, such as Ã¼ of ü.
 var lost = newPattern(`\x{FFFD}|[ÃÂ][\x{80}-\x{BF}]|^\?+$`)
 
 // failed matches the errors of a spreadsheet, such as #REF!, #NAME?, #### and Err:502.
-var failed = newPattern(`^(#[^\d]*[!?]|#div/0!|#DIV/0!|#{2,}|err:\d+)$`)
+var failed = newPattern(`^(#[^\d]*[!?]|#div/0!|#DIV/0!|#GETTING_DATA|#{2,}|err:\d+)$|#(N/A|REF!|VALUE!|NAME\?|DIV/0!)$`)
 
 // placeholder matches what a template, a shell or a format would have replaced: {{name}}, {name},
 // ${NAME}, $(command), $NAME, $1, %NAME%, %s, %(name)s, %!s(MISSING), *|NAME|*, <% name %>, <first_name>,
 // __NAME__ and [First Name].
 var placeholder = newPattern(`\{\{|\$[{(]|\{[A-Za-z_][\w.]*\}|\*\||<%|%!?\(|%![sdv]\(|(^|[\s"'(>])%[sdqv]\b|` +
-	`<[A-Za-z]+_\w+>|<(?i:name)>|\[[A-Z]+_[A-Z_]+\]|\[NAME\]|^[\[<][A-Za-z_ ]+[\]>]$|__[A-Z]+__|%%\w+%%|^\$\w+$|^%[A-Za-z_]+%$|^` + "`.+`$")
+	`<[A-Za-z]+_\w+>|<(?i:name)>|\[[A-Z]+_[A-Z_]+\]|\[NAME\]|^[\[<][A-Za-z_ ]+[\]>]$|__[A-Z]+__|%%\w+%%|^\$\w+$|^%[A-Za-z_]+%$|^%[A-Za-z]$|` +
+	`\{\d\}|\{%|-%[sd]$|^#\{\w+\}$|^!\w+!$|^@@\w+@@$|^«\w+»$|^\$Env:\w+$|^:[a-z_]+$|^` + "`.+`$")
 
 // commented matches what people write in front of a row that they do not want.
 var commented = newPattern(`^(#|//|--)\D`)
@@ -47,21 +50,15 @@ func isCommented(text string) bool {
 	return text != "" && strings.IndexByte("#/-", text[0]) >= 0 && commented.matches(text)
 }
 
-// programError matches the first line of what a program or a server says when it fails.
-var programError = newPattern(`^(Traceback \(most recent call last\)|curl: \(\d+\)|jq: error|` +
-	`(Error:? )?[45]\d\d (Bad|Unauthorized|Forbidden|Not|page not|Internal|Service|Gateway)\b|` +
-	`(ba|da|a|k|z)?sh: [^\n]{0,80}\bnot found\b|\w+(Error|Exception): |` +
-	`[^\n]{0,80}: (No such file or directory|command not found|Permission denied|Connection refused)$)|` +
-	`^(?i)([\w.-]+: )?(fatal |internal )?error( \d+ \(\w+\))?:|` +
-	`^(?i)(access denied|internal server error|bad gateway|service unavailable|gateway time-?out|not found|forbidden|unauthorized)[.!]?$|` +
-	`(?i)^<\?xml\b|<title>\s*([45]\d\d|log ?in|sign ?in|error)\b|<title>[^<]*(not found|access denied|forbidden)`)
-
 // longestWord is the longest text in bytes that stands for a missing value or an error.
-const longestWord = 16
+const longestWord = len("undefinedundefined")
 
 // Text returns why a text in place of a value looks like a mistake, or "".
 func Text(text string) string {
 	text = strings.TrimSpace(text)
+	if strings.Contains(text, "\x1b[") {
+		return "has the colors of a terminal"
+	}
 	if strings.ContainsFunc(text, visible.Hidden) {
 		text = strings.TrimFunc(strings.Map(shown, text), visible.Blank)
 	}
@@ -72,10 +69,14 @@ func Text(text string) string {
 	switch {
 	case short != "" && missing.matches(short), text == "None", text == "NONE", text == "NA", short == "n/a", isNilID(text):
 		return "looks like a missing value"
-	case strings.HasPrefix(text, "#") && failed.matches(text), strings.HasPrefix(short, "err:") && failed.matches(short):
+	case strings.Contains(text, "#") && failed.matches(text), strings.HasPrefix(short, "err:") && failed.matches(short):
 		return "looks like an error of a spreadsheet"
-	case isMessage(text) && programError.matches(text):
+	case isNoRows(text):
+		return "looks like a missing value"
+	case isProgramError(text):
 		return "looks like the error of a program"
+	case isObject(text):
+		return "looks like an object of a program"
 	case !hasSigns(text):
 		return ""
 	case placeholder.matches(text):
@@ -100,15 +101,10 @@ func shown(r rune) rune {
 	return r
 }
 
-// isMessage reports whether a text may be what a program says, and not only a code.
-func isMessage(text string) bool {
-	return strings.Contains(text, ": ") || strings.HasPrefix(text, "<") || !strings.ContainsAny(text, "0123456789")
-}
-
 // hasSigns reports whether a text may have a placeholder, or a character that was lost.
 func hasSigns(text string) bool {
 	for _, b := range []byte(text) {
-		if b >= utf8.RuneSelf || strings.IndexByte("{$*<%?[`_", b) >= 0 {
+		if b >= utf8.RuneSelf || strings.IndexByte("{$*<%?[`_!:@", b) >= 0 {
 			return true
 		}
 	}
@@ -122,11 +118,48 @@ func lacksPart(code string) string {
 			return "has a missing value"
 		}
 	}
-	if strings.TrimRight(code, "-:_=") != code {
+	switch {
+	case strings.TrimRight(code, "-:_=") != code:
 		return "lacks its end"
+	case joinsMissing(code), strings.HasSuffix(code, "000") && zeroCode.matches(code), strings.Contains(code, "--"):
+		return "has a missing value"
 	}
 	return ""
 }
+
+// zeroCode matches a code with a number that was none, as printf gives it.
+var zeroCode = newPattern(`^(0{5,}|[A-Za-z]+[-_/#]?0{3,})$`)
+
+// joinsMissing reports whether a text is a short code with a missing value at its end, such as INVnull.
+func joinsMissing(text string) bool {
+	for _, word := range []string{"null", "undefined", "None", "NaN"} {
+		if code, ok := strings.CutSuffix(text, word); ok && code != "" && len(code) <= 8 && code == strings.ToUpper(code) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasMissingWord reports whether a short text has a word that stands for a missing value, such as No. null.
+func hasMissingWord(text string) bool {
+	words := strings.Fields(text)
+	for i, word := range words {
+		switch strings.Trim(word, ".,;:()<>") {
+		case "null", "NULL", "undefined", "NaN":
+			if i+1 == len(words) || words[i+1] != "and" { // null and void
+				return true
+			}
+		case "None":
+			if i > 0 && i == len(words)-1 && len(words) <= shortText {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shortText is the number of words up to which None at the end of a text stands for a missing value.
+const shortText = 3
 
 // lacksAll reports whether a text has only missing values, such as null.null.
 func lacksAll(text string) bool {

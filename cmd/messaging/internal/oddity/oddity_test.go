@@ -1,10 +1,13 @@
 package oddity_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
@@ -61,6 +64,37 @@ func TestValuesThatAnEventRequiresLookLikeMistakes(t *testing.T) {
 		if parsed, err := time.Parse(time.RFC3339, at); err == nil {
 			assert.Equal(t, want, oddity.Values(event, map[string]any{"at": parsed}), at)
 		}
+	}
+}
+
+// TestOutputOfProgramsLooksLikeAMistake reads what programs print where a value was meant, below why it looks like a
+// mistake.
+func TestOutputOfProgramsLooksLikeAMistake(t *testing.T) {
+	outputs, err := os.ReadFile("testdata/outputs.txt")
+	require.NoError(t, err)
+	why := ""
+	for line := range strings.Lines(string(outputs)) {
+		output := strings.NewReplacer(`\n`, "\n", `\x1b`, "\x1b").Replace(strings.TrimSuffix(line, "\n"))
+		if reason, ok := strings.CutPrefix(output, "# "); ok {
+			why = reason
+		} else if output != "" {
+			assert.Equal(t, "number "+oddity.Quote(output)+" "+why, oddity.Values(numbered, map[string]any{"number": output}))
+		}
+	}
+	assert.NotEmpty(t, why)
+}
+
+// numbered requires a text.
+var numbered = &messaging.Event{Parameters: []messaging.EventParameter{{Name: "number", Type: messaging.ParameterText, Required: true}}}
+
+func TestUsualValuesAreNoMistakes(t *testing.T) {
+	for _, value := range []string{"A-1001", "#1001", "PO#55", "12 Main Street", "Null Island Tours", "Shirt (M)", "Widget(large)", "O'Brien",
+		"Meeting (room: 5)", "('24 edition)", "Reminder: your visit", "cat: food", "Usage: 5 GB", "Usage", "3 rows", "5 results found",
+		"total 45", "Password", "failed", "timeout", "error", "none", "unknown",
+		"2026-11-26", "26 Nov 2026", "10:30", "https://acme.test/orders/1",
+		"Some (few)", "Lost and found", "key: A", "Bring a friend: not required", "exit 12", "Ünal", "a, b", "C:\\orders", "1/10/1900",
+		"Nuñez", "null and void", "1000", "10000", "A-1000", "ABC-000123", "Object of the week", "E4 to E5", "Class of 2026", "O(n)"} {
+		assert.Empty(t, oddity.Values(numbered, map[string]any{"number": value}))
 	}
 }
 

@@ -18,6 +18,15 @@ var (
 	dated   = newPattern(`^(\d{1,2}-)?` + months + `(-\d{1,4})?$`)
 )
 
+// isUnwritten reports whether a text in lower case is what people write where a value comes later.
+func isUnwritten(text string) bool {
+	switch text {
+	case "todo", "fixme", "tbd", "changeme", "change_me", "replaceme", "replace_me", "lorem ipsum":
+		return true
+	}
+	return len(text) > 2 && strings.Trim(text, "x") == ""
+}
+
 // isRounded reports whether a text in lower case looks like a rounded number. A million rows are looked at, and few
 // begin with a digit.
 func isRounded(text string) bool {
@@ -51,6 +60,16 @@ func oddValue(text string) string {
 		return "looks like a missing value"
 	case text == "text":
 		return "looks like an example"
+	case isUnwritten(lower):
+		return "looks like a placeholder"
+	case isColumn(text, "customerid", "email", "firstname", "lastname"):
+		return isColumnName
+	case isStream(text):
+		return "is the name of a file"
+	case isZeroTime(text):
+		return "looks like a missing time"
+	case hasMissingWord(text):
+		return "has a missing value"
 	case !strings.Contains(text, " "):
 		return lacksPart(text)
 	}
