@@ -206,7 +206,7 @@ func (d *delivery) run(ctx context.Context) error {
 		d.printer.Line("stopping: waiting for what is being sent; a second Ctrl-C leaves it unclear")
 	}
 	if err := errors.Join(err, d.wait(ended)); err != nil {
-		return err
+		return d.afterSome(err)
 	}
 	d.progress.Stop()
 	if d.restored.Load() {
@@ -215,6 +215,14 @@ func (d *delivery) run(ctx context.Context) error {
 	}
 	d.advance(context.WithoutCancel(ctx))
 	return d.conclude(ctx, paused)
+}
+
+// afterSome returns an error that ended the run, with what was sent before it.
+func (d *delivery) afterSome(err error) error {
+	if d.done() == 0 || exit.CodeOf(err) != exit.Unexpected {
+		return err
+	}
+	return exit.With(exit.PartlyDone, "%s; then: %w", d.summary(), err)
 }
 
 // advanceEvery is how long a run that is killed may have sent after a backup that is not
@@ -303,6 +311,10 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 	unclear := int(d.unclear.Load())
 	if d.untilEmpty {
 		unclear = counts.Unclear
+	}
+	if d.untilEmpty && !paused && ctx.Err() == nil && left > 0 {
+		d.printer.Warn("%s pending, which were added after the outbox was empty; to send them, run the same command again", words.Thousands(left))
+		left = 0
 	}
 	switch {
 	case unclear > 0:

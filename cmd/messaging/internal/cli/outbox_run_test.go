@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"testing"
 
@@ -33,6 +34,30 @@ func TestARunThatEndsWithAnUnclearEntryExitsWithUnknown(t *testing.T) {
 	assert.Equal(t, exit.Unknown, exit.CodeOf(err))
 	assert.ErrorContains(t, err, "messaging -p shop outbox list --ledger 'my orders.db' --state unclear")
 	assert.Contains(t, text.String(), "in this run: 5 accepted, 2 rejected, 1 unclear; the outbox: 1 pending")
+}
+
+func TestEntriesThatAreAddedAfterTheOutboxWasEmptyAreNoInterruption(t *testing.T) {
+	d, text := deliveryOf(t)
+	d.untilEmpty = true
+	require.NoError(t, d.conclude(t.Context(), false))
+	assert.Contains(t, text.String(), "1 pending, which were added after the outbox was empty; to send them, run the same command again")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	err := d.conclude(ended, false)
+	assert.Equal(t, exit.Interrupted, exit.CodeOf(err))
+	assert.ErrorContains(t, err, "interrupted; nothing was sent")
+}
+
+func TestARunThatFailsSaysWhatWasSentBefore(t *testing.T) {
+	d, _ := deliveryOf(t)
+	removed := errors.New("count entries: orders.db was removed")
+	assert.Equal(t, removed, d.afterSome(removed), "nothing was sent")
+	d.accepted.Store(22)
+	err := d.afterSome(removed)
+	assert.Equal(t, exit.PartlyDone, exit.CodeOf(err))
+	assert.EqualError(t, err, "in this run: 22 accepted; then: count entries: orders.db was removed")
+	unknown := exit.With(exit.Unknown, "an outcome is not recorded")
+	assert.Equal(t, unknown, d.afterSome(unknown))
 }
 
 func TestARunThatCannotRecordAnOutcomeExitsWithUnknown(t *testing.T) {

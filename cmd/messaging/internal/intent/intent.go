@@ -137,14 +137,20 @@ func (l *Log) read() (lines []line, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	rest := content[:wholeLines(content)]
-	for n := 1; len(rest) > 0; n++ {
+	n, rest := 1, content[:wholeLines(content)]
+	broken := func() ([]line, error) {
+		return nil, fmt.Errorf("%s: line %d is broken; move the file away after you have looked at it", l.path, n)
+	}
+	for ; len(rest) > 0; n++ {
 		text, after, _ := bytes.Cut(rest, []byte("\n"))
 		var each line
-		if err := json.Unmarshal(text, &each); err != nil {
-			return nil, fmt.Errorf("%s: line %d is broken; move the file away after you have looked at it", l.path, n)
+		if err := json.Unmarshal(text, &each); err != nil || each.ID == "" {
+			return broken()
 		}
 		lines, rest = append(lines, each), after
+	}
+	if torn := content[wholeLines(content):]; len(torn) > 0 && torn[0] != '{' { // such as the zeros of a damaged disk
+		return broken()
 	}
 	return lines, nil
 }

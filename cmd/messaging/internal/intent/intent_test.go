@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -127,9 +128,13 @@ func TestLogSendsNothingIfItCannotBeReadOrWritten(t *testing.T) {
 
 	log = emptyLog(t)
 	begin(t, log, broadcast)
-	require.NoError(t, os.WriteFile(log.Path(), []byte("{}\nbroken\n{}\n"), 0o600))
-	_, err = log.Begin(t.Context(), broadcast, true, nil)
-	require.ErrorContains(t, err, "line 2 is broken")
+	content, err := os.ReadFile(log.Path())
+	require.NoError(t, err)
+	for _, damage := range []string{"broken\n{}\n", "null\n", "{}\n", "\x00\x00\x00"} {
+		require.NoError(t, os.WriteFile(log.Path(), append(slices.Clone(content), damage...), 0o600))
+		_, err = log.Begin(t.Context(), broadcast, true, nil)
+		require.ErrorContains(t, err, "line 2 is broken")
+	}
 }
 
 func TestLogLetsOneOfManyBegin(t *testing.T) {

@@ -94,7 +94,7 @@ func Address(address string) string {
 	switch {
 	case isCommented(address):
 		return "begins like a comment"
-	case found && lacksAll(local):
+	case found && (lacksAll(local) || strings.ContainsAny(local, `\/#(`) && Text(local) != ""):
 		return "looks like a missing value"
 	case isUnfilled(address):
 		return "looks like a placeholder"
@@ -156,6 +156,8 @@ func Name(name string) string {
 		return ""
 	case lacksAll(name):
 		return "looks like a missing value"
+	case hasMissingWord(name), joinsMissing(name):
+		return "has a missing value"
 	}
 	return Text(name)
 }

@@ -39,7 +39,8 @@ var (
 var unfinished = newPattern(`\b(TODO|FIXME):|^(TODO|FIXME)$|(?i:lorem ipsum|\[draft\])|^(?i:asdf|x{2,}|subject|message|test)$`)
 
 // nameless matches a greeting without its name, and values that are not there within a text.
-var nameless = newPattern(`(?i)\b(hello|hi|hey|dear) ([,!]|(null|nil|nan|none|undefined)\b)|` +
+var nameless = newPattern(`(?i)\b(hello|hi|hey|dear) ([,!]|(null|nil|nan|none|undefined|#?n/a|\\n)(\W|$)|` +
+	`\w+ (null|nil|nan|none|undefined|#?n/a)\s*[,!])|` +
 	`\bundefined\b|\[object object\]| [,.](\s|$)|\{\{[^}]*$`)
 
 // nullWord matches null and NaN as words, but for the term of the law.

@@ -103,7 +103,8 @@ func TestLabelsLookLikeMistakes(t *testing.T) {
 		"": "", "Acme": "", "42": "", "€": "", "新着": "", "null": "looks like a missing value", `""`: "looks like a missing value",
 		"{}": "looks like a missing value", "\u200b": "looks like a missing value", "\ufeff": "looks like a missing value",
 		"\ufffc": "looks like a missing value", "&nbsp;": "looks like a missing value",
-		"{{name}}": "looks like a placeholder",
+		"{{name}}": "looks like a placeholder", "null null": "looks like a missing value", "Ada undefined": "has a missing value",
+		"Anull": "has a missing value", "Jennifer Null": "",
 	} {
 		assert.Equal(t, want, oddity.Label(label), label)
 	}
@@ -120,6 +121,7 @@ func TestNamesLookLikeMistakes(t *testing.T) {
 		"First Name": "is the name of a column", "FIRST_NAME": "is the name of a column", "{name}": "looks like a placeholder",
 		"%s": "looks like a placeholder", "\u200b": "has no letters", "None None": "looks like a missing value", "Jennifer Null": "",
 		"?!": "has no letters", "Mary Name": "",
+		"Ada undefined": "has a missing value", "Ada None": "has a missing value", "ANone": "has a missing value",
 		"curl: (6) Could not resolve host: x": "looks like the error of a program",
 	} {
 		assert.Equal(t, want, oddity.Name(name), name)
@@ -144,6 +146,7 @@ func TestAddressesLookLikeMistakes(t *testing.T) {
 		"__NAME__@example.com": unfilled, "[email]@example.com": unfilled, "null.null@example.com": "looks like a missing value",
 		"=A1@example.com": unfilled, "'ada@example.com": unfilled, "ada@{domain}": unfilled,
 		"\u2800@example.com": "looks like a missing value", "-@example.com": "looks like a missing value",
+		`\N@example.com`: "looks like a missing value", "N/A@example.com": "looks like a missing value", "nat@example.com": "",
 		"ada@example": "looks cut off or misspelled", "ada@example..com": "looks cut off or misspelled",
 	} {
 		assert.Equal(t, want, oddity.Address(address), address)
@@ -211,8 +214,12 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 		"KeyError: 'html'": {`the message "KeyError: 'html'" looks like the error of a program`},
 		"ERROR 1045 (28000): Access denied": {
 			`the message "ERROR 1045 (28000): Access denied" looks like the error of a program`},
-		"<p>Hi<!-- note</p><p>rest</p>": {"the message has no end: it lacks -->"},
-		"502 Bad Gateway":               {`the message "502 Bad Gateway" looks like the error of a program`},
+		"<p>Hi<!-- note</p><p>rest</p>":     {"the message has no end: it lacks -->"},
+		`Hello \N, we moved`:                {`the message "Hello \\N, we moved" lacks a name or a value`},
+		"Hello #N/A, we moved":              {`the message "Hello #N/A, we moved" looks like an error of a spreadsheet`},
+		"Hi Ada None, we moved":             {`the message "Hi Ada None, we moved" lacks a name or a value`},
+		"Hi all, none of the shops is open": nil,
+		"502 Bad Gateway":                   {`the message "502 Bad Gateway" looks like the error of a program`},
 		"<html><head><title>404 Not Found</title></head><body>nginx</body></html>": {
 			`the message "nginx" looks like the error of a program`},
 		"https://acme.test/a.html": nil, `<a href="https://acme.test/$URL">here</a>`: {"the message has the variable $URL of a shell"},

@@ -87,8 +87,10 @@ func Label(text string) string {
 	switch why := Text(text); {
 	case why != "" || text == "":
 		return why
-	case isBlankMarkup(text):
+	case isBlankMarkup(text), lacksAll(text):
 		return "looks like a missing value"
+	case hasMissingWord(text), joinsMissing(text):
+		return "has a missing value"
 	case !strings.ContainsFunc(text, func(r rune) bool { return visible.LetterOrDigit(r) || unicode.IsSymbol(r) && !visible.Blank(r) }):
 		return "looks like a missing value"
 	}
