@@ -3,6 +3,7 @@ package history
 import (
 	"hash/maphash"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -156,19 +157,25 @@ func (e *Entry) Next() int { return int(e.next.Load()) }
 // Grouped returns a query that matches only the last of those attempts of a call that q
 // matches.
 func (s *Store) Grouped(q Query) Query {
-	return q.And(func(e *Entry) bool {
-		for number := e.Next(); number > 0; {
-			next, ok := s.Get(number)
-			if !ok {
-				return true
-			}
-			if q.Match(next) {
-				return false
-			}
-			number = next.Next()
+	return q.And(s.lastOfCall(q))
+}
+
+// lastOfCall reports whether no later attempt of a call matches.
+func (s *Store) lastOfCall(q Query) func(*Entry) bool {
+	return func(e *Entry) bool { return !slices.ContainsFunc(s.Later(e), q.Match) }
+}
+
+// Later returns the attempts of a call after an entry that are still kept, in their order.
+func (s *Store) Later(e *Entry) (list []*Entry) {
+	for number := e.Next(); number > 0; {
+		next, ok := s.Get(number)
+		if !ok {
+			break
 		}
-		return true
-	})
+		list = append(list, next)
+		number = next.Next()
+	}
+	return list
 }
 
 // Attempts returns the attempts of a call before an entry that are still kept, latest

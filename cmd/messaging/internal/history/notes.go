@@ -1,6 +1,10 @@
 package history
 
-import "sync/atomic"
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+)
 
 // Note is the code of something that is suspicious in an entry, for searches and programs.
 type Note string
@@ -34,6 +38,18 @@ var Notes = []Note{NoteAPIKey, NoteContentType, NoteDuplicate, NoteEmptyValue, N
 // set when the first entry may already be there.
 type noteFinder struct {
 	find atomic.Pointer[func(*Entry) []Note]
+	says atomic.Pointer[func(*Entry) []string]
+}
+
+// FindTexts sets the function that says in words what is worth a look in an entry, for searches.
+func (s *Store) FindTexts(says func(*Entry) []string) { s.noteFinder.says.Store(&says) }
+
+// says reports whether one of the texts about the entry contains a text, without its quotes: a search has none.
+func (e *Entry) says(text string) bool {
+	says := e.noteFinder.says.Load()
+	return says != nil && slices.ContainsFunc((*says)(e), func(each string) bool {
+		return containsFold(strings.ReplaceAll(each, `"`, ""), text)
+	})
 }
 
 // FindNotes sets the function that finds what is suspicious in an entry. It is called at

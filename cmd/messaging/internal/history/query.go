@@ -82,6 +82,7 @@ var Keys = []struct{ Key, Example, Selects string }{
 	{"event", "event:order", "the id of an event, or part of its name"},
 	{"has", "has:skipped", "skipped, problems, notes (of something suspicious), duplicate (carried out before), fault, foreign_key or replay"},
 	{"note", "note:empty_value", "one of the notes: " + noteCodes()},
+	{"says", "says:required", "part of why a request failed, or of what is worth a look in it, as the list says it"},
 	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
 	{"fault", "fault:answer_lost", "the kind of the fault"},
 	{"customer", "customer:12", "the number or the customer id of a customer that the request created or updated"},
@@ -173,6 +174,8 @@ func parseTerm(key, value string) (func(*Entry) bool, error) {
 		return parseHas(value)
 	case "note":
 		return parseNote(value)
+	case "says":
+		return func(e *Entry) bool { return e.says(value) }, nil
 	case "fault":
 		return func(e *Entry) bool { return e.Fault != "" && containsFold(e.Fault, value) }, nil
 	case "mark":

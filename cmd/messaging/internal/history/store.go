@@ -321,15 +321,17 @@ func (s *Store) Count(q Query) (n int) {
 	return n
 }
 
-// FindAndCount returns what Find does, and how many entries match, in one pass.
+// FindAndCount returns what Find does of a grouped query, and how many entries match without groups, in one pass.
 func (s *Store) FindAndCount(q Query, before, limit int) (found []*Entry, more bool, total int) {
 	all, _ := s.After(0)
+	isLast := s.lastOfCall(q)
 	for _, e := range slices.Backward(all) {
 		if !q.Match(e) {
 			continue
 		}
 		total++
 		switch {
+		case !isLast(e):
 		case before > 0 && e.Number >= before:
 		case len(found) == limit:
 			more = true

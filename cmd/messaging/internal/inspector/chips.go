@@ -80,7 +80,9 @@ func newChip(l entryList, query, term string) chip {
 	case term == "has:foreign_key":
 		label = "wrong key"
 	}
-	c := chip{Label: label, On: slices.Contains(search.Terms(query), search.Term{Text: term})}
+	c := chip{Label: label, On: slices.ContainsFunc(search.Terms(query), func(t search.Term) bool {
+		return t.Text == term && !t.Not || key == "op" && isPartOf(t, term)
+	})}
 	changed := withTerm(query, term)
 	if c.On {
 		changed = written(without(query, term))
@@ -89,9 +91,32 @@ func newChip(l entryList, query, term string) chip {
 	return c
 }
 
+// isPartOf reports whether a term names an operation by a part of its name that no other has, such as op:trigger.
+func isPartOf(t search.Term, term string) bool {
+	part, ok := strings.CutPrefix(t.Text, "op:")
+	if !ok || t.Not || part == "" || !strings.Contains(term, part) {
+		return false
+	}
+	operations := 0
+	for op := range service.Served() {
+		if strings.Contains(op.Name, part) {
+			operations++
+		}
+	}
+	return operations == 1
+}
+
 // withTerm returns a search with a term, in place of those with which it makes no sense.
 func withTerm(query, term string) string {
 	return written(append(without(query, term), search.Term{Text: term}))
+}
+
+// withTerms returns a search with some terms.
+func withTerms(query string, terms []string) string {
+	for _, term := range terms {
+		query = withTerm(query, term)
+	}
+	return query
 }
 
 // without returns the terms of a search without one, and those that make no sense beside it.

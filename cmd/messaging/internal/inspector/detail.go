@@ -39,7 +39,8 @@ type entryDetail struct {
 	Trigger  *triggerView
 	Refused  *refusedTrigger
 	Audience []messaging.Recipient
-	Attempts []row // the same request before, where it looks like a retry
+	Attempts []row // the same request before, where it looks like a retry, and Later after it
+	Later    []row
 
 	in      *Inspector
 	path    string
@@ -130,16 +131,16 @@ func (d *entryDetail) People() people { return newPeople(d.Customers, d.path, d.
 // Again says how the request relates to the same one before, which failed: of the attempts of a
 // send, only the last can have been carried out.
 func (d *entryDetail) Again() string {
+	attempt := fmt.Sprintf("Attempt %s of %s", words.Thousands(d.Attempt), words.Thousands(d.Attempt+len(d.Later)))
 	previous, ok := d.in.box.History.Get(d.Previous)
 	if !ok {
-		return ""
+		return attempt + "."
 	}
 	failed := "was not carried out"
 	if isRead(previous) {
 		failed = "failed"
 	}
-	return fmt.Sprintf("Attempt %s with the same request, %s after request %s, which %s. Before:",
-		words.Thousands(d.Attempt), took(d.At.Sub(previous.At)), words.Thousands(d.Previous), failed)
+	return fmt.Sprintf("%s, %s after request %s, which %s.", attempt, took(d.At.Sub(previous.At)), words.Thousands(d.Previous), failed)
 }
 
 type tab struct {
@@ -198,6 +199,9 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	}
 	for _, attempt := range in.box.History.Attempts(e) {
 		d.Attempts = append(d.Attempts, linkedRow(attempt))
+	}
+	for _, attempt := range in.box.History.Later(e) {
+		d.Later = append(d.Later, linkedRow(attempt))
 	}
 	d.Facts = append(d.Facts, fact{"Sent by", []string{e.Request.Header.Get("User-Agent")}})
 	d.unknown = in.unknownMembers(e)

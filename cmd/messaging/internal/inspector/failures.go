@@ -20,7 +20,8 @@ func failureTag(e *history.Entry) tag {
 
 // failureNotes connect a send with the same one in other calls that failed, before it and after it.
 func (d *entryDetail) failureNotes() (list []note) {
-	if failures := d.in.box.History.Failures(d.Entry); len(failures) > 0 {
+	failures := d.in.box.History.Failures(d.Entry)
+	if duplicate, _ := d.DuplicateOf(); len(failures) > 0 && failures[0].Number != duplicate { // else another note says it
 		more := "Show it"
 		if len(failures) > 1 {
 			more = "Show the latest"

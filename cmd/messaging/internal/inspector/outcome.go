@@ -1,11 +1,15 @@
 package inspector
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
@@ -45,18 +49,18 @@ func newOutcome(e *history.Entry) outcomeView {
 			"The service carried it out, because it came from another program, from Send or Do, or from a client without validation."}
 	}
 	v := outcome.Of(e.Exchange)
-	view := outcomeView{Heading: "What the Go SDK returns, with default options", Tag: tag{"bad", v.Delivery.String()}}
+	view := outcomeView{Heading: "What the Go SDK returns, with default options", Tag: deliveryTag(v.Delivery.String())}
 	if v.Err != nil {
 		view.Error = v.Err.Error()
 	}
 	switch {
 	case v.Err == nil:
-		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out."
+		view.WhatToDo = "Nothing: it was carried out."
 		if isRead(e) {
 			view.WhatToDo = "Nothing: the list was read."
 		}
 	case v.Delivery == messaging.DeliveryAccepted:
-		view.Tag.Class, view.WhatToDo = "ok", "Nothing: it was carried out, although the response cannot be read."
+		view.WhatToDo = "Nothing: it was carried out, although the response cannot be read."
 	case v.Retryable && asksForLongWait(v.Err):
 		view.WhatToDo = "Nothing was done. The client does not wait as long as the service asks for: try again after that time."
 	case isRead(e) && v.Retryable:
@@ -64,7 +68,6 @@ func newOutcome(e *history.Entry) outcomeView {
 	case v.Delivery == messaging.DeliveryUnknown && isRead(e):
 		view.WhatToDo = "A read changes nothing: repeat it when the cause is gone."
 	case v.Delivery == messaging.DeliveryUnknown:
-		view.Tag.Class = "unknown"
 		view.WhatToDo = "Check before you send it again: it may have been carried out. The client does not repeat it."
 	case v.Retryable:
 		view.WhatToDo = "Nothing was done. The client retries this by itself; the caller sees this error only if the last attempt fails."
@@ -148,6 +151,9 @@ func contentNotes(d *entryDetail) (list []note) {
 	add := func(class, format string, args ...any) {
 		list = append(list, note{Class: class, Text: fmt.Sprintf(format, args...)})
 	}
+	if text := refusalNote(d.Entry); text != "" {
+		add("bad", "%s", text)
+	}
 	for _, r := range d.in.remarks(d.Entry) {
 		switch duplicate, _ := d.DuplicateOf(); {
 		case r.elsewhere:
@@ -175,6 +181,27 @@ func contentNotes(d *entryDetail) (list []note) {
 		list = append(list, problemsNote(d))
 	}
 	return list
+}
+
+// refusalNote says why a request was refused, if neither its problems nor its key do.
+func refusalNote(e *history.Entry) string {
+	body := bytes.TrimSpace(e.Request.Body)
+	switch {
+	case e.Fault != "" || e.Status < 400 || lacksKey(e) || e.ForeignKey || len(e.Problems) > 0:
+		return ""
+	case e.Op == "":
+		return cmp.Or(routeNote(e), "No operation has this method and path.")
+	case e.Status != http.StatusBadRequest || e.Cut:
+		return ""
+	case len(body) == 0:
+		return "The request has no body."
+	case !utf8.Valid(body):
+		return "The body is not text, but " + sizeInWords(len(e.Request.Body)) + " of something else."
+	case json.Valid(body):
+		return "The body is JSON, but not an object."
+	default:
+		return "The body is not JSON."
+	}
 }
 
 // sentAgainNote leads from a request to its duplicate, since both were carried out.

@@ -3,12 +3,14 @@ package inspector
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/service"
 )
 
 // overview is what is worth a look among the requests of a list, or among the latest matches of a search.
@@ -77,6 +79,7 @@ type finding struct {
 	Op    string // as a heading
 	Href  string // of the latest request
 	Last  int    // its number
+	All   string // a search for all of them, if there are several
 	rank  rank
 }
 
@@ -87,6 +90,22 @@ type cause struct {
 	text      string
 	rank      rank
 	op, title string
+}
+
+// terms are a search for the requests with the finding, of which e is one, and with its title if that tells it from
+// other findings.
+func (f finding) terms(e *history.Entry, titled bool) (terms []string) {
+	if e.Op != "" {
+		terms = append(terms, "op:"+e.Op)
+	}
+	_, event := e.EventName()
+	switch {
+	case titled && event != "":
+		terms = append(terms, "event:"+event)
+	case titled && e.Subject() != "":
+		terms = append(terms, "subject:"+e.Subject())
+	}
+	return append(terms, "says:"+f.Text)
 }
 
 func (f finding) causeIn(op string) cause {
@@ -119,7 +138,7 @@ const (
 	unclear // whether it was carried out
 	failed
 	suspicious
-	wanted // by a rule
+	wanted // by a rule, or by who replayed it
 )
 
 // level is how much a finding needs a look beside others: within a level, the latest comes first.
@@ -127,12 +146,14 @@ func (r rank) level() int {
 	switch r {
 	case credential:
 		return 0
-	case silent, unclear, failed:
+	case silent:
 		return 1
-	case suspicious:
+	case unclear, failed:
 		return 2
-	default:
+	case suspicious:
 		return 3
+	default:
+		return 4
 	}
 }
 
@@ -186,6 +207,7 @@ func (in *Inspector) listOverview(l entryList) *overview {
 		each.Href = fmt.Sprintf("/requests/%d", each.Last)
 		if e, ok := in.box.History.Get(each.Last); ok {
 			each.Href = l.hrefOf(e)
+			each.All = "/" + queryString("q", withTerms("", each.terms(e, each.cause.title != "")))
 		}
 		v.Findings = append(v.Findings, each.finding)
 	}
@@ -212,6 +234,7 @@ func (in *Inspector) searchOverview(l entryList, p *page, search history.Query) 
 				v.Findings = append(v.Findings, f)
 			}
 			v.Findings[i].count(f.Title, operation(e))
+			v.Findings[i].All = l.list + queryString("q", withTerms(p.Query, f.terms(e, c.title != "")))
 		}
 	}
 	slices.SortStableFunc(v.Findings, func(a, b finding) int { return cmp.Compare(a.rank.level(), b.rank.level()) })
@@ -239,10 +262,14 @@ func (v *overview) countDeliveries(counts map[messaging.Delivery]int, hrefOf fun
 // other requests with the same.
 func (in *Inspector) findings(e *history.Entry) (list []finding) {
 	heading := title(e)
+	if e.Op == service.CreateEvent.Name { // else it reads like a trigger
+		_, name := e.EventName()
+		heading = joined(operation(e), name)
+	}
 	outcome := outcomeTag(e)
 	f := finding{Tag: outcome, Title: heading, Text: failure(e), rank: failed}
 	switch {
-	case e.Fault != "" && outcome.Class != "unknown":
+	case e.Fault != "" && !isOnlyDelayed(e), e.ReplayOf > 0:
 		f.rank = wanted
 	case e.ForeignKey:
 		f.rank = credential
@@ -254,17 +281,27 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 	}
 	for _, r := range in.remarksIfAny(e) {
 		rank := suspicious
-		if r.tagged() {
+		switch {
+		case r.elsewhere && r.tagged(), r.note == history.NoteContentType && e.Status == http.StatusUnsupportedMediaType:
+			continue // the failure says it
+		case e.ReplayOf > 0:
+			rank = wanted
+		case r.tagged():
 			rank = silent
-		}
-		if r.elsewhere && r.tagged() { // the failure says it
-			continue
 		}
 		for _, text := range r.commonTexts() {
 			list = append(list, finding{Tag: tag{"warn", r.label()}, Title: heading, Text: text, rank: rank})
 		}
 	}
 	return list
+}
+
+// findTexts returns what the findings of a request say.
+func (in *Inspector) findTexts(e *history.Entry) (texts []string) {
+	for _, f := range in.findings(e) {
+		texts = append(texts, f.Text)
+	}
+	return texts
 }
 
 // commonTexts returns what the remark says without what only its request has.

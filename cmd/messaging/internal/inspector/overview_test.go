@@ -54,14 +54,17 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheLatestFailure(t *testi
 	summary, findings := overviewOf(t, page)
 	assert.Equal(t, "Worth a look All 7 requests: 2 accepted 4 rejected 1 unknown", summary)
 	assert.Equal(t, []string{
-		"404 rejected GET /elsewhere no operation has this method and path #7",
-		"unknown s fault: response lost #6",
-		"422 rejected n description is required, and 1 more 3 times, last #5",
-		"skipped order shipped shipped_at was skipped, although the response reports success. 2 times, last #2",
+		"skipped order shipped shipped_at was skipped, although the response reports success. last #2 2 times",
 		"duplicate? order shipped Possibly a duplicate of an earlier request. #2",
+		"404 rejected GET /elsewhere no operation has this method and path #7",
+		"422 rejected Create event · n description is required, and 1 more last #5 3 times",
+		"unknown s fault: response lost #6",
 	}, findings)
 	assert.Contains(t, page, `<a class="tag bad" href="/?q=delivery%3Arejected">4 rejected</a>`)
 	assert.Contains(t, page, `<li><a href="/requests/5">`, "a finding leads to its latest request")
+	const all = "/?q=op%3A%22create&#43;event%22&#43;says%3A%22description&#43;is&#43;required%2C&#43;and&#43;1&#43;more%22"
+	assert.Contains(t, page, `<a class="all" href="`+all+`">3 times</a>`)
+	assert.Contains(t, f.get(html.UnescapeString(all)).Body, `<span id="matches">3 matches</span>`, "and to all of them")
 
 	f.send("POST", "/v1/events/trigger", `{"event_id":"none","payload":{"email":"ada@example.com"}}`)
 	page = f.get("/triggers").Body
@@ -184,9 +187,9 @@ func TestAFindingOfSeveralRequestsCountsThem(t *testing.T) {
 	f.send("POST", "/elsewhere", "{}")
 	_, findings := overviewOf(t, f.get("/").Body)
 	require.Len(t, findings, 2)
-	assert.Equal(t, "404 rejected Several requests no operation has this method and path 2 times, last #5", findings[0])
+	assert.Equal(t, "404 rejected Several requests no operation has this method and path last #5 2 times", findings[0])
 	assert.Contains(t, findings[1], "no variable Send email broadcast No variable was sent for {{nme}}.")
-	assert.Contains(t, findings[1], "3 times, last #3")
+	assert.Contains(t, findings[1], "last #3 3 times")
 }
 
 func TestTheOverviewHasAFindingForEachVariableThatIsMissing(t *testing.T) {
@@ -196,8 +199,8 @@ func TestTheOverviewHasAFindingForEachVariableThatIsMissing(t *testing.T) {
 	}
 	_, findings := overviewOf(t, f.get("/").Body)
 	assert.Equal(t, []string{
-		"no variable Send email broadcast No variable was sent for {{coupon}}. 3 times, last #3",
-		"no variable Send email broadcast No variable was sent for {{shop}}. 2 times, last #3",
+		"no variable Send email broadcast No variable was sent for {{coupon}}. last #3 3 times",
+		"no variable Send email broadcast No variable was sent for {{shop}}. last #3 2 times",
 	}, findings)
 }
 
@@ -224,8 +227,8 @@ func TestTheOverviewIsOfAllRequestsThatAreKept(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	assert.Equal(t, "Worth a look All 605 requests: 600 accepted 2 rejected 3 unknown", summary)
 	assert.Equal(t, []string{
-		"422 rejected Create event description is required, and 1 more 2 times, last #5",
-		"502 unknown n2 fault: status 502 #3", "502 unknown n1 fault: status 502 #2", "502 unknown n0 fault: status 502 #1",
+		"422 rejected Create event description is required, and 1 more last #5 2 times",
+		"502 unknown Create event fault: status 502 last #3 3 times",
 	}, findings)
 }
 
@@ -234,11 +237,11 @@ func TestTheOverviewForgetsWhatIsNoLongerKept(t *testing.T) {
 	f.send("POST", "/v1/events", `{"name":"n"}`)
 	f.send("POST", "/v1/events", `{"name":"n"}`)
 	_, findings := overviewOf(t, f.get("/").Body)
-	assert.Equal(t, []string{"422 rejected n description is required, and 1 more 2 times, last #2"}, findings)
+	assert.Equal(t, []string{"422 rejected Create event · n description is required, and 1 more last #2 2 times"}, findings)
 	f.read(9)
 	summary, findings := overviewOf(t, f.get("/").Body)
 	assert.Equal(t, "Worth a look The latest 10 requests: 9 accepted 1 rejected", summary)
-	assert.Equal(t, []string{"422 rejected n description is required, and 1 more #2"}, findings)
+	assert.Equal(t, []string{"422 rejected Create event · n description is required, and 1 more #2"}, findings)
 	f.read(1)
 	summary, _ = overviewOf(t, f.get("/").Body)
 	assert.Equal(t, "Nothing stands out The latest 10 requests: 10 accepted", summary)
@@ -251,9 +254,9 @@ func TestTheOverviewForgetsWhatIsNoLongerKept(t *testing.T) {
 
 func TestTheOverviewBoundsTheKindsOfFindings(t *testing.T) {
 	f := start(t, records.Demo())
-	f.post("/api/faults", `{"op":"create event","count":250,"fault":{"kind":"status","status":502}}`)
-	for i := range 250 {
-		f.send("POST", "/v1/events", fmt.Sprintf(`{"name":"n%d"}`, i))
+	for i := range 500 {
+		f.send("POST", "/v1/broadcast/send/push-notification",
+			fmt.Sprintf(`{"subject":"s%d","message":"m","all_customers":true,"schedule_type":"send-now"}`, i%250))
 	}
 	for i := range 350 {
 		f.send("GET", fmt.Sprintf("/v1/events?x%d=1", i), "")
@@ -264,8 +267,8 @@ func TestTheOverviewBoundsTheKindsOfFindings(t *testing.T) {
 		return !strings.Contains(page, "so far")
 	}, 10*time.Second, time.Millisecond)
 	_, findings := overviewOf(t, page)
-	assert.Len(t, findings, 351, "many events with the same failure are one finding")
-	assert.Contains(t, findings, "502 unknown Create event fault: status 502 250 times, last #250")
+	assert.Len(t, findings, 351, "many broadcasts with the same remark are one finding")
+	assert.Contains(t, findings, "duplicate? Send push broadcast Possibly a duplicate of an earlier request. last #500 250 times")
 
 	for i := range 350 {
 		f.send("GET", fmt.Sprintf("/v1/events?y%d=1", i), "")

@@ -164,7 +164,7 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 		p.Unanswered = in.unanswered(l)
 		in.fillRows(p, l, query, before)
 		if p.Detail == nil {
-			p.Overview = in.newOverview(l, p, in.box.History.Grouped(query.And(l.only)))
+			p.Overview = in.newOverview(l, p, query.And(l.only))
 		}
 		p.FirstRequest = in.firstRequest(p)
 		p.write(w, "entries.html")
@@ -184,8 +184,9 @@ func firstError(errs ...error) string {
 // the entry of the detail, or else the page around it.
 func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before int) {
 	detail, _ := p.Detail.(*entryDetail)
-	grouped := in.box.History.Grouped(query.And(l.only))
-	entries, more, total := in.find(p, grouped, before)
+	all := query.And(l.only)
+	grouped := in.box.History.Grouped(all)
+	entries, more, total := in.find(p, all, before)
 	if detail != nil && before == 0 && len(entries) > 0 && entries[len(entries)-1].Number > detail.Number {
 		before = detail.Number + pageSize/2
 		entries, more = in.box.History.Find(grouped, before, pageSize)
@@ -197,7 +198,7 @@ func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before 
 	for _, e := range entries {
 		row := in.groupedRow(e)
 		row.Href = fmt.Sprintf("%s/%d%s", l.item, e.Number, queryString("q", p.Query, "before", positive(before)))
-		row.Current = detail != nil && detail.Number == e.Number
+		row.Current = detail != nil && row.isOf(detail.Number)
 		p.Rows = append(p.Rows, row)
 	}
 	if len(p.Rows) > 0 {
@@ -212,16 +213,16 @@ func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before 
 	}
 }
 
-// find returns a page of entries, and of a search also how many match.
+// find returns a page of calls, each by its last attempt, and of a search also how many requests match.
 func (in *Inspector) find(p *page, q history.Query, before int) (found []*history.Entry, more bool, total int) {
 	if p.Query != "" {
 		return in.box.History.FindAndCount(q, before, pageSize)
 	}
-	found, more = in.box.History.Find(q, before, pageSize)
+	found, more = in.box.History.Find(in.box.History.Grouped(q), before, pageSize)
 	return found, more, 0
 }
 
-// matches writes how many rows a search has.
+// matches writes how many requests a search has.
 func matches(n int) string {
 	if n == 1 {
 		return "1 match"
@@ -261,12 +262,13 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 	l := entryLists[section]
 	p := in.newPage(l.name, l.title, r)
 	p.Unanswered = in.unanswered(l)
-	grouped := in.box.History.Grouped(query.And(l.only))
+	all := query.And(l.only)
+	grouped := in.box.History.Grouped(all)
 	if p.Query != "" {
-		p.Matches = matches(in.box.History.Count(grouped))
+		p.Matches = matches(in.box.History.Count(all))
 	}
 	if r.URL.Query().Has("overview") {
-		p.Overview = in.newOverview(l, p, grouped)
+		p.Overview = in.newOverview(l, p, all)
 	}
 	entries, _ := in.box.History.After(after)
 	var matching []*history.Entry

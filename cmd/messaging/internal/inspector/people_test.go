@@ -75,3 +75,11 @@ func TestAFewCustomersNeedNoFilter(t *testing.T) {
 	assert.Contains(t, page, "<h2>3 customers</h2>")
 	assert.NotContains(t, page, `name="find"`)
 }
+
+func TestTheListBesideACustomerHasTheRowOfTheCustomer(t *testing.T) {
+	f := start(t, records.Demo())
+	f.sendToMany(300)
+	page := f.get("/customers/1").Body
+	assert.Contains(t, page, `href="/customers/1?before=51" aria-current="true"`)
+	assert.Contains(t, page, `data-paged="true"`)
+}

@@ -18,7 +18,7 @@ func TestQueryIsInTheRowAndInTheRequest(t *testing.T) {
 	require.Equal(t, 200, f.send("GET", "/v1/customers?email=ada%40example.com&per_page=3&x=%3Cb%3E%E2%80%AE", ""))
 	list := html.UnescapeString(f.get("/").Body)
 	assert.Contains(t, list, `<bdi class="query">?email=ada@example.com&per_page=3&x=%3Cb%3E%E2%80%AE</bdi>`)
-	assert.Contains(t, list, `<span class="tag warn" title="2 undefined">2 undefined</span>`)
+	assert.Contains(t, list, `<span class="tag warn" title="2 unknown parameters">2 unknown parameters</span>`)
 	page := f.get("/requests/1").Body
 	assert.NotContains(t, page, "<b>\u202e")
 	assert.Contains(t, page, "<td><code>x</code><td><code>&lt;b&gt;\u2066‹U&#43;202E›\u2069</code>")

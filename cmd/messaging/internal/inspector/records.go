@@ -39,6 +39,10 @@ func (in *Inspector) recordPage(kind *records.Kind) http.HandlerFunc {
 			p.Detail, p.Title = recordDetail{record, in.box.History, in.newMark}, record.Line().Title
 		}
 		found, more := all.Search(search.Terms(p.Query), before, pageSize)
+		if p.Detail != nil && before == 0 && len(found) > 0 && found[len(found)-1].Number > selected { // the page around it
+			before = selected + pageSize/2
+			found, more = all.Search(search.Terms(p.Query), before, pageSize)
+		}
 		if p.Detail == nil && len(found) > 0 {
 			p.Detail, p.Beside, selected = recordDetail{found[0], in.box.History, in.newMark}, true, found[0].Number
 		}

@@ -45,7 +45,7 @@ func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 		list = append(list, remark{note: history.NoteUnknownParameter, text: unknownNote(unknown)})
 	}
 	if duplicate, after := e.DuplicateOf(); duplicate > 0 {
-		list = append(list, remark{note: history.NoteDuplicate, text: duplicateNote(duplicate, after),
+		list = append(list, remark{note: history.NoteDuplicate, text: in.duplicateNote(duplicate, after),
 			common: []string{"Possibly a duplicate of an earlier request."}})
 	}
 	if len(e.Request.Body) > maxShown || e.Cut {
@@ -80,9 +80,13 @@ func skippedNote(n int) string {
 		words.Count(n, "value"), was(n), it(n))
 }
 
-func duplicateNote(earlier int, after time.Duration) string {
-	return fmt.Sprintf("Possibly a duplicate: the same request was carried out %s earlier, as request %s.",
+func (in *Inspector) duplicateNote(earlier int, after time.Duration) string {
+	text := fmt.Sprintf("Possibly a duplicate: the same request was carried out %s earlier, as request %s",
 		took(after), words.Thousands(earlier))
+	if e, ok := in.box.History.Get(earlier); ok && outcomeTag(e).Class == "unknown" {
+		text += ", but its caller cannot know that"
+	}
+	return text + "."
 }
 
 // skippedNames names the values that were skipped.

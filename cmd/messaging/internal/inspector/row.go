@@ -84,6 +84,11 @@ func newRow(e *history.Entry) row {
 	return r
 }
 
+// isOf reports whether the row is that of a request, or of a call with it.
+func (r row) isOf(number int) bool {
+	return r.Number == number || slices.ContainsFunc(r.Attempts, func(attempt row) bool { return attempt.Number == number })
+}
+
 // Numbers returns the numbers of the earlier attempts.
 func (r row) Numbers() string {
 	var numbers []string
@@ -209,7 +214,11 @@ func badges(e *history.Entry) (list []tag) {
 // noteTags are the tags of remarks that have one.
 func noteTags(e *history.Entry) (list []tag) {
 	if n := len(unknownParameters(e)); n > 0 {
-		list = append(list, tag{"warn", fmt.Sprintf("%d undefined", n)})
+		text := "unknown parameter"
+		if n > 1 {
+			text = fmt.Sprintf("%d unknown parameters", n)
+		}
+		list = append(list, tag{"warn", text})
 	}
 	if n := len(e.Skipped); n > 0 {
 		list = append(list, tag{"warn", fmt.Sprintf("%d skipped", n)})
@@ -225,12 +234,8 @@ func outcomeTag(e *history.Entry) tag {
 	switch delivery, _ := e.Delivery(); {
 	case delivery == messaging.DeliveryAccepted:
 		return tag{"ok", "accepted"}
-	case isRead(e) && e.Status == 0:
-		return tag{"bad", "no response"}
 	case delivery == messaging.DeliveryRejected:
 		return tag{"bad", fmt.Sprintf("%d rejected", e.Status)}
-	case isRead(e):
-		return tag{"bad", fmt.Sprintf("%d failed", e.Status)}
 	case e.Status < 300: // no response, or one that says nothing although its status does
 		return tag{"unknown", "unknown"}
 	default:
@@ -247,7 +252,7 @@ func failure(e *history.Entry) string {
 		return "fault: slow, and the connection was closed"
 	case e.Fault == "status":
 		return fmt.Sprintf("fault: status %d", e.Status)
-	case e.Fault != "":
+	case e.Fault != "" && !isOnlyDelayed(e):
 		return "fault: " + kindName(e.Fault)
 	case e.Status == 0:
 		return "the client disconnected"
@@ -264,10 +269,16 @@ func failure(e *history.Entry) string {
 		return cmp.Or(rightOperation(e), "no operation has this method and path")
 	case e.Status >= 400:
 		return messageOf(e.ResponseBody)
+	case e.Fault != "":
+		return "fault: " + kindName(e.Fault)
 	default:
 		return ""
 	}
 }
+
+// isOnlyDelayed reports whether a fault delayed the response, and did nothing else: the request was refused for another
+// reason.
+func isOnlyDelayed(e *history.Entry) bool { return e.Fault == "slow" && e.Status >= 400 }
 
 // about returns whom a request was for, or how much it created or listed.
 func about(e *history.Entry) string {

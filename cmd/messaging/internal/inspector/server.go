@@ -41,6 +41,7 @@ type Config struct {
 func Server(ctx context.Context, cfg Config) *http.Server {
 	in := &Inspector{box: cfg.Box, ending: ctx}
 	cfg.Box.History.FindNotes(in.findNotes)
+	cfg.Box.History.FindTexts(in.findTexts)
 	handler := in.routes()
 	if cfg.Token != "" {
 		handler = newDoor(cfg.Address, cfg.Token).wrap(handler)

@@ -211,8 +211,12 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	assert.Contains(t, list, `href="/requests/1"`)
 	assert.Contains(t, list, ">3 attempts<")
 	page := f.get("/requests/3").Body
-	assert.Regexp(t, `Attempt 3 with the same request, [\d.]+ .?s after request 2, which was not carried out\. Before:</span>`, page)
-	assert.Contains(t, page, `Before:</span> <a href="/requests/2">`)
+	assert.Regexp(t, `Attempt 3 of 3, [\d.]+ .?s after request 2, which was not carried out\.</span>`, page)
+	assert.Contains(t, page, `<span>Before:</span> <a href="/requests/2">`)
+	assert.NotContains(t, page, "Then:")
+	first := f.get("/requests/1").Body
+	assert.Contains(t, first, `Attempt 1 of 3.</span> <span>Then:</span> <a href="/requests/2">2 429 rejected </a><a href="/requests/3">`)
+	assert.Contains(t, first, `data-number="3" data-attempts="2 1" aria-current="true"`, "the row of the call is the current one")
 	assert.NotContains(t, page, "of one call")
 	assert.NotContains(t, page, "duplicate?", "the first two were refused")
 	assert.Contains(t, f.get("/?q=status:429").Body, `data-number="2" data-attempts="1"`)
@@ -227,13 +231,53 @@ func TestASendWhoseTwinWasCarriedOutIsAPossibleDuplicate(t *testing.T) {
 	}
 	f.send("GET", "/v1/events", "")
 	f.send("GET", "/v1/events", "")
-	assert.Regexp(t, `Possibly a duplicate: the same request was carried out [\d.]+ .?s earlier, as request 1\.`, f.get("/requests/2").Body)
+	assert.Regexp(t, `Possibly a duplicate: .* carried out [\d.]+ .?s earlier, as request 1, but its caller cannot know that\.`,
+		f.get("/requests/2").Body)
 	assert.Regexp(t, `The same request was sent again [\d.]+ .?s later, as request 2\. <a href="/requests/2">`, f.get("/requests/1").Body)
 	for _, path := range []string{"/requests/2", "/requests/3"} {
 		assert.NotContains(t, f.get(path).Body, "was sent again")
 	}
 	assert.Equal(t, 1, strings.Count(f.get("/").Body, `title="duplicate?"`), "reads have no duplicates")
 	assert.Equal(t, 1, strings.Count(f.get("/?q=has:duplicate").Body, `class="row"`))
+}
+
+func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
+	f := start(t, records.Demo())
+	for _, test := range []struct{ method, path, body, why string }{
+		{"POST", "/v1/event/trigger", "{}", "No operation has this method and path: did you mean /v1/events/trigger?"},
+		{"DELETE", "/v1/customers", "", "No operation has this method and path: this path needs GET, not DELETE"},
+		{"GET", "/elsewhere", "", "No operation has this method and path."},
+		{"POST", "/v1/events/trigger", "", "The request has no body."},
+		{"POST", "/v1/events/trigger", "\xff\xfe\x00\x01", "The body is not text, but 4 bytes of something else."},
+		{"POST", "/v1/events/trigger", "[1]", "The body is JSON, but not an object."},
+		{"POST", "/v1/events/trigger", "{bad", "The body is not JSON."},
+	} {
+		f.send(test.method, test.path, test.body)
+		page := f.get(fmt.Sprintf("/requests/%d", f.box.History.State().Last)).Body
+		assert.Contains(t, page, `<p class="note bad">`+test.why+`</p>`)
+	}
+}
+
+func TestADelayedRefusalIsNotCalledAFault(t *testing.T) {
+	f := start(t, records.Demo())
+	f.post("/api/faults", `{"op":"create event","count":2,"fault":{"kind":"slow","after":"1ms"}}`)
+	f.send("POST", "/v1/events", `{"name":"n"}`)
+	f.send("POST", "/v1/events", `{"name":"n","description":"d","parameters":[]}`)
+	_, findings := overviewOf(t, f.get("/").Body)
+	assert.Equal(t, []string{"422 rejected Create event · n description is required, and 1 more #1",
+		"accepted Create event · n fault: slow #2"}, findings)
+}
+
+func TestASearchCountsEachAttemptAsTheAPIDoes(t *testing.T) {
+	f := start(t, records.Demo())
+	f.post("/api/faults", `{"op":"list events","count":2,"fault":{"kind":"status","status":500}}`)
+	f.read(3)
+	page := f.get("/?q=delivery:unknown").Body
+	assert.Contains(t, page, `<span id="matches">2 matches</span>`)
+	assert.Contains(t, page, ">2 unknown</a>")
+	assert.Equal(t, 1, strings.Count(page, `class="row"`), "they are in one row")
+	assert.Contains(t, page, `<span class="tag unknown">500 unknown</span>`, "a read has the same words")
+	assert.Equal(t, 2, strings.Count(f.get("/api/requests?q=delivery:unknown").Body, `"number"`))
 }
 
 func TestARowHasTheTimeThatASlowRequestTook(t *testing.T) {
@@ -302,6 +346,8 @@ func TestChipsWriteTheSearch(t *testing.T) {
 	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22">Create event</a>`)
 	assert.Contains(t, page, `<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx">2xx</a>`)
 	assert.Contains(t, page, `+has%3Askipped">skipped</a>`)
+	assert.Contains(t, f.get("/?q=op:trigger").Body, `<a class="chip" href="/" aria-current="true">Trigger event</a>`)
+	assert.NotContains(t, f.get("/?q=op:event").Body, `aria-current="true">Trigger event</a>`, "it means several operations")
 	page = html.UnescapeString(f.get(`/?q=-"op:list+events"+"-x"`).Body)
 	assert.Contains(t, page, `href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx">4xx</a>`, "an exclusion stays one")
 	assert.Contains(t, f.get("/api/requests?q=delivery:unknown").Body, `"number":5,`)

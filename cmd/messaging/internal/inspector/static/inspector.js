@@ -242,7 +242,8 @@ function focusRow(row) {
 
 function mark() {
   for (const row of allRows()) {
-    row.ariaCurrent = row.pathname === location.pathname ? "true" : null;
+    const { pathname, dataset } = row, number = location.pathname.split("/")[2];
+    row.ariaCurrent = pathname === location.pathname || dataset.attempts?.split(" ").includes(number) ? "true" : null;
   }
 }
 
@@ -253,10 +254,6 @@ function fitDetail() {
     current.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone, they are wider than the page
   }
   fitReplay();
-  for (const note of innerWidth > 600 ? [] : $$("article p.note:not(.bad)")) {
-    if (note.offsetHeight < 40) continue; // a long one is folded; its link is no part of the summary
-    note.outerHTML = `<details class="${note.className}"><summary>${note.innerHTML.replace(/<a[^]*|$/, "</summary>$&")}</details>`;
-  }
   for (const line of $$(".json [data-opens]")) {
     const button = document.createElement("button");
     line.prepend(Object.assign(button, { className: "fold", ariaExpanded: "true", ariaLabel: "Lines within" }));
@@ -340,7 +337,7 @@ addEventListener("click", (event) => {
   if (target.closest("#new")) return showNew().catch(() => {});
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
   if (link.matches(".back")) { event.preventDefault(); back(); }
-  if (link.matches("#rows .row, .tabs a, .overview a")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn()); }
+  if (link.matches("#rows .row, .tabs a, .overview a:not(.all)")) { event.preventDefault(); open(link, event.detail === 0 || oneColumn()); }
 });
 
 // open shows the detail of a link. With enter, the focus goes there too: otherwise the tab
@@ -441,7 +438,7 @@ const keys = {
   r: toggleReset,
   "/": () => { const field = $("[type=search]"); field.focus(); field.select(); },
   "?": () => location.assign("/help"),
-  Escape: () => { if ($(".has-detail")) back(); else if (query) location.href = $("form.search").action; },
+  Escape: () => { if ($(".actions [aria-current]")) $(".tabs a").click(); else if ($(".has-detail")) back(); else if (query) location.href = $("form.search").action; },
 };
 
 // Single keys can be switched off, for people who speak to the computer.
