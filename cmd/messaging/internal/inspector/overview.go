@@ -201,7 +201,7 @@ func (in *Inspector) listOverview(l entryList) *overview {
 	v.countDeliveries(in.box.History.Deliveries(l.requested), func(term string) string {
 		return "/" + queryString("q", strings.TrimSpace(l.term+" "+term))
 	})
-	var found []counted
+	var found []*counted
 	found, v.Left, v.Looked, v.Of = in.survey.read(in, l.requested)
 	for _, each := range found {
 		each.Href = fmt.Sprintf("/requests/%d", each.Last)

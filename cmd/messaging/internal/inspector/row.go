@@ -109,25 +109,23 @@ type signs []sign
 
 // Signs returns the badges and the marks, those that are suspicious first.
 func (r row) Signs() (list signs) {
+	var neutral signs
 	for _, badge := range r.Badges {
-		list = append(list, sign{Class: badge.Class, Text: badge.Text, Title: badge.Text})
+		s := sign{Class: badge.Class, Text: badge.Text, Title: badge.Text}
+		if s.Class == "" {
+			neutral = append(neutral, s)
+		} else {
+			list = append(list, s)
+		}
 	}
 	for _, label := range r.Mark.Labels {
 		list = append(list, sign{Class: "warn", Text: label, Title: r.Mark.Title})
 	}
-	slices.SortStableFunc(list, func(a, b sign) int { return cmp.Compare(a.rank(), b.rank()) })
+	list = append(list, neutral...)
 	for i := range list {
 		list[i].Folded = i > 0
 	}
 	return list
-}
-
-// rank is less for what is suspicious.
-func (s sign) rank() int {
-	if s.Class == "" {
-		return 1
-	}
-	return 0
 }
 
 // More returns the sign for those that a narrow row leaves out, or nil.

@@ -53,17 +53,18 @@ const lookLeast, lookFor = 50, 20 * time.Millisecond
 // read returns the findings of some operations, the worst first and then the latest, and how many are left out. If
 // not all entries were looked at, it also returns how many were, of how many, and looks at the others in the
 // background. At the end of that, open pages read again.
-func (s *survey) read(in *Inspector, isOne func(op string) bool) (list []counted, left, looked, of int) {
+func (s *survey) read(in *Inspector, isOne func(op string) bool) (list []*counted, left, looked, of int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.follow(in.box.History)
 	s.look(in, lookLeast, lookFor)
 	for _, known := range s.causes {
 		if known != nil && isOne(known.cause.op) {
-			list = append(list, *known)
+			c := *known
+			list = append(list, &c)
 		}
 	}
-	slices.SortFunc(list, func(a, b counted) int {
+	slices.SortFunc(list, func(a, b *counted) int {
 		return cmp.Or(cmp.Compare(a.rank.level(), b.rank.level()), cmp.Compare(b.Last, a.Last), cmp.Compare(a.place, b.place))
 	})
 	if len(s.pending) == 0 {
