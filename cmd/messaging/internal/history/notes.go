@@ -14,6 +14,7 @@ const (
 	NoteAPIKey           Note = "api_key"
 	NoteContentType      Note = "content_type"
 	NoteDuplicate        Note = "duplicate"
+	NoteEmailCheck       Note = "email_check"
 	NoteEmptyValue       Note = "empty_value"
 	NoteInThePast        Note = "in_the_past"
 	NoteNameAsID         Note = "name_as_id"
@@ -30,7 +31,7 @@ const (
 )
 
 // Notes are all notes, in the order of their codes.
-var Notes = []Note{NoteAPIKey, NoteContentType, NoteDuplicate, NoteEmptyValue, NoteInThePast, NoteNameAsID, NoteNoVariable,
+var Notes = []Note{NoteAPIKey, NoteContentType, NoteDuplicate, NoteEmailCheck, NoteEmptyValue, NoteInThePast, NoteNameAsID, NoteNoVariable,
 	NoteSameName, NoteSDKRefuses, NoteSkipped, NoteTwoAudiences, NoteUnknownKey, NoteUnknownParameter, NoteUnknownType,
 	NoteWrongPath, NoteWrongType}
 

@@ -160,6 +160,8 @@ func contentNotes(d *entryDetail) (list []note) {
 		case r.note == history.NoteDuplicate:
 			list = append(list, note{Class: "warn", Text: r.text,
 				Href: fmt.Sprintf("/requests/%d?tab=diff&with=%d", d.Number, duplicate), More: "Compare them"})
+		case r.note == history.NoteEmailCheck:
+			list = append(list, note{Class: "warn", Text: r.text, Href: d.path + "?tab=check", More: "Show the check"})
 		default:
 			add("warn", "%s", r.text)
 		}

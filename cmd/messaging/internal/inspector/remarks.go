@@ -10,6 +10,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -56,6 +57,7 @@ func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 		{note: history.NoteNameAsID, text: in.eventIDNote(e)},
 		{note: history.NoteContentType, text: contentTypeNote(e)},
 		variablesNote(e),
+		emailNote(e),
 		{note: history.NoteUnknownKey, text: in.keysNote(e)},
 		{note: history.NoteEmptyValue, text: in.emptyNote(e)},
 		{note: history.NoteWrongType, text: in.typesNote(e)},
@@ -239,6 +241,27 @@ func definitionNote(e *history.Entry) string {
 		return ""
 	}
 	return "A parameter has another type than text, numeric or timestamp, the types that are documented: " + words.List(names, "and") + "."
+}
+
+// maxChecked is the size of the largest email that is checked before it is opened.
+const maxChecked = 64 << 10
+
+// emailNote names what readers of an email would miss.
+func emailNote(e *history.Entry) remark {
+	effect, ok := e.Effect.(*messagingtest.EmailBroadcast)
+	if !ok || len(e.Request.Body) > maxChecked {
+		return remark{}
+	}
+	var found []string
+	for _, f := range (&emailView{effect, e}).check() {
+		if f.Severity == mail.High {
+			found = append(found, f.Text)
+		}
+	}
+	if len(found) == 0 {
+		return remark{}
+	}
+	return remark{note: history.NoteEmailCheck, text: "The check of the email found: " + strings.Join(found, "; ") + ".", common: found}
 }
 
 // audienceNote is for a broadcast that is for all customers and for recipients.

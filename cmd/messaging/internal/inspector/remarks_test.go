@@ -31,6 +31,20 @@ func markOf(list string) (label, text string) {
 	return strings.Join(labels, ", "), text
 }
 
+func TestAnEmailOfWhichReadersMissSomethingIsWorthALook(t *testing.T) {
+	f := start(t, records.Demo())
+	for _, message := range []string{"there", "<a href='http://localhost/x'>here</a><script>x()</script>"} {
+		require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", broadcastOf("Moved", "Offer", "{{name}}", message)))
+	}
+	_, findings := overviewOf(t, f.get("/").Body)
+	assert.Equal(t, []string{"email check Offer Link to this machine, which nobody else can open: http://localhost/x #2",
+		"email check Offer &lt;script&gt; is removed #2"}, findings)
+	assert.Contains(t, f.get("/broadcasts/2").Body,
+		`is removed. <a href="/broadcasts/2?tab=check">Show the check</a>`)
+	assert.NotContains(t, f.get("/broadcasts/1").Body, "Show the check")
+	assert.Contains(t, f.get("/?q=note:email_check").Body, `<span id="matches">1 match</span>`)
+}
+
 func TestTheMarkOfALargeRequestNamesItsNotes(t *testing.T) {
 	f := start(t, records.Demo())
 	large := broadcastOf("{{name}}", "{{nme}}", `"customers":[`, `"customers":[`+strings.Repeat(`{"email":"a@example.com"},`, 700))
