@@ -87,6 +87,16 @@ func isUnfilled(address string) bool {
 	return strings.ContainsAny(address, "{}$%*=`|<>[]") || strings.Contains(address, "__") || strings.HasPrefix(address, "'")
 }
 
+// joinsEnd reports whether a part of an address ends with what a program writes in place of a value, such as userNone.
+func joinsEnd(part string) bool {
+	for _, word := range []string{"undefined", "None", "NaN", "comnull", "orgnull", "netnull"} {
+		if strings.HasSuffix(part, word) {
+			return true
+		}
+	}
+	return false
+}
+
 // Address returns why an address looks like a mistake, or "".
 func Address(address string) string {
 	local, domain, found := strings.Cut(address, "@")
@@ -94,12 +104,16 @@ func Address(address string) string {
 	switch {
 	case isCommented(address):
 		return "begins like a comment"
-	case found && (lacksAll(local) || strings.ContainsAny(local, `\/#(`) && Text(local) != ""):
+	case found && (strings.Trim(local, "0") == "" || lacksAll(local) || strings.ContainsAny(local, `\/#(`) && Text(local) != ""):
 		return "looks like a missing value"
 	case isUnfilled(address):
 		return "looks like a placeholder"
+	case found && (joinsEnd(local) || joinsEnd(domain) || slices.ContainsFunc(strings.Split(domain, "."), isMissing)):
+		return "has a missing value"
 	case found && !strings.ContainsFunc(local, visible.LetterOrDigit):
 		return "looks like a missing value"
+	case found && strings.TrimRight(local, ".-_+") != local:
+		return "lacks a part before the @"
 	case strings.HasSuffix(domain[dot+1:], "email") && domain[dot+1:] != "email":
 		return endsWithColumn
 	case found && (dot < 1 || dot >= len(domain)-2 || strings.Contains(domain, "..")):

@@ -26,21 +26,23 @@ func (p pattern) matches(text string) bool { return p().MatchString(text) }
 // missing matches what programs write in place of a value that is not there, such as #N/A, <NA>, (null) and \N.
 var missing = newPattern(`^([(<\[]?(null|nil|nan|nat|undefined)[)>\]]?|` +
 	`[(<\[](none|blank|empty|na|missing|unknown|(not |un)set|no value)[)>\]]|` +
-	`n\.a\.|\\0|[bu](''|"")|b'\\n'|bytearray\(b''\)|#(na|n/a|n/a n/a|n/d|nv|n\.v\.)|\\n|\[object object\]|` +
+	`n\.a\.|\\0|(pd|pandas|np|numpy)\.(na|nan|nat)|(character|numeric|logical|integer)\(0\)|\*?undef\*?|na[-/ ]na|` +
+	`[bu](''|"")|b'\\n'|bytearray\(b''\)|#(na|n/a|n/a n/a|n/d|nv|n\.v\.)|(\\+n)+|\[object object\]|` +
 	`[+-]?inf(inity)?|invalid (date(time)?|time value)|null;|nul|(null|undefined|nil|nan|none){2,}|-?1\.#(qnan|ind|inf))$`)
 
 // lost matches what a conversion makes of letters that it does not know, such as Ã¼ of ü.
 var lost = newPattern(`\x{FFFD}|[ÃÂ][\x{80}-\x{BF}]|^\?+$`)
 
 // failed matches the errors of a spreadsheet, such as #REF!, #NAME?, #### and Err:502.
-var failed = newPattern(`^(#[^\d]*[!?]|#div/0!|#DIV/0!|#GETTING_DATA|#{2,}|err:\d+)$|#(N/A|REF!|VALUE!|NAME\?|DIV/0!)`)
+var failed = newPattern(`^(#[^\d]*[!?]|#div/0!|#DIV/0!|#GETTING_DATA|#{2,}|err:\d+)$|` +
+	`#(N/A|REF!|VALUE!|NAME\?|DIV/0!)|^#(DIV/0|NAME|VALUE|REF|NUM|NULL|WERT|BEZUG|ZAHL)$`)
 
 // placeholder matches what a template, a shell or a format would have replaced: {{name}}, {name},
 // ${NAME}, $(command), $NAME, $1, %NAME%, %s, %(name)s, %!s(MISSING), *|NAME|*, <% name %>, <first_name>,
 // __NAME__ and [First Name].
 var placeholder = newPattern(`\{\{|\$[{(]|\{[A-Za-z_][\w.]*\}|\*\||<%|%!?\(|%![sdv]\(|(^|[\s"'(>])%[sdqv]\b|` +
 	`<[A-Za-z]+_\w+>|<(?i:name)>|\[[A-Z]+_[A-Z_]+\]|\[NAME\]|^[\[<][A-Za-z_ ]+[\]>]$|__[A-Z]+__|%%\w+%%|^\$\w+$|^%[A-Za-z_]+%$|^%[A-Za-z]$|` +
-	`\{\d\}|\{%|-%[sd]$|^#\{\w+\}$|^!\w+!$|^@@\w+@@$|^«\w+»$|^\$Env:\w+$|^:[a-z_]+$|^` + "`.+`$")
+	`\{\d\}|\{%|^%~?\d$|^\[%|^<<\w+>>$|^\$\[|-%[sd]$|^#\{\w+\}$|^!\w+!$|^@@\w+@@$|^«\w+»$|^\$Env:\w+$|^:[a-z_]+$|^` + "`.+`$")
 
 // commented matches what people write in front of a row that they do not want.
 var commented = newPattern(`^(#|//|--)\D`)
@@ -132,7 +134,7 @@ var zeroCode = newPattern(`^(0{5,}|[A-Za-z]+[-_/#]?0{3,})$`)
 
 // joinsMissing reports whether a text is a short code with a missing value at its end, such as INVnull.
 func joinsMissing(text string) bool {
-	for _, word := range []string{"null", "undefined", "None", "NaN"} {
+	for _, word := range []string{"null", "NULL", "undefined", "None", "NaN", "nan", "nil"} {
 		if code, ok := strings.CutSuffix(text, word); ok && code != "" && len(code) <= 8 && code == strings.ToUpper(code) {
 			return true
 		}
@@ -149,8 +151,8 @@ func hasMissingWord(text string) bool {
 			if i+1 == len(words) || words[i+1] != "and" { // null and void
 				return true
 			}
-		case "None":
-			if i > 0 && i == len(words)-1 && len(words) <= shortText {
+		case "None", "nan", "nil":
+			if len(words) <= shortText && i > 0 && i == len(words)-1 || len(words) == 2 && i == 0 && words[1] == strings.ToUpper(words[1]) {
 				return true
 			}
 		}
@@ -158,7 +160,8 @@ func hasMissingWord(text string) bool {
 	return false
 }
 
-// shortText is the number of words up to which None at the end of a text stands for a missing value.
+// shortText is the number of words up to which None at the end of a text stands for a missing value. At the beginning,
+// it does in front of something like EUR.
 const shortText = 3
 
 // lacksAll reports whether a text has only missing values, such as null.null.

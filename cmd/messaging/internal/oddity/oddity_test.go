@@ -57,6 +57,8 @@ func TestValuesThatAnEventRequiresLookLikeMistakes(t *testing.T) {
 		"2026-11-20T10:00:00Z": "", "1965-03-04T00:00:00Z": "",
 		"1899-12-30T00:00:00Z": `at "1899-12-30T00:00:00Z" looks like a missing time`, "tomorrow": "",
 		"1970-01-01T00:00:00Z": `at "1970-01-01T00:00:00Z" looks like a missing time`,
+		"1904-01-01T00:00:00Z": `at "1904-01-01T00:00:00Z" looks like a missing time`, "2000-01-02T00:00:00Z": "",
+		"2000-01-01T00:00:00Z": `at "2000-01-01T00:00:00Z" looks like a missing time`,
 		"9999-12-31T23:59:59Z": `at "9999-12-31T23:59:59Z" looks like a missing time`,
 	} {
 		event := &messaging.Event{Parameters: []messaging.EventParameter{{Name: "at", Type: messaging.ParameterTimestamp}}}
@@ -93,7 +95,8 @@ func TestUsualValuesAreNoMistakes(t *testing.T) {
 		"total 45", "Password", "failed", "timeout", "error", "none", "unknown",
 		"2026-11-26", "26 Nov 2026", "10:30", "https://acme.test/orders/1",
 		"Some (few)", "Lost and found", "key: A", "Bring a friend: not required", "exit 12", "Ünal", "a, b", "C:\\orders", "1/10/1900",
-		"Nuñez", "null and void", "1000", "10000", "A-1000", "ABC-000123", "Object of the week", "E4 to E5", "Class of 2026", "O(n)"} {
+		"Nuñez", "null and void", "None of these", "None required", "Aston Villa 2, Leeds nil away",
+		"1000", "10000", "A-1000", "ABC-000123", "Object of the week", "E4 to E5", "Class of 2026", "O(n)"} {
 		assert.Empty(t, oddity.Values(numbered, map[string]any{"number": value}))
 	}
 }
@@ -147,6 +150,10 @@ func TestAddressesLookLikeMistakes(t *testing.T) {
 		"=A1@example.com": unfilled, "'ada@example.com": unfilled, "ada@{domain}": unfilled,
 		"\u2800@example.com": "looks like a missing value", "-@example.com": "looks like a missing value",
 		`\N@example.com`: "looks like a missing value", "N/A@example.com": "looks like a missing value", "nat@example.com": "",
+		"ada.null@example.com": "", "userNone@example.com": "has a missing value", "ada@example.comnull": "has a missing value",
+		"ada@undefined.example.com": "has a missing value", "ada@example.null": "has a missing value",
+		"0@example.com":     "looks like a missing value",
+		"user-@example.com": "lacks a part before the @", "ada.@example.com": "lacks a part before the @",
 		"ada@example": "looks cut off or misspelled", "ada@example..com": "looks cut off or misspelled",
 	} {
 		assert.Equal(t, want, oddity.Address(address), address)

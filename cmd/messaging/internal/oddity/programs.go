@@ -81,7 +81,7 @@ var object = newPattern(`^(` + strings.Join([]string{
 	`Empty DataFrame\b.*`, `([^\n]*, )?dtype: \w+\)?`, `(dict_\w+|(frozen)?set|Series|Decimal|datetime\.\w+|Timestamp|UUID)\([^\n]*\)`,
 	`\[(object|Function|AsyncFunction|GeneratorFunction|class)\b[^\n]*\]`, `Promise \{.*`, // JavaScript
 	`(async )?function ?\w*\([^\n]*`, `(Symbol|ObjectId|ISODate|NumberLong)\([^\n]*\)`,
-	`[\w$]+(\.[\w$]+)+@[0-9a-f]{5,8}`, `\[L[\w.$]+;@[0-9a-f]+`, `(java\.util\.)?Optional(\.empty|\[[^\n]*\]|\([^\n]*\))?`, // Java
+	`[\w$]+(\.[\w$]+)+@[0-9a-f]{2,8}`, `\[L[\w.$]+;@[0-9a-f]+`, `(java\.util\.)?Optional(\.empty|\[[^\n]*\]|\([^\n]*\))?`, // Java
 	`[A-Z]\w*(\(\w+=[^\n]*\)| ?\{\w+(=|: )[^\n]*\})`, `System\.[A-Z][\w.]*(` + "`" + `\d)?(\[[^\n]*\])?`,
 	`<#.*>`, `#<.*>`, `([\w:]+=)?(ARRAY|HASH|CODE|SCALAR|REF|GLOB)\(0x[0-9a-f]+\)`, // Ruby, Perl and PHP
 	`stdClass Object\b.*`, `Resource id #\d+`, `(bool|int|float|string)\([^\n]*\)( "[^\n]*")?`,

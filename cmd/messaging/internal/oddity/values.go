@@ -2,6 +2,7 @@ package oddity
 
 import (
 	"html"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -70,6 +71,8 @@ func oddValue(text string) string {
 		return "looks like a missing time"
 	case hasMissingWord(text):
 		return "has a missing value"
+	case strings.ContainsAny(text, ",!") && nameless.matches(text):
+		return "lacks a name or a value"
 	case !strings.Contains(text, " "):
 		return lacksPart(text)
 	}
@@ -97,15 +100,21 @@ func Label(text string) string {
 	return ""
 }
 
-// oddTime returns why a time looks like a mistake, or "": programs write the years 1 and 9999, and the first
-// days of 1900 and 1970, in place of a time that is not there.
+// oddTime returns why a time looks like a mistake, or "": programs write the years 1 and 9999, the first days of 1900
+// and 1970, and the beginnings and ends of other calendars, in place of a time that is not there.
 func oddTime(at time.Time) string {
-	switch day := at.UTC().Format(time.DateOnly); {
-	case at.Year() < 1900, at.Year() >= 2100, day == "1900-01-01", day == "1969-12-31", day == "1970-01-01":
+	switch at = at.UTC(); {
+	case at.Year() < 1900, at.Year() >= 2100, slices.Contains(zeroDays, at.Format(time.DateOnly)),
+		slices.Contains(zeroInstants, at.Format(time.RFC3339)):
 		return "looks like a missing time"
 	}
 	return ""
 }
+
+var (
+	zeroDays     = []string{"1900-01-01", "1904-01-01", "1969-12-31", "1970-01-01"}
+	zeroInstants = []string{"2000-01-01T00:00:00Z", "2001-01-01T00:00:00Z", "2038-01-19T03:14:07Z"}
+)
 
 // Values returns what looks like a mistake in the times, and in the texts that an event requires, or "".
 func Values(event *messaging.Event, values map[string]any) string {
