@@ -7,7 +7,6 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
 func newBroadcast(s *settings) *cobra.Command {
@@ -89,7 +88,8 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 		return err
 	}
 	send := sending{service: service, prepared: prepared, options: audience.guards(), count: audience.total,
-		again: b.again, broadcast: true, look: whereToLook(service)}
+		again: b.again, broadcast: true, look: "a broadcast has no id to look up: ask a recipient, or look in the service's own dashboard,",
+		terms: []string{"op:" + prepared.Operation(), termOf("subject:", subjectOf(content))}}
 	if err := send.recall(); err != nil {
 		return err
 	}
@@ -121,11 +121,11 @@ func (b *broadcast) decide(ctx context.Context, s *settings, plan *confirm.Plan,
 	return true, b.when.checkAhead()
 }
 
-// whereToLook says how to find out whether a broadcast was carried out. No list of the
-// service has it.
-func whereToLook(service *profile.Service) string {
-	if service.Kind == profile.Sandbox {
-		return "a broadcast has no id to look up: look in the inspector of the sandbox"
+func subjectOf(c content) string {
+	for _, each := range c.texts() {
+		if each.name == "subject" {
+			return each.text
+		}
 	}
-	return "a broadcast has no id to look up: ask a recipient, or look in the service's own dashboard,"
+	return ""
 }

@@ -63,5 +63,6 @@ func TestEventsThatCannotBePrintedAreReportedAsCreated(t *testing.T) {
 	text, code := o.shell(`apply="messaging -p sandbox event apply events.json"
 		$apply --confirm "$($apply --dry-run)" >/dev/full`)
 	assert.Equal(t, 7, code)
-	assert.Contains(t, text, "1 of 1 event created, but not printed: write /dev/stdout: no space left on device; look at messaging event list")
+	assert.Contains(t, text, "1 of 1 event created, but not printed: write /dev/stdout: no space left on device; "+
+		"to see them: messaging -p sandbox event list")
 }

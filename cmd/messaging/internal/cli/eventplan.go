@@ -219,7 +219,7 @@ func (s *settings) createAll(ctx context.Context, client *messaging.Client, send
 			if i > 0 {
 				unknown := ""
 				if messaging.DeliveryOf(err) == messaging.DeliveryUnknown {
-					unknown = ", and another one may have been"
+					unknown = ", and one more may have been"
 				}
 				err = errors.Join(err, exit.With(exit.PartlyDone, "%d of %s were created%s; run the same command again to create the others",
 					i, countEvents(len(sends)), unknown))
@@ -227,18 +227,19 @@ func (s *settings) createAll(ctx context.Context, client *messaging.Client, send
 			return errors.Join(err, rows.Close())
 		}
 		if err := rows.Write(event); err != nil {
-			return cannotPrint(i+1, len(sends), err)
+			return s.cannotPrint(i+1, len(sends), err)
 		}
 	}
 	if err := rows.Close(); err != nil {
-		return cannotPrint(len(sends), len(sends), err)
+		return s.cannotPrint(len(sends), len(sends), err)
 	}
 	return nil
 }
 
 // cannotPrint returns the error for events that were created, but whose ids were not printed.
-func cannotPrint(created, wanted int, err error) error {
-	return exit.With(exit.PartlyDone, "%d of %s created, but not printed: %w; look at messaging event list", created, countEvents(wanted), err)
+func (s *settings) cannotPrint(created, wanted int, err error) error {
+	return exit.With(exit.PartlyDone, "%d of %s created, but not printed: %w; to see them: %s", created, countEvents(wanted), err,
+		s.command("event", "list"))
 }
 
 func (s *settings) createEvent(ctx context.Context, client *messaging.Client,
@@ -246,11 +247,11 @@ func (s *settings) createEvent(ctx context.Context, client *messaging.Client,
 	response, err := s.send(ctx, client, prepared)
 	switch {
 	case exit.CodeOf(err) == exit.Unknown:
-		return event, exit.With(exit.Unknown, "%w\nlook at messaging event list before you create it again", err)
+		return event, exit.With(exit.Unknown, "%w\nbefore you create it again, see whether it is there: %s", err, s.command("event", "list"))
 	case err != nil:
 		return event, err
 	case response == nil, json.Unmarshal(response.Data, &event) != nil:
-		return event, exit.With(exit.PartlyDone, "the event was created, but its id cannot be read; look at messaging event list")
+		return event, exit.With(exit.PartlyDone, "the event was created, but its id cannot be read; to see it: %s", s.command("event", "list"))
 	}
 	return event, nil
 }

@@ -98,7 +98,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 		return byFlags(err)
 	}
 	send := sending{service: service, prepared: prepared, count: &recipients, again: t.again, trigger: triggerOf(params),
-		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,"}
+		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,", terms: termsOfTrigger(params)}
 	if err := send.recall(); err != nil {
 		return err
 	}
@@ -278,20 +278,16 @@ func printExample(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if err != nil {
 		return err
 	}
-	parts := []string{"messaging"}
-	if s.profile != "" {
-		parts = append(parts, "-p", quoteIfNeeded(s.profile))
-	}
-	parts = append(parts, "event trigger", quoteIfNeeded(event.Name), "--email ada@example.com")
+	args := []string{"event", "trigger", event.Name, "--email", "ada@example.com"}
 	for _, p := range event.Parameters {
 		form := exampleValues[p.Type]
 		if form == "" {
 			form = `-F %s=null`
 		}
 		flag, value, _ := strings.Cut(fmt.Sprintf(form, p.Name), " ")
-		parts = append(parts, flag+" "+quoteIfNeeded(value))
+		args = append(args, flag, value)
 	}
-	return s.printer.Text(strings.Join(parts, " "))
+	return s.printer.Text(s.command(args...))
 }
 
 // quoteIfNeeded quotes an argument for a POSIX shell.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -58,19 +57,11 @@ func (l *ledgerFlag) find() (ledger.Address, error) {
 
 // command is another command about the same outbox, to be pasted into a shell.
 func (l *ledgerFlag) command(name string, args ...string) string {
-	words := []string{"messaging"}
-	if l.profile != "" {
-		words = append(words, "-p", l.profile)
-	}
-	words = append(words, "outbox", name)
+	words := []string{"outbox", name}
 	if l.path != "" {
 		words = append(words, "--ledger", l.path)
 	}
-	words = append(words, args...)
-	for i, word := range words {
-		words[i] = quoteIfNeeded(word)
-	}
-	return strings.Join(words, " ")
+	return l.settings.command(append(words, args...)...)
 }
 
 // open opens an outbox that exists.

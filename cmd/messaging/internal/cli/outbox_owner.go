@@ -21,7 +21,7 @@ func (l *ledgerFlag) checkOwner(ctx context.Context, opened *ledger.Ledger, now 
 	if err != nil || !recorded {
 		return err
 	}
-	if err := checkServiceOf(opened.Title, of.Service, now); err != nil {
+	if err := l.checkServiceOf(opened.Title, of.Service, now); err != nil {
 		return err
 	}
 	changes, err := changesOf(ctx, opened, of, now)
@@ -32,13 +32,15 @@ func (l *ledgerFlag) checkOwner(ctx context.Context, opened *ledger.Ledger, now 
 		l.command("run", "--until-empty", "--accept-change"))
 }
 
-func checkServiceOf(title string, of ledger.Service, now *profile.Service) error {
+func (l *ledgerFlag) checkServiceOf(title string, of ledger.Service, now *profile.Service) error {
 	switch {
 	case of.BaseURL == now.BaseURL && of.Identity == now.Identity():
 		return nil
 	case of.BaseURL == now.BaseURL:
-		return exit.With(exit.Usage, "%s holds entries for %s, but this is %s: the sandbox was restarted, "+
-			"or named in another way; nothing was sent", title, of.Identity, now.Identity())
+		return exit.With(exit.Usage, "%s holds entries for %s, but this is %s: the sandbox was restarted, or started under a different "+
+			"name; nothing was sent. Import the file into a new outbox:\n  %s\nAn outbox can be used with a restarted sandbox if both "+
+			"starts have the same name: messaging sandbox --start-id NAME", title, of.Identity, now.Identity(),
+			l.settings.command("outbox", "import", "--ledger", "NEW.db", "--from", "FILE", "--event", "EVENT"))
 	default:
 		return exit.With(exit.Usage, "%s holds entries for %s, but %s is %s; nothing was sent", title, of.BaseURL, now.Title(), now.BaseURL)
 	}
@@ -113,7 +115,7 @@ func (l *ledgerFlag) accept(ctx context.Context, opened *ledger.Ledger, now *pro
 	if err != nil {
 		return err
 	}
-	if err := checkServiceOf(opened.Title, of.Service, now); err != nil {
+	if err := l.checkServiceOf(opened.Title, of.Service, now); err != nil {
 		return err
 	}
 	changes, err := changesOf(ctx, opened, of, now)

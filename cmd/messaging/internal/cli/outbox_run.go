@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -71,7 +72,7 @@ func (flags *runFlags) run(ctx context.Context) error {
 	if err := advance(ctx, opened); err != nil {
 		return err
 	}
-	d := &delivery{runFlags: flags, opened: opened}
+	d := &delivery{runFlags: flags, opened: opened, isSandbox: service.Kind == profile.Sandbox}
 	options, err := flags.options(service, func() bool { return d.othersSend })
 	if err != nil {
 		return err
@@ -148,6 +149,7 @@ type delivery struct {
 	othersSend                  bool // when the run begins
 	stop                        context.CancelFunc
 	restored                    atomic.Bool
+	isSandbox                   bool
 }
 
 var errRestored = errors.New("a backup was restored into the outbox during the run")
@@ -259,12 +261,11 @@ func (d *delivery) wait(ended <-chan error) error {
 	case err := <-ended:
 		if err != nil {
 			return exit.With(exit.Unknown, "%w; an outcome may not be recorded, and its entry becomes unclear: %s", err,
-				d.command("list", "--state", "unclear"))
+				d.listUnclear())
 		}
 		return nil
 	case <-again:
-		return exit.With(exit.Unknown, "interrupted twice; what was being sent becomes unclear: %s",
-			d.command("list", "--state", "unclear"))
+		return exit.With(exit.Unknown, "interrupted twice; what was being sent becomes unclear: %s", d.listUnclear())
 	}
 }
 
@@ -319,7 +320,7 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 	switch {
 	case unclear > 0:
 		return exit.With(exit.Unknown, "%s unclear: they may or may not have been carried out; find out, dismiss those that were, and "+
-			"resend the others: %s", words.Thousands(unclear), d.command("list", "--state", "unclear"))
+			"resend the others: %s", words.Thousands(unclear), d.listUnclear())
 	case !d.untilEmpty:
 		return nil // it was stopped, which is how it ends
 	case paused:
@@ -334,6 +335,16 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 			d.command("list", "--state", "rejected"))
 	}
 	return nil
+}
+
+// listUnclear is how to see the unclear entries and, on a sandbox, what became of them.
+func (d *delivery) listUnclear() string {
+	list := d.command("list", "--state", "unclear")
+	if !d.isSandbox {
+		return list
+	}
+	return list + "\nthe sandbox shows those that it has: " + cmp.Or(os.Getenv(profile.InspectorVariable), profile.DefaultInspector) +
+		"/?q=op:trigger+delivery:unknown"
 }
 
 // summary says what has become of entries in this run.

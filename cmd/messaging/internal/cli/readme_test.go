@@ -40,7 +40,7 @@ var recordedSteps = []struct{ line, answer string }{
 	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv --dry-run", ""},
 	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv", "y"},
 	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv", "y"},
-	{"messaging sandbox wait op:email to:alan@example.com --after start >request.json && echo 'the sandbox has it'", ""},
+	{"messaging sandbox wait 'op:send email broadcast' 'subject:We have moved' delivery:unknown --json=number,at,effect", ""},
 	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv --again", "y"},
 }
 
@@ -52,6 +52,8 @@ var fixed = []struct {
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:8077"},
 	{regexp.MustCompile(`\b[0-9a-f]{6}[0-9a-f]{58}\b`), "5eedf1…"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC`), "2026-01-02 03:04:05 UTC"},
+	{regexp.MustCompile(`"at":"[^"]+"`), `"at":"2026-01-02T03:04:05Z"`},
+	{regexp.MustCompile(` --ui http://127\.0\.0\.1:8077`), ""}, // on the default port
 	{regexp.MustCompile(`came \S+ before`), "came 4s before"},
 	{regexp.MustCompile(`\r`), ""},
 }
@@ -95,6 +97,7 @@ func TestReadmeShowsARunThatWasRecorded(t *testing.T) {
 		return
 	}
 	assert.Equal(t, recorded, shown, "write it with -update")
+	assert.Equal(t, 3, strings.Count(recorded, recordedSteps[4].line+"\n"), "both errors name the command that is run")
 	o.requireBroadcasts(2)
 
 	_, rest, _ = strings.Cut(after, "```sh\nsend=")

@@ -62,7 +62,8 @@ func (r *remote) call(ctx context.Context, method, path string, body any) ([]byt
 		return nil, exit.With(exit.Interrupted, "interrupted")
 	}
 	if err != nil {
-		return nil, exit.With(exit.NotDone, "there is no sandbox at %s; start one with: messaging sandbox", base)
+		return nil, exit.With(exit.NotDone, "there is no sandbox at %s; start one with: messaging sandbox; "+
+			"if yours has other ports, pass --ui http://127.0.0.1:PORT with the port of its inspector", base)
 	}
 	defer response.Body.Close()
 	received, err := io.ReadAll(response.Body)

@@ -231,7 +231,8 @@ func TestOutboxIsSentToASandboxThatWasStartedAgainWithTheSameName(t *testing.T) 
 	o, stop = startedAs(t, "other", service.Port(), folder)
 	_, stderr, code := o.run(run...)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, stderr, "the sandbox was restarted")
+	assert.Contains(t, stderr, "the sandbox was restarted, or started under a different name; nothing was sent. Import the file into a "+
+		"new outbox:\n  messaging -p sandbox outbox import --ledger NEW.db --from FILE --event EVENT\n")
 	stop()
 
 	o, stop = startedAs(t, "shop", service.Port(), folder)
@@ -497,13 +498,42 @@ func TestPlanAndQuestionAreOnTheTerminalIfStderrIsAFile(t *testing.T) {
 	assert.Equal(t, 2, code)
 }
 
-func TestHintAfterALostBroadcastNamesWhatHelps(t *testing.T) {
-	for kind, want := range map[profile.Kind]string{profile.Sandbox: "look in the inspector of the sandbox",
-		profile.Production: "ask a recipient, or look in the service's own dashboard,"} {
-		hint := whereToLook(&profile.Service{Kind: kind})
-		assert.Contains(t, hint, want)
-		assert.NotContains(t, hint, "message stats", "it counts transactional messages alone")
+func TestHintAfterALostSendNamesWhatHelps(t *testing.T) {
+	send := sending{service: &profile.Service{Kind: profile.Production}, look: "ask a recipient,", terms: []string{"op:trigger"}}
+	assert.Equal(t, "ask a recipient, before you send it again with --again", send.howToLook(time.Time{}))
+	send.service.Kind = profile.Sandbox
+	assert.Contains(t, send.howToLook(time.Time{}), "\n  messaging sandbox wait op:trigger delivery:unknown ")
+	assert.NotContains(t, send.howToLook(time.Time{}), "--after")
+	send.again = true
+	assert.Contains(t, send.howToLook(time.Time{}), "this one was sent at 0001-01-01T00:00:00Z, and older ones come first")
+}
+
+// TestErrorOfALostSendHasTheCommandThatFindsIt runs the last line of the error, on a sandbox with earlier traffic.
+func TestErrorOfALostSendHasTheCommandThatFindsIt(t *testing.T) {
+	o := newOperator(t)
+	lost := func(number int, operation, effect string, command ...string) {
+		t.Helper()
+		confirmed := append(command, "--confirm", strings.TrimSpace(o.must(append(command, "--dry-run")...)))
+		o.must("sandbox", "fault", "answer_lost", "--op", operation)
+		var stderr string
+		for _, code := range []int{9, 2} { // the refusal of a repeat has it too
+			var got int
+			_, stderr, got = o.run(confirmed...)
+			require.Equal(t, code, got, stderr)
+			lines := strings.Split(strings.TrimSpace(stderr), "\n")
+			found, _ := o.shell(lines[len(lines)-1])
+			assert.Contains(t, found, fmt.Sprintf(`{"number":%d,"at":"`, number))
+			assert.Contains(t, found, fmt.Sprintf(`","effect":"%s"}`, effect))
+		}
 	}
+	push := []string{"-p", "sandbox", "broadcast", "push", "--to-customers", "two.csv", "--allow-doubts", "--message"}
+	o.must(append(push, "Sale", "--subject", "We have moved", "--confirm",
+		strings.TrimSpace(o.must(append(push, "Sale", "--subject", "We have moved", "--dry-run")...)))...)
+	lost(2, "send push broadcast", "push_broadcast", append(push, "Come.", "--subject", `You won't find "us" at $HOME`)...)
+	trigger := []string{"-p", "sandbox", "event", "trigger", "order shipped", "--email", "ada@example.com", "-f",
+		"shipped_at=2026-01-02T16:04:05+01:00", "-f"}
+	o.must(append(trigger, "order=A 1", "--confirm", strings.TrimSpace(o.must(append(trigger, "order=A 1", "--dry-run")...)))...)
+	lost(8, "trigger event", "trigger", append(trigger, "order=A 2")...)
 }
 
 // mistakes are command lines with an unset variable or a forgotten flag.

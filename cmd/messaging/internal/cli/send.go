@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +30,9 @@ type sending struct {
 	broadcast bool
 	// trigger is set for the trigger of an event.
 	trigger *intent.Trigger
-	// look says how to find out what became of it if nobody knows.
-	look string
+	// look says how to find out whether it was carried out if nobody knows, and terms find it in a sandbox.
+	look  string
+	terms []string
 
 	log  *intent.Log
 	seen intent.History // what the operator sees of earlier sends
@@ -81,15 +83,19 @@ func (send *sending) action(question, answer string) confirm.Action {
 	action := confirm.NewAction(send.service, send.prepared.Operation(), content, question, answer)
 	action.Recipients, action.BodySHA256 = send.count, sum(send.prepared.Body())
 	action.Refused = send.seen.Refusal(send.again, send.seen.Seen())
+	if action.Refused != nil && !send.again && send.seen.Last.IsOpen() && send.service.Kind == profile.Sandbox {
+		action.Refused = exit.With(exit.Usage, "%w; to look:\n  %s", action.Refused, send.search())
+	}
 	return action
 }
 
 // deliver sends what is prepared, and reports what became of it.
 func (s *settings) deliver(ctx context.Context, send sending) error {
 	signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not end a send without its exit code
+	began := time.Now()
 	response, err := s.remembered(ctx, send)
 	if exit.CodeOf(err) == exit.Unknown {
-		return exit.With(exit.Unknown, "%w\n%s before you send it again with --again", err, send.look)
+		return exit.With(exit.Unknown, "%w\n%s", err, send.howToLook(began))
 	}
 	if err != nil {
 		return err

@@ -164,6 +164,9 @@ func (h History) refusalOfSimilar(again bool, seen []string) error {
 	return nil
 }
 
+// IsOpen reports whether nobody knows if a send was carried out.
+func (e *Earlier) IsOpen() bool { return e != nil && !e.accepted && !e.inFlight }
+
 func (e *Earlier) when() string { return when(e.At) }
 
 // when returns a time for people.

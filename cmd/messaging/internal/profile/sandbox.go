@@ -82,7 +82,8 @@ func askInspector(ctx context.Context, inspector, token string) (found access, e
 	case ctx.Err() != nil:
 		return found, exit.With(exit.Interrupted, "interrupted")
 	case err != nil:
-		return found, exit.With(exit.NotDone, "there is no sandbox at %s; start one with: messaging sandbox --seed demo", inspector)
+		return found, exit.With(exit.NotDone, "there is no sandbox at %s; start one with: messaging sandbox --seed demo; "+
+			"if yours has other ports, set its inspector: export %s=http://%s:PORT", inspector, InspectorVariable, serviceHost)
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusUnauthorized {

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
+)
+
+// command is another command for the same service, to be pasted into a shell.
+func (s *settings) command(args ...string) string {
+	words := []string{"messaging"}
+	if s.profile != "" {
+		words = append(words, "-p", s.profile)
+	}
+	return quoted(append(words, args...))
+}
+
+// quoted joins the words of a command for a shell.
+func quoted(words []string) string {
+	for i, word := range words {
+		words[i] = quoteIfNeeded(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// howToLook says how to find out whether a send that began at a time was carried out. Only a sandbox
+// can be asked.
+func (send *sending) howToLook(began time.Time) string {
+	if send.service.Kind != profile.Sandbox {
+		return send.look + " before you send it again with --again"
+	}
+	which := ""
+	if send.again { // there may be several
+		which = "; this one was sent at " + began.UTC().Format(time.RFC3339) + ", and older ones come first: for the next, add --after NUMBER"
+	}
+	return "before you send it again with --again, see whether the sandbox has it (with an empty \"effect\", it was not carried out" +
+		which + "):\n  " + send.search()
+}
+
+// search is the command that finds a send in the sandbox whose response was lost.
+func (send *sending) search() string {
+	words := append([]string{"messaging", "sandbox", "wait"}, send.terms...)
+	words = append(words, "delivery:unknown", "--json=number,at,effect")
+	if ui := os.Getenv(profile.InspectorVariable); ui != "" && ui != profile.DefaultInspector {
+		words = append(words, "--ui", ui)
+	}
+	return quoted(words)
+}
+
+// termOf returns a term of a search. Its value is the longest part of a text that a term can have.
+func termOf(key, text string) string {
+	longest := ""
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '"' || visible.Hidden(r) }) {
+		if part = strings.TrimSpace(part); len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return key + longest
+}
+
+// termsOfTrigger are the terms that find a trigger: by its customer, and by the values that the
+// event requires or, if there are none, by all of them.
+func termsOfTrigger(params messaging.EventTriggerParams) []string {
+	terms := []string{"op:trigger", termOf("event:", params.Definition.Name)}
+	to := params.Email
+	if c := params.Customer; to == "" && c != nil {
+		if to = c.Email; to == "" {
+			to = c.CustomerID
+		}
+	}
+	terms = append(terms, termOf("to:", to))
+	required := 0
+	for _, p := range params.Definition.Parameters {
+		if p.Required {
+			required++
+		}
+	}
+	for _, p := range params.Definition.Parameters {
+		switch value := params.Values[p.Name].(type) {
+		case string:
+			if p.Required || required == 0 {
+				terms = append(terms, termOf("value:"+p.Name+"=", value))
+			}
+		case json.Number:
+			if p.Required || required == 0 {
+				terms = append(terms, "value:"+p.Name+"="+value.String())
+			}
+		}
+	}
+	return terms
+}
