@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -14,7 +16,7 @@ import (
 // newCompletion replaces the command of cobra, which has no examples.
 func newCompletion() *cobra.Command {
 	write := map[string]func(root *cobra.Command, w io.Writer) error{
-		"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+		"bash":       genBash,
 		"zsh":        (*cobra.Command).GenZshCompletion,
 		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
 		"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
@@ -35,8 +37,15 @@ package bash-completion. For zsh, the folder has to be in $fpath before compinit
 	}
 }
 
+// genBash writes the script for bash. Without the functions that it uses, every Tab would print an error.
+func genBash(root *cobra.Command, w io.Writer) error {
+	_, err := io.WriteString(w, "if ! declare -F _init_completion >/dev/null && ! declare -F _get_comp_words_by_ref >/dev/null; then\n"+
+		"  echo 'messaging: completion needs the package bash-completion: install it, and load it before this script' >&2\nelse\n")
+	return errors.Join(err, root.GenBashCompletionV2(w, true), func() error { _, err := io.WriteString(w, "fi\n"); return err }())
+}
+
 // completeValues completes the values of flags that have a fixed set of them. Nothing is asked
-// over the network.
+// over the network, so names of events and ids are not completed, and no file is offered in their place.
 func completeValues(root *cobra.Command) {
 	_ = root.RegisterFlagCompletionFunc("profile", completeProfile) // the flag exists
 	find := func(path ...string) *cobra.Command {
@@ -48,6 +57,22 @@ func completeValues(root *cobra.Command) {
 	identifiers := cobra.FixedCompletions([]string{string(messagingtest.Email), string(messagingtest.CustomerID)},
 		cobra.ShellCompDirectiveNoFileComp)
 	_ = find("sandbox").RegisterFlagCompletionFunc("identifier", identifiers) // the flag exists
+	completeNoFiles(root)
+}
+
+// completeNoFiles keeps files from being offered for arguments and values of flags that are none.
+func completeNoFiles(cmd *cobra.Command) {
+	for _, each := range cmd.Commands() {
+		completeNoFiles(each)
+	}
+	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil && !strings.Contains(cmd.Use, "FILE") {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if name, _ := pflag.UnquoteUsage(flag); !strings.EqualFold(name, "file") && flag.Value.Type() != "bool" {
+			_ = cmd.RegisterFlagCompletionFunc(flag.Name, cobra.NoFileCompletions) // unless it has one
+		}
+	})
 }
 
 // completeProfile completes the names of profiles, from the configuration file.

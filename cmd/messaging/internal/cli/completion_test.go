@@ -30,10 +30,47 @@ func TestCompletionKnowsValues(t *testing.T) {
 		"export customers --to ":          "csv jsonl parquet",
 		"completion ":                     "bash zsh fish powershell",
 		"outbox list --operation trigger": "trigger event",
+		"help s":                          "safety sandbox",
+		"help outbox ":                    "import resend",
 	} {
 		stdout, _, _ := invoke(t, append([]string{"__completeNoDesc"}, strings.Split(line, " ")...)...)
 		for name := range strings.FieldsSeq(want) {
 			assert.Contains(t, stdout, name, line)
 		}
+	}
+}
+
+func TestCompletionOffersFilesOnlyWhereAFileIsMeant(t *testing.T) {
+	const files, noFiles = "\n:0\n", "\n:4\n"
+	for line, want := range map[string]string{
+		"event trigger ":                  noFiles,
+		"event get ":                      noFiles,
+		"outbox show ":                    noFiles,
+		"broadcast email --message-type ": noFiles,
+		"outbox run --rate ":              noFiles,
+		"customer get --id ":              noFiles,
+		"sandbox fault --status ":         noFiles,
+		"event apply ":                    files,
+		"outbox run --ledger ":            files,
+		"broadcast push --to-customers ":  files,
+		"sandbox --seed ":                 files,
+	} {
+		stdout, _, _ := invoke(t, append([]string{"__completeNoDesc"}, strings.Split(line, " ")...)...)
+		assert.Equal(t, want, "\n"+stdout, line)
+	}
+}
+
+func TestCompletionOfBashNeedsItsPackage(t *testing.T) {
+	o := newOperator(t)
+	const load = `. <(messaging completion bash); complete -p messaging`
+	for line, want := range map[string]string{
+		load: "messaging: completion needs the package bash-completion: install it, and load it before this script\n" +
+			"bash: line 1: complete: messaging: no completion specification\n",
+		"_get_comp_words_by_ref() { :; }; " + load: "complete -o default -F __start_messaging messaging\n",
+	} {
+		cmd := o.command()
+		cmd.Path, cmd.Args = "/bin/bash", []string{"bash", "--norc", "-c", line}
+		text, _ := cmd.CombinedOutput() // the text has the error
+		assert.Equal(t, want, string(text))
 	}
 }

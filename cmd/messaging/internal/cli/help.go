@@ -16,6 +16,10 @@ func newHelp() *cobra.Command {
 		Example: `  messaging help broadcast email
   messaging help safety`,
 		Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			group, _, _ := cmd.Root().Find(args) // without it, there is nothing to complete
+			return commandNames(group), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil {
