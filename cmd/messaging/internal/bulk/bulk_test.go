@@ -263,7 +263,7 @@ func TestARowWithSeveralRecipientsIsBad(t *testing.T) {
 	found := bodies(t, fileOf(t, rows.CSV, text, nil, ""))
 	require.Len(t, found, 5)
 	for i := range 4 {
-		assert.Contains(t, found[i], fmt.Sprintf("line %d: is refused: MaxRecipients", i+2))
+		assert.Contains(t, found[i], fmt.Sprintf("line %d: is refused: payload.", i+2))
 	}
 	assert.Contains(t, found[4], `"customer_id":"c1"`)
 	assert.Len(t, bodies(t, fileOf(t, rows.CSV, "customer_id,email,phone_no,order\nc1,a@example.com,+15550100,1\n", nil, "")), 1)

@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"iter"
+	"strings"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ahead"
@@ -115,7 +116,8 @@ func (f *File) refusal(ctx context.Context, row rows.Row, item outbox.Item) erro
 		err = f.Guard(ctx, item.Prepared)
 	}
 	if err != nil {
-		return &rows.Problem{Line: row.Line, Text: "is refused: " + err.Error()}
+		_, why, _ := strings.Cut(err.Error(), ": ") // after the name of the guard
+		return &rows.Problem{Line: row.Line, Text: "is refused: " + why}
 	}
 	return nil
 }

@@ -59,20 +59,26 @@ type audience struct {
 	limited  bool // --max-recipients is given
 }
 
-// read reads the audience. An audience that is missing or empty is an error: it never means
-// everyone.
-func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
-	set := cmd.Flags()
+// check returns an error unless there is one audience. The operator learns it before anything else.
+func (f *audienceFlags) check(set *pflag.FlagSet) error {
 	given := 0
 	for _, is := range []bool{set.Changed("to-customers"), set.Changed("segments"), f.everyone} {
 		if is {
 			given++
 		}
 	}
+	if given != 1 {
+		return exit.With(exit.Usage, "pass exactly one of --to-customers, --segments and --all-customers; nothing was sent")
+	}
+	return nil
+}
+
+// read reads the audience. An audience that is missing or empty is an error: it never means
+// everyone.
+func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
+	set := cmd.Flags()
 	a := &audience{flags: f, max: f.max, limited: set.Changed("max-recipients")}
 	switch {
-	case given != 1:
-		return nil, exit.With(exit.Usage, "pass exactly one of --to-customers, --segments and --all-customers; nothing was sent")
 	case a.limited && set.Changed("segments"):
 		return nil, exit.With(exit.Usage, "--max-recipients cannot limit --segments, whose size is unknown; nothing was sent")
 	case a.limited && f.max < 1:
@@ -117,7 +123,14 @@ func (a *audience) checkLimit(ctx context.Context, s *settings, service *profile
 	if !a.limited {
 		a.max = service.MaxRecipients
 	}
-	if err := service.CheckAllowed(ctx, prepared); err != nil {
+	uncheckable := ""
+	switch {
+	case a.segments != nil:
+		uncheckable = "a segment"
+	case a.list == nil:
+		uncheckable = "the list of all customers"
+	}
+	if err := checkAllowed(ctx, service, prepared, uncheckable); err != nil {
 		return err
 	}
 	total := a.extras()
@@ -127,7 +140,7 @@ func (a *audience) checkLimit(ctx context.Context, s *settings, service *profile
 	case a.list != nil:
 		total += len(a.list.Customers)
 		a.total = &total
-		return profile.Guarded(ctx, prepared, messaging.MaxRecipients(a.max))
+		return checkLimit(ctx, prepared, a.max, " (--max-recipients raises the limit)")
 	}
 	a.total = &total
 	return a.countEveryone(ctx, s, service)

@@ -64,6 +64,9 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 	if err := checkNotBlank(content.texts()); err != nil {
 		return err
 	}
+	if err := b.audience.check(cmd.Flags()); err != nil {
+		return err
+	}
 	if err := b.confirm.Check(); err != nil {
 		return err
 	}

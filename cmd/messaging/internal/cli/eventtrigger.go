@@ -18,7 +18,6 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/intent"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
@@ -67,6 +66,9 @@ the event before anything is sent. --example prints a command with all of them.`
 }
 
 func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
+	if t.email == "" && t.customer == "" {
+		return exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
+	}
 	if err := t.confirm.Check(); err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	readTimes(params)
 	prepared, err := params.Prepare()
 	if err == nil {
-		err = errors.Join(service.CheckAllowed(ctx, prepared), profile.Guarded(ctx, prepared, messaging.MaxRecipients(service.MaxRecipients)))
+		err = errors.Join(checkAllowed(ctx, service, prepared, ""), checkLimit(ctx, prepared, service.MaxRecipients, ""))
 	}
 	if err != nil {
 		return byFlags(err)
@@ -168,9 +170,6 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 			return params, 0, exit.With(exit.Usage, "%q must be an address alone, such as ada@example.com: the service would take it for "+
 				"another customer; nothing was sent", address)
 		}
-	}
-	if recipients == 0 {
-		return params, 0, exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
 	}
 	return params, recipients, nil
 }

@@ -1,20 +1,57 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
-// triggerError is an error about the arguments of a trigger, in the words of its flags.
-type triggerError struct {
+// wordedError is an error of the library in the words of the command.
+type wordedError struct {
 	text string
 	err  error
 }
 
-func (e *triggerError) Error() string { return e.text }
-func (e *triggerError) Unwrap() error { return e.err }
+func (e *wordedError) Error() string { return e.text }
+func (e *wordedError) Unwrap() error { return e.err }
+
+// checkAllowed returns an error if a send could reach anyone whom the profile does not allow. uncheckable is the
+// audience if it has no list of customers.
+func checkAllowed(ctx context.Context, service *profile.Service, prepared *messaging.Prepared, uncheckable string) error {
+	err := service.CheckAllowed(ctx, prepared)
+	if err == nil {
+		return nil
+	}
+	why := reasonOf(err)
+	if uncheckable != "" {
+		why = uncheckable + " cannot be checked: pass --to-customers"
+	}
+	return &wordedError{fmt.Sprintf("the profile %q allows only %s; %s; nothing was sent", service.Name,
+		strings.Join(service.Allow, ", "), why), err}
+}
+
+// checkLimit returns an error if there are more recipients than the limit. hint says how to raise it.
+func checkLimit(ctx context.Context, prepared *messaging.Prepared, limit int, hint string) error {
+	if err := profile.Guarded(ctx, prepared, messaging.MaxRecipients(limit)); err != nil {
+		return &wordedError{reasonOf(err) + "; nothing was sent" + hint, err}
+	}
+	return nil
+}
+
+// reasonOf returns why a guard refuses a send, without the name of the guard and with the flag of the field.
+func reasonOf(err error) string {
+	refused, ok := errors.AsType[*messaging.GuardError](err)
+	if !ok {
+		return err.Error()
+	}
+	_, why, _ := strings.Cut(refused.Err.Error(), ": ")
+	field, rest, _ := strings.Cut(why, " ")
+	return flagOf(field) + " " + rest
+}
 
 // byFlags names the problems of a trigger by its flags. Other errors stay as they are.
 func byFlags(err error) error {
@@ -29,7 +66,7 @@ func byFlags(err error) error {
 			problems = append(problems, flagOf(field.Field)+" "+message)
 		}
 	}
-	return &triggerError{invalid.Op + ": " + strings.Join(problems, "; ") + "; nothing was sent", err}
+	return &wordedError{invalid.Op + ": " + strings.Join(problems, "; ") + "; nothing was sent", err}
 }
 
 // flagOf returns the flag that sets a field of a trigger.
