@@ -93,7 +93,8 @@ func (s *settings) createMissing(ctx context.Context, service *profile.Service, 
 		return err
 	}
 	if differing := drift.with(differs); len(differing) > 0 {
-		return exit.With(exit.Invalid, "%w\nthe service cannot change an event; nothing was created", problemsOf(differing))
+		return exit.With(exit.Invalid, "%w\nthe service cannot change an event, so nothing was created: give it another name in the file, "+
+			"or restore the definition that the account has", problemsOf(differing))
 	}
 	for _, row := range drift.with(current) {
 		if flags.DryRun {

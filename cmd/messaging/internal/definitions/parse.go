@@ -30,7 +30,7 @@ type fileEvent struct {
 func Parse(name string, data []byte) (List, error) {
 	var read file
 	err := strictjson.Decode(data, &read)
-	if err != nil && strings.HasPrefix(err.Error(), "unknown field ") {
+	if err != nil && strings.Contains(err.Error(), "unknown field ") && !strings.HasSuffix(err.Error(), "?") {
 		err = fmt.Errorf("%w; must be events, name, description, parameters, type or required", err)
 	}
 	if err != nil {

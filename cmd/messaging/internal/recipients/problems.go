@@ -39,6 +39,9 @@ func problemOf(c messaging.CustomerParams) string {
 	var problems []string
 	for _, field := range invalid.Fields {
 		name := strings.TrimPrefix(strings.TrimPrefix(field.Field, "recipients.0.customers.0"), ".")
+		if value := map[string]string{"customer_id": c.CustomerID, "email": c.Email, "phone_no": c.PhoneNo}[name]; value != "" {
+			name += " " + oddity.Quote(value)
+		}
 		problems = append(problems, strings.TrimSpace(name+" "+strings.Join(field.Messages, ", ")))
 	}
 	return strings.Join(problems, "; ")

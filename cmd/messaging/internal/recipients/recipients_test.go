@@ -85,7 +85,7 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 		"email,email\n":                               "line 1: column 2: email is column 1 already",
 		"first_name\nAda\n":                           "line 1: there must be a column email or customer_id",
 		"email\nada@example.com\n\"b\"c\n":            "line 3: column 3: extraneous",
-		"email\nada@example.com\nAda\n":               "line 3: email must be an email address",
+		"email\nada@example.com\nAda\n":               `line 3: email "Ada" must be an email address`,
 		"email\nada@example.com,Ada\n":                "line 2: has 2 columns; the first line has 1",
 		"email,first_name\n,Ada\n":                    "line 2: must have a customer_id or an email",
 		"email,first_name\na@b.test,M\xfcller\n":      "line 2: is not UTF-8",
@@ -97,7 +97,7 @@ func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 		assert.Equal(t, exit.Usage, exit.CodeOf(err))
 	}
 	_, err := read(t, "a.jsonl", "{\"email\":\"a@b.test\"}\n{\"emial\":\"a@b.test\"}\n", false)
-	assert.ErrorContains(t, err, `line 2: unknown field "emial"`)
+	assert.ErrorContains(t, err, `line 2: unknown field "emial"; did you mean email?`)
 }
 
 func TestReadSurvivesManyColumnsAndManyProblems(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // forms are the forms of JSON values, by the kinds of the values in Go.
@@ -39,9 +41,43 @@ func Decode(data []byte, into any) error {
 	case errors.As(err, &kind):
 		return fmt.Errorf("line %d: %s must be %s", line(kind.Offset), cmp.Or(kind.Field, "the file"), forms[kind.Type.Kind()])
 	case err != nil: // which encoding/json has no type for
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+		return unknownField(data, strings.TrimPrefix(err.Error(), "json: "), reflect.TypeOf(into), line)
 	}
 	return nil
+}
+
+// unknownField adds to an error the line of the field, and the field that was probably meant.
+func unknownField(data []byte, text string, into reflect.Type, line func(int64) int) error {
+	quoted, is := strings.CutPrefix(text, "unknown field ")
+	if nearest := words.Nearest(strings.Trim(quoted, `"`), namesIn(into, nil)); is && nearest != "" {
+		text += "; did you mean " + nearest + "?"
+	}
+	for at := 0; is; at++ {
+		next := bytes.Index(data[at:], []byte(quoted))
+		if next < 0 {
+			break
+		}
+		at += next
+		if bytes.HasPrefix(bytes.TrimLeft(data[at+len(quoted):], " \t\r\n"), []byte(":")) {
+			return fmt.Errorf("line %d: %s", line(int64(at)), text)
+		}
+	}
+	return errors.New(text)
+}
+
+// namesIn adds the names of the fields of a type, and of what it holds.
+func namesIn(t reflect.Type, names []string) []string {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return namesIn(t.Elem(), names)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "" {
+				names = namesIn(t.Field(i).Type, append(names, name))
+			}
+		}
+	}
+	return names
 }
 
 // isStruct reports whether into points to a struct, whose fields encoding/json also finds by
