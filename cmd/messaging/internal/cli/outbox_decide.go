@@ -260,7 +260,7 @@ func (d *decision) decideMatching(ctx context.Context, b *box, filter outbox.Fil
 	if d.printer.IsJSON() {
 		err = errors.Join(d.printer.Object(map[string]int{"changed": done.Changed, "skipped": done.Skipped}), err)
 	}
-	return d.conclude(done.Changed, done.Skipped, done.RetryAt, err)
+	return d.conclude(ctx, b, done.Changed, done.Skipped, done.RetryAt, err)
 }
 
 // decideSelected decides about the entries that the operator has seen. Those that do not
@@ -305,7 +305,7 @@ var changedTable = output.Table[changed]{
 		{Name: "key", Text: func(c changed) string { return c.Key }},
 		{Name: "changed", Text: func(c changed) string { return strconv.FormatBool(c.Changed) }},
 		{Name: "state", Text: func(c changed) string { return c.State }},
-		{Name: "why not", Text: func(c changed) string { return c.Why }},
+		{Name: "reason", Text: func(c changed) string { return c.Why }},
 		{Name: "retry at", Time: func(c changed) time.Time { return c.RetryAt }},
 	},
 	Fields: output.FieldsOf(changed{RetryAt: time.Unix(0, 0)}),
@@ -350,7 +350,7 @@ func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error 
 		}
 		err = errors.Join(err, rows.Write(row))
 	}
-	return d.conclude(len(decisions)-skipped, skipped, retryAt, errors.Join(err, rows.Close()))
+	return d.conclude(ctx, b, len(decisions)-skipped, skipped, retryAt, errors.Join(err, rows.Close()))
 }
 
 // nothingToChange says that every entry would be skipped. There is nothing to confirm, so a dry
@@ -364,8 +364,11 @@ func (d *decision) nothingToChange(s selected) error {
 	return exit.With(exit.PartlyDone, "%s", text)
 }
 
-// conclude returns the error for a command that has skipped entries.
-func (d *decision) conclude(changed, skipped int, retryAt time.Time, err error) error {
+// conclude says how to send what was changed, and returns the error for a command that has skipped entries.
+func (d *decision) conclude(ctx context.Context, b *box, changed, skipped int, retryAt time.Time, err error) error {
+	if d.name == "resend" && b.recorded && changed > 0 && err == nil {
+		err = d.noteNext(ctx, b.Outbox)
+	}
 	switch {
 	case err != nil && changed > 0:
 		return exit.With(exit.PartlyDone, "%w; %s were changed before; run the command again", err, words.Thousands(changed))

@@ -400,18 +400,18 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, to 
 }
 
 // noteNext says what there is to send.
-func (flags *importFlags) noteNext(ctx context.Context, o *outbox.Outbox[outbox.SQLTx]) error {
+func (l *ledgerFlag) noteNext(ctx context.Context, o *outbox.Outbox[outbox.SQLTx]) error {
 	counts, err := o.Counts(ctx)
 	switch {
 	case err != nil:
 		return err
 	case counts.Pending == 0:
-		flags.printer.Note("nothing is pending; the outbox: %s", describe(counts))
+		l.printer.Note("nothing is pending; the outbox: %s", describe(counts))
 	case len(counts.Paused) > 0:
-		flags.printer.Note("%s pending, and paused: %s; to send: %s, and then %s", words.Thousands(counts.Pending),
-			strings.Join(counts.Paused, ", "), flags.command("resume"), flags.command("run", "--until-empty"))
+		l.printer.Note("%s pending, and paused: %s; to send: %s, and then %s", words.Thousands(counts.Pending),
+			strings.Join(counts.Paused, ", "), l.command("resume"), l.command("run", "--until-empty"))
 	default:
-		flags.printer.Note("%s pending; to send: %s", words.Thousands(counts.Pending), flags.command("run", "--until-empty"))
+		l.printer.Note("%s pending; to send: %s", words.Thousands(counts.Pending), l.command("run", "--until-empty"))
 	}
 	return nil
 }

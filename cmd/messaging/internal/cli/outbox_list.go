@@ -77,6 +77,9 @@ var statusTable = output.Table[status]{
 		{Name: "unclear", Text: number(func(s status) int { return s.Unclear })},
 		{Name: "dismissed", Text: number(func(s status) int { return s.Dismissed })},
 		{Name: "oldest pending", Text: func(s status) string {
+			if s.Pending == 0 {
+				return "-"
+			}
 			return time.Duration(s.OldestPending * float64(time.Second)).Round(time.Second).String()
 		}},
 		{Name: "paused", Text: func(s status) string { return cmp.Or(strings.Join(s.Paused, ", "), "no") }},
@@ -261,6 +264,8 @@ func (l *ledgerFlag) show(ctx context.Context, key string, body bool) error {
 			return err
 		}
 		shown.request(prepared, body)
+	} else {
+		l.printer.Note("the request of an entry that is %s is erased, so its recipients and its body cannot be shown", found.State)
 	}
 	return output.One(l.printer, detailTable, shown)
 }

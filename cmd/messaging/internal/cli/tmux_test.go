@@ -191,6 +191,17 @@ func TestScreensShowProgressInOneLineWhileTheyAreResized(t *testing.T) {
 	s.expect("in this run: 400 accepted")
 }
 
+func TestScreensHaveNoProgressOfARunThatSentNothing(t *testing.T) {
+	o := newOperator(t)
+	o.write("orders.csv", exampleFiles["orders.csv"])
+	imported := []string{"-p", "sandbox", "outbox", "import", "--ledger", "o.db", "--from", "orders.csv", "--event", "order shipped"}
+	o.must(append(imported, "--confirm", strings.TrimSpace(o.must(append(imported, "--dry-run")...)))...)
+	o.must("outbox", "pause", "--ledger", "o.db")
+	s := o.openScreen(120, 24, nil, "-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty")
+	s.end(7)
+	assert.NotContains(t, s.text(), "/s")
+}
+
 func TestScreensShowATableAtTheirWidth(t *testing.T) {
 	for _, size := range sizes {
 		name := fmt.Sprintf("table-%dx%d", size[0], size[1])

@@ -42,7 +42,12 @@ func (p *Printer) NewProgress(total int) *Progress {
 		g.bar.SetWriter(p.Err)
 		g.bar.Set("line", g.line())
 		g.bar.Start()
-		g.stop = func() { g.bar.Finish() }
+		g.stop = func() {
+			if g.counts.done() == 0 {
+				g.bar.Set(pb.CleanOnFinish, true) // it has nothing to say
+			}
+			g.bar.Finish()
+		}
 	default:
 		g.stop = g.writeLines(p)
 	}
