@@ -122,19 +122,20 @@ func filterValues(cmd *cobra.Command, name, value string) (values []string, err 
 func newCustomerGet(s *settings) *cobra.Command {
 	var id, email string
 	cmd := &cobra.Command{
-		Use:   "get",
+		Use:   "get ID|ADDRESS",
 		Short: "Look up a customer by id or by address",
 		Example: `  messaging -p sandbox customer get --email ada@example.com
-  messaging -p sandbox customer get --id c-1002 --json`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
+  messaging -p sandbox customer get --id c-1002 --json
+  messaging -p sandbox customer get ada@example.com`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cobra.NoArgs(cmd, args)
 			}
 			name := "id"
 			if strings.Contains(args[0], "@") {
 				name = "email"
 			}
-			return exit.With(exit.Usage, "pass --%s %s", name, args[0])
+			return cmd.Flags().Set(name, args[0])
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "customer id")

@@ -66,7 +66,6 @@ once.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&options.To, "to", "", "the `file` to write; its name ends with .csv, .jsonl or .parquet")
-	f.StringSliceVar(&options.Columns, "columns", nil, "write only these columns: `a,b`")
 	f.BoolVar(&options.Resume, "resume", false, "continue an export that was stopped")
 	f.BoolVar(&options.Overwrite, "overwrite", false, "replace the file if it exists")
 	f.BoolVar(&options.SpreadsheetSafe, "spreadsheet-safe", false,
@@ -75,6 +74,7 @@ once.`,
 	for _, column := range records.Columns {
 		columns = append(columns, column.Name)
 	}
+	f.StringSliceVar(&options.Columns, "columns", nil, "write only these columns, such as `a,b`: "+strings.Join(columns, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("columns", completeColumns(columns)) // the flag exists
 	_ = cmd.MarkFlagFilename("to", "csv", "jsonl", "parquet")               // the flag exists
 	return cmd

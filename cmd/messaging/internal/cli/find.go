@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // wantedSandbox is the sandbox that a program is to use. If the port of a new one is taken,
@@ -40,7 +39,7 @@ func (f foundSandbox) String() string {
 	if f.Seed != "" {
 		seed = "seed " + f.Seed
 	}
-	return fmt.Sprintf("process %d, started %s, %s", f.PID, words.Time(f.Started), seed)
+	return fmt.Sprintf("process %d, started %s, %s", f.PID, f.Started.Local().Format("2006-01-02 15:04:05 MST"), seed)
 }
 
 // findSandbox returns the environment of the running sandbox, and writes which one it is

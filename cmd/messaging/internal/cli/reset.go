@@ -7,7 +7,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newReset() *cobra.Command {
+// cleared says what each kind of reset did.
+var cleared = map[string]string{"all": "the records are those of the seed, and the history and the faults are empty",
+	"history": "the history is empty", "faults": "there are no faults"}
+
+func newReset(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reset [all|history|faults]",
 		Short: "Reset the sandbox: restore the seed, clear the history and the faults",
@@ -22,6 +26,9 @@ func newReset() *cobra.Command {
 			what = args[0]
 		}
 		_, err := remote.call(cmd.Context(), http.MethodPost, "/api/reset?what="+url.QueryEscape(what), nil)
+		if err == nil {
+			s.printer.Note("reset: %s", cleared[what])
+		}
 		return err
 	}
 	return cmd

@@ -58,7 +58,7 @@ func newRoot(s *settings) *cobra.Command {
 	setHelp(root)
 	s.refuseTypos(root)
 	refuseTwice(root)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return clearFlagError(err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return clearFlagError(cmd, err) })
 	s.noteRuns(root)
 	return root
 }

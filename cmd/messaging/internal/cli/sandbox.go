@@ -77,7 +77,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.tokenFile, "token-file", "", "`file` with the token for --listen; default $"+profile.TokenVariable+", else a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil, "another host `name` for both ports, or NAME:PORT, such as that of a container")
 	f.BoolVar(&flags.open, "open", false, "open the inspector in the browser")
-	cmd.AddCommand(newEnv(), newReset(), newFault(s), newMark(), newWait(s), newDump())
+	cmd.AddCommand(newEnv(), newReset(s), newFault(s), newMark(), newWait(s), newDump())
 	return cmd
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // settings are the flags that every command has.
@@ -62,8 +63,20 @@ func refuseTwice(cmd *cobra.Command) {
 	}
 }
 
-// clearFlagError says what a flag without a value takes, in place of which function cannot parse it.
-func clearFlagError(err error) error {
+// clearFlagError says what a flag without a value takes, in place of which function cannot parse it, and
+// which flag was probably meant.
+func clearFlagError(cmd *cobra.Command, err error) error {
+	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
+		var names []string
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if !flag.Hidden {
+				names = append(names, flag.Name)
+			}
+		})
+		if nearest := words.Nearest(name, names); nearest != "" {
+			return fmt.Errorf("%w; did you mean --%s?", err, nearest)
+		}
+	}
 	if said, isBool := strings.CutSuffix(err.Error(), `: strconv.ParseBool: parsing "": invalid syntax`); isBool {
 		return fmt.Errorf("%s: it must be true, false or left out; is a variable not set?", said)
 	}

@@ -66,7 +66,8 @@ const outputText = `Data goes to stdout. Plans, questions, progress and errors g
 
 On a terminal, rows are a table that is cut to its width, with relative times. In a pipe,
 they are TSV without a header: nothing is cut, times are RFC 3339, and a tab, a line
-break and a backslash in a value are written as \t, \n and \\.
+break and a backslash in a value are written as \t, \n and \\. The commands that ask the
+inspector of a sandbox, such as fault list and wait, always print JSON there.
 
   --json          an array of objects, with the fields that the service has
   --json=f,g      only these fields

@@ -30,8 +30,8 @@ reset; how long ago it came goes to stderr. To begin later, pass --after with th
 number of the last request that you have seen. The exit code is 11 if no request
 matches in time; stderr then says how many came, and which is the nearest.
 
-With --count, wait prints the list of as many requests, oldest first. --count 0 expects
-none: it succeeds at the end of --timeout, and fails as soon as a request matches.
+With --count 3, wait prints {"items": […]} with three of them, oldest first. --count 0
+expects none: it succeeds at the end of --timeout, and fails as soon as a request matches.
 
 A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.
 With a ! before it, a term must not match.`,
@@ -45,7 +45,7 @@ With a ! before it, a term must not match.`,
 	}
 	remote := addUI(cmd)
 	cmd.Flags().StringVar(&flags.after, "after", "", "only requests with a higher `number`; or start (default: the last mark or reset)")
-	cmd.Flags().IntVar(&flags.count, "count", 1, "print a list of this `number` of requests; 0 expects none")
+	cmd.Flags().IntVar(&flags.count, "count", 1, "print {\"items\": […]} with this `number` of requests; 0 expects none")
 	cmd.Flags().DurationVar(&flags.timeout, "timeout", 10*time.Second, "how long to wait, at most 60s")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		query, err := flags.query(args, cmd.Flags().Changed("count"))
@@ -57,7 +57,7 @@ With a ! before it, a term must not match.`,
 		if err != nil {
 			return err
 		}
-		printAge(cmd, body, began)
+		s.printAge(body, began)
 		picked, err := s.printer.Pick(body)
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (f *waitFlags) query(terms []string, counted bool) (url.Values, error) {
 }
 
 // printAge writes how old the matches are that had arrived before the wait began.
-func printAge(cmd *cobra.Command, body []byte, began time.Time) {
+func (s *settings) printAge(body []byte, began time.Time) {
 	type request struct {
 		Number int
 		At     time.Time
@@ -101,7 +101,7 @@ func printAge(cmd *cobra.Command, body []byte, began time.Time) {
 	}
 	for _, match := range append(found.Items, found.request) {
 		if match.Number > 0 && match.At.Before(began) {
-			cmd.PrintErrf("request %d came %v before this wait\n", match.Number, rounded(began.Sub(match.At)))
+			s.printer.Note("request %d came %v before this wait", match.Number, rounded(began.Sub(match.At)))
 		}
 	}
 }
