@@ -33,9 +33,15 @@ const tableRows = 1000
 
 // Rows writes rows.
 type Rows[T any] struct {
+	columns []Column[T]
+	written
+}
+
+// written is what does not depend on the type of the rows, so that the program has it once.
+type written struct {
 	p       *Printer
-	t       Table[T]
-	pending []T // rows of the table that are not yet written
+	names   []string
+	pending [][]string // rows of the table that are not yet written
 	count   int
 	err     error
 }
@@ -46,31 +52,95 @@ func NewRows[T any](p *Printer, t Table[T]) (*Rows[T], error) {
 	if err := p.CheckFields(t.Fields); err != nil {
 		return nil, err
 	}
-	return &Rows[T]{p: p, t: t}, nil
+	r := &Rows[T]{columns: t.Columns, written: written{p: p}}
+	for _, c := range t.Columns {
+		r.names = append(r.names, c.Name)
+	}
+	return r, nil
 }
 
 // Write writes a row.
 func (r *Rows[T]) Write(row T) error {
+	if r.p.json {
+		return r.writeObject(row)
+	}
+	return r.writeCells(r.cells(row))
+}
+
+// cells returns the cells of a row.
+func (r *Rows[T]) cells(row T) []cell {
+	cells := make([]cell, len(r.columns))
+	for i, c := range r.columns {
+		if c.Time != nil {
+			cells[i] = cell{at: c.Time(row), isTime: true}
+		} else {
+			cells[i].text = c.Text(row)
+		}
+	}
+	return cells
+}
+
+// cell is a text or a time.
+type cell struct {
+	text   string
+	at     time.Time
+	isTime bool
+}
+
+// texts returns the texts of cells.
+func (p *Printer) texts(cells []cell, escape func(string) string) []string {
+	texts := make([]string, len(cells))
+	for i, c := range cells {
+		switch {
+		case !c.isTime:
+			texts[i] = escape(c.text)
+		case c.at.IsZero():
+		case p.outTTY:
+			texts[i] = Relative(c.at, p.now())
+		default:
+			texts[i] = c.at.UTC().Format(time.RFC3339)
+		}
+	}
+	return texts
+}
+
+func (r *written) writeCells(cells []cell) error {
 	if r.err != nil {
 		return r.err
 	}
-	switch {
-	case r.p.json:
-		r.err = r.writeObject(row)
-	case r.p.outTTY:
-		if r.pending = append(r.pending, row); len(r.pending) == tableRows {
-			r.err = r.flush()
-		}
-	default:
-		_, r.err = io.WriteString(r.p.Out, strings.Join(r.cells(row, escapeTSV), "\t")+"\n")
+	if !r.p.outTTY {
+		_, r.err = io.WriteString(r.p.Out, strings.Join(r.p.texts(cells, escapeTSV), "\t")+"\n")
+	} else if r.pending = append(r.pending, r.p.texts(cells, visible.Text)); len(r.pending) == tableRows {
+		r.err = r.flush()
 	}
+	r.count++
+	return r.err
+}
+
+func (r *written) writeObject(row any) error {
+	if r.err != nil {
+		return r.err
+	}
+	object, err := r.p.selected(row)
+	if err != nil {
+		r.err = err
+		return err
+	}
+	before, after := "", "\n"
+	if !r.p.ndjson {
+		before, after = ",\n", ""
+		if r.count == 0 {
+			before = "[\n"
+		}
+	}
+	_, r.err = io.WriteString(r.p.Out, before+object+after)
 	r.count++
 	return r.err
 }
 
 // Close writes what is left, and ends the array of --json. Call it before an error is
 // reported, so that what came before the error can be read.
-func (r *Rows[T]) Close() error {
+func (r *written) Close() error {
 	if r.err != nil {
 		return r.err
 	}
@@ -83,22 +153,6 @@ func (r *Rows[T]) Close() error {
 		r.err = r.flush()
 	}
 	return r.err
-}
-
-func (r *Rows[T]) writeObject(row T) error {
-	object, err := r.p.selected(row)
-	if err != nil {
-		return err
-	}
-	before, after := "", "\n"
-	if !r.p.ndjson {
-		before, after = ",\n", ""
-		if r.count == 0 {
-			before = "[\n"
-		}
-	}
-	_, err = io.WriteString(r.p.Out, before+object+after)
-	return err
 }
 
 // selected returns the JSON of a row, with the fields of --json alone.
@@ -125,62 +179,54 @@ func (p *Printer) selected(row any) (string, error) {
 // One writes a single row: as an object with --json, as a list of its columns on a
 // terminal.
 func One[T any](p *Printer, t Table[T], row T) error {
-	if err := p.CheckFields(t.Fields); err != nil {
+	rows, err := NewRows(p, t)
+	if err != nil {
 		return err
 	}
-	rows := &Rows[T]{p: p, t: t}
-	switch {
-	case p.json:
-		object, err := p.selected(row)
-		if err != nil {
-			return err
-		}
-		_, err = io.WriteString(p.Out, object+"\n")
-		return err
-	case !p.outTTY:
-		return rows.Write(row)
+	if p.json {
+		return rows.writeOne(row)
 	}
-	w := newTable()
-	for i, cell := range rows.cells(row, visible.Text) {
-		w.AppendRow(table.Row{t.Columns[i].Name, cell})
-	}
-	return p.render(w)
+	return rows.writeList(rows.cells(row))
 }
 
-// cells returns the texts of a row.
-func (r *Rows[T]) cells(row T, escape func(string) string) []string {
-	cells := make([]string, len(r.t.Columns))
-	for i, c := range r.t.Columns {
-		switch {
-		case c.Time == nil:
-			cells[i] = escape(c.Text(row))
-		case c.Time(row).IsZero():
-		case r.p.outTTY:
-			cells[i] = Relative(c.Time(row), r.p.now())
-		default:
-			cells[i] = c.Time(row).UTC().Format(time.RFC3339)
-		}
+func (r *written) writeOne(row any) error {
+	object, err := r.p.selected(row)
+	if err != nil {
+		return err
 	}
-	return cells
+	_, err = io.WriteString(r.p.Out, object+"\n")
+	return err
+}
+
+// writeList writes a row as a list of its columns, on a terminal.
+func (r *written) writeList(cells []cell) error {
+	if !r.p.outTTY {
+		return r.writeCells(cells)
+	}
+	w := newTable()
+	for i, text := range r.p.texts(cells, visible.Text) {
+		w.AppendRow(table.Row{r.names[i], text})
+	}
+	return r.p.render(w)
 }
 
 // flush writes the rows of the table that are not yet written.
-func (r *Rows[T]) flush() error {
+func (r *written) flush() error {
 	if len(r.pending) == 0 {
 		return nil
 	}
 	w := newTable()
 	if r.count <= tableRows {
 		var header table.Row
-		for _, c := range r.t.Columns {
-			header = append(header, r.p.Bold(strings.ToUpper(c.Name)))
+		for _, name := range r.names {
+			header = append(header, r.p.Bold(strings.ToUpper(name)))
 		}
 		w.AppendRow(header)
 	}
-	for _, row := range r.pending {
+	for _, texts := range r.pending {
 		var cells table.Row
-		for _, cell := range r.cells(row, visible.Text) {
-			cells = append(cells, cell)
+		for _, text := range texts {
+			cells = append(cells, text)
 		}
 		w.AppendRow(cells)
 	}
