@@ -90,13 +90,9 @@ remembered. The key itself is not shown. Nothing is sent.`,
 // detailOffset is where the details begin in the table: after the longest check, and PROBLEM.
 const detailOffset = len("memory of sends  PROBLEM  ")
 
-// writeFinding writes a finding. A table would cut a problem, so that goes on in other rows.
+// writeFinding writes a finding. A table would cut it, so it goes on in other rows.
 func (s *settings) writeFinding(rows *output.Rows[finding], f finding) error {
-	lines := []string{f.Detail}
-	if !f.OK {
-		lines = s.printer.Wrap(f.Detail, detailOffset)
-	}
-	for i, line := range lines {
+	for i, line := range s.printer.Wrap(f.Detail, detailOffset) {
 		f.Detail, f.continues = line, i > 0
 		if err := rows.Write(f); err != nil {
 			return err

@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -292,7 +295,7 @@ func (flags *importFlags) decide(ctx context.Context, service *profile.Service, 
 	if columns := file.Mapper.Mapping(); len(columns) > 0 {
 		shown.Add("columns", strings.Join(columns, ", "))
 	}
-	shown.Add("first row", string(p.First.Body()))
+	shown.Add("first row", payloadOf(p.First.Body()))
 	if p.Bad > 0 {
 		shown.Warn("%s", badRows(p)+"\nthese rows are left out")
 	}
@@ -306,6 +309,19 @@ func (flags *importFlags) decide(ctx context.Context, service *profile.Service, 
 	action.Recipients, action.BodySHA256 = &p.Rows, fmt.Sprintf("%x", p.Digest)
 	action.Refused = repeated.refusal()
 	return flags.confirm.Decide(ctx, flags.printer, shown, action)
+}
+
+// payloadOf lists the values of a trigger, exactly as they are sent.
+func payloadOf(body []byte) string {
+	var request struct{ Payload map[string]json.RawMessage }
+	if json.Unmarshal(body, &request) != nil {
+		return string(body)
+	}
+	var values []string
+	for _, name := range slices.Sorted(maps.Keys(request.Payload)) {
+		values = append(values, name+" = "+string(request.Payload[name]))
+	}
+	return strings.Join(values, ", ")
 }
 
 // refusal returns an error for a plan that cannot be carried out.

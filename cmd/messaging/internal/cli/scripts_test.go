@@ -93,7 +93,7 @@ func golden(ts *testscript.TestScript, _ bool, args []string) {
 func onTerminal(ts *testscript.TestScript, _ bool, args []string) {
 	var env []string
 	for _, name := range []string{"MESSAGING_BASE_URL", "MESSAGING_API_KEY", "MESSAGING_SANDBOX_URL",
-		"XDG_CONFIG_HOME", "XDG_STATE_HOME", "SERVICE_KEY"} {
+		"XDG_CONFIG_HOME", "XDG_STATE_HOME", "SERVICE_KEY", "COLUMNS"} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
 	s, err := startSession(ts.MkAbs("."), env, "messaging", args[2:]...)

@@ -26,13 +26,13 @@ type session struct {
 // patience is how long a session may take. It only ends a test that hangs.
 const patience = 5 * time.Minute
 
-// startSession starts a program on a terminal of 100 columns.
+// startSession starts a program on a terminal that wraps nothing, unless COLUMNS is in env.
 func startSession(folder string, env []string, name string, args ...string) (*session, error) {
 	s := &session{cmd: exec.Command(name, args...), ended: make(chan struct{})}
 	s.cmd.Dir = folder
 	s.cmd.Env = append(append(os.Environ(), "ON_TERMINAL=1", "TERM=xterm", "NO_COLOR=1"), env...)
 	var err error
-	if s.terminal, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: 100}); err != nil {
+	if s.terminal, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: 1000}); err != nil {
 		return nil, err
 	}
 	go func() {

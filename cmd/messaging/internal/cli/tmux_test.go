@@ -202,6 +202,12 @@ func TestScreensHaveNoProgressOfARunThatSentNothing(t *testing.T) {
 	assert.NotContains(t, s.text(), "/s")
 }
 
+func TestScreensShowHelpWithWholeWords(t *testing.T) {
+	s := newOperator(t).openScreen(80, 50, nil, "outbox", "run", "--help")
+	s.end(0)
+	s.compare("help")
+}
+
 func TestScreensShowATableAtTheirWidth(t *testing.T) {
 	for _, size := range sizes {
 		name := fmt.Sprintf("table-%dx%d", size[0], size[1])

@@ -61,7 +61,7 @@ func (p *Plan) Show(printer *output.Printer) error {
 	to.Err = shown
 	to.Title(p.title)
 	for _, line := range p.lines {
-		to.Line("  %-12s %s", line[0], strings.ReplaceAll(line[1], "\n", " "))
+		to.Item(line[0], strings.ReplaceAll(line[1], "\n", " "))
 	}
 	for _, warning := range p.warnings {
 		to.Warn("%s", warning)

@@ -124,3 +124,41 @@ func TestProgressCountsWhatBecameOfEachItem(t *testing.T) {
 	assert.Regexp(t, `^1,000/5,000 · (100|99)/s · ETA 4\ds · 990 ok · 3 failed · 2 unknown · 5 skipped$`, progress.current())
 	progress.Stop()
 }
+
+func TestLinesOfATerminalAreWrappedAtBlanks(t *testing.T) {
+	const long = "warning: one of the rows cannot be used, because its address is none"
+	for line, want := range map[string]string{
+		long:             "warning: one of the rows cannot be used,\n  because its address is none",
+		"  name " + long: "  name warning: one of the rows cannot\n    be used, because its address is none",
+		"short":          "short",
+		"see https://example.com/a/path/that/is/longer/than/a/line": "see\n  https://example.com/a/path/that/is/longer/than/a/line",
+		"3 of the entries were sent; to send the rest: messaging outbox run --ledger o.db --until-empty": "3 of the entries were sent; to send the\n" +
+			"  rest:\n  messaging outbox run --ledger o.db --until-empty",
+		"both are set, so there is no telling which: unset MESSAGING_BASE_URL": "both are set, so there is no telling which: unset MESSAGING_BASE_URL",
+		strings.Repeat("ж", 30) + " " + strings.Repeat("語", 8):                 strings.Repeat("ж", 30) + "\n  " + strings.Repeat("語", 8),
+	} {
+		var err bytes.Buffer
+		p := New(Flags{}, io.Discard, &err, func(string) (string, bool) { return "", false })
+		p.Line("%s", line)
+		assert.Equal(t, line+"\n", err.String(), "without a terminal")
+		err.Reset()
+		p.errWidth = 40
+		p.Line("%s", line)
+		assert.Equal(t, want+"\n", err.String())
+	}
+}
+
+func TestItemsOfATerminalAreWrappedBesideTheirName(t *testing.T) {
+	var err bytes.Buffer
+	p := New(Flags{}, io.Discard, &err, func(string) (string, bool) { return "", false })
+	p.errWidth = 40
+	p.Item("columns", "email, order, parcels, shipped_at, notes")
+	assert.Equal(t, "  columns      email, order, parcels,\n               shipped_at, notes\n", err.String())
+}
+
+func TestProseIsFilledIfItIsTooWide(t *testing.T) {
+	const prose = "One line that is wide.\nAnother.\n\n  indented stays as it is\n\nNarrow.\nToo."
+	assert.Equal(t, prose, Fill(prose, 0), "without a terminal")
+	assert.Equal(t, prose, Fill(prose, 80))
+	assert.Equal(t, "One line that is\nwide. Another.\n\n  indented stays as it is\n\nNarrow.\nToo.", Fill(prose, 20))
+}

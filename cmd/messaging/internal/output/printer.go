@@ -60,6 +60,7 @@ type Printer struct {
 	outTTY, errTTY bool
 	color          bool
 	width          int
+	errWidth       int // to which lines of stderr are wrapped, or 0
 	now            func() time.Time
 }
 
@@ -73,7 +74,7 @@ func New(f Flags, out, err io.Writer, env folders.LookupEnv) *Printer {
 	_, _, p.errTTY = terminal(err)
 	dumb := value(env, "TERM") == "dumb"
 	p.outTTY = outTTY && !p.json
-	p.width = width(outFile, env)
+	p.width, p.errWidth = width(outFile, env), Width(err, env)
 	p.color = p.errTTY && !dumb
 	if forced := value(env, "CLICOLOR_FORCE"); forced != "" && forced != "0" {
 		p.color = true
@@ -126,7 +127,22 @@ func (p *Printer) Note(format string, args ...any) {
 
 // Line writes a line to stderr, even with --quiet.
 func (p *Printer) Line(format string, args ...any) {
-	_, _ = fmt.Fprintln(p.Err, visibleLines(fmt.Sprintf(format, args...))) // there is nowhere else to report it
+	p.lines(fmt.Sprintf(format, args...), 0)
+}
+
+// Item writes a line with a name, and a text that is wrapped beside it.
+func (p *Printer) Item(name, text string) {
+	const indent = 2 + 12 + 1
+	p.lines(fmt.Sprintf("  %-12s %s", name, text), indent)
+}
+
+// lines writes lines to stderr. Hidden characters are visible in them.
+func (p *Printer) lines(all string, indent int) {
+	lines := strings.Split(all, "\n")
+	for i, line := range lines {
+		lines[i] = foldLine(visible.Text(line), p.errWidth, indent)
+	}
+	_, _ = fmt.Fprintln(p.Err, strings.Join(lines, "\n")) // there is nowhere else to report it
 }
 
 // Warn writes a warning to stderr.
@@ -145,15 +161,6 @@ func (p *Printer) Bold(text string) string {
 		return text
 	}
 	return "\x1b[1m" + text + "\x1b[0m"
-}
-
-// visibleLines makes hidden characters visible, but keeps the ends of lines.
-func visibleLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = visible.Text(line)
-	}
-	return strings.Join(lines, "\n")
 }
 
 // Fail writes an error to stderr, as an object with --json.
