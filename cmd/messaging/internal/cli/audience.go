@@ -154,8 +154,12 @@ func (a *audience) countEveryone(ctx context.Context, s *settings, service *prof
 	}
 	*a.total += customers
 	if *a.total > a.max {
-		return exit.With(exit.Usage, "all customers are %s, and the limit is %s; nothing was sent (--max-recipients raises the limit)",
-			words.Count(*a.total, "recipient"), words.Thousands(a.max))
+		others := ""
+		if n := a.extras(); n > 0 {
+			others = ", which with " + words.Count(n, "other recipient") + " makes " + words.Thousands(*a.total)
+		}
+		return exit.With(exit.Usage, "the account has %s%s, and the limit is %s; nothing was sent (--max-recipients raises the limit)",
+			words.Count(customers, "customer"), others, words.Thousands(a.max))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func TestCompletionKnowsValues(t *testing.T) {
 		"export customers --to ":          "csv jsonl parquet",
 		"completion ":                     "bash zsh fish powershell",
 		"outbox list --operation trigger": "trigger event",
-		"help s":                          "safety sandbox",
+		"help s":                          "safety repeats sandbox",
 		"help outbox ":                    "import resend",
 	} {
 		stdout, _, _ := invoke(t, append([]string{"__completeNoDesc"}, strings.Split(line, " ")...)...)

@@ -40,8 +40,8 @@ func newCustomerList(s *settings) *cobra.Command {
   cut -f1 ids.tsv | messaging -p sandbox customer list --ids -`,
 		Args: cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&ids, "ids", "", "only customers with these ids: `a,b`, or - for one a line on stdin")
-	cmd.Flags().StringVar(&emails, "emails", "", "only customers with these addresses: `a,b`, or - for one a line on stdin")
+	cmd.Flags().StringVar(&ids, "ids", "", "only customers with these ids: `a,b`, or - for one per line on stdin")
+	cmd.Flags().StringVar(&emails, "emails", "", "only customers with these addresses: `a,b`, or - for one per line on stdin")
 	cmd.MarkFlagsMutuallyExclusive("ids", "emails")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		filters, err := customerFilters(cmd, ids, emails)

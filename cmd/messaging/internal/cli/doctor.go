@@ -16,6 +16,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/intent"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // finding is what doctor has found out about one thing.
@@ -80,7 +81,7 @@ remembered. The key itself is not shown. Nothing is sent.`,
 			}
 			err = rows.Close()
 			if len(codes) > 0 {
-				err = errors.Join(err, exit.With(exit.Worst(codes...), "%d of the checks found a problem", len(codes)))
+				err = errors.Join(err, exit.With(exit.Worst(codes...), "%s failed", words.Count(len(codes), "check")))
 			}
 			return err
 		},

@@ -50,7 +50,7 @@ func newExportOf[T any](s *settings, records export.Records[T]) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   records.Name,
 		Short: "Write all " + records.Name + " to a file",
-		Long: `Write all ` + records.Name + ` to a file: CSV, JSON Lines or Parquet, by the end of its name.
+		Long: `Write all ` + records.Name + ` to a file. The file extension sets the format: CSV, JSON Lines or Parquet.
 
 The file appears when it is complete. If the export is stopped, or even killed, run the same
 command with --resume: it continues after the last page that was written. Parquet cannot be

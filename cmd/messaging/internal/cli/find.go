@@ -112,7 +112,7 @@ func (w wantedSandbox) check(base string, found foundSandbox, waited time.Durati
 	uptime := time.Duration(found.Uptime) * time.Millisecond
 	switch {
 	case w.pid != 0 && w.pid != found.PID:
-		return exit.With(exit.NotDone, "the sandbox at %s is another one (%v), not process %d; end it, or start yours on other ports",
+		return exit.With(exit.NotDone, "the sandbox at %s is a different one (%v), not process %d; end it, or start yours on other ports",
 			base, found, w.pid)
 	case w.pid == 0 && w.patience > 0 && uptime > waited+w.patience:
 		return exit.With(exit.NotDone, "the sandbox at %s is not starting: it is an older one (%v); end it, or leave out --wait to use it",

@@ -79,6 +79,21 @@ var exampleFiles = map[string]string{
 	"events.json": `{"events": [{"name": "order lost", "description": "An order was lost.", "parameters": []}]}`,
 }
 
+func TestHelpOfSafetyBeginsWithWhatATiredOperatorNeeds(t *testing.T) {
+	stdout, _, _ := invoke(t, "help", "safety")
+	first, _, _ := strings.Cut(stdout, "The rest of this text has the details.")
+	assert.LessOrEqual(t, strings.Count(first, "\n"), 16)
+	for _, each := range []string{"--confirm", "--again", "Exit 9", "Ctrl-C", "unclear", "messaging help repeats"} {
+		assert.Contains(t, first, each)
+	}
+	repeats, _, code := invoke(t, "help", "repeats")
+	assert.Equal(t, 0, code)
+	for _, fact := range []string{"without --again", "1-23 is not 123", "only hashes", "--accept-change"} {
+		assert.Contains(t, repeats, fact)
+	}
+	assert.NotContains(t, stdout, "1-23 is not 123", "it is in one place")
+}
+
 func TestReadmeHasTheExitCodesOfTheHelp(t *testing.T) {
 	table := "| code | meaning |\n|---|---|\n"
 	stdout, _, _ := invoke(t, "help", "exit-codes")

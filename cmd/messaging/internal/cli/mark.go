@@ -14,7 +14,7 @@ import (
 func newMark() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mark [NAME]",
-		Short: "Let wait look only at later requests, and print the number of the last one",
+		Short: "Make wait ignore earlier requests, and print the number of the last one",
 		Long: `Wait looks only at the requests after the last mark. The list of requests shows where
 each mark was set, and its name, and "mark:NAME" finds the requests after it, until the
 next mark.`,

@@ -16,7 +16,7 @@ import (
 func newMessage(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "message",
-		Short: "List transactional messages, and add up what became of them",
+		Short: "List transactional messages and total their delivery counts",
 		Example: `  messaging -p sandbox message list
   messaging -p sandbox message stats`,
 		Args: cobra.NoArgs,

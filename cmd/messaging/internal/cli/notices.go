@@ -71,14 +71,17 @@ func plainWords(text string, details map[string]string) string {
 	switch {
 	case strings.HasPrefix(text, claimedByOthers):
 		return "waiting until " + details["until"] + " for " + entriesIn(details) +
-			" of another process; what it does not record until then becomes unclear"
+			" of another process; anything it hasn't recorded by then becomes unclear"
 	case strings.HasPrefix(text, "entries are unclear because their process"):
-		return entriesIn(details) + " of a process that ended: now unclear, because it did not record what became of them"
+		if details["entries"] == "1" {
+			return "1 entry is now unclear: the process sending it did not record the outcome in time"
+		}
+		return entriesIn(details) + " are now unclear: the process sending them did not record the outcome in time"
 	case strings.HasPrefix(text, "the gate is closed"):
-		return strings.TrimSpace("the service fails; only single requests are sent until it works again: "+details["operation"]) +
-			" (" + details["reason"] + ")"
+		return "the service is failing (" + strings.TrimPrefix(details["operation"]+": ", ": ") + details["reason"] +
+			"): sending one request at a time until it recovers"
 	case strings.HasPrefix(text, "the gate is open again"):
-		return "the service works again; sending goes on"
+		return "the service has recovered; sending continues"
 	}
 	return ""
 }

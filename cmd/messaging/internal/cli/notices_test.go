@@ -23,6 +23,7 @@ func TestNoticesArePlainWords(t *testing.T) {
 	}
 	claimed()
 	log.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", 1)
+	log.Warn("outbox: entries are unclear because their process did not report an outcome in time", "entries", 8)
 	log.Warn("outbox: the gate is closed; only probes are sent", "operation", "trigger event", "reason", "status 502")
 	log.Info("outbox: the gate is open again", "operation", "trigger event")
 	log.Error("outbox: cannot claim entries; retrying", "error", "disk full")
@@ -31,9 +32,10 @@ func TestNoticesArePlainWords(t *testing.T) {
 	others, until = true, time.Now().Add(-time.Second)
 	claimed()
 	assert.Equal(t, "waiting until "+waiting+" for 332 entries of another process; "+
-		"what it does not record until then becomes unclear\n"+
-		"1 entry of a process that ended: now unclear, because it did not record what became of them\n"+
-		"the service fails; only single requests are sent until it works again: trigger event (status 502)\n"+
-		"the service works again; sending goes on\n"+
+		"anything it hasn't recorded by then becomes unclear\n"+
+		"1 entry is now unclear: the process sending it did not record the outcome in time\n"+
+		"8 entries are now unclear: the process sending them did not record the outcome in time\n"+
+		"the service is failing (trigger event: status 502): sending one request at a time until it recovers\n"+
+		"the service has recovered; sending continues\n"+
 		"cannot claim entries; retrying (error: disk full)\n", text.String())
 }

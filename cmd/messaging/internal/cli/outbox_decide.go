@@ -37,8 +37,12 @@ func newOutboxResend(l *ledgerFlag) *cobra.Command {
 	d := &decision{ledgerFlag: l, name: "resend", states: []outbox.State{outbox.Unclear, outbox.Rejected},
 		warn: func(byState map[outbox.State]int) string {
 			if n := byState[outbox.Unclear]; n > 0 {
-				return words.Thousands(n) + " unclear: they may have been carried out, and then this carries them out twice. If the response " +
-					"was lost, most of them were; if a process was killed, some were not even sent. The error of an entry names the cause"
+				entries, them := words.Thousands(n)+" unclear entries", "them"
+				if n == 1 {
+					entries, them = "1 unclear entry", "it"
+				}
+				return entries + " may already have gone through; resending " + them + " could send " + them + " twice. If the response was " +
+					"lost, that is likely; if a process was killed, some may not even have been sent. The error of an entry names the cause"
 			}
 			return ""
 		},
@@ -58,7 +62,7 @@ is shown.`, `  messaging -p sandbox outbox resend --ledger orders.db --state unc
   messaging -p sandbox outbox resend --ledger orders.db --state rejected --error-contains 422 --dry-run
   messaging -p sandbox outbox resend --ledger orders.db A-1001
   echo A-1001 | messaging -p sandbox outbox resend --ledger orders.db -`)
-	cmd.Flags().BoolVar(&d.again, "again", false, "resend although the entries may have been carried out, or others like them were sent since")
+	cmd.Flags().BoolVar(&d.again, "again", false, "resend even if the entries may have gone through, or others like them were sent since")
 	return cmd
 }
 

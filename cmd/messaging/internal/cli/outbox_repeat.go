@@ -70,9 +70,9 @@ func (r *repetition) twice() string {
 	case 0:
 		return ""
 	case 1:
-		return "1 row is like an earlier row of the file"
+		return "1 row matches an earlier row of the file"
 	default:
-		return words.Thousands(n) + " rows are like earlier rows of the file"
+		return words.Thousands(n) + " rows match earlier rows of the file"
 	}
 }
 

@@ -34,6 +34,6 @@ func TestAnEntryIsNotSentAgainIfTheSameIsTriggeredWhileTheQuestionWaits(t *testi
 	code, err = waiting.wait()
 	require.NoError(t, err)
 	assert.Equal(t, 2, code, waiting.text())
-	assert.Contains(t, waiting.text(), "nothing was changed: 1 trigger is like one that was triggered by hand at")
+	assert.Contains(t, waiting.text(), "nothing was changed: 1 trigger matches one already triggered by hand at")
 	assert.Contains(t, waiting.text(), "after the plan was shown")
 }

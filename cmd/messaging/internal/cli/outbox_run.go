@@ -55,11 +55,11 @@ number of these commands can run at the same time.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.rate, "rate", "", "how many to send a second, such as `50/s`; default: the rate of the profile")
+	f.StringVar(&flags.rate, "rate", "", "sends per second, such as `50/s`; default: the rate of the profile")
 	f.IntVar(&flags.inFlight, "in-flight", 64, "how many to send at the same time; a kill leaves at most twice as many unclear")
 	f.BoolVar(&flags.untilEmpty, "until-empty", false, "end when nothing is pending")
-	f.BoolVar(&flags.acceptChange, "accept-change", false, "send although the file was moved or restored, or the API key is "+
-		"another one; what a copy has sent is sent again")
+	f.BoolVar(&flags.acceptChange, "accept-change", false, "send even if the file was moved or restored, or the API key "+
+		"is a different one; what a copy has sent is sent again")
 	return cmd
 }
 
@@ -205,7 +205,7 @@ func (d *delivery) run(ctx context.Context) error {
 	}
 	<-running.Done()
 	if ctx.Err() != nil {
-		d.printer.Line("stopping: waiting for what is being sent; a second Ctrl-C leaves it unclear")
+		d.printer.Line("stopping after the requests in flight; press Ctrl-C again to stop now and leave them unclear")
 	}
 	if err := errors.Join(err, d.wait(ended)); err != nil {
 		return d.afterSome(err)
@@ -329,7 +329,7 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 	case left > 0 && d.done() == 0:
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
 	case left > 0:
-		return exit.With(exit.PartlyDone, "interrupted; run the same command again to go on with the other %s", words.Thousands(left))
+		return exit.With(exit.PartlyDone, "interrupted; run the same command again to send the remaining %s", words.Thousands(left))
 	case counts.Rejected > 0:
 		return exit.With(exit.PartlyDone, "%s rejected; to see why: %s", words.Thousands(counts.Rejected),
 			d.command("list", "--state", "rejected"))

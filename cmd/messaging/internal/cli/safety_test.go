@@ -254,7 +254,7 @@ func TestCustomersThatJoinWhileTheQuestionWaitsCountForTheLimit(t *testing.T) {
 	code, err := s.wait()
 	require.NoError(t, err)
 	assert.Equal(t, 2, code, s.text())
-	assert.Contains(t, s.text(), "all customers are 25 recipients, and the limit is 24; nothing was sent")
+	assert.Contains(t, s.text(), "the account has 25 customers, and the limit is 24; nothing was sent")
 	o.requireBroadcasts(1)
 }
 

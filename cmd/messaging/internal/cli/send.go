@@ -40,7 +40,7 @@ type sending struct {
 
 // addAgain adds the flag that allows the same send a second time.
 func addAgain(cmd *cobra.Command, again *bool) {
-	cmd.Flags().BoolVar(again, "again", false, "send although this, or something like it, was sent before, or may have been")
+	cmd.Flags().BoolVar(again, "again", false, "send even if this, or something similar, was or may have been sent")
 }
 
 // intent returns what is written down of the send.
@@ -116,7 +116,7 @@ func (s *settings) remembered(ctx context.Context, send sending) (*messaging.Res
 	}
 	response, err := s.send(ctx, client, send.prepared)
 	if failed := begun.Done(messaging.DeliveryOf(err), exit.CodeOf(err)); failed != nil {
-		s.printer.Warn("cannot write down what became of this send in %s, so the same send is refused from now on: %v", send.log.Path(), failed)
+		s.printer.Warn("cannot record the outcome of this send in %s, so the same send is refused from now on: %v", send.log.Path(), failed)
 	}
 	return response, err
 }

@@ -16,6 +16,7 @@ func newTopics() []*cobra.Command {
 		{Use: "environment", Short: "The configuration file and the environment variables", Long: environmentText},
 		{Use: "output", Short: "Tables, TSV and JSON", Long: outputText},
 		{Use: "safety", Short: "What keeps you from sending something by mistake", Long: safetyText},
+		{Use: "repeats", Short: "What counts as a repeat, and what an outbox remembers", Long: repeatsText},
 	}
 }
 
@@ -72,7 +73,7 @@ inspector of a sandbox, such as fault list and wait, always print JSON there.
   --json          an array of objects, with the fields that the service has
   --json=f,g      only these fields
   --json=help     the names of the fields
-  --ndjson        one object a line
+  --ndjson        one object per line
 
 With --json, an error is an object on stderr:
 
@@ -81,7 +82,23 @@ With --json, an error is an object on stderr:
 delivery is not_sent, rejected, unknown or accepted, and retry_after is in seconds.
 Characters that a reader cannot see are escaped, such as \u001b.`
 
-const safetyText = `Every command that sends shows its plan first: the service and a fingerprint of the API key,
+const safetyText = `Before a command sends, it shows a plan and asks. In short:
+
+  Read      the host, the number of recipients, the time and the warnings of the plan.
+  Answer    y on a sandbox; elsewhere the number of recipients, or "all 48211" for everyone.
+  Script    messaging … --confirm "$(messaging … --dry-run)"; nothing else confirms.
+  Warning   something may be a mistake. If it looks like one, --confirm refuses the plan.
+  Refused   it was sent before, or may have been. Look; --again sends it once more.
+  Exit 8    it was not sent, and can be repeated.
+  Exit 9    nobody knows if it was sent. Do not repeat it: the error says where to look.
+  Exit 7    a part was done, or all of it and the output is lost: the error says how to go on.
+  Ctrl-C    waits for the send in progress. A second one exits with 9.
+  unclear   an entry of an outbox that nobody knows of. "resend" may send it twice.
+
+"messaging help repeats" has what counts as a repeat, and what keeps an outbox that was
+moved, copied or restored from being sent twice. The rest of this text has the details.
+
+Every command that sends shows its plan first: the service and a fingerprint of the API key,
 what they receive, who they are and how many, when, whether the same was sent before, and a
 digest of exactly what is sent. Of a long message and of a list, the plan shows the beginning.
 Then it asks on the terminal, where the plan appears even if stderr is a file: y for a sandbox,
@@ -97,7 +114,7 @@ The number of all customers is not in the digest. If the account has grown since
 run, or while the question waited, the new customers receive the broadcast too: they are
 counted again, and it is refused only above max_recipients or --max-recipients.
 
-What looks like a mistake is a doubt. A person may confirm it on a terminal, but --confirm
+What looks like a mistake is a doubt. Only a person can override it, on a terminal; --confirm
 cannot, unless --allow-doubts is given, because a script does not read warnings. Doubts are:
 
   in a recipient   an address or NaN in place of an id, c-null, {{email}}@example.com, an address
@@ -126,7 +143,17 @@ An audience that is missing or empty is an error, and never means all customers.
 recipients than max_recipients are refused. Segments need --allow-unknown-count, because
 their size is unknown. A profile with "allow" reaches nobody else.
 
-Before a broadcast or a trigger, a line is written to sends.jsonl, without addresses. A
+With --again, the digest names the sends that it repeats, so it allows one repeat: leave --again
+out of scripts that may run twice. A send that is still in progress is never repeated, even with
+--again.
+
+After the first Ctrl-C, the command waits for a send in progress, so that you learn its outcome.
+A second Ctrl-C, or Ctrl-\, stops waiting and exits with code 9.
+
+Exit code 9 means: look before you repeat it. Exit code 7 after a send means that it was
+accepted, but the output could not be written.`
+
+const repeatsText = `Before a broadcast or a trigger, a line is written to sends.jsonl, without addresses. A
 broadcast or a trigger is refused without --again if exactly the same one was accepted in the
 last 24 hours, or may have been carried out at any time. For a scheduled broadcast, the 24 hours
 begin at its time. The order of the customers makes no difference, and neither does the profile:
@@ -151,8 +178,8 @@ like another row of the file. How a value is written makes no difference: case, 
 punctuation (INV-2026-0001 is INV20260001), leading zeros, zeros after a decimal point (12.50
 is 12.5), the form of a number (71001.0, 71,001, 7.1001E+04), the digits of another script, and
 the zone of a time. A blank value counts as none. Other words for the same, dates in another
-order, and numbers that were rounded are other values. In the id of a customer, what is between
-two digits counts: 1-23 is not 123.
+order, and numbers that were rounded are other values. In customer ids, characters between
+digits matter: 1-23 is not 123.
 
 Two customers are the same if their addresses or their ids match. Nobody can tell whether an
 address and an id belong to one customer, so name customers in the same way each time: with the
@@ -171,14 +198,4 @@ that was used only with another state folder. What was pending in a backup then 
 unclear, since it may have been sent: look, and resend or dismiss it. A run stops when a backup
 is restored under it, and sends nothing of it. A database is known by its name, its schema and
 the number that its server has given it, so on a machine that has never used it, a copy by the
-same name on another server is not recognized.
-
-With --again, the digest names the sends that it repeats, so it allows one repeat: leave --again
-out of scripts that may run twice. A send that is still in progress is never repeated, even with
---again.
-
-After the first Ctrl-C, the command waits for a send in progress, so that you learn its outcome.
-A second Ctrl-C, or Ctrl-\, stops waiting and exits with code 9.
-
-Exit code 9 means: look before you repeat it. Exit code 7 after a send means that it was
-accepted, but the output could not be written.`
+same name on another server is not recognized.`

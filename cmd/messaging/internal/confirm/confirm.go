@@ -25,7 +25,7 @@ type Flags struct {
 func (f *Flags) Add(set *pflag.FlagSet) {
 	f.set = set
 	set.BoolVar(&f.DryRun, "dry-run", false, "show the plan and print its digest; send nothing")
-	set.StringVar(&f.Digest, "confirm", "", "do it without asking if the plan still has this `digest` of a dry run")
+	set.StringVar(&f.Digest, "confirm", "", "skip the question if the plan still matches this `digest` of a dry run")
 }
 
 // Check returns an error if nobody can confirm: without a terminal there has to be --confirm

@@ -44,7 +44,7 @@ func (p *Plan) Warn(format string, args ...any) {
 	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
 }
 
-// Doubt adds a warning that only a person may pass over: the digest of a dry run does not
+// Doubt adds a warning that only a person can override: the digest of a dry run does not
 // confirm the plan, since a script does not read. The flag allow turns it into a warning.
 func (p *Plan) Doubt(allow, format string, args ...any) {
 	if !slices.Contains(p.allow, allow) {

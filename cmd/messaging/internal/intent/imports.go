@@ -73,9 +73,9 @@ func (c Common) Describe(noun string) string {
 	case 0:
 		return fmt.Sprintf("nobody can tell whether these %ss are the same as ones that were %s: %s", noun, c.What, c.doubt)
 	case 1:
-		return "1 " + noun + " is like one that was " + c.What
+		return "1 " + noun + " matches one already " + c.What
 	}
-	return words.Count(c.Count, noun) + " are like ones that were " + c.What
+	return words.Count(c.Count, noun) + " match ones already " + c.What
 }
 
 // Overlap is what earlier sends have in common with an import. Rows are alike if they have
@@ -91,8 +91,8 @@ func (o Overlap) IDs() (ids []string) {
 }
 
 // Refusal returns an error, with exit.Usage, if an import must not begin. With again, it may
-// begin after what the operator has seen. A doubt, which has no count, is one that a person may pass
-// over who has seen it.
+// begin after what the operator has seen. A doubt, which has no count, is one that a person who has seen it can
+// override.
 func (o Overlap) Refusal(again bool, seen []string) error {
 	for _, each := range o {
 		switch {

@@ -94,7 +94,7 @@ func TestAnImportThatWasKilledGoesOnAndIsKnownToOthers(t *testing.T) {
 	found, err := log.LookForImport(importOf("b", 4))
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	assert.Contains(t, found[0].Describe("row"), "1 row is like one that was imported, in part at least, into a.db at ")
+	assert.Contains(t, found[0].Describe("row"), "1 row matches one already imported, in part at least, into a.db at ")
 }
 
 func TestTheSecondOfTwoImportsAtOnceIsRefused(t *testing.T) {
@@ -105,7 +105,7 @@ func TestTheSecondOfTwoImportsAtOnceIsRefused(t *testing.T) {
 	beginImport(t, log, first)
 	for _, again := range []bool{false, true} {
 		_, err := log.BeginImport(t.Context(), second, again, nil)
-		require.ErrorContains(t, err, "nothing was imported: 1 row is like one that was imported, in part at least, into a.db at ")
+		require.ErrorContains(t, err, "nothing was imported: 1 row matches one already imported, in part at least, into a.db at ")
 		assert.Equal(t, exit.Usage, exit.CodeOf(err))
 	}
 	found, err := log.LookForImport(second)
@@ -256,8 +256,8 @@ func TestAResendMeetsWhatWasSentSince(t *testing.T) {
 	found, err := look("api.example.com", resend("a1", -time.Hour), resend("A-2", -time.Hour))
 	require.NoError(t, err)
 	require.Len(t, found, 2)
-	assert.Contains(t, found[0].Describe("trigger"), "1 trigger is like one that was imported into a.db at ")
-	assert.Contains(t, found[1].Describe("trigger"), "1 trigger is like one that was triggered by hand at ")
+	assert.Contains(t, found[0].Describe("trigger"), "1 trigger matches one already imported into a.db at ")
+	assert.Contains(t, found[1].Describe("trigger"), "1 trigger matches one already triggered by hand at ")
 	for name, each := range map[string]Resend{"another order": resend("A-2", -time.Hour), "what was added later": resend("A-1", time.Hour)} {
 		found, err = look("api.example.com", each)
 		require.NoError(t, err)

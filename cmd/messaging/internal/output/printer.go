@@ -43,7 +43,7 @@ type Flags struct {
 func (f *Flags) Add(set *pflag.FlagSet) {
 	set.StringVar(&f.JSON, "json", "", "print JSON; with =`f,g` only these fields, with =help their names")
 	set.Lookup("json").NoOptDefVal = allFields
-	set.BoolVar(&f.NDJSON, "ndjson", false, "print one JSON object a line")
+	set.BoolVar(&f.NDJSON, "ndjson", false, "print one JSON object per line")
 	set.BoolVar(&f.NoColor, "no-color", false, "print without colors")
 	set.BoolVarP(&f.Quiet, "quiet", "q", false, "print no progress and no notes")
 }
