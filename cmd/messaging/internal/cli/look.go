@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"strings"
@@ -46,10 +47,23 @@ func (send *sending) howToLook(began time.Time) string {
 func (send *sending) search() string {
 	words := append([]string{"messaging", "sandbox", "wait"}, send.terms...)
 	words = append(words, "delivery:unknown", "--json=number,at,effect")
-	if ui := os.Getenv(profile.InspectorVariable); ui != "" && ui != profile.DefaultInspector {
+	if ui := inspectorOf(send.service); ui != profile.DefaultInspector {
 		words = append(words, "--ui", ui)
 	}
 	return quoted(words)
+}
+
+// inspectorOf returns the URL of the inspector of a sandbox. That of a profile of the configuration file is
+// not known, and another sandbox would answer that it has nothing.
+func inspectorOf(service *profile.Service) string {
+	url := os.Getenv(profile.InspectorVariable)
+	switch {
+	case service.Name == profile.SandboxName:
+		return cmp.Or(url, profile.DefaultInspector)
+	case service.Name == "" && url != "": // "sandbox env" has set both
+		return url
+	}
+	return "http://127.0.0.1:INSPECTOR_PORT"
 }
 
 // termOf returns a term of a search. Its value is the longest part of a text that a term can have.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -72,7 +71,7 @@ func (flags *runFlags) run(ctx context.Context) error {
 	if err := advance(ctx, opened); err != nil {
 		return err
 	}
-	d := &delivery{runFlags: flags, opened: opened, isSandbox: service.Kind == profile.Sandbox}
+	d := &delivery{runFlags: flags, opened: opened, service: service}
 	options, err := flags.options(service, func() bool { return d.othersSend })
 	if err != nil {
 		return err
@@ -149,7 +148,7 @@ type delivery struct {
 	othersSend                  bool // when the run begins
 	stop                        context.CancelFunc
 	restored                    atomic.Bool
-	isSandbox                   bool
+	service                     *profile.Service
 }
 
 var errRestored = errors.New("a backup was restored into the outbox during the run")
@@ -337,14 +336,13 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 	return nil
 }
 
-// listUnclear is how to see the unclear entries and, on a sandbox, what became of them.
+// listUnclear is how to see the unclear entries and, on a sandbox, those that it has.
 func (d *delivery) listUnclear() string {
 	list := d.command("list", "--state", "unclear")
-	if !d.isSandbox {
+	if d.service.Kind != profile.Sandbox {
 		return list
 	}
-	return list + "\nthe sandbox shows those that it has: " + cmp.Or(os.Getenv(profile.InspectorVariable), profile.DefaultInspector) +
-		"/?q=op:trigger+delivery:unknown"
+	return list + "\nthe sandbox shows those that it has: " + inspectorOf(d.service) + "/?q=op:trigger+delivery:unknown"
 }
 
 // summary says what has become of entries in this run.
