@@ -69,7 +69,7 @@ Without --key-column, the key stands for the content of the row, and equal rows 
 	f.StringVar(&flags.keyColumn, "key-column", "", "the `column` with a key that names each trigger, such as an order number")
 	f.BoolVar(&flags.skipBadRows, "skip-bad-rows", false, "leave out the rows that cannot be used; the plan shows them")
 	f.IntVar(&flags.maxRecipients, "max-recipients", 0, "the largest number of rows; default: the limit of the profile")
-	f.BoolVar(&flags.again, "again", false, "add rows even if they match rows that were imported or triggered before, or other rows of the file")
+	f.BoolVar(&flags.again, "again", false, "add rows even if they match rows imported or triggered before, or other rows of the file")
 	addAllowDoubts(f, &flags.doubts, "rows that look like a mistake")
 	flags.confirm.Add(f)
 	return cmd

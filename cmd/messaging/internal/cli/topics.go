@@ -84,16 +84,16 @@ Characters that a reader cannot see are escaped, such as \u001b.`
 
 const safetyText = `Before a command sends, it shows a plan and asks. In short:
 
-  Read      the host, the number of recipients, the time and the warnings of the plan.
-  Answer    y on a sandbox; elsewhere the number of recipients, or "all 48211" for everyone.
-  Script    messaging … --confirm "$(messaging … --dry-run)"; nothing else confirms.
-  Warning   something may be a mistake. If it looks like one, --confirm refuses the plan.
-  Refused   it was sent before, or may have been. Look; --again sends it once more.
+  Read      the host, the recipients, the time and the warnings of the plan.
+  Answer    y on a sandbox; elsewhere the number of recipients, or "all 48211".
+  Script    messaging … --confirm "$(messaging … --dry-run)"; nothing else does.
+  Warning   --confirm refuses what looks like a mistake; a person can override.
+  Refused   it was, or may have been, sent before. Look; --again repeats it.
   Exit 8    it was not sent, and can be repeated.
-  Exit 9    nobody knows if it was sent. Do not repeat it: the error says where to look.
-  Exit 7    a part was done, or all of it and the output is lost: the error says how to go on.
+  Exit 9    nobody knows if it was sent. Look first: the error says where.
+  Exit 7    partly done, or done but not printed: the error says how to go on.
   Ctrl-C    waits for the send in progress. A second one exits with 9.
-  unclear   an entry of an outbox that nobody knows of. "resend" may send it twice.
+  unclear   an entry that may have been sent. "resend" may send it twice.
 
 "messaging help repeats" has what counts as a repeat, and what keeps an outbox that was
 moved, copied or restored from being sent twice. The rest of this text has the details.

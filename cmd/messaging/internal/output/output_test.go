@@ -132,10 +132,12 @@ func TestLinesOfATerminalAreWrappedAtBlanks(t *testing.T) {
 		"  name " + long: "  name warning: one of the rows cannot\n    be used, because its address is none",
 		"short":          "short",
 		"see https://example.com/a/path/that/is/longer/than/a/line": "see\n  https://example.com/a/path/that/is/longer/than/a/line",
-		"3 of the entries were sent; to send the rest: messaging outbox run --ledger o.db --until-empty": "3 of the entries were sent; to send the\n" +
-			"  rest:\n  messaging outbox run --ledger o.db --until-empty",
-		"both are set, so there is no telling which: unset MESSAGING_BASE_URL": "both are set, so there is no telling which: unset MESSAGING_BASE_URL",
-		strings.Repeat("ж", 30) + " " + strings.Repeat("語", 8):                 strings.Repeat("ж", 30) + "\n  " + strings.Repeat("語", 8),
+		"3 entries were sent; to send the others: messaging outbox run --until-empty": "3 entries were sent; to send the others:\n" +
+			"  messaging outbox run --until-empty",
+		"messaging: messaging outbox needs one of its commands: list or run": "messaging: messaging outbox needs one of\n" +
+			"  its commands: list or run",
+		"both are set, which is one too many: unset MESSAGING_BASE_URL": "both are set, which is one too many: unset MESSAGING_BASE_URL",
+		strings.Repeat("ж", 30) + " " + strings.Repeat("語", 8):          strings.Repeat("ж", 30) + "\n  " + strings.Repeat("語", 8),
 	} {
 		var err bytes.Buffer
 		p := New(Flags{}, io.Discard, &err, func(string) (string, bool) { return "", false })

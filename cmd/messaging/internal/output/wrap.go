@@ -53,9 +53,9 @@ func foldLine(line string, width, indent int) string {
 	indent = max(indent, len(line)-len(strings.TrimLeft(line, " "))+2)
 	before, command, found := strings.Cut(line, ": messaging ")
 	switch {
-	case found:
+	case found && before != "messaging": // which begins every error
 		return fold(before+":", width, indent) + "\n" + strings.Repeat(" ", indent) + "messaging " + command
-	case strings.Contains(line, "messaging ") || strings.Contains(line, ": unset ") || strings.Contains(line, ": export "):
+	case !found && strings.Contains(line, "messaging "), strings.Contains(line, ": unset "), strings.Contains(line, ": export "):
 		return line
 	}
 	return fold(line, width, indent)
