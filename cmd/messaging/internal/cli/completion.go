@@ -69,7 +69,8 @@ func completeNoFiles(cmd *cobra.Command) {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
-		if name, _ := pflag.UnquoteUsage(flag); !strings.EqualFold(name, "file") && flag.Value.Type() != "bool" {
+		name, _ := pflag.UnquoteUsage(flag)
+		if isFile := strings.EqualFold(name, "file") || name == "folder"; !isFile && flag.Value.Type() != "bool" {
 			_ = cmd.RegisterFlagCompletionFunc(flag.Name, cobra.NoFileCompletions) // unless it has one
 		}
 	})

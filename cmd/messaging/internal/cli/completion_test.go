@@ -30,6 +30,7 @@ func TestCompletionKnowsValues(t *testing.T) {
 		"export customers --to ":          "csv jsonl parquet",
 		"completion ":                     "bash zsh fish powershell",
 		"outbox list --operation trigger": "trigger event",
+		"sandbox reset ":                  "all history faults",
 		"help s":                          "safety repeats sandbox",
 		"help outbox ":                    "import resend",
 	} {
@@ -54,6 +55,7 @@ func TestCompletionOffersFilesOnlyWhereAFileIsMeant(t *testing.T) {
 		"outbox run --ledger ":            files,
 		"broadcast push --to-customers ":  files,
 		"sandbox --seed ":                 files,
+		"gen --out ":                      files,
 	} {
 		stdout, _, _ := invoke(t, append([]string{"__completeNoDesc"}, strings.Split(line, " ")...)...)
 		assert.Equal(t, want, "\n"+stdout, line)

@@ -17,7 +17,8 @@ func newReset(s *settings) *cobra.Command {
 		Short: "Reset the sandbox: restore the seed, clear the history and the faults",
 		Example: `  messaging sandbox reset
   messaging sandbox reset faults`,
-		Args: cobra.MaximumNArgs(1),
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: []string{"all", "history", "faults"},
 	}
 	remote := addUI(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
