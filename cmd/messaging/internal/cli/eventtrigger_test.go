@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,4 +19,14 @@ func TestATriggerIsNotComparedByAParameterThatItsEventNoLongerHas(t *testing.T) 
 		_, ok := trigger.In(alike.Shape{{Name: name, Type: messaging.ParameterText}})
 		assert.Equal(t, want, ok, name)
 	}
+}
+
+func TestTermsOfATriggerAreThoseThatASearchCanHave(t *testing.T) {
+	event := &messaging.Event{Name: `the "big" order`, Parameters: []messaging.EventParameter{{Name: "order", Required: true},
+		{Name: "order.no", Required: true}, {Name: "parcels", Required: true}, {Name: "note"}}}
+	params := messaging.EventTriggerParams{Definition: event, Customer: &messaging.CustomerParams{CustomerID: "c-1"},
+		Values: map[string]any{"order": "A 1\nB", "order.no": "1", "parcels": json.Number("2"), "note": "none"}}
+	assert.Equal(t, []string{"op:trigger", "event:order", "to:c-1", "value:order=A 1", "value:parcels=2"}, termsOfTrigger(params))
+	event.Parameters = event.Parameters[3:]
+	assert.Equal(t, []string{"op:trigger", "event:order", "to:c-1", "value:note=none"}, termsOfTrigger(params))
 }

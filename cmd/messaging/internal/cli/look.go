@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,22 +89,17 @@ func termsOfTrigger(params messaging.EventTriggerParams) []string {
 		}
 	}
 	terms = append(terms, termOf("to:", to))
-	required := 0
+	isRequired := func(p messaging.EventParameter) bool { return p.Required }
+	anyRequired := slices.ContainsFunc(params.Definition.Parameters, isRequired)
 	for _, p := range params.Definition.Parameters {
-		if p.Required {
-			required++
+		if anyRequired && !p.Required || strings.ContainsAny(p.Name, `.="`) { // which a term splits
+			continue
 		}
-	}
-	for _, p := range params.Definition.Parameters {
 		switch value := params.Values[p.Name].(type) {
 		case string:
-			if p.Required || required == 0 {
-				terms = append(terms, termOf("value:"+p.Name+"=", value))
-			}
+			terms = append(terms, termOf("value:"+p.Name+"=", value))
 		case json.Number:
-			if p.Required || required == 0 {
-				terms = append(terms, "value:"+p.Name+"="+value.String())
-			}
+			terms = append(terms, "value:"+p.Name+"="+value.String())
 		}
 	}
 	return terms
