@@ -116,8 +116,11 @@ func (f *File) refusal(ctx context.Context, row rows.Row, item outbox.Item) erro
 		err = f.Guard(ctx, item.Prepared)
 	}
 	if err != nil {
-		_, why, _ := strings.Cut(err.Error(), ": ") // after the name of the guard
-		return &rows.Problem{Line: row.Line, Text: "is refused: " + why}
+		text := err.Error()
+		if _, why, named := strings.Cut(text, ": "); named { // after the name of the guard
+			text = why
+		}
+		return &rows.Problem{Line: row.Line, Text: "is refused: " + text}
 	}
 	return nil
 }

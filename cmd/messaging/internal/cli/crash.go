@@ -13,8 +13,8 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
 
-// sendBegan is set before the first request that the service could carry out. If the program
-// then ends in the middle, nobody knows what became of it.
+// sendBegan is set before the first request that the service could carry out, and before a line says
+// that it begins. If the program then ends in the middle, nobody knows what became of it.
 var sendBegan atomic.Bool
 
 // endAtQuit ends the program at a signal that asks for an end at once. The runtime would exit

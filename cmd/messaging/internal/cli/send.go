@@ -110,8 +110,10 @@ func (s *settings) remembered(ctx context.Context, send sending) (*messaging.Res
 	if err != nil {
 		return nil, err
 	}
+	sendBegan.Store(true) // from here on, the same send is refused until its outcome is written down
 	begun, err := send.log.Begin(ctx, send.intent(), send.again, send.seen.Seen())
 	if err != nil {
+		sendBegan.Store(false)
 		return nil, err
 	}
 	response, err := s.send(ctx, client, send.prepared)
