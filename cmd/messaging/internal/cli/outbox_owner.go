@@ -139,8 +139,8 @@ func (l *ledgerFlag) accept(ctx context.Context, opened *ledger.Ledger, now *pro
 	return errors.Join(opened.Move(ctx, opened.Place, ledger.HashKey(of.Salt, key)), opened.Accept(ctx, state))
 }
 
-// quarantine makes the pending entries of a restored outbox unclear, since they may have been
-// sent.
+// quarantine makes the pending and the rejected entries of a restored outbox unclear, since they may have been
+// sent: a rejected one after it was resent.
 func (l *ledgerFlag) quarantine(ctx context.Context, opened *ledger.Ledger, now *profile.Service, state string) error {
 	if restored, err := opened.IsRestored(ctx, state); err != nil || !restored {
 		return err
@@ -153,9 +153,12 @@ func (l *ledgerFlag) quarantine(ctx context.Context, opened *ledger.Ledger, now 
 	if err != nil {
 		return err
 	}
+	if _, err := box.ResendAll(ctx, outbox.Filter{State: outbox.Rejected}); err != nil {
+		return err // until the change is recorded, nothing is sent
+	}
 	n, err := box.Quarantine(ctx)
 	if n > 0 {
-		l.printer.Warn("what was pending in the backup may have been sent since: %s unclear now. Look before you resend or dismiss: %s",
+		l.printer.Warn("what was pending or rejected in the backup may have been sent since: %s unclear now. Look before you resend or dismiss: %s",
 			words.Thousands(n), l.command("list", "--state", "unclear"))
 	}
 	return err

@@ -194,8 +194,8 @@ in the last six days. The state folder stores only hashes of all this.
 
 The state folder also records how far each outbox has progressed. An outbox that was moved,
 copied, or restored from a backup is not sent without --accept-change, and neither is a file
-that was used only with another state folder. What was pending in a backup then becomes
-unclear, since it may have been sent: look, and resend or dismiss it. A run stops when a backup
-is restored under it, and sends nothing of it. A database is known by its name, its schema and
+that was used only with another state folder. What was pending or rejected in a backup
+then becomes unclear, since it may have been sent: look, and resend or dismiss it. A run stops
+when a backup is restored under it, and sends nothing of it. A database is known by its name, its schema and
 the number that its server has given it, so on a machine that has never used it, a copy by the
 same name on another server is not recognized.`
