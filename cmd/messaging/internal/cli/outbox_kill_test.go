@@ -75,6 +75,7 @@ func sizeOf(path string) int64 {
 // demoService is a service with the demo records, and with the time that a request takes.
 func demoService(t *testing.T, op string, takes time.Duration) *messagingtest.Server {
 	t.Helper()
+	t.Setenv("XDG_STATE_HOME", t.TempDir()) // an earlier test can have had the same port, and its rows are remembered
 	service := messagingtest.NewServer(t)
 	records.Demo().AddTo(service)
 	service.AddFaultRule(messagingtest.Rule{Op: op, Fault: messagingtest.Slow(takes)})
