@@ -124,7 +124,7 @@ cannot, unless --allow-doubts is given, because a script does not read warnings.
   in a text        a subject or a message that is unfinished, has {{coupon}} without a variable,
                    a variable of a shell, a link that leads nowhere or "Hello null", is a file
                    name, a list of addresses or an error page, or seems to be cut off
-  in a time        more than a year away, or in the hour that the clocks skip or repeat
+  in a schedule    more than a year away, or in the hour that the clocks skip or repeat
   in a file        some customers have only an address and others only an id; in an import, with
                    the same values
   in an import     an id with several addresses, an address with several ids, or a quotation

@@ -97,6 +97,10 @@ func joinsEnd(part string) bool {
 	return false
 }
 
+// namelessAddress matches the part of an address before the @ in which a value was to follow a word, or is None. A person can
+// be called Null.
+var namelessAddress = newPattern(`^(?i:user|customer|client|account|member|contact|id)[-_.]?(null|nil|nan)$|\b(None|undefined|NaN)\b`)
+
 // Address returns why an address looks like a mistake, or "".
 func Address(address string) string {
 	local, domain, found := strings.Cut(address, "@")
@@ -104,11 +108,14 @@ func Address(address string) string {
 	switch {
 	case isCommented(address):
 		return "begins like a comment"
+	case strings.ContainsAny(address, ",;"):
+		return "looks like several addresses"
 	case found && (strings.Trim(local, "0") == "" || lacksAll(local) || strings.ContainsAny(local, `\/#(`) && Text(local) != ""):
 		return "looks like a missing value"
 	case isUnfilled(address):
 		return "looks like a placeholder"
-	case found && (joinsEnd(local) || joinsEnd(domain) || slices.ContainsFunc(strings.Split(domain, "."), isMissing)):
+	case found && (joinsEnd(local) || joinsEnd(domain) || slices.ContainsFunc(strings.Split(domain, "."), isMissing) ||
+		namelessAddress.matches(local)):
 		return "has a missing value"
 	case found && !strings.ContainsFunc(local, visible.LetterOrDigit):
 		return "looks like a missing value"

@@ -43,6 +43,9 @@ var nameless = newPattern(`(?i)\b(hello|hi|hey|dear) ([,!]|(null|nil|nan|none|un
 	`\w+ (null|nil|nan|none|undefined|#?n/a)\s*[,!])|` +
 	`\bundefined\b|\[object object\]| [,.](\s|$)|\{\{[^}]*$`)
 
+// onlyPlaceholder matches a text that is nothing without its variable.
+var onlyPlaceholder = newPattern(`^\{\{[^{}]*\}\}$`)
+
 // nullWord matches null and NaN as words, but for the term of the law.
 var nullWord = newPattern(`\b(NaN|null)\b(\s+and void)?`)
 
@@ -144,6 +147,8 @@ func prose(text string) string {
 		return "looks unfinished"
 	case nameless.matches(text), slices.ContainsFunc(nullWord().FindAllString(text, -1), isMissing):
 		return "lacks a name or a value"
+	case onlyPlaceholder.matches(text):
+		return "has only a placeholder"
 	case lacksAll(text):
 		return "looks like a missing value"
 	case len(strings.Fields(text)) <= shortText && (hasMissingWord(text) || joinsMissing(text)):

@@ -132,10 +132,15 @@ func lacksPart(code string) string {
 // zeroCode matches a code with a number that was none, as printf gives it.
 var zeroCode = newPattern(`^(0{5,}|[A-Za-z]+[-_/#]?0{3,})$`)
 
-// joinsMissing reports whether a text is a short code with a missing value at its end, such as INVnull.
+// joinsMissing reports whether a text is a code with a missing value at its end or in front of its number, such as
+// INVnull and null1.
 func joinsMissing(text string) bool {
 	for _, word := range []string{"null", "NULL", "undefined", "None", "NaN", "nan", "nil"} {
-		if code, ok := strings.CutSuffix(text, word); ok && code != "" && len(code) <= 8 && code == strings.ToUpper(code) {
+		code, ok := strings.CutSuffix(text, word)
+		if ok && code != "" && (len(code) <= 8 && code == strings.ToUpper(code) || strings.ContainsAny(code, "0123456789")) {
+			return true
+		}
+		if number, ok := strings.CutPrefix(text, word); ok && number != "" && strings.Trim(number, "0123456789-_") == "" {
 			return true
 		}
 	}
@@ -146,7 +151,7 @@ func joinsMissing(text string) bool {
 func hasMissingWord(text string) bool {
 	words := strings.Fields(text)
 	for i, word := range words {
-		switch strings.Trim(word, ".,;:()<>") {
+		switch strings.Trim(word, ".,;:()<>#!") {
 		case "null", "NULL", "undefined", "NaN":
 			if i+1 == len(words) || words[i+1] != "and" { // null and void
 				return true

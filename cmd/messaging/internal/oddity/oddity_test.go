@@ -150,7 +150,8 @@ func TestAddressesLookLikeMistakes(t *testing.T) {
 		"=A1@example.com": unfilled, "'ada@example.com": unfilled, "ada@{domain}": unfilled,
 		"\u2800@example.com": "looks like a missing value", "-@example.com": "looks like a missing value",
 		`\N@example.com`: "looks like a missing value", "N/A@example.com": "looks like a missing value", "nat@example.com": "",
-		"ada.null@example.com": "", "userNone@example.com": "has a missing value", "ada@example.comnull": "has a missing value",
+		"ada.null@example.com": "", "user-null@example.com": "has a missing value", "None.lovelace@example.com": "has a missing value",
+		"ada@example.com,": "looks like several addresses", "userNone@example.com": "has a missing value", "ada@example.comnull": "has a missing value",
 		"ada@undefined.example.com": "has a missing value", "ada@example.null": "has a missing value",
 		"0@example.com":     "looks like a missing value",
 		"user-@example.com": "lacks a part before the @", "ada.@example.com": "lacks a part before the @",
@@ -226,6 +227,7 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 		"Hello #N/A, we moved":              {`the message "Hello #N/A, we moved" looks like an error of a spreadsheet`},
 		"Hi Ada None, we moved":             {`the message "Hi Ada None, we moved" lacks a name or a value`},
 		"Hi all, none of the shops is open": nil,
+		"{{email}}":                         {`the message "{{email}}" has only a placeholder`},
 		"502 Bad Gateway":                   {`the message "502 Bad Gateway" looks like the error of a program`},
 		"<html><head><title>404 Not Found</title></head><body>nginx</body></html>": {
 			`the message "nginx" looks like the error of a program`},

@@ -78,7 +78,8 @@ func isProgramError(text string) bool {
 var object = newPattern(`^(` + strings.Join([]string{
 	`<[\w. <>'()-]+ at 0x[0-9a-f]+>`, `<(class|module|enum|built-in|bound) [^\n]*>`, `[bu]('[^\n]*'|"[^\n]*")`, // Python
 	`[\[({](None|null|undefined|nan|'[^'\n]*'([:,][^\n]*)?),?[\])}]`,
-	`Empty DataFrame\b.*`, `([^\n]*, )?dtype: \w+\)?`, `(dict_\w+|(frozen)?set|Series|Decimal|datetime\.\w+|Timestamp|UUID)\([^\n]*\)`,
+	`Empty DataFrame[^\x00]*`, `[A-Za-z]\w*\((\[\]|\{\})?(, \w+=\w+)?\)`, `([^\n]*, )?dtype: \w+\)?`,
+	`(dict_\w+|(frozen)?set|Series|Decimal|datetime\.\w+|Timestamp|UUID)\([^\n]*\)`,
 	`\[(object|Function|AsyncFunction|GeneratorFunction|class)\b[^\n]*\]`, `Promise \{.*`, // JavaScript
 	`(async )?function ?\w*\([^\n]*`, `(Symbol|ObjectId|ISODate|NumberLong)\([^\n]*\)`,
 	`[\w$]+(\.[\w$]+)+@[0-9a-f]{2,8}`, `\[L[\w.$]+;@[0-9a-f]+`, `(java\.util\.)?Optional(\.empty|\[[^\n]*\]|\([^\n]*\))?`, // Java
@@ -105,7 +106,7 @@ func isObject(text string) bool {
 }
 
 // noRows matches what a database or a cache says when it has found nothing.
-var noRows = newPattern(`^(?i)(\(\d+ rows?\)|(no|0) (rows?|results?|records?)( (selected|found|returned|affected|in set))?|` +
+var noRows = newPattern(`^(?i)(\(\d+ rows?( affected)?\)|(no|0) (rows?|results?|records?)( (selected|found|returned|affected|in set))?|` +
 	`empty set( \([^)]*\))?|\(empty [a-z ]+\)|xpath set is empty|no value found at .*|#?n/a #?n/a|na na|missing value)\.?$`)
 
 // isNoRows reports whether a text says that there was no value.

@@ -90,7 +90,7 @@ func Label(text string) string {
 	switch why := Text(text); {
 	case why != "" || text == "":
 		return why
-	case isBlankMarkup(text), lacksAll(text):
+	case isBlankMarkup(text), lacksAll(text), strings.EqualFold(text, "false"), strings.EqualFold(text, "true"):
 		return "looks like a missing value"
 	case hasMissingWord(text), joinsMissing(text):
 		return "has a missing value"
