@@ -465,6 +465,7 @@ func BenchmarkSearchOf100000Requests(b *testing.B) {
 
 func TestAMisspelledKeyOfAQueryIsCorrected(t *testing.T) {
 	for text, want := range map[string]string{
+		`op:"trigger event`:  "a quotation mark has no other one",
 		"satus:422":          `satus:422: unknown key "satus"; did you mean status:422? The keys are op, status, to, `,
 		`-"evnt:order lost"`: `unknown key "evnt"; did you mean -event:"order lost"? The keys are op, `,
 		"campaign:7":         `unknown key "campaign"; must be one of op, status, to, `,

@@ -100,6 +100,9 @@ var Keys = []struct{ Key, Example, Selects string }{
 // matches; an address such as http://host is a word.
 func Parse(text string) (Query, error) {
 	var q Query
+	if strings.Count(text, `"`)%2 == 1 {
+		return Query{}, fmt.Errorf("invalid query: a quotation mark has no other one")
+	}
 	for _, t := range search.Terms(text) {
 		key, value, _ := strings.Cut(t.Text, ":")
 		match, err := parseTerm(key, lower(value))

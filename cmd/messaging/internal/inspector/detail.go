@@ -131,7 +131,7 @@ func (d *entryDetail) People() people { return newPeople(d.Customers, d.path, d.
 // Again says how the request relates to the same one before, which failed: of the attempts of a
 // send, only the last can have been carried out.
 func (d *entryDetail) Again() string {
-	attempt := fmt.Sprintf("Attempt %s of %s", words.Thousands(d.Attempt), words.Thousands(d.Attempt+len(d.Later)))
+	attempt := fmt.Sprintf("It looks like attempt %s of %s of a call", words.Thousands(d.Attempt), words.Thousands(d.Attempt+len(d.Later)))
 	previous, ok := d.in.box.History.Get(d.Previous)
 	if !ok {
 		return attempt + "."
@@ -179,7 +179,11 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	if words.Date(e.At) == words.Date(time.Now()) {
 		at = words.Clock(e.At)
 	}
-	d.Sub = fmt.Sprintf("%s · request %s · %s · %s", operation(e), words.Thousands(e.Number), at+e.At.Format(".000"), took(e.Took))
+	what := operation(e)
+	if what == d.Title {
+		what = endpoint(e)
+	}
+	d.Sub = joined(what, fmt.Sprintf("request %s · %s · %s", words.Thousands(e.Number), at+e.At.Format(".000"), took(e.Took)))
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		d.Email, d.Audience = &emailView{effect, e}, effect.Recipients
@@ -209,6 +213,14 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	d.Facts = slices.DeleteFunc(append(d.Facts, effectFacts(e)...), func(f fact) bool { return strings.Join(f.Values, "") == "" })
 	d.addTabs(d.query.Get("tab"), d.query.Get("q"))
 	return d
+}
+
+// endpoint returns the method and the path of an operation, or "" if they are its name.
+func endpoint(e *history.Entry) string {
+	if e.Op == "" {
+		return ""
+	}
+	return e.Request.Method + " " + e.Request.Path
 }
 
 // Source returns the URL of the tab with the source.

@@ -22,10 +22,16 @@ func rightOperation(e *history.Entry) string {
 		}
 		paths = append(paths, op.Path)
 	}
-	if path := words.Nearest(e.Request.Path, paths); path != "" {
-		return "did you mean " + path + "?"
+	path := words.Nearest(e.Request.Path, paths)
+	for _, each := range paths { // a base URL without the version, or with a path
+		if strings.HasSuffix(each, e.Request.Path) && strings.Count(e.Request.Path, "/") > 1 || strings.HasSuffix(e.Request.Path, each) {
+			path = each
+		}
 	}
-	return ""
+	if path == "" {
+		return ""
+	}
+	return "did you mean " + path + "?"
 }
 
 // routeNote is for a request for no operation.

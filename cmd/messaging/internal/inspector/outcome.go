@@ -131,7 +131,7 @@ func faultNotes(d *entryDetail) (list []note) {
 	case refused && (d.Fault == "answer_lost" || d.Fault == "malformed" || d.Fault == "slow"):
 		add("unknown", "The request was refused, and nothing was done. A fault hid that from the caller.")
 	case d.Fault == "answer_lost" && isRead(d.Entry):
-		add("bad", "A fault closed the connection before the response.")
+		add("unknown", "A fault closed the connection before the response.")
 	case d.Fault == "answer_lost":
 		add("unknown", "A fault closed the connection after the request was carried out. The caller cannot tell.")
 	case d.Fault == "slow" && d.Status == 0:
@@ -141,7 +141,7 @@ func faultNotes(d *entryDetail) (list []note) {
 	case d.Fault == "slow":
 		add("warn", "A fault delayed the response.")
 	case d.Fault != "":
-		add("bad", "A fault made this response. The request was not carried out.")
+		add(outcomeTag(d.Entry).Class, "A fault made this response. The request was not carried out.")
 	}
 	return list
 }

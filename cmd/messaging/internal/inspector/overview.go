@@ -261,7 +261,7 @@ func (v *overview) countDeliveries(counts map[messaging.Delivery]int, hrefOf fun
 // findings returns what is worth a look in a request, without the numbers that tell it from
 // other requests with the same.
 func (in *Inspector) findings(e *history.Entry) (list []finding) {
-	heading := title(e)
+	heading := words.Shortened(title(e), maxTitle)
 	if e.Op == service.CreateEvent.Name { // else it reads like a trigger
 		_, name := e.EventName()
 		heading = joined(operation(e), name)
@@ -282,6 +282,9 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 	for _, r := range in.remarksIfAny(e) {
 		rank := suspicious
 		switch {
+		case r.note == history.NoteNameAsID && len(list) > 0:
+			list[0].Text = r.text // it says more than the failure
+			continue
 		case r.elsewhere && r.tagged(), r.note == history.NoteContentType && e.Status == http.StatusUnsupportedMediaType:
 			continue // the failure says it
 		case e.ReplayOf > 0:

@@ -29,27 +29,28 @@ var templates = sync.OnceValue(func() *template.Template {
 })
 
 var functions = template.FuncMap{
-	"took":        took,
-	"show":        show,
-	"size":        sizeInWords,
-	"thousands":   words.Thousands,
-	"plural":      words.Count,
-	"date":        words.Time,
-	"clock":       words.Clock,
-	"left":        left,
-	"zone":        zone,
-	"recordNames": records.Names,
-	"delivery":    deliveryTag,
-	"capitalized": capitalized,
-	"tag":         func(class, text string) tag { return tag{class, text} },
-	"snippet":     func(label, text string) snippet { return snippet{label, text} },
-	"envCode":     envCode,
-	"apiCode":     apiCode,
-	"createCode":  createCode,
-	"triggerCode": triggerCode,
-	"kind":        kindName,
-	"describe":    describeFault,
-	"which":       describeRequests,
+	"took":           took,
+	"show":           show,
+	"size":           sizeInWords,
+	"thousands":      words.Thousands,
+	"plural":         words.Count,
+	"date":           words.Time,
+	"clock":          words.Clock,
+	"left":           left,
+	"zone":           zone,
+	"recordNames":    records.Names,
+	"delivery":       deliveryTag,
+	"capitalized":    capitalized,
+	"tag":            func(class, text string) tag { return tag{class, text} },
+	"snippet":        func(label, text string) snippet { return snippet{label, text} },
+	"envCode":        envCode,
+	"apiCode":        apiCode,
+	"createCode":     createCode,
+	"triggerCode":    triggerCode,
+	"triggerCommand": triggerCommand,
+	"kind":           kindName,
+	"describe":       describeFault,
+	"which":          describeRequests,
 }
 
 // hiddenMark is how visible.Prose writes a character that nobody can see.
@@ -199,6 +200,9 @@ func (in *Inspector) fillRows(p *page, l entryList, query history.Query, before 
 		row := in.groupedRow(e)
 		row.Href = fmt.Sprintf("%s/%d%s", l.item, e.Number, queryString("q", p.Query, "before", positive(before)))
 		row.Current = detail != nil && row.isOf(detail.Number)
+		for i := range row.Attempts {
+			row.Attempts[i].Current = row.Current && row.Attempts[i].Number == detail.Number
+		}
 		p.Rows = append(p.Rows, row)
 	}
 	if len(p.Rows) > 0 {

@@ -49,6 +49,9 @@ func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 		list = append(list, remark{note: history.NoteDuplicate, text: in.duplicateNote(duplicate, after),
 			common: []string{"Possibly a duplicate of an earlier request."}})
 	}
+	if email := emailNote(e); email.text != "" {
+		list = append(list, email)
+	}
 	if len(e.Request.Body) > maxShown || e.Cut {
 		return list
 	}
@@ -57,7 +60,6 @@ func (in *Inspector) remarks(e *history.Entry) (list []remark) {
 		{note: history.NoteNameAsID, text: in.eventIDNote(e)},
 		{note: history.NoteContentType, text: contentTypeNote(e)},
 		variablesNote(e),
-		emailNote(e),
 		{note: history.NoteUnknownKey, text: in.keysNote(e)},
 		{note: history.NoteEmptyValue, text: in.emptyNote(e)},
 		{note: history.NoteWrongType, text: in.typesNote(e)},
@@ -243,17 +245,21 @@ func definitionNote(e *history.Entry) string {
 	return "A parameter has another type than text, numeric or timestamp, the types that are documented: " + words.List(names, "and") + "."
 }
 
-// maxChecked is the size of the largest email that is checked before it is opened.
+// maxChecked is the size of the largest email of which more than the size is checked before it is opened.
 const maxChecked = 64 << 10
 
 // emailNote names what readers of an email would miss.
 func emailNote(e *history.Entry) remark {
 	effect, ok := e.Effect.(*messagingtest.EmailBroadcast)
-	if !ok || len(e.Request.Body) > maxChecked {
+	if !ok {
 		return remark{}
 	}
+	head := effect.Message
+	if len(head) > maxChecked {
+		head = ""
+	}
 	var found []string
-	for _, f := range (&emailView{effect, e}).check() {
+	for _, f := range mail.Check(head, len(effect.Message)) {
 		if f.Severity == mail.High {
 			found = append(found, f.Text)
 		}

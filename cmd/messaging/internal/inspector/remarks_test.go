@@ -43,6 +43,14 @@ func TestAnEmailOfWhichReadersMissSomethingIsWorthALook(t *testing.T) {
 		`is removed. <a href="/broadcasts/2?tab=check">Show the check</a>`)
 	assert.NotContains(t, f.get("/broadcasts/1").Body, "Show the check")
 	assert.Contains(t, f.get("/?q=note:email_check").Body, `<span id="matches">1 match</span>`)
+
+	for _, kilobytes := range []int{140, 600} {
+		long := strings.Repeat("<p>text</p>", kilobytes<<10/11)
+		require.Equal(t, 200, f.send("POST", "/v1/broadcast/send/email", broadcastOf("Moved", "Long", "{{name}}", long)))
+	}
+	assert.Contains(t, f.get("/?q=note:email_check").Body, `<span id="matches">3 matches</span>`)
+	_, findings = overviewOf(t, f.get("/").Body)
+	assert.Equal(t, "email check Long The message has 600 kB: what is over 102 kB is cut off #4", findings[0])
 }
 
 func TestTheMarkOfALargeRequestNamesItsNotes(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/internal/service"
 )
 
@@ -28,6 +29,12 @@ func triggerCode(e messaging.Event) string {
 	}
 	return formatCode(fmt.Sprintf("_, err := client.Events.Trigger(ctx, messaging.EventTriggerParams{\nEventID: %q,\n"+
 		"Email: \"ada@example.com\",\nValues: map[string]any{\n%s},\n})", e.ID, values.String()))
+}
+
+// triggerCommand returns a command that triggers an event.
+func triggerCommand(e messaging.Event) string {
+	return `curl "$MESSAGING_BASE_URL` + service.TriggerEvent.Path + `" -H "X-Authorization: $MESSAGING_API_KEY" \` + "\n" +
+		"  -H 'Content-Type: application/json' --data " + copies.ShellQuote(firstTrigger(e))
 }
 
 func typeCode(t messaging.ParameterType) string {

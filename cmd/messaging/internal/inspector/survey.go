@@ -164,7 +164,7 @@ func (s *survey) add(e *history.Entry, findings []finding) (found slot) {
 }
 
 // How many characters of a finding are kept: a subject and a message of an error have no limit.
-const maxTitle, maxText = 200, 500
+const maxTitle, maxText = 70, 500
 
 // indexOf returns the index of the cause of a finding, unless there are too many causes. A new cause is not told apart
 // by its title if there are already many.

@@ -211,11 +211,11 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	assert.Contains(t, list, `href="/requests/1"`)
 	assert.Contains(t, list, ">3 attempts<")
 	page := f.get("/requests/3").Body
-	assert.Regexp(t, `Attempt 3 of 3, [\d.]+ .?s after request 2, which was not carried out\.</span>`, page)
+	assert.Regexp(t, `It looks like attempt 3 of 3 of a call, [\d.]+ .?s after request 2, which was not carried out\.</span>`, page)
 	assert.Contains(t, page, `<span>Before:</span> <a href="/requests/2">`)
 	assert.NotContains(t, page, "Then:")
 	first := f.get("/requests/1").Body
-	assert.Contains(t, first, `Attempt 1 of 3.</span> <span>Then:</span> <a href="/requests/2">2 429 rejected </a><a href="/requests/3">`)
+	assert.Contains(t, first, `attempt 1 of 3 of a call.</span> <span>Then:</span> <a href="/requests/2">2 429 rejected </a><a href="/requests/3">`)
 	assert.Contains(t, first, `data-number="3" data-attempts="2 1" aria-current="true"`, "the row of the call is the current one")
 	assert.NotContains(t, page, "of one call")
 	assert.NotContains(t, page, "duplicate?", "the first two were refused")
@@ -245,6 +245,8 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 	f := start(t, records.Demo())
 	for _, test := range []struct{ method, path, body, why string }{
 		{"POST", "/v1/event/trigger", "{}", "No operation has this method and path: did you mean /v1/events/trigger?"},
+		{"POST", "/events/trigger", "{}", "No operation has this method and path: did you mean /v1/events/trigger?"},
+		{"GET", "/v1/v1/customers", "", "No operation has this method and path: did you mean /v1/customers?"},
 		{"DELETE", "/v1/customers", "", "No operation has this method and path: this path needs GET, not DELETE"},
 		{"GET", "/elsewhere", "", "No operation has this method and path."},
 		{"POST", "/v1/events/trigger", "", "The request has no body."},
@@ -256,6 +258,28 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 		page := f.get(fmt.Sprintf("/requests/%d", f.box.History.State().Last)).Body
 		assert.Contains(t, page, `<p class="note bad">`+test.why+`</p>`)
 	}
+}
+
+func TestAFindingSaysHowToFixIt(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events/trigger", `{"event_id":"order shipped","payload":{"email":"ada@example.com"}}`)
+	_, findings := overviewOf(t, f.get("/").Body)
+	assert.Equal(t, []string{"422 rejected Trigger event event_id is the name of an event. Its id is " + orderShipped + ". #1"}, findings)
+}
+
+func TestTheLineAboutARequestDoesNotRepeatItsTitle(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/customers", "")
+	f.send("GET", "/elsewhere", "")
+	assert.Contains(t, f.get("/requests/1").Body, `<p class="sub">GET /v1/customers · request 1 · `)
+	assert.Contains(t, f.get("/requests/2").Body, `<p class="sub">request 2 · `)
+}
+
+func TestAnEventIsTriggeredFromAShellToo(t *testing.T) {
+	f := start(t, records.Demo())
+	page := html.UnescapeString(f.get("/events/1").Body)
+	assert.Contains(t, page, `curl "$MESSAGING_BASE_URL/v1/events/trigger" -H "X-Authorization: $MESSAGING_API_KEY"`)
+	assert.Contains(t, page, `"event_id": "`)
 }
 
 func TestADelayedRefusalIsNotCalledAFault(t *testing.T) {

@@ -241,7 +241,7 @@ function focusRow(row) {
 }
 
 function mark() {
-  for (const row of allRows()) {
+  for (const row of $$("#rows :is(.row, .attempts a)")) {
     const { pathname, dataset } = row, number = location.pathname.split("/")[2];
     row.ariaCurrent = pathname === location.pathname || dataset.attempts?.split(" ").includes(number) ? "true" : null;
   }
