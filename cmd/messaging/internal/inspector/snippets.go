@@ -33,7 +33,8 @@ func triggerCode(e messaging.Event) string {
 
 // triggerCommand returns a command that triggers an event.
 func triggerCommand(e messaging.Event) string {
-	return `curl "$MESSAGING_BASE_URL` + service.TriggerEvent.Path + `" -H "X-Authorization: $MESSAGING_API_KEY" \` + "\n" +
+	return `curl "$MESSAGING_BASE_URL` + service.TriggerEvent.Path + `" \` + "\n" +
+		`  -H "X-Authorization: $MESSAGING_API_KEY" \` + "\n" +
 		"  -H 'Content-Type: application/json' --data " + copies.ShellQuote(firstTrigger(e))
 }
 
