@@ -175,15 +175,11 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	d := &entryDetail{Entry: e, Title: title(e), Tags: tags(e), Outcome: newOutcome(e), in: in,
 		path: fmt.Sprintf("%s/%d", base, e.Number), query: r.URL.Query()}
 	d.with, _ = strconv.Atoi(d.query.Get("with")) // what is not a number is the previous request
-	at := words.Time(e.At)
-	if words.Date(e.At) == words.Date(time.Now()) {
-		at = words.Clock(e.At)
-	}
 	what := operation(e)
 	if what == d.Title {
 		what = endpoint(e)
 	}
-	d.Sub = joined(what, fmt.Sprintf("request %s · %s · %s", words.Thousands(e.Number), at+e.At.Format(".000"), took(e.Took)))
+	d.Sub = joined(what, fmt.Sprintf("request %s · %s · %s", words.Thousands(e.Number), words.Recent(e.At)+e.At.Format(".000"), took(e.Took)))
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		d.Email, d.Audience = &emailView{effect, e}, effect.Recipients

@@ -192,7 +192,7 @@ func refusalNote(e *history.Entry) string {
 	case e.Fault != "" || e.Status < 400 || lacksKey(e) || e.ForeignKey || len(e.Problems) > 0:
 		return ""
 	case e.Op == "":
-		return cmp.Or(routeNote(e), "No operation has this method and path.")
+		return cmp.Or(routeNote(e), "No operation has this method and path; /openapi.json lists them.")
 	case e.Status != http.StatusBadRequest || e.Cut:
 		return ""
 	case len(body) == 0:

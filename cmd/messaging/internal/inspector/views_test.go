@@ -248,7 +248,7 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 		{"POST", "/events/trigger", "{}", "No operation has this method and path: did you mean /v1/events/trigger?"},
 		{"GET", "/v1/v1/customers", "", "No operation has this method and path: did you mean /v1/customers?"},
 		{"DELETE", "/v1/customers", "", "No operation has this method and path: this path needs GET, not DELETE"},
-		{"GET", "/elsewhere", "", "No operation has this method and path."},
+		{"GET", "/elsewhere", "", "No operation has this method and path; /openapi.json lists them."},
 		{"POST", "/v1/events/trigger", "", "The request has no body."},
 		{"POST", "/v1/events/trigger", "\xff\xfe\x00\x01", "The body is not text, but 4 bytes of something else."},
 		{"POST", "/v1/events/trigger", "[1]", "The body is JSON, but not an object."},

@@ -53,7 +53,7 @@ var Customers = declare(declaration[Customer]{
 		name := strings.TrimSpace(c.FirstName + " " + c.LastName)
 		title := cmp.Or(name, c.Email, c.CustomerID)
 		others := slices.DeleteFunc([]string{c.Email, c.CustomerID, c.PhoneNo}, func(text string) bool { return text == title })
-		return Line{title, cmp.Or(others...), words.Time(c.LastInteraction)}
+		return Line{title, cmp.Or(others...), words.Recent(c.LastInteraction)}
 	},
 	texts: func(c Customer) []string {
 		return []string{c.CustomerID, c.Email, c.FirstName + " " + c.LastName, c.PhoneNo}

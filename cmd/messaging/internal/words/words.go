@@ -44,6 +44,14 @@ func Time(t time.Time) string {
 // Date writes the date of a time.
 func Date(t time.Time) string { return t.Local().Format(time.DateOnly) }
 
+// Recent writes a time without its date if that is today.
+func Recent(t time.Time) string {
+	if Date(t) == Date(time.Now()) {
+		return Clock(t)
+	}
+	return Time(t)
+}
+
 // Clock writes the time of day.
 func Clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
 
