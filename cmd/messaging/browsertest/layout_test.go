@@ -206,7 +206,8 @@ func TestAPhoneShowsTheContentOfARequestEarly(t *testing.T) {
 		document.querySelector(".view").getBoundingClientRect().top).map((e) => e.textContent).join()`), "above the email")
 	assert.True(t, eval[bool](p, `document.querySelector(".title .tag").getBoundingClientRect().bottom >
 		document.querySelector("article > .sub").getBoundingClientRect().top`), "the status is in the line about the request")
-	assert.True(t, eval[bool](p, `((note) => note.offsetHeight > 50 && note.scrollWidth <= note.clientWidth)(document.querySelector(".note"))`),
+	assert.True(t, eval[bool](p, `((note) => note.offsetHeight > 50 && note.scrollWidth <= note.clientWidth)
+		(document.querySelector(".note"))`),
 		"a note has all of its lines")
 	p.shoot("note-360-light")
 }

@@ -158,7 +158,8 @@ func (l *ledgerFlag) quarantine(ctx context.Context, opened *ledger.Ledger, now 
 	}
 	n, err := box.Quarantine(ctx)
 	if n > 0 {
-		l.printer.Warn("what was pending or rejected in the backup may have been sent since: %s unclear now. Look before you resend or dismiss: %s",
+		l.printer.Warn("what was pending or rejected in the backup may have been sent since: %s unclear now. Look before you "+
+			"resend or dismiss: %s",
 			words.Thousands(n), l.command("list", "--state", "unclear"))
 	}
 	return err

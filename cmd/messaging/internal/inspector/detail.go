@@ -179,7 +179,8 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	if what == d.Title {
 		what = endpoint(e)
 	}
-	d.Sub = joined(what, fmt.Sprintf("request %s · %s · %s", words.Thousands(e.Number), words.Recent(e.At)+e.At.Format(".000"), took(e.Took)))
+	d.Sub = joined(what, fmt.Sprintf("request %s · %s · %s", words.Thousands(e.Number), words.Recent(e.At)+e.At.Format(".000"),
+		took(e.Took)))
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		d.Email, d.Audience = &emailView{effect, e}, effect.Recipients
