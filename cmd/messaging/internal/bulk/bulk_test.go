@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -196,11 +197,41 @@ func TestAnImportThatWasStoppedGoesOn(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	again, err := file.Import(t.Context(), o, plan, func(int) {})
 	require.NoError(t, err)
-	assert.Equal(t, 5000, stopped.Added+again.Added)
+	assert.Equal(t, 5000, stopped.Added+again.Added, "nothing was stored that is not counted")
 	assert.Equal(t, 5000, again.Added+again.Present)
 	counts, err := o.Counts(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 5000, counts.Pending)
+}
+
+// slowStore is interrupted while it stores the rows that it has taken.
+type slowStore struct{ interrupt func() }
+
+func (s slowStore) EnqueueAll(ctx context.Context, items iter.Seq2[outbox.Item, error]) (added, present int, err error) {
+	for _, err := range items {
+		if err != nil {
+			return added, 0, err
+		}
+		if added == 0 {
+			s.interrupt()
+		}
+		if err := ctx.Err(); err != nil { // as a database that does not say what it has stored
+			return 0, 0, err
+		}
+		added++
+	}
+	return added, 0, nil
+}
+
+func TestAnImportThatIsInterruptedCountsWhatItIsStoring(t *testing.T) {
+	file := fileOf(t, rows.CSV, "email,order\n"+strings.Repeat("a@example.com,1\n", 5000), nil, "")
+	plan, err := file.Plan(t.Context())
+	require.NoError(t, err)
+	ctx, interrupt := context.WithCancel(t.Context())
+	done, err := file.Import(ctx, slowStore{interrupt}, plan, func(int) {})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Positive(t, done.Added)
+	assert.False(t, done.AtLeast)
 }
 
 func TestAFileThatChangesAfterThePlanIsAnError(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ahead"
@@ -213,8 +214,11 @@ func (p Plan) check(l line, all hash.Hash) error {
 }
 
 // Imported counts what an import did. Present are the rows that were there before, and
-// duplicates.
-type Imported struct{ Added, Present int }
+// duplicates. AtLeast reports whether more rows may have been added, since the outbox did not say in time.
+type Imported struct {
+	Added, Present int
+	AtLeast        bool
+}
 
 // Enqueuer is the part of an outbox that an import needs.
 type Enqueuer interface {
@@ -226,7 +230,7 @@ var ErrChanged = errors.New("the file changed after the plan was made; only rows
 
 // Import adds the rows of a plan to an outbox, without the bad ones, and no other row. It can
 // be repeated: a row that is there is not added again. report is called every now and then with the number
-// of rows that were read.
+// of rows that were read. What is being stored at the end of ctx is still counted.
 func (f *File) Import(ctx context.Context, o Enqueuer, plan Plan, report func(done int)) (Imported, error) {
 	all := sha256.New()
 	items := func(yield func(outbox.Item, error) bool) {
@@ -246,12 +250,18 @@ func (f *File) Import(ctx context.Context, o Enqueuer, plan Plan, report func(do
 			}
 		}
 	}
-	added, present, err := o.EnqueueAll(ctx, items)
+	storing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(storeGrace, cancel) })()
+	added, present, err := o.EnqueueAll(storing, items)
 	if err == nil && [sha256.Size]byte(all.Sum(nil)) != plan.Digest {
 		err = ErrChanged
 	}
-	return Imported{added, present}, err
+	return Imported{added, present, storing.Err() != nil}, err
 }
+
+// storeGrace is how long the outbox may take after the end of an import for the rows that it is storing.
+const storeGrace = 5 * time.Second
 
 // reportEvery is the number of rows between two reports.
 const reportEvery = 1000

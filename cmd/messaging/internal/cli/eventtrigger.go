@@ -247,6 +247,11 @@ func (t *trigger) describe(plan *confirm.Plan, params messaging.EventTriggerPara
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(params.Values)) {
+		if params.Values[name] == nil {
+			plan.Add("value", name+" = null")
+			doubt("%s is null; is a value missing?", name)
+			continue
+		}
 		plan.Add("value", fmt.Sprintf("%s = %v", name, params.Values[name]))
 	}
 	odd := []string{recipients.Oddity(messaging.CustomerParams{Email: params.Email}),

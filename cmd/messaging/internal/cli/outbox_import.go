@@ -397,7 +397,11 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, to 
 	progress := flags.printer.NewProgress(plan.Rows + plan.Duplicates)
 	done, err := file.Import(ctx, o, plan, func(n int) { progress.Set(output.Counts{OK: n}) })
 	progress.Stop()
-	flags.printer.Note("%s added, %s already present", words.Thousands(done.Added), words.Thousands(done.Present))
+	atLeast := ""
+	if done.AtLeast {
+		atLeast = "at least "
+	}
+	flags.printer.Note("%s%s added, %s already present", atLeast, words.Thousands(done.Added), words.Thousands(done.Present))
 	if errors.Is(err, bulk.ErrChanged) && done == (bulk.Imported{}) {
 		return errors.Join(importError(ctx, err), begun.Undo())
 	} else if err != nil {
@@ -417,7 +421,7 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, to 
 
 // noteNext says what there is to send.
 func (l *ledgerFlag) noteNext(ctx context.Context, o *outbox.Outbox[outbox.SQLTx]) error {
-	counts, err := o.Counts(ctx)
+	counts, err := o.Counts(context.WithoutCancel(ctx)) // the rows were added, also if it is interrupted now
 	switch {
 	case err != nil:
 		return err

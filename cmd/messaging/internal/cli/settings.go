@@ -178,6 +178,9 @@ func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code 
 	if own := new(exit.Error); !s.running && !errors.As(err, &own) {
 		err = exit.With(exit.Usage, "%w", err) // of cobra, about a flag or an argument
 	}
+	if errors.Is(err, context.Canceled) && exit.CodeOf(err) == exit.Interrupted {
+		err = exit.With(exit.Interrupted, "%s", strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted"))
+	}
 	s.printer.Fail(err)
 	return exit.CodeOf(err)
 }

@@ -181,8 +181,8 @@ func (a Address) connect() (*sql.DB, error) {
 }
 
 func (a Address) unreachable(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
 	}
 	return exit.With(exit.NotDone, "%s: %w", a.Title(), err)
 }

@@ -16,7 +16,7 @@ var unsaid = []string{"none", "n/a", "n.a.", "na", "unknown"}
 var totals = []string{"total", "totals", "sum", "subtotal", "grand total", "count"}
 
 // converted matches numbers and dates in the form of a spreadsheet, and its truth values.
-var converted = newPattern(`^(\d+[.,]\d+|true|false|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-\d{2}-\d{2}( .*)?)$`)
+var converted = newPattern(`^(\d+[.,]\d+|true|false|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}-\d{2}-\d{2}([ t].*)?)$`)
 
 const (
 	isColumnName   = "is the name of a column"
@@ -33,7 +33,11 @@ func ID(id string) string {
 		return why
 	}
 	switch {
-	case slices.Contains(unsaid, lower), !strings.ContainsFunc(id, visible.LetterOrDigit), strings.Trim(id, "0") == "":
+	case strings.HasPrefix(id, "="):
+		return "looks like a formula"
+	case isUnwritten(lower):
+		return "looks like a placeholder"
+	case slices.Contains(unsaid, lower), !strings.ContainsFunc(id, visible.LetterOrDigit), strings.Trim(id, "0-") == "":
 		return "looks like a missing value"
 	case converted.matches(lower), isRounded(lower), dated.matches(lower):
 		return "looks like what a spreadsheet makes of an id"
@@ -169,6 +173,8 @@ func Name(name string) string {
 		return "has no letters"
 	case strings.HasPrefix(name, "="):
 		return "looks like a formula"
+	case isJSON(name):
+		return "looks like an object of a program"
 	case strings.EqualFold(name, "true"), strings.EqualFold(name, "false"):
 		return "looks like what a spreadsheet makes of a value"
 	case isColumn(name, "name", "firstname", "lastname", "customername"):

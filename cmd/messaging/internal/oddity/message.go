@@ -44,7 +44,7 @@ var nameless = newPattern(`(?i)\b(hello|hi|hey|dear) ([,!]|(null|nil|nan|none|un
 	`\bundefined\b|\[object object\]| [,.](\s|$)|\{\{[^}]*$`)
 
 // onlyPlaceholder matches a text that is nothing without its variable.
-var onlyPlaceholder = newPattern(`^\{\{[^{}]*\}\}$`)
+var onlyPlaceholder = newPattern(`^\{{2,3}[^{}]*\}{2,3}$`)
 
 // nullWord matches null and NaN as words, but for the term of the law.
 var nullWord = newPattern(`\b(NaN|null)\b(\s+and void)?`)
@@ -147,6 +147,8 @@ func prose(text string) string {
 		return "looks unfinished"
 	case nameless.matches(text), slices.ContainsFunc(nullWord().FindAllString(text, -1), isMissing):
 		return "lacks a name or a value"
+	case strings.HasPrefix(text, "=") && strings.HasSuffix(text, ")"):
+		return "looks like a formula"
 	case onlyPlaceholder.matches(text):
 		return "has only a placeholder"
 	case lacksAll(text):

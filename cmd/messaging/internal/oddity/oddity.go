@@ -28,7 +28,7 @@ var missing = newPattern(`^([(<\[]?(null|nil|nan|nat|undefined)[)>\]]?|` +
 	`[(<\[](none|blank|empty|na|missing|unknown|(not |un)set|no value)[)>\]]|` +
 	`n\.a\.|\\0|(pd|pandas|np|numpy)\.(na|nan|nat)|(character|numeric|logical|integer)\(0\)|\*?undef\*?|na[-/ ]na|` +
 	`[bu](''|"")|b'\\n'|bytearray\(b''\)|#(na|n/a|n/a n/a|n/d|nv|n\.v\.)|(\\+n)+|\[object object\]|` +
-	`[+-]?inf(inity)?|invalid (date(time)?|time value)|null;|nul|(null|undefined|nil|nan|none){2,}|-?1\.#(qnan|ind|inf))$`)
+	`[+-]?inf(inity)?|invalid (date(time)?|time value)|null;|nul|loading(\.\.\.|…)|(null|undefined|nil|nan|none){2,}|-?1\.#(qnan|ind|inf))$`)
 
 // lost matches what a conversion makes of letters that it does not know, such as Ã¼ of ü.
 var lost = newPattern(`\x{FFFD}|[ÃÂ][\x{80}-\x{BF}]|^\?+$`)
@@ -42,7 +42,7 @@ var failed = newPattern(`^(#[^\d]*[!?]|#div/0!|#DIV/0!|#GETTING_DATA|#{2,}|err:\
 // __NAME__ and [First Name].
 var placeholder = newPattern(`\{\{|\$[{(]|\{[A-Za-z_][\w.]*\}|\*\||<%|%!?\(|%![sdv]\(|(^|[\s"'(>])%[sdqv]\b|` +
 	`<[A-Za-z]+_\w+>|<(?i:name)>|\[[A-Z]+_[A-Z_]+\]|\[NAME\]|^[\[<][A-Za-z_ ]+[\]>]$|__[A-Z]+__|%%\w+%%|^\$\w+$|^%[A-Za-z_]+%$|^%[A-Za-z]$|` +
-	`\{\d\}|\{%|^%~?\d$|^\[%|^<<\w+>>$|^\$\[|-%[sd]$|^#\{\w+\}$|^!\w+!$|^@@\w+@@$|^«\w+»$|^\$Env:\w+$|^:[a-z_]+$|^` + "`.+`$")
+	`\{\d\}|\{\$\w+\}|\[\[\w+\]\]|^\$?\.[A-Za-z_]\w*$|\{%|^%~?\d$|^\[%|^<<\w+>>$|^\$\[|-%[sd]$|^#\{\w+\}$|^!\w+!$|^@@\w+@@$|^«\w+»$|^\$Env:\w+$|^:[a-z_]+$|^` + "`.+`$")
 
 // commented matches what people write in front of a row that they do not want.
 var commented = newPattern(`^(#|//|--)\D`)
@@ -106,7 +106,7 @@ func shown(r rune) rune {
 // hasSigns reports whether a text may have a placeholder, or a character that was lost.
 func hasSigns(text string) bool {
 	for _, b := range []byte(text) {
-		if b >= utf8.RuneSelf || strings.IndexByte("{$*<%?[`_!:@", b) >= 0 {
+		if b >= utf8.RuneSelf || strings.IndexByte("{$*<%?[`_!:@.", b) >= 0 {
 			return true
 		}
 	}
@@ -188,7 +188,7 @@ func parts(text string) iter.Seq[string] {
 // isMissing reports whether a word is what a program writes in place of a value.
 func isMissing(word string) bool {
 	switch word {
-	case "null", "Null", "NULL", "undefined", "NaN", "nan", "nil", "None":
+	case "null", "Null", "NULL", "undefined", "NaN", "NaT", "nan", "nil", "None":
 		return true
 	}
 	return false

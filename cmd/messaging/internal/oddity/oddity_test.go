@@ -124,6 +124,7 @@ func TestNamesLookLikeMistakes(t *testing.T) {
 		"First Name": "is the name of a column", "FIRST_NAME": "is the name of a column", "{name}": "looks like a placeholder",
 		"%s": "looks like a placeholder", "\u200b": "has no letters", "None None": "looks like a missing value", "Jennifer Null": "",
 		"?!": "has no letters", "Mary Name": "",
+		`{"a": 1}`: "looks like an object of a program", "NaT NaT": "looks like a missing value",
 		"Ada undefined": "has a missing value", "Ada None": "has a missing value", "ANone": "has a missing value",
 		"curl: (6) Could not resolve host: x": "looks like the error of a program",
 	} {
@@ -169,7 +170,9 @@ func TestIDsLookLikeMistakes(t *testing.T) {
 		"c-\"\"": "lacks its end", "c-.": "lacks its end", "c-{}": "lacks its end", "c-N/A": "has a missing value",
 		"c-$SUBJECT": "looks like a placeholder", "c-1|c-2": "looks like several ids",
 		"c-null": "has a missing value", "user_None": "has a missing value", "c-": "lacks its end", "nullable": "",
-		"{id}": "looks like a placeholder", "$1": "looks like a placeholder", "id": "is the name of a column",
+		"=A1": "looks like a formula", "TODO": "looks like a placeholder", "-0": "looks like a missing value",
+		"1970-01-01T00:00:00Z": "looks like what a spreadsheet makes of an id",
+		"{id}":                 "looks like a placeholder", "$1": "looks like a placeholder", "id": "is the name of a column",
 		"12.50": "looks like what a spreadsheet makes of an id", "Customer ID": "is the name of a column",
 		"https://acme.test/1": "looks like a link", "+491701234567": "looks like a phone number",
 	} {

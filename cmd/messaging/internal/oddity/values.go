@@ -96,6 +96,8 @@ func Label(text string) string {
 		return "has a missing value"
 	case !strings.ContainsFunc(text, func(r rune) bool { return visible.LetterOrDigit(r) || unicode.IsSymbol(r) && !visible.Blank(r) }):
 		return "looks like a missing value"
+	case isJSON(text):
+		return "looks like an object of a program"
 	}
 	return ""
 }
