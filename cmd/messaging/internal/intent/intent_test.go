@@ -46,10 +46,11 @@ func requireRefused(t *testing.T, log *Log, s Send, want string) {
 	require.ErrorContains(t, err, "after the plan was shown")
 	seen, err := log.Look(s)
 	require.NoError(t, err)
-	_, err = log.Begin(t.Context(), s, true, []string{seen.Last.ID})
+	again, err := log.Begin(t.Context(), s, true, []string{seen.Last.ID})
 	require.NoError(t, err, "--again allows it")
 	_, err = log.Begin(t.Context(), s, true, []string{seen.Last.ID})
 	require.Error(t, err, "once")
+	t.Cleanup(func() { kill(again) }) // it is in progress until then, and not until its lock is collected
 }
 
 func TestLogRefusesWhatMayHaveBeenSent(t *testing.T) {

@@ -42,7 +42,8 @@ var failed = newPattern(`^(#[^\d]*[!?]|#div/0!|#DIV/0!|#GETTING_DATA|#{2,}|err:\
 // __NAME__ and [First Name].
 var placeholder = newPattern(`\{\{|\$[{(]|\{[A-Za-z_][\w.]*\}|\*\||<%|%!?\(|%![sdv]\(|(^|[\s"'(>])%[sdqv]\b|` +
 	`<[A-Za-z]+_\w+>|<(?i:name)>|\[[A-Z]+_[A-Z_]+\]|\[NAME\]|^[\[<][A-Za-z_ ]+[\]>]$|__[A-Z]+__|%%\w+%%|^\$\w+$|^%[A-Za-z_]+%$|^%[A-Za-z]$|` +
-	`\{\d\}|\{\$\w+\}|\[\[\w+\]\]|^\$?\.[A-Za-z_]\w*$|\{%|^%~?\d$|^\[%|^<<\w+>>$|^\$\[|-%[sd]$|^#\{\w+\}$|^!\w+!$|^@@\w+@@$|^«\w+»$|^\$Env:\w+$|^:[a-z_]+$|^` + "`.+`$")
+	`\{\d\}|\{\$\w+\}|\[\[\w+\]\]|^\$?\.[A-Za-z_]\w*$|\{%|^%~?\d$|^\[%|^<<\w+>>$|^\$\[|-%[sd]$|` +
+	`^#\{\w+\}$|^!\w+!$|^@@\w+@@$|^«\w+»$|^\$Env:\w+$|^:[a-z_]+$|^` + "`.+`$")
 
 // commented matches what people write in front of a row that they do not want.
 var commented = newPattern(`^(#|//|--)\D`)

@@ -113,8 +113,8 @@ var noRows = newPattern(`^(?i)(\(\d+ rows?( affected)?\)|(no|0) (rows?|results?|
 func isNoRows(text string) bool { return strings.Contains(text, " ") && noRows.matches(text) }
 
 // zeroTimes are the first times of calendars, which programs write in place of one that is not there.
-var zeroTimes = []string{"0000-00-00", "0001-01-01", "1899-12-30", "1899-12-31", "1969-12-31", "1970-01-01", "1900-01-00", "1/0/1900", "1 Jan 1970", "Jan 1 1970",
-	"Jan 01 1970"}
+var zeroTimes = []string{"0000-00-00", "0001-01-01", "1899-12-30", "1899-12-31", "1969-12-31", "1970-01-01", "1900-01-00", "1/0/1900",
+	"1 Jan 1970", "Jan 1 1970", "Jan 01 1970"}
 
 // isZeroTime reports whether a text has such a time, or the one of the first hours of 1970 that is still 1969 in America.
 func isZeroTime(text string) bool {
