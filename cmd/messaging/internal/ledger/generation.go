@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -68,16 +69,44 @@ func (l *Ledger) Accept(ctx context.Context, state string) error {
 		return wrap(err)
 	}
 	l.generation.Store(now)
-	return rememberGeneration(state, of.Salt, now)
+	return errors.Join(rememberGeneration(state, of.Salt, now), l.leaveLog(ctx))
+}
+
+// leaveLog moves the generation from the write-ahead log into the file. A log that a killed process leaves behind is read
+// together with a backup that is copied into the place of the file, and the generation in it would hide that.
+func (l *Ledger) leaveLog(ctx context.Context) error {
+	if !l.isFile {
+		return nil
+	}
+	var busy, pages, moved int // if it is busy, the next generation tries again
+	return wrap(l.db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &moved))
 }
 
 // WentBack reports whether the ledger is older than this process has made it: a backup was
 // restored.
 func (l *Ledger) WentBack(ctx context.Context) (bool, error) {
 	begun := l.generation.Load() // before the query: a generation may begin during it
+	conn, err := l.rereading(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
 	var now int64
-	err := l.db.QueryRowContext(ctx, `SELECT generation FROM `+table).Scan(&now)
+	err = conn.QueryRowContext(ctx, `SELECT generation FROM `+table).Scan(&now)
 	return now < begun, wrap(err)
+}
+
+// rereading returns a connection that reads the file again: SQLite does not notice that another program has changed
+// it, and would answer from its memory.
+func (l *Ledger) rereading(ctx context.Context) (*sql.Conn, error) {
+	conn, err := l.db.Conn(ctx)
+	if err != nil || !l.isFile {
+		return conn, wrap(err)
+	}
+	if _, err := conn.ExecContext(ctx, `PRAGMA shrink_memory`); err != nil {
+		return nil, errors.Join(wrap(err), conn.Close())
+	}
+	return conn, nil
 }
 
 // generationPath returns the path of the file. The salt comes from the database, which may be

@@ -57,6 +57,43 @@ func TestALedgerThatWasRestoredStaysOneUntilItIsAccepted(t *testing.T) {
 	}
 }
 
+// TestABackupBesideTheLogOfARunIsNoticed copies a backup into the place of a file without its log, as cp does.
+func TestABackupBesideTheLogOfARunIsNoticed(t *testing.T) {
+	ctx, state, path := t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "a.db")
+	first := claimed(t, find(t, path))
+	require.NoError(t, first.Advance(ctx, state))
+	backup, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	running, err := find(t, path).Open(ctx)
+	require.NoError(t, err)
+	defer running.Close()
+	require.NoError(t, running.Advance(ctx, state))
+	_, err = running.db.ExecContext(ctx, "CREATE TABLE settled (id INTEGER)") // is in the log alone
+	require.NoError(t, err)
+	log, err := os.ReadFile(path + "-wal")
+	require.NoError(t, err)
+	require.NotEmpty(t, log)
+
+	t.Run("after the run was killed", func(t *testing.T) {
+		killed := filepath.Join(t.TempDir(), "a.db")
+		require.NoError(t, os.WriteFile(killed, backup, 0o600))
+		require.NoError(t, os.WriteFile(killed+"-wal", log, 0o600))
+		next, err := find(t, killed).Open(ctx)
+		require.NoError(t, err)
+		defer next.Close()
+		requireRestored(t, next, state, true)
+	})
+	t.Run("while it runs", func(t *testing.T) {
+		require.NoError(t, os.WriteFile(path, backup, 0o600))
+		back, err := running.WentBack(ctx)
+		require.NoError(t, err)
+		assert.True(t, back)
+		require.NoError(t, running.Advance(ctx, state))
+		requireRestored(t, running, state, true) // nothing has hidden it
+	})
+}
+
 func TestALedgerOfAnotherProgramHasNoGeneration(t *testing.T) {
 	l, err := find(t, filepath.Join(t.TempDir(), "a.db")).Create(t.Context())
 	require.NoError(t, err)

@@ -65,11 +65,16 @@ var (
 // Origin returns what the first import recorded. ok is false if no command has imported
 // anything into the ledger: then it belongs to another program.
 func (l *Ledger) Origin(ctx context.Context) (o Origin, ok bool, err error) {
+	conn, err := l.rereading(ctx)
+	if err != nil {
+		return Origin{}, false, err
+	}
+	defer conn.Close()
 	var tables int
-	if err := l.db.QueryRowContext(ctx, l.format.exists).Scan(&tables); err != nil || tables == 0 {
+	if err := conn.QueryRowContext(ctx, l.format.exists).Scan(&tables); err != nil || tables == 0 {
 		return Origin{}, false, wrap(err)
 	}
-	err = l.db.QueryRowContext(ctx, `SELECT `+columns+`, generation FROM `+table).Scan(&o.BaseURL, &o.Kind, &o.Identity, &o.Host, &o.Path,
+	err = conn.QueryRowContext(ctx, `SELECT `+columns+`, generation FROM `+table).Scan(&o.BaseURL, &o.Kind, &o.Identity, &o.Host, &o.Path,
 		&o.File, &o.KeyColumn, &o.Plan, &o.Salt, &o.KeyHash, &o.Generation)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Origin{}, false, nil
