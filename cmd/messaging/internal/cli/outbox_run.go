@@ -328,7 +328,7 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 	case left > 0 && d.done() == 0:
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
 	case left > 0:
-		return exit.With(exit.PartlyDone, "interrupted; run the same command again to send the remaining %s", words.Thousands(left))
+		return exit.With(exit.PartlyDone, "interrupted; run the same command again to go on with the remaining %s", words.Thousands(left))
 	case counts.Rejected > 0:
 		return exit.With(exit.PartlyDone, "%s rejected; to see why: %s", words.Thousands(counts.Rejected),
 			d.command("list", "--state", "rejected"))
