@@ -164,6 +164,11 @@ func (s *settings) client(cmd *cobra.Command) (*messaging.Client, error) {
 	return service.Client()
 }
 
+// endsEarly reports whether a code is one of an error before anything is sent, as an interrupt can cause everywhere.
+func endsEarly(code exit.Code) bool {
+	return code == exit.Unexpected || code == exit.Usage || code == exit.NotDone
+}
+
 // report writes an error, and returns the exit code for it.
 func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code {
 	if errors.Is(err, output.ErrFieldsListed) {
@@ -178,7 +183,7 @@ func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code 
 	if own := new(exit.Error); !s.running && !errors.As(err, &own) {
 		err = exit.With(exit.Usage, "%w", err) // of cobra, about a flag or an argument
 	}
-	if errors.Is(err, context.Canceled) && exit.CodeOf(err) == exit.Interrupted {
+	if errors.Is(err, context.Canceled) && (exit.CodeOf(err) == exit.Interrupted || !sendBegan.Load() && endsEarly(exit.CodeOf(err))) {
 		err = exit.With(exit.Interrupted, "%s", strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted"))
 	}
 	s.printer.Fail(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -117,6 +118,9 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	return true, ask(ctx, p, plan, a)
 }
 
+// signalDelay is how long a signal may take to reach the program.
+const signalDelay = 100 * time.Millisecond
+
 // ask asks on the terminal. What was typed before the question does not count. If stderr is a
 // file, the terminal shows the plan too.
 func ask(ctx context.Context, p *output.Printer, plan *Plan, a Action) error {
@@ -142,6 +146,10 @@ func ask(ctx context.Context, p *output.Printer, plan *Plan, a Action) error {
 		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
 	}
 	typed, err := tty.readLine(ctx)
+	select { // a Ctrl-C before the answer may become known after it
+	case <-ctx.Done():
+	case <-time.After(signalDelay):
+	}
 	if ctx.Err() != nil {
 		_, _ = fmt.Fprintln(tty) // there is nowhere else to report it
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
