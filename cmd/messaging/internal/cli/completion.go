@@ -39,9 +39,11 @@ package bash-completion. For zsh, the folder has to be in $fpath before compinit
 
 // genBash writes the script for bash. Without the functions that it uses, every Tab would print an error.
 func genBash(root *cobra.Command, w io.Writer) error {
-	_, err := io.WriteString(w, "if ! declare -F _init_completion >/dev/null && ! declare -F _get_comp_words_by_ref >/dev/null; then\n"+
+	_, before := io.WriteString(w, "if ! declare -F _init_completion >/dev/null && ! declare -F _get_comp_words_by_ref >/dev/null; then\n"+
 		"  echo 'messaging: completion needs the package bash-completion: install it, and load it before this script' >&2\nelse\n")
-	return errors.Join(err, root.GenBashCompletionV2(w, true), func() error { _, err := io.WriteString(w, "fi\n"); return err }())
+	script := root.GenBashCompletionV2(w, true)
+	_, after := io.WriteString(w, "fi\n")
+	return errors.Join(before, script, after)
 }
 
 // completeValues completes the values of flags that have a fixed set of them. Nothing is asked

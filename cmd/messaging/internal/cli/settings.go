@@ -183,7 +183,8 @@ func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code 
 	if own := new(exit.Error); !s.running && !errors.As(err, &own) {
 		err = exit.With(exit.Usage, "%w", err) // of cobra, about a flag or an argument
 	}
-	if errors.Is(err, context.Canceled) && (exit.CodeOf(err) == exit.Interrupted || !sendBegan.Load() && endsEarly(exit.CodeOf(err))) {
+	code := exit.CodeOf(err)
+	if errors.Is(err, context.Canceled) && (code == exit.Interrupted || !sendBegan.Load() && endsEarly(code)) {
 		err = exit.With(exit.Interrupted, "%s", strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted"))
 	}
 	s.printer.Fail(err)

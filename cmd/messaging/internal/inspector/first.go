@@ -35,8 +35,7 @@ func (in *Inspector) firstRequest(p *page) snippet {
 }
 
 func firstCurl(p *page, op *service.Operation, body string) string {
-	return "curl " + p.BaseURL + op.Path + " \\\n  -H " + copies.ShellQuote("X-Authorization: "+p.APIKey) + " \\\n" +
-		"  -H 'Content-Type: application/json' --data " + copies.ShellQuote(body)
+	return postCode(p.BaseURL+op.Path, copies.ShellQuote("X-Authorization: "+p.APIKey), body)
 }
 
 // firstTrigger returns the body of a trigger with the required parameters of an event.

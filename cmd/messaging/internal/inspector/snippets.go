@@ -31,11 +31,14 @@ func triggerCode(e messaging.Event) string {
 		"Email: \"ada@example.com\",\nValues: map[string]any{\n%s},\n})", e.ID, values.String()))
 }
 
-// triggerCommand returns a command that triggers an event.
-func triggerCommand(e messaging.Event) string {
-	return `curl "$MESSAGING_BASE_URL` + service.TriggerEvent.Path + `" \` + "\n" +
-		`  -H "X-Authorization: $MESSAGING_API_KEY" \` + "\n" +
-		"  -H 'Content-Type: application/json' --data " + copies.ShellQuote(firstTrigger(e))
+// curlCode returns a command that triggers an event.
+func curlCode(e messaging.Event) string {
+	return postCode(`"$MESSAGING_BASE_URL`+service.TriggerEvent.Path+`"`, `"X-Authorization: $MESSAGING_API_KEY"`, firstTrigger(e))
+}
+
+// postCode returns a command that sends a body. The URL and the header field of the key are words of a shell.
+func postCode(url, key, body string) string {
+	return "curl " + url + " \\\n  -H " + key + " \\\n  -H 'Content-Type: application/json' --data " + copies.ShellQuote(body)
 }
 
 func typeCode(t messaging.ParameterType) string {

@@ -34,7 +34,7 @@ var missing = newPattern(`^([(<\[]?(null|nil|nan|nat|undefined)[)>\]]?|` +
 var lost = newPattern(`\x{FFFD}|[ÃÂ][\x{80}-\x{BF}]|^\?+$`)
 
 // failed matches the errors of a spreadsheet, such as #REF!, #NAME?, #### and Err:502.
-var failed = newPattern(`^(#[^\d]*[!?]|#div/0!|#DIV/0!|#GETTING_DATA|#{2,}|err:\d+)$|` +
+var failed = newPattern(`^(#[^\d]*[!?]|#div/0!|#GETTING_DATA|#{2,}|err:\d+)$|` +
 	`#(N/A|REF!|VALUE!|NAME\?|DIV/0!)|^#(DIV/0|NAME|VALUE|REF|NUM|NULL|WERT|BEZUG|ZAHL)$`)
 
 // placeholder matches what a template, a shell or a format would have replaced: {{name}}, {name},

@@ -107,7 +107,7 @@ func isObject(text string) bool {
 
 // noRows matches what a database or a cache says when it has found nothing.
 var noRows = newPattern(`^(?i)(\(\d+ rows?( affected)?\)|(no|0) (rows?|results?|records?)( (selected|found|returned|affected|in set))?|` +
-	`empty set( \([^)]*\))?|\(empty [a-z ]+\)|xpath set is empty|no value found at .*|#?n/a #?n/a|na na|missing value)\.?$`)
+	`empty set( \([^)]*\))?|\(empty [a-z ]+\)|xpath set is empty|no value found at .*|#?n/a #?n/a|missing value)\.?$`)
 
 // isNoRows reports whether a text says that there was no value.
 func isNoRows(text string) bool { return strings.Contains(text, " ") && noRows.matches(text) }
