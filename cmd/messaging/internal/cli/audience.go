@@ -36,7 +36,7 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 	set.StringVar(&f.segments, "segments", "", "send to the segments with these ids, such as `a,b`; needs --allow-unknown-count")
 	set.BoolVar(&f.everyone, "all-customers", false, "send to all customers of the account")
 	set.BoolVar(&f.skipBad, "skip-bad-rows", false, "leave out rows of FILE that cannot be used")
-	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default that of the profile, else 100)")
+	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default: the limit of the profile, or 100)")
 	addAllowDoubts(set, &f.doubts, "content or recipients that look like a mistake")
 	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not show")
 }

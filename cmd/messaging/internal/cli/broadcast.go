@@ -28,8 +28,8 @@ Pass exactly one of --to-customers, --segments and --all-customers. The plan goe
 stderr first; then the command asks on the terminal. Without a terminal, run it with
 --dry-run, and then with --confirm and the digest that the dry run printed.
 
-FILE is CSV, with a first line of the names customer_id, email, first_name, last_name
-and phone_no, or JSON Lines. "-" is stdin. The service creates or updates its customers.`
+FILE is CSV with a header, or JSON Lines, with the names customer_id, email, first_name,
+last_name and phone_no. "-" is stdin. The service creates or updates the customers in it.`
 
 // content is what a broadcast command sends.
 type content interface {

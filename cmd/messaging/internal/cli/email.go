@@ -51,7 +51,7 @@ func newBroadcastEmail(s *settings) *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&file, "from-file", "", "JSON `file` with the content, by the names of the service, in place of the flags for it")
+	f.StringVar(&file, "from-file", "", "JSON `file` with the content, in the field names of the service; replaces the content flags")
 	content.addFlags(f, &variables)
 	b.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {

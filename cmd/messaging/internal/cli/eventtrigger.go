@@ -37,8 +37,8 @@ func newEventTrigger(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trigger NAME|ID",
 		Short: "Trigger an event for one customer",
-		Long: `Trigger an event for one customer. The values are checked against the definition of
-the event before anything is sent. --example prints a command with all of them.`,
+		Long: `Trigger an event for one customer. The values are checked against the event
+definition before anything is sent. --example prints a command with every parameter.`,
 		Example: `  messaging -p sandbox event trigger 'order shipped' --example
   messaging -p sandbox event trigger 'order shipped' --email ada@example.com \
     -f order=A-1001 -f shipped_at=2026-01-02T15:04:05Z -F parcels=2`,

@@ -24,8 +24,8 @@ func newGen(settings *settings) *cobra.Command {
 		Long: `Write a Go package with a struct and a method for each event that events.json
 defines: events.gen.go and support.gen.go.
 
-A gen.toml beside events.json gives an event or a parameter another name in Go, and
-names the required texts that may be empty:
+A gen.toml beside events.json gives an event or a parameter a different name in Go, names
+the required texts that may be empty, and the events that gen pull leaves out ("ignore"):
 
   allow_empty = ["Order shipped.note"]
   [rename]
@@ -37,8 +37,8 @@ names the required texts that may be empty:
 	}
 	f := cmd.Flags()
 	f.StringVar(&out, "out", ".", "`folder` of the package")
-	f.StringVar(&from, "from", "", "`file` with the definitions (default events.json in the folder)")
-	f.StringVar(&packageName, "package", "", "`name` of the package (default the name of the folder, or, in go generate, the package there)")
+	f.StringVar(&from, "from", "", "`file` with the definitions (default: events.json in the folder of --out)")
+	f.StringVar(&packageName, "package", "", "`name` of the package (default: that of the folder or, in go generate, of its package)")
 	check := addCheck(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		name, err := choosePackage(packageName, out)

@@ -115,7 +115,7 @@ func TestReadmeShowsWhatTheSandboxPrints(t *testing.T) {
 
 // TestReadmeRuns runs the blocks for a shell that need nothing but a sandbox.
 func TestReadmeRuns(t *testing.T) {
-	for _, section := range []string{"## Set up a profile", "A file of customers can be the audience", "## Completion"} {
+	for _, section := range []string{"## Set up a profile", "An exported customer file can be the audience", "## Completion"} {
 		_, rest, _ := strings.Cut(readme(t), section)
 		_, rest, _ = strings.Cut(rest, "```sh\n")
 		block, _, _ := strings.Cut(rest, "```")

@@ -48,12 +48,13 @@ func newOutboxImport(l *ledgerFlag) *cobra.Command {
 		Long: `Add a trigger of an event for each row of a file: CSV with a header, or JSON Lines.
 Nothing is sent; that is what "run" does.
 
-A column is named like a parameter of the event, or like a field of the customer: email,
-customer_id, first_name, last_name or phone_no ("customer.first_name" if the event has a
-parameter of that name). --map gives another name. An empty value is left out.
+A column is named after an event parameter or a customer field: email, customer_id,
+first_name, last_name or phone_no ("customer.first_name" if the event has a parameter of
+that name). --map reads a column under a different name. An empty value is left out.
 
-Each row has a key, and a key is imported once: so the command can be killed and run again.
-Without --key-column, the key stands for the content of the row, and equal rows are one.`,
+Each row has a key, and each key is imported once, so you can kill the command and run it
+again. Without --key-column, the key stands for the content of the row, and identical rows
+are one trigger.`,
 		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order
   messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order --dry-run
   messaging -p sandbox outbox import --ledger list.db --from list.csv --event "order shipped" --map mail=email --map notes=

@@ -37,10 +37,10 @@ func newOutboxRun(l *ledgerFlag) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Send what is in the outbox",
-		Long: `Send what is in the outbox, until you stop it or, with --until-empty, until nothing is
-pending. It does not ask: that was done by import.
+		Long: `Send the entries of the outbox until you stop the command or, with --until-empty, until
+nothing is pending. It does not ask, because import already did.
 
-It can be stopped with Ctrl-C, and killed. Run it again to go on. Entries that were being
+You can stop it with Ctrl-C or kill it. Run it again to continue. Entries that were being
 sent when it was killed become unclear after about 40 seconds, and are not sent again. Any
 number of these commands can run at the same time.`,
 		Example: `  messaging -p sandbox outbox run --ledger orders.db --until-empty
@@ -55,10 +55,10 @@ number of these commands can run at the same time.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.rate, "rate", "", "sends per second, such as `50/s`; default: the rate of the profile")
-	f.IntVar(&flags.inFlight, "in-flight", 64, "how many to send at the same time; a kill leaves at most twice as many unclear")
+	f.IntVar(&flags.inFlight, "in-flight", 64, "number of entries to send at the same time; a kill leaves at most twice that many unclear")
 	f.BoolVar(&flags.untilEmpty, "until-empty", false, "end when nothing is pending")
 	f.BoolVar(&flags.acceptChange, "accept-change", false, "send even if the file was moved or restored, or the API key "+
-		"is a different one; what a copy has sent is sent again")
+		"is a different one; what the original or a copy has sent since then may be sent again")
 	return cmd
 }
 

@@ -29,7 +29,7 @@ func newBroadcastPush(s *settings) *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&file, "from-file", "", "JSON `file` with the content, by the names of the service, in place of the flags for it")
+	f.StringVar(&file, "from-file", "", "JSON `file` with the content, in the field names of the service; replaces the content flags")
 	f.StringVar(&content.Subject, "subject", "", "subject")
 	f.StringVar(&content.Message, "message", "", "`content`, or @FILE")
 	f.StringVar(&content.WhatsAppTemplateID, "whatsapp-template-id", "", "`id` of a WhatsApp template")

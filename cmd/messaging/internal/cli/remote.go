@@ -27,7 +27,7 @@ type remote struct{ url, tokenFile string }
 func addUI(cmd *cobra.Command) *remote {
 	r := new(remote)
 	cmd.Flags().StringVar(&r.url, "ui", "", "`URL` of the inspector; default $"+profile.InspectorVariable+", else "+profile.DefaultInspector)
-	cmd.Flags().StringVar(&r.tokenFile, "token-file", "", "`file` with the token of the sandbox; default $"+profile.TokenVariable)
+	cmd.Flags().StringVar(&r.tokenFile, "token-file", "", "`file` with the token of the sandbox; default: that of $"+profile.TokenVariable)
 	return r
 }
 

@@ -70,12 +70,14 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.keepBytes, "keep-bytes", "256MiB", "approximate memory limit for requests and records")
 	f.IntVar(&flags.maxRecords, "max-records", 100_000, "how many records of each kind requests can create; 0 means no limit")
 	f.StringVar(&flags.key, "key", "", "API `key` of the service, at least 16 characters; by default each start generates a new one")
-	f.StringVar(&flags.startID, "start-id", "", "`name` of this start: outboxes for an earlier start of this name are sent to it")
+	f.StringVar(&flags.startID, "start-id", "", "`name` of this start; an outbox filled for an earlier start with this name can be sent to it")
 	f.StringVar(&flags.identifier, "identifier", "", "`field` that identifies a customer: email or customer_id; by default either does")
 	f.StringVar(&flags.listen, "listen", "",
 		"`address` to listen on in place of the loopback address, such as 0.0.0.0, for containers; needs a token")
-	f.StringVar(&flags.tokenFile, "token-file", "", "`file` with the token for --listen; default $"+profile.TokenVariable+", else a new one")
-	f.StringSliceVar(&flags.allowHosts, "allow-host", nil, "another host `name` for both ports, or NAME:PORT, such as that of a container")
+	f.StringVar(&flags.tokenFile, "token-file", "",
+		"`file` with the token for --listen; default: that of $"+profile.TokenVariable+", or a new one")
+	f.StringSliceVar(&flags.allowHosts, "allow-host", nil,
+		"accept this host `name` too, such as that of a container; NAME:PORT if its port differs")
 	f.BoolVar(&flags.open, "open", false, "open the inspector in the browser")
 	cmd.AddCommand(newEnv(), newReset(s), newFault(s), newMark(), newWait(s), newDump())
 	return cmd

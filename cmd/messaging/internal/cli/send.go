@@ -61,7 +61,7 @@ func (send *sending) recall() (err error) {
 // describe adds to the plan what was sent before, and the exact content.
 func (send *sending) describe(plan *confirm.Plan) {
 	if last := send.seen.Last; last != nil {
-		plan.Add("sent before", last.String())
+		plan.Add("last sent", last.String())
 	}
 	for _, like := range send.seen.Similar {
 		to := ""

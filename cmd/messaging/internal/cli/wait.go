@@ -26,7 +26,7 @@ GET /api/requests/NUMBER of the inspector has the headers and the bodies; NUMBER
 the "number" of the summary.
 
 A request that has already arrived matches too, if it came after the last mark or
-reset; how long ago it came goes to stderr. To begin later, pass --after with the
+reset; its age is printed to stderr. To begin later, pass --after with the
 number of the last request that you have seen. The exit code is 11 if no request
 matches in time; stderr then says how many came, and which is the nearest.
 
@@ -34,7 +34,7 @@ With --count 3, wait prints {"items": […]} with three of them, oldest first. -
 expects none: it succeeds at the end of --timeout, and fails as soon as a request matches.
 
 A term is a word or KEY:VALUE. The keys are ` + history.KeyNames("and") + `.
-With a ! before it, a term must not match.`,
+With a ! before it, a term must not match; a - would begin a flag.`,
 		Example: fmt.Sprintf(`  messaging sandbox wait 'op:%s' to:ada@example.com
   messaging sandbox wait has:skipped --after 120 --timeout 5s
   messaging sandbox wait op:trigger --count 3                 # three of them

@@ -53,7 +53,7 @@ var Meanings = []struct {
 	{NotDone, "not done, and safe to repeat: there is no connection or no sandbox, or the service refused it for another reason"},
 	{Unknown, "unknown: it may have been carried out; look before you repeat it"},
 	{Drift, "drift: gen --check or event plan found a difference"},
-	{TimeIsUp, "time is up: sandbox wait found no request that matched"},
+	{TimeIsUp, "timed out: sandbox wait found no matching request"},
 	{Interrupted, "interrupted; nothing was sent"},
 }
 
