@@ -136,8 +136,11 @@ func textOf(cmd *cobra.Command, value string) (string, error) {
 	if !isFile && !strings.ContainsAny(value, " \t") && oddity.IsFileName(value) {
 		return "", exit.With(exit.Usage, "%q is the name of a file; for its content, write @%s; nothing was sent", value, value)
 	}
-	if !isFile {
+	switch {
+	case !isFile:
 		return value, nil
+	case path == "":
+		return "", exit.With(exit.Usage, "the name of a file is missing after @; is a variable not set? Nothing was sent")
 	}
 	data, err := readInput(cmd, path)
 	if err == nil && visible.IsBlank(string(data)) {

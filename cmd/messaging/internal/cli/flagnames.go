@@ -75,8 +75,10 @@ func flagOf(field string) string {
 	switch {
 	case name == "email" || field == "email":
 		return "--email"
-	case name == "customer" || strings.HasPrefix(name, "customer."):
-		return "--customer: " + strings.TrimPrefix(strings.TrimPrefix(name, "customer"), ".")
+	case name == "customer":
+		return "--customer"
+	case strings.HasPrefix(name, "customer."):
+		return "--customer: " + strings.TrimPrefix(name, "customer.")
 	case inPayload:
 		return "-f " + name
 	}

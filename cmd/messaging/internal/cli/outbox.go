@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -81,6 +82,8 @@ type box struct {
 	of *profile.Service
 	// recorded is false for an outbox of another program.
 	recorded bool
+	// stale reports whether entries may have been sent without the outbox knowing of it.
+	stale bool
 }
 
 // plan returns a plan of a command that calls no service.
@@ -98,10 +101,32 @@ func (l *ledgerFlag) look(ctx context.Context) (*box, error) {
 		return nil, err
 	}
 	b, err := newBox(ctx, opened)
+	if err == nil {
+		err = l.warnIfStale(ctx, b)
+	}
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return b, nil
+}
+
+// warnIfStale says that what an outbox shows as pending or rejected may have been sent.
+func (l *ledgerFlag) warnIfStale(ctx context.Context, b *box) error {
+	of, recorded, err := b.ledger.Origin(ctx)
+	if err != nil || !recorded {
+		return err
+	}
+	state, err := stateFolder()
+	if err != nil {
+		return err
+	}
+	reasons, err := staleness(ctx, b.ledger, of, state)
+	if err != nil || len(reasons) == 0 {
+		return err
+	}
+	b.stale = true
+	l.printer.Warn("%s. What is pending or rejected here may have been sent", strings.Join(reasons, ". "))
+	return nil
 }
 
 func newBox(ctx context.Context, l *ledger.Ledger) (*box, error) {

@@ -124,8 +124,13 @@ type entry struct {
 	SettledAt  time.Time `json:"settled_at,omitzero"`
 }
 
-func entryOf(e outbox.Entry) entry {
-	return entry{e.ID, e.Key, e.Operation, string(e.State), e.Attempts, exit.DeliveryName(e.Delivery), e.Error, e.EnqueuedAt,
+// entryOf returns an entry as it is printed. Of a stale outbox, nobody knows what became of it unless it was accepted.
+func (b *box) entryOf(e outbox.Entry) entry {
+	delivery := e.Delivery
+	if b.stale && delivery != messaging.DeliveryAccepted {
+		delivery = messaging.DeliveryUnknown
+	}
+	return entry{e.ID, e.Key, e.Operation, string(e.State), e.Attempts, exit.DeliveryName(delivery), e.Error, e.EnqueuedAt,
 		e.NotBefore, e.SettledAt}
 }
 
@@ -191,7 +196,7 @@ func (l *ledgerFlag) list(ctx context.Context, page outbox.ListParams) error {
 	defer b.ledger.Close()
 	for e, err := range b.List(ctx, page) {
 		if err == nil {
-			err = rows.Write(entryOf(e))
+			err = rows.Write(b.entryOf(e))
 		}
 		if err != nil {
 			return errors.Join(rows.Close(), err)
@@ -257,7 +262,7 @@ func (l *ledgerFlag) show(ctx context.Context, key string, body bool) error {
 	if err != nil {
 		return err
 	}
-	shown := detail{entry: entryOf(found)}
+	shown := detail{entry: b.entryOf(found)}
 	if found.State != outbox.Accepted && found.State != outbox.Dismissed {
 		prepared, err := b.Prepared(ctx, key)
 		if err != nil {

@@ -46,8 +46,8 @@ func (l *ledgerFlag) checkServiceOf(title string, of ledger.Service, now *profil
 	}
 }
 
-// changesOf says what has changed since the outbox was filled, and what the operator risks.
-func changesOf(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, now *profile.Service) (changes []string, err error) {
+// staleness says why an outbox may not know what was sent: it is a copy, or was restored from a backup.
+func staleness(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, state string) (changes []string, err error) {
 	switch at := opened.Place; {
 	case at == of.Place:
 	case at.Host == of.Host && at.Path == of.Path:
@@ -57,17 +57,23 @@ func changesOf(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, now
 		changes = append(changes, opened.Title+" was filled as "+of.Place.String()+", and is now "+at.String()+
 			": if it is a copy, or was moved without its -wal file, it would send again what was sent already")
 	}
+	restored, err := opened.IsRestored(ctx, state)
+	if restored {
+		changes = append(changes, opened.Title+" is older than it was when it was used last: a backup was restored. It does not know what "+
+			"was sent and dismissed since, and would send it again")
+	}
+	return changes, err
+}
+
+// changesOf says what has changed since the outbox was filled, and what the operator risks.
+func changesOf(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, now *profile.Service) (changes []string, err error) {
 	state, err := stateFolder()
 	if err != nil {
 		return nil, err
 	}
-	restored, err := opened.IsRestored(ctx, state)
+	changes, err = staleness(ctx, opened, of, state)
 	if err != nil {
 		return nil, err
-	}
-	if restored {
-		changes = append(changes, opened.Title+" is older than it was when it was used last: a backup was restored. It does not know what "+
-			"was sent and dismissed since, and would send it again")
 	}
 	foreign, err := opened.IsForeign(ctx, state)
 	if err != nil {

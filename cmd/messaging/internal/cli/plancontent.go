@@ -46,6 +46,9 @@ func describeText(plan *confirm.Plan, doubt doubting, subject, message, text str
 			doubt("no variable is set for {{%s}}", visible.Text(name))
 		}
 	}
+	if block := mail.Block(subject, message); block != "" && len(variables) == 0 {
+		doubt("no variable is set for %s", oddity.Quote(block))
+	}
 }
 
 // hostsOf returns the hosts to which a message links, each once.
@@ -62,6 +65,9 @@ func hostsOf(message string) (hosts []string) {
 // describeVariables adds the variables of a template to a plan.
 func describeVariables(plan *confirm.Plan, doubt doubting, variables map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if visible.IsBlank(name) {
+			doubt("a variable has no name")
+		}
 		value := string(variables[name])
 		plan.Add("variable", name+" = "+words.Shortened(value, excerpt))
 		doubtVariable(doubt, name, variables[name])

@@ -77,16 +77,18 @@ func clearFlagError(cmd *cobra.Command, err error) error {
 			return fmt.Errorf("%w; did you mean --%s?", err, nearest)
 		}
 	}
-	if said, isBool := strings.CutSuffix(err.Error(), `: strconv.ParseBool: parsing "": invalid syntax`); isBool {
-		return fmt.Errorf("%s: it must be true, false or left out; is a variable not set?", said)
+	said, why, isValue := strings.Cut(err.Error(), ": strconv.Parse")
+	if !isValue {
+		return err
 	}
-	if said, isNumber := strings.CutSuffix(err.Error(), `: strconv.ParseInt: parsing "": invalid syntax`); isNumber {
-		return fmt.Errorf("%s: it must be a number; is a variable not set?", said)
+	kind, hint := "a number", ""
+	if strings.HasPrefix(why, "Bool") {
+		kind = "true, false or left out"
 	}
-	if said, _, isNumber := strings.Cut(err.Error(), `: strconv.ParseInt: parsing `); isNumber {
-		return fmt.Errorf("%s: it must be a number", said)
+	if strings.Contains(why, `parsing ""`) {
+		hint = "; is a variable not set?"
 	}
-	return err
+	return fmt.Errorf("%s: it must be %s%s", said, kind, hint)
 }
 
 func (s *settings) add(set *pflag.FlagSet) {

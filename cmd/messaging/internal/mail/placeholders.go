@@ -2,6 +2,7 @@ package mail
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -46,7 +47,7 @@ func hasMember(value json.RawMessage, path string) bool {
 	return json.Unmarshal(value, &members) == nil && Variable(members, path) != ""
 }
 
-// Placeholders returns the names in {{name}} in the texts, sorted, each once. A name can have filters, as in
+// Placeholders returns the names in {{name}} and {{{name}}} in the texts, sorted, each once. A name can have filters, as in
 // {{name | upper}}. What begins with a sign, such as {{#if}} and {{/if}}, is no name in any usual language.
 func Placeholders(texts ...string) (names []string) {
 	for _, text := range texts {
@@ -57,7 +58,7 @@ func Placeholders(texts ...string) (names []string) {
 			}
 			text = after
 			inside, _, closed := strings.Cut(after[:min(len(after), maxName)], "}}")
-			name, _, _ := strings.Cut(inside, "|")
+			name, _, _ := strings.Cut(strings.TrimPrefix(inside, "{"), "|")
 			if name = strings.TrimSpace(name); closed && isName(name) {
 				names = append(names, name)
 			}
@@ -66,6 +67,11 @@ func Placeholders(texts ...string) (names []string) {
 	slices.Sort(names)
 	return slices.Compact(names)
 }
+
+var block = regexp.MustCompile(`\{\{[#^][^{}]+\}\}`)
+
+// Block returns the first of what begins a condition or a loop in the texts, such as {{#if name}}, or "".
+func Block(texts ...string) string { return block.FindString(strings.Join(texts, "\n")) }
 
 func isName(text string) bool {
 	return text != "" && !strings.ContainsAny(text, "{} \t\r\n") && !strings.ContainsAny(text[:1], "#/^>!&")

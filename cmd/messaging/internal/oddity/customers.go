@@ -179,7 +179,9 @@ func Name(name string) string {
 		return "looks like what a spreadsheet makes of a value"
 	case isColumn(name, "name", "firstname", "lastname", "customername"):
 		return isColumnName
-	case capitalized.matches(name) && name != "None":
+	case isUnwritten(strings.ToLower(name)):
+		return "looks like a placeholder"
+	case capitalized.matches(name) && name != "None" && !isObject(name):
 		return ""
 	case lacksAll(name):
 		return "looks like a missing value"

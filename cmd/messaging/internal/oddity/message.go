@@ -36,7 +36,15 @@ var (
 )
 
 // unfinished matches what writers leave in a text that is not ready.
-var unfinished = newPattern(`\b(TODO|FIXME):|^(TODO|FIXME)$|(?i:lorem ipsum|\[draft\])|^(?i:asdf|x{2,}|subject|message|test)$`)
+var unfinished = newPattern(`\b(TODO|FIXME):|(?i:lorem ipsum|\[draft\])|^(?i:asdf|subject|message|test)$|\b(INSERT|YOUR) [A-Z ]+ HERE\b`)
+
+// endless matches a text that ends where a value was to follow, such as Invoice # and It ends on the.
+var endless = newPattern(`(?i)([:=]|(^|\s)[#€$£]|\b(from|until|the|your))$`)
+
+// gap matches where an empty variable has left its place, such as the price is  EUR, Only € today and ?id=.
+var gap = newPattern(`(?i)\b(is|are|costs?|on|at|by|from|until|of|for|to|the|your|no\.|code|number|order)  +[^\s]|` +
+	`(^|[^\d\s]\s+)[€£] +\p{L}|` +
+	`https?://[^\s"'<>]*[?&]((order|user|customer|u)?_?id|order|token|code|user|email|customer|session|key|number)=(["'<&\s]|$)`)
 
 // nameless matches a greeting without its name, and values that are not there within a text.
 var nameless = newPattern(`(?i)\b(hello|hi|hey|dear) ([,!]|(null|nil|nan|none|undefined|#?n/a|\\n)(\W|$)|` +
@@ -104,7 +112,11 @@ func Message(subject, message string) (odd []string) {
 		{head.matches(message), "the message begins like a list of customers"},
 		{placeholderTag.matches(message), "the message has the placeholder " + placeholderTag().FindString(message)},
 		{ownFile.matches(message), "the message has an image of this machine, which nobody else can load"},
-		{isJSON(text), "the message is JSON, as the error of a server is"},
+		{inMessage == "" && gap.matches(message), "the message lacks a value: " + Quote(gap().FindString(message))},
+		{strings.TrimSpace(subject) != subject,
+			"the subject " + Quote(subject) + " begins or ends with a space, as if it lacked a value"},
+		{inMessage == "" && !hasImage(message) && endless.matches(text),
+			"the message ends in " + Quote(ending(text)) + ", as if it lacked a value"},
 		{inMessage == "" && isProgramError(strings.TrimSpace(message)),
 			"the message " + Quote(text) + " looks like the error of a program"},
 		{end != "", "the message has no end: it lacks " + end},
@@ -143,8 +155,12 @@ func prose(text string) string {
 		return "has only addresses"
 	case strings.EqualFold(text, "true"), strings.EqualFold(text, "false"):
 		return "looks like a missing value"
-	case unfinished.matches(text):
+	case unfinished.matches(text), isUnwritten(strings.ToLower(text)):
 		return "looks unfinished"
+	case isJSON(text):
+		return "is JSON, as the error of a server is"
+	case len(strings.Fields(text)) <= longSubject && endless.matches(text), gap.matches(text):
+		return "lacks a name or a value"
 	case nameless.matches(text), slices.ContainsFunc(nullWord().FindAllString(text, -1), isMissing):
 		return "lacks a name or a value"
 	case strings.HasPrefix(text, "=") && strings.HasSuffix(text, ")"):
@@ -159,6 +175,15 @@ func prose(text string) string {
 		return "has hardly any letters"
 	}
 	return ""
+}
+
+// longSubject is the number of words up to which a text is taken for a subject or a line.
+const longSubject = 12
+
+// ending returns the last words of a text.
+func ending(text string) string {
+	words := strings.Fields(text)
+	return strings.Join(words[max(0, len(words)-3):], " ")
 }
 
 // isReadable reports whether a text has two letters, or a symbol such as an emoji.

@@ -17,6 +17,9 @@ import (
 // pattern is a regular expression that is compiled when it is needed, since most commands do not.
 type pattern func() *regexp.Regexp
 
+// newPattern is not inlined, since each of the many patterns would get code of its own.
+//
+//go:noinline
 func newPattern(expression string) pattern {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
@@ -39,11 +42,13 @@ var failed = newPattern(`^(#[^\d]*[!?]|#div/0!|#GETTING_DATA|#{2,}|err:\d+)$|` +
 
 // placeholder matches what a template, a shell or a format would have replaced: {{name}}, {name},
 // ${NAME}, $(command), $NAME, $1, %NAME%, %s, %(name)s, %!s(MISSING), *|NAME|*, <% name %>, <first_name>,
-// __NAME__ and [First Name].
+// __NAME__, ##NAME##, [First Name] and YOUR_NAME_HERE.
 var placeholder = newPattern(`\{\{|\$[{(]|\{[A-Za-z_][\w.]*\}|\*\||<%|%!?\(|%![sdv]\(|(^|[\s"'(>])%[sdqv]\b|` +
 	`<[A-Za-z]+_\w+>|<(?i:name)>|\[[A-Z]+_[A-Z_]+\]|\[NAME\]|^[\[<][A-Za-z_ ]+[\]>]$|__[A-Z]+__|%%\w+%%|^\$\w+$|^%[A-Za-z_]+%$|^%[A-Za-z]$|` +
 	`\{\d\}|\{\$\w+\}|\[\[\w+\]\]|^\$?\.[A-Za-z_]\w*$|\{%|^%~?\d$|^\[%|^<<\w+>>$|^\$\[|-%[sd]$|` +
-	`^#\{\w+\}$|^!\w+!$|^@@\w+@@$|^«\w+»$|^\$Env:\w+$|^:[a-z_]+$|^` + "`.+`$")
+	`^#\{\w+\}$|^!\w+!$|^@@\w+@@$|^«\w+»$|^\$Env:\w+$|^:[a-z_]+$|^` + "`.+`$|" +
+	`##[A-Z_]+##|@Model\.\w|\B%[A-Z_]{3,}%\B|\b(YOUR|INSERT)_[A-Z_]+\b|` +
+	`\[(?i:insert|your|first|last|full|customer|company|recipient)( [A-Za-z ]+)?\]`)
 
 // commented matches what people write in front of a row that they do not want.
 var commented = newPattern(`^(#|//|--)\D`)
@@ -107,7 +112,7 @@ func shown(r rune) rune {
 // hasSigns reports whether a text may have a placeholder, or a character that was lost.
 func hasSigns(text string) bool {
 	for _, b := range []byte(text) {
-		if b >= utf8.RuneSelf || strings.IndexByte("{$*<%?[`_!:@.", b) >= 0 {
+		if b >= utf8.RuneSelf || strings.IndexByte("{$*<%?[`_!:@.#", b) >= 0 {
 			return true
 		}
 	}

@@ -205,6 +205,11 @@ func TestIdentifiersEndWithTheHeaderOfTheNextFile(t *testing.T) {
 	assert.Empty(t, oddity.Address("alan@example.email"))
 }
 
+func TestASubjectThatEndsWithASpaceLacksAValue(t *testing.T) {
+	const want = `the subject "Your order " begins or ends with a space, as if it lacked a value`
+	assert.Equal(t, []string{want}, oddity.Message("Your order ", "Hi"))
+}
+
 func TestMessagesLookLikeMistakes(t *testing.T) {
 	for message, want := range map[string][]string{
 		"<p>Our new address is …</p>": nil, "Hi {{name}}, only $5": nil, `<img src="https://acme.test/a.png" alt="">`: nil,
@@ -238,12 +243,25 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 			`the message "nginx" looks like the error of a program`},
 		"https://acme.test/a.html": nil, `<a href="https://acme.test/$URL">here</a>`: {"the message has the variable $URL of a shell"},
 		"500 points for you": nil, "Sale: not found anywhere else": nil,
-		"null":              {`the message "null" looks like a missing value`},
-		"@body.html":        {`the message "@body.html" is the name of a file`},
-		"March News.html":   {`the message "March News.html" is the name of a file`},
-		`{"success":false}`: {"the message is JSON, as the error of a server is"},
-		"Hi ${NAME}":        {`the message "Hi ${NAME}" has the variable ${NAME} of a shell`},
-		"Dear $FIRSTNAME":   {`the message "Dear $FIRSTNAME" has the variable $FIRSTNAME of a shell`},
+		"null":                              {`the message "null" looks like a missing value`},
+		"@body.html":                        {`the message "@body.html" is the name of a file`},
+		"March News.html":                   {`the message "March News.html" is the name of a file`},
+		`{"success":false}`:                 {`the message "{\"success\":false}" is JSON, as the error of a server is`},
+		"Dear ##NAME##, see":                {`the message "Dear ##NAME##, see" looks like a placeholder`},
+		"Dear %NAME%, see":                  {`the message "Dear %NAME%, see" looks like a placeholder`},
+		"Dear @Model.Name":                  {`the message "Dear @Model.Name" looks like a placeholder`},
+		"Hi [First Name], hi":               {`the message "Hi [First Name], hi" looks like a placeholder`},
+		"At [insert address here], see you": {`the message "At [insert address here], see you" looks like a placeholder`},
+		"no healthy upstream":               {`the message "no healthy upstream" looks like the error of a program`},
+		"<p>Your code: </p>":                {`the message "Your code:" lacks a name or a value`},
+		"<p>The price is  EUR":              {`the message lacks a value: "is  E"`},
+		"<p>Your order of last week has been on its way since Monday, and we hope that it arrives until</p>": {
+			`the message ends in "it arrives until", as if it lacked a value`},
+		`<a href="https://acme.test/orders/?id=">Look</a>`: {`the message lacks a value: "https://acme.test/orders/?id=\""`},
+		`<a href="https://acme.test/?id=1&ref=">Look</a>`:  nil, "We are here for you.\n\nAcme": nil, "is\n  here": nil,
+		`<p>Follow us: <img src="https://acme.test/a.png"></p>`: {`the message "Follow us:" lacks a name or a value`},
+		"Hi ${NAME}":      {`the message "Hi ${NAME}" has the variable ${NAME} of a shell`},
+		"Dear $FIRSTNAME": {`the message "Dear $FIRSTNAME" has the variable $FIRSTNAME of a shell`},
 		"email\na@x.test\nb@x.test\nc@x.test\n": {"the message begins like a list of customers",
 			"the message has 3 addresses, as a list of customers has"},
 		"email,first_name\na@x.test,Ada\n":                                 {"the message begins like a list of customers"},
@@ -283,7 +301,15 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 		"\u200b":                           "has hardly any letters",
 		"curl: (6) Could not resolve host": "looks like the error of a program", "subject.txt": "is the name of a file",
 		"ada@example.com": "has only addresses", "Write to ada@example.com": "", "false": "looks like a missing value",
-		"[SUBJECT]": "looks like a placeholder", "[ACME] News": "",
+		"Invoice #": "lacks a name or a value", "Only € today": "lacks a name or a value", "Only 5 € today": "", "Invoice #12": "",
+		"C# for all": "", "Learn C#": "", "All you were waiting for": "", "See who we are": "", "Win $$$": "",
+		"CHANGEME": "looks unfinished", "TBD": "looks unfinished", "INSERT NAME HERE": "looks unfinished",
+		"Your place is HERE": "", "YOUR_NAME_HERE": "looks like a placeholder", `{"name": "Ada"}`: "is JSON, as the error of a server is",
+		"Customer@1b6d3586": "looks like an object of a program", `Just "Ada"`: "looks like an object of a program",
+		`[1] "Ada"`: "looks like an object of a program", "[ <1 empty item> ]": "looks like an object of a program",
+		"translation missing: en.subject":  "looks like the error of a program",
+		`[missing "en.title" translation]`: "looks like the error of a program",
+		"[SUBJECT]":                        "looks like a placeholder", "[ACME] News": "",
 		"<p></p>": "has hardly any letters", "null null": "lacks a name or a value", "Null.": "looks like a missing value",
 		"Error: connection timed out": "looks like the error of a program", "psql: error: no": "looks like the error of a program",
 	} {

@@ -58,7 +58,9 @@ var programError = newPattern(`^(-?([\w.~-]*/[\w./-]*)?` + commands + `(: |\[\d+
 	`Error response from |Use of uninitialized value|SSL certificate problem|download failed: |WARNING: Package|Warning: Undefined |` +
 	`Notice: Undefined |PHP \w+: |ORA-\d|SQLSTATE\[|Msg \d+, Level|(date|find|id|make|env|cut): ([‘']|invalid|cannot|option |No )|` +
 	`Permission denied \(|exit status \d+$|E\d{4} \d\d:\d\d|--\d{4}-\d\d-\d\d \d\d|% Total |\(standard_in\) \d+: |` +
-	`\((error|integer)\) |(NOAUTH|WRONGTYPE) |real\s+\d+(m\d+)?[.,]\d+|total 0$)`)
+	`\((error|integer)\) |(NOAUTH|WRONGTYPE) |real\s+\d+(m\d+)?[.,]\d+|total 0$|` +
+	`Warning: No outputs|;; |\*\* server can't find |SP2-\d{4}: |no healthy upstream|upstream connect error|default backend - 404|` +
+	`(?i:translation missing:)|\[missing "[^"\n]*" translation\])`)
 
 // errorPage matches what a server answers in place of a text.
 var errorPage = newPattern(`(?i)^<\?xml\b|<title>\s*([45]\d\d|log ?in|sign ?in|error)\b|<title>[^<]*(not found|access denied|forbidden)`)
@@ -79,14 +81,17 @@ var object = newPattern(`^(` + strings.Join([]string{
 	`<[\w. <>'()-]+ at 0x[0-9a-f]+>`, `<(class|module|enum|built-in|bound) [^\n]*>`, `[bu]('[^\n]*'|"[^\n]*")`, // Python
 	`[\[({](None|null|undefined|nan|'[^'\n]*'([:,][^\n]*)?),?[\])}]`,
 	`Empty DataFrame[^\x00]*`, `[A-Za-z]\w*\((\[\]|\{\})?(, \w+=\w+)?\)`, `([^\n]*, )?dtype: \w+\)?`,
-	`(dict_\w+|(frozen)?set|Series|Decimal|datetime\.\w+|Timestamp|UUID)\([^\n]*\)`,
-	`\[(object|Function|AsyncFunction|GeneratorFunction|class)\b[^\n]*\]`, `Promise \{.*`, // JavaScript
+	`(dict_\w+|(frozen)?set|Series|Decimal|datetime\.\w+|Timestamp|UUID|re\.compile|OrderedDict|defaultdict|Counter|deque)\([^\n]*\)`,
+	`\w+(Error|Exception)\([^\n]*\)`,
+	`\[(object|Function|AsyncFunction|GeneratorFunction|class)\b[^\n]*\]`, `Promise \{.*`, `\[ <\d+ empty items?> \]`, // JavaScript
 	`(async )?function ?\w*\([^\n]*`, `(Symbol|ObjectId|ISODate|NumberLong)\([^\n]*\)`,
 	`[\w$]+(\.[\w$]+)+@[0-9a-f]{2,8}`, `\[L[\w.$]+;@[0-9a-f]+`, `(java\.util\.)?Optional(\.empty|\[[^\n]*\]|\([^\n]*\))?`, // Java
+	`[A-Z]\w*@[0-9a-f]{5,8}`, `[A-Z]\w*(\(\d+\))? \{\}`,
 	`[A-Z]\w*(\(\w+=[^\n]*\)| ?\{\w+(=|: )[^\n]*\})`, `System\.[A-Z][\w.]*(` + "`" + `\d)?(\[[^\n]*\])?`,
 	`<#.*>`, `#<.*>`, `([\w:]+=)?(ARRAY|HASH|CODE|SCALAR|REF|GLOB)\(0x[0-9a-f]+\)`, // Ruby, Perl and PHP
 	`stdClass Object\b.*`, `Resource id #\d+`, `(bool|int|float|string)\([^\n]*\)( "[^\n]*")?`,
 	`(map\[|&\{)[^\n]*`, `0xc[0-9a-f]{9}`, `(Some|Just)\([^\n]*\)`, `(std::)?null(ptr|opt)`, // Go and others
+	`(Just|Left|Right) "[^\n]*"`, `\[1\] ("[^\n]*"|NA|TRUE|FALSE)`, `[a-z]\w* =`, // Haskell, R and SQLite
 	`[┌╭][^\x00]*`, `\+-{2,}[^\x00]*`, // a table
 }, "|") + `)$`)
 
@@ -102,7 +107,8 @@ func isObject(text string) bool {
 			return object.matches(text)
 		}
 	}
-	return strings.Contains(text, "[object ") || strings.ContainsAny(text, "<[({@'\"┌╭#") && object.matches(text)
+	hasSign := strings.HasSuffix(text, " =") || strings.ContainsAny(text, "<[({@'\"┌╭#")
+	return strings.Contains(text, "[object ") || hasSign && object.matches(text)
 }
 
 // noRows matches what a database or a cache says when it has found nothing.
