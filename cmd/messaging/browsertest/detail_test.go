@@ -50,7 +50,7 @@ func TestAMessageIsEditedWithoutItsJSON(t *testing.T) {
 	p.until(isLive)
 	const message = `document.querySelector("textarea[name=message]")`
 	assert.Equal(t, "<p>One</p>\n<p>\"Two\"</p>", eval[string](p, message+`.value`))
-	assert.Greater(t, eval[int](p, message+`.offsetHeight`), 400)
+	assert.Greater(t, eval[int](p, message+`.offsetHeight`), 290)
 	assert.False(t, eval[bool](p, `document.querySelector(".replay textarea[name=body]").checkVisibility()`))
 	p.edit("[name=message]", "<p>Three</p>\n")
 	p.edit("[name=body]", "{}")
@@ -237,5 +237,22 @@ func TestRequestAndResponseStandSideBySideOnAWideScreen(t *testing.T) {
 		p.until(isLive)
 		assert.Equal(t, beside, eval[bool](p, `((a, b) => a.getBoundingClientRect().top === b.getBoundingClientRect().top)(
 			...document.querySelectorAll(".exchange > *"))`), width)
+	}
+}
+
+func TestTheButtonBelowALongTextCoversNothing(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", strings.Repeat("<p>Hi</p>\n", 200)))
+	for _, width := range []int64{360, 1280} {
+		p := openTab(t, b.ui+"/requests/1?tab=replay", width, "light")
+		p.until(isLive)
+		assert.Empty(t, eval[string](p, `(() => {
+			const bar = document.querySelector(".replay .bar"), { left, top, right, bottom } = bar.getBoundingClientRect();
+			const at = (x, y) => document.elementFromPoint(x, y), opaque = getComputedStyle(bar).backgroundColor !== "rgba(0, 0, 0, 0)";
+			const inside = [[left + 2, top + 2], [right - 2, bottom - 2], [(left + right) / 2, top + 2]].every(([x, y]) => bar.contains(at(x, y)));
+			return (opaque ? "" : "transparent ") + (inside ? "" : "covered ") + (bottom <= innerHeight ? "" : "out of sight");
+		})()`), width)
+		assert.Empty(t, eval[string](p, overlaps(".replay .bar button, .replay .bar label")))
+		p.close()
 	}
 }

@@ -238,7 +238,7 @@ func TestNoWordOfAFilterOrARuleIsBroken(t *testing.T) {
 	b.control("POST", "/api/faults", `{"op":"trigger event","skip":2,"count":3,"fault":{"kind":"rate_limited","after":"7s"}}`)
 	p := openTab(t, b.ui+`/?q=op:"trigger+event"+delivery:rejected`, 1280, "light")
 	const lines = `((e) => { const r = new Range(); r.selectNodeContents(e); return r.getClientRects().length })(%s)`
-	assert.Equal(t, 1, eval[int](p, fmt.Sprintf(lines, `document.querySelector(".list-bar a")`)))
+	assert.Equal(t, 1, eval[int](p, fmt.Sprintf(lines, `document.querySelector(".list-bar > a")`)))
 	p.close()
 	for _, width := range []int64{768, 1024} {
 		p := openTab(t, b.ui+"/faults", width, "light")

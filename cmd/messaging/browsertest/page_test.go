@@ -260,3 +260,37 @@ func TestTheListBeginsAtTheRequestThatIsOpen(t *testing.T) {
 	assert.InDelta(t, 400, eval[float64](p, `document.querySelector(".row[aria-current]").getBoundingClientRect().top`), 100, "in the middle")
 	assert.Zero(t, eval[int](p, `scrollY`), "only the list is scrolled")
 }
+
+func TestTheSearchOffersWhatCanFollowTheTermsBefore(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	p := openTab(t, b.ui, 1280, "light")
+	p.until(isLive)
+	const options = `[...document.querySelectorAll("#suggestions option")].map((o) => o.value).filter((v) => v.includes("has:s")).join("; ")`
+	assert.Equal(t, "has:skipped", eval[string](p, options))
+	p.edit("[name=q]", "ada op:email has:s")
+	assert.Equal(t, "ada op:email has:skipped", eval[string](p, options))
+}
+
+func TestResultsAreInSightBelowASearch(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", triggerPath, trigger("ada@example.com", "today"))
+	for _, width := range []int64{360, 1280} {
+		p := openTab(t, b.ui+"/?q=has:skipped+op:trigger", width, "light")
+		p.until(isLive)
+		const top = `document.querySelector(%q).getBoundingClientRect().top`
+		assert.Less(t, eval[float64](p, fmt.Sprintf(top+" - "+top, "#rows .row", "#list")), 160.0)
+		p.click("#list .list-bar .chip")
+		p.until(`location.search === "?q=op%3Atrigger"`)
+		p.close()
+	}
+}
+
+func TestADetailOnAPhoneBeginsNearTheTop(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.send("POST", emailPath, email(t, "Moved", "<p>Hi</p>"))
+	p := openTab(t, b.ui+"/requests/1", 360, "light")
+	p.until(isLive)
+	assert.Less(t, eval[float64](p, `document.querySelector("article h1").getBoundingClientRect().top`), 130.0)
+	p.click(".back")
+	p.until(`document.querySelector("header nav").checkVisibility()`)
+}

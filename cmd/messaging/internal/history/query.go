@@ -260,8 +260,14 @@ func parseDelivery(value string) (func(*Entry) bool, error) {
 			return func(e *Entry) bool { got, _ := e.Delivery(); return got == d }, nil
 		}
 	}
-	return nil, fmt.Errorf("must be accepted, rejected, unknown or not_sent")
+	return nil, fmt.Errorf("must be %s", words.List(deliveries, "or"))
 }
+
+// deliveries are the values of delivery:.
+var deliveries = []string{"accepted", "rejected", "unknown", "not_sent"}
+
+// flags are the values of has:.
+var flags = []string{"skipped", "problems", "notes", "duplicate", "fault", "foreign_key", "replay"}
 
 func parseHas(value string) (func(*Entry) bool, error) {
 	switch value {
@@ -282,7 +288,7 @@ func parseHas(value string) (func(*Entry) bool, error) {
 	case "duplicate":
 		return func(e *Entry) bool { duplicate, _ := e.DuplicateOf(); return duplicate > 0 }, nil
 	default:
-		return nil, fmt.Errorf("must be skipped, problems, notes, duplicate, fault, foreign_key or replay")
+		return nil, fmt.Errorf("must be %s", words.List(flags, "or"))
 	}
 }
 

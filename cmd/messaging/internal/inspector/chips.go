@@ -87,7 +87,7 @@ func newChip(l entryList, query, term string) chip {
 	if c.On {
 		changed = written(without(query, term))
 	}
-	c.Href = l.list + queryString("q", changed)
+	c.Href = l.list + queryString("q", changed, "filter", "open") // for the next chip
 	return c
 }
 

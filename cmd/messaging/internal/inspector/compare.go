@@ -27,9 +27,9 @@ type diffView struct {
 	Previous int    // what it is compared with, or 0
 	Which    string // why it is that one, if nobody has asked for it
 	Parts    []diffPart
-	Same     bool   // to the byte
-	Alike    bool   // but for white space and the order of keys
-	Outcomes string // of both, if they are not the same
+	Alike    string // says that the queries and the bodies do not differ, or only in how they are written
+	Rest     []difference
+	Response []diffPart // of both, if they are not the same
 	TooLong  bool
 	Others   []otherRequest
 }
@@ -59,9 +59,11 @@ func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
 	if !ok {
 		return view
 	}
-	view.Previous = other.Number
-	if before, after := outcomeTag(other).Text, outcomeTag(e).Text; before != after {
-		view.Outcomes = before + ", " + after
+	view.Previous, view.Rest = other.Number, differences(other, e)
+	if !bytes.Equal(e.ResponseBody, other.ResponseBody) && max(len(e.ResponseBody), len(other.ResponseBody)) <= maxShown {
+		if lines, ok := diff(bodyLines(other.ResponseBody), bodyLines(e.ResponseBody)); ok {
+			view.Response = fold(lines)
+		}
 	}
 	if len(e.Request.Body) > maxShown || len(other.Request.Body) > maxShown {
 		view.TooLong = true
@@ -72,10 +74,26 @@ func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
 		view.TooLong = true
 		return view
 	}
-	view.Alike = !slices.ContainsFunc(lines, func(l diffLine) bool { return l.Sign != " " })
-	view.Same = view.Alike && bytes.Equal(e.Request.Body, other.Request.Body)
 	view.Parts = fold(lines)
+	if !slices.ContainsFunc(lines, func(l diffLine) bool { return l.Sign != " " }) {
+		view.Alike = alike(other, e, view.Rest)
+	}
 	return view
+}
+
+// alike says that the queries and the bodies of two requests do not differ, or only in how they are written.
+func alike(a, b *history.Entry, rest []difference) string {
+	what := "bodies"
+	switch {
+	case !slices.ContainsFunc(rest, func(d difference) bool { return d.What != outcomeRow }):
+		what = "requests"
+	case len(a.Request.Body) == 0:
+		what = "queries"
+	}
+	if !bytes.Equal(a.Request.Body, b.Request.Body) {
+		return "The bodies differ only in white space or in the order of keys."
+	}
+	return "The " + what + " are identical."
 }
 
 // others returns the latest requests but one.
@@ -159,5 +177,9 @@ func requestLines(e *history.Entry) (lines []string) {
 	for _, name := range sortedKeys(e.Request.Query) {
 		lines = append(lines, name+" = "+strings.Join(e.Request.Query[name], ", "))
 	}
-	return append(lines, readableLines(strings.ToValidUTF8(string(e.Request.Body), string(utf8.RuneError)))...)
+	return append(lines, bodyLines(e.Request.Body)...)
+}
+
+func bodyLines(body []byte) []string {
+	return readableLines(strings.ToValidUTF8(string(body), string(utf8.RuneError)))
 }

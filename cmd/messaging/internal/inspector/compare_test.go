@@ -3,6 +3,7 @@ package inspector_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -76,7 +77,7 @@ func TestAComparisonHasOneLineForOneDifference(t *testing.T) {
 	assert.Equal(t, []string{`&#43;     &lt;p&gt;The &lt;b&gt;code&lt;/b&gt; is <mark>WINTER</mark>.&lt;/p&gt;`}, changed["add"])
 	assert.Len(t, details.FindAllString(page, -1), 2, "above and below")
 
-	assert.Contains(t, f.get("/requests/3?tab=diff").Body, "They differ only in white space or in the order of keys.")
+	assert.Contains(t, f.get("/requests/3?tab=diff").Body, "The bodies differ only in white space or in the order of keys.")
 	page = f.get("/requests/4?tab=diff").Body
 	assert.Contains(t, page, "<b>The requests are identical.</b>")
 }
@@ -110,10 +111,56 @@ func TestOutcomesOfIdenticalRequestsAreCompared(t *testing.T) {
 	for _, body := range []string{skippedBody, skippedBody, skippedBody, skippedBody + " "} {
 		f.send("POST", "/v1/events/trigger", body)
 	}
-	const identical = "The requests are identical."
-	assert.Contains(t, f.get("/requests/2?tab=diff").Body, "<b>"+identical+" Their outcomes differ: unknown, accepted.</b>")
-	assert.Contains(t, f.get("/requests/3?tab=diff").Body, "<b>"+identical+"</b>")
-	assert.Contains(t, f.get("/requests/4?tab=diff&with=1").Body, "order of keys. Their outcomes differ: unknown, accepted.</b>")
+	const identical, outcomes = "<b>The requests are identical.</b>", "Outcome|unknown|accepted"
+	page := f.get("/requests/2?tab=diff").Body
+	assert.Contains(t, page, identical)
+	assert.Equal(t, []string{outcomes}, differencesOf(page))
+	page = f.get("/requests/3?tab=diff").Body
+	assert.Contains(t, page, identical)
+	assert.Empty(t, differencesOf(page))
+	page = f.get("/requests/4?tab=diff&with=1").Body
+	assert.Contains(t, page, "<b>The bodies differ only in white space or in the order of keys.</b>")
+	assert.Equal(t, []string{outcomes}, differencesOf(page))
+}
+
+var (
+	differenceRows = regexp.MustCompile(`(?s)<table class="differences.*?</table>`)
+	tableRow       = regexp.MustCompile(`<tr role="row"><td role="cell">(.*?)<td[^>]*><code>(.*?)</code><td[^>]*><code>(.*?)</code></tr>`)
+)
+
+// differencesOf returns what a comparison shows besides the lines that differ.
+func differencesOf(page string) (list []string) {
+	for _, row := range tableRow.FindAllStringSubmatch(differenceRows.FindString(page), -1) {
+		list = append(list, strings.Join(row[1:], "|"))
+	}
+	return list
+}
+
+func TestRequestsThatDifferInMoreThanTheirBodiesAreNotIdentical(t *testing.T) {
+	f := start(t, records.Demo())
+	for _, header := range []http.Header{{"X-Authorization": {testKey}}, {}, {"Authorization": {"Bearer " + testKey}},
+		{"X-Authorization": {testKey}, "X-Trace": {"7"}}} {
+		f.sendWith(header, "POST", "/v1/events/trigger", skippedBody)
+	}
+	f.send("GET", "/v1/customers", "")
+	f.send("GET", "/v1/events", "")
+	for address, want := range map[string][]string{
+		"2?tab=diff&with=1": {"API key|that of this sandbox|none", "Outcome|accepted|401 rejected"},
+		"3?tab=diff&with=2": {"API key|none|in Authorization"},
+		"4?tab=diff&with=1": {"X-Trace|–|7"},
+		"6?tab=diff&with=5": {"Path|/v1/customers|/v1/events"},
+	} {
+		page := f.get("/requests/" + address).Body
+		assert.Equal(t, want, differencesOf(page), address)
+		assert.NotContains(t, page, "The requests are identical.")
+		assert.NotContains(t, page, testKey)
+	}
+	page := f.get("/requests/2?tab=diff&with=1").Body
+	assert.Contains(t, page, "The bodies are identical.")
+	_, response, found := strings.Cut(page, "<h2>Response</h2>")
+	require.True(t, found)
+	assert.Contains(t, response, `class="line add"`)
+	assert.Contains(t, f.get("/requests/6?tab=diff&with=5").Body, "The queries are identical.")
 }
 
 func TestAComparisonShowsWhatCannotBeSeen(t *testing.T) {

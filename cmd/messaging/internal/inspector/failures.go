@@ -26,7 +26,7 @@ func (d *entryDetail) failureNotes() (list []note) {
 		if len(failures) > 1 {
 			more = "Show the latest"
 		}
-		list = append(list, note{Text: failuresNote(failures, d.FailedBefore()), More: more,
+		list = append(list, note{Text: failuresNote(d.Entry, failures), More: more,
 			Href: fmt.Sprintf("/requests/%d", failures[0].Number)})
 	}
 	later, ok := d.in.box.History.Get(d.SentAgain())
@@ -34,16 +34,16 @@ func (d *entryDetail) failureNotes() (list []note) {
 		return list
 	}
 	return append(list, note{
-		Text: fmt.Sprintf("The same request was sent again %s later, as request %s.", took(later.At.Sub(d.At)), numbered(later)),
+		Text: fmt.Sprintf("The same request was sent again %s later, as request %s.", took(later.At.Sub(d.At)), numbered(later, d.Entry)),
 		Href: fmt.Sprintf("/requests/%d", later.Number), More: "Show it"})
 }
 
-// failuresNote names the calls that failed, and says what only the sandbox knows: whether they were carried out.
-func failuresNote(failures []*history.Entry, all int) string {
+// failuresNote names the calls of the same request that failed, and says what only the sandbox knows: whether they were carried out.
+func failuresNote(of *history.Entry, failures []*history.Entry) string {
 	var names []string
 	done, unknown, retried := 0, false, false
 	for _, e := range slices.Backward(failures) {
-		names = append(names, "request "+numbered(e))
+		names = append(names, "request "+numbered(e, of))
 		if e.Effect != nil {
 			done++
 		}
@@ -52,7 +52,7 @@ func failuresNote(failures []*history.Entry, all int) string {
 		retried = retried || retryable
 	}
 	fate := carriedOut(done, len(failures))
-	if earlier := all - len(failures); earlier > 0 {
+	if earlier := of.FailedBefore() - len(failures); earlier > 0 {
 		names = append([]string{words.Count(earlier, "earlier one")}, names...)
 		fate = fmt.Sprintf("Of the latest %d, %d %s carried out", len(failures), done, was(done))
 	}
@@ -67,9 +67,19 @@ func failuresNote(failures []*history.Entry, all int) string {
 	return text
 }
 
-// numbered returns a request as its number and its outcome.
-func numbered(e *history.Entry) string {
-	return fmt.Sprintf("%s (%s)", words.Thousands(e.Number), outcomeTag(e).Text)
+// numbered returns a request as its number and its outcome, and says if its key is not like that of another one.
+func numbered(e, other *history.Entry) string {
+	key, otherKey, how := e.Key(), other.Key(), ""
+	switch {
+	case keyInWords(key) == keyInWords(otherKey):
+	case key.Header == "":
+		how = ", without a key"
+	case otherKey.Header == "":
+		how = ", with a key"
+	default:
+		how = ", with a different key"
+	}
+	return fmt.Sprintf("%s (%s%s)", words.Thousands(e.Number), outcomeTag(e).Text, how)
 }
 
 // carriedOut says how many of some requests were carried out.

@@ -2,6 +2,7 @@ package inspector_test
 
 import (
 	"html"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -49,4 +50,14 @@ func TestTheSameSendAfterFailuresNamesThem(t *testing.T) {
 	}
 	assert.Contains(t, page("/requests/18"), "The same request failed before, as 2 earlier ones, request 13 (422 rejected), ")
 	assert.Contains(t, page("/requests/18"), " and request 17 (422 rejected). Of the latest 5, 0 were carried out.")
+}
+
+func TestANoteOfAFailureSaysThatItHadADifferentKey(t *testing.T) {
+	f := start(t, records.Demo())
+	for _, header := range []http.Header{{}, {"X-Authorization": {"sandbox-of-yesterday"}}, {"X-Authorization": {testKey}}} {
+		f.sendWith(header, "POST", "/v1/events/trigger", skippedBody)
+	}
+	assert.Contains(t, f.get("/requests/1").Body, "as request 2 (401 rejected, with a key)")
+	last := f.get("/requests/3").Body
+	assert.Contains(t, last, "as request 1 (401 rejected, without a key) and request 2 (401 rejected, with a different key). They were not")
 }

@@ -115,9 +115,15 @@ func (f *fixture) post(path, body string) reply { f.t.Helper(); return f.do("POS
 
 func (f *fixture) send(method, path, body string) int {
 	f.t.Helper()
+	return f.sendWith(http.Header{"X-Authorization": {f.box.APIKey()}}, method, path, body)
+}
+
+// sendWith sends a request with some headers, and returns its status.
+func (f *fixture) sendWith(header http.Header, method, path, body string) int {
+	f.t.Helper()
 	r, err := http.NewRequestWithContext(f.t.Context(), method, f.api+path, strings.NewReader(body))
 	require.NoError(f.t, err)
-	r.Header.Set("X-Authorization", f.box.APIKey())
+	r.Header = header
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "test")
 	response, err := f.client.Do(r)

@@ -73,10 +73,11 @@ func TestTheLatestNamedMarksAreFilters(t *testing.T) {
 	for _, name := range []string{"first", "a", "b", "", "check_out", `quo"ted`, "c", "a test", "a"} {
 		mark(name)
 	}
-	assert.Contains(t, page("?q=ada"), `<span>Mark</span><a class="chip" href="/?q=ada+mark%3Aa">a</a>`+
-		`<a class="chip" href="/?q=ada+mark%3A%22a+test%22">a test</a><a class="chip" href="/?q=ada+mark%3Ac">c</a>`+
-		`<a class="chip" href="/?q=ada+mark%3Acheck_out">check_out</a></p>`, "no search has a quotation mark, and only the latest 5 are there")
-	assert.Contains(t, page("?q=mark:c"), `<a class="chip" href="/" aria-current="true">c</a>`)
+	assert.Contains(t, page("?q=ada"), `<span>Mark</span><a class="chip" href="/?q=ada+mark%3Aa&filter=open">a</a>`+
+		`<a class="chip" href="/?q=ada+mark%3A%22a+test%22&filter=open">a test</a><a class="chip" href="/?q=ada+mark%3Ac&filter=open">c</a>`+
+		`<a class="chip" href="/?q=ada+mark%3Acheck_out&filter=open">check_out</a></p>`,
+		"no search has a quotation mark, and only the latest 5 are there")
+	assert.Contains(t, page("?q=mark:c"), `<a class="chip" href="/?filter=open" aria-current="true">c</a>`)
 	f.post("/api/reset?what=history", "")
 	f.send("GET", "/v1/events", "")
 	assert.NotContains(t, page(""), "<span>Mark</span>")

@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 )
 
-// maxParts is how many parts and lines of a source are shown as such: most take an element of the
-// page.
+// maxParts is how many lines and colored parts of a source are shown as such: each takes an element
+// of the page.
 const maxParts = 10_000
 
 // sourceLine is a line of a source.
@@ -21,22 +23,46 @@ type sourceLine struct {
 	// Indentation is a class, or "". A line that is one in the message has its own indentation.
 	Indentation string
 	Parts       []part
+	// Clipped reports whether Gmail cuts off the message in the line.
+	Clipped bool
 
 	at int // where it begins
 }
 
-// Lines returns the beginning of the message as it was sent, in lines, unless they are too many.
+// Lines returns the beginning of the message as it was sent, in lines.
 func (v *emailView) Lines() []sourceLine {
-	source := v.Source()
-	lines := markup(source, v.AreLinesAdded())
-	n := len(lines)
-	for _, line := range lines {
-		n += len(line.Parts)
-	}
-	if n > maxParts {
-		return []sourceLine{{Parts: []part{{"", source}}}}
+	lines := fitted(markup(v.Source(), v.AreLinesAdded()))
+	if i := lineIndex(lines, mail.Clipped); i >= 0 && len(v.Message) > mail.Clipped {
+		lines[i].Clipped = true
 	}
 	return lines
+}
+
+// fitted returns lines that a page can show: those at the end have no colors, and what are too many lines is one.
+func fitted(lines []sourceLine) []sourceLine {
+	colored := maxParts - len(lines)
+	for i := range lines {
+		if colored -= len(lines[i].Parts); colored < 0 {
+			lines[i].Parts = []part{{"", lines[i].text()}}
+		}
+	}
+	if len(lines) <= maxParts {
+		return lines
+	}
+	var rest strings.Builder
+	for _, line := range lines[maxParts:] {
+		rest.WriteString(line.text())
+	}
+	return append(lines[:maxParts], sourceLine{Parts: []part{{"", rest.String()}}, at: lines[maxParts].at})
+}
+
+// text returns the source of the line.
+func (l sourceLine) text() string {
+	var b strings.Builder
+	for _, p := range l.Parts {
+		b.WriteString(p.Text)
+	}
+	return b.String()
 }
 
 // AreLinesAdded reports whether the source is broken into more lines than it has, because its own are
@@ -52,14 +78,19 @@ func (v *emailView) AreLinesAdded() bool {
 
 // lineAt returns the number of the line that has a byte of the source, or 0.
 func lineAt(lines []sourceLine, at int) int {
+	if i := lineIndex(lines, at); i >= 0 {
+		return lines[i].Number
+	}
+	return 0
+}
+
+// lineIndex returns the index of the line that has a byte of the source, or -1.
+func lineIndex(lines []sourceLine, at int) int {
 	i, found := slices.BinarySearchFunc(lines, at, func(line sourceLine, at int) int { return cmp.Compare(line.at, at) })
 	if !found {
 		i--
 	}
-	if at < 0 || i < 0 {
-		return 0
-	}
-	return lines[i].Number
+	return i
 }
 
 // markup splits HTML into lines and parts, which together are exactly the source. With addLines, a

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -55,10 +56,42 @@ func TestASourceInReadableLinesKeepsThem(t *testing.T) {
 	}
 }
 
-func TestASourceWithTooManyTagsHasNoLinesAndColors(t *testing.T) {
-	message := strings.Repeat("<b>", maxParts)
-	view := &emailView{EmailBroadcast: &messagingtest.EmailBroadcast{Message: message}}
-	assert.Equal(t, []sourceLine{{Parts: []part{{"", message}}}}, view.Lines())
+func linesOf(message string) []sourceLine {
+	return (&emailView{EmailBroadcast: &messagingtest.EmailBroadcast{Message: message}}).Lines()
+}
+
+func TestASourceWithTooManyTagsHasLinesWithoutColors(t *testing.T) {
+	const row = "<b><b><b>\n"
+	lines := linesOf(strings.Repeat(row, maxParts/4))
+	assert.Len(t, lines, maxParts/4)
+	assert.Equal(t, []part{{"k", "<b"}, {"k", ">"}, {"k", "<b"}, {"k", ">"}, {"k", "<b"}, {"k", ">"}, {"", "\n"}}, lines[0].Parts)
+	assert.Equal(t, []part{{"", row}}, lines[maxParts/4-1].Parts)
+}
+
+func TestASourceWithTooManyLinesHasTheOthersInOne(t *testing.T) {
+	message := strings.Repeat("<b>\n", maxParts+2)
+	lines := linesOf(message)
+	assert.Len(t, lines, maxParts+1)
+	assert.Equal(t, sourceLine{Parts: []part{{"", "<b>\n<b>\n"}}, at: 4 * maxParts}, lines[maxParts])
+	var all strings.Builder
+	for _, line := range lines {
+		all.WriteString(line.text())
+	}
+	assert.Equal(t, message, all.String())
+}
+
+func TestTheLineIsMarkedInWhichGmailCutsOffAMessage(t *testing.T) {
+	const line = "<p>0123456789</p>\n"
+	clipped := func(lines []sourceLine) (numbers []int) {
+		for _, l := range lines {
+			if l.Clipped {
+				numbers = append(numbers, l.Number)
+			}
+		}
+		return numbers
+	}
+	assert.Equal(t, []int{mail.Clipped/len(line) + 1}, clipped(linesOf(strings.Repeat(line, 6000))))
+	assert.Empty(t, clipped(linesOf(strings.Repeat(line, 100))))
 }
 
 func FuzzMarkupIsExactlyTheSource(f *testing.F) {

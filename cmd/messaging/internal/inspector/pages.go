@@ -79,7 +79,8 @@ type page struct {
 	Wide       bool // one column in place of a list and a detail
 	Reload     bool // the list is loaded again when something changes
 
-	Chips []chipGroup // none where there is nothing to filter
+	Chips      []chipGroup // none where there is nothing to filter
+	ChipsShown bool
 	// FirstRequest is a command that sends a request to the list.
 	FirstRequest snippet
 	Unanswered   unanswered
@@ -100,13 +101,6 @@ type page struct {
 
 // snippet is code with a button that copies it.
 type snippet struct{ Label, Text string }
-
-// IsFiltered reports whether a chip is on.
-func (p *page) IsFiltered() bool {
-	return slices.ContainsFunc(p.Chips, func(g chipGroup) bool {
-		return slices.ContainsFunc(g.Chips, func(c chip) bool { return c.On })
-	})
-}
 
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 	service, inspector := in.addresses(r)
@@ -160,7 +154,7 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 			p.Detail, p.Title = detail, detail.Title
 		}
 		if l.count(p.State) > 0 {
-			p.Chips = newChips(l, p.Query, in.box.History.MarkNames())
+			p.Chips, p.ChipsShown = newChips(l, p.Query, in.box.History.MarkNames()), r.URL.Query().Get("filter") == "open"
 		}
 		p.Unanswered = in.unanswered(l)
 		in.fillRows(p, l, query, before)
@@ -304,7 +298,7 @@ func (in *Inspector) rows(w http.ResponseWriter, r *http.Request) {
 
 func (in *Inspector) helpPage(w http.ResponseWriter, r *http.Request) {
 	p := in.newPage("help", "Help", r)
-	p.Wide, p.Detail = true, history.Keys
+	p.Wide = true
 	p.write(w, "help.html")
 }
 

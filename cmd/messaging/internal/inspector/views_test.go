@@ -366,17 +366,52 @@ func TestChipsWriteTheSearch(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
 	page := html.UnescapeString(f.get(`/?q=ada+op:"trigger+event"+status:4xx`).Body)
-	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx" aria-current="true">Trigger event</a>`)
-	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22">Create event</a>`)
-	assert.Contains(t, page, `<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx">2xx</a>`)
-	assert.Contains(t, page, `+has%3Askipped">skipped</a>`)
-	assert.Contains(t, f.get("/?q=op:trigger").Body, `<a class="chip" href="/" aria-current="true">Trigger event</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx&filter=open" aria-current="true">Trigger event</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+status%3A4xx+op%3A%22create+event%22&filter=open">Create event</a>`)
+	assert.Contains(t, page, `<a class="chip" href="/?q=ada+op%3A%22trigger+event%22+status%3A2xx&filter=open">2xx</a>`)
+	assert.Contains(t, page, `+has%3Askipped&filter=open">skipped</a>`)
+	assert.Contains(t, f.get("/?q=op:trigger").Body, `<a class="chip" href="/?filter=open" aria-current="true">Trigger event</a>`)
 	assert.NotContains(t, f.get("/?q=op:event").Body, `aria-current="true">Trigger event</a>`, "it means several operations")
 	page = html.UnescapeString(f.get(`/?q=-"op:list+events"+"-x"`).Body)
-	assert.Contains(t, page, `href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx">4xx</a>`, "an exclusion stays one")
+	assert.Contains(t, page, `href="/?q=-op%3A%22list+events%22+%22-x%22+status%3A4xx&filter=open">4xx</a>`, "an exclusion stays one")
 	assert.Contains(t, f.get("/api/requests?q=delivery:unknown").Body, `"number":5,`)
 	assert.NotContains(t, f.get("/api/requests?q=delivery:accepted").Body, `"number":5,`)
 	assert.Equal(t, 400, f.get("/api/requests?q=delivery:lost").Status)
+}
+
+func TestTheFiltersStayOpenWhileTheyAreChosen(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	const open = `<details class="chips" open>`
+	assert.NotContains(t, f.get("/?q=op:trigger").Body, open, "the results are in sight")
+	assert.Contains(t, f.get("/?q=op:trigger&filter=open").Body, open)
+}
+
+func TestEachTermOfASearchCanBeRemoved(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	page := html.UnescapeString(f.get(`/?q=-ada+op:"trigger+event"`).Body)
+	assert.Contains(t, page, `href="/?q=op%3A%22trigger+event%22" title="Search without it"><bdi>-ada</bdi>`)
+	assert.Contains(t, page, `href="/?q=-ada" title="Search without it"><bdi>op:"trigger event"</bdi>`)
+	assert.Contains(t, f.get("/customers?q=ada").Body, `href="/customers" title="Search without it"><bdi>ada</bdi>`)
+}
+
+func TestASearchThatFindsNothingShowsHowToSearch(t *testing.T) {
+	f := start(t, records.Demo())
+	f.fill()
+	for path, corrected := range map[string]string{"/?q=ada+has:skip": "/?q=ada+has%3Askipped", "/?q=stats:422": "/?q=status%3A422",
+		"/?q=op:nonsense": "", "/?q=nowhere": ""} {
+		page := html.UnescapeString(f.get(path).Body)
+		assert.Contains(t, page, `<table class="search-keys">`, path)
+		assert.Equal(t, corrected != "", strings.Contains(page, `<a href="`+corrected+`">Search for <bdi>`), path)
+	}
+}
+
+func TestTheSearchOffersTermsWhereTheyAreUnderstood(t *testing.T) {
+	f := start(t, records.Demo())
+	for path, want := range map[string]bool{"/": true, "/broadcasts": true, "/help": true, "/customers": false, "/events": false} {
+		assert.Equal(t, want, strings.Contains(f.get(path).Body, `<option value="has:skipped">`), path)
+	}
 }
 
 func TestRequestsAreCopiedAndDownloaded(t *testing.T) {

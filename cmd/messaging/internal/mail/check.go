@@ -45,13 +45,13 @@ const (
 	both        = gmail + ", " + outlook
 )
 
-// clipped is the size in bytes from which Gmail cuts a message off.
-const clipped = 102 << 10
+// Clipped is the size in bytes from which Gmail cuts a message off.
+const Clipped = 102 << 10
 
 // Check returns what can go wrong with a message of which head is the beginning, the worst first.
 func Check(head string, size int) (findings []Finding) {
-	if size > clipped {
-		findings = append(findings, Finding{Severity: High, Affects: gmail, At: -1,
+	if size > Clipped {
+		findings = append(findings, Finding{Severity: High, Affects: gmail, At: Clipped,
 			Text: "The message has " + words.Thousands(size>>10) + " kB: what is over 102 kB is cut off"})
 	}
 	if !IsHTML(head) {

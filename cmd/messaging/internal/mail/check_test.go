@@ -68,7 +68,7 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 		var got []string
 		for _, f := range mail.Check(message, len(message)) {
 			line := string(f.Severity) + ", " + f.Affects + ": " + f.Text
-			if f.At >= 0 {
+			if f.At >= 0 && f.At < mail.Clipped {
 				tag, _, _ := strings.Cut(message[f.At:], ">")
 				line += " " + tag + ">"
 			}
@@ -82,6 +82,7 @@ func TestTheBeginningOfAMessageIsCheckedWithoutItsEnd(t *testing.T) {
 	findings := mail.Check("<div>Hi", 200<<10)
 	require.Len(t, findings, 1)
 	assert.Equal(t, "The message has 200 kB: what is over 102 kB is cut off", findings[0].Text)
+	assert.Equal(t, mail.Clipped, findings[0].At)
 }
 
 func TestLinksSayWhatIsWrongWithThem(t *testing.T) {

@@ -180,9 +180,9 @@ async function get(url) {
   try {
     const response = await fetch(url);
     return response.ok ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
-  } catch {
+  } catch (error) {
     showState("gone");
-    throw new Error("the sandbox has stopped");
+    throw error;
   }
 }
 
@@ -378,6 +378,15 @@ async function copy(button) {
   setTimeout(() => { button.textContent = "Copy"; }, 1500);
 }
 
+// --- search ---
+
+// The browser offers what matches the whole field, so that each suggestion begins with the terms before the last.
+const [field, suggestions] = $$(".search input, .search datalist"), terms = [...suggestions.children].map((option) => option.value);
+field.oninput = () => {
+  const before = field.value.slice(0, field.value.lastIndexOf(" ") + 1);
+  suggestions.replaceChildren(...terms.map((term) => new Option("", before + term)));
+};
+
 // --- faults ---
 
 // fitRule hides the fields that the kind of fault does not use.
@@ -436,7 +445,7 @@ const keys = {
   d: () => $("[data-tab=diff]")?.click(),
   f: () => location.assign("/faults"),
   r: toggleReset,
-  "/": () => { const field = $("[type=search]"); field.focus(); field.select(); },
+  "/": () => { field.focus(); field.select(); },
   "?": () => location.assign("/help"),
   Escape: () => { if ($(".actions [aria-current]")) $(".tabs a").click(); else if ($(".has-detail")) back(); else if (query) location.href = $("form.search").action; },
 };
