@@ -17,7 +17,7 @@ import (
 // pattern is a regular expression that is compiled when it is needed, since most commands do not.
 type pattern func() *regexp.Regexp
 
-// newPattern is not inlined, since each of the many patterns would get code of its own.
+// newPattern is not inlined: a copy of its code for each of the many patterns would add to the size of the command.
 //
 //go:noinline
 func newPattern(expression string) pattern {
