@@ -136,6 +136,17 @@ func differencesOf(page string) (list []string) {
 	return list
 }
 
+func TestALineThatChangedIsBelowTheOneThatItReplaces(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/events", `{"name":"the first","description":"the old text","z":1}`)
+	f.send("POST", "/v1/events", `{"name":"the second","description":"the new text","y":[1],"z":1}`)
+	var signs string
+	for _, line := range diffLines.FindAllStringSubmatch(f.get("/requests/2?tab=diff").Body, -1) {
+		signs += map[string]string{"del": "-", "add": "+", "": " "}[line[1]]
+	}
+	assert.Contains(t, signs, "-+-+", "description and name")
+}
+
 func TestRequestsThatDifferInMoreThanTheirBodiesAreNotIdentical(t *testing.T) {
 	f := start(t, records.Demo())
 	for _, header := range []http.Header{{"X-Authorization": {testKey}}, {}, {"Authorization": {"Bearer " + testKey}},

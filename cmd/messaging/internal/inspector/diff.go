@@ -61,8 +61,14 @@ func markChanges(lines []diffLine) {
 	for i := 0; i < len(lines); {
 		removed := run(lines[i:], "-")
 		added := run(lines[i+removed:], "+")
+		marked := 0
 		for k := range min(removed, added) {
-			markChange(&lines[i+k], &lines[i+removed+k])
+			if markChange(&lines[i+k], &lines[i+removed+k]) {
+				marked++
+			}
+		}
+		if marked == min(removed, added) {
+			pair(lines[i:i+removed+added], removed)
 		}
 		i += max(removed+added, 1)
 	}
@@ -77,8 +83,18 @@ func run(lines []diffLine, sign string) int {
 	return n
 }
 
-// markChange marks what differs between two lines, if they have more than half in common.
-func markChange(before, after *diffLine) {
+// pair puts each added line below the one that it replaces, of lines of which the first are removed and the others added.
+func pair(lines []diffLine, removed int) {
+	before, after := slices.Clone(lines[:removed]), slices.Clone(lines[removed:])
+	pairs := min(len(before), len(after))
+	for k := range pairs {
+		lines[2*k], lines[2*k+1] = before[k], after[k]
+	}
+	copy(lines[2*pairs:], slices.Concat(before[pairs:], after[pairs:]))
+}
+
+// markChange marks what differs between two lines, if they have more than half in common, and reports whether they do.
+func markChange(before, after *diffLine) bool {
 	a, b := []rune(before.Text), []rune(after.Text)
 	shorter := min(len(a), len(b))
 	head, tail := 0, 0
@@ -89,11 +105,12 @@ func markChange(before, after *diffLine) {
 		tail++
 	}
 	if 2*(head+tail) < max(len(a), len(b)) {
-		return
+		return false
 	}
 	for line, text := range map[*diffLine][]rune{before: a, after: b} {
 		line.Before, line.Changed, line.After = string(text[:head]), string(text[head:len(text)-tail]), string(text[len(text)-tail:])
 	}
+	return true
 }
 
 const (

@@ -58,7 +58,7 @@ func (v *overview) Which() string {
 	case v.Older:
 		return "The latest " + words.Count(v.Requests, "request")
 	case v.Refused:
-		return words.Count(v.Requests, "request") + ", refused ones too"
+		return words.Count(v.Requests, "request") + ", including refused ones"
 	default:
 		return "All " + words.Count(v.Requests, "request")
 	}
