@@ -118,7 +118,8 @@ func (l *ledgerFlag) warnIfStale(ctx context.Context, b *box) error {
 	}
 	state, err := stateFolder()
 	if err != nil {
-		return err
+		l.printer.Warn("whether a backup was restored is not known: %v", err)
+		return nil
 	}
 	reasons, err := staleness(ctx, b.ledger, of, state)
 	if err != nil || len(reasons) == 0 {

@@ -26,7 +26,8 @@ func differences(before, after *history.Entry) (list []difference) {
 	add("Method", before.Request.Method, after.Request.Method)
 	add("Path", before.Request.Path, after.Request.Path)
 	add("API key", keyInWords(before.Key()), keyInWords(after.Key()))
-	names := maps.Clone(before.Request.Header)
+	names := http.Header{}
+	maps.Copy(names, before.Request.Header)
 	maps.Copy(names, after.Request.Header)
 	for _, name := range sortedKeys(names) {
 		switch name {

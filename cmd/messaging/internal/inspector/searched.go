@@ -38,7 +38,7 @@ func (p *page) Corrected() *chip {
 }
 
 // SearchKeys are the keys of a search.
-func (*page) SearchKeys() any { return history.Keys }
+func (*page) SearchKeys() []struct{ Key, Example, Selects string } { return history.Keys }
 
 // Suggestions are terms that the search field offers. Lists of records take only words.
 func (p *page) Suggestions() []string {
