@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,7 +86,13 @@ func fromFile(cmd *cobra.Command, path string, into any, names []string) error {
 		return err
 	}
 	if err := strictjson.Decode(data, into); err != nil {
-		return exit.With(exit.Usage, "%s: %w; the audience and the time are flags", path, err)
+		hint := ""
+		for _, field := range []string{"recipients", "all_customers", "schedule_type", "schedule_date"} {
+			if strings.Contains(err.Error(), strconv.Quote(field)) {
+				hint = "; the audience and the time are flags"
+			}
+		}
+		return exit.With(exit.Usage, "%s: %w%s", path, err, hint)
 	}
 	return nil
 }

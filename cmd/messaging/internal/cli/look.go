@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func (send *sending) howToLook(began time.Time) string {
 	}
 	which := ""
 	if send.again { // there may be several
-		which = "; this one was sent at " + began.UTC().Format(time.RFC3339) + ", and older ones come first: for the next, add --after NUMBER"
+		which = "; this one was sent at " + began.UTC().Format(time.RFC3339) + ", and older ones come first: for the next, pass --after NUMBER"
 	}
 	return "before you send it again with --again, see whether the sandbox has it (with an empty \"effect\", it was not carried out" +
 		which + "):\n  " + send.search()
@@ -46,10 +47,15 @@ func (send *sending) howToLook(began time.Time) string {
 
 // search is the command that finds a send in the sandbox whose response was lost.
 func (send *sending) search() string {
-	words := append([]string{"messaging", "sandbox", "wait"}, send.terms...)
-	words = append(words, "delivery:unknown", "--json=number,at,effect")
-	if ui := inspectorOf(send.service); ui != profile.DefaultInspector {
-		words = append(words, "--ui", ui)
+	return searchIn(inspectorOf(send.service), append(slices.Clone(send.terms), "delivery:unknown"))
+}
+
+// searchIn is the command that finds what the sandbox with an inspector has received since its start, since a test may
+// have set a mark in the meantime.
+func searchIn(inspector string, terms []string) string {
+	words := slices.Concat([]string{"messaging", "sandbox", "wait"}, terms, []string{"--after", "start", "--json=number,at,effect"})
+	if inspector != profile.DefaultInspector {
+		words = append(words, "--ui", inspector)
 	}
 	return quoted(words)
 }
@@ -64,7 +70,42 @@ func inspectorOf(service *profile.Service) string {
 	case service.Name == "" && url != "": // "sandbox env" has set both
 		return url
 	}
-	return "http://127.0.0.1:INSPECTOR_PORT"
+	return unknownInspector
+}
+
+const unknownInspector = "http://127.0.0.1:INSPECTOR_PORT"
+
+// termsOfBody are the terms that find a stored trigger: by its event, its customer and all of its values.
+func termsOfBody(body []byte) []string {
+	var trigger struct {
+		EventID string                     `json:"event_id"`
+		Payload map[string]json.RawMessage `json:"payload"`
+	}
+	if json.Unmarshal(body, &trigger) != nil {
+		return nil
+	}
+	terms := []string{"op:trigger", termOf("event:", trigger.EventID)}
+	for _, name := range slices.Sorted(maps.Keys(trigger.Payload)) {
+		var text string
+		var number json.Number
+		switch value := trigger.Payload[name]; {
+		case strings.ContainsAny(name, `.="`): // which a term splits
+		case json.Unmarshal(value, &text) == nil:
+			terms = append(terms, termOf("value:payload."+name+"=", text))
+		case json.Unmarshal(value, &number) == nil:
+			terms = append(terms, "value:payload."+name+"="+number.String())
+		}
+	}
+	return terms
+}
+
+// inspectorAt returns the URL of the inspector of the sandbox whose service has a URL, as far as it is known.
+func inspectorAt(service string) string {
+	url := os.Getenv(profile.InspectorVariable)
+	if url == "" && service == profile.DefaultService {
+		return profile.DefaultInspector
+	}
+	return cmp.Or(url, unknownInspector)
 }
 
 // termOf returns a term of a search. Its value is the longest part of a text that a term can have.

@@ -16,6 +16,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -213,10 +214,16 @@ type detail struct {
 	Body        json.RawMessage `json:"body,omitempty"`
 }
 
-var detailTable = output.Table[detail]{Columns: detailColumns(), Fields: output.FieldsOf(detail{entry: sampleEntry,
-	Body: json.RawMessage("{}")})}
+// detailTable returns a table of an entry and its request, with or without its body.
+func detailTable(body bool) output.Table[detail] {
+	columns := detailColumns()
+	if !body {
+		columns = columns[:len(columns)-1]
+	}
+	return output.Table[detail]{Columns: columns, Fields: output.FieldsOf(detail{entry: sampleEntry, Body: json.RawMessage("{}")})}
+}
 
-// detailColumns returns the columns of an entry, and those of its request.
+// detailColumns returns the columns of an entry, and those of its request, the last of which is its body.
 func detailColumns() (columns []output.Column[detail]) {
 	for _, c := range entryColumns {
 		column := output.Column[detail]{Name: c.Name}
@@ -269,10 +276,21 @@ func (l *ledgerFlag) show(ctx context.Context, key string, body bool) error {
 			return err
 		}
 		shown.request(prepared, body)
+		l.noteHowToLook(b, found, prepared)
 	} else {
 		l.printer.Note("the request of an entry that is %s is erased, so its recipients and its body cannot be shown", found.State)
 	}
-	return output.One(l.printer, detailTable, shown)
+	return output.One(l.printer, detailTable(body), shown)
+}
+
+// noteHowToLook says how to find out whether an unclear entry was carried out, if it is one of a sandbox.
+func (l *ledgerFlag) noteHowToLook(b *box, e outbox.Entry, prepared *messaging.Prepared) {
+	terms := termsOfBody(prepared.Body())
+	if b.of.Kind != profile.Sandbox || e.State != outbox.Unclear || terms == nil {
+		return
+	}
+	l.printer.Note("see whether the sandbox has it (with an empty \"effect\", it was not carried out):\n  %s",
+		searchIn(inspectorAt(b.of.BaseURL), terms))
 }
 
 func (d *detail) request(p *messaging.Prepared, body bool) {

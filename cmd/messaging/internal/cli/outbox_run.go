@@ -342,7 +342,7 @@ func (d *delivery) listUnclear() string {
 	if d.service.Kind != profile.Sandbox {
 		return list
 	}
-	return list + "\nthe sandbox shows those that it has: " + inspectorOf(d.service) + "/?q=op:trigger+delivery:unknown"
+	return list + "\nthis prints the command that asks the sandbox for one of them:\n  " + d.command("show", "KEY")
 }
 
 // summary says what has become of entries in this run.

@@ -40,7 +40,7 @@ var recordedSteps = []struct{ line, answer string }{
 	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv --dry-run", ""},
 	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv", "y"},
 	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv", "y"},
-	{"messaging sandbox wait 'op:send email broadcast' 'subject:We have moved' delivery:unknown --json=number,at,effect", ""},
+	{"messaging sandbox wait 'op:send email broadcast' 'subject:We have moved' delivery:unknown --after start --json=number,at,effect", ""},
 	{"messaging -p sandbox broadcast email --from-file email.json --to-customers customers.csv --again", "y"},
 }
 

@@ -503,7 +503,7 @@ func TestHintAfterALostSendNamesWhatHelps(t *testing.T) {
 	assert.Equal(t, "ask a recipient, before you send it again with --again", send.howToLook(time.Time{}))
 	send.service.Kind = profile.Sandbox
 	t.Setenv(profile.InspectorVariable, "http://127.0.0.1:9078")
-	const search = "\n  messaging sandbox wait op:trigger delivery:unknown --json=number,at,effect"
+	const search = "\n  messaging sandbox wait op:trigger delivery:unknown --after start --json=number,at,effect"
 	for name, ui := range map[string]string{profile.SandboxName: "http://127.0.0.1:9078", "": "http://127.0.0.1:9078",
 		"of the file": "http://127.0.0.1:INSPECTOR_PORT"} {
 		send.service.Name = name
@@ -514,7 +514,7 @@ func TestHintAfterALostSendNamesWhatHelps(t *testing.T) {
 	assert.Contains(t, send.howToLook(time.Time{}), search+" --ui http://127.0.0.1:INSPECTOR_PORT")
 	send.service.Name = profile.SandboxName
 	assert.True(t, strings.HasSuffix(send.howToLook(time.Time{}), search), "it is on the default port")
-	assert.NotContains(t, send.howToLook(time.Time{}), "--after")
+	assert.NotContains(t, send.howToLook(time.Time{}), "NUMBER")
 	send.again = true
 	assert.Contains(t, send.howToLook(time.Time{}), "this one was sent at 0001-01-01T00:00:00Z, and older ones come first")
 }

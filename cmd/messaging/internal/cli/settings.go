@@ -66,7 +66,13 @@ func refuseTwice(cmd *cobra.Command) {
 // clearFlagError says what a flag without a value takes, in place of which function cannot parse it, and
 // which flag was probably meant.
 func clearFlagError(cmd *cobra.Command, err error) error {
-	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
+	if args := cmd.Flags().Args(); cmd.Annotations[isGroup] != "" && len(args) > 0 {
+		return unknownCommand(cmd, args[0]) // whose flag it is
+	}
+	switch name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); {
+	case name == "yes" && unknown:
+		return fmt.Errorf("%w; in a script, pass --confirm with the digest that --dry-run prints", err)
+	case unknown:
 		var names []string
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			if !flag.Hidden {
@@ -76,6 +82,9 @@ func clearFlagError(cmd *cobra.Command, err error) error {
 		if nearest := words.Nearest(name, names); nearest != "" {
 			return fmt.Errorf("%w; did you mean --%s?", err, nearest)
 		}
+	}
+	if said, missing, isDuration := strings.Cut(err.Error(), ": time: missing unit in duration "); isDuration {
+		return fmt.Errorf("%s: it needs a unit, such as %ss", said, strings.Trim(missing, `"`))
 	}
 	said, why, isValue := strings.Cut(err.Error(), ": strconv.Parse")
 	if !isValue {

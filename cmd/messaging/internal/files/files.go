@@ -59,7 +59,7 @@ func Diff(list ...File) ([]byte, error) {
 	changed, err := changes(list)
 	var all bytes.Buffer
 	for _, c := range changed {
-		all.Write(diff.Diff(c.Path, c.existing, c.Path+" (current)", c.Content))
+		all.Write(diff.Diff(c.Path, c.existing, c.Path+" (as it should be)", c.Content))
 	}
 	return all.Bytes(), err
 }

@@ -84,7 +84,8 @@ func TestDiffShowsWhatWriteWouldChange(t *testing.T) {
 	path := filepath.Join(folder, "file")
 	diff, err := Diff(File{path, []byte("a\nb\n"), ours})
 	require.NoError(t, err)
-	assert.Equal(t, "diff "+path+" "+path+" (current)\n--- "+path+"\n+++ "+path+" (current)\n@@ -0,0 +1,2 @@\n+a\n+b\n", string(diff))
+	wanted := path + " (as it should be)"
+	assert.Equal(t, "diff "+path+" "+wanted+"\n--- "+path+"\n+++ "+wanted+"\n@@ -0,0 +1,2 @@\n+a\n+b\n", string(diff))
 	require.NoError(t, os.WriteFile(path, []byte("a\r\nb\r\n"), 0o600))
 	diff, err = Diff(File{path, []byte("a\nb\n"), ours})
 	require.NoError(t, err)

@@ -84,6 +84,8 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 type listBody[T any] struct {
 	Items []T  `json:"items"`
 	Next  *int `json:"next"`
+	// Dropped is how many older requests are no longer kept.
+	Dropped int `json:"dropped,omitzero"`
 }
 
 // listEntries responds with the entries that match, as items.
@@ -96,7 +98,7 @@ func listEntries[T any](in *Inspector, only func(*history.Entry) bool, item func
 			return
 		}
 		entries, more := in.box.History.Find(query.And(only), p.before, p.limit)
-		body := listBody[T]{Items: []T{}}
+		body := listBody[T]{Items: []T{}, Dropped: in.box.History.State().Dropped}
 		for _, e := range entries {
 			body.Items = append(body.Items, item(e))
 		}

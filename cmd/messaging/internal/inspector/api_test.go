@@ -324,3 +324,21 @@ func TestABroadcastToAllCustomersIsToEachOfThem(t *testing.T) {
 	assert.Contains(t, f.get("/api/requests/1").Body, `"subject":"s","all_customers":true,`)
 	assert.Contains(t, f.get("/api/requests/2").Body, `"subject":"s","segments":["s-1"],`)
 }
+
+func TestRequestsThatAreNoLongerKeptAreCounted(t *testing.T) {
+	f := startWith(t, records.Demo(), "", func(c *sandbox.Config) { c.Keep = 2 })
+	dropped := func(body string) (list struct{ Dropped any }) {
+		require.NoError(t, json.Unmarshal([]byte(body), &list))
+		return list
+	}
+	f.send("GET", "/v1/events", "")
+	assert.Nil(t, dropped(f.get("/api/requests").Body).Dropped)
+	for range 4 {
+		f.send("GET", "/v1/events", "")
+	}
+	assert.Equal(t, 3.0, dropped(f.get("/api/requests").Body).Dropped)
+	missed := f.timedOut("q=op:trigger&after=start")
+	assert.Equal(t, "no request matched in 1ms; 2 came since the start, and older ones that are no longer kept (--keep); nearest: ",
+		missed.Error[:strings.Index(missed.Error, "request 5")])
+	assert.NotContains(t, f.timedOut("q=op:trigger&after=3").Error, "no longer kept")
+}

@@ -15,6 +15,8 @@ type missed struct {
 	errorBody
 	Seen    int `json:"seen"`    // how many requests came
 	Matched int `json:"matched"` // how many of them matched
+	// Dropped reports whether more requests came, which are no longer kept.
+	Dropped bool `json:"dropped,omitzero"`
 	// Nearest is the request that lacks the fewest terms of those that did not match, the latest of several. It is null
 	// if there is none. Differs are the terms that it does not match.
 	Nearest *requestItem `json:"nearest"`
@@ -25,9 +27,9 @@ type missed struct {
 const maxCompared = 1000
 
 func (in *Inspector) newMissed(p waitParams, matched int) missed {
-	entries, _ := in.box.History.After(p.after)
+	entries, complete := in.box.History.After(p.after)
 	entries = slices.DeleteFunc(entries, func(e *history.Entry) bool { return !p.query.Searches(e) })
-	m := missed{Seen: len(entries), Matched: matched, Differs: []string{}}
+	m := missed{Seen: len(entries), Matched: matched, Dropped: !complete, Differs: []string{}}
 	nearest := (*history.Entry)(nil)
 	for _, e := range slices.Backward(entries[max(0, len(entries)-maxCompared):]) {
 		if differs := p.query.Differs(e); len(differs) > 0 && (nearest == nil || distance(differs) < distance(m.Differs)) {
@@ -39,6 +41,9 @@ func (in *Inspector) newMissed(p waitParams, matched int) missed {
 		came = words.Thousands(m.Seen)
 	}
 	m.Error = fmt.Sprintf("%s matched in %v; %s came since %s", wantedOf(p, matched), p.timeout, came, p.since)
+	if m.Dropped {
+		m.Error += ", and older ones that are no longer kept (--keep)"
+	}
 	if nearest != nil {
 		item := newRequestItem(nearest)
 		m.Nearest = &item

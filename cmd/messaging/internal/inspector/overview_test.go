@@ -69,7 +69,8 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheLatestFailure(t *testi
 	f.send("POST", "/v1/events/trigger", `{"event_id":"none","payload":{"email":"ada@example.com"}}`)
 	page = f.get("/triggers").Body
 	summary, findings = overviewOf(t, page)
-	assert.Equal(t, "Worth a look 3 requests, including refused ones: 2 accepted 1 rejected", summary, "a list has the overview of its own requests")
+	assert.Equal(t, "Worth a look 3 requests, including refused ones: 2 accepted 1 rejected", summary,
+		"a list has the overview of its own requests")
 	assert.Len(t, findings, 3)
 	assert.Contains(t, page, `<a class="tag bad" href="/?q=op%3Atrigger&#43;delivery%3Arejected">`)
 	assert.Contains(t, page, `<li><a href="/requests/8">`, "what was refused is no item of the list")

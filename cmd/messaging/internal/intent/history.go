@@ -144,8 +144,15 @@ func (h History) refusalOfLast(again bool, seen []string) error {
 	case again || !last.refuses:
 		return nil
 	}
-	return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; look before you pass --again, which sends it again",
-		h.host, last.when(), last.Outcome)
+	return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; %s", h.host, last.when(), last.Outcome, last.next("it"))
+}
+
+// next says what to do to send something although it was sent, or may have been.
+func (e *Earlier) next(what string) string {
+	if e.accepted {
+		return "to send " + what + " a second time, pass --again"
+	}
+	return "look before you pass --again, which sends " + what + " again"
 }
 
 // refusalOfSimilar is Refusal for a send that is like earlier ones.
@@ -155,8 +162,8 @@ func (h History) refusalOfSimilar(again bool, seen []string) error {
 		case like.inFlight:
 			return exit.With(exit.Usage, "not sent: %s %s (since %s); wait for its outcome", like.Like, like.Outcome, like.when())
 		case !again:
-			return exit.With(exit.Usage, "not sent: %s %s (%s); look before you pass --again, which sends this too", like.Like, like.Outcome,
-				like.when())
+			return exit.With(exit.Usage, "not sent: %s %s (%s); look before you pass --again, which sends this too", like.Like,
+				like.Outcome, like.when())
 		case !slices.Contains(seen, like.ID):
 			return exit.With(exit.Usage, "not sent: %s %s (%s), after the plan was shown", like.Like, like.Outcome, like.when())
 		}

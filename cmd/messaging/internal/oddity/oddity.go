@@ -129,8 +129,10 @@ func lacksPart(code string) string {
 	switch {
 	case strings.TrimRight(code, "-:_=") != code:
 		return "lacks its end"
-	case joinsMissing(code), strings.HasSuffix(code, "000") && zeroCode.matches(code), strings.Contains(code, "--"):
+	case joinsMissing(code), strings.Contains(code, "--"):
 		return "has a missing value"
+	case strings.HasSuffix(code, "000") && zeroCode.matches(code):
+		return "has only zeros, as if its number were missing"
 	}
 	return ""
 }

@@ -20,6 +20,7 @@ import (
 const (
 	InspectorVariable = "MESSAGING_SANDBOX_URL"
 	DefaultInspector  = "http://127.0.0.1:8078"
+	DefaultService    = "http://127.0.0.1:8077"
 	// TokenVariable is the environment variable with the token of a sandbox that listens on
 	// other addresses than the loopback address.
 	TokenVariable = "MESSAGING_SANDBOX_TOKEN"
