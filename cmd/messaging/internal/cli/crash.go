@@ -35,7 +35,7 @@ func endAtQuit(args []string, stderr io.Writer) (stop func()) {
 
 // reportEnd writes why the program ends in the middle, and returns its exit code.
 func reportEnd(cause error, unsent exit.Code, args []string, stderr io.Writer) exit.Code {
-	err := exit.With(unsent, "%w", cause)
+	err := exit.With(unsent, "%w; nothing was sent", cause)
 	if sendBegan.Load() {
 		err = exit.With(exit.Unknown, "%w; what was being sent may have been carried out: look before you repeat it", cause)
 	}

@@ -115,7 +115,7 @@ func TestSendThatWasKilledIsNotRepeated(t *testing.T) {
 
 	_, stderr, code = o.run(append(sale, "--confirm", digest)...)
 	assert.Equal(t, 2, code)
-	assert.Contains(t, stderr, "has no outcome: its process ended early; look before you pass --again")
+	assert.Contains(t, stderr, "has no recorded outcome: its process ended early, or could not write it; look before you pass --again")
 	o.awaitIntents(1)
 }
 

@@ -193,7 +193,7 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 		d.Sub = "For " + who(effect) + " · " + d.Sub
 	}
 	if requestsBroadcast(e) {
-		d.Sub = joined(prefixed("To ", recipients(e, 3)), d.Sub)
+		d.Sub = joined(prefixed("To ", recipients(e, 1)), d.Sub)
 	}
 	if requestsTrigger(e) && e.Effect == nil {
 		d.Refused = in.newRefused(e)

@@ -77,7 +77,7 @@ func TestThePageOfFaultsHasTheRequestsOfARuleThatIsUsedUp(t *testing.T) {
 	require.Equal(t, 502, f.send("GET", "/v1/events", ""))
 	page := f.get("/faults").Body
 	assert.Contains(t, page, "None is active: every request is served.")
-	assert.Contains(t, page, `href="/requests/2" data-number="2"`)
+	assert.Contains(t, page, `href="/requests/2" data-kind="read" data-number="2"`)
 	assert.NotContains(t, page, `href="/requests/1"`)
 }
 

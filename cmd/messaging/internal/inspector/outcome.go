@@ -161,7 +161,7 @@ func contentNotes(d *entryDetail) (list []note) {
 			list = append(list, note{Class: "warn", Text: r.text,
 				Href: fmt.Sprintf("/requests/%d?tab=diff&with=%d", d.Number, duplicate), More: "Compare them"})
 		case r.note == history.NoteEmailCheck:
-			list = append(list, note{Class: "warn", Text: r.text, Href: d.path + "?tab=check", More: "Show the check"})
+			list = append(list, note{Class: "warn", Text: firstOf(r), Href: d.path + "?tab=check", More: "Show the check"})
 		default:
 			add("warn", "%s", r.text)
 		}
@@ -183,6 +183,16 @@ func contentNotes(d *entryDetail) (list []note) {
 		list = append(list, problemsNote(d))
 	}
 	return list
+}
+
+// firstOf returns the text of a remark with the first of several things that it is about.
+func firstOf(r remark) string {
+	more := len(r.common) - 1
+	if more < 1 {
+		return r.text
+	}
+	before, _, _ := strings.Cut(r.text, r.common[0])
+	return fmt.Sprintf("%s%s, and %d more.", before, r.common[0], more)
 }
 
 // refusalNote says why a request was refused, if neither its problems nor its key do.

@@ -110,7 +110,7 @@ func (f finding) terms(e *history.Entry, titled bool) (terms []string) {
 
 func (f finding) causeIn(op string) cause {
 	c := cause{tag: f.Tag, text: f.Text, rank: f.rank, op: op}
-	if f.rank == silent || f.rank == unclear {
+	if f.rank == silent || f.rank == unclear || f.rank == guessed {
 		c.title = f.Title
 	}
 	return c
@@ -137,6 +137,7 @@ const (
 	silent
 	unclear // whether it was carried out
 	failed
+	guessed // what may be meant
 	suspicious
 	wanted // by a rule, or by who replayed it
 )
@@ -150,7 +151,7 @@ func (r rank) level() int {
 		return 1
 	case unclear, failed:
 		return 2
-	case suspicious:
+	case guessed, suspicious:
 		return 3
 	default:
 		return 4
@@ -289,6 +290,8 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 			continue // the failure says it
 		case e.ReplayOf > 0:
 			rank = wanted
+		case r.note == history.NoteDuplicate, r.note == history.NoteUnknownParameter:
+			rank = guessed
 		case r.tagged():
 			rank = silent
 		}

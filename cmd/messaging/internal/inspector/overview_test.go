@@ -55,9 +55,9 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheLatestFailure(t *testi
 	assert.Equal(t, "Worth a look All 7 requests: 2 accepted 4 rejected 1 unknown", summary)
 	assert.Equal(t, []string{
 		"skipped order shipped shipped_at was skipped, although the response reports success. last #2 2 times",
-		"duplicate? order shipped Possibly a duplicate of an earlier request. #2",
 		"404 rejected GET /elsewhere no operation has this method and path #7",
 		"422 rejected Create event · n description is required, and 1 more last #5 3 times",
+		"duplicate? order shipped Possibly a duplicate of an earlier request. #2",
 		"unknown s fault: response lost #6",
 	}, findings)
 	assert.Contains(t, page, `<a class="tag bad" href="/?q=delivery%3Arejected">4 rejected</a>`)

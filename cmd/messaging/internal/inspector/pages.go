@@ -76,8 +76,10 @@ type page struct {
 	APIKey     string
 	SandboxURL string
 	Settings   []setting
-	Wide       bool // one column in place of a list and a detail
-	Reload     bool // the list is loaded again when something changes
+	// Suggestions are terms that the search field offers.
+	Suggestions []string
+	Wide        bool // one column in place of a list and a detail
+	Reload      bool // the list is loaded again when something changes
 
 	Chips      []chipGroup // none where there is nothing to filter
 	ChipsShown bool
@@ -105,7 +107,7 @@ type snippet struct{ Label, Text string }
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 	service, inspector := in.addresses(r)
 	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),
-		Query: r.URL.Query().Get("q"), BaseURL: service, APIKey: in.box.APIKey(), SandboxURL: inspector, Settings: settingsOf(r),
+		Query: r.URL.Query().Get("q"), Suggestions: in.suggestions(section), BaseURL: service, APIKey: in.box.APIKey(), SandboxURL: inspector, Settings: settingsOf(r),
 		Status: http.StatusOK}
 }
 

@@ -24,7 +24,7 @@ func TestPagesShowWhatWasSkippedRefusedAndLost(t *testing.T) {
 		"/requests/5?tab=diff":       {"no earlier request of this kind"},
 		"/requests/5":                {"unknown", "Check before you send it again", "<dt>Fault</dt><dd>response lost</dd>"},
 		"/broadcasts":                {"to ada@example.com &#43;1 and 1 segment"},
-		"/requests/4":                {"To ada@example.com, new@example.com and 1 segment · Send email broadcast"},
+		"/requests/4":                {"To ada@example.com &#43;1 and 1 segment · Send email broadcast"},
 		"/requests/6":                {"The API key is not that of this sandbox", "REDACTED"},
 		"/broadcasts/4":              {"2030-01-01 09:00:00", "Europe/Berlin", "1 created, 1 updated", `sandbox=""`},
 		"/broadcasts/4?tab=text":     {"Hi {{name}}, look"},

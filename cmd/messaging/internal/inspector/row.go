@@ -12,7 +12,9 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -23,6 +25,7 @@ type row struct {
 	Date     string // unless it is today, or a line has it
 	Time     string
 	Millis   string
+	Kind     string // of the operation
 	Title    string // what people look for
 	Failure  string // why it failed
 	Op, Who  string
@@ -72,7 +75,7 @@ type tag struct{ Class, Text string }
 const maxRowQuery = 60
 
 func newRow(e *history.Entry) row {
-	r := row{Number: e.Number, At: e.At.Format(time.RFC3339), Time: words.Clock(e.At), Millis: e.At.Format(".000"), Title: title(e),
+	r := row{Number: e.Number, At: e.At.Format(time.RFC3339), Time: words.Clock(e.At), Millis: e.At.Format(".000"), Kind: kind(e), Title: title(e),
 		Failure: failure(e), Who: about(e), Took: noticeable(e.Took), Outcome: outcomeTag(e), Badges: badges(e),
 		Query: readableQuery(e, maxRowQuery)}
 	if date := words.Date(e.At); date != words.Date(time.Now()) {
@@ -148,7 +151,28 @@ func title(e *history.Entry) string {
 	if _, name := e.EventName(); name != "" {
 		return name
 	}
+	if subject := e.Subject(); subject != "" && visible.IsBlank(subject) {
+		return "(blank subject)"
+	}
 	return cmp.Or(e.Subject(), operation(e))
+}
+
+// kind returns what a request is for, as the icon of its row shows it.
+func kind(e *history.Entry) string {
+	switch e.Op {
+	case service.SendEmailBroadcast.Name:
+		return "email"
+	case service.SendPushBroadcast.Name:
+		return "push"
+	case service.TriggerEvent.Name:
+		return "trigger"
+	case service.CreateEvent.Name:
+		return "create"
+	case "":
+		return "other"
+	default:
+		return "read"
+	}
 }
 
 // operation returns the name of the operation as a heading.

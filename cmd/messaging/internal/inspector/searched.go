@@ -5,6 +5,7 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/search"
 )
 
@@ -40,10 +41,22 @@ func (p *page) Corrected() *chip {
 // SearchKeys are the keys of a search.
 func (*page) SearchKeys() []struct{ Key, Example, Selects string } { return history.Keys }
 
-// Suggestions are terms that the search field offers. Lists of records take only words.
-func (p *page) Suggestions() []string {
-	if slices.ContainsFunc(records.Kinds, func(kind *records.Kind) bool { return kind.Name == p.Section }) {
+// suggestions are terms that the search field offers. Lists of records take only words.
+func (in *Inspector) suggestions(section string) (terms []string) {
+	if slices.ContainsFunc(records.Kinds, func(kind *records.Kind) bool { return kind.Name == section }) {
 		return nil
 	}
-	return history.Suggestions()
+	terms = history.Suggestions()
+	for _, name := range in.box.History.MarkNames() {
+		terms = append(terms, search.Term{Text: "mark:" + name}.String())
+	}
+	for _, kind := range sandbox.FaultKinds {
+		terms = append(terms, "fault:"+kind)
+	}
+	const most = 20
+	events, _ := in.box.Records.All(records.Events).Search(nil, 0, most)
+	for _, event := range events {
+		terms = append(terms, search.Term{Text: "event:" + event.Line().Title}.String())
+	}
+	return terms
 }

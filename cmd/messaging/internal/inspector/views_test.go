@@ -379,6 +379,14 @@ func TestChipsWriteTheSearch(t *testing.T) {
 	assert.Equal(t, 400, f.get("/api/requests?q=delivery:lost").Status)
 }
 
+func TestASubjectThatNobodySeesHasATitle(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("POST", "/v1/broadcast/send/email", strings.Replace(emailBody, `"Moved"`, `" "`, 1))
+	page := f.get("/requests/1").Body
+	assert.Contains(t, page, `<bdi class="what">(blank subject)</bdi>`)
+	assert.Contains(t, page, `>(blank subject)</h1>`)
+}
+
 func TestTheFiltersStayOpenWhileTheyAreChosen(t *testing.T) {
 	f := start(t, records.Demo())
 	f.fill()
@@ -411,6 +419,11 @@ func TestTheSearchOffersTermsWhereTheyAreUnderstood(t *testing.T) {
 	f := start(t, records.Demo())
 	for path, want := range map[string]bool{"/": true, "/broadcasts": true, "/help": true, "/customers": false, "/events": false} {
 		assert.Equal(t, want, strings.Contains(f.get(path).Body, `<option value="has:skipped">`), path)
+	}
+	f.box.History.Mark("check out")
+	page := html.UnescapeString(f.get("/").Body)
+	for _, term := range []string{`event:"order shipped"`, `mark:"check out"`, "fault:slow"} {
+		assert.Contains(t, page, `<option value="`+term+`">`)
 	}
 }
 

@@ -90,7 +90,7 @@ func (l *Log) earlier(begun, outcome line, ended bool) *Earlier {
 	case !ended && l.inFlight(begun.ID):
 		e.inFlight, e.Outcome = true, "is in progress"
 	case !ended:
-		e.Outcome = "has no outcome: its process ended early"
+		e.Outcome = "has no recorded outcome: its process ended early, or could not write it"
 	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryNotSent), outcome.Delivery == exit.DeliveryName(messaging.DeliveryRejected):
 		return nil
 	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryAccepted):

@@ -69,7 +69,7 @@ func TestLogRefusesWhatMayHaveBeenSent(t *testing.T) {
 		log := emptyLog(t)
 		kill(begin(t, log, broadcast))
 		log.now = func() time.Time { return time.Now().Add(1000 * time.Hour) }
-		requireRefused(t, log, broadcast, "has no outcome")
+		requireRefused(t, log, broadcast, "has no recorded outcome")
 	})
 }
 
@@ -114,7 +114,7 @@ func TestLogCutsOffALineThatACrashTore(t *testing.T) {
 	content, err := os.ReadFile(log.Path())
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(log.Path(), append(content, content[:20]...), 0o600))
-	requireRefused(t, log, broadcast, "has no outcome")
+	requireRefused(t, log, broadcast, "has no recorded outcome")
 	content, err = os.ReadFile(log.Path())
 	require.NoError(t, err)
 	assert.Equal(t, 2, strings.Count(string(content), "\n"))
@@ -210,7 +210,7 @@ func TestLogIgnoresTheOrderOfRecipients(t *testing.T) {
 			Body: []byte(`{"recipients":{"customers":[` + recipients + `]},"subject":"s"}`)}
 	}
 	kill(begin(t, log, to(`{"id":"a"},{"id":"b"}`)))
-	requireRefused(t, log, to(`{"id":"b"},{"id":"a"}`), "has no outcome")
+	requireRefused(t, log, to(`{"id":"b"},{"id":"a"}`), "has no recorded outcome")
 }
 
 func TestLogRefusesABroadcastThatPeopleTakeForAnEarlierOne(t *testing.T) {

@@ -59,14 +59,22 @@ func isRelative(address string) bool {
 	}
 	switch to.Scheme {
 	case "", "http", "https":
-		return to.Host == ""
+		return !isHost(to.Hostname())
 	case "mailto", "tel", "sms":
-		return to.Opaque == ""
+		return to.Opaque == "" || missing.MatchString(to.Opaque)
 	case "about", "file":
 		return true
 	}
 	return len(to.Scheme) == 1 || misspelled.MatchString(to.Scheme)
 }
+
+// isHost reports whether a text can be the name of a host. Where a variable is empty, a label is missing.
+func isHost(name string) bool {
+	return name != "" && name[0] != '.' && !strings.HasSuffix(name, ".") && !strings.Contains(name, "..")
+}
+
+// missing matches what programs write in place of an address.
+var missing = regexp.MustCompile(`^(null|undefined|none|nan)$`)
 
 // misspelled matches what is probably http or https.
 var misspelled = regexp.MustCompile(`^(h+t+p+s*|t+ps?|hp+s?|hhttps?)$`)

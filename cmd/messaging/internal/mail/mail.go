@@ -128,7 +128,7 @@ type Link struct {
 // IsBroken reports whether nobody who receives the message can follow the link.
 func (l Link) IsBroken() bool {
 	return slices.ContainsFunc(l.Problems, func(p string) bool {
-		return p == nowhere && l.URL == "" || p == relative || p == local || p == scripted
+		return p == nowhere && l.URL != "#" || p == relative || p == local || p == scripted
 	})
 }
 

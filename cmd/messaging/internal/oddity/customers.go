@@ -187,6 +187,8 @@ func Name(name string) string {
 		return "looks like a missing value"
 	case hasMissingWord(name), joinsMissing(name):
 		return "has a missing value"
+	case hasVariable(name):
+		return "looks like a placeholder"
 	}
 	return Text(name)
 }

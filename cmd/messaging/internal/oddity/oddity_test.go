@@ -106,7 +106,8 @@ func TestLabelsLookLikeMistakes(t *testing.T) {
 		"": "", "Acme": "", "42": "", "€": "", "新着": "", "null": "looks like a missing value", `""`: "looks like a missing value",
 		"{}": "looks like a missing value", "\u200b": "looks like a missing value", "\ufeff": "looks like a missing value",
 		"\ufffc": "looks like a missing value", "&nbsp;": "looks like a missing value",
-		"{{name}}": "looks like a placeholder", "null null": "looks like a missing value", "Ada undefined": "has a missing value",
+		"{{name}}": "looks like a placeholder", "Acme $TEAM": "looks like a placeholder", "A$AP": "",
+		"null null": "looks like a missing value", "Ada undefined": "has a missing value",
 		"Anull": "has a missing value", "Jennifer Null": "",
 	} {
 		assert.Equal(t, want, oddity.Label(label), label)
@@ -124,6 +125,7 @@ func TestNamesLookLikeMistakes(t *testing.T) {
 		"First Name": "is the name of a column", "FIRST_NAME": "is the name of a column", "{name}": "looks like a placeholder",
 		"%s": "looks like a placeholder", "\u200b": "has no letters", "None None": "looks like a missing value", "Jennifer Null": "",
 		"?!": "has no letters", "Mary Name": "",
+		"Ada $LASTNAME": "looks like a placeholder", "$ORDER-A": "looks like a placeholder", "A$AP Rocky": "", "Ke$ha": "",
 		`{"a": 1}`: "looks like an object of a program", "NaT NaT": "looks like a missing value",
 		"Ada undefined": "has a missing value", "Ada None": "has a missing value", "ANone": "has a missing value",
 		"curl: (6) Could not resolve host: x": "looks like the error of a program",
@@ -272,6 +274,10 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 		"<<<<<<< HEAD\nold\n=======\nnew\n":                                {"the message has the marks of a conflict between versions"},
 		`Pay <a href="https://">here</a>`:                                  {`no reader can follow the link to "https://" of the message`},
 		`Pay <a href="">here</a>`:                                          {`the link "here" of the message has no address`},
+		`Pay <a href=" ">here</a>`:                                         {`no reader can follow the link to " " of the message`},
+		`Pay <a href="https://.acme.test/x">here</a>`:                      {`no reader can follow the link to "https://.acme.test/x" of the message`},
+		`Pay <a href="https://shop./x">here</a>`:                           {`no reader can follow the link to "https://shop./x" of the message`},
+		`Write to <a href="mailto:null">us</a>`:                            {`no reader can follow the link to "mailto:null" of the message`},
 		`Pay <a href="#">here</a>`:                                         nil,
 		"The list: https:///offer/7": {
 			`no reader can follow the link to "https:///offer/7" of the message`},

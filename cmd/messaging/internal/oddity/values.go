@@ -98,6 +98,8 @@ func Label(text string) string {
 		return "looks like a missing value"
 	case isJSON(text):
 		return "looks like an object of a program"
+	case hasVariable(text):
+		return "looks like a placeholder"
 	}
 	return ""
 }

@@ -383,7 +383,7 @@ async function copy(button) {
 // The browser offers what matches the whole field, so that each suggestion begins with the terms before the last.
 const [field, suggestions] = $$(".search input, .search datalist"), terms = [...suggestions.children].map((option) => option.value);
 field.oninput = () => {
-  const before = field.value.slice(0, field.value.lastIndexOf(" ") + 1);
+  const before = field.value.match(/^(.* )?[-!]?/)[0];
   suggestions.replaceChildren(...terms.map((term) => new Option("", before + term)));
 };
 
@@ -447,7 +447,7 @@ const keys = {
   r: toggleReset,
   "/": () => { field.focus(); field.select(); },
   "?": () => location.assign("/help"),
-  Escape: () => { if ($(".actions [aria-current]")) $(".tabs a").click(); else if ($(".has-detail")) back(); else if (query) location.href = $("form.search").action; },
+  Escape: () => { if ($(".actions [aria-current]")) $(".tabs a").click(); else if ($(".has-detail")) back(); else if (query) location.href = $("form.search").action; else if (!section || !$("#rows")) history.back(); },
 };
 
 // Single keys can be switched off, for people who speak to the computer.
