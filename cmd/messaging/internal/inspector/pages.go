@@ -107,8 +107,8 @@ type snippet struct{ Label, Text string }
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 	service, inspector := in.addresses(r)
 	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),
-		Query: r.URL.Query().Get("q"), Suggestions: in.suggestions(section), BaseURL: service, APIKey: in.box.APIKey(), SandboxURL: inspector, Settings: settingsOf(r),
-		Status: http.StatusOK}
+		Query: r.URL.Query().Get("q"), Suggestions: in.suggestions(section), BaseURL: service, APIKey: in.box.APIKey(),
+		SandboxURL: inspector, Settings: settingsOf(r), Status: http.StatusOK}
 }
 
 func (p *page) write(w http.ResponseWriter, name string) {

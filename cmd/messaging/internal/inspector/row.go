@@ -75,7 +75,8 @@ type tag struct{ Class, Text string }
 const maxRowQuery = 60
 
 func newRow(e *history.Entry) row {
-	r := row{Number: e.Number, At: e.At.Format(time.RFC3339), Time: words.Clock(e.At), Millis: e.At.Format(".000"), Kind: kind(e), Title: title(e),
+	r := row{Number: e.Number, At: e.At.Format(time.RFC3339), Time: words.Clock(e.At), Millis: e.At.Format(".000"), Kind: kind(e),
+		Title:   title(e),
 		Failure: failure(e), Who: about(e), Took: noticeable(e.Took), Outcome: outcomeTag(e), Badges: badges(e),
 		Query: readableQuery(e, maxRowQuery)}
 	if date := words.Date(e.At); date != words.Date(time.Now()) {
