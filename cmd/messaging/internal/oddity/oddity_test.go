@@ -275,7 +275,7 @@ func TestMessagesLookLikeMistakes(t *testing.T) {
 		`Pay <a href="https://">here</a>`:                                  {`no reader can follow the link to "https://" of the message`},
 		`Pay <a href="">here</a>`:                                          {`the link "here" of the message has no address`},
 		`Pay <a href=" ">here</a>`:                                         {`no reader can follow the link to " " of the message`},
-		`Pay <a href="//.a.test">here</a>`:                         {`no reader can follow the link to "//.a.test" of the message`},
+		`Pay <a href="//.a.test">here</a>`:                                 {`no reader can follow the link to "//.a.test" of the message`},
 		`Pay <a href="https://shop./x">here</a>`:                           {`no reader can follow the link to "https://shop./x" of the message`},
 		`Write to <a href="mailto:null">us</a>`:                            {`no reader can follow the link to "mailto:null" of the message`},
 		`Pay <a href="#">here</a>`:                                         nil,
