@@ -113,9 +113,13 @@ func (replay) RoundTrip(r *http.Request) (*http.Response, error) {
 	if e.Status == 0 {
 		return nil, io.EOF // what net/http returns when the connection closes before a response
 	}
+	body := e.ResponseBody
+	if e.Status == http.StatusNoContent || e.Status == http.StatusNotModified {
+		body = nil // which no client reads
+	}
 	return &http.Response{
 		StatusCode: e.Status, Status: http.StatusText(e.Status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: e.ResponseHeader.Clone(), Body: io.NopCloser(bytes.NewReader(e.ResponseBody)),
-		ContentLength: int64(len(e.ResponseBody)), Request: r,
+		Header: e.ResponseHeader.Clone(), Body: io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)), Request: r,
 	}, nil
 }

@@ -25,6 +25,7 @@ func TestOutcomeIsThatOfTheClient(t *testing.T) {
 	faults := map[string]messagingtest.Fault{
 		"none": {}, "response lost": messagingtest.AnswerLost(), "422": messagingtest.Status(422),
 		"401": messagingtest.Status(401), "404": messagingtest.Status(404, "<html>"), "502": messagingtest.Status(502, "<html>"),
+		"204": messagingtest.Status(204), "304": messagingtest.Status(304),
 		"302": messagingtest.Status(302), "429": messagingtest.RateLimited(time.Minute),
 		"success false":   messagingtest.Status(200, `{"success":false,"message":"no"}`),
 		"data false":      messagingtest.Malformed(`{"success":true,"data":false}`),
