@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,6 +96,24 @@ func fromFile(cmd *cobra.Command, path string, into any, names []string) error {
 			}
 		}
 		return exit.With(exit.Usage, "%s: %w%s", path, err, hint)
+	}
+	return checkFilled(path, data)
+}
+
+// checkFilled returns an error if a field of a JSON object is blank or null, as an empty variable leaves it. It would be
+// left out, and the rest sent without it.
+func checkFilled(path string, data []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &fields); err != nil {
+		return exit.With(exit.Usage, "%s: %w", path, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		var text string
+		isText := json.Unmarshal(fields[name], &text) == nil // also null, as ""
+		if isText && visible.IsBlank(text) {
+			return exit.With(exit.Usage, "%s: %s is empty; is a variable not set? Leave the field out if it is not needed. Nothing was sent",
+				path, name)
+		}
 	}
 	return nil
 }

@@ -158,6 +158,9 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 		if err := strictjson.Decode(data, params.Customer); err != nil {
 			return params, 0, exit.With(exit.Usage, "%s: %w", t.customer, err)
 		}
+		if err := checkFilled(t.customer, data); err != nil {
+			return params, 0, err
+		}
 		if err := checkVisible(t.customer, params.Customer.CustomerID, params.Customer.Email, params.Customer.PhoneNo); err != nil {
 			return params, 0, err
 		}

@@ -122,6 +122,9 @@ A missing or empty audience is an error, and never means all customers. More rec
 max_recipients are refused. Segments need --allow-unknown-count, because their size is
 unknown. A profile with "allow" reaches nobody else.
 
+An empty flag is an error, and so is an empty field in the JSON file of --from-file or
+--customer. An empty cell of a CSV file is left out.
+
 Doubts
 
 A doubt is a warning about something that looks like a mistake. Only a person can override it,
