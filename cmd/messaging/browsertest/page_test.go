@@ -294,3 +294,18 @@ func TestADetailOnAPhoneBeginsNearTheTop(t *testing.T) {
 	p.click(".back")
 	p.until(`document.querySelector("header nav").checkVisibility()`)
 }
+
+func TestARequestWithManyNotesBeginsAtItsTitleOnAPhone(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	b.control("POST", "/api/faults", `{"op":"trigger event","count":4,"fault":{"kind":"status","status":502}}`)
+	for range 6 {
+		b.send("POST", triggerPath, trigger("ada@example.com", "today"))
+	}
+	p := openTab(t, b.ui, 360, "light")
+	p.do(chromedp.EmulateViewport(360, 380))
+	p.open(b.ui + "/requests/6?tab=replay")
+	p.until(isLive)
+	assert.Greater(t, eval[float64](p, `document.querySelector(".tabs").getBoundingClientRect().bottom`), 380.0, "they are below the page")
+	assert.Zero(t, eval[float64](p, `scrollY`))
+	assert.Less(t, eval[float64](p, `document.querySelector(".actions [aria-current]").getBoundingClientRect().right`), 361.0)
+}

@@ -251,7 +251,8 @@ function mark() {
 function fitDetail() {
   enableForms();
   for (const current of $$("header nav [aria-current], .tabs [aria-current]")) {
-    current.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone, they are wider than the page
+    const strip = current.closest("nav"); // on a phone, it is wider than the page, which must not scroll down to it
+    strip.scrollLeft += current.getBoundingClientRect().left - strip.getBoundingClientRect().left - 40;
   }
   fitReplay();
   for (const line of $$(".json [data-opens]")) {
