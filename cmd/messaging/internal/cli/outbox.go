@@ -80,8 +80,9 @@ type box struct {
 	ledger *ledger.Ledger
 	// of is the service of the entries, as far as it is known. Its name is the ledger.
 	of *profile.Service
-	// recorded is false for an outbox of another program.
+	// recorded is false for an outbox of another program, which has no origin.
 	recorded bool
+	origin   ledger.Origin
 	// stale reports whether entries may have been sent without the outbox knowing of it.
 	stale bool
 }
@@ -112,16 +113,15 @@ func (l *ledgerFlag) look(ctx context.Context) (*box, error) {
 
 // warnIfStale says that what an outbox shows as pending or rejected may have been sent.
 func (l *ledgerFlag) warnIfStale(ctx context.Context, b *box) error {
-	of, recorded, err := b.ledger.Origin(ctx)
-	if err != nil || !recorded {
-		return err
+	if !b.recorded {
+		return nil
 	}
 	state, err := stateFolder()
 	if err != nil {
 		l.printer.Warn("whether a backup was restored is not known: %v", err)
 		return nil
 	}
-	reasons, err := staleness(ctx, b.ledger, of, state)
+	reasons, err := staleness(ctx, b.ledger, b.origin, state)
 	if err != nil || len(reasons) == 0 {
 		return err
 	}
@@ -148,5 +148,5 @@ func newBox(ctx context.Context, l *ledger.Ledger) (*box, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &box{Outbox: o, ledger: l, of: of, recorded: recorded}, nil
+	return &box{Outbox: o, ledger: l, of: of, recorded: recorded, origin: origin}, nil
 }

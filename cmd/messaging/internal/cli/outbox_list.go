@@ -285,12 +285,13 @@ func (l *ledgerFlag) show(ctx context.Context, key string, body bool) error {
 
 // noteHowToLook says how to find out whether an unclear entry was carried out, if it is one of a sandbox.
 func (l *ledgerFlag) noteHowToLook(b *box, e outbox.Entry, prepared *messaging.Prepared) {
-	terms := termsOfBody(prepared.Body())
-	if b.of.Kind != profile.Sandbox || e.State != outbox.Unclear || terms == nil {
+	if b.of.Kind != profile.Sandbox || e.State != outbox.Unclear {
 		return
 	}
-	l.printer.Note("see whether the sandbox has it (with an empty \"effect\", it was not carried out):\n  %s",
-		searchIn(inspectorAt(b.of.BaseURL), terms))
+	if terms := termsOfBody(prepared.Body()); terms != nil {
+		l.printer.Note("see whether the sandbox has it (with an empty \"effect\", it was not carried out):\n  %s",
+			searchIn(inspectorAt(b.of.BaseURL), terms))
+	}
 }
 
 func (d *detail) request(p *messaging.Prepared, body bool) {

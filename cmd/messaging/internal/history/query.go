@@ -254,42 +254,46 @@ func parseComparison[T cmp.Ordered](value string) (holds func(a, b T) bool, rest
 }
 
 func parseDelivery(value string) (func(*Entry) bool, error) {
-	for _, d := range []messaging.Delivery{messaging.DeliveryAccepted, messaging.DeliveryRejected, messaging.DeliveryUnknown,
-		messaging.DeliveryNotSent} {
-		if strings.ReplaceAll(d.String(), " ", "_") == value {
-			return func(e *Entry) bool { got, _ := e.Delivery(); return got == d }, nil
-		}
+	if !slices.Contains(deliveries, value) {
+		return nil, fmt.Errorf("must be %s", words.List(deliveries, "or"))
 	}
-	return nil, fmt.Errorf("must be %s", words.List(deliveries, "or"))
+	return func(e *Entry) bool { d, _ := e.Delivery(); return strings.ReplaceAll(d.String(), " ", "_") == value }, nil
 }
 
 // deliveries are the values of delivery:.
 var deliveries = []string{"accepted", "rejected", "unknown", "not_sent"}
 
-// flags are the values of has:.
-var flags = []string{"skipped", "problems", "notes", "duplicate", "fault", "foreign_key", "replay"}
+// flags are the values of has:, with what they select.
+var flags = []struct {
+	name string
+	has  func(*Entry) bool
+}{
+	{"skipped", func(e *Entry) bool { return len(e.Skipped) > 0 }},
+	{"problems", func(e *Entry) bool { return len(e.Problems) > 0 }},
+	{"notes", func(e *Entry) bool { return len(e.Notes()) > 0 }},
+	{"duplicate", func(e *Entry) bool { duplicate, _ := e.DuplicateOf(); return duplicate > 0 }},
+	{"fault", func(e *Entry) bool { return e.Fault != "" }},
+	{"foreign_key", func(e *Entry) bool { return e.ForeignKey }},
+	{"replay", func(e *Entry) bool { return e.ReplayOf > 0 }},
+}
+
+func flagNames() (names []string) {
+	for _, flag := range flags {
+		names = append(names, flag.name)
+	}
+	return names
+}
 
 func parseHas(value string) (func(*Entry) bool, error) {
-	switch value {
-	case "skipped":
-		return func(e *Entry) bool { return len(e.Skipped) > 0 }, nil
-	case "problems":
-		return func(e *Entry) bool { return len(e.Problems) > 0 }, nil
-	case "notes":
-		return func(e *Entry) bool { return len(e.Notes()) > 0 }, nil
-	case "note":
+	if value == "note" {
 		return parseNote(value)
-	case "fault":
-		return func(e *Entry) bool { return e.Fault != "" }, nil
-	case "foreign_key":
-		return func(e *Entry) bool { return e.ForeignKey }, nil
-	case "replay":
-		return func(e *Entry) bool { return e.ReplayOf > 0 }, nil
-	case "duplicate":
-		return func(e *Entry) bool { duplicate, _ := e.DuplicateOf(); return duplicate > 0 }, nil
-	default:
-		return nil, fmt.Errorf("must be %s", words.List(flags, "or"))
 	}
+	for _, flag := range flags {
+		if flag.name == value {
+			return flag.has, nil
+		}
+	}
+	return nil, fmt.Errorf("must be %s", words.List(flagNames(), "or"))
 }
 
 func parseNote(value string) (func(*Entry) bool, error) {

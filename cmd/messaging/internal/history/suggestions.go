@@ -11,7 +11,7 @@ import (
 
 // Suggestions returns the terms of a query whose values are known, and the beginnings of the others, such as "to:".
 func Suggestions() (terms []string) {
-	values := map[string][]string{"status": {"2xx", "4xx", "5xx", "none"}, "has": flags, "delivery": deliveries,
+	values := map[string][]string{"status": {"2xx", "4xx", "5xx", "none"}, "has": flagNames(), "delivery": deliveries,
 		"took": {">100ms"}, "since": {"5m"}, "method": {"get", "post"}}
 	for op := range service.Served() {
 		values["op"] = append(values["op"], op.Name)

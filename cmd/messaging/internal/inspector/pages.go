@@ -76,8 +76,8 @@ type page struct {
 	APIKey     string
 	SandboxURL string
 	Settings   []setting
-	// Suggestions are terms that the search field offers.
-	Suggestions []string
+	// Suggestions returns the terms that the search field offers. Rows that are added to a page need none.
+	Suggestions func() []string
 	Wide        bool // one column in place of a list and a detail
 	Reload      bool // the list is loaded again when something changes
 
@@ -107,7 +107,7 @@ type snippet struct{ Label, Text string }
 func (in *Inspector) newPage(section, title string, r *http.Request) *page {
 	service, inspector := in.addresses(r)
 	return &page{Title: title, Section: section, Epoch: in.box.History.Epoch(), Counts: in.counts(), State: in.box.History.State(),
-		Query: r.URL.Query().Get("q"), Suggestions: in.suggestions(section), BaseURL: service, APIKey: in.box.APIKey(),
+		Query: r.URL.Query().Get("q"), Suggestions: func() []string { return in.suggestions(section) }, BaseURL: service, APIKey: in.box.APIKey(),
 		SandboxURL: inspector, Settings: settingsOf(r), Status: http.StatusOK}
 }
 
