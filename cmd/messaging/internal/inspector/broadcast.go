@@ -40,7 +40,7 @@ func (v *emailView) Number() int { return v.entry.Number }
 func (v *emailView) Large() bool { return len(v.Message) > maxMail }
 
 // Size returns the size of the message in words.
-func (v *emailView) Size() string { return sizeInWords(len(v.Message)) }
+func (v *emailView) Size() string { return words.Size(len(v.Message)) }
 
 // HTML reports whether the message is shown as HTML.
 func (v *emailView) HTML() bool { return mail.IsHTML(head(v.Message)) }

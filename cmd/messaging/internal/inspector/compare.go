@@ -2,6 +2,7 @@ package inspector
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type diffView struct {
 	Parts    []diffPart
 	Alike    string // says that the queries and the bodies do not differ, or only in how they are written
 	Rest     []difference
+	Sorted   bool       // whether the keys are sorted, because one of the bodies is JSON
 	Response []diffPart // of both, if they are not the same
 	TooLong  bool
 	Others   []otherRequest
@@ -44,7 +46,7 @@ type otherRequest struct {
 // their number.
 const maxOthers = 50
 
-// newDiff compares a request with another one, or else with the one that it repeats, or with
+// newDiff compares a request with another one, or else with the one that it repeats, or of which it may be a duplicate, or with
 // the previous one that has the most in common.
 func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
 	view := &diffView{With: with, Others: in.others(e)}
@@ -54,6 +56,11 @@ func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
 		other, ok = in.box.History.Get(e.ReplayOf)
 		view.Which = ", which it repeats"
 	case with == 0:
+		if duplicate, _ := e.DuplicateOf(); duplicate > 0 {
+			other, ok = in.box.History.Get(duplicate)
+			view.Which = ", of which it may be a duplicate"
+			break
+		}
 		other, view.Which, ok = in.previous(e)
 	}
 	if !ok {
@@ -74,7 +81,7 @@ func (in *Inspector) newDiff(e *history.Entry, with int) *diffView {
 		view.TooLong = true
 		return view
 	}
-	view.Parts = fold(lines)
+	view.Parts, view.Sorted = fold(lines), json.Valid(e.Request.Body) || json.Valid(other.Request.Body)
 	if !slices.ContainsFunc(lines, func(l diffLine) bool { return l.Sign != " " }) {
 		view.Alike = alike(other, e, view.Rest)
 	}

@@ -39,8 +39,7 @@ type entryDetail struct {
 	Trigger  *triggerView
 	Refused  *refusedTrigger
 	Audience []messaging.Recipient
-	Attempts []row // the same request before, where it looks like a retry, and Later after it
-	Later    []row
+	Attempts []attempt // of a call, in their order, if there are several
 
 	in      *Inspector
 	path    string
@@ -128,19 +127,36 @@ func (d *entryDetail) CanReplay() bool { return d.Op != "" }
 // People returns the customers that the request created or updated.
 func (d *entryDetail) People() people { return newPeople(d.Customers, d.path, d.query) }
 
-// Again says how the request relates to the same one before, which failed: of the attempts of a
-// send, only the last can have been carried out.
+// attempt is one of several requests that look like one call and its retries.
+type attempt struct {
+	row
+	After string // the time since the one before, or ""
+}
+
+// attempts returns the attempts of the call of a request, in their order. It is nil if there is one.
+func (in *Inspector) attempts(e *history.Entry) (list []attempt) {
+	all := append(in.box.History.Attempts(e), e) // the last one before it comes first
+	slices.Reverse(all[:len(all)-1])
+	all = append(all, in.box.History.Later(e)...)
+	if len(all) == 1 {
+		return nil
+	}
+	for i, each := range all {
+		a := attempt{row: linkedRow(each)}
+		a.Current = each == e
+		if i > 0 {
+			a.After = took(each.At.Sub(all[i-1].At))
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// Again says which of the attempts of a call the request is: of a send, only the last can have been carried out.
 func (d *entryDetail) Again() string {
-	attempt := fmt.Sprintf("It looks like attempt %s of %s of a call", words.Thousands(d.Attempt), words.Thousands(d.Attempt+len(d.Later)))
-	previous, ok := d.in.box.History.Get(d.Previous)
-	if !ok {
-		return attempt + "."
-	}
-	failed := "was not carried out"
-	if isRead(previous) {
-		failed = "failed"
-	}
-	return fmt.Sprintf("%s, %s after request %s, which %s.", attempt, took(d.At.Sub(previous.At)), words.Thousands(d.Previous), failed)
+	current := slices.IndexFunc(d.Attempts, func(a attempt) bool { return a.Current })
+	return fmt.Sprintf("It looks like attempt %s of %s of a call:", words.Thousands(d.Attempt),
+		words.Thousands(d.Attempt+len(d.Attempts)-1-current))
 }
 
 type tab struct {
@@ -198,12 +214,7 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 	if requestsTrigger(e) && e.Effect == nil {
 		d.Refused = in.newRefused(e)
 	}
-	for _, attempt := range in.box.History.Attempts(e) {
-		d.Attempts = append(d.Attempts, linkedRow(attempt))
-	}
-	for _, attempt := range in.box.History.Later(e) {
-		d.Later = append(d.Later, linkedRow(attempt))
-	}
+	d.Attempts = in.attempts(e)
 	d.Facts = append(d.Facts, fact{"Sent by", []string{e.Request.Header.Get("User-Agent")}})
 	d.unknown = in.unknownMembers(e)
 	d.Notes = notes(d)
@@ -306,18 +317,6 @@ func took(d time.Duration) string {
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	default:
 		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-}
-
-// sizeInWords returns a size such as "12.0 MB".
-func sizeInWords(n int) string {
-	switch {
-	case n < 1000:
-		return words.Count(n, "byte")
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	default:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	}
 }
 

@@ -11,11 +11,7 @@ import (
 
 // failureTag says in a row that the same send failed before, in another call.
 func failureTag(e *history.Entry) tag {
-	text := fmt.Sprintf("same as failed #%d", e.Failed())
-	if more := e.FailedBefore() - 1; more > 0 {
-		text += fmt.Sprintf(" and %s more", words.Thousands(more))
-	}
-	return tag{"", text}
+	return tag{"", fmt.Sprintf("repeats #%d", e.Failed())}
 }
 
 // failureNotes connect a send with the same one in other calls that failed, before it and after it.

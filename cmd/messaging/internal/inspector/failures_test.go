@@ -20,8 +20,8 @@ func TestTheSameSendAfterFailuresNamesThem(t *testing.T) {
 	assert.Contains(t, page("/requests/3"), "The same request failed before, as request 1 (502 unknown) and request 2 (502 unknown). "+
 		"They were not carried out, but the caller cannot know that. The SDK does not repeat such a request by itself. "+
 		`<a href="/requests/2">Show the latest</a>`)
-	assert.Contains(t, page("/"), `>same as failed #2 and 1 more</span>`)
-	assert.Contains(t, page("/"), `>same as failed #1</span>`)
+	assert.Contains(t, page("/"), `>repeats #2</span>`)
+	assert.Contains(t, page("/"), `>repeats #1</span>`)
 	assert.Regexp(t, `The same request was sent again .* later, as request 2 \(502 unknown\)\. <a href="/requests/2">Show it</a>`,
 		page("/requests/1"))
 

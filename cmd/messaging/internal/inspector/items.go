@@ -12,7 +12,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/messagingtest"
 )
 
@@ -108,7 +108,7 @@ const maxTo = 5
 
 func deliveryName(e *history.Entry) string {
 	delivery, _ := e.Delivery()
-	return sandbox.DeliveryName(delivery)
+	return words.Delivery(delivery)
 }
 
 // skipped returns what the service skipped, never nil.

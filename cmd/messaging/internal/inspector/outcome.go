@@ -208,7 +208,7 @@ func refusalNote(e *history.Entry) string {
 	case len(body) == 0:
 		return "The request has no body."
 	case !utf8.Valid(body):
-		return "The body is not text, but " + sizeInWords(len(e.Request.Body)) + " of something else."
+		return "The body is not text, but " + words.Size(len(e.Request.Body)) + " of something else."
 	case json.Valid(body):
 		return "The body is JSON, but not an object."
 	default:

@@ -137,7 +137,8 @@ const (
 	silent
 	unclear // whether it was carried out
 	failed
-	guessed // what may be meant
+	concealed // by a rule, whether it was carried out
+	guessed   // what may be meant
 	suspicious
 	wanted // by a rule, or by who replayed it
 )
@@ -149,13 +150,50 @@ func (r rank) level() int {
 		return 0
 	case silent:
 		return 1
-	case unclear, failed:
+	case unclear, failed, concealed:
 		return 2
 	case guessed, suspicious:
 		return 3
 	default:
 		return 4
 	}
+}
+
+// about says what the findings of a level have in common.
+func (r rank) about() string {
+	switch r.level() {
+	case 0:
+		return "Wrong API key"
+	case 1:
+		return "Accepted, with values skipped"
+	case 2:
+		return "Failed"
+	case 3:
+		return "Suspicious"
+	default:
+		return "Caused by a fault rule or a replay"
+	}
+}
+
+// findingGroup is a list of findings of one level.
+type findingGroup struct {
+	About    string // or "" if there is one group
+	Findings []finding
+}
+
+// grouped returns findings by their level, in which they are sorted.
+func grouped(findings []finding) (groups []findingGroup) {
+	for _, f := range findings {
+		if last := len(groups) - 1; last < 0 || groups[last].About != f.rank.about() {
+			groups = append(groups, findingGroup{About: f.rank.about()})
+		}
+		last := &groups[len(groups)-1]
+		last.Findings = append(last.Findings, f)
+	}
+	if len(groups) == 1 {
+		groups[0].About = ""
+	}
+	return groups
 }
 
 // overviewFindings is how many findings are shown at once.
@@ -270,6 +308,8 @@ func (in *Inspector) findings(e *history.Entry) (list []finding) {
 	outcome := outcomeTag(e)
 	f := finding{Tag: outcome, Title: heading, Text: failure(e), rank: failed}
 	switch {
+	case e.Fault != "" && outcome.Class == "unknown" && e.ReplayOf == 0 && !isRead(e):
+		f.rank = concealed
 	case e.Fault != "" && !isOnlyDelayed(e), e.ReplayOf > 0:
 		f.rank = wanted
 	case e.ForeignKey:

@@ -24,18 +24,21 @@ func overviewOf(t *testing.T, body string) (summary string, findings []string) {
 	_, rest, ok := strings.Cut(body, `<section id="overview">`)
 	require.True(t, ok, "the page has an overview")
 	section, _, _ := strings.Cut(rest, "</section>")
-	tags := regexp.MustCompile(`<[^>]*>`)
-	text := func(markup string) string {
-		return strings.Join(strings.Fields(tags.ReplaceAllString(markup, " ")), " ")
-	}
 	summary, list, _ := strings.Cut(section, `<ul class="overview">`) // the others follow in a second list
 	for _, item := range strings.Split(list, "<li>")[1:] {
 		item, _, _ = strings.Cut(item, "</li>")
-		if item = text(item); item != "" {
+		if item = textOf(item); item != "" {
 			findings = append(findings, item)
 		}
 	}
-	return text(summary), findings
+	return textOf(summary), findings
+}
+
+var markup = regexp.MustCompile(`<[^>]*>`)
+
+// textOf returns the text of a part of a page.
+func textOf(part string) string {
+	return strings.Join(strings.Fields(markup.ReplaceAllString(part, " ")), " ")
 }
 
 func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheLatestFailure(t *testing.T) {
@@ -56,10 +59,13 @@ func TestTheOverviewGroupsWhatIsWorthALookAndBeginsWithTheLatestFailure(t *testi
 	assert.Equal(t, []string{
 		"skipped order shipped shipped_at was skipped, although the response reports success. last #2 2 times",
 		"404 rejected GET /elsewhere no operation has this method and path #7",
+		"unknown s fault: response lost #6",
 		"422 rejected Create event · n description is required, and 1 more last #5 3 times",
 		"duplicate? order shipped Possibly a duplicate of an earlier request. #2",
-		"unknown s fault: response lost #6",
 	}, findings)
+	levels := regexp.MustCompile(`<li class="level">([^<]*)</li>`).FindAllStringSubmatch(page, -1)
+	require.Len(t, levels, 6, "the list of a narrow page has them too")
+	assert.Equal(t, []string{"Accepted, with values skipped", "Failed", "Suspicious"}, []string{levels[3][1], levels[4][1], levels[5][1]})
 	assert.Contains(t, page, `<a class="tag bad" href="/?q=delivery%3Arejected">4 rejected</a>`)
 	assert.Contains(t, page, `<li><a href="/requests/5">`, "a finding leads to its latest request")
 	const all = "/?q=op%3A%22create&#43;event%22&#43;says%3A%22description&#43;is&#43;required%2C&#43;and&#43;1&#43;more%22"

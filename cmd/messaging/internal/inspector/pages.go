@@ -31,7 +31,8 @@ var templates = sync.OnceValue(func() *template.Template {
 var functions = template.FuncMap{
 	"took":        took,
 	"show":        show,
-	"size":        sizeInWords,
+	"grouped":     grouped,
+	"size":        words.Size,
 	"thousands":   words.Thousands,
 	"plural":      words.Count,
 	"date":        words.Time,

@@ -84,7 +84,8 @@ func TestRequestsThatWereNotCarriedOutHaveTheirEventAndRecipients(t *testing.T) 
 		page := f.get("/?q=" + request.query).Body
 		assert.Contains(t, page, `<bdi class="what">`+request.title+"</bdi>")
 		assert.Contains(t, page,
-			`<span class="who"><span class="about"><bdi>fault: rate limited</bdi> · <bdi>`+request.who+`</bdi> · <span class="op">`)
+			`<span class="who"><span class="about"><span class="says"><bdi>fault: rate limited</bdi> · <bdi>`+request.who+
+				`</bdi></span> <span class="op">· `)
 	}
 }
 

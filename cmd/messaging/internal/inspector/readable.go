@@ -9,8 +9,8 @@ import (
 )
 
 // readableLines returns a body as lines that people can compare. In JSON, the keys are
-// sorted, since their order means nothing, each member ends with a comma, so that a new last
-// one changes no other line, and a text of several lines is shown as lines.
+// sorted, since their order means nothing, there are no commas, so that a new last member
+// changes no other line, and a text of several lines is shown as lines.
 func readableLines(body string) []string {
 	decoder := json.NewDecoder(strings.NewReader(body))
 	decoder.UseNumber()
@@ -19,7 +19,7 @@ func readableLines(body string) []string {
 		return visibleLines(body)
 	}
 	var r readable
-	r.value("", value, "", "")
+	r.value("", value, "")
 	if r.tooDeep {
 		return visibleLines(body)
 	}
@@ -41,54 +41,54 @@ type readable struct {
 	tooDeep bool
 }
 
-// value writes a value between a prefix, which is its key, and a suffix.
-func (r *readable) value(prefix string, value any, indent, suffix string) {
+// value writes a value after a prefix, which is its key.
+func (r *readable) value(prefix string, value any, indent string) {
 	if r.tooDeep = r.tooDeep || len(indent) > 2*maxDepth; r.tooDeep {
 		return
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		r.block(prefix, "{", "}", indent, suffix, len(value), func(inner string) {
+		r.block(prefix, "{", "}", indent, len(value), func(inner string) {
 			for _, key := range sortedKeys(value) {
-				r.value(quote(key)+": ", value[key], inner, ",")
+				r.value(quote(key)+": ", value[key], inner)
 			}
 		})
 	case []any:
-		r.block(prefix, "[", "]", indent, suffix, len(value), func(inner string) {
+		r.block(prefix, "[", "]", indent, len(value), func(inner string) {
 			for _, element := range value {
-				r.value("", element, inner, ",")
+				r.value("", element, inner)
 			}
 		})
 	case string:
-		r.text(prefix, value, indent, suffix)
+		r.text(prefix, value, indent)
 	default:
 		literal, _ := json.Marshal(value) // a number, a boolean or null
-		r.add(indent, prefix, string(literal), suffix)
+		r.add(indent, prefix, string(literal))
 	}
 }
 
-func (r *readable) block(prefix, begin, end, indent, suffix string, length int, inside func(indent string)) {
+func (r *readable) block(prefix, begin, end, indent string, length int, inside func(indent string)) {
 	if length == 0 {
-		r.add(indent, prefix, begin, end, suffix)
+		r.add(indent, prefix, begin, end)
 		return
 	}
 	r.add(indent, prefix, begin)
 	inside(indent + "  ")
-	r.add(indent, end, suffix)
+	r.add(indent, end)
 }
 
 // text writes a text of several lines below its key.
-func (r *readable) text(prefix, text, indent, suffix string) {
+func (r *readable) text(prefix, text, indent string) {
 	lines := visibleLines(text)
 	if len(lines) < 2 {
-		r.add(indent, prefix, quote(text), suffix)
+		r.add(indent, prefix, quote(text))
 		return
 	}
 	r.add(indent, prefix, `"`)
 	for _, line := range lines {
 		r.add(indent, "  ", line)
 	}
-	r.add(indent, `"`, suffix)
+	r.add(indent, `"`)
 }
 
 func (r *readable) add(parts ...string) { r.lines = append(r.lines, strings.Join(parts, "")) }

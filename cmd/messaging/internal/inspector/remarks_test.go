@@ -50,7 +50,7 @@ func TestAnEmailOfWhichReadersMissSomethingIsWorthALook(t *testing.T) {
 	}
 	assert.Contains(t, f.get("/?q=note:email_check").Body, `<span id="matches">3 matches</span>`)
 	_, findings = overviewOf(t, f.get("/").Body)
-	assert.Equal(t, "email check Long The message has 600 kB: what is over 102 kB is cut off #4", findings[0])
+	assert.Equal(t, "email check Long The message has 614 kB: Gmail cuts off what is over 104 kB (102 KiB) #4", findings[0])
 }
 
 func TestTheMarkOfALargeRequestNamesItsNotes(t *testing.T) {

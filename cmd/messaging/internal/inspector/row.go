@@ -27,6 +27,7 @@ type row struct {
 	Millis   string
 	Kind     string // of the operation
 	Title    string // what people look for
+	End      string // of a long path, which a narrow row keeps, or ""
 	Failure  string // why it failed
 	Op, Who  string
 	Query    string // of the URL, cut
@@ -71,6 +72,9 @@ func (in *Inspector) divide(rows []row, entries []*history.Entry, q history.Quer
 // tag is an outcome in words. Its class gives it its color.
 type tag struct{ Class, Text string }
 
+// maxPathEnd is how many characters at the end of a path are never cut off, since paths often begin alike.
+const maxPathEnd = 12
+
 // maxRowQuery is how many characters of a query are in a row.
 const maxRowQuery = 60
 
@@ -84,6 +88,10 @@ func newRow(e *history.Entry) row {
 	}
 	if op := operation(e); op != r.Title {
 		r.Op = op
+	}
+	if runes := []rune(r.Title); e.Op == "" && len(runes) > 2*maxPathEnd {
+		at := len(runes) - maxPathEnd
+		r.Title, r.End = string(runes[:at]), string(runes[at:])
 	}
 	return r
 }

@@ -52,7 +52,7 @@ const Clipped = 102 << 10
 func Check(head string, size int) (findings []Finding) {
 	if size > Clipped {
 		findings = append(findings, Finding{Severity: High, Affects: gmail, At: Clipped,
-			Text: "The message has " + words.Thousands(size>>10) + " kB: what is over 102 kB is cut off"})
+			Text: "The message has " + words.Thousands(size/1000) + " kB: Gmail cuts off what is over 104 kB (102 KiB)"})
 	}
 	if !IsHTML(head) {
 		return findings

@@ -63,7 +63,7 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 		`<p style="background-position: left; display: block; text-transform: none; background: #fff">Hi opacity: 1`: nil,
 		`<div><img src="/a.gif" alt=""></div>`: {"high, readers who block images: There is no text, so the message is empty"},
 		`<div><b>Hi<i>there</b></div><span>x`:  {"low, all programs: Tags that are not closed: i, span <i>"},
-		`<p>` + strings.Repeat("x", 103<<10):   {"high, Gmail: The message has 103 kB: what is over 102 kB is cut off"},
+		`<p>` + strings.Repeat("x", 103<<10):   {"high, Gmail: The message has 105 kB: Gmail cuts off what is over 104 kB (102 KiB)"},
 	} {
 		var got []string
 		for _, f := range mail.Check(message, len(message)) {
@@ -81,7 +81,7 @@ func TestCheckFindsWhatGoesWrongInEmailPrograms(t *testing.T) {
 func TestTheBeginningOfAMessageIsCheckedWithoutItsEnd(t *testing.T) {
 	findings := mail.Check("<div>Hi", 200<<10)
 	require.Len(t, findings, 1)
-	assert.Equal(t, "The message has 200 kB: what is over 102 kB is cut off", findings[0].Text)
+	assert.Equal(t, "The message has 204 kB: Gmail cuts off what is over 104 kB (102 KiB)", findings[0].Text)
 	assert.Equal(t, mail.Clipped, findings[0].At)
 }
 

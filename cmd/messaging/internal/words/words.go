@@ -2,9 +2,12 @@
 package words
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/messaging-go/messaging"
 )
 
 // Count writes a number with its noun: "1 customer", "2,000 customers".
@@ -22,6 +25,21 @@ func Thousands(n int) string {
 		digits = digits[:i] + "," + digits[i:]
 	}
 	return digits
+}
+
+// Delivery writes a delivery as programs read it: "not_sent".
+func Delivery(d messaging.Delivery) string { return strings.ReplaceAll(d.String(), " ", "_") }
+
+// Size writes a size in bytes: "999 bytes", "1.0 kB", "12.0 MB".
+func Size(n int) string {
+	switch {
+	case n < 1000:
+		return Count(n, "byte")
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
 }
 
 // List writes a list such as "customers, events or messages".
