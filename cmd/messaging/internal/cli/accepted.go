@@ -22,7 +22,7 @@ type acceptedSend struct {
 // accepted reports a send that was carried out.
 func (s *settings) accepted(send sending, response *messaging.Response) error {
 	outcome := acceptedSend{Operation: send.prepared.Operation(),
-		Delivery: exit.DeliveryName(messaging.DeliveryAccepted), Recipients: send.count}
+		Delivery: words.Delivery(messaging.DeliveryAccepted), Recipients: send.count}
 	if response != nil {
 		outcome.Message = response.Message
 	}

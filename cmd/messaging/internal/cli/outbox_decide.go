@@ -344,7 +344,7 @@ func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error 
 	decisions, err := d.decide(ctx, b, keys...)
 	skipped, retryAt := 0, time.Time{}
 	for _, each := range decisions {
-		row := changed{each.Key, each.Changed, string(each.State), exit.DeliveryName(each.Delivery), "", each.RetryAt}
+		row := changed{each.Key, each.Changed, string(each.State), words.Delivery(each.Delivery), "", each.RetryAt}
 		if !each.Changed {
 			skipped++
 			row.Why = each.Why.String()

@@ -404,7 +404,7 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, to 
 	}
 	flags.printer.Note("%s%s added, %s already present", atLeast, words.Thousands(done.Added), words.Thousands(done.Present))
 	if errors.Is(err, bulk.ErrChanged) && done == (bulk.Imported{}) {
-		return errors.Join(importError(ctx, err), begun.Undo())
+		return errors.Join(exit.With(exit.Usage, "the file changed after the plan was made; nothing was imported or sent"), begun.Undo())
 	} else if err != nil {
 		return importError(ctx, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -131,7 +132,7 @@ func (b *box) entryOf(e outbox.Entry) entry {
 	if b.stale && delivery != messaging.DeliveryAccepted {
 		delivery = messaging.DeliveryUnknown
 	}
-	return entry{e.ID, e.Key, e.Operation, string(e.State), e.Attempts, exit.DeliveryName(delivery), e.Error, e.EnqueuedAt,
+	return entry{e.ID, e.Key, e.Operation, string(e.State), e.Attempts, words.Delivery(delivery), e.Error, e.EnqueuedAt,
 		e.NotBefore, e.SettledAt}
 }
 

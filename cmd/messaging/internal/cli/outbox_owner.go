@@ -46,7 +46,8 @@ func (l *ledgerFlag) checkServiceOf(title string, of ledger.Service, now *profil
 	}
 }
 
-// staleness says why an outbox may not know what was sent: it is a copy, or was restored from a backup.
+// staleness says why an outbox may not know what was sent: it is a copy, or was restored from a backup, or was used
+// where another state folder remembers what was sent.
 func staleness(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, state string) (changes []string, err error) {
 	switch at := opened.Place; {
 	case at == of.Place:
@@ -62,6 +63,14 @@ func staleness(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, sta
 		changes = append(changes, opened.Title+" is older than it was when it was used last: a backup was restored. It does not know what "+
 			"was sent and dismissed since, and would send it again")
 	}
+	if err != nil {
+		return nil, err
+	}
+	foreign, err := opened.IsForeign(ctx, state)
+	if foreign {
+		changes = append(changes, opened.Title+" was used with another state folder, and not with "+state+": if it is a backup, or "+
+			"was sent from elsewhere since, it would send again what was sent already. Set XDG_STATE_HOME as for its import")
+	}
 	return changes, err
 }
 
@@ -74,14 +83,6 @@ func changesOf(ctx context.Context, opened *ledger.Ledger, of ledger.Origin, now
 	changes, err = staleness(ctx, opened, of, state)
 	if err != nil {
 		return nil, err
-	}
-	foreign, err := opened.IsForeign(ctx, state)
-	if err != nil {
-		return nil, err
-	}
-	if foreign {
-		changes = append(changes, opened.Title+" was used with another state folder, and not with "+state+": if it is a backup, or "+
-			"was sent from elsewhere since, it would send again what was sent already. Set XDG_STATE_HOME as for its import")
 	}
 	if now.StartID != "" { // which stands for the account; the key of a sandbox changes with each start
 		return changes, nil

@@ -328,8 +328,8 @@ func TestAnImportThatAddedNothingIsForgotten(t *testing.T) {
 	s.write("y\n")
 	code, err := s.wait()
 	require.NoError(t, err)
-	assert.NotZero(t, code)
-	assert.Contains(t, s.text(), "the file changed after the plan was made")
+	assert.Equal(t, 2, code, "what was confirmed is another file")
+	assert.Contains(t, s.text(), "the file changed after the plan was made; nothing was imported or sent")
 	o.confirmed(refundsOf("orders.csv", "o.db")...)
 }
 

@@ -79,7 +79,8 @@ With --json, an error is an object on stderr:
 
   {"error": {"message", "op", "kind", "delivery", "status", "fields", "retry_after", "exit"}}
 
-delivery is not_sent, rejected, unknown or accepted, and retry_after is in seconds.
+delivery is not_sent, rejected, unknown or accepted. It is missing where nothing was to be
+sent, and where a read failed that changes nothing. retry_after is in seconds.
 Characters that a reader cannot see are escaped, such as \u001b.`
 
 const safetyText = `Before a command sends, it shows a plan and asks. In short:

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // Object describes an error in JSON.
@@ -24,20 +25,18 @@ type Field struct {
 	Messages []string `json:"messages"`
 }
 
-var deliveries = map[messaging.Delivery]string{
-	messaging.DeliveryNotSent: "not_sent", messaging.DeliveryRejected: "rejected",
-	messaging.DeliveryUnknown: "unknown", messaging.DeliveryAccepted: "accepted",
+// isUnansweredRead reports whether err is that of a read without a response. Since a read changes nothing, nobody has to
+// find out what became of it, as "unknown" asks for.
+func isUnansweredRead(err error) bool {
+	return messaging.DeliveryOf(err) == messaging.DeliveryUnknown && messaging.NextStepOf(err) != messaging.NextCheck
 }
-
-// DeliveryName returns the name of a delivery in JSON.
-func DeliveryName(d messaging.Delivery) string { return deliveries[d] }
 
 // ObjectOf describes err.
 func ObjectOf(err error) Object {
 	code := CodeOf(err)
 	o := Object{Message: err.Error(), Kind: code.String(), Exit: code}
-	if call := (interface{ Delivery() messaging.Delivery })(nil); errors.As(err, &call) {
-		o.Delivery = DeliveryName(messaging.DeliveryOf(err))
+	if call := (interface{ Delivery() messaging.Delivery })(nil); errors.As(err, &call) && !isUnansweredRead(err) {
+		o.Delivery = words.Delivery(messaging.DeliveryOf(err))
 	}
 	var fields []messaging.FieldError
 	if invalid := new(messaging.ValidationError); errors.As(err, &invalid) {

@@ -257,7 +257,7 @@ func parseDelivery(value string) (func(*Entry) bool, error) {
 	if !slices.Contains(deliveries, value) {
 		return nil, fmt.Errorf("must be %s", words.List(deliveries, "or"))
 	}
-	return func(e *Entry) bool { d, _ := e.Delivery(); return strings.ReplaceAll(d.String(), " ", "_") == value }, nil
+	return func(e *Entry) bool { d, _ := e.Delivery(); return words.Delivery(d) == value }, nil
 }
 
 // deliveries are the values of delivery:.

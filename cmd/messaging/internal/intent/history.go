@@ -9,6 +9,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // window is how long an accepted send counts as the same one.
@@ -91,9 +92,9 @@ func (l *Log) earlier(begun, outcome line, ended bool) *Earlier {
 		e.inFlight, e.Outcome = true, "is in progress"
 	case !ended:
 		e.Outcome = "has no recorded outcome: its process ended early, or could not write it"
-	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryNotSent), outcome.Delivery == exit.DeliveryName(messaging.DeliveryRejected):
+	case outcome.Delivery == words.Delivery(messaging.DeliveryNotSent), outcome.Delivery == words.Delivery(messaging.DeliveryRejected):
 		return nil
-	case outcome.Delivery == exit.DeliveryName(messaging.DeliveryAccepted):
+	case outcome.Delivery == words.Delivery(messaging.DeliveryAccepted):
 		e.Outcome, e.accepted, e.refuses = "was accepted", true, l.now().Sub(begun.sentAt()) < window
 	default: // also a delivery of another version, or none
 		e.Outcome = "may have been carried out"

@@ -20,6 +20,7 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // line is a line of the file: a send that begins, or what became of it.
@@ -107,7 +108,7 @@ func (l *Log) Begin(ctx context.Context, s Send, again bool, seen []string) (*In
 func (i *Intent) Done(delivery messaging.Delivery, code exit.Code) error {
 	defer i.log.land(i.flight)
 	return i.log.locked(context.Background(), func() error {
-		return i.log.append(line{ID: i.id, At: i.log.now().UTC(), Delivery: exit.DeliveryName(delivery), Exit: &code})
+		return i.log.append(line{ID: i.id, At: i.log.now().UTC(), Delivery: words.Delivery(delivery), Exit: &code})
 	})
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/outcome"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
 )
@@ -107,7 +107,7 @@ const attemptTimeout = 30 * time.Second
 
 // Expect returns the delivery that package messaging reports for a request of the
 // operation with the fault. Without an operation, it is that of a send.
-func (f Fault) Expect(op string) string { return DeliveryName(f.outcome(op).Delivery) }
+func (f Fault) Expect(op string) string { return words.Delivery(f.outcome(op).Delivery) }
 
 // Retried reports whether package messaging retries a request of the operation with
 // the fault. Without an operation, it is a send.
@@ -128,6 +128,3 @@ func (f Fault) outcome(op string) outcome.Outcome {
 	}
 	return outcome.Of(e)
 }
-
-// DeliveryName returns a delivery as it is in JSON.
-func DeliveryName(d messaging.Delivery) string { return strings.ReplaceAll(d.String(), " ", "_") }
