@@ -107,6 +107,9 @@ func (a *audience) readSegments() error {
 		if id == "" || strings.HasPrefix(id, "-") {
 			return exit.With(exit.Usage, "--segments must be ids such as a,b, and not %q; nothing was sent", a.flags.segments)
 		}
+		if slices.Contains(a.segments, id) {
+			return exit.With(exit.Usage, "--segments has %q twice; nothing was sent", id)
+		}
 		a.segments = append(a.segments, id)
 	}
 	if !a.flags.unknownCount {

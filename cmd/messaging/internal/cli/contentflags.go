@@ -100,7 +100,7 @@ func fromFile(cmd *cobra.Command, path string, into any, names []string) error {
 	return checkFilled(path, data)
 }
 
-// checkFilled returns an error if a field of a JSON object is blank or null, as an empty variable leaves it. It would be
+// checkFilled returns an error if a field of a JSON object is blank, null, [] or {}, as an empty variable leaves it. It would be
 // left out, and the rest sent without it.
 func checkFilled(path string, data []byte) error {
 	var fields map[string]json.RawMessage
@@ -110,7 +110,8 @@ func checkFilled(path string, data []byte) error {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		var text string
 		isText := json.Unmarshal(fields[name], &text) == nil // also null, as ""
-		if isText && visible.IsBlank(text) {
+		inside := strings.Trim(string(fields[name]), "[{ \t\r\n}]")
+		if isText && visible.IsBlank(text) || inside == "" {
 			return exit.With(exit.Usage, "%s: %s is empty; is a variable not set? Leave the field out if it is not needed. Nothing was sent",
 				path, name)
 		}

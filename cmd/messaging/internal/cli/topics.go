@@ -124,7 +124,7 @@ max_recipients are refused. Segments need --allow-unknown-count, because their s
 unknown. A profile with "allow" reaches nobody else.
 
 An empty flag is an error, and so is an empty field in the JSON file of --from-file or
---customer. An empty cell of a CSV file is left out.
+--customer. An empty cell of a CSV file, or an empty or null field in a line of JSON, is left out.
 
 Doubts
 
@@ -136,7 +136,7 @@ on a terminal; --confirm cannot without --allow-doubts, because a script does no
   in a value       null, #REF!, $ORDER, {order}, a program's error message or a printed object,
                    in a name or in a required text
   in a text        a subject or a message that is unfinished, has {{coupon}} without a variable,
-                   a shell variable, a link that leads nowhere or "Hello null", is a file name,
+                   a shell variable, a link that nobody can follow or "Hello null", is a file name,
                    a list of addresses or an error page, or seems to be cut off
   in a schedule    more than a year away, or in the hour that the clocks skip or repeat
   in a file        some customers have only an address and others only an id (in an import: rows
