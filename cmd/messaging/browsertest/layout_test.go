@@ -153,13 +153,35 @@ func TestARowOfOneLineCutsNothing(t *testing.T) {
 				const covered = parts.filter(([a, p], i) => parts.slice(i + 1).some(([b, q]) => p.left < q.right - 1 && q.left < p.right - 1));
 				return [...outside, ...covered].map(([e]) => row.dataset.number + " " + e.textContent).join("; ");
 			}).filter(Boolean).join("; ")`), name)
-			assert.GreaterOrEqual(t, eval[float64](p, `Math.min(...[...document.querySelectorAll("#rows .what")].map((e) => e.offsetWidth))`),
-				40.0, name)
+			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .what")].filter((e) => e.scrollWidth > e.clientWidth &&
+				e.offsetWidth < 60).map((e) => e.textContent).join("; ")`), "a title has room: %s", name)
 			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .who .tag")].filter((e) => e.offsetWidth > 24 &&
 				e.getBoundingClientRect().right > e.parentNode.getBoundingClientRect().right + 1).map((e) => e.textContent).join("; ")`), name)
 			assert.Equal(t, 1, eval[int](p, `new Set([...document.querySelectorAll("#rows .head .tag")].map((e) =>
 				Math.round(e.getBoundingClientRect().right))).size`), "the statuses end in one column: %s", name)
 			p.shoot(fmt.Sprintf("one-%d-%s", width, list))
+		}
+	}
+}
+
+func TestARowShowsAnOperationInFullOrNotAtAllAndTheEndOfItsPath(t *testing.T) {
+	b := startBox(t, "--seed", "demo")
+	sendSome(t, b)
+	b.send("GET", "/v1/customers/5eed0000-0000-4000-8000-000000000001/devices/last", "")
+	p := openTab(t, b.ui+"/help", 1280, "light")
+	for _, width := range []int64{360, 901, 1280, 1920} {
+		for _, rows := range []string{"", "one"} {
+			p.do(chromedp.EmulateViewport(width, 800))
+			p.choose("rows=" + rows)
+			p.open(b.ui)
+			p.until(isLive)
+			name := fmt.Sprintf("%d px, rows %q", width, rows)
+			assert.Empty(t, eval[string](p, `[...document.querySelectorAll("#rows .op")].filter((e) => e.checkVisibility()).filter((e) => {
+				const op = e.getBoundingClientRect(), about = e.parentNode.getBoundingClientRect();
+				return op.top < about.bottom - 4 && op.right > about.right + 1;
+			}).map((e) => e.closest(".row").textContent).join("; ")`), name)
+			assert.True(t, eval[bool](p, `((end) => end.getBoundingClientRect().right <= end.parentNode.getBoundingClientRect().right + 1 &&
+				end.scrollWidth <= end.clientWidth + 1)(document.querySelector(".end"))`), name)
 		}
 	}
 }

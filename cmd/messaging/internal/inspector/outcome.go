@@ -197,7 +197,6 @@ func firstOf(r remark) string {
 
 // refusalNote says why a request was refused, if neither its problems nor its key do.
 func refusalNote(e *history.Entry) string {
-	body := bytes.TrimSpace(e.Request.Body)
 	switch {
 	case e.Fault != "" || e.Status < 400 || lacksKey(e) || e.ForeignKey || len(e.Problems) > 0:
 		return ""
@@ -205,14 +204,22 @@ func refusalNote(e *history.Entry) string {
 		return cmp.Or(routeNote(e), "No operation has this method and path; /openapi.json lists them.")
 	case e.Status != http.StatusBadRequest || e.Cut:
 		return ""
-	case len(body) == 0:
-		return "The request has no body."
-	case !utf8.Valid(body):
-		return "The body is not text, but " + words.Size(len(e.Request.Body)) + " of something else."
-	case json.Valid(body):
-		return "The body is JSON, but not an object."
 	default:
-		return "The body is not JSON."
+		return capitalized(bodyProblem(e.Request.Body)) + "."
+	}
+}
+
+// bodyProblem says why a body was refused as a whole.
+func bodyProblem(body []byte) string {
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		return "the request has no body"
+	case !utf8.Valid(body):
+		return "the body is not text"
+	case json.Valid(body):
+		return "the body is JSON, but not an object"
+	default:
+		return "the body is not JSON"
 	}
 }
 

@@ -73,7 +73,7 @@ func (in *Inspector) divide(rows []row, entries []*history.Entry, q history.Quer
 type tag struct{ Class, Text string }
 
 // maxPathEnd is how many characters at the end of a path are never cut off, since paths often begin alike.
-const maxPathEnd = 12
+const maxPathEnd = 14
 
 // maxRowQuery is how many characters of a query are in a row.
 const maxRowQuery = 60
@@ -298,6 +298,8 @@ func failure(e *history.Entry) string {
 		return keyFailure(e.Key())
 	case e.Op == "":
 		return cmp.Or(rightOperation(e), "no operation has this method and path")
+	case e.Status == http.StatusBadRequest && !e.Cut && len(e.Request.Body) <= maxTitled:
+		return bodyProblem(e.Request.Body)
 	case e.Status >= 400:
 		return messageOf(e.ResponseBody)
 	case e.Fault != "":

@@ -256,7 +256,7 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 		{"DELETE", "/v1/customers", "", "No operation has this method and path: this path needs GET, not DELETE"},
 		{"GET", "/elsewhere", "", "No operation has this method and path; /openapi.json lists them."},
 		{"POST", "/v1/events/trigger", "", "The request has no body."},
-		{"POST", "/v1/events/trigger", "\xff\xfe\x00\x01", "The body is not text, but 4 bytes of something else."},
+		{"POST", "/v1/events/trigger", "\xff\xfe\x00\x01", "The body is not text."},
 		{"POST", "/v1/events/trigger", "[1]", "The body is JSON, but not an object."},
 		{"POST", "/v1/events/trigger", "{bad", "The body is not JSON."},
 	} {
@@ -264,6 +264,19 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 		page := f.get(fmt.Sprintf("/requests/%d", f.box.History.State().Last)).Body
 		assert.Contains(t, page, `<p class="note bad">`+test.why+`</p>`)
 	}
+	for _, row := range []string{"the request has no body", "the body is not text", "the body is JSON, but not an object",
+		"the body is not JSON"} {
+		assert.Contains(t, f.get("/").Body, `<span class="says"><bdi>`+row+`</bdi>`)
+	}
+}
+
+func TestARowKeepsTheEndOfALongPath(t *testing.T) {
+	f := start(t, records.Demo())
+	f.send("GET", "/v1/customers/5eed0000-0000-4000/devices", "")
+	f.send("GET", "/v1/devices", "")
+	page := f.get("/").Body
+	assert.Contains(t, page, `<bdi class="what"><span>GET /v1/customers/5eed0000-000</span><span class="end">0-4000/devices</span></bdi>`)
+	assert.Contains(t, page, `<bdi class="what">GET /v1/devices</bdi>`)
 }
 
 func TestAFindingSaysHowToFixIt(t *testing.T) {
