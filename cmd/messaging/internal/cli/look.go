@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -78,25 +79,33 @@ const unknownInspector = "http://127.0.0.1:INSPECTOR_PORT"
 // termsOfBody are the terms that find a stored trigger: by its event, its customer and all of its values.
 func termsOfBody(body []byte) []string {
 	var trigger struct {
-		EventID string                     `json:"event_id"`
-		Payload map[string]json.RawMessage `json:"payload"`
+		EventID string         `json:"event_id"`
+		Payload map[string]any `json:"payload"`
 	}
-	if json.Unmarshal(body, &trigger) != nil {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	if decoder.Decode(&trigger) != nil {
 		return nil
 	}
 	terms := []string{"op:trigger", termOf("event:", trigger.EventID)}
 	for _, name := range slices.Sorted(maps.Keys(trigger.Payload)) {
-		var text string
-		var number json.Number
-		switch value := trigger.Payload[name]; {
-		case strings.ContainsAny(name, `.="`): // which a term splits
-		case json.Unmarshal(value, &text) == nil:
-			terms = append(terms, termOf("value:payload."+name+"=", text))
-		case json.Unmarshal(value, &number) == nil:
-			terms = append(terms, "value:payload."+name+"="+number.String())
-		}
+		terms = append(terms, termsOfValue("payload."+name, trigger.Payload[name])...)
 	}
 	return terms
+}
+
+// termsOfValue are the terms that find a value, of which there are none if a term cannot have it.
+func termsOfValue(path string, value any) []string {
+	if strings.ContainsAny(strings.TrimPrefix(path, "payload."), `.="`) { // which a term splits
+		return nil
+	}
+	switch value := value.(type) {
+	case string:
+		return []string{termOf("value:"+path+"=", value)}
+	case json.Number:
+		return []string{"value:" + path + "=" + value.String()}
+	}
+	return nil
 }
 
 // inspectorAt returns the URL of the inspector of the sandbox whose service has a URL, as far as it is known.
@@ -133,14 +142,8 @@ func termsOfTrigger(params messaging.EventTriggerParams) []string {
 	isRequired := func(p messaging.EventParameter) bool { return p.Required }
 	anyRequired := slices.ContainsFunc(params.Definition.Parameters, isRequired)
 	for _, p := range params.Definition.Parameters {
-		if anyRequired && !p.Required || strings.ContainsAny(p.Name, `.="`) { // which a term splits
-			continue
-		}
-		switch value := params.Values[p.Name].(type) {
-		case string:
-			terms = append(terms, termOf("value:"+p.Name+"=", value))
-		case json.Number:
-			terms = append(terms, "value:"+p.Name+"="+value.String())
+		if p.Required || !anyRequired {
+			terms = append(terms, termsOfValue(p.Name, params.Values[p.Name])...)
 		}
 	}
 	return terms

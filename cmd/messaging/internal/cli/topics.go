@@ -66,9 +66,9 @@ The configuration file is config.toml in $XDG_CONFIG_HOME/messaging, or in
 const outputText = `Data goes to stdout. Plans, questions, progress and errors go to stderr.
 
 On a terminal, rows are a table that is cut to its width, with relative times. In a pipe,
-they are TSV without a header: nothing is cut, times are RFC 3339, and a tab, a line
-break and a backslash in a value are written as \t, \n and \\. In a pipe, the commands that
-query the inspector of a sandbox, such as fault list and wait, always print JSON.
+they are TSV with the same columns and no header: nothing is cut, times are RFC 3339, and a
+tab, a line break and a backslash in a value are written as \t, \n and \\. In a pipe, the
+commands that query the inspector of a sandbox, such as fault list and wait, always print JSON.
 
   --json          an array of objects, or one object from a command that finds one thing
   --json=f,g      only these fields
