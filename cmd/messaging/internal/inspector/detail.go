@@ -155,7 +155,7 @@ func (in *Inspector) attempts(e *history.Entry) (list []attempt) {
 // Again says which of the attempts of a call the request is: of a send, only the last can have been carried out.
 func (d *entryDetail) Again() string {
 	current := slices.IndexFunc(d.Attempts, func(a attempt) bool { return a.Current })
-	return fmt.Sprintf("It looks like attempt %s of %s of a call:", words.Thousands(d.Attempt),
+	return fmt.Sprintf("Looks like attempt %s of %s of a call:", words.Thousands(d.Attempt),
 		words.Thousands(d.Attempt+len(d.Attempts)-1-current))
 }
 

@@ -214,9 +214,9 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	attempts := func(page string) string {
 		_, strip, _ := strings.Cut(page, `<nav class="attempts" aria-label="Attempts with the same request">`)
 		strip, _, _ = strings.Cut(strip, "</nav>")
-		return regexp.MustCompile(`[\d.]+ .?s later`).ReplaceAllString(textOf(strip), "– later")
+		return regexp.MustCompile(`after [\d.]+ .?s`).ReplaceAllString(textOf(strip), "after –")
 	}
-	assert.Equal(t, "It looks like attempt 3 of 3 of a call: #1 429 rejected – later #2 429 rejected – later #3 accepted 1 skipped",
+	assert.Equal(t, "Looks like attempt 3 of 3 of a call: #1 429 rejected after – #2 429 rejected after – #3 accepted 1 skipped",
 		attempts(page))
 	assert.Contains(t, page, `<a href="/requests/3" aria-current="page">#3 `)
 	first := f.get("/requests/1").Body

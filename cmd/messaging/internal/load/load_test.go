@@ -45,14 +45,14 @@ func newClient() *http.Client {
 }
 
 // startSandbox starts a sandbox with an inspector.
-func startSandbox(b *testing.B, keep int) target {
+func startSandbox(b *testing.B, keep int, seed records.Seed) target {
 	b.Helper()
 	api, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	ui, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	box, err := sandbox.Start(sandbox.Config{Listener: api, Wrap: inspector.ProtectService(api.Addr(), nil), Keep: keep, KeepBytes: 256 << 20,
-		MaxRecords: 100_000, Key: key, Seed: records.Demo()})
+		MaxRecords: 100_000, Key: key, Seed: seed})
 	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr()})
@@ -80,8 +80,11 @@ func triggerBody(n int64) string {
 }
 
 // trigger triggers an event.
-func (t target) trigger(n int64) error {
-	r, err := http.NewRequest(http.MethodPost, t.api+"/v1/events/trigger", strings.NewReader(triggerBody(n)))
+func (t target) trigger(n int64) error { return t.send(triggerBody(n), http.StatusOK) }
+
+// send sends the body of a trigger, and expects a status.
+func (t target) send(body string, status int) error {
+	r, err := http.NewRequest(http.MethodPost, t.api+"/v1/events/trigger", strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -92,7 +95,7 @@ func (t target) trigger(n int64) error {
 		return err
 	}
 	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != status {
 		return fmt.Errorf("status %d: %w", response.StatusCode, err)
 	}
 	return nil
@@ -167,7 +170,7 @@ func BenchmarkTriggers(b *testing.B) {
 func compare(b *testing.B, measure func(*testing.B, target)) {
 	b.Run("messagingtest", func(b *testing.B) { measure(b, startBare(b)) })
 	b.Run("sandbox", func(b *testing.B) {
-		t := startSandbox(b, 10_000)
+		t := startSandbox(b, 10_000, records.Demo())
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		t.follow(ctx, 3)
@@ -217,7 +220,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // BenchmarkWait measures the time from a response of the service to that of a wait for
 // the request.
 func BenchmarkWait(b *testing.B) {
-	t := startSandbox(b, 10_000)
+	t := startSandbox(b, 10_000, records.Demo())
 	var took []time.Duration
 	for i := range b.N {
 		responded := make(chan time.Time, 1)
@@ -238,13 +241,27 @@ func BenchmarkWait(b *testing.B) {
 	b.ReportMetric(milliseconds(took[len(took)*99/100]), "p99-ms")
 }
 
+// BenchmarkRefused measures a trigger that is refused, among 20,000 events.
+func BenchmarkRefused(b *testing.B) {
+	events := make([]string, 20_000)
+	for i := range events {
+		events[i] = fmt.Sprintf(`{"id":"event-%d","name":"event %d","description":"%s"}`, i, i, strings.Repeat("x", 100))
+	}
+	seed, err := records.ParseSeed([]byte(`{"events":[` + strings.Join(events, ",") + `]}`))
+	require.NoError(b, err)
+	t := startSandbox(b, 10_000, seed)
+	for b.Loop() {
+		require.NoError(b, t.send(`{"event_id":"none","payload":{"email":"ada@example.com"}}`, http.StatusUnprocessableEntity))
+	}
+}
+
 // BenchmarkFull measures a sandbox that keeps 100,000 requests: its memory, and the
 // time of a page and of a search without a match.
 func BenchmarkFull(b *testing.B) {
 	const keep = 100_000
 	for b.Loop() { // the work is below: its time is in the metrics
 	}
-	t := startSandbox(b, keep)
+	t := startSandbox(b, keep, records.Demo())
 	t.run(b, keep)
 	heap := heapMB()
 	t.run(b, keep/2)
