@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -57,6 +58,9 @@ definition before anything is sent. --example prints a command with every parame
 		if err := checkNotEmpty(cmd); err != nil {
 			return err
 		}
+		if visible.IsBlank(args[0]) {
+			return exit.With(exit.Usage, "NAME is empty; is a variable not set? Nothing was sent")
+		}
 		if t.example {
 			return printExample(cmd, s, args[0])
 		}
@@ -69,10 +73,10 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if t.email == "" && t.customer == "" {
 		return exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
 	}
-	if err := t.confirm.Check(); err != nil {
-		return err
-	}
 	params, recipients, err := t.params(cmd)
+	if err == nil {
+		err = t.confirm.Check()
+	}
 	if err != nil {
 		return err
 	}
@@ -152,6 +156,9 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 		recipients++
 		params.Customer = new(messaging.CustomerParams)
 		data, err := readInput(cmd, t.customer)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = exit.With(exit.Usage, "--customer takes a JSON file, such as {\"customer_id\": \"c-1001\"}: %w", err)
+		}
 		if err != nil {
 			return params, 0, err
 		}
@@ -215,6 +222,9 @@ func addValue(values map[string]any, flag, text string, decode func(string) (any
 	}
 	if _, twice := values[name]; twice {
 		return exit.With(exit.Usage, "%s: %q is given twice", flag, name)
+	}
+	if flag == "-F" && visible.IsBlank(value) {
+		return exit.With(exit.Usage, "-F: the value of %q is empty; is a variable not set?", name)
 	}
 	decoded, err := decode(value)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestTermsOfATriggerAreThoseThatASearchCanHave(t *testing.T) {
 		{Name: "order.no", Required: true}, {Name: "parcels", Required: true}, {Name: "note"}}}
 	params := messaging.EventTriggerParams{Definition: event, Customer: &messaging.CustomerParams{CustomerID: "c-1"},
 		Values: map[string]any{"order": "A 1\nB", "order.no": "1", "parcels": json.Number("2"), "note": "none"}}
-	assert.Equal(t, []string{"op:trigger", "event:order", "to:c-1", "value:order=A 1", "value:parcels=2"}, termsOfTrigger(params))
+	assert.Equal(t, []string{"op:trigger", "event:order", "to:c-1", "value:order=A 1", "value:parcels==2"}, termsOfTrigger(params))
 	event.Parameters = event.Parameters[3:]
-	assert.Equal(t, []string{"op:trigger", "event:order", "to:c-1", "value:note=none"}, termsOfTrigger(params))
+	assert.Equal(t, []string{"op:trigger", "event:order", "to:c-1", "value:note==none"}, termsOfTrigger(params))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/messaging-go/messaging"
@@ -63,14 +64,33 @@ func byFlags(err error) error {
 	for _, field := range invalid.Fields {
 		for _, message := range field.Messages {
 			message = strings.Replace(message, "a time.Time, or a string in the form", "a time such as", 1)
-			problems = append(problems, flagOf(field.Field)+" "+message)
+			problems = append(problems, inFlags(field.Field, message))
 		}
 	}
 	return &wordedError{invalid.Op + ": " + strings.Join(problems, "; ") + "; nothing was sent", err}
 }
 
-// flagOf returns the flag that sets a field of a trigger.
+// inFlags says what is wrong with a field, with the flag that corrects it.
+func inFlags(field, message string) string {
+	flag := flagOf(field)
+	name, isValue := strings.CutPrefix(flag, "-f ")
+	switch {
+	case isValue && message == "must be a number":
+		return fmt.Sprintf("%s must be a number: -F %[1]s=NUMBER", name)
+	case isValue && message == "must be a string":
+		return fmt.Sprintf("%s must be a text: -f %[1]s=TEXT", name)
+	}
+	return flag + " " + message
+}
+
+// flagOf returns the flag that sets a field of a trigger, or which recipient of a broadcast has it.
 func flagOf(field string) string {
+	if recipient, ok := strings.CutPrefix(field, "recipients.0.customers."); ok {
+		index, name, _ := strings.Cut(recipient, ".")
+		if n, err := strconv.Atoi(index); err == nil {
+			return fmt.Sprintf("the %s of recipient %d", name, n+1)
+		}
+	}
 	name, inPayload := strings.CutPrefix(field, "payload.")
 	switch {
 	case name == "email" || field == "email":

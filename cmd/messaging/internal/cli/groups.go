@@ -81,12 +81,18 @@ func commandNames(group *cobra.Command) (names []string) {
 // wrongArguments returns the error for arguments that a command does not take.
 func wrongArguments(cmd *cobra.Command, args []string) error {
 	wanted := argumentsOf(cmd)
+	if err := checkNotEmpty(cmd); err != nil { // an empty variable made an argument of the value of a flag
+		return err
+	}
 	if json := cmd.Flags().Lookup("json"); len(args) > len(wanted) && json != nil && json.Changed && json.Value.String() == json.NoOptDefVal {
 		return exit.With(exit.Usage, "unexpected argument %q; if it names fields, write --json=%[1]s", args[0])
 	}
 	switch {
 	case len(args) < len(wanted):
 		return exit.With(exit.Usage, "%s is missing; see: %s --help", words.List(wanted[len(args):], "and"), cmd.CommandPath())
+	case len(args) > len(wanted) && len(wanted) == 1 && strings.HasPrefix(wanted[0], "NAME"):
+		return exit.With(exit.Usage, "unexpected argument %q; put a name with spaces in quotes; see: %s --help", args[len(wanted)],
+			cmd.CommandPath())
 	case len(args) > len(wanted):
 		return exit.With(exit.Usage, "unexpected argument %q; see: %s --help", args[len(wanted)], cmd.CommandPath())
 	}

@@ -101,9 +101,12 @@ func termsOfValue(path string, value any) []string {
 	}
 	switch value := value.(type) {
 	case string:
+		if term := termOf("value:"+path+"==", value); strings.HasSuffix(term, "=="+value) {
+			return []string{term}
+		}
 		return []string{termOf("value:"+path+"=", value)}
 	case json.Number:
-		return []string{"value:" + path + "=" + value.String()}
+		return []string{"value:" + path + "==" + value.String()}
 	}
 	return nil
 }

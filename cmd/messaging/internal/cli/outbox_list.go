@@ -151,7 +151,17 @@ var entryColumns = []output.Column[entry]{
 }
 
 // entryTable has the columns that tell an operator what to do next. The others are in JSON, and in show.
-var entryTable = output.Table[entry]{Columns: columnsOf("id", "key", "state", "enqueued", "error"), Fields: output.FieldsOf(sampleEntry)}
+var entryTable = output.Table[entry]{Fields: output.FieldsOf(sampleEntry),
+	Columns: append(columnsOf("id", "key", "state", "enqueued"), output.Column[entry]{Name: "error", Text: shortError})}
+
+// shortError returns the error of an entry without the request that the operation makes, which hides the reason in a narrow table.
+func shortError(e entry) string {
+	said := strings.TrimPrefix(e.Error, e.Operation+": ")
+	if request, reason, found := strings.Cut(said, ": "); found && strings.HasPrefix(request, "POST /") {
+		return reason
+	}
+	return e.Error
+}
 
 func columnsOf(names ...string) []output.Column[entry] {
 	return slices.DeleteFunc(slices.Clone(entryColumns), func(c output.Column[entry]) bool { return !slices.Contains(names, c.Name) })

@@ -79,6 +79,40 @@ func record(o *operator) string {
 	return "```\n" + strings.TrimSuffix(all.String(), "\n") + "```\n"
 }
 
+func TestReadmeSortsUnclearEntriesByWhatTheSandboxHas(t *testing.T) {
+	data, err := os.ReadFile(readmeFile)
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(data), "messaging outbox list --ledger orders.db --state unclear --json=key |")
+	require.True(t, found)
+	sort, _, _ := strings.Cut("messaging outbox list --ledger orders.db --state unclear --json=key |"+rest, "```")
+	o := newOperator(t)
+	rows := "email,order,shipped_at\n"
+	for i := range 12 {
+		rows += fmt.Sprintf("ada@example.com,A-%d,2026-11-20T10:00:00Z\n", i+1)
+	}
+	o.write("orders.csv", rows)
+	o.confirmed("-p", "sandbox", "outbox", "import", "--ledger", "orders.db", "--from", "orders.csv", "--event", "order shipped",
+		"--key-column", "order")
+	o.must("sandbox", "fault", "answer_lost", "--op", "trigger event", "--count", "2")
+	o.must("sandbox", "fault", "status", "--status", "500", "--op", "trigger event", "--count", "3")
+	_, stderr, code := o.run("-p", "sandbox", "outbox", "run", "--ledger", "orders.db", "--until-empty")
+	require.Equal(t, 9, code, stderr)
+	text, code := o.shell(sort)
+	require.Zero(t, code, text)
+	text, code = o.shell(`d="messaging outbox dismiss --ledger orders.db -"; $d --confirm "$($d --dry-run <carried-out)" <carried-out
+r="messaging -p sandbox outbox resend --ledger orders.db - --again"; $r --confirm "$($r --dry-run <not-carried-out)" <not-carried-out
+messaging -p sandbox outbox run --ledger orders.db --until-empty`)
+	require.Zero(t, code, text)
+	assert.Contains(t, o.must("outbox", "status", "--ledger", "orders.db", "--json"), `"accepted":10,"rejected":0,"unclear":0,"dismissed":2`)
+	for i := range 12 {
+		o.must("sandbox", "wait", "op:trigger", "has:effect", fmt.Sprintf("value:payload.order==A-%d", i+1), "--after", "start", "--count", "1",
+			"--timeout", "0s")
+	}
+	o.must("sandbox", "wait", "op:trigger", "has:effect", "--after", "start", "--count", "12", "--timeout", "0s")
+	_, _, code = o.run("sandbox", "wait", "op:trigger", "has:effect", "--after", "start", "--count", "13", "--timeout", "0s")
+	assert.Equal(t, 11, code, "nothing was sent twice")
+}
+
 func TestReadmeShowsARunThatWasRecorded(t *testing.T) {
 	data, err := os.ReadFile(readmeFile)
 	require.NoError(t, err)

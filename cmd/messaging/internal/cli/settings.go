@@ -72,6 +72,8 @@ func clearFlagError(cmd *cobra.Command, err error) error {
 	switch name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); {
 	case name == "yes" && unknown:
 		return fmt.Errorf("%w; in a script, pass --confirm with the digest that --dry-run prints", err)
+	case name == "customer-id" && unknown:
+		return fmt.Errorf("%w; --customer takes a JSON file, such as {\"customer_id\": \"c-1001\"}", err)
 	case unknown:
 		var names []string
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {

@@ -77,10 +77,10 @@ var Keys = []struct{ Key, Example, Selects string }{
 	{"op", fmt.Sprintf("op:%q", service.TriggerEvent.Name), "part of the name of an operation, such as op:trigger"},
 	{"status", "status:422", "the status: 200, 4xx, >=400, or none if the response was lost"},
 	{"to", "to:ada@example.com", "part of a recipient: email address, customer id or phone number; also a broadcast to all customers"},
-	{"value", "value:order=A-1001", "a part of a value of the request, by its name or the end of its path: value:payload.order=A-1001"},
+	{"value", "value:order=A-1001", "part of a value of the request, by its name or the end of its path, as in value:payload.order=A-1001; == is for all of it"},
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
-	{"has", "has:skipped", "skipped, problems, notes (of something suspicious), duplicate (carried out before), fault, foreign_key or replay"},
+	{"has", "has:skipped", "effect (it was carried out), skipped, problems, notes (of something suspicious), duplicate (carried out before), fault, foreign_key or replay"},
 	{"note", "note:empty_value", "one of the notes: " + noteCodes()},
 	{"says", "says:required", "part of why a request failed, or of what is worth a look in it, as the list says it"},
 	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
@@ -268,6 +268,7 @@ var flags = []struct {
 	name string
 	has  func(*Entry) bool
 }{
+	{"effect", func(e *Entry) bool { return e.Effect != nil }},
 	{"skipped", func(e *Entry) bool { return len(e.Skipped) > 0 }},
 	{"problems", func(e *Entry) bool { return len(e.Problems) > 0 }},
 	{"notes", func(e *Entry) bool { return len(e.Notes()) > 0 }},

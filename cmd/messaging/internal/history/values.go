@@ -8,19 +8,24 @@ import (
 	"strings"
 )
 
-// parseValue returns a term such as value:order=A-1001.
+// parseValue returns a term such as value:order=A-1001, which finds A-10012 too, or value:order==A-1001, which does not.
 func parseValue(value string) (func(*Entry) bool, error) {
 	name, part, ok := strings.Cut(value, "=")
 	if !ok || name == "" {
 		return nil, errors.New("must be the name of a value of the body, =, and a part of the value")
 	}
 	path := strings.Split(name, ".")
-	return func(e *Entry) bool { return e.valueContains(path, part) }, nil
+	part, isWhole := strings.CutPrefix(part, "=")
+	matches := func(text string) bool { return containsFold(text, part) }
+	if isWhole {
+		matches = func(text string) bool { return strings.ToLower(text) == part } // as the term was
+	}
+	return func(e *Entry) bool { return e.hasValue(path, part, matches) }, nil
 }
 
-// valueContains reports whether a value of the body of the request contains a part. Its path
-// ends with the names of path.
-func (e *Entry) valueContains(path []string, part string) bool {
+// hasValue reports whether a value of the body of the request matches another one, of which it has at least a part. Its
+// path ends with the names of path.
+func (e *Entry) hasValue(path []string, part string, matches func(text string) bool) bool {
 	if text := unescaped(e.Request.Body); !containsFold(text, path[len(path)-1]) || !containsFold(text, part) {
 		return false // most bodies need not be read
 	}
@@ -31,7 +36,7 @@ func (e *Entry) valueContains(path []string, part string) bool {
 		return false
 	}
 	return findValue(body, nil, func(at []string, text string) bool {
-		return len(at) >= len(path) && slices.EqualFunc(at[len(at)-len(path):], path, strings.EqualFold) && containsFold(text, part)
+		return len(at) >= len(path) && slices.EqualFunc(at[len(at)-len(path):], path, strings.EqualFold) && matches(text)
 	})
 }
 

@@ -15,7 +15,9 @@ func TestAValueIsFoundByTheEndOfItsPath(t *testing.T) {
 			`"parcels":12345678901234567890}`)}}}
 	for text, want := range map[string]bool{
 		"value:email=GRACE": true, "value:customers.email=ada@": true, "value:recipients.customers.email=ada": true,
-		"value:recipients.email=ada": false, "value:vip=true": true, "value:parcels=12345678901234567890": true, "value:mail=ada": false,
+		"value:recipients.email=ada": false, "value:vip=true": true, "value:parcels=12345678901234567890": true,
+		"value:parcels==12345678901234567890": true, "value:parcels==1234567890123456789": false, "value:email==GRACE": false,
+		"value:email==Grace@example.com": true, "value:mail=ada": false,
 	} {
 		query, err := Parse(text)
 		require.NoError(t, err)

@@ -155,7 +155,7 @@ func (in *Inspector) attempts(e *history.Entry) (list []attempt) {
 // Again says which of the attempts of a call the request is: of a send, only the last can have been carried out.
 func (d *entryDetail) Again() string {
 	current := slices.IndexFunc(d.Attempts, func(a attempt) bool { return a.Current })
-	return fmt.Sprintf("Looks like attempt %s of %s of a call:", words.Thousands(d.Attempt),
+	return fmt.Sprintf("Looks like attempt %s of %s:", words.Thousands(d.Attempt),
 		words.Thousands(d.Attempt+len(d.Attempts)-1-current))
 }
 
@@ -252,7 +252,10 @@ func (d *entryDetail) HasFacts() bool {
 func (d *entryDetail) addTabs(selected, query string) {
 	list := d.views()
 	views := len(list)
-	list = append(list, tab{Name: "diff", Label: "Compare"}, tab{Name: "copy", Label: "Copy"}, tab{Name: "replay", Label: "Replay"})
+	list = append(list, tab{Name: "diff", Label: "Compare"}, tab{Name: "copy", Label: "Copy"})
+	if d.CanReplay() {
+		list = append(list, tab{Name: "replay", Label: "Replay"})
+	}
 	d.Tab = list[0].Name
 	if slices.ContainsFunc(list, func(t tab) bool { return t.Name == selected }) {
 		d.Tab = selected

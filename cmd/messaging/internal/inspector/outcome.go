@@ -73,6 +73,8 @@ func newOutcome(e *history.Entry) outcomeView {
 		view.WhatToDo = "Nothing was done. The client retries this by itself; the caller sees this error only if the last attempt fails."
 	case errors.Is(v.Err, messaging.ErrValidation):
 		view.WhatToDo = "Fix the request: nothing was done."
+	case e.Op == "" && !e.ForeignKey && e.Key().Right():
+		view.WhatToDo = "Check the method and the path: nothing was done."
 	case errors.Is(v.Err, messaging.ErrUnauthorized), errors.Is(v.Err, messaging.ErrNotFound):
 		view.WhatToDo = "Check the API key and the base URL: nothing was done."
 	default:
@@ -161,7 +163,7 @@ func contentNotes(d *entryDetail) (list []note) {
 			list = append(list, note{Class: "warn", Text: r.text,
 				Href: fmt.Sprintf("/requests/%d?tab=diff&with=%d", d.Number, duplicate), More: "Compare them"})
 		case r.note == history.NoteEmailCheck:
-			list = append(list, note{Class: "warn", Text: firstOf(r), Href: d.path + "?tab=check", More: "Show the check"})
+			list = append(list, note{Class: "warn", Text: firstOf(r, len(d.Email.check())), Href: d.path + "?tab=check", More: "Show the check"})
 		default:
 			add("warn", "%s", r.text)
 		}
@@ -185,14 +187,13 @@ func contentNotes(d *entryDetail) (list []note) {
 	return list
 }
 
-// firstOf returns the text of a remark with the first of several things that it is about.
-func firstOf(r remark) string {
-	more := len(r.common) - 1
-	if more < 1 {
+// firstOf returns the text of a remark with the first thing that it is about, and how many others there are.
+func firstOf(r remark, all int) string {
+	if all < 2 {
 		return r.text
 	}
 	before, _, _ := strings.Cut(r.text, r.common[0])
-	return fmt.Sprintf("%s%s, and %d more.", before, r.common[0], more)
+	return fmt.Sprintf("%s%s, and %d more.", before, r.common[0], all-1)
 }
 
 // refusalNote says why a request was refused, if neither its problems nor its key do.

@@ -40,7 +40,7 @@ func TestAnEmailOfWhichReadersMissSomethingIsWorthALook(t *testing.T) {
 	assert.Equal(t, []string{"email check Offer Link to this machine, which nobody else can open: http://localhost/x #2",
 		"email check Offer &lt;script&gt; is removed #2"}, findings)
 	assert.Contains(t, f.get("/broadcasts/2").Body,
-		`http://localhost/x, and 1 more. <a href="/broadcasts/2?tab=check">Show the check</a>`)
+		`http://localhost/x, and 2 more. <a href="/broadcasts/2?tab=check">Show the check</a>`)
 	assert.NotContains(t, f.get("/broadcasts/1").Body, "Show the check")
 	assert.Contains(t, f.get("/?q=note:email_check").Body, `<span id="matches">1 match</span>`)
 

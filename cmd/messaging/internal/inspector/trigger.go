@@ -47,6 +47,8 @@ type parameterView struct {
 	Corrected  string // the time of a value that was skipped, if it is one, as the service reads it
 	// Undocumented means that the service does not document what it makes of the value.
 	Undocumented bool
+	// Unknown means that the event has no such parameter.
+	Unknown bool
 }
 
 func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *triggerView {
@@ -66,8 +68,8 @@ func (in *Inspector) newTrigger(e *history.Entry, t *messagingtest.Trigger) *tri
 		if name == "email" || name == "customer" {
 			continue
 		}
-		view.Parameters = append(view.Parameters, parameterView{Name: name, Type: "unknown", Value: cutText(string(payload[name])),
-			Tag: tag{"warn", "not a parameter of the event"}})
+		view.Parameters = append(view.Parameters, parameterView{Name: name, Value: cutText(string(payload[name])),
+			Tag: tag{"warn", "unknown"}, Unknown: true})
 	}
 	return view
 }

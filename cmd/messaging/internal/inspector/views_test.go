@@ -216,11 +216,11 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 		strip, _, _ = strings.Cut(strip, "</nav>")
 		return regexp.MustCompile(`after [\d.]+ .?s`).ReplaceAllString(textOf(strip), "after –")
 	}
-	assert.Equal(t, "Looks like attempt 3 of 3 of a call: #1 429 rejected after – #2 429 rejected after – #3 accepted 1 skipped",
+	assert.Equal(t, "Looks like attempt 3 of 3: #1 429 rejected after – #2 429 rejected after – #3 accepted 1 skipped",
 		attempts(page))
 	assert.Contains(t, page, `<a href="/requests/3" aria-current="page">#3 `)
 	first := f.get("/requests/1").Body
-	assert.Contains(t, attempts(first), "attempt 1 of 3 of a call: #1 429 rejected")
+	assert.Contains(t, attempts(first), "attempt 1 of 3: #1 429 rejected")
 	assert.Contains(t, first, `<a href="/requests/1" aria-current="page">#1 `)
 	assert.Contains(t, first, `data-number="3" data-attempts="2 1" aria-current="true"`, "the row of the call is the current one")
 	assert.NotContains(t, page, "of one call")
@@ -263,6 +263,9 @@ func TestThePageOfARefusedRequestSaysWhy(t *testing.T) {
 		f.send(test.method, test.path, test.body)
 		page := f.get(fmt.Sprintf("/requests/%d", f.box.History.State().Last)).Body
 		assert.Contains(t, page, `<p class="note bad">`+test.why+`</p>`)
+		isUnknown := strings.HasPrefix(test.why, "No operation")
+		assert.Equal(t, isUnknown, strings.Contains(page, "Check the method and the path: nothing was done."), test.path)
+		assert.Equal(t, isUnknown, !strings.Contains(page, `data-tab="replay"`), "only an operation can be repeated: %s", test.path)
 	}
 	for _, row := range []string{"the request has no body", "the body is not text", "the body is JSON, but not an object",
 		"the body is not JSON"} {

@@ -38,10 +38,10 @@ type operation struct {
 }
 
 type parameter struct {
-	Name        string `json:"name"`
-	In          string `json:"in"`
-	Description string `json:"description"`
-	Schema      schema `json:"schema"`
+	Name        string  `json:"name"`
+	In          string  `json:"in"`
+	Description string  `json:"description"`
+	Schema      *schema `json:"schema"`
 }
 
 type requestBody struct {
@@ -55,11 +55,11 @@ type response struct {
 }
 
 type mediaType struct {
-	Schema schema `json:"schema"`
+	Schema *schema `json:"schema"`
 }
 
 type components struct {
-	Schemas         map[string]schema         `json:"schemas"`
+	Schemas         map[string]*schema        `json:"schemas"`
 	SecuritySchemes map[string]securityScheme `json:"securitySchemes"`
 }
 
@@ -72,19 +72,19 @@ type securityScheme struct {
 
 // schema is a JSON Schema. The zero schema allows every value.
 type schema struct {
-	Ref         string            `json:"$ref,omitempty"`
-	Type        types             `json:"type,omitempty"`
-	Format      string            `json:"format,omitempty"`
-	Description string            `json:"description,omitempty"`
-	Enum        []string          `json:"enum,omitempty"`
-	Const       *bool             `json:"const,omitempty"`
-	Minimum     *int              `json:"minimum,omitempty"`
-	Properties  map[string]schema `json:"properties,omitempty"`
-	Required    []string          `json:"required,omitempty"`
-	Additional  *schema           `json:"additionalProperties,omitempty"`
-	Items       *schema           `json:"items,omitempty"`
-	OneOf       []schema          `json:"oneOf,omitempty"`
-	AnyOf       []schema          `json:"anyOf,omitempty"`
+	Ref         string             `json:"$ref,omitempty"`
+	Type        types              `json:"type,omitempty"`
+	Format      string             `json:"format,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Enum        []string           `json:"enum,omitempty"`
+	Const       *bool              `json:"const,omitempty"`
+	Minimum     *int               `json:"minimum,omitempty"`
+	Properties  map[string]*schema `json:"properties,omitempty"`
+	Required    []string           `json:"required,omitempty"`
+	Additional  *schema            `json:"additionalProperties,omitempty"`
+	Items       *schema            `json:"items,omitempty"`
+	OneOf       []*schema          `json:"oneOf,omitempty"`
+	AnyOf       []*schema          `json:"anyOf,omitempty"`
 }
 
 // types are the types that a value can have.
@@ -98,6 +98,6 @@ func (t types) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(t))
 }
 
-func jsonContent(s schema) map[string]mediaType {
+func jsonContent(s *schema) map[string]mediaType {
 	return map[string]mediaType{"application/json": {Schema: s}}
 }

@@ -30,7 +30,7 @@ func Unknown(op *service.Operation, body []byte, parameters []string) map[string
 		return nil
 	}
 	u := unknown{found: make(map[string]string), parameters: parameters}
-	u.look(*request, "", value)
+	u.look(request, "", value)
 	return u.found
 }
 
@@ -40,7 +40,10 @@ type unknown struct {
 }
 
 // look adds the unknown members of a value.
-func (u unknown) look(s schema, path string, value any) {
+func (u unknown) look(s *schema, path string, value any) {
+	if s == nil { // of an unknown member
+		return
+	}
 	s = resolve(s, value)
 	switch value := value.(type) {
 	case map[string]any:
@@ -60,14 +63,14 @@ func (u unknown) look(s schema, path string, value any) {
 	case []any:
 		if s.Items != nil {
 			for i, element := range value {
-				u.look(*s.Items, join(path, strconv.Itoa(i)), element)
+				u.look(s.Items, join(path, strconv.Itoa(i)), element)
 			}
 		}
 	}
 }
 
 // resolve returns the schema that a reference or a choice stands for, for a value.
-func resolve(s schema, value any) schema {
+func resolve(s *schema, value any) *schema {
 	if s.Ref != "" {
 		return resolve(schemas[s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]], value)
 	}
@@ -80,7 +83,7 @@ func resolve(s schema, value any) schema {
 			return choice
 		}
 	}
-	return schema{}
+	return &schema{}
 }
 
 func join(path, name string) string {

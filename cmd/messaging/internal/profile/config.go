@@ -138,7 +138,10 @@ func (p configProfile) service(name, folder string) (*Service, error) {
 		s.MaxRecipients = *p.MaxRecipients
 	}
 	if _, err := messaging.NewClient(s.BaseURL, "not-the-key", messaging.WithAllowOnly(p.Allow...)); err != nil {
-		return nil, fmt.Errorf("allow: %w", err)
+		if invalid := new(messaging.ValidationError); errors.As(err, &invalid) {
+			err = errors.New(strings.Join(invalid.Fields[0].Messages, "; "))
+		}
+		return nil, fmt.Errorf("allow: each entry %w", err)
 	}
 	var err error
 	if s.Rate, err = ParseRate(p.Rate); err != nil {
