@@ -81,8 +81,8 @@ var Keys = []struct{ Key, Example, Selects string }{
 		"part of a value of the request, by its name or the end of its path, as in value:payload.order=A-1001; == is for all of it"},
 	{"subject", "subject:moved", "part of the subject of a broadcast"},
 	{"event", "event:order", "the id of an event, or part of its name"},
-	{"has", "has:skipped", "effect (it was carried out), skipped, problems, notes (of something suspicious), duplicate (carried out before), " +
-		"fault, foreign_key or replay"},
+	{"has", "has:skipped", "effect (it was carried out), skipped, problems, notes (of something suspicious), " +
+		"duplicate (carried out before), fault, foreign_key or replay"},
 	{"note", "note:empty_value", "one of the notes: " + noteCodes()},
 	{"says", "says:required", "part of why a request failed, or of what is worth a look in it, as the list says it"},
 	{"delivery", "delivery:unknown", "what the SDK reports: accepted, rejected, unknown or not_sent"},
