@@ -132,7 +132,7 @@ func (s *settings) confirmEvents(ctx context.Context, service *profile.Service, 
 		plan.Add("create", each.Event+": "+parametersOf(messaging.Event{Parameters: each.definition.Parameters}))
 		describeGiven(plan, "description", words.Shortened(each.definition.Description, excerpt))
 	}
-	for _, odd := range missing.undocumented() {
+	for _, odd := range missing.oddities() {
 		plan.Warn("%s", odd)
 	}
 	action := confirm.NewAction(service, sends[0].Operation(), content, "Create "+countEvents(len(sends))+"?", fmt.Sprint(len(sends)))

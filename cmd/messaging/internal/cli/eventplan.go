@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -35,6 +36,7 @@ type driftRow struct {
 
 	definition messaging.EventCreateParams
 	account    messaging.Event // if State is current
+	alike      string          // an event of the account with nearly the same name, or ""
 }
 
 type driftRows []driftRow
@@ -85,7 +87,7 @@ Additional optional parameters and descriptions do not matter. Nothing is sent.`
 					return err
 				}
 			}
-			for _, odd := range drift.with(missing).undocumented() {
+			for _, odd := range drift.with(missing).oddities() {
 				s.printer.Warn("%s", odd)
 			}
 			err = rows.Close()
@@ -157,6 +159,11 @@ func (s *settings) drift(ctx context.Context, client *messaging.Client, wanted d
 		switch found := account[definition.Name]; len(found) {
 		case 0:
 			row.State = missing
+			for _, name := range slices.Sorted(maps.Keys(account)) {
+				if strings.EqualFold(name, definition.Name) {
+					row.alike = name
+				}
+			}
 		case 1:
 			row.account = found[0]
 			row.Differences = append(row.Differences, definitions.Differences(definition, found[0])...)
@@ -180,10 +187,15 @@ func problemsOf(rows driftRows) error {
 	return errors.Join(all...)
 }
 
-// undocumented returns a line for each parameter whose type the service does not document.
-func (rows driftRows) undocumented() (lines []string) {
+// oddities returns a line for each event that looks like one of the account, and for each parameter whose type the service
+// does not document.
+func (rows driftRows) oddities() (lines []string) {
 	known := []messaging.ParameterType{messaging.ParameterText, messaging.ParameterNumeric, messaging.ParameterTimestamp}
 	for _, row := range rows {
+		if row.alike != "" {
+			lines = append(lines, fmt.Sprintf("event %q: the account has %q, which differs only in case; an event can never be deleted",
+				row.Event, row.alike))
+		}
 		for _, p := range row.definition.Parameters {
 			if !slices.Contains(known, messaging.ParameterType(strings.ToLower(string(p.Type)))) {
 				lines = append(lines, fmt.Sprintf("event %q: the type %q of parameter %q is not text, numeric or timestamp",

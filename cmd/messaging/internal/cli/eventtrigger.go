@@ -101,7 +101,7 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 		err = errors.Join(checkAllowed(ctx, service, prepared, ""), checkLimit(ctx, prepared, service.MaxRecipients, ""))
 	}
 	if err != nil {
-		return byFlags(err)
+		return byFlags(err, params.Definition)
 	}
 	send := sending{service: service, prepared: prepared, count: &recipients, again: t.again, trigger: triggerOf(params),
 		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,", terms: termsOfTrigger(params)}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // wordedError is an error of the library in the words of the command.
@@ -54,8 +55,8 @@ func reasonOf(err error) string {
 	return flagOf(field) + " " + rest
 }
 
-// byFlags names the problems of a trigger by its flags. Other errors stay as they are.
-func byFlags(err error) error {
+// byFlags names the problems of a trigger of an event by its flags. Other errors stay as they are.
+func byFlags(err error, event *messaging.Event) error {
 	invalid := new(messaging.ValidationError)
 	if !errors.As(err, &invalid) {
 		return err
@@ -63,15 +64,15 @@ func byFlags(err error) error {
 	var problems []string
 	for _, field := range invalid.Fields {
 		for _, message := range field.Messages {
-			message = strings.Replace(message, "a time.Time, or a string in the form", "a time such as", 1)
-			problems = append(problems, inFlags(field.Field, message))
+			message = strings.Replace(message, "a time.Time, or a string in the form 2006-01-02T15:04:05Z", "a time such as 2026-12-01T09:00:00Z", 1)
+			problems = append(problems, inFlags(field.Field, message, event))
 		}
 	}
 	return &wordedError{invalid.Op + ": " + strings.Join(problems, "; ") + "; nothing was sent", err}
 }
 
-// inFlags says what is wrong with a field, with the flag that corrects it.
-func inFlags(field, message string) string {
+// inFlags says what is wrong with a field, with what corrects it.
+func inFlags(field, message string, event *messaging.Event) string {
 	flag := flagOf(field)
 	name, isValue := strings.CutPrefix(flag, "-f ")
 	switch {
@@ -80,7 +81,17 @@ func inFlags(field, message string) string {
 	case isValue && message == "must be a string":
 		return fmt.Sprintf("%s must be a text: -f %[1]s=TEXT", name)
 	}
-	return flag + " " + message
+	said := flag + " " + message
+	if strings.HasSuffix(message, "is not a parameter of the event") {
+		var names []string
+		for _, p := range event.Parameters {
+			names = append(names, p.Name)
+		}
+		if nearest := words.Nearest(name, names); nearest != "" {
+			said += " (did you mean " + nearest + "?)"
+		}
+	}
+	return said
 }
 
 // flagOf returns the flag that sets a field of a trigger, or which recipient of a broadcast has it.
