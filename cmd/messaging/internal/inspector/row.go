@@ -73,7 +73,7 @@ func (in *Inspector) divide(rows []row, entries []*history.Entry, q history.Quer
 type tag struct{ Class, Text string }
 
 // maxPathEnd is how many characters at the end of a path are never cut off, since paths often begin alike.
-const maxPathEnd = 14
+const maxPathEnd = 10
 
 // maxRowQuery is how many characters of a query are in a row.
 const maxRowQuery = 60

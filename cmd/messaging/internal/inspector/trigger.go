@@ -79,7 +79,7 @@ func newParameter(p messaging.EventParameter, value json.RawMessage, t *messagin
 		Skipped: slices.Contains(t.Skipped, p.Name)}
 	switch {
 	case view.Skipped:
-		view.Tag, view.Corrected = tag{"bad", "skipped"}, corrected(value)
+		view.Tag, view.Corrected = tag{"warn", "skipped"}, corrected(value)
 	case len(value) == 0 || string(value) == "null":
 		view.Value, view.Tag = "", tag{"", "not sent"}
 	case p.Required && isBlank(value):

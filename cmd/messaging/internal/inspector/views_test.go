@@ -278,7 +278,7 @@ func TestARowKeepsTheEndOfALongPath(t *testing.T) {
 	f.send("GET", "/v1/customers/5eed0000-0000-4000/devices", "")
 	f.send("GET", "/v1/devices", "")
 	page := f.get("/").Body
-	assert.Contains(t, page, `<bdi class="what"><span>GET /v1/customers/5eed0000-000</span><span class="end">0-4000/devices</span></bdi>`)
+	assert.Contains(t, page, `<bdi class="what"><span>GET /v1/customers/5eed0000-0000-40</span><span class="end">00/devices</span></bdi>`)
 	assert.Contains(t, page, `<bdi class="what">GET /v1/devices</bdi>`)
 }
 
