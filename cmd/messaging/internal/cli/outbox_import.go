@@ -142,8 +142,11 @@ func (flags *importFlags) importRows(cmd *cobra.Command, service *profile.Servic
 func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
 	for _, name := range []string{"from", "event", "key-column", "format"} {
 		isNeeded := name == "from" || name == "event"
-		if flag := cmd.Flags().Lookup(name); flag.Value.String() == "" && (flag.Changed || isNeeded) {
+		switch flag := cmd.Flags().Lookup(name); {
+		case flag.Changed && flag.Value.String() == "":
 			return nil, exit.With(exit.Usage, "--%s must not be empty", name)
+		case isNeeded && !flag.Changed:
+			return nil, exit.With(exit.Usage, "--%s is missing", name)
 		}
 	}
 	if cmd.Flags().Changed("max-recipients") && flags.maxRecipients < 1 {

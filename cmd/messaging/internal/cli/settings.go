@@ -85,6 +85,9 @@ func clearFlagError(cmd *cobra.Command, err error) error {
 			return fmt.Errorf("%w; did you mean --%s?", err, nearest)
 		}
 	}
+	if strings.HasPrefix(err.Error(), "unknown shorthand flag") && strings.HasPrefix(cmd.Use, "wait ") {
+		return fmt.Errorf("%w; a term that must not match begins with a !", err)
+	}
 	if said, missing, isDuration := strings.Cut(err.Error(), ": time: missing unit in duration "); isDuration {
 		return fmt.Errorf("%s: it needs a unit, such as %ss", said, strings.Trim(missing, `"`))
 	}
