@@ -71,7 +71,7 @@ func TestCommandsSuggestWhatWasMeant(t *testing.T) {
 		"event trigger x --email a@b.test -F n=": `-F: the value of "n" is empty; is a variable not set?`,
 		"event trigger x --customer c-1": `--customer takes a JSON file, such as {"customer_id": "c-1001"}: ` +
 			"open c-1: no such file or directory",
-		"sandbox wait -op:list":  "unknown shorthand flag: 'o' in -op:list; a term that must not match begins with a !",
+		"sandbox wait -op:list":  "unknown shorthand flag: 'o' in -op:list; put a ! before a term that must not match",
 		"event create x":         `unexpected argument "x"; see: messaging event create --help`,
 		"customer list --json a": `unexpected argument "a"; if it names fields, write --json=a`,
 		"completion tcsh":        `invalid argument "tcsh"; it must be bash|zsh|fish|powershell`,

@@ -168,8 +168,8 @@ func (d *decision) check(cmd *cobra.Command, keys []string) (filter outbox.Filte
 	case err != nil:
 		return filter, err
 	case given == (len(keys) > 0):
-		return filter, exit.With(exit.Usage, "which entries? Name their keys (in quotes, if one begins with #), or select them with --state %s and other flags; not both",
-			d.states[0])
+		return filter, exit.With(exit.Usage, "which entries? Name their keys (in quotes, if one begins with #), or select them with --state %s "+
+			"and other flags; not both", d.states[0])
 	case slices.Contains(keys, ""):
 		return filter, exit.With(exit.Usage, "a KEY must not be empty")
 	}

@@ -86,7 +86,7 @@ func clearFlagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	if strings.HasPrefix(err.Error(), "unknown shorthand flag") && strings.HasPrefix(cmd.Use, "wait ") {
-		return fmt.Errorf("%w; a term that must not match begins with a !", err)
+		return fmt.Errorf("%w; put a ! before a term that must not match", err)
 	}
 	if said, missing, isDuration := strings.Cut(err.Error(), ": time: missing unit in duration "); isDuration {
 		return fmt.Errorf("%s: it needs a unit, such as %ss", said, strings.Trim(missing, `"`))
