@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
@@ -84,6 +85,9 @@ type page struct {
 
 	Chips      []chipGroup // none where there is nothing to filter
 	ChipsShown bool
+	// Rejected is how many requests for the list are not in it, and RejectedURL is a search for them.
+	Rejected    int
+	RejectedURL string
 	// FirstRequest is a command that sends a request to the list.
 	FirstRequest snippet
 	Unanswered   unanswered
@@ -158,6 +162,10 @@ func (in *Inspector) entryPage(l entryList) http.HandlerFunc {
 		}
 		if l.count(p.State) > 0 {
 			p.Chips, p.ChipsShown = newChips(l, p.Query, in.box.History.MarkNames()), r.URL.Query().Get("filter") == "open"
+		}
+		if p.Query == "" && l.term != "" {
+			p.Rejected = in.box.History.Deliveries(l.requested)[messaging.DeliveryRejected]
+			p.RejectedURL = "/" + queryString("q", l.term+" delivery:rejected")
 		}
 		p.Unanswered = in.unanswered(l)
 		in.fillRows(p, l, query, before)
@@ -236,6 +244,7 @@ func matches(n int) string {
 func (in *Inspector) groupedRow(e *history.Entry) row {
 	row := newRow(e)
 	row.Mark = in.newMark(e)
+	row.Later = len(in.box.History.Later(e))
 	for _, attempt := range in.box.History.Attempts(e) {
 		row.Attempts = append(row.Attempts, linkedRow(attempt))
 	}

@@ -38,6 +38,7 @@ type row struct {
 	Href     string
 	Current  bool
 	Attempts []row // the same request before, latest first, where it looks like a retry
+	Later    int   // how many attempts after it a search does not find
 	// Begins is the mark after which the row is the first of the list, or nil.
 	Begins *markLine
 	// Next is the date of the older row, if that is another one.
@@ -152,8 +153,20 @@ func (list signs) More() *sign {
 	return &more
 }
 
-// Sent returns how often the request was sent.
+// Sent returns how often the request was sent until this attempt.
 func (r row) Sent() int { return len(r.Attempts) + 1 }
+
+// Tries says how often the request was sent, if that was more than once.
+func (r row) Tries() string {
+	switch {
+	case r.Later > 0:
+		return fmt.Sprintf("%s of %s attempts", words.Thousands(r.Sent()), words.Thousands(r.Sent()+r.Later))
+	case r.Sent() > 1:
+		return words.Thousands(r.Sent()) + " attempts"
+	default:
+		return ""
+	}
+}
 
 // title returns what people look for: the subject of a broadcast, or the name of an event.
 func title(e *history.Entry) string {

@@ -226,6 +226,10 @@ func TestTheSameRequestAfterARefusalIsOneRowAndNotCalledOneCall(t *testing.T) {
 	assert.NotContains(t, page, "of one call")
 	assert.NotContains(t, page, "duplicate?", "the first two were refused")
 	assert.Contains(t, f.get("/?q=status:429").Body, `data-number="2" data-attempts="1"`)
+	assert.Contains(t, f.get("/?q=status:429").Body, ">2 of 3 attempts<", "the search does not find the last one")
+	assert.Contains(t, f.get("/triggers").Body, `<span>2 rejected requests are not in this list</span>`+
+		`<a href="/?q=op%3Atrigger&#43;delivery%3Arejected">Show</a>`)
+	assert.NotContains(t, f.get("/broadcasts").Body, "not in this list")
 	assert.Equal(t, 3, strings.Count(f.get("/api/requests").Body, `"number"`), "the API has each attempt")
 }
 
