@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -104,7 +103,7 @@ func fromFile(cmd *cobra.Command, path string, into any, names []string) error {
 // left out, and the rest sent without it.
 func checkFilled(path string, data []byte) error {
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &fields); err != nil {
+	if err := strictjson.Decode(data, &fields); err != nil {
 		return exit.With(exit.Usage, "%s: %w", path, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {

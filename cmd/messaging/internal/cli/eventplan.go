@@ -154,12 +154,13 @@ func (s *settings) drift(ctx context.Context, client *messaging.Client, wanted d
 			account[event.Name] = append(account[event.Name], event)
 		}
 	}
+	names := slices.Sorted(maps.Keys(account))
 	for _, definition := range wanted {
 		row := driftRow{Event: definition.Name, State: current, Differences: []string{}, definition: definition}
 		switch found := account[definition.Name]; len(found) {
 		case 0:
 			row.State = missing
-			for _, name := range slices.Sorted(maps.Keys(account)) {
+			for _, name := range names {
 				if strings.EqualFold(name, definition.Name) {
 					row.alike = name
 				}

@@ -23,10 +23,10 @@ func TestATriggerIsNotComparedByAParameterThatItsEventNoLongerHas(t *testing.T) 
 
 func TestTermsOfATriggerAreThoseThatASearchCanHave(t *testing.T) {
 	event := &messaging.Event{Name: `the "big" order`, Parameters: []messaging.EventParameter{{Name: "order", Required: true},
-		{Name: "order.no", Required: true}, {Name: "parcels", Required: true}, {Name: "note"}}}
+		{Name: "order.no", Required: true}, {Name: "payload.no", Required: true}, {Name: "parcels", Required: true}, {Name: "note"}}}
 	params := messaging.EventTriggerParams{Definition: event, Customer: &messaging.CustomerParams{CustomerID: "c-1"},
-		Values: map[string]any{"order": "A 1\nB", "order.no": "1", "parcels": json.Number("2"), "note": "none"}}
+		Values: map[string]any{"order": "A 1\nB", "order.no": "1", "payload.no": "1", "parcels": json.Number("2"), "note": "none"}}
 	assert.Equal(t, []string{"op:trigger", "event:order", "to:c-1", "value:order=A 1", "value:parcels==2"}, termsOfTrigger(params))
-	event.Parameters = event.Parameters[3:]
+	event.Parameters = event.Parameters[4:]
 	assert.Equal(t, []string{"op:trigger", "event:order", "to:c-1", "value:note==none"}, termsOfTrigger(params))
 }

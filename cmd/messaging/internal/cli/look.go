@@ -89,24 +89,26 @@ func termsOfBody(body []byte) []string {
 	}
 	terms := []string{"op:trigger", termOf("event:", trigger.EventID)}
 	for _, name := range slices.Sorted(maps.Keys(trigger.Payload)) {
-		terms = append(terms, termsOfValue("payload."+name, trigger.Payload[name])...)
+		terms = append(terms, termsOfValue("payload.", name, trigger.Payload[name])...)
 	}
 	return terms
 }
 
-// termsOfValue are the terms that find a value, of which there are none if a term cannot have it.
-func termsOfValue(path string, value any) []string {
-	if strings.ContainsAny(strings.TrimPrefix(path, "payload."), `.="`) { // which a term splits
+// termsOfValue are the terms that find a value by its name and what is before that in its path. There are none if a term
+// cannot have it.
+func termsOfValue(before, name string, value any) []string {
+	if strings.ContainsAny(name, `.="`) { // which a term splits
 		return nil
 	}
 	switch value := value.(type) {
 	case string:
-		if term := termOf("value:"+path+"==", value); strings.HasSuffix(term, "=="+value) {
-			return []string{term}
+		part, sign := termOf("", value), "="
+		if part == value {
+			sign = "=="
 		}
-		return []string{termOf("value:"+path+"=", value)}
+		return []string{"value:" + before + name + sign + part}
 	case json.Number:
-		return []string{"value:" + path + "==" + value.String()}
+		return []string{"value:" + before + name + "==" + value.String()}
 	}
 	return nil
 }
@@ -146,7 +148,7 @@ func termsOfTrigger(params messaging.EventTriggerParams) []string {
 	anyRequired := slices.ContainsFunc(params.Definition.Parameters, isRequired)
 	for _, p := range params.Definition.Parameters {
 		if p.Required || !anyRequired {
-			terms = append(terms, termsOfValue(p.Name, params.Values[p.Name])...)
+			terms = append(terms, termsOfValue("", p.Name, params.Values[p.Name])...)
 		}
 	}
 	return terms

@@ -83,14 +83,16 @@ func (send *sending) action(question, answer string) confirm.Action {
 	action := confirm.NewAction(send.service, send.prepared.Operation(), content, question, answer)
 	action.Recipients, action.BodySHA256 = send.count, sum(send.prepared.Body())
 	action.Refused = send.seen.Refusal(send.again, send.seen.Seen())
-	if action.Refused != nil && !send.again && send.service.Kind == profile.Sandbox {
-		switch {
-		case send.seen.Last.IsOpen():
-			action.Refused = exit.With(exit.Usage, "%w; to look:\n  %s", action.Refused, send.search())
-		case slices.ContainsFunc(send.seen.Similar, (*intent.Earlier).IsOpen): // its content is not known
-			action.Refused = exit.With(exit.Usage, "%w; to look:\n  %s", action.Refused,
-				searchIn(inspectorOf(send.service), []string{send.terms[0], "delivery:unknown"}))
-		}
+	search := ""
+	switch {
+	case action.Refused == nil || send.again || send.service.Kind != profile.Sandbox:
+	case send.seen.Last.IsOpen():
+		search = send.search()
+	case slices.ContainsFunc(send.seen.Similar, (*intent.Earlier).IsOpen): // its content is not known
+		search = searchIn(inspectorOf(send.service), []string{send.terms[0], "delivery:unknown"})
+	}
+	if search != "" {
+		action.Refused = exit.With(exit.Usage, "%w; to look:\n  %s", action.Refused, search)
 	}
 	return action
 }

@@ -16,6 +16,9 @@ import (
 type emailView struct {
 	*messagingtest.EmailBroadcast
 	entry *history.Entry
+
+	checked  bool // whether findings has what check returns
+	findings []mail.Finding
 }
 
 // maxMail is how much of a message is read as HTML.
@@ -77,8 +80,13 @@ func (c checked) Tag() tag {
 	return tag{Class: map[mail.Severity]string{mail.High: "bad", mail.Medium: "warn"}[c.Severity], Text: string(c.Severity)}
 }
 
-// check returns what can go wrong in email programs.
-func (v *emailView) check() []mail.Finding { return mail.Check(head(v.Message), len(v.Message)) }
+// check returns what can go wrong in email programs. A tab, its count and a note need it, and it is looked for once.
+func (v *emailView) check() []mail.Finding {
+	if !v.checked {
+		v.checked, v.findings = true, mail.Check(head(v.Message), len(v.Message))
+	}
+	return v.findings
+}
 
 // Findings is check with lines.
 func (v *emailView) Findings() (findings []checked) {

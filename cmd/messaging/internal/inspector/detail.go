@@ -199,7 +199,7 @@ func (in *Inspector) newDetail(e *history.Entry, base string, r *http.Request) *
 		took(e.Took)))
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
-		d.Email, d.Audience = &emailView{effect, e}, effect.Recipients
+		d.Email, d.Audience = &emailView{EmailBroadcast: effect, entry: e}, effect.Recipients
 		d.Facts = emailFacts(effect)
 	case *messagingtest.PushBroadcast:
 		d.Push, d.Audience = effect, effect.Recipients

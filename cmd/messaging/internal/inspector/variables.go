@@ -81,7 +81,7 @@ func undefinedVariables(e *history.Entry) []string {
 	if !ok {
 		return nil
 	}
-	return (&emailView{email, e}).Variables().Undefined
+	return (&emailView{EmailBroadcast: email, entry: e}).Variables().Undefined
 }
 
 // variablesNote is for an email with placeholders whose names are nowhere. Each is a separate finding, since the
