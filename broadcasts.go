@@ -19,7 +19,7 @@ type BroadcastsService resource
 //
 // API: POST /v1/broadcast/send/email
 func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParams, opts ...RequestOption) (*Response, error) {
-	return coreOf(s).call(ctx, call{operation: service.SendEmailBroadcast, params: &p}, opts)
+	return s.core.call(ctx, call{operation: service.SendEmailBroadcast, params: &p}, opts)
 }
 
 // SendPush sends a push notification broadcast, now or at p.Schedule, to the devices of
@@ -29,7 +29,7 @@ func (s *BroadcastsService) SendEmail(ctx context.Context, p EmailBroadcastParam
 //
 // API: POST /v1/broadcast/send/push-notification
 func (s *BroadcastsService) SendPush(ctx context.Context, p PushBroadcastParams, opts ...RequestOption) (*Response, error) {
-	return coreOf(s).call(ctx, call{operation: service.SendPushBroadcast, params: &p}, opts)
+	return s.core.call(ctx, call{operation: service.SendPushBroadcast, params: &p}, opts)
 }
 
 // EmailBroadcastParams describes an email broadcast. SenderEmail, SenderName,
@@ -193,7 +193,7 @@ type broadcastBody struct {
 	ScheduleDate *Schedule `json:"schedule_date,omitempty"`
 	// Recipients is always nil here. The recipients are written one by one, after
 	// everything else.
-	Recipients []Recipient `json:"recipients,omitempty"`
+	Recipients []recipient `json:"recipients,omitempty"`
 }
 
 func newBroadcastBody(to Audience, at *Schedule) broadcastBody {

@@ -42,7 +42,7 @@ func TestBroadcastsKeepTheFieldsThatTheServiceRefuses(t *testing.T) {
 
 	var refused *messaging.APIError
 	require.ErrorAs(t, err, &refused)
-	assert.Equal(t, []messaging.FieldError{{Field: "subject", Messages: []string{"is too long"}}}, refused.Fields)
+	assert.Equal(t, []messaging.FieldProblem{{Field: "subject", Messages: []string{"is too long"}}}, refused.Fields)
 }
 
 // emailWith is an email broadcast in order, but for one change.

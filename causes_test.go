@@ -205,7 +205,7 @@ func notAfter(within time.Duration, perform scripted.Call) scripted.Call {
 	}
 }
 
-func hookOfASecond(context.Context, messaging.CallInfo, int, func(key, value string)) context.Context {
+func hookOfASecond(context.Context, messaging.AttemptInfo) context.Context {
 	time.Sleep(time.Second) // of the bubble
 	return nil
 }
@@ -434,6 +434,12 @@ func causesOfLookups() []cause {
 	}
 }
 
+// ownStep is an error type of a program, with a step.
+type ownStep struct{}
+
+func (ownStep) Error() string                { return "out of stock" }
+func (ownStep) NextStep() messaging.NextStep { return messaging.NextRetry }
+
 // is returns a cause that is an error.
 func is(name string, err error) cause {
 	return cause{name: name, err: func(testing.TB) error { return err }}
@@ -445,13 +451,7 @@ func causesOfOtherErrors() []cause {
 		is("a foreign error that wraps a foreign error", fmt.Errorf("monday: %w", io.EOF)),
 		is("a foreign error that wraps nothing", emptyWrapper{io.EOF}),
 		is("a foreign error that joins nothing", emptyList{io.EOF}),
-		is("a foreign nil pointer", (*net.OpError)(nil)),
-		is("a nil *ValidationError", (*messaging.ValidationError)(nil)),
-		is("a nil *GuardError", (*messaging.GuardError)(nil)),
-		is("a nil *APIError", (*messaging.APIError)(nil)),
-		is("a nil *TransportError", (*messaging.TransportError)(nil)),
-		is("a nil *DecodeError", (*messaging.DecodeError)(nil)),
-		is("a nil *PageError", (*messaging.PageError)(nil)),
+		is("an error with a step of another package", ownStep{}),
 		is("a zero ValidationError", new(messaging.ValidationError)),
 		is("a zero GuardError", new(messaging.GuardError)),
 		is("a zero APIError", new(messaging.APIError)),
@@ -468,7 +468,8 @@ var joins = []string{
 	"422 with HTML + 422 with HTML", "EOF + 429 with HTML", "2xx with success true and unreadable data + 429 with HTML",
 	"2xx with success true and unreadable data + 2xx with success true and unreadable data",
 	"429 with HTML + 422 with JSON of the service + 401 with HTML", "422 with JSON of the service + 429 with HTML",
-	"429 with HTML + connection refused",
+	"429 with HTML + connection refused", "422 with JSON of the service + a foreign error",
+	"2xx with success true and unreadable data + a foreign error",
 }
 
 func causesOfJoins() []cause {

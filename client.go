@@ -3,9 +3,6 @@ package messaging
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -93,7 +90,7 @@ func (c *Client) Do(ctx context.Context, req Request, opts ...RequestOption) (*R
 	if req.Into != nil {
 		request.accept = req.fill
 	}
-	r := c.initialized().newRequest(ctx, request, opts)
+	r := c.core.newRequest(ctx, request, opts)
 	defer r.end()
 	if req.validate(&r.problems); r.problems.None() {
 		r.exchange.Body = request.encode(r.settings.withoutValidation, &r.problems)
@@ -173,7 +170,7 @@ var sendPrepared = &service.Operation{Name: "send prepared request", Method: htt
 // p was validated when it was prepared, so [WithoutValidation] has no effect. If p creates
 // an event, [Response.Data] holds the event.
 func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (*Response, error) {
-	prepared := p.request() // only once, since UnmarshalJSON can change p
+	prepared := p.request()
 	known := sends[prepared.operation]
 	var problem string
 	switch {
@@ -185,33 +182,11 @@ func (c *Client) Send(ctx context.Context, p *Prepared, opts ...RequestOption) (
 	if problem != "" {
 		prepared, known = preparedRequest{operation: sendPrepared}, new(send)
 	}
-	r := c.initialized().newRequest(ctx, call{operation: prepared.operation, accept: known.accept}, opts)
+	r := c.core.newRequest(ctx, call{operation: prepared.operation, accept: known.accept}, opts)
 	defer r.end()
 	if problem != "" {
 		r.problems.Add("p", problem)
 	}
 	r.exchange.Body = prepared.body
 	return r.run()
-}
-
-// initialized returns the core of the client. It panics if the client was not made by
-// NewClient.
-func (c *Client) initialized() *core {
-	if c == nil || c.core == nil {
-		panic(notInitialized(c))
-	}
-	return c.core
-}
-
-// Format prints the client as its base URL, regardless of the verb.
-func (c Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.text()) }
-
-// LogValue logs the client as its base URL.
-func (c Client) LogValue() slog.Value { return slog.StringValue(c.text()) }
-
-func (c Client) text() string {
-	if c.core == nil {
-		return "messaging.Client()"
-	}
-	return "messaging.Client(" + c.core.exchange.BaseURL + ")"
 }

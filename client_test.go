@@ -73,17 +73,6 @@ func TestClientIsMarshalledWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-func TestClientIsPrintedAsItsBaseURL(t *testing.T) {
-	const printed = "messaging.Client(https://api.example.com/eu)"
-	client, err := messaging.NewClient("https://api.example.com/eu/", "key")
-	require.NoError(t, err)
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
-		assert.Equal(t, printed, fmt.Sprintf(verb, client))
-		assert.Equal(t, printed, fmt.Sprintf(verb, *client))
-	}
-	assert.Equal(t, printed, client.LogValue().String())
-}
-
 func TestClientExportsNothingButItsServices(t *testing.T) {
 	for field := range reflect.TypeFor[messaging.Client]().Fields() {
 		if !field.IsExported() {
@@ -95,15 +84,6 @@ func TestClientExportsNothingButItsServices(t *testing.T) {
 			assert.False(t, inner.IsExported(), "%s.%s: encoding/json would write it", field.Name, inner.Name)
 		}
 	}
-}
-
-func TestClientZeroValueIsPrinted(t *testing.T) {
-	var none *messaging.Client
-	assert.Equal(t, "messaging.Client()", fmt.Sprint(messaging.Client{}))
-	assert.NotPanics(t, func() { _ = fmt.Sprintf("%v %+v %#v", none, none, none) })
-	written, err := json.Marshal(none)
-	require.NoError(t, err)
-	assert.Equal(t, "null", string(written))
 }
 
 func doing(r messaging.Request) scripted.Call {

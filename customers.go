@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -20,7 +21,7 @@ type CustomersService resource
 //
 // API: GET /v1/customers
 func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts ...RequestOption) (*Page[Customer], error) {
-	return list[Customer](ctx, coreOf(s), service.ListCustomers, p.query(), opts)
+	return list[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
 }
 
 // Pages ranges over the pages of customers, starting at p.Cursor. See the package
@@ -28,7 +29,7 @@ func (s *CustomersService) List(ctx context.Context, p CustomerListParams, opts 
 //
 // API: GET /v1/customers
 func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[*Page[Customer], error] {
-	return pages[Customer](ctx, coreOf(s), service.ListCustomers, p.query(), opts)
+	return pages[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
 }
 
 // All ranges over every customer that p selects, starting at p.Cursor. See the package
@@ -36,7 +37,7 @@ func (s *CustomersService) Pages(ctx context.Context, p CustomerListParams, opts
 //
 // API: GET /v1/customers
 func (s *CustomersService) All(ctx context.Context, p CustomerListParams, opts ...RequestOption) iter.Seq2[Customer, error] {
-	return all[Customer](ctx, coreOf(s), service.ListCustomers, p.query(), opts)
+	return all[Customer](ctx, s.core, service.ListCustomers, p.query(), opts)
 }
 
 // Get returns the customer with the given customer id. The error is [ErrCustomerNotFound]
@@ -80,7 +81,7 @@ func (s *CustomersService) only(ctx context.Context, q listQuery, wanted func(*C
 		return nil
 	}
 	opts = slices.Concat(opts, []RequestOption{WithoutReadAhead()})
-	for _, err := range walk[Customer](ctx, listRange{core: coreOf(s), op: service.GetCustomer, query: q, opts: opts}, check) {
+	for _, err := range walk[Customer](ctx, listRange{core: s.core, op: service.GetCustomer, query: q, opts: opts}, check) {
 		if err != nil {
 			return nil, errors.Unwrap(err) // the caller has no use for a cursor
 		}
@@ -122,7 +123,10 @@ type Customer struct {
 	// Providers holds the names that the service sends as one comma-separated string.
 	Providers       []string
 	LastInteraction time.Time
-	Extra           Extra
+	// Extra holds the members that have no field here, and those that do not fit their
+	// field, such as the date 0000-00-00. It is nil if there are none. MarshalJSON writes
+	// them back.
+	Extra map[string]json.RawMessage
 }
 
 // Params returns the customer as a recipient of a broadcast or a trigger. It has no

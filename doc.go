@@ -172,16 +172,17 @@
 // # Preparing and guarding sends
 //
 // The params of each send have a Prepare method, which checks and encodes the send without
-// sending it. You can show the [Prepared] that it returns, store it as JSON, and send it
-// later with [Client.Send], even from another program.
+// sending it. You can show the [Prepared] that it returns, store its operation and its body,
+// and send it later with [ParsePrepared] and [Client.Send], even from another program.
 //
 // A guard (see [WithGuard]) checks every send before it goes out, and can refuse it.
-// [WithAllowOnly] keeps a test system from sending to customers, and [MaxRecipients] limits
-// the number of recipients.
+// [WithAllowOnly] keeps a test system from sending to customers, and [WithMaxRecipients]
+// limits the number of recipients.
 //
 // # Observability
 //
-// Errors, logs, hooks, spans and metrics use one name for each operation:
+// Errors, logs, hooks, spans and metrics use one name for each operation, for which there
+// are constants such as [OpTriggerEvent]:
 //
 //	send email broadcast         BroadcastsService.SendEmail
 //	send push broadcast          BroadcastsService.SendPush
@@ -206,7 +207,7 @@
 //
 //   - For [NewClient] only: [WithAllowOnly], [WithAttemptTimeout], [WithGuard], [WithHooks],
 //     [WithHTTPClient], [WithInsecureHTTP], [WithKeySource], [WithLogger],
-//     [WithMaxResponseBytes], [WithRateLimiter], [WithRetryPolicy] and [WithUserAgent].
+//     [WithMaxRecipients], [WithMaxResponseBytes], [WithRateLimiter], [WithRetryPolicy] and [WithUserAgent].
 //   - For one call only: [WithNotAfter], [WithRepeatableSend] and [WithoutRetries].
 //   - For both: [WithHeader], [WithoutReadAhead] and [WithoutValidation].
 //

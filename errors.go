@@ -31,16 +31,16 @@ var (
 	// ErrCustomerNotFound is returned by [CustomersService.Get] and
 	// [CustomersService.GetByEmail] when no customer matches. It also matches ErrNotFound,
 	// so test for ErrCustomerNotFound first.
-	ErrCustomerNotFound error = &lookupVerdict{"no such customer", true}
+	ErrCustomerNotFound error = &notFound{"no such customer"}
 	// ErrEventNotFound is returned by [EventsService.GetByName] when no event has the
 	// name. It also matches ErrNotFound, so test for ErrEventNotFound first.
-	ErrEventNotFound error = &lookupVerdict{"no such event", true}
+	ErrEventNotFound error = &notFound{"no such event"}
 	// ErrEventAmbiguous is returned by [EventsService.GetByName] and
 	// [EventsService.Ensure] when several events have the name.
-	ErrEventAmbiguous error = &lookupVerdict{"several events have that name", false}
+	ErrEventAmbiguous error = sentinel("several events have that name")
 	// ErrEventDiffers is returned by [EventsService.Ensure] when an event with that name
 	// exists with different parameters, or was created under another name.
-	ErrEventDiffers error = &lookupVerdict{"the event is defined differently", false}
+	ErrEventDiffers error = sentinel("the event is defined differently")
 	// ErrRateLimited is returned for HTTP 429. [APIError.RetryAfter] is the time to wait.
 	ErrRateLimited error = sentinel("rate limited")
 	// ErrServer is returned for an HTTP status of 500 or above.
@@ -68,16 +68,11 @@ type sentinel string
 
 func (e sentinel) Error() string { return string(e) }
 
-// lookupVerdict is a sentinel error for what a lookup found, although every response was
-// readable.
-type lookupVerdict struct {
-	text     string
-	notFound bool // also matches ErrNotFound
-}
+// notFound is a sentinel error that also matches ErrNotFound.
+type notFound struct{ text string }
 
-func (e *lookupVerdict) Error() string        { return e.text }
-func (e *lookupVerdict) Is(target error) bool { return e.notFound && target == ErrNotFound }
-func (e *lookupVerdict) nextStep() NextStep   { return NextFixRequest }
+func (e *notFound) Error() string        { return e.text }
+func (e *notFound) Is(target error) bool { return target == ErrNotFound }
 
 // Delivery is what happened to a request.
 type Delivery uint8
@@ -110,32 +105,36 @@ func (d Delivery) String() string { return exchange.Delivery(d).String() }
 
 // DeliveryOf returns what happened to the request behind err, for logs and metrics. To
 // decide what to do next, use [NextStepOf] instead. DeliveryOf returns [DeliveryAccepted] if
-// err is nil, the worst delivery if several errors are joined, and [DeliveryUnknown] if err
-// does not come from this package. The delivery matters for sends. A read changes nothing.
+// err is nil, and the worst delivery if several errors are joined. It ignores a joined error
+// that has no method Delivery and wraps nothing that has one. If there is no other, it
+// returns [DeliveryUnknown]. The delivery matters for sends. A read changes nothing.
 func DeliveryOf(err error) Delivery {
 	if err == nil {
 		return DeliveryAccepted
 	}
-	if isNilPointer(err) {
-		return DeliveryUnknown
-	}
+	delivery, _ := deliveryIn(err)
+	return delivery
+}
+
+// deliveryIn returns the delivery of err, and whether it has one.
+func deliveryIn(err error) (delivery Delivery, has bool) {
 	switch e := err.(type) {
 	case interface{ Delivery() Delivery }:
-		return e.Delivery()
+		return e.Delivery(), true
 	case interface{ Unwrap() error }:
-		if cause := e.Unwrap(); cause != nil {
-			return DeliveryOf(cause)
-		}
+		return deliveryIn(e.Unwrap())
 	case interface{ Unwrap() []error }:
-		worst, some := exchange.DeliveryNotSent, false
+		worst := exchange.DeliveryNotSent
 		for _, cause := range e.Unwrap() {
-			worst, some = worst.Worse(exchange.Delivery(DeliveryOf(cause))), true
+			if of, ok := deliveryIn(cause); ok {
+				worst, has = worst.Worse(exchange.Delivery(of)), true
+			}
 		}
-		if some {
-			return Delivery(worst)
+		if has {
+			return Delivery(worst), true
 		}
 	}
-	return DeliveryUnknown
+	return DeliveryUnknown, false
 }
 
 // Call describes the call that failed.
@@ -147,24 +146,24 @@ type Call struct {
 	Method, Path string
 	// Attempts is the number of attempts that were made.
 	Attempts int
+	// Delivered is what happened to the request over all its attempts, and Step is what to
+	// do next. A test can set them to make any error. [DeliveryOf] and [NextStepOf] return
+	// them.
+	Delivered Delivery
+	Step      NextStep
 
 	operation *service.Operation // nil for a Call that another package made
-	delivery  Delivery
-	next      NextStep
 }
 
-// Delivery returns what happened to the request over all its attempts.
-func (c *Call) Delivery() Delivery {
-	if c == nil {
-		return DeliveryUnknown
-	}
-	return c.delivery
-}
+// Delivery returns Delivered.
+func (c *Call) Delivery() Delivery { return c.Delivered }
 
-func (c *Call) nextStep() NextStep { return c.next }
+// NextStep returns Step.
+func (c *Call) NextStep() NextStep { return c.Step }
 
 func newCall(op *service.Operation, attempts int, delivery Delivery, next NextStep) Call {
-	return Call{Op: op.Name, Method: op.Method, Path: op.Path, Attempts: attempts, operation: op, delivery: delivery, next: next}
+	return Call{Op: op.Name, Method: op.Method, Path: op.Path, Attempts: attempts,
+		Delivered: delivery, Step: next, operation: op}
 }
 
 // newError returns the error for the outcome of a call.
@@ -181,25 +180,25 @@ func newError(op *service.Operation, o *exchange.Outcome, baseURL string) error 
 		return &DecodeError{Call: call, StatusCode: o.StatusCode, Header: o.Header, Body: o.Body, Err: cause}
 	case exchange.Rejected:
 		return &APIError{Call: call, StatusCode: o.StatusCode, Code: o.Problem.Code, Message: o.Problem.Message,
-			Fields: fieldErrors(o.Problem.Fields), RetryAfter: o.RetryAfter, Header: o.Header, Body: o.Body,
+			Fields: fieldProblems(o.Problem.Fields), RetryAfter: o.RetryAfter, Header: o.Header, Body: o.Body,
 			form: o.Problem.Form, dataFalse: o.DataFalse, versionInBaseURL: strings.HasSuffix(baseURL, "/v1")}
 	case exchange.Succeeded:
 		return nil
 	default: // a stage that this function does not know
-		call.delivery, call.next = DeliveryUnknown, NextCheck
+		call.Delivered, call.Step = DeliveryUnknown, NextCheck
 		return &TransportError{Call: call, Err: errUnknownStage}
 	}
 }
 
 var errUnknownStage = errors.New("the outcome of the call is unknown")
 
-func fieldErrors(fields []wire.Field) []FieldError {
+func fieldProblems(fields []wire.Field) []FieldProblem {
 	if fields == nil {
 		return nil
 	}
-	errs := make([]FieldError, len(fields))
+	errs := make([]FieldProblem, len(fields))
 	for i, field := range fields {
-		errs[i] = FieldError{Field: field.Path, Messages: field.Messages}
+		errs[i] = FieldProblem{Field: field.Path, Messages: field.Messages}
 	}
 	return errs
 }
@@ -220,7 +219,7 @@ func setupError(p *arguments.Problems) error {
 	if p.None() {
 		return nil
 	}
-	return &ValidationError{Op: newClientOp, Fields: problemsOf(p), next: NextFixSetup}
+	return &ValidationError{Op: newClientOp, Fields: problemsOf(p), Step: NextFixSetup}
 }
 
 // validationError returns the problems with the arguments of a call, or nil if there are
@@ -229,16 +228,16 @@ func validationError(op string, p *arguments.Problems) error {
 	if p.None() {
 		return nil
 	}
-	return &ValidationError{Op: op, Fields: problemsOf(p), next: NextFixRequest}
+	return &ValidationError{Op: op, Fields: problemsOf(p), Step: NextFixRequest}
 }
 
-func problemsOf(p *arguments.Problems) []FieldError {
-	var fields []FieldError
+func problemsOf(p *arguments.Problems) []FieldProblem {
+	var fields []FieldProblem
 	for path, message := range p.All() {
 		if last := len(fields) - 1; last >= 0 && fields[last].Field == path {
 			fields[last].Messages = append(fields[last].Messages, message)
 		} else {
-			fields = append(fields, FieldError{Field: path, Messages: []string{message}})
+			fields = append(fields, FieldProblem{Field: path, Messages: []string{message}})
 		}
 	}
 	return fields
@@ -250,17 +249,14 @@ type ValidationError struct {
 	Op string
 	// Fields lists every problem. A field of params has its path on the wire, and an
 	// argument of a function has its Go name.
-	Fields []FieldError
-
-	next NextStep
+	Fields []FieldProblem
+	// Step is what to do next. [NextStepOf] returns it.
+	Step NextStep
 }
 
 // Error lists the problems. It quotes no value, except an invalid pattern of
 // [WithAllowOnly].
 func (e *ValidationError) Error() string {
-	if e == nil {
-		return nilError
-	}
 	var notes []string
 	if e.Op != newClientOp {
 		notes = []string{"nothing was sent"}
@@ -270,16 +266,14 @@ func (e *ValidationError) Error() string {
 
 // Unwrap returns [ErrValidation].
 func (e *ValidationError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
 	return ErrValidation
 }
 
 // Delivery returns [DeliveryNotSent].
 func (e *ValidationError) Delivery() Delivery { return DeliveryNotSent }
 
-func (e *ValidationError) nextStep() NextStep { return e.next }
+// NextStep returns Step.
+func (e *ValidationError) NextStep() NextStep { return e.Step }
 
 // GuardError reports a send that a guard refused; see [WithGuard]. Nothing was sent.
 type GuardError struct {
@@ -287,30 +281,25 @@ type GuardError struct {
 	Op string
 	// Err is the error that the guard returned.
 	Err error
-
-	next NextStep
+	// Step is what to do next. [NextStepOf] returns it.
+	Step NextStep
 }
 
 // Error quotes the error of the guard.
 func (e *GuardError) Error() string {
-	if e == nil {
-		return nilError
-	}
 	return oneLine(e.Op+": refused by a guard: "+fmt.Sprint(e.Err), "; nothing was sent")
 }
 
 // Unwrap returns Err.
 func (e *GuardError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
 	return e.Err
 }
 
 // Delivery returns [DeliveryNotSent].
 func (e *GuardError) Delivery() Delivery { return DeliveryNotSent }
 
-func (e *GuardError) nextStep() NextStep { return e.next }
+// NextStep returns Step.
+func (e *GuardError) NextStep() NextStep { return e.Step }
 
 // APIError reports a refusal by the service: any status except 2xx, including redirects, or
 // success false. [errors.Is] matches it with the sentinel error for its status.
@@ -320,7 +309,7 @@ type APIError struct {
 	// Code and Message come from the body. They are "" if the body has none.
 	Code, Message string
 	// Fields lists the problems with single fields, in the order of the body.
-	Fields []FieldError
+	Fields []FieldProblem
 	// RetryAfter is the wait that the service asked for, or 0 if it asked for none.
 	RetryAfter time.Duration
 	// Header is the response header. An API key that it quotes is replaced.
@@ -335,9 +324,6 @@ type APIError struct {
 
 // Error quotes the status, the message and the fields of the response.
 func (e *APIError) Error() string {
-	if e == nil {
-		return nilError
-	}
 	status := strconv.Itoa(e.StatusCode)
 	switch text := http.StatusText(e.StatusCode); {
 	case e.dataFalse:
@@ -357,14 +343,6 @@ func (e *APIError) Error() string {
 	return e.describe(status, e.Fields, notes...)
 }
 
-// Delivery returns what happened to the request over all its attempts.
-func (e *APIError) Delivery() Delivery {
-	if e == nil {
-		return DeliveryUnknown
-	}
-	return e.delivery
-}
-
 // hints returns the likely reason for the status.
 func (e *APIError) hints() []string {
 	switch isJSON := e.form == wire.JSON || e.form == wire.FromService; {
@@ -376,7 +354,7 @@ func (e *APIError) hints() []string {
 		return []string{"check what the API key may do"}
 	case e.StatusCode >= 300 && e.StatusCode <= 399 && e.StatusCode != http.StatusNotModified:
 		return []string{"redirects are not followed, check the base URL"}
-	case e.next == NextFixSetup && e.StatusCode <= 499 && !isJSON:
+	case e.Step == NextFixSetup && e.StatusCode <= 499 && !isJSON:
 		return []string{"the response is " + formNames[e.form], checkURLOrProxy}
 	case e.StatusCode == http.StatusNotFound:
 		return []string{"check the base URL"}
@@ -391,9 +369,6 @@ const checkURLOrProxy = "check the base URL, or a proxy in between"
 
 // Is reports whether target is the sentinel error for the status.
 func (e *APIError) Is(target error) bool {
-	if e == nil {
-		return false
-	}
 	switch e.StatusCode {
 	case http.StatusUnprocessableEntity:
 		return target == ErrValidation
@@ -424,25 +399,11 @@ type TransportError struct {
 
 // Error describes why there was no usable response, and what happened to the request.
 func (e *TransportError) Error() string {
-	if e == nil {
-		return nilError
-	}
 	return e.describe(fmt.Sprint(e.Err), nil)
-}
-
-// Delivery returns what happened to the request over all its attempts.
-func (e *TransportError) Delivery() Delivery {
-	if e == nil {
-		return DeliveryUnknown
-	}
-	return e.delivery
 }
 
 // Unwrap returns Err.
 func (e *TransportError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
 	return e.Err
 }
 
@@ -460,9 +421,6 @@ type DecodeError struct {
 
 // Error describes what cannot be read, and what happened to the request.
 func (e *DecodeError) Error() string {
-	if e == nil {
-		return nilError
-	}
 	var notes []string
 	if wire.IsForeign(e.Err) {
 		notes = []string{checkURLOrProxy}
@@ -470,19 +428,8 @@ func (e *DecodeError) Error() string {
 	return e.describe(fmt.Sprintf("invalid response (%d): %v", e.StatusCode, e.Err), nil, notes...)
 }
 
-// Delivery returns what happened to the request over all its attempts.
-func (e *DecodeError) Delivery() Delivery {
-	if e == nil {
-		return DeliveryUnknown
-	}
-	return e.delivery
-}
-
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
 	return e.Err
 }
 
@@ -512,33 +459,32 @@ type PageError struct {
 
 // Error returns the text of Err.
 func (e *PageError) Error() string {
-	if e == nil {
-		return nilError
-	}
 	return fmt.Sprint(e.Err)
 }
 
 // Unwrap returns Err.
 func (e *PageError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
 	return e.Err
 }
 
-// Delivery returns what happened to the request for the page.
+// Delivery returns [DeliveryOf] Err.
 func (e *PageError) Delivery() Delivery {
-	if e == nil || e.Err == nil {
+	if e.Err == nil { // is not a success
 		return DeliveryUnknown
 	}
 	return DeliveryOf(e.Err)
 }
 
-// nilError is the text of an error that is a nil pointer.
-const nilError = "<nil>"
+// NextStep returns [NextStepOf] Err.
+func (e *PageError) NextStep() NextStep {
+	if e.Err == nil {
+		return NextCheck
+	}
+	return NextStepOf(e.Err)
+}
 
-// FieldError holds the problems with one field.
-type FieldError struct {
+// FieldProblem is what is wrong with one field.
+type FieldProblem struct {
 	// Field is the path of the field as the service names it, such as
 	// recipients.0.customers.1.email. A single recipient has the path recipients.0.
 	Field    string
@@ -546,11 +492,11 @@ type FieldError struct {
 }
 
 // String returns the field followed by its messages.
-func (f FieldError) String() string { return f.Field + " " + strings.Join(f.Messages, ", ") }
+func (f FieldProblem) String() string { return f.Field + " " + strings.Join(f.Messages, ", ") }
 
 // describe returns the text of an error on one line: the operation, the problem with its
 // fields, notes, the number of attempts, and what happened to the request.
-func (c *Call) describe(problem string, fields []FieldError, notes ...string) string {
+func (c *Call) describe(problem string, fields []FieldProblem, notes ...string) string {
 	if c.Attempts > 1 {
 		notes = append(notes, fmt.Sprintf("after %d attempts", c.Attempts))
 	}
@@ -579,15 +525,15 @@ func (c *Call) outcome() string {
 		subject, done, isRead = cmp.Or(op.Subject, subject), cmp.Or(op.Done, done), op.IsRead()
 	}
 	switch {
-	case c.delivery == DeliveryNotSent:
+	case c.Delivered == DeliveryNotSent:
 		return "nothing was sent"
-	case c.delivery == DeliveryRejected:
+	case c.Delivered == DeliveryRejected:
 		return "the request was refused"
-	case isRead && c.next == NextRetry:
+	case isRead && c.Step == NextRetry:
 		return "it is safe to retry"
 	case isRead:
 		return "nothing was changed"
-	case c.delivery == DeliveryAccepted:
+	case c.Delivered == DeliveryAccepted:
 		return subject + " was " + done + ", do not repeat it"
 	default:
 		return subject + " may have been " + done
@@ -595,7 +541,7 @@ func (c *Call) outcome() string {
 }
 
 // withFields returns text with as many fields as fit, and the notes.
-func withFields(text string, fields []FieldError, notes []string) string {
+func withFields(text string, fields []FieldProblem, notes []string) string {
 	ending := ""
 	for _, note := range notes {
 		ending += separator + note

@@ -39,7 +39,7 @@ func TestErrorOfEveryStage(t *testing.T) {
 		err := newError(service.TriggerEvent, outcome, "https://api.example.com")
 		assert.IsType(t, want.err, err, "stage %d", stage)
 		assert.Equal(t, want.delivery, DeliveryOf(err), "stage %d", stage)
-		assert.Equal(t, want.delivery == DeliveryRejected, Retryable(err), "stage %d: what is unknown is not retryable", stage)
+		assert.Equal(t, want.delivery == DeliveryRejected, NextStepOf(err) == NextRetry, "stage %d: what is unknown is not retryable", stage)
 	}
 }
 

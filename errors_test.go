@@ -79,7 +79,8 @@ func TestDeliveryOf(t *testing.T) {
 		{"accepted is worse than rejected", errors.Join(rejected, accepted), messaging.DeliveryAccepted},
 		{"unknown is worse than accepted", errors.Join(accepted, unknown), messaging.DeliveryUnknown},
 		{"the order does not matter", errors.Join(unknown, accepted, rejected, notSent), messaging.DeliveryUnknown},
-		{"a foreign error beside one that is not sent is unknown", errors.Join(notSent, foreign), messaging.DeliveryUnknown},
+		{"a foreign error is ignored beside one that knows", errors.Join(notSent, foreign), messaging.DeliveryNotSent},
+		{"foreign errors alone are unknown", errors.Join(foreign, foreign), messaging.DeliveryUnknown},
 		{"several %w are as good as joined", fmt.Errorf("%w, then %w", notSent, rejected), messaging.DeliveryRejected},
 		{"joined within joined", errors.Join(notSent, fmt.Errorf("%w, %w", rejected, errors.Join(notSent, accepted))),
 			messaging.DeliveryAccepted},
@@ -115,9 +116,9 @@ func TestErrorsOfTheZeroValue(t *testing.T) {
 		})
 	}
 	t.Run("a field prints with its problems", func(t *testing.T) {
-		field := messaging.FieldError{Field: "subject", Messages: []string{"is required", "is too short"}}
+		field := messaging.FieldProblem{Field: "subject", Messages: []string{"is required", "is too short"}}
 		assert.Equal(t, "subject is required, is too short", field.String())
-		assert.NotPanics(t, func() { _ = messaging.FieldError{}.String() })
+		assert.NotPanics(t, func() { _ = messaging.FieldProblem{}.String() })
 	})
 	t.Run("a fake tells its operation", func(t *testing.T) {
 		fake := &messaging.APIError{Call: messaging.Call{Op: "send email broadcast"}, StatusCode: 503}
@@ -195,9 +196,9 @@ func TestErrorTexts(t *testing.T) {
 const unprintable = "\x1b[31mred\x00\r\nforged\u2028line\u2029\u0085\u202e\ufeff\a\x7f\xff"
 
 func TestErrorTextsAreOneShortLine(t *testing.T) {
-	manyFields := make([]messaging.FieldError, 1000)
+	manyFields := make([]messaging.FieldProblem, 1000)
 	for i := range manyFields {
-		manyFields[i] = messaging.FieldError{Field: fmt.Sprintf("recipients.%d.email", i), Messages: []string{unprintable}}
+		manyFields[i] = messaging.FieldProblem{Field: fmt.Sprintf("recipients.%d.email", i), Messages: []string{unprintable}}
 	}
 	call := messaging.Call{Op: "send email broadcast"}
 	long := strings.Repeat("é世", 1000)
@@ -212,7 +213,7 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 		{"APIError whose message is cut in the unprintable",
 			&messaging.APIError{Call: call, StatusCode: 500, Message: strings.Repeat(unprintable, 100)}, mayHaveBeen},
 		{"APIError with many fields", &messaging.APIError{Call: call, StatusCode: 422, Fields: manyFields}, mayHaveBeen},
-		{"APIError with an endless field", &messaging.APIError{Call: call, StatusCode: 422, Fields: []messaging.FieldError{{Field: long}}},
+		{"APIError with an endless field", &messaging.APIError{Call: call, StatusCode: 422, Fields: []messaging.FieldProblem{{Field: long}}},
 			mayHaveBeen},
 		{"APIError of a redirect with an endless message", &messaging.APIError{Call: call, StatusCode: 302, Message: long}, mayHaveBeen},
 		{"TransportError with an unprintable cause", &messaging.TransportError{Call: call, Err: errors.New(unprintable)}, mayHaveBeen},
@@ -238,7 +239,7 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 	})
 	t.Run("fields beyond the eighth are counted", func(t *testing.T) {
 		for i := range manyFields {
-			manyFields[i] = messaging.FieldError{Field: fmt.Sprint(i), Messages: []string{"bad"}}
+			manyFields[i] = messaging.FieldProblem{Field: fmt.Sprint(i), Messages: []string{"bad"}}
 		}
 		err := &messaging.ValidationError{Op: "new client", Fields: manyFields}
 		assert.EqualError(t, err,
@@ -546,7 +547,7 @@ func TestErrorTextKeepsTheNumberOfFurtherProblems(t *testing.T) {
 			t.Run(fmt.Sprintf("%d fields of %d characters", fields, length), func(t *testing.T) {
 				err := &messaging.ValidationError{Op: "trigger event"}
 				for range fields {
-					err.Fields = append(err.Fields, messaging.FieldError{Field: strings.Repeat("x", length), Messages: []string{"is required"}})
+					err.Fields = append(err.Fields, messaging.FieldProblem{Field: strings.Repeat("x", length), Messages: []string{"is required"}})
 				}
 				text := err.Error()
 				assert.LessOrEqual(t, utf8.RuneCountInString(text), 302)

@@ -28,7 +28,7 @@ type EventsService resource
 // API: POST /v1/events
 func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
 	var created Event
-	if _, err := coreOf(s).call(ctx, call{operation: service.CreateEvent, params: &p, accept: created.read}, opts); err != nil {
+	if _, err := s.core.call(ctx, call{operation: service.CreateEvent, params: &p, accept: created.read}, opts); err != nil {
 		return nil, err
 	}
 	return &created, nil
@@ -36,19 +36,19 @@ func (s *EventsService) Create(ctx context.Context, p EventCreateParams, opts ..
 
 // Trigger triggers an event for one customer.
 //
-// If p.Definition is set, the payload is first checked against it, as [Event.Validate]
-// does. Retries and errors are like those of [BroadcastsService.SendEmail].
+// If p.Definition is set, the payload is first checked against it. Retries and errors are
+// like those of [BroadcastsService.SendEmail].
 //
 // API: POST /v1/events/trigger
 func (s *EventsService) Trigger(ctx context.Context, p EventTriggerParams, opts ...RequestOption) (*Response, error) {
-	return coreOf(s).call(ctx, call{operation: service.TriggerEvent, params: &p}, opts)
+	return s.core.call(ctx, call{operation: service.TriggerEvent, params: &p}, opts)
 }
 
 // List returns one page of event definitions. [EventsService.All] ranges over all of them.
 //
 // API: GET /v1/events
 func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...RequestOption) (*Page[Event], error) {
-	return list[Event](ctx, coreOf(s), service.ListEvents, p.query(), opts)
+	return list[Event](ctx, s.core, service.ListEvents, p.query(), opts)
 }
 
 // Pages ranges over the pages of event definitions, starting at p.Cursor. See the package
@@ -56,7 +56,7 @@ func (s *EventsService) List(ctx context.Context, p EventListParams, opts ...Req
 //
 // API: GET /v1/events
 func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[*Page[Event], error] {
-	return pages[Event](ctx, coreOf(s), service.ListEvents, p.query(), opts)
+	return pages[Event](ctx, s.core, service.ListEvents, p.query(), opts)
 }
 
 // All ranges over every event definition, starting at p.Cursor. See the package
@@ -64,7 +64,7 @@ func (s *EventsService) Pages(ctx context.Context, p EventListParams, opts ...Re
 //
 // API: GET /v1/events
 func (s *EventsService) All(ctx context.Context, p EventListParams, opts ...RequestOption) iter.Seq2[Event, error] {
-	return all[Event](ctx, coreOf(s), service.ListEvents, p.query(), opts)
+	return all[Event](ctx, s.core, service.ListEvents, p.query(), opts)
 }
 
 // GetByName returns the event definition with the given name. Case matters. GetByName reads
@@ -109,7 +109,7 @@ func (s *EventsService) find(ctx context.Context, name string, opts []RequestOpt
 		}
 		return nil
 	}
-	events := listRange{core: coreOf(s), op: service.GetEvent, query: listQuery{lookup: byName, name: name}, opts: opts}
+	events := listRange{core: s.core, op: service.GetEvent, query: listQuery{lookup: byName, name: name}, opts: opts}
 	for _, err := range walk[Event](ctx, events, check) {
 		if err != nil {
 			return foundEvent{}, errors.Unwrap(err) // the caller has no use for a cursor
@@ -139,7 +139,7 @@ func (s *EventsService) find(ctx context.Context, name string, opts []RequestOpt
 //
 // API: POST /v1/events
 func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ...RequestOption) (*Event, error) {
-	if ctx == nil || !coreOf(s).accepts(call{operation: service.CreateEvent, params: &p}, opts) {
+	if ctx == nil || !s.core.accepts(call{operation: service.CreateEvent, params: &p}, opts) {
 		return s.Create(ctx, p, opts...) // which returns what is invalid, and sends nothing
 	}
 	found, err := s.find(ctx, p.Name, opts)
@@ -151,7 +151,7 @@ func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ..
 		err = found.compare(p)
 	}
 	if err != nil {
-		return nil, &ensureError{err, DeliveryNotSent}
+		return nil, newEnsureError(err, DeliveryNotSent)
 	}
 	return found.event, nil
 }
@@ -160,7 +160,7 @@ func (s *EventsService) Ensure(ctx context.Context, p EventCreateParams, opts ..
 func (s *EventsService) createNamed(ctx context.Context, p EventCreateParams, opts []RequestOption) (*Event, error) {
 	created, err := s.Create(ctx, p, opts...)
 	if err == nil && created.Name != "" && created.Name != p.Name {
-		return nil, &ensureError{fmt.Errorf("%w: it was created under another name", ErrEventDiffers), DeliveryAccepted}
+		return nil, newEnsureError(fmt.Errorf("%w: it was created under another name", ErrEventDiffers), DeliveryAccepted)
 	}
 	return created, err
 }
@@ -170,6 +170,15 @@ func (s *EventsService) createNamed(ctx context.Context, p EventCreateParams, op
 type ensureError struct {
 	err      error
 	delivery Delivery
+	step     NextStep
+}
+
+func newEnsureError(err error, delivery Delivery) error {
+	step, has := stepIn(err)
+	if !has { // err is what was found
+		step = NextFixRequest
+	}
+	return &ensureError{err, delivery, step}
 }
 
 func (e *ensureError) Error() string {
@@ -182,6 +191,7 @@ func (e *ensureError) Error() string {
 
 func (e *ensureError) Unwrap() error      { return e.err }
 func (e *ensureError) Delivery() Delivery { return e.delivery }
+func (e *ensureError) NextStep() NextStep { return e.step }
 
 // EventListParams selects event definitions.
 type EventListParams struct {
@@ -401,7 +411,10 @@ type Event struct {
 	Description string
 	Parameters  []EventParameter
 	CreatedAt   time.Time
-	Extra       Extra
+	// Extra holds the members that have no field here, and those that do not fit their
+	// field, such as the date 0000-00-00. It is nil if there are none. MarshalJSON writes
+	// them back.
+	Extra map[string]json.RawMessage
 }
 
 func (e *Event) decode(r *wire.Reader) error {
@@ -483,19 +496,6 @@ func (t ParameterType) lower() ParameterType { return ParameterType(strings.ToLo
 
 // reservedKeys are the keys of the payload that identify the customer.
 var reservedKeys = []string{"customer", "email"}
-
-// Validate checks p as [EventsService.Trigger] does if p.Definition is e, and sends nothing.
-// The error is a [*ValidationError] that lists every problem: a missing required parameter,
-// a value that is not a parameter of the event, a value of the wrong type, a timestamp in a
-// form that the service silently ignores, and any problem that does not depend on the
-// definition. A parameter of a type that this package does not know takes any value.
-func (e Event) Validate(p EventTriggerParams) error {
-	p.Definition = &e
-	var problems arguments.Problems
-	p.validate(&problems)
-	p.wire(&problems)
-	return validationError(service.TriggerEvent.Name, &problems)
-}
 
 // compare returns an error that lists why the event cannot be triggered as p describes it,
 // or nil.

@@ -36,7 +36,7 @@ func TestEventsReadTheDefinitionThatTheServiceCreates(t *testing.T) {
 		ID: "e-1", Name: "order paid", Description: "An order was paid",
 		Parameters: []messaging.EventParameter{{Name: "order", Type: messaging.ParameterText, Required: true}},
 		CreatedAt:  time.Date(2030, time.May, 1, 9, 30, 0, 123_456_000, time.UTC),
-		Extra:      messaging.Extra{"color": []byte(`"red"`)},
+		Extra:      map[string]json.RawMessage{"color": []byte(`"red"`)},
 	}, event)
 }
 
@@ -73,7 +73,7 @@ func TestEventsAreLookedUpByName(t *testing.T) {
 	require.ErrorIs(t, err, messaging.ErrNotFound)
 	assert.EqualError(t, err, "get event: no such event")
 	assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
-	assert.False(t, messaging.Retryable(err))
+	assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 
 	_, err = client.Events.GetByName(t.Context(), "twice")
 	require.ErrorIs(t, err, messaging.ErrEventAmbiguous)
@@ -155,7 +155,7 @@ func TestEnsureComparesWhatATriggerDependsOn(t *testing.T) {
 			assert.Nil(t, event)
 			assert.EqualError(t, err, "ensure event: the event is defined differently: "+test.text+"; nothing was created")
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-			assert.False(t, messaging.Retryable(err))
+			assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 		})
 	}
 }
@@ -167,13 +167,13 @@ func TestEnsureCreatesNothingWhenTheLookupFails(t *testing.T) {
 	_, err := client.Events.Ensure(t.Context(), shipped)
 	require.ErrorIs(t, err, messaging.ErrServer)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	assert.True(t, messaging.Retryable(err), "the call may be made again")
+	assert.Equal(t, messaging.NextRetry, messaging.NextStepOf(err), "the call may be made again")
 
 	service.FailNext(1, messagingtest.Status(401))
 	_, err = client.Events.Ensure(t.Context(), shipped)
 	require.ErrorIs(t, err, messaging.ErrUnauthorized)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	assert.False(t, messaging.Retryable(err))
+	assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 
 	service.AddEvents(messaging.Event{Name: shipped.Name}, messaging.Event{Name: shipped.Name})
 	_, err = client.Events.Ensure(t.Context(), shipped)
@@ -277,7 +277,7 @@ func TestEnsureNoticesAnEventCreatedUnderAnotherName(t *testing.T) {
 			require.ErrorIs(t, err, messaging.ErrEventDiffers)
 			assert.EqualError(t, err, "ensure event: the event is defined differently: it was created under another name; do not repeat it")
 			assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
-			assert.False(t, messaging.Retryable(err))
+			assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 			assert.Nil(t, event)
 		})
 	}
@@ -294,7 +294,7 @@ func TestEnsureFailsAsCreateDoes(t *testing.T) {
 	service.FailNext(1, messagingtest.AnswerLost())
 	_, err = client.Events.Ensure(t.Context(), shipped)
 	assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-	assert.False(t, messaging.Retryable(err))
+	assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 
 	refusing := service.Client(messaging.WithGuard(func(context.Context, *messaging.Prepared) error { return errors.New("no") }))
 	_, err = refusing.Events.Ensure(t.Context(), shipped)
@@ -432,11 +432,11 @@ func TestValidationOfATrigger(t *testing.T) {
 	})
 }
 
-// requireSameVerdict holds Validate and Trigger to the same problems with p.
+// requireSameVerdict holds Prepare and Trigger to the same problems with p.
 func requireSameVerdict(t *testing.T, definition messaging.Event, p messaging.EventTriggerParams, problems ...string) {
 	t.Helper()
-	validated := definition.Validate(p)
 	p.Definition = &definition
+	_, validated := p.Prepare()
 	trigger := triggerWith(func(params *messaging.EventTriggerParams) { *params = p })
 	g := scripted.NewGate(t)
 	if len(problems) == 0 {
@@ -699,14 +699,6 @@ func TestDefinitionSetsTheIDOfTheEvent(t *testing.T) {
 		p.EventID, p.Definition, p.Values = "", &definition, map[string]any{"plan": "gold"}
 	}))
 	assert.JSONEq(t, `{"event_id":"signup","payload":{"email":"jane@example.com","plan":"gold"}}`, sent)
-}
-
-func TestDefinitionValidateUsesItsOwnDefinition(t *testing.T) {
-	definition := signup(messaging.EventParameter{Name: "plan", Type: "text", Required: true})
-	another := messaging.Event{ID: "another"}
-	p := messaging.EventTriggerParams{Definition: &another, Email: "jane@example.com"}
-	scripted.RequireProblems(t, definition.Validate(p), "payload.plan is required by the event")
-	assert.Same(t, &another, p.Definition)
 }
 
 func TestDefinitionOfAListedEventIsInLowerCase(t *testing.T) {

@@ -2,7 +2,6 @@ package messaging_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"expvar"
 	"fmt"
@@ -22,13 +21,13 @@ func ExampleNewClient() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(client) // the key never shows
+	fmt.Println(client != nil)
 
 	// Every bad argument is reported at once.
 	_, err = messaging.NewClient("api.example.com", "")
 	fmt.Println(err)
 	// Output:
-	// messaging.Client(https://api.example.com)
+	// true
 	// new client: invalid arguments: baseURL must begin with https://, such as https://api.example.com; apiKey is required
 }
 
@@ -144,7 +143,7 @@ func ExampleEventsService_Trigger() {
 	// Output: Event successfully triggered
 }
 
-func ExampleEvent_Validate() {
+func ExampleEventTriggerParams_Prepare() {
 	event := messaging.Event{
 		ID: "8f4b1f0e-8d0c-4f0e-9a53-0f4a3f5f7b11",
 		Parameters: []messaging.EventParameter{
@@ -152,10 +151,11 @@ func ExampleEvent_Validate() {
 			{Name: "shipped_at", Type: messaging.ParameterTimestamp},
 		},
 	}
-	err := event.Validate(messaging.EventTriggerParams{
-		Email:  "ada@example.com",
-		Values: map[string]any{"shipped_at": "2030-05-01T09:00:00+02:00", "oder": "A-1001"},
-	})
+	_, err := messaging.EventTriggerParams{ // checks and encodes, and sends nothing
+		Definition: &event,
+		Email:      "ada@example.com",
+		Values:     map[string]any{"shipped_at": "2030-05-01T09:00:00+02:00", "oder": "A-1001"},
+	}.Prepare()
 	var invalid *messaging.ValidationError
 	if errors.As(err, &invalid) {
 		for _, field := range invalid.Fields {
@@ -280,8 +280,8 @@ func ExampleNewTransport() {
 	transport.Protocols.SetHTTP2(true) // pings then detect a silent connection
 	client, err := messaging.NewClient("https://api.example.com", "your-api-key",
 		messaging.WithHTTPClient(&http.Client{Transport: transport}))
-	fmt.Println(client, err)
-	// Output: messaging.Client(https://api.example.com) <nil>
+	fmt.Println(client != nil, err)
+	// Output: true <nil>
 }
 
 func ExampleDeliveryOf() {
@@ -441,16 +441,13 @@ func ExampleClient_Send() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%s: %s\n", prepared.Operation(), prepared.Body()) // a dry run
-	stored, err := json.Marshal(prepared)                         // for a database or a queue
+	operation, body := prepared.Operation(), prepared.Body()      // for a database or a queue
+
+	later, err := messaging.ParsePrepared(operation, body)
 	if err != nil {
 		log.Fatal(err)
 	}
-
-	var later messaging.Prepared
-	if err := json.Unmarshal(stored, &later); err != nil {
-		log.Fatal(err)
-	}
-	response, err := client.Send(ctx, &later) // the same bytes, delivery and errors
+	response, err := client.Send(ctx, later) // the same bytes, delivery and errors
 	if err != nil {
 		log.Fatal(err)
 	}

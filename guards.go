@@ -28,8 +28,8 @@ import (
 // after which UTF-7 would hide text, as in "kate+ADMIN". Tags such as "qa+order-4711" do
 // match. List any other address itself, such as "a&b@acme.test".
 //
-// The guard refuses sends to segments, sends to all customers, and requests that
-// [Recipients] reports as unmodelled. It also refuses a customer with an unlisted id, a
+// The guard refuses sends to segments, sends to all customers, and requests for
+// which [Prepared.Recipients] returns an error. It also refuses a customer with an unlisted id, a
 // phone number or a device, since the service may use these to reach or overwrite another
 // customer; a customer whose name contains an unlisted address; and a stored request in
 // which the subject, a name, the sender or a reply-to address contains a line break or a
@@ -67,8 +67,8 @@ func (patternError) Is(target error) bool {
 // customer. A member that occurs twice in a stored request counts twice.
 //
 // The guard also refuses a send if the number of its recipients is unknown: a send to
-// segments, a send to all customers, a request that [Recipients] reports as unmodelled, and
-// a send with a value that may stand for several recipients. Such a value is a customer id,
+// segments, a send to all customers, a request for which [Prepared.Recipients] returns an
+// error, and a send with a value that may stand for several recipients. Such a value is a customer id,
 // phone number or address that contains a comma, a semicolon, white space or a control
 // character, or an address with a second @ or an encoded word. Like [AllowOnly], the guard
 // refuses a stored request in which text for the header of an email contains a line break
@@ -101,7 +101,7 @@ func MaxRecipients(n int) func(ctx context.Context, p *Prepared) error {
 func refuse(guard string, p *Prepared, objection func(field) string) error {
 	var first string
 	count := 0
-	request := p.request() // only once, since UnmarshalJSON can change p
+	request := p.request()
 	err := request.walk(func(f field) error {
 		if found := objection(f); found != "" {
 			if count++; count == 1 {

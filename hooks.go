@@ -35,16 +35,13 @@ type Hooks struct {
 	// arguments are invalid or a guard refused the send.
 	CallDone func(ctx context.Context, call CallInfo, result CallResult)
 	// AttemptStart is called before a request is sent, after the rate limiter and the key
-	// source. attempt counts from 1. setHeader sets a header of this attempt. It accepts
-	// what [WithHeader] accepts and ignores anything else. It must not be called after
-	// AttemptStart has returned.
-	AttemptStart func(ctx context.Context, call CallInfo, attempt int, setHeader func(key, value string)) context.Context
+	// source.
+	AttemptStart func(ctx context.Context, attempt AttemptInfo) context.Context
 	// AttemptDone is called when the outcome of the attempt is known.
 	AttemptDone func(ctx context.Context, call CallInfo, result AttemptResult)
 }
 
-// CallInfo describes a call for [Hooks]. All calls of one operation by one client have the
-// same CallInfo, provided that [Request.Op] is a constant.
+// CallInfo describes a call for [Hooks].
 type CallInfo struct {
 	// Op is the name of the operation, such as "list customers".
 	Op string
@@ -59,6 +56,16 @@ type CallInfo struct {
 	Send bool
 }
 
+// AttemptInfo describes an attempt that is about to be made.
+type AttemptInfo struct {
+	Call CallInfo
+	// Attempt is the number of the attempt, starting at 1.
+	Attempt int
+	// SetHeader sets a header of this attempt. It accepts what [WithHeader] accepts and
+	// ignores anything else. It must not be called after AttemptStart has returned.
+	SetHeader func(key, value string)
+}
+
 // CallResult is the outcome of a call.
 type CallResult struct {
 	// Attempts is the number of attempts that were made.
@@ -67,7 +74,7 @@ type CallResult struct {
 	// ErrorType is the reason why the call failed: the status as text if it is not 2xx,
 	// or one of validation, guard, key_source, limiter, attempt_timeout, deadline, dns,
 	// connect, tls, connection_lost, not_json, decode, too_large, refused, bad_cursor,
-	// not_after and _OTHER. It is "" for a success, including a lookup that finds nothing.
+	// not_after and _OTHER. More can be added. It is "" for a success, including a lookup that finds nothing.
 	// It is also "" if the caller canceled the call, which may have been carried out
 	// anyway.
 	ErrorType string
@@ -158,15 +165,15 @@ func (o *observer) callStart(ctx context.Context) context.Context {
 // the context of the attempt.
 func (o *observer) AttemptStart(attempt int, header http.Header) context.Context {
 	o.attemptContext = o.callContext
-	setHeader := func(key, value string) {
+	info := AttemptInfo{Call: o.call, Attempt: attempt, SetHeader: func(key, value string) {
 		key = textproto.CanonicalMIMEHeaderKey(key)
 		if exchange.HeaderProblem(key, value) == "" {
 			header.Set(key, value)
 		}
-	}
+	}}
 	for _, hooks := range o.hooks {
 		if hooks.AttemptStart != nil {
-			o.attemptContext = o.attemptContext.with(hooks.AttemptStart(o.attemptContext, o.call, attempt, setHeader))
+			o.attemptContext = o.attemptContext.with(hooks.AttemptStart(o.attemptContext, info))
 		}
 	}
 	return o.attemptContext

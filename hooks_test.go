@@ -39,8 +39,8 @@ func (l *hookLog) hooks() messaging.Hooks {
 			r.Duration = 0
 			l.add(func() { l.results = append(l.results, r) }, "done %s", call.Op)
 		},
-		AttemptStart: func(ctx context.Context, _ messaging.CallInfo, attempt int, _ func(key, value string)) context.Context {
-			l.add(func() {}, "start %d", attempt)
+		AttemptStart: func(ctx context.Context, attempt messaging.AttemptInfo) context.Context {
+			l.add(func() {}, "start %d", attempt.Attempt)
 			return ctx
 		},
 		AttemptDone: func(_ context.Context, _ messaging.CallInfo, r messaging.AttemptResult) {
@@ -332,9 +332,9 @@ func TestHooksAddValuesToTheContextOfWhatFollows(t *testing.T) {
 			note("CallStart", ctx)
 			return context.WithValue(context.WithValue(ctx, contextKey("call"), 1), contextKey("caller"), "replaced")
 		},
-		AttemptStart: func(ctx context.Context, _ messaging.CallInfo, attempt int, _ func(key, value string)) context.Context {
+		AttemptStart: func(ctx context.Context, attempt messaging.AttemptInfo) context.Context {
 			note("AttemptStart", ctx)
-			return context.WithValue(ctx, contextKey("attempt"), attempt)
+			return context.WithValue(ctx, contextKey("attempt"), attempt.Attempt)
 		},
 		AttemptDone: func(ctx context.Context, _ messaging.CallInfo, _ messaging.AttemptResult) { note("AttemptDone", ctx) },
 		CallDone:    func(ctx context.Context, _ messaging.CallInfo, _ messaging.CallResult) { note("CallDone", ctx) },
@@ -396,7 +396,7 @@ func TestHooksDoNotChangeTheEndOfAContext(t *testing.T) {
 	for name, returns := range returned {
 		hooks := messaging.Hooks{
 			CallStart: func(ctx context.Context, _ messaging.CallInfo) context.Context { return returns(ctx) },
-			AttemptStart: func(ctx context.Context, _ messaging.CallInfo, _ int, _ func(key, value string)) context.Context {
+			AttemptStart: func(ctx context.Context, _ messaging.AttemptInfo) context.Context {
 				return returns(ctx)
 			},
 		}
@@ -432,21 +432,21 @@ func TestHooksDoNotChangeTheEndOfAContext(t *testing.T) {
 }
 
 func TestHooksSetHeadersOfOneAttempt(t *testing.T) {
-	setHeaders := func(_ context.Context, _ messaging.CallInfo, attempt int, setHeader func(key, value string)) context.Context {
-		setHeader("traceparent", fmt.Sprint("attempt-", attempt))
-		if attempt == 1 {
-			setHeader("Only-The-First", "yes")
+	setHeaders := func(_ context.Context, attempt messaging.AttemptInfo) context.Context {
+		attempt.SetHeader("traceparent", fmt.Sprint("attempt-", attempt.Attempt))
+		if attempt.Attempt == 1 {
+			attempt.SetHeader("Only-The-First", "yes")
 		}
-		setHeader("X-Authorization", "another key")
-		setHeader("Idempotency-Key", "1")
-		setHeader("Content-Type", "text/plain")
-		setHeader("x_authorization", "another key")
-		setHeader("Cookie", "session=1")
-		setHeader("X_HTTP_Method_Override", "DELETE")
-		setHeader("Authorization", "of a gateway")
-		setHeader("With-Control", "a\nb")
-		setHeader("with blank", "a")
-		setHeader("", "a")
+		attempt.SetHeader("X-Authorization", "another key")
+		attempt.SetHeader("Idempotency-Key", "1")
+		attempt.SetHeader("Content-Type", "text/plain")
+		attempt.SetHeader("x_authorization", "another key")
+		attempt.SetHeader("Cookie", "session=1")
+		attempt.SetHeader("X_HTTP_Method_Override", "DELETE")
+		attempt.SetHeader("Authorization", "of a gateway")
+		attempt.SetHeader("With-Control", "a\nb")
+		attempt.SetHeader("with blank", "a")
+		attempt.SetHeader("", "a")
 		return nil
 	}
 	scripted.RunInBubble(t, "", func(t *testing.T) {
@@ -477,8 +477,8 @@ func TestHooksSetHeadersOfOneAttemptOnTheOwnTransport(t *testing.T) {
 	}))
 	defer server.Close()
 	client, err := messaging.NewClient(server.URL, "key", scripted.TwoAttempts, messaging.WithHooks(messaging.Hooks{
-		AttemptStart: func(_ context.Context, _ messaging.CallInfo, attempt int, setHeader func(key, value string)) context.Context {
-			setHeader(fmt.Sprint("Attempt-", attempt), "yes")
+		AttemptStart: func(_ context.Context, attempt messaging.AttemptInfo) context.Context {
+			attempt.SetHeader(fmt.Sprint("Attempt-", attempt.Attempt), "yes")
 			return nil
 		}}))
 	require.NoError(t, err)
@@ -544,7 +544,7 @@ func spanHooks(n int) []messaging.Option {
 				_ = ctx.Value(spanKey("none"))
 				return context.WithValue(ctx, call, i)
 			},
-			AttemptStart: func(ctx context.Context, _ messaging.CallInfo, _ int, _ func(key, value string)) context.Context {
+			AttemptStart: func(ctx context.Context, _ messaging.AttemptInfo) context.Context {
 				_ = ctx.Value(call)
 				return context.WithValue(ctx, attempt, i)
 			},

@@ -1,10 +1,6 @@
 package messaging
 
-import (
-	"reflect"
-
-	"github.com/messaging-go/messaging/internal/exchange"
-)
+import "github.com/messaging-go/messaging/internal/exchange"
 
 // NextStep is what to do after a call; see [NextStepOf].
 type NextStep uint8
@@ -59,69 +55,53 @@ func (s NextStep) String() string {
 // For a send, it takes all attempts into account: [NextRetry] means that the send was
 // certainly not carried out, or that [WithRepeatableSend] allows a duplicate.
 //
-// Wrapping an error does not change its step. If several errors are joined, the step is the
-// one that they share. If they do not share one, it is [NextCheck] if that is the step of
-// any of them or if only some of them are [NextNone], and otherwise [NextFixSetup] before
-// [NextFixRequest] before [NextRetry]. For an error that does not come from this package,
-// and for a nil pointer or a zero value of an error type, it is NextCheck.
+// Wrapping an error does not change its step. If several errors are joined, those without a
+// step are ignored: neither they nor what they wrap have a method NextStep. If the others
+// differ, the step is [NextCheck] before [NextFixSetup] before [NextFixRequest] before
+// [NextRetry]. But [NextNone] beside any other error is NextCheck, such as a rollback that
+// failed after a send that was accepted. For an error without a step, it is NextCheck.
 func NextStepOf(err error) NextStep {
 	if err == nil {
 		return NextNone
 	}
-	if isNilPointer(err) {
-		return NextCheck
-	}
+	step, _ := stepIn(err)
+	return step
+}
+
+// stepIn returns the step of err, and whether it has one.
+func stepIn(err error) (step NextStep, has bool) {
 	switch e := err.(type) {
-	case interface{ nextStep() NextStep }:
-		return e.nextStep()
+	case interface{ NextStep() NextStep }:
+		return e.NextStep(), true
 	case interface{ Unwrap() error }:
-		return nextStepOfCause(e.Unwrap())
+		return stepIn(e.Unwrap())
 	case interface{ Unwrap() []error }:
-		return nextStepOfAll(e.Unwrap())
+		return stepOfAll(e.Unwrap())
 	}
-	return NextCheck
+	return NextCheck, false
 }
 
-// nextStepOfCause returns the step of an error that wraps cause. An error that wraps
-// nothing is not a success.
-func nextStepOfCause(cause error) NextStep {
-	if cause == nil {
-		return NextCheck
-	}
-	return NextStepOf(cause)
-}
-
-// nextStepOfAll returns the step of an error that joins causes.
-func nextStepOfAll(causes []error) NextStep {
+// stepOfAll returns the step of an error that joins causes.
+func stepOfAll(causes []error) (step NextStep, has bool) {
 	var found [NextFixSetup + 1]bool
-	kinds := 0
+	other := false // than NextNone
 	for _, cause := range causes {
-		if step := nextStepOfCause(cause); !found[step] {
-			found[step] = true
-			kinds++
-		}
+		step, ok := stepIn(cause)
+		has, other = has || ok, other || !ok || step != NextNone
+		found[step] = found[step] || ok
 	}
 	switch {
-	case found[NextCheck], kinds == 0, found[NextNone] && kinds > 1:
-		return NextCheck
+	case found[NextCheck], found[NextNone] && other:
+		return NextCheck, has
 	case found[NextNone]:
-		return NextNone
+		return NextNone, has
 	case found[NextFixSetup]:
-		return NextFixSetup
+		return NextFixSetup, has
 	case found[NextFixRequest]:
-		return NextFixRequest
+		return NextFixRequest, has
+	case found[NextRetry]:
+		return NextRetry, has
 	default:
-		return NextRetry
+		return NextCheck, has
 	}
 }
-
-// isNilPointer reports whether err is a nil pointer in an interface, whose methods could
-// panic.
-func isNilPointer(err error) bool {
-	value := reflect.ValueOf(err)
-	return value.Kind() == reflect.Pointer && value.IsNil()
-}
-
-// Retryable reports whether [NextStepOf] returns [NextRetry] for err: whether the same call
-// can be made again without doing anything twice, and may then succeed.
-func Retryable(err error) bool { return NextStepOf(err) == NextRetry }

@@ -117,7 +117,7 @@ func TestNextStepOfAWrapperIsThatOfItsCause(t *testing.T) {
 			assert.Equal(t, want, messaging.NextStepOf(wrapped), "%s of a %s", cause.name, kind)
 			assert.Equal(t, want, messaging.NextStepOf(&messaging.PageError{Err: err}), "%s of a %s", cause.name, kind)
 			assert.Equal(t, want, messaging.NextStepOf(errors.Join(err, wrapped)), "%s of a %s, joined with itself", cause.name, kind)
-			assert.Equal(t, want == messaging.NextRetry, messaging.Retryable(wrapped))
+			assert.Equal(t, want == messaging.NextRetry, messaging.NextStepOf(wrapped) == messaging.NextRetry)
 		}
 	}
 }
@@ -132,24 +132,6 @@ func TestNextStepOfAFailedReadIsNeverNone(t *testing.T) {
 			assert.NotEqual(t, messaging.NextCheck, messaging.NextStepOf(err), cause.name)
 		}
 	}
-}
-
-func TestErrorMethodsOfANilPointerDoNotPanic(t *testing.T) {
-	for _, err := range []interface {
-		error
-		Unwrap() error
-	}{(*messaging.ValidationError)(nil), (*messaging.GuardError)(nil), (*messaging.TransportError)(nil), (*messaging.DecodeError)(nil),
-		(*messaging.PageError)(nil)} {
-		assert.Equal(t, "<nil>", err.Error())
-		assert.NotErrorIs(t, err, messaging.ErrServer)
-		assert.NotPanics(t, func() { _ = err.Unwrap() })
-		assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-	}
-	var refused *messaging.APIError
-	assert.Equal(t, "<nil>", refused.Error())
-	assert.NotErrorIs(t, error(refused), messaging.ErrServer)
-	var page *messaging.PageError
-	assert.Equal(t, messaging.DeliveryUnknown, page.Delivery())
 }
 
 // safeToRetry is what only the text of an error says whose step is NextRetry.
@@ -219,10 +201,17 @@ func TestNextStepTableOfTheReadmeIsTrue(t *testing.T) {
 	assert.ElementsMatch(t, []string{"None", "Retry", "FixRequest", "FixSetup", "Check"}, steps, "each step has its row")
 }
 
-// errorTree is an error, and the step that it should have.
+// errorTree is an error, and the step that it should have. Without a step, it is ignored
+// where errors are joined.
 type errorTree struct {
-	err  error
-	step messaging.NextStep
+	err     error
+	step    messaging.NextStep
+	hasStep bool
+}
+
+func newErrorTree(err error, step string) errorTree {
+	var has interface{ NextStep() messaging.NextStep }
+	return errorTree{err, stepNamed(step), errors.As(err, &has)}
 }
 
 // leaves are the errors that a tree is made of.
@@ -233,12 +222,12 @@ func leaves(tb testing.TB) []errorTree {
 		"2xx with success true and unreadable data", "2xx with HTML", "invalid arguments", "refused by a guard", "no such host"} {
 		for _, kind := range []string{aRead, aSend, aRepeatableSend} {
 			if want, known := rows[name][kind]; known {
-				all = append(all, errorTree{causeNamed(tb, name).fail(tb, kind), stepNamed(want.step)})
+				all = append(all, newErrorTree(causeNamed(tb, name).fail(tb, kind), want.step))
 			}
 		}
 	}
 	for _, other := range causesOfOtherErrors() {
-		all = append(all, errorTree{other.fail(tb, noCall), stepNamed(rows[other.name][noCall].step)})
+		all = append(all, newErrorTree(other.fail(tb, noCall), rows[other.name][noCall].step))
 	}
 	return all
 }
@@ -264,9 +253,9 @@ func grow(leaves []errorTree, program []byte) errorTree {
 		case operation == 0:
 			last.err = fmt.Errorf("wrapped: %w", last.err)
 		case operation == 1:
-			last.err = &messaging.PageError{Err: last.err}
+			last.err, last.hasStep = &messaging.PageError{Err: last.err}, true
 		case operation == 2:
-			*last = errorTree{emptyWrapper{last.err}, messaging.NextCheck}
+			*last = errorTree{emptyWrapper{last.err}, messaging.NextCheck, false}
 		default:
 			parts := stack[max(0, len(stack)-operation%5):]
 			stack = append(stack[:len(stack)-len(parts)], join(parts))
@@ -279,25 +268,29 @@ func grow(leaves []errorTree, program []byte) errorTree {
 // documentation.
 func join(parts []errorTree) errorTree {
 	joined := make([]error, len(parts))
-	steps := make([]messaging.NextStep, len(parts))
+	var steps []messaging.NextStep
 	for i, part := range parts {
-		joined[i], steps[i] = part.err, part.step
+		joined[i] = part.err
+		if part.hasStep {
+			steps = append(steps, part.step)
+		}
 	}
 	has := func(step messaging.NextStep) bool { return slices.Contains(steps, step) }
 	step := messaging.NextRetry
 	switch {
 	case len(steps) == 0, has(messaging.NextCheck):
 		step = messaging.NextCheck
-	case len(slices.Compact(slices.Sorted(slices.Values(steps)))) == 1:
-		step = steps[0]
 	case has(messaging.NextNone):
-		step = messaging.NextCheck
+		step = messaging.NextNone
+		if slices.ContainsFunc(parts, func(part errorTree) bool { return part.step != messaging.NextNone }) {
+			step = messaging.NextCheck
+		}
 	case has(messaging.NextFixSetup):
 		step = messaging.NextFixSetup
 	case has(messaging.NextFixRequest):
 		step = messaging.NextFixRequest
 	}
-	return errorTree{joinedErrors(joined), step}
+	return errorTree{joinedErrors(joined), step, len(steps) > 0}
 }
 
 // joinedErrors is like errors.Join, but not nil if it joins nothing.
@@ -320,7 +313,7 @@ func FuzzNextStepOfErrorTrees(f *testing.F) {
 		tree := grow(leaves, program)
 		step := messaging.NextStepOf(tree.err)
 		require.Equal(t, tree.step, step)
-		require.Equal(t, step == messaging.NextRetry, messaging.Retryable(tree.err))
+		require.Equal(t, step == messaging.NextRetry, messaging.NextStepOf(tree.err) == messaging.NextRetry)
 		_ = messaging.DeliveryOf(tree.err)
 		requireTrueTexts(t, tree.err)
 	})

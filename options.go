@@ -173,8 +173,9 @@ func WithLogger(logger *slog.Logger) Option {
 // WithGuard calls guard with every send, including those of [Client.Do], after the send is
 // validated and before anything is sent. If guard returns an error, the call ends with a
 // [*GuardError]. If the option is repeated, the guards are called in order, until one
-// returns an error. Reads are not guarded. Guards must be safe for concurrent use. See
-// [AllowOnly], which [WithAllowOnly] installs, and [MaxRecipients].
+// returns an error. Reads are not guarded. Guards must be safe for concurrent use.
+//
+// [WithAllowOnly] and [WithMaxRecipients] are the guards of this package.
 func WithGuard(guard func(ctx context.Context, p *Prepared) error) Option {
 	return clientOption(func(c *config, p *arguments.Problems) {
 		if guard == nil {
@@ -195,6 +196,17 @@ func WithAllowOnly(patterns ...string) Option {
 			}
 		}
 		c.guards = append(c.guards, AllowOnly(patterns...))
+	})
+}
+
+// WithMaxRecipients is [WithGuard] with the guard that [MaxRecipients] returns for n, except
+// that [NewClient] reports an n that is below 1.
+func WithMaxRecipients(n int) Option {
+	return clientOption(func(c *config, p *arguments.Problems) {
+		if n < 1 {
+			p.Add("WithMaxRecipients", "must be given a positive number")
+		}
+		c.guards = append(c.guards, MaxRecipients(n))
 	})
 }
 

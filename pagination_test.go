@@ -899,7 +899,7 @@ func longScript() (scripted.Pages, []messaging.Customer) {
 			list = append(list, fmt.Sprintf(`{"customer_id":%q,"email":"%s@example.com","providers":"mail %s,push %s","plan":%q}`, id, id, id, id,
 				id))
 			customers = append(customers, messaging.Customer{CustomerID: id, Email: id + "@example.com",
-				Providers: []string{"mail " + id, "push " + id}, Extra: messaging.Extra{"plan": json.RawMessage(strconv.Quote(id))}})
+				Providers: []string{"mail " + id, "push " + id}, Extra: map[string]json.RawMessage{"plan": json.RawMessage(strconv.Quote(id))}})
 		}
 		meta := scripted.MetaOfLastPage
 		if page < pages-1 {

@@ -21,10 +21,9 @@ import (
 // without the API key. The Prepare methods of the params return one. It can be shown,
 // stored, checked by a guard, and sent with [Client.Send], now or by another program.
 //
-// A Prepared is safe for concurrent use, since only UnmarshalJSON changes it. Its body
-// holds personal data, so only its operation and its size are printed and logged. To store
-// a Prepared, use encoding/json. A JSON log handler also uses encoding/json for values
-// within a struct or a list, so log a Prepared by itself.
+// A Prepared never changes, and is safe for concurrent use. Its body holds personal data,
+// so only its operation and its size are printed and logged, and it has no JSON form. To store
+// a Prepared, store its Operation and its Body, and read them with [ParsePrepared].
 type Prepared struct {
 	// hidden is a pointer to a pointer, because fmt never follows two pointers within a
 	// struct. It follows one if the verb does not fit, such as %s.
@@ -43,7 +42,7 @@ func newPrepared(op *service.Operation, body []byte) *Prepared {
 
 // Operation returns the name of the operation, such as "trigger event". For a request of
 // [Client.Do], which only a guard sees, it is [Request.Op]. That name does not prove what
-// the request does, so [Prepared.Recipients] reports the request as unmodelled.
+// the request does, so [Prepared.Recipients] returns an error.
 func (p *Prepared) Operation() string { return p.request().operation.Name }
 
 // Method returns the HTTP method.
@@ -67,64 +66,26 @@ func (p *Prepared) request() preparedRequest {
 	return **p.hidden
 }
 
-// storedPrepared is the JSON form of a Prepared. The body is a string, so that a database
-// that stores JSON in its own form, such as jsonb, keeps the bytes of the body.
-type storedPrepared struct {
-	Operation string `json:"operation"`
-	Body      string `json:"body"`
-}
-
 var (
-	errNotPrepared  = errors.New("messaging: a zero Prepared cannot be stored")
-	errNilPrepared  = errors.New("messaging: cannot read into a nil *Prepared")
-	errNotStorable  = errors.New("messaging: a request of Client.Do cannot be stored")
-	errNoOperation  = errors.New("messaging: stored request: operation is missing")
-	errUnknownSend  = errors.New("messaging: stored request: unknown operation")
-	errNoObject     = errors.New("messaging: stored request: body is not a JSON object")
-	errStoredFormat = errors.New("messaging: stored request: must be an object with operation and body, both strings")
+	errNoJSON      = errors.New("messaging: a Prepared has no JSON form: store Operation() and Body(), and read them with ParsePrepared")
+	errNoOperation = errors.New("messaging: stored request: operation is missing")
+	errUnknownSend = errors.New("messaging: stored request: unknown operation")
+	errNoObject    = errors.New("messaging: stored request: body is not a JSON object")
 )
 
-// MarshalJSON writes the operation and the body, for storage. The body holds personal
-// data.
-func (p Prepared) MarshalJSON() ([]byte, error) {
-	switch {
-	case p.isZero():
-		return nil, errNotPrepared
-	case p.request().operation.Custom:
-		return nil, errNotStorable
-	}
-	return json.Marshal(storedPrepared{p.Operation(), string(p.request().body)})
-}
+// MarshalJSON returns an error, so that a body with personal data is not stored or logged by
+// accident. To store a request, see [ParsePrepared].
+func (p Prepared) MarshalJSON() ([]byte, error) { return nil, errNoJSON }
 
-// UnmarshalJSON reads what MarshalJSON writes. It returns an error for an unknown
-// operation, an unknown member, and a body that is not a JSON object. The error does not
-// quote the body. As with other types, null changes nothing.
-func (p *Prepared) UnmarshalJSON(data []byte) error {
-	if p == nil {
-		return errNilPrepared
-	}
-	if string(data) == "null" {
-		return nil
-	}
-	var stored storedPrepared
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if !json.Valid(data) || !utf8.Valid(data) || decoder.Decode(&stored) != nil || hasLostText(data, stored.Body) {
-		return errStoredFormat // the text of the decoder's error can quote the body
-	}
-	parsed, err := ParsePrepared(stored.Operation, []byte(stored.Body))
-	if err != nil {
-		return err
-	}
-	p.hidden = parsed.hidden
-	return nil
-}
+// UnmarshalJSON returns an error, like MarshalJSON.
+func (p *Prepared) UnmarshalJSON([]byte) error { return errNoJSON }
 
-// ParsePrepared returns the request with the given operation and body, for programs that
-// store the two in separate columns instead of the JSON of a [Prepared]. operation is what
-// [Prepared.Operation] returned, and body is what [Prepared.Body] returned. ParsePrepared
-// copies body. It returns an error for an unknown operation, and for a body that is not a
-// JSON object. The error does not quote the body.
+// ParsePrepared returns the request with the given operation and body, which another program
+// may have stored. operation is what [Prepared.Operation] returned, and body is what
+// [Prepared.Body] returned. Store the body as text or bytes, and not in a JSON type of a
+// database, which can change it. ParsePrepared copies body. It returns an error for an
+// unknown operation, and for a body that is not a JSON object. The error does not quote the
+// body.
 func ParsePrepared(operation string, body []byte) (*Prepared, error) {
 	op := service.Named(operation)
 	switch {
@@ -136,13 +97,6 @@ func ParsePrepared(operation string, body []byte) (*Prepared, error) {
 		return nil, errNoObject
 	}
 	return newPrepared(op, bytes.Clone(body)), nil
-}
-
-// hasLostText reports whether encoding/json has replaced text that is not valid Unicode,
-// such as half of a surrogate pair.
-func hasLostText(data []byte, text string) bool {
-	return strings.Contains(text, wire.Replacement) && !bytes.Contains(data, []byte(wire.Replacement)) &&
-		!bytes.Contains(bytes.ToLower(data), []byte(`\ufffd`))
 }
 
 // Format prints the operation and the size, regardless of the verb.
@@ -172,28 +126,27 @@ type Recipients struct {
 	CustomerIDs, Emails, Phones []string
 	// Devices is the number of devices of all customers.
 	Devices int
-	// Unmodelled is true for a request of [Client.Do], and for a body that does not fit
-	// its operation, such as one that has an unknown member or addresses nobody. It is
-	// also true for a trigger if a key in its payload equals "email" or "customer" except
-	// for case, white space and characters that are not printable, as reported by
-	// [unicode.IsPrint], since the service may ignore these differences. The other fields
-	// then mean nothing.
-	//
-	// Any other key is a parameter of the event, even "customer.email".
-	Unmodelled bool
 }
 
 // Recipients returns whom the request addresses. The creation of an event addresses nobody.
-func (p *Prepared) Recipients() Recipients {
+// There is an error for a request of [Client.Do], and for a body that does not fit its
+// operation, such as one that has an unknown member or addresses nobody. So a guard that
+// returns the error lets nothing through that cannot be read.
+//
+// The service may ignore the case of a key, white space and characters that are not
+// printable, as reported by [unicode.IsPrint]. So there is also an error for a trigger if a
+// key in its payload equals "email" or "customer" but for these. Any other key is a
+// parameter of the event, even "customer.email".
+func (p *Prepared) Recipients() (Recipients, error) {
 	var found Recipients
 	err := p.request().walk(func(f field) error {
 		found.add(f)
 		return nil
 	})
 	if err != nil {
-		return Recipients{Unmodelled: true}
+		return Recipients{}, fmt.Errorf("messaging: %w", err)
 	}
-	return found
+	return found, nil
 }
 
 func (r *Recipients) add(f field) {
@@ -327,7 +280,7 @@ type fieldReader struct {
 	identities    int // ids and addresses of customers
 
 	// These fields describe the recipient that is being read.
-	types                   []RecipientType
+	types                   []string
 	customersIn, segmentsIn int
 }
 
@@ -426,9 +379,9 @@ func (r *fieldReader) recipient() error {
 	switch {
 	case err != nil:
 		return err
-	case slices.Equal(r.types, []RecipientType{RecipientCustomer}) && r.customersIn > 0 && r.segmentsIn == 0:
+	case slices.Equal(r.types, []string{customerType}) && r.customersIn > 0 && r.segmentsIn == 0:
 		return nil
-	case slices.Equal(r.types, []RecipientType{RecipientSegment}) && r.segmentsIn > 0 && r.customersIn == 0:
+	case slices.Equal(r.types, []string{segmentType}) && r.segmentsIn > 0 && r.customersIn == 0:
 		return nil
 	default:
 		return errNobody
@@ -438,7 +391,7 @@ func (r *fieldReader) recipient() error {
 func (r *fieldReader) recipientType() error {
 	var kind string
 	err := r.String(&kind)
-	r.types = append(r.types, RecipientType(kind))
+	r.types = append(r.types, kind)
 	return err
 }
 

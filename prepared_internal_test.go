@@ -20,7 +20,7 @@ func TestSendsAreReadByTheMembersThatTheyWrite(t *testing.T) {
 		}
 	}
 	requireSameMembers(t, reflect.TypeFor[broadcastBody](), broadcastMembers, "broadcastMembers in prepared.go")
-	requireSameMembers(t, reflect.TypeFor[Recipient](), recipientMembers, "recipientMembers in prepared.go")
+	requireSameMembers(t, reflect.TypeFor[recipient](), recipientMembers, "recipientMembers in prepared.go")
 	requireSameMembers(t, reflect.TypeFor[CustomerParams](), customerMembers, "customerMembers in prepared.go")
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -33,19 +32,6 @@ type Response struct {
 
 // resource is shared by the services of all resources.
 type resource struct{ core *core }
-
-// coreOf returns the client that a service belongs to. It panics with the name of the
-// service if that was not made by NewClient, which makes the services of a zero Client nil.
-func coreOf[S ~struct{ core *core }](service *S) *core {
-	if service == nil || resource(*service).core == nil {
-		panic(notInitialized(service))
-	}
-	return resource(*service).core
-}
-
-func notInitialized(value any) string {
-	return fmt.Sprintf("messaging: %T is not initialized: use a Client that NewClient returned", value)
-}
 
 // params are the arguments of a request with a body.
 type params interface {
@@ -193,7 +179,7 @@ func (r *request) askGuards() error {
 	for _, guard := range r.core.guards {
 		p := newPrepared(op, r.exchange.Body) // one for each guard, which can change it
 		if err := guard(r.exchange.HookContext, p); err != nil {
-			return &GuardError{Op: op.Name, Err: err, next: r.stepAfterRefusal(err)}
+			return &GuardError{Op: op.Name, Err: err, Step: r.stepAfterRefusal(err)}
 		}
 	}
 	return nil

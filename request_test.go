@@ -446,14 +446,12 @@ func TestZeroArgumentsAreReportedInFull(t *testing.T) {
 
 func TestZeroValuesDoNotPanic(t *testing.T) {
 	var event messaging.Event
-	scripted.RequireProblems(t, event.Validate(messaging.EventTriggerParams{}),
-		"event_id is required: the definition has no ID", "payload.email is required when there is no customer")
+	_, err := messaging.EventTriggerParams{Definition: &event}.Prepare()
+	scripted.RequireProblems(t, err, "event_id is required: the definition has no ID", "payload.email is required when there is no customer")
 	assert.Equal(t, messaging.CustomerParams{}, messaging.Customer{}.Params())
-	assert.Nil(t, messaging.Audience{}.Recipients())
-	assert.False(t, messaging.Audience{}.All())
 	for _, zero := range []any{event, messaging.EventParameter{}, messaging.Customer{}, messaging.TransactionalMessage{},
-		messaging.Page[messaging.Event]{}, messaging.PageMeta{}, messaging.Response{}, messaging.Schedule{}, messaging.Recipient{},
-		messaging.Event{Extra: messaging.Extra{"": nil}}} {
+		messaging.Page[messaging.Event]{}, messaging.PageMeta{}, messaging.Response{}, messaging.Schedule{},
+		messaging.Event{Extra: map[string]json.RawMessage{"": nil}}} {
 		_, err := json.Marshal(zero)
 		assert.NoError(t, err, "%T", zero)
 		assert.NotPanics(t, func() { _ = fmt.Sprintf("%v %+v %#v", zero, zero, zero) })

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"time"
 
@@ -18,7 +19,7 @@ type TransactionalService resource
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) List(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) (*Page[TransactionalMessage], error) {
-	return list[TransactionalMessage](ctx, coreOf(s), service.ListTransactional, p.query(), opts)
+	return list[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
 }
 
 // Pages ranges over the pages of transactional messages, starting at p.Cursor. See the
@@ -27,7 +28,7 @@ func (s *TransactionalService) List(ctx context.Context, p TransactionalListPara
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) iter.Seq2[*Page[TransactionalMessage], error] {
-	return pages[TransactionalMessage](ctx, coreOf(s), service.ListTransactional, p.query(), opts)
+	return pages[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
 }
 
 // All ranges over every transactional message, starting at p.Cursor. See the package
@@ -36,7 +37,7 @@ func (s *TransactionalService) Pages(ctx context.Context, p TransactionalListPar
 // API: GET /v1/messaging/transactional
 func (s *TransactionalService) All(ctx context.Context, p TransactionalListParams,
 	opts ...RequestOption) iter.Seq2[TransactionalMessage, error] {
-	return all[TransactionalMessage](ctx, coreOf(s), service.ListTransactional, p.query(), opts)
+	return all[TransactionalMessage](ctx, s.core, service.ListTransactional, p.query(), opts)
 }
 
 // TransactionalListParams selects transactional messages.
@@ -70,7 +71,10 @@ type TransactionalMessage struct {
 	TotalFailed     int
 	TotalComplained int
 	TotalBounced    int
-	Extra           Extra
+	// Extra holds the members that have no field here, and those that do not fit their
+	// field, such as the date 0000-00-00. It is nil if there are none. MarshalJSON writes
+	// them back.
+	Extra map[string]json.RawMessage
 }
 
 func (m *TransactionalMessage) decode(r *wire.Reader) error {

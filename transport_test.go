@@ -266,7 +266,7 @@ func TestTransportDialTimeoutIsNotTheDeadlineOfTheCaller(t *testing.T) {
 			assert.NotErrorIs(t, err, messaging.ErrAttemptTimeout)
 			assert.ErrorContains(t, err, "i/o timeout")
 			assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-			assert.True(t, messaging.Retryable(err))
+			assert.Equal(t, messaging.NextRetry, messaging.NextStepOf(err))
 		})
 	}
 }

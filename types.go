@@ -19,7 +19,7 @@ import (
 // customers.
 type Audience struct {
 	all        bool
-	recipients []Recipient
+	recipients []recipient
 	// ToEach combined an empty audience, or AllCustomers, with another audience.
 	emptyPart, allPart bool
 }
@@ -30,12 +30,12 @@ func AllCustomers() Audience { return Audience{all: true} }
 // ToCustomers addresses the given customers. The service creates or updates each customer,
 // together with its devices.
 func ToCustomers(customers ...CustomerParams) Audience {
-	return Audience{recipients: []Recipient{{Type: RecipientCustomer, Customers: slices.Clone(customers)}}}
+	return Audience{recipients: []recipient{{Type: customerType, Customers: slices.Clone(customers)}}}
 }
 
 // ToSegments addresses the customers of the segments with the given ids.
 func ToSegments(ids ...string) Audience {
-	return Audience{recipients: []Recipient{{Type: RecipientSegment, Segments: slices.Clone(ids)}}}
+	return Audience{recipients: []recipient{{Type: segmentType, Segments: slices.Clone(ids)}}}
 }
 
 // ToEach combines audiences, for a broadcast to customers and to segments. Combining
@@ -49,22 +49,6 @@ func ToEach(audiences ...Audience) Audience {
 		joined.allPart = joined.allPart || a.allPart || a.all && len(audiences) > 1
 	}
 	return joined
-}
-
-// All reports whether the audience is every customer of the account.
-func (a Audience) All() bool { return a.all }
-
-// Recipients returns a copy of the recipients, or nil for [AllCustomers].
-func (a Audience) Recipients() []Recipient {
-	recipients := slices.Clone(a.recipients)
-	for i, r := range recipients {
-		recipients[i].Customers = slices.Clone(r.Customers)
-		for j, c := range r.Customers {
-			recipients[i].Customers[j].Devices = slices.Clone(c.Devices)
-		}
-		recipients[i].Segments = slices.Clone(r.Segments)
-	}
-	return recipients
 }
 
 // write writes the recipients as the service reads them: one as an object, several as an
@@ -110,18 +94,22 @@ func (a Audience) validate(p *arguments.Problems) {
 	}
 }
 
-// Recipient is one group of customers within an [Audience].
-type Recipient struct {
-	Type RecipientType `json:"type"`
-	// Customers are the customers to address if Type is [RecipientCustomer].
+// recipient is one group of customers within an audience.
+type recipient struct {
+	Type      string           `json:"type"`
 	Customers []CustomerParams `json:"customers,omitempty"`
-	// Segments are the ids of the segments to address if Type is [RecipientSegment].
-	Segments []string `json:"segments,omitempty"`
+	Segments  []string         `json:"segments,omitempty"` // their ids
 }
 
+// The types of a recipient.
+const (
+	customerType = "customer"
+	segmentType  = "segment"
+)
+
 // write writes the customers one by one, since there can be very many.
-func (r *Recipient) write(w *wire.Writer) {
-	w.Value(Recipient{Type: r.Type, Segments: r.Segments})
+func (r *recipient) write(w *wire.Writer) {
+	w.Value(recipient{Type: r.Type, Segments: r.Segments})
 	if len(r.Customers) > 0 {
 		w.Member("customers", func() {
 			w.List(len(r.Customers), func(i int) { r.Customers[i].write(w) })
@@ -129,8 +117,8 @@ func (r *Recipient) write(w *wire.Writer) {
 	}
 }
 
-func (r *Recipient) validate(p *arguments.Problems) {
-	if r.Type == RecipientSegment {
+func (r *recipient) validate(p *arguments.Problems) {
+	if r.Type == segmentType {
 		if len(r.Segments) == 0 {
 			p.Add("segments", "must have at least one segment")
 		}
@@ -342,20 +330,6 @@ const (
 	ParameterTimestamp ParameterType = "timestamp"
 )
 
-// RecipientType is what a [Recipient] lists.
-type RecipientType string
-
-// The recipient types of the service.
-const (
-	RecipientCustomer RecipientType = "customer"
-	RecipientSegment  RecipientType = "segment"
-)
-
-// Extra holds the members of a response that a model has no field for, or that could not be
-// read into their field, such as the date 0000-00-00. It is nil if there are none. The
-// MarshalJSON method of the model writes these members back.
-type Extra = map[string]json.RawMessage
-
 // model is a type that reads itself from JSON.
 type model[T any] interface {
 	*T
@@ -395,7 +369,7 @@ func unmarshalModel[T any, M model[T]](data []byte, into M) error {
 
 // marshalModel implements MarshalJSON of the models. A member of extra never replaces
 // a field.
-func marshalModel(body any, extra Extra) ([]byte, error) {
+func marshalModel(body any, extra map[string]json.RawMessage) ([]byte, error) {
 	written, err := json.Marshal(body)
 	if err != nil || len(extra) == 0 {
 		return written, err

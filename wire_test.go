@@ -234,7 +234,7 @@ func eventListExchanges() []wireExchange {
 					ID: "7c0b8a55-2f0e-4a53-8f2d-0c7de7a1b003", Name: "order sent",
 					Parameters: []messaging.EventParameter{{Name: "carrier", Type: "colour"}},
 					CreatedAt:  time.Date(2031, 1, 3, 3, 4, 5, 0, time.UTC),
-					Extra:      messaging.Extra{"archived": json.RawMessage("false"), "owner": json.RawMessage(`{"id": 7}`)},
+					Extra:      map[string]json.RawMessage{"archived": json.RawMessage("false"), "owner": json.RawMessage(`{"id": 7}`)},
 				}},
 				Meta:     messaging.PageMeta{HasNextPage: true, NextPageCursor: "eyJpZCI6Mn0=", PerPage: 20},
 				Response: goldenResponse(message, ""),

@@ -98,7 +98,7 @@ func inProcess(status int, body string) (peers.SDK, error) {
 }
 
 // broadcastTo returns a broadcast to customers with two devices each.
-func broadcastTo(customers int) messaging.EmailBroadcastParams {
+func newCustomers(customers int) []messaging.CustomerParams {
 	recipients := make([]messaging.CustomerParams, customers)
 	for i := range recipients {
 		p := canned.NewPerson(i)
@@ -111,9 +111,13 @@ func broadcastTo(customers int) messaging.EmailBroadcastParams {
 			},
 		}
 	}
+	return recipients
+}
+
+func broadcastTo(customers int) messaging.EmailBroadcastParams {
 	return messaging.EmailBroadcastParams{
 		SenderEmail: "news@acme.test", SenderName: "Acme", Email: "news@acme.test", Subject: "We have moved",
-		Message: "Our new address is on the website.", MessageType: "announcement", To: messaging.ToCustomers(recipients...),
+		Message: "Our new address is on the website.", MessageType: "announcement", To: messaging.ToCustomers(newCustomers(customers)...),
 	}
 }
 
@@ -154,7 +158,7 @@ func plainBroadcastTo(customers int) plainBroadcast {
 		Message: params.Message, MessageType: params.MessageType, ScheduleType: "send-now",
 		Recipients: plainRecipient{Type: "customer", Customers: make([]plainCustomer, customers)},
 	}
-	for i, c := range params.To.Recipients()[0].Customers {
+	for i, c := range newCustomers(customers) {
 		devices := make([]plainDevice, len(c.Devices))
 		for j, d := range c.Devices {
 			devices[j] = plainDevice(d)

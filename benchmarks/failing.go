@@ -69,7 +69,7 @@ func failurePairs() ([]failurePair, error) {
 			clients.list(pageOf(len(many))), clients.trigger(http.StatusUnprocessableEntity, many)})
 	for _, customers := range []int{1, 1000} {
 		good, bad := broadcastTo(customers), broadcastTo(customers)
-		invalid := bad.To.Recipients()[0].Customers
+		invalid := newCustomers(customers)
 		for i := range invalid {
 			invalid[i].Email = strings.Replace(invalid[i].Email, "@", "#", 1)
 		}

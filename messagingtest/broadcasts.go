@@ -35,7 +35,7 @@ type EmailBroadcast struct {
 	MessageType string
 	// AllCustomers reports whether the broadcast was sent to all customers.
 	AllCustomers bool
-	Recipients   []messaging.Recipient
+	Recipients   []Recipient
 	// Schedule is nil for an immediate broadcast. A scheduled broadcast is recorded when
 	// the request arrives, not when it is due.
 	Schedule *messaging.Schedule
@@ -48,7 +48,7 @@ type PushBroadcast struct {
 	WhatsAppTemplateID string
 	// AllCustomers reports whether the broadcast was sent to all customers.
 	AllCustomers bool
-	Recipients   []messaging.Recipient
+	Recipients   []Recipient
 	// Schedule is nil for an immediate broadcast. A scheduled broadcast is recorded when
 	// the request arrives, not when it is due.
 	Schedule *messaging.Schedule
@@ -119,17 +119,17 @@ func sendPush(s *Server, in input) response {
 	return successResponse("Push notification broadcast sent successfully", nil)
 }
 
-func readAudience(body object, identifier Identifier) (all bool, recipients []messaging.Recipient) {
+func readAudience(body object, identifier Identifier) (all bool, recipients []Recipient) {
 	all = body.boolean("all_customers")
 	elements, length := body.objectOrArray("recipients")
 	body.invalidIf(length == 0 && !all, "recipients", "is required when all_customers is not true")
-	return all, each(elements, length, func(index string) messaging.Recipient {
+	return all, each(elements, length, func(index string) Recipient {
 		return readRecipient(elements.object(index), identifier)
 	})
 }
 
-func readRecipient(o object, identifier Identifier) messaging.Recipient {
-	recipient := messaging.Recipient{Type: messaging.RecipientType(o.requiredString("type"))}
+func readRecipient(o object, identifier Identifier) Recipient {
+	recipient := Recipient{Type: o.requiredString("type")}
 	customers, customerCount := o.array("customers")
 	recipient.Customers = each(customers, customerCount, func(index string) messaging.CustomerParams {
 		customer := customers.object(index)
@@ -140,9 +140,9 @@ func readRecipient(o object, identifier Identifier) messaging.Recipient {
 	segments, segmentCount := o.array("segments")
 	recipient.Segments = each(segments, segmentCount, segments.requiredString)
 	switch recipient.Type {
-	case messaging.RecipientCustomer:
+	case RecipientCustomer:
 		o.invalidIf(customerCount == 0, "customers", "is required when the type is customer")
-	case messaging.RecipientSegment:
+	case RecipientSegment:
 		o.invalidIf(segmentCount == 0, "segments", "is required when the type is segment")
 	default:
 		o.invalidIf(true, "type", "must be customer or segment")
@@ -217,7 +217,7 @@ func (b PushBroadcast) clone() PushBroadcast {
 	return b
 }
 
-func cloneRecipient(r messaging.Recipient) messaging.Recipient {
+func cloneRecipient(r Recipient) Recipient {
 	r.Customers = cloneSlice(r.Customers, cloneParams)
 	r.Segments = slices.Clone(r.Segments)
 	return r

@@ -157,6 +157,8 @@ func TestBroadcastsHaveTheResponseOfTheService(t *testing.T) {
 
 func TestBroadcastsByEmailAreRecordedWithAllFields(t *testing.T) {
 	s := messagingtest.NewServer(t)
+	ada := messaging.CustomerParams{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada",
+		LastName: "Lovelace", PhoneNo: "+44123", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t-1"}}}
 	params := messaging.EmailBroadcastParams{
 		SenderEmail: "shop@example.com", SenderName: "The Shop", Email: "ada@example.com", Subject: "Hello",
 		CC: []string{"cc@example.com"}, BCC: []string{"bcc@example.com"}, ReplyTo: []string{"reply@example.com"},
@@ -164,9 +166,7 @@ func TestBroadcastsByEmailAreRecordedWithAllFields(t *testing.T) {
 		Variables:   map[string]any{"name": "Ada", "items": []string{"book"}, "total": 19.5},
 		MessageType: "otp",
 		To: messaging.ToEach(
-			messaging.ToCustomers(messaging.CustomerParams{CustomerID: "c-1", Email: "ada@example.com", FirstName: "Ada",
-				LastName: "Lovelace", PhoneNo: "+44123", Devices: []messaging.Device{{DeviceType: "ios", DeviceToken: "t-1"}}}),
-			messaging.ToSegments("vip", "new")),
+			messaging.ToCustomers(ada), messaging.ToSegments("vip", "new")),
 		Schedule: &messaging.Schedule{Date: "2030-05-01 09:30:00", Timezone: "Europe/Paris"},
 	}
 	_, err := s.Client().Broadcasts.SendEmail(t.Context(), params)
@@ -177,8 +177,10 @@ func TestBroadcastsByEmailAreRecordedWithAllFields(t *testing.T) {
 		Message: params.Message, TemplateID: params.TemplateID, EmailTemplateID: params.EmailTemplateID,
 		Variables:   map[string]any{"name": "Ada", "items": []any{"book"}, "total": 19.5},
 		MessageType: params.MessageType,
-		Recipients:  params.To.Recipients(),
-		Schedule:    params.Schedule,
+		Recipients: []messagingtest.Recipient{
+			{Type: messagingtest.RecipientCustomer, Customers: []messaging.CustomerParams{ada}},
+			{Type: messagingtest.RecipientSegment, Segments: []string{"vip", "new"}}},
+		Schedule: params.Schedule,
 	}}, s.EmailBroadcasts())
 }
 
@@ -193,7 +195,9 @@ func TestBroadcastsByPushAreRecordedWithAllFields(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []messagingtest.PushBroadcast{{
 		Subject: params.Subject, Message: params.Message, WhatsAppTemplateID: params.WhatsAppTemplateID,
-		Recipients: params.To.Recipients(), Schedule: params.Schedule,
+		Recipients: []messagingtest.Recipient{
+			{Type: messagingtest.RecipientCustomer, Customers: []messaging.CustomerParams{{Email: "ada@example.com"}}}},
+		Schedule: params.Schedule,
 	}}, s.PushBroadcasts())
 }
 
@@ -231,7 +235,7 @@ func TestBroadcastsAcceptRecipientsAsAnObjectOrAnArray(t *testing.T) {
 			s := messagingtest.NewServer(t)
 			post(t, s, pushPath, changed(t, validPush, `{"all_customers":null,"recipients":`+recipients+`}`))
 			require.Len(t, s.PushBroadcasts(), 1)
-			assert.Equal(t, []messaging.Recipient{{Type: messaging.RecipientSegment, Segments: []string{"vip"}}},
+			assert.Equal(t, []messagingtest.Recipient{{Type: messagingtest.RecipientSegment, Segments: []string{"vip"}}},
 				s.PushBroadcasts()[0].Recipients)
 		})
 	}

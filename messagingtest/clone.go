@@ -2,8 +2,7 @@ package messagingtest
 
 import (
 	"bytes"
-
-	"github.com/messaging-go/messaging"
+	"encoding/json"
 )
 
 // cloneSlice returns a deep copy of values, and copies each of them with clone.
@@ -49,11 +48,11 @@ func cloneValue(value any) any {
 	}
 }
 
-func cloneExtra(extra messaging.Extra) messaging.Extra {
+func cloneExtra(extra map[string]json.RawMessage) map[string]json.RawMessage {
 	if extra == nil {
 		return nil
 	}
-	clones := make(messaging.Extra, len(extra))
+	clones := make(map[string]json.RawMessage, len(extra))
 	for key, value := range extra {
 		clones[key] = bytes.Clone(value)
 	}

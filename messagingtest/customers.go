@@ -1,6 +1,7 @@
 package messagingtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -28,7 +29,7 @@ type Customer struct {
 	UpdatedAt       time.Time
 	LastInteraction time.Time
 	Providers       []string
-	Extra           messaging.Extra
+	Extra           map[string]json.RawMessage
 }
 
 // Customers returns all customers in the order of their creation: those that were added
@@ -187,7 +188,7 @@ func (store *customerStore) reset() {
 
 // upsertRecipients updates or creates the customers of a broadcast, and records the
 // changes in e unless e is nil. The caller must hold s.mu.
-func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient) {
+func (s *Server) upsertRecipients(e *Exchange, recipients []Recipient) {
 	for _, recipient := range recipients {
 		for _, params := range recipient.Customers {
 			s.upsert(e, params)
@@ -196,7 +197,7 @@ func (s *Server) upsertRecipients(e *Exchange, recipients []messaging.Recipient)
 }
 
 // customersOf returns the customers of all recipients.
-func customersOf(recipients []messaging.Recipient) (all []messaging.CustomerParams) {
+func customersOf(recipients []Recipient) (all []messaging.CustomerParams) {
 	for _, recipient := range recipients {
 		all = append(all, recipient.Customers...)
 	}

@@ -186,7 +186,7 @@ func TestCustomersAreListedInTheFormOfTheService(t *testing.T) {
 		Providers:       []string{"firebase", "apns"},
 	}, messaging.Customer{
 		Email: "grace@example.com",
-		Extra: messaging.Extra{
+		Extra: map[string]json.RawMessage{
 			"customer_created_at": json.RawMessage(`"0000-00-00"`), "updated_at": json.RawMessage(`null`),
 			"last_interaction": json.RawMessage(`"never"`), "score": json.RawMessage(`{"open":0.5}`),
 			"email": json.RawMessage(`"hidden by the field"`),
@@ -212,7 +212,7 @@ func TestCustomersMayBeAnEmptyList(t *testing.T) {
 
 func TestCustomersWithInvalidExtraAreA500(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	s.AddCustomers(messaging.Customer{Email: "ada@example.com", Extra: messaging.Extra{"score": json.RawMessage(`{`)}})
+	s.AddCustomers(messaging.Customer{Email: "ada@example.com", Extra: map[string]json.RawMessage{"score": json.RawMessage(`{`)}})
 	failed := get(t, s, "/v1/customers")
 	assert.Equal(t, http.StatusInternalServerError, failed.StatusCode)
 	assert.Contains(t, failed.Body, "cannot encode a record")
@@ -304,7 +304,8 @@ func TestCustomersAreReadByTheClient(t *testing.T) {
 
 func TestCustomersAreReturnedAsCopies(t *testing.T) {
 	s := messagingtest.NewServer(t)
-	added := messaging.Customer{CustomerID: "c-1", Providers: []string{"apns"}, Extra: messaging.Extra{"score": json.RawMessage(`1`)}}
+	added := messaging.Customer{CustomerID: "c-1", Providers: []string{"apns"},
+		Extra: map[string]json.RawMessage{"score": json.RawMessage(`1`)}}
 	s.AddCustomers(added)
 	added.Providers[0], added.Extra["score"][0] = "changed", '2'
 	broadcastTo(t, s, `{"customer_id":"c-1","devices":[{"device_type":"ios","device_token":"t"}]}`)

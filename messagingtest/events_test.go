@@ -100,7 +100,7 @@ func TestEventsThatWereAddedGetDefaults(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	at := time.Date(2030, 5, 1, 9, 0, 0, 123_456_789, time.FixedZone("", 3600))
 	parameters := []messaging.EventParameter{{Name: "order", Type: "Text"}}
-	extra := messaging.Extra{"created_at": json.RawMessage(`"0000-00-00"`), "owner": json.RawMessage(`"shop"`)}
+	extra := map[string]json.RawMessage{"created_at": json.RawMessage(`"0000-00-00"`), "owner": json.RawMessage(`"shop"`)}
 	s.AddEvents(
 		messaging.Event{Name: "first"},
 		messaging.Event{Name: "second"},
@@ -117,7 +117,8 @@ func TestEventsThatWereAddedGetDefaults(t *testing.T) {
 	assert.False(t, listed[0].CreatedAt.IsZero())
 	assert.Equal(t, messaging.Event{ID: "own-id", CreatedAt: at.Truncate(time.Microsecond).UTC(),
 		Parameters: []messaging.EventParameter{{Name: "order", Type: "text"}}}, listed[2])
-	assert.Equal(t, messaging.Extra{"created_at": json.RawMessage(`"0000-00-00"`), "owner": json.RawMessage(`"shop"`)}, listed[3].Extra)
+	assert.Equal(t, map[string]json.RawMessage{"created_at": json.RawMessage(`"0000-00-00"`), "owner": json.RawMessage(`"shop"`)},
+		listed[3].Extra)
 }
 
 func TestEventsHaveTheSameIDsInEveryRun(t *testing.T) {

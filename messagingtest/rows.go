@@ -1,9 +1,8 @@
 package messagingtest
 
 import (
+	"encoding/json"
 	"time"
-
-	"github.com/messaging-go/messaging"
 )
 
 // The layouts in which the service writes times.
@@ -25,7 +24,7 @@ func formatTime(t time.Time, layout string) any {
 func truncateToSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // withExtra adds the members of extra to a row, except those that the row already has.
-func withExtra(extra messaging.Extra, row map[string]any) map[string]any {
+func withExtra(extra map[string]json.RawMessage, row map[string]any) map[string]any {
 	for key, value := range extra {
 		if row[key] == nil {
 			row[key] = value
@@ -36,7 +35,7 @@ func withExtra(extra messaging.Extra, row map[string]any) map[string]any {
 
 // timeOrNow returns t, or the current time if t is zero and extra has no member with the
 // key.
-func timeOrNow(extra messaging.Extra, key string, t time.Time) time.Time {
+func timeOrNow(extra map[string]json.RawMessage, key string, t time.Time) time.Time {
 	if _, ok := extra[key]; t.IsZero() && !ok {
 		return time.Now()
 	}

@@ -21,7 +21,7 @@ func TestTransactionalMessagesAreListedInTheFormOfTheService(t *testing.T) {
 			Message: "Hello, Ada.", MessageType: &kind, CreatedAt: at,
 			TotalSent: 5, TotalDelivered: 4, TotalFailed: 3, TotalComplained: 2, TotalBounced: 1},
 		messaging.TransactionalMessage{ID: "m-2", Channel: messaging.ChannelSMS,
-			Extra: messaging.Extra{"created_at": json.RawMessage(`"0000-00-00 00:00:00"`), "cost": json.RawMessage(`0.05`)}},
+			Extra: map[string]json.RawMessage{"created_at": json.RawMessage(`"0000-00-00 00:00:00"`), "cost": json.RawMessage(`0.05`)}},
 	)
 	kind = "changed"
 	assert.JSONEq(t, `{"success":true,"message":"Transactional Messages fetched successfully","data":[
@@ -44,7 +44,7 @@ func TestTransactionalMessagesMayBeAnEmptyList(t *testing.T) {
 func TestTransactionalMessagesThatWereAddedGetDefaults(t *testing.T) {
 	s := messagingtest.NewServer(t)
 	before := time.Now().Truncate(time.Second)
-	extra := messaging.Extra{"cost": json.RawMessage(`1`)}
+	extra := map[string]json.RawMessage{"cost": json.RawMessage(`1`)}
 	s.AddTransactional(messaging.TransactionalMessage{Title: "first", Extra: extra}, messaging.TransactionalMessage{Title: "second"})
 	extra["cost"][0] = '2'
 	listed, err := messaging.Collect(s.Client().Transactional.All(t.Context(), messaging.TransactionalListParams{}))

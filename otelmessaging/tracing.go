@@ -43,19 +43,19 @@ func (t *tracing) endCall(ctx context.Context, result messaging.CallResult) {
 	span.End()
 }
 
-func (t *tracing) startAttempt(ctx context.Context, call messaging.CallInfo, attempt int,
-	setHeader func(key, value string)) context.Context {
+func (t *tracing) startAttempt(ctx context.Context, info messaging.AttemptInfo) context.Context {
+	call := info.Call
 	attributes := append(make([]attribute.KeyValue, 0, 6), attemptAttributes(call)...)
 	attributes = append(attributes, fullURL(call))
 	if call.Path != "" {
 		attributes = append(attributes, templateKey.String(call.Path))
 	}
-	if attempt > 1 {
-		attributes = append(attributes, resendCountKey.Int(attempt-1))
+	if info.Attempt > 1 {
+		attributes = append(attributes, resendCountKey.Int(info.Attempt-1))
 	}
 	ctx, span := t.tracer.Start(ctx, attemptName(call), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
 	if t.propagator != nil {
-		t.propagator.Inject(ctx, headerCarrier(setHeader))
+		t.propagator.Inject(ctx, headerCarrier(info.SetHeader))
 	}
 	return context.WithValue(ctx, &t.attemptKey, span)
 }

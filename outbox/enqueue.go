@@ -300,7 +300,7 @@ var (
 // bodyOf returns the body of a request that can be built again from its operation and its
 // body. A guard also receives the requests of Client.Do. They can have the name, the
 // method and the path of a send, and differ in the query, but package messaging never
-// models their recipients.
+// reads their recipients.
 func bodyOf(p *messaging.Prepared) ([]byte, error) {
 	switch {
 	case p == nil:
@@ -310,8 +310,12 @@ func bodyOf(p *messaging.Prepared) ([]byte, error) {
 	}
 	body := p.Body()
 	stored, err := messaging.ParsePrepared(p.Operation(), body)
-	if err != nil || stored.Method() != p.Method() || stored.Path() != p.Path() ||
-		p.Recipients().Unmodelled && !stored.Recipients().Unmodelled {
+	if err != nil || stored.Method() != p.Method() || stored.Path() != p.Path() {
+		return nil, errOfDo
+	}
+	_, unreadable := p.Recipients()
+	_, storedUnreadable := stored.Recipients()
+	if unreadable != nil && storedUnreadable == nil {
 		return nil, errOfDo
 	}
 	return body, nil

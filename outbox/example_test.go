@@ -111,7 +111,11 @@ func ExampleOutbox_List() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(entry.Key, "was for", p.Recipients().Emails[0])
+		to, err := p.Recipients()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(entry.Key, "was for", to.Emails[0])
 		for _, trigger := range service.Triggers() { // find out at the service
 			fmt.Println("the service has it:", trigger.Values["order"])
 		}

@@ -356,8 +356,9 @@ func TestTheSamplesOfTheREADMEResolveUnclearEntries(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, outbox.Unclear, s.entry(t, "news").State)
 			require.NoError(t, resolve(ctx, s.o, func(p *messaging.Prepared) (bool, error) {
-				assert.Contains(t, p.Recipients().Emails, "ada@example.com")
-				return sent, nil
+				to, err := p.Recipients()
+				assert.Contains(t, to.Emails, "ada@example.com")
+				return sent, err
 			}))
 		}
 		assert.Equal(t, outbox.Dismissed, s.entry(t, "news").State)

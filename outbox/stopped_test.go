@@ -278,7 +278,7 @@ func (s *step) client(t *testing.T, service string) *messaging.Client {
 				s.at("call hook")
 				return ctx
 			},
-			AttemptStart: func(ctx context.Context, _ messaging.CallInfo, _ int, _ func(key, value string)) context.Context {
+			AttemptStart: func(ctx context.Context, _ messaging.AttemptInfo) context.Context {
 				s.at("attempt hook")
 				return ctx
 			},

@@ -44,12 +44,13 @@ func (t tour) triggerEvent(ctx context.Context) error {
 		return err
 	}
 
-	t.printf("Validating an invalid payload, without sending it:")
-	invalid := messaging.EventTriggerParams{
-		Email:  t.recipients[0].Email,
-		Values: map[string]any{"shipped_at": "tomorrow"},
-	}
-	t.printf("  %v", event.Validate(invalid))
+	t.printf("Preparing an invalid payload, without sending it:")
+	_, err = messaging.EventTriggerParams{
+		Definition: event,
+		Email:      t.recipients[0].Email,
+		Values:     map[string]any{"shipped_at": "tomorrow"},
+	}.Prepare()
+	t.printf("  %v", err)
 
 	t.printf("Triggering the event with a valid payload.")
 	response, err := t.client.Events.Trigger(ctx, messaging.EventTriggerParams{

@@ -161,7 +161,7 @@ func TestNotSentIsNotReportedWhenTheServiceHasTheHeaders(t *testing.T) {
 				})}, scripted.WithQuickRetries())
 			err := scripted.TriggerEvent(t.Context(), client)
 			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
-			assert.False(t, messaging.Retryable(err))
+			assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 			assert.Equal(t, 1, calls)
 		})
 	}
@@ -270,13 +270,13 @@ func TestNotSentIsReportedOfAMockTransport(t *testing.T) {
 	err := scripted.TriggerEvent(t.Context(), client)
 	require.ErrorIs(t, err, errBoom)
 	assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
-	assert.False(t, messaging.Retryable(err), "nothing tells that it can pass")
+	assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err), "nothing tells that it can pass")
 	assert.EqualError(t, err,
 		"trigger event: POST /v1/events/trigger: transport error of type *errors.errorString "+
 			"(its text may quote the request or the response, and is withheld); "+
 			"nothing was sent")
 	err = scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend())
-	assert.True(t, messaging.Retryable(err), "what may be repeated in doubt may be repeated without")
+	assert.Equal(t, messaging.NextRetry, messaging.NextStepOf(err), "what may be repeated in doubt may be repeated without")
 }
 
 func TestRequestBodyStaysLockedAfterItsAttempt(t *testing.T) {
@@ -511,14 +511,14 @@ func TestLoopGuardEndsAnAttempt(t *testing.T) {
 			}
 			require.ErrorContains(t, err, "net/http keeps repeating the request")
 			assert.Len(t, transport.Sent, 3, "a read is tried again")
-			assert.True(t, messaging.Retryable(err))
+			assert.Equal(t, messaging.NextRetry, messaging.NextStepOf(err))
 			assert.Equal(t, messaging.DeliveryUnknown, messaging.DeliveryOf(err))
 			assert.NotErrorIs(t, err, context.Canceled)
 
 			err = scripted.TriggerEvent(t.Context(), client, messaging.WithRepeatableSend())
 			require.ErrorContains(t, err, "net/http keeps repeating the request")
 			assert.Len(t, transport.Sent, 4, "a send is not")
-			assert.False(t, messaging.Retryable(err))
+			assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 		})
 	}
 }

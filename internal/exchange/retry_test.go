@@ -288,7 +288,7 @@ func (o outcome) check(t *testing.T, attempt scriptedAttempt) {
 	for _, call := range o.calls(otherOutcome{}) {
 		client, _ := scripted.NewClient(t, []scripted.Scene{attempt.play}, messaging.WithMaxResponseBytes(maxResponse))
 		err := call.perform(t.Context(), client, call.opts...)
-		assert.Equal(t, call.want > 1, messaging.Retryable(err), "%s, status %d", call.name, attempt.status)
+		assert.Equal(t, call.want > 1, messaging.NextStepOf(err) == messaging.NextRetry, "%s, status %d", call.name, attempt.status)
 	}
 }
 
@@ -461,7 +461,7 @@ func TestDeliveryIsTheLeastCertainOfAllAttempts(t *testing.T) {
 		err := scripted.CreateEvent(t.Context(), client, messaging.WithRepeatableSend())
 		require.ErrorAs(t, err, new(*messaging.DecodeError))
 		assert.Equal(t, messaging.DeliveryAccepted, messaging.DeliveryOf(err))
-		assert.False(t, messaging.Retryable(err))
+		assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err))
 	})
 	scripted.RunInBubble(t, "success makes up for all that went before", func(t *testing.T) {
 		client, _ := scripted.NewClient(t,
@@ -552,18 +552,17 @@ func TestRetryable(t *testing.T) {
 	for _, test := range tests {
 		scripted.RunInBubble(t, test.name, func(t *testing.T) {
 			err := test.fail(t, t.Context())
-			assert.Equal(t, test.want, messaging.Retryable(err), "%v", err)
-			assert.Equal(t, test.want, messaging.Retryable(fmt.Errorf("order 7: %w", err)), "it is found within another error")
+			assert.Equal(t, test.want, messaging.NextStepOf(err) == messaging.NextRetry, "%v", err)
 			if err != nil {
-				assert.False(t, messaging.Retryable(errors.Join(err, io.EOF)), "every joined error has to be")
-				assert.Equal(t, test.want, messaging.Retryable(errors.Join(err, err)))
+				assert.Equal(t, messaging.NextStepOf(err), messaging.NextStepOf(fmt.Errorf("order 7: %w", err)), "it is found within another error")
+				assert.Equal(t, test.want, messaging.NextStepOf(errors.Join(err, err)) == messaging.NextRetry)
 			}
 		})
 	}
-	assert.False(t, messaging.Retryable(nil))
-	assert.False(t, messaging.Retryable(io.EOF), "an error of another package")
-	assert.False(t, messaging.Retryable(&messaging.PageError{}))
-	assert.False(t, messaging.Retryable(messaging.ErrRateLimited), "a sentinel tells nothing of a call")
+	assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(nil))
+	assert.False(t, messaging.NextStepOf(io.EOF) == messaging.NextRetry, "an error of another package")
+	assert.False(t, messaging.NextStepOf(&messaging.PageError{}) == messaging.NextRetry)
+	assert.False(t, messaging.NextStepOf(messaging.ErrRateLimited) == messaging.NextRetry, "a sentinel tells nothing of a call")
 }
 
 func walkCustomers(ctx context.Context, client *messaging.Client, _ ...messaging.RequestOption) error {
@@ -1025,7 +1024,7 @@ func TestRetryByFailedConnection(t *testing.T) {
 				}
 				assert.Equal(t, want, messaging.DeliveryOf(err))
 				assert.Equal(t, call.want, failed.Attempts)
-				assert.Equal(t, call.want > 1, messaging.Retryable(err))
+				assert.Equal(t, call.want > 1, messaging.NextStepOf(err) == messaging.NextRetry)
 				assert.Equal(t, call.want == 1, messaging.NextStepOf(err) == messaging.NextFixSetup)
 			})
 			t.Run(test.name+", "+call.name+" over the client's own transport", func(t *testing.T) {
@@ -1036,7 +1035,7 @@ func TestRetryByFailedConnection(t *testing.T) {
 				require.ErrorAs(t, err, &failed)
 				assert.Equal(t, messaging.DeliveryNotSent, messaging.DeliveryOf(err))
 				assert.Equal(t, call.want, failed.Attempts)
-				assert.Equal(t, call.want > 1, messaging.Retryable(err))
+				assert.Equal(t, call.want > 1, messaging.NextStepOf(err) == messaging.NextRetry)
 				assert.Equal(t, call.want == 1, messaging.NextStepOf(err) == messaging.NextFixSetup)
 			})
 		}

@@ -27,7 +27,7 @@ func sleeping(duration time.Duration) map[string]messaging.Option {
 		"a hook of the call": messaging.WithHooks(messaging.Hooks{
 			CallStart: func(context.Context, messaging.CallInfo) context.Context { time.Sleep(duration); return nil }}),
 		"a hook of the attempt": messaging.WithHooks(messaging.Hooks{
-			AttemptStart: func(context.Context, messaging.CallInfo, int, func(key, value string)) context.Context {
+			AttemptStart: func(context.Context, messaging.AttemptInfo) context.Context {
 				time.Sleep(duration)
 				return nil
 			}}),
@@ -44,7 +44,7 @@ func requireNotAfter(t *testing.T, err error, delivery messaging.Delivery) *mess
 	require.ErrorAs(t, err, &failed)
 	require.ErrorIs(t, err, messaging.ErrNotAfter)
 	assert.Equal(t, delivery, messaging.DeliveryOf(err), "%v", err)
-	assert.False(t, messaging.Retryable(err), "there is no time left")
+	assert.NotEqual(t, messaging.NextRetry, messaging.NextStepOf(err), "there is no time left")
 	return failed
 }
 
@@ -266,7 +266,7 @@ func TestNotAfterBeginsNoWaitThatWouldPassIt(t *testing.T) {
 		err := scripted.TriggerEvent(t.Context(), client, messaging.WithNotAfter(time.Now().Add(time.Second)), messaging.WithoutRetries())
 		require.ErrorIs(t, err, messaging.ErrRateLimited)
 		assert.NotErrorIs(t, err, messaging.ErrNotAfter)
-		assert.True(t, messaging.Retryable(err))
+		assert.Equal(t, messaging.NextRetry, messaging.NextStepOf(err))
 	})
 }
 

@@ -318,7 +318,7 @@ func TestDecodeReadsEveryTimestamp(t *testing.T) {
 
 	customer, err = customerIn(t, `"customer_created_at":"","updated_at":0,"last_interaction":"never"`)
 	require.NoError(t, err)
-	assert.Equal(t, messaging.Customer{Extra: messaging.Extra{
+	assert.Equal(t, messaging.Customer{Extra: map[string]json.RawMessage{
 		"customer_created_at": json.RawMessage(`""`), "updated_at": json.RawMessage(`0`),
 		"last_interaction": json.RawMessage(`"never"`)}}, customer)
 
@@ -328,13 +328,14 @@ func TestDecodeReadsEveryTimestamp(t *testing.T) {
 
 	message, err = messageIn(t, `"created_at":"0000-00-00 00:00:00"`)
 	require.NoError(t, err)
-	assert.Equal(t, messaging.TransactionalMessage{Extra: messaging.Extra{"created_at": json.RawMessage(`"0000-00-00 00:00:00"`)}}, message)
+	extra := map[string]json.RawMessage{"created_at": json.RawMessage(`"0000-00-00 00:00:00"`)}
+	assert.Equal(t, messaging.TransactionalMessage{Extra: extra}, message)
 }
 
 func TestDecodeKeepsUnknownMembers(t *testing.T) {
 	const members = `"score":1.50,"nested":{"list":[1, {"deep":null}],"text":"\u0041"},"nothing":null,"":true,"naïve \u2603":"x",` +
 		`"Id":"another"`
-	want := messaging.Extra{
+	want := map[string]json.RawMessage{
 		"score": json.RawMessage(`1.50`), "nested": json.RawMessage(`{"list":[1, {"deep":null}],"text":"\u0041"}`),
 		"nothing": json.RawMessage(`null`), "": json.RawMessage(`true`), "naïve ☃": json.RawMessage(`"x"`), "Id": json.RawMessage(`"another"`),
 	}
@@ -405,7 +406,7 @@ func TestDecodeSharesNoMemoryWithItsBuffer(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, []messaging.Event{{ID: "aaaa", Parameters: []messaging.EventParameter{{Name: "aaaa"}},
-		Extra: messaging.Extra{"more": json.RawMessage(`["aaaa"]`)}}}, page.Items)
+		Extra: map[string]json.RawMessage{"more": json.RawMessage(`["aaaa"]`)}}}, page.Items)
 	assert.Equal(t, "aaaa", page.Meta.NextPageCursor)
 	assert.Equal(t, "aaaa", page.Response.Message)
 	assert.Equal(t, `"aaaa"`, string(push.Data))
@@ -620,7 +621,7 @@ func TestDecodeReplacesInvalidUTF8(t *testing.T) {
 	event, err := only(t, page, err)
 	require.NoError(t, err)
 	assert.Equal(t, "a\uFFFDz", event.ID)
-	assert.Equal(t, messaging.Extra{"k\uFFFDy": json.RawMessage("\"v\uFFFD\"")}, event.Extra)
+	assert.Equal(t, map[string]json.RawMessage{"k\uFFFDy": json.RawMessage("\"v\uFFFD\"")}, event.Extra)
 	assert.Equal(t, "caf\uFFFD", page.Response.Message)
 }
 
@@ -1063,7 +1064,7 @@ func TestDecodeReturnsTheCreatedEvent(t *testing.T) {
 	assert.Equal(t, &messaging.Event{ID: "42", Name: "Order", Description: "An order",
 		Parameters: []messaging.EventParameter{{Name: "total", Type: messaging.ParameterNumeric, Required: true}},
 		CreatedAt:  time.Date(2026, 5, 1, 10, 20, 30, 123456000, time.UTC),
-		Extra:      messaging.Extra{"company": json.RawMessage(`7`)}}, event)
+		Extra:      map[string]json.RawMessage{"company": json.RawMessage(`7`)}}, event)
 }
 
 func TestDecodeReportsRejectedForATriggerWithDataFalse(t *testing.T) {

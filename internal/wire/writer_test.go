@@ -40,18 +40,25 @@ func pushTo(to messaging.Audience) scripted.Call {
 	}
 }
 
+// recipient is one of the recipients of a broadcast, as the service reads it.
+type recipient struct {
+	Type      string
+	Customers []messaging.CustomerParams
+	Segments  []string
+}
+
 func TestEncodeWritesEveryRecipient(t *testing.T) {
 	g := scripted.NewGate(t)
 	for _, n := range []int{1, 2, 99, 100, 101, 102, 1000} {
 		t.Run(fmt.Sprint(n, " customers"), func(t *testing.T) {
 			customers := customersWithDevices(n)
-			var sent struct{ Recipients []messaging.Recipient }
+			var sent struct{ Recipients []recipient }
 			body := g.RequireSent(t, pushTo(messaging.ToEach(messaging.ToSegments("vip"), messaging.ToCustomers(customers...))))
 			require.NoError(t, json.Unmarshal([]byte(body), &sent))
 
-			scripted.AssertSame(t, []messaging.Recipient{
-				{Type: messaging.RecipientSegment, Segments: []string{"vip"}},
-				{Type: messaging.RecipientCustomer, Customers: customers},
+			scripted.AssertSame(t, []recipient{
+				{Type: "segment", Segments: []string{"vip"}},
+				{Type: "customer", Customers: customers},
 			}, sent.Recipients)
 		})
 	}

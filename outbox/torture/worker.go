@@ -168,7 +168,7 @@ func (f *workerFlags) dial(ctx context.Context, network, address string) (net.Co
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-func waitInHook(ctx context.Context, _ messaging.CallInfo, _ int, _ func(key, value string)) context.Context {
+func waitInHook(ctx context.Context, _ messaging.AttemptInfo) context.Context {
 	time.Sleep(slowness)
 	return ctx
 }

@@ -76,7 +76,7 @@ func hostileBodies() []hostileRow {
 			afterActing(answer(500, scripted.Success)).read(unclear, 3, 3).send(unclear, 1, 1),
 		)},
 		{19, "201 that says no success, and why", withoutActing(answer(201, `{"success":false,"errors":{"subject":["is required"]}}`)).
-			both(rejected, 1, 0).check(hasMessage("", scripted.FieldErrors("subject", "is required")...))},
+			both(rejected, 1, 0).check(hasMessage("", scripted.FieldProblems("subject", "is required")...))},
 		{20, "success twice", responds200(`{"success":false,"success":true}`, `{"success":true,"success":false}`).
 			both(unreadable, 1, 1).check(errorContains("success is duplicated"))},
 		{21, "success in another case",

@@ -119,7 +119,7 @@ func hostileLists() []hostileRow {
 			forEach([]string{`""`, `"0000-00-00 00:00:00"`, `"2026-05-01T24:00:00Z"`, `"2026-02-30T00:00:00Z"`, `"2026-05-01T10:20:60Z"`,
 				`1777630830`},
 				func(raw string) hostileCases {
-					return timestamps(messaging.TransactionalMessage{Extra: messaging.Extra{"created_at": json.RawMessage(raw)}}, raw)
+					return timestamps(messaging.TransactionalMessage{Extra: map[string]json.RawMessage{"created_at": json.RawMessage(raw)}}, raw)
 				}),
 		)},
 		{57, "kinds that nobody has announced", join(

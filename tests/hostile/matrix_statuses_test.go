@@ -70,32 +70,32 @@ func hostileStatuses() []hostileRow {
 			rateLimited("Retry-After: Fri, 31 Dec 9999 23:59:59 GMT").both(rejected, 1, 0).check(hasRetryAfter(math.MaxInt64)),
 		)},
 		{80, "422 with a message and a map of fields", invalid(`{"message":"Invalid.","errors":{"subject":["is required","is too short"]}}`).
-			check(hasMessage("Invalid.", scripted.FieldErrors("subject", "is required|is too short")...))},
+			check(hasMessage("Invalid.", scripted.FieldProblems("subject", "is required|is too short")...))},
 		{81, "422 with an error of fields", join(
 			invalid(`{"error":{"message":"Invalid.","fields":{"subject":["is required"]}}}`).check(
-				hasMessage("Invalid.", scripted.FieldErrors("subject", "is required")...)),
-			invalid(`{"error":{"subject":["is required"]}}`).check(hasMessage("", scripted.FieldErrors("subject", "is required")...)),
+				hasMessage("Invalid.", scripted.FieldProblems("subject", "is required")...)),
+			invalid(`{"error":{"subject":["is required"]}}`).check(hasMessage("", scripted.FieldProblems("subject", "is required")...)),
 		)},
 		{82, "422 with a list of fields", join(
 			invalid(`{"errors":[{"field":"subject","message":"is required"}]}`).check(
-				hasMessage("", scripted.FieldErrors("subject", "is required")...)),
+				hasMessage("", scripted.FieldProblems("subject", "is required")...)),
 			invalid(`[{"loc":["body","subject"],"msg":"is required"}]`).check(
-				hasMessage("", scripted.FieldErrors("body.subject", "is required")...)),
+				hasMessage("", scripted.FieldProblems("body.subject", "is required")...)),
 		)},
 		{83, "422 with errors that are texts", join(
 			invalid(`{"errors":["a","b"]}`).check(hasMessage("a; b")),
 			invalid(`{"errors":"a"}`).check(hasMessage("a")),
-			invalid(`{"errors":{"subject":"is required"}}`).check(hasMessage("", scripted.FieldErrors("subject", "is required")...)),
+			invalid(`{"errors":{"subject":"is required"}}`).check(hasMessage("", scripted.FieldProblems("subject", "is required")...)),
 		)},
 		{84, "422 with nothing but a text",
 			join(invalid(`{"error":"Invalid."}`), invalid(`{"message":"Invalid."}`), invalid(`"Invalid."`)).check(hasMessage("Invalid."))},
 		{85, "422 with fields in its data",
 			invalid(`{"success":false,"data":{"subject":["is required"]}}`).check(
-				hasMessage("", scripted.FieldErrors("subject", "is required")...))},
+				hasMessage("", scripted.FieldProblems("subject", "is required")...))},
 		{86, "422 that says nothing", join(invalid(""), invalid("<html>"), invalid("[]"), invalid("null"), invalid(`{"`)).check(hasMessage(""),
 			errorContains("422 Unprocessable Entity"))},
 		{87, "422 with the path of a field", invalid(`{"errors":{"recipients.0.customers.1.email":["is invalid"]}}`).
-			check(hasMessage("", scripted.FieldErrors("recipients.0.customers.1.email", "is invalid")...))},
+			check(hasMessage("", scripted.FieldProblems("recipients.0.customers.1.email", "is invalid")...))},
 		{88, "422 without measure", join(
 			invalid(`{"errors":{`+strings.TrimSuffix(strings.Repeat(`"field":["is required"],`, 1e5), ",")+`}}`),
 			invalid(`{"message":"`+strings.Repeat("x", 10<<20)+`"}`),

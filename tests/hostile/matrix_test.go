@@ -494,7 +494,7 @@ func tookAttempts(want int) hostileCheck {
 }
 
 // hasMessage requires what was decoded from the body of an error response.
-func hasMessage(message string, fields ...messaging.FieldError) hostileCheck {
+func hasMessage(message string, fields ...messaging.FieldProblem) hostileCheck {
 	return func(t *testing.T, o callResult) {
 		var answer *messaging.APIError
 		require.ErrorAs(t, o.err, &answer)

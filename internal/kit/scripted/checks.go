@@ -69,7 +69,7 @@ func RequireRoundTrip(tb testing.TB, model Model) {
 
 func compactExtra(tb testing.TB, model Model) {
 	tb.Helper()
-	extra := reflect.ValueOf(model).Elem().FieldByName("Extra").Interface().(messaging.Extra)
+	extra := reflect.ValueOf(model).Elem().FieldByName("Extra").Interface().(map[string]json.RawMessage)
 	for key, value := range extra {
 		compact, err := json.Marshal(value)
 		require.NoError(tb, err)

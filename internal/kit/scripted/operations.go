@@ -141,7 +141,8 @@ func ensureEvent(ctx context.Context, c *messaging.Client, opts ...messaging.Req
 
 func trigger() messaging.EventTriggerParams {
 	return messaging.EventTriggerParams{EventID: Canary, Email: "payload." + CanaryEmail, Customer: new(customer()), Values: freeValues(),
-		Definition: &messaging.Event{ID: Canary, Name: Canary, Description: Canary, CreatedAt: anInstant, Extra: messaging.Extra{Canary: nil},
+		Definition: &messaging.Event{ID: Canary, Name: Canary, Description: Canary, CreatedAt: anInstant,
+			Extra: map[string]json.RawMessage{Canary: nil},
 			Parameters: spare(
 				messaging.EventParameter{Name: Canary, Type: "TEXT", Required: true},
 				messaging.EventParameter{Name: "at", Type: "TIMESTAMP", Required: true},

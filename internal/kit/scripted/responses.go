@@ -44,11 +44,11 @@ func Gzip(text string) string {
 
 // FieldErrors returns the errors of several fields. Its arguments are a field and
 // its messages in turn; bars separate several messages of one field.
-func FieldErrors(fieldsAndMessages ...string) []messaging.FieldError {
-	var all []messaging.FieldError
+func FieldProblems(fieldsAndMessages ...string) []messaging.FieldProblem {
+	var all []messaging.FieldProblem
 	for i := 0; i < len(fieldsAndMessages); i += 2 {
 		messages := strings.Split(fieldsAndMessages[i+1], "|")
-		all = append(all, messaging.FieldError{Field: fieldsAndMessages[i], Messages: messages})
+		all = append(all, messaging.FieldProblem{Field: fieldsAndMessages[i], Messages: messages})
 	}
 	return all
 }

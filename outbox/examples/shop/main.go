@@ -168,9 +168,13 @@ func decide(ctx context.Context, printf func(string, ...any), shop *Shop, servic
 		if err != nil {
 			return err
 		}
+		to, err := p.Recipients()
+		if err != nil {
+			return err
+		}
 		carriedOut := false
 		for _, trigger := range service.Triggers() {
-			carriedOut = carriedOut || trigger.Email == p.Recipients().Emails[0]
+			carriedOut = carriedOut || trigger.Email == to.Emails[0]
 		}
 		if carriedOut {
 			printf("\n%s is unclear. The service has carried it out: dismissing it.", entry.Key)

@@ -306,7 +306,7 @@ func (l *ledgerFlag) noteHowToLook(b *box, e outbox.Entry, prepared *messaging.P
 }
 
 func (d *detail) request(p *messaging.Prepared, body bool) {
-	to := p.Recipients()
+	to, _ := p.Recipients() // of a body that cannot be read, the entry shows none
 	d.Emails, d.CustomerIDs = to.Emails, to.CustomerIDs
 	if body {
 		d.Body = p.Body()

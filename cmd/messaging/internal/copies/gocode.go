@@ -60,6 +60,7 @@ type send struct {
 	params interface {
 		Prepare() (*messaging.Prepared, error)
 	}
+	audience string // of a broadcast, as code
 }
 
 var sends = map[*service.Operation]func(body []byte) send{
@@ -70,7 +71,7 @@ var sends = map[*service.Operation]func(body []byte) send{
 func sendCode(op *service.Operation, r messagingtest.Request) string {
 	s := sends[op](r.Body)
 	if prepared, err := s.params.Prepare(); err == nil && sameJSON(prepared.Body(), r.Body) {
-		return fmt.Sprintf("_, err := %s(ctx, %s)", s.call, literal(reflect.ValueOf(s.params)))
+		return fmt.Sprintf("_, err := %s(ctx, %s)", s.call, structCode(reflect.ValueOf(s.params), s.audience))
 	}
 	return fmt.Sprintf("prepared, err := messaging.ParsePrepared(%q, []byte(%s))\nif err == nil {\n_, err = client.Send(ctx, prepared)\n}",
 		op.Name, stringCode(string(r.Body)))
@@ -106,18 +107,22 @@ type broadcastBody struct {
 	} `json:"schedule_date"`
 }
 
+func (b broadcastBody) recipients() []messagingtest.Recipient {
+	var many []messagingtest.Recipient
+	if decode(b.Recipients, &many); many == nil {
+		many = make([]messagingtest.Recipient, 1)
+		decode(b.Recipients, &many[0])
+	}
+	return many
+}
+
 func (b broadcastBody) audience() messaging.Audience {
 	if b.All {
 		return messaging.AllCustomers()
 	}
-	var many []messaging.Recipient
-	if decode(b.Recipients, &many); many == nil {
-		many = make([]messaging.Recipient, 1)
-		decode(b.Recipients, &many[0])
-	}
 	var audiences []messaging.Audience
-	for _, r := range many {
-		if r.Type == messaging.RecipientSegment {
+	for _, r := range b.recipients() {
+		if r.Type == messagingtest.RecipientSegment {
 			audiences = append(audiences, messaging.ToSegments(r.Segments...))
 		} else {
 			audiences = append(audiences, messaging.ToCustomers(r.Customers...))
@@ -155,7 +160,8 @@ func emailSend(body []byte) send {
 	decode(body, &b)
 	return send{"client.Broadcasts.SendEmail", messaging.EmailBroadcastParams{SenderEmail: b.SenderEmail, SenderName: b.SenderName,
 		Email: b.Email, Subject: b.Subject, CC: b.CC, BCC: b.BCC, ReplyTo: b.ReplyTo, Message: b.Message, TemplateID: b.TemplateID,
-		EmailTemplateID: b.EmailTemplateID, Variables: b.Variables, MessageType: b.MessageType, To: b.audience(), Schedule: b.schedule()}}
+		EmailTemplateID: b.EmailTemplateID, Variables: b.Variables, MessageType: b.MessageType, To: b.audience(), Schedule: b.schedule()},
+		audienceCode(b.All, b.recipients())}
 }
 
 func pushSend(body []byte) send {
@@ -167,7 +173,8 @@ func pushSend(body []byte) send {
 	}
 	decode(body, &b)
 	return send{"client.Broadcasts.SendPush", messaging.PushBroadcastParams{Subject: b.Subject, Message: b.Message,
-		WhatsAppTemplateID: b.WhatsAppTemplateID, To: b.audience(), Schedule: b.schedule()}}
+		WhatsAppTemplateID: b.WhatsAppTemplateID, To: b.audience(), Schedule: b.schedule()},
+		audienceCode(b.All, b.recipients())}
 }
 
 func createSend(body []byte) send {
@@ -177,7 +184,8 @@ func createSend(body []byte) send {
 		Parameters  []messaging.EventParameter `json:"parameters"`
 	}
 	decode(body, &b)
-	return send{"client.Events.Create", messaging.EventCreateParams{Name: b.Name, Description: b.Description, Parameters: b.Parameters}}
+	return send{"client.Events.Create",
+		messaging.EventCreateParams{Name: b.Name, Description: b.Description, Parameters: b.Parameters}, ""}
 }
 
 func triggerSend(body []byte) send {
@@ -196,7 +204,7 @@ func triggerSend(body []byte) send {
 	delete(b.Payload, "email")
 	delete(b.Payload, "customer")
 	return send{"client.Events.Trigger", messaging.EventTriggerParams{EventID: b.EventID, Email: identity.Payload.Email,
-		Customer: identity.Payload.Customer, Values: b.Payload}}
+		Customer: identity.Payload.Customer, Values: b.Payload}, ""}
 }
 
 // listCode is for a read. A query that the parameters cannot express is sent as it is.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // literal returns a value as Go code, without the fields that are zero.
@@ -19,8 +20,6 @@ func literal(v reflect.Value) string {
 			return value.String()
 		}
 		return "json.Number(" + strconv.Quote(value.String()) + ")"
-	case messaging.Audience:
-		return audienceCode(value)
 	}
 	switch v.Kind() {
 	case reflect.String:
@@ -37,7 +36,7 @@ func literal(v reflect.Value) string {
 	case reflect.Map:
 		return typeCode(v.Type()) + "{" + members(v) + "}"
 	case reflect.Struct:
-		return typeCode(v.Type()) + "{" + fields(v) + "}"
+		return structCode(v, "")
 	default:
 		return fmt.Sprint(v.Interface())
 	}
@@ -88,23 +87,30 @@ func members(v reflect.Value) string {
 	return list(parts)
 }
 
-func fields(v reflect.Value) string {
+// structCode returns a struct. An audience cannot be read back, so its code is given.
+func structCode(v reflect.Value, audience string) string {
 	var parts []string
 	for i := range v.NumField() {
-		if field := v.Field(i); !field.IsZero() {
-			parts = append(parts, v.Type().Field(i).Name+": "+literal(field))
+		field := v.Field(i)
+		if field.IsZero() {
+			continue
 		}
+		code := audience
+		if field.Type() != reflect.TypeFor[messaging.Audience]() {
+			code = literal(field)
+		}
+		parts = append(parts, v.Type().Field(i).Name+": "+code)
 	}
-	return list(parts)
+	return typeCode(v.Type()) + "{" + list(parts) + "}"
 }
 
-func audienceCode(a messaging.Audience) string {
-	if a.All() {
+func audienceCode(all bool, recipients []messagingtest.Recipient) string {
+	if all {
 		return "messaging.AllCustomers()"
 	}
 	var parts []string
-	for _, r := range a.Recipients() {
-		if r.Type == messaging.RecipientSegment {
+	for _, r := range recipients {
+		if r.Type == messagingtest.RecipientSegment {
 			parts = append(parts, "messaging.ToSegments("+elements(reflect.ValueOf(r.Segments))+")")
 			continue
 		}

@@ -38,7 +38,7 @@ func ObjectOf(err error) Object {
 	if call := (interface{ Delivery() messaging.Delivery })(nil); errors.As(err, &call) && !isUnansweredRead(err) {
 		o.Delivery = words.Delivery(messaging.DeliveryOf(err))
 	}
-	var fields []messaging.FieldError
+	var fields []messaging.FieldProblem
 	if invalid := new(messaging.ValidationError); errors.As(err, &invalid) {
 		o.Op, fields = invalid.Op, invalid.Fields
 	}

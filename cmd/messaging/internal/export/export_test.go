@@ -355,7 +355,7 @@ func compareWithModel[T json.Marshaler](t *testing.T, records Records[T], record
 
 func TestALineIsTheModelsOwnJSON(t *testing.T) {
 	at, odd := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "<a href=\"x\">\u2028\n\x00é\xff"
-	extra := messaging.Extra{"color": json.RawMessage("{\n\"a\": 1}"), "updated_at": json.RawMessage(`"0000-00-00"`)}
+	extra := map[string]json.RawMessage{"color": json.RawMessage("{\n\"a\": 1}"), "updated_at": json.RawMessage(`"0000-00-00"`)}
 	for _, text := range []string{"", "plain", odd} {
 		compareWithModel(t, Customers, messaging.Customer{CustomerID: text + "1", FirstName: text + "2", LastName: text + "3", Email: text + "4",
 			PhoneNo: text + "5", Providers: []string{text + "6", "push"}, CreatedAt: at, UpdatedAt: at.Add(time.Hour),

@@ -27,7 +27,7 @@ type Records[T any] struct {
 	ID func(buffer []byte, record *T) []byte
 	// Members writes the members that MarshalJSON writes for a record whose Extra is empty.
 	Members func(*wire.Writer, *T)
-	Extra   func(*T) messaging.Extra
+	Extra   func(*T) map[string]json.RawMessage
 	Pages   func(ctx context.Context, client *messaging.Client, cursor string) pages[T]
 }
 
@@ -71,7 +71,7 @@ func countColumn[T any](name string, get func(*T) int) Column[T] {
 // extra is the name of the column with the members that the models have no field for.
 const extra = "extra"
 
-func extraColumn[T any](get func(*T) messaging.Extra) Column[T] {
+func extraColumn[T any](get func(*T) map[string]json.RawMessage) Column[T] {
 	return textColumn(extra, func(record *T) string {
 		if members := get(record); len(members) > 0 {
 			return jsonText(members)
@@ -115,7 +115,7 @@ var Customers = Records[messaging.Customer]{
 		timeColumn("customer_created_at", func(c *messaging.Customer) time.Time { return c.CreatedAt }),
 		timeColumn("updated_at", func(c *messaging.Customer) time.Time { return c.UpdatedAt }),
 		timeColumn("last_interaction", func(c *messaging.Customer) time.Time { return c.LastInteraction }),
-		extraColumn(func(c *messaging.Customer) messaging.Extra { return c.Extra }),
+		extraColumn(func(c *messaging.Customer) map[string]json.RawMessage { return c.Extra }),
 	},
 	ID: func(buffer []byte, c *messaging.Customer) []byte {
 		if c.CustomerID != "" {
@@ -134,7 +134,7 @@ var Customers = Records[messaging.Customer]{
 		w.TextMember("providers", strings.Join(c.Providers, ","))
 		w.TimeMember("last_interaction", c.LastInteraction, time.RFC3339)
 	},
-	Extra: func(c *messaging.Customer) messaging.Extra { return c.Extra },
+	Extra: func(c *messaging.Customer) map[string]json.RawMessage { return c.Extra },
 	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.Customer] {
 		return client.Customers.Pages(ctx, messaging.CustomerListParams{PerPage: perPage, Cursor: cursor})
 	},
@@ -149,7 +149,7 @@ var Events = Records[messaging.Event]{
 		textColumn("description", func(e *messaging.Event) string { return e.Description }),
 		textColumn("parameters", func(e *messaging.Event) string { return jsonText(e.Parameters) }),
 		timeColumn("created_at", func(e *messaging.Event) time.Time { return e.CreatedAt }),
-		extraColumn(func(e *messaging.Event) messaging.Extra { return e.Extra }),
+		extraColumn(func(e *messaging.Event) map[string]json.RawMessage { return e.Extra }),
 	},
 	ID: func(buffer []byte, e *messaging.Event) []byte { return append(buffer, e.ID...) },
 	Members: func(w *wire.Writer, e *messaging.Event) {
@@ -160,7 +160,7 @@ var Events = Records[messaging.Event]{
 		w.Value(e.Parameters)
 		w.TimeMember("created_at", e.CreatedAt, wire.MicrosecondForm)
 	},
-	Extra: func(e *messaging.Event) messaging.Extra { return e.Extra },
+	Extra: func(e *messaging.Event) map[string]json.RawMessage { return e.Extra },
 	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.Event] {
 		return client.Events.Pages(ctx, messaging.EventListParams{PerPage: perPage, Cursor: cursor})
 	},
@@ -187,7 +187,7 @@ var Messages = Records[messaging.TransactionalMessage]{
 		countColumn("total_failed", func(m *messaging.TransactionalMessage) int { return m.TotalFailed }),
 		countColumn("total_complained", func(m *messaging.TransactionalMessage) int { return m.TotalComplained }),
 		countColumn("total_bounced", func(m *messaging.TransactionalMessage) int { return m.TotalBounced }),
-		extraColumn(func(m *messaging.TransactionalMessage) messaging.Extra { return m.Extra }),
+		extraColumn(func(m *messaging.TransactionalMessage) map[string]json.RawMessage { return m.Extra }),
 	},
 	ID: func(buffer []byte, m *messaging.TransactionalMessage) []byte { return append(buffer, m.ID...) },
 	Members: func(w *wire.Writer, m *messaging.TransactionalMessage) {
@@ -205,7 +205,7 @@ var Messages = Records[messaging.TransactionalMessage]{
 		countMember(w, "total_complained", m.TotalComplained)
 		countMember(w, "total_bounced", m.TotalBounced)
 	},
-	Extra: func(m *messaging.TransactionalMessage) messaging.Extra { return m.Extra },
+	Extra: func(m *messaging.TransactionalMessage) map[string]json.RawMessage { return m.Extra },
 	Pages: func(ctx context.Context, client *messaging.Client, cursor string) pages[messaging.TransactionalMessage] {
 		return client.Transactional.Pages(ctx, messaging.TransactionalListParams{PerPage: perPage, Cursor: cursor})
 	},

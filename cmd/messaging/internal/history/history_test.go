@@ -102,7 +102,7 @@ func TestEntryThatIsTooLargeKeepsTheBeginningOfEachPart(t *testing.T) {
 	for name, effect := range map[string]any{
 		"a refused request": nil,
 		"an email": &messagingtest.EmailBroadcast{Subject: "s", Message: string(body), CC: many,
-			Recipients: []messaging.Recipient{{Segments: many}}},
+			Recipients: []messagingtest.Recipient{{Segments: many}}},
 		"a push": &messagingtest.PushBroadcast{Subject: "s", Message: string(body)},
 		"a trigger": &messagingtest.Trigger{EventName: "e", Skipped: []string{"a"},
 			Customer: &messaging.CustomerParams{CustomerID: "c-1", Devices: make([]messaging.Device, 10_000)}},
@@ -142,7 +142,7 @@ func TestStoreCountsWhatAnEntryHoldsBesideItsBody(t *testing.T) {
 			}
 		},
 		"recipients": func(e *messagingtest.Exchange) {
-			e.Effect = &messagingtest.PushBroadcast{Recipients: []messaging.Recipient{{Customers: make([]messaging.CustomerParams, 2000)}}}
+			e.Effect = &messagingtest.PushBroadcast{Recipients: []messagingtest.Recipient{{Customers: make([]messaging.CustomerParams, 2000)}}}
 		},
 	}
 	for name, fill := range entries {
@@ -311,7 +311,7 @@ func TestQueryTerms(t *testing.T) {
 	now := time.Now()
 	entries := map[string]*messagingtest.Exchange{
 		"email": {Op: "send email broadcast", Status: 200, At: now, Effect: &messagingtest.EmailBroadcast{Subject: "We have Moved",
-			Email: "news@acme.test", BCC: []string{"audit@acme.test"}, Recipients: []messaging.Recipient{{Customers: []messaging.CustomerParams{
+			Email: "news@acme.test", BCC: []string{"audit@acme.test"}, Recipients: []messagingtest.Recipient{{Customers: []messaging.CustomerParams{
 				{Email: "Ada@Example.com", CustomerID: "c-7", PhoneNo: "+4930"}}}}},
 			Customers: []messagingtest.CustomerChange{{Customer: messagingtest.Customer{Number: 12,
 				CustomerParams: messaging.CustomerParams{CustomerID: "C-7"}}}},

@@ -434,8 +434,8 @@ func (e *Entry) anyRecipient(part string) bool {
 	}
 }
 
-func anyCustomer(recipients []messaging.Recipient, part string) bool {
-	return slices.ContainsFunc(recipients, func(r messaging.Recipient) bool {
+func anyCustomer(recipients []messagingtest.Recipient, part string) bool {
+	return slices.ContainsFunc(recipients, func(r messagingtest.Recipient) bool {
 		return slices.ContainsFunc(r.Customers, func(c messaging.CustomerParams) bool { return isCustomer(c, part) })
 	})
 }

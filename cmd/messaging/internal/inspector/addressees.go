@@ -17,7 +17,7 @@ func addressees(e *history.Entry, most int) (names []string, count int) {
 			names = append(names, name)
 		}
 	}
-	addAll := func(recipients []messaging.Recipient) {
+	addAll := func(recipients []messagingtest.Recipient) {
 		for _, r := range recipients {
 			for _, c := range r.Customers {
 				add(nameOf(c))
@@ -41,7 +41,7 @@ func addressees(e *history.Entry, most int) (names []string, count int) {
 
 // audienceOf returns whether a broadcast is for all customers, and for which segments.
 func audienceOf(e *history.Entry) (everyone bool, segments []string) {
-	var recipients []messaging.Recipient
+	var recipients []messagingtest.Recipient
 	switch effect := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:
 		everyone, recipients = effect.AllCustomers, effect.Recipients

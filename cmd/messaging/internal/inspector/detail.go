@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/copies"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -38,7 +37,7 @@ type entryDetail struct {
 	Push     *messagingtest.PushBroadcast
 	Trigger  *triggerView
 	Refused  *refusedTrigger
-	Audience []messaging.Recipient
+	Audience []messagingtest.Recipient
 	Attempts []attempt // of a call, in their order, if there are several
 
 	in      *Inspector

@@ -184,7 +184,7 @@ type customerChange struct {
 func newBroadcastItem(e *history.Entry) broadcastItem {
 	item := broadcastItem{Number: e.Number, At: e.At.UTC().Format(time.RFC3339Nano), Kind: e.Kind(), Segments: []string{},
 		Customers: []customerChange{}}
-	var recipients []messaging.Recipient
+	var recipients []messagingtest.Recipient
 	var schedule *messaging.Schedule
 	switch b := e.Effect.(type) {
 	case *messagingtest.EmailBroadcast:

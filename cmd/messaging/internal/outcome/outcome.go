@@ -35,7 +35,7 @@ func Of(e *messagingtest.Exchange) Outcome {
 	if timedOut(e) {
 		err = timeoutError{err}
 	}
-	return Outcome{messaging.DeliveryOf(err), messaging.Retryable(err), err}
+	return Outcome{messaging.DeliveryOf(err), messaging.NextStepOf(err) == messaging.NextRetry, err}
 }
 
 // replayTimeout is the time limit of the client whose attempts time out.

@@ -45,7 +45,7 @@ func TestOutcomeIsThatOfTheClient(t *testing.T) {
 				require.Equal(t, op, last.Op)
 				got := outcome.Of(last)
 				assert.Equal(t, messaging.DeliveryOf(err), got.Delivery, op)
-				assert.Equal(t, messaging.Retryable(err), got.Retryable && err != nil, op)
+				assert.Equal(t, messaging.NextStepOf(err) == messaging.NextRetry, got.Retryable && err != nil, op)
 				assert.Equal(t, text(err), text(got.Err), op)
 			}
 		})

@@ -93,7 +93,7 @@ type declaration[T json.Marshaler] struct {
 	idKey string
 	id    func(T) string
 	// extra returns the members that the model does not read.
-	extra func(T) messaging.Extra
+	extra func(T) map[string]json.RawMessage
 	// check returns why a seed cannot have the record.
 	check func(T) error
 

@@ -3,6 +3,7 @@ package records
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ var Customers = declare(declaration[Customer]{
 	idKey:  "customer_id",
 	id:     func(c Customer) string { return c.CustomerID },
 	number: func(c Customer) int { return c.Number },
-	extra:  func(c Customer) messaging.Extra { return c.Extra },
+	extra:  func(c Customer) map[string]json.RawMessage { return c.Extra },
 	check: func(c Customer) error {
 		local, domain, _ := strings.Cut(c.Email, "@")
 		return errors.Join(
@@ -82,7 +83,7 @@ var Events = declare(declaration[messaging.Event]{
 		"parameters": arrayOf(keys{"name": text, "type": text, "required": boolean})},
 	idKey: "id",
 	id:    func(e messaging.Event) string { return e.ID },
-	extra: func(e messaging.Event) messaging.Extra { return e.Extra },
+	extra: func(e messaging.Event) map[string]json.RawMessage { return e.Extra },
 	check: func(e messaging.Event) error {
 		incomplete := slices.ContainsFunc(e.Parameters, func(p messaging.EventParameter) bool { return p.Name == "" || p.Type == "" })
 		return errors.Join(errorIf(e.Name == "", "a name is required"), errorIf(incomplete, "a parameter needs a name and a type"))
@@ -109,7 +110,7 @@ var Messages = declare(declaration[messaging.TransactionalMessage]{
 		"total_complained": number, "total_bounced": number},
 	idKey: "id",
 	id:    func(m messaging.TransactionalMessage) string { return m.ID },
-	extra: func(m messaging.TransactionalMessage) messaging.Extra { return m.Extra },
+	extra: func(m messaging.TransactionalMessage) map[string]json.RawMessage { return m.Extra },
 	check: func(m messaging.TransactionalMessage) error {
 		return errorIf(m.Channel == "", "a channel is required")
 	},

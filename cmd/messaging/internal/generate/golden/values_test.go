@@ -170,11 +170,9 @@ func TestPreparedEventCanBeSentLater(t *testing.T) {
 	events, service := bind(t)
 	prepared, err := events.EverythingParams(values.To("ann@example.com"), complete).Prepare()
 	require.NoError(t, err)
-	stored, err := json.Marshal(prepared)
+	restored, err := messaging.ParsePrepared(prepared.Operation(), prepared.Body())
 	require.NoError(t, err)
-	var restored messaging.Prepared
-	require.NoError(t, json.Unmarshal(stored, &restored))
-	_, err = service.Client().Send(t.Context(), &restored)
+	_, err = service.Client().Send(t.Context(), restored)
 	require.NoError(t, err)
 	assert.Equal(t, "t", service.Triggers()[0].Values["text"])
 }
