@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -16,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/messagingtest"
 	"github.com/messaging-go/messaging/outbox"
-	"github.com/messaging-go/messaging/outbox/sqlitefile"
 )
 
 var shipped = &messaging.Event{ID: "5eed0000-0000-4000-8000-000000000001", Name: "order shipped", Parameters: []messaging.EventParameter{
@@ -125,8 +126,8 @@ func TestAPlanCountsWhatItWouldDo(t *testing.T) {
 	text := "email,order\na@example.com,1\na@example.com,1\nb@example.com,2\nbroken,3\n"
 	plan, err := fileOf(t, rows.CSV, text, nil, "").Plan(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []int{2, 1, 1}, []int{plan.Rows, plan.Duplicates, plan.Bad})
-	assert.Len(t, plan.Problems, 1)
+	assert.Equal(t, []int{2, 1, 1}, []int{plan.Rows, plan.Repeated, plan.Bad.Count})
+	assert.Len(t, plan.Bad.First, 1)
 
 	changed, err := fileOf(t, rows.CSV, strings.Replace(text, "b@", "c@", 1), nil, "").Plan(t.Context())
 	require.NoError(t, err)
@@ -135,13 +136,15 @@ func TestAPlanCountsWhatItWouldDo(t *testing.T) {
 	many := "email,order\n" + strings.Repeat("broken,1\n", 25)
 	plan, err = fileOf(t, rows.CSV, many, nil, "").Plan(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, 25, plan.Bad)
-	assert.Len(t, plan.Problems, shown)
+	assert.Equal(t, 25, plan.Bad.Count)
+	assert.Len(t, plan.Bad.First, shown)
 
 	_, err = fileOf(t, rows.CSV, "email,order\n", nil, "").Plan(t.Context())
 	assert.EqualError(t, err, "the file has no rows")
-	_, err = fileOf(t, rows.CSV, "email,order\na@example.com,1\nb@example.com,1\n", nil, "order").Plan(t.Context())
-	assert.EqualError(t, err, `line 3: the key "1" has another request in line 2; each key names one request`)
+	plan, err = fileOf(t, rows.CSV, "email,order\na@example.com,1\nb@example.com,1\n", nil, "order").Plan(t.Context())
+	require.NoError(t, err)
+	require.Len(t, plan.Conflicts.First, 1)
+	assert.EqualError(t, plan.Conflicts.First[0], `line 3: the key "1" has other content in line 2`)
 }
 
 func TestAGuardRefusesRowsBeforeTheyAreImported(t *testing.T) {
@@ -153,30 +156,23 @@ func TestAGuardRefusesRowsBeforeTheyAreImported(t *testing.T) {
 	assert.Contains(t, found[1], "a@acme.test")
 }
 
-func TestTheKeyOfTheContentDependsOnNeitherColumnsNorFormat(t *testing.T) {
-	key := func(f *File) string {
-		for line, err := range f.lines(t.Context()) {
-			require.NoError(t, err)
-			return line.item.Key
-		}
-		return ""
-	}
-	first := key(fileOf(t, rows.CSV, "email,order,parcels\na@example.com,1,2\n", nil, ""))
-	assert.Equal(t, first, key(fileOf(t, rows.CSV, "parcels,order,mail\n2,1,a@example.com\n", map[string]string{"mail": "email"}, "")))
-	assert.Equal(t, first, key(fileOf(t, rows.JSONLines, `{"order":"1","parcels":2,"email":"a@example.com"}`, nil, "")))
-	assert.NotEqual(t, first, key(fileOf(t, rows.CSV, "email,order,parcels\na@example.com,1,3\n", nil, "")))
-	assert.NotContains(t, first, "example")
+// testOutbox is an outbox in a new file.
+type testOutbox struct {
+	*outbox.Outbox[outbox.SQLTx]
+	trial func(func(outbox.SQLTx) error) error
 }
 
-// open returns an outbox in a new file.
-func open(t *testing.T) *outbox.Outbox[outbox.SQLTx] {
+func open(t *testing.T) testOutbox {
 	t.Helper()
-	store, err := sqlitefile.Open(t.Context(), filepath.Join(t.TempDir(), "outbox.db"))
+	path := filepath.Join(t.TempDir(), "outbox.db")
+	address, err := ledger.Find(path, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = store.Close() })
-	o, err := outbox.New(store, messagingtest.NewServer(t).Client())
+	opened, err := address.Create(t.Context())
 	require.NoError(t, err)
-	return o
+	t.Cleanup(func() { assert.NoError(t, opened.Close()) })
+	o, err := outbox.New(opened.Store, messagingtest.NewServer(t).Client())
+	require.NoError(t, err)
+	return testOutbox{o, func(f func(outbox.SQLTx) error) error { return opened.Trial(t.Context(), f) }}
 }
 
 func TestAnImportThatWasStoppedGoesOn(t *testing.T) {
@@ -268,13 +264,17 @@ func keys(t *testing.T, f *File) (found []string) {
 	return found
 }
 
-func TestAKeyStandsForTheContentAndStaysTheSame(t *testing.T) {
-	want := []string{"2df6425d3684c6b901fa6398f91864e5"} // for good: see contentKey
-	assert.Equal(t, want, keys(t, fileOf(t, rows.CSV, "email,order,shipped_at,parcels\n"+
-		"a@example.com,1,2026-11-20T10:00:00+01:00,2\n", nil, "")))
-	assert.Equal(t, want, keys(t, fileOf(t, rows.CSV, "parcels,shipped_at,order,email\n2,2026-11-20T09:00:00Z,1,a@example.com\n", nil, "")))
-	assert.Equal(t, want, keys(t, fileOf(t, rows.JSONLines,
-		`{"email":"a@example.com","order":"1","parcels":2,"shipped_at":"2026-11-20T09:00:00Z","first_name":null}`, nil, "")))
+func TestTheKeyOfARowIsTheHashOfItsRequest(t *testing.T) {
+	file := fileOf(t, rows.CSV, "email,order,shipped_at,parcels\na@example.com,1,2026-11-20T10:00:00+01:00,2\n", nil, "")
+	want := []string{fmt.Sprintf("%x", sha256.Sum256([]byte(bodies(t, file)[0])))}
+	assert.Equal(t, want, keys(t, file))
+	for _, same := range []*File{
+		fileOf(t, rows.CSV, "parcels,shipped_at,order,mail\n2,2026-11-20T09:00:00Z,1,a@example.com\n", map[string]string{"mail": "email"}, ""),
+		fileOf(t, rows.JSONLines, `{"email":"a@example.com","order":"1","parcels":2,"shipped_at":"2026-11-20T09:00:00Z","first_name":null}`,
+			nil, ""),
+	} {
+		assert.Equal(t, want, keys(t, same), "neither the columns nor the format change it")
+	}
 
 	others := keys(t, fileOf(t, rows.JSONLines, `{"email":"a@example.com","order":"1"}
 {"email":"a@example.com","order":"1","tags":["a"]}
@@ -323,8 +323,32 @@ func TestAPlanLooksIntoTheOutbox(t *testing.T) {
 	plan, err := file.Plan(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 3, calls)
-	assert.Equal(t, []int{1003, 2, 1}, []int{plan.Rows, plan.Present, plan.Conflicting})
-	assert.Equal(t, []Conflict{{Line: 4, Key: "2"}}, plan.Conflicts)
+	assert.Equal(t, []int{1003, 2, 1, 1000}, []int{plan.Rows, plan.Present, plan.Conflicts.Count, plan.New()})
+	assert.EqualError(t, plan.Conflicts.First[0], `line 4: the key "2" has other content in the outbox`)
 	assert.Contains(t, string(plan.First.Body()), "a0@example.com")
 	assert.Equal(t, []string{"email → customer.email", "order → order and the key"}, file.Mapper.Mapping())
+}
+
+func TestATrialFindsWhatTheOutboxHas(t *testing.T) {
+	o := open(t)
+	trial := func(text string) []Found {
+		var items []outbox.Item
+		for line, err := range fileOf(t, rows.CSV, text, nil, "order").lines(t.Context()) {
+			require.NoError(t, err)
+			items = append(items, line.item)
+		}
+		var found []Found
+		require.NoError(t, o.trial(func(tx outbox.SQLTx) (err error) {
+			found, err = Trial(t.Context(), o.Outbox, tx, items)
+			return err
+		}))
+		return found
+	}
+	file := fileOf(t, rows.CSV, "email,order\na@example.com,1\nb@example.com,2\n", nil, "order")
+	plan, err := file.Plan(t.Context())
+	require.NoError(t, err)
+	_, err = file.Import(t.Context(), o, plan, func(int) {})
+	require.NoError(t, err)
+	assert.Equal(t, []Found{Present, New}, trial("email,order\na@example.com,1\nc@example.com,3\n"))
+	assert.Equal(t, []Found{New, Conflicting, Present}, trial("email,order\nc@example.com,3\nc@example.com,2\na@example.com,1\n"))
 }

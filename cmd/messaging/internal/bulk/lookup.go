@@ -2,9 +2,13 @@ package bulk
 
 import (
 	"context"
+	"errors"
 
 	"github.com/messaging-go/messaging/outbox"
 )
+
+// Lookup adds items to the outbox for trial, and says what it has under their keys.
+type Lookup func(ctx context.Context, items []outbox.Item) ([]Found, error)
 
 // Found is what an outbox has under the key of an item.
 type Found uint8
@@ -19,43 +23,31 @@ const (
 	Conflicting
 )
 
-// Lookup finds out what an outbox has under the keys of some items.
-type Lookup func(ctx context.Context, items []outbox.Item) ([]Found, error)
-
 // lookupBatch is how many items are looked up together.
 const lookupBatch = 500
 
-// look counts what the outbox has under the keys of the lines. A new outbox has nothing, and
-// no lookup.
-func (p *Plan) look(ctx context.Context, lookup Lookup, lines []line) error {
-	found := make([]Found, len(lines))
-	if lookup != nil {
-		items := make([]outbox.Item, len(lines))
-		for i, l := range lines {
-			items[i] = l.item
-		}
-		var err error
-		if found, err = lookup(ctx, items); err != nil {
-			return err
+// Trial finds out what the outbox has under the keys of items. It adds them in a transaction that has to be rolled back: all
+// at once or, if there is a conflict, one by one.
+func Trial[Tx any](ctx context.Context, o *outbox.Outbox[Tx], tx Tx, items []outbox.Item) ([]Found, error) {
+	found := make([]Found, len(items))
+	entries, err := o.EnqueueAllTx(ctx, tx, items...)
+	for i, e := range entries {
+		if e.Present {
+			found[i] = Present
 		}
 	}
-	for i, each := range found {
-		switch each {
-		case New:
-			p.Fresh.Add(lines[i].tokens)
-		case Present:
-			p.Present++
-		case Conflicting:
-			if p.Conflicting++; len(p.Conflicts) < shown {
-				p.Conflicts = append(p.Conflicts, Conflict{lines[i].number, lines[i].item.Key})
-			}
+	if !errors.Is(err, outbox.ErrKeyConflict) {
+		return found, err
+	}
+	for i, item := range items {
+		switch e, err := o.EnqueueTx(ctx, tx, item.Key, item.Prepared); {
+		case errors.Is(err, outbox.ErrKeyConflict):
+			found[i] = Conflicting
+		case err != nil:
+			return nil, err
+		case e.Present:
+			found[i] = Present
 		}
 	}
-	return nil
-}
-
-// Conflict is a row whose key the outbox has with another request.
-type Conflict struct {
-	Line int
-	Key  string
+	return found, nil
 }

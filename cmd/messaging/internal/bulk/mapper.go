@@ -4,20 +4,16 @@ package bulk
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/outbox"
@@ -39,18 +35,16 @@ var customerFields = map[string]func(*messaging.CustomerParams) *string{
 // Mapper turns rows into triggers.
 type Mapper struct {
 	event     *messaging.Event
-	shape     alike.Shape
 	renamed   map[string]string // what --map says of a column
 	keyColumn string
 	mapping   []string // see Mapping
-	content   []byte   // of the last row, whose memory is used again
 }
 
 // NewMapper returns a mapper for triggers of an event. renamed has, by the name of a column,
 // the parameter or field that the column holds, or "" for a column to leave out. keyColumn
-// names the column with the key of the entry; if it is "", the key is that of the content.
+// names the column with the key of the entry; if it is "", the key is the hash of the request.
 func NewMapper(event *messaging.Event, renamed map[string]string, keyColumn string) (*Mapper, error) {
-	m := &Mapper{event: event, shape: alike.ShapeOf(event), renamed: renamed, keyColumn: keyColumn}
+	m := &Mapper{event: event, renamed: renamed, keyColumn: keyColumn}
 	for column, name := range renamed {
 		if name != "" && !m.isTarget(name) {
 			return nil, fmt.Errorf("column %q: %w", column, m.unknown(name))
@@ -170,74 +164,38 @@ func (m *Mapper) target(column string) string {
 // file without a header.
 func (m *Mapper) Mapping() []string { return m.mapping }
 
-// fill sets the entry for a row, its customer, and what makes it like others. The error is a
-// *rows.Problem.
-func (m *Mapper) fill(l *line, row rows.Row) error {
+// item returns the trigger of a row. The error is a *rows.Problem.
+func (m *Mapper) item(row rows.Row) (outbox.Item, error) {
 	params := messaging.EventTriggerParams{Definition: m.event, Values: map[string]any{}}
-	customer := &l.customer
+	var customer messaging.CustomerParams
 	key := ""
 	for _, field := range row.Fields {
 		if field.Name == m.keyColumn {
 			if key = keyText(field); !isKey(key) {
-				return problemAt(field, keyProblem(key))
+				return outbox.Item{}, problemAt(field, keyProblem(key))
 			}
 		}
 		name := m.target(field.Name)
 		if name == "" || field.IsNull() {
 			continue
 		}
-		if err := m.set(&params, customer, name, field); err != nil {
-			return problemAt(field, err.Error())
+		if err := m.set(&params, &customer, name, field); err != nil {
+			return outbox.Item{}, problemAt(field, err.Error())
 		}
 	}
 	if params.Email = customer.Email; customer.CustomerID != "" || customer.FirstName+customer.LastName+customer.PhoneNo != "" {
-		params.Email, params.Customer = "", customer
+		params.Email, params.Customer = "", &customer
 	}
 	prepared, err := params.Prepare()
 	switch {
 	case err != nil:
-		return m.problemOf(row, err)
+		return outbox.Item{}, m.problemOf(row, err)
 	case m.keyColumn == "":
-		key = m.contentKey(&params, customer)
+		key = fmt.Sprintf("%x", sha256.Sum256(prepared.Body()))
 	case key == "":
-		return &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
+		return outbox.Item{}, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
 	}
-	l.item, l.tokens = outbox.Item{Key: key, Prepared: prepared}, m.shape.Tokens("", *customer, params.Values)
-	l.values, l.joined = params.Values, joinedRows(row)
-	return nil
-}
-
-// joinedRows returns what says that a field holds other rows of a CSV file, or "": a quotation mark
-// that opens a field by mistake joins all rows up to the next one, with their commas.
-func joinedRows(row rows.Row) string {
-	for before, field := range row.Fields {
-		if strings.Contains(field.Text, "\n") && areJoined(strings.Split(field.Text, "\n"), before, len(row.Fields)-1-before) {
-			return field.Name + " holds lines that look like other rows; is a quotation mark out of place?"
-		}
-	}
-	return ""
-}
-
-// areJoined reports whether the lines of a field can be the end of a row, whole rows and the beginning
-// of one, with so many columns before and after the field.
-func areJoined(lines []string, before, after int) bool {
-	last := len(lines) - 1
-	if before+after == 0 {
-		return false
-	}
-	for i, line := range lines {
-		commas := before + after
-		switch i {
-		case 0:
-			commas = after
-		case last:
-			commas = before
-		}
-		if strings.Count(line, ",") < commas {
-			return false
-		}
-	}
-	return true
+	return outbox.Item{Key: key, Prepared: prepared}, nil
 }
 
 func problemAt(field rows.Field, text string) error {
@@ -275,10 +233,6 @@ func (m *Mapper) set(params *messaging.EventTriggerParams, customer *messaging.C
 		return errors.New("must be a text")
 	case parameter == nil && !strings.HasSuffix(name, "_name") && strings.ContainsFunc(field.Text, visible.Hidden):
 		return errors.New("contains an invisible character: " + visible.Quote(field.Text))
-	case parameter == nil && strings.HasSuffix(name, "email") && !alike.IsAddressAlone(field.Text):
-		return errors.New("must be an address alone, such as ada@example.com: the service would take it for another customer")
-	case parameter == nil && strings.HasSuffix(name, "_name") && strings.Contains(field.Text, "@"):
-		return errors.New("looks like an email address; is a column shifted?")
 	case parameter == nil:
 		*get(customer) = field.Text
 		return nil
@@ -333,41 +287,4 @@ func (m *Mapper) problemOf(row rows.Row, err error) error {
 		}
 	}
 	return &rows.Problem{Line: row.Line, Name: name, Text: text}
-}
-
-// contentKey returns a key for the content of a trigger. It depends on the event and the
-// values, and not on the order of the columns or the format of the file. It must be the same
-// in later versions: another key for a row that was sent is a second send.
-func (m *Mapper) contentKey(params *messaging.EventTriggerParams, customer *messaging.CustomerParams) string {
-	content := m.content[:0]
-	for _, text := range []string{m.event.ID, customer.CustomerID, customer.Email, customer.FirstName, customer.LastName, customer.PhoneNo} {
-		content = appendPart(content, 's', text)
-	}
-	for _, name := range slices.Sorted(maps.Keys(params.Values)) {
-		content = appendPart(content, 'p', name)
-		switch value := params.Values[name].(type) {
-		case string:
-			content = appendPart(content, 's', value)
-		case json.Number:
-			content = appendPart(content, 'n', value.String())
-		case time.Time:
-			content = appendPart(content, 't', value.UTC().Format(time.RFC3339Nano))
-		default:
-			text, err := json.Marshal(value)
-			if err != nil {
-				panic(err) // Prepare has accepted it
-			}
-			content = appendPart(content, 'j', string(text))
-		}
-	}
-	m.content = content
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:16])
-}
-
-// appendPart appends a text with its kind and length, so that no two contents are the same
-// bytes.
-func appendPart(content []byte, kind byte, text string) []byte {
-	content = strconv.AppendInt(append(content, kind), int64(len(text)), 10)
-	return append(append(content, ':'), text...)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
@@ -28,7 +27,7 @@ moment: run the same command again, and it goes on. Whatever cannot be known aft
 is unclear, and is not sent again until you say so with "resend".
 
 The outbox is a SQLite file, which --ledger names, or the Postgres database of
-` + ledger.Variable + `.`,
+` + ledger.Variable + `. After it was restored from a backup, call "quarantine" first.`,
 		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order --dry-run
   messaging -p sandbox outbox run --ledger orders.db --until-empty
   messaging outbox status --ledger orders.db
@@ -38,7 +37,7 @@ The outbox is a SQLite file, which --ledger names, or the Postgres database of
 	cmd.PersistentFlags().StringVar(&l.path, "ledger", "", "the `file` of the outbox; default: the database of "+ledger.Variable)
 	l.flag = cmd.PersistentFlags().Lookup("ledger")
 	cmd.AddCommand(newOutboxImport(l), newOutboxRun(l), newOutboxStatus(l), newOutboxList(l), newOutboxShow(l),
-		newOutboxResend(l), newOutboxDismiss(l), newOutboxPause(l), newOutboxResume(l))
+		newOutboxResend(l), newOutboxDismiss(l), newOutboxQuarantine(l), newOutboxPause(l), newOutboxResume(l))
 	return cmd
 }
 
@@ -65,88 +64,66 @@ func (l *ledgerFlag) command(name string, args ...string) string {
 	return l.settings.command(append(words, args...)...)
 }
 
-// open opens an outbox that exists.
-func (l *ledgerFlag) open(ctx context.Context) (*ledger.Ledger, error) {
+// box is an open outbox. Unless it is one of "run" or "import", it calls no service.
+type box struct {
+	*outbox.Outbox[outbox.SQLTx]
+	ledger *ledger.Ledger
+	// source is what the first import wrote. ok is false for an outbox of another program.
+	source ledger.Source
+	ok     bool
+}
+
+// service names the service of the entries.
+func (b *box) service() string {
+	if !b.ok {
+		return "that of another program"
+	}
+	return b.source.Service
+}
+
+func (b *box) isSandbox() bool { return b.source.Kind == string(profile.Sandbox) }
+
+// open opens an outbox that exists, for a command that calls no service.
+func (l *ledgerFlag) open(ctx context.Context) (*box, error) {
 	address, err := l.find()
 	if err != nil {
 		return nil, err
 	}
-	return address.Open(ctx)
-}
-
-// box is an open outbox whose commands call no service.
-type box struct {
-	*outbox.Outbox[outbox.SQLTx]
-	ledger *ledger.Ledger
-	// of is the service of the entries, as far as it is known. Its name is the ledger.
-	of *profile.Service
-	// recorded is false for an outbox of another program, which has no origin.
-	recorded bool
-	origin   ledger.Origin
-	// stale reports whether entries may have been sent without the outbox knowing of it.
-	stale bool
-}
-
-// plan returns a plan of a command that calls no service.
-func (b *box) plan(title string) *confirm.Plan {
-	plan := confirm.NewOfflinePlan(title)
-	plan.Add("outbox", b.ledger.Title)
-	plan.Add("service", b.of.Host)
-	return plan
-}
-
-// look opens the outbox for a command that calls no service.
-func (l *ledgerFlag) look(ctx context.Context) (*box, error) {
-	opened, err := l.open(ctx)
+	opened, err := address.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	b, err := newBox(ctx, opened)
-	if err == nil {
-		err = l.warnIfStale(ctx, b)
-	}
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return b, nil
 }
 
-// warnIfStale says that what an outbox shows as pending or rejected may have been sent.
-func (l *ledgerFlag) warnIfStale(ctx context.Context, b *box) error {
-	if !b.recorded {
-		return nil
-	}
-	state, err := stateFolder()
-	if err != nil {
-		l.printer.Warn("whether a backup was restored is not known: %v", err)
-		return nil
-	}
-	reasons, err := staleness(ctx, b.ledger, b.origin, state)
-	if err != nil || len(reasons) == 0 {
-		return err
-	}
-	b.stale = true
-	l.printer.Warn("%s. What is pending or rejected here may have been sent", strings.Join(reasons, ". "))
-	return nil
-}
-
 func newBox(ctx context.Context, l *ledger.Ledger) (*box, error) {
-	origin, recorded, err := l.Origin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	of := &profile.Service{Name: l.Title, BaseURL: origin.BaseURL, Host: origin.Identity, Kind: profile.Kind(origin.Kind)}
-	if !recorded {
-		of.Host, of.Kind = "that of another program", profile.Production
-	}
 	noKey := func(context.Context) (string, error) { return "", errors.New("this command sends nothing") }
 	client, err := messaging.NewClient("https://127.0.0.1", "", messaging.WithKeySource(noKey))
 	if err != nil {
 		return nil, err
 	}
-	o, err := outbox.New(l.Store, client)
-	if err != nil {
-		return nil, err
+	b := &box{ledger: l}
+	if b.Outbox, err = outbox.New(l.Store, client); err == nil {
+		b.source, b.ok, err = l.Source(ctx)
 	}
-	return &box{Outbox: o, ledger: l, of: of, recorded: recorded, origin: origin}, nil
+	return b, err
+}
+
+// checkService returns an error if the entries of the outbox are for another service.
+func (b *box) checkService(now *profile.Service) error {
+	if !b.ok || b.source.Service == now.Canonical() {
+		return nil
+	}
+	hint := ""
+	before, _, _ := strings.Cut(b.source.Service, "#")
+	if after, _, isSandbox := strings.Cut(now.Canonical(), "#"); isSandbox && before == after {
+		hint = ": the sandbox was started again, and remembers nothing. Import the file into a new outbox, or start the sandbox with " +
+			"the same --start-id each time"
+	}
+	return exit.With(exit.Usage, "%s holds entries for %s, but %s is %s%s; nothing was changed or sent", b.ledger.Title, b.source.Service,
+		now.Title(), now.Canonical(), hint)
 }

@@ -3,9 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"maps"
+	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/outbox"
 )
@@ -21,28 +19,24 @@ import (
 // decision is a command that decides about entries: resend or dismiss.
 type decision struct {
 	*ledgerFlag
-	confirm confirm.Flags
-	filter  filterFlags
-	name    string
-	again   bool
-	// states are those that the command changes.
-	states []outbox.State
-	// warn returns what the operator risks, for the numbers of entries by state.
-	warn func(byState map[outbox.State]int) string
+	name   string
+	filter filterFlags
+	expect confirm.Expect
+	// sends is whether the entries are sent after it.
+	sends bool
+	// warn returns what the operator risks.
+	warn func(map[outbox.State]int) string
 	// decide decides about entries, by their keys.
 	decide func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error)
 }
 
 func newOutboxResend(l *ledgerFlag) *cobra.Command {
-	d := &decision{ledgerFlag: l, name: "resend", states: []outbox.State{outbox.Unclear, outbox.Rejected},
-		warn: func(byState map[outbox.State]int) string {
-			if n := byState[outbox.Unclear]; n > 0 {
-				entries, them := words.Thousands(n)+" unclear entries", "them"
-				if n == 1 {
-					entries, them = "1 unclear entry", "it"
-				}
-				return entries + " may already have gone through; resending " + them + " could send " + them + " twice. If the response was " +
-					"lost, that is likely; if a process was killed, some may not even have been sent. The error of an entry names the cause"
+	d := &decision{ledgerFlag: l, name: "resend", sends: true,
+		filter: filterFlags{states: []outbox.State{outbox.Unclear, outbox.Rejected}},
+		warn: func(states map[outbox.State]int) string {
+			if n := states[outbox.Unclear]; n > 0 {
+				return words.Entries(n) + " may have been carried out, and could be carried out twice; look first: " +
+					l.command("list", "--state", "unclear")
 			}
 			return ""
 		},
@@ -50,30 +44,20 @@ func newOutboxResend(l *ledgerFlag) *cobra.Command {
 			return b.Resend(ctx, keys...)
 		},
 	}
-	cmd := d.command("Make unclear or rejected entries pending again",
+	return d.command("Make unclear or rejected entries pending again",
 		`Make unclear or rejected entries pending again, so that "run" sends them.
 
-An unclear entry may have been carried out; sending it again can carry it out twice. A
-person has to confirm that on a terminal; a script needs --again. With "-", the keys are the
-lines of stdin.
-
-Entries whose sender may still be alive are skipped, and the time when they can be resent
-is shown.`, `  messaging -p sandbox outbox resend --ledger orders.db --state unclear --dry-run
-  messaging -p sandbox outbox resend --ledger orders.db --state rejected --error-contains 422 --dry-run
-  messaging -p sandbox outbox resend --ledger orders.db A-1001
-  echo A-1001 | messaging -p sandbox outbox resend --ledger orders.db -`)
-	cmd.Flags().BoolVar(&d.again, "again", false, "resend even if the entries may have gone through, or others like them were sent since")
-	return cmd
+An unclear entry may have been carried out; sending it again can carry it out twice. Entries
+whose sender may still be alive are skipped, and the time when they can be resent is shown.`,
+		`  messaging -p sandbox outbox resend --ledger orders.db --state unclear
+  messaging -p sandbox outbox resend --ledger orders.db --state rejected --error-contains 422 --expect 3
+  messaging -p sandbox outbox resend --ledger orders.db A-1001 --expect 1`)
 }
 
 func newOutboxDismiss(l *ledgerFlag) *cobra.Command {
-	d := &decision{ledgerFlag: l, name: "dismiss", states: []outbox.State{outbox.Pending, outbox.Unclear, outbox.Rejected},
-		warn: func(byState map[outbox.State]int) string {
-			if n := byState[outbox.Pending]; n > 0 {
-				return words.Thousands(n) + " pending: they will never be sent, and their requests are erased"
-			}
-			return "their requests are erased"
-		},
+	d := &decision{ledgerFlag: l, name: "dismiss",
+		filter: filterFlags{states: []outbox.State{outbox.Pending, outbox.Unclear, outbox.Rejected}},
+		warn:   func(map[outbox.State]int) string { return "they will never be sent, and their requests are erased" },
 		decide: func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error) {
 			return b.Dismiss(ctx, keys...)
 		},
@@ -81,202 +65,98 @@ func newOutboxDismiss(l *ledgerFlag) *cobra.Command {
 	return d.command("Settle pending, unclear or rejected entries without sending them",
 		`Settle entries without sending them: pending ones that are no longer wanted, and unclear or
 rejected ones that you have dealt with, for example because they were carried out. Their
-requests are erased. The entries stay in the list, so a later import does not add them again.
-With "-", the keys are the lines of stdin.`, `  messaging outbox dismiss --ledger orders.db --state unclear --dry-run
-  messaging outbox dismiss --ledger orders.db --state pending --enqueued-before 2026-12-01T09:00:00Z --dry-run
-  messaging outbox dismiss --ledger orders.db A-1001
-  echo A-1001 | messaging outbox dismiss --ledger orders.db -`)
+requests are erased. The entries stay in the list, so a later import does not add them again.`,
+		`  messaging outbox dismiss --ledger orders.db --state unclear
+  messaging outbox dismiss --ledger orders.db --state pending --enqueued-before 2026-12-01T09:00:00Z --expect 120
+  messaging outbox dismiss --ledger orders.db A-1001 --expect 1`)
 }
 
 func (d *decision) command(short, long, example string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     d.name + " KEY... | - | --state STATE",
-		Short:   short,
-		Long:    long,
+		Use:   d.name + " KEY... | --state STATE",
+		Short: short,
+		Long: long + `
+
+It asks on a terminal. A script passes --expect with the number of entries; "list" with the
+same flags shows them.`,
 		Example: example,
-		RunE: func(cmd *cobra.Command, keys []string) error {
-			keys, err := keysOf(cmd, keys)
-			if err != nil {
-				return err
-			}
-			return d.run(cmd, keys)
-		},
+		RunE:    d.run,
 	}
 	d.filter.add(cmd)
-	cmd.Flags().Lookup("state").Usage = "entries in this `state`: " + joined(d.states)
-	d.confirm.Add(cmd.Flags())
+	d.expect.Add(cmd.Flags())
 	return cmd
 }
 
-// keysOf returns the keys without repetitions, in their order. For "-", they are the lines of
-// stdin.
-func keysOf(cmd *cobra.Command, args []string) (keys []string, err error) {
-	if slices.Equal(args, []string{"-"}) {
-		data, err := readInput(cmd, "-")
-		if err != nil {
-			return nil, err
-		}
-		args = nil
-		for line := range strings.Lines(string(data)) {
-			if key := strings.TrimRight(line, "\r\n"); key != "" {
-				args = append(args, key)
-			}
-		}
-		if args == nil {
-			return nil, exit.With(exit.Usage, "stdin has no keys; nothing was changed")
-		}
-	}
-	seen := make(map[string]bool, len(args))
-	for _, key := range args {
-		if !seen[key] {
-			keys = append(keys, key)
-		}
-		seen[key] = true
-	}
-	return keys, nil
-}
-
 func (d *decision) run(cmd *cobra.Command, keys []string) error {
-	filter, err := d.check(cmd, keys)
-	if err != nil {
+	filter, given, err := d.filter.filter(cmd)
+	switch {
+	case err != nil:
 		return err
+	case slices.Contains(keys, ""):
+		return exit.With(exit.Usage, "a KEY must not be empty")
+	case given == (len(keys) > 0), given && filter.State == "":
+		return exit.With(exit.Usage, "which entries? Name their keys (in quotes, if one begins with #), or select them with --state %s "+
+			"and other flags; not both", d.filter.states[0])
 	}
 	ctx := cmd.Context()
-	b, err := d.look(ctx)
+	b, err := d.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer b.ledger.Close()
-	if d.name == "resend" && b.recorded {
-		if b.of, err = d.account(ctx); err != nil {
+	if d.sends && b.ok {
+		service, err := d.account(ctx)
+		if err != nil {
 			return err
 		}
-		if err := d.checkOwner(ctx, b.ledger, b.of); err != nil {
+		if err := b.checkService(service); err != nil {
 			return err
 		}
 	}
-	if len(keys) > 0 {
-		return d.decideKeys(ctx, b, keys)
-	}
-	return d.decideMatching(ctx, b, filter)
-}
-
-// check returns the filter of the flags. There are either keys or a filter.
-func (d *decision) check(cmd *cobra.Command, keys []string) (filter outbox.Filter, err error) {
-	given, err := d.filter.given(cmd)
-	switch {
-	case err != nil:
-		return filter, err
-	case given == (len(keys) > 0):
-		return filter, exit.With(exit.Usage, "which entries? Name their keys (in quotes, if one begins with #), or select them with --state %s "+
-			"and other flags; not both", d.states[0])
-	case slices.Contains(keys, ""):
-		return filter, exit.With(exit.Usage, "a KEY must not be empty")
-	}
-	if filter, err = d.filter.filter(); err != nil {
-		return filter, err
-	}
-	if given && !slices.Contains(d.states, filter.State) {
-		return filter, exit.With(exit.Usage, "--state must be %s: %s changes no others", joined(d.states), d.name)
-	}
-	return filter, d.confirm.Check()
-}
-
-func joined(states []outbox.State) string {
-	var names []string
-	for _, s := range states {
-		names = append(names, string(s))
-	}
-	return words.List(names, "or")
-}
-
-// plan begins with the service, if the command calls one.
-func (d *decision) plan(b *box, s selected) *confirm.Plan {
-	title := strings.ToUpper(d.name[:1]) + d.name[1:] + " entries of " + s.Ledger
-	if d.name == "resend" {
-		return confirm.NewPlan(title, b.of)
-	}
-	return b.plan(title)
-}
-
-// ask shows what is selected, and asks.
-func (d *decision) ask(ctx context.Context, b *box, s selected) (bool, error) {
-	plan := d.plan(b, s)
-	for _, state := range slices.Sorted(maps.Keys(s.ByState)) {
-		plan.Add(string(state), words.Thousands(s.ByState[state]))
-	}
-	for _, operation := range slices.Sorted(maps.Keys(s.ByOperation)) {
-		plan.Add("operation", operation+": "+words.Thousands(s.ByOperation[operation]))
-	}
-	plan.Add("keys", s.keys())
-	if warning := d.warn(s.ByState); warning != "" {
-		if d.name == "resend" && !d.again {
-			plan.Doubt("--again", "%s", warning)
-		} else {
-			plan.Warn("%s", warning)
-		}
-		if s.ByState[outbox.Unclear] > 0 {
-			plan.Warn("look first: %s", d.ledgerFlag.command("list", "--state", "unclear"))
-		}
-	}
-	if n := s.otherThan(d.states); n > 0 {
-		plan.Warn("%s skips %s of them; it changes only %s entries", d.name, words.Thousands(n), joined(d.states))
-	}
-	since, err := d.sentSince(ctx, b, s)
-	if err != nil {
-		return false, err
-	}
-	for _, each := range since {
-		plan.Warn("%s", each.Describe("trigger"))
-	}
-	entries := words.Thousands(s.Count) + " entries"
-	if s.Count == 1 {
-		entries = "1 entry"
-	}
-	question := strings.ToUpper(d.name[:1]) + d.name[1:] + " " + entries + "?"
-	action := confirm.NewAction(b.of, "outbox "+d.name, []byte(s.digest()+d.shownSince(since)), question, strconv.Itoa(s.Count))
-	action.Recipients, action.Refused = &s.Count, d.refusalToResend(since)
-	goes, err := d.confirm.Decide(ctx, d.printer, plan, action)
-	if err == nil && goes {
-		err = d.refusalAfterAnswer(ctx, b, s, since)
-	}
-	return goes && err == nil, err
-}
-
-func (d *decision) decideMatching(ctx context.Context, b *box, filter outbox.Filter) error {
-	shown, err := selectMatching(ctx, b, filter)
-	if err != nil {
+	s := &selection{box: b, states: d.filter.states, filter: filter, keys: slices.Compact(slices.Sorted(slices.Values(keys)))}
+	if err := s.look(ctx); err != nil {
 		return err
 	}
-	if shown.Count == 0 {
-		d.printer.Note("no entry matches; nothing to do")
-		return nil
+	if len(s.entries) == 0 {
+		d.printer.Note("no entry can be changed; nothing to do")
+		return d.report(outbox.Decided{})
 	}
-	goes, err := d.ask(ctx, b, shown)
-	if err != nil || !goes {
+	if err := d.expect.Decide(ctx, d.printer, d.plan(s), len(s.entries), titled(d.name)+" "+words.Entries(len(s.entries))+"?",
+		!b.isSandbox()); err != nil {
 		return err
 	}
-	if err := advance(ctx, b.ledger); err != nil {
-		return err
-	}
-	done, err := d.decideSelected(ctx, b, shown)
-	d.printer.Note("%s changed, %s skipped", words.Thousands(done.Changed), words.Thousands(done.Skipped))
-	if d.printer.IsJSON() {
-		err = errors.Join(d.printer.Object(map[string]int{"changed": done.Changed, "skipped": done.Skipped}), err)
-	}
-	return d.conclude(ctx, b, done.Changed, done.Skipped, done.RetryAt, err)
+	return d.carryOut(ctx, s)
 }
 
-// decideSelected decides about the entries that the operator has seen. Those that do not
-// match any more are skipped, and those that match since then are left alone.
-func (d *decision) decideSelected(ctx context.Context, b *box, shown selected) (done outbox.Decided, err error) {
-	for after := int64(0); after < shown.Largest; {
-		var keys []string
-		if keys, after, err = shown.next(ctx, b, after); err != nil || after == 0 {
-			break
+func titled(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
+func (d *decision) plan(s *selection) *confirm.Plan {
+	plan := confirm.NewOfflinePlan(titled(d.name) + " entries of " + s.ledger.Title)
+	plan.Add("service", s.service())
+	for _, state := range s.states {
+		if n := s.byState[state]; n > 0 {
+			plan.Add(string(state), words.Thousands(n))
 		}
+	}
+	shown := strings.Join(s.first, ", ")
+	if more := len(s.entries) - len(s.first); more > 0 {
+		shown += " and " + words.Thousands(more) + " more"
+	}
+	plan.Add("keys", shown)
+	if warning := d.warn(s.byState); warning != "" {
+		plan.Warn("%s", warning)
+	}
+	return plan
+}
+
+// carryOut decides about what was shown. An entry that has changed since then is skipped.
+func (d *decision) carryOut(ctx context.Context, s *selection) error {
+	var done outbox.Decided
+	for keys, err := range s.batches(ctx) {
 		var decisions []outbox.Decision
-		decisions, err = d.decide(ctx, b, keys...)
+		if err == nil {
+			decisions, err = d.decide(ctx, s.box, keys...)
+		}
 		for _, each := range decisions {
 			if each.Changed {
 				done.Changed++
@@ -284,104 +164,114 @@ func (d *decision) decideSelected(ctx context.Context, b *box, shown selected) (
 				done.RetryAt = each.RetryAt
 			}
 		}
+		if err != nil && done.Changed > 0 {
+			return exit.With(exit.PartlyDone, "%w; %s changed before; run the command again", err, words.Entries(done.Changed))
+		}
 		if err != nil {
-			break
+			return err
 		}
 	}
-	if err == nil {
-		done.Skipped = shown.Count - done.Changed
-	}
-	return done, err
-}
-
-// changed is a decision as it is printed.
-type changed struct {
-	Key      string    `json:"key"`
-	Changed  bool      `json:"changed"`
-	State    string    `json:"state"`
-	Delivery string    `json:"delivery"`
-	Why      string    `json:"why"`
-	RetryAt  time.Time `json:"retry_at,omitzero"`
-}
-
-var changedTable = output.Table[changed]{
-	Columns: []output.Column[changed]{
-		{Name: "key", Text: func(c changed) string { return c.Key }},
-		{Name: "changed", Text: func(c changed) string { return strconv.FormatBool(c.Changed) }},
-		{Name: "state", Text: func(c changed) string { return c.State }},
-		{Name: "reason", Text: func(c changed) string { return c.Why }},
-		{Name: "retry at", Time: func(c changed) time.Time { return c.RetryAt }},
-	},
-	Fields: output.FieldsOf(changed{RetryAt: time.Unix(0, 0)}),
-}
-
-func (d *decision) decideKeys(ctx context.Context, b *box, keys []string) error {
-	rows, err := output.NewRows(d.printer, changedTable)
-	if err != nil {
-		return err
-	}
-	shown, err := selectKeys(ctx, b, keys)
-	if err != nil {
-		return err
-	}
-	if shown.otherThan(d.states) == shown.Count {
-		return d.nothingToChange(shown)
-	}
-	goes, err := d.ask(ctx, b, shown)
-	if err != nil || !goes {
-		return err
-	}
-	now, err := selectKeys(ctx, b, keys) // it may have taken a while to answer
-	if err != nil {
-		return err
-	}
-	if now.digest() != shown.digest() {
-		return exit.With(exit.Usage, "an entry has changed since the plan was shown; nothing was changed. Run the command again")
-	}
-	if err := advance(ctx, b.ledger); err != nil {
-		return err
-	}
-	decisions, err := d.decide(ctx, b, keys...)
-	skipped, retryAt := 0, time.Time{}
-	for _, each := range decisions {
-		row := changed{each.Key, each.Changed, string(each.State), words.Delivery(each.Delivery), "", each.RetryAt}
-		if !each.Changed {
-			skipped++
-			row.Why = each.Why.String()
+	done.Skipped = len(s.entries) - done.Changed
+	if d.sends && done.Changed > 0 {
+		if err := d.noteNext(ctx, s.box); err != nil {
+			return err
 		}
-		if each.RetryAt.After(retryAt) {
-			retryAt = each.RetryAt
+	}
+	return d.report(done)
+}
+
+// report prints what was done.
+func (d *decision) report(done outbox.Decided) error {
+	if done.Changed+done.Skipped > 0 {
+		d.printer.Note("%s changed, %s skipped", words.Thousands(done.Changed), words.Thousands(done.Skipped))
+	}
+	if d.printer.IsJSON() {
+		if err := d.printer.Object(map[string]int{"changed": done.Changed, "skipped": done.Skipped}); err != nil {
+			return err
 		}
-		err = errors.Join(err, rows.Write(row))
-	}
-	return d.conclude(ctx, b, len(decisions)-skipped, skipped, retryAt, errors.Join(err, rows.Close()))
-}
-
-// nothingToChange says that every entry would be skipped. There is nothing to confirm, so a dry
-// run prints no digest.
-func (d *decision) nothingToChange(s selected) error {
-	text := words.Thousands(s.Count) + " skipped: " + d.name + " changes only " + joined(d.states) + " entries, and none of these is"
-	if d.confirm.DryRun {
-		d.printer.Note("%s", text)
-		return nil
-	}
-	return exit.With(exit.PartlyDone, "%s", text)
-}
-
-// conclude says how to send what was changed, and returns the error for a command that has skipped entries.
-func (d *decision) conclude(ctx context.Context, b *box, changed, skipped int, retryAt time.Time, err error) error {
-	if d.name == "resend" && b.recorded && changed > 0 && err == nil {
-		err = d.noteNext(ctx, b.Outbox)
 	}
 	switch {
-	case err != nil && changed > 0:
-		return exit.With(exit.PartlyDone, "%w; %s were changed before; run the command again", err, words.Thousands(changed))
-	case err != nil || skipped == 0:
-		return err
-	case !retryAt.IsZero():
+	case done.Skipped == 0:
+		return nil
+	case !done.RetryAt.IsZero():
 		return exit.With(exit.PartlyDone, "%s skipped, because their sender may still be alive; run the command again after %s",
-			words.Thousands(skipped), retryAt.UTC().Format(time.RFC3339))
+			words.Entries(done.Skipped), done.RetryAt.UTC().Format(time.RFC3339))
 	default:
-		return exit.With(exit.PartlyDone, "%s skipped", words.Thousands(skipped))
+		return exit.With(exit.PartlyDone, "%s skipped, which have changed since they were shown, or can never be sent again",
+			words.Entries(done.Skipped))
+	}
+}
+
+// selection is the entries that the operator decides about.
+type selection struct {
+	*box
+	states []outbox.State // that can be changed
+	filter outbox.Filter
+	keys   []string // or the keys
+
+	entries map[int64]int32 // attempts, by id
+	byState map[outbox.State]int
+	first   []string // keys, for the plan
+}
+
+// all ranges over the entries as they are now.
+func (s *selection) all(ctx context.Context) iter.Seq2[outbox.Entry, error] {
+	if len(s.keys) == 0 {
+		return s.List(ctx, outbox.ListParams{Filter: s.filter})
+	}
+	return func(yield func(outbox.Entry, error) bool) {
+		for _, key := range s.keys {
+			e, err := s.Get(ctx, key)
+			if errors.Is(err, outbox.ErrNoEntry) {
+				err = exit.With(exit.NotFound, "%s has no entry with the key %q; nothing was changed", s.ledger.Title, key)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// look remembers the entries that can be changed.
+func (s *selection) look(ctx context.Context) error {
+	const shown = 5
+	s.entries, s.byState = map[int64]int32{}, map[outbox.State]int{}
+	for e, err := range s.all(ctx) {
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(s.states, e.State) {
+			continue
+		}
+		s.entries[e.ID] = int32(e.Attempts)
+		if s.byState[e.State]++; len(s.first) < shown {
+			s.first = append(s.first, e.Key)
+		}
+	}
+	return nil
+}
+
+// selectedBatch is how many entries are decided about together.
+const selectedBatch = 500
+
+// batches ranges over the keys of the entries that are as they were shown: one that was sent again since then may have been
+// carried out again.
+func (s *selection) batches(ctx context.Context) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		var keys []string
+		for e, err := range s.all(ctx) {
+			if attempts, shown := s.entries[e.ID]; shown && attempts == int32(e.Attempts) {
+				keys = append(keys, e.Key)
+			}
+			if len(keys) == selectedBatch || err != nil {
+				if !yield(keys, err) || err != nil {
+					return
+				}
+				keys = nil
+			}
+		}
+		if len(keys) > 0 {
+			yield(keys, nil)
+		}
 	}
 }

@@ -2,16 +2,18 @@ package cli
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"strconv"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/outbox"
 )
 
@@ -39,13 +41,6 @@ func enqueue(t *testing.T, b *box, keys ...string) {
 	}
 }
 
-func pendingOf(t *testing.T, b *box) selected {
-	t.Helper()
-	s, err := selectMatching(t.Context(), b, outbox.Filter{State: outbox.Pending})
-	require.NoError(t, err)
-	return s
-}
-
 func stateOf(t *testing.T, b *box, key string) outbox.State {
 	t.Helper()
 	e, err := b.Get(t.Context(), key)
@@ -53,54 +48,41 @@ func stateOf(t *testing.T, b *box, key string) outbox.State {
 	return e.State
 }
 
-func dismiss(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error) {
-	return b.Dismiss(ctx, keys...)
+// dismissing returns a command that dismisses the pending entries, and what it has selected.
+func dismissing(t *testing.T, b *box) (*decision, *selection) {
+	t.Helper()
+	printer := output.New(output.Flags{Quiet: true}, io.Discard, io.Discard, func(string) (string, bool) { return "", false })
+	d := &decision{ledgerFlag: &ledgerFlag{settings: &settings{printer: printer}},
+		decide: func(ctx context.Context, b *box, keys ...string) ([]outbox.Decision, error) {
+			return b.Dismiss(ctx, keys...)
+		}}
+	s := &selection{box: b, states: []outbox.State{outbox.Pending}, filter: outbox.Filter{State: outbox.Pending}}
+	require.NoError(t, s.look(t.Context()))
+	return d, s
 }
 
-func TestDecisionChangesOnlyTheEntriesThatWereShown(t *testing.T) {
+func TestADecisionChangesOnlyTheEntriesThatWereShown(t *testing.T) {
 	b := boxOf(t, "a", "b", "c")
-	shown := pendingOf(t, b)
+	d, shown := dismissing(t, b)
 	enqueue(t, b, "late")
 	_, err := b.Dismiss(t.Context(), "b")
 	require.NoError(t, err)
-	d := &decision{decide: dismiss}
-	done, err := d.decideSelected(t.Context(), b, shown)
-	require.NoError(t, err)
-	assert.Equal(t, outbox.Decided{Changed: 2, Skipped: 1}, done)
+	err = d.carryOut(t.Context(), shown)
+	assert.Equal(t, exit.PartlyDone, exit.CodeOf(err))
+	assert.ErrorContains(t, err, "1 entry skipped")
 	assert.Equal(t, outbox.Dismissed, stateOf(t, b, "c"))
 	assert.Equal(t, outbox.Pending, stateOf(t, b, "late"), "nobody has confirmed it")
 }
 
-func TestDecisionGoesThroughEveryBatch(t *testing.T) {
+func TestADecisionGoesThroughEveryBatch(t *testing.T) {
 	var keys []string
 	for i := range 2*selectedBatch + 1 {
 		keys = append(keys, strconv.Itoa(i))
 	}
 	b := boxOf(t, keys...)
-	done, err := (&decision{decide: dismiss}).decideSelected(t.Context(), b, pendingOf(t, b))
+	d, shown := dismissing(t, b)
+	require.NoError(t, d.carryOut(t.Context(), shown))
+	counts, err := b.Counts(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, outbox.Decided{Changed: len(keys)}, done)
-}
-
-func TestDigestOfADecisionIsThatOfTheEntriesAndNotOfTheirNumber(t *testing.T) {
-	b := boxOf(t, "a", "b", "c")
-	before := pendingOf(t, b)
-	assert.Equal(t, before.digest(), pendingOf(t, b).digest())
-	_, err := b.Dismiss(t.Context(), "b")
-	require.NoError(t, err)
-	enqueue(t, b, "d")
-	after := pendingOf(t, b)
-	assert.Equal(t, before.Count, after.Count)
-	assert.Greater(t, after.Largest, before.Largest)
-	assert.NotEqual(t, before.digest(), after.digest())
-
-	other := after
-	other.Largest++
-	assert.NotEqual(t, after.digest(), other.digest(), "the largest id is not part of it")
-}
-
-func TestKeysThatAreRepeatedCountOnce(t *testing.T) {
-	keys, err := keysOf(&cobra.Command{}, []string{"b", "a", "b"})
-	require.NoError(t, err)
-	assert.Equal(t, []string{"b", "a"}, keys)
+	assert.Equal(t, len(keys), counts.Dismissed)
 }

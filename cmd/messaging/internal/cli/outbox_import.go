@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +35,6 @@ type importFlags struct {
 	renamed       []string
 	keyColumn     string
 	skipBadRows   bool
-	again, doubts bool
 	maxRecipients int
 }
 
@@ -70,8 +68,6 @@ are one trigger.`,
 	f.StringVar(&flags.keyColumn, "key-column", "", "the `column` with a key that names each trigger, such as an order number")
 	f.BoolVar(&flags.skipBadRows, "skip-bad-rows", false, "leave out the rows that cannot be used; the plan shows them")
 	f.IntVar(&flags.maxRecipients, "max-recipients", 0, "the largest number of rows; default: the limit of the profile")
-	f.BoolVar(&flags.again, "again", false, "add rows even if they match rows imported or triggered before, or other rows of the file")
-	addAllowDoubts(f, &flags.doubts, "rows that look like a mistake")
 	flags.confirm.Add(f)
 	return cmd
 }
@@ -90,20 +86,13 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	opened, err := flags.existing(ctx, address, service)
+	existing, err := flags.existing(ctx, address, service)
 	if err != nil {
 		return err
 	}
-	if opened != nil {
-		defer opened.Close()
+	if existing != nil {
+		defer existing.ledger.Close()
 	}
-	return flags.importRows(cmd, service, address, opened, renamed)
-}
-
-// importRows plans, asks and imports. opened is nil if there is no outbox yet.
-func (flags *importFlags) importRows(cmd *cobra.Command, service *profile.Service, address ledger.Address, opened *ledger.Ledger,
-	renamed map[string]string) error {
-	ctx := cmd.Context()
 	event, err := flags.findEvent(ctx, service)
 	if err != nil {
 		return err
@@ -114,28 +103,27 @@ func (flags *importFlags) importRows(cmd *cobra.Command, service *profile.Servic
 	}
 	defer closeFile()
 	defer saveMemory()()
-	if opened != nil {
-		if file.Lookup, err = lookupIn(ctx, opened); err != nil {
-			return err
-		}
-	}
+	file.Lookup = existing.lookup()
 	plan, err := file.Plan(ctx)
 	if err != nil {
 		return planError(ctx, flags.from, err)
 	}
-	to, err := newTarget(ctx, address, opened, plan)
+	if err := flags.refusal(service, plan); err != nil {
+		return err
+	}
+	shown, err := flags.plan(ctx, service, address, existing, event, file, plan)
 	if err != nil {
 		return err
 	}
-	repeated, err := flags.repetition(ctx, service, event, to, opened, plan)
-	if err != nil {
-		return err
-	}
-	goes, err := flags.decide(ctx, service, to, event, file, plan, repeated)
+	question := fmt.Sprintf("Add %s to %s?", words.Count(plan.New(), "trigger"), address.Title())
+	action := confirm.NewAction(service, "outbox import", fmt.Appendf(nil, "%s\n%x", address.Absolute(), plan.Digest), question,
+		fmt.Sprint(plan.New()))
+	action.Recipients, action.BodySHA256 = &plan.Rows, fmt.Sprintf("%x", plan.Digest)
+	goes, err := flags.confirm.Decide(ctx, flags.printer, shown, action)
 	if err != nil || !goes {
 		return err
 	}
-	return flags.add(ctx, service, to, file, plan, repeated)
+	return flags.add(ctx, service, address, file, plan)
 }
 
 // check returns what --map says of each column.
@@ -165,33 +153,28 @@ func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
 
 // existing opens the outbox, or returns nil if it does not exist. It returns an error if the
 // outbox was filled in another way. It creates nothing.
-func (flags *importFlags) existing(ctx context.Context, address ledger.Address, service *profile.Service) (*ledger.Ledger, error) {
+func (flags *importFlags) existing(ctx context.Context, address ledger.Address, service *profile.Service) (*box, error) {
 	exists, err := address.Exists(ctx)
 	if err != nil || !exists {
 		return nil, err
 	}
-	opened, err := address.Open(ctx)
+	b, err := flags.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := flags.checkOrigin(ctx, opened, service); err != nil {
-		return nil, errors.Join(err, opened.Close())
+	if err := flags.checkSource(b, service); err != nil {
+		return nil, errors.Join(err, b.ledger.Close())
 	}
-	return opened, nil
+	return b, nil
 }
 
-// checkOrigin returns an error if the rows must not be added to the outbox.
-func (flags *importFlags) checkOrigin(ctx context.Context, opened *ledger.Ledger, service *profile.Service) error {
-	if err := flags.checkOwner(ctx, opened, service); err != nil {
+// checkSource returns an error if the rows must not be added to the outbox.
+func (flags *importFlags) checkSource(b *box, service *profile.Service) error {
+	if err := b.checkService(service); err != nil || !b.ok || b.source.KeyColumn == flags.keyColumn {
 		return err
 	}
-	of, recorded, err := opened.Origin(ctx)
-	if err != nil || !recorded || of.KeyColumn == flags.keyColumn {
-		return err
-	}
-	return exit.With(exit.Usage, "%s was filled %s, and this import is %s: its rows would get other keys, and rows that were sent would be "+
-		"sent again; nothing was imported. Import it as before; other rows need another outbox", opened.Title, keysFrom(of.KeyColumn),
-		keysFrom(flags.keyColumn))
+	return exit.With(exit.Usage, "%s was filled %s, and this import is %s: rows that were sent would get other keys, and be sent again; "+
+		"nothing was imported", b.ledger.Title, keysFrom(b.source.KeyColumn), keysFrom(flags.keyColumn))
 }
 
 // keysFrom says where keys come from.
@@ -200,6 +183,20 @@ func keysFrom(column string) string {
 		return "without --key-column"
 	}
 	return "with --key-column " + quoteIfNeeded(column)
+}
+
+// lookup finds out what the outbox has, if there is one.
+func (b *box) lookup() bulk.Lookup {
+	if b == nil {
+		return nil
+	}
+	return func(ctx context.Context, items []outbox.Item) (found []bulk.Found, err error) {
+		err = b.ledger.Trial(ctx, func(tx outbox.SQLTx) (err error) {
+			found, err = bulk.Trial(ctx, b.Outbox, tx, items)
+			return err
+		})
+		return found, err
+	}
 }
 
 func (flags *importFlags) findEvent(ctx context.Context, service *profile.Service) (*messaging.Event, error) {
@@ -282,37 +279,47 @@ func planError(ctx context.Context, from string, err error) error {
 	return exit.With(exit.Usage, "%s: %w; nothing was imported", from, err)
 }
 
-// decide shows the plan, and asks.
-func (flags *importFlags) decide(ctx context.Context, service *profile.Service, to target, event *messaging.Event, file *bulk.File,
-	p bulk.Plan, repeated *repetition) (bool, error) {
-	if err := flags.refusal(service, to, p); err != nil {
-		return false, err
-	}
+// plan shows what would be imported. existing is nil if there is no outbox yet.
+func (flags *importFlags) plan(ctx context.Context, service *profile.Service, address ledger.Address, existing *box,
+	event *messaging.Event, file *bulk.File, p *bulk.Plan) (*confirm.Plan, error) {
 	shown := confirm.NewPlan("Add triggers to an outbox", service)
 	shown.Add("event", event.Name+" ("+event.ID+")")
 	shown.Add("file", flags.from)
-	shown.Add("outbox", to.title())
-	if to.has.Pending > 0 {
-		shown.Add("pending", words.Thousands(to.has.Pending)+" of earlier imports, sent by the next run too")
+	if existing == nil {
+		shown.Add("outbox", address.Absolute()+" (new)")
+		shown.Add("rows", words.Thousands(p.Rows)+flags.repeated(p))
+	} else {
+		counts, err := existing.Counts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		shown.Add("outbox", address.Absolute())
+		if counts.Pending > 0 {
+			shown.Add("pending", words.Thousands(counts.Pending)+" of earlier imports, sent by the next run too")
+		}
+		shown.Add("rows", fmt.Sprintf("%s: %s new, %s present already%s", words.Thousands(p.Rows), words.Thousands(p.New()),
+			words.Thousands(p.Present), flags.repeated(p)))
 	}
-	shown.Add("rows", words.Thousands(p.Rows)+to.present(p)+duplicates(p.Duplicates))
 	if columns := file.Mapper.Mapping(); len(columns) > 0 {
 		shown.Add("columns", strings.Join(columns, ", "))
 	}
 	shown.Add("first row", payloadOf(p.First.Body()))
-	if p.Bad > 0 {
-		shown.Warn("%s", badRows(p)+"\nthese rows are left out")
+	if p.Bad.Count > 0 {
+		shown.Warn("%s\nthese rows are left out", flags.badRows(p))
 	}
-	if p.Doubts.Rows > 0 {
-		doubtOf(shown, flags.doubts)("%s may be a mistake:%s", words.Count(p.Doubts.Rows, "row"), listed(p.Doubts.First, p.Doubts.Rows))
+	return shown, nil
+}
+
+// repeated says how many rows are there twice.
+func (flags *importFlags) repeated(p *bulk.Plan) string {
+	switch {
+	case p.Repeated == 0:
+		return ""
+	case flags.keyColumn != "":
+		return fmt.Sprintf(", and %s with the key and the content of an earlier one", words.Thousands(p.Repeated))
+	default:
+		return fmt.Sprintf(", and %s equal to an earlier one, which count once; --key-column tells them apart", words.Thousands(p.Repeated))
 	}
-	repeated.describe(shown)
-	question := fmt.Sprintf("Add %s to %s?", words.Count(p.Rows-p.Present, "trigger"), to.address.Title())
-	content := fmt.Appendf(nil, "%s\n%t\n%x%s", to.address.Absolute(), to.fresh, p.Digest, repeated.content())
-	action := confirm.NewAction(service, "outbox import", content, question, fmt.Sprint(p.Rows-p.Present))
-	action.Recipients, action.BodySHA256 = &p.Rows, fmt.Sprintf("%x", p.Digest)
-	action.Refused = repeated.refusal()
-	return flags.confirm.Decide(ctx, flags.printer, shown, action)
 }
 
 // payloadOf lists the values of a trigger, exactly as they are sent.
@@ -329,103 +336,87 @@ func payloadOf(body []byte) string {
 }
 
 // refusal returns an error for a plan that cannot be carried out.
-func (flags *importFlags) refusal(service *profile.Service, to target, p bulk.Plan) error {
+func (flags *importFlags) refusal(service *profile.Service, p *bulk.Plan) error {
 	limit := service.MaxRecipients
 	if flags.maxRecipients > 0 {
 		limit = flags.maxRecipients
 	}
 	switch {
-	case p.Bad > 0 && !flags.skipBadRows:
+	case p.Bad.Count > 0 && !flags.skipBadRows:
 		return exit.With(exit.Usage, "%s\nnothing was imported; correct the file, or pass --skip-bad-rows to leave these rows out",
-			badRows(p))
+			flags.badRows(p))
 	case p.Rows == 0:
 		return exit.With(exit.Usage, "%s: no row can be used; nothing was imported", flags.from)
-	case p.Conflicting > 0:
-		return exit.With(exit.Invalid, "%s%s", words.Thousands(p.Rows)+" rows"+to.present(p)+":\n", conflicts(p))
-	case p.Rows > limit:
+	case p.Conflicts.Count > 0:
+		return exit.With(exit.Invalid, "%s: %s with a key that has other content:%s\nnothing was imported; correct them, or give them other "+
+			"keys", flags.from, words.Count(p.Conflicts.Count, "row"), listed(p.Conflicts))
+	case p.New() > limit:
 		return exit.With(exit.Usage, "%s rows exceed the limit of %s recipients; if that is what you want, pass --max-recipients %d",
-			words.Thousands(p.Rows), words.Thousands(limit), p.Rows)
+			words.Thousands(p.New()), words.Thousands(limit), p.New())
 	}
 	return nil
 }
 
-func duplicates(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", and %s equal to an earlier one", words.Thousands(n))
+func (flags *importFlags) badRows(p *bulk.Plan) string {
+	return fmt.Sprintf("%s: %s of %s rows cannot be used:%s", flags.from, words.Thousands(p.Bad.Count),
+		words.Thousands(p.Bad.Count+p.Rows+p.Repeated), listed(p.Bad))
 }
 
-func badRows(p bulk.Plan) string {
-	return words.Thousands(p.Bad) + " of " + words.Thousands(p.Bad+p.Rows+p.Duplicates) + " rows cannot be used:" + listed(p.Problems, p.Bad)
-}
-
-// listed lists the first problems of some rows.
-func listed(first []error, all int) string {
+// listed lists the first problems.
+func listed(problems bulk.Problems) string {
 	var b strings.Builder
-	for _, problem := range first {
+	for _, problem := range problems.First {
 		b.WriteString("\n  " + problem.Error())
 	}
-	if more := all - len(first); more > 0 {
+	if more := problems.Count - len(problems.First); more > 0 {
 		b.WriteString("\n  and " + words.Thousands(more) + " more")
 	}
 	return b.String()
 }
 
 // add adds the rows to the outbox.
-func (flags *importFlags) add(ctx context.Context, service *profile.Service, to target, file *bulk.File, plan bulk.Plan,
-	repeated *repetition) error {
-	opened, err := to.open(ctx)
+func (flags *importFlags) add(ctx context.Context, service *profile.Service, address ledger.Address, file *bulk.File,
+	plan *bulk.Plan) error {
+	opened, err := address.Create(ctx)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
-	if err := flags.claim(ctx, opened, service, plan); err != nil {
-		return err
-	}
-	if err := advance(ctx, opened); err != nil {
-		return err
-	}
-	client, err := service.Client()
+	b, err := newBox(ctx, opened)
 	if err != nil {
 		return err
 	}
-	o, err := outbox.New(opened.Store, client)
-	if err != nil {
+	if b.source, err = opened.Claim(ctx, ledger.Source{Service: service.Canonical(), Kind: string(service.Kind),
+		KeyColumn: flags.keyColumn}); err != nil {
 		return err
 	}
-	begun, err := repeated.begin(ctx, opened)
-	if err != nil {
+	b.ok = true
+	if err := flags.checkSource(b, service); err != nil { // another import may have been faster
 		return err
 	}
-	progress := flags.printer.NewProgress(plan.Rows + plan.Duplicates)
-	done, err := file.Import(ctx, o, plan, func(n int) { progress.Set(output.Counts{OK: n}) })
+	progress := flags.printer.NewProgress(plan.Rows + plan.Repeated)
+	done, err := file.Import(ctx, b, plan, func(n int) { progress.Set(output.Counts{OK: n}) })
 	progress.Stop()
 	atLeast := ""
 	if done.AtLeast {
 		atLeast = "at least "
 	}
-	flags.printer.Note("%s%s added, %s already present", atLeast, words.Thousands(done.Added), words.Thousands(done.Present))
-	if errors.Is(err, bulk.ErrChanged) && done == (bulk.Imported{}) {
-		return errors.Join(exit.With(exit.Usage, "the file changed after the plan was made; nothing was imported or sent"), begun.Undo())
-	} else if err != nil {
-		return importError(ctx, err)
+	flags.printer.Note("%s%s added, %s present already", atLeast, words.Thousands(done.Added), words.Thousands(done.Present))
+	if err != nil {
+		return importError(ctx, done, err)
 	}
-	if err := begun.Done(); err != nil {
-		flags.printer.Warn("cannot write down that the import is done, so its rows count as imported in part: %v", err)
-	}
-	if err := flags.noteNext(ctx, o); err != nil {
+	if err := flags.noteNext(ctx, b); err != nil {
 		return err
 	}
 	if flags.printer.IsJSON() {
-		return flags.printer.Object(map[string]int{"added": done.Added, "present": done.Present, "skipped": plan.Bad})
+		return flags.printer.Object(map[string]int{"added": done.Added, "present": done.Present, "skipped": plan.Bad.Count})
 	}
 	return nil
 }
 
 // noteNext says what there is to send.
-func (l *ledgerFlag) noteNext(ctx context.Context, o *outbox.Outbox[outbox.SQLTx]) error {
-	counts, err := o.Counts(context.WithoutCancel(ctx)) // the rows were added, also if it is interrupted now
+func (l *ledgerFlag) noteNext(ctx context.Context, b *box) error {
+	counts, err := b.Counts(context.WithoutCancel(ctx)) // the rows were added, also if it is interrupted now
 	switch {
 	case err != nil:
 		return err
@@ -440,36 +431,18 @@ func (l *ledgerFlag) noteNext(ctx context.Context, o *outbox.Outbox[outbox.SQLTx
 	return nil
 }
 
-// claim records where the entries of a new outbox come from.
-func (flags *importFlags) claim(ctx context.Context, opened *ledger.Ledger, service *profile.Service, plan bulk.Plan) error {
-	key, err := service.Key(ctx)
-	if err != nil {
-		return err
-	}
-	salt := ledger.NewSalt()
-	if err := opened.Claim(ctx, ledger.Origin{
-		Service:   ledger.Service{BaseURL: service.BaseURL, Kind: string(service.Kind), Identity: service.Identity()},
-		Place:     opened.Place,
-		KeyColumn: flags.keyColumn,
-		Plan:      hex.EncodeToString(plan.Digest[:]),
-		Salt:      salt,
-		KeyHash:   ledger.HashKey(salt, key),
-	}); err != nil {
-		return err
-	}
-	return flags.checkOrigin(ctx, opened, service) // another import may have been faster
-}
-
 // importError adds to an error what the operator can do about it.
-func importError(ctx context.Context, err error) error {
+func importError(ctx context.Context, done bulk.Imported, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return exit.With(exit.PartlyDone, "interrupted; run the same command again to go on. Nothing was sent")
+	case errors.Is(err, bulk.ErrChanged) && done == (bulk.Imported{}):
+		return exit.With(exit.Usage, "the file changed after the plan was made; nothing was imported or sent")
 	case errors.Is(err, bulk.ErrChanged):
 		return exit.With(exit.PartlyDone, "%w", err)
 	case errors.Is(err, outbox.ErrKeyConflict):
-		return exit.With(exit.Invalid, "%w: the row differs from the one that was imported under this key; correct it, or give it another key. "+
-			"Rows before it were added, and nothing was sent", err)
+		return exit.With(exit.PartlyDone, "%w: another import has brought it in since the plan was made. The rows before it stay, and "+
+			"nothing was sent", err)
 	default:
 		return exit.With(exit.PartlyDone, "%w; what was added stays, so run the same command again to go on. Nothing was sent", err)
 	}

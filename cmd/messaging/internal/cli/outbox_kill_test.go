@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -75,7 +74,6 @@ func sizeOf(path string) int64 {
 // demoService is a service with the demo records, and with the time that a request takes.
 func demoService(t *testing.T, op string, takes time.Duration) *messagingtest.Server {
 	t.Helper()
-	t.Setenv("XDG_STATE_HOME", t.TempDir()) // an earlier test can have had the same port, and its rows are remembered
 	service := messagingtest.NewServer(t)
 	records.Demo().AddTo(service)
 	service.AddFaultRule(messagingtest.Rule{Op: op, Fault: messagingtest.Slow(takes)})
@@ -175,44 +173,4 @@ func TestAKilledExportIsResumedAndHoldsEachRowOnce(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, bytes.Equal(want, found), "the files differ")
 	assert.Equal(t, customers+24+1, bytes.Count(found, []byte("\n")))
-}
-
-func TestARunSendsNothingOfABackupThatIsRestoredUnderIt(t *testing.T) {
-	const rows = 5
-	service := demoService(t, "trigger event", time.Millisecond)
-	folder := t.TempDir()
-	file, ledger, backup := filepath.Join(folder, "orders.csv"), filepath.Join(folder, "orders.db"), filepath.Join(folder, "backup.db")
-	content := "email,order,shipped_at\n"
-	for i := range rows {
-		content += fmt.Sprintf("c%d@example.com,A-%d,2026-11-20T10:00:00Z\n", i, i)
-	}
-	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
-	imported := []string{"outbox", "import", "--ledger", ledger, "--from", file, "--event", "order shipped"}
-	runProgram(t, service, append(imported, "--confirm", strings.TrimSpace(runProgram(t, service, append(imported, "--dry-run")...)))...)
-	db, err := sql.Open("sqlite", ledger+"?_pragma=busy_timeout(60000)")
-	require.NoError(t, err)
-	defer db.Close()
-	db.SetMaxOpenConns(1)
-	do := func(statement string, args ...any) {
-		_, err := db.ExecContext(t.Context(), statement, args...)
-		require.NoError(t, err, statement)
-	}
-	do(`VACUUM INTO ?`, backup)
-
-	run := processFor(t, service, "outbox", "run", "--ledger", ledger)
-	var stderr bytes.Buffer
-	run.Stderr = &stderr
-	require.NoError(t, run.Start())
-	for left := 1; left > 0; time.Sleep(time.Millisecond) {
-		require.NoError(t, db.QueryRowContext(t.Context(), `SELECT count(*) FROM outbox_entry WHERE state <> 2`).Scan(&left))
-	}
-	do(`ATTACH ? AS backup`, backup)
-	do(`BEGIN IMMEDIATE;
-		DELETE FROM main.outbox_entry; INSERT INTO main.outbox_entry SELECT * FROM backup.outbox_entry;
-		DELETE FROM main.messaging_command_origin; INSERT INTO main.messaging_command_origin SELECT * FROM backup.messaging_command_origin;
-		COMMIT`)
-	require.Error(t, run.Wait())
-	assert.Equal(t, 7, run.ProcessState.ExitCode(), stderr.String())
-	assert.Contains(t, stderr.String(), "a backup was restored into the outbox during the run, which was stopped")
-	assert.Len(t, service.Triggers(), rows)
 }

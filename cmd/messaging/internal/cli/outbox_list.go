@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,41 +15,9 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/outbox"
 )
-
-// states ranges over the states with their counts, in the order of an entry's life.
-func states(c outbox.Counts) iter.Seq2[outbox.State, int] {
-	return func(yield func(outbox.State, int) bool) {
-		for _, each := range []struct {
-			state outbox.State
-			n     int
-		}{{outbox.Pending, c.Pending}, {outbox.Sending, c.Sending}, {outbox.Accepted, c.Accepted}, {outbox.Rejected, c.Rejected},
-			{outbox.Unclear, c.Unclear}, {outbox.Dismissed, c.Dismissed}} {
-			if !yield(each.state, each.n) {
-				return
-			}
-		}
-	}
-}
-
-func stateNames() (names []string) {
-	for state := range states(outbox.Counts{}) {
-		names = append(names, string(state))
-	}
-	return names
-}
-
-func isState(s outbox.State) bool {
-	for state := range states(outbox.Counts{}) {
-		if state == s {
-			return true
-		}
-	}
-	return false
-}
 
 // status is the outbox as a whole.
 type status struct {
@@ -97,7 +64,7 @@ func newOutboxStatus(l *ledgerFlag) *cobra.Command {
   messaging outbox status --ledger orders.db --json | jq .unclear`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := l.look(cmd.Context())
+			b, err := l.open(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -107,7 +74,7 @@ func newOutboxStatus(l *ledgerFlag) *cobra.Command {
 				return err
 			}
 			return output.One(l.printer, statusTable, status{c.Pending, c.Sending, c.Accepted, c.Rejected, c.Unclear, c.Dismissed,
-				c.OldestPending.Seconds(), append([]string{}, c.Paused...), b.of.Host})
+				c.OldestPending.Seconds(), append([]string{}, c.Paused...), b.service()})
 		},
 	}
 }
@@ -126,13 +93,8 @@ type entry struct {
 	SettledAt  time.Time `json:"settled_at,omitzero"`
 }
 
-// entryOf returns an entry as it is printed. Of a stale outbox, nobody knows what became of it unless it was accepted.
-func (b *box) entryOf(e outbox.Entry) entry {
-	delivery := e.Delivery
-	if b.stale && delivery != messaging.DeliveryAccepted {
-		delivery = messaging.DeliveryUnknown
-	}
-	return entry{e.ID, e.Key, e.Operation, string(e.State), e.Attempts, words.Delivery(delivery), e.Error, e.EnqueuedAt,
+func entryOf(e outbox.Entry) entry {
+	return entry{e.ID, e.Key, e.Operation, string(e.State), e.Attempts, words.Delivery(e.Delivery), e.Error, e.EnqueuedAt,
 		e.NotBefore, e.SettledAt}
 }
 
@@ -168,7 +130,7 @@ func columnsOf(names ...string) []output.Column[entry] {
 }
 
 func newOutboxList(l *ledgerFlag) *cobra.Command {
-	var flags filterFlags
+	flags := filterFlags{states: allStates}
 	var page outbox.ListParams
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -178,13 +140,10 @@ func newOutboxList(l *ledgerFlag) *cobra.Command {
   messaging outbox list --ledger orders.db --after 1000 --limit 50`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if _, err := flags.given(cmd); err != nil {
-				return err
-			}
 			if page.After < 0 || page.Limit < 0 {
 				return exit.With(exit.Usage, "--after and --limit must not be negative")
 			}
-			if page.Filter, err = flags.filter(); err != nil {
+			if page.Filter, _, err = flags.filter(cmd); err != nil {
 				return err
 			}
 			return l.list(cmd.Context(), page)
@@ -201,14 +160,14 @@ func (l *ledgerFlag) list(ctx context.Context, page outbox.ListParams) error {
 	if err != nil {
 		return err
 	}
-	b, err := l.look(ctx)
+	b, err := l.open(ctx)
 	if err != nil {
 		return errors.Join(rows.Close(), err)
 	}
 	defer b.ledger.Close()
 	for e, err := range b.List(ctx, page) {
 		if err == nil {
-			err = rows.Write(b.entryOf(e))
+			err = rows.Write(entryOf(e))
 		}
 		if err != nil {
 			return errors.Join(rows.Close(), err)
@@ -268,7 +227,7 @@ dismissed.`,
 }
 
 func (l *ledgerFlag) show(ctx context.Context, key string, body bool) error {
-	b, err := l.look(ctx)
+	b, err := l.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -280,7 +239,7 @@ func (l *ledgerFlag) show(ctx context.Context, key string, body bool) error {
 	if err != nil {
 		return err
 	}
-	shown := detail{entry: b.entryOf(found)}
+	shown := detail{entry: entryOf(found)}
 	if found.State != outbox.Accepted && found.State != outbox.Dismissed {
 		prepared, err := b.Prepared(ctx, key)
 		if err != nil {
@@ -296,12 +255,13 @@ func (l *ledgerFlag) show(ctx context.Context, key string, body bool) error {
 
 // noteHowToLook says how to find out whether an unclear entry was carried out, if it is one of a sandbox.
 func (l *ledgerFlag) noteHowToLook(b *box, e outbox.Entry, prepared *messaging.Prepared) {
-	if b.of.Kind != profile.Sandbox || e.State != outbox.Unclear {
+	if !b.isSandbox() || e.State != outbox.Unclear {
 		return
 	}
+	host, _, _ := strings.Cut(b.source.Service, "#")
 	if terms := termsOfBody(prepared.Body()); terms != nil {
 		l.printer.Note("see whether the sandbox has it (with an empty \"effect\", it was not carried out):\n  %s",
-			searchIn(inspectorAt(b.of.BaseURL), terms))
+			searchIn(inspectorAt("http://"+host), terms))
 	}
 }
 

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/service"
+	"github.com/messaging-go/messaging/outbox"
 )
 
 // checkOperations returns an error for an argument that is no operation. An empty one, such
@@ -18,6 +22,13 @@ func checkOperations(_ *cobra.Command, names []string) error {
 		}
 	}
 	return nil
+}
+
+func named(operations []string) string {
+	if len(operations) == 0 {
+		return "all operations"
+	}
+	return strings.Join(operations, ", ")
 }
 
 func newOutboxPause(l *ledgerFlag) *cobra.Command {
@@ -32,14 +43,11 @@ out.`,
 		Args:              checkOperations,
 		ValidArgsFunction: completeOp,
 		RunE: func(cmd *cobra.Command, operations []string) error {
-			b, err := l.look(cmd.Context())
+			b, err := l.open(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer b.ledger.Close()
-			if err := advance(cmd.Context(), b.ledger); err != nil {
-				return err
-			}
 			if err := b.Pause(cmd.Context(), operations...); err != nil {
 				return err
 			}
@@ -49,9 +57,110 @@ out.`,
 	}
 }
 
-func named(operations []string) string {
-	if len(operations) == 0 {
-		return "all operations"
+func newOutboxResume(l *ledgerFlag) *cobra.Command {
+	var expect confirm.Expect
+	cmd := &cobra.Command{
+		Use:   "resume [OPERATION...]",
+		Short: "Send again after a pause",
+		Long: `End the pause of these operations. Without one, end every pause. A pause of all is not
+ended by naming operations.
+
+It asks on a terminal. A script passes --expect with the number of pending entries.`,
+		Example: `  messaging outbox resume --ledger orders.db
+  messaging outbox resume --ledger orders.db "` + service.TriggerEvent.Name + `" --expect 120`,
+		Args:              checkOperations,
+		ValidArgsFunction: completeOp,
+		RunE: func(cmd *cobra.Command, operations []string) error {
+			b, err := l.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer b.ledger.Close()
+			return l.resume(cmd.Context(), b, &expect, operations)
+		},
 	}
-	return strings.Join(operations, ", ")
+	expect.Add(cmd.Flags())
+	return cmd
+}
+
+func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect, operations []string) error {
+	counts, err := b.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	if len(counts.Paused) == 0 {
+		l.printer.Note("nothing is paused")
+		return nil
+	}
+	pending, err := b.pendingOf(ctx, operations)
+	if err != nil {
+		return err
+	}
+	if pending > 0 {
+		plan := confirm.NewOfflinePlan("Resume " + named(operations) + " of " + b.ledger.Title)
+		plan.Add("service", b.service())
+		plan.Add("paused", strings.Join(counts.Paused, ", "))
+		plan.Add("pending", words.Thousands(pending))
+		if err := expect.Decide(ctx, l.printer, plan, pending, "Let them be sent?", !b.isSandbox()); err != nil {
+			return err
+		}
+		if now, err := b.pendingOf(ctx, operations); err != nil {
+			return err
+		} else if now != pending {
+			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Thousands(now))
+		}
+	}
+	if err := b.Resume(ctx, operations...); err != nil {
+		return err
+	}
+	l.printer.Note("resumed: %s", named(operations))
+	return nil
+}
+
+// pendingOf counts the pending entries with some operations, or all without any.
+func (b *box) pendingOf(ctx context.Context, operations []string) (n int, err error) {
+	if len(operations) == 0 {
+		counts, err := b.Counts(ctx)
+		return counts.Pending, err
+	}
+	for _, operation := range operations {
+		for _, err := range b.List(ctx, outbox.ListParams{Filter: outbox.Filter{State: outbox.Pending, Operation: operation}}) {
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
+	return n, nil
+}
+
+func newOutboxQuarantine(l *ledgerFlag) *cobra.Command {
+	return &cobra.Command{
+		Use:   "quarantine",
+		Short: "After a restore: make all that may have been sent since the backup unclear",
+		Long: `Make all pending, sending and rejected entries unclear, so that nothing is sent until you
+"resend" or "dismiss" it. Call it after the outbox was restored from a backup or copied, and
+before the first "run": a backup does not know what was sent since. It does not ask.`,
+		Example: `  messaging outbox quarantine --ledger restored.db
+  messaging outbox list --ledger restored.db --state unclear`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := l.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer b.ledger.Close()
+			// What was rejected may have been resent since the backup.
+			if _, err := b.ResendAll(cmd.Context(), outbox.Filter{State: outbox.Rejected}); err != nil {
+				return err
+			}
+			n, err := b.Quarantine(cmd.Context())
+			if err != nil {
+				return err
+			}
+			l.printer.Note("%s unclear now; look before you resend or dismiss them: %s", words.Thousands(n),
+				l.command("list", "--state", "unclear"))
+			return nil
+		},
+	}
 }

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,7 +15,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
@@ -28,8 +27,6 @@ type runFlags struct {
 	rate       string
 	inFlight   int
 	untilEmpty bool
-
-	acceptChange bool
 }
 
 func newOutboxRun(l *ledgerFlag) *cobra.Command {
@@ -57,63 +54,39 @@ number of these commands can run at the same time.`,
 	f.StringVar(&flags.rate, "rate", "", "sends per second, such as `50/s`; default: the rate of the profile")
 	f.IntVar(&flags.inFlight, "in-flight", 64, "number of entries to send at the same time; a kill leaves at most twice that many unclear")
 	f.BoolVar(&flags.untilEmpty, "until-empty", false, "end when nothing is pending")
-	f.BoolVar(&flags.acceptChange, "accept-change", false, "send even if the file was moved or restored, or the API key "+
-		"is a different one; what the original or a copy has sent since then may be sent again")
 	return cmd
 }
 
 func (flags *runFlags) run(ctx context.Context) error {
-	opened, service, err := flags.openFor(ctx)
+	service, err := flags.account(ctx) // another key can be that of another account
 	if err != nil {
 		return err
 	}
-	defer opened.Close()
-	if err := advance(ctx, opened); err != nil {
+	b, err := flags.open(ctx)
+	if err != nil {
 		return err
 	}
-	d := &delivery{runFlags: flags, opened: opened, service: service}
+	defer b.ledger.Close()
+	if !b.ok {
+		return exit.With(exit.Usage, "%s was not filled by messaging outbox import; the program that it belongs to sends its entries",
+			b.ledger.Title)
+	}
+	if err := b.checkService(service); err != nil {
+		return err
+	}
+	d := &delivery{runFlags: flags, isSandbox: b.isSandbox()}
 	options, err := flags.options(service, func() bool { return d.othersSend })
 	if err != nil {
 		return err
 	}
-	service.Before(d.checkRestored)
 	client, err := service.Client()
 	if err != nil {
 		return err
 	}
-	d.outbox, err = outbox.New(opened.Store, client, append(options, outbox.WithOnSettled(d.settled))...)
-	if err != nil {
+	if d.outbox, err = outbox.New(b.ledger.Store, client, append(options, outbox.WithOnSettled(d.settled))...); err != nil {
 		return exit.With(exit.Usage, "%w", err)
 	}
 	return d.run(ctx)
-}
-
-// openFor opens the outbox if its entries are for the service of the command.
-func (flags *runFlags) openFor(ctx context.Context) (*ledger.Ledger, *profile.Service, error) {
-	service, err := flags.account(ctx) // another key can be that of another account
-	if err != nil {
-		return nil, nil, err
-	}
-	opened, err := flags.open(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	_, recorded, err := opened.Origin(ctx)
-	if err == nil && !recorded {
-		err = exit.With(exit.Usage, "%s was not filled by messaging outbox import; the program that it belongs to sends its entries",
-			opened.Title)
-	}
-	if err == nil && flags.acceptChange {
-		err = flags.accept(ctx, opened, service)
-	}
-	if err == nil {
-		err = flags.checkOwner(ctx, opened, service)
-	}
-	if err != nil {
-		_ = opened.Close() // nothing was changed
-		return nil, nil, err
-	}
-	return opened, service, nil
 }
 
 func (flags *runFlags) options(service *profile.Service, othersSend func() bool) ([]outbox.Option, error) {
@@ -141,28 +114,11 @@ func (flags *runFlags) options(service *profile.Service, othersSend func() bool)
 // delivery is one run of an outbox.
 type delivery struct {
 	*runFlags
-	opened                      *ledger.Ledger
 	outbox                      *outbox.Outbox[outbox.SQLTx]
 	accepted, rejected, unclear atomic.Int64
 	progress                    *output.Progress
 	othersSend                  bool // when the run begins
-	stop                        context.CancelFunc
-	restored                    atomic.Bool
-	service                     *profile.Service
-}
-
-var errRestored = errors.New("a backup was restored into the outbox during the run")
-
-// checkRestored ends the run if a backup was restored into the outbox since it began. The
-// client calls it before each request, because the backup does not know what was sent.
-func (d *delivery) checkRestored(ctx context.Context) error {
-	restored, err := d.opened.WentBack(ctx)
-	if err == nil && restored {
-		d.restored.Store(true)
-		d.stop()
-		err = errRestored
-	}
-	return err
+	isSandbox                   bool
 }
 
 // settled counts what became of an entry. The outbox calls it.
@@ -192,11 +148,9 @@ func (d *delivery) run(ctx context.Context) error {
 	defer d.progress.Stop()
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	d.stop = stop
 	ended := make(chan error, 1)
 	sendBegan.Store(true)
 	go func() { ended <- d.outbox.Run(running) }()
-	go d.advanceRegularly(running)
 	paused := false
 	if d.untilEmpty {
 		paused, err = d.untilNothingIsPending(running)
@@ -210,11 +164,6 @@ func (d *delivery) run(ctx context.Context) error {
 		return d.afterSome(err)
 	}
 	d.progress.Stop()
-	if d.restored.Load() {
-		return exit.With(exit.PartlyDone, "%s: %w, which was stopped. Nothing of the backup was sent; it does not know what was sent and "+
-			"dismissed since. If you are sure: %s", d.summary(), errRestored, d.command("run", "--until-empty", "--accept-change"))
-	}
-	d.advance(context.WithoutCancel(ctx))
 	return d.conclude(ctx, paused)
 }
 
@@ -224,31 +173,6 @@ func (d *delivery) afterSome(err error) error {
 		return err
 	}
 	return exit.With(exit.PartlyDone, "%s; then: %w", d.summary(), err)
-}
-
-// advanceEvery is how long a run that is killed may have sent after a backup that is not
-// noticed when it is restored.
-const advanceEvery = 5 * time.Second
-
-// advanceRegularly makes backups older than the outbox, until ctx ends.
-func (d *delivery) advanceRegularly(ctx context.Context) {
-	ticker := time.NewTicker(advanceEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			d.advance(ctx)
-		}
-	}
-}
-
-// advance makes backups older than the outbox.
-func (d *delivery) advance(ctx context.Context) {
-	if err := advance(ctx, d.opened); err != nil && ctx.Err() == nil {
-		d.printer.Warn("a backup that is restored may not be noticed: %v", err)
-	}
 }
 
 // wait waits until what is in flight has ended, or until a second signal.
@@ -339,7 +263,7 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 // listUnclear is how to see the unclear entries and, on a sandbox, those that it has.
 func (d *delivery) listUnclear() string {
 	list := d.command("list", "--state", "unclear")
-	if d.service.Kind != profile.Sandbox {
+	if !d.isSandbox {
 		return list
 	}
 	return list + "\nthis prints the command that asks the sandbox for one of them:\n  " + d.command("show", "KEY")
@@ -357,13 +281,15 @@ func (d *delivery) summary() string {
 // describe lists the states that have entries.
 func describe(c outbox.Counts) string {
 	var parts []string
-	for state, n := range states(c) {
-		if n > 0 {
+	for _, state := range allStates {
+		if n := countOf(c, state); n > 0 {
 			parts = append(parts, words.Thousands(n)+" "+string(state))
 		}
 	}
-	if parts == nil {
-		return "empty"
-	}
-	return strings.Join(slices.Clip(parts), ", ")
+	return cmp.Or(strings.Join(parts, ", "), "empty")
+}
+
+func countOf(c outbox.Counts, state outbox.State) int {
+	return map[outbox.State]int{outbox.Pending: c.Pending, outbox.Sending: c.Sending, outbox.Accepted: c.Accepted,
+		outbox.Rejected: c.Rejected, outbox.Unclear: c.Unclear, outbox.Dismissed: c.Dismissed}[state]
 }

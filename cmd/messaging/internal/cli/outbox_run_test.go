@@ -11,7 +11,6 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
 
 // deliveryOf returns a run of an outbox with a pending entry, and what it prints.
@@ -20,7 +19,7 @@ func deliveryOf(t *testing.T) (*delivery, *bytes.Buffer) {
 	var text bytes.Buffer
 	printer := output.New(output.Flags{}, &text, &text, func(string) (string, bool) { return "", false })
 	l := &ledgerFlag{settings: &settings{printer: printer, profile: "shop"}, path: "my orders.db"}
-	return &delivery{runFlags: &runFlags{ledgerFlag: l}, outbox: boxOf(t, "a").Outbox, service: &profile.Service{}}, &text
+	return &delivery{runFlags: &runFlags{ledgerFlag: l}, outbox: boxOf(t, "a").Outbox}, &text
 }
 
 func TestARunThatEndsWithAnUnclearEntryExitsWithUnknown(t *testing.T) {

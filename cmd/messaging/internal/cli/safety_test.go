@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -217,30 +216,6 @@ func startedAs(t *testing.T, name, port, folder string) (o *operator, stop func(
 	return &operator{t, sandbox, folder}, func() { cancel(); <-sandbox.ended }
 }
 
-func TestOutboxIsSentToASandboxThatWasStartedAgainWithTheSameName(t *testing.T) {
-	folder := t.TempDir()
-	o, stop := startedAs(t, "shop", "0", folder)
-	o.write("orders.csv", "email,order,shipped_at\nada@example.com,A-1,2026-11-20T10:00:00Z\n")
-	imported := []string{"-p", "sandbox", "outbox", "import", "--ledger", "o.db", "--from", "orders.csv", "--event", "order shipped"}
-	o.must(append(imported, "--confirm", strings.TrimSpace(o.must(append(imported, "--dry-run")...)))...)
-	service, err := url.Parse(o.sandbox.variables["MESSAGING_BASE_URL"])
-	require.NoError(t, err)
-	stop()
-
-	run := []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty"}
-	o, stop = startedAs(t, "other", service.Port(), folder)
-	_, stderr, code := o.run(run...)
-	assert.Equal(t, 2, code)
-	assert.Contains(t, stderr, "the sandbox was restarted, or started under a different name; nothing was sent. Import the file into a "+
-		"new outbox:\n  messaging -p sandbox outbox import --ledger NEW.db --from FILE --event EVENT\n")
-	stop()
-
-	o, stop = startedAs(t, "shop", service.Port(), folder)
-	o.must(run...)
-	assert.Contains(t, o.get("/api/triggers"), "ada@example.com")
-	stop()
-}
-
 func TestCustomersThatJoinWhileTheQuestionWaitsCountForTheLimit(t *testing.T) {
 	o := newOperator(t)
 	everyone := []string{"-p", "sandbox", "broadcast", "push", "--subject", "s", "--message", "m", "--all-customers", "--max-recipients", "24"}
@@ -268,85 +243,6 @@ func (o *operator) confirmed(args ...string) {
 func refundsOf(file, ledger string) []string {
 	return []string{"-p", "sandbox", "outbox", "import", "--ledger", ledger, "--from", file, "--event", "order refunded",
 		"--key-column", "order"}
-}
-
-func TestAPauseGoesOnIfWhatItHoldsHasChangedWhileTheQuestionWaited(t *testing.T) {
-	for name, change := range map[string]func(*operator){
-		"more is pending": func(o *operator) { o.confirmed(refundsOf("more.csv", "o.db")...) },
-		"another pause": func(o *operator) {
-			o.confirmed("outbox", "resume", "--ledger", "o.db")
-			o.must("outbox", "pause", "--ledger", "o.db")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := newOperator(t)
-			o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
-			o.write("more.csv", "email,order,amount\ngrace@example.com,A-2,2\n")
-			o.confirmed(refundsOf("orders.csv", "o.db")...)
-			o.must("outbox", "pause", "--ledger", "o.db")
-			s, err := startSession(o.folder, o.env(), "messaging", "outbox", "resume", "--ledger", "o.db")
-			require.NoError(t, err)
-			require.True(t, s.expect("[y/N] "), s.text())
-			change(o)
-			s.write("y\n")
-			code, err := s.wait()
-			require.NoError(t, err)
-			assert.Equal(t, 2, code, s.text())
-			assert.Contains(t, s.text(), "nothing was resumed: what is pending or paused has changed since the plan was shown")
-			assert.Contains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"paused":["all"]`)
-		})
-	}
-}
-
-func TestAnEntryThatWasSentAgainWhileTheQuestionWaitedIsNotResent(t *testing.T) {
-	o := newOperator(t)
-	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
-	o.confirmed(refundsOf("orders.csv", "o.db")...)
-	o.must("sandbox", "fault", "answer_lost", "--op", "trigger event", "--count", "2")
-	_, stderr, code := o.run("-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty")
-	require.Equal(t, 9, code, stderr)
-	resend := []string{"-p", "sandbox", "outbox", "resend", "--ledger", "o.db", "--state", "unclear", "--again"}
-	s, err := startSession(o.folder, o.env(), "messaging", resend...)
-	require.NoError(t, err)
-	require.True(t, s.expect("[y/N] "), s.text())
-	o.confirmed(resend...)
-	_, stderr, code = o.run("-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty")
-	require.Equal(t, 9, code, stderr)
-	s.write("y\n")
-	_, err = s.wait()
-	require.NoError(t, err)
-	assert.Contains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"unclear":1`, s.text())
-}
-
-func TestAnImportThatAddedNothingIsForgotten(t *testing.T) {
-	o := newOperator(t)
-	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
-	s, err := startSession(o.folder, o.env(), "messaging", refundsOf("orders.csv", "o.db")...)
-	require.NoError(t, err)
-	require.True(t, s.expect("[y/N] "), s.text())
-	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,2\n")
-	s.write("y\n")
-	code, err := s.wait()
-	require.NoError(t, err)
-	assert.Equal(t, 2, code, "what was confirmed is another file")
-	assert.Contains(t, s.text(), "the file changed after the plan was made; nothing was imported or sent")
-	o.confirmed(refundsOf("orders.csv", "o.db")...)
-}
-
-func TestAnImportIsRefusedIfADoubtCameUpWhileItsQuestionWaited(t *testing.T) {
-	o := newOperator(t)
-	o.write("addresses.csv", "email,order,amount\nada@example.com,A-1,1\n")
-	o.write("ids.csv", "customer_id,order,amount\nc-1,A-1,1\n")
-	s, err := startSession(o.folder, o.env(), "messaging", refundsOf("addresses.csv", "a.db")...)
-	require.NoError(t, err)
-	require.True(t, s.expect("[y/N] "), s.text())
-	o.confirmed(refundsOf("ids.csv", "i.db")...)
-	s.write("y\n")
-	code, err := s.wait()
-	require.NoError(t, err)
-	assert.Equal(t, 2, code, s.text())
-	assert.Contains(t, s.text(), "nobody can tell whether these rows are the same")
-	assert.Contains(t, s.text(), "after the plan was shown")
 }
 
 // profileOf writes a profile "shop" for the sandbox, with its key in a file.

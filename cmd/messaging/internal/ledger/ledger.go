@@ -11,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -33,14 +31,10 @@ const Variable = "MESSAGING_OUTBOX_DATABASE"
 type Ledger struct {
 	Store outbox.Store[outbox.SQLTx]
 	Title string // see Address
-	// Place is where the ledger is now.
-	Place Place
 
-	isFile     bool
-	db         *sql.DB
-	format     dialect
-	close      func() error
-	generation atomic.Int64 // the last one that this process began
+	isFile bool
+	db     *sql.DB
+	close  func() error
 }
 
 // Address is where an outbox is.
@@ -73,111 +67,125 @@ func (a Address) Title() string {
 	return a.path
 }
 
-// Exists reports whether there is an outbox. A file that holds something else is an error:
-// an outbox would be created in the database of another program.
+// Absolute is the path of the file from the root. For a database it is the title.
+func (a Address) Absolute() string {
+	path, err := filepath.Abs(a.path)
+	if a.path == "" || err != nil {
+		return a.Title()
+	}
+	return path
+}
+
+// Exists reports whether there is an outbox. What an outbox cannot be created in is an error: a folder that is missing,
+// or the file of another program.
 func (a Address) Exists(ctx context.Context) (bool, error) {
-	db, err := a.connect()
+	if a.path != "" {
+		if folder, err := os.Stat(filepath.Dir(a.path)); err != nil || !folder.IsDir() {
+			return false, exit.With(exit.Usage, "--ledger %s: the folder %s does not exist", a.path, filepath.Dir(a.path))
+		}
+		if info, err := os.Stat(a.path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+			return false, nil
+		}
+	}
+	l, err := a.connect()
 	if err != nil {
 		return false, err
 	}
-	defer db.Close()
-	if a.path == "" {
-		var exists bool
-		err := db.QueryRowContext(ctx, `SELECT to_regclass('outbox_entry') IS NOT NULL`).Scan(&exists)
+	defer l.db.Close()
+	exists, err := l.hasTable(ctx, "outbox_entry")
+	if !l.isFile {
 		return exists, a.unreachable(err)
 	}
-	info, err := os.Stat(a.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
-		return false, nil
+	tables := 0
+	if err == nil {
+		err = l.db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&tables)
 	}
-	var tables, entries int
-	err = db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'outbox_entry') FROM sqlite_master`).Scan(&tables, &entries)
 	switch {
 	case err != nil:
 		return false, exit.With(exit.Usage, "cannot read %s as an outbox: %w", a.path, err)
-	case tables > 0 && entries == 0:
+	case tables > 0 && !exists: // a process that was killed can leave a database without tables
 		return false, exit.With(exit.Usage, "%s is a database, but not an outbox", a.path)
 	}
-	return entries > 0, nil // a process that was killed can leave a database without tables
+	return exists, nil
+}
+
+// hasTable reports whether the database has a table.
+func (l *Ledger) hasTable(ctx context.Context, name string) (exists bool, err error) {
+	query := `SELECT to_regclass('` + name + `') IS NOT NULL`
+	if l.isFile {
+		query = `SELECT count(*) > 0 FROM sqlite_master WHERE name = '` + name + `'`
+	}
+	err = l.db.QueryRowContext(ctx, query).Scan(&exists)
+	return exists, err
 }
 
 // Open opens an outbox that exists.
 func (a Address) Open(ctx context.Context) (*Ledger, error) {
 	exists, err := a.Exists(ctx)
+	if err == nil && !exists {
+		err = exit.With(exit.Usage, "there is no outbox in %s; messaging outbox import creates one", a.Title())
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !exists {
-		return nil, exit.With(exit.Usage, "there is no outbox in %s; messaging outbox import creates one", a.Title())
 	}
 	return a.open(ctx)
 }
 
 // Create opens an outbox, and creates it if there is none.
 func (a Address) Create(ctx context.Context) (*Ledger, error) {
-	if exists, err := a.Exists(ctx); err != nil || exists || a.path != "" {
+	exists, err := a.Exists(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !exists && a.path == "" { // opening a file creates it
+		l, err := a.connect()
+		if err == nil {
+			err = errors.Join(a.unreachable(postgres.Migrate(ctx, l.db)), l.db.Close())
+		}
 		if err != nil {
 			return nil, err
 		}
-		return a.open(ctx)
-	}
-	db, err := a.connect()
-	if err == nil {
-		err = errors.Join(a.unreachable(postgres.Migrate(ctx, db)), db.Close())
-	}
-	if err != nil {
-		return nil, err
 	}
 	return a.open(ctx)
 }
 
 func (a Address) open(ctx context.Context) (*Ledger, error) {
-	db, err := a.connect()
+	l, err := a.connect()
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{Title: a.Title(), db: db, format: sqliteDialect}
 	var closeStore func() error
-	if a.path == "" {
-		l.format = postgresDialect
-		var store *postgres.SQLStore
-		if store, err = postgres.NewSQL(ctx, db); err == nil {
-			l.Store, closeStore = store, store.Close
-		}
-	} else {
+	if l.isFile {
 		var store *sqlite.Store
 		if store, err = sqlitefile.Open(ctx, a.path); err == nil {
 			l.Store, closeStore = store, store.Close
 		}
-	}
-	if err != nil {
-		return nil, errors.Join(a.unreachable(err), db.Close())
-	}
-	l.close = func() error { return errors.Join(closeStore(), db.Close()) }
-	if a.path == "" {
-		l.Place, err = databasePlace(ctx, db)
 	} else {
-		l.isFile = true
-		l.Place, err = a.place() // now that there is a file
+		var store *postgres.SQLStore
+		if store, err = postgres.NewSQL(ctx, l.db); err == nil {
+			l.Store, closeStore = store, store.Close
+		}
 	}
 	if err != nil {
-		return nil, errors.Join(a.unreachable(err), l.close())
+		return nil, errors.Join(a.unreachable(err), l.db.Close())
 	}
+	l.close = func() error { return errors.Join(closeStore(), l.db.Close()) }
 	return l, nil
 }
 
-// connect opens the database. It connects later.
-func (a Address) connect() (*sql.DB, error) {
+// connect returns a ledger without a store. Its database connects later.
+func (a Address) connect() (*Ledger, error) {
 	if a.path != "" {
-		source := "file:" + (&url.URL{Path: filepath.ToSlash(a.path)}).EscapedPath() + "?_txlock=immediate&_pragma=busy_timeout(10000)"
-		return sql.Open("sqlite", source)
+		db, err := sql.Open("sqlite",
+			"file:"+(&url.URL{Path: filepath.ToSlash(a.path)}).EscapedPath()+"?_txlock=immediate&_pragma=busy_timeout(10000)")
+		return &Ledger{Title: a.Title(), isFile: true, db: db}, err
 	}
 	config, err := pgx.ParseConfig(a.database)
 	if err != nil { // which quotes the address
 		return nil, exit.With(exit.Usage, "%s is not the address of a Postgres database, such as "+
 			"postgres://operator@db.example.com:5432/messaging", Variable)
 	}
-	return stdlib.OpenDB(*config), nil
+	return &Ledger{Title: a.Title(), db: stdlib.OpenDB(*config)}, nil
 }
 
 func (a Address) unreachable(err error) error {
@@ -194,19 +202,6 @@ func (l *Ledger) Trial(ctx context.Context, f func(tx outbox.SQLTx) error) error
 		return fmt.Errorf("outbox: look for the keys: %w", err)
 	}
 	return errors.Join(f(tx), tx.Rollback())
-}
-
-// ClockAhead returns by how much the clock that gave the entries their times is at least ahead of
-// that of this machine, which is negative if it is behind. An outbox in a file has the same clock.
-func (l *Ledger) ClockAhead(ctx context.Context) (time.Duration, error) {
-	if l.format == sqliteDialect {
-		return 0, nil
-	}
-	var there time.Time
-	if err := l.db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there); err != nil {
-		return 0, fmt.Errorf("outbox: read the clock of the database: %w", err)
-	}
-	return time.Until(there), nil
 }
 
 // Close closes the outbox.

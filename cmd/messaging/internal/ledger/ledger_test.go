@@ -61,22 +61,45 @@ func TestALedgerRemembersTheFirstServiceOnly(t *testing.T) {
 
 	created, err := address.Create(t.Context())
 	require.NoError(t, err)
-	_, recorded, err := created.Origin(t.Context())
-	require.NoError(t, err)
-	assert.False(t, recorded)
-	first := Origin{Service: Service{"https://api.example.com", "production", "api.example.com"}, Place: created.Place,
-		KeyColumn: "order", Plan: "00", Salt: "salt", KeyHash: HashKey("salt", "a key")}
-	require.NoError(t, created.Claim(t.Context(), first))
-	require.NoError(t, created.Claim(t.Context(), Origin{Service: Service{"https://other.example.com", "staging", "other.example.com"}}))
+	claimTwice(t, created)
 	require.NoError(t, created.Close())
 
 	opened, err := address.Open(t.Context())
 	require.NoError(t, err)
 	defer opened.Close()
-	found, recorded, err := opened.Origin(t.Context())
+	found, recorded, err := opened.Source(t.Context())
 	require.NoError(t, err)
 	assert.True(t, recorded)
 	assert.Equal(t, first, found)
+}
+
+var first = Source{Service: "api.example.com", Kind: "production", KeyColumn: "order"}
+
+// claimTwice claims an outbox for two services, of which it keeps the first.
+func claimTwice(t *testing.T, created *Ledger) {
+	t.Helper()
+	_, recorded, err := created.Source(t.Context())
+	require.NoError(t, err)
+	assert.False(t, recorded)
+	for _, source := range []Source{first, {Service: "other.example.com", Kind: "staging"}} {
+		found, err := created.Claim(t.Context(), source)
+		require.NoError(t, err)
+		assert.Equal(t, first, found)
+	}
+}
+
+func TestAFolderThatIsMissingIsAnErrorBeforeAnythingIsWritten(t *testing.T) {
+	_, err := find(t, filepath.Join(t.TempDir(), "missing", "orders.db")).Exists(t.Context())
+	assert.Equal(t, exit.Usage, exit.CodeOf(err))
+	assert.ErrorContains(t, err, "does not exist")
+}
+
+func TestALedgerHasToBeAFile(t *testing.T) {
+	for _, path := range []string{" ", "\t", ":memory:", "file::memory:"} {
+		_, err := Find(path, environment(""))
+		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%q: %v", path, err)
+		assert.ErrorContains(t, err, "--ledger")
+	}
 }
 
 func TestAFileThatIsNoOutboxIsLeftAlone(t *testing.T) {
@@ -105,17 +128,7 @@ func TestALedgerInPostgresRemembersItsService(t *testing.T) {
 	require.ErrorContains(t, err, "there is no outbox in the database of "+Variable)
 	created, err := address.Create(t.Context())
 	require.NoError(t, err)
-	_, recorded, err := created.Origin(t.Context())
-	require.NoError(t, err)
-	assert.False(t, recorded)
-	first := Origin{Service: Service{"https://api.example.com", "production", "api.example.com"}, Place: created.Place,
-		KeyColumn: "order", Plan: "00", Salt: "salt", KeyHash: HashKey("salt", "a key")}
-	require.NoError(t, created.Claim(t.Context(), first))
-	require.NoError(t, created.Claim(t.Context(), Origin{Service: Service{"https://other.example.com", "staging", "other.example.com"}}))
-	found, recorded, err := created.Origin(t.Context())
-	require.NoError(t, err)
-	assert.True(t, recorded)
-	assert.Equal(t, first, found)
+	claimTwice(t, created)
 	assert.NoError(t, created.Close())
 }
 

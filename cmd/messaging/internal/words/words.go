@@ -80,3 +80,11 @@ func Shortened(text string, limit int) string {
 	}
 	return text
 }
+
+// Entries writes a number of entries: "1 entry", "2,000 entries".
+func Entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return Thousands(n) + " entries"
+}
