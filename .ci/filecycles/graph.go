@@ -1,8 +1,8 @@
 package main
 
 import (
-	"cmp"
-	"slices"
+	"fmt"
+	"io"
 )
 
 // edge is a reference from one file to another one.
@@ -10,11 +10,12 @@ type edge struct{ from, to string }
 
 // graph holds the files of a package, and an example for each reference.
 type graph struct {
+	path       string // of the package
 	files      []string
 	references map[edge]string
 }
 
-// cycles returns the groups of files that reach each other, the largest first.
+// cycles returns the groups of files that reach each other.
 func (g *graph) cycles() [][]string {
 	reached := make(map[string]map[string]bool, len(g.files))
 	for _, file := range g.files {
@@ -36,7 +37,6 @@ func (g *graph) cycles() [][]string {
 		}
 		cycles = append(cycles, group)
 	}
-	slices.SortStableFunc(cycles, func(a, b []string) int { return cmp.Compare(len(b), len(a)) })
 	return cycles
 }
 
@@ -46,6 +46,17 @@ func (g *graph) reach(file string, reached map[string]bool) {
 		if _, ok := g.references[edge{file, next}]; ok && !reached[next] {
 			reached[next] = true
 			g.reach(next, reached)
+		}
+	}
+}
+
+// print prints an example of each reference from one of the files to another.
+func (g *graph) print(out io.Writer, files []string) {
+	for _, from := range files {
+		for _, to := range files {
+			if example, ok := g.references[edge{from, to}]; ok {
+				fmt.Fprintf(out, "\t%s -> %s: %s\n", from, to, example)
+			}
 		}
 	}
 }

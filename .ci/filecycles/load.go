@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -22,73 +22,74 @@ type listed struct {
 	DepOnly                 bool
 }
 
-// load type-checks the package in a directory and returns the references between its
-// files.
-func load(dir string) (*graph, error) {
-	target, exports, err := list(dir)
+// load type-checks the packages in and below a directory, and returns the references
+// between the files of each.
+func load(dir string) (graphs []*graph, err error) {
+	packages, exports, err := list(dir)
 	if err != nil {
 		return nil, err
 	}
-	fset := token.NewFileSet()
-	files := make(map[string]*ast.File)
-	var syntax []*ast.File
-	for _, name := range target.GoFiles {
-		file, err := parser.ParseFile(fset, filepath.Join(target.Dir, name), nil, parser.SkipObjectResolution)
+	for _, p := range packages {
+		g, err := check(p, exports)
 		if err != nil {
 			return nil, err
 		}
-		files[name] = file
-		syntax = append(syntax, file)
+		graphs = append(graphs, g)
+	}
+	return graphs, nil
+}
+
+// list returns the packages in and below a directory, and by path the files with the
+// exported API of each of their dependencies.
+func list(dir string) (packages []listed, exports map[string]string, err error) {
+	command := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,CgoFiles,DepOnly", "./...")
+	command.Dir = dir
+	command.Stderr = os.Stderr
+	output, err := command.Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("go list: %w", err)
+	}
+	exports = make(map[string]string)
+	for decoder := json.NewDecoder(bytes.NewReader(output)); decoder.More(); {
+		var p listed
+		if err := decoder.Decode(&p); err != nil {
+			return nil, nil, fmt.Errorf("cannot read the output of go list: %w", err)
+		}
+		exports[p.ImportPath] = p.Export
+		switch {
+		case p.DepOnly:
+		case len(p.CgoFiles) > 0:
+			return nil, nil, fmt.Errorf("%s uses cgo, which cannot be checked", p.ImportPath)
+		default:
+			packages = append(packages, p)
+		}
+	}
+	return packages, exports, nil
+}
+
+func check(p listed, exports map[string]string) (*graph, error) {
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range p.GoFiles {
+		file, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
 	}
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	config := types.Config{Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
 		return os.Open(exports[path])
 	})}
-	pkg, err := config.Check(target.ImportPath, fset, syntax, info)
+	pkg, err := config.Check(p.ImportPath, fset, files, info)
 	if err != nil {
 		return nil, err
 	}
-	g := &graph{files: target.GoFiles, references: make(map[edge]string)}
-	for _, name := range g.files {
-		g.addReferences(name, files[name], fset, pkg, info)
+	g := &graph{path: p.ImportPath, files: p.GoFiles, references: make(map[edge]string)}
+	for i, name := range g.files {
+		g.addReferences(name, files[i], fset, pkg, info)
 	}
 	return g, nil
-}
-
-// list returns the package in a directory, and the files with the exported API of each
-// of its dependencies.
-func list(dir string) (target listed, exports map[string]string, err error) {
-	command := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,CgoFiles,DepOnly", ".")
-	command.Dir = dir
-	command.Stderr = os.Stderr
-	output, err := command.StdoutPipe()
-	if err != nil {
-		return listed{}, nil, err
-	}
-	if err := command.Start(); err != nil {
-		return listed{}, nil, err
-	}
-	exports = make(map[string]string)
-	decoder := json.NewDecoder(output)
-	for {
-		var p listed
-		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return listed{}, nil, errors.Join(fmt.Errorf("cannot read the output of go list: %w", err), command.Wait())
-		}
-		exports[p.ImportPath] = p.Export
-		if !p.DepOnly {
-			target = p
-		}
-	}
-	if err := command.Wait(); err != nil {
-		return listed{}, nil, fmt.Errorf("go list: %w", err)
-	}
-	if len(target.CgoFiles) > 0 {
-		return listed{}, nil, errors.New("files that use cgo cannot be checked")
-	}
-	return target, exports, nil
 }
 
 // addReferences adds what a file uses of other files. An object of another package, or
