@@ -70,7 +70,7 @@ func TestParseNamesEveryProblem(t *testing.T) {
 		{`[]`, `line 1: the file must be an object`},
 		{`{"events": {}}`, `line 1: events must be an array`},
 		{`{"events": ["A"]}`, `line 1: events must be an object`},
-		{`{"customers": []}`, `line 1: unknown field "customers"; must be events, name, description, parameters, type or required`},
+		{`{"customers": []}`, `line 1: unknown field "customers"; must be events`},
 		{`{"events": [{"name": "A", "parameters": [{"requierd": true}]}]}`,
 			`line 1: unknown field "requierd"; did you mean required?`},
 		{"{\"events\": [\n{\"name\": \"A\", \"parameters\": [\n{\"required\": 1}]}]}",

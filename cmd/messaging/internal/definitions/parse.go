@@ -3,7 +3,6 @@ package definitions
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
@@ -29,11 +28,7 @@ type fileEvent struct {
 // error has a line for each problem, which begins with the name of the file.
 func Parse(name string, data []byte) (List, error) {
 	var read file
-	err := strictjson.Decode(data, &read)
-	if err != nil && strings.Contains(err.Error(), "unknown field ") && !strings.HasSuffix(err.Error(), "?") {
-		err = fmt.Errorf("%w; must be events, name, description, parameters, type or required", err)
-	}
-	if err != nil {
+	if err := strictjson.Decode(data, &read); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if read.Events == nil {

@@ -7,10 +7,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
 
-func TestDecodeRefusesAKeyThatIsThereTwice(t *testing.T) {
+func TestAKeyThatIsThereTwiceIsRefusedAtEveryLevel(t *testing.T) {
 	for data, want := range map[string]string{
 		"{\"a\": 1,\n\"b\": 2,\n\"a\": 3}":               `line 3: "a" is there already`,
 		"{\"a\": [{\"b\": 1}, {\"b\": {}, \n\"b\": 1}]}": `line 2: "b" is there already`,
@@ -19,17 +20,28 @@ func TestDecodeRefusesAKeyThatIsThereTwice(t *testing.T) {
 		var into map[string]json.RawMessage
 		assert.EqualError(t, strictjson.Decode([]byte(data), &into), want, data)
 	}
-	var customer struct{ Email string }
-	assert.EqualError(t, strictjson.Decode([]byte(`{"email": "a", "EMAIL": "b"}`), &customer), `line 1: "EMAIL" is there already`)
 	for _, data := range []string{`{"a": 1, "A": 2}`, `{"a": "a", "b": ["a", "a"], "c": {"a": 1}, "d": [{"a": 1}, {"a": 2}]}`, `{}`} {
 		var into map[string]json.RawMessage
 		assert.NoError(t, strictjson.Decode([]byte(data), &into), data)
 	}
 }
 
+func TestAKeyThatDiffersInCaseIsUnknownAtEveryLevel(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"Email": "a@example.com"}`: `line 1: unknown field "Email"; did you mean email?`,
+		"{\"devices\": [{\"device_token\": \"x\",\n\"Device_Token\": \"y\"}]}": `line 2: unknown field "Device_Token"; did you mean ` +
+			`device_token?`,
+		`{"nickname": "a"}`: `line 1: unknown field "nickname"; must be customer_id, email, first_name, last_name, phone_no or devices`,
+		`{"email": 1}`:      `line 1: email must be a string`,
+		`[]`:                `line 1: the file must be an object`,
+	} {
+		assert.EqualError(t, strictjson.Decode([]byte(data), new(messaging.CustomerParams)), want, data)
+	}
+}
+
 func TestDecodeReadsJSONAfterAByteOrderMark(t *testing.T) {
 	var into struct{ Name string }
-	require.NoError(t, strictjson.Decode([]byte("\ufeff{\"name\":\"a\"}"), &into))
+	require.NoError(t, strictjson.Decode([]byte("\ufeff{\"Name\":\"a\"}"), &into))
 	assert.Equal(t, "a", into.Name)
-	require.ErrorContains(t, strictjson.Decode([]byte("\ufeff{\n\"name\":1}"), &into), "line 2: ")
+	require.ErrorContains(t, strictjson.Decode([]byte("\ufeff{\n\"Name\":1}"), &into), "line 2: ")
 }
