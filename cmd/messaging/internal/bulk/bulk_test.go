@@ -18,7 +18,6 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/ledger"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/messagingtest"
 	"github.com/messaging-go/messaging/outbox"
 )
@@ -32,11 +31,11 @@ var shipped = &messaging.Event{ID: "5eed0000-0000-4000-8000-000000000001", Name:
 }}
 
 // fileOf returns a file with a text.
-func fileOf(t *testing.T, format rows.Format, text string, renamed map[string]string, keyColumn string) *File {
+func fileOf(t *testing.T, name, text string, renamed map[string]string, keyColumn string) *File {
 	t.Helper()
 	mapper, err := NewMapper(shipped, renamed, keyColumn)
 	require.NoError(t, err)
-	return &File{Format: format, Mapper: mapper, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}
+	return &File{Name: name, Delimiter: ',', Mapper: mapper, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}
 }
 
 // bodies returns the requests of a file, or its problems.
@@ -58,11 +57,11 @@ func TestRowsBecomeTriggersWithTheTypesOfTheEvent(t *testing.T) {
 	assert.Equal(t, []string{
 		email + `"order":"1","parcels":12.30,"shipped_at":"2026-11-20T09:00:00Z"}}`,
 		email + `"order":"007"}}`,
-	}, bodies(t, fileOf(t, rows.CSV, "email,order,shipped_at,parcels\n"+
+	}, bodies(t, fileOf(t, "a.csv", "email,order,shipped_at,parcels\n"+
 		"a@example.com,1,2026-11-20T10:00:00+01:00,12.30\na@example.com,007,,\n", nil, "")))
 	assert.Equal(t, []string{
 		email + `"order":"1","parcels":12.30,"shipped_at":"2026-11-20T09:00:00Z","tags":["a",1.50]}}`,
-	}, bodies(t, fileOf(t, rows.JSONLines, `{"email":"a@example.com","order":"1","parcels":12.30,`+
+	}, bodies(t, fileOf(t, "a.jsonl", `{"email":"a@example.com","order":"1","parcels":12.30,`+
 		`"shipped_at":"2026-11-20T10:00:00+01:00","tags":["a",1.50]}`, nil, "")))
 }
 
@@ -70,27 +69,29 @@ func TestColumnsNameCustomersAndCanBeRenamed(t *testing.T) {
 	text := "mail,nr,customer.first_name,first_name,customer_id,notes\na@example.com,1,Ada,the first,c-1,secret\n"
 	assert.Equal(t, []string{`{"event_id":"5eed0000-0000-4000-8000-000000000001","payload":{` +
 		`"customer":{"customer_id":"c-1","email":"a@example.com","first_name":"Ada"},"first_name":"the first","order":"1"}}`},
-		bodies(t, fileOf(t, rows.CSV, text, map[string]string{"mail": "email", "nr": "order", "notes": ""}, "")))
+		bodies(t, fileOf(t, "a.csv", text, map[string]string{"mail": "email", "nr": "order", "notes": ""}, "")))
 }
 
 func TestAHeaderThatDoesNotFitTheEventIsAnError(t *testing.T) {
 	for header, want := range map[string]string{
-		"email,ordr": `column "ordr" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, ` +
+		"email,ordr": `line 1, column 7 (ordr): "ordr" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, ` +
 			`first_name, tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no); pass --map ordr= to leave it ` +
 			`out, or --map ordr=PARAMETER to give it a name`,
-		"email": `no column holds "order", which the event "order shipped" requires; pass --map COLUMN=order if it has ` +
+		"email": `line 1: no column holds "order", which the event "order shipped" requires; pass --map COLUMN=order if it has ` +
 			`another name`,
-		"order":                `no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`,
+		"order":                `line 1: no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`,
 		"email,order,it's new": "--map 'it's new=' to leave it out",
 	} {
-		assert.Contains(t, bodies(t, fileOf(t, rows.CSV, header+"\nx\n", nil, ""))[0], want)
+		assert.Contains(t, bodies(t, fileOf(t, "a.csv", header+"\nx\n", nil, ""))[0], want)
 	}
 	renamed := map[string]string{"nr": "order"}
-	assert.Equal(t, []string{`columns "order" and "nr" both hold "order"`}, bodies(t,
-		fileOf(t, rows.CSV, "email,order,nr\nx,1,2", renamed, "")))
-	assert.Equal(t, []string{`--map: the file has no column "nr"`}, bodies(t, fileOf(t, rows.CSV, "email,order\nx,1", renamed, "")))
-	assert.Equal(t, []string{`--key-column: the file has no column "id"`}, bodies(t, fileOf(t, rows.CSV, "email,order\nx,1", nil, "id")))
-	_, err := NewMapper(shipped, map[string]string{"a": "ordr"}, "")
+	assert.Equal(t, []string{`line 1, column 13 (nr): holds "order", as "order" does`}, bodies(t,
+		fileOf(t, "a.csv", "email,order,nr\nx,1,2", renamed, "")))
+	assert.Equal(t, []string{`--map: the file has no column "nr"`}, bodies(t, fileOf(t, "a.csv", "email,order\nx,1", renamed, "")))
+	assert.Equal(t, []string{`--key-column: the file has no column "id"`}, bodies(t, fileOf(t, "a.csv", "email,order\nx,1", nil, "id")))
+	_, err := fileOf(t, "a.csv", "email,order,color\na@example.com,1,red\n", nil, "").Plan(t.Context())
+	assert.ErrorContains(t, err, `line 1, column 13 (color): "color" is neither`, "it is about the file, and not about a row")
+	_, err = NewMapper(shipped, map[string]string{"a": "ordr"}, "")
 	assert.ErrorContains(t, err, `column "a": "ordr" is neither a parameter`)
 }
 
@@ -111,44 +112,44 @@ func TestABadRowSaysWhereAndWhy(t *testing.T) {
 		"line 6, column 1 (id): is empty, and is the key",
 		"line 7: the row needs an email or a customer_id",
 		email + `"order":"1","parcels":2}}`,
-	}, bodies(t, fileOf(t, rows.CSV, text, nil, "id")))
+	}, bodies(t, fileOf(t, "a.csv", text, nil, "id")))
 	assert.Equal(t, []string{
 		`line 1, column 12 (email): must be a text`,
 		`line 2, column 36 (color): "color" is neither a parameter of the event "order shipped" (order, shipped_at, parcels, first_name, ` +
 			`tags) nor a field of a customer (customer_id, email, first_name, last_name, phone_no)`,
 		"line 3 (id): is missing, and is the key",
-	}, bodies(t, fileOf(t, rows.JSONLines, `{ "email": 1}
+	}, bodies(t, fileOf(t, "a.jsonl", `{ "email": 1}
 {"email":"a@example.com", "color": "red"}
 {"email":"a@example.com", "order": "1"}`, nil, "id")))
 }
 
 func TestAPlanCountsWhatItWouldDo(t *testing.T) {
 	text := "email,order\na@example.com,1\na@example.com,1\nb@example.com,2\nbroken,3\n"
-	plan, err := fileOf(t, rows.CSV, text, nil, "").Plan(t.Context())
+	plan, err := fileOf(t, "a.csv", text, nil, "").Plan(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []int{2, 1, 1}, []int{plan.Rows, plan.Repeated, plan.Bad.Count})
 	assert.Len(t, plan.Bad.First, 1)
 
-	changed, err := fileOf(t, rows.CSV, strings.Replace(text, "b@", "c@", 1), nil, "").Plan(t.Context())
+	changed, err := fileOf(t, "a.csv", strings.Replace(text, "b@", "c@", 1), nil, "").Plan(t.Context())
 	require.NoError(t, err)
 	assert.NotEqual(t, plan.Digest, changed.Digest)
 
 	many := "email,order\n" + strings.Repeat("broken,1\n", 25)
-	plan, err = fileOf(t, rows.CSV, many, nil, "").Plan(t.Context())
+	plan, err = fileOf(t, "a.csv", many, nil, "").Plan(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 25, plan.Bad.Count)
 	assert.Len(t, plan.Bad.First, shown)
 
-	_, err = fileOf(t, rows.CSV, "email,order\n", nil, "").Plan(t.Context())
+	_, err = fileOf(t, "a.csv", "email,order\n", nil, "").Plan(t.Context())
 	assert.EqualError(t, err, "the file has no rows")
-	plan, err = fileOf(t, rows.CSV, "email,order\na@example.com,1\nb@example.com,1\n", nil, "order").Plan(t.Context())
+	plan, err = fileOf(t, "a.csv", "email,order\na@example.com,1\nb@example.com,1\n", nil, "order").Plan(t.Context())
 	require.NoError(t, err)
 	require.Len(t, plan.Conflicts.First, 1)
 	assert.EqualError(t, plan.Conflicts.First[0], `line 3: the key "1" has other content in line 2`)
 }
 
 func TestAGuardRefusesRowsBeforeTheyAreImported(t *testing.T) {
-	file := fileOf(t, rows.CSV, "email,order\na@example.com,1\na@acme.test,1\n", nil, "")
+	file := fileOf(t, "a.csv", "email,order\na@example.com,1\na@acme.test,1\n", nil, "")
 	file.Guard = messaging.AllowOnly("@acme.test")
 	found := bodies(t, file)
 	assert.Contains(t, found[0], "line 2: is refused: ")
@@ -180,7 +181,7 @@ func TestAnImportThatWasStoppedGoesOn(t *testing.T) {
 	for i := range 5000 {
 		text += fmt.Sprintf("a%d@example.com,%d\nbroken,1\n", i, i)
 	}
-	file := fileOf(t, rows.CSV, text, nil, "")
+	file := fileOf(t, "a.csv", text, nil, "")
 	plan, err := file.Plan(t.Context())
 	require.NoError(t, err)
 	o := open(t)
@@ -220,7 +221,7 @@ func (s slowStore) EnqueueAll(ctx context.Context, items iter.Seq2[outbox.Item, 
 }
 
 func TestAnImportThatIsInterruptedCountsWhatItIsStoring(t *testing.T) {
-	file := fileOf(t, rows.CSV, "email,order\n"+strings.Repeat("a@example.com,1\n", 5000), nil, "")
+	file := fileOf(t, "a.csv", "email,order\n"+strings.Repeat("a@example.com,1\n", 5000), nil, "")
 	plan, err := file.Plan(t.Context())
 	require.NoError(t, err)
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -232,7 +233,7 @@ func TestAnImportThatIsInterruptedCountsWhatItIsStoring(t *testing.T) {
 
 func TestAFileThatChangesAfterThePlanIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	file := fileOf(t, rows.CSV, "", nil, "")
+	file := fileOf(t, "a.csv", "", nil, "")
 	file.Open = func() (io.ReadCloser, error) { return os.Open(path) }
 	require.NoError(t, os.WriteFile(path, []byte("email,order\na@example.com,1\n"), 0o600))
 	plan, err := file.Plan(t.Context())
@@ -248,7 +249,7 @@ func TestAFileThatChangesAfterThePlanIsAnError(t *testing.T) {
 }
 
 func TestAFileThatCannotBeReadIsAnErrorOfThePlan(t *testing.T) {
-	file := fileOf(t, rows.CSV, "", nil, "")
+	file := fileOf(t, "a.csv", "", nil, "")
 	file.Open = func() (io.ReadCloser, error) { return nil, errors.New("no such file") }
 	_, err := file.Plan(t.Context())
 	assert.EqualError(t, err, "no such file")
@@ -265,18 +266,18 @@ func keys(t *testing.T, f *File) (found []string) {
 }
 
 func TestTheKeyOfARowIsTheHashOfItsRequest(t *testing.T) {
-	file := fileOf(t, rows.CSV, "email,order,shipped_at,parcels\na@example.com,1,2026-11-20T10:00:00+01:00,2\n", nil, "")
+	file := fileOf(t, "a.csv", "email,order,shipped_at,parcels\na@example.com,1,2026-11-20T10:00:00+01:00,2\n", nil, "")
 	want := []string{fmt.Sprintf("%x", sha256.Sum256([]byte(bodies(t, file)[0])))}
 	assert.Equal(t, want, keys(t, file))
 	for _, same := range []*File{
-		fileOf(t, rows.CSV, "parcels,shipped_at,order,mail\n2,2026-11-20T09:00:00Z,1,a@example.com\n", map[string]string{"mail": "email"}, ""),
-		fileOf(t, rows.JSONLines, `{"email":"a@example.com","order":"1","parcels":2,"shipped_at":"2026-11-20T09:00:00Z","first_name":null}`,
+		fileOf(t, "a.csv", "parcels,shipped_at,order,mail\n2,2026-11-20T09:00:00Z,1,a@example.com\n", map[string]string{"mail": "email"}, ""),
+		fileOf(t, "a.jsonl", `{"email":"a@example.com","order":"1","parcels":2,"shipped_at":"2026-11-20T09:00:00Z","first_name":null}`,
 			nil, ""),
 	} {
 		assert.Equal(t, want, keys(t, same), "neither the columns nor the format change it")
 	}
 
-	others := keys(t, fileOf(t, rows.JSONLines, `{"email":"a@example.com","order":"1"}
+	others := keys(t, fileOf(t, "a.jsonl", `{"email":"a@example.com","order":"1"}
 {"email":"a@example.com","order":"1","tags":["a"]}
 {"email":"a@example.com","order":"1","tags":["a","b"]}
 {"email":"a@example.com","order":"1","first_name":"Ada"}
@@ -291,13 +292,13 @@ func TestTheKeyOfARowIsTheHashOfItsRequest(t *testing.T) {
 
 func TestARowWithSeveralRecipientsIsBad(t *testing.T) {
 	text := "customer_id,order\n\"c1,c2\",1\nc1 c2,1\nc1;c2,1\n c1,1\nc1,1\n"
-	found := bodies(t, fileOf(t, rows.CSV, text, nil, ""))
+	found := bodies(t, fileOf(t, "a.csv", text, nil, ""))
 	require.Len(t, found, 5)
 	for i := range 4 {
 		assert.Contains(t, found[i], fmt.Sprintf("line %d: is refused: payload.", i+2))
 	}
 	assert.Contains(t, found[4], `"customer_id":"c1"`)
-	assert.Len(t, bodies(t, fileOf(t, rows.CSV, "customer_id,email,phone_no,order\nc1,a@example.com,+15550100,1\n", nil, "")), 1)
+	assert.Len(t, bodies(t, fileOf(t, "a.csv", "customer_id,email,phone_no,order\nc1,a@example.com,+15550100,1\n", nil, "")), 1)
 }
 
 func TestAPlanLooksIntoTheOutbox(t *testing.T) {
@@ -305,7 +306,7 @@ func TestAPlanLooksIntoTheOutbox(t *testing.T) {
 	for i := range 2*lookupBatch + 3 {
 		text += fmt.Sprintf("a%d@example.com,%d\n", i, i)
 	}
-	file := fileOf(t, rows.CSV, text, nil, "order")
+	file := fileOf(t, "a.csv", text, nil, "order")
 	calls := 0
 	file.Lookup = func(_ context.Context, items []outbox.Item) ([]Found, error) {
 		calls++
@@ -333,7 +334,7 @@ func TestATrialFindsWhatTheOutboxHas(t *testing.T) {
 	o := open(t)
 	trial := func(text string) []Found {
 		var items []outbox.Item
-		for line, err := range fileOf(t, rows.CSV, text, nil, "order").lines(t.Context()) {
+		for line, err := range fileOf(t, "a.csv", text, nil, "order").lines(t.Context()) {
 			require.NoError(t, err)
 			items = append(items, line.item)
 		}
@@ -344,7 +345,7 @@ func TestATrialFindsWhatTheOutboxHas(t *testing.T) {
 		}))
 		return found
 	}
-	file := fileOf(t, rows.CSV, "email,order\na@example.com,1\nb@example.com,2\n", nil, "order")
+	file := fileOf(t, "a.csv", "email,order\na@example.com,1\nb@example.com,2\n", nil, "order")
 	plan, err := file.Plan(t.Context())
 	require.NoError(t, err)
 	_, err = file.Import(t.Context(), o, plan, func(int) {})

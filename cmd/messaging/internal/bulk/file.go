@@ -15,9 +15,11 @@ import (
 
 // File is a file of rows to import. It is read twice: for the plan, and to import it.
 type File struct {
-	Format rows.Format
-	Open   func() (io.ReadCloser, error)
-	Mapper *Mapper
+	// Name and Delimiter are those of [rows.NewReader].
+	Name      string
+	Delimiter rune
+	Open      func() (io.ReadCloser, error)
+	Mapper    *Mapper
 	// Guard refuses a row, as the client would refuse to send it. It can be nil.
 	Guard func(context.Context, *messaging.Prepared) error
 	// Lookup finds out what the outbox has already. It is nil for a new outbox.
@@ -47,9 +49,9 @@ func (f *File) read(ctx context.Context) iter.Seq2[line, error] {
 			return
 		}
 		defer content.Close()
-		reader, err := rows.NewReader(f.Format, content)
-		if err == nil && reader.Columns != nil {
-			err = f.Mapper.CheckColumns(reader.Columns)
+		reader, err := rows.NewReader(f.Name, f.Delimiter, content)
+		if err == nil && reader.Header != nil {
+			err = f.Mapper.CheckHeader(reader.Header)
 		}
 		if err != nil {
 			yield(line{}, err)

@@ -76,33 +76,41 @@ func (m *Mapper) unknown(name string) error {
 		name, m.event.Name, strings.Join(names, ", "), "customer_id, email, first_name, last_name, phone_no")
 }
 
-// CheckColumns returns an error for a header that does not fit the event.
-func (m *Mapper) CheckColumns(columns []string) error {
+// CheckHeader returns an error for a header that does not fit the event.
+func (m *Mapper) CheckHeader(header []rows.Field) error {
 	filled := map[string]string{} // what the columns hold
+	has := func(column string) bool {
+		return slices.ContainsFunc(header, func(f rows.Field) bool { return f.Name == column })
+	}
 	m.mapping = nil
-	for _, column := range columns {
-		name := m.target(column)
+	for _, field := range header {
+		column, name := field.Name, m.target(field.Name)
 		m.mapping = append(m.mapping, m.describe(column, name))
 		switch earlier, twice := filled[name]; {
 		case name == "":
 			continue
 		case !m.isTarget(name):
-			return fmt.Errorf("column %w; pass --map %s to leave it out, or --map %s to give it a name",
-				m.unknown(name), quoted(column+"="), quoted(column+"=PARAMETER"))
+			return ofColumn(field, "%v; pass --map %s to leave it out, or --map %s to give it a name", m.unknown(name), quoted(column+"="),
+				quoted(column+"=PARAMETER"))
 		case twice:
-			return fmt.Errorf("columns %q and %q both hold %q", earlier, column, name)
+			return ofColumn(field, "holds %q, as %q does", name, earlier)
 		}
 		filled[name] = column
 	}
 	for column := range m.renamed {
-		if !slices.Contains(columns, column) {
+		if !has(column) {
 			return fmt.Errorf("--map: the file has no column %q", column)
 		}
 	}
-	if m.keyColumn != "" && !slices.Contains(columns, m.keyColumn) {
+	if m.keyColumn != "" && !has(m.keyColumn) {
 		return fmt.Errorf("--key-column: the file has no column %q", m.keyColumn)
 	}
 	return m.checkMissing(filled)
+}
+
+// ofColumn returns an error about a column, which no row can be used without.
+func ofColumn(header rows.Field, format string, args ...any) error {
+	return errors.New(header.Problem(format, args...).Error())
 }
 
 // describe says what a column holds.
@@ -126,7 +134,7 @@ func (m *Mapper) describe(column, name string) string {
 func (m *Mapper) checkMissing(filled map[string]string) error {
 	for _, p := range m.event.Parameters {
 		if _, ok := filled[p.Name]; p.Required && !ok {
-			return fmt.Errorf("no column holds %q, which the event %q requires; pass --map COLUMN=%s if it has another name", p.Name,
+			return fmt.Errorf("line 1: no column holds %q, which the event %q requires; pass --map COLUMN=%s if it has another name", p.Name,
 				m.event.Name, p.Name)
 		}
 	}
@@ -135,7 +143,7 @@ func (m *Mapper) checkMissing(filled map[string]string) error {
 			return nil
 		}
 	}
-	return errors.New(`no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`)
+	return errors.New(`line 1: no column identifies the recipient of a row; name it "email" or "customer_id", or pass --map COLUMN=email`)
 }
 
 func quoted(s string) string {
@@ -172,7 +180,7 @@ func (m *Mapper) item(row rows.Row) (outbox.Item, error) {
 	for _, field := range row.Fields {
 		if field.Name == m.keyColumn {
 			if key = keyText(field); !isKey(key) {
-				return outbox.Item{}, problemAt(field, keyProblem(key))
+				return outbox.Item{}, field.Problem("%s", keyProblem(key))
 			}
 		}
 		name := m.target(field.Name)
@@ -180,7 +188,7 @@ func (m *Mapper) item(row rows.Row) (outbox.Item, error) {
 			continue
 		}
 		if err := m.set(&params, &customer, name, field); err != nil {
-			return outbox.Item{}, problemAt(field, err.Error())
+			return outbox.Item{}, field.Problem("%v", err)
 		}
 	}
 	if params.Email = customer.Email; customer.CustomerID != "" || customer.FirstName+customer.LastName+customer.PhoneNo != "" {
@@ -196,10 +204,6 @@ func (m *Mapper) item(row rows.Row) (outbox.Item, error) {
 		return outbox.Item{}, &rows.Problem{Line: row.Line, Name: m.keyColumn, Text: "is missing, and is the key"}
 	}
 	return outbox.Item{Key: key, Prepared: prepared}, nil
-}
-
-func problemAt(field rows.Field, text string) error {
-	return &rows.Problem{Line: field.Line, Column: field.Column, Name: field.Name, Text: text}
 }
 
 func keyText(field rows.Field) string {
@@ -283,7 +287,7 @@ func (m *Mapper) problemOf(row rows.Row, err error) error {
 	}
 	for _, field := range row.Fields {
 		if target := m.target(field.Name); target == name || "customer."+target == name {
-			return problemAt(field, text)
+			return field.Problem("%s", text)
 		}
 	}
 	return &rows.Problem{Line: row.Line, Name: name, Text: text}

@@ -54,8 +54,6 @@ func completeValues(root *cobra.Command) {
 		cmd, _, _ := root.Find(path) // the command exists
 		return cmd
 	}
-	formats := cobra.FixedCompletions([]string{"csv", "jsonl"}, cobra.ShellCompDirectiveNoFileComp)
-	_ = find("outbox", "import").RegisterFlagCompletionFunc("format", formats) // the flag exists
 	identifiers := cobra.FixedCompletions([]string{string(messagingtest.Email), string(messagingtest.CustomerID)},
 		cobra.ShellCompDirectiveNoFileComp)
 	_ = find("sandbox").RegisterFlagCompletionFunc("identifier", identifiers) // the flag exists

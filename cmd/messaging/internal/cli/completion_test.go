@@ -22,7 +22,6 @@ func TestCompletionKnowsValues(t *testing.T) {
 		"--profile=sandbox event ":        "list get create trigger plan apply",
 		"profile show l":                  "live sandbox",
 		"outbox list --state ":            "pending sending accepted rejected unclear dismissed",
-		"outbox import --format ":         "csv jsonl",
 		"sandbox --identifier ":           "email customer_id",
 		"sandbox fault ":                  "list remove answer_lost status rate_limited slow malformed outage",
 		"sandbox env --shell p":           "posix powershell",

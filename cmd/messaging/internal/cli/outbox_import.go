@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -31,7 +30,7 @@ type importFlags struct {
 	*ledgerFlag
 	confirm       confirm.Flags
 	from, event   string
-	format        string
+	delimiter     string
 	renamed       []string
 	keyColumn     string
 	skipBadRows   bool
@@ -51,18 +50,18 @@ first_name, last_name or phone_no ("customer.first_name" if the event has a para
 that name). --map reads a column under a different name. An empty value is left out.
 
 Each row has a key, and each key is imported once, so you can kill the command and run it
-again. Without --key-column, the key stands for the content of the row, and identical rows
-are one trigger.`,
+again. The same key with other content is an error. Without --key-column, the key is the hash
+of the request, and equal rows are one trigger.`,
 		Example: `  messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order
   messaging -p sandbox outbox import --ledger orders.db --from orders.csv --event "order shipped" --key-column order --dry-run
   messaging -p sandbox outbox import --ledger list.db --from list.csv --event "order shipped" --map mail=email --map notes=
-  messaging -p sandbox outbox import --ledger list.db --from - --format jsonl --event "order shipped" --dry-run <orders.jsonl`,
+  messaging -p sandbox outbox import --ledger list.db --from - --event "order shipped" --dry-run <orders.jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.from, "from", "", "the `file` to read; - reads stdin")
-	f.StringVar(&flags.format, "format", "", "csv or jsonl, if the name of the file does not end with it")
+	f.StringVar(&flags.delimiter, "delimiter", "", "the `character` between the values of CSV, such as ';', or tab; default: a comma")
 	f.StringVar(&flags.event, "event", "", "the `name` of the event")
 	f.StringArrayVar(&flags.renamed, "map", nil, "what a column holds: `column=parameter`; nothing after = leaves the column out")
 	f.StringVar(&flags.keyColumn, "key-column", "", "the `column` with a key that names each trigger, such as an order number")
@@ -128,7 +127,7 @@ func (flags *importFlags) run(cmd *cobra.Command) error {
 
 // check returns what --map says of each column.
 func (flags *importFlags) check(cmd *cobra.Command) (map[string]string, error) {
-	for _, name := range []string{"from", "event", "key-column", "format"} {
+	for _, name := range []string{"from", "event", "key-column", "delimiter"} {
 		isNeeded := name == "from" || name == "event"
 		switch flag := cmd.Flags().Lookup(name); {
 		case flag.Changed && flag.Value.String() == "":
@@ -212,18 +211,15 @@ func (flags *importFlags) findEvent(ctx context.Context, service *profile.Servic
 // file returns the file to import. Since it is read twice, stdin is copied first.
 func (flags *importFlags) file(cmd *cobra.Command, service *profile.Service, event *messaging.Event,
 	renamed map[string]string) (_ *bulk.File, closeFile func(), err error) {
-	format := rows.Format(flags.format)
-	if format == "" {
-		format = rows.Format(strings.TrimPrefix(filepath.Ext(flags.from), "."))
-	}
-	if format != rows.CSV && format != rows.JSONLines {
-		return nil, nil, exit.With(exit.Usage, "--from: the name must end with .csv or .jsonl; otherwise, pass --format csv or --format jsonl")
+	delimiter, err := rows.ParseDelimiter(flags.delimiter)
+	if err != nil {
+		return nil, nil, exit.With(exit.Usage, "--delimiter: %w", err)
 	}
 	mapper, err := bulk.NewMapper(event, renamed, flags.keyColumn)
 	if err != nil {
 		return nil, nil, exit.With(exit.Usage, "--map: %w", err)
 	}
-	file := &bulk.File{Format: format, Mapper: mapper}
+	file := &bulk.File{Name: flags.from, Delimiter: delimiter, Mapper: mapper}
 	if service.Allow != nil {
 		file.Guard = messaging.AllowOnly(service.Allow...)
 	}

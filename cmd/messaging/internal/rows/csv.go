@@ -12,50 +12,64 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
 )
 
-func newCSV(r io.Reader) (*Reader, error) {
+func newCSV(r io.Reader, delimiter rune) (*Reader, error) {
 	reader := csv.NewReader(bounded.Lines(r))
 	reader.FieldsPerRecord = -1 // counted by row, which knows the position
-	header, err := reader.Read()
+	reader.Comma = delimiter
+	record, err := reader.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, errEmpty
 	}
 	if err != nil {
 		return nil, quoteError(err)
 	}
-	if err := checkHeader(header); err != nil {
+	header := make([]Field, len(record)) // a column without a name is one of them
+	for i, name := range record {
+		line, column := reader.FieldPos(i)
+		header[i] = Field{Name: name, Line: line, Column: column}
+	}
+	named, err := checkHeader(header, delimiter)
+	if err != nil {
 		return nil, err
 	}
 	reader.ReuseRecord = true
-	return &Reader{Columns: header, all: csvRows(reader, header)}, nil
+	return &Reader{Header: named, all: csvRows(reader, header)}, nil
 }
 
-// checkHeader returns an error for a first row that is not a list of names.
-func checkHeader(header []string) error {
-	if only := header[0]; len(header) == 1 && strings.ContainsAny(only, ";\t") {
-		return fmt.Errorf("line 1: the columns must be separated by commas, and the header has none: %q", only)
+// checkHeader returns the columns that have a name, or an error for a first row that is not a list of names.
+func checkHeader(header []Field, delimiter rune) (named []Field, err error) {
+	if only := header[0].Name; len(header) == 1 && delimiter == ',' && strings.ContainsAny(only, ";\t") {
+		return nil, fmt.Errorf("line 1: the header has no comma; pass --delimiter ';' or --delimiter tab if %q are several columns", only)
 	}
 	seen := make(map[string]int, len(header))
-	for i, name := range header {
-		switch earlier, twice := seen[name]; {
-		case name == "":
-			return fmt.Errorf("line 1: header %d of %d is empty", i+1, len(header))
-		case !utf8.ValidString(name):
-			return fmt.Errorf("line 1: header %d of %d is not UTF-8", i+1, len(header))
+	for i, field := range header {
+		switch earlier, twice := seen[field.Name]; {
+		case field.Name == "":
+			continue
+		case !utf8.ValidString(field.Name):
+			return nil, fmt.Errorf("line 1: header %d of %d is not UTF-8", i+1, len(header))
 		case twice:
-			return fmt.Errorf("line 1: headers %d and %d are both %q", earlier, i+1, name)
+			return nil, fmt.Errorf("line 1: headers %d and %d are both %q", earlier, i+1, field.Name)
 		}
-		seen[name] = i + 1
+		seen[field.Name] = i + 1
+		named = append(named, field)
 	}
-	return nil
+	if named == nil {
+		return nil, errors.New("line 1: the header has no names")
+	}
+	return named, nil
 }
 
-func csvRows(reader *csv.Reader, header []string) iter.Seq2[Row, error] {
+func csvRows(reader *csv.Reader, header []Field) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		row := Row{Fields: make([]Field, len(header))}
+		var row Row
 		for {
 			record, err := reader.Read()
 			if err == io.EOF {
 				return
+			}
+			if err == nil && isEmpty(record) {
+				continue
 			}
 			if err == nil {
 				err = row.fill(reader, header, record)
@@ -69,18 +83,34 @@ func csvRows(reader *csv.Reader, header []string) iter.Seq2[Row, error] {
 	}
 }
 
+// isEmpty reports whether a record has no value, as a spreadsheet writes after its last row.
+func isEmpty(record []string) bool {
+	for _, text := range record {
+		if text != "" {
+			return false
+		}
+	}
+	return true
+}
+
 // fill makes the row that of a record.
-func (row *Row) fill(reader *csv.Reader, header, record []string) error {
+func (row *Row) fill(reader *csv.Reader, header []Field, record []string) error {
 	row.Line, _ = reader.FieldPos(0)
+	row.Fields = row.Fields[:0]
 	if len(record) != len(header) {
 		return &Problem{Line: row.Line, Text: fmt.Sprintf("has %d values, but the header has %d columns", len(record), len(header))}
 	}
 	for i, text := range record {
 		line, column := reader.FieldPos(i)
-		if !utf8.ValidString(text) {
-			return &Problem{Line: line, Column: column, Name: header[i], Text: "is not UTF-8"}
+		field := Field{Name: header[i].Name, Text: text, Line: line, Column: column}
+		switch {
+		case !utf8.ValidString(text):
+			return field.Problem("is not UTF-8")
+		case field.Name != "":
+			row.Fields = append(row.Fields, field)
+		case text != "":
+			return field.Problem("has a value, but its column has no name in the header")
 		}
-		row.Fields[i] = Field{Name: header[i], Text: text, Line: line, Column: column}
 	}
 	return nil
 }
@@ -101,6 +131,5 @@ func quoteError(err error) error {
 		return err
 	}
 	return fmt.Errorf("line %d, column %d: a quoted value that begins at line %d does not end properly; the rows after it cannot be "+
-		"told apart",
-		parse.Line, parse.Column, parse.StartLine)
+		"told apart", parse.Line, parse.Column, parse.StartLine)
 }

@@ -4,28 +4,27 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 )
 
-// maxLine is the longest line, so that a file without line breaks does not fill the memory.
-const maxLine = 16 << 20
-
-func jsonLines(r *bufio.Reader) iter.Seq2[Row, error] {
+func jsonLines(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		var row Row
-		var text []byte
+		lines := bufio.NewReader(bounded.Lines(r))
 		for number := 1; ; number++ {
-			var err error
-			text, err = readLine(r, text[:0])
+			text, err := lines.ReadBytes('\n')
 			if err != nil && err != io.EOF {
 				yield(Row{}, fmt.Errorf("line %d: %w", number, err))
 				return
 			}
-			if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 {
+			if len(bytes.TrimSpace(text)) > 0 {
 				row.Line, row.Fields = number, row.Fields[:0]
 				if !yield(row.parse(text)) {
 					return
@@ -34,20 +33,6 @@ func jsonLines(r *bufio.Reader) iter.Seq2[Row, error] {
 			if err == io.EOF {
 				return
 			}
-		}
-	}
-}
-
-// readLine appends the next line to buffer.
-func readLine(r *bufio.Reader, buffer []byte) ([]byte, error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		buffer = append(buffer, part...)
-		if len(buffer) > maxLine {
-			return buffer, fmt.Errorf("longer than %d MiB", maxLine>>20)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return buffer, err
 		}
 	}
 }
@@ -69,14 +54,19 @@ func (row *Row) parse(line []byte) (Row, error) {
 		case err != nil:
 			return *row, &Problem{Line: row.Line, Column: int(decoder.InputOffset()) + 1, Name: field.Name, Text: "is not valid JSON"}
 		case seen[field.Name]:
-			return *row, &Problem{Line: row.Line, Column: field.Column, Name: field.Name, Text: "occurs twice"}
+			return *row, field.Problem("occurs twice")
 		}
 		seen[field.Name] = true
-		if field.JSON[0] == '"' {
+		switch field.JSON[0] {
+		case '"':
 			if err := json.Unmarshal(field.JSON, &field.Text); err != nil {
-				return *row, &Problem{Line: row.Line, Column: field.Column, Name: field.Name, Text: "is not valid JSON"}
+				return *row, field.Problem("is not valid JSON")
 			}
 			field.JSON = nil
+		case '{', '[':
+			if err := strictjson.Decode(field.JSON, new(json.RawMessage)); err != nil {
+				return *row, field.Problem("%s", strings.TrimPrefix(err.Error(), "line 1: "))
+			}
 		}
 		row.Fields = append(row.Fields, field)
 	}

@@ -9,15 +9,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-)
-
-// Format is the format of a file.
-type Format string
-
-// The formats, which are also the suffixes of file names.
-const (
-	CSV       Format = "csv"
-	JSONLines Format = "jsonl"
+	"path/filepath"
+	"strings"
 )
 
 // Field is a value of a row.
@@ -37,6 +30,11 @@ func (f Field) IsNull() bool {
 		return string(f.JSON) == "null"
 	}
 	return f.Text == ""
+}
+
+// Problem returns what is wrong with the field.
+func (f Field) Problem(format string, args ...any) *Problem {
+	return &Problem{Line: f.Line, Column: f.Column, Name: f.Name, Text: fmt.Sprintf(format, args...)}
 }
 
 // Row is a row of a file. Its fields are valid until the next row is read.
@@ -66,49 +64,74 @@ func (p *Problem) Error() string {
 
 // Reader reads the rows of a file.
 type Reader struct {
-	// Columns are the names in the header of a CSV file, in order.
-	Columns []string
-	all     iter.Seq2[Row, error]
+	// Header has the names of the columns of a CSV file. It is nil for JSON Lines.
+	Header []Field
+	all    iter.Seq2[Row, error]
 }
 
 // All ranges over the rows, once. A *Problem is about one row, and the range goes on after
 // it. Any other error is the last element.
 func (r *Reader) All() iter.Seq2[Row, error] { return r.all }
 
-var (
-	errUTF16 = errors.New("the file is UTF-16; save it as UTF-8")
-	errEmpty = errors.New("the file is empty")
-)
+var errEmpty = errors.New("the file is empty")
 
-// CheckEncoding returns an error for the beginning of a file in another encoding than UTF-8.
-func CheckEncoding(start []byte) error {
-	if bytes.HasPrefix(start, []byte{0xff, 0xfe}) || bytes.HasPrefix(start, []byte{0xfe, 0xff}) {
-		return errUTF16
+// ParseDelimiter returns what separates the values of CSV: one character, "tab", or a comma for "".
+func ParseDelimiter(text string) (rune, error) {
+	switch runes := []rune(text); {
+	case text == "":
+		return ',', nil
+	case text == "tab":
+		return '\t', nil
+	case len(runes) == 1 && !strings.ContainsRune("\"\r\n\ufffd", runes[0]):
+		return runes[0], nil
+	}
+	return 0, fmt.Errorf("%q must be one character, such as ';', or tab", text)
+}
+
+// NewReader returns a reader of a file, and skips a byte order mark. A name that ends with .csv, .jsonl or .ndjson gives
+// the format; otherwise a file that begins with { is JSON Lines, and any other is CSV with a header.
+func NewReader(name string, delimiter rune, r io.Reader) (*Reader, error) {
+	buffered := bufio.NewReaderSize(r, 64<<10)
+	start, err := buffered.Peek(8)
+	if len(start) == 0 && err != io.EOF {
+		return nil, err
+	}
+	if err := checkStart(start); err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(start, []byte("\ufeff")) {
+		_, _ = buffered.Discard(3) // it is buffered
+		start = start[3:]
+	}
+	if len(start) == 0 {
+		return nil, errEmpty
+	}
+	switch extension := strings.ToLower(filepath.Ext(name)); {
+	case extension == ".jsonl", extension == ".ndjson", extension != ".csv" && start[0] == '{':
+		return &Reader{all: jsonLines(buffered)}, nil
+	default:
+		return newCSV(buffered, delimiter)
+	}
+}
+
+// checkStart returns an error that names what a file is, if it is no text in UTF-8.
+func checkStart(start []byte) error {
+	for _, each := range []struct{ start, is string }{
+		{"PK\x03\x04", "a spreadsheet (.xlsx), or another zip file; save it as CSV"},
+		{"\xd0\xcf\x11\xe0", "a spreadsheet (.xls); save it as CSV"},
+		{"\x1f\x8b", "compressed with gzip; unpack it"},
+		{"\xff\xfe", "UTF-16; save it as UTF-8"},
+		{"\xfe\xff", "UTF-16; save it as UTF-8"},
+	} {
+		if bytes.HasPrefix(start, []byte(each.start)) {
+			return errors.New("the file is " + each.is)
+		}
+	}
+	if bytes.IndexByte(start, 0) >= 0 { // in UTF-16, half of the bytes of plain text are NUL
+		return errors.New("the file is UTF-16 or no text; save it as UTF-8")
 	}
 	return nil
 }
 
-// NewReader returns a reader of a file, which begins with the header in the format CSV. A
-// byte order mark is skipped.
-func NewReader(format Format, r io.Reader) (*Reader, error) {
-	buffered := bufio.NewReaderSize(r, 64<<10)
-	start, err := buffered.Peek(3)
-	switch {
-	case len(start) == 0 && err == io.EOF:
-		return nil, errEmpty
-	case len(start) == 0:
-		return nil, err
-	case CheckEncoding(start) != nil:
-		return nil, errUTF16
-	case string(start) == "\ufeff":
-		_, _ = buffered.Discard(len(start)) // it is buffered
-	}
-	switch format {
-	case CSV:
-		return newCSV(buffered)
-	case JSONLines:
-		return &Reader{all: jsonLines(buffered)}, nil
-	default:
-		return nil, fmt.Errorf("unknown format %q", format)
-	}
-}
+// CheckEncoding returns an error for the beginning of a file that is no text in UTF-8.
+func CheckEncoding(start []byte) error { return checkStart(start) }

@@ -12,9 +12,9 @@ import (
 )
 
 // read returns every row and every problem as a text.
-func read(t *testing.T, format Format, text string) (lines []string) {
+func read(t *testing.T, name, text string) (lines []string) {
 	t.Helper()
-	reader, err := NewReader(format, strings.NewReader(text))
+	reader, err := NewReader(name, ',', strings.NewReader(text))
 	if err != nil {
 		return []string{"fatal: " + err.Error()}
 	}
@@ -40,7 +40,7 @@ func TestCSVIsReadAsSpreadsheetsWriteIt(t *testing.T) {
 	assert.Equal(t, []string{
 		`2: email="ada@example.com"@2:1 note="a \"b\"\nc"@2:17`,
 		`4: email="b@example.com"@4:1 note=""@4:15`,
-	}, read(t, CSV, "\ufeffemail,note\r\nada@example.com,\"a \"\"b\"\"\r\nc\"\r\nb@example.com,\r\n"))
+	}, read(t, "a.csv", "\ufeffemail,note\r\nada@example.com,\"a \"\"b\"\"\r\nc\"\r\nb@example.com,\r\n"))
 }
 
 func TestCSVProblemsSayWhere(t *testing.T) {
@@ -54,17 +54,23 @@ func TestCSVProblemsSayWhere(t *testing.T) {
 		"a,b\n1,\xff\n2,3": {"bad: line 2, column 3 (b): is not UTF-8", `3: a="2"@3:1 b="3"@3:3`},
 		"a,b\n1,\"2\n3,4\n5,6": {"fatal: line 4, column 4: a quoted value that begins at line 2 does not end properly; the rows after " +
 			"it cannot be told apart"},
-		"a,\n1,2":       {"fatal: line 1: header 2 of 2 is empty"},
-		"a,b,a\n":       {`fatal: line 1: headers 1 and 3 are both "a"`},
-		"a;b\n1;2":      {`fatal: line 1: the columns must be separated by commas, and the header has none: "a;b"`},
-		"\xff\xfea\x00": {"fatal: the file is UTF-16; save it as UTF-8"},
-		"a\xff\n":       {"fatal: line 1: header 1 of 1 is not UTF-8"},
+		"a,\n1,2\n3,\n":               {"bad: line 2, column 3: has a value, but its column has no name in the header", `3: a="3"@3:1`},
+		"a,b,\n1,2,\n,,\n\"\",\n3,4,": {`2: a="1"@2:1 b="2"@2:3`, `5: a="3"@5:1 b="4"@5:3`},
+		",\n1,2":                      {"fatal: line 1: the header has no names"},
+		"a,b,a\n":                     {`fatal: line 1: headers 1 and 3 are both "a"`},
+		"a;b\n1;2":                    {`fatal: line 1: the header has no comma; pass --delimiter ';' or --delimiter tab if "a;b" are several columns`},
+		"\xff\xfea\x00":               {"fatal: the file is UTF-16; save it as UTF-8"},
+		"a\x00b\x00":                  {"fatal: the file is UTF-16 or no text; save it as UTF-8"},
+		"PK\x03\x04\x14":              {"fatal: the file is a spreadsheet (.xlsx), or another zip file; save it as CSV"},
+		"\xd0\xcf\x11\xe0\xa1":        {"fatal: the file is a spreadsheet (.xls); save it as CSV"},
+		"\x1f\x8b\x08":                {"fatal: the file is compressed with gzip; unpack it"},
+		"a\xff\n":                     {"fatal: line 1: header 1 of 1 is not UTF-8"},
 		"\"a\nb\n": {"fatal: line 2, column 3: a quoted value that begins at line 1 does not end properly; the rows after " +
 			"it cannot be told apart"},
-		"a\n\n\n1":                {`4: a="1"@4:1`},
-		"email\n\"x\ny\nz\"\n,,,": {`2: email="x\ny\nz"@2:1`, "bad: line 5: has 4 values, but the header has 1 columns"},
+		"a\n\n\n1":                 {`4: a="1"@4:1`},
+		"email\n\"x\ny\nz\"\n1,,,": {`2: email="x\ny\nz"@2:1`, "bad: line 5: has 4 values, but the header has 1 columns"},
 	} {
-		assert.Equal(t, want, read(t, CSV, text), "%q", text)
+		assert.Equal(t, want, read(t, "a.csv", text), "%q", text)
 	}
 }
 
@@ -72,30 +78,31 @@ func TestJSONLinesKeepTypesAndPositions(t *testing.T) {
 	assert.Equal(t, []string{
 		`1: a="x"@1:6 n=""1.50@1:16 o=""{"b": 1}@1:26 z=""null@1:41`,
 		`3: a="é"@3:6`,
-	}, read(t, JSONLines, "\ufeff"+`{"a":"x", "n": 1.50, "o":{"b": 1}, "z": null}`+"\r\n\r\n"+`{"a":"\u00e9"}`))
+	}, read(t, "a.jsonl", "\ufeff"+`{"a":"x", "n": 1.50, "o":{"b": 1}, "z": null}`+"\r\n\r\n"+`{"a":"\u00e9"}`))
 }
 
 func TestJSONLinesProblemsSayWhere(t *testing.T) {
 	for text, want := range map[string][]string{
-		"[1]\n{\"a\":1}":      {"bad: line 1, column 1: is not a JSON object", `2: a=""1@2:6`},
-		`{"a":1,"a":2}`:       {"bad: line 1, column 12 (a): occurs twice"},
-		`{"a":}`:              {"bad: line 1, column 6 (a): is not valid JSON"},
-		`{"a":1`:              {"bad: line 1, column 7: is not a complete JSON object"},
-		`{"a":1} {"b":2}`:     {"bad: line 1, column 8: has text after its JSON object"},
-		"{\"a\":\"\xff\"}":    {"bad: line 1: is not UTF-8"},
-		"\n\n":                nil,
-		`{"a":1,}` + "\n{}":   {"bad: line 1, column 8: is not valid JSON", "2:"},
-		"{\"a\":\"\\ud800\"}": {`1: a="�"@1:6`},
+		"[1]\n{\"a\":1}":        {"bad: line 1, column 1: is not a JSON object", `2: a=""1@2:6`},
+		`{"a":1,"a":2}`:         {"bad: line 1, column 12 (a): occurs twice"},
+		`{"a":}`:                {"bad: line 1, column 6 (a): is not valid JSON"},
+		`{"a":1`:                {"bad: line 1, column 7: is not a complete JSON object"},
+		`{"a":1} {"b":2}`:       {"bad: line 1, column 8: has text after its JSON object"},
+		"{\"a\":\"\xff\"}":      {"bad: line 1: is not UTF-8"},
+		`{"a":[{"b":1,"b":2}]}`: {`bad: line 1, column 6 (a): "b" is there already`},
+		"\n\n":                  nil,
+		`{"a":1,}` + "\n{}":     {"bad: line 1, column 8: is not valid JSON", "2:"},
+		"{\"a\":\"\\ud800\"}":   {`1: a="�"@1:6`},
 	} {
-		assert.Equal(t, want, read(t, JSONLines, text), "%q", text)
+		assert.Equal(t, want, read(t, "a.jsonl", text), "%q", text)
 	}
 }
 
 func TestALineThatDoesNotEndDoesNotFillTheMemory(t *testing.T) {
-	reader, err := NewReader(JSONLines, io.LimitReader(zeros{}, 1<<40))
+	reader, err := NewReader("a.jsonl", ',', io.LimitReader(zeros{}, 1<<40))
 	require.NoError(t, err)
 	for _, err := range reader.All() {
-		assert.EqualError(t, err, "line 1: longer than 16 MiB")
+		assert.EqualError(t, err, "line 1: a line is longer than 16 MiB")
 	}
 }
 
@@ -113,10 +120,10 @@ func TestAHundredThousandColumnsAreRead(t *testing.T) {
 	for i := range names {
 		names[i], values[i] = fmt.Sprintf("c%d", i), fmt.Sprint(i)
 	}
-	reader, err := NewReader(CSV, strings.NewReader(strings.Join(names, ",")+"\n"+
+	reader, err := NewReader("a.csv", ',', strings.NewReader(strings.Join(names, ",")+"\n"+
 		strings.Join(values, ",")+"\n"+strings.Join(values[:7], ",")))
 	require.NoError(t, err)
-	assert.Len(t, reader.Columns, 100_000)
+	assert.Len(t, reader.Header, 100_000)
 	var found []string
 	for row, err := range reader.All() {
 		if err != nil {
@@ -126,4 +133,27 @@ func TestAHundredThousandColumnsAreRead(t *testing.T) {
 		found = append(found, row.Fields[99_999].Text)
 	}
 	assert.Equal(t, []string{"99999", "line 3: has 7 values, but the header has 100000 columns"}, found)
+}
+
+func TestTheNameOrElseTheContentGivesTheFormat(t *testing.T) {
+	for _, name := range []string{"a.JSONL", "a.ndjson", "-", "/dev/fd/63", "a.txt"} {
+		assert.Equal(t, []string{`1: a="x"@1:6`}, read(t, name, `{"a":"x"}`), name)
+	}
+	for _, name := range []string{"a.CSV", "-", "a.tsv"} {
+		assert.Equal(t, []string{`2: a="x"@2:1`}, read(t, name, "a\nx\n"), name)
+	}
+}
+
+func TestValuesAreSeparatedByTheDelimiter(t *testing.T) {
+	for text, want := range map[string]string{"": "1,2", ";": "1;2", "tab": "1\t2", "|": "1|2"} {
+		delimiter, err := ParseDelimiter(text)
+		require.NoError(t, err)
+		reader, err := NewReader("a.csv", delimiter, strings.NewReader(strings.Replace(want, "1", "a", 1)+"\n"+want))
+		require.NoError(t, err)
+		assert.Len(t, reader.Header, 2, text)
+	}
+	for _, text := range []string{";;", "\"", "\n", "semicolon", "\xff"} {
+		_, err := ParseDelimiter(text)
+		assert.ErrorContains(t, err, "must be one character", text)
+	}
 }
