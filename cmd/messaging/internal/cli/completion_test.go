@@ -26,7 +26,7 @@ func TestCompletionKnowsValues(t *testing.T) {
 		"sandbox fault ":                  "list remove answer_lost status rate_limited slow malformed outage",
 		"sandbox env --shell p":           "posix powershell",
 		"export events --columns id,na":   "id,name",
-		"export customers --to ":          "csv jsonl parquet",
+		"export customers --to ":          "csv jsonl",
 		"completion ":                     "bash zsh fish powershell",
 		"outbox list --operation trigger": "trigger event",
 		"sandbox reset ":                  "all history faults",

@@ -39,7 +39,7 @@ func newExport(s *settings) *cobra.Command {
 		Use:   "export",
 		Short: "Write all customers, events or messages to a file",
 		Example: `  messaging -p sandbox export customers --to exported.csv
-  messaging -p sandbox export messages --to exported.parquet`,
+  messaging -p sandbox export messages --to exported.jsonl`,
 	}
 	cmd.AddCommand(newExportOf(s, export.Customers), newExportOf(s, export.Events), newExportOf(s, export.Messages))
 	return cmd
@@ -50,33 +50,33 @@ func newExportOf[T any](s *settings, records export.Records[T]) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   records.Name,
 		Short: "Write all " + records.Name + " to a file",
-		Long: `Write all ` + records.Name + ` to a file. The file extension sets the format: CSV, JSON Lines or Parquet.
+		Long: `Write all ` + records.Name + ` to a file. The file extension sets the format: CSV or JSON Lines.
 
 The file appears when it is complete. If the export is stopped, or even killed, run the same
-command with --resume: it continues after the last page that was written. Parquet cannot be
-resumed, since the index of such a file is at its end.
+command with --resume: it continues after the last page that was written. A pipe is written
+through.
 
 Rows that the service lists twice, because rows were added during the export, are written
 once.`,
 		Example: strings.ReplaceAll(`  messaging -p sandbox export RECORDS --to all-RECORDS.csv
-  messaging -p sandbox export RECORDS --to all-RECORDS.parquet --overwrite
+  messaging -p sandbox export RECORDS --to all-RECORDS.jsonl --overwrite
   messaging -p production export RECORDS --to all-RECORDS.csv --resume   # after it was stopped`, "RECORDS", records.Name),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runExport(cmd, s, records, options) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&options.To, "to", "", "the `file` to write; its name ends with .csv, .jsonl or .parquet")
+	f.StringVar(&options.To, "to", "", "the `file` to write; its name ends with .csv or .jsonl")
 	f.BoolVar(&options.Resume, "resume", false, "continue an export that was stopped")
 	f.BoolVar(&options.Overwrite, "overwrite", false, "replace the file if it exists")
 	f.BoolVar(&options.SpreadsheetSafe, "spreadsheet-safe", false,
-		"write an apostrophe before a cell of CSV that a spreadsheet would run as a formula")
+		"write an apostrophe before a cell of CSV that begins with = + - or @, unless it is a phone number")
 	var columns []string
 	for _, column := range records.Columns {
 		columns = append(columns, column.Name)
 	}
 	f.StringSliceVar(&options.Columns, "columns", nil, "write only these columns, such as `a,b`: "+strings.Join(columns, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("columns", completeColumns(columns)) // the flag exists
-	_ = cmd.MarkFlagFilename("to", "csv", "jsonl", "parquet")               // the flag exists
+	_ = cmd.MarkFlagFilename("to", "csv", "jsonl")                          // the flag exists
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/hashes"
 )
 
@@ -65,6 +66,16 @@ func Run[T any](ctx context.Context, client *messaging.Client, records Records[T
 	if err != nil {
 		return Progress{}, &UsageError{err.Error()}
 	}
+	if options.Format == JSONLines && slices.Contains(options.Columns, extra) {
+		return Progress{}, usage("%q is a column of CSV; JSON Lines has its members beside the others", extra)
+	}
+	place, err := files.Find(options.To)
+	if err != nil {
+		return Progress{}, err
+	}
+	if options.To = place.Path; place.IsStream() {
+		return stream(ctx, client, records, columns, options, report)
+	}
 	unlock, err := options.lock()
 	if err != nil {
 		return Progress{}, err
@@ -78,13 +89,26 @@ func Run[T any](ctx context.Context, client *messaging.Client, records Records[T
 		return Progress{}, err
 	}
 	w := walk[T]{job: j, records: records, encoder: newEncoder(j.part, records, columns, options), report: report}
-	if err = w.run(ctx, client); err == nil {
-		err = w.encoder.close()
-	}
-	if err != nil {
+	if err := w.run(ctx, client); err != nil {
 		return j.progress, w.stop(err)
 	}
 	return j.progress, j.finish()
+}
+
+// stream writes the records to a pipe or a device, which cannot be replaced, nor resumed.
+func stream[T any](ctx context.Context, client *messaging.Client, records Records[T], columns []Column[T], options Options,
+	report func(Progress)) (Progress, error) {
+	if options.Resume {
+		return Progress{}, usage("%s is no file that could be resumed", options.To)
+	}
+	file, err := os.OpenFile(options.To, os.O_WRONLY, 0)
+	if err != nil {
+		return Progress{}, err
+	}
+	j := &job{options: options, part: newOutput(file), last: time.Now()}
+	w := walk[T]{job: j, records: records, encoder: newEncoder(j.part, records, columns, options), report: report}
+	err = w.run(ctx, client)
+	return j.progress, errors.Join(err, j.part.buffer.Flush(), file.Close())
 }
 
 // lock keeps other processes from writing the same files.
@@ -126,10 +150,6 @@ func isCurrent(lock *flock.Flock) bool {
 // check returns an error if a file is in the way.
 func (o Options) check() error {
 	switch {
-	case o.Format == JSONLines && slices.Contains(o.Columns, extra):
-		return usage("%q is a column of CSV and Parquet; JSON Lines has its members beside the others", extra)
-	case o.Resume && o.Format == Parquet:
-		return usage("an export to Parquet cannot be resumed, since the index of the file is at its end; use .csv or .jsonl")
 	case o.Resume && o.Overwrite:
 		return usage("--resume and --overwrite exclude each other")
 	case o.Resume && !exists(o.resumePath()):
@@ -194,7 +214,7 @@ func (w *walk[T]) run(ctx context.Context, client *messaging.Client) error {
 func (w *walk[T]) stop(err error) error {
 	failed, isPage := errors.AsType[*messaging.PageError](err)
 	switch {
-	case w.resume == nil, w.progress.Rows == 0:
+	case w.progress.Rows == 0:
 		return errors.Join(err, w.discard())
 	case !isPage || errors.Is(err, messaging.ErrBadCursor): // the next run would fail at the same page
 		return errors.Join(err, w.close())

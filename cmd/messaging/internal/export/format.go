@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,16 +21,17 @@ type Format string
 const (
 	CSV       Format = "csv"
 	JSONLines Format = "jsonl"
-	Parquet   Format = "parquet"
 )
 
 // FormatOf returns the format for the name of a file.
 func FormatOf(path string) (Format, error) {
-	switch f := Format(strings.TrimPrefix(filepath.Ext(path), ".")); f {
-	case CSV, JSONLines, Parquet:
+	switch f := Format(strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))); f {
+	case CSV, JSONLines:
 		return f, nil
+	case "ndjson":
+		return JSONLines, nil
 	default:
-		return "", fmt.Errorf("%q must end with .csv, .jsonl or .parquet", filepath.Base(path))
+		return "", fmt.Errorf("%q must end with .csv or .jsonl", filepath.Base(path))
 	}
 }
 
@@ -39,21 +39,14 @@ func FormatOf(path string) (Format, error) {
 type encoder[T any] interface {
 	// begin writes the start of the file.
 	begin() error
-	// encode writes records. Those in a row group of Parquet may be written later.
 	encode(records []T) error
-	// close writes the end of the file.
-	close() error
 }
 
 func newEncoder[T any](w io.Writer, records Records[T], columns []Column[T], options Options) encoder[T] {
-	switch options.Format {
-	case Parquet:
-		return newParquet(w, columns)
-	case JSONLines:
+	if options.Format == JSONLines {
 		return &jsonEncoder[T]{w, wire.NewWriter(), records, options.Columns}
-	default:
-		return &csvEncoder[T]{w: w, columns: columns, safe: options.SpreadsheetSafe}
 	}
+	return &csvEncoder[T]{w: w, columns: columns, safe: options.SpreadsheetSafe}
 }
 
 // csvEncoder writes CSV with a header. Its lines are those of encoding/csv, which takes much
@@ -115,14 +108,16 @@ func needsQuotes(cell []byte) bool {
 
 var isSpecial = [256]bool{',': true, '"': true, '\r': true, '\n': true}
 
-func (e *csvEncoder[T]) close() error { return nil }
-
-var phoneNumber = regexp.MustCompile(`^\+[0-9]{4,15}$`)
-
 // isFormula reports whether a spreadsheet may run a cell. A phone number begins with a plus
-// sign as well.
+// sign as well, but it is the digits after it alone.
 func isFormula(cell []byte) bool {
-	return len(cell) > 0 && strings.IndexByte("=+-@\t\r", cell[0]) >= 0 && !phoneNumber.Match(cell)
+	switch {
+	case len(cell) == 0 || strings.IndexByte("=+-@", cell[0]) < 0:
+		return false
+	case cell[0] == '+' && len(cell) > 1:
+		return len(bytes.Trim(cell[1:], "0123456789")) > 0
+	}
+	return true
 }
 
 // jsonEncoder writes each record as the service would: an object in a line.
@@ -182,8 +177,6 @@ func selectMembers(object []byte, names []string) ([]byte, error) {
 	selected.WriteByte('}')
 	return selected.Bytes(), nil
 }
-
-func (e *jsonEncoder[T]) close() error { return nil }
 
 // Select returns the columns with these names, in this order, or all of them without a name.
 func (r Records[T]) Select(names []string) ([]Column[T], error) {

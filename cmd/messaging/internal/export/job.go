@@ -9,16 +9,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/files"
 )
 
 // job holds the files of an export.
 type job struct {
 	options  Options
 	part     *output
-	resume   *os.File // nil for Parquet
+	resume   *os.File // nil for a stream
 	cursor   string   // where this run begins
 	seen     seen
 	progress Progress
@@ -49,20 +50,17 @@ func open(records string, o Options) (*job, error) {
 	j := &job{options: o, last: time.Now()}
 	first := start{records, o.Format, o.Columns, o.SpreadsheetSafe, o.Service}
 	var err error
-	if o.Format != Parquet {
-		if j.resume, err = os.OpenFile(o.resumePath(), openFlags(o), 0o600); err != nil {
-			return nil, err
-		}
+	if j.resume, err = os.OpenFile(o.resumePath(), openFlags(o), 0o600); err != nil {
+		return nil, err
 	}
 	part, err := os.OpenFile(o.partPath(), openFlags(o), 0o600)
 	if err != nil {
 		return nil, errors.Join(err, j.close())
 	}
-	j.part = &output{file: part, buffer: bufio.NewWriterSize(part, 64<<10)}
-	switch {
-	case o.Resume:
+	j.part = newOutput(part)
+	if o.Resume {
 		err = j.load(first)
-	case j.resume != nil:
+	} else {
 		err = j.appendLine(first)
 	}
 	if err != nil {
@@ -181,57 +179,43 @@ func (j *job) appendLine(line any) error {
 
 // finish gives the complete file its name.
 func (j *job) finish() error {
-	err := errors.Join(j.part.sync(), j.close())
-	if err == nil && !j.options.Overwrite && exists(j.options.To) {
+	place, err := files.Find(j.options.To)
+	err = errors.Join(err, j.part.buffer.Flush(), j.resume.Close())
+	if err == nil && !j.options.Overwrite && place.Exists {
 		err = usage("%s was created in the meantime; the rows are in %s", j.options.To, j.options.partPath())
 	}
-	if err == nil {
-		err = os.Rename(j.options.partPath(), j.options.To)
-	}
 	if err != nil {
-		return err
+		return errors.Join(err, j.part.file.Close())
 	}
-	syncFolder(filepath.Dir(j.options.To))
-	if j.resume == nil {
-		return nil
+	if err := place.Put(j.part.file); err != nil {
+		return err
 	}
 	return os.Remove(j.options.resumePath())
 }
 
-// close closes the files. Without checkpoints, nothing in them is of use after an error.
+// close closes the files.
 func (j *job) close() error {
 	var err error
 	if j.part != nil {
 		err = j.part.file.Close()
 	}
-	if j.resume != nil {
-		err = errors.Join(err, j.resume.Close())
-	}
-	return err
+	return errors.Join(err, j.resume.Close())
 }
 
 // discard closes and removes the files.
 func (j *job) discard() error {
-	err := errors.Join(j.close(), os.Remove(j.options.partPath()))
-	if j.resume != nil {
-		err = errors.Join(err, os.Remove(j.options.resumePath()))
-	}
-	return err
+	return errors.Join(j.close(), os.Remove(j.options.partPath()), os.Remove(j.options.resumePath()))
 }
 
-// syncFolder makes a new name durable. Not every system can do that.
-func syncFolder(path string) {
-	if folder, err := os.Open(path); err == nil {
-		_ = folder.Sync()
-		_ = folder.Close()
-	}
-}
-
-// output is the .part file. It counts what is written.
+// output is the file of the rows. It counts what is written.
 type output struct {
 	file   *os.File
 	buffer *bufio.Writer
 	size   int64
+}
+
+func newOutput(file *os.File) *output {
+	return &output{file: file, buffer: bufio.NewWriterSize(file, 64<<10)}
 }
 
 func (o *output) Write(p []byte) (int, error) {

@@ -1,5 +1,5 @@
-// Package export writes every record of a list of the service to a file: CSV, JSON Lines
-// or Parquet.
+// Package export writes every record of a list of the service to a file: CSV or JSON
+// Lines.
 package export
 
 import (
@@ -34,38 +34,23 @@ type Records[T any] struct {
 // pages are the pages of a list. An error is the last element.
 type pages[T any] = iter.Seq2[*messaging.Page[T], error]
 
-// Column is a column of the records, with the name that the service uses. It has one of the
-// functions.
+// Column is a column of the records, with the name that the service uses.
 type Column[T any] struct {
 	Name string
-	// Text appends a text. An empty one is null.
-	Text  func(buffer []byte, record *T) []byte
-	Count func(*T) int
-	// Time returns a time. The zero time is null.
-	Time func(*T) time.Time
-}
-
-// append appends the value of a record as CSV has it, without quotes.
-func (c *Column[T]) append(buffer []byte, record *T) []byte {
-	switch {
-	case c.Text != nil:
-		return c.Text(buffer, record)
-	case c.Count != nil:
-		return strconv.AppendInt(buffer, int64(c.Count(record)), 10)
-	}
-	return wire.AppendTime(buffer, c.Time(record), time.RFC3339)
+	// append appends the value of a record as CSV has it, without quotes.
+	append func(buffer []byte, record *T) []byte
 }
 
 func textColumn[T any](name string, get func(*T) string) Column[T] {
-	return Column[T]{Name: name, Text: func(buffer []byte, record *T) []byte { return append(buffer, get(record)...) }}
+	return Column[T]{name, func(buffer []byte, record *T) []byte { return append(buffer, get(record)...) }}
 }
 
 func timeColumn[T any](name string, get func(*T) time.Time) Column[T] {
-	return Column[T]{Name: name, Time: get}
+	return Column[T]{name, func(buffer []byte, record *T) []byte { return wire.AppendTime(buffer, get(record), time.RFC3339) }}
 }
 
 func countColumn[T any](name string, get func(*T) int) Column[T] {
-	return Column[T]{Name: name, Count: get}
+	return Column[T]{name, func(buffer []byte, record *T) []byte { return strconv.AppendInt(buffer, int64(get(record)), 10) }}
 }
 
 // extra is the name of the column with the members that the models have no field for.
@@ -103,7 +88,7 @@ var Customers = Records[messaging.Customer]{
 		textColumn("first_name", func(c *messaging.Customer) string { return c.FirstName }),
 		textColumn("last_name", func(c *messaging.Customer) string { return c.LastName }),
 		textColumn("phone_no", func(c *messaging.Customer) string { return c.PhoneNo }),
-		{Name: "providers", Text: func(buffer []byte, c *messaging.Customer) []byte {
+		{"providers", func(buffer []byte, c *messaging.Customer) []byte {
 			for i, provider := range c.Providers {
 				if i > 0 {
 					buffer = append(buffer, ',')
