@@ -83,7 +83,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "send": sendRequest, "masked": masked, "terminal": onTerminal, "golden": golden,
+			"exits": exits, "send": sendRequest, "masked": masked, "terminal": onTerminal, "golden": golden, "confirmed": confirmed,
 		},
 	})
 }

@@ -107,7 +107,7 @@ func (l *ledgerFlag) resume(ctx context.Context, b *box, expect *confirm.Expect,
 		if now, err := b.pendingOf(ctx, operations); err != nil {
 			return err
 		} else if now != pending {
-			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Thousands(now))
+			return exit.With(exit.Usage, "nothing was resumed: %s are pending now", words.Entries(now))
 		}
 	}
 	if err := b.Resume(ctx, operations...); err != nil {

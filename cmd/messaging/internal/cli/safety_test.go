@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -206,14 +205,6 @@ func TestDigestBelongsToOneStartOfASandbox(t *testing.T) {
 	assert.Equal(t, 2, code)
 	assert.Contains(t, stderr, "not confirmed, nothing was sent")
 	restarted.requireBroadcasts(0)
-}
-
-// startedAs is an operator with a sandbox that has a name. The returned function ends it.
-func startedAs(t *testing.T, name, port, folder string) (o *operator, stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	sandbox, err := startSandbox(ctx, "--seed", "demo", "--start-id", name, "--api-port", port)
-	require.NoError(t, err)
-	return &operator{t, sandbox, folder}, func() { cancel(); <-sandbox.ended }
 }
 
 func TestCustomersThatJoinWhileTheQuestionWaitsCountForTheLimit(t *testing.T) {

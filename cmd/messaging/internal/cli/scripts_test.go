@@ -112,3 +112,10 @@ func onTerminal(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("the exit code is %d, not %s:\n%s", code, args[0], s.text())
 	}
 }
+
+// confirmed runs the program with the digest of its dry run: confirmed ARGS….
+func confirmed(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(ts.Exec("messaging", append(args, "--dry-run")...))
+	digest := strings.TrimSpace(ts.ReadFile("stdout"))
+	ts.Check(ts.Exec("messaging", append(args, "--confirm", digest)...))
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// asked starts a command on a terminal, which asks.
+func (o *operator) asked(args ...string) *session {
+	o.t.Helper()
+	s, err := startSession(o.folder, o.env(), "messaging", args...)
+	require.NoError(o.t, err)
+	require.True(o.t, s.expect("[y/N] "), s.text())
+	return s
+}
+
+// saysYes answers the question, and returns the exit code.
+func (o *operator) saysYes(s *session) int {
+	o.t.Helper()
+	s.write("y\n")
+	code, err := s.wait()
+	require.NoError(o.t, err)
+	return code
+}
+
+func TestAPauseGoesOnIfMoreIsPendingThanWasShown(t *testing.T) {
+	o := newOperator(t)
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
+	o.write("more.csv", "email,order,amount\ngrace@example.com,A-2,2\n")
+	o.confirmed(refundsOf("orders.csv", "o.db")...)
+	o.must("outbox", "pause", "--ledger", "o.db")
+	s := o.asked("outbox", "resume", "--ledger", "o.db")
+	o.confirmed(refundsOf("more.csv", "o.db")...)
+	assert.Equal(t, 2, o.saysYes(s), s.text())
+	assert.Contains(t, s.text(), "nothing was resumed: 2 entries are pending now")
+	assert.NotContains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"paused":[]`)
+}
+
+func TestAnEntryThatWasSentAgainWhileTheQuestionWaitedIsNotResent(t *testing.T) {
+	o := newOperator(t)
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
+	o.confirmed(refundsOf("orders.csv", "o.db")...)
+	o.must("sandbox", "fault", "answer_lost", "--op", "trigger event", "--count", "2")
+	run := []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty"}
+	_, stderr, code := o.run(run...)
+	require.Equal(t, 9, code, stderr)
+	resend := []string{"-p", "sandbox", "outbox", "resend", "--ledger", "o.db", "--state", "unclear"}
+	s := o.asked(resend...)
+	o.must(append(resend, "--expect", "1")...)
+	_, stderr, code = o.run(run...)
+	require.Equal(t, 9, code, stderr)
+	assert.Equal(t, 7, o.saysYes(s), s.text())
+	assert.Contains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"unclear":1`)
+}
+
+func TestAConflictThatAnotherImportBringsInIsPartlyDone(t *testing.T) {
+	o := newOperator(t)
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\ngrace@example.com,A-2,2\n")
+	o.write("faster.csv", "email,order,amount\ngrace@example.com,A-2,3\n")
+	s := o.asked(refundsOf("orders.csv", "o.db")...)
+	o.confirmed(refundsOf("faster.csv", "o.db")...)
+	assert.Equal(t, 7, o.saysYes(s), s.text())
+	assert.Contains(t, s.text(), "another import has brought it in since the plan was made")
+	assert.Contains(t, o.must("outbox", "status", "--ledger", "o.db", "--json"), `"pending":2`, "A-1, and the faster A-2")
+}
+
+func TestAFileThatChangesWhileTheQuestionWaitsImportsNothing(t *testing.T) {
+	o := newOperator(t)
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
+	s := o.asked(refundsOf("orders.csv", "o.db")...)
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,2\n")
+	assert.Equal(t, 2, o.saysYes(s), "what was confirmed is another file")
+	assert.Contains(t, s.text(), "the file changed after the plan was made; nothing was imported or sent")
+	o.confirmed(refundsOf("orders.csv", "o.db")...)
+}
+
+// startedAs is an operator with a sandbox that has a name. The returned function ends it.
+func startedAs(t *testing.T, name, port, folder string) (o *operator, stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	sandbox, err := startSandbox(ctx, "--seed", "demo", "--start-id", name, "--api-port", port)
+	require.NoError(t, err)
+	return &operator{t, sandbox, folder}, func() { cancel(); <-sandbox.ended }
+}
+
+func TestAnOutboxIsForOneStartOfASandboxUnlessItsStartsHaveOneName(t *testing.T) {
+	o, stop := startedAs(t, "shop", "0", t.TempDir())
+	o.write("orders.csv", "email,order,amount\nada@example.com,A-1,1\n")
+	o.confirmed(refundsOf("orders.csv", "o.db")...)
+	service, err := url.Parse(o.sandbox.variables["MESSAGING_BASE_URL"])
+	require.NoError(t, err)
+	stop()
+
+	run := []string{"-p", "sandbox", "outbox", "run", "--ledger", "o.db", "--until-empty"}
+	o, stop = startedAs(t, "other", service.Port(), o.folder)
+	_, stderr, code := o.run(run...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "the sandbox was started again, and remembers nothing")
+	stop()
+
+	o, stop = startedAs(t, "shop", service.Port(), o.folder)
+	o.must(run...)
+	assert.Contains(t, o.get("/api/triggers"), "ada@example.com")
+	stop()
+}
