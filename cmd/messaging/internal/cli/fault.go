@@ -1,18 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 	"github.com/messaging-go/messaging/internal/service"
@@ -21,17 +22,11 @@ import (
 // outage is a KIND of the command that is not a rule: the port is closed.
 const outage = "outage"
 
-// kinds returns every KIND of the command, joined.
-func kinds() string { return strings.Join(sandbox.FaultKinds, ", ") + " or " + outage }
-
-// faultFlags are the flags of the fault command.
-type faultFlags struct {
-	rule            sandbox.Rule
-	after, duration time.Duration
-}
+var faultKinds = append(slices.Clone(sandbox.FaultKinds), outage)
 
 func newFault(s *settings) *cobra.Command {
-	var flags faultFlags
+	var rule sandbox.Rule
+	var after, lasting time.Duration
 	cmd := &cobra.Command{
 		Use:   "fault KIND",
 		Short: "Make the next requests fail, and print the id of the rule",
@@ -52,21 +47,11 @@ func newFault(s *settings) *cobra.Command {
 			if len(args) == 1 {
 				return nil
 			}
-			return exit.With(exit.Usage, "one KIND is required: %s", kinds())
+			return exit.With(exit.Usage, "one KIND is required: %s", words.List(faultKinds, "or"))
 		},
-		ValidArgs: append(slices.Clone(sandbox.FaultKinds), outage),
+		ValidArgs: faultKinds,
 	}
-	remote := addUI(cmd)
-	flags.add(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return runFault(cmd, remote, strings.ReplaceAll(args[0], "-", "_"), flags)
-	}
-	cmd.AddCommand(newFaultList(s), newFaultRemove())
-	return cmd
-}
-
-func (flags *faultFlags) add(cmd *cobra.Command) {
-	f, rule := cmd.Flags(), &flags.rule
+	flags, f := addUI(cmd), cmd.Flags()
 	f.StringVar(&rule.Op, "op", "", "`operation` whose requests fail (default any)")
 	f.IntVar(&rule.Skip, "skip", 0, "how many requests to let through first")
 	f.IntVar(&rule.Count, "count", 1, "how many requests fail; 0 means no limit")
@@ -74,9 +59,27 @@ func (flags *faultFlags) add(cmd *cobra.Command) {
 	f.Uint64Var(&rule.Seed, "seed", 0, "seed of the random numbers")
 	f.IntVar(&rule.Fault.Status, "status", 0, "status code, for status")
 	f.StringVar(&rule.Fault.Body, "body", "", "response body, for status and malformed")
-	f.DurationVar(&flags.after, "after", 0, "delay or Retry-After, for slow and rate_limited")
-	f.DurationVar(&flags.duration, "for", 10*time.Second, "duration, for outage")
+	f.DurationVar(&after, "after", 0, "delay or Retry-After, for slow and rate_limited")
+	f.DurationVar(&lasting, "for", 10*time.Second, "duration, for outage")
 	_ = cmd.RegisterFlagCompletionFunc("op", completeOp) // the flag exists
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		kind := strings.ReplaceAll(args[0], "-", "_")
+		if err := checkKind(cmd, kind); err != nil {
+			return err
+		}
+		if kind == outage {
+			_, err := flags.call(cmd.Context(), http.MethodPost, "/api/outage", map[string]string{"for": lasting.String()})
+			return withFlag(err)
+		}
+		rule.Fault.Kind, rule.Fault.After = kind, sandbox.Duration(after)
+		body, err := flags.call(cmd.Context(), http.MethodPost, "/api/faults", rule)
+		if err != nil {
+			return withFlag(err)
+		}
+		return printNumber(cmd, body, "id")
+	}
+	cmd.AddCommand(newFaultList(s), newFaultRemove())
+	return cmd
 }
 
 // completeOp completes the names of operations in a shell.
@@ -87,66 +90,92 @@ func completeOp(*cobra.Command, []string, string) (names []string, _ cobra.Shell
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func runFault(cmd *cobra.Command, remote *remote, kind string, flags faultFlags) (err error) {
-	if err := checkKind(cmd, kind); err != nil {
-		return err
-	}
-	if kind == outage {
-		if err := flagError(sandbox.CheckOutage(flags.duration)); err != nil {
-			return err
-		}
-		body := map[string]sandbox.Duration{"for": sandbox.Duration(flags.duration)}
-		_, err := remote.call(cmd.Context(), http.MethodPost, "/api/outage", body)
-		return err
-	}
-	rule := flags.rule
-	rule.Fault.Kind, rule.Fault.After = kind, sandbox.Duration(flags.after)
-	if rule.Op, err = sandbox.FindOp(rule.Op); err != nil {
-		return flagError(err)
-	}
-	if err := flagError(rule.Check()); err != nil {
-		return err
-	}
-	body, err := remote.call(cmd.Context(), http.MethodPost, "/api/faults", rule)
-	if err != nil {
-		return err
-	}
-	var added struct{ ID int }
-	if err := json.Unmarshal(body, &added); err != nil {
-		return exit.With(exit.Unexpected, "cannot read the response of the sandbox: %w", err)
-	}
-	_, _ = fmt.Fprintln(cmd.OutOrStdout(), added.ID) // a closed pipe is not an error here
-	return nil
-}
-
-// checkKind returns an error for an unknown kind, and for a flag that has no effect on
-// the kind.
+// checkKind returns an error for an unknown kind, and for a flag of an outage with another kind. The sandbox checks the rest.
 func checkKind(cmd *cobra.Command, kind string) error {
-	ofRules := []string{"op", "skip", "count", "probability", "seed"}
-	used := append(slices.Clone(ofRules), sandbox.FaultFields[kind]...)
-	switch {
-	case kind == outage:
-		used = []string{"for"}
-	case !slices.Contains(sandbox.FaultKinds, kind):
-		if nearest := words.Nearest(kind, slices.Concat(sandbox.FaultKinds, commandNames(cmd), []string{outage})); nearest != "" {
-			return exit.With(exit.Usage, "unknown KIND %q; did you mean %s?", kind, nearest)
-		}
-		return exit.With(exit.Usage, "unknown KIND %q; must be one of %s", kind, kinds())
+	if !slices.Contains(faultKinds, kind) {
+		return exit.With(exit.Usage, "unknown KIND %q; must be one of %s", kind, words.List(faultKinds, "or"))
 	}
-	for _, name := range append(ofRules, "status", "body", "after", "for") {
-		if cmd.Flags().Changed(name) && !slices.Contains(used, name) {
+	for _, name := range []string{"op", "skip", "count", "probability", "seed", "status", "body", "after", "for"} {
+		if cmd.Flags().Changed(name) && (name == "for") != (kind == outage) {
 			return exit.With(exit.Usage, "--%s has no effect on %s", name, kind)
 		}
 	}
 	return nil
 }
 
-// flagError returns the error for an invalid field with the name of its flag.
-func flagError(err error) error {
-	if invalid := new(sandbox.RuleError); errors.As(err, &invalid) {
-		return exit.With(exit.Usage, "--%s: %s", strings.TrimPrefix(invalid.Field, "fault."), invalid.Problem)
+// withFlag returns an error of the sandbox about a field with the name of its flag.
+func withFlag(err error) error {
+	if invalid := new(exit.Error); errors.As(err, &invalid) && invalid.Code == exit.Usage {
+		return exit.With(exit.Usage, "--%s", strings.TrimPrefix(invalid.Error(), "fault."))
 	}
 	return err
+}
+
+var ruleTable = output.Table[sandbox.ActiveRule]{
+	Columns: []output.Column[sandbox.ActiveRule]{
+		{Name: "id", Text: func(r sandbox.ActiveRule) string { return fmt.Sprint(r.ID) }},
+		{Name: "kind", Text: func(r sandbox.ActiveRule) string { return r.Fault.Kind }},
+		{Name: "operation", Text: func(r sandbox.ActiveRule) string { return cmp.Or(r.Op, "any") }},
+		{Name: "skip", Text: func(r sandbox.ActiveRule) string { return fmt.Sprint(r.Skip) }},
+		{Name: "count", Text: func(r sandbox.ActiveRule) string {
+			if r.Count == 0 {
+				return "no limit"
+			}
+			return fmt.Sprint(r.Count)
+		}},
+		{Name: "failed", Text: func(r sandbox.ActiveRule) string { return fmt.Sprint(r.Failed) }},
+		{Name: "delivery", Text: func(r sandbox.ActiveRule) string { return r.Delivery }},
+	},
+	Fields: output.FieldsOf(sandbox.ActiveRule{}),
+}
+
+func newFaultList(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "Print the rules and the outage: a table on a terminal, otherwise JSON",
+		Example: "  messaging sandbox fault list",
+		Args:    cobra.NoArgs,
+	}
+	flags := addUI(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		body, err := flags.call(cmd.Context(), http.MethodGet, "/api/faults", nil)
+		if err != nil {
+			return err
+		}
+		if !s.printer.IsTable() {
+			_, err := cmd.OutOrStdout().Write(body)
+			return err
+		}
+		return s.printRules(body)
+	}
+	return cmd
+}
+
+// printRules writes the rules as a table.
+func (s *settings) printRules(body []byte) error {
+	var faults struct {
+		Items  []sandbox.ActiveRule
+		Outage *time.Time `json:"outage_until"`
+	}
+	if err := json.Unmarshal(body, &faults); err != nil {
+		return exit.With(exit.Unexpected, "cannot read the response of the sandbox: %w", err)
+	}
+	if faults.Outage != nil {
+		s.printer.Note("the port of the service is closed until %s", words.Clock(*faults.Outage))
+	}
+	if len(faults.Items) == 0 {
+		s.printer.Note("there are no rules")
+	}
+	rows, err := output.NewRows(s.printer, ruleTable)
+	if err != nil {
+		return err
+	}
+	for _, rule := range faults.Items {
+		if err := rows.Write(rule); err != nil {
+			return err
+		}
+	}
+	return rows.Close()
 }
 
 func newFaultRemove() *cobra.Command {
@@ -156,13 +185,13 @@ func newFaultRemove() *cobra.Command {
 		Example: "  messaging sandbox fault remove 1",
 		Args:    cobra.ExactArgs(1),
 	}
-	remote := addUI(cmd)
+	flags := addUI(cmd)
+	var id int
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id, err := strconv.Atoi(args[0])
-		if err != nil {
+		if _, err := fmt.Sscan(args[0], &id); err != nil {
 			return exit.With(exit.Usage, "the ID must be a number, not %q", args[0])
 		}
-		_, err = remote.call(cmd.Context(), http.MethodDelete, "/api/faults/"+strconv.Itoa(id), nil)
+		_, err := flags.call(cmd.Context(), http.MethodDelete, fmt.Sprintf("/api/faults/%d", id), nil)
 		return err
 	}
 	return cmd

@@ -109,7 +109,7 @@ func TestReadmeShowsWhatTheSandboxPrints(t *testing.T) {
 	cmd := &cobra.Command{}
 	cmd.SetOut(&printed)
 	cmd.SetErr(&printed)
-	announce(cmd, sandboxFlags{}, environment{"http://127.0.0.1:8077", "sandbox-…", "http://127.0.0.1:8078"})
+	require.NoError(t, announce(cmd, false, []string{"http://127.0.0.1:8077", "sandbox-…", "http://127.0.0.1:8078"}))
 	assert.Contains(t, readme(t), "```\n"+printed.String()+"```\n")
 }
 

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,107 +14,132 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/remote"
 )
 
-// remote is the API of a running sandbox.
-type remote struct{ url, tokenFile string }
+// remoteFlags name a running sandbox.
+type remoteFlags struct{ url, tokenFile string }
 
-// addUI adds the flag with the URL of the inspector.
-func addUI(cmd *cobra.Command) *remote {
-	r := new(remote)
-	cmd.Flags().StringVar(&r.url, "ui", "", "`URL` of the inspector; default $"+profile.InspectorVariable+", else "+profile.DefaultInspector)
-	cmd.Flags().StringVar(&r.tokenFile, "token-file", "", "`file` with the token of the sandbox; default: that of $"+profile.TokenVariable)
-	return r
+// addUI adds the flags that name a running sandbox.
+func addUI(cmd *cobra.Command) *remoteFlags {
+	flags := new(remoteFlags)
+	cmd.Flags().StringVar(&flags.url, "ui", "", "`URL` of the inspector; default $"+remote.URLVariable+", else "+remote.DefaultURL)
+	cmd.Flags().StringVar(&flags.tokenFile, "token-file", "", "`file` with the token of the sandbox; default: that of $"+remote.TokenVariable)
+	return flags
 }
 
-// call sends a request and returns the body of the response. A status of 300 or more
-// is an error with an exit code.
-func (r *remote) call(ctx context.Context, method, path string, body any) ([]byte, error) {
-	base, err := r.base()
+func (flags *remoteFlags) sandbox() (*remote.Sandbox, error) {
+	token, err := readToken(flags.tokenFile)
 	if err != nil {
 		return nil, err
 	}
-	var content io.Reader
-	if body != nil {
-		encoded, err := json.Marshal(body)
+	return remote.New(cmp.Or(flags.url, os.Getenv(remote.URLVariable)), token)
+}
+
+// call calls the JSON API of the sandbox.
+func (flags *remoteFlags) call(ctx context.Context, method, path string, body any) ([]byte, error) {
+	box, err := flags.sandbox()
+	if err != nil {
+		return nil, err
+	}
+	return box.Call(ctx, method, path, body)
+}
+
+// printNumber prints a member of a response, which is a number.
+func printNumber(cmd *cobra.Command, response []byte, member string) error {
+	var numbers map[string]int
+	if err := json.Unmarshal(response, &numbers); err != nil {
+		return exit.With(exit.Unexpected, "cannot read the response of the sandbox: %w", err)
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), numbers[member])
+	return err
+}
+
+func newMark() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mark [NAME]",
+		Short: "Make wait ignore earlier requests, and print the number of the last one",
+		Long: `Wait looks only at the requests after the last mark. The list of requests shows where
+each mark was set, and its name, and "mark:NAME" finds the requests after it, until the
+next mark.`,
+		Example: `  messaging sandbox mark
+  messaging sandbox mark checkout && go test ./... && messaging sandbox wait op:trigger`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	flags := addUI(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		body, err := flags.call(cmd.Context(), http.MethodPost, "/api/mark", map[string]string{"name": strings.Join(args, "")})
 		if err != nil {
-			return nil, exit.With(exit.Unexpected, "%w", err)
+			return err
 		}
-		content = bytes.NewReader(encoded)
+		return printNumber(cmd, body, "number")
 	}
-	request, err := http.NewRequestWithContext(ctx, method, base+path, content)
-	if err != nil {
-		return nil, exit.With(exit.Usage, "--ui: %q is not a URL", base)
-	}
-	token, err := readToken(r.tokenFile)
-	if err != nil {
-		return nil, err
-	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := (&http.Client{Timeout: 90 * time.Second}).Do(request)
-	if ctx.Err() != nil {
-		return nil, exit.With(exit.Interrupted, "interrupted")
-	}
-	if err != nil {
-		return nil, exit.With(exit.NotDone, "there is no sandbox at %s; start one with: messaging sandbox; "+
-			"if yours has other ports, pass --ui http://127.0.0.1:PORT with the port of its inspector", base)
-	}
-	defer response.Body.Close()
-	received, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, exit.With(exit.Unexpected, "cannot read the response of the sandbox: %w", err)
-	}
-	if response.StatusCode >= 300 {
-		return nil, responseError(base, response.StatusCode, received)
-	}
-	return received, nil
+	return cmd
 }
 
-// print sends a request and prints the body of the response.
-func (r *remote) print(cmd *cobra.Command, method, path string) error {
-	body, err := r.call(cmd.Context(), method, path, nil)
-	if err != nil {
+// cleared says what each kind of reset did.
+var cleared = map[string]string{"all": "the records are those of the seed, and the history and the faults are empty",
+	"history": "the history is empty", "faults": "there are no faults"}
+
+func newReset(s *settings) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reset [all|history|faults]",
+		Short: "Reset the sandbox: restore the seed, clear the history and the faults",
+		Example: `  messaging sandbox reset
+  messaging sandbox reset faults`,
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: []string{"all", "history", "faults"},
+	}
+	flags := addUI(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		what := cmp.Or(strings.Join(args, ""), "all")
+		_, err := flags.call(cmd.Context(), http.MethodPost, "/api/reset?what="+url.QueryEscape(what), nil)
+		if err == nil {
+			s.printer.Note("reset: %s", cleared[what])
+		}
 		return err
 	}
-	_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s", body) // a closed pipe is not an error here
-	return nil
+	return cmd
 }
 
-// base returns the URL of the inspector.
-func (r *remote) base() (string, error) {
-	base := strings.TrimSuffix(cmp.Or(r.url, os.Getenv(profile.InspectorVariable), profile.DefaultInspector), "/")
-	if !strings.Contains(base, "://") {
-		base = "http://" + base
+func newDump() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "dump",
+		Short: "Print " + records.Names("and") + " as a seed",
+		Example: `  messaging sandbox dump >seed.json
+  messaging sandbox --seed seed.json`,
+		Args: cobra.NoArgs,
 	}
-	if parsed, err := url.Parse(base); err != nil || parsed.Hostname() == "" {
-		return "", exit.With(exit.Usage, "--ui: %q is not a URL", base)
+	flags := addUI(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		body, err := flags.call(cmd.Context(), http.MethodGet, "/api/dump", nil)
+		if err != nil {
+			return err
+		}
+		_, err = cmd.OutOrStdout().Write(body)
+		return err
 	}
-	return base, nil
+	return cmd
 }
 
-// responseError returns the error for a response.
-func responseError(base string, status int, body []byte) error {
-	var failed struct {
-		Error   string
-		Success *bool // of the service
+// describeSandbox writes which sandbox one is.
+func describeSandbox(found remote.Access) string {
+	return fmt.Sprintf("process %d, started %s, %s", found.PID, found.Started.Local().Format("2006-01-02 15:04:05 MST"),
+		cmp.Or(strings.TrimSuffix("seed "+found.Seed, "seed "), "no seed"))
+}
+
+// holder returns which sandbox holds a port, as a remark for an error, or "".
+func holder(uiPort, port int) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	box, err := remote.New(fmt.Sprintf("http://%s:%d", loopback, uiPort), "")
+	if err != nil {
+		return ""
 	}
-	err := json.Unmarshal(body, &failed)
-	switch {
-	case err == nil && failed.Success != nil:
-		return exit.With(exit.NotDone, "%s is the service of a sandbox, not its inspector; --ui takes the URL of the inspector", base)
-	case status == http.StatusUnauthorized:
-		return exit.With(exit.NotDone, "the sandbox at %s needs its token, in --token-file or $%s", base, profile.TokenVariable)
-	case err != nil || failed.Error == "":
-		return exit.With(exit.NotDone, "%s is not a sandbox: it responded with status %d", base, status)
+	found, err := box.Access(ctx)
+	if err != nil || port != uiPort && found.Port != fmt.Sprint(port) {
+		return ""
 	}
-	code := map[int]exit.Code{
-		http.StatusBadRequest:          exit.Usage,
-		http.StatusUnprocessableEntity: exit.Usage,
-		http.StatusNotFound:            exit.NotFound,
-		http.StatusRequestTimeout:      exit.TimeIsUp,
-	}[status]
-	return &exit.Error{Code: cmp.Or(code, exit.Unexpected), Err: errors.New(failed.Error)}
+	return fmt.Sprintf(" by another sandbox (%s)", describeSandbox(found))
 }

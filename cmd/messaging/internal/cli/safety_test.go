@@ -77,7 +77,7 @@ func (o *operator) requireBroadcasts(want int) {
 }
 
 func (o *operator) get(path string) string {
-	body, err := (&remote{url: o.sandbox.variables["MESSAGING_SANDBOX_URL"]}).call(o.t.Context(), "GET", path, nil)
+	body, err := (&remoteFlags{url: o.sandbox.variables["MESSAGING_SANDBOX_URL"]}).call(o.t.Context(), "GET", path, nil)
 	require.NoError(o.t, err)
 	return string(body)
 }

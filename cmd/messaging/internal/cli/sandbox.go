@@ -28,6 +28,7 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/inspector"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/remote"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/sandbox"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/messagingtest"
@@ -75,7 +76,7 @@ The addresses are written to stderr, and then three export lines for a shell to 
 	f.StringVar(&flags.listen, "listen", "",
 		"`address` to listen on in place of the loopback address, such as 0.0.0.0, for containers; needs a token")
 	f.StringVar(&flags.tokenFile, "token-file", "",
-		"`file` with the token for --listen; default: that of $"+profile.TokenVariable+", or a new one")
+		"`file` with the token for --listen; default: that of $"+remote.TokenVariable+", or a new one")
 	f.StringSliceVar(&flags.allowHosts, "allow-host", nil,
 		"accept this host `name` too, such as that of a container; NAME:PORT if its port differs")
 	f.BoolVar(&flags.open, "open", false, "open the inspector in the browser")
@@ -113,7 +114,10 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	server := inspector.Server(ctx, inspector.Config{Box: box, Address: ui.Addr(), AllowHosts: flags.allowHosts, Token: token})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ui) }()
-	announce(cmd, flags, environment{urlOf(api.Addr()), box.APIKey(), urlOf(ui.Addr())})
+	if err := announce(cmd, flags.open, []string{urlOf(api.Addr()), box.APIKey(), urlOf(ui.Addr())}); err != nil {
+		shutDown(server)
+		return err
+	}
 	select {
 	case <-ctx.Done():
 		shutDown(server)
@@ -126,13 +130,13 @@ func runSandbox(cmd *cobra.Command, flags sandboxFlags) error {
 	}
 }
 
-// announce writes where the sandbox is.
-func announce(cmd *cobra.Command, flags sandboxFlags, env environment) {
-	cmd.PrintErrf("service    %s\ninspector  %s\n", env.BaseURL, env.SandboxURL)
-	writeEnv(cmd, shells[0], env)
-	if flags.open {
-		openBrowser(cmd, env.SandboxURL)
+// announce writes the values of the variables that point programs at the sandbox.
+func announce(cmd *cobra.Command, open bool, values []string) error {
+	cmd.PrintErrf("service    %s\ninspector  %s\n", values[0], values[2])
+	if open {
+		openBrowser(cmd, values[2])
 	}
+	return shells["posix"].write(cmd, values)
 }
 
 // newKey returns an API key that obviously is not a real one.

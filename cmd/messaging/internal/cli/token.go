@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/remote"
 )
 
 // minToken is the length of a token of 128 bits in base64.
@@ -14,8 +14,8 @@ const minToken = 22
 
 // readToken returns the token in a file, or else that of the environment, or else "".
 func readToken(file string) (string, error) {
-	token := os.Getenv(profile.TokenVariable)
-	name := profile.TokenVariable
+	token := os.Getenv(remote.TokenVariable)
+	name := remote.TokenVariable
 	if file != "" {
 		content, err := os.ReadFile(file)
 		if err != nil {
