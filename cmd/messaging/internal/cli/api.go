@@ -13,36 +13,30 @@ import (
 )
 
 func newAPI(s *settings) *cobra.Command {
-	return &cobra.Command{
-		Use:   "api GET PATH",
-		Short: "Read from a path of the service that has no command",
-		Long: `Read from a path of the service, and print the data of the response as JSON. The
+	return s.reading("api GET PATH", "Read from a path of the service that has no command",
+		`Read from a path of the service, and print the data of the response as JSON. The
 path begins with a slash and is already escaped; a query can follow it.`,
-		Example: "  messaging -p sandbox api GET " + service.ListEvents.Path + "\n" +
-			"  messaging -p sandbox api GET '" + service.ListCustomers.Path + "?per_page=2'",
-		Args: func(_ *cobra.Command, args []string) error {
+		"  messaging -p sandbox api GET "+service.ListEvents.Path+"\n"+
+			"  messaging -p sandbox api GET '"+service.ListCustomers.Path+"?per_page=2'",
+		func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 || !strings.EqualFold(args[0], http.MethodGet) {
 				return exit.With(exit.Usage, "api takes GET and a path; it only reads")
 			}
 			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			path, rawQuery, _ := strings.Cut(args[1], "?")
+		}, nil, func(c call) error {
+			path, rawQuery, _ := strings.Cut(c.args[1], "?")
 			query, err := url.ParseQuery(rawQuery)
 			if err != nil {
 				return exit.With(exit.Usage, "the query of the path is malformed")
 			}
-			ctx, end := s.limited(cmd.Context())
-			defer end()
-			client, err := s.client(cmd)
+			client, err := c.client()
 			if err != nil {
 				return err
 			}
-			response, err := client.Do(ctx, messaging.Request{Method: http.MethodGet, Path: path, Query: query})
+			response, err := client.Do(c.ctx, messaging.Request{Method: http.MethodGet, Path: path, Query: query})
 			if err != nil {
 				return asRead(err)
 			}
 			return s.printer.JSON(response.Data)
-		},
-	}
+		})
 }

@@ -1,25 +1,17 @@
 package cli
 
 import (
-	"context"
+	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/mail"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
-
-func newBroadcast(s *settings) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "broadcast",
-		Short: "Send an email or a push notification to many customers",
-		Example: `  messaging -p sandbox broadcast email --help
-  messaging -p sandbox broadcast push --help`,
-		Args: cobra.NoArgs,
-	}
-	cmd.AddCommand(newBroadcastEmail(s), newBroadcastPush(s))
-	return cmd
-}
 
 // broadcastText is what is the same for every broadcast command.
 const broadcastText = `
@@ -33,38 +25,42 @@ last_name and phone_no. "-" is stdin. The service creates or updates the custome
 
 // content is what a broadcast command sends.
 type content interface {
+	// read reads the flags of the content, or the file in their place.
+	read(cmd *cobra.Command) error
 	// prepare adds the audience and the time, and prepares the broadcast.
 	prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error)
-	// describe adds lines to the plan, and what looks like a mistake.
-	describe(plan *confirm.Plan, doubt doubting)
-	// texts are those of which none may be blank.
-	texts() []field
-	// addresses are the fields with recipients outside of the audience.
+	// describe adds lines to the plan.
+	describe(plan *confirm.Plan)
+	// addresses are the recipients outside of the audience.
 	addresses() []extraRecipients
 }
 
 // broadcast is what a broadcast command is about to do.
 type broadcast struct {
+	content
 	confirm  confirm.Flags
 	audience audienceFlags
 	when     whenFlags
 	again    bool
 }
 
-func (b *broadcast) add(cmd *cobra.Command) {
+// command completes a command that sends a broadcast. Its flags of the content are there.
+func (b *broadcast) command(s *settings, cmd *cobra.Command) *cobra.Command {
 	b.audience.add(cmd)
 	b.when.add(cmd)
 	b.confirm.Add(cmd.Flags())
 	addAgain(cmd, &b.again)
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return b.run(cmd, s) }
+	return cmd
 }
 
-// run plans the broadcast, asks, and sends it.
-func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error {
+func (b *broadcast) run(cmd *cobra.Command, s *settings) error {
 	ctx := cmd.Context()
-	if err := checkNotBlank(content.texts()); err != nil {
+	if err := checkNotEmpty(cmd); err != nil {
 		return err
 	}
-	if err := b.audience.check(cmd.Flags()); err != nil {
+	if err := b.read(cmd); err != nil {
 		return err
 	}
 	if err := b.confirm.Check(); err != nil {
@@ -82,53 +78,55 @@ func (b *broadcast) run(cmd *cobra.Command, s *settings, content content) error 
 	if err != nil {
 		return err
 	}
-	prepared, err := content.prepare(audience.to, at)
+	prepared, err := b.prepare(audience.to, at)
+	if err != nil && !cmd.Flags().Changed("from-file") {
+		err = byFlags(err, nil)
+	}
 	if err != nil {
 		return err
 	}
-	audience.extra = content.addresses()
+	audience.extra = b.addresses()
 	if err := audience.checkLimit(ctx, s, service, prepared); err != nil {
 		return err
 	}
-	send := sending{service: service, prepared: prepared, options: audience.guards(), count: audience.total,
-		again: b.again, broadcast: true, look: "a broadcast has no id to look up: ask a recipient, or look in the service's own dashboard,",
-		terms: []string{"op:" + prepared.Operation(), termOf("subject:", subjectOf(content))}}
-	if err := send.recall(); err != nil {
-		return err
-	}
 	plan := confirm.NewPlan("Send a broadcast", service)
-	doubt := doubtOf(plan, b.audience.doubts)
-	content.describe(plan, doubt)
+	b.describe(plan)
 	audience.describe(plan)
-	b.when.describe(plan, doubt, at)
-	send.describe(plan)
-	if ok, err := b.decide(ctx, s, plan, audience, &send); err != nil || !ok {
-		return err
-	}
-	return s.deliver(ctx, send)
+	b.when.describe(plan)
+	send := &send{service: service, plan: plan, question: "Send this broadcast?", answer: audience.answer(),
+		prepared: []*messaging.Prepared{prepared}, options: audience.guards(), recipients: audience.total, due: b.when.time,
+		again: b.again, recheck: b.when.checkAhead}
+	send.accepted = s.reportAccepted(send)
+	return s.send(ctx, &b.confirm, send)
 }
 
-// decide asks, and looks again at what may have changed while the question waited.
-func (b *broadcast) decide(ctx context.Context, s *settings, plan *confirm.Plan, audience *audience, send *sending) (bool, error) {
-	action := send.action("Send this broadcast?", audience.answer())
-	action.At = b.when.utc()
-	ok, err := b.confirm.Decide(ctx, s.printer, plan, action)
-	if err != nil || !ok {
-		return false, err
+// excerpt is how many characters of a message the plan shows.
+const excerpt = 160
+
+// describeText adds the subject, the beginning of the message, its placeholders and the hosts of its links to a plan. text is
+// what readers see of the message.
+func describeText(plan *confirm.Plan, subject, message, text string) {
+	plan.Add("subject", subject)
+	text = strings.Join(strings.Fields(text), " ")
+	shown := words.Shortened(text, excerpt)
+	if shown != text {
+		shown += " (" + words.Count(len([]rune(text)), "character") + ")"
 	}
-	if b.confirm.Asked() {
-		if err := audience.countAgain(ctx, s, send.service); err != nil {
-			return false, err
-		}
+	if text == "" && message != "" {
+		shown = "without text"
 	}
-	return true, b.when.checkAhead()
+	plan.Add("message", shown)
+	plan.Add("placeholders", words.Shortened(strings.Join(mail.Placeholders(subject, message), ", "), excerpt))
+	plan.Add("links to", words.Shortened(strings.Join(hostsOf(message), ", "), excerpt))
 }
 
-func subjectOf(c content) string {
-	for _, each := range c.texts() {
-		if each.name == "subject" {
-			return each.text
+// hostsOf returns the hosts to which a message links, each once.
+func hostsOf(message string) (hosts []string) {
+	for _, link := range mail.Links(message) {
+		to, err := url.Parse(link.URL)
+		if err == nil && to.Host != "" && !slices.Contains(hosts, to.Host) {
+			hosts = append(hosts, to.Host)
 		}
 	}
-	return ""
+	return hosts
 }

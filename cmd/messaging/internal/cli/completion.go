@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"io"
 	"os"
 	"strings"
@@ -10,13 +9,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
-	"github.com/messaging-go/messaging/messagingtest"
 )
 
 // newCompletion replaces the command of cobra, which has no examples.
 func newCompletion() *cobra.Command {
 	write := map[string]func(root *cobra.Command, w io.Writer) error{
-		"bash":       genBash,
+		"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
 		"zsh":        (*cobra.Command).GenZshCompletion,
 		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
 		"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
@@ -37,35 +35,15 @@ package bash-completion. For zsh, the folder has to be in $fpath before compinit
 	}
 }
 
-// genBash writes the script for bash. Without the functions that it uses, every Tab would print an error.
-func genBash(root *cobra.Command, w io.Writer) error {
-	_, before := io.WriteString(w, "if ! declare -F _init_completion >/dev/null && ! declare -F _get_comp_words_by_ref >/dev/null; then\n"+
-		"  echo 'messaging: completion needs the package bash-completion: install it, and load it before this script' >&2\nelse\n")
-	script := root.GenBashCompletionV2(w, true)
-	_, after := io.WriteString(w, "fi\n")
-	return errors.Join(before, script, after)
-}
-
-// completeValues completes the values of flags that have a fixed set of them. Nothing is asked
-// over the network, so names of events and ids are not completed, and no file is offered in their place.
-func completeValues(root *cobra.Command) {
-	_ = root.RegisterFlagCompletionFunc("profile", completeProfile) // the flag exists
-	find := func(path ...string) *cobra.Command {
-		cmd, _, _ := root.Find(path) // the command exists
-		return cmd
+// completeFlags completes the names of profiles, and keeps files from being offered where none is due.
+func completeFlags(cmd *cobra.Command) {
+	if !cmd.HasParent() {
+		_ = cmd.RegisterFlagCompletionFunc("profile", completeProfile) // the flag exists
 	}
-	identifiers := cobra.FixedCompletions([]string{string(messagingtest.Email), string(messagingtest.CustomerID)},
-		cobra.ShellCompDirectiveNoFileComp)
-	_ = find("sandbox").RegisterFlagCompletionFunc("identifier", identifiers) // the flag exists
-	completeNoFiles(root)
-}
-
-// completeNoFiles keeps files from being offered for arguments and values of flags that are none.
-func completeNoFiles(cmd *cobra.Command) {
 	for _, each := range cmd.Commands() {
-		completeNoFiles(each)
+		completeFlags(each)
 	}
-	if cmd.ValidArgsFunction == nil && cmd.ValidArgs == nil && !strings.Contains(cmd.Use, "FILE") {
+	if cmd.ValidArgs == nil && !strings.Contains(cmd.Use, "FILE") {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
@@ -83,15 +61,4 @@ func completeProfile(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 		names = append(config.Names(), names...)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeColumns completes the last of several columns.
-func completeColumns(columns []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, typed string) (lists []string, _ cobra.ShellCompDirective) {
-		before := typed[:strings.LastIndex(typed, ",")+1]
-		for _, column := range columns {
-			lists = append(lists, before+column)
-		}
-		return lists, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	}
 }

@@ -1,59 +1,98 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 )
 
-func newCustomer(s *settings) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "customer",
-		Short: "List customers, or look one up",
-		Example: `  messaging -p sandbox customer list
-  messaging -p sandbox customer get --email ada@example.com`,
-		Args: cobra.NoArgs,
-	}
-	cmd.AddCommand(newCustomerList(s), newCustomerGet(s))
+// sampleTime is a time in samples: a row without a time has no field for it.
+var sampleTime = time.Unix(0, 0)
+
+var customerTable = output.Table[messaging.Customer]{
+	Columns: []output.Column[messaging.Customer]{
+		{Name: "customer_id", Text: func(c messaging.Customer) string { return c.CustomerID }},
+		{Name: "email", Text: func(c messaging.Customer) string { return c.Email }},
+		{Name: "first_name", Text: func(c messaging.Customer) string { return c.FirstName }},
+		{Name: "last_name", Text: func(c messaging.Customer) string { return c.LastName }},
+		{Name: "phone_no", Text: func(c messaging.Customer) string { return c.PhoneNo }},
+		{Name: "providers", Text: func(c messaging.Customer) string { return strings.Join(c.Providers, ",") }},
+		{Name: "created", Time: func(c messaging.Customer) time.Time { return c.CreatedAt }},
+		{Name: "last_interaction", Time: func(c messaging.Customer) time.Time { return c.LastInteraction }},
+	},
+	Fields: output.FieldsOf(messaging.Customer{CreatedAt: sampleTime, UpdatedAt: sampleTime, LastInteraction: sampleTime}),
+}
+
+func newCustomerList(s *settings) *cobra.Command {
+	var ids, emails string
+	cmd := list[messaging.Customer]{
+		use: "list", short: "List all customers, or those with the given ids or addresses",
+		example: `  messaging -p sandbox customer list
+  messaging -p sandbox customer list --emails ada@example.com,grace@example.com --json=email,customer_id
+  cut -f1 ids.tsv | messaging -p sandbox customer list --ids -`,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&ids, "ids", "", "only customers with these ids: `a,b`, or - for one per line on stdin")
+			f.StringVar(&emails, "emails", "", "only customers with these addresses: `a,b`, or - for one per line on stdin")
+		},
+		table: customerTable,
+		rows: ofService(func(c call, client *messaging.Client) iter.Seq2[messaging.Customer, error] {
+			filters, err := customerFilters(c.cmd, ids, emails)
+			if err != nil {
+				return failed[messaging.Customer](err)
+			}
+			return customersOf(c.ctx, client, filters)
+		}),
+	}.command(s)
+	cmd.MarkFlagsMutuallyExclusive("ids", "emails")
+	return cmd
+}
+
+func newCustomerGet(s *settings) *cobra.Command {
+	var id, email string
+	cmd := get[messaging.Customer]{
+		use: "get ID|ADDRESS", short: "Look up a customer by id or by address",
+		example: `  messaging -p sandbox customer get --email ada@example.com
+  messaging -p sandbox customer get --id c-1002 --json
+  messaging -p sandbox customer get ada@example.com`,
+		flags: func(f *pflag.FlagSet) {
+			f.StringVar(&id, "id", "", "customer id")
+			f.StringVar(&email, "email", "", "`address`")
+		},
+		args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cobra.NoArgs(cmd, args)
+			}
+			name := "id"
+			if strings.Contains(args[0], "@") {
+				name = "email"
+			}
+			return cmd.Flags().Set(name, args[0])
+		},
+		table: customerTable,
+		find: func(c call, client *messaging.Client) (*messaging.Customer, error) {
+			if id != "" {
+				return client.Customers.Get(c.ctx, id)
+			}
+			return client.Customers.GetByEmail(c.ctx, email)
+		},
+	}.command(s)
+	cmd.MarkFlagsMutuallyExclusive("id", "email")
+	cmd.MarkFlagsOneRequired("id", "email")
 	return cmd
 }
 
 // filterSize is how many customers one request selects, so that its URL stays short.
 const filterSize = 50
-
-func newCustomerList(s *settings) *cobra.Command {
-	var ids, emails string
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List all customers, or those with the given ids or addresses",
-		Example: `  messaging -p sandbox customer list
-  messaging -p sandbox customer list --emails ada@example.com,grace@example.com --json=email,customer_id
-  cut -f1 ids.tsv | messaging -p sandbox customer list --ids -`,
-		Args: cobra.NoArgs,
-	}
-	cmd.Flags().StringVar(&ids, "ids", "", "only customers with these ids: `a,b`, or - for one per line on stdin")
-	cmd.Flags().StringVar(&emails, "emails", "", "only customers with these addresses: `a,b`, or - for one per line on stdin")
-	cmd.MarkFlagsMutuallyExclusive("ids", "emails")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		filters, err := customerFilters(cmd, ids, emails)
-		if err != nil {
-			return err
-		}
-		return list(cmd, s, customerTable, func(ctx context.Context, client *messaging.Client) iter.Seq2[messaging.Customer, error] {
-			return customersOf(ctx, client, filters)
-		})
-	}
-	return cmd
-}
 
 // customersOf ranges over the customers that any of the filters selects.
 func customersOf(ctx context.Context, client *messaging.Client,
@@ -100,7 +139,7 @@ func customerFilters(cmd *cobra.Command, ids, emails string) (filters []messagin
 func filterValues(cmd *cobra.Command, name, value string) (values []string, err error) {
 	all := strings.Split(value, ",")
 	if value == "-" {
-		data, err := io.ReadAll(bufio.NewReader(cmd.InOrStdin()))
+		data, err := io.ReadAll(cmd.InOrStdin())
 		if err != nil {
 			return nil, exit.With(exit.Usage, "--%s: %w", name, err)
 		}
@@ -117,60 +156,4 @@ func filterValues(cmd *cobra.Command, name, value string) (values []string, err 
 		return nil, exit.With(exit.Usage, "--%s names nobody; without --%[1]s, all customers are listed", name)
 	}
 	return values, nil
-}
-
-func newCustomerGet(s *settings) *cobra.Command {
-	var id, email string
-	cmd := &cobra.Command{
-		Use:   "get ID|ADDRESS",
-		Short: "Look up a customer by id or by address",
-		Example: `  messaging -p sandbox customer get --email ada@example.com
-  messaging -p sandbox customer get --id c-1002 --json
-  messaging -p sandbox customer get ada@example.com`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cobra.NoArgs(cmd, args)
-			}
-			name := "id"
-			if strings.Contains(args[0], "@") {
-				name = "email"
-			}
-			return cmd.Flags().Set(name, args[0])
-		},
-	}
-	cmd.Flags().StringVar(&id, "id", "", "customer id")
-	cmd.Flags().StringVar(&email, "email", "", "`address`")
-	cmd.MarkFlagsMutuallyExclusive("id", "email")
-	cmd.MarkFlagsOneRequired("id", "email")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checkNotEmpty(cmd); err != nil {
-			return err
-		}
-		return get(cmd, s, customerTable, func(ctx context.Context, client *messaging.Client) (*messaging.Customer, error) {
-			if id != "" {
-				return client.Customers.Get(ctx, id)
-			}
-			return client.Customers.GetByEmail(ctx, email)
-		})
-	}
-	return cmd
-}
-
-// get writes the row that the service finds.
-func get[T any](cmd *cobra.Command, s *settings, table output.Table[T],
-	find func(ctx context.Context, client *messaging.Client) (*T, error)) error {
-	if err := s.printer.CheckFields(table.Fields); err != nil {
-		return err
-	}
-	ctx, end := s.limited(cmd.Context())
-	defer end()
-	client, err := s.client(cmd)
-	if err != nil {
-		return err
-	}
-	found, err := find(ctx, client)
-	if err != nil {
-		return asRead(err)
-	}
-	return output.One(s.printer, table, *found)
 }

@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/intent"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sends"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -52,24 +51,18 @@ var findingTable = output.Table[finding]{
 }
 
 func newDoctor(s *settings) *cobra.Command {
-	return &cobra.Command{
-		Use:   "doctor",
-		Short: "Check the configuration, the key, the service and the clock",
-		Long: `Check which service the commands would call and where its key comes from, whether the
+	return s.reading("doctor", "Check the configuration, the key, the service and the clock",
+		`Check which service the commands would call and where its key comes from, whether the
 service accepts the key, whether the clock is right, and whether sends can be
-remembered. The key itself is not shown. Nothing is sent.`,
-		Example: `  messaging -p sandbox doctor
-  messaging -p sandbox doctor --json`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+recorded. The key itself is not shown. Nothing is sent.`,
+		`  messaging -p sandbox doctor
+  messaging -p sandbox doctor --json`, nil, nil, func(c call) error {
 			rows, err := output.NewRows(s.printer, findingTable)
 			if err != nil {
 				return err
 			}
-			ctx, end := s.limited(cmd.Context())
-			defer end()
 			var codes []exit.Code
-			for _, f := range s.examine(ctx) {
+			for _, f := range s.examine(c.ctx) {
 				f.OK = f.err == nil
 				if !f.OK {
 					f.Detail = f.err.Error()
@@ -84,12 +77,11 @@ remembered. The key itself is not shown. Nothing is sent.`,
 				err = errors.Join(err, exit.With(exit.Worst(codes...), "%s failed", words.Count(len(codes), "check")))
 			}
 			return err
-		},
-	}
+		})
 }
 
 // detailOffset is where the details begin in the table: after the longest check, and PROBLEM.
-const detailOffset = len("memory of sends  PROBLEM  ")
+const detailOffset = len("record of sends  PROBLEM  ")
 
 // writeFinding writes a finding. A table would cut it, so it goes on in other rows.
 func (s *settings) writeFinding(rows *output.Rows[finding], f finding) error {
@@ -104,7 +96,7 @@ func (s *settings) writeFinding(rows *output.Rows[finding], f finding) error {
 
 // examine runs the checks, in the order in which they depend on each other.
 func (s *settings) examine(ctx context.Context) []finding {
-	findings := []finding{checkConfig(), checkState()}
+	findings := []finding{checkConfig(), checkRecord()}
 	service, err := s.service(ctx)
 	if broken := findings[0].err; err != nil && broken != nil && err.Error() == broken.Error() {
 		return findings // which have it already
@@ -113,7 +105,10 @@ func (s *settings) examine(ctx context.Context) []finding {
 		return append(findings, finding{Check: "service", err: err})
 	}
 	key := checkKey(ctx, service)
-	findings = append(findings, finding{Check: "service", Detail: service.Title() + " at " + service.BaseURL}, key)
+	row := rowOf(service)
+	detail := fmt.Sprintf("%s at %s; at most %s; allows %s; rate: %s", service.Title(), service.BaseURL,
+		words.Count(row.MaxRecipients, "recipient"), allowText(row), rateText(row))
+	findings = append(findings, finding{Check: "service", Detail: detail}, key)
 	if key.err != nil {
 		return findings // a call would only report it again
 	}
@@ -137,19 +132,13 @@ func checkConfig() finding {
 	return finding{Check: "configuration", Detail: detail}
 }
 
-// checkState checks that a send can be written down.
-func checkState() finding {
-	f := finding{Check: "memory of sends"}
-	log, err := intent.Open(os.LookupEnv)
+// checkRecord checks that a send can be written down.
+func checkRecord() finding {
+	f := finding{Check: "record of sends"}
+	record, err := sends.Open(os.LookupEnv)
 	if err == nil {
-		f.Detail = log.Path()
-		err = os.MkdirAll(filepath.Dir(log.Path()), 0o700)
-	}
-	if err == nil {
-		var file *os.File
-		if file, err = os.CreateTemp(filepath.Dir(log.Path()), "doctor"); err == nil {
-			err = errors.Join(file.Close(), os.Remove(file.Name()))
-		}
+		f.Detail = record.Path()
+		err = record.Check()
 	}
 	f.err = err
 	return f

@@ -75,8 +75,6 @@ once.`,
 		columns = append(columns, column.Name)
 	}
 	f.StringSliceVar(&options.Columns, "columns", nil, "write only these columns, such as `a,b`: "+strings.Join(columns, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("columns", completeColumns(columns)) // the flag exists
-	_ = cmd.MarkFlagFilename("to", "csv", "jsonl")                          // the flag exists
 	return cmd
 }
 

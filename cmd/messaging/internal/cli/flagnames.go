@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,7 +56,7 @@ func reasonOf(err error) string {
 	return flagOf(field) + " " + rest
 }
 
-// byFlags names the problems of a trigger of an event by its flags. Other errors stay as they are.
+// byFlags names the problems of a send by its flags. event is that of a trigger. Other errors stay as they are.
 func byFlags(err error, event *messaging.Event) error {
 	invalid := new(messaging.ValidationError)
 	if !errors.As(err, &invalid) {
@@ -103,7 +104,9 @@ func flagOf(field string) string {
 		}
 	}
 	name, inPayload := strings.CutPrefix(field, "payload.")
-	switch {
+	switch flag := strings.ReplaceAll(field, "_", "-"); {
+	case slices.Contains(emailFlagNames, flag), flag == "whatsapp-template-id":
+		return "--" + flag
 	case name == "email" || field == "email":
 		return "--email"
 	case name == "customer":

@@ -15,7 +15,7 @@ const isGroup = "group"
 
 // refuseTypos makes every command of the tree refuse arguments that it does not take, and
 // every group a command that it does not have: a misspelled command must not look like
-// success.
+// success. It also notes that a command runs.
 func (s *settings) refuseTypos(cmd *cobra.Command) {
 	for _, each := range cmd.Commands() {
 		s.refuseTypos(each)
@@ -41,6 +41,12 @@ func (s *settings) refuseTypos(cmd *cobra.Command) {
 	if !cmd.Runnable() && cmd.HasSubCommands() {
 		cmd.Annotations = map[string]string{isGroup: "yes"}
 		cmd.RunE = s.showCommands
+	}
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			s.running = true
+			return run(cmd, args)
+		}
 	}
 }
 
@@ -84,17 +90,12 @@ func wrongArguments(cmd *cobra.Command, args []string) error {
 	if err := checkNotEmpty(cmd); err != nil { // an empty variable made an argument of the value of a flag
 		return err
 	}
-	if json := cmd.Flags().Lookup("json"); len(args) > len(wanted) && json != nil && json.Changed && json.Value.String() == json.NoOptDefVal {
-		return exit.With(exit.Usage, "unexpected argument %q; if it names fields, write --json=%[1]s", args[0])
-	}
+	hint := "see: " + cmd.CommandPath() + " --help"
 	switch {
 	case len(args) < len(wanted):
-		return exit.With(exit.Usage, "%s is missing; see: %s --help", words.List(wanted[len(args):], "and"), cmd.CommandPath())
-	case len(args) > len(wanted) && len(wanted) == 1 && strings.HasPrefix(wanted[0], "NAME"):
-		return exit.With(exit.Usage, "unexpected argument %q; put a name with spaces in quotes; see: %s --help", args[len(wanted)],
-			cmd.CommandPath())
+		return exit.With(exit.Usage, "%s is missing; %s", words.List(wanted[len(args):], "and"), hint)
 	case len(args) > len(wanted):
-		return exit.With(exit.Usage, "unexpected argument %q; see: %s --help", args[len(wanted)], cmd.CommandPath())
+		return exit.With(exit.Usage, "unexpected argument %q; put what has spaces in quotes; %s", args[len(wanted)], hint)
 	}
 	return exit.With(exit.Usage, "invalid argument %q; it must be %s", args[0], words.List(wanted, "and"))
 }

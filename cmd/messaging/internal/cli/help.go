@@ -18,12 +18,8 @@ func newHelp() *cobra.Command {
 		Use:   "help [COMMAND…]",
 		Short: "Show the help of a command, or a topic",
 		Example: `  messaging help broadcast email
-  messaging help safety`,
+  messaging help exit-codes`,
 		Args: cobra.ArbitraryArgs,
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			group, _, _ := cmd.Root().Find(args) // without it, there is nothing to complete
-			return commandNames(group), cobra.ShellCompDirectiveNoFileComp
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -12,6 +13,14 @@ import (
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
+
+// invoke runs the program in the process of the test.
+func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = run(t.Context(), append([]string{}, args...), &out, &err) // for nil, cobra reads the arguments of the test
+	return out.String(), err.String(), code
+}
 
 // examplesOf returns the command lines of an example, without the ends that continue them.
 func examplesOf(cmd *cobra.Command) (lines []string) {
@@ -36,7 +45,7 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 func TestHelpOfCommandsOfTheServiceBeginsWithTwoExamples(t *testing.T) {
 	walk(newRoot(&settings{}), func(cmd *cobra.Command) {
 		path := cmd.CommandPath()
-		if strings.HasPrefix(path, "messaging sandbox") || strings.HasPrefix(path, "messaging gen") {
+		if strings.HasPrefix(path, "messaging sandbox") || cmd.Annotations[isGroup] != "" {
 			return
 		}
 		assert.GreaterOrEqual(t, len(examplesOf(cmd)), 2, path)
@@ -58,7 +67,8 @@ func TestExamplesRun(t *testing.T) {
 			if !strings.Contains(line, "-p sandbox") {
 				continue
 			}
-			if cmd.Flags().Lookup("dry-run") != nil && !strings.Contains(line, "--dry-run") && !strings.Contains(line, "--example") {
+			if cmd.Flags().Lookup("dry-run") != nil && !strings.Contains(line, "--dry-run") && !strings.Contains(line, "--example") &&
+				!strings.Contains(line, "--check") {
 				line += " --dry-run"
 			}
 			text, code := o.shell(line)
@@ -79,19 +89,43 @@ var exampleFiles = map[string]string{
 	"events.json": `{"events": [{"name": "order lost", "description": "An order was lost.", "parameters": []}]}`,
 }
 
-func TestHelpOfSafetyBeginsWithWhatATiredOperatorNeeds(t *testing.T) {
-	stdout, _, _ := invoke(t, "help", "safety")
-	first, _, _ := strings.Cut(stdout, "The rest of this text has the details.")
-	assert.LessOrEqual(t, strings.Count(first, "\n"), 16)
-	for _, each := range []string{"--confirm", "--again", "Exit 9", "Ctrl-C", "unclear", "messaging help repeats"} {
-		assert.Contains(t, first, each)
+func TestGroupsRefuseWhatTheyDoNotHave(t *testing.T) {
+	walk(newRoot(&settings{}), func(cmd *cobra.Command) {
+		if !cmd.HasSubCommands() || cmd.Name() == "fault" { // whose argument is a kind of fault
+			return
+		}
+		path := strings.Fields(cmd.CommandPath())[1:]
+		stdout, stderr, code := invoke(t, append(path, "no-such-command")...)
+		assert.Equal(t, 2, code, path)
+		assert.Empty(t, stdout, path)
+		assert.Contains(t, stderr, `messaging: unknown command "no-such-command" for "`+cmd.CommandPath()+`"; see: `, path)
+		if cmd.Annotations[isGroup] == "" || !cmd.HasParent() {
+			return
+		}
+		stdout, stderr, code = invoke(t, path...)
+		assert.Equal(t, 2, code, path)
+		assert.Empty(t, stdout, path)
+		assert.Contains(t, stderr, "Usage:\n  "+cmd.CommandPath()+" [command]", path)
+	})
+}
+
+func TestCommandsSuggestWhatWasMeant(t *testing.T) {
+	for line, want := range map[string]string{
+		"outbox pasue":                            `unknown command "pasue" for "messaging outbox"; did you mean pause?`,
+		"broadcast emial":                         `unknown command "emial" for "messaging broadcast"; did you mean email?`,
+		"broadcast push --subjcet x":              "unknown flag: --subjcet; did you mean --subject?",
+		"broadcast push --yes":                    "pass --confirm with the digest that --dry-run prints",
+		"event get order shipped":                 `unexpected argument "shipped"; put what has spaces in quotes`,
+		"event get":                               "NAME|ID is missing",
+		"event create":                            `required flag(s) "from-file" not set`,
+		"customer list --json=a --api-key CANARY": "--api-key is not supported",
+	} {
+		stdout, stderr, code := invoke(t, strings.Fields(line)...)
+		assert.Equal(t, 2, code, line)
+		assert.Empty(t, stdout, line)
+		assert.Contains(t, stderr, want)
+		assert.NotContains(t, stderr, "CANARY")
 	}
-	repeats, _, code := invoke(t, "help", "repeats")
-	assert.Equal(t, 0, code)
-	for _, fact := range []string{"without --again", "1-23 is not 123", "only hashes", "--accept-change"} {
-		assert.Contains(t, repeats, fact)
-	}
-	assert.NotContains(t, stdout, "1-23 is not 123", "it is in one place")
 }
 
 func TestReadmeHasTheExitCodesOfTheHelp(t *testing.T) {
@@ -115,7 +149,7 @@ func TestReadmeShowsWhatTheSandboxPrints(t *testing.T) {
 
 // TestReadmeRuns runs the blocks for a shell that need nothing but a sandbox.
 func TestReadmeRuns(t *testing.T) {
-	for _, section := range []string{"## Set up a profile", "An exported customer file can be the audience", "## Completion"} {
+	for _, section := range []string{"## Export\n"} {
 		_, rest, _ := strings.Cut(readme(t), section)
 		_, rest, _ = strings.Cut(rest, "```sh\n")
 		block, _, _ := strings.Cut(rest, "```")

@@ -115,15 +115,15 @@ func newBox(ctx context.Context, l *ledger.Ledger) (*box, error) {
 
 // checkService returns an error if the entries of the outbox are for another service.
 func (b *box) checkService(now *profile.Service) error {
-	if !b.ok || b.source.Service == now.Canonical() {
+	if !b.ok || b.source.Service == now.Identity() {
 		return nil
 	}
 	hint := ""
 	before, _, _ := strings.Cut(b.source.Service, "#")
-	if after, _, isSandbox := strings.Cut(now.Canonical(), "#"); isSandbox && before == after {
+	if after, _, isSandbox := strings.Cut(now.Identity(), "#"); isSandbox && before == after {
 		hint = ": the sandbox was started again, and remembers nothing. Import the file into a new outbox, or start the sandbox with " +
 			"the same --start-id each time"
 	}
 	return exit.With(exit.Usage, "%s holds entries for %s, but %s is %s%s; nothing was changed or sent", b.ledger.Title, b.source.Service,
-		now.Title(), now.Canonical(), hint)
+		now.Title(), now.Identity(), hint)
 }

@@ -143,9 +143,7 @@ func (d *decision) plan(s *selection) *confirm.Plan {
 		shown += " and " + words.Thousands(more) + " more"
 	}
 	plan.Add("keys", shown)
-	if warning := d.warn(s.byState); warning != "" {
-		plan.Warn("%s", warning)
-	}
+	plan.Add("note", d.warn(s.byState))
 	return plan
 }
 

@@ -301,7 +301,7 @@ func (flags *importFlags) plan(ctx context.Context, service *profile.Service, ad
 	}
 	shown.Add("first row", payloadOf(p.First.Body()))
 	if p.Bad.Count > 0 {
-		shown.Warn("%s\nthese rows are left out", flags.badRows(p))
+		shown.Add("left out", flags.badRows(p))
 	}
 	return shown, nil
 }
@@ -382,7 +382,7 @@ func (flags *importFlags) add(ctx context.Context, service *profile.Service, add
 	if err != nil {
 		return err
 	}
-	if b.source, err = opened.Claim(ctx, ledger.Source{Service: service.Canonical(), Kind: string(service.Kind),
+	if b.source, err = opened.Claim(ctx, ledger.Source{Service: service.Identity(), Kind: string(service.Kind),
 		KeyColumn: flags.keyColumn}); err != nil {
 		return err
 	}

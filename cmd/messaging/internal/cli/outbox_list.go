@@ -246,23 +246,10 @@ func (l *ledgerFlag) show(ctx context.Context, key string, body bool) error {
 			return err
 		}
 		shown.request(prepared, body)
-		l.noteHowToLook(b, found, prepared)
 	} else {
 		l.printer.Note("the request of an entry that is %s is erased, so its recipients and its body cannot be shown", found.State)
 	}
 	return output.One(l.printer, detailTable(body), shown)
-}
-
-// noteHowToLook says how to find out whether an unclear entry was carried out, if it is one of a sandbox.
-func (l *ledgerFlag) noteHowToLook(b *box, e outbox.Entry, prepared *messaging.Prepared) {
-	if !b.isSandbox() || e.State != outbox.Unclear {
-		return
-	}
-	host, _, _ := strings.Cut(b.source.Service, "#")
-	if terms := termsOfBody(prepared.Body()); terms != nil {
-		l.printer.Note("see whether the sandbox has it (with an empty \"effect\", it was not carried out):\n  %s",
-			searchIn(inspectorAt("http://"+host), terms))
-	}
 }
 
 func (d *detail) request(p *messaging.Prepared, body bool) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"iter"
 	"os"
 	"strconv"
 	"strings"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 )
@@ -58,46 +58,31 @@ func rowOf(s *profile.Service) profileRow {
 		MaxRecipients: s.MaxRecipients, Allow: s.Allow, Rate: float64(s.Rate)}
 }
 
-func newProfile(s *settings) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "profile",
-		Short: "Show the profiles of the configuration file",
-		Example: `  messaging profile list
-  messaging profile show sandbox`,
-		Args: cobra.NoArgs,
-	}
-	cmd.AddCommand(newProfileList(s), newProfileShow(s))
-	return cmd
-}
-
 func newProfileList(s *settings) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List the profiles, without their keys",
-		Example: `  messaging profile list
+	return list[profileRow]{
+		use: "list", short: "List the profiles, without their keys",
+		example: `  messaging profile list
   messaging profile list --json=name,kind`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			rows, err := output.NewRows(s.printer, profileTable)
-			if err != nil {
-				return err
-			}
+		table: profileTable,
+		rows: func(c call) iter.Seq2[profileRow, error] {
 			config, err := profile.Read(os.LookupEnv)
 			if err != nil {
-				return err
+				return failed[profileRow](err)
 			}
-			for _, name := range append(config.Names(), profile.SandboxName) {
-				found, err := findProfile(cmd.Context(), config, name)
-				if err == nil {
-					err = rows.Write(rowOf(found))
-				}
-				if err != nil {
-					return err
+			return func(yield func(profileRow, error) bool) {
+				for _, name := range append(config.Names(), profile.SandboxName) {
+					found, err := findProfile(c.ctx, config, name)
+					if err != nil {
+						yield(profileRow{}, err)
+						return
+					}
+					if !yield(rowOf(found), nil) {
+						return
+					}
 				}
 			}
-			return rows.Close()
 		},
-	}
+	}.command(s)
 }
 
 // findProfile returns a profile. Only a sandbox of this machine is called, for its port.
@@ -117,51 +102,4 @@ func findProfile(ctx context.Context, config *profile.Config, name string) (*pro
 		return profile.BuiltIn(), nil
 	}
 	return running, nil
-}
-
-func newProfileShow(s *settings) *cobra.Command {
-	return &cobra.Command{
-		Use:               "show NAME",
-		ValidArgsFunction: completeProfile,
-		Short:             "Show a profile, without its key",
-		Example: `  messaging profile show sandbox
-  messaging profile show sandbox --json`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			config, err := profile.Read(os.LookupEnv)
-			if err != nil {
-				return err
-			}
-			found, err := findProfile(cmd.Context(), config, args[0])
-			if err != nil {
-				return err
-			}
-			return output.One(s.printer, profileTable, rowOf(found))
-		},
-	}
-}
-
-func newConfig(s *settings) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Show where the configuration file is",
-		Example: `  messaging config path
-  $EDITOR "$(messaging config path)"`,
-		Args: cobra.NoArgs,
-	}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "path",
-		Short: "Print the path of the configuration file, which need not exist",
-		Example: `  messaging config path
-  $EDITOR "$(messaging config path)"`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			path, err := profile.Path(os.LookupEnv)
-			if err != nil {
-				return exit.With(exit.Usage, "%w", err)
-			}
-			return s.printer.Text(path)
-		},
-	})
-	return cmd
 }

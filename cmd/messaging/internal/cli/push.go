@@ -5,7 +5,6 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 )
 
 // pushContent is a push broadcast in a file, by the names on the wire, without its audience
@@ -14,41 +13,33 @@ type pushContent struct {
 	Subject            string `json:"subject"`
 	Message            string `json:"message"`
 	WhatsAppTemplateID string `json:"whatsapp_template_id"`
+
+	file string
 }
 
 func newBroadcastPush(s *settings) *cobra.Command {
-	var content pushContent
-	var file string
-	var b broadcast
+	c := new(pushContent)
 	cmd := &cobra.Command{
 		Use:   "push",
 		Short: "Send a push notification to many customers",
 		Long:  "Send a push notification to the devices of many customers, now or later." + broadcastText,
 		Example: `  messaging -p sandbox broadcast push --subject 'Sale' --message 'Only today' --to-customers customers.csv
   messaging -p sandbox broadcast push --subject 'Sale' --message 'Only today' --all-customers --dry-run`,
-		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&file, "from-file", "", "JSON `file` with the content, in the field names of the service; replaces the content flags")
-	f.StringVar(&content.Subject, "subject", "", "subject")
-	f.StringVar(&content.Message, "message", "", "`content`, or @FILE")
-	f.StringVar(&content.WhatsAppTemplateID, "whatsapp-template-id", "", "`id` of a WhatsApp template")
-	b.add(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		if err := checkNotEmpty(cmd); err != nil {
-			return err
-		}
-		if file != "" {
-			err = fromFile(cmd, file, &content, []string{"subject", "message", "whatsapp-template-id"})
-		} else {
-			content.Message, err = textOf(cmd, content.Message)
-		}
-		if err != nil {
-			return err
-		}
-		return b.run(cmd, s, &content)
+	f.StringVar(&c.file, "from-file", "", "JSON `file` with the content, in the field names of the service; replaces the content flags")
+	f.StringVar(&c.Subject, "subject", "", "subject")
+	f.StringVar(&c.Message, "message", "", "`content`, or @FILE")
+	f.StringVar(&c.WhatsAppTemplateID, "whatsapp-template-id", "", "`id` of a WhatsApp template")
+	return (&broadcast{content: c}).command(s, cmd)
+}
+
+func (c *pushContent) read(cmd *cobra.Command) (err error) {
+	if c.file != "" {
+		return fromFile(cmd, c.file, c, []string{"subject", "message", "whatsapp-template-id"})
 	}
-	return cmd
+	c.Message, err = textOf(cmd, c.Message)
+	return err
 }
 
 func (c *pushContent) prepare(to messaging.Audience, at *messaging.Schedule) (*messaging.Prepared, error) {
@@ -56,15 +47,10 @@ func (c *pushContent) prepare(to messaging.Audience, at *messaging.Schedule) (*m
 		To: to, Schedule: at}.Prepare()
 }
 
-func (c *pushContent) texts() []field {
-	return []field{{"subject", c.Subject}, {"message", c.Message}, {"whatsapp_template_id", c.WhatsAppTemplateID}}
-}
-
 func (c *pushContent) addresses() []extraRecipients { return nil }
 
-func (c *pushContent) describe(plan *confirm.Plan, doubt doubting) {
+func (c *pushContent) describe(plan *confirm.Plan) {
 	plan.Add("operation", "push broadcast")
-	describeText(plan, doubt, c.Subject, c.Message, c.Message, nil)
-	describeGiven(plan, "template", c.WhatsAppTemplateID)
-	doubtEach(doubt, "whatsapp_template_id", oddity.Label, c.WhatsAppTemplateID)
+	describeText(plan, c.Subject, c.Message, c.Message)
+	plan.Add("template", c.WhatsAppTemplateID)
 }

@@ -12,30 +12,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 )
 
 // Main runs the program and returns its exit code.
 func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	args := os.Args[1:]
-	defer endAtQuit(args, os.Stderr)()
-	return withoutPanic(func() int { return run(ctx, args, os.Stdout, os.Stderr) }, args, os.Stderr)
+	go endAtQuit(os.Stderr)
+	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s := &settings{}
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+	defer recoverCode(&code, stderr)
+	s := &settings{stdout: &output.Stdout{Writer: stdout}}
 	root := newRoot(s)
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(s.stdout)
 	root.SetErr(stderr)
-	if err := root.ExecuteContext(ctx); err != nil {
-		return int(s.report(err, args, stderr))
-	}
-	return 0
+	return int(s.report(root.ExecuteContext(ctx), args, stderr))
 }
 
-// newRoot returns the whole tree of commands.
+// newRoot returns the whole tree of commands. All constructors are called here.
 func newRoot(s *settings) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "messaging",
@@ -49,18 +47,29 @@ func newRoot(s *settings) *cobra.Command {
 		PersistentPreRunE: s.begin,
 	}
 	s.add(root.PersistentFlags())
-	root.AddCommand(newBroadcast(s), newEvent(s), newCustomer(s), newMessage(s), newAPI(s),
-		newSandbox(s), newGen(s), newProfile(s), newConfig(s), newDoctor(s), newCompletion(), newVersion())
+	root.AddCommand(
+		group("broadcast", "Send an email or a push notification to many customers", newBroadcastEmail(s), newBroadcastPush(s)),
+		group("event", "Define events, and trigger them",
+			newEventList(s), newEventGet(s), newEventCreate(s), newEventTrigger(s), newEventApply(s)),
+		group("customer", "List customers, or look one up", newCustomerList(s), newCustomerGet(s)),
+		group("message", "List transactional messages", newMessageList(s)),
+		group("sends", "Show what was sent from this machine, and resolve what may have been", newSendsList(s), newSendsResolve(s)),
+		group("profile", "Show the profiles of the configuration file", newProfileList(s)),
+		newExport(s), newOutbox(s), newSandbox(s), newAPI(s), newDoctor(s), newCompletion(), newVersion())
 	root.AddCommand(newTopics()...)
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newExport(s), newOutbox(s))
-	completeValues(root)
+	completeFlags(root)
 	setHelp(root)
 	s.refuseTypos(root)
-	refuseTwice(root)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return clearFlagError(cmd, err) })
-	s.noteRuns(root)
+	root.SetFlagErrorFunc(clearFlagError)
 	return root
+}
+
+// group returns a command that only holds others.
+func group(name, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: short}
+	cmd.AddCommand(commands...)
+	return cmd
 }
 
 // version returns the version of the module, and of the program if it was installed.

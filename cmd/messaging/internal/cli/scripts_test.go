@@ -58,6 +58,7 @@ var masks = []struct {
 	{regexp.MustCompile(`fingerprint [0-9a-f]{8}`), "fingerprint HASH"},
 	{regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`), ""},
 	{regexp.MustCompile(`took \S+`), "took 4ms"},
+	{regexp.MustCompile(`resolve [A-Z2-7]{10}`), "resolve ID"},
 	{regexp.MustCompile(`/\S*/script-\w+`), "$$WORK"},
 	{regexp.MustCompile(`\r`), ""},
 }

@@ -1,11 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -14,126 +13,166 @@ import (
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/intent"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sends"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
-// sending is a send that the operator confirms.
-type sending struct {
-	service  *profile.Service
-	prepared *messaging.Prepared
-	options  []messaging.Option
-	count    *int // of recipients; nil if it is not known
-	again    bool
-	// broadcast is whether it is known by its subject and its message.
-	broadcast bool
-	// trigger is set for the trigger of an event.
-	trigger *intent.Trigger
-	// look says how to find out whether it was carried out if nobody knows, and terms find it in a sandbox.
-	look  string
-	terms []string
+// send is what an operator confirms, and what becomes of it. Every command that sends makes one.
+type send struct {
+	service          *profile.Service
+	plan             *confirm.Plan
+	question, answer string // answer is what is typed outside of a sandbox
+	prepared         []*messaging.Prepared
+	options          []messaging.Option
+	recipients       *int      // nil if their number is not known
+	due              time.Time // zero for now
+	// again repeats a send that the record blocks. What is not recorded is compared with the account instead, by recheck.
+	again, unrecorded bool
+	// recheck looks again at what may have changed while the question waited.
+	recheck func(context.Context) error
+	// accepted reports a body that was carried out.
+	accepted func(i int, response *messaging.Response) error
+	// unknown finds out what became of a body, and returns the error if it was not carried out, or nobody knows.
+	unknown func(ctx context.Context, i int, err error) error
 
-	log  *intent.Log
-	seen intent.History // what the operator sees of earlier sends
+	record   *sends.Record
+	blocking *sends.Send // what the operator sees of an earlier send, or nil
 }
 
 // addAgain adds the flag that allows the same send a second time.
 func addAgain(cmd *cobra.Command, again *bool) {
-	cmd.Flags().BoolVar(again, "again", false, "send even if this, or something similar, was or may have been sent")
+	cmd.Flags().BoolVar(again, "again", false, "send even if exactly this was, or may have been, sent")
 }
 
-// intent returns what is written down of the send.
-func (send *sending) intent() intent.Send {
-	return intent.Send{Host: send.service.Canonical(), Operation: send.prepared.Operation(), Body: send.prepared.Body(),
-		Count: send.count, Broadcast: send.broadcast, Trigger: send.trigger}
-}
-
-// recall finds out whether the same was sent before.
-func (send *sending) recall() (err error) {
-	if send.log, err = intent.Open(os.LookupEnv); err != nil {
+// send shows the plan, asks, and sends.
+func (s *settings) send(ctx context.Context, flags *confirm.Flags, send *send) (err error) {
+	if send.record, err = sends.Open(os.LookupEnv); err != nil {
 		return err
 	}
-	send.seen, err = send.log.Look(send.intent())
-	return err
-}
-
-// describe adds to the plan what was sent before, and the exact content.
-func (send *sending) describe(plan *confirm.Plan) {
-	if last := send.seen.Last; last != nil {
-		plan.Add("last sent", last.String())
-	}
-	for _, like := range send.seen.Similar {
-		to := ""
-		if like.Count != nil {
-			to = " (" + words.Count(*like.Count, "recipient") + ")"
-		}
-		plan.Warn("%s%s: %s", strings.TrimSuffix(like.Like, ","), to, like)
-	}
-	describeBody(plan, send.prepared)
-}
-
-// action returns what the operator confirms. With --again, its digest allows one repeat: it
-// names what it repeats.
-func (send *sending) action(question, answer string) confirm.Action {
-	content := send.prepared.Body()
-	if seen := send.seen.Seen(); send.again && len(seen) > 0 {
-		content = slices.Concat(content, []byte("\nagain, after "+strings.Join(seen, ", ")))
-	}
-	action := confirm.NewAction(send.service, send.prepared.Operation(), content, question, answer)
-	action.Recipients, action.BodySHA256 = send.count, sum(send.prepared.Body())
-	action.Refused = send.seen.Refusal(send.again, send.seen.Seen())
-	search := ""
-	switch {
-	case action.Refused == nil || send.again || send.service.Kind != profile.Sandbox:
-	case send.seen.Last.IsOpen():
-		search = send.search()
-	case slices.ContainsFunc(send.seen.Similar, (*intent.Earlier).IsOpen): // its content is not known
-		search = searchIn(inspectorOf(send.service), []string{send.terms[0], "delivery:unknown"})
-	}
-	if search != "" {
-		action.Refused = exit.With(exit.Usage, "%w; to look:\n  %s", action.Refused, search)
-	}
-	return action
-}
-
-// deliver sends what is prepared, and reports what became of it.
-func (s *settings) deliver(ctx context.Context, send sending) error {
-	signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not end a send without its exit code
-	began := time.Now()
-	response, err := s.remembered(ctx, send)
-	if exit.CodeOf(err) == exit.Unknown {
-		return exit.With(exit.Unknown, "%w\n%s", err, send.howToLook(began))
-	}
+	action, err := send.action()
 	if err != nil {
 		return err
 	}
-	return s.accepted(send, response)
+	if ok, err := flags.Decide(ctx, s.printer, send.plan, action); err != nil || !ok {
+		return err
+	}
+	if send.unrecorded {
+		return send.record.Locked(ctx, func() error { return s.carryOut(ctx, send) })
+	}
+	return s.carryOut(ctx, send)
 }
 
-// remembered sends what is prepared. It writes down that it begins before anything is sent,
-// and what became of it.
-func (s *settings) remembered(ctx context.Context, send sending) (*messaging.Response, error) {
+// action completes the plan, and returns what the operator confirms. With --again, the digest names what is repeated.
+func (send *send) action() (confirm.Action, error) {
+	var content [][]byte
+	for _, each := range send.prepared {
+		content = append(content, each.Body())
+	}
+	var refused error
+	if !send.unrecorded {
+		var err error
+		if send.blocking, err = send.record.Blocking(send.recorded(0)); err != nil {
+			return confirm.Action{}, err
+		}
+		if earlier := send.blocking; earlier != nil {
+			send.plan.Add("sent before", earlier.When()+", "+earlier.Outcome()+", id "+earlier.ID)
+			if send.again {
+				content = append(content, []byte(earlier.ID))
+			} else {
+				refused = earlier.Refusal()
+			}
+		}
+		send.plan.Add("body", words.Count(len(content[0]), "byte"))
+		send.plan.Add("body sha256", sends.Sum(content[0])) // by itself: it fits into 80 columns
+	}
+	action := confirm.NewAction(send.service, send.prepared[0].Operation(), bytes.Join(content, []byte("\n")), send.question, send.answer)
+	action.Recipients, action.Refused = send.recipients, refused
+	if !send.unrecorded {
+		action.BodySHA256 = sends.Sum(content[0])
+	}
+	if !send.due.IsZero() {
+		action.At = send.due.UTC().Format(time.RFC3339)
+	}
+	return action, nil
+}
+
+// recorded returns a body as the record has it.
+func (send *send) recorded(i int) sends.Send {
+	of := sends.Send{Service: send.service.Identity(), Profile: send.service.Name, Host: send.service.Host,
+		Operation: send.prepared[i].Operation(), SHA256: sends.Sum(send.prepared[i].Body()), Recipients: send.recipients}
+	if !send.due.IsZero() {
+		of.Due = &send.due
+	}
+	return of
+}
+
+// carryOut sends what the operator has confirmed.
+func (s *settings) carryOut(ctx context.Context, send *send) error {
+	if send.recheck != nil {
+		if err := send.recheck(ctx); err != nil {
+			return err
+		}
+	}
 	client, err := send.service.Client(send.options...)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not end a send without its exit code
+	for i := range send.prepared {
+		response, err := s.sendOne(ctx, client, send, i)
+		if exit.CodeOf(err) == exit.Unknown && send.unknown != nil {
+			if err = send.unknown(ctx, i, err); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if err := send.accepted(i, response); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendOne sends a body, between its two lines in the record.
+func (s *settings) sendOne(ctx context.Context, client *messaging.Client, send *send, i int) (*messaging.Response, error) {
+	if send.unrecorded {
+		return s.request(ctx, client, send.prepared[i])
+	}
+	again := ""
+	if send.again && send.blocking != nil {
+		again = send.blocking.ID
 	}
 	sendBegan.Store(true) // from here on, the same send is refused until its outcome is written down
-	begun, err := send.log.Begin(ctx, send.intent(), send.again, send.seen.Seen())
+	begun, err := send.record.Begin(ctx, send.recorded(i), again)
 	if err != nil {
 		sendBegan.Store(false)
 		return nil, err
 	}
-	response, err := s.send(ctx, client, send.prepared)
-	if failed := begun.Done(messaging.DeliveryOf(err), exit.CodeOf(err)); failed != nil {
-		s.printer.Warn("cannot record the outcome of this send in %s, so the same send is refused from now on: %v", send.log.Path(), failed)
+	response, err := s.request(ctx, client, send.prepared[i])
+	if failed := send.record.End(begun, sends.Delivery(words.Delivery(messaging.DeliveryOf(err)))); failed != nil {
+		s.printer.Warn("cannot record the outcome of this send in %s, so the same send is refused from now on: %v", send.record.Path(), failed)
+	}
+	if exit.CodeOf(err) == exit.Unknown {
+		err = exit.With(exit.Unknown, "%w\nfind out whether it was carried out, and record it (or --not-carried-out):%s\n  %s",
+			err, lookIn(send.service), begun.ResolveCommand())
 	}
 	return response, err
 }
 
-// send sends what is prepared. A first interrupt does not end it: a send in progress can no
+// lookIn is the command that finds a send whose outcome is unknown in a sandbox.
+func lookIn(service *profile.Service) string {
+	if service.Name != profile.SandboxName {
+		return ""
+	}
+	return "\n  messaging sandbox wait delivery:unknown --after start --json=number,at,effect"
+}
+
+// request sends a request. A first interrupt does not end it: a send in progress can no
 // longer be taken back, and its response says what became of it. A second one does.
-func (s *settings) send(ctx context.Context, client *messaging.Client, prepared *messaging.Prepared) (*messaging.Response, error) {
+func (s *settings) request(ctx context.Context, client *messaging.Client, prepared *messaging.Prepared) (*messaging.Response, error) {
 	sent, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	sent, end := s.limited(sent)
@@ -147,11 +186,12 @@ func (s *settings) send(ctx context.Context, client *messaging.Client, prepared 
 		go s.watchInterrupts(ctx, done, cancel)
 	}
 	response, err := client.Send(sent, prepared)
-	if err == nil || messaging.NextStepOf(err) != messaging.NextNone {
-		return response, err
+	if err != nil && messaging.NextStepOf(err) == messaging.NextNone {
+		s.printer.Warn("%v", err) // it was accepted
+		err = nil
 	}
-	s.printer.Warn("%v", err) // it was accepted
-	return response, nil
+	s.carriedOut = s.carriedOut || err == nil
+	return response, err
 }
 
 // watchInterrupts calls cancel at the second interrupt.
@@ -169,5 +209,32 @@ func (s *settings) watchInterrupts(ctx context.Context, done <-chan struct{}, ca
 	case <-done:
 	case <-again:
 		cancel()
+	}
+}
+
+// acceptedSend is a send that was carried out, in JSON.
+type acceptedSend struct {
+	Operation  string `json:"operation"`
+	Delivery   string `json:"delivery"`
+	Recipients *int   `json:"recipients"` // nil if the number is not known
+	Message    string `json:"message"`
+}
+
+// reportAccepted reports a broadcast or a trigger that was carried out.
+func (s *settings) reportAccepted(send *send) func(int, *messaging.Response) error {
+	return func(i int, response *messaging.Response) error {
+		outcome := acceptedSend{Operation: send.prepared[i].Operation(), Delivery: string(sends.Accepted), Recipients: send.recipients}
+		if response != nil {
+			outcome.Message = response.Message
+		}
+		if s.printer.IsJSON() {
+			return s.printer.Object(outcome)
+		}
+		text := "accepted"
+		if outcome.Message != "" {
+			text += ": " + outcome.Message
+		}
+		s.printer.Note("%s", text)
+		return nil
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
@@ -26,83 +25,34 @@ type settings struct {
 	timeout time.Duration
 	output  output.Flags
 
-	printer *output.Printer // nil until the flags are read
-	running bool            // an error is no longer about the command line
+	stdout     *output.Stdout
+	printer    *output.Printer // nil until the flags are read
+	running    bool            // an error is no longer about the command line
+	carriedOut bool            // something was sent and accepted
 }
 
 // keyFlags are the names of flags that would show a key to other users. They exist to say so.
 var keyFlags = []string{"api-key", "key", "token"}
 
-// once is a flag that must not be given with two values. Completion parses each flag twice.
-type once struct {
-	pflag.Value
-	given bool
-}
-
-// Set sets the value the first time.
-func (o *once) Set(value string) error {
-	if o.given && o.Value.String() != value {
-		return fmt.Errorf("it is given twice, as %s and %s", o.Value, value)
-	}
-	o.given = true
-	return o.Value.Set(value)
-}
-
-// refuseTwice refuses a text that is given twice to a command or one below it: an alias may
-// have the first one, and the last would win.
-func refuseTwice(cmd *cobra.Command) {
-	for _, each := range cmd.Commands() {
-		refuseTwice(each)
-	}
-	for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
-		flags.VisitAll(func(flag *pflag.Flag) {
-			if _, wrapped := flag.Value.(*once); !wrapped && flag.Value.Type() == "string" {
-				flag.Value = &once{Value: flag.Value}
-			}
-		})
-	}
-}
-
-// clearFlagError says what a flag without a value takes, in place of which function cannot parse it, and
-// which flag was probably meant.
+// clearFlagError says which flag was probably meant.
 func clearFlagError(cmd *cobra.Command, err error) error {
-	if args := cmd.Flags().Args(); cmd.Annotations[isGroup] != "" && len(args) > 0 {
-		return unknownCommand(cmd, args[0]) // whose flag it is
-	}
-	switch name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); {
-	case name == "yes" && unknown:
-		return fmt.Errorf("%w; in a script, pass --confirm with the digest that --dry-run prints", err)
-	case name == "customer-id" && unknown:
-		return fmt.Errorf("%w; --customer takes a JSON file, such as {\"customer_id\": \"c-1001\"}", err)
-	case unknown:
-		var names []string
-		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-			if !flag.Hidden {
-				names = append(names, flag.Name)
-			}
-		})
-		if nearest := words.Nearest(name, names); nearest != "" {
-			return fmt.Errorf("%w; did you mean --%s?", err, nearest)
-		}
-	}
-	if strings.HasPrefix(err.Error(), "unknown shorthand flag") && strings.HasPrefix(cmd.Use, "wait ") {
-		return fmt.Errorf("%w; put a ! before a term that must not match", err)
-	}
-	if said, missing, isDuration := strings.Cut(err.Error(), ": time: missing unit in duration "); isDuration {
-		return fmt.Errorf("%s: it needs a unit, such as %ss", said, strings.Trim(missing, `"`))
-	}
-	said, why, isValue := strings.Cut(err.Error(), ": strconv.Parse")
-	if !isValue {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
 		return err
 	}
-	kind, hint := "a number", ""
-	if strings.HasPrefix(why, "Bool") {
-		kind = "true, false or left out"
+	if name == "yes" {
+		return fmt.Errorf("%w; in a script, pass --confirm with the digest that --dry-run prints", err)
 	}
-	if strings.Contains(why, `parsing ""`) {
-		hint = "; is a variable not set?"
+	var names []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden {
+			names = append(names, flag.Name)
+		}
+	})
+	if nearest := words.Nearest(name, names); nearest != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, nearest)
 	}
-	return fmt.Errorf("%s: it must be %s%s", said, kind, hint)
+	return err
 }
 
 func (s *settings) add(set *pflag.FlagSet) {
@@ -135,19 +85,6 @@ func (s *settings) begin(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// noteRuns makes every command note that it runs.
-func (s *settings) noteRuns(cmd *cobra.Command) {
-	if run := cmd.RunE; run != nil {
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			s.running = true
-			return run(cmd, args)
-		}
-	}
-	for _, each := range cmd.Commands() {
-		s.noteRuns(each)
-	}
-}
-
 // limited returns ctx with the time limit of --timeout.
 func (s *settings) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.timeout == 0 {
@@ -161,8 +98,7 @@ func (s *settings) service(ctx context.Context) (*profile.Service, error) {
 	return profile.Resolve(ctx, s.profile, os.LookupEnv)
 }
 
-// account returns the service that the command calls, with a key that stays the same, for a
-// command that sends.
+// account returns the service that the command calls, with its key and its start, for a command that sends.
 func (s *settings) account(ctx context.Context) (*profile.Service, error) {
 	service, err := s.service(ctx)
 	if err != nil {
@@ -171,23 +107,26 @@ func (s *settings) account(ctx context.Context) (*profile.Service, error) {
 	return service, service.Pin(ctx)
 }
 
-// client returns a client of the service that the command calls.
-func (s *settings) client(cmd *cobra.Command) (*messaging.Client, error) {
-	service, err := s.service(cmd.Context())
-	if err != nil {
-		return nil, err
+// command is another command for the same service, to be pasted into a shell.
+func (s *settings) command(args ...string) string {
+	words := []string{"messaging"}
+	if s.profile != "" {
+		words = append(words, "-p", s.profile)
 	}
-	return service.Client()
+	return quoted(append(words, args...))
 }
 
-// endsEarly reports whether a code is one of an error before anything is sent, as an interrupt can cause everywhere.
-func endsEarly(code exit.Code) bool {
-	return code == exit.Unexpected || code == exit.Usage || code == exit.NotDone
-}
-
-// report writes an error, and returns the exit code for it.
+// report writes an error, and returns the exit code for it. Output that is lost is an error, whatever the command made of it.
 func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code {
-	if errors.Is(err, output.ErrFieldsListed) {
+	if lost := s.stdout.Lost(); lost != nil && (err == nil || s.stdout.IsOf(err)) {
+		err = exit.With(exit.Unexpected, "the output could not be written: %w", lost)
+		if s.carriedOut {
+			err = exit.With(exit.PartlyDone, "it was done, but the output could not be written: %w", lost)
+		}
+	} else if s.stdout.IsOf(err) {
+		err = nil // nobody reads it any more
+	}
+	if err == nil || errors.Is(err, output.ErrFieldsListed) {
 		return exit.Done
 	}
 	if s.printer == nil {
@@ -205,4 +144,9 @@ func (s *settings) report(err error, args []string, stderr io.Writer) exit.Code 
 	}
 	s.printer.Fail(err)
 	return exit.CodeOf(err)
+}
+
+// endsEarly reports whether a code is one of an error before anything is sent, as an interrupt can cause everywhere.
+func endsEarly(code exit.Code) bool {
+	return code == exit.Unexpected || code == exit.Usage || code == exit.NotDone
 }

@@ -110,6 +110,7 @@ var screenMasks = []struct {
 	pattern *regexp.Regexp
 	mask    string
 }{
+	{regexp.MustCompile(`resolve [A-Z2-7]{10}`), "resolve ID"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+(#\w+)?`), "127.0.0.1:PORT"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "DIGEST"},
 	{regexp.MustCompile(`[\d,.]+/s`), "N/s"},

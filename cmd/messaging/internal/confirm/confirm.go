@@ -36,10 +36,6 @@ func (f *Flags) Check() error {
 	switch {
 	case f.DryRun && f.given:
 		return exit.With(exit.Usage, "--dry-run and --confirm exclude each other")
-	case f.given && f.Digest == "":
-		return exit.With(exit.Usage, "--confirm is empty; if the dry run failed, its error is above")
-	case strings.HasPrefix(strings.TrimSpace(f.Digest), "{"):
-		return exit.With(exit.Usage, "--confirm must be a digest, and not the JSON object of a dry run: pass its member .digest")
 	case f.given && len(f.Digest) != 64:
 		return exit.With(exit.Usage, "--confirm must be the digest that --dry-run prints; if the dry run failed, its error is above")
 	case f.DryRun || f.given:
@@ -53,9 +49,6 @@ func (f *Flags) Check() error {
 	_ = tty.Close() // it was only opened
 	return nil
 }
-
-// Asked reports whether the operator answered a question, which takes time.
-func (f *Flags) Asked() bool { return !f.given && !f.DryRun }
 
 // Action is what the operator confirms. In JSON it is what --dry-run prints.
 type Action struct {
@@ -71,7 +64,7 @@ type Action struct {
 	Question string `json:"-"`
 	// Answer is what the operator has to type. "" asks for y or n.
 	Answer string `json:"-"`
-	// Refused is why it must not be done now, or nil. A dry run shows it as a warning.
+	// Refused is why it must not be done now, or nil. A dry run shows the plan all the same.
 	Refused error `json:"-"`
 }
 
@@ -89,12 +82,6 @@ func NewAction(s *profile.Service, operation string, content []byte, question, a
 // after a dry run.
 func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Action) (bool, error) {
 	plan.Add("digest", a.Digest)
-	if f.DryRun && a.Refused != nil {
-		plan.Warn("without --dry-run, this is refused: %s", strings.TrimPrefix(a.Refused.Error(), "not sent: "))
-	}
-	if len(plan.allow) > 0 && a.Refused == nil && f.DryRun {
-		plan.Warn("--confirm is refused because of this: correct it, confirm on a terminal, or pass %s", strings.Join(plan.allow, " and "))
-	}
 	if err := plan.Show(p); err != nil {
 		return false, exit.With(exit.Usage, "nothing was sent: the plan could not be shown: %w", err)
 	}
@@ -102,20 +89,16 @@ func (f *Flags) Decide(ctx context.Context, p *output.Printer, plan *Plan, a Act
 	case f.DryRun && p.IsJSON():
 		return false, p.Object(a)
 	case f.DryRun:
-		_, err := fmt.Fprintln(p.Out, a.Digest)
-		return false, err
+		return false, p.Text(a.Digest)
 	case a.Refused != nil:
 		return false, a.Refused
 	case f.given && f.Digest != a.Digest:
 		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the plan above is not the one of --confirm; "+
 			"compare it with that of the dry run, and run --dry-run again")
-	case f.given && len(plan.allow) > 0:
-		return false, exit.With(exit.Usage, "not confirmed, nothing was sent: the warnings above have to be read by a person; correct "+
-			"what they are about, confirm on a terminal, or pass %s", strings.Join(plan.allow, " and "))
 	case f.given:
 		return true, nil
 	}
-	return true, ask(ctx, p, plan, a)
+	return true, ask(ctx, p, plan, a.Question, a.Answer)
 }
 
 // signalDelay is how long a signal may take to reach the program.
@@ -123,7 +106,7 @@ const signalDelay = 100 * time.Millisecond
 
 // ask asks on the terminal. What was typed before the question does not count. If stderr is a
 // file, the terminal shows the plan too.
-func ask(ctx context.Context, p *output.Printer, plan *Plan, a Action) error {
+func ask(ctx context.Context, p *output.Printer, plan *Plan, question, answer string) error {
 	tty, err := openTerminal()
 	if err != nil {
 		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
@@ -135,9 +118,9 @@ func ask(ctx context.Context, p *output.Printer, plan *Plan, a Action) error {
 			return exit.With(exit.Usage, "nothing was sent: the plan could not be shown on the terminal")
 		}
 	}
-	prompt := a.Question + " [y/N] "
-	if a.Answer != "" {
-		prompt = fmt.Sprintf("%s Type %s to confirm: ", a.Question, p.Bold(a.Answer))
+	prompt := question + " [y/N] "
+	if answer != "" {
+		prompt = fmt.Sprintf("%s Type %s to confirm: ", question, p.Bold(answer))
 	}
 	if err := tty.flush(); err != nil {
 		return exit.With(exit.Usage, "cannot ask on the terminal: %w", err)
@@ -155,7 +138,7 @@ func ask(ctx context.Context, p *output.Printer, plan *Plan, a Action) error {
 		return exit.With(exit.Interrupted, "interrupted; nothing was sent")
 	}
 	typed = strings.TrimSpace(typed)
-	if err == nil && (typed == a.Answer && a.Answer != "" || a.Answer == "" && isYes(typed)) {
+	if err == nil && (typed == answer && answer != "" || answer == "" && isYes(typed)) {
 		return nil
 	}
 	return exit.With(exit.Usage, "not confirmed; nothing was sent")

@@ -41,9 +41,9 @@ func (e *Expect) Decide(ctx context.Context, p *output.Printer, plan *Plan, coun
 			"that you expect", words.Entries(count))
 	}
 	_ = tty.Close() // it was only opened
-	action := Action{Question: question}
+	answer := ""
 	if typed {
-		action.Answer = strconv.Itoa(count)
+		answer = strconv.Itoa(count)
 	}
-	return ask(ctx, p, plan, action)
+	return ask(ctx, p, plan, question, answer)
 }

@@ -4,9 +4,7 @@ package confirm
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,18 +14,16 @@ import (
 
 // Plan is what a command is about to do, for people.
 type Plan struct {
-	title    string
-	lines    [][2]string
-	warnings []string
-	allow    []string // the flags that allow what is in doubt
+	title string
+	lines [][2]string
 }
 
 // NewPlan returns a plan that begins with the service.
 func NewPlan(title string, s *profile.Service) *Plan {
-	plan := &Plan{title: title}
+	plan := NewOfflinePlan(title)
 	plan.Add("profile", s.Title())
 	plan.Add("host", s.Place())
-	if s.Account != "" {
+	if s.Kind != profile.Sandbox {
 		plan.Add("key", "fingerprint "+s.Account+", from "+s.KeySource)
 	}
 	return plan
@@ -36,21 +32,11 @@ func NewPlan(title string, s *profile.Service) *Plan {
 // NewOfflinePlan returns a plan of a command that calls no service.
 func NewOfflinePlan(title string) *Plan { return &Plan{title: title} }
 
-// Add adds a line.
-func (p *Plan) Add(name, text string) { p.lines = append(p.lines, [2]string{name, text}) }
-
-// Warn adds a warning, which comes after the lines.
-func (p *Plan) Warn(format string, args ...any) {
-	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
-}
-
-// Doubt adds a warning that only a person can override: the digest of a dry run does not
-// confirm the plan, since a script does not read. The flag allow turns it into a warning.
-func (p *Plan) Doubt(allow, format string, args ...any) {
-	if !slices.Contains(p.allow, allow) {
-		p.allow = append(p.allow, allow)
+// Add adds a line, unless its text is empty.
+func (p *Plan) Add(name, text string) {
+	if text != "" {
+		p.lines = append(p.lines, [2]string{name, text})
 	}
-	p.Warn(format, args...)
 }
 
 // Show writes the plan to stderr, even with --quiet. Nobody can confirm a plan that could not
@@ -62,9 +48,6 @@ func (p *Plan) Show(printer *output.Printer) error {
 	to.Title(p.title)
 	for _, line := range p.lines {
 		to.Item(line[0], strings.ReplaceAll(line[1], "\n", " "))
-	}
-	for _, warning := range p.warnings {
-		to.Warn("%s", warning)
 	}
 	return shown.err
 }
@@ -82,12 +65,10 @@ func (c *checked) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Digest identifies exactly what was planned: a service, an operation, and what it is to do.
-// It changes with the profile, the URL, the key, the start of a sandbox and every byte of
-// content.
+// Digest identifies exactly what was planned: a service with its key, an operation, and its content.
 func Digest(s *profile.Service, operation string, content []byte) string {
 	hash := sha256.New()
-	for _, part := range []string{s.Name, s.BaseURL, s.StartID, s.Account, operation, string(content)} {
+	for _, part := range []string{s.Name, s.Identity(), s.Account, operation, string(content)} {
 		_, _ = hash.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash does not fail
 	}
 	return hex.EncodeToString(hash.Sum(nil))

@@ -9,10 +9,10 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
 
-// Differences returns why an event of an account cannot be triggered as wanted describes it.
+// differences returns why an event of an account cannot be triggered as wanted describes it.
 // As for [messaging.EventsService.Ensure], descriptions and additional optional parameters
 // do not matter.
-func Differences(wanted messaging.EventCreateParams, account messaging.Event) (list []string) {
+func differences(wanted messaging.EventCreateParams, account messaging.Event) (list []string) {
 	named := func(name string, parameters []messaging.EventParameter) int {
 		return slices.IndexFunc(parameters, func(p messaging.EventParameter) bool { return p.Name == name })
 	}

@@ -1,7 +1,6 @@
 package inspector_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,21 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/messaging-go/messaging/cmd/messaging/internal/history"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/records"
 )
 
 const readmeFile = "../../README.md"
-
-func TestTheReadmeHasTheTermsOfASearch(t *testing.T) {
-	readme, err := os.ReadFile(readmeFile)
-	require.NoError(t, err)
-	table := "| term | finds requests |\n|---|---|\n"
-	for _, key := range history.Keys {
-		table += fmt.Sprintf("| `%s` | %s |\n", key.Example, key.Selects)
-	}
-	assert.Contains(t, string(readme), table+"\n")
-}
 
 func TestThePythonOfTheReadmeFindsWhatIsWrong(t *testing.T) {
 	python, err := exec.LookPath("python3")

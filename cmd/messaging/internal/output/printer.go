@@ -95,6 +95,9 @@ func value(env folders.LookupEnv, name string) string {
 
 // terminal reports whether w is a terminal.
 func terminal(w io.Writer) (fd int, file *os.File, ok bool) {
+	if stdout, is := w.(*Stdout); is {
+		w = stdout.Writer
+	}
 	file, isFile := w.(*os.File)
 	if !isFile {
 		return 0, nil, false

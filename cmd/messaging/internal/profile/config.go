@@ -54,7 +54,7 @@ func Read(env folders.LookupEnv) (*Config, error) {
 		return nil, err
 	}
 	config := &Config{Path: path}
-	content, err := readPrivate(path, 0o022, "write to")
+	content, err := readPrivate(path, 0o022, "other users can write to it; run: chmod 600 "+path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return config, nil
 	}
@@ -80,8 +80,8 @@ func Read(env folders.LookupEnv) (*Config, error) {
 // Names returns the names of the profiles, sorted.
 func (c *Config) Names() []string { return slices.Sorted(maps.Keys(c.Profiles)) }
 
-// readPrivate reads a file unless others can do with it what they must not.
-func readPrivate(path string, forbidden fs.FileMode, what string) ([]byte, error) {
+// readPrivate reads a file unless its mode has a forbidden bit. The error says why that matters.
+func readPrivate(path string, forbidden fs.FileMode, why string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, exit.With(exit.Usage, "%w", err)
@@ -92,7 +92,7 @@ func readPrivate(path string, forbidden fs.FileMode, what string) ([]byte, error
 		return nil, exit.With(exit.Usage, "%w", err)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&forbidden != 0 {
-		return nil, exit.With(exit.Usage, "%s: other users can %s this file; run: chmod 600 %[1]s", path, what)
+		return nil, exit.With(exit.Usage, "%s: %s", path, why)
 	}
 	content, err := io.ReadAll(file) // and not another file with this path
 	if err != nil {
@@ -102,9 +102,7 @@ func readPrivate(path string, forbidden fs.FileMode, what string) ([]byte, error
 }
 
 // Service returns the service of a profile in the file, without asking for its key.
-func (c *Config) Service(name string) (*Service, error) { return c.service(name) }
-
-func (c *Config) service(name string) (*Service, error) {
+func (c *Config) Service(name string) (*Service, error) {
 	p, ok := c.Profiles[name]
 	if !ok {
 		names := append(c.Names(), SandboxName)

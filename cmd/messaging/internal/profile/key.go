@@ -9,14 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
 )
-
-// keyAge is how long the key of a command is used before the command runs again, so that
-// a long export notices that the key was rotated. What sends keeps its key; see Pin.
-const keyAge = time.Minute
 
 // setKey sets where the key comes from.
 func (p configProfile) setKey(s *Service, folder string) error {
@@ -29,10 +24,10 @@ func (p configProfile) setKey(s *Service, folder string) error {
 			path = filepath.Join(folder, path)
 		}
 		s.KeySource = "key_file " + path
-		s.key = func(context.Context) (string, error) { return keyOfFile(path) }
+		s.key = once(func(context.Context) (string, error) { return keyOfFile(path) })
 	default:
 		s.KeySource = "key_command " + p.KeyCommand[0]
-		s.key = (&keyCommand{argv: p.KeyCommand}).key
+		s.key = once(func(ctx context.Context) (string, error) { return keyOfCommand(ctx, p.KeyCommand) })
 	}
 	return nil
 }
@@ -41,8 +36,22 @@ func fixed(key string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return key, nil }
 }
 
+// once reads a key once: what an operator confirms for an account must not go to another one because the key has changed.
+func once(read func(context.Context) (string, error)) func(context.Context) (string, error) {
+	var mu sync.Mutex
+	var key string
+	return func(ctx context.Context) (_ string, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if key == "" {
+			key, err = read(ctx)
+		}
+		return key, err
+	}
+}
+
 func keyOfFile(path string) (string, error) {
-	content, err := readPrivate(path, 0o077, "read")
+	content, err := readPrivate(path, 0o007, "every user can read it; run: chmod 640 "+path+", or use key_command, which needs no file")
 	if err != nil {
 		return "", err
 	}
@@ -53,35 +62,20 @@ func keyOfFile(path string) (string, error) {
 	return key, nil
 }
 
-// keyCommand gets the key from a program, such as a password manager.
-type keyCommand struct {
-	argv []string
-
-	mu   sync.Mutex
-	last string
-	at   time.Time
-}
-
-// key returns the key. The output of the program is never part of an error; what it writes
-// to stderr goes to the terminal.
-func (c *keyCommand) key(ctx context.Context) (string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.last != "" && time.Since(c.at) < keyAge {
-		return c.last, nil
-	}
-	command := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
+// keyOfCommand gets the key from a program, such as a password manager. The output of the program is never part of an error;
+// what it writes to stderr goes to the terminal.
+func keyOfCommand(ctx context.Context, argv []string) (string, error) {
+	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var stdout bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, &stdout, os.Stderr
 	if err := command.Run(); ctx.Err() != nil {
 		return "", ctx.Err()
 	} else if err != nil {
-		return "", exit.With(exit.Denied, "key_command %s: %w", c.argv[0], err)
+		return "", exit.With(exit.Denied, "key_command %s: %w", argv[0], err)
 	}
 	key := strings.TrimSpace(stdout.String())
 	if key == "" {
-		return "", exit.With(exit.Denied, "key_command %s printed no key", c.argv[0])
+		return "", exit.With(exit.Denied, "key_command %s printed no key", argv[0])
 	}
-	c.last, c.at = key, time.Now()
 	return key, nil
 }

@@ -50,7 +50,7 @@ type Service struct {
 	// Host is the host of BaseURL, with its port if there is one.
 	Host string
 	Kind Kind
-	// StartID tells one start of a sandbox from another. It is "" unless Name is sandbox.
+	// StartID tells one start of a sandbox from another; see Pin. It is "" for other services.
 	StartID string
 	// KeySource describes where the key comes from. It never holds the key.
 	KeySource string
@@ -62,15 +62,24 @@ type Service struct {
 	// Rate limits the requests a second; 0 means no limit.
 	Rate rate.Limit
 
-	// Account is a fingerprint of the key; see Pin. It is "" if StartID stands for the account.
+	// Account is a fingerprint of the key; see Pin.
 	Account string
 
 	key func(context.Context) (string, error)
+	env folders.LookupEnv
 }
 
 // Resolve finds the service of a profile or, if name is "", that of the environment. It
 // reads no key, except that of a sandbox, and calls no service.
 func Resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service, error) {
+	s, err := resolve(ctx, name, env)
+	if err == nil {
+		s.env = env
+	}
+	return s, err
+}
+
+func resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service, error) {
 	baseURL, _ := env(baseURLVariable)
 	key, _ := env(keyVariable)
 	switch {
@@ -84,17 +93,29 @@ func Resolve(ctx context.Context, name string, env folders.LookupEnv) (*Service,
 		return nil, exit.With(exit.Usage, "%s is set, but %s is not; set both, or use --profile without them", baseURLVariable, keyVariable)
 	case name == "":
 		return ofEnvironment(baseURL, key)
-	case baseURL != "" || key != "":
-		return nil, exit.With(exit.Usage, "--profile %s is given, but %s or %s is set too; run: unset %[2]s %[3]s",
-			name, baseURLVariable, keyVariable)
-	case name == SandboxName:
-		return ofSandbox(ctx, env)
+	}
+	conflict := exit.With(exit.Usage, "--profile %s is given, but %s or %s is set too; run: unset %[2]s %[3]s",
+		name, baseURLVariable, keyVariable)
+	if isSet := baseURL != "" || key != ""; name == SandboxName {
+		s, err := ofSandbox(ctx, env)
+		if isSet && (err != nil || !s.isAt(ctx, baseURL, key)) {
+			return nil, conflict
+		}
+		return s, err
+	} else if isSet {
+		return nil, conflict
 	}
 	config, err := Read(env)
 	if err != nil {
 		return nil, err
 	}
-	return config.service(name)
+	return config.Service(name)
+}
+
+// isAt reports whether a URL and a key, as "sandbox env" prints them, are those of the service.
+func (s *Service) isAt(ctx context.Context, baseURL, key string) bool {
+	own, err := s.Key(ctx)
+	return err == nil && strings.TrimSuffix(baseURL, "/") == s.BaseURL && key == own
 }
 
 // ofEnvironment returns the service that the environment names.
@@ -139,36 +160,28 @@ func isLoopback(baseURL string) bool {
 	return strings.EqualFold(parsed.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// Identity tells the service from every other one: it is the host and, for a sandbox, its
-// start.
+// Identity tells the service from every other one: it is its URL without the scheme, with one form of each host, so that
+// localhost and 127.0.0.1, or a default port that is given and one that is left out, are the same, and the start of a sandbox.
 func (s *Service) Identity() string {
-	if s.StartID == "" {
-		return s.Host
-	}
-	return s.Host + "#" + s.StartID
-}
-
-// Canonical is Identity with one form of each host, so that localhost and 127.0.0.1, or a
-// default port that is given and one that is left out, are the same service.
-func (s *Service) Canonical() string {
 	parsed, err := url.Parse(s.BaseURL)
 	if err != nil {
-		return s.Identity()
+		return s.BaseURL
 	}
 	host := strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
 	if ip := net.ParseIP(host); ip != nil {
 		host = ip.String()
 	}
 	if isLoopback(s.BaseURL) {
-		host = "127.0.0.1"
+		host = serviceHost
 	}
 	if port, err := strconv.Atoi(parsed.Port()); err == nil && port != defaultPorts[parsed.Scheme] {
 		host = net.JoinHostPort(host, strconv.Itoa(port))
 	}
+	identity := host + parsed.EscapedPath()
 	if s.StartID != "" {
-		host += "#" + s.StartID
+		identity += "#" + s.StartID
 	}
-	return host
+	return identity
 }
 
 // defaultPorts are the ports of a URL without one.
@@ -197,19 +210,26 @@ func (s *Service) Title() string {
 // Key returns the API key.
 func (s *Service) Key(ctx context.Context) (string, error) { return s.key(ctx) }
 
-// Pin reads the key, and keeps it: what an operator confirms for an account must not go to
-// another one because the key has changed.
+// Pin reads the key, so that it is known before anything is sent, and the start of a sandbox on this machine: a sandbox that was
+// started again is another service. A sandbox whose inspector is not found has no start.
 func (s *Service) Pin(ctx context.Context) error {
 	key, err := s.key(ctx)
 	if err != nil {
 		return err
 	}
-	s.key = fixed(key)
-	if s.StartID == "" {
-		sum := sha256.Sum256([]byte("messaging account\n" + key))
-		s.Account = hex.EncodeToString(sum[:4])
+	sum := sha256.Sum256([]byte("messaging account\n" + key))
+	s.Account = hex.EncodeToString(sum[:4])
+	if s.StartID == "" && isLoopback(s.BaseURL) && strings.HasPrefix(key, KeyPrefix) {
+		if running, err := ofSandbox(ctx, s.env); err == nil && running.isAt(ctx, running.BaseURL, key) && running.port() == s.port() {
+			s.StartID = running.StartID
+		}
 	}
 	return nil
+}
+
+func (s *Service) port() string {
+	_, port, _ := net.SplitHostPort(s.Host)
+	return port
 }
 
 // Before makes each request of clients that are created later fail, before it is sent, if

@@ -101,7 +101,7 @@ func TestCanonicalHasOneFormOfAHost(t *testing.T) {
 			s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url,
 				"MESSAGING_API_KEY": "a-key-of-the-tests"}))
 			require.NoError(t, err, url)
-			assert.Equal(t, want, s.Canonical(), url)
+			assert.Equal(t, want, s.Identity(), url)
 		}
 	}
 }

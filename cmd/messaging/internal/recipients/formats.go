@@ -13,8 +13,8 @@ import (
 
 	"github.com/messaging-go/messaging"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/bounded"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
@@ -73,7 +73,7 @@ func checkHeader(header []string) error {
 			} else if meant := words.Nearest(strings.TrimSpace(name), strings.Split(columnNames, ", ")); meant != "" {
 				hint = "; did you mean " + meant + "?"
 			}
-			return fmt.Errorf("line 1: column %d: %s must be one of %s%s", i+1, oddity.Quote(name), columnNames, hint)
+			return fmt.Errorf("line 1: column %d: %s must be one of %s%s", i+1, visible.Quote(name), columnNames, hint)
 		}
 		if first := slices.Index(header, name); first != i {
 			return fmt.Errorf("line 1: column %d: %s is column %d already", i+1, name, first+1)

@@ -14,12 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messaging-go/messaging"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/alike"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/intent"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/oddity"
-	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/strictjson"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/visible"
 )
@@ -30,7 +26,6 @@ type trigger struct {
 	email, customer string
 	texts, jsons    []string
 	again, example  bool
-	doubts          bool
 }
 
 func newEventTrigger(s *settings) *cobra.Command {
@@ -51,15 +46,11 @@ definition before anything is sent. --example prints a command with every parame
 	f.StringArrayVarP(&t.texts, "field", "f", nil, "value that is a text: `name=text`")
 	f.StringArrayVarP(&t.jsons, "json-field", "F", nil, "value in JSON, such as a number: `name=json`")
 	f.BoolVar(&t.example, "example", false, "print a command that triggers the event; send nothing")
-	addAllowDoubts(f, &t.doubts, "a customer or a value that looks like a mistake")
 	t.confirm.Add(f)
 	addAgain(cmd, &t.again)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkNotEmpty(cmd); err != nil {
 			return err
-		}
-		if visible.IsBlank(args[0]) {
-			return exit.With(exit.Usage, "NAME is empty; is a variable not set? Nothing was sent")
 		}
 		if t.example {
 			return printExample(cmd, s, args[0])
@@ -70,9 +61,6 @@ definition before anything is sent. --example prints a command with every parame
 }
 
 func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
-	if t.email == "" && t.customer == "" {
-		return exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
-	}
 	params, recipients, err := t.params(cmd)
 	if err == nil {
 		err = t.confirm.Check()
@@ -92,9 +80,6 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if params.Definition, err = findEvent(ctx, client, nameOrID); err != nil {
 		return err
 	}
-	if err := checkRequiredTexts(params); err != nil {
-		return err
-	}
 	readTimes(params)
 	prepared, err := params.Prepare()
 	if err == nil {
@@ -103,41 +88,19 @@ func (t *trigger) run(cmd *cobra.Command, s *settings, nameOrID string) error {
 	if err != nil {
 		return byFlags(err, params.Definition)
 	}
-	send := sending{service: service, prepared: prepared, count: &recipients, again: t.again, trigger: triggerOf(params),
-		look: "a trigger cannot be looked up: ask the customer, or look at what the event causes,", terms: termsOfTrigger(params)}
-	if err := send.recall(); err != nil {
-		return err
-	}
 	plan := confirm.NewPlan("Trigger an event", service)
-	t.describe(plan, params)
-	send.describe(plan)
-	ok, err := t.confirm.Decide(ctx, s.printer, plan, send.action("Trigger this event?", fmt.Sprint(recipients)))
-	if err != nil || !ok {
-		return err
-	}
-	return s.deliver(ctx, send)
-}
-
-// triggerOf returns what is remembered of a trigger.
-func triggerOf(params messaging.EventTriggerParams) *intent.Trigger {
-	var customer messaging.CustomerParams
-	if params.Customer != nil {
-		customer = *params.Customer
-	}
-	in := func(shape alike.Shape) (alike.Tokens, bool) {
-		return shape.Tokens(params.Email, customer, params.Values), shape.IsPartOf(params.Definition)
-	}
-	shape := alike.ShapeOf(params.Definition)
-	remembered := &intent.Trigger{ID: params.Definition.ID, Name: params.Definition.Name, Shape: shape, In: in}
-	remembered.Tokens, _ = in(shape) // its own
-	if untimed := shape.Untimed(); !slices.Equal(untimed, shape) {
-		remembered.Untimed, _ = in(untimed)
-	}
-	return remembered
+	describeTrigger(plan, params)
+	send := &send{service: service, plan: plan, question: "Trigger this event?", answer: fmt.Sprint(recipients),
+		prepared: []*messaging.Prepared{prepared}, recipients: &recipients, again: t.again}
+	send.accepted = s.reportAccepted(send)
+	return s.send(ctx, &t.confirm, send)
 }
 
 // params returns the params without the event, and the number of their recipients.
 func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParams, recipients int, err error) {
+	if t.email == "" && t.customer == "" {
+		return params, 0, exit.With(exit.Usage, "pass --email or --customer; nothing was sent")
+	}
 	params.Values = make(map[string]any)
 	for _, text := range t.texts {
 		if err := addValue(params.Values, "-f", text, func(value string) (any, error) { return value, nil }); err != nil {
@@ -152,55 +115,30 @@ func (t *trigger) params(cmd *cobra.Command) (params messaging.EventTriggerParam
 	if params.Email = t.email; t.email != "" {
 		recipients++
 	}
-	if t.customer != "" {
+	if t.customer == "" {
+		return params, recipients, nil
+	}
+	params.Customer, err = readCustomer(cmd, t.customer)
+	if err == nil && !(params.Email != "" && strings.EqualFold(params.Email, params.Customer.Email)) {
 		recipients++
-		params.Customer = new(messaging.CustomerParams)
-		data, err := readInput(cmd, t.customer)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = exit.With(exit.Usage, "--customer takes a JSON file, such as {\"customer_id\": \"c-1001\"}: %w", err)
-		}
-		if err != nil {
-			return params, 0, err
-		}
-		if err := strictjson.Decode(data, params.Customer); err != nil {
-			return params, 0, exit.With(exit.Usage, "%s: %w", t.customer, err)
-		}
-		if err := checkFilled(t.customer, data); err != nil {
-			return params, 0, err
-		}
-		if err := checkVisible(t.customer, params.Customer.CustomerID, params.Customer.Email, params.Customer.PhoneNo); err != nil {
-			return params, 0, err
-		}
 	}
-	if err := checkVisible("--email", params.Email); err != nil {
-		return params, 0, err
-	}
-	for _, address := range addressesOf(params) {
-		if !alike.IsAddressAlone(address) {
-			return params, 0, exit.With(exit.Usage, "%q must be an address alone, such as ada@example.com: the service would take it for "+
-				"another customer; nothing was sent", address)
-		}
-	}
-	return params, recipients, nil
+	return params, recipients, err
 }
 
-// addressesOf returns the addresses of the customer.
-func addressesOf(params messaging.EventTriggerParams) []string {
-	if params.Customer == nil {
-		return []string{params.Email}
+// readCustomer reads the file of --customer.
+func readCustomer(cmd *cobra.Command, path string) (*messaging.CustomerParams, error) {
+	data, err := readInput(cmd, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = exit.With(exit.Usage, "--customer takes a JSON file, such as {\"customer_id\": \"c-1001\"}: %w", err)
 	}
-	return []string{params.Email, params.Customer.Email}
-}
-
-// checkRequiredTexts returns an error for a required parameter whose text is blank, as an
-// unset variable of a shell leaves it.
-func checkRequiredTexts(params messaging.EventTriggerParams) error {
-	for _, p := range params.Definition.Parameters {
-		if text, isText := params.Values[p.Name].(string); p.Required && isText && visible.IsBlank(text) {
-			return exit.With(exit.Usage, "-f %s: the event requires a value, and this one is empty; is a variable not set? Nothing was sent", p.Name)
-		}
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	customer := new(messaging.CustomerParams)
+	if err := strictjson.Decode(data, customer); err != nil {
+		return nil, exit.With(exit.Usage, "%s: %w", path, err)
+	}
+	return customer, checkFilled(path, data)
 }
 
 // readTimes writes times in the form that the service reads, in whatever zone they are. Other texts
@@ -247,36 +185,20 @@ func decodeValue(text string) (value any, err error) {
 	return value, nil
 }
 
-func (t *trigger) describe(plan *confirm.Plan, params messaging.EventTriggerParams) {
+func describeTrigger(plan *confirm.Plan, params messaging.EventTriggerParams) {
 	plan.Add("event", params.Definition.Name+" ("+params.Definition.ID+")")
-	if params.Email != "" {
-		plan.Add("email", params.Email)
-	}
-	doubt := doubtOf(plan, t.doubts)
-	if c := params.Customer; c != nil {
-		plan.Add("customer", describeCustomer(*c))
-		if params.Email != "" && c.Email != "" && alike.Address(params.Email) != alike.Address(c.Email) {
-			doubt("--email and --customer have different addresses")
-		}
+	plan.Add("email", params.Email)
+	if params.Customer != nil {
+		plan.Add("customer", describeCustomer(*params.Customer))
 	}
 	for _, name := range slices.Sorted(maps.Keys(params.Values)) {
-		if params.Values[name] == nil {
-			plan.Add("value", name+" = null")
-			doubt("%s is null; is a value missing?", name)
-			continue
+		value := params.Values[name]
+		if value == nil {
+			value = "null"
 		}
-		plan.Add("value", fmt.Sprintf("%s = %v", name, params.Values[name]))
+		plan.Add("value", fmt.Sprintf("%s = %v", name, value))
 	}
-	odd := []string{recipients.Oddity(messaging.CustomerParams{Email: params.Email}),
-		oddity.Values(params.Definition, params.Values)}
-	if params.Customer != nil {
-		odd = append(odd, recipients.Oddity(*params.Customer))
-	}
-	for _, text := range odd {
-		if text != "" {
-			doubt("%s", text)
-		}
-	}
+	plan.Add("when", "NOW")
 }
 
 // exampleValues are values for the types of parameters.
@@ -287,7 +209,7 @@ var exampleValues = map[messaging.ParameterType]string{
 func printExample(cmd *cobra.Command, s *settings, nameOrID string) error {
 	ctx, end := s.limited(cmd.Context())
 	defer end()
-	client, err := s.client(cmd)
+	client, err := call{settings: s, ctx: ctx}.client()
 	if err != nil {
 		return err
 	}
@@ -305,14 +227,4 @@ func printExample(cmd *cobra.Command, s *settings, nameOrID string) error {
 		args = append(args, flag, value)
 	}
 	return s.printer.Text(s.command(args...))
-}
-
-// quoteIfNeeded quotes an argument for a POSIX shell.
-func quoteIfNeeded(argument string) string {
-	if strings.ContainsFunc(argument, func(r rune) bool {
-		return !strings.ContainsRune("-_.:/=@,+", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		return quotePOSIX(argument)
-	}
-	return argument
 }

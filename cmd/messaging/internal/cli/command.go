@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+)
+
+// pageSize is the number of rows on a page of a list.
+const pageSize = 100
+
+// call is a command that runs.
+type call struct {
+	*settings
+	ctx  context.Context // ends with --timeout
+	cmd  *cobra.Command
+	args []string
+}
+
+// client returns a client of the service that the command calls.
+func (c call) client() (*messaging.Client, error) {
+	service, err := c.service(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return service.Client()
+}
+
+// list is a command that writes rows.
+type list[T any] struct {
+	use, short, long, example string
+	args                      cobra.PositionalArgs
+	flags                     func(*pflag.FlagSet)
+	table                     output.Table[T]
+	// rows ranges over the rows. What came before an error is written too.
+	rows func(call) iter.Seq2[T, error]
+}
+
+func (l list[T]) command(s *settings) *cobra.Command {
+	return s.reading(l.use, l.short, l.long, l.example, l.args, l.flags, func(c call) error {
+		out, err := output.NewRows(s.printer, l.table)
+		if err != nil {
+			return err
+		}
+		for row, err := range l.rows(c) {
+			if err == nil {
+				err = out.Write(row)
+			}
+			if err != nil {
+				return errors.Join(asRead(err), out.Close())
+			}
+		}
+		return out.Close()
+	})
+}
+
+// get is a command that writes one row.
+type get[T any] struct {
+	use, short, long, example string
+	args                      cobra.PositionalArgs
+	flags                     func(*pflag.FlagSet)
+	table                     output.Table[T]
+	find                      func(call, *messaging.Client) (*T, error)
+}
+
+func (g get[T]) command(s *settings) *cobra.Command {
+	return s.reading(g.use, g.short, g.long, g.example, g.args, g.flags, func(c call) error {
+		if err := s.printer.CheckFields(g.table.Fields); err != nil {
+			return err
+		}
+		client, err := c.client()
+		if err != nil {
+			return err
+		}
+		found, err := g.find(c, client)
+		if err != nil {
+			return asRead(err)
+		}
+		return output.One(s.printer, g.table, *found)
+	})
+}
+
+// reading returns a command that changes nothing.
+func (s *settings) reading(use, short, long, example string, args cobra.PositionalArgs, flags func(*pflag.FlagSet),
+	run func(call) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: args}
+	if args == nil {
+		cmd.Args = cobra.NoArgs
+	}
+	if flags != nil {
+		flags(cmd.Flags())
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkNotEmpty(cmd); err != nil {
+			return err
+		}
+		ctx, end := s.limited(cmd.Context())
+		defer end()
+		return run(call{s, ctx, cmd, args})
+	}
+	return cmd
+}
+
+// ofService returns the rows that a client of the service lists.
+func ofService[T any](rows func(call, *messaging.Client) iter.Seq2[T, error]) func(call) iter.Seq2[T, error] {
+	return func(c call) iter.Seq2[T, error] {
+		client, err := c.client()
+		if err != nil {
+			return failed[T](err)
+		}
+		return rows(c, client)
+	}
+}
+
+// ofSlice returns rows that are there already, or why they are not.
+func ofSlice[T any](rows []T, err error) iter.Seq2[T, error] {
+	if err != nil {
+		return failed[T](err)
+	}
+	return func(yield func(T, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func failed[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		yield(none, err)
+	}
+}
+
+// readError is an error of a read. Nothing is ever sent by a read, so the error does not say
+// so; and it begins with the cause if that is a setting.
+type readError struct{ error }
+
+func (e readError) Error() string {
+	said := strings.TrimSuffix(e.error.Error(), "; nothing was sent")
+	if unknown, ok := errors.AsType[*net.DNSError](e.error); ok && unknown.IsNotFound {
+		return fmt.Sprintf("there is no host %s; check the base URL (%s)", unknown.Name, said)
+	}
+	return said
+}
+
+func (e readError) Unwrap() error { return e.error }
+
+// asRead returns an error of a read, or nil.
+func asRead(err error) error {
+	if err == nil {
+		return nil
+	}
+	return readError{err}
+}

@@ -1,0 +1,301 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/confirm"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/definitions"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
+)
+
+func newEventCreate(s *settings) *cobra.Command {
+	var file string
+	var flags confirm.Flags
+	cmd := &cobra.Command{
+		Use:   "create --from-file FILE",
+		Short: "Define an event, and print it with its id",
+		Long: `Define an event, and print it with its id. FILE is one event in the form of events.json:
+
+  {"name": "order lost", "description": "An order was lost.",
+   "parameters": [{"name": "order", "type": "text", "required": true}]}
+
+The service can neither change nor delete an event.`,
+		Example: `  echo '{"name": "order lost", "description": "An order was lost.", "parameters": []}' >event.json
+  messaging -p sandbox event create --from-file event.json --dry-run
+  messaging -p sandbox event create --from-file event.json`,
+		Args: cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&file, "from-file", "", "JSON `FILE` with the event; - for stdin")
+	_ = cmd.MarkFlagRequired("from-file") // the flag exists
+	flags.Add(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkNotEmpty(cmd); err != nil {
+			return err
+		}
+		data, err := readInput(cmd, file)
+		if err != nil {
+			return err
+		}
+		list, err := definitions.Parse(filepath.Base(file), fmt.Appendf(nil, `{"events": [%s]}`, data))
+		if err == nil && len(list) != 1 {
+			err = fmt.Errorf("%s must hold one event", file)
+		}
+		if err != nil {
+			return exit.With(exit.Invalid, "%w", err)
+		}
+		return s.createEvents(cmd.Context(), &flags, list)
+	}
+	return cmd
+}
+
+func newEventApply(s *settings) *cobra.Command {
+	var flags confirm.Flags
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "apply FILE",
+		Short: "Create the events of a file that the account does not have",
+		Long: `Create the events of a file, in the form of events.json, that the account does not have,
+and print all events of the file with their ids. If the account has one of them with other
+parameters, nothing is created: the service can neither change nor delete an event.
+
+With --check, nothing is created: the state of each event is printed, and the exit code is
+10 if an event is missing or differs. Additional optional parameters and descriptions do
+not matter.`,
+		Example: `  messaging -p sandbox event apply events.json --check
+  messaging -p sandbox event apply events.json --dry-run
+  messaging -p sandbox event apply events.json`,
+		Args: cobra.ExactArgs(1),
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "compare the events with those of the account; create nothing")
+	flags.Add(cmd.Flags())
+	cmd.MarkFlagsMutuallyExclusive("check", "dry-run")
+	cmd.MarkFlagsMutuallyExclusive("check", "confirm")
+	compare := list[definitions.Comparison]{table: comparisonTable, rows: compareWithFile}.command(s)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if check {
+			compare.SetContext(cmd.Context())
+			compare.SetIn(cmd.InOrStdin())
+			return compare.RunE(compare, args)
+		}
+		if err := checkNotEmpty(cmd); err != nil {
+			return err
+		}
+		wanted, err := readDefinitions(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		return s.createEvents(cmd.Context(), &flags, wanted)
+	}
+	return cmd
+}
+
+var comparisonTable = output.Table[definitions.Comparison]{
+	Columns: []output.Column[definitions.Comparison]{
+		{Name: "state", Text: func(c definitions.Comparison) string { return string(c.State) }},
+		{Name: "event", Text: func(c definitions.Comparison) string { return c.Event }},
+		{Name: "differences", Text: func(c definitions.Comparison) string { return strings.Join(c.Differences, "; ") }},
+	},
+	Fields: output.FieldsOf(definitions.Comparison{}),
+}
+
+// compareWithFile compares the events of a file with those of the account. A difference is the last error.
+func compareWithFile(c call) iter.Seq2[definitions.Comparison, error] {
+	wanted, err := readDefinitions(c.cmd, c.args[0])
+	if err != nil {
+		return failed[definitions.Comparison](err)
+	}
+	client, err := c.client()
+	if err != nil {
+		return failed[definitions.Comparison](err)
+	}
+	return func(yield func(definitions.Comparison, error) bool) {
+		compared, err := definitions.Compare(wanted, allEvents(c.ctx, client))
+		for row := range ofSlice(compared, err) {
+			if err == nil && !yield(row, nil) {
+				return
+			}
+		}
+		if _, invalid := prepareEvents(definitions.With(compared, definitions.Missing)); err == nil && invalid != nil {
+			err = exit.With(exit.Invalid, "an event cannot be created: %w", invalid)
+		}
+		missing, different := len(definitions.With(compared, definitions.Missing)), len(definitions.With(compared, definitions.Differs))
+		if err == nil && missing+different > 0 {
+			err = exit.With(exit.Drift, "the account differs from %s: %d missing, %d different", c.args[0], missing, different)
+		}
+		if err != nil {
+			yield(definitions.Comparison{}, err)
+		}
+	}
+}
+
+func readDefinitions(cmd *cobra.Command, path string) (definitions.List, error) {
+	data, err := readInput(cmd, path)
+	if err != nil {
+		return nil, err
+	}
+	list, err := definitions.Parse(path, data)
+	if err != nil {
+		return nil, exit.With(exit.Invalid, "%w", err)
+	}
+	return list, nil
+}
+
+// creation creates the events that an account does not have.
+type creation struct {
+	*settings
+	client  *messaging.Client
+	wanted  definitions.List
+	missing []definitions.Comparison
+	rows    *output.Rows[messaging.Event]
+	created int
+}
+
+// createEvents creates the events of a list that the account does not have, after the
+// operator has confirmed it, and prints all of them.
+func (s *settings) createEvents(ctx context.Context, flags *confirm.Flags, wanted definitions.List) error {
+	rows, err := output.NewRows(s.printer, eventTable)
+	if err == nil {
+		err = flags.Check()
+	}
+	if err != nil {
+		return err
+	}
+	service, err := s.account(ctx)
+	if err != nil {
+		return err
+	}
+	client, err := service.Client()
+	if err != nil {
+		return err
+	}
+	c := &creation{settings: s, client: client, wanted: wanted, rows: rows}
+	present, err := c.compare(ctx)
+	if err != nil {
+		return err
+	}
+	if len(c.missing) > 0 {
+		return c.confirmed(ctx, service, flags)
+	}
+	s.printer.Note("nothing to create: the account has every event")
+	if flags.DryRun { // its digest lets the command of a script succeed, however often it runs
+		_, err := flags.Decide(ctx, s.printer, confirm.NewPlan("Create no events", service), confirm.NewAction(service, "", nil, "", ""))
+		return err
+	}
+	for _, row := range present {
+		if err := rows.Write(row.Account); err != nil {
+			return err
+		}
+	}
+	return rows.Close()
+}
+
+// compare compares the events with those of the account, and returns those that it has.
+func (c *creation) compare(ctx context.Context) ([]definitions.Comparison, error) {
+	ctx, end := c.limited(ctx)
+	defer end()
+	compared, err := definitions.Compare(c.wanted, allEvents(ctx, c.client))
+	if err != nil {
+		return nil, asRead(err)
+	}
+	var all []error
+	for _, row := range definitions.With(compared, definitions.Differs) {
+		all = append(all, fmt.Errorf("event %q differs: %s", row.Event, strings.Join(row.Differences, "; ")))
+	}
+	if all != nil {
+		return nil, exit.With(exit.Invalid, "%w\nthe service cannot change an event, so nothing was created: give it another name in the file, "+
+			"or restore the definition that the account has", errors.Join(all...))
+	}
+	c.missing = definitions.With(compared, definitions.Missing)
+	return definitions.With(compared, definitions.Current), nil
+}
+
+// confirmed asks, and creates what is missing.
+func (c *creation) confirmed(ctx context.Context, service *profile.Service, flags *confirm.Flags) error {
+	prepared, err := prepareEvents(c.missing)
+	if err != nil {
+		return err
+	}
+	plan := confirm.NewPlan("Create events", service)
+	for _, each := range c.missing {
+		plan.Add("create", each.Event+": "+parametersText(each.Wanted.Parameters))
+		plan.Add("description", words.Shortened(each.Wanted.Description, excerpt))
+	}
+	send := &send{service: service, plan: plan, question: "Create " + words.Count(len(prepared), "event") + "?",
+		answer: fmt.Sprint(len(prepared)), prepared: prepared, unrecorded: true,
+		recheck: c.recheck, accepted: c.accepted, unknown: c.lookUp}
+	err = c.send(ctx, flags, send)
+	switch {
+	case err != nil && c.created > 0:
+		err = errors.Join(err, exit.With(exit.PartlyDone, "%d of %s were created; run the same command again to create the others",
+			c.created, words.Count(len(prepared), "event")))
+		return errors.Join(err, c.rows.Close())
+	case err != nil || flags.DryRun:
+		return err
+	}
+	return c.rows.Close()
+}
+
+// recheck looks again whether the account has the events, which another operator may have created, and prints those that it had.
+func (c *creation) recheck(ctx context.Context) error {
+	before := len(c.missing)
+	present, err := c.compare(ctx)
+	if err != nil {
+		return err
+	}
+	if len(c.missing) != before {
+		return exit.With(exit.Usage, "nothing was created: the events of the account have changed since the plan was shown; run the command again")
+	}
+	for _, row := range present {
+		if err := c.rows.Write(row.Account); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *creation) accepted(_ int, response *messaging.Response) error {
+	c.created++
+	var event messaging.Event
+	if response == nil || json.Unmarshal(response.Data, &event) != nil {
+		return exit.With(exit.PartlyDone, "the event was created, but its id cannot be read; to see it: %s", c.command("event", "list"))
+	}
+	return c.rows.Write(event)
+}
+
+// lookUp finds out whether an event was created although the response was lost.
+func (c *creation) lookUp(ctx context.Context, i int, lost error) error {
+	ctx, end := c.limited(context.WithoutCancel(ctx))
+	defer end()
+	event, err := c.client.Events.GetByName(ctx, c.missing[i].Event)
+	if err != nil {
+		return exit.With(exit.Unknown, "%w\nbefore you create it again, see whether it is there: %s", lost, c.command("event", "list"))
+	}
+	c.created++
+	return c.rows.Write(*event)
+}
+
+// prepareEvents prepares the creation of events.
+func prepareEvents(missing []definitions.Comparison) (prepared []*messaging.Prepared, err error) {
+	for _, each := range missing {
+		params := each.Wanted
+		params.Parameters = append([]messaging.EventParameter{}, params.Parameters...) // never nil
+		one, err := params.Prepare()
+		if err != nil {
+			return nil, fmt.Errorf("event %q: %w", each.Event, err)
+		}
+		prepared = append(prepared, one)
+	}
+	return prepared, nil
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/sends"
+)
+
+// sendRow is a send of the record.
+type sendRow struct {
+	ID         string         `json:"id"`
+	At         time.Time      `json:"at"`
+	Host       string         `json:"host"`
+	Operation  string         `json:"operation"`
+	SHA256     string         `json:"sha256"`
+	Recipients *int           `json:"recipients"`
+	Delivery   sends.Delivery `json:"delivery"`
+}
+
+func rowOfSend(s sends.Send) sendRow {
+	return sendRow{s.ID, s.At, s.Host, s.Operation, s.SHA256, s.Recipients, s.Delivery}
+}
+
+var sendTable = output.Table[sendRow]{
+	Columns: []output.Column[sendRow]{
+		{Name: "id", Text: func(r sendRow) string { return r.ID }},
+		{Name: "at", Time: func(r sendRow) time.Time { return r.At }},
+		{Name: "host", Text: func(r sendRow) string { return r.Host }},
+		{Name: "operation", Text: func(r sendRow) string { return r.Operation }},
+		{Name: "sha256", Text: func(r sendRow) string { return r.SHA256[:min(12, len(r.SHA256))] }},
+		{Name: "recipients", Text: func(r sendRow) string {
+			if r.Recipients == nil {
+				return ""
+			}
+			return fmt.Sprint(*r.Recipients)
+		}},
+		{Name: "delivery", Text: func(r sendRow) string { return string(r.Delivery) }},
+	},
+	Fields: output.FieldsOf(sendRow{}),
+}
+
+func newSendsList(s *settings) *cobra.Command {
+	return list[sendRow]{
+		use: "list", short: "List the broadcasts and triggers that were sent from this machine, oldest first",
+		long: `List the broadcasts and triggers that were sent from this machine, oldest first. Nobody knows what
+became of those whose delivery is unknown or empty: find out, and run "sends resolve". Settled
+sends are forgotten after 30 days.`,
+		example: `  messaging sends list
+  messaging sends list --json=id,at,delivery`,
+		table: sendTable,
+		rows: func(call) iter.Seq2[sendRow, error] {
+			record, err := sends.Open(os.LookupEnv)
+			if err != nil {
+				return failed[sendRow](err)
+			}
+			all, err := record.List()
+			rows := make([]sendRow, len(all))
+			for i, each := range all {
+				rows[i] = rowOfSend(each)
+			}
+			return ofSlice(rows, err)
+		},
+	}.command(s)
+}
+
+func newSendsResolve(s *settings) *cobra.Command {
+	var carriedOut, notCarriedOut bool
+	cmd := &cobra.Command{
+		Use:   "resolve ID --carried-out|--not-carried-out",
+		Short: "Record what became of a send whose outcome is unknown",
+		Long: `Record what became of a send whose outcome is unknown, once you have found out. If it was not
+carried out, the same send is no longer refused.`,
+		Example: `  messaging sends resolve JKQ4XW6DZ7MA2 --carried-out
+  messaging sends resolve JKQ4XW6DZ7MA2 --not-carried-out`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			record, err := sends.Open(os.LookupEnv)
+			if err != nil {
+				return err
+			}
+			delivery := sends.NotSent
+			if carriedOut {
+				delivery = sends.Accepted
+			}
+			found, err := record.Resolve(cmd.Context(), args[0], delivery)
+			if err != nil {
+				return err
+			}
+			return output.One(s.printer, sendTable, rowOfSend(found))
+		},
+	}
+	cmd.Flags().BoolVar(&carriedOut, "carried-out", false, "it was carried out")
+	cmd.Flags().BoolVar(&notCarriedOut, "not-carried-out", false, "it was not carried out, and can be sent again")
+	cmd.MarkFlagsOneRequired("carried-out", "not-carried-out")
+	cmd.MarkFlagsMutuallyExclusive("carried-out", "not-carried-out")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if carriedOut == notCarriedOut { // --carried-out=false
+			return exit.With(exit.Usage, "pass exactly one of --carried-out and --not-carried-out")
+		}
+		return nil
+	}
+	return cmd
+}

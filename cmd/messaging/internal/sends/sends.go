@@ -1,0 +1,224 @@
+// Package sends keeps the record of the sends of this machine, so that a send whose outcome is not
+// known, or that was just accepted, is not repeated by mistake. The record holds no recipient.
+package sends
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/folders"
+)
+
+// Delivery is what became of a send. It is empty while nobody has written that down.
+type Delivery string
+
+// The deliveries.
+const (
+	Accepted   Delivery = "accepted"
+	Rejected   Delivery = "rejected"
+	NotSent    Delivery = "not_sent"
+	Unknown    Delivery = "unknown"
+	Superseded Delivery = "superseded" // it was repeated with --again
+)
+
+// An accepted send counts as the same one for window. Settled sends are forgotten after keep.
+const (
+	window = 23 * time.Hour
+	keep   = 30 * 24 * time.Hour
+)
+
+// Send is a send in the record.
+type Send struct {
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
+	// Service tells the service from every other one; see profile.Service.
+	Service    string     `json:"service"`
+	Profile    string     `json:"profile,omitempty"`
+	Host       string     `json:"host"`
+	Operation  string     `json:"operation"`
+	SHA256     string     `json:"sha256"`               // of the body
+	Recipients *int       `json:"recipients,omitempty"` // nil if the number is not known
+	Due        *time.Time `json:"due,omitempty"`        // of a scheduled broadcast
+	Delivery   Delivery   `json:"delivery,omitempty"`
+}
+
+// Sum returns the SHA-256 of a body, as [Send] has it.
+func Sum(body []byte) string {
+	hash := sha256.Sum256(body)
+	return hex.EncodeToString(hash[:])
+}
+
+// isSame reports whether two sends are the same: to the same service, from the same profile, with the
+// same operation and the same body.
+func (s Send) isSame(other Send) bool {
+	return s.Service == other.Service && s.Profile == other.Profile && s.Operation == other.Operation && s.SHA256 == other.SHA256
+}
+
+// dueAt returns when the send reaches its recipients.
+func (s Send) dueAt() time.Time {
+	if s.Due != nil && s.Due.After(s.At) {
+		return *s.Due
+	}
+	return s.At
+}
+
+// isOpen reports whether nobody knows what became of the send.
+func (s Send) isOpen() bool { return s.Delivery == "" || s.Delivery == Unknown }
+
+// blocks reports whether the send keeps the same one from being made.
+func (s Send) blocks(now time.Time) bool {
+	return s.isOpen() || s.Delivery == Accepted && now.Sub(s.dueAt()) < window
+}
+
+// Record is the file sends.jsonl.
+type Record struct {
+	path string
+	now  func() time.Time
+}
+
+// Open returns the record in the state folder. It creates nothing.
+func Open(env folders.LookupEnv) (*Record, error) {
+	folder, err := folders.State(env)
+	if err != nil {
+		return nil, exit.With(exit.NotDone, "nothing was sent: cannot find the folder for sends.jsonl: %w", err)
+	}
+	return &Record{filepath.Join(folder, "sends.jsonl"), time.Now}, nil
+}
+
+// Path returns the path of the file.
+func (r *Record) Path() string { return r.path }
+
+// List returns all sends, oldest first.
+func (r *Record) List() ([]Send, error) {
+	list, err := r.read()
+	if err != nil {
+		return nil, exit.With(exit.NotDone, "cannot read the record of sends: %w", err)
+	}
+	return list, nil
+}
+
+// Blocking returns the last send that keeps the same one from being made, or nil.
+func (r *Record) Blocking(send Send) (*Send, error) {
+	list, err := r.read()
+	if err != nil {
+		return nil, exit.With(exit.NotDone, "nothing was sent: cannot read the record of sends: %w", err)
+	}
+	return r.blocking(list, send), nil
+}
+
+func (r *Record) blocking(list []Send, send Send) (last *Send) {
+	for i, each := range list {
+		if each.isSame(send) && each.blocks(r.now()) {
+			last = &list[i]
+		}
+	}
+	return last
+}
+
+// Begin writes down that a send begins, and returns it with its id. Nothing may be sent before. It fails, with exit.Usage, if
+// another send than the one with the id of again blocks it, and marks that one as superseded.
+func (r *Record) Begin(ctx context.Context, send Send, again string) (Send, error) {
+	send.ID, send.At = rand.Text()[:10], r.now().UTC() // unique enough for the file
+	err := r.locked(ctx, func() error {
+		list, err := r.read()
+		if err != nil {
+			return err
+		}
+		if list, err = r.forgetOld(list); err != nil {
+			return err
+		}
+		earlier := r.blocking(list, send)
+		switch {
+		case earlier == nil:
+			return r.append(send)
+		case earlier.ID != again:
+			return earlier.Refusal()
+		}
+		superseded := *earlier
+		superseded.Delivery = Superseded
+		return r.append(send, superseded)
+	})
+	return send, notSent(err)
+}
+
+// End writes down what became of a send.
+func (r *Record) End(send Send, delivery Delivery) error {
+	send.Delivery = delivery
+	return r.locked(context.Background(), func() error { return r.append(send) })
+}
+
+// Resolve writes down what somebody has found out about a send.
+func (r *Record) Resolve(ctx context.Context, id string, delivery Delivery) (found Send, err error) {
+	err = r.locked(ctx, func() error {
+		list, err := r.read()
+		if err != nil {
+			return err
+		}
+		for _, each := range list {
+			if each.ID == id {
+				found = each
+				found.Delivery = delivery
+				return r.append(found)
+			}
+		}
+		return exit.With(exit.NotFound, "no send has the id %q; to see them: messaging sends list", id)
+	})
+	return found, err
+}
+
+// Locked calls do while no other process of this machine begins a send.
+func (r *Record) Locked(ctx context.Context, do func() error) error {
+	var done error
+	err := r.locked(ctx, func() error {
+		done = do()
+		return nil
+	})
+	return errors.Join(notSent(err), done)
+}
+
+// Check returns an error if the record cannot be read, or no line can be added to it.
+func (r *Record) Check() error {
+	if _, err := r.List(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(r.path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(r.path), "doctor")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	return file.Close()
+}
+
+// Refusal returns the error for a send that this one blocks.
+func (s Send) Refusal() error {
+	if s.isOpen() {
+		return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; find out, and record it (or --not-carried-out), "+
+			"or pass --again to send it anyway:\n  %s", s.Host, s.When(), s.Outcome(), s.ResolveCommand())
+	}
+	return exit.With(exit.Usage, "not sent: exactly this was sent to %s at %s, and %s; to send it a second time, pass --again",
+		s.Host, s.When(), s.Outcome())
+}
+
+// ResolveCommand is the command that records that the send was carried out.
+func (s Send) ResolveCommand() string { return "messaging sends resolve " + s.ID + " --carried-out" }
+
+// Outcome says what became of the send.
+func (s Send) Outcome() string {
+	if s.isOpen() {
+		return "may have been carried out"
+	}
+	return "was " + string(s.Delivery)
+}
+
+// When returns the time of the send for people.
+func (s Send) When() string { return s.At.UTC().Format("2006-01-02 15:04:05 UTC") }

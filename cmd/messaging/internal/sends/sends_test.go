@@ -1,0 +1,224 @@
+package sends
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/messaging-go/messaging/cmd/messaging/internal/exit"
+)
+
+// testRecord is a record with a clock.
+type testRecord struct {
+	*Record
+	t   *testing.T
+	now time.Time
+}
+
+func newRecord(t *testing.T) *testRecord {
+	r := &testRecord{t: t, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	r.Record = &Record{filepath.Join(t.TempDir(), "state", "sends.jsonl"), func() time.Time { return r.now }}
+	return r
+}
+
+var news = Send{Service: "api.example.com", Profile: "production", Host: "api.example.com", Operation: "send push broadcast",
+	SHA256: Sum([]byte("news"))}
+
+// begin begins a send, which must not be blocked.
+func (r *testRecord) begin(send Send) Send {
+	r.t.Helper()
+	begun, err := r.Begin(r.t.Context(), send, "")
+	require.NoError(r.t, err)
+	return begun
+}
+
+func (r *testRecord) sent(send Send, delivery Delivery) Send {
+	r.t.Helper()
+	begun := r.begin(send)
+	require.NoError(r.t, r.End(begun, delivery))
+	return begun
+}
+
+func (r *testRecord) isBlocked(send Send) bool {
+	r.t.Helper()
+	found, err := r.Blocking(send)
+	require.NoError(r.t, err)
+	_, refused := r.Begin(r.t.Context(), send, "")
+	if found != nil {
+		assert.Equal(r.t, exit.Usage, exit.CodeOf(refused), "%v", refused)
+	} else {
+		assert.NoError(r.t, refused)
+	}
+	return found != nil
+}
+
+func TestASendBlocksTheSameOneByItsDelivery(t *testing.T) {
+	for delivery, want := range map[Delivery]bool{Accepted: true, Unknown: true, "": true, Rejected: false, NotSent: false} {
+		r := newRecord(t)
+		begun := r.begin(news)
+		if delivery != "" {
+			require.NoError(t, r.End(begun, delivery))
+		}
+		assert.Equal(t, want, r.isBlocked(news), delivery)
+	}
+}
+
+func TestOtherBytesAreAnotherSend(t *testing.T) {
+	r := newRecord(t)
+	r.sent(news, Unknown)
+	for what, change := range map[string]func(*Send){
+		"service":   func(s *Send) { s.Service = "127.0.0.1:8077#2" },
+		"profile":   func(s *Send) { s.Profile = "staging" },
+		"operation": func(s *Send) { s.Operation = "send email broadcast" },
+		"body":      func(s *Send) { s.SHA256 = Sum([]byte("newS")) },
+	} {
+		other := news
+		change(&other)
+		assert.False(t, r.isBlocked(other), what)
+	}
+	assert.True(t, r.isBlocked(news))
+}
+
+func TestAnAcceptedSendBlocksFor23HoursAndAnUnknownOneForEver(t *testing.T) {
+	r := newRecord(t)
+	r.sent(news, Accepted)
+	scheduled := news
+	scheduled.SHA256 = Sum([]byte("scheduled"))
+	due := r.now.Add(48 * time.Hour)
+	scheduled.Due = &due
+	r.sent(scheduled, Accepted)
+	lost := news
+	lost.SHA256 = Sum([]byte("lost"))
+	r.sent(lost, Unknown)
+
+	r.now = r.now.Add(23*time.Hour - time.Second)
+	assert.True(t, r.isBlocked(news))
+	r.now = r.now.Add(time.Second)
+	assert.False(t, r.isBlocked(news))
+	r.now = due.Add(23*time.Hour - time.Second)
+	assert.True(t, r.isBlocked(scheduled), "it counts from its schedule")
+	r.now = r.now.Add(time.Second)
+	assert.False(t, r.isBlocked(scheduled))
+	r.now = r.now.Add(365 * 24 * time.Hour)
+	assert.True(t, r.isBlocked(lost))
+}
+
+func TestARepeatSupersedesOnlyTheSendThatTheOperatorSaw(t *testing.T) {
+	r := newRecord(t)
+	first := r.sent(news, Unknown)
+	_, err := r.Begin(t.Context(), news, "another id")
+	assert.Equal(t, exit.Usage, exit.CodeOf(err))
+	second, err := r.Begin(t.Context(), news, first.ID)
+	require.NoError(t, err)
+	_, err = r.Begin(t.Context(), news, first.ID)
+	assert.Equal(t, exit.Usage, exit.CodeOf(err), "it was repeated already")
+	list, err := r.List()
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	assert.Equal(t, Superseded, list[0].Delivery)
+	assert.Equal(t, second.ID, list[1].ID)
+	require.NoError(t, r.End(second, NotSent))
+	assert.False(t, r.isBlocked(news))
+}
+
+func TestResolveSettlesASend(t *testing.T) {
+	r := newRecord(t)
+	lost := r.sent(news, Unknown)
+	_, err := r.Resolve(t.Context(), lost.ID, Accepted)
+	require.NoError(t, err)
+	assert.True(t, r.isBlocked(news))
+	found, err := r.Resolve(t.Context(), lost.ID, NotSent)
+	require.NoError(t, err)
+	assert.Equal(t, NotSent, found.Delivery)
+	assert.False(t, r.isBlocked(news))
+	_, err = r.Resolve(t.Context(), "none", NotSent)
+	assert.Equal(t, exit.NotFound, exit.CodeOf(err))
+}
+
+func TestSettledSendsAreForgottenAfter30Days(t *testing.T) {
+	r := newRecord(t)
+	r.sent(news, Accepted)
+	lost, open := news, news
+	lost.SHA256, open.SHA256 = Sum([]byte("lost")), Sum([]byte("open"))
+	r.sent(lost, Unknown)
+	r.begin(open)
+	r.now = r.now.Add(keep + time.Second)
+	list, err := r.List()
+	require.NoError(t, err)
+	require.Len(t, list, 3, "reading changes nothing")
+	other := news
+	other.SHA256 = Sum([]byte("other"))
+	r.sent(other, Accepted)
+	list, err = r.List()
+	require.NoError(t, err)
+	require.Len(t, list, 3)
+	assert.Equal(t, []string{lost.SHA256, open.SHA256, other.SHA256}, []string{list[0].SHA256, list[1].SHA256, list[2].SHA256})
+}
+
+func TestOnlyALastLineWithoutAnEndIsCutOff(t *testing.T) {
+	r := newRecord(t)
+	r.sent(news, Unknown)
+	content, err := os.ReadFile(r.Path())
+	require.NoError(t, err)
+	write := func(text string) { require.NoError(t, os.WriteFile(r.Path(), []byte(text), 0o600)) }
+
+	write(string(content) + `{"id":"torn`)
+	assert.True(t, r.isBlocked(news))
+	other := news
+	other.SHA256 = Sum([]byte("other"))
+	r.sent(other, Accepted)
+	list, err := r.List()
+	require.NoError(t, err)
+	assert.Len(t, list, 2)
+
+	for _, broken := range []string{"{\"id\":\"torn\n", "null\n", "{}\n", "\n", "\x00\x00\n"} {
+		write(broken + string(content))
+		_, err := r.Blocking(news)
+		assert.Equal(t, exit.NotDone, exit.CodeOf(err), broken)
+		assert.ErrorContains(t, err, "line 1 is broken")
+		_, err = r.Begin(t.Context(), other, "")
+		assert.Equal(t, exit.NotDone, exit.CodeOf(err), broken)
+	}
+}
+
+func TestARecordThatCannotBeWrittenStopsTheSend(t *testing.T) {
+	r := newRecord(t)
+	require.NoError(t, os.MkdirAll(r.Path(), 0o700))
+	_, err := r.Begin(t.Context(), news, "")
+	assert.Equal(t, exit.NotDone, exit.CodeOf(err))
+	assert.ErrorContains(t, err, "nothing was sent: ")
+	assert.ErrorContains(t, err, "is not a regular file")
+
+	r = newRecord(t)
+	r.begin(news)
+	lock := flock.New(r.Path() + ".lock")
+	require.NoError(t, lock.Lock())
+	defer lock.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = r.Begin(ctx, news, "")
+	assert.Equal(t, exit.Interrupted, exit.CodeOf(err), "%v", err)
+}
+
+func TestTheRecordIsOfItsOwnerAlone(t *testing.T) {
+	r := newRecord(t)
+	r.sent(news, Accepted)
+	info, err := os.Stat(r.Path())
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	r.now = r.now.Add(2 * keep)
+	r.sent(news, Accepted)
+	info, err = os.Stat(r.Path())
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	content, err := os.ReadFile(r.Path())
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(content), "\n"))
+}
