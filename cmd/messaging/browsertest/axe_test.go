@@ -49,25 +49,6 @@ const runAxe = `(window.findings = null, axe.run(document, { resultTypes: ["viol
 		nodes: v.nodes.map((n) => n.html.slice(0, 160)) })));
 }), true)`
 
-// TestAxeFindsNothing holds every page against axe-core, in both schemes and at two widths.
-func TestAxeFindsNothing(t *testing.T) {
-	script := axe(t)
-	b := startBox(t, "--seed", "demo")
-	sendSome(t, b)
-	b.control("POST", "/api/faults", `{"op":"trigger event","skip":2,"count":3,"fault":{"kind":"rate_limited","after":"7s"}}`)
-	for _, width := range []int64{1280, 360} {
-		for _, scheme := range []string{"light", "dark"} {
-			p := openTab(t, "about:blank", width, scheme)
-			for name, path := range pages {
-				p.open(b.ui + path)
-				p.until(isLive)
-				p.requireNoFindings(script, fmt.Sprintf("%s, %d px, %s", name, width, scheme))
-			}
-			p.close()
-		}
-	}
-}
-
 // requireNoFindings requires that axe-core finds nothing on the page.
 func (p *tab) requireNoFindings(script, name string) {
 	p.t.Helper()

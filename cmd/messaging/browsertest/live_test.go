@@ -209,13 +209,8 @@ func TestRuleIsRemovedOnANarrowScreen(t *testing.T) {
 
 // Under another name than localhost, browsers have no locks and no clipboard.
 func TestPageUnderAnotherNameIsLiveAndHasKeys(t *testing.T) {
-	path, err := findBrowser()
-	require.NoError(t, err)
-	other, stop, err := startBrowser(path, chromedp.Flag("host-resolver-rules", "MAP devbox 127.0.0.1"))
-	require.NoError(t, err)
-	t.Cleanup(stop)
-	b := startBox(t, "--seed", "demo", "--allow-host", "devbox")
-	p := openTabIn(t, other, strings.Replace(b.ui, "127.0.0.1", "devbox", 1), 1280, "light")
+	b := startBox(t, "--seed", "demo", "--allow-host", otherName)
+	p := openTab(t, strings.Replace(b.ui, "127.0.0.1", otherName, 1), 1280, "light")
 	p.until(isLive + ` && !window.isSecureContext`)
 	b.send("GET", "/v1/events", "")
 	p.until(`document.querySelectorAll("#rows .row").length === 1`)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,6 +31,11 @@ import (
 // browser is the context of a running Chromium.
 var browser context.Context
 
+// otherName is a name of this machine in the browser.
+const otherName = "devbox"
+
+var screenshots = flag.Bool("screenshots", false, "keep screenshots in the folder screenshots, for people to look at")
+
 // asCommand is the environment variable with which the program of the tests is
 // the messaging command.
 const asCommand = "BROWSERTEST_AS_COMMAND"
@@ -55,11 +61,8 @@ func run(m *testing.M) (status int, err error) {
 		fmt.Println("SKIPPED:", err)
 		return 0, nil
 	}
-	if err := os.MkdirAll("screenshots", 0o755); err != nil {
-		return 1, err
-	}
 	var stop context.CancelFunc
-	if browser, stop, err = startBrowser(path); err != nil {
+	if browser, stop, err = startBrowser(path, chromedp.Flag("host-resolver-rules", "MAP "+otherName+" 127.0.0.1")); err != nil {
 		return 1, err
 	}
 	defer stop()
@@ -278,12 +281,20 @@ func (p *tab) consoleErrors() []string {
 	return p.errors
 }
 
-// shoot keeps a screenshot for people to look at.
-func (p *tab) shoot(name string) []byte {
+// shoot keeps a screenshot, with -screenshots.
+func (p *tab) shoot(name string) {
 	p.t.Helper()
-	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if *screenshots {
+		require.NoError(p.t, os.MkdirAll("screenshots", 0o755))
+		require.NoError(p.t, os.WriteFile(filepath.Join("screenshots", name+".png"), p.png(), 0o644))
+	}
+}
+
+// png returns a screenshot.
+func (p *tab) png() []byte {
+	p.t.Helper()
+	content, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 	require.NoError(p.t, err)
-	require.True(p.t, bytes.HasPrefix(png, []byte("\x89PNG")))
-	require.NoError(p.t, os.WriteFile(filepath.Join("screenshots", name+".png"), png, 0o644))
-	return png
+	require.True(p.t, bytes.HasPrefix(content, []byte("\x89PNG")))
+	return content
 }

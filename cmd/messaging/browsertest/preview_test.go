@@ -146,7 +146,7 @@ func frameAt(p *tab) (x, y float64) {
 // origin, so only a screenshot shows what it looks like.
 func frameColor(p *tab, dx, dy float64) color.RGBA {
 	p.t.Helper()
-	picture, err := png.Decode(bytes.NewReader(p.shoot("hostile-1280-dark")))
+	picture, err := png.Decode(bytes.NewReader(p.png()))
 	require.NoError(p.t, err)
 	x, y := frameAt(p)
 	return color.RGBAModel.Convert(picture.At(int(x+dx), int(y+dy))).(color.RGBA)
@@ -159,7 +159,7 @@ func TestAnEmailIsPreviewedInTheDark(t *testing.T) {
 	p := openTab(t, b.ui+"/requests/1", 1280, "light")
 	p.until(isLive)
 	background := func() color.Color {
-		shot, err := png.Decode(bytes.NewReader(p.shoot("dark-1280-light")))
+		shot, err := png.Decode(bytes.NewReader(p.png()))
 		require.NoError(t, err)
 		middle := eval[[]int](p, `(({ left, right, bottom }) => [(left + right) / 2 | 0, bottom - 40 | 0])(
 			document.querySelector(".mail iframe").getBoundingClientRect())`)

@@ -22,8 +22,7 @@ func everyLook(t *testing.T, look func(width int64, scheme string)) {
 	}
 }
 
-// requireFits requires that nothing makes the page wider than the window, and keeps a
-// screenshot.
+// requireFits requires that nothing makes the page wider than the window.
 func (p *tab) requireFits(name string, width int64, scheme string) {
 	p.t.Helper()
 	assert.LessOrEqual(p.t, eval[int](p, `document.documentElement.scrollWidth`), int(width), "%s at %d px", name, width)

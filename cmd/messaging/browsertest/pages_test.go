@@ -20,32 +20,37 @@ var pages = map[string]string{
 	"search": "/?q=has:skipped", "nothing": "/?q=nowhere", "invalid": "/?q=status:many", "notfound": "/requests/4711",
 }
 
-// TestScreenshotsOfEveryPage keeps pictures of the pages for people to look at,
-// and checks what holds for every page: no error in the console, and nothing that
-// makes the page wider than the window.
-func TestScreenshotsOfEveryPage(t *testing.T) {
+// TestEveryPageFitsAndIsAccessible checks what holds for every page: no error in the console,
+// nothing that makes the page wider than the window, and nothing that axe-core finds at the
+// width of a phone and of a desk. The color scheme moves nothing.
+func TestEveryPageFitsAndIsAccessible(t *testing.T) {
+	script := axe(t)
 	b := startBox(t, "--seed", "demo")
 	welcome := openTab(t, b.ui, 1280, "light")
-	welcome.until(`document.querySelector("#live").dataset.state === "on"`)
+	welcome.until(isLive)
 	welcome.shoot("welcome-1280-light")
 	welcome.close()
 	sendSome(t, b)
 	b.control("POST", "/api/faults", `{"op":"trigger event","skip":2,"count":3,"fault":{"kind":"rate_limited","after":"7s"}}`)
-	for _, width := range []int64{1280, 360, 768, 1920} {
-		for _, scheme := range []string{"light", "dark"} {
-			p := openTab(t, "about:blank", width, scheme)
-			for name, path := range pages {
-				p.open(b.ui + path)
-				p.until(`document.querySelector("#live").dataset.state === "on"`)
-				p.shoot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
-				assert.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), int(width), "%s at %d px", name, width)
-				assert.LessOrEqual(t, eval[int](p, `document.querySelectorAll("*").length`), 2500, name)
+	for _, look := range []struct {
+		width  int64
+		scheme string
+		axe    bool
+	}{{1280, "light", true}, {1280, "dark", true}, {360, "light", true}, {360, "dark", true}, {768, "light", false}, {1920, "dark", false}} {
+		p := openTab(t, "about:blank", look.width, look.scheme)
+		for name, path := range pages {
+			p.open(b.ui + path)
+			p.until(isLive)
+			p.requireFits(name, look.width, look.scheme)
+			assert.LessOrEqual(t, eval[int](p, `document.querySelectorAll("*").length`), 2500, name)
+			if look.axe {
+				p.requireNoFindings(script, fmt.Sprintf("%s, %d px, %s", name, look.width, look.scheme))
 			}
-			for _, message := range p.consoleErrors() {
-				assert.Regexp(t, "404|400", message, "the page that does not exist and the invalid search are the only errors")
-			}
-			p.close()
 		}
+		for _, message := range p.consoleErrors() {
+			assert.Regexp(t, "404|400", message, "the page that does not exist and the invalid search are the only errors")
+		}
+		p.close()
 	}
 }
 
@@ -57,7 +62,7 @@ func TestScreenshotOfTheReadme(t *testing.T) {
 	sendSome(t, b)
 	p := openTab(t, b.ui+"/requests/10", 1280, "light")
 	p.until(`document.querySelector("#live").dataset.state === "on"`)
-	png := p.shoot("readme")
+	png := p.png()
 	require.Less(t, len(png), limit)
 	if os.Getenv("README") == "write" {
 		require.NoError(t, os.WriteFile("../inspector.png", png, 0o644))
