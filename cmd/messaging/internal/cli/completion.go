@@ -35,7 +35,7 @@ package bash-completion. For zsh, the folder has to be in $fpath before compinit
 	}
 }
 
-// completeFlags completes the names of profiles, and keeps files from being offered where none is due.
+// completeFlags completes the names of profiles, and offers no file where none is expected.
 func completeFlags(cmd *cobra.Command) {
 	if !cmd.HasParent() {
 		_ = cmd.RegisterFlagCompletionFunc("profile", completeProfile) // the flag exists

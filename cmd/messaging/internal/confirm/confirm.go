@@ -64,7 +64,7 @@ type Action struct {
 	Question string `json:"-"`
 	// Answer is what the operator has to type. "" asks for y or n.
 	Answer string `json:"-"`
-	// Refused is why it must not be done now, or nil. A dry run shows the plan all the same.
+	// Refused is why it must not be done now, or nil. A dry run shows the plan regardless.
 	Refused error `json:"-"`
 }
 
