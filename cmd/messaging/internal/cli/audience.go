@@ -15,12 +15,14 @@ import (
 	"github.com/messaging-go/messaging/cmd/messaging/internal/output"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/profile"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/recipients"
+	"github.com/messaging-go/messaging/cmd/messaging/internal/rows"
 	"github.com/messaging-go/messaging/cmd/messaging/internal/words"
 )
 
 // audienceFlags are the flags that say who receives a broadcast.
 type audienceFlags struct {
 	customers, segments string
+	delimiter           string
 	everyone            bool
 	skipBad             bool
 	max                 int
@@ -32,6 +34,7 @@ func (f *audienceFlags) add(cmd *cobra.Command) {
 	set.StringVar(&f.customers, "to-customers", "", "send to the customers in `FILE`")
 	set.StringVar(&f.segments, "segments", "", "send to the segments with these ids, such as `a,b`; needs --allow-unknown-count")
 	set.BoolVar(&f.everyone, "all-customers", false, "send to all customers of the account")
+	set.StringVar(&f.delimiter, "delimiter", "", delimiterUsage)
 	set.BoolVar(&f.skipBad, "skip-bad-rows", false, "leave out rows of FILE that cannot be used")
 	set.IntVar(&f.max, "max-recipients", 0, "refuse more than `N` recipients (default: the limit of the profile, or 100)")
 	set.BoolVar(&f.unknownCount, "allow-unknown-count", false, "allow segments, whose size the service does not show")
@@ -70,8 +73,11 @@ func (f *audienceFlags) read(cmd *cobra.Command) (*audience, error) {
 	case set.Changed("segments"):
 		return a, a.readSegments()
 	}
-	var err error
-	if a.list, err = recipients.Read(f.customers, cmd.InOrStdin(), f.skipBad); err != nil {
+	delimiter, err := rows.ParseDelimiter(f.delimiter)
+	if err != nil {
+		return a, exit.With(exit.Usage, "--delimiter: %w", err)
+	}
+	if a.list, err = recipients.Read(f.customers, delimiter, cmd.InOrStdin(), f.skipBad); err != nil {
 		return nil, err
 	}
 	a.to = messaging.ToCustomers(a.list.Customers...)
@@ -97,6 +103,8 @@ func (f *audienceFlags) check(set *pflag.FlagSet) error {
 		return exit.With(exit.Usage, "--allow-unknown-count has no effect without --segments")
 	case f.skipBad && !set.Changed("to-customers"):
 		return exit.With(exit.Usage, "--skip-bad-rows has no effect without --to-customers")
+	case f.delimiter != "" && !set.Changed("to-customers"):
+		return exit.With(exit.Usage, "--delimiter has no effect without --to-customers")
 	case set.Changed("segments") && !f.unknownCount:
 		return exit.With(exit.Usage, "the size of a segment is unknown: the service does not show it; "+
 			"to send to segments, pass --allow-unknown-count")

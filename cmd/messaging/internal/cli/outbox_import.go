@@ -37,6 +37,8 @@ type importFlags struct {
 	maxRecipients int
 }
 
+const delimiterUsage = "the `character` between the values of CSV, such as ';', or tab; default: a comma"
+
 func newOutboxImport(l *ledgerFlag) *cobra.Command {
 	flags := &importFlags{ledgerFlag: l}
 	cmd := &cobra.Command{
@@ -61,7 +63,7 @@ of the request, and equal rows are one trigger.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.from, "from", "", "the `file` to read; - reads stdin")
-	f.StringVar(&flags.delimiter, "delimiter", "", "the `character` between the values of CSV, such as ';', or tab; default: a comma")
+	f.StringVar(&flags.delimiter, "delimiter", "", delimiterUsage)
 	f.StringVar(&flags.event, "event", "", "the `name` of the event")
 	f.StringArrayVar(&flags.renamed, "map", nil, "what a column holds: `column=parameter`; nothing after = leaves the column out")
 	f.StringVar(&flags.keyColumn, "key-column", "", "the `column` with a key that names each trigger, such as an order number")
@@ -272,7 +274,7 @@ func planError(ctx context.Context, from string, err error) error {
 	if ctx.Err() != nil {
 		return exit.With(exit.Interrupted, "interrupted; nothing was imported")
 	}
-	return exit.With(exit.Usage, "%s: %w; nothing was imported", from, err)
+	return exit.With(exit.Usage, "%s: %w; nothing was imported", fromTitle(from), err)
 }
 
 // plan shows what would be imported. existing is nil if there is no outbox yet.

@@ -158,6 +158,10 @@ before the first "run": a backup does not know what was sent since. It does not 
 			if err != nil {
 				return err
 			}
+			if n == 0 {
+				l.printer.Note("nothing was pending or rejected")
+				return nil
+			}
 			l.printer.Note("%s unclear now; look before you resend or dismiss them: %s", words.Thousands(n),
 				l.command("list", "--state", "unclear"))
 			return nil

@@ -74,7 +74,7 @@ func (flags *runFlags) run(ctx context.Context) error {
 	if err := b.checkService(service); err != nil {
 		return err
 	}
-	d := &delivery{runFlags: flags, isSandbox: b.isSandbox()}
+	d := &delivery{runFlags: flags}
 	options, err := flags.options(service, func() bool { return d.othersSend })
 	if err != nil {
 		return err
@@ -118,7 +118,6 @@ type delivery struct {
 	accepted, rejected, unclear atomic.Int64
 	progress                    *output.Progress
 	othersSend                  bool // when the run begins
-	isSandbox                   bool
 }
 
 // settled counts what became of an entry. The outbox calls it.
@@ -260,14 +259,8 @@ func (d *delivery) conclude(ctx context.Context, paused bool) error {
 	return nil
 }
 
-// listUnclear is how to see the unclear entries and, on a sandbox, those that it has.
-func (d *delivery) listUnclear() string {
-	list := d.command("list", "--state", "unclear")
-	if !d.isSandbox {
-		return list
-	}
-	return list + "\nthis prints the command that asks the sandbox for one of them:\n  " + d.command("show", "KEY")
-}
+// listUnclear is how to see the unclear entries.
+func (d *delivery) listUnclear() string { return d.command("list", "--state", "unclear") }
 
 // summary says what has become of entries in this run.
 func (d *delivery) summary() string {

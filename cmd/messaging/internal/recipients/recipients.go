@@ -2,11 +2,10 @@
 package recipients
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/messaging-go/messaging"
@@ -32,9 +31,9 @@ type List struct {
 // shownProblems is how many bad rows an error lists.
 const shownProblems = 10
 
-// Read reads a file, or stdin if path is "-". Rows that cannot be used are an error, unless
+// Read reads a file, or stdin if path is "-"; see [rows.NewReader] for its format. Rows that cannot be used are an error, unless
 // skipBad is true. A file without a customer is an error.
-func Read(path string, stdin io.Reader, skipBad bool) (*List, error) {
+func Read(path string, delimiter rune, stdin io.Reader, skipBad bool) (*List, error) {
 	list := &List{Name: path, seen: make(map[[2]string]bool), addresses: make(map[string]bool)}
 	in := stdin
 	if path == "-" {
@@ -47,7 +46,11 @@ func Read(path string, stdin io.Reader, skipBad bool) (*List, error) {
 		defer file.Close()
 		in = file
 	}
-	if err := list.read(path, in); err != nil {
+	reader, err := rows.NewReader(path, delimiter, in)
+	if err == nil {
+		err = list.read(reader)
+	}
+	if err != nil {
 		return nil, exit.With(exit.Usage, "%s: %w", list.Name, err)
 	}
 	switch {
@@ -81,43 +84,30 @@ func (l *List) Has(email string) bool {
 	return email != "" && l.addresses[LowerASCII(email)]
 }
 
-// read reads the rows in the format that the name or, for stdin and pipes, the first character shows.
-func (l *List) read(path string, in io.Reader) error {
-	buffered := bufio.NewReader(in)
-	start, _ := buffered.Peek(3) // an error comes again when it is read
-	if err := rows.CheckEncoding(start); err != nil {
+// read reads the rows.
+func (l *List) read(in *rows.Reader) error {
+	if err := checkHeader(in.Header); err != nil {
 		return err
 	}
-	if string(start) == "\ufeff" {
-		_, _ = buffered.Discard(3) // it was peeked
-	}
-	extension := strings.ToLower(filepath.Ext(path))
-	if path == "-" || strings.HasPrefix(path, "/dev/fd/") { // of <(command)
-		extension = ".csv"
-		if start, _ := buffered.Peek(1); string(start) == "{" {
-			extension = ".jsonl"
+	for row, err := range in.All() {
+		var c messaging.CustomerParams
+		if err == nil {
+			c, err = customerOf(row)
 		}
+		if problem, ok := errors.AsType[*rows.Problem](err); ok {
+			l.Bad = append(l.Bad, fmt.Errorf("%s: %w", l.Name, problem))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		l.add(c)
 	}
-	switch extension {
-	case ".csv":
-		return l.readCSV(buffered)
-	case ".jsonl", ".ndjson":
-		return l.readLines(buffered)
-	}
-	return fmt.Errorf("the name must end in .csv or .jsonl")
-}
-
-// bad notes a row that cannot be used.
-func (l *List) bad(line int, problem string) {
-	l.Bad = append(l.Bad, fmt.Errorf("%s: line %d: %s", l.Name, line, problem))
+	return nil
 }
 
 // add adds a customer, unless an earlier row has the same id and the same address.
-func (l *List) add(line int, c messaging.CustomerParams) {
-	if problem := problemOf(c); problem != "" {
-		l.bad(line, problem)
-		return
-	}
+func (l *List) add(c messaging.CustomerParams) {
 	key := [2]string{c.CustomerID, LowerASCII(c.Email)}
 	if l.seen[key] {
 		l.Duplicates++

@@ -21,7 +21,7 @@ func read(t *testing.T, name, content string, skipBad bool) (*recipients.List, e
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	return recipients.Read(path, nil, skipBad)
+	return recipients.Read(path, ',', nil, skipBad)
 }
 
 var ada = messaging.CustomerParams{Email: "ada@example.com", FirstName: "Ada"}
@@ -42,7 +42,7 @@ func TestReadUnderstandsWhatSpreadsheetsWrite(t *testing.T) {
 func TestReadRecognizesTheFormatOfStdin(t *testing.T) {
 	for _, content := range []string{"email,first_name\nada@example.com,Ada\n",
 		"\ufeff{\"email\":\"ada@example.com\",\"first_name\":\"Ada\"}"} {
-		list, err := recipients.Read("-", strings.NewReader(content), false)
+		list, err := recipients.Read("-", ',', strings.NewReader(content), false)
 		require.NoError(t, err)
 		assert.Equal(t, []messaging.CustomerParams{ada}, list.Customers)
 	}
@@ -57,7 +57,7 @@ func TestReadRecognizesTheFormatOfAPipe(t *testing.T) {
 	defer in.Close()
 	_, err = out.WriteString("email,first_name\nada@example.com,Ada\n")
 	require.NoError(t, errors.Join(err, out.Close()))
-	list, err := recipients.Read(fmt.Sprintf("/dev/fd/%d", in.Fd()), nil, false)
+	list, err := recipients.Read(fmt.Sprintf("/dev/fd/%d", in.Fd()), ',', nil, false)
 	require.NoError(t, err)
 	assert.Equal(t, []messaging.CustomerParams{ada}, list.Customers)
 }
@@ -69,33 +69,32 @@ func TestReadNeverTakesNobodyForEverybody(t *testing.T) {
 		_, err = read(t, "a.jsonl", content[:0], true)
 		assert.Equal(t, exit.Usage, exit.CodeOf(err), "%v", err)
 	}
-	_, err := recipients.Read("", nil, true)
+	_, err := recipients.Read("", ',', nil, true)
 	assert.Equal(t, exit.Usage, exit.CodeOf(err))
-	_, err = read(t, "a.xlsx", "email\nada@example.com\n", true)
-	assert.ErrorContains(t, err, "must end in .csv or .jsonl")
+	_, err = read(t, "a.xlsx", "PK\x03\x04email\nada@example.com\n", true)
+	assert.ErrorContains(t, err, "a.xlsx: the file is a spreadsheet")
 }
 
 func TestReadNamesTheLineAndTheColumn(t *testing.T) {
 	for content, want := range map[string]string{
-		"email;first_name\na;b\n": `line 1: column 1: "email;first_name" must be one of ` +
-			`customer_id, email, first_name, last_name, phone_no; the separator must be a comma`,
-		"\" Email\"\n": `line 1: column 1: " Email" must be one of ` +
-			`customer_id, email, first_name, last_name, phone_no; did you mean email?`,
-		"email,nickname\n":                       `line 1: column 2: "nickname" must be one of`,
-		"email,email\n":                          "line 1: column 2: email is column 1 already",
+		"email;first_name\na;b\n": "line 1: the header has no comma; pass --delimiter ';'",
+		"\" Email\"\n":            "line 1, column 1 ( Email): is no field of a customer; did you mean email?",
+		"email,nickname\n": "line 1, column 7 (nickname): is no field of a customer; must be one of customer_id, email, first_name, " +
+			"last_name, phone_no",
+		"email,email\n":                          `line 1: headers 1 and 2 are both "email"`,
 		"first_name\nAda\n":                      "line 1: there must be a column email or customer_id",
-		"email\nada@example.com\n\"b\"c\n":       "line 3: column 3: extraneous",
+		"email\nada@example.com\n\"b\"c\n":       "line 3, column 3: a quoted value that begins at line 3 does not end properly",
 		"email\nada@example.com\nAda\n":          `line 3: email "Ada" must be an email address`,
-		"email\nada@example.com,Ada\n":           "line 2: has 2 columns; the first line has 1",
+		"email\nada@example.com,Ada\n":           "line 2: has 2 values, but the header has 1 columns",
 		"email,first_name\n,Ada\n":               "line 2: must have a customer_id or an email",
-		"email,first_name\na@b.test,M\xfcller\n": "line 2: is not UTF-8",
+		"email,first_name\na@b.test,M\xfcller\n": "line 2, column 10 (first_name): is not UTF-8",
 	} {
 		_, err := read(t, "a.csv", content, false)
 		assert.ErrorContains(t, err, want, content)
 		assert.Equal(t, exit.Usage, exit.CodeOf(err))
 	}
 	_, err := read(t, "a.jsonl", "{\"email\":\"a@b.test\"}\n{\"emial\":\"a@b.test\"}\n", false)
-	assert.ErrorContains(t, err, `line 2: unknown field "emial"; did you mean email?`)
+	assert.ErrorContains(t, err, "line 2, column 10 (emial): is no field of a customer; did you mean email?")
 }
 
 func TestReadSurvivesManyColumnsAndManyProblems(t *testing.T) {
@@ -124,4 +123,20 @@ func TestReadTakesTwoCustomersForOneOnlyIfTheirIDsAndAddressesAreEqual(t *testin
 	assert.Equal(t, 1, list.Duplicates)
 	assert.True(t, list.Has("B@X.test"))
 	assert.False(t, list.Has(""))
+}
+
+func TestReadMatchesTheKeysOfJSONToTheLetter(t *testing.T) {
+	list, err := read(t, "a.jsonl", `{"email":"a@b.test","devices":[{"device_type":"ios","device_token":"t"}]}`, false)
+	require.NoError(t, err)
+	assert.Equal(t, []messaging.Device{{DeviceType: "ios", DeviceToken: "t"}}, list.Customers[0].Devices)
+	for row, want := range map[string]string{
+		`{"email":"a@b.test","Email":"c@d.test"}`:                                  "(Email): is no field of a customer; did you mean email?",
+		`{"email":"a@b.test","email":"c@d.test"}`:                                  "(email): occurs twice",
+		`{"email":"a@b.test","devices":[{"Device_Token":"t"}]}`:                    `unknown field "Device_Token"`,
+		`{"email":"a@b.test","devices":[{"device_token":"t","device_token":"u"}]}`: `"device_token" is there already`,
+		`{"email":"a@b.test","first_name":1}`:                                      "(first_name): must be a text",
+	} {
+		_, err := read(t, "a.jsonl", row+"\n", false)
+		assert.ErrorContains(t, err, want, row)
+	}
 }

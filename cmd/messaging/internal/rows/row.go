@@ -132,6 +132,3 @@ func checkStart(start []byte) error {
 	}
 	return nil
 }
-
-// CheckEncoding returns an error for the beginning of a file that is no text in UTF-8.
-func CheckEncoding(start []byte) error { return checkStart(start) }
