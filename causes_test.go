@@ -163,7 +163,7 @@ func causesBeforeTheCall() []cause {
 			return err
 		}},
 		{name: "malformed API key of NewClient", err: func(testing.TB) error {
-			_, err := messaging.NewClient("https://api.example.com", "key\n")
+			_, err := messaging.NewClient("https://api.example.com", "a key")
 			return err
 		}},
 		{name: "malformed API key of the key source",

@@ -148,7 +148,7 @@ func (r Request) fill(data json.RawMessage) error {
 	into := reflect.ValueOf(r.Into).Elem()
 	fresh := reflect.New(into.Type())
 	if err := json.Unmarshal(data, fresh.Interface()); err != nil {
-		return redact.ValueError(err)
+		return redact.Withhold("does not fit into "+into.Type().String(), err)
 	}
 	into.Set(fresh.Elem())
 	return nil

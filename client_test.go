@@ -248,7 +248,7 @@ func TestClientServesManyGoroutines(t *testing.T) {
 	const callers = 64
 	server := httptest.NewServer(newEchoService(callers))
 	defer server.Close()
-	client, err := messaging.NewClient(server.URL, "key")
+	client, err := messaging.NewClient(server.URL, "test-key-1")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

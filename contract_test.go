@@ -305,7 +305,7 @@ func TestVersionIsInTheUserAgent(t *testing.T) {
 	var userAgent string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { userAgent = r.UserAgent() }))
 	defer server.Close()
-	client, err := messaging.NewClient(server.URL, "key", messaging.WithUserAgent("billing/1.4"))
+	client, err := messaging.NewClient(server.URL, "test-key-1", messaging.WithUserAgent("billing/1.4"))
 	require.NoError(t, err)
 	_, _ = client.Events.List(t.Context(), messaging.EventListParams{})
 	assert.Equal(t, "billing/1.4 messaging-go/"+messaging.Version, userAgent)

@@ -99,7 +99,7 @@ func unlessJoined(err error) error {
 }
 
 func textsOfNewClient() []textCause {
-	const url, key = "https://api.example.com", "key"
+	const url, key = "https://api.example.com", "test-key-1"
 	with := func(name string, opt messaging.Option) textCause {
 		return textCause{name, newClientWith(url, key, opt)}
 	}
@@ -373,7 +373,7 @@ func textsOfGuards() []textCause {
 func guardedBy(guard func(context.Context, *messaging.Prepared) error, perform scripted.Call) scripted.Call {
 	return func(ctx context.Context, _ *messaging.Client, opts ...messaging.RequestOption) error {
 		transport := &scripted.Transport{Scenes: []scripted.Scene{scripted.Responds(200, scripted.Success)}}
-		client, err := messaging.NewClient("https://api.example.com", "key", messaging.WithGuard(guard),
+		client, err := messaging.NewClient("https://api.example.com", "test-key-1", messaging.WithGuard(guard),
 			messaging.WithHTTPClient(&http.Client{Transport: transport}))
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 
 func newMockedClient() (*messaging.Client, *httpmock.MockTransport) {
 	mock := httpmock.NewMockTransport()
-	client, err := messaging.NewClient("https://api.example.com", "key",
+	client, err := messaging.NewClient("https://api.example.com", "test-key-1",
 		messaging.WithHTTPClient(&http.Client{Transport: mock}))
 	if err != nil {
 		log.Fatal(err)

@@ -55,12 +55,6 @@ func (e patternError) Error() string {
 	return fmt.Sprintf("AllowOnly: pattern %q is not an email address, @domain or id:customer", string(e))
 }
 
-// Is reports whether target is an invalid pattern, whichever it is.
-func (patternError) Is(target error) bool {
-	_, same := target.(patternError)
-	return same
-}
-
 // MaxRecipients returns a guard for [WithGuard] that refuses a send to more than n
 // recipients. The recipients are the customers, and the addresses outside of customers: in
 // email, cc and bcc of an email broadcast, and in the payload of a trigger, even next to a

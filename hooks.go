@@ -17,10 +17,10 @@ import (
 // kind of data that [WithLogger] logs: no body, query, header, error text, recipient or
 // cursor. A nil function is not called.
 //
-// Only the values of the contexts that CallStart and AttemptStart return are used. They
-// are visible to the functions that follow, and to everything else that runs for the call
-// or the attempt: limiter, key source, guards, log handler and transport. The deadline and
-// the cancellation of a returned context are ignored. Returning nil keeps the context.
+// The context that CallStart or AttemptStart returns takes the place of the one that it
+// received, with its values and its end: for the hooks that follow, and for everything else
+// that runs for the call or the attempt, such as limiter, key source, guards, log handler
+// and transport. Returning nil keeps the context.
 //
 // For each CallStart there is one CallDone, and for each AttemptStart one AttemptDone,
 // even if the transport or another function that you supply panics. A hook must not panic.
@@ -92,7 +92,8 @@ type AttemptResult struct {
 	// ErrorType is one of those listed for [CallResult].
 	ErrorType string
 	Duration  time.Duration
-	// Wait is the time until the next attempt, or 0 if there is none.
+	// Wait is the time until the next attempt. It is 0 if there is none, and also if a 401
+	// is retried at once with another key; see [WithKeySource].
 	Wait time.Duration
 }
 
@@ -127,10 +128,8 @@ func newEndpoint(baseURL string) endpoint {
 type observer struct {
 	hooks []Hooks
 	call  CallInfo
-	// caller is the context that the caller gave. callContext and attemptContext add the
-	// values of the contexts that hooks returned for the call and the current attempt.
-	caller                      hookContext
-	callContext, attemptContext *hookContext
+	// These are the contexts that the hooks returned for the call and the current attempt.
+	callContext, attemptContext context.Context
 }
 
 func newObserver(hooks []Hooks, at endpoint, op *service.Operation) *observer {
@@ -145,20 +144,20 @@ func newObserver(hooks []Hooks, at endpoint, op *service.Operation) *observer {
 	return &observer{hooks: hooks, call: info}
 }
 
-// callStart calls the CallStart hooks, and returns the caller's context with the values
-// that they added.
+// callStart calls the CallStart hooks, and returns the context of the call.
 func (o *observer) callStart(ctx context.Context) context.Context {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	o.caller = hookContext{Context: ctx}
-	o.callContext = &o.caller
 	for _, hooks := range o.hooks {
 		if hooks.CallStart != nil {
-			o.callContext = o.callContext.with(hooks.CallStart(o.callContext, o.call))
+			if returned := hooks.CallStart(ctx, o.call); returned != nil {
+				ctx = returned
+			}
 		}
 	}
-	return o.callContext
+	o.callContext = ctx
+	return ctx
 }
 
 // AttemptStart calls the AttemptStart hooks, which may add to the header, and returns
@@ -173,7 +172,9 @@ func (o *observer) AttemptStart(attempt int, header http.Header) context.Context
 	}}
 	for _, hooks := range o.hooks {
 		if hooks.AttemptStart != nil {
-			o.attemptContext = o.attemptContext.with(hooks.AttemptStart(o.attemptContext, info))
+			if returned := hooks.AttemptStart(o.attemptContext, info); returned != nil {
+				o.attemptContext = returned
+			}
 		}
 	}
 	return o.attemptContext
@@ -197,59 +198,4 @@ func (o *observer) callDone(result CallResult) {
 			hooks.CallDone(o.callContext, o.call, result)
 		}
 	}
-}
-
-// hookContext is the caller's context with the values of a context that a hook returned.
-type hookContext struct {
-	context.Context                 // the caller's
-	returned        context.Context // nil if no hook returned one
-	// before is the context that the hook received, if the one that it returned is not
-	// derived from it.
-	before *hookContext
-	// detached means that the returned context cannot be canceled although the caller's
-	// can, as after context.WithoutCancel.
-	detached bool
-}
-
-// nearestKey is the key under which a hookContext finds itself.
-type nearestKey struct{}
-
-// with returns c with the values of a context that a hook returned for c. If each hook
-// derives its context from the one that it received, a lookup of a value searches each
-// returned context once, and the caller's context once.
-func (c *hookContext) with(returned context.Context) *hookContext {
-	if returned == nil {
-		return c
-	}
-	if same, ok := returned.(*hookContext); ok && same == c {
-		return c
-	}
-	next := &hookContext{Context: c.Context, returned: returned, detached: returned.Done() == nil && c.Done() != nil}
-	if nearest, _ := returned.Value(nearestKey{}).(*hookContext); nearest != c {
-		next.before = c
-	}
-	return next
-}
-
-// Value returns the value of the context that a hook returned, or else the caller's.
-func (c *hookContext) Value(key any) any {
-	switch {
-	case key == (nearestKey{}):
-		return c
-	case c.returned == nil:
-		return c.Context.Value(key)
-	}
-	value := c.returned.Value(key)
-	if value == nil && c.before != nil {
-		return c.before.Value(key)
-	}
-	// Package context keeps the context that can be canceled among the values. It must be
-	// the caller's. Otherwise, context.Cause would find the hook's, or none at all after
-	// context.WithoutCancel.
-	if _, isContext := value.(context.Context); isContext || value == nil && c.detached {
-		if own := c.Context.Value(key); own != nil {
-			return own
-		}
-	}
-	return value
 }

@@ -251,8 +251,9 @@ func WithInsecureHTTP() Option {
 
 // WithKeySource calls source for the API key before each attempt, so that a key can be
 // rotated. The apiKey argument of [NewClient] must then be "". The call ends if source
-// returns an error or a key that cannot be sent. A 401 also ends the call and is not
-// retried. source receives the context of the call, so the time that it takes does not
+// returns an error or a key that cannot be sent. After a 401, source is asked once more, and
+// if it returns another key, the call is retried with it at once, within the MaxAttempts of
+// the [RetryPolicy]. source receives the context of the call, so the time that it takes does not
 // count toward [WithAttemptTimeout].
 //
 // source must be safe for concurrent use even in a single-goroutine program, because a
@@ -263,14 +264,14 @@ func WithKeySource(source func(context.Context) (string, error)) Option {
 		if source == nil {
 			p.Add("WithKeySource", "must be given a key source, not nil")
 		}
-		c.exchange.Key = source
+		c.exchange.Key, c.exchange.KeyRotates = source, true
 	})
 }
 
 // WithHeader sets a header on every request, or on the requests of one call, which takes
 // precedence. It cannot set the headers that this package depends on: X-Authorization,
-// Proxy-Authorization and Cookie, and those for idempotency, connections, encoding, host,
-// content length, content type and another method. It can set Authorization, which a
+// Proxy-Authorization and Cookie, and those for connections, encoding, host, content length,
+// content type and another method. It can set Authorization, which a
 // gateway in front of the service may require; the service does not read it.
 func WithHeader(key, value string) SharedOption {
 	return sharedOption(func(s *requestSettings, p *arguments.Problems) {

@@ -56,7 +56,7 @@ func serve(t *testing.T, handler http.Handler, opts ...messaging.Option) (*messa
 	t.Cleanup(server.Close)
 	transport := &inFlight{RoundTripper: server.Client().Transport}
 	opts = append([]messaging.Option{messaging.WithHTTPClient(&http.Client{Transport: transport}), scripted.TwoAttempts}, opts...)
-	client, err := messaging.NewClient(server.URL, "key", opts...)
+	client, err := messaging.NewClient(server.URL, "test-key-1", opts...)
 	require.NoError(t, err)
 	return client, transport
 }

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/messaging-go/messaging/internal/arguments"
 	"github.com/messaging-go/messaging/internal/exchange"
-	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/service"
 	"github.com/messaging-go/messaging/internal/wire"
 )
@@ -132,7 +132,7 @@ func (c *core) newRequest(ctx context.Context, call call, opts []RequestOption) 
 	r := &request{core: c, start: time.Now()}
 	x := &r.exchange
 	x.Config, x.Operation, x.Query, x.Rows, x.Accept = &c.exchange, call.operation, call.query, call.rows, call.accept
-	x.Context, x.HookContext = ctx, ctx
+	x.Context = ctx
 	if ctx == nil {
 		r.problems.Add("ctx", "must not be nil")
 	}
@@ -141,7 +141,7 @@ func (c *core) newRequest(ctx context.Context, call call, opts []RequestOption) 
 	x.NotAfter = r.settings.notAfter
 	if c.hooks != nil {
 		r.observer = newObserver(c.hooks, c.endpoint, call.operation)
-		x.Observer, x.HookContext = r.observer, r.observer.callStart(ctx)
+		x.Observer, x.Context = r.observer, r.observer.callStart(ctx)
 	}
 	return r
 }
@@ -178,7 +178,7 @@ func (r *request) askGuards() error {
 	}
 	for _, guard := range r.core.guards {
 		p := newPrepared(op, r.exchange.Body) // one for each guard, which can change it
-		if err := guard(r.exchange.HookContext, p); err != nil {
+		if err := guard(r.exchange.Context, p); err != nil {
 			return &GuardError{Op: op.Name, Err: err, Step: r.stepAfterRefusal(err)}
 		}
 	}
@@ -190,19 +190,19 @@ func (r *request) stepAfterRefusal(err error) NextStep {
 	switch {
 	case r.hasEnded(err):
 		return NextRetry
-	case redact.Is(err, patternError("")):
+	case errors.As(err, new(patternError)):
 		return NextFixSetup
 	default:
 		return NextFixRequest
 	}
 }
 
-// hasEnded reports whether err is the error of the caller's context, or the cause that the
-// caller gave, which net/http returns in its place.
+// hasEnded reports whether err is the error of the context, or its cause, which net/http
+// returns in its place.
 func (r *request) hasEnded(err error) bool {
 	ctx := r.exchange.Context
-	ended := ctx.Err()
-	return ended != nil && (redact.Is(err, ended) || redact.Is(err, context.Cause(ctx)))
+	ended, cause := ctx.Err(), context.Cause(ctx)
+	return ended != nil && (errors.Is(err, ended) || reflect.ValueOf(cause).Comparable() && errors.Is(err, cause))
 }
 
 // end ends the call, and calls the CallDone hooks.

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"time"
-
-	"github.com/messaging-go/messaging/internal/exchange"
 )
 
 // NewTransport returns a new transport like the one that a [Client] uses by default. Change
@@ -67,7 +65,5 @@ func newDefaultTransport() (transport http.RoundTripper, own bool) {
 	if _, ok := http.DefaultTransport.(*http.Transport); !ok && http.DefaultTransport != nil {
 		return http.DefaultTransport, false
 	}
-	t := NewTransport()
-	t.DialContext, t.DialTLSContext = exchange.HideTrace(t.DialContext), exchange.HideTrace(t.DialTLSContext)
-	return t, true
+	return NewTransport(), true
 }

@@ -33,7 +33,7 @@ func BenchmarkTrigger(b *testing.B) {
 		opts []messaging.Option
 	}{{"no hooks", nil}, {"no-op providers", withHooks(noop...)}, {"sampled spans and metrics", withHooks(sampled...)}} {
 		b.Run(run.name, func(b *testing.B) {
-			client, err := messaging.NewClient("https://api.example.com", "key",
+			client, err := messaging.NewClient("https://api.example.com", "test-key-1",
 				append(run.opts, messaging.WithHTTPClient(&http.Client{Transport: roundTripper(over)}))...)
 			require.NoError(b, err)
 			params := messaging.EventTriggerParams{EventID: "event-1", Email: "ada@example.com"}

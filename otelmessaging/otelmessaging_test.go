@@ -198,7 +198,7 @@ func TestSpansOfTwoHooksAreSeparate(t *testing.T) {
 		require.NoError(t, err)
 		opts = append(opts, messaging.WithHooks(hooks))
 	}
-	client, err := messaging.NewClient("https://api.example.com", "key",
+	client, err := messaging.NewClient("https://api.example.com", "test-key-1",
 		append(opts, messaging.WithHTTPClient(&http.Client{Transport: responds(200, `{"success":true,"data":[]}`)}))...)
 	require.NoError(t, err)
 	_, err = client.Events.List(t.Context(), messaging.EventListParams{})

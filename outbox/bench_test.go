@@ -28,7 +28,7 @@ func BenchmarkRun(b *testing.B) {
 		open func(testing.TB) *database
 	}{{"SQLite", openFile}, {"Postgres", openPgx}} {
 		b.Run(kind.name, func(b *testing.B) {
-			client, err := messaging.NewClient("https://service.test", "key", messaging.WithHTTPClient(&http.Client{Transport: free{}}))
+			client, err := messaging.NewClient("https://service.test", "test-key-1", messaging.WithHTTPClient(&http.Client{Transport: free{}}))
 			require.NoError(b, err)
 			db := kind.open(b)
 			o := db.new(b, client)

@@ -251,7 +251,7 @@ func TestRunHoldsEachBodyOnce(t *testing.T) {
 func testBodiesHeld[Tx any](t *testing.T, open func() (l ledger.TxLedger[Tx], closeAll func())) {
 	const n = 10 // which one claim takes
 	service := &holding{begun: make(chan struct{}), end: make(chan struct{})}
-	client, err := messaging.NewClient("https://service.test", "key", messaging.WithHTTPClient(&http.Client{Transport: service}))
+	client, err := messaging.NewClient("https://service.test", "test-key-1", messaging.WithHTTPClient(&http.Client{Transport: service}))
 	require.NoError(t, err)
 	l, closeAll := open()
 	_, _, err = newBox(t, &unrecorded[Tx]{TxLedger: l}, client, nil).EnqueueAll(t.Context(), largeItems(t, keysOf(n)))

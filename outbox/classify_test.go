@@ -54,7 +54,7 @@ func TestAStatusIsTheEntrysOwnExactlyWhereTheRequestHasToBeFixed(t *testing.T) {
 	own := make(map[ledger.State]int)
 	for status := 200; status <= 999; status++ {
 		for _, body := range []string{`{"success": false, "message": "no"}`, `{"success": true, "data": true}`, `{"error": {}}`, `<html>`, ``} {
-			client, err := messaging.NewClient("https://service.test", "key",
+			client, err := messaging.NewClient("https://service.test", "test-key-1",
 				messaging.WithHTTPClient(&http.Client{Transport: fixed{status, body}}))
 			require.NoError(t, err)
 			_, err = client.Send(t.Context(), p, messaging.WithoutRetries())

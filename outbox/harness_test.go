@@ -306,7 +306,7 @@ var (
 func newService() *service { return &service{done: make(map[string]int)} }
 
 func (s *service) client(t testing.TB, opts ...messaging.Option) *messaging.Client {
-	client, err := messaging.NewClient("https://service.test", "key", append(opts,
+	client, err := messaging.NewClient("https://service.test", "test-key-1", append(opts,
 		messaging.WithHTTPClient(&http.Client{Transport: s}),
 		messaging.WithHooks(messaging.Hooks{CallStart: func(ctx context.Context, _ messaging.CallInfo) context.Context {
 			return context.WithValue(ctx, preparedKey{}, new([]byte))

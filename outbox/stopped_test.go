@@ -267,7 +267,7 @@ func (s *step) client(t *testing.T, service string) *messaging.Client {
 		messaging.WithHeader(stepHeader, s.name),
 		messaging.WithKeySource(func(context.Context) (string, error) {
 			s.at("key source")
-			return "key", nil
+			return "test-key-1", nil
 		}),
 		messaging.WithGuard(func(context.Context, *messaging.Prepared) error {
 			s.at("guard")

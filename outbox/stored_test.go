@@ -74,7 +74,7 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 
 func TestEntriesOfVersion02AreSentAsTheyWereStored(t *testing.T) {
 	r := new(recorder)
-	client, err := messaging.NewClient("https://service.test", "key", messaging.WithHTTPClient(&http.Client{Transport: r}))
+	client, err := messaging.NewClient("https://service.test", "test-key-1", messaging.WithHTTPClient(&http.Client{Transport: r}))
 	require.NoError(t, err)
 	o, entries := openStored(t, client)
 	var keys, want []string

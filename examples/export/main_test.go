@@ -91,7 +91,7 @@ func TestExportDoesNotResumeAtACursorThatLeadsBack(t *testing.T) {
 			"meta": {"has_next_page": true, "next_page_cursor": "b"}}`, r.FormValue("cursor"))
 	}))
 	defer service.Close()
-	client, err := messaging.NewClient(service.URL, "key")
+	client, err := messaging.NewClient(service.URL, "test-key-1")
 	require.NoError(t, err)
 	out := filepath.Join(t.TempDir(), "customers.csv")
 

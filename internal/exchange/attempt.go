@@ -16,7 +16,8 @@ import (
 // attempt is one attempt at sending a request, and the evidence of what happened to it.
 type attempt struct {
 	start  time.Time
-	key    [1]string // the value of a header
+	key    [1]string       // the value of a header
+	base   context.Context // of the call, or the one that a hook returned in its place
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -25,7 +26,6 @@ type attempt struct {
 	ownBody      bytes.Reader // the body for that transport
 	body         requestBody  // the body for any other transport
 	trace        httptrace.ClientTrace
-	caller       callerContext
 	asked, got   atomic.Int32 // connections that the transport asked for, and got
 	written      atomic.Int32 // copies of the request that net/http has begun to write
 	looping      atomic.Bool
@@ -44,14 +44,11 @@ const maxWritten = 3
 // begin starts the timeout of the attempt and the collection of evidence.
 func (a *attempt) begin(ctx context.Context, limit time.Duration, key string, body []byte, ownTransport bool) {
 	a.start, a.key[0], a.ownTransport = time.Now(), key, ownTransport
-	a.body.content = body
-	a.caller.context = ctx
+	a.base, a.body.content = ctx, body
 	ctx, a.cancel = context.WithTimeoutCause(ctx, limit, ErrAttemptTimeout)
 	a.trace.GetConn = func(string) { a.asked.Add(1) }
 	a.trace.GotConn = func(httptrace.GotConnInfo) { a.got.Add(1) }
-	if ownTransport {
-		a.caller.Context, ctx = ctx, &a.caller
-	} else {
+	if !ownTransport {
 		a.trace.WroteHeaderField = a.countWritten
 	}
 	a.ctx = httptrace.WithClientTrace(ctx, &a.trace)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
@@ -34,6 +34,9 @@ func (x *Exchange) classify(resp *http.Response, err error) Outcome {
 	}
 	outcome := x.rejected(resp, r.Body())
 	outcome.Delivery, outcome.failure = classifyStatus(resp.StatusCode, outcome.Problem.Form, x.Operation.Custom)
+	if resp.StatusCode == http.StatusNotFound && strings.HasSuffix(x.Config.BaseURL, "/v1") { // which the path already has
+		outcome.failure = badSetup
+	}
 	return outcome
 }
 
@@ -97,8 +100,8 @@ func (x *Exchange) succeeded(resp *http.Response, envelope wire.Envelope) Outcom
 }
 
 func (x *Exchange) unreadable(resp *http.Response, body []byte, err error, delivery Delivery) Outcome {
-	if x.keys.AreInError(err) {
-		err = redact.Sealed("cannot be read (the reason quotes the API key, and is withheld)", err)
+	if x.keys.AreIn(err.Error()) {
+		err = x.keys.Foreign(err)
 	}
 	return Outcome{Stage: Unreadable, Delivery: delivery, StatusCode: resp.StatusCode, Header: x.keys.Header(resp.Header),
 		Body: x.keys.Body(body, wire.MaxErrorBody), Err: err, failure: unexpected}
@@ -145,26 +148,19 @@ func (x *Exchange) cause(err error) error {
 		return ErrNotAfter
 	case x.attempt.looping.Load():
 		return errLooping
-	case x.Context.Err() != nil:
-		return contextError(x.Context)
+	case x.attempt.base.Err() != nil:
+		return contextError(x.attempt.base)
 	case context.Cause(x.attempt.ctx) == ErrAttemptTimeout:
 		return &timedOut{x.Config.AttemptTimeout, x.Config.TimeoutOption}
-	case redact.WithoutURL(err) == errNoResponse:
-		return errNoResponse
 	default:
-		return redact.TransportError(err)
+		return x.keys.Foreign(err)
 	}
 }
 
-// contextError returns why ctx is done: the error of package context, and the cause that
-// the caller gave.
+// contextError returns why ctx is done. The caller has the cause.
 func contextError(ctx context.Context) error {
-	why, cause := context.Canceled, context.Cause(ctx)
-	if redact.Is(ctx.Err(), context.DeadlineExceeded) { // a context of another package can return anything
-		why = context.DeadlineExceeded
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // a context of another package can return anything
+		return context.DeadlineExceeded
 	}
-	if cause == nil || cause == why {
-		return why
-	}
-	return fmt.Errorf("%w: %w", why, redact.SourceError(cause))
+	return context.Canceled
 }

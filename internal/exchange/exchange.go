@@ -26,6 +26,7 @@ type Config struct {
 	// OwnTransport means that NewClient built the transport of HTTP.
 	OwnTransport     bool
 	Key              func(context.Context) (string, error)
+	KeyRotates       bool     // Key can return another key each time
 	UserAgent        []string // as a header holds it
 	Retry            RetryPolicy
 	Limiter          interface{ Wait(context.Context) error } // nil for none
@@ -54,9 +55,8 @@ type Exchange struct {
 	WithoutRetries bool
 	NotAfter       TimeLimit
 	Observer       Observer // nil for none
-	// Context is the caller's context. HookContext is the context that the caller's own
-	// functions receive: the same context, with the values that hooks added.
-	Context, HookContext context.Context
+	// Context is the caller's, or the one that a hook returned in its place.
+	Context context.Context
 
 	outcome  Outcome // of the last attempt
 	delivery Delivery
@@ -69,7 +69,8 @@ type Exchange struct {
 	obstacle  *obstacle   // why there is no current attempt
 	first     attempt     // not allocated separately, since most calls make only one
 	observing bool        // between AttemptStart and AttemptDone
-	observed  context.Context
+	nextKey   string      // for the retry of a 401, or ""
+	rotated   bool        // a 401 was retried
 
 	// These fields are shared by all attempts. Each attempt adds its own key and body.
 	request retryablehttp.Request
@@ -220,11 +221,10 @@ func (x *Exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 func (x *Exchange) begin(req *http.Request, key string) *attempt {
 	x.keys.Use(key)
 	x.attempts++
-	ctx := x.HookContext
+	ctx := x.Context
 	if x.Observer != nil {
 		x.observing = true
-		x.observed = x.Observer.AttemptStart(x.attempts, req.Header)
-		ctx = x.observed
+		ctx = x.Observer.AttemptStart(x.attempts, req.Header)
 	}
 	x.attempt = &x.first
 	if x.attempts > 1 { // net/http may still be using the first
@@ -255,16 +255,19 @@ func (x *Exchange) admit() (string, *obstacle) {
 		return "", errLate
 	}
 	if x.Config.Limiter != nil {
-		if err := x.Config.Limiter.Wait(x.HookContext); err != nil {
+		if err := x.Config.Limiter.Wait(x.Context); err != nil {
 			return "", x.failedBy("rate limiter", ReasonLimiter, err)
 		}
 	}
-	key, err := x.Config.Key(x.HookContext)
-	if err != nil {
-		return "", x.failedBy("key source", ReasonKeySource, err)
-	}
-	if problem := KeyProblem(key); problem != "" {
-		return "", &obstacle{errors.New("API key " + problem), badSetup, ReasonKeySource}
+	key := x.nextKey
+	if x.nextKey = ""; key == "" {
+		var err error
+		if key, err = x.Config.Key(x.Context); err != nil {
+			return "", x.failedBy("key source", ReasonKeySource, err)
+		}
+		if problem := KeyProblem(key); problem != "" {
+			return "", &obstacle{errors.New("API key " + problem), badSetup, ReasonKeySource}
+		}
 	}
 	if x.Context.Err() != nil { // in the meantime
 		return "", x.ended()
@@ -285,14 +288,14 @@ func (x *Exchange) failedBy(function, reason string, err error) *obstacle {
 	if x.Context.Err() != nil {
 		return x.ended()
 	}
-	return &obstacle{fmt.Errorf("%s: %w", function, redact.SourceError(err)), temporary, reason}
+	return &obstacle{fmt.Errorf("%s: %w", function, x.keys.Foreign(err)), temporary, reason}
 }
 
 // checkRetry classifies an attempt: it reads the response, records what happened to the
 // request, and decides whether to retry.
 func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error) (bool, error) {
 	if x.attempt == nil && x.obstacle == nil { // net/http found the request to be invalid
-		x.obstacle = &obstacle{redact.TransportError(err), badRequest, ReasonOther}
+		x.obstacle = &obstacle{x.keys.Foreign(err), badRequest, ReasonOther}
 	}
 	if x.attempt != nil && x.attempt.response != nil {
 		resp = x.attempt.response
@@ -317,14 +320,34 @@ func (x *Exchange) checkRetry(_ context.Context, resp *http.Response, err error)
 
 // decide sets whether there is another attempt, and the wait before it.
 func (x *Exchange) decide(resp *http.Response) {
-	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() || x.stepAfter(x.outcome.failure) != StepRetry {
+	if !x.outcome.failed() || x.obstacle != nil || x.attempts >= x.maxAttempts() {
 		return
 	}
-	retryAfter, asked := retryAfterOf(resp)
-	x.retry.RetryWaitMin, x.waiting = x.Config.Retry.pause(x.Context, x.attempts, retryAfter, asked)
+	switch {
+	case x.stepAfter(x.outcome.failure) == StepRetry:
+		retryAfter, asked := retryAfterOf(resp)
+		x.retry.RetryWaitMin, x.waiting = x.Config.Retry.pause(x.Context, x.attempts, retryAfter, asked)
+	case x.outcome.StatusCode == http.StatusUnauthorized:
+		x.retry.RetryWaitMin, x.waiting = 0, x.findsAnotherKey()
+	}
 	if x.waiting && x.NotAfter.passedAfter(x.retry.RetryWaitMin) {
 		x.waiting, x.late = false, true
 	}
+}
+
+// findsAnotherKey reports whether the key source returns another key than the one that was
+// refused. The next attempt uses it. A call looks for one only once.
+func (x *Exchange) findsAnotherKey() bool {
+	if !x.Config.KeyRotates || x.rotated || x.Context.Err() != nil {
+		return false
+	}
+	x.rotated = true
+	key, err := x.Config.Key(x.Context)
+	if err != nil || KeyProblem(key) != "" || key == x.attempt.key[0] {
+		return false
+	}
+	x.nextKey = key
+	return true
 }
 
 // observe passes the current attempt, which has been classified, to the observer.

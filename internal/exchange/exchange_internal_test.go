@@ -41,10 +41,9 @@ func newSend(ctx context.Context, over roundTripper) *Exchange {
 			AttemptTimeout:   time.Minute,
 			MaxResponseBytes: 1 << 20,
 		},
-		Operation:   service.TriggerEvent,
-		Body:        []byte(`{"event_id":"e"}`),
-		Context:     ctx,
-		HookContext: ctx,
+		Operation: service.TriggerEvent,
+		Body:      []byte(`{"event_id":"e"}`),
+		Context:   ctx,
 	}
 }
 

@@ -9,11 +9,10 @@ import (
 // authorizationHeader carries the API key.
 const authorizationHeader = "X-Authorization"
 
-// reservedHeaders cannot be set by the caller. They include the idempotency keys because
-// net/http may send a request with such a header again, and the headers that make some
+// reservedHeaders cannot be set by the caller. They include the headers that make some
 // servers handle a request as one with another method.
 var reservedHeaders = []string{
-	authorizationHeader, "Idempotency-Key", "X-Idempotency-Key",
+	authorizationHeader,
 	"Accept-Encoding", "Host", "Content-Length", "Content-Type",
 	"Connection", "Content-Encoding", "Expect", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 	"Cookie", "Proxy-Authorization", "X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override",
@@ -44,8 +43,12 @@ func HeaderProblem(name, value string) string {
 	return ""
 }
 
-// maxKeyBytes is the length of the longest API key.
-const maxKeyBytes = 4 << 10
+// The lengths of the shortest and the longest API key. A shorter key would also be found in
+// texts that do not quote it.
+const (
+	minKeyBytes = 8
+	maxKeyBytes = 4 << 10
+)
 
 // KeyProblem returns why key cannot be sent in a header, or "" if it can.
 func KeyProblem(key string) string {
@@ -61,6 +64,8 @@ func KeyProblem(key string) string {
 		return `must not begin with "Bearer "`
 	case !IsPrintable(key) || strings.Contains(key, " "):
 		return "must be printable ASCII without white space"
+	case len(key) < minKeyBytes:
+		return "must have at least 8 characters"
 	}
 	return ""
 }

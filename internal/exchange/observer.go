@@ -61,9 +61,9 @@ func (x *Exchange) log(resp *http.Response) {
 	if x.outcome.Reason != "" {
 		attributes = append(attributes, slog.String("reason", x.outcome.Reason))
 	}
-	ctx := x.HookContext
+	ctx := x.Context
 	if x.observing {
-		ctx = x.observed
+		ctx = x.attempt.base
 	}
 	x.Config.Logger.LogAttrs(ctx, level, "messaging attempt", attributes...)
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
@@ -100,6 +99,9 @@ func (x *Exchange) transportReason(err error) string {
 	}
 }
 
+// tlsHandshakeTimeout is the text of an error of net/http.
+const tlsHandshakeTimeout = "TLS handshake timeout"
+
 func isTLSFailure(err error) bool {
 	var alert tls.AlertError
 	var record tls.RecordHeaderError
@@ -107,7 +109,7 @@ func isTLSFailure(err error) bool {
 	if errors.As(err, &network) && (network.Op == "remote error" || network.Op == "local error") { // an alert of crypto/tls
 		return true
 	}
-	if strings.Contains(err.Error(), redact.TLSHandshakeTimeout) {
+	if strings.Contains(err.Error(), tlsHandshakeTimeout) {
 		return true
 	}
 	return isBadCertificate(err) || errors.As(err, &alert) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/messaging-go/messaging/internal/redact"
 	"github.com/messaging-go/messaging/internal/wire"
 )
 
@@ -135,6 +134,10 @@ func classifyCause(err error, provedNotSent, noConnection, connected bool) (Deli
 	}
 }
 
+// serverClosedIdle is the text of an error of net/http about a connection that the server
+// closed before a request was written to it.
+const serverClosedIdle = "server closed idle connection"
+
 // isTransient reports whether a failure is known to be temporary. A proxy that rejects a
 // connection, for example, is not.
 func isTransient(err error) bool {
@@ -149,7 +152,7 @@ func isTransient(err error) bool {
 	var number syscall.Errno
 	return errors.As(err, &network) && network.Timeout() || errors.As(err, &number) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		strings.Contains(err.Error(), redact.ServerClosedIdle)
+		strings.Contains(err.Error(), serverClosedIdle)
 }
 
 // isPermanent reports whether a failure without a connection is known to be permanent.
@@ -158,13 +161,15 @@ func isPermanent(err error) bool {
 	return errors.As(err, &dns) && dns.IsNotFound || isBadCertificate(err) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// parseRetryAfter reads the Retry-After header. It holds seconds or a date, which is
+// parseRetryAfter reads the Retry-After header. It holds seconds, with a fraction in the
+// responses of some servers, or a date, which is
 // compared with the Date of the response because clocks differ. For anything else,
 // parseRetryAfter returns false. The wait is never negative and never overflows.
 func parseRetryAfter(header http.Header, now time.Time) (time.Duration, bool) {
 	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second, true
+	if isDecimal(value) {
+		seconds, _ := strconv.ParseFloat(value, 64) // infinite if it is out of range
+		return time.Duration(min(seconds, float64(math.MaxInt64/time.Second)) * float64(time.Second)), true
 	}
 	until, err := http.ParseTime(value)
 	if err != nil {
@@ -174,4 +179,11 @@ func parseRetryAfter(header http.Header, now time.Time) (time.Duration, bool) {
 		now = date
 	}
 	return max(0, until.Sub(now)), true
+}
+
+// isDecimal reports whether text is a number such as 2 or 1.5.
+func isDecimal(text string) bool {
+	whole, fraction, point := strings.Cut(text, ".")
+	isDigits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	return isDigits(whole) && (!point || isDigits(fraction))
 }

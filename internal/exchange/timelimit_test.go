@@ -64,7 +64,7 @@ func TestNotAfterSendsNothingOnceTheTimeHasPassed(t *testing.T) {
 	scripted.RunInBubble(t, "while a key source works", func(t *testing.T) {
 		transport := &scripted.Transport{Scenes: []scripted.Scene{scripted.Responds(200, scripted.Success)}}
 		client, err := messaging.NewClient("https://api.example.com", "", messaging.WithHTTPClient(&http.Client{Transport: transport}),
-			messaging.WithKeySource(func(context.Context) (string, error) { time.Sleep(time.Second); return "key", nil }))
+			messaging.WithKeySource(func(context.Context) (string, error) { time.Sleep(time.Second); return "test-key-1", nil }))
 		require.NoError(t, err)
 		requireNotAfter(t, scripted.TriggerEvent(t.Context(), client, messaging.WithNotAfter(time.Now())), messaging.DeliveryNotSent)
 		assert.Empty(t, transport.Sent)

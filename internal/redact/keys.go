@@ -1,11 +1,12 @@
-// Package redact removes API keys from what is kept of a response. It also replaces the
-// texts of errors from other packages that may quote a request.
+// Package redact removes API keys from what is kept of a response, and from the texts of
+// errors of other code.
 package redact
 
 import (
 	"bytes"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -19,10 +20,6 @@ type Keys struct {
 // redactedKey replaces an API key that a response quotes.
 const redactedKey = "[API key]"
 
-// minLength is the length of the shortest key that is searched for. A shorter key would
-// also be found in texts that do not quote it.
-const minLength = 8
-
 // Use adds key to the keys that are searched for.
 func (k *Keys) Use(key string) {
 	if k.current != "" && k.current != key {
@@ -34,11 +31,11 @@ func (k *Keys) Use(key string) {
 // all ranges over the keys that are searched for.
 func (k *Keys) all(yield func(string) bool) {
 	for _, key := range k.earlier {
-		if len(key) >= minLength && !yield(key) {
+		if !yield(key) {
 			return
 		}
 	}
-	if len(k.current) >= minLength {
+	if k.current != "" {
 		yield(k.current)
 	}
 }
@@ -61,17 +58,6 @@ func (k *Keys) AreIn(text string) bool {
 	return false
 }
 
-// AreInError reports whether an error in the tree of err quotes a key, including what an
-// error of this package withholds.
-func (k *Keys) AreInError(err error) bool {
-	return walk(err, func(err error) bool {
-		if withheld, ok := err.(*opaque); ok && k.AreInError(*withheld.err) {
-			return true
-		}
-		return k.AreIn(textOf(err))
-	})
-}
-
 // Body returns a copy of the first limit bytes of body, without the keys. To find a key that
 // crosses the limit, it reads beyond the limit; see [Keys.Window].
 func (k *Keys) Body(body []byte, limit int) []byte {
@@ -91,7 +77,7 @@ func (k *Keys) Body(body []byte, limit int) []byte {
 
 // Window returns how many bytes must be read to find every key that begins before limit.
 func (k *Keys) Window(limit int) int {
-	const longestCharacter = len(`\u005c\u0075\u0030\u0030\u0037\u0033`) // escaped twice
+	const longestCharacter = len(`\u0073`)
 	longest := 0
 	for key := range k.all {
 		longest = max(longest, len(key))
@@ -102,11 +88,15 @@ func (k *Keys) Window(limit int) int {
 // span is a part of a text that quotes a key.
 type span struct{ start, end int }
 
-// spans returns the parts of text that quote a key, in order and without overlaps.
+// spans returns the parts of text that quote a key, in order and without overlaps. It
+// searches the text, and the text without one level of escapes.
 func (k *Keys) spans(text []byte) []span {
-	const levels = 2 // of escapes; a URL within JSON within JSON is the deepest that was seen
 	var found []span
-	k.find(reading{text: text}, levels, &found)
+	k.find(text, func(i int) int { return i }, &found)
+	if bytes.ContainsAny(text, escapes) {
+		plain, offsets := unescaped(text)
+		k.find(plain, func(i int) int { return offsets[i] }, &found)
+	}
 	slices.SortFunc(found, func(a, b span) int { return a.start - b.start })
 	merged := found[:0]
 	for _, s := range found {
@@ -119,23 +109,77 @@ func (k *Keys) spans(text []byte) []span {
 	return merged
 }
 
-// find searches a reading of a text. Then it removes one level of the escapes of JSON
-// strings or of URLs, and searches the two readings that result.
-func (k *Keys) find(in reading, levels int, found *[]span) {
+// find adds the parts of text that are a key, at their offsets in the original text.
+func (k *Keys) find(text []byte, offset func(int) int, found *[]span) {
 	for key := range k.all {
 		for from := 0; ; {
-			i := bytes.Index(in.text[from:], []byte(key))
+			i := bytes.Index(text[from:], []byte(key))
 			if i < 0 {
 				break
 			}
-			*found = append(*found, span{in.offset(from + i), in.offset(from + i + len(key))})
+			*found = append(*found, span{offset(from + i), offset(from + i + len(key))})
 			from += i + len(key)
 		}
 	}
-	if levels > 0 && bytes.ContainsAny(in.text, escapes) {
-		k.find(in.unescaped(jsonCharacter), levels-1, found)
-		k.find(in.unescaped(urlCharacter), levels-1, found)
+}
+
+// escapes are the characters that begin an escape sequence of JSON strings, URLs and HTML.
+const escapes = `\%&`
+
+// unescaped returns text without one level of escapes, with the offset in text of each byte
+// and of the end.
+func unescaped(text []byte) (plain []byte, offsets []int) {
+	plain, offsets = make([]byte, 0, len(text)), make([]int, 0, len(text)+1)
+	for i := 0; i < len(text); {
+		c, size := firstCharacter(text[i:])
+		plain, offsets = append(plain, c), append(offsets, i)
+		i += size
 	}
+	return plain, append(offsets, len(text))
+}
+
+// entities are the named characters of HTML that a key can hold.
+var entities = map[string]byte{"amp": '&', "quot": '"', "lt": '<', "gt": '>'}
+
+// firstCharacter returns the first character of text without its escape sequence, and the
+// size of the sequence. Only characters that a key can hold are unescaped.
+func firstCharacter(text []byte) (c byte, size int) {
+	switch {
+	case len(text) >= 2 && text[0] == '\\' && strings.IndexByte(`\"/`, text[1]) >= 0:
+		return text[1], 2
+	case len(text) >= 6 && text[0] == '\\' && text[1] == 'u':
+		return character(text, string(text[2:6]), 16, 6)
+	case len(text) >= 3 && text[0] == '%':
+		return character(text, string(text[1:3]), 16, 3)
+	case text[0] != '&':
+		return text[0], 1
+	}
+	const longest = len("&#x0002B;")
+	end := bytes.IndexByte(text[:min(len(text), longest)], ';')
+	if end < 0 {
+		return text[0], 1
+	}
+	name := string(text[1:end])
+	if c, ok := entities[name]; ok {
+		return c, end + 1
+	}
+	number, isNumber := strings.CutPrefix(name, "#")
+	if hex := strings.TrimLeft(number, "xX"); isNumber && hex != number {
+		return character(text, hex, 16, end+1)
+	} else if isNumber {
+		return character(text, number, 10, end+1)
+	}
+	return text[0], 1
+}
+
+// character returns the printable ASCII character with a number, or the first character of
+// text if there is none.
+func character(text []byte, number string, base, size int) (byte, int) {
+	n, err := strconv.ParseUint(number, base, 16)
+	if err != nil || n <= ' ' || n > '~' {
+		return text[0], 1
+	}
+	return byte(n), size
 }
 
 // Header returns header without the keys in its names and values. It returns a copy only if

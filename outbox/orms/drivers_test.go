@@ -29,7 +29,7 @@ func (accepting) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func newSendingOutbox(t *testing.T, store outbox.Store[outbox.SQLTx]) *outbox.Outbox[outbox.SQLTx] {
-	client, err := messaging.NewClient("https://service.test", "key", messaging.WithHTTPClient(&http.Client{Transport: accepting{}}))
+	client, err := messaging.NewClient("https://service.test", "test-key-1", messaging.WithHTTPClient(&http.Client{Transport: accepting{}}))
 	require.NoError(t, err)
 	o, err := outbox.New(store, client)
 	require.NoError(t, err)

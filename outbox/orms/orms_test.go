@@ -76,7 +76,7 @@ func end(err error, tx interface {
 }
 
 func newOutbox(t *testing.T, store outbox.Store[outbox.SQLTx]) *outbox.Outbox[outbox.SQLTx] {
-	client, err := messaging.NewClient("https://service.test", "key")
+	client, err := messaging.NewClient("https://service.test", "test-key-1")
 	require.NoError(t, err)
 	o, err := outbox.New(store, client)
 	require.NoError(t, err)

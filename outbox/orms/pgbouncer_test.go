@@ -67,7 +67,7 @@ func openBehindPgBouncer(t *testing.T, url string, service *counting) (*outbox.O
 	require.NoError(t, outboxpostgres.Migrate(t.Context(), pool))
 	store, err := outboxpostgres.New(t.Context(), pool)
 	require.NoError(t, err)
-	client, err := messaging.NewClient("https://service.test", "key", messaging.WithHTTPClient(&http.Client{Transport: service}))
+	client, err := messaging.NewClient("https://service.test", "test-key-1", messaging.WithHTTPClient(&http.Client{Transport: service}))
 	require.NoError(t, err)
 	o, err := outbox.New(store, client)
 	require.NoError(t, err)

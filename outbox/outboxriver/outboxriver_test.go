@@ -184,7 +184,7 @@ func TestAJobWaitsWhileTheGateIsClosed(t *testing.T) {
 	t.Cleanup(server.Close)
 	store, err := postgres.New(t.Context(), s.pool)
 	require.NoError(t, err)
-	sender, err := messaging.NewClient(server.URL, "key")
+	sender, err := messaging.NewClient(server.URL, "test-key-1")
 	require.NoError(t, err)
 	o, err := outbox.New(store, sender)
 	require.NoError(t, err)

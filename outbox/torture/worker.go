@@ -139,7 +139,7 @@ func (f *workerFlags) profile() (end func(), err error) {
 // client returns a client for the service, or one that sends nowhere.
 func (f *workerFlags) client() (*messaging.Client, error) {
 	if f.Service == "" {
-		return messaging.NewClient("https://nowhere.test", "key", messaging.WithHTTPClient(&http.Client{Transport: nowhere(f.SendDelay)}))
+		return messaging.NewClient("https://nowhere.test", "test-key-1", messaging.WithHTTPClient(&http.Client{Transport: nowhere(f.SendDelay)}))
 	}
 	var opts []messaging.Option
 	switch f.Slow {
@@ -154,7 +154,7 @@ func (f *workerFlags) client() (*messaging.Client, error) {
 		transport.DialContext = f.dial
 		opts = append(opts, messaging.WithHTTPClient(&http.Client{Transport: transport}))
 	}
-	return messaging.NewClient(f.Service, "key", opts...)
+	return messaging.NewClient(f.Service, "test-key-1", opts...)
 }
 
 // dial connects to the service, or fails.

@@ -26,7 +26,7 @@ type SDK struct{ *messaging.Client }
 
 // NewMessaging returns a client for the service at base.
 func NewMessaging(base string, options ...messaging.Option) (SDK, error) {
-	client, err := messaging.NewClient(base, "key", options...)
+	client, err := messaging.NewClient(base, "test-key-1", options...)
 	return SDK{client}, err
 }
 

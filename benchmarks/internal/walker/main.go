@@ -30,7 +30,7 @@ func fail(err error) {
 }
 
 func walk(ctx context.Context, base string) (peak uint64, err error) {
-	client, err := messaging.NewClient(base, "key")
+	client, err := messaging.NewClient(base, "test-key-1")
 	if err != nil {
 		return 0, err
 	}

@@ -55,7 +55,7 @@ func NewInMemoryClient(tb testing.TB, handler http.Handler, opts ...messaging.Op
 		return recorder.Result(), nil
 	})
 	opts = append([]messaging.Option{messaging.WithHTTPClient(&http.Client{Transport: transport}), TwoAttempts}, opts...)
-	client, err := messaging.NewClient("https://api.example.com", "key", opts...)
+	client, err := messaging.NewClient("https://api.example.com", "test-key-1", opts...)
 	require.NoError(tb, err)
 	return client
 }

@@ -29,7 +29,7 @@ type Gate struct {
 // NewGate returns a gate whose client has an API key.
 func NewGate(tb testing.TB, opts ...messaging.Option) *Gate {
 	tb.Helper()
-	return NewGateWithKey(tb, "key", opts...)
+	return NewGateWithKey(tb, "test-key-1", opts...)
 }
 
 // NewGateWithKey returns a gate whose client has the given API key.

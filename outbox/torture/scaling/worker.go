@@ -52,7 +52,7 @@ func (n *nowhere) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (n *nowhere) client() (*messaging.Client, error) {
-	return messaging.NewClient("https://nowhere.test", "key", messaging.WithHTTPClient(&http.Client{Transport: n}))
+	return messaging.NewClient("https://nowhere.test", "test-key-1", messaging.WithHTTPClient(&http.Client{Transport: n}))
 }
 
 // far is a connection to a database far away.

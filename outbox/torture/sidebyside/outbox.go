@@ -28,7 +28,7 @@ const sendTimeout = 2 * time.Second
 // open makes an outbox. A client that sends nowhere is enough to enqueue.
 func (b *box[Tx]) open(client *messaging.Client) (err error) {
 	if client == nil {
-		if client, err = messaging.NewClient("https://nowhere.test", "key"); err != nil {
+		if client, err = messaging.NewClient("https://nowhere.test", "test-key-1"); err != nil {
 			return err
 		}
 	}

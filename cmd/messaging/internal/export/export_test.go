@@ -386,7 +386,7 @@ func TestAnExportIsResumedOnlyAsItBegan(t *testing.T) {
 // drifting lists n customers, a page each 10 rows, of which each page repeats one.
 func drifting(t *testing.T, n int) *messaging.Client {
 	t.Helper()
-	client, err := messaging.NewClient("http://127.0.0.1", "key",
+	client, err := messaging.NewClient("http://127.0.0.1", "test-key-1",
 		messaging.WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) string {
 			at := 0
 			_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)

@@ -86,7 +86,7 @@ func timedOut(e *messagingtest.Exchange) bool { return e.Status == 0 && e.Fault 
 var clients = map[bool]*messaging.Client{false: newClient(), true: newClient(messaging.WithAttemptTimeout(replayTimeout))}
 
 func newClient(more ...messaging.Option) *messaging.Client {
-	c, err := messaging.NewClient("http://127.0.0.1", "replay", append(more,
+	c, err := messaging.NewClient("http://127.0.0.1", "test-key-1", append(more,
 		messaging.WithHTTPClient(&http.Client{Transport: replay{}}),
 		messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))...)
 	if err != nil {
