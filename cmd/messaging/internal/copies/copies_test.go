@@ -125,7 +125,7 @@ func same(t *testing.T, want, got messagingtest.Request) {
 func (s *received) run(t *testing.T, name string, r recorded, inspector string, program ...string) messagingtest.Request {
 	t.Helper()
 	cmd := exec.Command(program[0], program[1:]...)
-	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-key", "MESSAGING_SANDBOX_URL="+inspector, "no_proxy=*")
+	cmd.Env = append(os.Environ(), "MESSAGING_BASE_URL="+s.URL, "MESSAGING_API_KEY=the-api-key", "MESSAGING_SANDBOX_URL="+inspector, "no_proxy=*")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s: %s", name, out)
 	got := s.take()
@@ -142,7 +142,7 @@ func TestCopiedCurlSendsTheSameRequest(t *testing.T) {
 	s := receive(t)
 	for name, r := range requests {
 		got := s.run(t, name, r, "", "sh", "-c", copies.Curl(r.request, key, "/api/requests/1/body"))
-		assert.Equal(t, "the-key", got.Header.Get("X-Authorization"))
+		assert.Equal(t, "the-api-key", got.Header.Get("X-Authorization"))
 	}
 }
 
@@ -170,10 +170,10 @@ func TestCopiedScriptsSendTheSameRequest(t *testing.T) {
 				return s.run(t, name, r, inspector.URL, language.program, file)
 			}
 			for name, r := range requests {
-				assert.Equal(t, "the-key", run(name, r, key).Header.Get("X-Authorization"), name)
+				assert.Equal(t, "the-api-key", run(name, r, key).Header.Get("X-Authorization"), name)
 			}
 			odd := sent(service.CreateEvent, "{\"name\":\"'\\\"\\\\ \\u0000 😀\\ud83d\\ude00 \u2028\U000e0041 ${x} {y} %s\"}")
-			assert.Equal(t, "Bearer the-key", run("odd", odd, copies.Field{Name: "Authorization", Value: "Bearer " + copies.APIKey}).
+			assert.Equal(t, "Bearer the-api-key", run("odd", odd, copies.Field{Name: "Authorization", Value: "Bearer " + copies.APIKey}).
 				Header.Get("Authorization"))
 			assert.Empty(t, run("large", large, copies.Field{Name: "X-Authorization"}).Header.Get("X-Authorization"))
 			run("without a key", requests["all events"], copies.Field{})
@@ -201,7 +201,7 @@ func TestCopiedGoSendsTheSameRequest(t *testing.T) {
 	var program strings.Builder
 	program.WriteString("package main\n\nimport (\n\"context\"\n\"encoding/json\"\n\"fmt\"\n\"net/url\"\n\"os\"\n\n" +
 		"\"github.com/messaging-go/messaging\"\n)\n\nvar _ json.Number\nvar _ url.Values\n\nfunc main() {\nctx := context.Background()\n" +
-		"client, err := messaging.NewClient(os.Args[1], \"the-key\", messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))\n" +
+		"client, err := messaging.NewClient(os.Args[1], \"the-api-key\", messaging.WithRetryPolicy(messaging.RetryPolicy{MaxAttempts: 1}))\n" +
 		"if err != nil {\npanic(err)\n}\n")
 	var order []recorded
 	for name, r := range requests {

@@ -70,7 +70,7 @@ func TestServiceOfTheEnvironmentIsProductionUnlessItIsASandboxOnThisMachine(t *t
 func TestPlaceIsTheHostWithThePath(t *testing.T) {
 	for url, want := range map[string]string{"https://API.example.com/": "api.example.com",
 		"https://api.example.com:8443/eu/b": "api.example.com:8443/eu/b"} {
-		s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key"}))
+		s, err := profile.Resolve(t.Context(), "", envOf(map[string]string{"MESSAGING_BASE_URL": url, "MESSAGING_API_KEY": "a-key-of-the-tests"}))
 		require.NoError(t, err)
 		assert.Equal(t, want, s.Place())
 	}
